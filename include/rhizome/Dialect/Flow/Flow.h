@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The `flow` dialect's C++ face.
+#pragma once
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+#include "rhizome/Dialect/Num/Num.h"
+
+#include "rhizome/Dialect/Flow/FlowDialect.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "rhizome/Dialect/Flow/FlowTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "rhizome/Dialect/Flow/FlowOps.h.inc"

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The `flow` dialect: where, with what parallelism, in what order? Actors
+// joined by typed streams.
+#ifndef RHIZOME_DIALECT_FLOW_TD
+#define RHIZOME_DIALECT_FLOW_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Flow_Dialect : Dialect {
+  let name = "flow";
+  let cppNamespace = "::rhizome::flow";
+  let summary = "actors, streams and where they run";
+  let dependentDialects = ["::rhizome::num::NumDialect"];
+  let useDefaultTypePrinterParser = 1;
+}
+
+def Flow_Stream : TypeDef<Flow_Dialect, "Stream"> {
+  let mnemonic = "stream";
+  let summary = "a sequence of beats that carries one tensor per frame";
+  let description = [{
+    Elements of type `element` flow in beats of `lanes`. A frame holds `count`
+    elements, flattened channels-last (`order` = "pixels") or as unrolled
+    windows (`order` = "windows"). Every `row` elements start a new
+    beat, so the last beat of a row may be partial; `row` = `count` packs a
+    frame contiguously. Two streams connect without a converter iff their types are equal.
+
+    - (C1) lanes, row, count ≥ 1; row divides count.
+
+    ```mlir
+    func.func private @f(!flow.stream<!num.int<u8>, lanes = 6, row = 84, count = 2352, order = "pixels">)
+    ```
+  }];
+  let parameters = (ins "::rhizome::num::IntType":$element, "int64_t":$lanes,
+                        "int64_t":$row, "int64_t":$count,
+                        StringRefParameter<"order of the elements">:$order);
+  let assemblyFormat = [{
+    `<` $element `,` `lanes` `=` $lanes `,` `row` `=` $row `,` `count` `=` $count `,` `order` `=` $order `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Beats of one row and of one frame.
+    int64_t beatsPerRow() const { return (getRow() + getLanes() - 1) / getLanes(); }
+    int64_t beatsPerFrame() const { return getCount() / getRow() * beatsPerRow(); }
+    /// Bits of one beat.
+    int64_t bits() const { return getLanes() * getElement().getWidth(); }
+  }];
+}
+
+class Flow_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Flow_Dialect, mnemonic, traits>;
+
+def Flow_DesignOp : Flow_Op<"design", [IsolatedFromAbove, SingleBlock,
+    NoTerminator, Symbol, RegionKindInterface]> {
+  let summary = "the actors of one device";
+  let description = [{ `device` names a file of data/devices; one clock drives all. }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$device,
+                       F64Attr:$clock_mhz);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let extraClassDeclaration = [{
+    static mlir::RegionKind getRegionKind(unsigned) { return mlir::RegionKind::Graph; }
+  }];
+}
+
+def Flow_ActorOp : Flow_Op<"actor"> {
+  let summary = "one hardware unit";
+  let description = [{
+    `kind` names what the generator builds (`window`, `matvec`, …), `name` is
+    unique in the design and comes from the model's node, `config` holds the
+    kind's parameters, `depths` the capacity of each output's buffer in beats.
+
+    - (C1) one depth per result.
+  }];
+  let arguments = (ins Variadic<AnyType>:$inputs, StrAttr:$kind, StrAttr:$name,
+                       DictionaryAttr:$config, DenseI64ArrayAttr:$depths);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let assemblyFormat =
+      "$kind $name `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";
+  let hasVerifier = 1;
+}
+
+#endif

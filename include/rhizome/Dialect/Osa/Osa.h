@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The `osa` dialect's C++ face: operations, the work interface, and access to
+// constants and window geometry that every consumer shares.
+#pragma once
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "rhizome/Dialect/Num/Num.h"
+
+namespace rhizome::osa {
+/// Work and traffic of one operation for one frame.
+struct Work {
+  int64_t macs = 0;       ///< products accumulated
+  int64_t ops = 0;        ///< other elementary operations (compare, add, table)
+  int64_t paramBits = 0;  ///< constants read, each once
+  int64_t inputBits = 0;  ///< activations in
+  int64_t outputBits = 0; ///< activations out
+
+  /// Operational intensity in operations (2 per MAC) per byte, counting
+  /// parameters as traffic (weights in DRAM).
+  double intensityWithParams() const;
+  /// The same without parameters (weights on chip).
+  double intensity() const;
+};
+
+/// Geometry of a sliding window over `[1,H,W,C]`.
+struct Window {
+  int64_t height, width, channels;
+  int64_t kernelH, kernelW, strideH, strideW, dilationH, dilationW;
+  int64_t padTop, padLeft, padBottom, padRight;
+  int64_t outHeight, outWidth;
+
+  /// Rows that one window spans.
+  int64_t spanH() const { return (kernelH - 1) * dilationH + 1; }
+  int64_t spanW() const { return (kernelW - 1) * dilationW + 1; }
+};
+
+/// The window of a conv2d, max_pool, avg_pool or sum_pool; nullopt for others.
+/// The output's size is taken from the result type.
+std::optional<Window> getWindow(mlir::Operation *op);
+
+/// Size of a window's output along one axis.
+inline int64_t windowOutput(int64_t size, int64_t padLow, int64_t padHigh,
+                            int64_t kernel, int64_t stride, int64_t dilation) {
+  int64_t room = size + padLow + padHigh - (kernel - 1) * dilation - 1;
+  return room < 0 ? 0 : room / stride + 1;
+}
+
+/// Implements OsaOpInterface::getWork for every op.
+Work computeWork(mlir::Operation *op);
+
+/// Values of an integer ElementsAttr (dense or resource) as int64;
+/// `isSigned` says how storage bits extend.
+std::vector<int64_t> intValues(mlir::ElementsAttr attr, bool isSigned = true);
+/// Values of an f32 ElementsAttr (dense or resource).
+std::vector<float> floatValues(mlir::ElementsAttr attr);
+/// Values of the integer constant that produces `value`; nullopt if it is not
+/// an osa.constant of integers.
+std::optional<std::vector<int64_t>> constantInts(mlir::Value value);
+
+/// A resource-blob attribute of f32 / of the narrowest storage for `type`.
+mlir::ElementsAttr makeFloatAttr(mlir::MLIRContext *context,
+                                 llvm::StringRef name,
+                                 llvm::ArrayRef<int64_t> shape,
+                                 llvm::ArrayRef<float> values);
+mlir::ElementsAttr makeIntAttr(mlir::MLIRContext *context, llvm::StringRef name,
+                               llvm::ArrayRef<int64_t> shape, num::IntType type,
+                               llvm::ArrayRef<int64_t> values);
+
+/// The model node's name that an op's location carries ("" if none); names
+/// in fused locations come from the first child that has one.
+std::string nodeName(mlir::Location loc);
+inline std::string nodeName(mlir::Operation *op) {
+  return nodeName(op->getLoc());
+}
+} // namespace rhizome::osa
+
+#include "rhizome/Dialect/Osa/OsaDialect.h.inc"
+
+#include "rhizome/Dialect/Osa/OsaInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "rhizome/Dialect/Osa/OsaOps.h.inc"

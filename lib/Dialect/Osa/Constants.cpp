@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Access to constants: element attributes to plain vectors and back, as
+// resource blobs, so that weights never become attribute text.
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+
+using namespace mlir;
+using namespace rhizome;
+
+/// The raw bytes of a dense or resource attribute, and whether one element
+/// stands for all.
+static ArrayRef<char> rawBytes(ElementsAttr attr, bool &splat) {
+  splat = false;
+  if (auto dense = dyn_cast<DenseElementsAttr>(attr)) {
+    splat = dense.isSplat();
+    return dense.getRawData();
+  }
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(attr))
+    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+      return blob->getData();
+  return {};
+}
+
+template <typename T>
+static T load(const char *p) {
+  T v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+std::vector<int64_t> osa::intValues(ElementsAttr attr, bool isSigned) {
+  unsigned width = attr.getElementType().getIntOrFloatBitWidth();
+  bool splat;
+  ArrayRef<char> raw = rawBytes(attr, splat);
+  size_t n = attr.getNumElements();
+  unsigned bytes = (width + 7) / 8;
+  std::vector<int64_t> out(n);
+  if (raw.empty())
+    return out;
+  for (size_t i = 0; i < n; ++i) {
+    const char *p = raw.data() + (splat ? 0 : i * bytes);
+    switch (bytes) {
+    case 1:
+      out[i] = isSigned ? int64_t(load<int8_t>(p)) : load<uint8_t>(p);
+      break;
+    case 2:
+      out[i] = isSigned ? int64_t(load<int16_t>(p)) : load<uint16_t>(p);
+      break;
+    case 4:
+      out[i] = isSigned ? int64_t(load<int32_t>(p)) : load<uint32_t>(p);
+      break;
+    default:
+      out[i] = load<int64_t>(p);
+    }
+  }
+  return out;
+}
+
+std::vector<float> osa::floatValues(ElementsAttr attr) {
+  bool splat;
+  ArrayRef<char> raw = rawBytes(attr, splat);
+  size_t n = attr.getNumElements();
+  std::vector<float> out(n);
+  if (raw.empty())
+    return out;
+  for (size_t i = 0; i < n; ++i)
+    out[i] = load<float>(raw.data() + (splat ? 0 : i * sizeof(float)));
+  return out;
+}
+
+std::optional<std::vector<int64_t>> osa::constantInts(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  num::IntType type = num::elementInt(value.getType());
+  if (!constant || !type)
+    return std::nullopt;
+  return intValues(constant.getValue(), type.getIsSigned());
+}
+
+ElementsAttr osa::makeFloatAttr(MLIRContext *context, StringRef name,
+                                ArrayRef<int64_t> shape,
+                                ArrayRef<float> values) {
+  auto type = RankedTensorType::get(shape, Float32Type::get(context));
+  if (values.size() <= 1)
+    return DenseElementsAttr::get(type, values);
+  return DenseResourceElementsAttr::get(
+      type, name,
+      HeapAsmResourceBlob::allocateAndCopyInferAlign<float>(values));
+}
+
+template <typename T>
+static ElementsAttr makeInts(RankedTensorType type, StringRef name,
+                             ArrayRef<int64_t> values) {
+  std::vector<T> narrow(values.begin(), values.end());
+  if (values.size() <= 1)
+    return DenseElementsAttr::get(type, ArrayRef<T>(narrow));
+  return DenseResourceElementsAttr::get(
+      type, name,
+      HeapAsmResourceBlob::allocateAndCopyInferAlign<T>(ArrayRef<T>(narrow)));
+}
+
+ElementsAttr osa::makeIntAttr(MLIRContext *context, StringRef name,
+                              ArrayRef<int64_t> shape, num::IntType type,
+                              ArrayRef<int64_t> values) {
+  unsigned storage = type.getWidth() <= 8    ? 8
+                     : type.getWidth() <= 16 ? 16
+                     : type.getWidth() <= 32 ? 32
+                                             : 64;
+  auto tensor =
+      RankedTensorType::get(shape, IntegerType::get(context, storage));
+  switch (storage) {
+  case 8:
+    return makeInts<int8_t>(tensor, name, values);
+  case 16:
+    return makeInts<int16_t>(tensor, name, values);
+  case 32:
+    return makeInts<int32_t>(tensor, name, values);
+  default:
+    return makeInts<int64_t>(tensor, name, values);
+  }
+}
+
+std::string osa::nodeName(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return name.getName().str();
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location child : fused.getLocations())
+      if (std::string name = nodeName(child); !name.empty())
+        return name;
+  return "";
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Work and traffic of one operation, and window geometry. The one place that
+// counts MACs.
+#include "llvm/ADT/TypeSwitch.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::osa;
+
+double Work::intensityWithParams() const {
+  double bytes = (inputBits + outputBits + paramBits) / 8.0;
+  return bytes ? (2.0 * macs + ops) / bytes : 0;
+}
+
+double Work::intensity() const {
+  double bytes = (inputBits + outputBits) / 8.0;
+  return bytes ? (2.0 * macs + ops) / bytes : 0;
+}
+
+static int64_t bitsOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return 0;
+  if (auto i = num::elementInt(type))
+    return tensor.getNumElements() * i.getWidth();
+  return tensor.getNumElements() *
+         tensor.getElementType().getIntOrFloatBitWidth();
+}
+
+static int64_t elements(Value v) {
+  return cast<RankedTensorType>(v.getType()).getNumElements();
+}
+
+Work osa::computeWork(Operation *op) {
+  Work work;
+  if (isa<ConstantOp>(op))
+    return work;
+  for (Value v : op->getOperands())
+    (v.getDefiningOp<ConstantOp>() ? work.paramBits : work.inputBits) +=
+        bitsOf(v.getType());
+  for (Value v : op->getResults())
+    work.outputBits += bitsOf(v.getType());
+  int64_t out = op->getNumResults() ? elements(op->getResult(0)) : 0;
+  if (auto conv = dyn_cast<Conv2dOp>(op)) {
+    auto w = cast<RankedTensorType>(conv.getWeights().getType()).getShape();
+    work.macs = out * w[1] * w[2] * w[3];
+  } else if (auto dense = dyn_cast<DenseOp>(op)) {
+    work.macs =
+        out * cast<RankedTensorType>(dense.getWeights().getType()).getShape()[1];
+  } else if (auto window = getWindow(op)) {
+    work.ops = out * window->kernelH * window->kernelW;
+  } else if (auto requantise = dyn_cast<RequantiseOp>(op)) {
+    work.ops = 3 * out;
+    work.paramBits += 64 * (requantise.getMultiplier().size() +
+                            requantise.getOffset().size());
+  } else if (auto threshold = dyn_cast<ThresholdOp>(op)) {
+    work.ops = out;
+    work.paramBits += bitsOf(threshold.getThresholds().getType());
+  } else if (auto table = dyn_cast<TableOp>(op)) {
+    work.ops = out;
+    work.paramBits += bitsOf(table.getValues().getType());
+  } else if (!isa<ReshapeOp, TransposeOp, ConcatOp, PadOp>(op)) {
+    work.ops = out;
+  }
+  return work;
+}
+
+template <typename Op>
+static Window makeWindow(Op op, int64_t kernelH, int64_t kernelW) {
+  auto in = cast<RankedTensorType>(op.getInput().getType()).getShape();
+  auto out = cast<RankedTensorType>(op.getOutput().getType()).getShape();
+  auto s = op.getStrides(), p = op.getPads(), d = op.getDilations();
+  return {in[1], in[2], in[3], kernelH, kernelW, s[0], s[1], d[0],
+          d[1],  p[0],  p[1],  p[2],    p[3],    out[1], out[2]};
+}
+
+std::optional<Window> osa::getWindow(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<Window>>(op)
+      .Case<Conv2dOp>([](Conv2dOp conv) {
+        auto w = cast<RankedTensorType>(conv.getWeights().getType()).getShape();
+        return makeWindow(conv, w[1], w[2]);
+      })
+      .Case<MaxPoolOp, AvgPoolOp, SumPoolOp>([](auto pool) {
+        return makeWindow(pool, pool.getKernel()[0], pool.getKernel()[1]);
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/Dialect/Rtl/Rtl.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace rhizome::rtl;
+
+#include "rhizome/Dialect/Rtl/RtlDialect.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "rhizome/Dialect/Rtl/RtlOps.cpp.inc"
+
+void RtlDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "rhizome/Dialect/Rtl/RtlOps.cpp.inc"
+      >();
+}
+
+LogicalResult rhizome::rtl::ModuleOp::verify() {
+  Block &body = getBody().front();
+  if (body.getNumArguments() != getInputNames().size())
+    return emitOpError("needs one name per input");
+  auto output = dyn_cast<OutputOp>(body.back());
+  if (!output || output.getNumOperands() != getOutputNames().size())
+    return emitOpError("needs an rtl.output with one value per output name");
+  return success();
+}
+
+LogicalResult InstanceOp::verify() {
+  if (getInputs().size() != getInputNames().size() ||
+      getOutputs().size() != getOutputNames().size())
+    return emitOpError("needs one port name per operand and per result");
+  return success();
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// rhizome-opt: every dialect and pass, for development.
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "rhizome/Dialect/Flow/Flow.h"
+#include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Dialect/Rtl/Rtl.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllPasses();
+  registry.insert<rhizome::num::NumDialect, rhizome::osa::OsaDialect,
+                  rhizome::flow::FlowDialect, rhizome::rtl::RtlDialect>();
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "Rhizome optimiser driver\n", registry));
+}
