@@ -201,7 +201,11 @@ module rhz_window_parallel #(
   for (genvar b = 0; b < Banks; b++) begin : gen_bank
     logic [AW-1:0] raddr;
     // Banks left of the offset hold columns of the next block.
-    assign raddr = (off_q > OffW'(b)) ? addr_next_q : addr_q;
+    if (b == Banks - 1) begin : gen_last
+      assign raddr = addr_q;
+    end else begin : gen_before
+      assign raddr = (off_q > OffW'(b)) ? addr_next_q : addr_q;
+    end
     for (genvar r = 0; r < Rows; r++) begin : gen_row
       logic we;
       assign we = we_q && slot_q == InSlotW'(r) && turn1_q == TurnW'(b / PixelsIn);
