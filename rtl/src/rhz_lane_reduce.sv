@@ -170,6 +170,8 @@ module rhz_lane_reduce #(
     assign acc   = acc_q[i*AccWidth +: AccWidth];
     assign value = AccWidth'($signed(tree[i*TreeWidth +: TreeWidth]));
     if (Op == 1) begin : gen_max
+      logic unused;
+      assign unused = &{1'b0, bias};
       always_ff @(posedge clk_i)
         if (valid[TreeStage] && (first_q || value > acc))
           acc_q[i*AccWidth +: AccWidth] <= value;

@@ -203,6 +203,17 @@ def simulate(case, seed, keep):
             shutil.rmtree(directory)
 
 
+def yosys_script(case, directory):
+    """Reads the sources and elaborates the cell with its parameters."""
+    with open(os.path.join(directory, "top.sv"), "w") as file:
+        file.write("module top; %s #(%s) u_dut (); endmodule\n" % (case.cell, ", ".join(
+            ".%s(%s)" % (k, literal(v)) for k, v in case.params.items())))
+    files = sorted(os.path.join(SRC, name) for name in os.listdir(SRC))
+    return ("read_verilog -lib %s; read_verilog -sv -defer %s; read_verilog -sv top.sv; "
+            "hierarchy -check -top top; proc; " % (
+                os.path.join(SIM, "DSP48E2_blackbox.v"), " ".join(files)))
+
+
 def lint(case, seed, keep):
     del seed
     directory = tempfile.mkdtemp(prefix="rhz_")
@@ -216,11 +227,7 @@ def lint(case, seed, keep):
         if result.returncode != 0 or result.stderr.strip():
             return "verilator: " + result.stderr[:1500]
         files = sorted(os.path.join(SRC, name) for name in os.listdir(SRC))
-        sets = " ".join("-set %s %s" % (k, literal(v)) for k, v in case.params.items())
-        script = ("read_verilog -lib %s; read_verilog -sv %s; chparam %s %s; "
-                  "hierarchy -check -top %s; proc; check -assert" % (
-                      os.path.join(SIM, "DSP48E2_blackbox.v"), " ".join(files), sets,
-                      case.cell, case.cell))
+        script = yosys_script(case, directory) + "check -assert"
         result = subprocess.run(["yosys", "-q", "-p", script], cwd=directory,
                                 capture_output=True, text=True)
         if result.returncode != 0 or "ERROR" in result.stderr or "Warning" in result.stderr:
