@@ -184,8 +184,8 @@ TEST_F(SimulateTest, IcarusAgrees) {
 }
 
 TEST_F(SimulateTest, HangsAreNamed) {
-  Package p = package(broken("in_ready_o = !full_q",
-                             "in_ready_o = !full_q && !(&in_data_i[1:0])"));
+  Package p = package(broken("out_valid_o = full_q",
+                             "out_valid_o = full_q && !(&data_q[1:0])"));
   if (test::haveTool("verilator"))
     EXPECT_NE(failure(p, false).find("it hangs: no output for 100000 cycles; "
                                      "waiting for output"),
