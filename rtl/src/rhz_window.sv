@@ -130,11 +130,11 @@ module rhz_window #(
     frame_d = frame_q;
     if (read && position_last) x_d = x_q + XW'(PixelsOut * StrideW);
     if (row_end) begin
-      x_d = -XW'(PadLeft);
+      x_d = XW'(-PadLeft);
       y_d = y_q + YW'(StrideH);
     end
     if (frame_end) begin
-      y_d = -YW'(PadTop);
+      y_d = YW'(-PadTop);
       frame_d = frame_q + RowW'(Height);
     end
   end
@@ -156,14 +156,17 @@ module rhz_window #(
   assign need_col_d  = ColW'(clamped_x >>> $clog2(PixelsIn));
   assign release_row = frame_q + RowW'(released_y);
 
+  logic unused_clamped;
+  assign unused_clamped = &{1'b0, clamped_y, clamped_x, released_y};
+
   localparam int FirstLow = (Extent - 1 < PadTop) ? 0 : Extent - 1 - PadTop;
   localparam int FirstFar = (WideW < PadLeft) ? 0 : WideW - PadLeft;
   localparam int FirstNeedRow = (FirstLow > Height - 1) ? Height - 1 : FirstLow;
   localparam int FirstNeedCol = ((FirstFar > Width - 1) ? Width - 1 : FirstFar) / PixelsIn;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      x_q        <= -XW'(PadLeft);
-      y_q        <= -YW'(PadTop);
+      x_q        <= XW'(-PadLeft);
+      y_q        <= YW'(-PadTop);
       frame_q    <= '0;
       oldest_q   <= '0;
       need_row_q <= RowW'(FirstNeedRow);

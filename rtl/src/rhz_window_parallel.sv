@@ -110,7 +110,7 @@ module rhz_window_parallel #(
   always_comb begin
     left_d = left_q;
     if (row_end_i)
-      left_d = -BA'(FirstBlock * Words);
+      left_d = BA'(-FirstBlock * Words);
     else if (read_i && position_last_o)
       left_d = left_q + ((off_sum[OffW] && Banks > 1) ? BA'((BlockStep + 1) * Words)
                                                       : BA'(BlockStep * Words));
@@ -120,7 +120,7 @@ module rhz_window_parallel #(
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       top_q        <= SlotW'(FirstTop);
-      left_q       <= -BA'(FirstBlock * Words);
+      left_q       <= BA'(-FirstBlock * Words);
       group_base_q <= '0;
     end else begin
       top_q        <= top_d;
@@ -197,6 +197,8 @@ module rhz_window_parallel #(
     wdata_q <= in_data_i;
   end
 
+  logic unused_addr_next;
+  assign unused_addr_next = &{1'b0, addr_next_q};
   logic [Rows*Banks*GE-1:0] rdata;   // stage 3, [slot][bank]
   for (genvar b = 0; b < Banks; b++) begin : gen_bank
     logic [AW-1:0] raddr;
