@@ -89,13 +89,14 @@ module rhz_requant #(
                         x[I*InWidth +: InWidth]};
         assign product = product_q;
       end
-      logic signed [SumWidth-1:0] sum_q;   // stage 5
+      logic signed [SumWidth-1:0] sum_q, whole;   // stage 5
       logic signed [CompareWidth-1:0] shifted;
       logic unused;
       always_ff @(posedge clk_i)
         sum_q <= SumWidth'(product) +
             SumWidth'($signed(offset_q[l*OffsetWidth +: OffsetWidth]));
-      assign shifted = CompareWidth'(sum_q >>> Shift);
+      assign whole   = sum_q >>> Shift;
+      assign shifted = CompareWidth'(whole);
       assign unused = &{1'b0, shifted};
       always_ff @(posedge clk_i) begin
         if (shifted < LoLimit)      out_q[I*OutWidth +: OutWidth] <= OutWidth'(Lo);

@@ -16,17 +16,18 @@ module rhz_sdpram #(
   input  logic [AddrWidth-1:0] raddr_i,
   output logic [Width-1:0]     rdata_o
 );
-  logic [Width-1:0] mem [0:Words-1];
   logic [Width-1:0] rdata_q;
 
   if (Words == 1) begin : gen_one
+    logic [Width-1:0] word_q;
     logic unused;
     assign unused = &{1'b0, waddr_i, raddr_i};
     always_ff @(posedge clk_i) begin
-      if (we_i) mem[0] <= wdata_i;
-      if (re_i) rdata_q <= mem[0];
+      if (we_i) word_q <= wdata_i;
+      if (re_i) rdata_q <= word_q;
     end
   end else begin : gen_many
+    logic [Width-1:0] mem [0:Words-1];
     always_ff @(posedge clk_i) begin
       if (we_i) mem[waddr_i] <= wdata_i;
       if (re_i) rdata_q <= mem[raddr_i];

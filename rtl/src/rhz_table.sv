@@ -54,14 +54,13 @@ module rhz_table #(
   logic [Pixels*Lanes*OutWidth-1:0] data;   // stage 4
   for (genvar i = 0; i < Pixels * Lanes; i++) begin : gen_lane
     logic [InWidth-1:0] x;
-    logic [AddrW-1:0] addr_q, addr2_q, bias;
+    logic [AddrW-1:0] addr_q, addr2_q, bias, x_q;
     assign x    = in_data_i[i*InWidth +: InWidth];
     assign bias = AddrW'((i % Lanes) * Entries - Lo);
     always_ff @(posedge clk_i) begin
       addr_q  <= base_q + bias;
       addr2_q <= addr_q + x_q;
     end
-    logic [AddrW-1:0] x_q;
     if (InSigned != 0) begin : gen_signed
       always_ff @(posedge clk_i) x_q <= AddrW'($signed(x));
     end else begin : gen_unsigned

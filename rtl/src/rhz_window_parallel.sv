@@ -2,7 +2,8 @@
 // Memory and inner loops of rhz_window with the whole kernel a beat: group,
 // repeat, word. Rows x NB banks, NB a power of two that spans the columns of a
 // beat; row slots and bank offsets rotate by constants and the multiplexers see
-// only reachable rotations. Data comes five cycles after read_i.
+// only reachable rotations. Data comes five cycles after read_i, [kh][column][g];
+// columns that several pixels share come once (Columns, from rhz_window).
 module rhz_window_parallel #(
   parameter int Elem = 8, parameter int Height = 4, parameter int Width = 4,
   parameter int KernelH = 3, parameter int KernelW = 3,
@@ -14,7 +15,7 @@ module rhz_window_parallel #(
   parameter int PixelsIn = 1, parameter int PixelsOut = 1,
   parameter int Rows = 4, parameter int XW = 8, parameter int YW = 8,
   parameter int WordW = 1,
-  parameter int OutLanes = PixelsOut * KernelH * KernelW * Lanes
+  parameter int Columns = PixelsOut * KernelW
 ) (
   input  logic                           clk_i,
   input  logic                           rst_ni,
@@ -29,7 +30,7 @@ module rhz_window_parallel #(
   input  logic signed [XW-1:0]           x_i,
   input  logic signed [YW-1:0]           y_i,
   output logic                           position_last_o,
-  output logic [OutLanes*Elem-1:0]       data_o
+  output logic [KernelH*Columns*Lanes*Elem-1:0] data_o
 );
   function automatic int gcd(input int a, input int b);
     int u;
@@ -110,7 +111,7 @@ module rhz_window_parallel #(
   always_comb begin
     left_d = left_q;
     if (row_end_i)
-      left_d = -BA'(FirstBlock * Words);
+      left_d = BA'(-FirstBlock * Words);
     else if (read_i && position_last_o)
       left_d = left_q + ((off_sum[OffW] && Banks > 1) ? BA'((BlockStep + 1) * Words)
                                                       : BA'(BlockStep * Words));
@@ -120,7 +121,7 @@ module rhz_window_parallel #(
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       top_q        <= SlotW'(FirstTop);
-      left_q       <= -BA'(FirstBlock * Words);
+      left_q       <= BA'(-FirstBlock * Words);
       group_base_q <= '0;
     end else begin
       top_q        <= top_d;
@@ -135,7 +136,7 @@ module rhz_window_parallel #(
   logic [OffW-1:0] off_q, off3, off4;
   logic [SlotW-1:0] top1_q, top3;
   logic [KernelH-1:0] row_in, row_in4;
-  logic [PixelsOut*KernelW-1:0] col_in, col_in4;
+  logic [Columns-1:0] col_in, col_in4;
   always_ff @(posedge clk_i) begin
     addr_q      <= AW'(left_q) + AW'(group_base_q) + AW'(word);
     addr_next_q <= AW'(left_q) + AW'(group_base_q) + AW'(word) + AW'(Words);
@@ -147,17 +148,16 @@ module rhz_window_parallel #(
     assign row = y_i + YW'(kh * DilationH);
     assign row_in[kh] = row >= 0 && row < YW'(Height);
   end
-  for (genvar p = 0; p < PixelsOut; p++) begin : gen_col_in
-    for (genvar kw = 0; kw < KernelW; kw++) begin : gen_kw
-      logic signed [XW-1:0] col;
-      assign col = x_i + XW'(p * StrideW + kw * DilationW);
-      assign col_in[p*KernelW+kw] = col >= 0 && col < XW'(Width);
-    end
+  for (genvar c = 0; c < Columns; c++) begin : gen_col_in
+    localparam int At = (Columns == Span) ? c : (c / KernelW) * StrideW + (c % KernelW) * DilationW;
+    logic signed [XW-1:0] col;
+    assign col = x_i + XW'(At);
+    assign col_in[c] = col >= 0 && col < XW'(Width);
   end
   rhz_delay #(.Width(SlotW + OffW), .Stages(2)) u_rotations (
     .clk_i, .data_i({top1_q, off_q}), .data_o({top3, off3})
   );
-  rhz_delay #(.Width(KernelH + PixelsOut * KernelW), .Stages(4)) u_inside (
+  rhz_delay #(.Width(KernelH + Columns), .Stages(4)) u_inside (
     .clk_i, .data_i({row_in, col_in}), .data_o({row_in4, col_in4})
   );
   always_ff @(posedge clk_i) off4 <= off3;
@@ -197,6 +197,8 @@ module rhz_window_parallel #(
     wdata_q <= in_data_i;
   end
 
+  logic unused_addr_next;
+  assign unused_addr_next = &{1'b0, addr_next_q};
   logic [Rows*Banks*GE-1:0] rdata;   // stage 3, [slot][bank]
   for (genvar b = 0; b < Banks; b++) begin : gen_bank
     logic [AW-1:0] raddr;
@@ -230,26 +232,23 @@ module rhz_window_parallel #(
   end
   always_ff @(posedge clk_i) rows_q <= rows_d;
 
-  // Column p·StrideW + kw·DilationW lies in bank (off + that) mod Banks.
+  // The column At right of the left one lies in bank (off + At) mod Banks.
   localparam int OffGrid = gcd(Banks, Step % Banks);
   localparam logic [Elem-1:0] Pad = Elem'(PadValue);
-  logic [OutLanes*Elem-1:0] data_d;
-  for (genvar p = 0; p < PixelsOut; p++) begin : gen_p
-    for (genvar kw = 0; kw < KernelW; kw++) begin : gen_kw
-      for (genvar kh = 0; kh < KernelH; kh++) begin : gen_kh
-        logic [GE-1:0] cell_d;
-        always_comb begin
-          cell_d = {Lanes{Pad}};
-          if (row_in4[kh] && col_in4[p*KernelW+kw]) begin
-            cell_d = '0;
-            for (int o = 0; o < Banks; o++)
-              if (o % OffGrid == FirstOff % OffGrid && off4 == OffW'(o))
-                cell_d = rows_q[(kh*Banks + (o+p*StrideW+kw*DilationW)%Banks)*GE +: GE];
-          end
+  for (genvar c = 0; c < Columns; c++) begin : gen_column
+    localparam int At = (Columns == Span) ? c : (c / KernelW) * StrideW + (c % KernelW) * DilationW;
+    for (genvar kh = 0; kh < KernelH; kh++) begin : gen_kh
+      logic [GE-1:0] cell_d;
+      always_comb begin
+        cell_d = {Lanes{Pad}};
+        if (row_in4[kh] && col_in4[c]) begin
+          cell_d = '0;
+          for (int o = 0; o < Banks; o++)
+            if (o % OffGrid == FirstOff % OffGrid && off4 == OffW'(o))
+              cell_d = rows_q[(kh*Banks + (o+At)%Banks)*GE +: GE];
         end
-        assign data_d[((p*KernelH+kh)*KernelW+kw)*GE +: GE] = cell_d;
       end
+      always_ff @(posedge clk_i) data_o[(kh*Columns+c)*GE +: GE] <= cell_d;
     end
   end
-  always_ff @(posedge clk_i) data_o <= data_d;
 endmodule

@@ -3,7 +3,8 @@
 """Tests of the stream cells. Every cell runs in Icarus over seeded parameter
 sets, free and with random stalls on both sides; every value and the exact cycle
 of every beat in and out are compared (values: cells.py, cycles: timing.py).
-With --lint: Verilator -Wall and a Yosys read over the same parameter sets."""
+With --lint: Verilator -Wall and a Yosys read over the same parameter sets;
+with --netlist: the same simulation of what Yosys has made of the sources."""
 
 import argparse
 import concurrent.futures
@@ -164,7 +165,7 @@ def check(case, runs, expected, log):
     return None
 
 
-def simulate(case, seed, keep):
+def simulate(case, seed, keep, netlist=False):
     rng = random.Random(seed)
     streams = case.inputs + case.outputs
     runs = patterns(rng, len(streams))
@@ -186,8 +187,22 @@ def simulate(case, seed, keep):
         write_inputs(case, directory)
         with open(os.path.join(directory, "tb.sv"), "w") as file:
             file.write(testbench(case, runs, limits))
-        for command in (["iverilog", "-g2012", "-s", "tb", "-y", SRC, "-y", SIM, "-Y", ".sv",
-                         "-o", "tb.vvp", "tb.sv"], ["vvp", "-n", "tb.vvp"]):
+        commands = [["iverilog", "-g2012", "-s", "tb", "-y", SRC, "-y", SIM, "-Y", ".sv",
+                     "-o", "tb.vvp", "tb.sv"], ["vvp", "-n", "tb.vvp"]]
+        if netlist:
+            # Yosys' reading of the cell in place of the source.
+            script = yosys_script(case, directory) + (
+                "delete top; hierarchy -auto-top; flatten; opt_expr; opt_clean; "
+                "rename -top dut_netlist; write_verilog -noattr netlist.v")
+            path = os.path.join(directory, "tb.sv")
+            with open(path) as file:
+                bench = re.sub(r"  %s #\(.*?\) u_dut \(" % case.cell, "  dut_netlist u_dut (",
+                               file.read(), flags=re.S)
+            with open(path, "w") as file:
+                file.write(bench)
+            commands[0].append("netlist.v")
+            commands.insert(0, ["yosys", "-q", "-p", script])
+        for command in commands:
             result = subprocess.run(command, cwd=directory, capture_output=True, text=True,
                                     timeout=300)
             output = "\n".join(line for line in (result.stdout + result.stderr).splitlines()
@@ -203,6 +218,17 @@ def simulate(case, seed, keep):
             shutil.rmtree(directory)
 
 
+def yosys_script(case, directory):
+    """Reads the sources and elaborates the cell with its parameters."""
+    with open(os.path.join(directory, "top.sv"), "w") as file:
+        file.write("module top; %s #(%s) u_dut (); endmodule\n" % (case.cell, ", ".join(
+            ".%s(%s)" % (k, literal(v)) for k, v in case.params.items())))
+    files = sorted(os.path.join(SRC, name) for name in os.listdir(SRC))
+    return ("read_verilog -lib %s; read_verilog -sv -defer %s; read_verilog -sv top.sv; "
+            "hierarchy -check -top top; proc; " % (
+                os.path.join(SIM, "DSP48E2_blackbox.v"), " ".join(files)))
+
+
 def lint(case, seed, keep):
     del seed
     directory = tempfile.mkdtemp(prefix="rhz_")
@@ -216,11 +242,7 @@ def lint(case, seed, keep):
         if result.returncode != 0 or result.stderr.strip():
             return "verilator: " + result.stderr[:1500]
         files = sorted(os.path.join(SRC, name) for name in os.listdir(SRC))
-        sets = " ".join("-set %s %s" % (k, literal(v)) for k, v in case.params.items())
-        script = ("read_verilog -lib %s; read_verilog -sv %s; chparam %s %s; "
-                  "hierarchy -check -top %s; proc; check -assert" % (
-                      os.path.join(SIM, "DSP48E2_blackbox.v"), " ".join(files), sets,
-                      case.cell, case.cell))
+        script = yosys_script(case, directory) + "check -assert"
         result = subprocess.run(["yosys", "-q", "-p", script], cwd=directory,
                                 capture_output=True, text=True)
         if result.returncode != 0 or "ERROR" in result.stderr or "Warning" in result.stderr:
@@ -237,7 +259,10 @@ def work(job):
     cell, index, seed, arguments = job
     try:
         case = cells.make(cell, index, seed)
-        message = (lint if arguments.lint else simulate)(case, seed, arguments.keep)
+        if arguments.lint:
+            message = lint(case, seed, arguments.keep)
+        else:
+            message = simulate(case, seed, arguments.keep, arguments.netlist)
     except Exception:  # a broken case is a failed case
         return cell, index, {}, traceback.format_exc()
     return cell, index, case.params, message
@@ -251,6 +276,8 @@ def main():
     parser.add_argument("--only", type=int, help="one parameter set by number")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--lint", action="store_true")
+    parser.add_argument("--netlist", action="store_true",
+                        help="simulate what Yosys has read, not the sources")
     parser.add_argument("--keep", action="store_true", help="keep the test benches")
     arguments = parser.parse_args()
     jobs = []
