@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The semantics of `osa`, executable: plain and obviously right, one operation
+// after the other. Everything else that computes a model (CPU path, RTL) is
+// tested against it.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "rhizome/Support/Tensor.h"
+#include "llvm/ADT/DenseMap.h"
+#include <functional>
+
+namespace rhizome {
+/// Called with every operation that was evaluated and its result.
+using ProbeFn = std::function<void(mlir::Operation *op, const Tensor &result)>;
+
+/// Evaluates one function again and again; its constants are decoded once.
+/// The function must outlive the interpreter and not change meanwhile.
+class Interpreter {
+public:
+  explicit Interpreter(mlir::func::FuncOp func);
+  ~Interpreter();
+  Interpreter(Interpreter &&) noexcept;
+  Interpreter &operator=(Interpreter &&) noexcept;
+
+  /// One frame. `inputs` are the function's arguments in order: ints for
+  /// `!num.int` and integer elements, floats for f32. Real-level operations
+  /// are computed one by one with results in float32 (sums inside one
+  /// operation in double), integer ones exactly. Fails with a diagnostic at
+  /// the operation's location if an operation is unknown, if a quantiser meets
+  /// NaN, or if an integer result leaves its declared range (a bug of ours
+  /// upstream). Safe to call from several threads.
+  llvm::FailureOr<std::vector<Tensor>>
+  run(llvm::ArrayRef<Tensor> inputs, const ProbeFn &probe = nullptr) const;
+
+private:
+  struct Constants;
+  mlir::func::FuncOp func;
+  std::unique_ptr<Constants> constants;
+};
+
+/// Evaluates `func` once. See `Interpreter::run`.
+llvm::FailureOr<std::vector<Tensor>> interpret(mlir::func::FuncOp func,
+                                               llvm::ArrayRef<Tensor> inputs,
+                                               const ProbeFn &probe = nullptr);
+} // namespace rhizome

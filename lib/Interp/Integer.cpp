@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The operations of the integer level, in exact arithmetic.
+#include "Evaluate.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::interp;
+
+/// The channel of element `i`, or 0 if one value serves all.
+static size_t channelOf(const Frame &frame, size_t i, size_t numValues) {
+  return numValues == 1 ? 0 : i % frame.out.shape.back();
+}
+
+static LogicalResult requantise(osa::RequantiseOp op, Frame &frame) {
+  auto [lo, hi] = resultRange(op);
+  auto multiplier = op.getMultiplier(), offset = op.getOffset();
+  for (auto [i, x] : llvm::enumerate(frame.in[0]->ints)) {
+    __int128 v =
+        __int128(x) * multiplier[channelOf(frame, i, multiplier.size())] +
+        offset[channelOf(frame, i, offset.size())];
+    v >>= op.getShift();
+    v = v < lo ? lo : v > hi ? hi : v;
+    frame.out.ints[i] = int64_t(v);
+  }
+  return success();
+}
+
+static LogicalResult threshold(osa::ThresholdOp op, Frame &frame) {
+  auto shape = op.getThresholds().getShapedType().getShape();
+  // The generated getters give the attributes as uint64_t.
+  __int128 base = int64_t(op.getBase()), step = int64_t(op.getStep());
+  const auto &thresholds = frame.decoded(op.getThresholds()).ints;
+  for (auto [i, x] : llvm::enumerate(frame.in[0]->ints)) {
+    size_t c = channelOf(frame, i, shape[0]);
+    __int128 count = 0;
+    for (int64_t k = 0; k < shape[1]; ++k)
+      count += x >= thresholds[c * shape[1] + k];
+    if (failed(store(frame, i, base + step * count)))
+      return failure();
+  }
+  return success();
+}
+
+static LogicalResult table(osa::TableOp op, Frame &frame) {
+  auto shape = op.getValues().getShapedType().getShape();
+  const auto &entries = frame.decoded(op.getValues()).ints;
+  num::IntType type = num::elementInt(op.getInput().getType());
+  for (auto [i, x] : llvm::enumerate(frame.in[0]->ints)) {
+    size_t c = channelOf(frame, i, shape[0]);
+    if (failed(store(frame, i, entries[c * shape[1] + (x - type.getLo())])))
+      return failure();
+  }
+  return success();
+}
+
+static LogicalResult scaledAdd(osa::ScaledAddOp op, Frame &frame) {
+  __int128 lhs = int64_t(op.getLhsMultiplier()),
+           rhs = int64_t(op.getRhsMultiplier());
+  for (size_t i = 0; i < frame.out.ints.size(); ++i)
+    if (failed(store(frame, i,
+                     frame.in[0]->ints[i] * lhs + frame.in[1]->ints[i] * rhs)))
+      return failure();
+  return success();
+}
+
+static LogicalResult sumPool(osa::SumPoolOp op, Frame &frame) {
+  osa::Window w = *osa::getWindow(op);
+  auto scale = op.getPositionScale();
+  for (int64_t y = 0; y < w.outHeight; ++y)
+    for (int64_t x = 0; x < w.outWidth; ++x)
+      for (int64_t c = 0; c < w.channels; ++c) {
+        __int128 sum = 0;
+        for (int64_t kh = 0; kh < w.kernelH; ++kh)
+          for (int64_t kw = 0; kw < w.kernelW; ++kw) {
+            int64_t iy = y * w.strideH - w.padTop + kh * w.dilationH;
+            int64_t ix = x * w.strideW - w.padLeft + kw * w.dilationW;
+            if (iy >= 0 && iy < w.height && ix >= 0 && ix < w.width)
+              sum +=
+                  __int128(
+                      frame.in[0]->ints[(iy * w.width + ix) * w.channels + c]) -
+                  int64_t(op.getZero());
+          }
+        int64_t position = y * w.outWidth + x;
+        if (!scale.empty())
+          sum *= scale[position];
+        if (failed(store(frame, position * w.channels + c, sum)))
+          return failure();
+      }
+  return success();
+}
+
+bool interp::isInteger(Operation *op) {
+  return isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp,
+             osa::ScaledAddOp, osa::SumPoolOp>(op);
+}
+
+LogicalResult interp::evaluateInteger(Frame &frame) {
+  for (const Tensor *in : frame.in)
+    if (in->isFloat || frame.out.isFloat)
+      return frame.op->emitOpError("takes and gives integers only");
+  return llvm::TypeSwitch<Operation *, LogicalResult>(frame.op)
+      .Case<osa::RequantiseOp>([&](auto op) { return requantise(op, frame); })
+      .Case<osa::ThresholdOp>([&](auto op) { return threshold(op, frame); })
+      .Case<osa::TableOp>([&](auto op) { return table(op, frame); })
+      .Case<osa::ScaledAddOp>([&](auto op) { return scaledAdd(op, frame); })
+      .Case<osa::SumPoolOp>([&](auto op) { return sumPool(op, frame); })
+      .Default([](Operation *op) {
+        return op->emitOpError("is not an integer operation");
+      });
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The operations of the real level, each with its result in float32, and the
+// two that join the levels, quantize and dequantize.
+#include "Evaluate.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::interp;
+
+/// Which of n values along `axis` belongs to element `i`; 0 if there is one.
+static size_t alongAxis(const Tensor &t, size_t i, int64_t axis, size_t n) {
+  if (n == 1 || axis < 0)
+    return 0;
+  size_t inner = 1;
+  for (size_t d = axis + 1; d < t.shape.size(); ++d)
+    inner *= t.shape[d];
+  return i / inner % n;
+}
+
+/// Zero points come as integers, or as whole floats (QONNX).
+static std::vector<int64_t> zeroPoints(const Frame &frame, Attribute attr) {
+  const Decoded &decoded = frame.decoded(attr);
+  if (!decoded.ints.empty())
+    return decoded.ints;
+  return {decoded.floats.begin(), decoded.floats.end()};
+}
+
+/// Rounds to a whole number; nullopt for an unknown mode.
+static std::optional<double> roundBy(StringRef mode, float x) {
+  if (mode == "half_even")
+    return std::nearbyint(x);
+  if (mode == "toward_zero")
+    return std::trunc(x);
+  if (mode == "up")
+    return std::ceil(x);
+  if (mode == "down")
+    return std::floor(x);
+  if (mode == "half_up")
+    return std::floor(double(x) + 0.5);
+  if (mode == "half_down")
+    return std::ceil(double(x) - 0.5);
+  if (mode == "half_away" || mode == "half_away_from_zero")
+    return std::round(x);
+  if (mode == "sign")
+    return x >= 0 ? 1.0 : -1.0;
+  return std::nullopt;
+}
+
+static LogicalResult quantize(osa::QuantizeOp op, Frame &frame) {
+  const auto &scale = frame.decoded(op.getScale()).floats;
+  auto zero = zeroPoints(frame, op.getZeroPoint());
+  int64_t axis = int64_t(op.getAxis());
+  auto [lo, hi] = resultRange(op);
+  for (auto [i, x] : llvm::enumerate(frame.in[0]->floats)) {
+    float s = scale[alongAxis(*frame.in[0], i, axis, scale.size())];
+    int64_t z = zero[alongAxis(*frame.in[0], i, axis, zero.size())];
+    if (std::isnan(x))
+      return op.emitOpError()
+             << "meets NaN at element " << i << ", which no integer stands for";
+    std::optional<double> rounded = roundBy(op.getRounding(), x / s);
+    if (!rounded)
+      return op.emitOpError() << "rounding '" << op.getRounding()
+                              << "' is not one that Osa.td names";
+    // Saturate before the conversion: the quotient may be infinite.
+    if (*rounded >= double(hi) - double(z))
+      frame.out.ints[i] = hi;
+    else if (*rounded <= double(lo) - double(z))
+      frame.out.ints[i] = lo;
+    else
+      frame.out.ints[i] = int64_t(*rounded) + z;
+  }
+  return success();
+}
+
+static LogicalResult dequantize(osa::DequantizeOp op, Frame &frame) {
+  const auto &scale = frame.decoded(op.getScale()).floats;
+  auto zero = zeroPoints(frame, op.getZeroPoint());
+  int64_t axis = int64_t(op.getAxis());
+  for (auto [i, q] : llvm::enumerate(frame.in[0]->ints)) {
+    float s = scale[alongAxis(*frame.in[0], i, axis, scale.size())];
+    int64_t z = zero[alongAxis(*frame.in[0], i, axis, zero.size())];
+    frame.out.floats[i] = float(q - z) * s;
+  }
+  return success();
+}
+
+template <typename Fn> static LogicalResult binary(Frame &frame, Fn fn) {
+  const auto &shape = frame.out.shape;
+  for (size_t i = 0; i < frame.out.floats.size(); ++i) {
+    size_t index[2] = {0, 0}, step[2] = {1, 1}, rest = i;
+    for (size_t d = shape.size(); d-- > 0;) {
+      size_t at = rest % shape[d];
+      rest /= shape[d];
+      for (int side = 0; side < 2; ++side) {
+        const auto &operand = frame.in[side]->shape;
+        size_t missing = shape.size() - operand.size();
+        if (d < missing || operand[d - missing] == 1)
+          continue;
+        index[side] += at * step[side];
+        step[side] *= operand[d - missing];
+      }
+    }
+    frame.out.floats[i] =
+        fn(frame.in[0]->floats[index[0]], frame.in[1]->floats[index[1]]);
+  }
+  return success();
+}
+
+template <typename Fn> static LogicalResult map(Frame &frame, Fn fn) {
+  for (auto [i, x] : llvm::enumerate(frame.in[0]->floats))
+    frame.out.floats[i] = fn(x);
+  return success();
+}
+
+static LogicalResult batchNorm(osa::BatchNormOp op, Frame &frame) {
+  const auto &gamma = frame.decoded(op.getGamma()).floats,
+             &beta = frame.decoded(op.getBeta()).floats,
+             &mean = frame.decoded(op.getMean()).floats,
+             &variance = frame.decoded(op.getVariance()).floats;
+  double epsilon = op.getEpsilon().convertToFloat();
+  for (auto [i, x] : llvm::enumerate(frame.in[0]->floats)) {
+    auto at = [&](const std::vector<float> &v) -> double {
+      return v[v.size() == 1 ? 0 : i % frame.out.shape.back()];
+    };
+    frame.out.floats[i] =
+        float(at(gamma) * (x - at(mean)) / std::sqrt(at(variance) + epsilon) +
+              at(beta));
+  }
+  return success();
+}
+
+static LogicalResult avgPool(osa::AvgPoolOp op, Frame &frame) {
+  osa::Window w = *osa::getWindow(op);
+  for (int64_t y = 0; y < w.outHeight; ++y)
+    for (int64_t x = 0; x < w.outWidth; ++x)
+      for (int64_t c = 0; c < w.channels; ++c) {
+        double sum = 0;
+        int64_t inside = 0;
+        for (int64_t kh = 0; kh < w.kernelH; ++kh)
+          for (int64_t kw = 0; kw < w.kernelW; ++kw) {
+            int64_t iy = y * w.strideH - w.padTop + kh * w.dilationH;
+            int64_t ix = x * w.strideW - w.padLeft + kw * w.dilationW;
+            if (iy < 0 || iy >= w.height || ix < 0 || ix >= w.width)
+              continue;
+            sum += frame.in[0]->floats[(iy * w.width + ix) * w.channels + c];
+            ++inside;
+          }
+        if (!inside)
+          return op.emitOpError()
+                 << "C2: the window at row " << y << ", column " << x
+                 << " holds no position of the input";
+        int64_t divisor =
+            op.getCountIncludePad() ? w.kernelH * w.kernelW : inside;
+        frame.out.floats[(y * w.outWidth + x) * w.channels + c] =
+            float(sum / double(divisor));
+      }
+  return success();
+}
+
+/// Splits a shape around an axis (negative counts from the end) into outer,
+/// size and inner extents.
+struct Axis {
+  int64_t outer = 1, size = 1, inner = 1;
+  Axis(ArrayRef<int64_t> shape, int64_t axis) {
+    if (axis < 0)
+      axis += shape.size();
+    for (auto [d, n] : llvm::enumerate(shape))
+      (int64_t(d) < axis ? outer : int64_t(d) == axis ? size : inner) *= n;
+  }
+  int64_t index(int64_t o, int64_t k, int64_t i) const {
+    return (o * size + k) * inner + i;
+  }
+};
+
+static LogicalResult softmax(osa::SoftmaxOp op, Frame &frame) {
+  Axis axis(frame.out.shape, int64_t(op.getAxis()));
+  const auto &in = frame.in[0]->floats;
+  for (int64_t o = 0; o < axis.outer; ++o)
+    for (int64_t i = 0; i < axis.inner; ++i) {
+      double top = -INFINITY, sum = 0;
+      for (int64_t k = 0; k < axis.size; ++k)
+        top = std::max(top, double(in[axis.index(o, k, i)]));
+      for (int64_t k = 0; k < axis.size; ++k)
+        sum += std::exp(in[axis.index(o, k, i)] - top);
+      for (int64_t k = 0; k < axis.size; ++k) {
+        double x = in[axis.index(o, k, i)] - top;
+        frame.out.floats[axis.index(o, k, i)] =
+            float(op.getLog() ? x - std::log(sum) : std::exp(x) / sum);
+      }
+    }
+  return success();
+}
+
+static LogicalResult unary(osa::UnaryOp op, Frame &frame) {
+  using Fn = double (*)(double);
+  Fn fn = llvm::StringSwitch<Fn>(op.getKind())
+              .Case("sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); })
+              .Case("tanh", [](double x) { return std::tanh(x); })
+              .Case("exp", [](double x) { return std::exp(x); })
+              .Case("log", [](double x) { return std::log(x); })
+              .Case("sqrt", [](double x) { return std::sqrt(x); })
+              .Case("neg", [](double x) { return -x; })
+              .Case("abs", [](double x) { return std::fabs(x); })
+              .Default(nullptr);
+  if (!fn)
+    return op.emitOpError()
+           << "kind '" << op.getKind() << "' is not one that Osa.td names";
+  return map(frame, [&](float x) { return float(fn(x)); });
+}
+
+template <typename T>
+static LogicalResult argMax(osa::ArgMaxOp op, Frame &frame) {
+  Axis axis(frame.in[0]->shape, int64_t(op.getAxis()));
+  const auto &in = values<T>(*frame.in[0]);
+  for (int64_t o = 0; o < axis.outer; ++o)
+    for (int64_t i = 0; i < axis.inner; ++i) {
+      int64_t best = 0;
+      for (int64_t k = 1; k < axis.size; ++k) {
+        T v = in[axis.index(o, k, i)], top = in[axis.index(o, best, i)];
+        if (op.getSelectLast() ? v >= top : v > top)
+          best = k;
+      }
+      frame.out.ints[o * axis.inner + i] = best;
+    }
+  return success();
+}
+
+bool interp::isReal(Operation *op) {
+  return isa<osa::QuantizeOp, osa::DequantizeOp, osa::AddOp, osa::SubOp,
+             osa::MulOp, osa::DivOp, osa::BatchNormOp, osa::ReluOp,
+             osa::LeakyReluOp, osa::ClipOp, osa::AvgPoolOp, osa::SoftmaxOp,
+             osa::UnaryOp, osa::ArgMaxOp>(op);
+}
+
+LogicalResult interp::evaluateReal(Frame &frame) {
+  for (const Tensor *in : frame.in)
+    if (in->isFloat == isa<osa::DequantizeOp>(frame.op) &&
+        !isa<osa::ArgMaxOp>(frame.op))
+      return frame.op->emitOpError("has an operand of the other level");
+  if (frame.out.isFloat == isa<osa::QuantizeOp, osa::ArgMaxOp>(frame.op))
+    return frame.op->emitOpError("has a result of the other level");
+  return llvm::TypeSwitch<Operation *, LogicalResult>(frame.op)
+      .Case<osa::QuantizeOp>([&](auto op) { return quantize(op, frame); })
+      .Case<osa::DequantizeOp>([&](auto op) { return dequantize(op, frame); })
+      .Case<osa::AddOp>([&](auto) { return binary(frame, std::plus<float>()); })
+      .Case<osa::SubOp>(
+          [&](auto) { return binary(frame, std::minus<float>()); })
+      .Case<osa::MulOp>(
+          [&](auto) { return binary(frame, std::multiplies<float>()); })
+      .Case<osa::DivOp>(
+          [&](auto) { return binary(frame, std::divides<float>()); })
+      .Case<osa::BatchNormOp>([&](auto op) { return batchNorm(op, frame); })
+      .Case<osa::ReluOp>([&](auto) {
+        return map(frame, [](float x) { return x < 0 ? 0.0f : x; });
+      })
+      .Case<osa::LeakyReluOp>([&](auto op) {
+        float alpha = op.getAlpha().convertToFloat();
+        return map(frame, [=](float x) { return x < 0 ? alpha * x : x; });
+      })
+      .Case<osa::ClipOp>([&](auto op) {
+        float lo = op.getMin().convertToFloat(),
+              hi = op.getMax().convertToFloat();
+        return map(frame,
+                   [=](float x) { return std::min(std::max(x, lo), hi); });
+      })
+      .Case<osa::AvgPoolOp>([&](auto op) { return avgPool(op, frame); })
+      .Case<osa::SoftmaxOp>([&](auto op) { return softmax(op, frame); })
+      .Case<osa::UnaryOp>([&](auto op) { return unary(op, frame); })
+      .Case<osa::ArgMaxOp>([&](auto op) {
+        return frame.in[0]->isFloat ? argMax<float>(op, frame)
+                                    : argMax<int64_t>(op, frame);
+      })
+      .Default([](Operation *op) {
+        return op->emitOpError("is not a real operation");
+      });
+}
