@@ -4,6 +4,7 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "rhizome/Conversion/Passes.h"
 #include "rhizome/Dialect/Flow/Flow.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -15,6 +16,7 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllPasses();
   rhizome::registerTransformsPasses();
+  rhizome::registerConversionPasses();
   registry.insert<rhizome::num::NumDialect, rhizome::osa::OsaDialect,
                   rhizome::flow::FlowDialect, rhizome::rtl::RtlDialect>();
   return mlir::asMainReturnCode(
