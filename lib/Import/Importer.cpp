@@ -68,7 +68,7 @@ const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
       {"Pad", {&I::pad, {"mode", "pads", "value"}}},
       {"Identity", {&I::identity, {}}},
       {"Dropout", {&I::dropout, {"ratio", "seed"}}},
-      {"Cast", {&I::cast, {"to", "saturate"}}},
+      {"Cast", {&I::castOp, {"to", "saturate"}}},
       {"Shape", {&I::shapeOf, {"start", "end"}}},
       {"QuantizeLinear",
        {&I::quantizeLinear,

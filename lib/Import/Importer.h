@@ -180,7 +180,7 @@ private:
   Result pad();
   Result identity();
   Result dropout();
-  Result cast();
+  Result castOp();
   Result shapeOf();
   Result foldedOnly();
   Result setShape(Shape shape);
