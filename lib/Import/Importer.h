@@ -140,6 +140,7 @@ private:
   Result maxPool();
   Result averagePool();
   Result globalPool();
+  Result reduceMean();
   Result batchNormalization();
   std::optional<WindowSpec> window(llvm::ArrayRef<int64_t> spatial,
                                    llvm::ArrayRef<int64_t> kernel);
