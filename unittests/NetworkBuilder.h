@@ -135,7 +135,7 @@ public:
       o[i] = draw(-half, half);
     }
     value = osa::RequantiseOp::create(b, loc(name), tensor(shape(), out),
-                                      value, m, o, shift);
+                                      value, m, o, shift, coin());
   }
 
   void threshold(llvm::StringRef name, int64_t count, bool perChannel) {
@@ -210,7 +210,7 @@ public:
   void add(llvm::StringRef name, mlir::Value other, int64_t ma, int64_t mb) {
     auto x = element(), y = num::elementInt(other.getType());
     auto ends = [](num::IntType t, int64_t m) {
-      return std::minmax(t.getLo() * m, t.getHi() * m);
+      return std::minmax({t.getLo() * m, t.getHi() * m});
     };
     auto a = ends(x, ma), c = ends(y, mb);
     auto out = num::IntType::getForRange(b.getContext(), a.first + c.first,

@@ -68,6 +68,7 @@ void print(json::OStream &os, const PlannedNode &node) {
     os.attribute("device", node.device);
     os.attribute("top", node.top);
     os.attribute("rtl", json::Array(node.rtl));
+    os.attribute("simulation_models", json::Array(node.simulationModels));
     os.attributeArray("actors", [&] {
       for (const PlannedActor &actor : node.actors)
         os.object([&] {
@@ -156,6 +157,7 @@ static bool fromJSON(const json::Value &value, PlannedNode &n,
   json::ObjectMapper map(value, path);
   return map && map.map("name", n.name) && map.map("device", n.device) &&
          map.map("top", n.top) && map.map("rtl", n.rtl) &&
+         map.mapOptional("simulation_models", n.simulationModels) &&
          map.map("actors", n.actors) && map.map("inputs", n.inputs) &&
          map.map("outputs", n.outputs);
 }

@@ -85,7 +85,9 @@ Expected<sim::Sources> sim::readSources(const Package &package,
   SmallString<256> folder(package.rtlPath(node));
   if (std::error_code error = sys::fs::make_absolute(folder))
     return errorCodeToError(error);
-  for (const std::string &file : node.rtl) {
+  std::vector<std::string> files = node.simulationModels;
+  files.insert(files.end(), node.rtl.begin(), node.rtl.end());
+  for (const std::string &file : files) {
     sources.paths.push_back((folder + "/" + file).str());
     Expected<std::string> text = readFile(sources.paths.back());
     if (!text)

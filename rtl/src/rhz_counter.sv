@@ -20,7 +20,8 @@ module rhz_counter #(
   end else begin : gen_count
     logic [ValueWidth-1:0] value_q, value_d;
     logic last_q;
-    assign value_d = last_q ? '0 : value_q + ValueWidth'(1);
+    localparam bit Wraps = Count == (1 << ValueWidth);
+    assign value_d = (last_q && !Wraps) ? '0 : value_q + ValueWidth'(1);
     always_ff @(posedge clk_i) begin
       if (!rst_ni) begin
         value_q <= '0;

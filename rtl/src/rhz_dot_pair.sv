@@ -4,6 +4,7 @@
 // operand and added along cascades of at most MaxPacked products, for which the
 // low field cannot overflow. Cascade sums are separated (high field plus the low
 // field's sign) and added in fabric trees. Operands have at most 8 bits.
+// An operand that is Skewed comes in lane s late by its place in the cascade.
 // Latency = 4 + C + clog2(N); N = ceil(Simd/MaxPacked), C = ceil(Simd/N).
 module rhz_dot_pair #(
   parameter int Simd         = 1,
@@ -12,6 +13,8 @@ module rhz_dot_pair #(
   parameter int CommonWidth  = 8,
   parameter int CommonSigned = 0,
   parameter int MaxPacked    = (PairSigned != 0 && CommonSigned != 0) ? 7 : 4,
+  parameter int PairSkewed   = 0,
+  parameter int CommonSkewed = 0,
   parameter int SumWidth     = PairWidth + CommonWidth + $clog2(Simd)
 ) (
   input  logic                        clk_i,
@@ -42,11 +45,15 @@ module rhz_dot_pair #(
       logic [PairWidth-1:0] hi, lo;
       logic [CommonWidth-1:0] common;
       logic [47:0] pcin, pcout;
-      rhz_delay #(.Width(2 * PairWidth + CommonWidth), .Stages(Length - Len + j)) u_skew (
+      // A DSP adds its product a cycle after the one below it.
+      localparam int Skew = Length - Len + j;
+      rhz_delay #(.Width(2 * PairWidth), .Stages((PairSkewed != 0) ? 0 : Skew)) u_skew_pair (
         .clk_i,
-        .data_i({hi_i[Lane*PairWidth +: PairWidth], lo_i[Lane*PairWidth +: PairWidth],
-                 common_i[Lane*CommonWidth +: CommonWidth]}),
-        .data_o({hi, lo, common})
+        .data_i({hi_i[Lane*PairWidth +: PairWidth], lo_i[Lane*PairWidth +: PairWidth]}),
+        .data_o({hi, lo})
+      );
+      rhz_delay #(.Width(CommonWidth), .Stages((CommonSkewed != 0) ? 0 : Skew)) u_skew_common (
+        .clk_i, .data_i(common_i[Lane*CommonWidth +: CommonWidth]), .data_o(common)
       );
       if (j == 0) begin : gen_head
         assign pcin = '0;

@@ -170,10 +170,11 @@ module rhz_lane_reduce #(
     assign acc   = acc_q[i*AccWidth +: AccWidth];
     assign value = AccWidth'($signed(tree[i*TreeWidth +: TreeWidth]));
     if (Op == 1) begin : gen_max
-      logic unused;
+      logic unused, greater;
       assign unused = &{1'b0, bias};
+      assign greater = (XSigned != 0) ? value > acc : $unsigned(value) > $unsigned(acc);
       always_ff @(posedge clk_i)
-        if (valid[TreeStage] && (first_q || value > acc))
+        if (valid[TreeStage] && (first_q || greater))
           acc_q[i*AccWidth +: AccWidth] <= value;
     end else begin : gen_sum
       always_ff @(posedge clk_i)

@@ -75,9 +75,35 @@ module rhz_matvec #(
   rhz_delay #(.Width(Pixels * Simd * XWidth), .Stages(1 + RomStages)) u_x (
     .clk_i, .data_i(in_data_i), .data_o(x)
   );
-  rhz_rom #(
-    .Width(Pe * Simd * WWidth), .Words(Words), .Stages(RomStages), .File(WeightFile)
-  ) u_weights (.clk_i, .addr_i(addr_q), .data_o(w));
+  // Cascades want lane s late by its place. Shallow memories become logic, and
+  // reading them with late addresses costs less than delaying their words.
+  localparam bit Skewed = Style == 2 && Words <= 64;
+  if (Skewed) begin : gen_skewed
+    for (genvar k = 0; k < Length; k++) begin : gen_place
+      logic [AddrW-1:0] addr_k;
+      logic [Pe*Simd*WWidth-1:0] word;
+      logic unused;
+      assign unused = &{1'b0, word};
+      rhz_delay #(.Width(AddrW), .Stages(k)) u_addr (
+        .clk_i, .data_i(addr_q), .data_o(addr_k)
+      );
+      rhz_rom #(
+        .Width(Pe * Simd * WWidth), .Words(Words), .Stages(RomStages), .File(WeightFile)
+      ) u_weights (.clk_i, .addr_i(addr_k), .data_o(word));
+    end
+    for (genvar s = 0; s < Simd; s++) begin : gen_lane
+      localparam int First = (s / Length) * Length;
+      localparam int Len   = (Simd - First < Length) ? Simd - First : Length;
+      for (genvar e = 0; e < Pe; e++) begin : gen_pe
+        assign w[(e*Simd+s)*WWidth +: WWidth] =
+            gen_place[Length - Len + s - First].word[(e*Simd+s)*WWidth +: WWidth];
+      end
+    end
+  end else begin : gen_straight
+    rhz_rom #(
+      .Width(Pe * Simd * WWidth), .Words(Words), .Stages(RomStages), .File(WeightFile)
+    ) u_weights (.clk_i, .addr_i(addr_q), .data_o(w));
+  end
 
   logic [Pixels*Pe*SumWidth-1:0] sum;
   if (Style != 2) begin : gen_single
@@ -97,7 +123,7 @@ module rhz_matvec #(
       for (genvar e = 0; e < Pe / 2; e++) begin : gen_pair
         rhz_dot_pair #(
           .Simd(Simd), .PairWidth(WWidth), .PairSigned(1), .CommonWidth(XWidth),
-          .CommonSigned(XSigned), .MaxPacked(Max)
+          .CommonSigned(XSigned), .MaxPacked(Max), .PairSkewed(Skewed ? 1 : 0)
         ) u_dot (
           .clk_i, .hi_i(w[(2*e+1)*Simd*WWidth +: Simd*WWidth]),
           .lo_i(w[2*e*Simd*WWidth +: Simd*WWidth]),
@@ -112,7 +138,7 @@ module rhz_matvec #(
         logic [SumWidth-1:0]    sum_hi;
         rhz_dot_pair #(
           .Simd(Simd), .PairWidth(XWidth), .PairSigned(XSigned), .CommonWidth(WWidth),
-          .CommonSigned(1), .MaxPacked(Max)
+          .CommonSigned(1), .MaxPacked(Max), .CommonSkewed(Skewed ? 1 : 0)
         ) u_dot (
           .clk_i, .hi_i(x_hi), .lo_i(x[p*Simd*XWidth +: Simd*XWidth]),
           .common_i(w[(Pe-1)*Simd*WWidth +: Simd*WWidth]),

@@ -130,11 +130,11 @@ module rhz_window #(
     frame_d = frame_q;
     if (read && position_last) x_d = x_q + XW'(PixelsOut * StrideW);
     if (row_end) begin
-      x_d = -XW'(PadLeft);
+      x_d = XW'(-PadLeft);
       y_d = y_q + YW'(StrideH);
     end
     if (frame_end) begin
-      y_d = -YW'(PadTop);
+      y_d = YW'(-PadTop);
       frame_d = frame_q + RowW'(Height);
     end
   end
@@ -156,14 +156,17 @@ module rhz_window #(
   assign need_col_d  = ColW'(clamped_x >>> $clog2(PixelsIn));
   assign release_row = frame_q + RowW'(released_y);
 
+  logic unused_clamped;
+  assign unused_clamped = &{1'b0, clamped_y, clamped_x, released_y};
+
   localparam int FirstLow = (Extent - 1 < PadTop) ? 0 : Extent - 1 - PadTop;
   localparam int FirstFar = (WideW < PadLeft) ? 0 : WideW - PadLeft;
   localparam int FirstNeedRow = (FirstLow > Height - 1) ? Height - 1 : FirstLow;
   localparam int FirstNeedCol = ((FirstFar > Width - 1) ? Width - 1 : FirstFar) / PixelsIn;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      x_q        <= -XW'(PadLeft);
-      y_q        <= -YW'(PadTop);
+      x_q        <= XW'(-PadLeft);
+      y_q        <= YW'(-PadTop);
       frame_q    <= '0;
       oldest_q   <= '0;
       need_row_q <= RowW'(FirstNeedRow);
@@ -189,7 +192,14 @@ module rhz_window #(
     .clk_i, .rst_ni, .valid_i(read), .valid_o(valid)
   );
 
-  logic [OutLanes*Elem-1:0] data;
+  // With several pixels a beat the buffer holds every column once, [kh][column],
+  // and the output repeats them by wiring.
+  localparam int Span    = WideW + 1;
+  localparam int Columns = (KernelParallel == 0) ? 1
+                         : (Span <= PixelsOut * KernelW) ? Span : PixelsOut * KernelW;
+  localparam int BufferWidth =
+      Lanes * Elem * ((KernelParallel != 0) ? KernelH * Columns : 1);
+  logic [BufferWidth-1:0] data, buffer;
   if (KernelParallel == 0) begin : gen_serial
     rhz_window_serial #(
       .Elem(Elem), .Height(Height), .Width(Width), .KernelH(KernelH), .KernelW(KernelW),
@@ -211,7 +221,7 @@ module rhz_window #(
       .PadTop(PadTop), .PadLeft(PadLeft), .OutHeight(OutHeight), .PadValue(PadValue),
       .Lanes(Lanes), .Groups(Groups), .GroupWords(GroupWords), .Repeat(Repeat),
       .PixelsIn(PixelsIn), .PixelsOut(PixelsOut), .Rows(Rows), .XW(XW), .YW(YW),
-      .WordW(WordW)
+      .WordW(WordW), .Columns(Columns)
     ) u_parallel (
       .clk_i, .rst_ni, .write_i(write), .in_word_i(in_word), .in_word_last_i(in_word_last),
       .in_row_end_i(in_row_end), .in_data_i,
@@ -220,8 +230,24 @@ module rhz_window #(
     );
   end
 
-  rhz_outbuf #(.Width(OutLanes * Elem), .Depth(Depth)) u_outbuf (
+  rhz_outbuf #(.Width(BufferWidth), .Depth(Depth)) u_outbuf (
     .clk_i, .rst_ni, .credit_o(credit), .take_i(read), .push_i(valid[Stages]),
-    .push_data_i(data), .out_valid_o, .out_ready_i, .out_data_o
+    .push_data_i(data), .out_valid_o, .out_ready_i, .out_data_o(buffer)
   );
+  if (KernelParallel == 0) begin : gen_one
+    assign out_data_o = buffer;
+  end else begin : gen_expand
+    localparam int GE = Lanes * Elem;
+    for (genvar p = 0; p < PixelsOut; p++) begin : gen_p
+      for (genvar kw = 0; kw < KernelW; kw++) begin : gen_kw
+        localparam int C = (Columns == Span) ? p * StrideW + kw * DilationW : p * KernelW + kw;
+        for (genvar kh = 0; kh < KernelH; kh++) begin : gen_kh
+          assign out_data_o[((p*KernelH+kh)*KernelW+kw)*GE +: GE] =
+              buffer[(kh*Columns+C)*GE +: GE];
+        end
+      end
+    end
+    logic unused_buffer;
+    assign unused_buffer = &{1'b0, buffer};
+  end
 endmodule

@@ -2,7 +2,8 @@
 // Memory and inner loops of rhz_window with the whole kernel a beat: group,
 // repeat, word. Rows x NB banks, NB a power of two that spans the columns of a
 // beat; row slots and bank offsets rotate by constants and the multiplexers see
-// only reachable rotations. Data comes five cycles after read_i.
+// only reachable rotations. Data comes five cycles after read_i, [kh][column][g];
+// columns that several pixels share come once (Columns, from rhz_window).
 module rhz_window_parallel #(
   parameter int Elem = 8, parameter int Height = 4, parameter int Width = 4,
   parameter int KernelH = 3, parameter int KernelW = 3,
@@ -14,7 +15,7 @@ module rhz_window_parallel #(
   parameter int PixelsIn = 1, parameter int PixelsOut = 1,
   parameter int Rows = 4, parameter int XW = 8, parameter int YW = 8,
   parameter int WordW = 1,
-  parameter int OutLanes = PixelsOut * KernelH * KernelW * Lanes
+  parameter int Columns = PixelsOut * KernelW
 ) (
   input  logic                           clk_i,
   input  logic                           rst_ni,
@@ -29,7 +30,7 @@ module rhz_window_parallel #(
   input  logic signed [XW-1:0]           x_i,
   input  logic signed [YW-1:0]           y_i,
   output logic                           position_last_o,
-  output logic [OutLanes*Elem-1:0]       data_o
+  output logic [KernelH*Columns*Lanes*Elem-1:0] data_o
 );
   function automatic int gcd(input int a, input int b);
     int u;
@@ -52,7 +53,6 @@ module rhz_window_parallel #(
   localparam int MemWords = Blocks * Words;
   localparam int AW     = (MemWords > 1) ? $clog2(MemWords) : 1;
   localparam int OffW   = (Banks > 1) ? $clog2(Banks) : 1;
-  localparam int SlotW  = $clog2(2 * Rows);
   localparam int GE     = Lanes * Elem;
 
   // Loops inside a position.
@@ -76,16 +76,20 @@ module rhz_window_parallel #(
   assign rep_end  = word_end && rep_last;
   assign position_last_o = word_last && rep_last && group_last;
 
-  // Slot of the position's top row, modulo Rows.
+  // Slot of the position's top row, modulo Rows. It keeps its remainder modulo
+  // SlotGrid, so only the quotient moves.
   localparam int TopStep   = StrideH % Rows;
   localparam int FrameStep = ((Height - (OutHeight - 1) * StrideH) % Rows + Rows) % Rows;
   localparam int FirstTop  = (Rows - PadTop % Rows) % Rows;
+  localparam int SlotGrid  = gcd(gcd(Rows, TopStep), FrameStep);
+  localparam int Slots     = Rows / SlotGrid;
+  localparam int SlotW     = $clog2(2 * Slots);
   logic [SlotW-1:0] top_q, top_d, top_sum;
   always_comb begin
     top_sum = top_q;
-    if (frame_end_i)    top_sum = top_q + SlotW'(FrameStep);
-    else if (row_end_i) top_sum = top_q + SlotW'(TopStep);
-    top_d = (top_sum >= SlotW'(Rows)) ? top_sum - SlotW'(Rows) : top_sum;
+    if (frame_end_i)    top_sum = top_q + SlotW'(FrameStep / SlotGrid);
+    else if (row_end_i) top_sum = top_q + SlotW'(TopStep / SlotGrid);
+    top_d = (top_sum >= SlotW'(Slots)) ? top_sum - SlotW'(Slots) : top_sum;
   end
 
   // Address of the block in which the position's left column lies: a step moves
@@ -110,7 +114,7 @@ module rhz_window_parallel #(
   always_comb begin
     left_d = left_q;
     if (row_end_i)
-      left_d = -BA'(FirstBlock * Words);
+      left_d = BA'(-FirstBlock * Words);
     else if (read_i && position_last_o)
       left_d = left_q + ((off_sum[OffW] && Banks > 1) ? BA'((BlockStep + 1) * Words)
                                                       : BA'(BlockStep * Words));
@@ -119,8 +123,8 @@ module rhz_window_parallel #(
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      top_q        <= SlotW'(FirstTop);
-      left_q       <= -BA'(FirstBlock * Words);
+      top_q        <= SlotW'(FirstTop / SlotGrid);
+      left_q       <= BA'(-FirstBlock * Words);
       group_base_q <= '0;
     end else begin
       top_q        <= top_d;
@@ -135,7 +139,7 @@ module rhz_window_parallel #(
   logic [OffW-1:0] off_q, off3, off4;
   logic [SlotW-1:0] top1_q, top3;
   logic [KernelH-1:0] row_in, row_in4;
-  logic [PixelsOut*KernelW-1:0] col_in, col_in4;
+  logic [Columns-1:0] col_in, col_in4;
   always_ff @(posedge clk_i) begin
     addr_q      <= AW'(left_q) + AW'(group_base_q) + AW'(word);
     addr_next_q <= AW'(left_q) + AW'(group_base_q) + AW'(word) + AW'(Words);
@@ -147,17 +151,16 @@ module rhz_window_parallel #(
     assign row = y_i + YW'(kh * DilationH);
     assign row_in[kh] = row >= 0 && row < YW'(Height);
   end
-  for (genvar p = 0; p < PixelsOut; p++) begin : gen_col_in
-    for (genvar kw = 0; kw < KernelW; kw++) begin : gen_kw
-      logic signed [XW-1:0] col;
-      assign col = x_i + XW'(p * StrideW + kw * DilationW);
-      assign col_in[p*KernelW+kw] = col >= 0 && col < XW'(Width);
-    end
+  for (genvar c = 0; c < Columns; c++) begin : gen_col_in
+    localparam int At = (Columns == Span) ? c : (c / KernelW) * StrideW + (c % KernelW) * DilationW;
+    logic signed [XW-1:0] col;
+    assign col = x_i + XW'(At);
+    assign col_in[c] = col >= 0 && col < XW'(Width);
   end
   rhz_delay #(.Width(SlotW + OffW), .Stages(2)) u_rotations (
     .clk_i, .data_i({top1_q, off_q}), .data_o({top3, off3})
   );
-  rhz_delay #(.Width(KernelH + PixelsOut * KernelW), .Stages(4)) u_inside (
+  rhz_delay #(.Width(KernelH + Columns), .Stages(4)) u_inside (
     .clk_i, .data_i({row_in, col_in}), .data_o({row_in4, col_in4})
   );
   always_ff @(posedge clk_i) off4 <= off3;
@@ -197,59 +200,97 @@ module rhz_window_parallel #(
     wdata_q <= in_data_i;
   end
 
+  logic unused_addr_next;
+  assign unused_addr_next = &{1'b0, addr_next_r, off_r, turn_r, slot_r};
+  // A shallow memory is LUTs: it is written and read a cycle later and needs no
+  // output register.
+  localparam int Late = (MemWords <= 64) ? 1 : 0;
+  logic [AW-1:0] addr_r, addr_next_r, waddr_r;
+  logic [OffW-1:0] off_r;
+  logic [TurnW-1:0] turn_r;
+  logic [InSlotW-1:0] slot_r;
+  logic [PixelsIn*GE-1:0] wdata_r;
+  logic we_r;
+  rhz_delay #(.Width(3 * AW + OffW + TurnW + InSlotW + PixelsIn * GE), .Stages(Late)) u_late (
+    .clk_i,
+    .data_i({addr_q, addr_next_q, waddr_q, off_q, turn1_q, slot_q, wdata_q}),
+    .data_o({addr_r, addr_next_r, waddr_r, off_r, turn_r, slot_r, wdata_r})
+  );
+  if (Late == 1) begin : gen_late
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) we_r <= 1'b0;
+      else         we_r <= we_q;
+    end
+  end else begin : gen_straight
+    assign we_r = we_q;
+  end
+
   logic [Rows*Banks*GE-1:0] rdata;   // stage 3, [slot][bank]
   for (genvar b = 0; b < Banks; b++) begin : gen_bank
     logic [AW-1:0] raddr;
     // Banks left of the offset hold columns of the next block.
     if (b == Banks - 1) begin : gen_last
-      assign raddr = addr_q;
+      assign raddr = addr_r;
     end else begin : gen_before
-      assign raddr = (off_q > OffW'(b)) ? addr_next_q : addr_q;
+      assign raddr = (off_r > OffW'(b)) ? addr_next_r : addr_r;
     end
     for (genvar r = 0; r < Rows; r++) begin : gen_row
       logic we;
-      assign we = we_q && slot_q == InSlotW'(r) && turn1_q == TurnW'(b / PixelsIn);
-      rhz_sdpram #(.Width(GE), .Words(MemWords), .Stages(2)) u_mem (
-        .clk_i, .we_i(we), .waddr_i(waddr_q),
-        .wdata_i(wdata_q[(b%PixelsIn)*GE +: GE]),
+      assign we = we_r && slot_r == InSlotW'(r) && turn_r == TurnW'(b / PixelsIn);
+      rhz_sdpram #(.Width(GE), .Words(MemWords), .Stages(2 - Late)) u_mem (
+        .clk_i, .we_i(we), .waddr_i(waddr_r),
+        .wdata_i(wdata_r[(b%PixelsIn)*GE +: GE]),
         .re_i(1'b1), .raddr_i(raddr), .rdata_o(rdata[(r*Banks+b)*GE +: GE])
       );
     end
   end
 
   // Kernel row kh lies in slot (top + kh·DilationH) mod Rows.
+  localparam int SlotSelW = (Slots > 1) ? $clog2(Slots) : 1;
   logic [KernelH*Banks*GE-1:0] rows_d, rows_q;   // [kh][bank]
-  localparam int SlotGrid = gcd(gcd(Rows, TopStep), FrameStep);
-  always_comb begin
-    rows_d = '0;
-    for (int kh = 0; kh < KernelH; kh++)
-      for (int r = 0; r < Rows; r++)
-        if (r % SlotGrid == FirstTop % SlotGrid && top3 == SlotW'(r))
-          rows_d[kh*Banks*GE +: Banks*GE] =
-              rdata[((r+kh*DilationH)%Rows)*Banks*GE +: Banks*GE];
+  logic unused_rows;
+  assign unused_rows = &{1'b0, rdata, rows_q, top3};
+  for (genvar kh = 0; kh < KernelH; kh++) begin : gen_kernel_row
+    logic [Slots*Banks*GE-1:0] choices;
+    for (genvar i = 0; i < Slots; i++) begin : gen_choice
+      localparam int Slot = (i * SlotGrid + FirstTop % SlotGrid + kh * DilationH) % Rows;
+      assign choices[i*Banks*GE +: Banks*GE] = rdata[Slot*Banks*GE +: Banks*GE];
+    end
+    rhz_mux #(.Width(Banks * GE), .Count(Slots)) u_mux (
+      .sel_i(top3[SlotSelW-1:0]), .data_i(choices),
+      .data_o(rows_d[kh*Banks*GE +: Banks*GE])
+    );
   end
   always_ff @(posedge clk_i) rows_q <= rows_d;
 
-  // Column p·StrideW + kw·DilationW lies in bank (off + that) mod Banks.
+  // The column At right of the left one lies in bank (off + At) mod Banks; off
+  // keeps its remainder modulo OffGrid.
   localparam int OffGrid = gcd(Banks, Step % Banks);
+  localparam int Offs    = Banks / OffGrid;
+  localparam int OffSelW = (Offs > 1) ? $clog2(Offs) : 1;
   localparam logic [Elem-1:0] Pad = Elem'(PadValue);
-  logic [OutLanes*Elem-1:0] data_d;
-  for (genvar p = 0; p < PixelsOut; p++) begin : gen_p
-    for (genvar kw = 0; kw < KernelW; kw++) begin : gen_kw
-      for (genvar kh = 0; kh < KernelH; kh++) begin : gen_kh
-        logic [GE-1:0] cell_d;
-        always_comb begin
-          cell_d = {Lanes{Pad}};
-          if (row_in4[kh] && col_in4[p*KernelW+kw]) begin
-            cell_d = '0;
-            for (int o = 0; o < Banks; o++)
-              if (o % OffGrid == FirstOff % OffGrid && off4 == OffW'(o))
-                cell_d = rows_q[(kh*Banks + (o+p*StrideW+kw*DilationW)%Banks)*GE +: GE];
-          end
-        end
-        assign data_d[((p*KernelH+kh)*KernelW+kw)*GE +: GE] = cell_d;
+  logic [OffSelW-1:0] off_sel;
+  logic unused_off;
+  assign unused_off = &{1'b0, off4};
+  if (Offs > 1) begin : gen_off_sel
+    assign off_sel = off4[OffW-1 -: OffSelW];
+  end else begin : gen_no_off_sel
+    assign off_sel = '0;
+  end
+  for (genvar c = 0; c < Columns; c++) begin : gen_column
+    localparam int At = (Columns == Span) ? c : (c / KernelW) * StrideW + (c % KernelW) * DilationW;
+    for (genvar kh = 0; kh < KernelH; kh++) begin : gen_kh
+      logic [Offs*GE-1:0] choices;
+      logic [GE-1:0] picked;
+      for (genvar i = 0; i < Offs; i++) begin : gen_choice
+        localparam int Bank = (i * OffGrid + FirstOff % OffGrid + At) % Banks;
+        assign choices[i*GE +: GE] = rows_q[(kh*Banks+Bank)*GE +: GE];
       end
+      rhz_mux #(.Width(GE), .Count(Offs)) u_mux (
+        .sel_i(off_sel), .data_i(choices), .data_o(picked)
+      );
+      always_ff @(posedge clk_i)
+        data_o[(kh*Columns+c)*GE +: GE] <= (row_in4[kh] && col_in4[c]) ? picked : {Lanes{Pad}};
     end
   end
-  always_ff @(posedge clk_i) data_o <= data_d;
 endmodule

@@ -95,7 +95,7 @@ module rhz_window_serial #(
   logic [GA-1:0] group_base_q, group_base_d;
   always_comb begin
     left_d = left_q;
-    if (row_end_i)                       left_d = -CW'(PadLeft * Words);
+    if (row_end_i)                       left_d = CW'(-PadLeft * Words);
     else if (read_i && position_last_o)  left_d = left_q + CW'(StrideW * Words);
     col_d = col_q;
     if (kw_end)        col_d = left_d;
@@ -108,8 +108,8 @@ module rhz_window_serial #(
       top_q        <= RA'(FirstTop);
       base_q       <= RA'(FirstTop);
       dy_q         <= '0;
-      left_q       <= -CW'(PadLeft * Words);
-      col_q        <= -CW'(PadLeft * Words);
+      left_q       <= CW'(-PadLeft * Words);
+      col_q        <= CW'(-PadLeft * Words);
       group_base_q <= '0;
     end else begin
       top_q        <= top_d;

@@ -376,6 +376,7 @@ def clog2(value):
        {"Pe": 2, "Simd": 4, "XSigned": 0, "XWidth": 8, "WWidth": 8, "Style": 2, "extreme": 1},
        {"Pe": 1, "Simd": 1, "XWidth": 1, "WWidth": 1, "Style": 2, "Pixels": 1},
        {"Pe": 1, "Simd": 1, "XWidth": 1, "WWidth": 1, "Style": 0},
+       {"Pe": 3, "Simd": 9, "Style": 2, "Folds": 25, "OutFolds": 3},
        {"XWidth": 12, "WWidth": 10, "Style": 1, "Simd": 2})
 def matvec(rng, fixed):
     style = fixed.get("Style", rng.randint(0, 2))

@@ -3,10 +3,12 @@
 """Tests of the stream cells. Every cell runs in Icarus over seeded parameter
 sets, free and with random stalls on both sides; every value and the exact cycle
 of every beat in and out are compared (values: cells.py, cycles: timing.py).
-With --lint: Verilator -Wall and a Yosys read over the same parameter sets."""
+With --lint: Verilator -Wall and a Yosys read over the same parameter sets;
+with --netlist: the same simulation of what Yosys has made of the sources."""
 
 import argparse
 import concurrent.futures
+import json
 import os
 import random
 import re
@@ -164,7 +166,7 @@ def check(case, runs, expected, log):
     return None
 
 
-def simulate(case, seed, keep):
+def simulate(case, seed, keep, netlist=False):
     rng = random.Random(seed)
     streams = case.inputs + case.outputs
     runs = patterns(rng, len(streams))
@@ -186,8 +188,22 @@ def simulate(case, seed, keep):
         write_inputs(case, directory)
         with open(os.path.join(directory, "tb.sv"), "w") as file:
             file.write(testbench(case, runs, limits))
-        for command in (["iverilog", "-g2012", "-s", "tb", "-y", SRC, "-y", SIM, "-Y", ".sv",
-                         "-o", "tb.vvp", "tb.sv"], ["vvp", "-n", "tb.vvp"]):
+        commands = [["iverilog", "-g2012", "-s", "tb", "-y", SRC, "-y", SIM, "-Y", ".sv",
+                     "-o", "tb.vvp", "tb.sv"], ["vvp", "-n", "tb.vvp"]]
+        if netlist:
+            # Yosys' reading of the cell in place of the source.
+            script = yosys_script(case, directory) + (
+                "delete top; hierarchy -auto-top; flatten; opt_expr; opt_clean; "
+                "rename -top dut_netlist; write_verilog -noattr netlist.v")
+            path = os.path.join(directory, "tb.sv")
+            with open(path) as file:
+                bench = re.sub(r"  %s #\(.*?\) u_dut \(" % case.cell, "  dut_netlist u_dut (",
+                               file.read(), flags=re.S)
+            with open(path, "w") as file:
+                file.write(bench)
+            commands[0].append("netlist.v")
+            commands.insert(0, ["yosys", "-q", "-p", script])
+        for command in commands:
             result = subprocess.run(command, cwd=directory, capture_output=True, text=True,
                                     timeout=300)
             output = "\n".join(line for line in (result.stdout + result.stderr).splitlines()
@@ -201,6 +217,27 @@ def simulate(case, seed, keep):
             print("kept", directory)
         else:
             shutil.rmtree(directory)
+
+
+def refuses(case, seed, keep):
+    """A wrong Latency ends elaboration or the first instant of the simulation."""
+    del seed, keep
+    directory = tempfile.mkdtemp(prefix="rhz_")
+    try:
+        write_inputs(case, directory)
+        params = dict(case.params, Latency=case.params["Latency"] + 1)
+        with open(os.path.join(directory, "tb.sv"), "w") as file:
+            file.write("module tb; %s #(%s) u_dut (); endmodule\n" % (case.cell, ", ".join(
+                ".%s(%s)" % (k, literal(v)) for k, v in params.items())))
+        subprocess.run(["iverilog", "-g2012", "-s", "tb", "-y", SRC, "-y", SIM, "-Y", ".sv",
+                        "-o", "tb.vvp", "tb.sv"], cwd=directory, capture_output=True)
+        result = subprocess.run(["vvp", "-n", "tb.vvp"], cwd=directory, capture_output=True,
+                                text=True)
+        if "Latency %d given" % params["Latency"] not in result.stdout:
+            return "accepts a wrong Latency"
+        return None
+    finally:
+        shutil.rmtree(directory)
 
 
 def yosys_script(case, directory):
@@ -240,11 +277,45 @@ def lint(case, seed, keep):
             shutil.rmtree(directory)
 
 
+def check_components():
+    """components.json names the parameters and files that the sources have."""
+    with open(os.path.join(HERE, "..", "components.json")) as file:
+        components = json.load(file)["cells"]
+    failed = 0
+    for cell in sorted(set(cells.names()) | set(components)):
+        if cell not in components or cell not in cells.names():
+            print("FAILED %s is not both tested and in components.json" % cell)
+            failed += 1
+            continue
+        with open(os.path.join(SRC, cell + ".sv")) as file:
+            head = file.read().split(") (")[0]
+        own = [name for name in re.findall(r"parameter\s+(?:int)?\s*(\w+)\s*=", head)
+               if name != "OutLanes"]
+        needed, todo = set(), [cell]
+        while todo:
+            name = todo.pop()
+            if name in needed:
+                continue
+            needed.add(name)
+            with open(os.path.join(SRC, name + ".sv")) as file:
+                todo += re.findall(r"^\s*(rhz_\w+) (?:#\(|u_)", file.read(), re.M)
+        files = {"src/%s.sv" % name for name in needed}
+        if own != components[cell]["parameters"] or files != set(components[cell]["files"]):
+            print("FAILED %s: components.json is out of step with the source" % cell)
+            failed += 1
+    return failed
+
+
 def work(job):
     cell, index, seed, arguments = job
     try:
-        case = cells.make(cell, index, seed)
-        message = (lint if arguments.lint else simulate)(case, seed, arguments.keep)
+        case = cells.make(cell, max(index, 0), seed)
+        if index < 0:
+            message = refuses(case, seed, arguments.keep)
+        elif arguments.lint:
+            message = lint(case, seed, arguments.keep)
+        else:
+            message = simulate(case, seed, arguments.keep, arguments.netlist)
     except Exception:  # a broken case is a failed case
         return cell, index, {}, traceback.format_exc()
     return cell, index, case.params, message
@@ -258,14 +329,19 @@ def main():
     parser.add_argument("--only", type=int, help="one parameter set by number")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--lint", action="store_true")
+    parser.add_argument("--netlist", action="store_true",
+                        help="simulate what Yosys has read, not the sources")
     parser.add_argument("--keep", action="store_true", help="keep the test benches")
     arguments = parser.parse_args()
+    passed = failed = 0
+    if arguments.lint:
+        failed += check_components()
     jobs = []
     for cell in arguments.cells or cells.names():
-        for index in range(cells.corners(cell) + arguments.seeds):
+        first = 0 if arguments.lint or arguments.netlist else -1
+        for index in range(first, cells.corners(cell) + arguments.seeds):
             if arguments.only is None or index == arguments.only:
                 jobs.append((cell, index, arguments.seed * 1000003 + index, arguments))
-    passed = failed = 0
     with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
         for cell, index, params, message in pool.map(work, jobs):
             if message is None:

@@ -9,6 +9,7 @@
 #include "rhizome/Interp/Interpreter.h"
 #include "rhizome/Pipeline/Build.h"
 #include "rhizome/Simulate/Simulate.h"
+#include "mlir/IR/Verifier.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
 

@@ -5,4 +5,18 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ConvertOsaToLinalg : Pass<"convert-osa-to-linalg", "::mlir::ModuleOp"> {
+  let summary = "integer-level osa to linalg on signless integers";
+  let description = [{
+    Converts every function whose tensors are all `!num.int`; functions with
+    real tensors (prologue, epilogue) stay as they are. A value's range selects
+    its storage, the narrowest of i8, i16, i32 and i64 that holds it (zero
+    extended if no value is negative). Sums run in i32 or i64: whichever holds
+    the *result's* range is enough, since they wrap modulo its width.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 #endif

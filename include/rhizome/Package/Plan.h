@@ -58,6 +58,8 @@ struct PlannedNode {
   std::string device;           ///< a device's name
   std::string top = "rhz_top";  ///< the top module
   std::vector<std::string> rtl; ///< .sv files below nodes/<name>/rtl, in order
+  /// Models of vendor primitives, in the same folder, for simulators only.
+  std::vector<std::string> simulationModels;
   std::vector<PlannedActor> actors;
   std::vector<BorderPort> inputs, outputs;
 };

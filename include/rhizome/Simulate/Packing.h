@@ -3,7 +3,7 @@
 // bytes, a frame padded with zeros to whole beats.
 #pragma once
 
-#include "rhizome/Interp/Tensor.h"
+#include "rhizome/Support/Tensor.h"
 #include "rhizome/Package/Plan.h"
 
 namespace rhizome {

@@ -4,7 +4,7 @@
 // package only, and compares nothing; the caller knows what is expected.
 #pragma once
 
-#include "rhizome/Interp/Tensor.h"
+#include "rhizome/Support/Tensor.h"
 #include "rhizome/Package/Package.h"
 #include <functional>
 

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From a converted function to machine code: constants and results become
+// memref arguments (so no weight ever reaches LLVM IR), tensors become buffers,
+// linalg becomes loops, and LLVM compiles these for this host. Every argument
+// is noalias, which lets LLVM keep sums in registers and vectorise.
+#include "rhizome/Conversion/Jit.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/ExecutionEngine/ExecutionEngine.h"
+#include "mlir/ExecutionEngine/OptUtils.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+#include "rhizome/Conversion/Passes.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace rhizome;
+
+static constexpr llvm::StringLiteral kKernel = "rhizome_kernel";
+
+namespace {
+/// What stands at the function's border.
+struct Border {
+  std::vector<int64_t> shape;
+  int64_t lo, hi;
+  Storage storage;
+
+  explicit Border(Type type) {
+    num::IntType i = num::elementInt(type);
+    shape = cast<RankedTensorType>(type).getShape().vec();
+    lo = i.getLo(), hi = i.getHi();
+    storage = Storage::of(i);
+  }
+  size_t elements() const { return ShapedType::getNumElements(shape); }
+};
+using Bytes = std::vector<char>;
+} // namespace
+
+struct CompiledFunction::State {
+  std::vector<Border> inputs, outputs;
+  std::vector<Bytes> constants;
+  std::unique_ptr<ExecutionEngine> engine;
+  void (*kernel)(void **) = nullptr;
+};
+
+CompiledFunction::CompiledFunction() : state(std::make_unique<State>()) {}
+CompiledFunction::~CompiledFunction() = default;
+
+/// The bytes of a constant tensor, splats written out.
+static Bytes bytesOf(ElementsAttr attr) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(attr)) {
+    ArrayRef<char> data = resource.getRawHandle().getBlob()->getData();
+    return {data.begin(), data.end()};
+  }
+  auto dense = cast<DenseElementsAttr>(attr);
+  ArrayRef<char> data = dense.getRawData();
+  Bytes out;
+  for (int64_t i = 0, n = dense.isSplat() ? attr.getNumElements() : 1; i < n;
+       ++i)
+    out.insert(out.end(), data.begin(), data.end());
+  return out;
+}
+
+static MemRefType memrefOf(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+/// Rewrites `func` to take memrefs only: inputs, then constants (whose bytes
+/// are moved out), then results.
+static void makeArguments(func::FuncOp func, std::vector<Bytes> &constants) {
+  Block &body = func.getBody().front();
+  OpBuilder b = OpBuilder::atBlockBegin(&body);
+  auto readFrom = [&](Value memref, Type tensor) -> Value {
+    return bufferization::ToTensorOp::create(b, func.getLoc(), tensor, memref,
+                                             /*restrict=*/true);
+  };
+  for (BlockArgument arg : body.getArguments()) {
+    Type tensor = arg.getType();
+    arg.setType(memrefOf(tensor));
+    Value read = readFrom(arg, tensor);
+    arg.replaceAllUsesExcept(read, read.getDefiningOp());
+  }
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    auto constant = dyn_cast<arith::ConstantOp>(op);
+    if (!constant || !isa<RankedTensorType>(constant.getType()))
+      continue;
+    constants.push_back(bytesOf(cast<ElementsAttr>(constant.getValue())));
+    Value arg = body.addArgument(memrefOf(constant.getType()), op.getLoc());
+    b.setInsertionPoint(constant);
+    constant.replaceAllUsesWith(readFrom(arg, constant.getType()));
+    constant.erase();
+  }
+  auto ret = cast<func::ReturnOp>(body.getTerminator());
+  b.setInsertionPoint(ret);
+  for (Value v : ret.getOperands()) {
+    Value arg = body.addArgument(memrefOf(v.getType()), ret.getLoc());
+    auto write = bufferization::MaterializeInDestinationOp::create(
+        b, ret.getLoc(), Type(), v, arg);
+    write.setRestrict(true);
+    write.setWritable(true);
+  }
+  ret.getOperandsMutable().clear();
+  func.setType(b.getFunctionType(body.getArgumentTypes(), {}));
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    func.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                    b.getUnitAttr());
+}
+
+/// Tensors to buffers; every allocation is freed at the function's end.
+static LogicalResult bufferize(ModuleOp module, func::FuncOp func) {
+  bufferization::OneShotBufferizationOptions options;
+  options.memCpyFn = [](OpBuilder &b, Location loc, Value from, Value to) {
+    linalg::makeMemRefCopyOp(b, loc, from, to);
+    return success();
+  };
+  // No alignment: plain malloc, whose result LLVM knows to alias nothing.
+  options.bufferAlignment = 0;
+  bufferization::BufferizationState state;
+  if (failed(bufferization::runOneShotBufferize(module, options, state)))
+    return failure();
+  Operation *ret = func.getBody().front().getTerminator();
+  OpBuilder b(ret);
+  func.walk([&](memref::AllocOp alloc) {
+    alloc.removeAlignmentAttr();
+    if (alloc->use_empty())
+      return;
+    memref::DeallocOp::create(b, ret->getLoc(), alloc);
+  });
+  return success();
+}
+
+static LogicalResult lower(ModuleOp module, std::vector<Bytes> &constants) {
+  MLIRContext *context = module.getContext();
+  PassManager convert(context);
+  convert.addPass(createConvertOsaToLinalg());
+  if (failed(convert.run(module)))
+    return failure();
+  auto func = *module.getOps<func::FuncOp>().begin();
+  makeArguments(func, constants);
+  PassManager clean(context);
+  clean.addPass(createCSEPass());
+  if (failed(clean.run(module)) || failed(bufferize(module, func)))
+    return failure();
+
+  PassManager pm(context);
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  ConvertFuncToLLVMPassOptions funcOptions;
+  funcOptions.useBarePtrCallConv = true;
+  pm.addPass(createConvertFuncToLLVMPass(funcOptions));
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  return pm.run(module);
+}
+
+static void registerDialects(MLIRContext *context) {
+  DialectRegistry registry;
+  registry
+      .insert<affine::AffineDialect, arith::ArithDialect,
+              bufferization::BufferizationDialect, cf::ControlFlowDialect,
+              func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+              memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect>();
+  arith::registerBufferizableOpInterfaceExternalModels(registry);
+  linalg::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerBufferizableOpInterfaceExternalModels(registry);
+  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(
+      registry);
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  context->appendDialectRegistry(registry);
+  for (StringRef name : registry.getDialectNames())
+    context->getOrLoadDialect(name);
+}
+
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> hostMachine() {
+  static const bool ready = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  (void)ready;
+  auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
+  if (!builder)
+    return builder.takeError();
+  builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Aggressive);
+  return builder->createTargetMachine();
+}
+
+FailureOr<std::unique_ptr<CompiledFunction>>
+CompiledFunction::compile(func::FuncOp func) {
+  for (Type type :
+       llvm::concat<const Type>(func.getArgumentTypes(), func.getResultTypes()))
+    if (!num::elementInt(type))
+      return func.emitError() << "the CPU path takes integer functions only, "
+                                 "but @"
+                              << func.getSymName() << " has a " << type;
+  registerDialects(func.getContext());
+  std::unique_ptr<CompiledFunction> compiled(new CompiledFunction());
+  State &state = *compiled->state;
+  for (Type type : func.getArgumentTypes())
+    state.inputs.emplace_back(type);
+  for (Type type : func.getResultTypes())
+    state.outputs.emplace_back(type);
+
+  OwningOpRef<ModuleOp> module = ModuleOp::create(func.getLoc());
+  auto clone = cast<func::FuncOp>(func->clone());
+  clone.setSymName(kKernel);
+  clone.setPublic();
+  clone.removeArgAttrsAttr();
+  clone.removeResAttrsAttr();
+  module->push_back(clone);
+  if (failed(lower(*module, state.constants)))
+    return failure();
+
+  auto machine = hostMachine();
+  if (!machine)
+    return func.emitError() << "this host's CPU is not supported: "
+                            << llvm::toString(machine.takeError());
+  ExecutionEngineOptions options;
+  auto optimise = makeOptimizingTransformer(3, 0, machine->get());
+  options.transformer = optimise;
+  options.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Aggressive;
+  options.enableGDBNotificationListener = false;
+  options.enablePerfNotificationListener = false;
+  auto host = hostMachine();
+  if (!host)
+    return func.emitError() << llvm::toString(host.takeError());
+  auto engine = ExecutionEngine::create(*module, options, std::move(*host));
+  if (!engine)
+    return func.emitError() << "LLVM cannot compile @" << func.getSymName()
+                            << ": " << llvm::toString(engine.takeError());
+  state.engine = std::move(*engine);
+  auto kernel = state.engine->lookupPacked(kKernel);
+  if (!kernel)
+    return func.emitError() << "LLVM cannot link @" << func.getSymName() << ": "
+                            << llvm::toString(kernel.takeError());
+  state.kernel = *kernel;
+  return compiled;
+}
+
+template <typename T>
+static void pack(const std::vector<int64_t> &values, char *to) {
+  auto *out = reinterpret_cast<T *>(to);
+  for (size_t i = 0; i < values.size(); ++i)
+    out[i] = T(values[i]);
+}
+template <typename T>
+static void unpack(const char *from, std::vector<int64_t> &values) {
+  auto *in = reinterpret_cast<const T *>(from);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = int64_t(in[i]);
+}
+/// Calls fn with a value of the C++ type that `storage` means.
+template <typename Fn> static void withType(Storage storage, Fn fn) {
+  switch (storage.width) {
+  case 8:
+    return storage.isSigned ? fn(int8_t()) : fn(uint8_t());
+  case 16:
+    return storage.isSigned ? fn(int16_t()) : fn(uint16_t());
+  case 32:
+    return storage.isSigned ? fn(int32_t()) : fn(uint32_t());
+  default:
+    return fn(int64_t());
+  }
+}
+
+llvm::Expected<std::vector<Tensor>>
+CompiledFunction::run(ArrayRef<Tensor> inputs) const {
+  auto fail = [](const llvm::Twine &message) {
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+  };
+  if (inputs.size() != state->inputs.size())
+    return fail("the function takes " + llvm::Twine(state->inputs.size()) +
+                " inputs, not " + llvm::Twine(inputs.size()));
+  // Whole words, so that every element type is aligned.
+  auto words = [](const Border &border) {
+    return std::vector<int64_t>(
+        (border.elements() * border.storage.width / 8 + 7) / 8);
+  };
+  std::vector<std::vector<int64_t>> buffers;
+  for (auto [i, border] : llvm::enumerate(state->inputs)) {
+    const Tensor &tensor = inputs[i];
+    if (tensor.isFloat || tensor.shape != border.shape ||
+        tensor.ints.size() != border.elements())
+      return fail("input " + llvm::Twine(i) +
+                  " has another shape or kind than the function's");
+    for (int64_t v : tensor.ints)
+      if (v < border.lo || v > border.hi)
+        return fail("input " + llvm::Twine(i) + " holds " + llvm::Twine(v) +
+                    ", outside " + llvm::Twine(border.lo) + ":" +
+                    llvm::Twine(border.hi));
+    buffers.push_back(words(border));
+    withType(border.storage, [&](auto t) {
+      pack<decltype(t)>(tensor.ints,
+                        reinterpret_cast<char *>(buffers.back().data()));
+    });
+  }
+  for (const Border &border : state->outputs)
+    buffers.push_back(words(border));
+
+  std::vector<void *> pointers;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    pointers.push_back(buffers[i].data());
+  for (const Bytes &constant : state->constants)
+    pointers.push_back(const_cast<char *>(constant.data()));
+  for (size_t i = inputs.size(); i < buffers.size(); ++i)
+    pointers.push_back(buffers[i].data());
+  std::vector<void *> packed;
+  for (void *&pointer : pointers)
+    packed.push_back(&pointer);
+  state->kernel(packed.data());
+
+  std::vector<Tensor> results;
+  for (auto [i, border] : llvm::enumerate(state->outputs)) {
+    Tensor tensor = Tensor::ofInts(border.shape, {});
+    tensor.ints.resize(border.elements());
+    auto *from =
+        reinterpret_cast<const char *>(buffers[inputs.size() + i].data());
+    withType(border.storage,
+             [&](auto t) { unpack<decltype(t)>(from, tensor.ints); });
+    results.push_back(std::move(tensor));
+  }
+  return results;
+}
