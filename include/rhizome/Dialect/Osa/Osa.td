@@ -241,13 +241,16 @@ def Osa_RequantiseOp : Osa_Op<"requantise"> {
     `>>` is the arithmetic shift (floor); lo and hi are the result type's range;
     c runs along the last axis or the attributes hold one value. The producer
     has proved that this equals the model's quantiser for every value in the
-    input's range.
+    input's range. With `ties_even` a tie (the low `shift` bits of x · multiplier
+    + offset all zero) whose result before clamping is odd gives one less, that
+    is, its lowest bit is cleared: with 2^(shift−1) in the offset this rounds half to even, exactly.
 
     - (C1) multiplier and offset hold 1 or C i64 values each; 0 ≤ shift ≤ 62.
     - (C2) the product and sum fit 63 bits over the input's range.
   }];
   let arguments = (ins Osa_Tensor:$input, DenseI64ArrayAttr:$multiplier,
-      DenseI64ArrayAttr:$offset, I64Attr:$shift);
+      DenseI64ArrayAttr:$offset, I64Attr:$shift,
+      DefaultValuedAttr<BoolAttr, "false">:$ties_even);
   let results = (outs Osa_Tensor:$output);
 }
 

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Drives a Verilated design through its AXI4-Stream border: reads frames as raw
+// beats, offers and takes them with or without random stalls, checks the
+// protocol, measures interval and latency, writes the answers as raw beats.
+// The generated rhz_ports.h names the ports; everything else is an argument.
+#include "rhz_ports.h"
+#include "verilated.h"
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+constexpr int kResetCycles = 8;
+constexpr int kIdleCycles = 256; // between the frames and the latency run
+constexpr int64_t kDistances = 8;
+
+FILE *report;
+bool failed;
+
+void fail(const std::string &text) {
+  std::fprintf(report, "error %s\n", text.c_str());
+  failed = true;
+}
+
+struct Random {
+  uint64_t state;
+  explicit Random(uint64_t seed)
+      : state(seed * 0x9E3779B97F4A7C15ull + 0x1234567) {}
+  uint32_t next() {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return uint32_t(state >> 32);
+  }
+};
+
+/// Decides cycle by cycle whether a side stalls: coins, and now and then a
+/// long pause, which fills or drains every buffer.
+struct Stalls {
+  Random random;
+  unsigned percent;
+  int pause = 0;
+  Stalls(uint64_t seed, unsigned percent) : random(seed), percent(percent) {
+    random.next();
+  }
+  bool now() {
+    if (percent == 0)
+      return false;
+    if (pause > 0)
+      return --pause, true;
+    uint32_t r = random.next();
+    if (r % 512 == 0)
+      pause = (r >> 16) % 200;
+    return (r >> 9) % 100 < percent;
+  }
+};
+
+// A port's data: a C integer, or an array of words if it is wider.
+template <typename T> void put(T &port, const uint8_t *bytes, size_t n) {
+  std::memset(&port, 0, sizeof(T));
+  std::memcpy(&port, bytes, n);
+}
+template <typename T> void get(const T &port, uint8_t *bytes, size_t n) {
+  std::memcpy(bytes, &port, n);
+}
+
+struct Source {
+  std::vector<uint8_t> bytes; // of the frames that the file holds
+  int64_t beats, beatBytes, held;
+  Stalls stalls;
+  int64_t total = 0;    // beats to send in this run
+  int64_t sent = 0;     // beats accepted in this run
+  int64_t started = -1; // the cycle that accepted the run's first beat
+  bool offering = false;
+
+  const uint8_t *current() const {
+    return bytes.data() + (sent % (held * beats)) * beatBytes;
+  }
+  template <typename T> void drive(CData &valid, T &data, CData &last) {
+    if (!offering)
+      offering = sent < total && !stalls.now();
+    valid = offering;
+    if (offering) {
+      put(data, current(), beatBytes);
+      last = sent % beats == beats - 1;
+    }
+  }
+  void sample(CData ready, int64_t now) {
+    if (!offering || !ready)
+      return;
+    if (sent == 0)
+      started = now;
+    ++sent;
+    offering = false;
+  }
+};
+
+struct Sink {
+  std::string name;
+  int64_t beats, beatBytes, kept; // `kept` frames are stored
+  Stalls stalls;
+  int64_t total = 0;
+  int64_t taken = 0;
+  bool ready = false, waiting = false, waitingLast = false;
+  std::vector<uint8_t> bytes, scratch, waitingData;
+  std::vector<int64_t> firstBeats; // cycle of each frame's first beat
+  int64_t finished = -1;           // cycle of the run's last beat
+
+  std::string place() const {
+    return name + " at beat " + std::to_string(taken % beats) + " of frame " +
+           std::to_string(taken / beats);
+  }
+  void drive(CData &port) { port = ready = !stalls.now(); }
+  template <typename T>
+  void sample(CData valid, const T &data, CData last, int64_t now) {
+    if (waiting && !valid) {
+      fail(place() + ": a beat is withdrawn before it is taken");
+      waiting = false;
+      return;
+    }
+    if (!valid)
+      return;
+    if (taken >= total) {
+      fail(name + ": an output beat after the last frame");
+      return;
+    }
+    get(data, scratch.data(), beatBytes);
+    if (waiting && (scratch != waitingData || bool(last) != waitingLast))
+      fail(place() + ": a waiting beat changes");
+    waiting = !ready;
+    if (waiting) {
+      waitingData = scratch;
+      waitingLast = last;
+      return;
+    }
+    if (bool(last) != (taken % beats == beats - 1))
+      fail(place() + ": TLAST is " + std::to_string(int(last)));
+    if (taken % beats == 0)
+      firstBeats.push_back(now);
+    if (taken < kept * beats)
+      bytes.insert(bytes.end(), scratch.begin(), scratch.end());
+    if (++taken == total)
+      finished = now;
+  }
+};
+
+struct Bench {
+  VerilatedContext context;
+  Top *top = nullptr;
+  std::vector<Source> sources;
+  std::vector<Sink> sinks;
+  int64_t now = 0, hang = 100000;
+  bool progress = false;
+
+  void cycle() {
+#define DRIVE_IN(k, p)                                                         \
+  sources[k].drive(top->p##_tvalid, top->p##_tdata, top->p##_tlast);
+    RHZ_INPUTS(DRIVE_IN)
+#define DRIVE_OUT(k, p) sinks[k].drive(top->p##_tready);
+    RHZ_OUTPUTS(DRIVE_OUT)
+    top->clk_i = 0;
+    top->eval();
+#define SAMPLE_IN(k, p) sources[k].sample(top->p##_tready, now);
+    RHZ_INPUTS(SAMPLE_IN)
+#define SAMPLE_OUT(k, p)                                                       \
+  sinks[k].sample(top->p##_tvalid, top->p##_tdata, top->p##_tlast, now);
+    RHZ_OUTPUTS(SAMPLE_OUT)
+    top->clk_i = 1;
+    top->eval();
+    ++now;
+  }
+
+  void reset() {
+    top->rst_ni = 0;
+    for (int i = 0; i < kResetCycles; ++i) {
+#define QUIET_IN(k, p) top->p##_tvalid = 0;
+      RHZ_INPUTS(QUIET_IN)
+#define QUIET_OUT(k, p) top->p##_tready = 0;
+      RHZ_OUTPUTS(QUIET_OUT)
+      top->clk_i = 0;
+      top->eval();
+      top->clk_i = 1;
+      top->eval();
+    }
+    top->rst_ni = 1;
+  }
+
+  /// Sends `frames` and waits for all answers. False on a hang or an error.
+  bool run(int64_t frames) {
+    for (Source &s : sources) {
+      s.total = frames * s.beats;
+      s.sent = 0;
+    }
+    for (Sink &s : sinks) {
+      s.total = frames * s.beats;
+      s.taken = 0;
+      s.firstBeats.clear();
+    }
+    int64_t lastTaken = -1, lastProgress = now, lastFrame = -1;
+    while (!failed) {
+      bool done = true;
+      int64_t taken = 0;
+      for (const Sink &s : sinks) {
+        done &= s.taken == s.total;
+        taken += s.taken;
+      }
+      if (done)
+        return true;
+      if (taken != lastTaken) {
+        lastTaken = taken;
+        lastProgress = now;
+      }
+      if (progress && sinks[0].taken / sinks[0].beats != lastFrame) {
+        lastFrame = sinks[0].taken / sinks[0].beats;
+        std::fprintf(stderr, "\rsimulating frame %lld of %lld, cycle %lld ",
+                     (long long)lastFrame, (long long)frames, (long long)now);
+      }
+      if (now - lastProgress > hang) {
+        std::string text = "it hangs: no output for " + std::to_string(hang) +
+                           " cycles; waiting for";
+        for (const Sink &s : sinks)
+          if (s.taken < s.total)
+            text += " " + s.place();
+        text += "; beats accepted:";
+        for (const Source &s : sources)
+          text +=
+              " " + std::to_string(s.sent) + " of " + std::to_string(s.total);
+        fail(text);
+        return false;
+      }
+      cycle();
+    }
+    return false;
+  }
+};
+
+std::vector<uint8_t> readAll(const char *path) {
+  std::vector<uint8_t> bytes;
+  FILE *f = std::fopen(path, "rb");
+  if (!f)
+    return bytes;
+  std::fseek(f, 0, SEEK_END);
+  bytes.resize(std::ftell(f));
+  std::rewind(f);
+  if (std::fread(bytes.data(), 1, bytes.size(), f) != bytes.size())
+    bytes.clear();
+  std::fclose(f);
+  return bytes;
+}
+
+bool writeAll(const std::string &path, const std::vector<uint8_t> &bytes) {
+  FILE *f = std::fopen(path.c_str(), "wb");
+  if (!f)
+    return false;
+  bool good = std::fwrite(bytes.data(), 1, bytes.size(), f) == bytes.size();
+  return std::fclose(f) == 0 && good;
+}
+
+/// The mean of the last half of the distances between first beats, at least
+/// eight of them; the first frames fill the pipeline.
+double meanInterval(const std::vector<int64_t> &first) {
+  int64_t distances = int64_t(first.size()) - 1;
+  int64_t used = std::max(kDistances, distances / 2);
+  if (distances < used)
+    return 0;
+  return double(first[distances] - first[distances - used]) / double(used);
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  Bench bench;
+  int64_t frames = 1, total = 1;
+  unsigned stallsIn = 0, stallsOut = 0;
+  uint64_t seed = 1;
+  bool latency = false;
+  std::vector<std::string> outFiles;
+  std::string reportPath = "report.txt";
+  for (int i = 1; i < argc; ++i) {
+    std::string arg = argv[i];
+    auto number = [&] { return std::strtoll(argv[++i], nullptr, 10); };
+    if (arg == "--frames")
+      frames = number();
+    else if (arg == "--total")
+      total = number();
+    else if (arg == "--stalls-in")
+      stallsIn = number();
+    else if (arg == "--stalls-out")
+      stallsOut = number();
+    else if (arg == "--seed")
+      seed = number();
+    else if (arg == "--hang")
+      bench.hang = number();
+    else if (arg == "--latency")
+      latency = number();
+    else if (arg == "--progress")
+      bench.progress = number();
+    else if (arg == "--report")
+      reportPath = argv[++i];
+    else if (arg == "--in") {
+      const char *file = argv[++i];
+      int64_t beats = number(), beatBytes = number();
+      bench.sources.push_back(
+          {readAll(file), beats, beatBytes, frames,
+           Stalls(seed * 1000 + bench.sources.size(), stallsIn)});
+    } else if (arg == "--out") {
+      outFiles.push_back(argv[++i]);
+      int64_t beats = number(), beatBytes = number();
+      size_t k = bench.sinks.size();
+      bench.sinks.push_back({"output " + std::to_string(k), beats, beatBytes,
+                             frames, Stalls(seed * 1000 + 500 + k, stallsOut)});
+      bench.sinks.back().scratch.resize(beatBytes);
+    }
+  }
+  report = std::fopen(reportPath.c_str(), "w");
+  if (!report)
+    return 2;
+  for (const Source &s : bench.sources)
+    if (int64_t(s.bytes.size()) != s.held * s.beats * s.beatBytes) {
+      std::fprintf(stderr, "an input file has the wrong size\n");
+      return 2;
+    }
+  bench.context.commandArgs(argc, argv);
+  bench.top = new Top(&bench.context);
+  auto start = std::chrono::steady_clock::now();
+  bench.reset();
+  bool good = bench.run(total);
+  for (size_t k = 0; good && k < outFiles.size(); ++k)
+    good = writeAll(outFiles[k], bench.sinks[k].bytes);
+  double interval = 0;
+  for (const Sink &s : bench.sinks)
+    interval = std::max(interval, meanInterval(s.firstBeats));
+  // What still moves afterwards is an error: no sink expects a beat.
+  for (int i = 0; good && !failed && i < kIdleCycles; ++i)
+    bench.cycle();
+  if (good && !failed && latency) {
+    std::vector<std::vector<uint8_t>> before;
+    for (Sink &s : bench.sinks) {
+      before.emplace_back(s.bytes.begin(),
+                          s.bytes.begin() + s.beats * s.beatBytes);
+      s.bytes.clear();
+    }
+    if (bench.run(1)) {
+      int64_t first = bench.now, last = 0;
+      for (const Source &s : bench.sources)
+        first = std::min(first, s.started);
+      for (size_t k = 0; k < bench.sinks.size(); ++k) {
+        last = std::max(last, bench.sinks[k].finished);
+        if (bench.sinks[k].bytes != before[k])
+          fail("the first frame gives another result when it is sent again");
+      }
+      std::fprintf(report, "latency %lld\n", (long long)(last - first));
+    }
+  }
+  double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  std::fprintf(report, "interval %.6f\ncycles %lld\ncycles_per_s %.1f\n",
+               interval, (long long)bench.now, bench.now / seconds);
+  std::fclose(report);
+  if (bench.progress)
+    std::fprintf(stderr, "\r%60s\r", "");
+  bench.top->final();
+  delete bench.top;
+  return 0;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The one printer of SystemVerilog: `rtl` modules become text that Verilator,
+// Yosys and Icarus read. It decides names and layout, nothing of the design.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "rhizome/Dialect/Rtl/Rtl.h"
+#include "llvm/Support/raw_ostream.h"
+#include <string>
+#include <vector>
+
+namespace rhizome {
+/// Prints one module. Ports keep their names; an instance is called
+/// "u_<name>", the wire of its output "<name>_<port>"; everything that is not
+/// a legal identifier goes through legalName. Outputs that nobody reads get a
+/// wire "unused_…", half-read vectors are collected in one such wire, so that
+/// the result is free of lint warnings. The same module gives the same bytes.
+void emitSystemVerilog(rtl::ModuleOp module, llvm::raw_ostream &os);
+
+/// Writes every `rtl.module` of `module` to "<dir>/<name>.sv" (the folder must
+/// exist) and appends the file names, callees before callers, to `files`.
+/// Fails with a diagnostic if a file cannot be written, if two module names
+/// become one identifier, if instances form a cycle, or if an instance of a
+/// module of this design names a port that the module does not have or gives
+/// it another width.
+mlir::LogicalResult emitDesign(mlir::ModuleOp module, llvm::StringRef dir,
+                               std::vector<std::string> *files = nullptr);
+} // namespace rhizome

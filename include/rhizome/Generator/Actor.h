@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// An actor as every stage sees it: a library cell and its parameters. What it
+// takes (phases) and what it costs (resources) are functions of these alone,
+// and stand beside each other in lib/Generator/Cells/.
+#pragma once
+
+#include "rhizome/Generator/EventSim.h"
+#include "rhizome/Generator/Resources.h"
+#include <cassert>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rhizome::gen {
+/// How one tensor is cut into beats; see flow.stream.
+struct Format {
+  bool isSigned = false;
+  int64_t width = 1; ///< bits of an element
+  int64_t lanes = 1;
+  int64_t row = 1;
+  int64_t count = 1;
+
+  int64_t beatsPerRow() const { return (row + lanes - 1) / lanes; }
+  int64_t beats() const { return count / row * beatsPerRow(); }
+  int64_t bits() const { return lanes * width; }
+  bool operator==(const Format &) const = default;
+
+  /// The same beats have one format: where rows end at beat borders anyway the
+  /// whole frame is one row.
+  Format canonical() const {
+    Format f = *this;
+    if (row % lanes == 0)
+      f.row = count;
+    return f;
+  }
+};
+
+/// A cell with parameters. `files` are memory images, whose contents stand
+/// in `MemoryImages` under the same name.
+struct Actor {
+  std::string cell; ///< "window" for rhz_window
+  std::string name; ///< unique in the design once built
+  std::vector<std::pair<std::string, int64_t>> params;
+  std::vector<std::pair<std::string, std::string>> files;
+
+  int64_t get(const char *key) const {
+    for (const auto &[k, v] : params)
+      if (k == key)
+        return v;
+    assert(false && "the cell has no such parameter");
+    return 0;
+  }
+  void set(const char *key, int64_t value) {
+    for (auto &[k, v] : params)
+      if (k == key) {
+        v = value;
+        return;
+      }
+    params.push_back({key, value});
+  }
+};
+
+/// What the cost model needs to know of a device.
+struct CostContext {
+  int64_t lutInputs = 6;
+  /// Bits of one block RAM and its widest port.
+  int64_t bramBits = 36864, bramPort = 72;
+  /// Places up to which a memory of one LUT depth stays in LUTs.
+  int64_t lutramDepth = 64;
+};
+
+/// Cycles between a firing and the visibility of what it produced.
+int64_t latencyOf(const Actor &actor);
+/// Beats that the actor's output buffer must hold so that it can fire in every
+/// cycle.
+int64_t fullRateDepth(const Actor &actor);
+/// LUTs, FFs, DSPs and memories; a structural formula per cell.
+Resources costOf(const Actor &actor, const CostContext &context);
+/// Adds the actor's processes to a network. `inputs` and `outputs` are the
+/// channels of its ports, `out` the format of its (first) output.
+void addProcesses(const Actor &actor, Network &network,
+                  const std::vector<int> &inputs,
+                  const std::vector<int> &outputs);
+} // namespace rhizome::gen

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From one option per operation to a `flow.design`: actors, converters, forks,
+// borders and buffer depths; and back from a design to what it takes (event
+// simulation) and costs.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "rhizome/Dialect/Flow/Flow.h"
+#include "rhizome/Generator/Generator.h"
+
+namespace rhizome::gen {
+/// The option taken for one operation.
+struct Selection {
+  mlir::Operation *op = nullptr;
+  Option option;
+};
+
+/// What a design is told of its surroundings.
+struct Border {
+  std::string device;
+  double clockMhz = 100;
+  int64_t dataWidth = 64; ///< bits of the AXI4-Stream ports
+};
+
+/// Builds `@<name>` behind `network` in its module. Selections come in the
+/// order of the function's operations. Every actor gets the attribute
+/// `rhizome.node` with the model node's name. Memory images are added to
+/// `images`.
+flow::DesignOp buildDesign(mlir::func::FuncOp network,
+                           std::vector<Selection> &selections,
+                           const Border &border, MemoryImages &images);
+
+/// The actor of a flow.actor, its buffer's depth included.
+Actor actorOf(flow::ActorOp op);
+
+/// The processes and channels of a design, one channel per stream.
+Network networkOf(flow::DesignOp design);
+
+/// Sets the depths of the buffers in front of joins to what full rate needs.
+/// Liveness: the run that finds them completes, so with these capacities one
+/// iteration returns to its start state, whatever stalls occur (Kahn
+/// determinacy).
+mlir::LogicalResult sizeBuffers(flow::DesignOp design);
+
+/// Interval and latency of a design, in cycles.
+struct Timing {
+  double intervalCycles = 0;
+  int64_t latencyCycles = 0;
+};
+mlir::FailureOr<Timing> predictTiming(flow::DesignOp design);
+
+/// The sum over all actors.
+Resources costOf(flow::DesignOp design, const CostContext &context);
+} // namespace rhizome::gen

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The event simulator: from run-length cyclo-static phases to interval,
+// latency and buffer occupancy of a whole graph. There is no second, closed
+// formula for any of these. The rules it applies are those of
+// docs/rationale/stream-cells.md, a max-plus recurrence over firings.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rhizome::gen {
+/// `repeat` equal firings of a process. A firing needs `need[i]` tokens
+/// visible on input i beyond those already consumed, consumes `consume[i]`
+/// (more than are there yet, where it skips some) and produces `produce` tokens on every output.
+struct Phase {
+  int64_t repeat = 1;
+  int64_t need[2] = {0, 0};
+  int64_t consume[2] = {0, 0};
+  int64_t produce = 0;
+};
+
+/// A token queue between two processes; it holds at most `capacity` tokens,
+/// those of firings that are still in the producer's pipeline included.
+struct Channel {
+  int64_t capacity = 0;
+  int64_t latency = 1; ///< firing to visible
+  std::string name;
+};
+
+/// A sequential process. Its phases repeat; `periods` rounds make a frame.
+struct Process {
+  std::string name;
+  std::vector<Phase> phases;
+  int64_t periods = 1;
+  std::vector<int> inputs;  ///< channel indices, at most two
+  std::vector<int> outputs; ///< channel indices
+};
+
+/// A graph of processes. Processes without inputs are sources that always
+/// offer, processes without outputs sinks that always accept.
+struct Network {
+  std::vector<Process> processes;
+  std::vector<Channel> channels;
+  int addChannel(std::string name, int64_t capacity, int64_t latency) {
+    channels.push_back({capacity, latency, std::move(name)});
+    return int(channels.size()) - 1;
+  }
+};
+
+/// What one run tells, in cycles.
+struct SimResult {
+  bool deadlock = false;
+  std::string blocked; ///< names of the processes that wait, if deadlock
+  /// Per sink process, in order of appearance: when the first and the last
+  /// beat of each frame were taken.
+  std::vector<std::vector<int64_t>> firstOut, lastOut;
+  /// When the first source beat of each frame was accepted.
+  std::vector<int64_t> firstIn;
+  /// Most tokens each channel held at once.
+  std::vector<int64_t> occupancy;
+
+  /// The definitions of docs/architecture.md: mean distance between first
+  /// output beats of successive frames, the first `warmUp` frames apart.
+  double interval(int warmUp) const;
+  /// First input beat accepted to last output beat taken, frame 0.
+  int64_t latency() const;
+};
+
+/// Runs `frames` frames through the network from the empty state.
+SimResult simulate(const Network &network, int frames);
+} // namespace rhizome::gen

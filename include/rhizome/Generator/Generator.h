@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The interface of an Operation Set Generator: which operations it covers, what
+// it could build for one and at what cost, and how it builds what it offered.
+// Declared below all generators; a new generator is one folder that implements
+// it and one line in lib/Generator/Registry.cpp.
+#pragma once
+
+#include "mlir/IR/Operation.h"
+#include "rhizome/Generator/Actor.h"
+#include "rhizome/Generator/MemoryImages.h"
+#include <memory>
+#include <optional>
+
+namespace rhizome::gen {
+/// What a generator may know of the device it builds for.
+struct DeviceContext {
+  CostContext cost;
+  Budget budget;
+  double clockMhz = 100;
+  bool hasDsp = true;
+  /// Bits of the largest weight and activation of which one DSP computes two
+  /// products, 0 if it does not; how many such products may be added packed.
+  int64_t pairBits = 0, packedSigned = 1, packedUnsigned = 1;
+};
+
+/// One way to build one operation: a chain of actors, the formats that its
+/// inputs must have and that its output has.
+struct Option {
+  std::string generator;
+  std::string summary; ///< for people, e.g. "PE 4 × SIMD 9, rows"
+  std::vector<Format> inputs;
+  Format output;
+  /// The chain. The first actor takes the operation's inputs; every other one
+  /// the previous actor's output (and the next input, if it has two ports).
+  std::vector<Actor> actors;
+  std::vector<Format> formats; ///< of each actor's output
+  int64_t intervalCycles = 0;  ///< cycles a frame, by itself
+  int64_t lutMultipliers = 0;  ///< products computed in LUTs each cycle
+  Resources resources;
+};
+
+class Generator {
+public:
+  virtual ~Generator() = default;
+  virtual llvm::StringRef name() const = 0;
+  /// Null if the operation can be built, else the reason why not.
+  virtual std::optional<std::string> coverage(mlir::Operation *op) const = 0;
+  /// What could be built. `upstream` holds the format that each input has at
+  /// the moment, if that is decided; options that take it as it is save a
+  /// converter.
+  virtual std::vector<Option>
+  options(mlir::Operation *op, llvm::ArrayRef<std::optional<Format>> upstream,
+          const DeviceContext &device) const = 0;
+  /// Fills in the memory images of an option's actors, which have names by
+  /// now, and enters the files in the actors.
+  virtual void build(mlir::Operation *op, Option &option,
+                     MemoryImages &images) const = 0;
+};
+
+/// Every generator, in the order in which ties are broken.
+llvm::ArrayRef<std::unique_ptr<Generator>> allGenerators();
+
+/// A converter between two formats of one tensor.
+Actor makeConverter(const Format &from, const Format &to);
+
+/// The element format of a tensor of `!num.int`, in beats of `lanes`.
+Format formatOf(mlir::Type tensor, int64_t lanes, int64_t row);
+
+/// Parts of n into which a folding can cut it: every value ceil(n / k) once,
+/// ascending.
+std::vector<int64_t> foldings(int64_t n);
+} // namespace rhizome::gen

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The resource vector: what hardware costs, in each device's own kinds. The
+// one list of resource names.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace rhizome::gen {
+/// Kinds in the order of `Resources::amount`. `bram` counts 36-kbit blocks (or
+/// the family's own block), a LUT counts LUT1–6 and what LUTRAM and shift
+/// registers take; `lutram` is the part of `lut` that must be memory-capable.
+constexpr std::array<const char *, 6> kResourceNames = {
+    "lut", "ff", "dsp", "bram", "uram", "lutram"};
+
+struct Resources {
+  std::array<double, 6> amount{};
+
+  double &lut() { return amount[0]; }
+  double &ff() { return amount[1]; }
+  double &dsp() { return amount[2]; }
+  double &bram() { return amount[3]; }
+  double &lutram() { return amount[5]; }
+  double lut() const { return amount[0]; }
+  double ff() const { return amount[1]; }
+  double dsp() const { return amount[2]; }
+  double bram() const { return amount[3]; }
+  double lutram() const { return amount[5]; }
+
+  Resources &operator+=(const Resources &other) {
+    for (size_t i = 0; i < amount.size(); ++i)
+      amount[i] += other.amount[i];
+    return *this;
+  }
+};
+
+/// A budget by resource name; a kind that is missing is not available at all
+/// except `lutram`, which then equals `lut`.
+using Budget = std::map<std::string, int64_t>;
+
+inline double available(const Budget &budget, size_t kind) {
+  auto it = budget.find(kResourceNames[kind]);
+  if (it != budget.end())
+    return double(it->second);
+  if (std::string(kResourceNames[kind]) == "lutram") {
+    auto lut = budget.find("lut");
+    return lut == budget.end() ? 0 : double(lut->second);
+  }
+  return 0;
+}
+} // namespace rhizome::gen

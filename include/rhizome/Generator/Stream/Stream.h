@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The `stream` generator: folded streaming units. Sliding window + matrix-vector
+// unit with PE × SIMD × pixels lanes, per-lane reductions, elementwise units.
+#pragma once
+
+#include "rhizome/Generator/Generator.h"
+
+namespace rhizome::gen {
+std::unique_ptr<Generator> makeStreamGenerator();
+} // namespace rhizome::gen

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Import reads an ONNX file and gives real-level `osa`: what the file says,
+// with its quantisers kept as quantize/dequantize pairs. It folds what is
+// constant and infers all shapes; turning the result into integers is
+// Transforms' work.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "rhizome/Support/Refusal.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rhizome::importer {
+struct ImportOptions {
+  /// Shapes of graph inputs by name (`--shape name=1,3,32,32`). Without an
+  /// entry, an unnamed or symbolic dimension is 1.
+  std::map<std::string, std::vector<int64_t>> shapes;
+  /// `--raw-integers`: F of the fixed-point format. Float tensors of rank 1 or
+  /// more in the file hold integer codes; their real value is code / 2^F.
+  std::optional<int> rawIntegerFraction;
+};
+
+/// Reads the ONNX file at `path` (IR version 3 to 10, opset 7 to 22).
+///
+/// The module holds one `func.func @main` of real-level `osa`. Arguments are
+/// f32 tensors of the graph inputs' ONNX shapes, results those of the outputs
+/// (i64 for indices), each with the attribute `rhizome.name`. An integer graph
+/// input or output of up to 16 bits becomes f32 with a quantiser of scale 1.
+/// Each operation's location is a NameLoc with the node's name, whose child is
+/// a NameLoc with its ONNX operation. Needs no dialect loaded beforehand.
+///
+/// Returns null if anything is refused; `refusals` then lists everything that
+/// was found, by node. Never throws and never aborts on a bad file.
+mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext *context,
+                                             llvm::StringRef path,
+                                             const ImportOptions &options,
+                                             Refusals &refusals);
+
+/// The same for a serialised model in memory; `directory` is where external
+/// data is looked for.
+mlir::OwningOpRef<mlir::ModuleOp> importOnnxBuffer(mlir::MLIRContext *context,
+                                                   llvm::StringRef bytes,
+                                                   llvm::StringRef directory,
+                                                   const ImportOptions &options,
+                                                   Refusals &refusals);
+} // namespace rhizome::importer

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From an explored design to a node's folder in a package.
+#pragma once
+
+#include "rhizome/Explore/Explore.h"
+#include "rhizome/Package/Package.h"
+#include "rhizome/Target/Device.h"
+
+namespace rhizome {
+/// What generators may know of a device, at this clock.
+gen::DeviceContext contextOf(const Device &device, double clockMhz);
+
+/// Lowers the design to RTL and writes nodes/<design>/rtl: the top module, the
+/// library cells that it uses, memory images; below it sim/, models of vendor
+/// primitives. Returns the node as the plan records it.
+llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
+                                      mlir::func::FuncOp network,
+                                      explore::Result &result,
+                                      const gen::CostContext &cost);
+
+/// The plan's figures for a whole result.
+void fillPrediction(Plan &plan, const explore::Result &result,
+                    const gen::DeviceContext &device);
+} // namespace rhizome

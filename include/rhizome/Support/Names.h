@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How names of the model become names in hardware: legal in SystemVerilog,
+// recognisable, unique within a scope, and the same on every run.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+#include <set>
+#include <string>
+
+namespace rhizome {
+/// An identifier that SystemVerilog, Verilog and C++ accept, made from any
+/// text: other characters become "_" (runs of them one "_"), a leading digit
+/// gets an "n" before it, a keyword or an empty name a "_n" behind it. Legal
+/// names without "__" come back unchanged; two texts may give one identifier.
+std::string legalName(llvm::StringRef text);
+
+/// The identifiers of one scope.
+class NameScope {
+public:
+  /// legalName(text), with "_2", "_3", … behind it if it was taken before.
+  std::string unique(llvm::StringRef text);
+  /// Takes `name` (already legal) out of the pool.
+  void reserve(llvm::StringRef name) { taken.insert(name.str()); }
+
+private:
+  std::set<std::string> taken;
+};
+} // namespace rhizome

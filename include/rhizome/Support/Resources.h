@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where the files lie that come with the program: device data, simulation
+// harness, cell library. The build tree and an installation differ only here.
+#pragma once
+
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace rhizome {
+/// The folder that holds devices/ and sim/: $RHIZOME_DATA if set, else
+/// ../../data (build tree) or ../share/rhizome (installed) from the program.
+llvm::Expected<std::string> dataDir();
+
+/// The cell library's folder, with src/ in it: $RHIZOME_RTL if set, else
+/// ../../rtl or ../share/rhizome/rtl from the program.
+llvm::Expected<std::string> rtlDir();
+
+/// A whole file's bytes, or an error that names it.
+llvm::Expected<std::string> readFile(llvm::StringRef path);
+} // namespace rhizome

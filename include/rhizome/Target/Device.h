@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a device offers: its resources, clock and arithmetic blocks, read from
+// one data file each (data/devices/*.yaml). A new device is a new file.
+#pragma once
+
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rhizome {
+/// Two products of one shared factor in one DSP block: which operands fit,
+/// and how many such products may be added before the two sums must be parted.
+struct DspPairs {
+  unsigned xBits = 0;             ///< width of the shared factor
+  unsigned wBits = 0;             ///< width of the two (signed) weights
+  unsigned maxPackedSigned = 0;   ///< sums of a signed x
+  unsigned maxPackedUnsigned = 0; ///< sums of an unsigned x
+};
+
+struct Device {
+  std::string name;
+  std::string description;
+  std::string family;    ///< "ultrascale", "ultrascale+", "7series", "ecp5"
+  std::string part;      ///< the vendor's part number
+  std::string dspKind;   ///< "dsp48e2", "dsp48e1", "mult18x18"
+  unsigned dspABits = 0; ///< the multiplier's wider signed operand
+  unsigned dspBBits = 0; ///< the multiplier's narrower signed operand
+  std::optional<DspPairs> dspPairs;
+  /// What a design may use, by resource name: lut, ff, dsp, bram, uram, lutram.
+  std::map<std::string, int64_t> budget;
+  int64_t bramBits = 0;      ///< bits of one unit of `bram`
+  unsigned bramMaxWidth = 0; ///< widest word of one unit of `bram`
+  double clockMhz = 0;       ///< the default clock
+  unsigned streamBits = 0;   ///< data width of the AXI4-Stream border
+  unsigned lutInputs = 0;
+  std::vector<std::string> sources; ///< where the figures come from
+};
+
+/// Reads a device by its name (a file of data/devices without ".yaml") or, if
+/// `nameOrPath` ends in ".yaml" or holds a "/", from that file. A malformed
+/// file is refused with its path, line and reason; an unknown name with the
+/// known ones.
+llvm::Expected<Device> loadDevice(llvm::StringRef nameOrPath);
+
+/// All devices of the data folder, by name in ascending order.
+llvm::Expected<std::vector<Device>> listDevices();
+} // namespace rhizome

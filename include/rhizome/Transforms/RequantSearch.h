@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Finds the cheapest integer hardware that equals a given step function for
+// every value that can occur: multiplier, offset and shift, compared with the
+// function's step positions.
+#pragma once
+
+#include "rhizome/Transforms/StepFunction.h"
+
+namespace rhizome {
+/// osa.requantise's attributes, one multiplier and offset per channel.
+struct Requantiser {
+  std::vector<int64_t> multiplier, offset;
+  int64_t shift = 0;
+  bool tiesEven = false;
+
+  /// The level before clamping; `channel` counts in multiplier.
+  int64_t apply(int64_t x, size_t channel) const;
+  /// Bits of the largest multiplier, sign included where one is negative;
+  /// 1 if all multipliers are 1.
+  unsigned multiplierBits() const;
+};
+
+/// The smallest shift, common to all channels, for which every channel has a
+/// multiplier and an offset whose clamped result equals its steps; nullopt if
+/// none exists within 62 bits. The clamp is lo..hi, and lo ≤ bottom, top ≤ hi
+/// for every channel. Both maps are monotone, so equal step positions mean
+/// equal functions.
+std::optional<Requantiser> searchRequantiser(const std::vector<Steps> &channels,
+                                             int64_t lo, int64_t hi);
+
+/// The integer combination (x·lhs + y·rhs + offset) >> shift of two operands
+/// that equals the steps of a function of X = x·p + y·q.
+struct PairRequantiser {
+  int64_t lhs, rhs, offset, shift;
+};
+
+/// The search for two operands with ranges x and y, by enumeration of all
+/// pairs; at most 2^20 of them. `slope` is the true slope, in levels per unit
+/// of X. nullopt if nothing below 62 bits is found.
+std::optional<PairRequantiser>
+searchPair(const Steps &steps, int64_t lo, int64_t hi, double slope, int64_t p,
+           int64_t q, std::pair<int64_t, int64_t> x,
+           std::pair<int64_t, int64_t> y);
+} // namespace rhizome

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes a design's modules as files and checks what no single module shows:
+// names, ports and widths across instances. Cells of the library are known to
+// the tools that read them, not here.
+#include "rhizome/Emit/Emit.h"
+#include "rhizome/Support/Names.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace rhizome;
+
+namespace {
+/// Port name -> width, of one direction.
+using Ports = llvm::StringMap<unsigned>;
+
+Ports portsOf(ArrayAttr names, TypeRange types) {
+  Ports ports;
+  for (auto [name, type] : llvm::zip(names, types))
+    ports[cast<StringAttr>(name).getValue()] = type.getIntOrFloatBitWidth();
+  return ports;
+}
+
+/// Every port of `callee` once, none else, with its width.
+LogicalResult checkPorts(rtl::InstanceOp instance, ArrayAttr names,
+                         TypeRange types, const Ports &ports,
+                         rtl::ModuleOp callee) {
+  for (auto [name, type] : llvm::zip(names, types)) {
+    StringRef port = cast<StringAttr>(name).getValue();
+    auto found = ports.find(port);
+    unsigned width = type.getIntOrFloatBitWidth();
+    if (found != ports.end() && found->second == width)
+      continue;
+    auto diag = instance.emitOpError();
+    if (found == ports.end())
+      diag << "connects port '" << port << "', which '" << callee.getSymName()
+           << "' does not have";
+    else
+      diag << "connects " << width << " bits to port '" << port << "' of '"
+           << callee.getSymName() << "', which has " << found->second;
+    diag.attachNote(callee.getLoc()) << "module declared here";
+    return failure();
+  }
+  if (names.size() == ports.size())
+    return success();
+  return instance.emitOpError()
+         << "connects " << names.size() << " of the " << ports.size()
+         << " ports of one direction of '" << callee.getSymName() << "'";
+}
+
+class Design {
+public:
+  Design(ModuleOp module) : module(module) {}
+  LogicalResult order();
+  std::vector<std::pair<std::string, rtl::ModuleOp>> files;
+
+private:
+  LogicalResult visit(rtl::ModuleOp op);
+  ModuleOp module;
+  llvm::StringMap<rtl::ModuleOp> byName;
+  llvm::StringMap<int> state; // 1: being visited, 2: done
+};
+
+LogicalResult Design::visit(rtl::ModuleOp op) {
+  int &mark = state[op.getSymName()];
+  if (mark == 2)
+    return success();
+  if (mark == 1)
+    return op.emitOpError("instantiates itself");
+  mark = 1;
+  for (auto instance : op.getBody().getOps<rtl::InstanceOp>()) {
+    auto found = byName.find(instance.getCallee());
+    if (found == byName.end())
+      continue;
+    rtl::ModuleOp callee = found->second;
+    Operation *output = callee.getBody().front().getTerminator();
+    if (failed(visit(callee)) ||
+        failed(checkPorts(instance, instance.getInputNames(),
+                          instance.getInputs().getTypes(),
+                          portsOf(callee.getInputNames(),
+                                  callee.getBody().getArgumentTypes()),
+                          callee)) ||
+        failed(checkPorts(
+            instance, instance.getOutputNames(),
+            instance.getOutputs().getTypes(),
+            portsOf(callee.getOutputNames(), output->getOperandTypes()),
+            callee)))
+      return failure();
+  }
+  state[op.getSymName()] = 2;
+  files.emplace_back(legalName(op.getSymName()) + ".sv", op);
+  return success();
+}
+
+LogicalResult Design::order() {
+  llvm::StringMap<rtl::ModuleOp> byIdentifier;
+  for (auto op : module.getOps<rtl::ModuleOp>()) {
+    byName[op.getSymName()] = op;
+    auto [it, isNew] = byIdentifier.try_emplace(legalName(op.getSymName()), op);
+    if (!isNew) {
+      auto diag = op.emitOpError("and another module are both called '")
+                  << it->first() << "' in SystemVerilog";
+      diag.attachNote(it->second.getLoc()) << "the other module";
+      return failure();
+    }
+  }
+  for (auto op : module.getOps<rtl::ModuleOp>())
+    if (failed(visit(op)))
+      return failure();
+  return success();
+}
+} // namespace
+
+LogicalResult rhizome::emitDesign(ModuleOp module, StringRef dir,
+                                  std::vector<std::string> *files) {
+  Design design(module);
+  if (failed(design.order()))
+    return failure();
+  for (auto &[file, op] : design.files) {
+    SmallString<256> path(dir);
+    llvm::sys::path::append(path, file);
+    std::error_code error;
+    llvm::raw_fd_ostream os(path, error);
+    if (!error) {
+      emitSystemVerilog(op, os);
+      os.close();
+      error = os.error();
+      os.clear_error();
+    }
+    if (error)
+      return module.emitError("cannot write '")
+             << path << "': " << error.message();
+    if (files)
+      files->push_back(file);
+  }
+  return success();
+}

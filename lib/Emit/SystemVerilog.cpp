@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Prints one rtl.module. Constants, concatenations and slices are written
+// where they are used; only instance outputs, and what is sliced without
+// having a name, become wires.
+#include "rhizome/Emit/Emit.h"
+#include "rhizome/Support/Names.h"
+#include "rhizome/Support/Version.h"
+#include "llvm/ADT/APInt.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace rhizome;
+
+namespace {
+constexpr size_t kLine = 80;
+
+unsigned widthOf(Value v) { return v.getType().getIntOrFloatBitWidth(); }
+
+/// "logic" or "logic [7:0]".
+std::string typeText(unsigned width) {
+  return width == 1 ? "logic" : "logic [" + std::to_string(width - 1) + ":0]";
+}
+
+/// The part low … low+width-1 of a named signal of `total` bits.
+std::string sliceText(StringRef name, unsigned total, unsigned low,
+                      unsigned width) {
+  if (width == total)
+    return name.str();
+  if (width == 1)
+    return (name + "[" + Twine(low) + "]").str();
+  return (name + "[" + Twine(low + width - 1) + ":" + Twine(low) + "]").str();
+}
+
+class Printer {
+public:
+  Printer(rtl::ModuleOp module, raw_ostream &os) : module(module), os(os) {}
+  void print();
+
+private:
+  void nameValues();
+  void markUses();
+  void markUsed(Value v, unsigned low, unsigned width);
+  void printHeader();
+  void printWires();
+  void printInstance(rtl::InstanceOp op);
+  void printUnused();
+  std::string expression(Value v, unsigned indent);
+  bool hasName(Value v) const { return names.count(v); }
+
+  rtl::ModuleOp module;
+  raw_ostream &os;
+  NameScope scope;
+  DenseMap<Value, std::string> names; // inputs and wires
+  DenseMap<Operation *, std::string> instanceNames;
+  DenseMap<Value, llvm::BitVector> used; // which bits of a named value
+  SmallVector<Value> wires;              // in the order of declaration
+  SmallVector<Value> assigned;           // wires that need an assign
+};
+
+void Printer::nameValues() {
+  Block &body = module.getBody().front();
+  for (Attribute name : module.getOutputNames())
+    scope.reserve(legalName(cast<StringAttr>(name).getValue()));
+  for (auto [arg, name] :
+       llvm::zip(body.getArguments(), module.getInputNames()))
+    names[arg] = scope.unique(cast<StringAttr>(name).getValue());
+  for (auto op : body.getOps<rtl::InstanceOp>()) {
+    StringRef plain = op.getName();
+    plain.consume_front("u_");
+    instanceNames[op] = scope.unique("u_" + legalName(plain));
+    StringRef unique = StringRef(instanceNames[op]).drop_front(2);
+    for (auto [result, port] :
+         llvm::zip(op.getOutputs(), op.getOutputNames())) {
+      std::string wire =
+          (unique + "_" + cast<StringAttr>(port).getValue()).str();
+      names[result] =
+          scope.unique(result.use_empty() ? "unused_" + wire : wire);
+      wires.push_back(result);
+    }
+  }
+  for (auto op : body.getOps<rtl::ExtractOp>()) {
+    Value in = op.getInput();
+    if (hasName(in) || in.getDefiningOp<rtl::ExtractOp>())
+      continue;
+    names[in] = scope.unique("joined");
+    wires.push_back(in);
+    assigned.push_back(in);
+  }
+}
+
+void Printer::markUsed(Value v, unsigned low, unsigned width) {
+  if (hasName(v)) {
+    llvm::BitVector &bits = used[v];
+    bits.resize(widthOf(v));
+    bits.set(low, low + width);
+    return;
+  }
+  if (auto extract = v.getDefiningOp<rtl::ExtractOp>())
+    markUsed(extract.getInput(), low + extract.getLow(), width);
+  else if (auto concat = v.getDefiningOp<rtl::ConcatOp>())
+    for (Value in : concat.getInputs())
+      markUsed(in, 0, widthOf(in));
+}
+
+void Printer::markUses() {
+  for (Operation &op : module.getBody().front())
+    if (isa<rtl::InstanceOp, rtl::OutputOp>(op))
+      for (Value v : op.getOperands())
+        markUsed(v, 0, widthOf(v));
+  for (Value v : assigned)
+    if (auto concat = v.getDefiningOp<rtl::ConcatOp>())
+      for (Value in : concat.getInputs())
+        markUsed(in, 0, widthOf(in));
+}
+
+std::string Printer::expression(Value v, unsigned indent) {
+  if (hasName(v))
+    return names[v];
+  return llvm::TypeSwitch<Operation *, std::string>(v.getDefiningOp())
+      .Case([&](rtl::ConstantOp op) {
+        llvm::APInt value(64, static_cast<uint64_t>(op.getValue()));
+        value = value.sextOrTrunc(widthOf(v));
+        SmallString<32> digits;
+        value.toString(digits, 16, /*Signed=*/false);
+        return (Twine(widthOf(v)) + "'h" + StringRef(digits).lower()).str();
+      })
+      .Case([&](rtl::ConcatOp op) {
+        if (op.getInputs().size() == 1)
+          return expression(op.getInputs()[0], indent);
+        SmallVector<std::string> parts;
+        size_t length = 0;
+        for (Value in : llvm::reverse(op.getInputs())) {
+          parts.push_back(expression(in, indent + 2));
+          length += parts.back().size() + 2;
+        }
+        if (indent + length < kLine)
+          return "{" + llvm::join(parts, ", ") + "}";
+        std::string pad(indent + 2, ' ');
+        return "{\n" + pad + llvm::join(parts, ",\n" + pad) + "\n" +
+               std::string(indent, ' ') + "}";
+      })
+      .Case([&](rtl::ExtractOp op) {
+        Value in = op.getInput();
+        unsigned low = op.getLow();
+        while (!hasName(in)) {
+          auto outer = in.getDefiningOp<rtl::ExtractOp>();
+          assert(outer && "a sliced concatenation has a name");
+          low += outer.getLow();
+          in = outer.getInput();
+        }
+        return sliceText(names[in], widthOf(in), low, widthOf(v));
+      });
+}
+
+void Printer::printHeader() {
+  os << "// generated by rhizome " << version() << "\n";
+  if (auto comment = module.getComment()) {
+    SmallVector<StringRef> lines;
+    comment->split(lines, '\n');
+    for (StringRef line : lines)
+      os << "// " << line << "\n";
+  }
+  os << "module " << legalName(module.getSymName()) << " (";
+  StringRef separator = "\n";
+  for (Value arg : module.getBody().getArguments()) {
+    os << separator << "  input  " << typeText(widthOf(arg)) << " "
+       << names[arg];
+    separator = ",\n";
+  }
+  Operation *output = module.getBody().front().getTerminator();
+  for (auto [value, name] :
+       llvm::zip(output->getOperands(), module.getOutputNames())) {
+    os << separator << "  output " << typeText(widthOf(value)) << " "
+       << legalName(cast<StringAttr>(name).getValue());
+    separator = ",\n";
+  }
+  os << "\n);\n";
+}
+
+void Printer::printWires() {
+  for (Value v : wires)
+    os << "  " << typeText(widthOf(v)) << " " << names[v] << ";\n";
+  for (Value v : assigned) {
+    std::string name = std::move(names[v]);
+    names.erase(v); // print what it stands for, not its name
+    os << "  assign " << name << " = " << expression(v, 2) << ";\n";
+    names[v] = std::move(name);
+  }
+}
+
+void Printer::printInstance(rtl::InstanceOp op) {
+  os << "\n  " << legalName(op.getCallee());
+  if (!op.getParameters().empty()) {
+    os << " #(";
+    StringRef separator = "\n";
+    for (NamedAttribute parameter : op.getParameters()) {
+      os << separator << "    ." << parameter.getName().strref() << "(";
+      if (auto text = dyn_cast<StringAttr>(parameter.getValue()))
+        os << '"' << text.getValue() << '"';
+      else {
+        int64_t n = cast<IntegerAttr>(parameter.getValue()).getInt();
+        if (llvm::isInt<32>(n))
+          os << n;
+        else
+          os << "64'h" << llvm::utohexstr(static_cast<uint64_t>(n), true);
+      }
+      os << ")";
+      separator = ",\n";
+    }
+    os << "\n  )";
+  }
+  os << " " << instanceNames[op] << " (";
+  StringRef separator = "\n";
+  for (auto [value, port] : llvm::zip(op.getInputs(), op.getInputNames())) {
+    os << separator << "    ." << legalName(cast<StringAttr>(port).getValue())
+       << "(" << expression(value, 4) << ")";
+    separator = ",\n";
+  }
+  for (auto [value, port] : llvm::zip(op.getOutputs(), op.getOutputNames())) {
+    os << separator << "    ." << legalName(cast<StringAttr>(port).getValue())
+       << "(" << names[value] << ")";
+    separator = ",\n";
+  }
+  os << "\n  );\n";
+}
+
+/// Collects the bits that nothing reads of values that have other readers,
+/// and inputs without any reader, in one wire whose name says it.
+void Printer::printUnused() {
+  SmallVector<std::string> parts;
+  auto collect = [&](Value v) {
+    llvm::BitVector bits = used.lookup(v);
+    bits.resize(widthOf(v));
+    for (int low = bits.find_first_unset(); low >= 0;) {
+      int next = bits.find_next(low);
+      unsigned end = next < 0 ? bits.size() : next;
+      parts.push_back(sliceText(names[v], bits.size(), low, end - low));
+      low = next < 0 ? -1 : bits.find_next_unset(next);
+    }
+  };
+  for (Value arg : module.getBody().getArguments())
+    collect(arg);
+  for (Value v : wires)
+    if (!v.use_empty())
+      collect(v);
+  if (parts.empty())
+    return;
+  std::string name = scope.unique("unused_bits");
+  os << "\n  logic " << name << ";\n  assign " << name << " = ^{"
+     << llvm::join(parts, ", ") << "};\n";
+}
+
+void Printer::print() {
+  nameValues();
+  markUses();
+  printHeader();
+  printWires();
+  for (auto op : module.getBody().getOps<rtl::InstanceOp>())
+    printInstance(op);
+  os << "\n";
+  Operation *output = module.getBody().front().getTerminator();
+  for (auto [value, name] :
+       llvm::zip(output->getOperands(), module.getOutputNames()))
+    os << "  assign " << legalName(cast<StringAttr>(name).getValue()) << " = "
+       << expression(value, 2) << ";\n";
+  printUnused();
+  os << "endmodule\n";
+}
+} // namespace
+
+void rhizome::emitSystemVerilog(rtl::ModuleOp module, raw_ostream &os) {
+  Printer(module, os).print();
+}

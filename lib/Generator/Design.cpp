@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Builds a `flow.design` and reads one. Glue is inserted here and nowhere else:
+// a converter where two formats differ, a fork where a value has several
+// readers, a FIFO between a fork and a join.
+#include "rhizome/Generator/Design.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Support/Names.h"
+
+using namespace mlir;
+
+namespace rhizome::gen {
+namespace {
+/// The value whose elements these are: reshapes move nothing in a stream.
+Value rootOf(Value v) {
+  while (auto reshape = v.getDefiningOp<osa::ReshapeOp>())
+    v = reshape.getInput();
+  return v;
+}
+
+/// How many hardware readers a value has.
+unsigned readersOf(Value v) {
+  unsigned n = 0;
+  for (Operation *user : v.getUsers())
+    n += isa<osa::ReshapeOp>(user)
+             ? readersOf(user->getResult(0)) *
+                   unsigned(llvm::count(user->getOperands(), v))
+             : 1;
+  return n;
+}
+
+class DesignBuilder {
+public:
+  DesignBuilder(func::FuncOp network, const Border &border,
+                MemoryImages &images)
+      : network(network), border(border), images(images),
+        builder(network.getContext()) {}
+
+  flow::DesignOp run(std::vector<Selection> &selections) {
+    builder.setInsertionPointAfter(network);
+    design = flow::DesignOp::create(builder, network.getLoc(), "node0",
+                                    border.device,
+                                    llvm::APFloat(border.clockMhz));
+    builder.createBlock(&design.getBody());
+    for (Selection &selection : selections)
+      buildSelection(selection);
+    auto ret = cast<func::ReturnOp>(network.getBody().front().getTerminator());
+    for (auto [i, v] : llvm::enumerate(ret.getOperands()))
+      buildOutput(unsigned(i), v);
+    return design;
+  }
+
+private:
+  struct Branches {
+    Format format;
+    SmallVector<Value> streams; ///< one for each reader that is left
+    bool forked = false;
+  };
+
+  func::FuncOp network;
+  const Border &border;
+  MemoryImages &images;
+  OpBuilder builder;
+  flow::DesignOp design;
+  NameScope names;
+  DenseMap<Value, Branches> ready;
+
+  flow::StreamType typeOf(Value v, const Format &f, StringRef order) {
+    return flow::StreamType::get(builder.getContext(),
+                                 num::elementInt(v.getType()), f.lanes, f.row,
+                                 f.count, order);
+  }
+
+  std::string uniqueName(Location loc, StringRef role) {
+    std::string node = legalName(osa::nodeName(loc));
+    if (node.size() > 40)
+      node.resize(40);
+    return names.unique(node + "_" + role.str());
+  }
+
+  /// Creates the actor; its output buffer's depth leaves the parameters.
+  flow::ActorOp emit(Location loc, Actor actor, ValueRange inputs,
+                     TypeRange outputs) {
+    SmallVector<NamedAttribute> config;
+    int64_t depth = 2;
+    for (auto &[key, value] : actor.params) {
+      if (key == "Depth")
+        depth = value;
+      else
+        config.push_back(
+            builder.getNamedAttr(key, builder.getI64IntegerAttr(value)));
+    }
+    for (auto &[key, value] : actor.files)
+      config.push_back(builder.getNamedAttr(key, builder.getStringAttr(value)));
+    auto op = flow::ActorOp::create(
+        builder, loc, outputs, inputs, builder.getStringAttr(actor.cell),
+        builder.getStringAttr(actor.name), builder.getDictionaryAttr(config),
+        builder.getDenseI64ArrayAttr(
+            SmallVector<int64_t>(outputs.size(), depth)));
+    op->setAttr("rhizome.node", builder.getStringAttr(osa::nodeName(loc)));
+    return op;
+  }
+
+  void produce(Value value, Value stream, const Format &format, Location loc) {
+    unsigned readers = readersOf(value);
+    Branches branches{format, {stream}, false};
+    if (readers > 1) {
+      Actor fork{"fork", uniqueName(loc, "fork"), {}, {}};
+      fork.params = {{"Width", format.bits()},
+                     {"Outputs", readers},
+                     {"frameBeats", format.beats()},
+                     {"Depth", 4}};
+      SmallVector<Type> types(readers, stream.getType());
+      auto op = emit(loc, fork, stream, types);
+      branches.streams.assign(op.getOutputs().begin(), op.getOutputs().end());
+      branches.forked = true;
+    }
+    ready[value] = std::move(branches);
+  }
+
+  /// The stream of a function argument begins in the format of its first
+  /// reader.
+  void buildInput(BlockArgument arg, const Format &want) {
+    Location loc = network.getLoc();
+    Actor a{"axis_in", names.unique("s_axis_" +
+                                    std::to_string(arg.getArgNumber())),
+            {}, {}};
+    a.params = {{"DataWidth", border.dataWidth},
+                {"Elem", want.width},
+                {"Lanes", want.lanes},
+                {"FrameElements", want.count},
+                {"Row", want.row},
+                {"Depth", 4}};
+    auto op = emit(loc, a, {}, typeOf(arg, want, "pixels"));
+    op->setAttr("rhizome.port",
+                builder.getI64IntegerAttr(arg.getArgNumber()));
+    produce(arg, op.getOutputs()[0], want, loc);
+  }
+
+  Value consume(Value value, const Format &want, Location loc, bool join) {
+    Value root = rootOf(value);
+    if (!ready.count(root))
+      buildInput(cast<BlockArgument>(root), want);
+    Branches &branches = ready[root];
+    Value stream = branches.streams.pop_back_val();
+    if (join && branches.forked) {
+      Actor fifo{"fifo", uniqueName(loc, "fifo"), {}, {}};
+      fifo.params = {{"Width", branches.format.bits()},
+                     {"frameBeats", branches.format.beats()},
+                     {"Depth", 4}};
+      stream = emit(loc, fifo, stream, stream.getType()).getOutputs()[0];
+    }
+    if (branches.format.canonical() == want.canonical())
+      return stream;
+    Actor converter = makeConverter(branches.format, want);
+    converter.name = uniqueName(loc, "convert");
+    return emit(loc, converter, stream, typeOf(root, want, "pixels"))
+        .getOutputs()[0];
+  }
+
+  void buildSelection(Selection &selection) {
+    Operation *op = selection.op;
+    Option &option = selection.option;
+    Location loc = op->getLoc();
+    for (Actor &actor : option.actors)
+      actor.name = uniqueName(loc, actor.name);
+    for (const auto &generator : allGenerators())
+      if (generator->name() == option.generator)
+        generator->build(op, option, images);
+
+    SmallVector<Value> inputs;
+    for (size_t i = 0; i < option.inputs.size(); ++i)
+      inputs.push_back(consume(op->getOperand(i), option.inputs[i], loc,
+                               option.inputs.size() > 1));
+    size_t next = option.inputs.size() > 1 ? 2 : 1;
+    SmallVector<Value> operands(inputs.begin(), inputs.begin() + next);
+    Value stream;
+    for (size_t i = 0; i < option.actors.size(); ++i) {
+      bool last = i + 1 == option.actors.size();
+      if (i > 0) {
+        operands = {stream};
+        if (option.inputs.size() > 1 && next < inputs.size())
+          operands.push_back(inputs[next++]);
+      }
+      Value elements = last ? op->getResult(0) : op->getOperand(0);
+      stream = emit(loc, option.actors[i], operands,
+                    typeOf(elements, option.formats[i],
+                           last ? "pixels" : "windows"))
+                   .getOutputs()[0];
+    }
+    produce(op->getResult(0), stream, option.output, loc);
+  }
+
+  void buildOutput(unsigned index, Value value) {
+    Location loc = network.getLoc();
+    Value root = rootOf(value);
+    Format f;
+    if (ready.count(root))
+      f = ready[root].format;
+    else
+      f = formatOf(root.getType(), 1, 1);
+    Value stream = consume(value, f, loc, false);
+    Actor a{"axis_out", names.unique("m_axis_" + std::to_string(index)), {}, {}};
+    a.params = {{"DataWidth", border.dataWidth},
+                {"Elem", f.width},
+                {"Lanes", f.lanes},
+                {"FrameElements", f.count},
+                {"Row", f.row},
+                {"Depth", 4}};
+    auto op = emit(loc, a, stream, {});
+    op->setAttr("rhizome.port", builder.getI64IntegerAttr(index));
+  }
+};
+} // namespace
+
+flow::DesignOp buildDesign(func::FuncOp network,
+                           std::vector<Selection> &selections,
+                           const Border &border, MemoryImages &images) {
+  return DesignBuilder(network, border, images).run(selections);
+}
+
+Actor actorOf(flow::ActorOp op) {
+  Actor actor{op.getKind().str(), op.getName().str(), {}, {}};
+  for (NamedAttribute attr : op.getConfig()) {
+    if (auto i = dyn_cast<IntegerAttr>(attr.getValue()))
+      actor.params.push_back({attr.getName().str(), i.getInt()});
+    else
+      actor.files.push_back({attr.getName().str(),
+                             cast<StringAttr>(attr.getValue()).str()});
+  }
+  actor.params.push_back(
+      {"Depth", op.getDepths().empty() ? 4 : op.getDepths()[0]});
+  return actor;
+}
+
+Network networkOf(flow::DesignOp design) {
+  Network network;
+  DenseMap<Value, int> channel;
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    Actor actor = actorOf(op);
+    for (auto [i, result] : llvm::enumerate(op.getOutputs()))
+      channel[result] = network.addChannel(op.getName().str(),
+                                           op.getDepths()[i], latencyOf(actor));
+  }
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    std::vector<int> inputs, outputs;
+    for (Value v : op.getInputs())
+      inputs.push_back(channel[v]);
+    for (Value v : op.getOutputs())
+      outputs.push_back(channel[v]);
+    addProcesses(actorOf(op), network, inputs, outputs);
+  }
+  return network;
+}
+
+LogicalResult sizeBuffers(flow::DesignOp design) {
+  // Channels are numbered by networkOf in the order of actors and results.
+  Network network = networkOf(design);
+  SmallVector<std::pair<flow::ActorOp, int>> joins;
+  int channel = 0;
+  DenseMap<Value, int> numbers;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    for (Value v : op.getOutputs())
+      numbers[v] = channel++;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    if (op.getInputs().size() > 1)
+      for (Value v : op.getInputs())
+        joins.push_back({v.getDefiningOp<flow::ActorOp>(), numbers[v]});
+  if (joins.empty())
+    return success();
+  for (auto &[op, index] : joins)
+    network.channels[index].capacity = INT64_MAX / 4;
+  SimResult run = simulate(network, 3);
+  if (run.deadlock)
+    return design.emitError("internal: deadlock with unbounded buffers: ")
+           << run.blocked;
+  for (auto &[op, index] : joins) {
+    int64_t depth = std::max<int64_t>(2, run.occupancy[index]);
+    // The deep form of the buffer is visible one cycle later.
+    if (depth > 62)
+      depth += 2;
+    op.setDepths(SmallVector<int64_t>(op.getNumResults(), depth));
+  }
+  return success();
+}
+
+FailureOr<Timing> predictTiming(flow::DesignOp design) {
+  Network network = networkOf(design);
+  constexpr int kWarmUp = 3, kFrames = 12;
+  SimResult steady = simulate(network, kFrames);
+  if (steady.deadlock)
+    return design.emitError("internal: the design deadlocks: ")
+           << steady.blocked;
+  SimResult single = simulate(network, 1);
+  return Timing{steady.interval(kWarmUp), single.latency()};
+}
+
+Resources costOf(flow::DesignOp design, const CostContext &context) {
+  Resources sum;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    sum += costOf(actorOf(op), context);
+  return sum;
+}
+} // namespace rhizome::gen

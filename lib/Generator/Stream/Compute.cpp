@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Units that reduce over a sliding window: convolution, dense, pooling. Each
+// is a `window` (which stores rows and repeats what it reads), at times a
+// converter to another number of lanes, and a `matvec` or `lane_reduce`.
+#include "Units.h"
+
+using namespace mlir;
+
+namespace rhizome::gen::stream {
+namespace {
+enum class Kind { MatVec, Depthwise, Max, Sum };
+
+/// One reduction over windows, with everything that options depend on.
+struct Problem {
+  Kind kind;
+  osa::Window w;
+  int64_t outChannels = 0; ///< of all groups
+  int64_t groups = 1;      ///< of a convolution that is not depthwise
+  Format x;                ///< element of the input
+  int64_t weightBits = 0, accBits = 0;
+  bool bias = false;
+  int64_t padValue = 0;
+  Type inputType, outputType;
+
+  int64_t positions() const { return w.outHeight * w.outWidth; }
+  int64_t taps() const { return w.kernelH * w.kernelW; }
+  int64_t groupIn() const { return w.channels / groups; }
+  int64_t groupOut() const { return outChannels / groups; }
+};
+
+Problem problemOf(Operation *op) {
+  Problem p;
+  p.inputType = op->getOperand(0).getType();
+  p.outputType = op->getResult(0).getType();
+  p.x = formatOf(p.inputType, 1, 1);
+  p.accBits = num::elementInt(p.outputType).getWidth();
+  if (auto window = osa::getWindow(op)) {
+    p.w = *window;
+  } else {
+    // A dense layer: every vector is a frame row of one pixel.
+    auto in = cast<RankedTensorType>(p.inputType);
+    int64_t channels = in.getShape().back();
+    int64_t rows = in.getNumElements() / channels;
+    p.w = {rows, 1, channels, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, rows, 1};
+  }
+  p.outChannels =
+      cast<RankedTensorType>(p.outputType).getShape().back();
+  if (isa<osa::Conv2dOp, osa::DenseOp>(op)) {
+    p.kind = Kind::MatVec;
+    // Weights are signed in hardware.
+    num::IntType weights = num::elementInt(op->getOperand(1).getType());
+    p.weightBits = weights.getWidth() + (weights.getIsSigned() ? 0 : 1);
+    p.bias = op->getNumOperands() > 2;
+    if (auto conv = dyn_cast<osa::Conv2dOp>(op)) {
+      p.groups = conv.getGroups();
+      p.padValue = conv.getPadValue();
+      if (p.groups > 1 && p.groups == p.w.channels &&
+          p.outChannels == p.w.channels) {
+        p.kind = Kind::Depthwise;
+        p.groups = 1;
+      }
+    }
+  } else if (auto sum = dyn_cast<osa::SumPoolOp>(op)) {
+    p.kind = Kind::Sum;
+    p.padValue = sum.getZero();
+  } else {
+    p.kind = Kind::Max;
+    p.padValue = num::elementInt(p.inputType).getIsSigned()
+                     ? -(int64_t(1) << (p.x.width - 1))
+                     : 0;
+  }
+  return p;
+}
+
+/// How a problem is folded.
+struct Folding {
+  int64_t pe = 1;       ///< output channels a cycle (MatVec)
+  int64_t lanes = 1;    ///< channels a word of the window (G)
+  int64_t simd = 0;     ///< lanes behind a converter, 0 for none
+  bool parallel = false; ///< all kernel positions at once
+  int64_t pixelsIn = 1, pixelsOut = 1;
+  int64_t style = 0;
+};
+
+Actor makeWindow(const Problem &p, const Folding &f) {
+  const osa::Window &w = p.w;
+  bool lanewise = p.kind != Kind::MatVec;
+  int64_t words = ceilDiv(w.channels, f.lanes);
+  Actor a{"window", "window", {}, {}};
+  a.params = {
+      {"Elem", p.x.width},
+      {"Channels", w.channels},
+      {"Height", w.height},
+      {"Width", w.width},
+      {"KernelH", w.kernelH},
+      {"KernelW", w.kernelW},
+      {"StrideH", w.strideH},
+      {"StrideW", w.strideW},
+      {"DilationH", w.dilationH},
+      {"DilationW", w.dilationW},
+      {"PadTop", w.padTop},
+      {"PadLeft", w.padLeft},
+      {"OutHeight", w.outHeight},
+      {"OutWidth", w.outWidth},
+      {"PadValue", p.padValue},
+      {"Lanes", f.lanes},
+      {"Groups", lanewise ? words : p.groups},
+      {"Repeat", lanewise ? 1 : ceilDiv(p.groupOut(), f.pe)},
+      {"KernelParallel", f.parallel},
+      {"PixelsIn", f.pixelsIn},
+      {"PixelsOut", f.pixelsOut},
+      // Twice the span: the rows of the next frame's first window fill up
+      // while the last window of this one is read, so frames follow each
+      // other without a bubble.
+      {"Rows", std::max(2 * w.spanH(), w.spanH() + w.strideH)},
+  };
+  return a;
+}
+
+/// Appends an actor whose output has the given format.
+void append(Option &option, Actor actor, Format format) {
+  option.actors.push_back(std::move(actor));
+  option.formats.push_back(format.canonical());
+}
+
+std::optional<Option> makeOption(const Problem &p, const Folding &f,
+                                 const DeviceContext &device) {
+  const osa::Window &w = p.w;
+  Option option;
+  int64_t words = ceilDiv(w.channels, f.lanes);
+  int64_t columns = ceilDiv(w.outWidth, f.pixelsOut);
+  bool lanewise = p.kind != Kind::MatVec;
+  int64_t groupWords = words / (lanewise ? words : p.groups);
+  int64_t outFolds = lanewise ? words : p.groups * ceilDiv(p.groupOut(), f.pe);
+  int64_t folds = groupWords * (f.parallel ? 1 : p.taps());
+
+  Format in = p.x;
+  in.lanes = f.pixelsIn > 1 ? f.pixelsIn * w.channels : f.lanes;
+  in.row = f.pixelsIn > 1 ? w.width * w.channels : w.channels;
+  option.inputs = {in.canonical()};
+
+  Actor window = makeWindow(p, f);
+  Format chunk = p.x;
+  int64_t chunkLanes =
+      f.pixelsOut * (f.parallel ? p.taps() : 1) * f.lanes;
+  chunk.lanes = chunk.row = chunkLanes;
+  chunk.count = chunkLanes * w.outHeight * columns * outFolds * folds;
+  int64_t readCycles = chunk.count / chunkLanes;
+  append(option, window, chunk);
+
+  int64_t simd = f.lanes * (f.parallel ? p.taps() : 1);
+  int64_t length = p.taps() * w.channels; // of one window
+  if (f.simd) {
+    Format narrow = chunk;
+    chunk.row = narrow.row = length;
+    narrow.lanes = f.simd;
+    append(option, makeConverter(chunk.canonical(), narrow), narrow);
+    simd = f.simd;
+    folds = ceilDiv(length, simd);
+  }
+  int64_t firings = w.outHeight * columns * outFolds * folds;
+
+  Format out = formatOf(p.outputType, 1, 1);
+  int64_t results = w.outHeight * columns * outFolds;
+  Actor unit{lanewise ? "lane_reduce" : "matvec", "", {}, {}};
+  if (!lanewise) {
+    unit.name = "matvec";
+    unit.params = {{"Pixels", f.pixelsOut}, {"Pe", f.pe},
+                   {"Simd", simd},          {"XWidth", p.x.width},
+                   {"XSigned", p.x.isSigned}, {"WWidth", p.weightBits},
+                   {"AccWidth", p.accBits}, {"Folds", folds},
+                   {"OutFolds", outFolds},  {"Bias", p.bias},
+                   {"Style", f.style}};
+    out.lanes = f.pixelsOut * f.pe;
+    out.row = f.pixelsOut > 1 ? w.outWidth * p.outChannels : p.groupOut();
+    int64_t products = f.pixelsOut * f.pe * simd;
+    option.lutMultipliers = f.style == 0 ? products : 0;
+  } else {
+    unit.name = p.kind == Kind::Depthwise ? "depthwise" : "pool";
+    int64_t op = p.kind == Kind::Depthwise ? 0 : p.kind == Kind::Max ? 1 : 2;
+    unit.params = {{"Pixels", f.pixelsOut},
+                   {"Lanes", f.lanes},
+                   {"Taps", f.parallel ? p.taps() : 1},
+                   {"Op", op},
+                   {"XWidth", p.x.width},
+                   {"XSigned", p.x.isSigned},
+                   {"WWidth", std::max<int64_t>(p.weightBits, 1)},
+                   {"AccWidth", p.accBits},
+                   {"Folds", folds},
+                   {"OutFolds", outFolds},
+                   {"Bias", p.bias},
+                   {"Style", f.style},
+                   {"Zero", 0},
+                   {"ScaleWidth", 1},
+                   {"Positions", 0}};
+    out.lanes = f.pixelsOut * f.lanes;
+    out.row = f.pixelsOut > 1 ? w.outWidth * w.channels : w.channels;
+    option.lutMultipliers =
+        p.kind == Kind::Depthwise && f.style == 0
+            ? f.pixelsOut * f.lanes * (f.parallel ? p.taps() : 1)
+            : 0;
+  }
+  unit.params.push_back({"frameBeats", results});
+  append(option, unit, out);
+  option.output = out.canonical();
+  int64_t writeCycles = f.pixelsIn > 1 ? w.height * ceilDiv(w.width, f.pixelsIn)
+                                       : w.height * w.width * words;
+  option.intervalCycles = std::max({firings, readCycles, writeCycles});
+  option.summary =
+      lanewise
+          ? llvm::formatv("{0} lanes × {1} taps{2}", f.pixelsOut * f.lanes,
+                          f.parallel ? p.taps() : 1,
+                          f.pixelsOut > 1 ? ", several pixels" : "")
+                .str()
+          : llvm::formatv("PE {0} × SIMD {1}{2}", f.pe, simd,
+                          f.pixelsOut > 1
+                              ? " × " + std::to_string(f.pixelsOut) + " pixels"
+                              : "")
+                .str();
+  (void)device;
+  return option;
+}
+
+/// The fewest pixels a beat (a power of two) that bring a frame in time.
+int64_t pixelsInFor(const osa::Window &w, int64_t cycles) {
+  int64_t q = 1;
+  while (q < w.width && w.height * ceilDiv(w.width, q) > cycles)
+    q *= 2;
+  return q;
+}
+
+/// Which ways of multiplying the device has for these widths.
+std::vector<int64_t> stylesFor(const Problem &p, const DeviceContext &device,
+                               int64_t products) {
+  if (p.kind == Kind::Max || p.kind == Kind::Sum)
+    return {0};
+  std::vector<int64_t> styles = {0};
+  if (!device.hasDsp)
+    return styles;
+  bool pairs = p.kind == Kind::MatVec && products >= 2 &&
+               p.x.width <= device.pairBits && p.weightBits <= device.pairBits;
+  styles.push_back(pairs ? 2 : 1);
+  return styles;
+}
+} // namespace
+
+std::vector<Option> computeOptions(Operation *op, Upstream,
+                                   const DeviceContext &device) {
+  Problem p = problemOf(op);
+  const osa::Window &w = p.w;
+  auto sum = dyn_cast<osa::SumPoolOp>(op);
+  bool scaled = sum && (sum.getZero() != 0 || !sum.getPositionScale().empty());
+  std::vector<Option> options;
+  auto offer = [&](Folding f) {
+    for (int64_t style : stylesFor(p, device, f.pe * f.pixelsOut)) {
+      f.style = style;
+      if (auto option = makeOption(p, f, device)) {
+        if (scaled) {
+          int64_t most = 1;
+          for (int64_t s : sum.getPositionScale())
+            most = std::max(most, s);
+          Actor &unit = option->actors.back();
+          unit.set("Zero", sum.getZero());
+          unit.set("Positions",
+                   sum.getPositionScale().empty()
+                       ? 1
+                       : ceilDiv(w.outWidth, f.pixelsOut) * w.outHeight);
+          unit.set("ScaleWidth", num::bitsForRange(0, most));
+        }
+        finish(*option, device);
+        options.push_back(std::move(*option));
+      }
+    }
+  };
+  int64_t taps = p.taps(), channels = w.channels;
+  // Several output pixels a cycle need every kernel position at once.
+  auto offerPixels = [&](Folding f) {
+    for (int64_t pixels = 1; pixels <= 2 * w.outWidth && pixels <= 16;
+         pixels *= 2) {
+      f.parallel = true;
+      f.lanes = channels;
+      f.pixelsOut = std::min(pixels, w.outWidth);
+      int64_t repeat = p.kind == Kind::MatVec ? ceilDiv(p.outChannels, f.pe) : 1;
+      if (f.pixelsOut > 1 && repeat > 1)
+        break;
+      f.pixelsIn = pixelsInFor(
+          w, w.outHeight * ceilDiv(w.outWidth, f.pixelsOut) * repeat);
+      offer(f);
+      if (f.pixelsOut == w.outWidth)
+        break;
+    }
+  };
+
+  if (p.kind != Kind::MatVec) {
+    for (int64_t lanes : foldings(channels)) {
+      Folding f;
+      f.lanes = lanes;
+      offer(f);
+      if (taps > 1 && lanes < channels) {
+        f.parallel = true;
+        offer(f);
+      }
+    }
+    offerPixels({});
+    return options;
+  }
+
+  for (int64_t pe : foldings(p.groupOut())) {
+    Folding f;
+    f.pe = pe;
+    if (p.groups > 1) {
+      for (int64_t lanes : foldings(p.groupIn()))
+        if (p.groupIn() % lanes == 0) {
+          f.lanes = lanes;
+          offer(f);
+        }
+      continue;
+    }
+    for (int64_t lanes : foldings(channels)) {
+      f = {};
+      f.pe = pe;
+      f.lanes = lanes;
+      offer(f);
+      if (taps > 1 && lanes < channels) {
+        f.parallel = true;
+        offer(f);
+      }
+    }
+    if (taps > 1) {
+      for (int64_t simd : foldings(taps * channels)) {
+        int64_t folds = ceilDiv(taps * channels, simd);
+        // Only where words of whole channels take longer.
+        if (folds == 1 || (simd <= channels &&
+                           folds >= taps * ceilDiv(channels, simd)))
+          continue;
+        f = {};
+        f.pe = pe;
+        f.lanes = channels;
+        f.simd = simd;
+        f.parallel = simd > channels;
+        f.pixelsIn = f.parallel
+                         ? pixelsInFor(w, p.positions() * folds *
+                                              ceilDiv(p.outChannels, pe))
+                         : 1;
+        offer(f);
+      }
+    }
+    f = {};
+    f.pe = pe;
+    offerPixels(f);
+  }
+  return options;
+}
+
+void buildCompute(Operation *op, Option &option, MemoryImages &images) {
+  Problem p = problemOf(op);
+  Actor &unit = option.actors.back();
+  const Actor &window = option.actors.front();
+  int64_t lanes = window.get("Lanes"), taps = p.taps();
+  int64_t words = ceilDiv(p.w.channels, lanes);
+  int64_t folds = unit.get("Folds"), outFolds = unit.get("OutFolds");
+  bool parallel = window.get("KernelParallel");
+  auto file = [&](const char *param, const char *suffix, MemoryImage image) {
+    std::string name = unit.name + suffix;
+    images[name] = std::move(image);
+    unit.files.push_back({param, name});
+  };
+
+  if (auto sum = dyn_cast<osa::SumPoolOp>(op)) {
+    int64_t positions = unit.get("Positions");
+    if (positions == 0)
+      return;
+    int64_t pixels = unit.get("Pixels"), bits = unit.get("ScaleWidth");
+    MemoryImage image(pixels * bits, positions);
+    auto scale = sum.getPositionScale();
+    int64_t columns = ceilDiv(p.w.outWidth, pixels);
+    for (int64_t i = 0; i < positions; ++i)
+      for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+        int64_t x = i % columns * pixels + pixel;
+        int64_t value = scale.empty() ? 1
+                        : x < p.w.outWidth
+                            ? scale[i / columns * p.w.outWidth + x]
+                            : 1;
+        image.set(i, pixel * bits, bits, value);
+      }
+    return file("ScaleFile", "_scale.hex", std::move(image));
+  }
+  if (p.kind == Kind::Max)
+    return;
+
+  std::vector<int64_t> weights = *osa::constantInts(op->getOperand(1));
+  std::vector<int64_t> bias;
+  if (p.bias)
+    bias = *osa::constantInts(op->getOperand(2));
+  int64_t bits = unit.get("WWidth"), acc = unit.get("AccWidth");
+
+  if (p.kind == Kind::Depthwise) {
+    int64_t unitTaps = unit.get("Taps");
+    MemoryImage image(unitTaps * lanes * bits, outFolds * folds);
+    MemoryImage biases(lanes * acc, outFolds);
+    for (int64_t group = 0; group < words; ++group)
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        int64_t channel = group * lanes + lane;
+        if (channel >= p.w.channels)
+          continue;
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          int64_t word = group * folds + (parallel ? 0 : tap);
+          int64_t slot = (parallel ? tap : 0) * lanes + lane;
+          image.set(word, slot * bits, bits, weights[channel * taps + tap]);
+        }
+        if (p.bias)
+          biases.set(group, lane * acc, acc, bias[channel]);
+      }
+    file("WeightFile", "_weights.hex", std::move(image));
+    if (p.bias)
+      file("BiasFile", "_bias.hex", std::move(biases));
+    return;
+  }
+
+  // Where element (kernel position, channel of the group) of a window comes.
+  int64_t pe = unit.get("Pe"), simd = unit.get("Simd");
+  int64_t groupIn = p.groupIn(), groupOut = p.groupOut();
+  int64_t groupWords = words / p.groups;
+  bool converted = option.actors.size() == 3;
+  auto place = [&](int64_t tap, int64_t channel, int64_t &fold, int64_t &slot) {
+    if (converted) {
+      int64_t at = tap * groupIn + channel;
+      fold = at / simd;
+      slot = at % simd;
+    } else if (parallel) {
+      fold = channel / lanes;
+      slot = tap * lanes + channel % lanes;
+    } else {
+      fold = tap * groupWords + channel / lanes;
+      slot = channel % lanes;
+    }
+  };
+  int64_t peFolds = outFolds / p.groups;
+  MemoryImage image(pe * simd * bits, outFolds * folds);
+  MemoryImage biases(pe * acc, outFolds);
+  for (int64_t o = 0; o < p.outChannels; ++o) {
+    int64_t group = o / groupOut, inGroup = o % groupOut;
+    int64_t outFold = group * peFolds + inGroup / pe, lane = inGroup % pe;
+    for (int64_t tap = 0; tap < taps; ++tap)
+      for (int64_t c = 0; c < groupIn; ++c) {
+        int64_t fold, slot;
+        place(tap, c, fold, slot);
+        image.set(outFold * folds + fold, (lane * simd + slot) * bits, bits,
+                  weights[(o * taps + tap) * groupIn + c]);
+      }
+    if (p.bias)
+      biases.set(outFold, lane * acc, acc, bias[o]);
+  }
+  file("WeightFile", "_weights.hex", std::move(image));
+  if (p.bias)
+    file("BiasFile", "_bias.hex", std::move(biases));
+}
+} // namespace rhizome::gen::stream

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The `stream` generator's face: coverage, and which family builds what.
+#include "Units.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace rhizome::gen {
+namespace stream {
+void finish(Option &option, const DeviceContext &device) {
+  option.generator = "stream";
+  for (Actor &actor : option.actors) {
+    // A beat every `period` firings needs fewer places in flight.
+    int64_t period = 1;
+    if (actor.cell == "matvec" || actor.cell == "lane_reduce")
+      period = actor.get("Folds");
+    actor.set("Depth", 2);
+    actor.set("Depth",
+              std::max<int64_t>(2, ceilDiv(fullRateDepth(actor), period)));
+    option.resources += costOf(actor, device.cost);
+  }
+}
+} // namespace stream
+
+namespace {
+using namespace stream;
+
+bool isCompute(Operation *op) {
+  return isa<osa::Conv2dOp, osa::DenseOp, osa::MaxPoolOp, osa::SumPoolOp>(op);
+}
+bool isElementwise(Operation *op) {
+  return isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp,
+             osa::ScaledAddOp>(op);
+}
+
+class StreamGenerator final : public Generator {
+public:
+  llvm::StringRef name() const override { return "stream"; }
+
+  std::optional<std::string> coverage(Operation *op) const override {
+    if (!isCompute(op) && !isElementwise(op) &&
+        !isa<osa::ConcatOp, osa::TransposeOp, osa::PadOp>(op))
+      return "has no streaming unit for " + op->getName().getStringRef().str();
+    for (Value v : op->getOperands())
+      if (!num::elementInt(v.getType()))
+        return "computes on integers only; the operand is not quantised";
+    if (isa<osa::Conv2dOp, osa::DenseOp>(op)) {
+      if (!osa::constantInts(op->getOperand(1)))
+        return "needs constant weights";
+      if (op->getNumOperands() > 2 && !osa::constantInts(op->getOperand(2)))
+        return "needs a constant bias";
+    } else {
+      for (Value v : op->getOperands())
+        if (v.getDefiningOp<osa::ConstantOp>())
+          return "needs streams as operands, not constants";
+    }
+    if (auto pad = dyn_cast<osa::PadOp>(op)) {
+      auto in = cast<RankedTensorType>(pad.getInput().getType());
+      if (in.getRank() != 4 || pad.getLow()[0] || pad.getHigh()[0] ||
+          pad.getLow()[3] || pad.getHigh()[3])
+        return "pads rows and columns of [1,H,W,C] only";
+    }
+    return std::nullopt;
+  }
+
+  std::vector<Option> options(Operation *op, Upstream upstream,
+                              const DeviceContext &device) const override {
+    if (isCompute(op))
+      return computeOptions(op, upstream, device);
+    if (isElementwise(op))
+      return elementwiseOptions(op, upstream, device);
+    return movementOptions(op, upstream, device);
+  }
+
+  void build(Operation *op, Option &option,
+             MemoryImages &images) const override {
+    if (isCompute(op))
+      buildCompute(op, option, images);
+    else if (isElementwise(op))
+      buildElementwise(op, option, images);
+    else
+      buildMovement(op, option, images);
+  }
+};
+} // namespace
+
+std::unique_ptr<Generator> makeStreamGenerator() {
+  return std::make_unique<StreamGenerator>();
+}
+} // namespace rhizome::gen

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Inside the `stream` generator: the three families of units, each with its
+// options and its memory images.
+#pragma once
+
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Generator/Stream/Stream.h"
+
+namespace rhizome::gen::stream {
+using Upstream = llvm::ArrayRef<std::optional<Format>>;
+
+inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// conv2d, dense, max_pool, sum_pool: a window and a reduction behind it.
+std::vector<Option> computeOptions(mlir::Operation *op, Upstream upstream,
+                                   const DeviceContext &device);
+void buildCompute(mlir::Operation *op, Option &option, MemoryImages &images);
+
+/// requantise, threshold, table, scaled_add: one result per element.
+std::vector<Option> elementwiseOptions(mlir::Operation *op, Upstream upstream,
+                                       const DeviceContext &device);
+void buildElementwise(mlir::Operation *op, Option &option,
+                      MemoryImages &images);
+
+/// concat, transpose, pad: elements in another order.
+std::vector<Option> movementOptions(mlir::Operation *op, Upstream upstream,
+                                    const DeviceContext &device);
+void buildMovement(mlir::Operation *op, Option &option, MemoryImages &images);
+
+/// Closes an option: depths of the output buffers, resources.
+void finish(Option &option, const DeviceContext &device);
+} // namespace rhizome::gen::stream

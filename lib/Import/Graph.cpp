@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Parsing and the checks that concern the file as a whole. We parse the
+// protobuf only: ONNX's own checker knows fewer versions than we read.
+#include "Constant.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <queue>
+#include <set>
+
+using namespace rhizome;
+using namespace rhizome::importer;
+using llvm::formatv;
+using llvm::StringRef;
+
+Node::Node(const onnx::NodeProto &proto, size_t index) : proto(proto) {
+  name = proto.name();
+  for (const std::string &output : proto.output())
+    if (name.empty())
+      name = output;
+  if (name.empty())
+    name = formatv("{0}#{1}", proto.op_type(), index).str();
+}
+
+const onnx::AttributeProto *Node::find(StringRef attribute) const {
+  for (const onnx::AttributeProto &a : proto.attribute())
+    if (a.name() == attribute)
+      return &a;
+  return nullptr;
+}
+
+int64_t Node::getInt(StringRef attribute, int64_t fallback) const {
+  const onnx::AttributeProto *a = find(attribute);
+  return a && a->has_i() ? a->i() : fallback;
+}
+
+double Node::getFloat(StringRef attribute, double fallback) const {
+  const onnx::AttributeProto *a = find(attribute);
+  return a && a->has_f() ? a->f() : fallback;
+}
+
+std::string Node::getString(StringRef attribute, std::string fallback) const {
+  const onnx::AttributeProto *a = find(attribute);
+  return a && a->has_s() ? a->s() : fallback;
+}
+
+std::optional<std::vector<int64_t>> Node::getInts(StringRef attribute) const {
+  const onnx::AttributeProto *a = find(attribute);
+  if (!a)
+    return std::nullopt;
+  return std::vector<int64_t>(a->ints().begin(), a->ints().end());
+}
+
+static bool checkVersions(Graph &graph, Refusals &refusals) {
+  const onnx::ModelProto &model = graph.model;
+  size_t before = refusals.size();
+  if (model.ir_version() < 3 || model.ir_version() > 10)
+    refusals.push_back(
+        {"", "",
+         formatv("the file has IR version {0}, we read 3 to 10",
+                 model.ir_version()),
+         "convert it with onnx.version_converter or export it anew"});
+  for (const onnx::OperatorSetIdProto &set : model.opset_import())
+    if (set.domain().empty() || set.domain() == "ai.onnx")
+      graph.opset = std::max<int64_t>(graph.opset, set.version());
+  if (graph.opset < 7 || graph.opset > 22)
+    refusals.push_back(
+        {"", "",
+         formatv("the file has opset {0}, we read 7 to 22", graph.opset),
+         "convert it with onnx.version_converter or export it "
+         "anew with opset 13"});
+  return refusals.size() == before;
+}
+
+/// Fills initialisers, inputs and value infos; refuses tensors whose data does
+/// not fit their shape, and names that are produced twice.
+static void collectTensors(Graph &graph, Refusals &refusals) {
+  const onnx::GraphProto &g = graph.model.graph();
+  for (const onnx::TensorProto &t : g.initializer()) {
+    if (!graph.initialisers.try_emplace(t.name(), &t).second)
+      refusals.push_back(
+          {t.name(), "initializer", "two initialisers have the same name", ""});
+    if (std::string why = checkTensor(t); !why.empty())
+      refusals.push_back({t.name(), "initializer", why, ""});
+  }
+  for (const onnx::SparseTensorProto &t : g.sparse_initializer())
+    refusals.push_back({t.values().name(), "sparse_initializer",
+                        "sparse initialisers are not supported",
+                        "store the tensor densely"});
+  llvm::StringSet<> seen;
+  for (const onnx::ValueInfoProto &v : g.input()) {
+    if (!seen.insert(v.name()).second)
+      refusals.push_back(
+          {v.name(), "input", "two graph inputs have the same name", ""});
+    else if (!graph.initialisers.count(v.name()))
+      graph.inputs.push_back(&v);
+  }
+  for (const auto *list : {&g.value_info(), &g.output()})
+    for (const onnx::ValueInfoProto &v : *list)
+      graph.valueInfo[v.name()] = &v;
+}
+
+namespace {
+/// Orders the nodes and finds cycles and tensors that nobody makes.
+class Sorter {
+public:
+  Sorter(Graph &graph, Refusals &refusals) : graph(graph), refusals(refusals) {}
+  void run();
+
+private:
+  void index();
+  std::vector<bool> reachable() const;
+  void reportCycle(std::vector<bool> left);
+
+  Graph &graph;
+  Refusals &refusals;
+  std::vector<Node> all;
+  llvm::StringMap<size_t> producer;
+  std::vector<std::vector<size_t>> needs; ///< producers per node
+};
+} // namespace
+
+void Sorter::index() {
+  const onnx::GraphProto &g = graph.model.graph();
+  llvm::StringSet<> given;
+  for (const auto &entry : graph.initialisers)
+    given.insert(entry.getKey());
+  for (const onnx::ValueInfoProto *v : graph.inputs)
+    given.insert(v->name());
+  all.reserve(g.node_size());
+  for (const onnx::NodeProto &n : g.node())
+    all.emplace_back(n, all.size());
+  for (size_t i = 0; i < all.size(); ++i)
+    for (const std::string &output : all[i].proto.output())
+      if (!output.empty() &&
+          (given.count(output) || !producer.try_emplace(output, i).second))
+        refusals.push_back(
+            {all[i].name, all[i].op().str(),
+             formatv("the tensor '{0}' is produced twice", output), ""});
+  needs.resize(all.size());
+  for (size_t i = 0; i < all.size(); ++i)
+    for (const std::string &input : all[i].proto.input()) {
+      if (input.empty() || given.count(input))
+        continue;
+      if (auto it = producer.find(input); it != producer.end())
+        needs[i].push_back(it->second);
+      else
+        refusals.push_back(
+            {all[i].name, all[i].op().str(),
+             formatv("its input '{0}' is neither an initialiser, nor a graph "
+                     "input, nor any node's output",
+                     input),
+             ""});
+    }
+  for (const onnx::ValueInfoProto &v : g.output())
+    if (!given.count(v.name()) && !producer.count(v.name()))
+      refusals.push_back(
+          {v.name(), "output", "no node produces this graph output", ""});
+}
+
+std::vector<bool> Sorter::reachable() const {
+  std::vector<bool> mark(all.size());
+  std::vector<size_t> stack;
+  for (const onnx::ValueInfoProto &v : graph.model.graph().output())
+    if (auto it = producer.find(v.name()); it != producer.end())
+      stack.push_back(it->second);
+  while (!stack.empty()) {
+    size_t i = stack.back();
+    stack.pop_back();
+    if (mark[i])
+      continue;
+    mark[i] = true;
+    stack.insert(stack.end(), needs[i].begin(), needs[i].end());
+  }
+  return mark;
+}
+
+/// `left` are the nodes on a cycle or behind one: those that no other needs are
+/// taken off until only cycles (and paths between them) remain.
+void Sorter::reportCycle(std::vector<bool> left) {
+  std::vector<size_t> users(all.size());
+  for (size_t i = 0; i < all.size(); ++i)
+    if (left[i])
+      for (size_t p : needs[i])
+        ++users[p];
+  std::vector<size_t> free;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (left[i] && users[i] == 0)
+      free.push_back(i);
+  while (!free.empty()) {
+    size_t i = free.back();
+    free.pop_back();
+    left[i] = false;
+    for (size_t p : needs[i])
+      if (left[p] && --users[p] == 0)
+        free.push_back(p);
+  }
+  std::string names;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (left[i])
+      names += (names.empty() ? "'" : ", '") + all[i].name + "'";
+  refusals.push_back({"", "", "the graph has a cycle through " + names,
+                      "a network for hardware must be acyclic"});
+}
+
+void Sorter::run() {
+  index();
+  std::vector<std::vector<size_t>> users(all.size());
+  std::vector<size_t> missing(all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    missing[i] = needs[i].size();
+    for (size_t p : needs[i])
+      users[p].push_back(i);
+  }
+  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (missing[i] == 0)
+      ready.push(i);
+  std::vector<bool> left(all.size(), true), wanted = reachable();
+  size_t done = 0;
+  while (!ready.empty()) {
+    size_t i = ready.top();
+    ready.pop();
+    left[i] = false;
+    ++done;
+    if (wanted[i])
+      graph.nodes.push_back(all[i]);
+    for (size_t u : users[i])
+      if (--missing[u] == 0)
+        ready.push(u);
+  }
+  if (done != all.size())
+    reportCycle(left);
+}
+
+std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
+                                           Refusals &refusals) {
+  auto refuse = [&](std::string reason, std::string remedy) {
+    refusals.push_back({"", "", std::move(reason), std::move(remedy)});
+    return nullptr;
+  };
+  if (bytes.empty())
+    return refuse("the file is empty", "");
+  auto graph = std::make_unique<Graph>();
+  if (bytes.size() > INT32_MAX ||
+      !graph->model.ParseFromArray(bytes.data(), int(bytes.size())))
+    return refuse(formatv("the file ({0} bytes) is not an ONNX model, or it is "
+                          "truncated",
+                          bytes.size()),
+                  "");
+  if (!graph->model.has_graph() || graph->model.ir_version() == 0)
+    return refuse("the file holds no ONNX graph", "");
+  if (!checkVersions(*graph, refusals))
+    return nullptr;
+  if (graph->model.graph().output_size() == 0)
+    return refuse("the graph has no output", "");
+  size_t before = refusals.size();
+  collectTensors(*graph, refusals);
+  Sorter(*graph, refusals).run();
+  if (refusals.size() != before)
+    return nullptr;
+  return graph;
+}

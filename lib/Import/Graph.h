@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The ONNX file as a checked graph: parsed, of a version that we read, with
+// unique tensor names, sorted, without cycles, reduced to what its outputs
+// need.
+#pragma once
+
+#include "rhizome/Support/Refusal.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+#include <onnx/onnx_pb.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rhizome::importer {
+/// A node's attributes by name, with the type checked on reading.
+class Node {
+public:
+  Node(const onnx::NodeProto &proto, size_t index);
+
+  const onnx::NodeProto &proto;
+  /// The node's name; its first output's if it has none.
+  std::string name;
+  llvm::StringRef op() const { return proto.op_type(); }
+
+  bool has(llvm::StringRef attribute) const { return find(attribute); }
+  int64_t getInt(llvm::StringRef attribute, int64_t fallback) const;
+  double getFloat(llvm::StringRef attribute, double fallback) const;
+  std::string getString(llvm::StringRef attribute, std::string fallback) const;
+  /// nullopt if the attribute is absent.
+  std::optional<std::vector<int64_t>> getInts(llvm::StringRef attribute) const;
+  const onnx::AttributeProto *find(llvm::StringRef attribute) const;
+};
+
+struct Graph {
+  onnx::ModelProto model;
+  int64_t opset = 0;
+  /// The nodes that the outputs need, producers first; stable in file order.
+  std::vector<Node> nodes;
+  llvm::StringMap<const onnx::TensorProto *> initialisers;
+  /// Graph inputs that are not initialisers.
+  std::vector<const onnx::ValueInfoProto *> inputs;
+  llvm::StringMap<const onnx::ValueInfoProto *> valueInfo;
+};
+
+/// Parses and checks; null if the file as a whole is refused.
+std::unique_ptr<Graph> readGraph(llvm::StringRef bytes, Refusals &refusals);
+} // namespace rhizome::importer

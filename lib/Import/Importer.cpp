@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The walk over the sorted graph: which operations we read, the current node's
+// inputs and attributes, and the function's border. A refused node's outputs
+// are replaced by placeholders where their shape is known, so that one run
+// finds everything that is to be refused.
+#include "Importer.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::importer;
+using llvm::formatv;
+using onnx::TensorProto;
+
+const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
+  using I = Importer;
+  static const llvm::StringMap<OpInfo> table = {
+      {"Conv",
+       {&I::conv,
+        {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}}},
+      {"MaxPool",
+       {&I::maxPool,
+        {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads",
+         "storage_order", "strides"}}},
+      {"AveragePool",
+       {&I::averagePool,
+        {"auto_pad", "ceil_mode", "count_include_pad", "dilations",
+         "kernel_shape", "pads", "strides"}}},
+      {"GlobalAveragePool", {&I::globalPool, {}}},
+      {"GlobalMaxPool", {&I::globalPool, {}}},
+      {"BatchNormalization",
+       {&I::batchNormalization,
+        {"epsilon", "momentum", "training_mode", "spatial"}}},
+      {"Gemm", {&I::gemm, {"alpha", "beta", "transA", "transB"}}},
+      {"MatMul", {&I::matMul, {}}},
+      {"Add", {&I::binary, {}}},
+      {"Sub", {&I::binary, {}}},
+      {"Mul", {&I::binary, {}}},
+      {"Div", {&I::binary, {}}},
+      {"Sum", {&I::sum, {}}},
+      {"Pow", {&I::pow, {}}},
+      {"Relu", {&I::relu, {}}},
+      {"LeakyRelu", {&I::leakyRelu, {"alpha"}}},
+      {"Clip", {&I::clip, {"max", "min"}}},
+      {"Sigmoid", {&I::unary, {}}},
+      {"Tanh", {&I::unary, {}}},
+      {"Exp", {&I::unary, {}}},
+      {"Log", {&I::unary, {}}},
+      {"Sqrt", {&I::unary, {}}},
+      {"Neg", {&I::unary, {}}},
+      {"Abs", {&I::unary, {}}},
+      {"Softmax", {&I::softmax, {"axis"}}},
+      {"LogSoftmax", {&I::softmax, {"axis"}}},
+      {"ArgMax", {&I::argMax, {"axis", "keepdims", "select_last_index"}}},
+      {"TopK", {&I::topK, {"axis", "k", "largest", "sorted"}}},
+      {"Reshape", {&I::reshapeOp, {"allowzero"}}},
+      {"Flatten", {&I::flatten, {"axis"}}},
+      {"Squeeze", {&I::squeeze, {"axes"}}},
+      {"Unsqueeze", {&I::unsqueeze, {"axes"}}},
+      {"Transpose", {&I::transposeOp, {"perm"}}},
+      {"Concat", {&I::concat, {"axis"}}},
+      {"Pad", {&I::pad, {"mode", "pads", "value"}}},
+      {"Identity", {&I::identity, {}}},
+      {"Dropout", {&I::dropout, {"ratio", "seed"}}},
+      {"Cast", {&I::cast, {"to", "saturate"}}},
+      {"Shape", {&I::shapeOf, {"start", "end"}}},
+      {"QuantizeLinear",
+       {&I::quantizeLinear,
+        {"axis", "saturate", "block_size", "output_dtype"}}},
+      {"DequantizeLinear", {&I::dequantizeLinear, {"axis", "block_size"}}},
+      {"Quant", {&I::quant, {"signed", "narrow", "rounding_mode"}}},
+      {"BipolarQuant", {&I::bipolarQuant, {}}},
+      {"Constant",
+       {&I::foldedOnly,
+        {"value", "value_float", "value_floats", "value_int", "value_ints"}}},
+      {"ConstantOfShape", {&I::foldedOnly, {"value"}}},
+      {"Gather", {&I::foldedOnly, {"axis"}}},
+      {"Slice", {&I::foldedOnly, {"starts", "ends", "axes"}}},
+      {"Expand", {&I::foldedOnly, {}}},
+      {"Equal", {&I::foldedOnly, {}}},
+      {"Min", {&I::foldedOnly, {}}},
+      {"Max", {&I::foldedOnly, {}}},
+      {"Floor", {&I::foldedOnly, {}}},
+      {"Ceil", {&I::foldedOnly, {}}},
+      {"Reciprocal", {&I::foldedOnly, {}}},
+  };
+  return table;
+}
+
+/// What would work instead of an operation that we don't have.
+static std::string remedyFor(StringRef op, StringRef domain) {
+  if (op == "If" || op == "Loop" || op == "Scan")
+    return "export the model without control flow (unrolled, with constants "
+           "folded)";
+  if (domain.contains("training"))
+    return "export the model in inference mode";
+  if (op.starts_with("QLinear"))
+    return "quantise with the QDQ format instead of QOperator";
+  if (op == "DynamicQuantizeLinear" || op.ends_with("Integer") ||
+      op == "MatMulIntegerToFloat")
+    return "use static quantisation in QDQ format";
+  return "";
+}
+
+/// Some exporters leave the domain of QONNX's operations empty.
+static bool isQonnxDomain(StringRef domain) {
+  return domain.empty() || domain.contains("qonnx") ||
+         domain.contains("finn") || domain.contains("brevitas");
+}
+
+Importer::Importer(MLIRContext *context, const Graph &graph,
+                   StringRef directory, const ImportOptions &options,
+                   Refusals &refusals)
+    : context(context), graph(graph), directory(directory), options(options),
+      refusals(refusals), builder(context), f32(builder.getF32Type()),
+      loc(builder.getUnknownLoc()) {}
+
+Refused Importer::refuse(std::string reason, std::string remedy) {
+  refusals.push_back(
+      {placeName, placeOp, std::move(reason), std::move(remedy)});
+  return {};
+}
+
+void Importer::enter(StringRef name, StringRef op) {
+  placeName = name.str();
+  placeOp = op.str();
+  if (!name.empty())
+    loc = NameLoc::get(builder.getStringAttr(name),
+                       op.empty()
+                           ? Location(builder.getUnknownLoc())
+                           : Location(NameLoc::get(builder.getStringAttr(op))));
+}
+
+//===----------------------------------------------------------------------===//
+// The function's border
+//===----------------------------------------------------------------------===//
+
+/// The shape that a value info gives, unknown sizes being 1; nullopt if it
+/// gives none.
+static std::optional<Shape> staticShape(const onnx::ValueInfoProto &info) {
+  const onnx::TypeProto &type = info.type();
+  if (!type.has_tensor_type() || !type.tensor_type().has_shape())
+    return std::nullopt;
+  Shape shape;
+  for (const auto &dim : type.tensor_type().shape().dim())
+    shape.push_back(dim.has_dim_value() && dim.dim_value() > 0 ? dim.dim_value()
+                                                               : 1);
+  return shape;
+}
+
+void Importer::declareInputs() {
+  for (const auto &[name, shape] : options.shapes)
+    if (llvm::none_of(graph.inputs, [&, &name = name](const auto *input) {
+          return input->name() == name;
+        }))
+      refusals.push_back({name, "input",
+                          "a shape is given for this name, but the model has "
+                          "no such input",
+                          ""});
+  Block *block = &function.getBody().front();
+  for (const onnx::ValueInfoProto *input : graph.inputs) {
+    enter(input->name(), "input");
+    auto tensor = std::make_shared<Tensor>();
+    tensors[input->name()] = tensor;
+    tensor->unknown = true;
+    std::optional<Shape> shape = staticShape(*input);
+    if (auto it = options.shapes.find(input->name());
+        it != options.shapes.end())
+      shape = it->second;
+    if (!input->type().has_tensor_type()) {
+      refuse("this graph input is not a tensor");
+      continue;
+    }
+    if (!shape) {
+      refuse("this graph input has no shape",
+             formatv("give it one: --shape {0}=1,…", input->name()));
+      continue;
+    }
+    std::optional<int64_t> count = elementCount(*shape);
+    if (!count || *count == 0) {
+      refuse(formatv("this graph input's shape {0} must have 1 to {1} elements",
+                     describe(*shape), kMaxElements),
+             "give another with --shape");
+      continue;
+    }
+    int elementType = input->type().tensor_type().elem_type();
+    num::IntType integer = integerType(elementType);
+    if (elementType != TensorProto::FLOAT &&
+        (!integer || integer.getWidth() > 16)) {
+      refuse(formatv("this graph input has the element type {0}",
+                     typeName(elementType)),
+             "float32 and integers of 8 and 16 bits are supported");
+      continue;
+    }
+    tensor->unknown = false;
+    tensor->shape = *shape;
+    Value v = block->addArgument(type(*shape, f32), loc);
+    argumentNames.push_back(input->name());
+    if (integer)
+      v = quantStep(v, {true, {1.0}, {0}, -1, integer, "half_even"}, -1);
+    tensor->element = integer ? Type(integer) : f32;
+    tensor->plain = v;
+  }
+}
+
+void Importer::finish() {
+  SmallVector<Value> results;
+  SmallVector<std::string> names;
+  node = nullptr;
+  for (const onnx::ValueInfoProto &output : graph.model.graph().output()) {
+    enter(output.name(), "output");
+    TensorRef t = lookup(output.name());
+    if (!t || t->unknown)
+      continue;
+    Value v = plain(t);
+    if (!v)
+      continue;
+    if (num::IntType integer = num::elementInt(v.getType())) {
+      if (integer.getWidth() > 24) {
+        refuse(formatv("this graph output has integers of {0} bits, float32 "
+                       "holds 24",
+                       integer.getWidth()),
+               "end the model with a DequantizeLinear");
+        continue;
+      }
+      v = quantStep(v, {false, {1.0}, {0}, -1, integer, ""}, -1);
+    }
+    results.push_back(v);
+    names.push_back(output.name());
+  }
+  func::ReturnOp::create(builder, loc, results);
+  Block &block = function.getBody().front();
+  function.setFunctionType(builder.getFunctionType(
+      block.getArgumentTypes(), ValueRange(results).getTypes()));
+  for (auto [i, name] : llvm::enumerate(argumentNames))
+    function.setArgAttr(i, "rhizome.name", builder.getStringAttr(name));
+  for (auto [i, name] : llvm::enumerate(names))
+    function.setResultAttr(i, "rhizome.name", builder.getStringAttr(name));
+}
+
+//===----------------------------------------------------------------------===//
+// One node
+//===----------------------------------------------------------------------===//
+
+const Importer::OpInfo *Importer::findOperation(const Node &n) {
+  StringRef op = n.op(), domain = n.proto.domain();
+  bool standard = domain.empty() || domain == "ai.onnx";
+  bool linear = op == "QuantizeLinear" || op == "DequantizeLinear";
+  bool qonnx = op == "Quant" || op == "BipolarQuant";
+  auto it = operations().find(op);
+  if (it != operations().end() &&
+      (qonnx ? isQonnxDomain(domain)
+             : standard || (linear && domain == "com.microsoft")))
+    return &it->second;
+  std::string where = standard ? "" : formatv(" of domain '{0}'", domain).str();
+  refuse(formatv("the operation {0}{1} is not supported", op, where),
+         remedyFor(op, domain));
+  return nullptr;
+}
+
+bool Importer::checkAttributes(const Node &n, const OpInfo &info) {
+  bool good = true;
+  for (const onnx::AttributeProto &a : n.proto.attribute())
+    if (!llvm::is_contained(info.attributes, StringRef(a.name()))) {
+      refuse(formatv("its attribute '{0}' is not supported", a.name()));
+      good = false;
+    }
+  return good;
+}
+
+TensorRef Importer::lookup(StringRef name) {
+  if (auto it = tensors.find(name); it != tensors.end())
+    return it->second;
+  auto it = graph.initialisers.find(name);
+  if (it == graph.initialisers.end())
+    return nullptr;
+  std::string error;
+  HostRef host = decodeTensor(*it->second, directory, error);
+  TensorRef t;
+  if (host) {
+    if (options.rawIntegerFraction && host->type == TensorProto::FLOAT &&
+        !host->shape.empty()) {
+      auto scaled = std::make_shared<HostTensor>(*host);
+      for (double &v : scaled->reals)
+        v = std::ldexp(v, -*options.rawIntegerFraction);
+      host = scaled;
+    }
+    t = hostTensor(host);
+  } else {
+    refusals.push_back({name.str(), "initializer", error, ""});
+    t = std::make_shared<Tensor>();
+    t->unknown = true;
+  }
+  return tensors[name] = t;
+}
+
+bool Importer::loadInputs() {
+  bool known = true;
+  inputs.clear();
+  for (const std::string &name : node->proto.input()) {
+    inputs.push_back(name.empty() ? nullptr : lookup(name));
+    known &= name.empty() || (inputs.back() && !inputs.back()->unknown);
+  }
+  return known;
+}
+
+bool Importer::foldConstant() {
+  SmallVector<HostRef> hosts;
+  for (const TensorRef &t : inputs) {
+    if (t && !t->isPlainConstant())
+      return false;
+    hosts.push_back(t ? t->constant : nullptr);
+  }
+  HostRef out;
+  std::string error;
+  switch (foldNode(*node, hosts, out, error)) {
+  case Fold::NotFoldable:
+    return false;
+  case Fold::Failed:
+    refuse(error);
+    failOutputs();
+    return true;
+  case Fold::Folded:
+    if (options.rawIntegerFraction && node->op() == "Constant" &&
+        out->type == TensorProto::FLOAT && !out->shape.empty()) {
+      auto scaled = std::make_shared<HostTensor>(*out);
+      for (double &v : scaled->reals)
+        v = std::ldexp(v, -*options.rawIntegerFraction);
+      out = scaled;
+    }
+    (void)setResult(0, hostTensor(out));
+    return true;
+  }
+  llvm_unreachable("all cases return");
+}
+
+void Importer::failOutputs() {
+  static const StringRef sameShape[] = {"Floor",
+                                        "Ceil",
+                                        "Round",
+                                        "Sign",
+                                        "Erf",
+                                        "Elu",
+                                        "Selu",
+                                        "Celu",
+                                        "Gelu",
+                                        "Mish",
+                                        "Softplus",
+                                        "Softsign",
+                                        "HardSigmoid",
+                                        "HardSwish",
+                                        "PRelu",
+                                        "Relu",
+                                        "LeakyRelu",
+                                        "Clip",
+                                        "Reciprocal",
+                                        "Sin",
+                                        "Cos",
+                                        "ThresholdedRelu",
+                                        "LayerNormalization",
+                                        "InstanceNormalization",
+                                        "BatchNormalization",
+                                        "Quant",
+                                        "BipolarQuant"};
+  for (const std::string &name : node->proto.output()) {
+    if (name.empty())
+      continue;
+    auto t = std::make_shared<Tensor>();
+    t->unknown = true;
+    auto info = graph.valueInfo.find(name);
+    std::optional<Shape> shape;
+    if (info != graph.valueInfo.end() &&
+        info->second->type().tensor_type().elem_type() == TensorProto::FLOAT)
+      shape = staticShape(*info->second);
+    if (!shape && llvm::is_contained(sameShape, node->op()) &&
+        !inputs.empty() && inputs[0] && !inputs[0]->unknown &&
+        inputs[0]->element == f32)
+      shape = inputs[0]->shape;
+    if (shape && elementCount(*shape)) {
+      t->unknown = false;
+      t->shape = *shape;
+      t->element = f32;
+      t->plain = UnrealizedConversionCastOp::create(
+                     builder, loc, type(*shape, f32), ValueRange())
+                     .getResult(0);
+    }
+    tensors[name] = t;
+  }
+}
+
+void Importer::importNode(const Node &n) {
+  node = &n;
+  enter(n.name, n.op());
+  size_t before = refusals.size();
+  const OpInfo *info = findOperation(n);
+  bool good = info && checkAttributes(n, *info);
+  if (!loadInputs() || !good)
+    return failOutputs();
+  if (foldConstant())
+    return;
+  if (succeeded((this->*info->handler)()))
+    return;
+  if (refusals.size() == before)
+    refuse("it can't be imported", "");
+  failOutputs();
+}
+
+TensorRef Importer::input(size_t i) const {
+  return i < inputs.size() ? inputs[i] : nullptr;
+}
+
+bool Importer::outputUsed(size_t i) const {
+  if (int(i) >= node->proto.output_size() || node->proto.output(i).empty())
+    return false;
+  const std::string &name = node->proto.output(i);
+  for (const onnx::ValueInfoProto &v : graph.model.graph().output())
+    if (v.name() == name)
+      return true;
+  for (const Node &n : graph.nodes)
+    if (llvm::is_contained(n.proto.input(), name))
+      return true;
+  return false;
+}
+
+LogicalResult Importer::requireReal(size_t i) {
+  if (!input(i))
+    return refuse(formatv("its input {0} is missing", i));
+  if (input(i)->element == f32)
+    return success();
+  std::string have = "a type that is not float32";
+  if (num::IntType integer = dyn_cast_or_null<num::IntType>(input(i)->element))
+    have = formatv("integers of {0} bits", integer.getWidth());
+  else if (input(i)->element)
+    have = "indices";
+  else if (input(i)->constant)
+    have = typeName(input(i)->constant->type);
+  return refuse(formatv("its input {0} has {1}, float32 is needed", i, have),
+                "put a DequantizeLinear before it, or convert the model to "
+                "float32");
+}
+
+std::optional<std::vector<int64_t>> Importer::constantInts(size_t i,
+                                                           StringRef what) {
+  TensorRef t = input(i);
+  if (t && t->isPlainConstant() && !t->constant->isReal())
+    return t->constant->ints;
+  refuse(formatv("its {0} is not a constant of integers", what),
+         "fold constants before export");
+  return std::nullopt;
+}
+
+std::optional<std::vector<double>> Importer::constantReals(size_t i,
+                                                           StringRef what) {
+  TensorRef t = input(i);
+  if (t && t->isPlainConstant() && t->constant->isReal())
+    return t->constant->reals;
+  refuse(formatv("its {0} is not a constant of floats", what),
+         "fold constants before export");
+  return std::nullopt;
+}
+
+std::optional<int64_t> Importer::axisAttribute(int64_t fallback, size_t rank) {
+  int64_t axis = node->getInt("axis", fallback), r = int64_t(rank);
+  if (axis < -r || axis >= r) {
+    refuse(formatv("its axis {0} is out of range for rank {1}", axis, rank));
+    return std::nullopt;
+  }
+  return axis < 0 ? axis + r : axis;
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+void Importer::verify(ModuleOp module) {
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    refusals.push_back(
+        {osa::nodeName(diagnostic.getLocation()), "",
+         "the imported operation is not valid: " + diagnostic.str(),
+         "report this model as a bug of the importer"});
+    return success();
+  });
+  (void)mlir::verify(module);
+}
+
+OwningOpRef<ModuleOp> Importer::run() {
+  context->loadDialect<num::NumDialect, osa::OsaDialect, func::FuncDialect>();
+  size_t before = refusals.size();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
+  builder.setInsertionPointToEnd(module->getBody());
+  std::string name = graph.model.graph().name();
+  enter(name.empty() ? "main" : name, "");
+  function = func::FuncOp::create(builder, loc, "main",
+                                  builder.getFunctionType({}, {}));
+  builder.setInsertionPointToEnd(function.addEntryBlock());
+  declareInputs();
+  for (const Node &n : graph.nodes)
+    importNode(n);
+  finish();
+  if (refusals.size() == before)
+    verify(*module);
+  if (refusals.size() != before)
+    return {};
+  return module;
+}
+
+OwningOpRef<ModuleOp> importer::importOnnxBuffer(MLIRContext *context,
+                                                 StringRef bytes,
+                                                 StringRef directory,
+                                                 const ImportOptions &options,
+                                                 Refusals &refusals) {
+  std::unique_ptr<Graph> graph = readGraph(bytes, refusals);
+  if (!graph)
+    return {};
+  return Importer(context, *graph, directory, options, refusals).run();
+}
+
+OwningOpRef<ModuleOp> importer::importOnnx(MLIRContext *context, StringRef path,
+                                           const ImportOptions &options,
+                                           Refusals &refusals) {
+  // A directory or device must not be opened as a file.
+  llvm::sys::fs::file_status status;
+  if (std::error_code error = llvm::sys::fs::status(path, status)) {
+    refusals.push_back({"", "", formatv("'{0}': {1}", path, error.message()),
+                        "check the path"});
+    return {};
+  }
+  if (status.type() != llvm::sys::fs::file_type::regular_file) {
+    refusals.push_back(
+        {"", "", formatv("'{0}' is not a file", path), "check the path"});
+    return {};
+  }
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer) {
+    refusals.push_back(
+        {"", "", formatv("'{0}': {1}", path, buffer.getError().message()),
+         "check the path"});
+    return {};
+  }
+  return importOnnxBuffer(context, (*buffer)->getBuffer(),
+                          llvm::sys::path::parent_path(path), options,
+                          refusals);
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The importer's state: what is known of every ONNX tensor, and one member
+// function per ONNX operation. A tensor lives in two layouts, ONNX's and
+// channels-last; each is made when somebody first asks for it, so that chains
+// of channels-last operations need no transposes between them.
+#pragma once
+
+#include "Constant.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Import/OnnxImport.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace rhizome::importer {
+/// One quantiser or dequantiser behind a constant. `axis` is −1 if scale and
+/// zero point hold one value.
+struct QuantStep {
+  bool quantise = false; ///< else dequantise
+  std::vector<double> scale;
+  std::vector<int64_t> zeroPoint;
+  int64_t axis = -1;
+  num::IntType type; ///< the integer side
+  std::string rounding = "half_even";
+};
+
+/// What is known of one ONNX tensor.
+struct Tensor {
+  Shape shape;        ///< as ONNX sees it
+  mlir::Type element; ///< f32, !num.int or i64; null for other constants
+  HostRef constant;   ///< a constant, before `steps`
+  std::vector<QuantStep> steps;
+  mlir::Value plain;    ///< in ONNX's layout, once asked for
+  mlir::Value last;     ///< channels-last, once asked for
+  bool unknown = false; ///< behind a refused node, shape not known
+
+  bool isConstant() const { return constant != nullptr; }
+  bool isPlainConstant() const { return constant && steps.empty(); }
+  size_t rank() const { return shape.size(); }
+  bool hasChannelsLast() const { return rank() == 3 || rank() == 4; }
+};
+using TensorRef = std::shared_ptr<Tensor>;
+
+/// Along each of two spatial axes (one-dimensional windows have H = 1).
+struct WindowSpec {
+  std::array<int64_t, 2> kernel, strides, dilations, low, high, out;
+  /// Ceil mode needs this much more than the explicit padding.
+  std::array<int64_t, 2> extra{0, 0};
+  llvm::SmallVector<int64_t, 4> pads() const {
+    return {low[0], low[1], high[0] + extra[0], high[1] + extra[1]};
+  }
+};
+
+/// What refusing gives: a failure that callers may also ignore.
+struct Refused {
+  operator llvm::LogicalResult() const { return llvm::failure(); }
+};
+
+class Importer {
+public:
+  Importer(mlir::MLIRContext *context, const Graph &graph,
+           llvm::StringRef directory, const ImportOptions &options,
+           Refusals &refusals);
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+
+private:
+  using Result = llvm::LogicalResult;
+  using Handler = Result (Importer::*)();
+  struct OpInfo {
+    Handler handler;
+    std::vector<llvm::StringRef> attributes; ///< those that we understand
+  };
+  static const llvm::StringMap<OpInfo> &operations();
+
+  // Importer.cpp: the walk over the graph.
+  void declareInputs();
+  void importNode(const Node &n);
+  const OpInfo *findOperation(const Node &n);
+  bool checkAttributes(const Node &n, const OpInfo &info);
+  bool loadInputs();
+  bool foldConstant();
+  void failOutputs();
+  void finish();
+  void enter(llvm::StringRef name, llvm::StringRef op);
+  void verify(mlir::ModuleOp module);
+  /// Refuses at the current place.
+  Refused refuse(std::string reason, std::string remedy = "");
+
+  // Importer.cpp: reading the current node.
+  TensorRef lookup(llvm::StringRef name);
+  TensorRef input(size_t i) const;
+  bool outputUsed(size_t i) const;
+  Result requireReal(size_t i);
+  /// Constant input `i` as integers or reals; nullopt (refused) if it is not.
+  std::optional<std::vector<int64_t>> constantInts(size_t i,
+                                                   llvm::StringRef what);
+  std::optional<std::vector<double>> constantReals(size_t i,
+                                                   llvm::StringRef what);
+  std::optional<int64_t> axisAttribute(int64_t fallback, size_t rank);
+
+  // Values.cpp: tensors, layouts and constants.
+  mlir::RankedTensorType type(llvm::ArrayRef<int64_t> shape,
+                              mlir::Type element) const {
+    return mlir::RankedTensorType::get(shape, element);
+  }
+  static Shape lastShape(llvm::ArrayRef<int64_t> shape);
+  static int64_t lastAxis(int64_t axis, size_t rank);
+  /// The tensor's value in one of the layouts; null if refused.
+  mlir::Value plain(const TensorRef &t);
+  mlir::Value channelsLast(const TensorRef &t);
+  /// A constant operand beside a channels-last tensor of `rank`: permuted, with
+  /// its leading unit axes dropped.
+  mlir::Value constantBesideLast(const TensorRef &t, size_t rank);
+  mlir::Value materialise(const Tensor &t);
+  mlir::Value transpose(mlir::Value v, llvm::ArrayRef<int64_t> permutation);
+  mlir::Value reshape(mlir::Value v, llvm::ArrayRef<int64_t> shape);
+  mlir::Value quantStep(mlir::Value v, const QuantStep &step, int64_t axis);
+  TensorRef transposed(const TensorRef &constant,
+                       llvm::ArrayRef<int64_t> permutation);
+  /// Null if a quantiser's channel axis does not survive.
+  TensorRef reshaped(const TensorRef &constant, Shape shape);
+  TensorRef hostTensor(HostRef host);
+  mlir::DenseElementsAttr floats(llvm::ArrayRef<double> values);
+
+  // Results of the current node.
+  Result setResult(size_t i, TensorRef t);
+  Result setPlain(mlir::Value v);
+  /// A channels-last value whose ONNX shape is `shape`.
+  Result setLast(mlir::Value v, Shape shape);
+  /// Applies `make` in the layout that the tensor already has.
+  Result
+  elementwise(const TensorRef &x, mlir::Type element,
+              llvm::function_ref<mlir::Value(mlir::Value,
+                                             mlir::RankedTensorType, bool last)>
+                  make);
+  Result passThrough(const TensorRef &x);
+
+  // Windows.cpp
+  Result conv();
+  Result maxPool();
+  Result averagePool();
+  Result globalPool();
+  Result batchNormalization();
+  std::optional<WindowSpec> window(llvm::ArrayRef<int64_t> spatial,
+                                   llvm::ArrayRef<int64_t> kernel);
+  Result checkImage(const TensorRef &x);
+  Result emitAveragePool(const TensorRef &x, WindowSpec w, bool countPad);
+
+  // Linear.cpp
+  Result gemm();
+  Result matMul();
+  Result binary();
+  Result sum();
+  Result pow();
+  Result relu();
+  Result leakyRelu();
+  Result clip();
+  Result unary();
+  Result softmax();
+  Result argMax();
+  Result topK();
+  Result addTensors(const TensorRef &a, const TensorRef &b, TensorRef &out);
+  mlir::Value emitBinary(llvm::StringRef op, mlir::Value a, mlir::Value b,
+                         mlir::Type result);
+  TensorRef emitBinaryTensors(llvm::StringRef op, const TensorRef &a,
+                              const TensorRef &b);
+  mlir::Value emitDense(mlir::Value x, const TensorRef &weights,
+                        const TensorRef &bias);
+  Result emitSoftmax(const TensorRef &x, int64_t axis);
+  Result emitArgMax(const TensorRef &x, int64_t axis, bool keep, bool lastOne,
+                    size_t output);
+
+  // Shapes.cpp
+  Result reshapeOp();
+  Result flatten();
+  Result squeeze();
+  Result unsqueeze();
+  Result transposeOp();
+  Result concat();
+  Result pad();
+  Result identity();
+  Result dropout();
+  Result cast();
+  Result shapeOf();
+  Result foldedOnly();
+  Result setShape(Shape shape);
+  std::optional<std::vector<int64_t>> axesArgument(bool &given);
+
+  // Quantisers.cpp
+  Result quantizeLinear();
+  Result dequantizeLinear();
+  Result quant();
+  Result bipolarQuant();
+  num::IntType integerType(int onnxType) const;
+  std::optional<std::vector<double>> scaleValues(size_t i);
+  Result linearStep(QuantStep &step, int64_t rank);
+  Result applySteps(const TensorRef &x, llvm::ArrayRef<QuantStep> steps);
+
+  mlir::MLIRContext *context;
+  const Graph &graph;
+  std::string directory;
+  const ImportOptions &options;
+  Refusals &refusals;
+  mlir::OpBuilder builder;
+  mlir::Type f32;
+  llvm::StringMap<TensorRef> tensors;
+  mlir::func::FuncOp function;
+  std::vector<std::string> argumentNames;
+
+  const Node *node = nullptr;     ///< the current one
+  std::string placeName, placeOp; ///< whom a refusal concerns
+  mlir::Location loc;
+  std::vector<TensorRef> inputs;
+};
+} // namespace rhizome::importer

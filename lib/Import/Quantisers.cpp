@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Quantisers as the file writes them: ONNX's QuantizeLinear/DequantizeLinear
+// and QONNX's Quant/BipolarQuant. On a constant they stay behind it as steps,
+// so that a later permutation of the weights reaches the stored values.
+#include "Importer.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::importer;
+using llvm::formatv;
+using onnx::TensorProto;
+
+num::IntType Importer::integerType(int onnxType) const {
+  switch (onnxType) {
+  case TensorProto::INT8:
+    return num::IntType::getFull(context, true, 8);
+  case TensorProto::UINT8:
+    return num::IntType::getFull(context, false, 8);
+  case TensorProto::INT16:
+    return num::IntType::getFull(context, true, 16);
+  case TensorProto::UINT16:
+    return num::IntType::getFull(context, false, 16);
+  case TensorProto::INT32:
+    return num::IntType::getFull(context, true, 32);
+  default:
+    return {};
+  }
+}
+
+/// Input `i` as positive, finite scales.
+std::optional<std::vector<double>> Importer::scaleValues(size_t i) {
+  if (!input(i) || !input(i)->isConstant()) {
+    refuse("its scale is not constant", "use static quantisation");
+    return std::nullopt;
+  }
+  auto values = constantReals(i, "scale");
+  if (!values)
+    return std::nullopt;
+  for (double v : *values)
+    if (!(v > 0) || !std::isfinite(v) || !(float(v) > 0) ||
+        !std::isfinite(float(v))) {
+      refuse(formatv("its scale holds the value {0}", v),
+             "a scale must be positive and finite: calibrate the model anew");
+      return std::nullopt;
+    }
+  if (values->empty()) {
+    refuse("its scale is empty");
+    return std::nullopt;
+  }
+  return values;
+}
+
+LogicalResult Importer::applySteps(const TensorRef &x,
+                                   ArrayRef<QuantStep> steps) {
+  if (options.rawIntegerFraction)
+    return refuse("the model has quantisers, but its tensors are to be read as "
+                  "raw integers",
+                  "leave out --raw-integers");
+  if (x->isConstant()) {
+    auto out = std::make_shared<Tensor>(*x);
+    out->plain = out->last = Value();
+    llvm::append_range(out->steps, steps);
+    out->element = steps.back().quantise ? Type(steps.back().type) : f32;
+    return setResult(0, out);
+  }
+  bool last = x->last != nullptr;
+  Value v = last ? x->last : plain(x);
+  if (!v)
+    return failure();
+  for (const QuantStep &step : steps)
+    v = quantStep(v, step, last ? lastAxis(step.axis, x->rank()) : step.axis);
+  return last ? setLast(v, x->shape) : setPlain(v);
+}
+
+/// Scale, zero point and axis of QuantizeLinear and DequantizeLinear.
+LogicalResult Importer::linearStep(QuantStep &step, int64_t rank) {
+  if (node->getInt("block_size", 0) != 0 || (input(1) && input(1)->rank() > 1))
+    return refuse("it quantises in blocks",
+                  "quantise per tensor or per channel");
+  auto scale = scaleValues(1);
+  if (!scale)
+    return failure();
+  step.scale = *scale;
+  step.zeroPoint.assign(scale->size(), 0);
+  if (TensorRef zero = input(2)) {
+    auto values = constantInts(2, "zero point");
+    if (!values)
+      return failure();
+    if (values->size() != scale->size())
+      return refuse(formatv("it has {0} scales but {1} zero points",
+                            scale->size(), values->size()));
+    step.zeroPoint = *values;
+  }
+  if (scale->size() == 1)
+    return success();
+  std::optional<int64_t> axis = axisAttribute(1, rank);
+  if (!axis)
+    return failure();
+  if (input(0)->shape[*axis] != int64_t(scale->size()))
+    return refuse(formatv("it has {0} scales for axis {1} of the shape {2}",
+                          scale->size(), *axis, describe(input(0)->shape)));
+  step.axis = *axis;
+  return success();
+}
+
+LogicalResult Importer::quantizeLinear() {
+  if (failed(requireReal(0)))
+    return failure();
+  QuantStep step;
+  step.quantise = true;
+  int onnxType = int(node->getInt("output_dtype", 0));
+  if (TensorRef zero = input(2); zero && zero->constant)
+    onnxType = zero->constant->type;
+  else if (onnxType == 0)
+    onnxType = TensorProto::UINT8;
+  step.type = integerType(onnxType);
+  if (!step.type || step.type.getWidth() > 16)
+    return refuse(formatv("it quantises to {0}", typeName(onnxType)),
+                  "int8, uint8, int16 and uint16 are supported");
+  if (failed(linearStep(step, int64_t(input(0)->rank()))))
+    return failure();
+  return applySteps(input(0), {step});
+}
+
+LogicalResult Importer::dequantizeLinear() {
+  TensorRef x = input(0);
+  if (!x)
+    return refuse("its input 0 is missing");
+  QuantStep step;
+  step.type = dyn_cast_or_null<num::IntType>(x->element);
+  if (!step.type) {
+    std::string have = x->constant         ? typeName(x->constant->type)
+                       : x->element == f32 ? "float"
+                                           : "indices";
+    return refuse(formatv("its input has the element type {0}", have),
+                  "integers of 8, 16 and 32 bits are supported");
+  }
+  if (TensorRef zero = input(2);
+      zero && zero->constant && integerType(zero->constant->type) != step.type)
+    return refuse(formatv("its zero point has the type {0}, its input another",
+                          typeName(zero->constant->type)));
+  if (failed(linearStep(step, int64_t(x->rank()))))
+    return failure();
+  return applySteps(x, {step});
+}
+
+/// The single axis along which a parameter of shape `shape` varies beside a
+/// tensor of `rank`: −1 if none, nullopt if there are several.
+static std::optional<int64_t> channelAxis(ArrayRef<int64_t> shape,
+                                          size_t rank) {
+  int64_t axis = -1;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 1)
+      continue;
+    if (axis >= 0 || shape.size() - i > rank)
+      return std::nullopt;
+    axis = int64_t(i + rank - shape.size());
+  }
+  return axis;
+}
+
+/// QONNX's rounding modes; "" for those that `osa.quantize` does not have.
+static StringRef qonnxRounding(StringRef mode) {
+  return llvm::StringSwitch<StringRef>(mode.upper())
+      .Cases({"ROUND", "HALF_EVEN"}, "half_even")
+      .Case("CEIL", "up")
+      .Case("FLOOR", "down")
+      .Cases({"DOWN", "ROUND_TO_ZERO"}, "toward_zero")
+      .Case("HALF_UP", "half_away")
+      .Default("");
+}
+
+LogicalResult Importer::quant() {
+  TensorRef x = input(0);
+  if (failed(requireReal(0)))
+    return failure();
+  QuantStep step;
+  step.quantise = true;
+  auto scale = scaleValues(1);
+  auto zero = scale ? constantReals(2, "zero point") : std::nullopt;
+  auto bits = zero ? constantReals(3, "bit width") : std::nullopt;
+  if (!bits)
+    return failure();
+  if (bits->size() != 1 || bits->front() != std::floor(bits->front()) ||
+      bits->front() < 1 || bits->front() > 16)
+    return refuse(formatv("its bit width is {0}{1}",
+                          bits->empty() ? 0.0 : bits->front(),
+                          bits->size() > 1 ? " and others" : ""),
+                  "whole bit widths from 1 to 16, one per tensor, are "
+                  "supported");
+  // The scale's axis and the zero point's; one of them may be a single value.
+  auto scaleAxis = channelAxis(input(1)->shape, x->rank());
+  auto zeroAxis = channelAxis(input(2)->shape, x->rank());
+  if (!scaleAxis || !zeroAxis ||
+      (*scaleAxis >= 0 && *zeroAxis >= 0 && *scaleAxis != *zeroAxis))
+    return refuse(formatv("its scale {0} and zero point {1} vary along several "
+                          "axes of {2}",
+                          describe(input(1)->shape), describe(input(2)->shape),
+                          describe(x->shape)),
+                  "quantise per tensor or per channel");
+  step.axis = std::max(*scaleAxis, *zeroAxis);
+  size_t n = std::max(scale->size(), zero->size());
+  if (step.axis >= 0 && x->shape[step.axis] != int64_t(n))
+    return refuse(formatv("it has {0} scales for axis {1} of the shape {2}", n,
+                          step.axis, describe(x->shape)));
+  for (size_t i = 0; i < n; ++i) {
+    double z = (*zero)[zero->size() == 1 ? 0 : i];
+    if (z != std::floor(z) || std::abs(z) > 65536)
+      return refuse(formatv("its zero point holds the value {0}", z),
+                    "whole numbers are supported");
+    step.scale.push_back((*scale)[scale->size() == 1 ? 0 : i]);
+    step.zeroPoint.push_back(int64_t(z));
+  }
+  bool isSigned = node->getInt("signed", 1) != 0;
+  bool narrow = node->getInt("narrow", 0) != 0;
+  unsigned width = unsigned(bits->front());
+  std::string mode = node->getString("rounding_mode", "ROUND");
+  step.rounding = qonnxRounding(mode).str();
+  bool zeroFree =
+      llvm::all_of(step.zeroPoint, [](int64_t z) { return z == 0; });
+  if (isSigned && width == 1) {
+    // QONNX reads one signed bit as −1 and 1.
+    if (!zeroFree)
+      return refuse("one signed bit has a zero point other than 0");
+    step.rounding = "sign";
+    step.type = num::IntType::get(context, true, 2, -1, 1);
+  } else {
+    int64_t half = int64_t(1) << (width - 1);
+    int64_t lo = isSigned ? -half + narrow : 0;
+    int64_t hi = isSigned ? half - 1 : 2 * half - 1 - narrow;
+    step.type = num::IntType::get(context, isSigned, width, lo, hi);
+  }
+  if (step.rounding.empty())
+    return refuse(formatv("its rounding mode is '{0}'", mode),
+                  "ROUND, CEIL, FLOOR, DOWN and HALF_UP are supported");
+  // QONNX adds the zero point before it rounds, which is the same only for
+  // modes that a whole number does not change.
+  bool even =
+      llvm::all_of(step.zeroPoint, [](int64_t z) { return z % 2 == 0; });
+  bool shifts = step.rounding == "up" || step.rounding == "down" ||
+                (step.rounding == "half_even" && even);
+  if (!zeroFree && !shifts)
+    return refuse(formatv("it rounds with mode '{0}' after adding the zero "
+                          "point {1}",
+                          mode, step.zeroPoint.front()),
+                  "an even zero point, or the modes CEIL and FLOOR, are "
+                  "supported");
+  QuantStep back = step;
+  back.quantise = false;
+  return applySteps(x, {step, back});
+}
+
+LogicalResult Importer::bipolarQuant() {
+  if (failed(requireReal(0)))
+    return failure();
+  auto scale = scaleValues(1);
+  if (!scale)
+    return failure();
+  QuantStep step;
+  step.quantise = true;
+  auto axis = channelAxis(input(1)->shape, input(0)->rank());
+  if (!axis || (*axis >= 0 && input(0)->shape[*axis] != int64_t(scale->size())))
+    return refuse(formatv("its scale {0} does not fit one axis of {1}",
+                          describe(input(1)->shape), describe(input(0)->shape)),
+                  "quantise per tensor or per channel");
+  step.axis = *axis;
+  step.scale = *scale;
+  step.zeroPoint.assign(scale->size(), 0);
+  step.type = num::IntType::get(context, true, 2, -1, 1);
+  step.rounding = "sign";
+  QuantStep back = step;
+  back.quantise = false;
+  return applySteps(input(0), {step, back});
+}

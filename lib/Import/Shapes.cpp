@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Operations that move elements without computing: on constants they are done
+// here (behind a quantiser, too, whose channel axis then moves along).
+#include "Importer.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <numeric>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::importer;
+using llvm::formatv;
+using onnx::TensorProto;
+
+/// The current node's input 0 under another shape of equal size.
+LogicalResult Importer::setShape(Shape shape) {
+  TensorRef x = input(0);
+  if (elementCount(shape) != elementCount(x->shape))
+    return refuse(formatv("it turns the shape {0} into {1}, which has another "
+                          "number of elements",
+                          describe(x->shape), describe(shape)));
+  if (x->shape == shape)
+    return passThrough(x);
+  if (x->isConstant())
+    if (TensorRef moved = reshaped(x, shape))
+      return setResult(0, moved);
+  Value v = plain(x);
+  return v ? setPlain(reshape(v, shape)) : failure();
+}
+
+LogicalResult Importer::reshapeOp() {
+  if (!input(0))
+    return refuse("its input 0 is missing");
+  auto wanted = constantInts(1, "shape");
+  if (!wanted)
+    return failure();
+  const Shape &from = input(0)->shape;
+  bool allowZero = node->getInt("allowzero", 0) != 0;
+  auto invalid = [&] {
+    return refuse(formatv("it turns the shape {0} into {1}", describe(from),
+                          describe(*wanted)),
+                  "an input's shape may need to be given with --shape");
+  };
+  Shape shape = *wanted;
+  int64_t free = -1;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0 && !allowZero) {
+      if (i >= from.size())
+        return invalid();
+      shape[i] = from[i];
+    }
+    if (shape[i] == -1) {
+      if (free >= 0)
+        return invalid();
+      free = int64_t(i);
+    }
+  }
+  if (free >= 0) {
+    shape[free] = 1;
+    std::optional<int64_t> rest = elementCount(shape);
+    std::optional<int64_t> all = elementCount(from);
+    if (!rest || !all || *rest == 0 || *all % *rest)
+      return invalid();
+    shape[free] = *all / *rest;
+  }
+  if (!elementCount(shape))
+    return invalid();
+  return setShape(shape);
+}
+
+LogicalResult Importer::flatten() {
+  if (!input(0))
+    return refuse("its input 0 is missing");
+  const Shape &from = input(0)->shape;
+  int64_t axis = node->getInt("axis", 1), rank = int64_t(from.size());
+  if (axis < -rank || axis > rank)
+    return refuse(
+        formatv("its axis {0} is out of range for rank {1}", axis, rank));
+  if (axis < 0)
+    axis += rank;
+  Shape two = {1, 1};
+  for (int64_t i = 0; i < rank; ++i)
+    two[i >= axis] *= from[i];
+  return setShape(two);
+}
+
+/// The `axes` attribute or input; `given` says whether there is one.
+std::optional<std::vector<int64_t>> Importer::axesArgument(bool &given) {
+  given = true;
+  if (input(1))
+    return constantInts(1, "list of axes");
+  if (auto axes = node->getInts("axes"))
+    return axes;
+  given = false;
+  return std::vector<int64_t>();
+}
+
+/// Normalised axes as flags; empty if one is out of range or named twice.
+static std::vector<bool> axisFlags(ArrayRef<int64_t> axes, int64_t rank) {
+  std::vector<bool> flags(rank);
+  for (int64_t axis : axes) {
+    if (axis < -rank || axis >= rank || flags[axis < 0 ? axis + rank : axis])
+      return {};
+    flags[axis < 0 ? axis + rank : axis] = true;
+  }
+  return flags;
+}
+
+LogicalResult Importer::squeeze() {
+  if (!input(0))
+    return refuse("its input 0 is missing");
+  bool given;
+  auto axes = axesArgument(given);
+  if (!axes)
+    return failure();
+  const Shape &from = input(0)->shape;
+  std::vector<bool> drop = axisFlags(*axes, int64_t(from.size()));
+  Shape shape;
+  bool good = !drop.empty() || from.empty();
+  for (size_t i = 0; good && i < from.size(); ++i) {
+    bool gone = given ? drop[i] : from[i] == 1;
+    good = !gone || from[i] == 1;
+    if (!gone)
+      shape.push_back(from[i]);
+  }
+  if (!good)
+    return refuse(formatv("it squeezes the axes {0} of the shape {1}",
+                          describe(*axes), describe(from)));
+  return setShape(shape);
+}
+
+LogicalResult Importer::unsqueeze() {
+  if (!input(0))
+    return refuse("its input 0 is missing");
+  bool given;
+  auto axes = axesArgument(given);
+  if (!axes)
+    return failure();
+  const Shape &from = input(0)->shape;
+  std::vector<bool> added =
+      axisFlags(*axes, int64_t(from.size() + axes->size()));
+  if (!given || (added.empty() && !axes->empty()))
+    return refuse(formatv("it adds the axes {0} to the shape {1}",
+                          describe(*axes), describe(from)));
+  Shape shape;
+  size_t next = 0;
+  for (bool fresh : added)
+    shape.push_back(fresh ? 1 : from[next++]);
+  return setShape(shape);
+}
+
+LogicalResult Importer::transposeOp() {
+  TensorRef x = input(0);
+  if (!x)
+    return refuse("its input 0 is missing");
+  size_t rank = x->rank();
+  std::vector<int64_t> permutation(rank);
+  std::iota(permutation.rbegin(), permutation.rend(), 0);
+  if (auto given = node->getInts("perm"))
+    permutation = *given;
+  std::vector<int64_t> sorted = permutation, identity(rank);
+  llvm::sort(sorted);
+  std::iota(identity.begin(), identity.end(), 0);
+  if (sorted != identity)
+    return refuse(formatv("its perm {0} is no permutation of the {1} axes",
+                          describe(permutation), rank));
+  if (permutation == identity)
+    return passThrough(x);
+  if (x->isConstant())
+    return setResult(0, transposed(x, permutation));
+  // Between ONNX's layout and channels-last the tensor itself stays.
+  if (permutation == std::vector<int64_t>{0, 3, 1, 2}) {
+    Shape shape = {x->shape[0], x->shape[3], x->shape[1], x->shape[2]};
+    return setLast(plain(x), shape);
+  }
+  if (permutation == std::vector<int64_t>{0, 2, 3, 1} && x->last)
+    return setPlain(x->last);
+  if (permutation == std::vector<int64_t>{0, 2, 1} && x->last)
+    return setPlain(reshape(x->last, {x->shape[0], x->shape[2], x->shape[1]}));
+  if (permutation == std::vector<int64_t>{0, 2, 1}) {
+    Value v = plain(x);
+    if (!v)
+      return failure();
+    Shape image = {x->shape[0], 1, x->shape[1], x->shape[2]};
+    return setLast(reshape(v, image), {x->shape[0], x->shape[2], x->shape[1]});
+  }
+  Value v = plain(x);
+  return v ? setPlain(transpose(v, permutation)) : failure();
+}
+
+LogicalResult Importer::concat() {
+  if (inputs.empty() || !inputs[0])
+    return refuse("it has no input");
+  size_t rank = inputs[0]->rank();
+  std::optional<int64_t> axis = axisAttribute(1, rank);
+  if (!axis)
+    return failure();
+  Shape shape = inputs[0]->shape;
+  shape[*axis] = 0;
+  bool last = false;
+  for (auto [i, t] : llvm::enumerate(inputs)) {
+    if (!t || !t->element || t->element.isInteger(64))
+      return requireReal(i);
+    Shape other = t->shape;
+    if (other.size() != rank || t->element != inputs[0]->element)
+      return refuse(formatv("its inputs 0 and {0} differ in rank or element "
+                            "type",
+                            i));
+    shape[*axis] += other[*axis];
+    other[*axis] = shape[*axis];
+    if (other != shape)
+      return refuse(formatv("its inputs {0} and {1} differ outside axis {2}",
+                            describe(inputs[0]->shape), describe(t->shape),
+                            *axis));
+    last |= t->last && !t->isConstant() && t->hasChannelsLast();
+  }
+  SmallVector<Value> values;
+  for (const TensorRef &t : inputs) {
+    values.push_back(last ? channelsLast(t) : plain(t));
+    if (!values.back())
+      return failure();
+  }
+  auto out = type(last ? lastShape(shape) : shape, inputs[0]->element);
+  Value v = osa::ConcatOp::create(
+      builder, loc, out, values,
+      builder.getI64IntegerAttr(last ? lastAxis(*axis, rank) : *axis));
+  return last ? setLast(v, shape) : setPlain(v);
+}
+
+LogicalResult Importer::pad() {
+  TensorRef x = input(0);
+  if (!x)
+    return refuse("its input 0 is missing");
+  if (!isa_and_nonnull<num::IntType>(x->element) && failed(requireReal(0)))
+    return failure();
+  std::string mode = node->getString("mode", "constant");
+  if (mode != "constant")
+    return refuse(formatv("its mode is '{0}'", mode),
+                  "only 'constant' is supported");
+  auto pads =
+      input(1) ? constantInts(1, "list of pads") : node->getInts("pads");
+  if (!pads)
+    return input(1) ? failure() : LogicalResult(refuse("its pads are missing"));
+  double value = node->getFloat("value", 0);
+  if (TensorRef given = input(2)) {
+    if (!given->isPlainConstant() || given->constant->size() != 1)
+      return refuse("its value is not one constant");
+    value = given->constant->isReal() ? given->constant->reals[0]
+                                      : double(given->constant->ints[0]);
+  }
+  std::vector<int64_t> axes(x->rank());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (input(3)) {
+    auto given = constantInts(3, "list of axes");
+    if (!given)
+      return failure();
+    axes = *given;
+  }
+  int64_t rank = int64_t(x->rank());
+  bool good = pads->size() == 2 * axes.size() && std::isfinite(value) &&
+              (axes.empty() || !axisFlags(axes, rank).empty());
+  for (int64_t p : *pads)
+    good &= p >= 0 && p <= (int64_t(1) << 30);
+  if (!good)
+    return refuse(formatv("its pads are {0} with the value {1} for the shape "
+                          "{2}",
+                          describe(*pads), value, describe(x->shape)),
+                  "one value ≥ 0 per side and axis is supported");
+  bool last = x->last && !x->isConstant();
+  Shape shape = x->shape, low(last ? 4 : rank), high(last ? 4 : rank);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
+    int64_t to = last ? lastAxis(axis, rank) : axis;
+    low[to] = (*pads)[i];
+    high[to] = (*pads)[i + axes.size()];
+    shape[axis] += low[to] + high[to];
+  }
+  if (shape == x->shape)
+    return passThrough(x);
+  Value v = last ? x->last : plain(x);
+  if (!v)
+    return failure();
+  v = osa::PadOp::create(
+      builder, loc, type(last ? lastShape(shape) : shape, x->element), v,
+      builder.getDenseI64ArrayAttr(low), builder.getDenseI64ArrayAttr(high),
+      builder.getF64FloatAttr(value));
+  return last ? setLast(v, shape) : setPlain(v);
+}
+
+LogicalResult Importer::identity() {
+  return input(0) ? passThrough(input(0)) : refuse("its input 0 is missing");
+}
+
+LogicalResult Importer::dropout() {
+  if (!input(0))
+    return refuse("its input 0 is missing");
+  TensorRef training = input(2);
+  bool off = !training ||
+             (training->isPlainConstant() && !training->constant->isReal() &&
+              llvm::all_of(training->constant->ints,
+                           [](int64_t v) { return v == 0; }));
+  if (!off || outputUsed(1))
+    return refuse("it is in training mode, or its mask is used",
+                  "export the model in inference mode");
+  return passThrough(input(0));
+}
+
+LogicalResult Importer::cast() {
+  TensorRef x = input(0);
+  int to = int(node->getInt("to", 0));
+  if (!x)
+    return refuse("its input 0 is missing");
+  num::IntType integer = dyn_cast_or_null<num::IntType>(x->element);
+  if ((x->element == f32 && to == TensorProto::FLOAT) ||
+      (integer && integer == integerType(to)) ||
+      (x->element == builder.getI64Type() && to == TensorProto::INT64))
+    return passThrough(x);
+  if (integer && to == TensorProto::FLOAT && integer.getWidth() <= 24)
+    return applySteps(x, {{false, {1.0}, {0}, -1, integer, ""}});
+  return refuse(formatv("it casts an activation to {0}", typeName(to)),
+                "only casts to float32 are supported");
+}
+
+LogicalResult Importer::shapeOf() {
+  if (!input(0))
+    return refuse("its input 0 is missing");
+  const Shape &shape = input(0)->shape;
+  int64_t rank = int64_t(shape.size());
+  auto bound = [&](int64_t v) {
+    return std::clamp<int64_t>(v < 0 ? v + rank : v, 0, rank);
+  };
+  int64_t start = bound(node->getInt("start", 0));
+  int64_t end = std::max(bound(node->getInt("end", rank)), start);
+  auto host = std::make_shared<HostTensor>();
+  host->type = TensorProto::INT64;
+  host->ints.assign(shape.begin() + start, shape.begin() + end);
+  host->shape = {end - start};
+  return setResult(0, hostTensor(host));
+}
+
+LogicalResult Importer::foldedOnly() {
+  return refuse(
+      formatv("the operation {0} is supported on constants only", node->op()));
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/Pipeline/Build.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
+#include "rhizome/Conversion/FlowToRtl.h"
+#include "rhizome/Emit/Emit.h"
+#include "rhizome/Support/Resources.h"
+#include <cmath>
+#include <set>
+
+using namespace mlir;
+
+namespace rhizome {
+gen::DeviceContext contextOf(const Device &device, double clockMhz) {
+  gen::DeviceContext context;
+  context.budget = device.budget;
+  context.clockMhz = clockMhz;
+  context.cost.lutInputs = device.lutInputs;
+  context.cost.bramBits = device.bramBits;
+  context.cost.bramPort = device.bramMaxWidth;
+  auto dsp = device.budget.find("dsp");
+  context.hasDsp = dsp != device.budget.end() && dsp->second > 0;
+  if (device.dspPairs) {
+    context.pairBits = std::min(device.dspPairs->xBits, device.dspPairs->wBits);
+    context.packedSigned = device.dspPairs->maxPackedSigned;
+    context.packedUnsigned = device.dspPairs->maxPackedUnsigned;
+  }
+  return context;
+}
+
+/// Copies `cell` and every cell that it instantiates; callees first.
+static llvm::Error copyCell(PackageWriter &writer, const std::string &folder,
+                            const std::string &library, const std::string &cell,
+                            std::set<std::string> &seen,
+                            std::vector<std::string> &files,
+                            std::vector<std::string> &models) {
+  if (!seen.insert(cell).second)
+    return llvm::Error::success();
+  std::string model = library + "/sim/" + cell + ".sv";
+  if (llvm::sys::fs::exists(model)) {
+    models.push_back("sim/" + cell + ".sv");
+    return writer.copyFile(folder + "/sim/" + cell + ".sv", model);
+  }
+  std::string path = library + "/src/" + cell + ".sv";
+  auto text = readFile(path);
+  if (!text)
+    return text.takeError();
+  // Every name of a file of the library that stands in the text.
+  llvm::Regex word("(rhz_[a-z0-9_]+|DSP48E[12])");
+  llvm::StringRef rest = *text;
+  llvm::SmallVector<llvm::StringRef> match;
+  while (word.match(rest, &match)) {
+    std::string name = match[1].str();
+    rest = rest.substr(size_t(match[1].data() - rest.data()) + name.size());
+    bool known = llvm::sys::fs::exists(library + "/src/" + name + ".sv") ||
+                 llvm::sys::fs::exists(library + "/sim/" + name + ".sv");
+    if (!known || name == cell)
+      continue;
+    if (auto error =
+            copyCell(writer, folder, library, name, seen, files, models))
+      return error;
+  }
+  files.push_back(cell + ".sv");
+  return writer.copyFile(folder + "/" + cell + ".sv", path);
+}
+
+static BorderPort portOf(const std::string &port, const std::string &name,
+                         Type type, unsigned dataWidth) {
+  BorderPort p;
+  p.port = port;
+  p.name = name;
+  auto tensor = cast<RankedTensorType>(type);
+  p.shape = tensor.getShape().vec();
+  num::IntType element = num::elementInt(type);
+  p.element = {element.getIsSigned(), element.getWidth(), element.getLo(),
+               element.getHi()};
+  p.dataWidth = dataWidth;
+  return p;
+}
+
+llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
+                                      func::FuncOp network,
+                                      explore::Result &result,
+                                      const gen::CostContext &cost) {
+  PlannedNode node;
+  node.name = result.design.getSymName().str();
+  node.device = result.design.getDevice().str();
+  std::string folder = "nodes/" + node.name + "/rtl";
+  auto path = writer.makeFolder(folder);
+  if (!path)
+    return path.takeError();
+
+  auto holder = ModuleOp::create(UnknownLoc::get(network.getContext()));
+  OwningOpRef<ModuleOp> owner(holder);
+  rtl::ModuleOp top = convertFlowToRtl(result.design, holder);
+  node.top = top.getSymName().str();
+
+  auto library = rtlDir();
+  if (!library)
+    return library.takeError();
+  std::set<std::string> seen;
+  std::vector<std::string> models;
+  for (auto instance : top.getBody().getOps<rtl::InstanceOp>())
+    if (auto error = copyCell(writer, folder, *library,
+                              instance.getCallee().str(), seen, node.rtl,
+                              models))
+      return std::move(error);
+  std::vector<std::string> tops;
+  if (failed(emitDesign(holder, *path, &tops)))
+    return llvm::createStringError("the RTL could not be written");
+  node.rtl.insert(node.rtl.end(), tops.begin(), tops.end());
+  node.simulationModels = models;
+  for (const auto &[name, image] : result.images)
+    if (auto error = writer.writeFile(folder + "/" + name, image.hex()))
+      return std::move(error);
+
+  for (auto op : result.design.getBody().getOps<flow::ActorOp>()) {
+    gen::Actor actor = gen::actorOf(op);
+    PlannedActor planned;
+    planned.name = actor.name;
+    planned.kind = actor.cell;
+    planned.node = op->getAttrOfType<StringAttr>("rhizome.node").str();
+    gen::Resources r = gen::costOf(actor, cost);
+    for (size_t k = 0; k < r.amount.size(); ++k)
+      if (r.amount[k] > 0)
+        planned.resources[gen::kResourceNames[k]] =
+            int64_t(std::ceil(r.amount[k]));
+    for (const auto &[key, value] : actor.params)
+      planned.config[key] = value;
+    for (const auto &[key, value] : actor.files)
+      planned.config[key] = value;
+    node.actors.push_back(std::move(planned));
+  }
+
+  FunctionType type = network.getFunctionType();
+  auto width = [&](StringRef kind, int64_t index) {
+    for (auto op : result.design.getBody().getOps<flow::ActorOp>())
+      if (op.getKind() == kind &&
+          op->getAttrOfType<IntegerAttr>("rhizome.port").getInt() == index)
+        return unsigned(
+            cast<IntegerAttr>(op.getConfig().get("DataWidth")).getInt());
+    return 64u;
+  };
+  for (auto [i, t] : llvm::enumerate(type.getInputs())) {
+    auto name = network.getArgAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
+    node.inputs.push_back(portOf("s_axis_" + std::to_string(i),
+                                 name ? name.str() : "input", t,
+                                 width("axis_in", int64_t(i))));
+  }
+  for (auto [i, t] : llvm::enumerate(type.getResults())) {
+    auto name =
+        network.getResultAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
+    node.outputs.push_back(portOf("m_axis_" + std::to_string(i),
+                                  name ? name.str() : "output", t,
+                                  width("axis_out", int64_t(i))));
+  }
+  return node;
+}
+
+void fillPrediction(Plan &plan, const explore::Result &result,
+                    const gen::DeviceContext &device) {
+  Prediction &p = plan.predicted;
+  p.intervalCycles = int64_t(std::llround(result.timing.intervalCycles));
+  p.latencyCycles = result.timing.latencyCycles;
+  p.clockMhz = device.clockMhz;
+  p.throughputPerS = device.clockMhz * 1e6 / result.timing.intervalCycles;
+  auto round = [](double v) { return int64_t(std::ceil(v)); };
+  p.lut = round(result.resources.lut());
+  p.ff = round(result.resources.ff());
+  p.dsp = round(result.resources.dsp());
+  p.bram = round(result.resources.bram());
+  for (size_t k = 0; k < result.resources.amount.size(); ++k) {
+    double budget = gen::available(device.budget, k);
+    if (budget > 0)
+      plan.utilisation[gen::kResourceNames[k]] =
+          result.resources.amount[k] / budget;
+  }
+  plan.bottleneck = result.bottleneck;
+  plan.clockMhz = device.clockMhz;
+}
+} // namespace rhizome

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Builds the package's Verilator model around data/sim/harness.cpp, keeps it by
+// content, and runs it. Frames go in and out in files of raw beats.
+#include "Run.h"
+#include "rhizome/Simulate/Packing.h"
+#include "rhizome/Support/Resources.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include <chrono>
+#include <map>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace rhizome;
+
+namespace {
+constexpr int64_t kShortFrame = 20000; // cycles
+constexpr int64_t kManyFrames = 20, kFewFrames = 12;
+
+double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+/// The header that tells the harness which ports the top module has.
+std::string portsHeader(const PlannedNode &node) {
+  std::string text = "#define RHZ_INPUTS(X)";
+  for (size_t k = 0; k < node.inputs.size(); ++k)
+    text += " X(" + std::to_string(k) + ", " + node.inputs[k].port + ")";
+  text += "\n#define RHZ_OUTPUTS(X)";
+  for (size_t k = 0; k < node.outputs.size(); ++k)
+    text += " X(" + std::to_string(k) + ", " + node.outputs[k].port + ")";
+  text +=
+      "\n#include \"V" + node.top + ".h\"\nusing Top = V" + node.top + ";\n";
+  return text;
+}
+
+struct Simulator {
+  std::string program;
+  double buildSeconds = 0;
+};
+
+Expected<Simulator> buildSimulator(const Package &package,
+                                   const PlannedNode &node,
+                                   const std::string &results) {
+  Expected<sim::Sources> sources = sim::readSources(package, node);
+  if (!sources)
+    return sources.takeError();
+  Expected<std::string> verilator = sim::findTool("verilator");
+  if (!verilator)
+    return verilator.takeError();
+  Expected<std::string> data = dataDir();
+  if (!data)
+    return data.takeError();
+  Expected<std::string> harness = readFile(*data + "/sim/harness.cpp");
+  if (!harness)
+    return harness.takeError();
+  std::vector<std::string> hashed = sources->texts;
+  hashed.insert(hashed.end(), node.rtl.begin(), node.rtl.end());
+  hashed.push_back(*harness);
+  hashed.push_back(portsHeader(node));
+  hashed.push_back(*verilator);
+  std::string key = sim::hashOf(hashed);
+
+  Simulator result;
+  result.program = results + "/sim-" + key;
+  if (sys::fs::can_execute(result.program))
+    return result;
+  auto start = std::chrono::steady_clock::now();
+  std::string work = results + "/build-" + key + "-" + std::to_string(getpid());
+  if (std::error_code error = sys::fs::create_directories(work))
+    return createStringError(error, "cannot make the folder '%s': %s",
+                             work.c_str(), error.message().c_str());
+  if (Error error = sim::writeBytes(work + "/harness.cpp", *harness))
+    return error;
+  if (Error error = sim::writeBytes(work + "/rhz_ports.h", portsHeader(node)))
+    return error;
+  std::vector<std::string> args = {"--cc",
+                                   "--exe",
+                                   "--build",
+                                   "-j",
+                                   "0",
+                                   "--top-module",
+                                   node.top,
+                                   "-O3",
+                                   "--assert",
+                                   "--x-assign",
+                                   "unique",
+                                   "--x-initial",
+                                   "unique",
+                                   "--output-split",
+                                   "20000",
+                                   "-Mdir",
+                                   "obj",
+                                   "-o",
+                                   "sim",
+                                   "-CFLAGS",
+                                   "-I..",
+                                   "-MAKEFLAGS",
+                                   "OPT_FAST=-O2 OPT_SLOW=-O0 OPT_GLOBAL=-O2"};
+  if (sys::findProgramByName("ccache"))
+    args.insert(args.end(), {"-MAKEFLAGS", "OBJCACHE=ccache"});
+  args.push_back("harness.cpp");
+  args.insert(args.end(), sources->paths.begin(), sources->paths.end());
+  std::string log = results + "/build-" + key + ".log";
+  if (Error error = sim::runTool("verilator", args, work, log))
+    return error;
+  if (std::error_code error =
+          sys::fs::rename(work + "/obj/sim", result.program))
+    return createStringError(error, "cannot place the simulator: %s",
+                             error.message().c_str());
+  sys::fs::remove_directories(work);
+  result.buildSeconds = secondsSince(start);
+  return result;
+}
+
+/// The harness's report: lines "key value"; "error text" may repeat.
+struct Report {
+  std::map<std::string, double> numbers;
+  std::string errors;
+};
+
+Expected<Report> readReport(const std::string &path) {
+  Expected<std::string> text = readFile(path);
+  if (!text)
+    return text.takeError();
+  Report report;
+  SmallVector<StringRef> lines;
+  StringRef(*text).split(lines, '\n', -1, false);
+  for (StringRef line : lines) {
+    auto [key, value] = line.split(' ');
+    double number;
+    if (key == "error")
+      report.errors += (report.errors.empty() ? "" : "; ") + value.str();
+    else if (!value.getAsDouble(number))
+      report.numbers[key.str()] = number;
+  }
+  return report;
+}
+} // namespace
+
+Expected<SimResult> sim::runVerilator(const Package &package,
+                                      const Prepared &prepared,
+                                      const SimOptions &options) {
+  const Plan &plan = package.plan();
+  const PlannedNode &node = plan.nodes.front();
+  SmallString<256> resultsPath(package.path("results/sim"));
+  if (std::error_code error = sys::fs::make_absolute(resultsPath))
+    return errorCodeToError(error);
+  std::string results = resultsPath.str().str();
+  Expected<Simulator> simulator = buildSimulator(package, node, results);
+  if (!simulator)
+    return simulator.takeError();
+
+  std::string run = results + "/run-" + std::to_string(getpid());
+  if (std::error_code error = sys::fs::create_directories(run))
+    return createStringError(error, "cannot make the folder '%s': %s",
+                             run.c_str(), error.message().c_str());
+  bool measure = options.measure && !options.stallsIn && !options.stallsOut;
+  int64_t total = prepared.frames;
+  if (measure)
+    total = std::max(total, plan.predicted.intervalCycles < kShortFrame
+                                ? kManyFrames
+                                : kFewFrames);
+  std::vector<std::string> args = {
+      "--frames",     std::to_string(prepared.frames),
+      "--total",      std::to_string(total),
+      "--stalls-in",  std::to_string(options.stallsIn),
+      "--stalls-out", std::to_string(options.stallsOut),
+      "--seed",       std::to_string(options.seed),
+      "--hang",       std::to_string(hangLimit(plan)),
+      "--latency",    measure ? "1" : "0",
+      "--progress",   options.progress ? "1" : "0",
+      "--report",     run + "/report.txt"};
+  for (size_t k = 0; k < node.inputs.size(); ++k) {
+    std::string file = run + "/in" + std::to_string(k) + ".bin";
+    const std::vector<uint8_t> &bytes = prepared.inputs[k];
+    if (Error error = writeBytes(
+            file, StringRef(reinterpret_cast<const char *>(bytes.data()),
+                            bytes.size())))
+      return error;
+    args.insert(args.end(),
+                {"--in", file, std::to_string(node.inputs[k].beats()),
+                 std::to_string(node.inputs[k].dataWidth / 8)});
+  }
+  for (size_t k = 0; k < node.outputs.size(); ++k)
+    args.insert(args.end(), {"--out", run + "/out" + std::to_string(k) + ".bin",
+                             std::to_string(node.outputs[k].beats()),
+                             std::to_string(node.outputs[k].dataWidth / 8)});
+  args.push_back("+verilator+rand+reset+2");
+  args.push_back("+verilator+seed+" +
+                 std::to_string(options.seed % 2147483646 + 1));
+
+  SmallString<256> rtl(package.rtlPath(node));
+  if (std::error_code error = sys::fs::make_absolute(rtl))
+    return errorCodeToError(error);
+  // The images are read relative to the RTL's folder.
+  if (Error error = runTool(simulator->program, args, rtl, run + "/log.txt",
+                            options.progress))
+    return error;
+  Expected<Report> report = readReport(run + "/report.txt");
+  if (!report)
+    return report.takeError();
+  if (!report->errors.empty())
+    return createStringError("the RTL of '%s' misbehaves in simulation: %s",
+                             package.dir().c_str(), report->errors.c_str());
+
+  SimResult result;
+  result.buildSeconds = simulator->buildSeconds;
+  result.cycles = report->numbers["cycles"];
+  result.simCyclesPerS = report->numbers["cycles_per_s"];
+  result.measured = measure;
+  result.intervalCycles = report->numbers["interval"];
+  result.latencyCycles = report->numbers["latency"];
+  result.outputs.resize(prepared.frames);
+  for (size_t k = 0; k < node.outputs.size(); ++k) {
+    Expected<std::string> bytes =
+        readFile(run + "/out" + std::to_string(k) + ".bin");
+    if (!bytes)
+      return bytes.takeError();
+    size_t frameBytes =
+        node.outputs[k].beats() * (node.outputs[k].dataWidth / 8);
+    if (bytes->size() != frameBytes * prepared.frames)
+      return createStringError("the simulation wrote %zu bytes of output %zu "
+                               "instead of %zu",
+                               bytes->size(), k,
+                               frameBytes * size_t(prepared.frames));
+    for (int64_t f = 0; f < prepared.frames; ++f)
+      result.outputs[f].push_back(unpackFrame(
+          reinterpret_cast<const uint8_t *>(bytes->data()) + f * frameBytes,
+          node.outputs[k]));
+  }
+  sys::fs::remove_directories(run);
+  return result;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/Support/Resources.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+
+using namespace llvm;
+
+static Expected<std::string> findFolder(const char *variable, StringRef inTree,
+                                        StringRef installed,
+                                        StringRef mustHold) {
+  auto good = [&](StringRef dir) {
+    SmallString<256> probe(dir);
+    sys::path::append(probe, mustHold);
+    return sys::fs::is_directory(probe);
+  };
+  if (auto set = sys::Process::GetEnv(variable)) {
+    if (good(*set))
+      return *set;
+    return createStringError("%s is '%s', which has no folder '%s'", variable,
+                             set->c_str(), mustHold.str().c_str());
+  }
+  static int anchor;
+  std::string program = sys::fs::getMainExecutable(nullptr, &anchor);
+  for (StringRef relative : {inTree, installed}) {
+    SmallString<256> dir(sys::path::parent_path(program));
+    sys::path::append(dir, relative);
+    sys::path::remove_dots(dir, /*remove_dot_dot=*/true);
+    if (good(dir))
+      return dir.str().str();
+  }
+  return createStringError(
+      "the folder with '%s' lies neither at %s nor at %s from %s; set %s",
+      mustHold.str().c_str(), inTree.str().c_str(), installed.str().c_str(),
+      program.c_str(), variable);
+}
+
+Expected<std::string> rhizome::dataDir() {
+  return findFolder("RHIZOME_DATA", "../../data", "../share/rhizome",
+                    "devices");
+}
+
+Expected<std::string> rhizome::rtlDir() {
+  return findFolder("RHIZOME_RTL", "../../rtl", "../share/rhizome/rtl", "src");
+}
+
+Expected<std::string> rhizome::readFile(StringRef path) {
+  auto buffer = MemoryBuffer::getFile(path);
+  if (!buffer)
+    return createStringError(buffer.getError(), "cannot read '%s': %s",
+                             path.str().c_str(),
+                             buffer.getError().message().c_str());
+  return (*buffer)->getBuffer().str();
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A requantiser is a line: level = ⌊(m·x + b) / 2^s⌋. It equals a step function
+// if and only if the line lies on or above each step's point (T, K) and
+// strictly below (T − 1, K). Only the convex hulls of the two point sets
+// matter, and for a fixed shift the room between them is concave in m, so a
+// binary search decides. See docs: "Integer semantics".
+#include "rhizome/Transforms/RequantSearch.h"
+#include "rhizome/Dialect/Num/Num.h"
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+using namespace rhizome;
+using Wide = __int128;
+
+namespace {
+struct Point {
+  int64_t x, level;
+};
+
+/// The line's lower and upper constraints of one channel, as hulls.
+struct Corridor {
+  std::vector<Point> above; ///< the line passes on or above these
+  std::vector<Point> below; ///< and strictly below these
+};
+} // namespace
+
+static Wide cross(Point o, Point a, Point b) {
+  return Wide(a.x - o.x) * (b.level - o.level) -
+         Wide(a.level - o.level) * (b.x - o.x);
+}
+
+/// Keeps the hull of points sorted by x (and level): the upper one for sign
+/// −1, the lower one for sign 1.
+static std::vector<Point> hull(const std::vector<Point> &points, int sign) {
+  std::vector<Point> out;
+  for (Point p : points) {
+    while (out.size() >= 2 &&
+           sign * cross(out[out.size() - 2], out.back(), p) <= 0)
+      out.pop_back();
+    out.push_back(p);
+  }
+  return out;
+}
+
+static Corridor makeCorridor(const Steps &steps, int64_t lo, int64_t hi) {
+  std::vector<Point> above, below;
+  if (steps.bottom > lo)
+    above.push_back({steps.lo, steps.bottom});
+  for (size_t k = 0; k < steps.at.size(); ++k) {
+    int64_t level = steps.bottom + 1 + int64_t(k);
+    // Of several steps at one place the highest is reached, the lowest left.
+    if (k + 1 == steps.at.size() || steps.at[k + 1] != steps.at[k])
+      above.push_back({steps.at[k], level});
+    if (k == 0 || steps.at[k - 1] != steps.at[k])
+      below.push_back({steps.at[k] - 1, level});
+  }
+  if (steps.top() < hi)
+    below.push_back({steps.hi, steps.top() + 1});
+  return {hull(above, -1), hull(below, 1)};
+}
+
+/// The range that the corridor leaves for b, given m and the shift.
+static std::pair<Wide, Wide> offsetRange(const Corridor &c, Wide m,
+                                         int64_t shift) {
+  Wide none = Wide(1) << 125;
+  Wide low = -none, high = none;
+  for (Point p : c.above)
+    low = std::max(low, (Wide(p.level) << shift) - m * p.x);
+  for (Point p : c.below)
+    high = std::min(high, (Wide(p.level) << shift) - m * p.x - 1);
+  return {low, high};
+}
+
+/// The multiplier with the most room, and that room (negative: none).
+static std::pair<Wide, Wide> bestMultiplier(const Corridor &c, Wide limit,
+                                            int64_t shift) {
+  auto room = [&](Wide m) {
+    auto [low, high] = offsetRange(c, m, shift);
+    return high - low;
+  };
+  Wide low = 0, high = limit;
+  while (low < high) {
+    Wide middle = low + (high - low) / 2;
+    if (room(middle + 1) > room(middle))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return {low, room(low)};
+}
+
+/// A value of the range with as many trailing zeros as possible.
+static int64_t roundest(Wide low, Wide high) {
+  if (low <= 0 && high >= 0)
+    return 0;
+  for (int bit = 62; bit > 0; --bit) {
+    Wide unit = Wide(1) << bit;
+    Wide candidate = low > 0 ? (low + unit - 1) / unit * unit
+                             : -(-high + unit - 1) / unit * unit;
+    if (low <= candidate && candidate <= high)
+      return int64_t(candidate);
+  }
+  return int64_t(low);
+}
+
+static bool fits(Wide v) { return v < (Wide(1) << 61) && v > -(Wide(1) << 61); }
+
+/// The largest multiplier worth trying: steeper than every step.
+static Wide multiplierLimit(const Steps &steps, int64_t shift) {
+  return (Wide(steps.top() - steps.bottom + 1) << shift) + 1;
+}
+
+int64_t Requantiser::apply(int64_t x, size_t channel) const {
+  Wide v = Wide(x) * multiplier[channel] + offset[channel];
+  int64_t level = int64_t(v >> shift);
+  bool tie = tiesEven && (v & ((Wide(1) << shift) - 1)) == 0;
+  return tie ? level & ~int64_t(1) : level;
+}
+
+unsigned Requantiser::multiplierBits() const {
+  auto [low, high] = std::minmax_element(multiplier.begin(), multiplier.end());
+  return num::bitsForRange(*low, *high);
+}
+
+/// Rounding half to even with a power-of-two slope: exact numbers, no search.
+/// Takes the pieces' slope and offset from two neighbouring steps and compares
+/// every position.
+static std::optional<std::pair<int64_t, int64_t>>
+tiesEvenChannel(const Steps &steps, int64_t lo, int64_t hi, int64_t shift,
+                int64_t multiplier) {
+  // level ≥ K ⇔ m·x + b ≥ K·2^s (K even) or > (K odd): each step bounds b.
+  Wide low = -(Wide(1) << 120), high = Wide(1) << 120;
+  auto reaches = [&](int64_t x, int64_t level) {
+    low = std::max(low, (Wide(level) << shift) - Wide(multiplier) * x +
+                            (level & 1));
+  };
+  auto misses = [&](int64_t x, int64_t level) {
+    high = std::min(high, (Wide(level) << shift) - Wide(multiplier) * x - 1 +
+                              (level & 1));
+  };
+  if (steps.bottom > lo)
+    reaches(steps.lo, steps.bottom);
+  for (size_t k = 0; k < steps.at.size() && low <= high; ++k) {
+    reaches(steps.at[k], steps.bottom + 1 + int64_t(k));
+    misses(steps.at[k] - 1, steps.bottom + 1 + int64_t(k));
+  }
+  if (steps.top() < hi)
+    misses(steps.hi, steps.top() + 1);
+  if (low > high)
+    return std::nullopt;
+  int64_t offset = roundest(low, high);
+  return std::pair(multiplier, offset);
+}
+
+/// All channels with one power-of-two slope and ties to even; the shift is
+/// read off the longest run of steps.
+static std::optional<Requantiser>
+searchTiesEven(const std::vector<Steps> &channels, int64_t lo, int64_t hi) {
+  const Steps *longest = &channels[0];
+  for (const Steps &steps : channels)
+    if (steps.at.size() > longest->at.size())
+      longest = &steps;
+  if (longest->at.size() < 2)
+    return std::nullopt;
+  double rise = double(longest->at.size() - 1) /
+                double(std::max<int64_t>(1, longest->at.back() -
+                                                longest->at.front()));
+  int64_t shift = std::llround(-std::log2(rise));
+  if (shift < 1 || shift > 50)
+    return std::nullopt;
+  Requantiser result;
+  result.shift = shift;
+  result.tiesEven = true;
+  for (const Steps &steps : channels) {
+    auto channel = tiesEvenChannel(steps, lo, hi, shift, 1);
+    if (!channel || !fits(channel->second))
+      return std::nullopt;
+    result.multiplier.push_back(steps.falls ? -1 : 1);
+    result.offset.push_back(channel->second);
+  }
+  return result;
+}
+
+std::optional<Requantiser>
+rhizome::searchRequantiser(const std::vector<Steps> &channels, int64_t lo,
+                           int64_t hi) {
+  std::vector<Corridor> corridors;
+  int64_t magnitude = 1;
+  for (const Steps &steps : channels) {
+    corridors.push_back(makeCorridor(steps, lo, hi));
+    magnitude = std::max({magnitude, std::abs(steps.lo), std::abs(steps.hi)});
+  }
+  // m·x stays below 2^61, and 2^s·level too.
+  int64_t span = std::max(std::abs(lo), std::abs(hi)) + 2;
+  int64_t maxShift = 60 - int64_t(std::ceil(std::log2(double(span))));
+
+  auto feasible = [&](size_t c, int64_t s) {
+    return bestMultiplier(corridors[c], multiplierLimit(channels[c], s), s)
+               .second >= 0;
+  };
+  // A solution at one shift gives one at the next: binary search per channel.
+  int64_t shift = 0;
+  bool found = true;
+  for (size_t c = 0; c < channels.size() && found; ++c) {
+    if (feasible(c, shift))
+      continue;
+    int64_t no = shift, yes = maxShift;
+    if (!feasible(c, yes)) {
+      found = false;
+      break;
+    }
+    while (yes - no > 1) {
+      int64_t middle = (no + yes) / 2;
+      (feasible(c, middle) ? yes : no) = middle;
+    }
+    shift = yes;
+  }
+  Requantiser result;
+  result.shift = shift;
+  for (size_t c = 0; c < channels.size() && found; ++c) {
+    Wide m = bestMultiplier(corridors[c], multiplierLimit(channels[c], shift),
+                            shift)
+                 .first;
+    auto [low, high] = offsetRange(corridors[c], m, shift);
+    // Without constraints on one side any offset will do that fits.
+    low = std::max(low, -(Wide(1) << 60));
+    high = std::min(high, Wide(1) << 60);
+    if (low > high || !fits(m * magnitude + high) || !fits(m * magnitude - low)) {
+      found = false;
+      break;
+    }
+    result.multiplier.push_back(int64_t(channels[c].falls ? -m : m));
+    result.offset.push_back(roundest(low, high));
+  }
+  if (found && result.multiplierBits() == 1)
+    return result;
+  if (auto ties = searchTiesEven(channels, lo, hi);
+      ties && (!found || ties->multiplierBits() < result.multiplierBits()))
+    return ties;
+  return found ? std::optional(result) : std::nullopt;
+}
+
+std::optional<PairRequantiser>
+rhizome::searchPair(const Steps &steps, int64_t lo, int64_t hi, double slope,
+                    int64_t p, int64_t q, std::pair<int64_t, int64_t> x,
+                    std::pair<int64_t, int64_t> y) {
+  // For every y the steps lie at single x: their two neighbours are all that
+  // constrains the plane (a, b, offset).
+  struct Constraint {
+    int64_t x, y, level;
+  };
+  assert(p > 0 && "the left factor rises");
+  std::vector<Constraint> reach, miss;
+  auto ceilDiv = [](Wide n, Wide d) {
+    Wide t = n / d;
+    return int64_t(t * d < n ? t + 1 : t);
+  };
+  for (int64_t v = y.first; v <= y.second; ++v) {
+    for (size_t k = 0; k < steps.at.size(); ++k) {
+      int64_t level = steps.bottom + 1 + int64_t(k);
+      int64_t first = ceilDiv(Wide(steps.at[k]) - Wide(q) * v, p);
+      if (first <= x.second)
+        reach.push_back({std::max(first, x.first), v, level});
+      if (first > x.first)
+        miss.push_back({std::min(first - 1, x.second), v, level});
+    }
+    if (steps.bottom > lo)
+      reach.push_back({x.first, v, steps.bottom});
+    if (steps.top() < hi)
+      miss.push_back({x.second, v, steps.top() + 1});
+  }
+  for (int64_t shift = 0; shift <= 32; ++shift) {
+    int64_t a0 = std::llround(std::ldexp(slope * double(p), int(shift)));
+    int64_t b0 = std::llround(std::ldexp(slope * double(q), int(shift)));
+    for (int64_t a = std::max<int64_t>(a0 - 1, 0); a <= a0 + 1; ++a)
+      for (int64_t b = b0 - 1; b <= b0 + 1; ++b) {
+        Wide low = -(Wide(1) << 60), high = Wide(1) << 60;
+        size_t n = std::max(reach.size(), miss.size());
+        for (size_t i = 0; i < n && low <= high; ++i) {
+          if (i < reach.size()) {
+            const Constraint &r = reach[i];
+            low = std::max(low, (Wide(r.level) << shift) - Wide(a) * r.x -
+                                    Wide(b) * r.y);
+          }
+          if (i < miss.size()) {
+            const Constraint &m = miss[i];
+            high = std::min(high, (Wide(m.level) << shift) - Wide(a) * m.x -
+                                      Wide(b) * m.y - 1);
+          }
+        }
+        if (low <= high)
+          return PairRequantiser{a, b, roundest(low, high), shift};
+      }
+  }
+  return std::nullopt;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Regroups a stream of elements from LanesIn to LanesOut lanes, with rows of
+// RowIn and RowOut elements whose last beat may be partial. A store of
+// LanesIn + LanesOut + max(LanesIn, LanesOut) elements lies between an accept
+// and an emit process; the emit process has Latency = 1 + V. Unused output
+// lanes are zero.
+module rhz_gearbox #(
+  parameter int Elem     = 8,
+  parameter int LanesIn  = 1,
+  parameter int LanesOut = 1,
+  parameter int RowIn    = 1,
+  parameter int RowOut   = 1,
+  parameter int Depth    = 2,
+  parameter int Latency  = 0
+) (
+  input  logic                     clk_i,
+  input  logic                     rst_ni,
+  input  logic                     in_valid_i,
+  output logic                     in_ready_o,
+  input  logic [LanesIn*Elem-1:0]  in_data_i,
+  output logic                     out_valid_o,
+  input  logic                     out_ready_i,
+  output logic [LanesOut*Elem-1:0] out_data_o
+);
+  function automatic int gcd(input int a, input int b);
+    int u;
+    int v;
+    int w;
+    u = a;
+    v = b;
+    while (v != 0) begin
+      w = u % v;
+      u = v;
+      v = w;
+    end
+    gcd = u;
+  endfunction
+
+  localparam int Lat = 1 + ((Depth > 64) ? 2 : 1);
+  if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
+    initial $fatal(1, "rhz_gearbox: Latency %0d given, %0d built", Latency, Lat);
+  end
+
+  // Everything below counts in units of Unit elements.
+  localparam int Unit    = gcd(gcd(LanesIn, LanesOut), gcd(RowIn, RowOut));
+  localparam int UnitW   = Unit * Elem;
+  localparam int UIn     = LanesIn / Unit;
+  localparam int UOut    = LanesOut / Unit;
+  localparam int Store   = UIn + UOut + ((UIn > UOut) ? UIn : UOut);
+  localparam int TailIn  = (RowIn / Unit) % UIn;   // 0: no partial beat
+  localparam int TailOut = (RowOut / Unit) % UOut;
+  localparam int LastIn  = (TailIn == 0) ? UIn : TailIn;
+  localparam int LastOut = (TailOut == 0) ? UOut : TailOut;
+  localparam int BeatsIn  = (TailIn == 0) ? 1 : (RowIn + LanesIn - 1) / LanesIn;
+  localparam int BeatsOut = (TailOut == 0) ? 1 : (RowOut + LanesOut - 1) / LanesOut;
+  localparam int CountW  = $clog2(Store + 1);
+
+  // A ring whose length is a multiple of both step widths needs no shifter; if
+  // that makes it long, a line that shifts down and is filled behind the last
+  // unit takes its place.
+  localparam int StepIn   = gcd(UIn, TailIn);
+  localparam int StepOut  = gcd(UOut, TailOut);
+  localparam int StepBoth = StepIn * StepOut / gcd(StepIn, StepOut);
+  localparam int RingLen  = ((Store + StepBoth - 1) / StepBoth) * StepBoth;
+  localparam bit Ring = RingLen <= 3 * Store &&
+      (RingLen / StepIn) * UIn + (RingLen / StepOut) * UOut <= 4096;
+
+  logic accept, emit, credit, push_q;
+  logic in_last, out_last;
+  logic [CountW-1:0] count_q, in_n, out_m;
+  logic [UOut*UnitW-1:0] out_d, out_q;
+
+  localparam int BeatInW  = (BeatsIn > 1) ? $clog2(BeatsIn) : 1;
+  localparam int BeatOutW = (BeatsOut > 1) ? $clog2(BeatsOut) : 1;
+  logic [BeatInW-1:0]  unused_in_beat;
+  logic [BeatOutW-1:0] unused_out_beat;
+  rhz_counter #(.Count(BeatsIn)) u_in_beat (
+    .clk_i, .rst_ni, .en_i(accept), .value_o(unused_in_beat), .last_o(in_last)
+  );
+  rhz_counter #(.Count(BeatsOut)) u_out_beat (
+    .clk_i, .rst_ni, .en_i(emit), .value_o(unused_out_beat), .last_o(out_last)
+  );
+  assign in_n  = in_last ? CountW'(LastIn) : CountW'(UIn);
+  assign out_m = out_last ? CountW'(LastOut) : CountW'(UOut);
+  assign in_ready_o =
+      count_q <= (in_last ? CountW'(Store - LastIn) : CountW'(Store - UIn));
+  assign accept = in_valid_i && in_ready_o;
+  assign emit   = credit && count_q >= out_m;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      count_q <= '0;
+      push_q  <= 1'b0;
+    end else begin
+      count_q <= count_q + (accept ? in_n : '0) - (emit ? out_m : '0);
+      push_q  <= emit;
+    end
+  end
+
+  if (Ring) begin : gen_ring
+    localparam int WrCount = RingLen / StepIn;
+    localparam int RdCount = RingLen / StepOut;
+    localparam int WrW = $clog2(WrCount + UIn / StepIn);
+    localparam int RdW = $clog2(RdCount + UOut / StepOut);
+    logic [RingLen*UnitW-1:0] store_q;
+    logic [WrW-1:0] wr_q, wr_sum;
+    logic [RdW-1:0] rd_q, rd_sum;
+    assign wr_sum = wr_q + (in_last ? WrW'(LastIn / StepIn) : WrW'(UIn / StepIn));
+    assign rd_sum = rd_q + (out_last ? RdW'(LastOut / StepOut) : RdW'(UOut / StepOut));
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        wr_q <= '0;
+        rd_q <= '0;
+      end else begin
+        if (accept) wr_q <= (wr_sum >= WrW'(WrCount)) ? wr_sum - WrW'(WrCount) : wr_sum;
+        if (emit)   rd_q <= (rd_sum >= RdW'(RdCount)) ? rd_sum - RdW'(RdCount) : rd_sum;
+      end
+    end
+    for (genvar w = 0; w < WrCount; w++) begin : gen_wr
+      // Units a full and a last beat write when they begin at position w.
+      for (genvar k = 0; k < StepIn; k++) begin : gen_unit
+        // The unit at ring place w*StepIn + k comes from in-unit b*StepIn + k of
+        // a beat that began b steps earlier.
+        logic we;
+        logic [UnitW-1:0] unit;
+        always_comb begin
+          we   = 1'b0;
+          unit = '0;
+          for (int b = 0; b < UIn / StepIn; b++) begin
+            if (wr_q == WrW'((w - b + WrCount) % WrCount) &&
+                (b < LastIn / StepIn || !in_last)) begin
+              we   = accept;
+              unit = in_data_i[(b*StepIn+k)*UnitW +: UnitW];
+            end
+          end
+        end
+        always_ff @(posedge clk_i)
+          if (we) store_q[(w*StepIn+k)*UnitW +: UnitW] <= unit;
+      end
+    end
+    always_comb begin
+      out_d = '0;
+      for (int r = 0; r < RdCount; r++) begin
+        for (int k = 0; k < UOut; k++) begin
+          if (rd_q == RdW'(r) && (k < LastOut || !out_last))
+            out_d[k*UnitW +: UnitW] = store_q[((r*StepOut+k)%RingLen)*UnitW +: UnitW];
+        end
+      end
+    end
+  end else begin : gen_line
+    logic [Store*UnitW-1:0] store_q, kept, placed;
+    logic [CountW-1:0] pos;
+    assign pos = emit ? count_q - out_m : count_q;
+    always_comb begin
+      kept = store_q;
+      if (emit) kept = out_last ? store_q >> (LastOut * UnitW) : store_q >> (UOut * UnitW);
+      placed = (Store*UnitW)'(in_data_i);
+      for (int b = 0; b < CountW; b++)
+        if (pos[b]) placed = placed << (UnitW << b);
+    end
+    for (genvar j = 0; j < Store; j++) begin : gen_unit
+      always_ff @(posedge clk_i) begin
+        if (CountW'(j) < pos) store_q[j*UnitW +: UnitW] <= kept[j*UnitW +: UnitW];
+        else                  store_q[j*UnitW +: UnitW] <= placed[j*UnitW +: UnitW];
+      end
+    end
+    for (genvar k = 0; k < UOut; k++) begin : gen_out
+      assign out_d[k*UnitW +: UnitW] =
+          (k < LastOut || !out_last) ? store_q[k*UnitW +: UnitW] : '0;
+    end
+  end
+
+  always_ff @(posedge clk_i) out_q <= out_d;
+  rhz_outbuf #(.Width(UOut * UnitW), .Depth(Depth)) u_outbuf (
+    .clk_i, .rst_ni, .credit_o(credit), .take_i(emit), .push_i(push_q),
+    .push_data_i(out_q), .out_valid_o, .out_ready_i, .out_data_o
+  );
+endmodule

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// out = a·MulA + b·MulB with constant signed factors; one firing pops both
+// inputs. Latency = 4 + V.
+module rhz_scaled_add #(
+  parameter int Lanes    = 1,
+  parameter int AWidth   = 8,
+  parameter int ASigned  = 1,
+  parameter int BWidth   = 8,
+  parameter int BSigned  = 1,
+  parameter int MulA     = 1,
+  parameter int MulB     = 1,
+  parameter int MulWidth = 2,
+  parameter int OutWidth = 12,
+  parameter int Depth    = 2,
+  parameter int Latency  = 0
+) (
+  input  logic                      clk_i,
+  input  logic                      rst_ni,
+  input  logic                      a_valid_i,
+  output logic                      a_ready_o,
+  input  logic [Lanes*AWidth-1:0]   a_data_i,
+  input  logic                      b_valid_i,
+  output logic                      b_ready_o,
+  input  logic [Lanes*BWidth-1:0]   b_data_i,
+  output logic                      out_valid_o,
+  input  logic                      out_ready_i,
+  output logic [Lanes*OutWidth-1:0] out_data_o
+);
+  localparam int Lat = 4 + ((Depth > 64) ? 2 : 1);
+  localparam logic signed [MulWidth-1:0] FactorA = MulWidth'(MulA);
+  localparam logic signed [MulWidth-1:0] FactorB = MulWidth'(MulB);
+  if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
+    initial $fatal(1, "rhz_scaled_add: Latency %0d given, %0d built", Latency, Lat);
+  end
+
+  logic credit, fire;
+  logic [4:0] valid;
+  logic unused_valid;
+  assign a_ready_o = credit && b_valid_i;
+  assign b_ready_o = credit && a_valid_i;
+  assign fire = credit && a_valid_i && b_valid_i;
+  assign unused_valid = &{1'b0, valid};
+  rhz_valid #(.Stages(4)) u_valid (.clk_i, .rst_ni, .valid_i(fire), .valid_o(valid));
+
+  logic [Lanes*OutWidth-1:0] out_q;
+  for (genvar l = 0; l < Lanes; l++) begin : gen_lane
+    logic signed [AWidth:0] a_q;
+    logic signed [BWidth:0] b_q;
+    logic signed [AWidth+MulWidth:0] a_product_q, a_product2_q;
+    logic signed [BWidth+MulWidth:0] b_product_q, b_product2_q;
+    always_ff @(posedge clk_i) begin
+      a_q <= {(ASigned != 0) && a_data_i[l*AWidth+AWidth-1], a_data_i[l*AWidth +: AWidth]};
+      b_q <= {(BSigned != 0) && b_data_i[l*BWidth+BWidth-1], b_data_i[l*BWidth +: BWidth]};
+      a_product_q  <= a_q * FactorA;
+      b_product_q  <= b_q * FactorB;
+      a_product2_q <= a_product_q;
+      b_product2_q <= b_product_q;
+      out_q[l*OutWidth +: OutWidth] <= OutWidth'(a_product2_q) + OutWidth'(b_product2_q);
+    end
+  end
+
+  rhz_outbuf #(.Width(Lanes * OutWidth), .Depth(Depth)) u_outbuf (
+    .clk_i, .rst_ni, .credit_o(credit), .take_i(fire), .push_i(valid[4]),
+    .push_data_i(out_q), .out_valid_o, .out_ready_i, .out_data_o
+  );
+endmodule

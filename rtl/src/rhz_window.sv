@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Stores rows of a frame and reads sliding windows. This cell decides when a
+// beat may be written (row counters) and when a position may be read (newest
+// pixel it needs); the addresses and memories lie in rhz_window_serial
+// (KernelParallel = 0, one kernel element a beat) and rhz_window_parallel.
+// Latency, fire to visible: 4 + V serial, 5 + V parallel.
+module rhz_window #(
+  parameter int Elem      = 8,
+  parameter int Channels  = 1,
+  parameter int Height    = 4,
+  parameter int Width     = 4,
+  parameter int KernelH   = 3,
+  parameter int KernelW   = 3,
+  parameter int StrideH   = 1,
+  parameter int StrideW   = 1,
+  parameter int DilationH = 1,
+  parameter int DilationW = 1,
+  parameter int PadTop    = 0,
+  parameter int PadLeft   = 0,
+  parameter int OutHeight = 2,
+  parameter int OutWidth  = 2,
+  parameter int PadValue  = 0,
+  parameter int Lanes     = 1,
+  parameter int Groups    = 1,
+  parameter int Repeat    = 1,
+  parameter int KernelParallel = 0,
+  parameter int PixelsIn  = 1,
+  parameter int PixelsOut = 1,
+  parameter int Rows      = 4,
+  parameter int Depth     = 2,
+  parameter int Latency   = 0,
+  parameter int OutLanes  =
+      Lanes * ((KernelParallel != 0) ? PixelsOut * KernelH * KernelW : 1)
+) (
+  input  logic                           clk_i,
+  input  logic                           rst_ni,
+  input  logic                           in_valid_i,
+  output logic                           in_ready_o,
+  input  logic [PixelsIn*Lanes*Elem-1:0] in_data_i,
+  output logic                           out_valid_o,
+  input  logic                           out_ready_i,
+  output logic [OutLanes*Elem-1:0]       out_data_o
+);
+  localparam int Stages = (KernelParallel != 0) ? 5 : 4;
+  localparam int Lat    = Stages + ((Depth > 64) ? 2 : 1);
+  localparam int Words  = (Channels + Lanes - 1) / Lanes;   // a pixel
+  localparam int GroupWords = Words / Groups;
+  localparam int InCols  = (Width + PixelsIn - 1) / PixelsIn;  // input steps a row
+  localparam int OutCols = (OutWidth + PixelsOut - 1) / PixelsOut;
+  localparam int Extent  = (KernelH - 1) * DilationH + 1;
+  localparam int Needed  = (Height < Extent) ? Height : Extent;
+  if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
+    initial $fatal(1, "rhz_window: Latency %0d given, %0d built", Latency, Lat);
+  end
+  if (Rows < Needed) begin : gen_bad_rows
+    initial $fatal(1, "rhz_window: %0d Rows, %0d are needed", Rows, Needed);
+  end
+  if (Words % Groups != 0) begin : gen_bad_groups
+    initial $fatal(1, "rhz_window: %0d words a pixel do not divide into %0d groups",
+                   Words, Groups);
+  end
+  if (PixelsOut > 1 && KernelParallel == 0) begin : gen_bad_pixels
+    initial $fatal(1, "rhz_window: %0d PixelsOut need KernelParallel", PixelsOut);
+  end
+  if ((PixelsOut > 1 || PixelsIn > 1) && (Lanes != Channels || Groups != 1)) begin : gen_bad_lanes
+    initial $fatal(1, "rhz_window: several pixels a beat need Lanes = Channels, Groups = 1");
+  end
+  if ((PixelsIn & (PixelsIn - 1)) != 0) begin : gen_bad_pixels_in
+    initial $fatal(1, "rhz_window: %0d PixelsIn, a power of two is needed", PixelsIn);
+  end
+
+  // Row numbers run over all frames modulo 2^RowW; differences stay below
+  // 2·Height + Rows in magnitude, so that their sign is the top bit.
+  localparam int RowW = $clog2(2 * Height + Rows + StrideH + 2) + 1;
+
+  // Writer.
+  logic write, in_word_last, in_col_last, in_row_end;
+  localparam int WordW = (Words > 1) ? $clog2(Words) : 1;
+  localparam int ColW  = (InCols > 1) ? $clog2(InCols) : 1;
+  logic [WordW-1:0] in_word;
+  logic [ColW-1:0]  in_col;
+  logic [RowW-1:0]  in_row_q, oldest_q, ahead;
+  rhz_counter #(.Count(Words)) u_in_word (
+    .clk_i, .rst_ni, .en_i(write), .value_o(in_word), .last_o(in_word_last)
+  );
+  rhz_counter #(.Count(InCols)) u_in_col (
+    .clk_i, .rst_ni, .en_i(write && in_word_last), .value_o(in_col), .last_o(in_col_last)
+  );
+  assign in_row_end = in_word_last && in_col_last;
+  assign ahead      = in_row_q - oldest_q;
+  assign in_ready_o = $signed(ahead) < $signed(RowW'(Rows));
+  assign write      = in_valid_i && in_ready_o;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni)                  in_row_q <= '0;
+    else if (write && in_row_end) in_row_q <= in_row_q + RowW'(1);
+  end
+
+  // Reader: the loops around a position.
+  logic read, credit, row_last, col_last, position_last, row_end, frame_end;
+  localparam int OutRowW = (OutHeight > 1) ? $clog2(OutHeight) : 1;
+  localparam int OutColW = (OutCols > 1) ? $clog2(OutCols) : 1;
+  logic [OutRowW-1:0] unused_row;
+  logic [OutColW-1:0] unused_col;
+  rhz_counter #(.Count(OutCols)) u_col (
+    .clk_i, .rst_ni, .en_i(read && position_last), .value_o(unused_col), .last_o(col_last)
+  );
+  rhz_counter #(.Count(OutHeight)) u_row (
+    .clk_i, .rst_ni, .en_i(row_end), .value_o(unused_row), .last_o(row_last)
+  );
+  assign row_end   = read && position_last && col_last;
+  assign frame_end = row_end && row_last;
+
+  // Top row and left column of the position, and what it needs of the frame.
+  localparam int YW = $clog2(OutHeight * StrideH + Height + PadTop + Extent + 1) + 1;
+  localparam int WideW = (PixelsOut - 1) * StrideW + (KernelW - 1) * DilationW;
+  localparam int XW = $clog2((OutCols * PixelsOut) * StrideW + Width + PadLeft + WideW + PixelsIn + 1) + 1;
+  logic signed [YW-1:0] y_q, y_d, low_y_d;
+  logic signed [XW-1:0] x_q, x_d, far_x_d;
+  logic [RowW-1:0] frame_q, frame_d, need_row_q, need_row_d, release_row;
+  logic [ColW-1:0] need_col_q, need_col_d;
+  logic signed [YW-1:0] clamped_y;
+  logic signed [XW-1:0] clamped_x;
+  logic signed [YW-1:0] released_y;
+  logic [RowW-1:0] lead;
+  logic need_met;
+
+  always_comb begin
+    x_d = x_q;
+    y_d = y_q;
+    frame_d = frame_q;
+    if (read && position_last) x_d = x_q + XW'(PixelsOut * StrideW);
+    if (row_end) begin
+      x_d = XW'(-PadLeft);
+      y_d = y_q + YW'(StrideH);
+    end
+    if (frame_end) begin
+      y_d = YW'(-PadTop);
+      frame_d = frame_q + RowW'(Height);
+    end
+  end
+  assign low_y_d = y_d + YW'(Extent - 1);
+  assign far_x_d = x_d + XW'(WideW);
+  always_comb begin
+    clamped_y = low_y_d;
+    if (low_y_d < 0) clamped_y = '0;
+    else if (low_y_d > YW'(Height - 1)) clamped_y = YW'(Height - 1);
+    clamped_x = far_x_d;
+    if (far_x_d < 0) clamped_x = '0;
+    else if (far_x_d > XW'(Width - 1)) clamped_x = XW'(Width - 1);
+    // Rows of this frame that no later output row needs.
+    released_y = y_q + YW'(StrideH);
+    if (row_last || released_y > YW'(Height)) released_y = YW'(Height);
+    else if (released_y < 0) released_y = '0;
+  end
+  assign need_row_d  = frame_d + RowW'(clamped_y);
+  assign need_col_d  = ColW'(clamped_x >>> $clog2(PixelsIn));
+  assign release_row = frame_q + RowW'(released_y);
+
+  logic unused_clamped;
+  assign unused_clamped = &{1'b0, clamped_y, clamped_x, released_y};
+
+  localparam int FirstLow = (Extent - 1 < PadTop) ? 0 : Extent - 1 - PadTop;
+  localparam int FirstFar = (WideW < PadLeft) ? 0 : WideW - PadLeft;
+  localparam int FirstNeedRow = (FirstLow > Height - 1) ? Height - 1 : FirstLow;
+  localparam int FirstNeedCol = ((FirstFar > Width - 1) ? Width - 1 : FirstFar) / PixelsIn;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      x_q        <= XW'(-PadLeft);
+      y_q        <= YW'(-PadTop);
+      frame_q    <= '0;
+      oldest_q   <= '0;
+      need_row_q <= RowW'(FirstNeedRow);
+      need_col_q <= ColW'(FirstNeedCol);
+    end else begin
+      x_q        <= x_d;
+      y_q        <= y_d;
+      frame_q    <= frame_d;
+      need_row_q <= need_row_d;
+      need_col_q <= need_col_d;
+      if (row_end) oldest_q <= release_row;
+    end
+  end
+
+  assign lead     = in_row_q - need_row_q;
+  assign need_met = !lead[RowW-1] && (lead != '0 || in_col > need_col_q);
+  assign read     = credit && need_met;
+
+  logic [Stages:0] valid;
+  logic unused_valid;
+  assign unused_valid = &{1'b0, valid[Stages-1:0]};
+  rhz_valid #(.Stages(Stages)) u_valid (
+    .clk_i, .rst_ni, .valid_i(read), .valid_o(valid)
+  );
+
+  // With several pixels a beat the buffer holds every column once, [kh][column],
+  // and the output repeats them by wiring.
+  localparam int Span    = WideW + 1;
+  localparam int Columns = (KernelParallel == 0) ? 1
+                         : (Span <= PixelsOut * KernelW) ? Span : PixelsOut * KernelW;
+  localparam int BufferWidth =
+      Lanes * Elem * ((KernelParallel != 0) ? KernelH * Columns : 1);
+  logic [BufferWidth-1:0] data, buffer;
+  if (KernelParallel == 0) begin : gen_serial
+    rhz_window_serial #(
+      .Elem(Elem), .Height(Height), .Width(Width), .KernelH(KernelH), .KernelW(KernelW),
+      .StrideH(StrideH), .StrideW(StrideW), .DilationH(DilationH), .DilationW(DilationW),
+      .PadTop(PadTop), .PadLeft(PadLeft), .OutHeight(OutHeight), .PadValue(PadValue),
+      .Lanes(Lanes), .Groups(Groups), .GroupWords(GroupWords), .Repeat(Repeat),
+      .PixelsIn(PixelsIn), .Rows(Rows), .XW(XW), .YW(YW)
+    ) u_serial (
+      .clk_i, .rst_ni, .write_i(write), .in_row_end_i(in_row_end), .in_data_i,
+      .read_i(read), .row_end_i(row_end), .frame_end_i(frame_end), .x_i(x_q), .y_i(y_q),
+      .position_last_o(position_last), .data_o(data)
+    );
+    logic unused;
+    assign unused = &{1'b0, in_word};
+  end else begin : gen_parallel
+    rhz_window_parallel #(
+      .Elem(Elem), .Height(Height), .Width(Width), .KernelH(KernelH), .KernelW(KernelW),
+      .StrideH(StrideH), .StrideW(StrideW), .DilationH(DilationH), .DilationW(DilationW),
+      .PadTop(PadTop), .PadLeft(PadLeft), .OutHeight(OutHeight), .PadValue(PadValue),
+      .Lanes(Lanes), .Groups(Groups), .GroupWords(GroupWords), .Repeat(Repeat),
+      .PixelsIn(PixelsIn), .PixelsOut(PixelsOut), .Rows(Rows), .XW(XW), .YW(YW),
+      .WordW(WordW), .Columns(Columns)
+    ) u_parallel (
+      .clk_i, .rst_ni, .write_i(write), .in_word_i(in_word), .in_word_last_i(in_word_last),
+      .in_row_end_i(in_row_end), .in_data_i,
+      .read_i(read), .row_end_i(row_end), .frame_end_i(frame_end), .x_i(x_q), .y_i(y_q),
+      .position_last_o(position_last), .data_o(data)
+    );
+  end
+
+  rhz_outbuf #(.Width(BufferWidth), .Depth(Depth)) u_outbuf (
+    .clk_i, .rst_ni, .credit_o(credit), .take_i(read), .push_i(valid[Stages]),
+    .push_data_i(data), .out_valid_o, .out_ready_i, .out_data_o(buffer)
+  );
+  if (KernelParallel == 0) begin : gen_one
+    assign out_data_o = buffer;
+  end else begin : gen_expand
+    localparam int GE = Lanes * Elem;
+    for (genvar p = 0; p < PixelsOut; p++) begin : gen_p
+      for (genvar kw = 0; kw < KernelW; kw++) begin : gen_kw
+        localparam int C = (Columns == Span) ? p * StrideW + kw * DilationW : p * KernelW + kw;
+        for (genvar kh = 0; kh < KernelH; kh++) begin : gen_kh
+          assign out_data_o[((p*KernelH+kh)*KernelW+kw)*GE +: GE] =
+              buffer[(kh*Columns+C)*GE +: GE];
+        end
+      end
+    end
+    logic unused_buffer;
+    assign unused_buffer = &{1'b0, buffer};
+  end
+endmodule

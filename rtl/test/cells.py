@@ -1,0 +1,608 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Test cases of the stream cells: parameter sets (corner cases first, then
+seeded random ones), stimulus, and what the cells must answer."""
+
+import random
+
+import timing
+
+
+class Port:
+    """A stream: beats are lists of lane values, None where any value will do."""
+
+    def __init__(self, name, width, lanes, beats):
+        self.name, self.width, self.lanes, self.beats = name, width, lanes, beats
+        self.bits = width * lanes
+
+
+class Case:
+    def __init__(self, cell, params, inputs, outputs, stages, predict, files=None):
+        self.cell, self.params, self.inputs, self.outputs = cell, params, inputs, outputs
+        self.stages, self.predict, self.files = stages, predict, files or {}
+        self.depth = params["Depth"]
+        self.clocks = 2
+        self.extra, self.final, self.errors = [], [], 0
+        self.connections = []
+        for port in inputs:
+            self.connections += [".%s_valid_i(%s_valid)" % (port.name, port.name),
+                                 ".%s_ready_o(%s_ready)" % (port.name, port.name),
+                                 ".%s_data_i(%s_data)" % (port.name, port.name)]
+        for port in outputs:
+            self.connections += [".%s_valid_o(%s_valid)" % (port.name, port.name),
+                                 ".%s_ready_i(%s_ready)" % (port.name, port.name),
+                                 ".%s_data_o(%s_data)" % (port.name, port.name)]
+        self.params = dict(params, Latency=stages + (2 if self.depth > 64 else 1))
+
+
+def number(rng, width, signed):
+    """A random number with its extremes more often than by chance."""
+    low = -(1 << (width - 1)) if signed else 0
+    high = low + (1 << width) - 1
+    return rng.choice([low, high, 0 if low else high]) if rng.random() < 0.15 \
+        else rng.randint(low, high)
+
+
+def words(lanes, width):
+    word = 0
+    for index, value in enumerate(lanes):
+        word |= (value & ((1 << width) - 1)) << (index * width)
+    return word
+
+
+def cut(elements, row, lanes):
+    """Cuts elements into beats, rows of `row` elements, unused lanes None."""
+    beats, at = [], 0
+    while at < len(elements):
+        end = min(at + row, len(elements))
+        while at < end:
+            beat = elements[at:min(at + lanes, end)]
+            at += len(beat)
+            beats.append(beat + [None] * (lanes - len(beat)))
+    return beats
+
+
+def depth(rng):
+    return rng.choice([2, 2, 3, 4, 8, 17, 64, 65, 100])
+
+
+# Every maker takes (rng, overrides): the overrides are the corner cases.
+MAKERS, CORNERS = {}, {}
+
+
+def maker(*corners):
+    def register(function):
+        name = "rhz_" + function.__name__
+        MAKERS[name] = function
+        CORNERS[name] = list(corners)
+        return function
+    return register
+
+
+def names():
+    return list(MAKERS)
+
+
+def corners(cell):
+    return len(CORNERS[cell])
+
+
+def make(cell, index, seed):
+    rng = random.Random("%s %d" % (cell, seed))
+    fixed = CORNERS[cell][index] if index < len(CORNERS[cell]) else {}
+    return MAKERS[cell](rng, fixed)
+
+
+def pick(rng, fixed, **choices):
+    """Draws the parameters that are not fixed: a list is a choice, a pair of
+    numbers a range."""
+    params = {}
+    for name, choice in choices.items():
+        if name in fixed:
+            params[name] = fixed[name]
+        elif isinstance(choice, tuple):
+            params[name] = rng.randint(*choice)
+        else:
+            params[name] = rng.choice(choice)
+    return params
+
+
+@maker({"Depth": 2, "Width": 1}, {"Depth": 65}, {"Depth": 64})
+def fifo(rng, fixed):
+    p = pick(rng, fixed, Width=(1, 40), Depth=[2, 3, 4, 5, 16, 63, 64, 65, 70, 128])
+    beats = [[number(rng, p["Width"], False)] for _ in range(300)]
+    return Case("rhz_fifo", p, [Port("in", p["Width"], 1, beats)],
+                [Port("out", p["Width"], 1, beats)], 1, timing.actor)
+
+
+@maker({"Outputs": 2, "Depth": 2}, {"Outputs": 8, "Depth": 66})
+def fork(rng, fixed):
+    p = pick(rng, fixed, Width=(1, 40), Outputs=(2, 8), Depth=[2, 3, 5, 64, 65])
+    beats = [[number(rng, p["Width"], False)] for _ in range(200)]
+    outputs = [Port("out%d" % k, p["Width"], 1, beats) for k in range(p["Outputs"])]
+    case = Case("rhz_fork", p, [Port("in", p["Width"], 1, beats)], outputs, 1, timing.actor)
+    case.extra = ["  wire [%d:0] valids; wire [%d:0] datas;" % (
+        p["Outputs"] - 1, p["Outputs"] * p["Width"] - 1)]
+    for k in range(p["Outputs"]):
+        case.extra += ["  assign out%d_valid = valids[%d];" % (k, k),
+                       "  assign out%d_data = datas[%d +: %d];" % (
+                           k, k * p["Width"], p["Width"])]
+    readys = ", ".join("out%d_ready" % k for k in reversed(range(p["Outputs"])))
+    case.connections = case.connections[:3] + [
+        ".out_valid_o(valids)", ".out_ready_i({%s})" % readys, ".out_data_o(datas)"]
+    return case
+
+
+@maker({"BlockA": 1, "BlockB": 1, "Lanes": 1, "Elem": 1}, {"BlockA": 1, "BlockB": 5},
+       {"BlockA": 4, "BlockB": 1})
+def concat(rng, fixed):
+    p = pick(rng, fixed, Elem=(1, 12), Lanes=(1, 4), BlockA=(1, 6), BlockB=(1, 6),
+             Depth=[2, 3, 5, 64, 65])
+    rounds = 20
+    beats = {k: [[number(rng, p["Elem"], False) for _ in range(p["Lanes"])]
+                 for _ in range(rounds * p["Block" + k])] for k in "AB"}
+    out, order = [], []
+    for r in range(rounds):
+        for port, k in enumerate("AB"):
+            size = p["Block" + k]
+            out += beats[k][r * size:(r + 1) * size]
+            order += [[port]] * size
+    order.append([0])
+    return Case("rhz_concat", p,
+                [Port("a", p["Elem"], p["Lanes"], beats["A"]),
+                 Port("b", p["Elem"], p["Lanes"], beats["B"])],
+                [Port("out", p["Elem"], p["Lanes"], out)], 1,
+                lambda i, o: timing.actor(i, o, popped=lambda n: order[n]))
+
+
+@maker({"LanesIn": 1, "LanesOut": 1, "RowIn": 1, "RowOut": 1, "Frame": 30, "Elem": 1},
+       {"LanesIn": 4, "LanesOut": 16, "RowIn": 64, "RowOut": 64, "Frame": 64},
+       {"LanesIn": 16, "LanesOut": 4, "RowIn": 64, "RowOut": 64, "Frame": 64},
+       {"LanesIn": 8, "LanesOut": 3, "RowIn": 30, "RowOut": 3, "Frame": 30},
+       {"LanesIn": 3, "LanesOut": 8, "RowIn": 3, "RowOut": 30, "Frame": 30},
+       {"LanesIn": 7, "LanesOut": 5, "RowIn": 35, "RowOut": 35, "Frame": 35},
+       {"LanesIn": 13, "LanesOut": 11, "RowIn": 26, "RowOut": 26, "Frame": 26},
+       {"LanesIn": 8, "LanesOut": 8, "RowIn": 5, "RowOut": 20, "Frame": 20},
+       {"LanesIn": 8, "LanesOut": 8, "RowIn": 20, "RowOut": 5, "Frame": 20},
+       {"LanesIn": 31, "LanesOut": 29, "RowIn": 62, "RowOut": 62, "Frame": 62, "Elem": 3})
+def gearbox(rng, fixed):
+    p = pick(rng, fixed, Elem=(1, 9), LanesIn=(1, 12), LanesOut=(1, 12), RowIn=(1, 24),
+             RowOut=(1, 24), Depth=[2, 3, 4, 64, 65])
+    frame = p["RowIn"] * p["RowOut"] * rng.choice([1, 1, 2])
+    frame = fixed.get("Frame", frame)
+    frames = max(1, -(-150 // frame))
+    elements = [number(rng, p["Elem"], False) for _ in range(frame * frames)]
+    beats_in = cut(elements, p["RowIn"], p["LanesIn"])
+    beats_out = cut(elements, p["RowOut"], p["LanesOut"])
+    # Unused lanes of the output are zero.
+    zeroed = [[v or 0 for v in beat] for beat in beats_out]
+    noisy = [[number(rng, p["Elem"], False) if v is None else v for v in beat]
+             for beat in beats_in]
+    size = lambda beats: [sum(v is not None for v in beat) for beat in beats]
+    return Case("rhz_gearbox", p, [Port("in", p["Elem"], p["LanesIn"], noisy)],
+                [Port("out", p["Elem"], p["LanesOut"], zeroed)], 1,
+                lambda i, o: timing.gearbox(i[0], o[0], p["LanesIn"], p["LanesOut"],
+                                            size(beats_in), size(beats_out)))
+
+
+def axis_parameters(rng, fixed):
+    p = pick(rng, fixed, DataWidth=[8, 16, 32, 64], Elem=[1, 3, 5, 8, 12, 16],
+             Lanes=(1, 6), Row=(1, 20), Depth=[2, 4, 64, 65])
+    p["FrameElements"] = p["Row"] * fixed.get("RowsPerFrame", rng.randint(1, 4))
+    return p
+
+
+def axis_case(rng, fixed, outward):
+    p = axis_parameters(rng, fixed)
+    frames = max(2, 120 // p["FrameElements"])
+    unit = p["DataWidth"]
+    while p["Elem"] % unit or p["DataWidth"] % unit:
+        unit -= 1
+    scale = p["Elem"] // unit
+    stream, bus = [], []
+    stream_sizes, bus_sizes = [], []
+    for _ in range(frames):
+        elements = [number(rng, p["Elem"], False) for _ in range(p["FrameElements"])]
+        beats = cut(elements, p["Row"], p["Lanes"])
+        stream += beats
+        stream_sizes += [scale * sum(v is not None for v in beat) for beat in beats]
+        units = [(v >> (unit * k)) & ((1 << unit) - 1) for v in elements for k in range(scale)]
+        per_beat = p["DataWidth"] // unit
+        beats = cut(units, len(units), per_beat)
+        bus_sizes += [sum(v is not None for v in beat) for beat in beats]
+        bus += [[words([v or 0 for v in beat], unit), int(k == len(beats) - 1)]
+                for k, beat in enumerate(beats)]
+    lanes_stream, lanes_bus = p["Lanes"] * scale, p["DataWidth"] // unit
+    if outward:
+        noisy = [[number(rng, p["Elem"], False) if v is None else v for v in beat]
+                 for beat in stream]
+        # One stream of the bench carries {tlast, tdata}.
+        out = [[beat[0] | beat[1] << p["DataWidth"]] for beat in bus]
+        case = Case("rhz_axis_out", p, [Port("in", p["Elem"], p["Lanes"], noisy)],
+                    [Port("out", p["DataWidth"] + 1, 1, out)], 1,
+                    lambda i, o: timing.gearbox(i[0], o[0], lanes_stream, lanes_bus,
+                                                stream_sizes, bus_sizes))
+        case.connections = case.connections[:3] + [
+            ".m_axis_tvalid(out_valid)", ".m_axis_tready(out_ready)",
+            ".m_axis_tdata(out_data[%d:0])" % (p["DataWidth"] - 1),
+            ".m_axis_tlast(out_data[%d])" % p["DataWidth"]]
+        return case
+    wrong = rng.random() < 0.5
+    beats_in = []
+    for data, last in bus:
+        flip = wrong and rng.random() < 0.1
+        beats_in.append([data | (last ^ flip) << p["DataWidth"]])
+    # Padding bits may be anything.
+    for k, size in enumerate(bus_sizes):
+        if size * unit < p["DataWidth"]:
+            noise = rng.getrandbits(p["DataWidth"]) >> (size * unit) << (size * unit)
+            beats_in[k][0] |= noise
+    errors = sum((beat[0] >> p["DataWidth"]) != b[1] for beat, b in zip(beats_in, bus))
+    case = Case("rhz_axis_in", p, [Port("in", p["DataWidth"] + 1, 1, beats_in)],
+                [Port("out", p["Elem"], p["Lanes"], [[v or 0 for v in b] for b in stream])], 1,
+                lambda i, o: timing.gearbox(i[0], o[0], lanes_bus, lanes_stream,
+                                            bus_sizes, stream_sizes))
+    case.extra = ["  wire [15:0] err;"]
+    case.final = ['$fwrite(log, "E %0d\\n", err);']
+    case.errors = errors
+    case.connections = [".s_axis_tvalid(in_valid)", ".s_axis_tready(in_ready)",
+                        ".s_axis_tdata(in_data[%d:0])" % (p["DataWidth"] - 1),
+                        ".s_axis_tlast(in_data[%d])" % p["DataWidth"],
+                        ".err_o(err)"] + case.connections[3:]
+    return case
+
+
+AXIS_CORNERS = ({"DataWidth": 8, "Elem": 8, "Lanes": 1, "Row": 1, "RowsPerFrame": 1},
+                {"DataWidth": 64, "Elem": 8, "Lanes": 3, "Row": 21, "RowsPerFrame": 1},
+                {"DataWidth": 64, "Elem": 3, "Lanes": 5, "Row": 13, "RowsPerFrame": 3},
+                {"DataWidth": 16, "Elem": 32, "Lanes": 2, "Row": 4, "RowsPerFrame": 2},
+                {"DataWidth": 64, "Elem": 64, "Lanes": 1, "Row": 3, "RowsPerFrame": 2})
+
+
+@maker(*AXIS_CORNERS)
+def axis_in(rng, fixed):
+    return axis_case(rng, fixed, False)
+
+
+@maker(*AXIS_CORNERS)
+def axis_out(rng, fixed):
+    return axis_case(rng, fixed, True)
+
+
+@maker({"Height": 1, "Width": 1, "KernelH": 1, "KernelW": 1, "Channels": 1, "Lanes": 1,
+        "KernelParallel": 0, "PixelsIn": 1, "PixelsOut": 1, "pad": 0},
+       {"Height": 1, "Width": 1, "KernelH": 1, "KernelW": 1, "Channels": 12, "Lanes": 4,
+        "Groups": 1, "Repeat": 5, "KernelParallel": 0, "PixelsIn": 1, "PixelsOut": 1, "pad": 0},
+       {"Height": 6, "Width": 5, "KernelH": 1, "KernelW": 1, "StrideH": 1, "StrideW": 1,
+        "pad": 2, "KernelParallel": 0},
+       {"Height": 8, "Width": 8, "KernelH": 5, "KernelW": 5, "StrideH": 1, "StrideW": 1,
+        "KernelParallel": 1, "PixelsIn": 1, "PixelsOut": 2, "Channels": 3, "Lanes": 3,
+        "DilationH": 1, "DilationW": 1, "pad": 0, "Rows": 6},
+       {"Height": 8, "Width": 8, "KernelH": 2, "KernelW": 2, "StrideH": 2, "StrideW": 2,
+        "KernelParallel": 1, "PixelsIn": 4, "PixelsOut": 2, "Channels": 2, "Lanes": 2,
+        "DilationH": 1, "DilationW": 1, "pad": 0},
+       {"Height": 1, "Width": 4, "KernelH": 3, "KernelW": 3, "KernelParallel": 1, "Rows": 1,
+        "StrideH": 1, "DilationH": 1, "pad": 1},
+       {"Height": 5, "Width": 7, "KernelH": 3, "KernelW": 3, "KernelParallel": 0,
+        "StrideH": 1, "StrideW": 1, "DilationH": 1, "DilationW": 1, "Channels": 5, "Lanes": 2,
+        "pad": 1, "Rows": 5, "Depth": 64},
+       {"Height": 4, "Width": 9, "KernelH": 2, "KernelW": 3, "KernelParallel": 0,
+        "PixelsIn": 4, "PixelsOut": 1, "Channels": 2, "Lanes": 2},
+       {"Height": 3, "Width": 2, "KernelH": 1, "KernelW": 1, "KernelParallel": 1,
+        "PixelsIn": 8, "PixelsOut": 1, "Channels": 1, "Lanes": 1})
+def window(rng, fixed):
+    p = pick(rng, fixed, Elem=(1, 8), Channels=(1, 6), Height=(1, 7), Width=(1, 9),
+             KernelH=(1, 4), KernelW=(1, 4), StrideH=(1, 3), StrideW=(1, 3),
+             DilationH=[1, 1, 2], DilationW=[1, 1, 2], PixelsIn=[1, 1, 1, 2, 4],
+             PixelsOut=[1, 1, 1, 2, 3], KernelParallel=[0, 1], Repeat=[1, 1, 2, 3],
+             Depth=[2, 2, 3, 8, 64, 65])
+    if not p["KernelParallel"]:
+        p["PixelsOut"] = 1
+    if p["PixelsIn"] > 1 or p["PixelsOut"] > 1:
+        p["Lanes"], p["Groups"] = p["Channels"], 1
+    else:
+        p["Lanes"] = fixed.get("Lanes", rng.randint(1, p["Channels"]))
+        count = -(-p["Channels"] // p["Lanes"])
+        p["Groups"] = fixed.get("Groups", rng.choice(
+            [g for g in range(1, count + 1) if count % g == 0]))
+    extent_h = (p["KernelH"] - 1) * p["DilationH"] + 1
+    extent_w = (p["KernelW"] - 1) * p["DilationW"] + 1
+    pad = fixed.get("pad")
+    low = lambda: rng.randint(0, 3) if pad is None else pad
+    p["PadTop"], p["PadLeft"] = low(), low()
+    size_h = p["Height"] + p["PadTop"] + max(low(), extent_h - p["Height"] - p["PadTop"])
+    size_w = p["Width"] + p["PadLeft"] + max(low(), extent_w - p["Width"] - p["PadLeft"])
+    p["OutHeight"] = (size_h - extent_h) // p["StrideH"] + 1
+    p["OutWidth"] = (size_w - extent_w) // p["StrideW"] + 1
+    p["PadValue"] = number(rng, p["Elem"], True)
+    p["Rows"] = fixed.get("Rows", min(extent_h, p["Height"]) + rng.choice([0, 0, 1, 2, 3]))
+    frames = 4
+    words_pixel = -(-p["Channels"] // p["Lanes"])
+    padding = p["PadValue"]
+    beats_in, beats_out = [], []
+    for _ in range(frames):
+        # Pixels of words of lanes, the last word filled up with noise.
+        frame = [[[number(rng, p["Elem"], False) for _ in range(words_pixel * p["Lanes"])]
+                  for _ in range(p["Width"])] for _ in range(p["Height"])]
+        for row in frame:
+            flat = sum(row, [])
+            if p["PixelsIn"] == 1:
+                beats_in += cut(flat, len(flat), p["Lanes"])
+            else:
+                beats_in += cut(flat, len(flat), p["Lanes"] * p["PixelsIn"])
+
+        def element(y, x, channel):
+            if 0 <= y < p["Height"] and 0 <= x < p["Width"]:
+                return frame[y][x][channel]
+            return padding
+
+        per_group = words_pixel // p["Groups"]
+        for oy in range(p["OutHeight"]):
+            for ox in range(0, p["OutWidth"], p["PixelsOut"]):
+                def lanes(kh, kw, word, q=0):
+                    if ox + q >= p["OutWidth"]:
+                        return [None] * p["Lanes"]
+                    y = oy * p["StrideH"] - p["PadTop"] + kh * p["DilationH"]
+                    x = (ox + q) * p["StrideW"] - p["PadLeft"] + kw * p["DilationW"]
+                    return [element(y, x, word * p["Lanes"] + g) for g in range(p["Lanes"])]
+                for group in range(p["Groups"]):
+                    for _ in range(p["Repeat"]):
+                        these = range(group * per_group, (group + 1) * per_group)
+                        kernel = [(kh, kw) for kh in range(p["KernelH"])
+                                  for kw in range(p["KernelW"])]
+                        if p["KernelParallel"]:
+                            beats_out += [sum([lanes(kh, kw, word, q)
+                                               for q in range(p["PixelsOut"])
+                                               for kh, kw in kernel], []) for word in these]
+                        else:
+                            beats_out += [lanes(kh, kw, word) for kh, kw in kernel
+                                          for word in these]
+    width_in = p["Lanes"] * p["PixelsIn"]
+    beats_in = [[0 if v is None else v for v in beat] for beat in beats_in]
+    return Case("rhz_window", p, [Port("in", p["Elem"], width_in, beats_in)],
+                [Port("out", p["Elem"], len(beats_out[0]), beats_out)],
+                5 if p["KernelParallel"] else 4,
+                lambda i, o: timing.window(i[0], o[0], p, frames))
+
+
+def clog2(value):
+    return (value - 1).bit_length()
+
+
+@maker({"Pixels": 1, "Pe": 1, "Simd": 1, "Folds": 1, "OutFolds": 1, "Bias": 0, "Style": 1},
+       {"Pe": 3, "Simd": 5, "Folds": 3, "OutFolds": 2, "Bias": 1, "Style": 0},
+       {"Pe": 3, "Simd": 15, "XSigned": 1, "XWidth": 8, "WWidth": 8, "Style": 2, "Pixels": 3},
+       {"Pe": 3, "Simd": 15, "XSigned": 0, "XWidth": 8, "WWidth": 8, "Style": 2, "Pixels": 2},
+       {"Pe": 2, "Simd": 7, "XSigned": 1, "XWidth": 8, "WWidth": 8, "Style": 2, "extreme": 1},
+       {"Pe": 2, "Simd": 4, "XSigned": 0, "XWidth": 8, "WWidth": 8, "Style": 2, "extreme": 1},
+       {"Pe": 1, "Simd": 1, "XWidth": 1, "WWidth": 1, "Style": 2, "Pixels": 1},
+       {"Pe": 1, "Simd": 1, "XWidth": 1, "WWidth": 1, "Style": 0},
+       {"Pe": 3, "Simd": 9, "Style": 2, "Folds": 25, "OutFolds": 3},
+       {"XWidth": 12, "WWidth": 10, "Style": 1, "Simd": 2})
+def matvec(rng, fixed):
+    style = fixed.get("Style", rng.randint(0, 2))
+    p = pick(rng, fixed, Pixels=[1, 1, 2, 3], Pe=(1, 5), Simd=[1, 2, 3, 4, 5, 7, 8, 9, 16],
+             XWidth=(1, 8) if style else (1, 5), XSigned=[0, 1], WWidth=(2, 8), Folds=[1, 1, 2, 3, 7],
+             OutFolds=(1, 4), Bias=[0, 1], Depth=[2, 3, 8, 64, 65])
+    p["Style"] = style
+    exact = p["XWidth"] + p["WWidth"] + clog2(p["Simd"] * p["Folds"]) + 1
+    p["AccWidth"] = exact + rng.choice([0, 3, 9])
+    extreme = "extreme" in fixed
+    weight = lambda: -(1 << (p["WWidth"] - 1)) if extreme else number(rng, p["WWidth"], True)
+    shape = p["OutFolds"] * p["Folds"]
+    weights = [[weight() for _ in range(p["Pe"] * p["Simd"])] for _ in range(shape)]
+    bias = [[number(rng, exact - 1, True) if p["Bias"] else 0 for _ in range(p["Pe"])]
+            for _ in range(p["OutFolds"])]
+    results = 30
+    beats_in, beats_out = [], []
+    for result in range(results):
+        of = result % p["OutFolds"]
+        sums = [[bias[of][e] for e in range(p["Pe"])] for _ in range(p["Pixels"])]
+        for fold in range(p["Folds"]):
+            high = (1 << p["XWidth"]) - 1
+            if extreme and rng.random() < 0.7:
+                beat = [-(1 << (p["XWidth"] - 1)) if p["XSigned"] else high] \
+                    * (p["Pixels"] * p["Simd"])
+            else:
+                beat = [number(rng, p["XWidth"], p["XSigned"])
+                        for _ in range(p["Pixels"] * p["Simd"])]
+            beats_in.append(beat)
+            row = weights[of * p["Folds"] + fold]
+            for q in range(p["Pixels"]):
+                for e in range(p["Pe"]):
+                    sums[q][e] += sum(row[e * p["Simd"] + s] * beat[q * p["Simd"] + s]
+                                      for s in range(p["Simd"]))
+        beats_out.append(sum(sums, []))
+    files = {"w.txt": [words(row, p["WWidth"]) for row in weights]}
+    p["WeightFile"] = "w.txt"
+    if p["Bias"]:
+        files["b.txt"] = [words(row, p["AccWidth"]) for row in bias]
+        p["BiasFile"] = "b.txt"
+    stages = 6 + clog2(p["Simd"])
+    if p["Style"] == 2:
+        cascades = -(-p["Simd"] // (7 if p["XSigned"] else 4))
+        stages = 8 + -(-p["Simd"] // cascades) + clog2(cascades)
+    return Case("rhz_matvec", p,
+                [Port("in", p["XWidth"], p["Pixels"] * p["Simd"], beats_in)],
+                [Port("out", p["AccWidth"], p["Pixels"] * p["Pe"], beats_out)], stages,
+                lambda i, o: timing.actor(
+                    i, o, produces=lambda n: n % p["Folds"] == p["Folds"] - 1), files)
+
+
+@maker({"Pixels": 1, "Lanes": 1, "Taps": 1, "Folds": 1, "OutFolds": 1, "Op": 0},
+       {"Pixels": 1, "Lanes": 1, "Taps": 1, "Folds": 1, "OutFolds": 1, "Op": 1},
+       {"Pixels": 1, "Lanes": 1, "Taps": 1, "Folds": 1, "OutFolds": 1, "Op": 2, "Positions": 1},
+       {"Op": 0, "Bias": 1, "Style": 0, "OutFolds": 3}, {"Op": 1, "XSigned": 1},
+       {"Op": 2, "Positions": 4, "Pixels": 2, "OutFolds": 2}, {"Op": 2, "Positions": 0})
+def lane_reduce(rng, fixed):
+    p = pick(rng, fixed, Op=(0, 2), Pixels=[1, 1, 2, 3], Lanes=(1, 4), Taps=[1, 2, 3, 4, 9],
+             XWidth=(1, 8), XSigned=[0, 1], WWidth=(1, 8), Folds=[1, 1, 2, 3, 5],
+             OutFolds=(1, 4), Bias=[0, 1], Zero=[0, 0, 3, -7], Style=[0, 1],
+             Positions=[0, 1, 2, 5], ScaleWidth=(1, 9), Depth=[2, 3, 8, 64, 65])
+    if p["Op"] != 0:
+        p["Bias"] = 0
+    if p["Op"] != 2:
+        p["Positions"] = 0
+    scaled = p["Positions"] > 0
+    p["AccWidth"] = p["XWidth"] + 5 + clog2(p["Taps"] * p["Folds"]) + rng.choice([0, 5]) + (
+        p["WWidth"] if p["Op"] == 0 else 0) + (p["ScaleWidth"] if scaled else 0)
+    weights = [[number(rng, p["WWidth"], True) for _ in range(p["Taps"] * p["Lanes"])]
+               for _ in range(p["OutFolds"] * p["Folds"])]
+    bias = [[number(rng, p["AccWidth"] - 3, True) if p["Bias"] else 0
+             for _ in range(p["Lanes"])] for _ in range(p["OutFolds"])]
+    scales = [[number(rng, p["ScaleWidth"], False) for _ in range(p["Pixels"])]
+              for _ in range(p["Positions"])]
+    beats_in, beats_out = [], []
+    for result in range(40):
+        of = result % p["OutFolds"]
+        gathered = [[] for _ in range(p["Pixels"] * p["Lanes"])]
+        for fold in range(p["Folds"]):
+            beat = [number(rng, p["XWidth"], p["XSigned"])
+                    for _ in range(p["Pixels"] * p["Taps"] * p["Lanes"])]
+            beats_in.append(beat)
+            row = weights[of * p["Folds"] + fold]
+            for q in range(p["Pixels"]):
+                for t in range(p["Taps"]):
+                    for lane in range(p["Lanes"]):
+                        x = beat[(q * p["Taps"] + t) * p["Lanes"] + lane]
+                        if p["Op"] == 0:
+                            x *= row[t * p["Lanes"] + lane]
+                        gathered[q * p["Lanes"] + lane].append(x)
+        out = []
+        for index, values in enumerate(gathered):
+            if p["Op"] == 1:
+                out.append(max(values))
+            elif p["Op"] == 0:
+                out.append(sum(values) + bias[of][index % p["Lanes"]])
+            elif scaled:
+                scale = scales[result // p["OutFolds"] % p["Positions"]][index // p["Lanes"]]
+                out.append((sum(values) - p["Zero"] * p["Taps"] * p["Folds"]) * scale)
+            else:
+                out.append(sum(values))
+        beats_out.append(out)
+    files = {}
+    if p["Op"] == 0:
+        files["w.txt"] = [words(row, p["WWidth"]) for row in weights]
+        p["WeightFile"] = "w.txt"
+    if p["Bias"]:
+        files["b.txt"] = [words(row, p["AccWidth"]) for row in bias]
+        p["BiasFile"] = "b.txt"
+    if scaled:
+        files["s.txt"] = [words(row, p["ScaleWidth"]) for row in scales]
+        p["ScaleFile"] = "s.txt"
+    return Case("rhz_lane_reduce", p,
+                [Port("in", p["XWidth"], p["Pixels"] * p["Taps"] * p["Lanes"], beats_in)],
+                [Port("out", p["AccWidth"], p["Pixels"] * p["Lanes"], beats_out)],
+                7 + clog2(p["Taps"]),
+                lambda i, o: timing.actor(
+                    i, o, produces=lambda n: n % p["Folds"] == p["Folds"] - 1), files)
+
+
+def channelwise(rng, p, cell, out_width, stages, files, function, count=80):
+    """One beat in, one beat out; function(fold, lane, x)."""
+    beats_in, beats_out = [], []
+    for n in range(count):
+        beat = [number(rng, p["InWidth"], p["InSigned"])
+                for _ in range(p["Pixels"] * p["Lanes"])]
+        beats_in.append(beat)
+        beats_out.append([function(n % p["OutFolds"], i % p["Lanes"], x)
+                          for i, x in enumerate(beat)])
+    lanes = p["Pixels"] * p["Lanes"]
+    return Case(cell, p, [Port("in", p["InWidth"], lanes, beats_in)],
+                [Port("out", out_width, lanes, beats_out)], stages, timing.actor, files)
+
+
+@maker({"MulWidth": 0, "Shift": 0, "OutFolds": 1, "Lanes": 1}, {"MulWidth": 0, "Shift": 3},
+       {"InWidth": 1, "InSigned": 0, "MulWidth": 1, "OffsetWidth": 1, "Shift": 0},
+       {"InWidth": 28, "MulWidth": 18, "OffsetWidth": 40, "Shift": 20, "Lo": 0, "Hi": 255,
+        "OutWidth": 8},
+       {"Lo": -128, "Hi": 127, "OutWidth": 8}, {"Shift": 40, "InWidth": 8, "MulWidth": 4})
+def requant(rng, fixed):
+    p = pick(rng, fixed, Pixels=[1, 1, 2], Lanes=(1, 4), InWidth=(1, 24), InSigned=[0, 1],
+             MulWidth=[0, 1, 5, 12, 18], OffsetWidth=(1, 36), OutFolds=(1, 4), OutWidth=(2, 9),
+             Depth=[2, 3, 8, 64, 65])
+    p["Shift"] = fixed.get("Shift", rng.randint(0, max(1, p["InWidth"] + p["MulWidth"] - 4)))
+    low = -(1 << (p["OutWidth"] - 1)) if rng.random() < 0.5 else 0
+    p["Lo"] = fixed.get("Lo", low + rng.randint(0, 1))
+    p["Hi"] = fixed.get("Hi", low + (1 << p["OutWidth"]) - 1 - rng.randint(0, 1))
+    m = [[number(rng, p["MulWidth"], True) if p["MulWidth"] else 1 for _ in range(p["Lanes"])]
+         for _ in range(p["OutFolds"])]
+    o = [[number(rng, p["OffsetWidth"], True) for _ in range(p["Lanes"])]
+         for _ in range(p["OutFolds"])]
+    pair = lambda f, l: ((o[f][l] & ((1 << p["OffsetWidth"]) - 1)) << p["MulWidth"]) | (
+        m[f][l] & ((1 << p["MulWidth"]) - 1))
+    p["ParamFile"] = "p.txt"
+    files = {"p.txt": [words([pair(f, l) for l in range(p["Lanes"])],
+                             p["MulWidth"] + p["OffsetWidth"]) for f in range(p["OutFolds"])]}
+    return channelwise(
+        rng, p, "rhz_requant", p["OutWidth"], 6, files,
+        lambda f, l, x: max(p["Lo"], min(p["Hi"], (x * m[f][l] + o[f][l]) >> p["Shift"])))
+
+
+@maker({"Count": 1, "OutWidth": 1, "InWidth": 1, "OutFolds": 1}, {"Count": 2}, {"Count": 3},
+       {"Count": 4, "OutFolds": 1}, {"Count": 7, "OutFolds": 3}, {"Count": 15, "InWidth": 12},
+       {"Count": 1, "OutWidth": 2, "Base": -1, "Step": 2}, {"Count": 63, "OutFolds": 1})
+def threshold(rng, fixed):
+    p = pick(rng, fixed, Pixels=[1, 1, 2], Lanes=(1, 3), InWidth=(1, 16), InSigned=[0, 1],
+             Count=[1, 2, 3, 4, 5, 7, 8, 15, 20], OutFolds=(1, 3), Base=(-3, 3),
+             Step=[1, 1, 2, -1], Depth=[2, 3, 8, 64, 65])
+    p["OutWidth"] = fixed.get("OutWidth", clog2(p["Count"] + 1) + 3)
+    width = p["InWidth"] + 1
+    table = [[sorted(number(rng, width, True) if rng.random() < 0.2 else
+                     number(rng, p["InWidth"], p["InSigned"]) for _ in range(p["Count"]))
+              for _ in range(p["Lanes"])] for _ in range(p["OutFolds"])]
+    p["ParamFile"] = "p.txt"
+    files = {"p.txt": [words(sum(row, []), width) for row in table]}
+    stages = 4 if p["Count"] <= 3 else 2 + 2 * clog2(p["Count"] + 1)
+    return channelwise(
+        rng, p, "rhz_threshold", p["OutWidth"], stages, files,
+        lambda f, l, x: p["Base"] + p["Step"] * sum(x >= t for t in table[f][l]))
+
+
+@maker({"InWidth": 8, "InSigned": 1, "Lo": -128, "Entries": 256, "OutFolds": 1, "Lanes": 1},
+       {"InWidth": 1, "InSigned": 0, "Lo": 0, "Entries": 2, "Lanes": 1, "OutFolds": 1},
+       {"InWidth": 3, "InSigned": 0, "Lo": 0, "Entries": 8, "Lanes": 3, "OutFolds": 3})
+def table(rng, fixed):
+    p = pick(rng, fixed, Pixels=[1, 2], Lanes=(1, 3), InWidth=(1, 6), InSigned=[0, 1],
+             OutWidth=(1, 9), OutFolds=(1, 3), Depth=[2, 3, 64, 65])
+    low = -(1 << (p["InWidth"] - 1)) if p["InSigned"] else 0
+    p["Lo"] = fixed.get("Lo", low - rng.choice([0, 0, 1, 5]))
+    p["Entries"] = fixed.get("Entries", low + (1 << p["InWidth"]) - p["Lo"] + rng.choice([0, 3]))
+    entries = [[[number(rng, p["OutWidth"], False) for _ in range(p["Entries"])]
+                for _ in range(p["Lanes"])] for _ in range(p["OutFolds"])]
+    p["TableFile"] = "t.txt"
+    files = {"t.txt": sum((sum(row, []) for row in entries), [])}
+    return channelwise(rng, p, "rhz_table", p["OutWidth"], 4, files,
+                       lambda f, l, x: entries[f][l][x - p["Lo"]])
+
+
+@maker({"MulA": 1, "MulB": 1, "MulWidth": 2, "Lanes": 1}, {"MulA": -1, "MulB": 0, "MulWidth": 1},
+       {"MulA": 30000, "MulB": -32768, "MulWidth": 16})
+def scaled_add(rng, fixed):
+    p = pick(rng, fixed, Lanes=(1, 4), AWidth=(1, 12), ASigned=[0, 1], BWidth=(1, 12),
+             BSigned=[0, 1], MulWidth=(1, 16), Depth=[2, 3, 64, 65])
+    p["MulA"] = fixed.get("MulA", number(rng, p["MulWidth"], True))
+    p["MulB"] = fixed.get("MulB", number(rng, p["MulWidth"], True))
+    p["OutWidth"] = max(p["AWidth"], p["BWidth"]) + p["MulWidth"] + 2
+    a, b = ([[number(rng, p[k + "Width"], p[k + "Signed"]) for _ in range(p["Lanes"])]
+             for _ in range(80)] for k in "AB")
+    out = [[x * p["MulA"] + y * p["MulB"] for x, y in zip(u, v)] for u, v in zip(a, b)]
+    return Case("rhz_scaled_add", p,
+                [Port("a", p["AWidth"], p["Lanes"], a), Port("b", p["BWidth"], p["Lanes"], b)],
+                [Port("out", p["OutWidth"], p["Lanes"], out)], 4, timing.actor)
+
+
+@maker({"Elements": 1}, {"Elements": 2}, {"Elements": 17})
+def reorder(rng, fixed):
+    p = pick(rng, fixed, Elem=(1, 9), Elements=(1, 30), Depth=[2, 3, 64, 65])
+    order = list(range(p["Elements"]))
+    rng.shuffle(order)
+    frames = max(4, 100 // p["Elements"])
+    beats_in, beats_out = [], []
+    for _ in range(frames):
+        frame = [number(rng, p["Elem"], False) for _ in order]
+        beats_in += [[v] for v in frame]
+        beats_out += [[frame[k]] for k in order]
+    p["AddressFile"] = "a.txt"
+    return Case("rhz_reorder", p, [Port("in", p["Elem"], 1, beats_in)],
+                [Port("out", p["Elem"], 1, beats_out)], 3,
+                lambda i, o: timing.reorder(i[0], o[0], p["Elements"]), {"a.txt": order})

@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tests of the stream cells. Every cell runs in Icarus over seeded parameter
+sets, free and with random stalls on both sides; every value and the exact cycle
+of every beat in and out are compared (values: cells.py, cycles: timing.py).
+With --lint: Verilator -Wall and a Yosys read over the same parameter sets;
+with --netlist: the same simulation of what Yosys has made of the sources."""
+
+import argparse
+import concurrent.futures
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import cells  # noqa: E402
+import timing  # noqa: E402
+
+SRC = os.path.join(HERE, "..", "src")
+SIM = os.path.join(HERE, "..", "sim")
+MARGIN = 40      # cycles a run goes on after the last beat that is expected
+
+
+def literal(value):
+    return '"%s"' % value if isinstance(value, str) else str(value)
+
+
+def pack(lanes, width):
+    word = 0
+    for index, value in enumerate(lanes):
+        word |= (value & ((1 << width) - 1)) << (index * width)
+    return word
+
+
+def patterns(rng, count):
+    """Per run and stream a pattern of 64 cycles: run 0 free, 1 and 2 stalled."""
+    runs = [[[1] * 64 for _ in range(count)]]
+    for _ in range(2):
+        runs.append([])
+        for _ in range(count):
+            rate = rng.choice([0.15, 0.5, 0.8, 1.0])
+            bits = [int(rng.random() < rate) for _ in range(64)]
+            bits[rng.randrange(64)] = 1
+            runs[-1].append(bits)
+    return runs
+
+
+def testbench(case, runs, limits):
+    """A test bench that drives and logs the streams of `case`."""
+    text = ["`timescale 1ns/1ns", "module tb;",
+            "  logic clk = 0, rst_n = 0; always #1 clk = !clk;",
+            "  integer cycle, run, log;"]
+    ports = [".clk_i(clk)", ".rst_ni(rst_n)"]
+    drive, restart, record = [], [], []
+    number = 0
+    for port in case.inputs + case.outputs:
+        bits = ", ".join("64'h%x" % sum(bit << i for i, bit in enumerate(run[number]))
+                         for run in reversed(runs))
+        name = port.name
+        text += ["  localparam [%d*64-1:0] pattern_%s = {%s};" % (len(runs), name, bits)]
+        if number < len(case.inputs):
+            count = len(port.beats)
+            text += [
+                "  logic %s_valid, %s_ready; logic [%d:0] mem_%s [0:%d];" %
+                (name, name, port.bits - 1, name, count),
+                "  integer at_%s; wire [%d:0] %s_data = %s_valid ? mem_%s[at_%s] : 'x;" %
+                (name, port.bits - 1, name, name, name, name),
+                '  initial $readmemh("%s.hex", mem_%s);' % (name, name)]
+            restart += ["at_%s <= 0; %s_valid <= pattern_%s[run*64];" % (name, name, name)]
+            record += ['if (%s_valid && %s_ready) $fwrite(log, "I %d %s %%0d\\n", cycle);'
+                       % (name, name, 0, name)]
+            drive += [
+                "if (%s_valid && %s_ready) at_%s <= at_%s + 1;" % (name, name, name, name),
+                "%s_valid <= (%s_valid && !%s_ready) || (at_%s + (%s_valid && %s_ready) < %d"
+                " && pattern_%s[run*64 + (cycle+1)%%64]);"
+                % (name, name, name, name, name, name, count, name)]
+        else:
+            text += ["  logic %s_valid, %s_ready; logic [%d:0] %s_data;" %
+                     (name, name, port.bits - 1, name)]
+            restart += ["%s_ready <= pattern_%s[run*64];" % (name, name)]
+            drive += ["%s_ready <= pattern_%s[run*64 + (cycle+1)%%64];" % (name, name)]
+            record += ['if (%s_valid && %s_ready) $fwrite(log, "O %d %s %%0d %%h\\n", cycle,'
+                       " %s_data);" % (name, name, 0, name, name),
+                       'if (^{%s_valid} === 1\'bx) $fwrite(log, "X %s\\n");' % (name, name)]
+        number += 1
+    text += case.extra
+    instance = "  %s #(%s) u_dut (%s);" % (
+        case.cell, ", ".join(".%s(%s)" % (k, literal(v)) for k, v in case.params.items()),
+        ", ".join(ports[:case.clocks] + case.connections))
+    text += [instance, "  initial begin", '    log = $fopen("log.txt", "w");',
+             "    for (run = 0; run < %d; run = run + 1) begin" % len(runs),
+             '      $fwrite(log, "R\\n"); rst_n <= 0; cycle = -1;']
+    text += ["      %s_valid <= 0;" % port.name for port in case.inputs]
+    text += ["      %s_ready <= 0;" % port.name for port in case.outputs]
+    text += ["      repeat (3) @(posedge clk);", "      rst_n <= 1; cycle = 0;"]
+    text += ["      " + line for line in restart]
+    text += ["      while (cycle < (%s)) begin" %
+             " : ".join(["run == %d ? %d" % (i, limit) for i, limit in enumerate(limits)] + ["0"]),
+             "        @(posedge clk);"]
+    text += ["        " + line for line in record + drive]
+    text += ["        cycle = cycle + 1;", "      end", "    end"]
+    text += ["    " + line for line in case.final]
+    text += ["    $finish;", "  end", "endmodule", ""]
+    return "\n".join(text)
+
+
+def write_inputs(case, directory):
+    for name, lines in case.files.items():
+        with open(os.path.join(directory, name), "w") as file:
+            file.write("\n".join("%x" % line for line in lines) + "\n")
+    for port in case.inputs:
+        with open(os.path.join(directory, port.name + ".hex"), "w") as file:
+            beats = [pack([v or 0 for v in beat], port.width) for beat in port.beats] + [0]
+            file.write("\n".join("%x" % beat for beat in beats) + "\n")
+
+
+def check(case, runs, expected, log):
+    """A message on the first difference between the log and what is expected."""
+    sections = log.split("R\n")[1:]
+    if len(sections) != len(runs):
+        return "%d runs of %d in the log" % (len(sections), len(runs))
+    for number, section in enumerate(sections):
+        pops = {port.name: [] for port in case.inputs + case.outputs}
+        data = {port.name: [] for port in case.outputs}
+        for line in section.splitlines():
+            fields = line.split()
+            if fields[0] == "X":
+                return "run %d: %s_valid is unknown" % (number, fields[1])
+            if fields[0] == "E":
+                if int(fields[1]) != case.errors:
+                    return "err_o is %s, expected %d" % (fields[1], case.errors)
+                continue
+            pops[fields[2]].append(int(fields[3]))
+            if fields[0] == "O":
+                data[fields[2]].append(fields[4])
+        for port in case.outputs:
+            for index, text in enumerate(data[port.name]):
+                if "x" in text.lower() or "z" in text.lower():
+                    return "run %d: %s beat %d is %s" % (number, port.name, index, text)
+                value = int(text, 16)
+                if index >= len(port.beats):
+                    return "run %d: %s has an extra beat" % (number, port.name)
+                for lane, want in enumerate(port.beats[index]):
+                    got = (value >> (lane * port.width)) & ((1 << port.width) - 1)
+                    if want is not None and got != want & ((1 << port.width) - 1):
+                        return ("run %d: %s beat %d lane %d is %x, expected %x" % (
+                            number, port.name, index, lane, got,
+                            want & ((1 << port.width) - 1)))
+        for port in case.inputs + case.outputs:
+            want = expected[number][port.name]
+            got = pops[port.name]
+            for index, (a, b) in enumerate(zip(got, want)):
+                if a != b:
+                    return "run %d: %s beat %d passes in cycle %d, predicted %d" % (
+                        number, port.name, index, a, b)
+            if len(got) != len(want):
+                return "run %d: %s passes %d beats, predicted %d" % (
+                    number, port.name, len(got), len(want))
+    return None
+
+
+def simulate(case, seed, keep, netlist=False):
+    rng = random.Random(seed)
+    streams = case.inputs + case.outputs
+    runs = patterns(rng, len(streams))
+    expected, limits = [], []
+    for run in runs:
+        inputs = [timing.Input(timing.Pattern(bits), len(port.beats))
+                  for bits, port in zip(run, case.inputs)]
+        outputs = [timing.Output(timing.Pattern(bits), case.depth, case.stages)
+                   for bits, port in zip(run[len(inputs):], case.outputs)]
+        case.predict(inputs, outputs)
+        pops = [stream.pops for stream in inputs + outputs]
+        expected.append({port.name: p for port, p in zip(streams, pops)})
+        limits.append(max([p[-1] for p in pops if p] + [0]) + MARGIN)
+        for port, sink in zip(case.outputs, outputs):
+            assert len(sink.pops) == len(port.beats), "model: %s makes %d beats of %d" % (
+                port.name, len(sink.pops), len(port.beats))
+    directory = tempfile.mkdtemp(prefix="rhz_")
+    try:
+        write_inputs(case, directory)
+        with open(os.path.join(directory, "tb.sv"), "w") as file:
+            file.write(testbench(case, runs, limits))
+        commands = [["iverilog", "-g2012", "-s", "tb", "-y", SRC, "-y", SIM, "-Y", ".sv",
+                     "-o", "tb.vvp", "tb.sv"], ["vvp", "-n", "tb.vvp"]]
+        if netlist:
+            # Yosys' reading of the cell in place of the source.
+            script = yosys_script(case, directory) + (
+                "delete top; hierarchy -auto-top; flatten; opt_expr; opt_clean; "
+                "rename -top dut_netlist; write_verilog -noattr netlist.v")
+            path = os.path.join(directory, "tb.sv")
+            with open(path) as file:
+                bench = re.sub(r"  %s #\(.*?\) u_dut \(" % case.cell, "  dut_netlist u_dut (",
+                               file.read(), flags=re.S)
+            with open(path, "w") as file:
+                file.write(bench)
+            commands[0].append("netlist.v")
+            commands.insert(0, ["yosys", "-q", "-p", script])
+        for command in commands:
+            result = subprocess.run(command, cwd=directory, capture_output=True, text=True,
+                                    timeout=300)
+            output = "\n".join(line for line in (result.stdout + result.stderr).splitlines()
+                               if "sorry: constant selects" not in line)
+            if result.returncode != 0 or re.search("(?i)error|fatal|warning", output):
+                return output.strip()[:2000] or "exit status %d" % result.returncode
+        with open(os.path.join(directory, "log.txt")) as file:
+            return check(case, runs, expected, file.read())
+    finally:
+        if keep:
+            print("kept", directory)
+        else:
+            shutil.rmtree(directory)
+
+
+def yosys_script(case, directory):
+    """Reads the sources and elaborates the cell with its parameters."""
+    with open(os.path.join(directory, "top.sv"), "w") as file:
+        file.write("module top; %s #(%s) u_dut (); endmodule\n" % (case.cell, ", ".join(
+            ".%s(%s)" % (k, literal(v)) for k, v in case.params.items())))
+    files = sorted(os.path.join(SRC, name) for name in os.listdir(SRC))
+    return ("read_verilog -lib %s; read_verilog -sv -defer %s; read_verilog -sv top.sv; "
+            "hierarchy -check -top top; proc; " % (
+                os.path.join(SIM, "DSP48E2_blackbox.v"), " ".join(files)))
+
+
+def lint(case, seed, keep):
+    del seed
+    directory = tempfile.mkdtemp(prefix="rhz_")
+    try:
+        write_inputs(case, directory)
+        top = os.path.join(SRC, case.cell + ".sv")
+        command = ["verilator", "--lint-only", "-Wall", "-y", SRC, "-y", SIM,
+                   "--top-module", case.cell]
+        command += ["-G%s=%s" % (k, literal(v)) for k, v in case.params.items()] + [top]
+        result = subprocess.run(command, cwd=directory, capture_output=True, text=True)
+        if result.returncode != 0 or result.stderr.strip():
+            return "verilator: " + result.stderr[:1500]
+        files = sorted(os.path.join(SRC, name) for name in os.listdir(SRC))
+        script = yosys_script(case, directory) + "check -assert"
+        result = subprocess.run(["yosys", "-q", "-p", script], cwd=directory,
+                                capture_output=True, text=True)
+        if result.returncode != 0 or "ERROR" in result.stderr or "Warning" in result.stderr:
+            return "yosys: " + (result.stdout + result.stderr)[-1500:]
+        return None
+    finally:
+        if keep:
+            print("kept", directory)
+        else:
+            shutil.rmtree(directory)
+
+
+def work(job):
+    cell, index, seed, arguments = job
+    try:
+        case = cells.make(cell, index, seed)
+        if arguments.lint:
+            message = lint(case, seed, arguments.keep)
+        else:
+            message = simulate(case, seed, arguments.keep, arguments.netlist)
+    except Exception:  # a broken case is a failed case
+        return cell, index, {}, traceback.format_exc()
+    return cell, index, case.params, message
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cells", nargs="*", help="cells to test (all)")
+    parser.add_argument("--seeds", type=int, default=10, help="random sets a cell")
+    parser.add_argument("--seed", type=int, default=1, help="first seed")
+    parser.add_argument("--only", type=int, help="one parameter set by number")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--lint", action="store_true")
+    parser.add_argument("--netlist", action="store_true",
+                        help="simulate what Yosys has read, not the sources")
+    parser.add_argument("--keep", action="store_true", help="keep the test benches")
+    arguments = parser.parse_args()
+    jobs = []
+    for cell in arguments.cells or cells.names():
+        for index in range(cells.corners(cell) + arguments.seeds):
+            if arguments.only is None or index == arguments.only:
+                jobs.append((cell, index, arguments.seed * 1000003 + index, arguments))
+    passed = failed = 0
+    with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
+        for cell, index, params, message in pool.map(work, jobs):
+            if message is None:
+                passed += 1
+            else:
+                failed += 1
+                print("FAILED %s set %d %s\n  %s" % (
+                    cell, index, " ".join("%s=%s" % item for item in params.items()),
+                    message.replace("\n", "\n  ")))
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

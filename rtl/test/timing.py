@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Timing of the stream cells as a max-plus model: the rules of
+docs/rationale/stream-cells.md and nothing else. Cycle 0 is the first cycle
+after reset. Every function returns the cycles in which the cell pops its
+inputs and in which the sink pops its outputs."""
+
+
+class Pattern:
+    """Cycles in which a source offers or a sink takes, repeated for ever."""
+
+    def __init__(self, bits):
+        self.bits = bits
+        assert any(bits)
+
+    def next(self, cycle):
+        while not self.bits[cycle % len(self.bits)]:
+            cycle += 1
+        return cycle
+
+
+class Input:
+    """A source: offers `count` beats, each from a cycle of its pattern on, one
+    at a time; pop() says that the cell has taken the beat."""
+
+    def __init__(self, pattern, count):
+        self.pattern, self.count, self.pops = pattern, count, []
+
+    def more(self):
+        return len(self.pops) < self.count
+
+    def visible(self):
+        return self.pattern.next(self.pops[-1] + 1 if self.pops else 0)
+
+    def pop(self, cycle):
+        self.pops.append(cycle)
+
+
+class Output:
+    """An output buffer of `depth` credits before a sink. A firing in cycle t
+    is visible from t + latency; a pop in u frees its credit for u + 1."""
+
+    def __init__(self, pattern, depth, stages):
+        self.pattern, self.depth, self.pops = pattern, depth, []
+        self.latency = stages + (2 if depth > 64 else 1)
+
+    def credit(self):
+        """First cycle in which the next firing has a credit."""
+        index = len(self.pops) - self.depth
+        return self.pops[index] + 1 if index >= 0 else 0
+
+    def fire(self, cycle):
+        after = self.pops[-1] + 1 if self.pops else 0
+        self.pops.append(self.pattern.next(max(cycle + self.latency, after)))
+
+
+def actor(inputs, outputs, popped=lambda i: None, produces=lambda i: True):
+    """Firing i pops the inputs popped(i) (None: all) and, if produces(i), pushes
+    every output."""
+    cycle, firing = -1, 0
+    while True:
+        taken = popped(firing)
+        taken = inputs if taken is None else [inputs[k] for k in taken]
+        if not all(source.more() for source in taken):
+            return
+        cycle = max([cycle + 1] + [source.visible() for source in taken])
+        if produces(firing):
+            cycle = max([cycle] + [sink.credit() for sink in outputs])
+            for sink in outputs:
+                sink.fire(cycle)
+        for source in taken:
+            source.pop(cycle)
+        firing += 1
+
+
+def row_beats(count, row, lanes):
+    """Sizes of the beats of a stream of `count` elements with row length `row`."""
+    sizes = []
+    while sum(sizes) < count:
+        left = row
+        while left > 0:
+            sizes.append(min(lanes, left))
+            left -= sizes[-1]
+    return sizes
+
+
+def gearbox(source, sink, lanes_in, lanes_out, sizes_in, sizes_out):
+    """Two processes around a store; whole beats in sizes_out are emitted."""
+    store = lanes_in + lanes_out + max(lanes_in, lanes_out)
+    accepts, emits = [], []
+    before_in, before_out = [0], [0]          # elements before beat k
+    for size in sizes_in:
+        before_in.append(before_in[-1] + size)
+    for size in sizes_out:
+        before_out.append(before_out[-1] + size)
+
+    def reached(sums, amount):
+        """Number of beats after which at least `amount` elements have passed."""
+        return next((k for k, total in enumerate(sums) if total >= amount), None)
+
+    progress = True
+    while progress:
+        progress = False
+        while source.more():
+            index = len(accepts)
+            needed = reached(before_out, before_in[index + 1] - store)
+            if needed is None or needed > len(emits):
+                break
+            cycle = max(source.visible(), accepts[-1] + 1 if accepts else 0,
+                        emits[needed - 1] + 1 if needed > 0 else 0)
+            source.pop(cycle)
+            accepts.append(cycle)
+            progress = True
+        while len(emits) < len(sizes_out):
+            needed = reached(before_in, before_out[len(emits) + 1])
+            if needed is None or needed > len(accepts):
+                break
+            cycle = max(sink.credit(), emits[-1] + 1 if emits else 0,
+                        accepts[needed - 1] + 1)
+            sink.fire(cycle)
+            emits.append(cycle)
+            progress = True
+
+
+def window(source, sink, p, frames):
+    """`p` holds the parameters of rhz_window by name."""
+    clamp = lambda value, top: max(0, min(value, top))
+    words = -(-p["Channels"] // p["Lanes"])
+    in_cols = -(-p["Width"] // p["PixelsIn"])
+    # Writer: the row of every beat, and the beat that completes a pixel.
+    beat_row, done = [], {}
+    for row in range(frames * p["Height"]):
+        for col in range(in_cols):
+            beat_row += [row] * words
+            for q in range(p["PixelsIn"]):
+                done[row, col * p["PixelsIn"] + q] = len(beat_row) - 1
+    # Reader: (beat of the writer that it waits for, oldest row to set or None).
+    inner = words // p["Groups"]
+    if not p["KernelParallel"]:
+        inner *= p["KernelH"] * p["KernelW"]
+    per_position = p["Groups"] * p["Repeat"] * inner
+    reads = []
+    for frame in range(frames):
+        base = frame * p["Height"]
+        for oy in range(p["OutHeight"]):
+            for ox in range(0, p["OutWidth"], p["PixelsOut"]):
+                row = clamp(oy * p["StrideH"] - p["PadTop"]
+                            + (p["KernelH"] - 1) * p["DilationH"], p["Height"] - 1)
+                col = clamp((ox + p["PixelsOut"] - 1) * p["StrideW"] - p["PadLeft"]
+                            + (p["KernelW"] - 1) * p["DilationW"], p["Width"] - 1)
+                reads += [[done[base + row, col], None] for _ in range(per_position)]
+            last = oy == p["OutHeight"] - 1
+            reads[-1][1] = base + (p["Height"] if last else clamp(
+                (oy + 1) * p["StrideH"] - p["PadTop"], p["Height"]))
+    writes, fired, releases = [], [], [(-1, 0)]    # releases: (cycle, oldest)
+    progress = True
+    while progress:
+        progress = False
+        while source.more():
+            row = beat_row[len(writes)]
+            free = next((c for c, oldest in releases if row - oldest < p["Rows"]), None)
+            if free is None:
+                break
+            cycle = max(source.visible(), writes[-1] + 1 if writes else 0, free + 1)
+            source.pop(cycle)
+            writes.append(cycle)
+            progress = True
+        while len(fired) < len(reads) and reads[len(fired)][0] < len(writes):
+            newest, oldest = reads[len(fired)]
+            cycle = max(sink.credit(), fired[-1] + 1 if fired else 0, writes[newest] + 1)
+            sink.fire(cycle)
+            fired.append(cycle)
+            if oldest is not None:
+                releases.append((cycle, oldest))
+            progress = True
+    return len(fired)
+
+
+def reorder(source, sink, elements):
+    """Two pages."""
+    writes, reads = [], []
+    progress = True
+    while progress:
+        progress = False
+        while source.more():
+            frame = len(writes) // elements
+            if (frame - 1) * elements > len(reads):
+                break
+            free = reads[(frame - 1) * elements - 1] + 1 if frame >= 2 else 0
+            cycle = max(source.visible(), writes[-1] + 1 if writes else 0, free)
+            source.pop(cycle)
+            writes.append(cycle)
+            progress = True
+        while (len(reads) // elements + 1) * elements <= len(writes):
+            last = (len(reads) // elements + 1) * elements - 1
+            cycle = max(sink.credit(), reads[-1] + 1 if reads else 0, writes[last] + 1)
+            sink.fire(cycle)
+            reads.append(cycle)
+            progress = True

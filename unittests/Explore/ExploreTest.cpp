@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Exploration on the shape of DOSA's PTTCNN: goals are met with the resources
+// that hand calculation gives (docs/architecture.md, "The marks").
+#include "rhizome/Explore/Explore.h"
+#include "../NetworkBuilder.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace rhizome;
+using rhizome::test::NetworkBuilder;
+
+namespace {
+func::FuncOp pttcnn(NetworkBuilder &n) {
+  auto *context = n.b.getContext();
+  auto s8 = num::IntType::getFull(context, true, 8);
+  auto relu = num::IntType::get(context, true, 8, 0, 127);
+  auto conv = [&](StringRef name, int64_t out, int64_t k) {
+    n.conv(name, {.out = out, .kh = k, .kw = k});
+    n.requantise(name, relu, true, false);
+  };
+  n.begin({1, 32, 32, 3}, s8);
+  conv("conv1", 6, 5);
+  n.maxPool("pool1");
+  conv("conv2", 16, 5);
+  n.maxPool("pool2");
+  conv("conv3", 32, 3);
+  n.flatten();
+  n.dense("fc1", 84);
+  n.requantise("fc1", relu, true, false);
+  n.dense("fc2", 10);
+  return n.end();
+}
+
+gen::DeviceContext ku060() {
+  gen::DeviceContext d;
+  d.budget = {{"lut", 96801},  {"ff", 202676},    {"dsp", 1077},
+              {"bram", 254},   {"lutram", 53941}};
+  d.clockMhz = 156.25;
+  d.pairBits = 8;
+  d.packedSigned = 7;
+  d.packedUnsigned = 4;
+  return d;
+}
+
+explore::Result run(func::FuncOp f, StringRef goal) {
+  gen::DeviceContext device = ku060();
+  auto result = explore::explore(f, *explore::parseGoal(goal), device,
+                                 {"xcku060-role", 156.25, 64});
+  EXPECT_TRUE(succeeded(result));
+  return std::move(*result);
+}
+
+TEST(Explore, PttcnnAtFiveThousand) {
+  MLIRContext context;
+  NetworkBuilder n(context);
+  auto result = run(pttcnn(n), "throughput=5000/s");
+  EXPECT_TRUE(result.meetsGoal);
+  EXPECT_LE(result.timing.intervalCycles, 31250);
+  int64_t multipliers = 0;
+  for (auto &s : result.selections)
+    multipliers += s.option.lutMultipliers + 2 * int64_t(s.option.resources.dsp());
+  EXPECT_LE(multipliers, 30);
+}
+
+TEST(Explore, PttcnnAtLineRate) {
+  MLIRContext context;
+  NetworkBuilder n(context);
+  auto result = run(pttcnn(n), "max-throughput");
+  EXPECT_TRUE(result.meetsGoal);
+  EXPECT_LE(result.timing.intervalCycles, 409);
+}
+} // namespace

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A package appears whole or not at all, the same plan gives the same bytes,
+// and what is no package is refused with the reason.
+#include "rhizome/Package/Package.h"
+#include "../TestFolder.h"
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace rhizome;
+using rhizome::test::TestFolder;
+
+namespace {
+Plan toyPlan() {
+  Plan plan;
+  plan.model = "toy";
+  plan.device = "xcku060-role";
+  plan.clockMhz = 156.25;
+  plan.goal = "throughput=5000/s";
+  plan.predicted = {31250, 40000, 156.25, 5000, 100, 200, 3, 4};
+  plan.utilisation = {{"lut", 0.1}, {"dsp", 3.0 / 1077}};
+  plan.bottleneck = "conv1";
+  PlannedNode node;
+  node.name = "node0";
+  node.device = "xcku060-role";
+  node.rtl = {"cell.sv", "rhz_top.sv"};
+  PlannedActor actor;
+  actor.name = "conv1";
+  actor.kind = "matvec";
+  actor.node = "conv1";
+  actor.intervalCycles = 31250;
+  actor.resources = {{"lut", 100}};
+  actor.config = llvm::json::Object{{"pe", 4}, {"style", "dsp"}};
+  node.actors.push_back(std::move(actor));
+  node.inputs = {{"s_axis_0", "x", {1, 2, 3, 3}, {true, 5, -16, 15}, 64}};
+  node.outputs = {{"m_axis_0", "y", {1, 10}, {false, 8, 0, 255}, 64}};
+  plan.nodes.push_back(std::move(node));
+  return plan;
+}
+
+void writeToy(const std::string &target, const std::string &cell = "cell") {
+  auto writer = PackageWriter::create(target);
+  ASSERT_TRUE(bool(writer)) << llvm::toString(writer.takeError());
+  ASSERT_FALSE((*writer)->writeFile("nodes/node0/rtl/cell.sv", cell));
+  ASSERT_FALSE((*writer)->writeFile("nodes/node0/rtl/rhz_top.sv", "top"));
+  ASSERT_FALSE((*writer)->writePlan(toyPlan()));
+  ASSERT_FALSE((*writer)->commit());
+}
+
+int entries(const TestFolder &folder) {
+  std::error_code error;
+  int n = 0;
+  for (llvm::sys::fs::directory_iterator it(folder.path(), error), end;
+       it != end; it.increment(error))
+    ++n;
+  return n;
+}
+
+std::string openMessage(const std::string &dir) {
+  auto package = Package::open(dir);
+  return package ? "opened" : llvm::toString(package.takeError());
+}
+
+TEST(Plan, ReadsBackWhatItWrote) {
+  std::string text = printPlan(toyPlan());
+  EXPECT_EQ(text, printPlan(toyPlan()));
+  EXPECT_EQ(text.find("{\n  \"schema\": 1,\n  \"rhizome\": "), 0u) << text;
+  EXPECT_NE(text.find("\"clock_mhz\": 156.25,"), std::string::npos);
+  EXPECT_NE(text.find("\"lut\": 0.1\n"), std::string::npos) << text;
+  auto plan = parsePlan(text);
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  EXPECT_EQ(printPlan(*plan), text);
+  EXPECT_EQ(plan->predicted, toyPlan().predicted);
+  EXPECT_EQ(plan->nodes[0].inputs, toyPlan().nodes[0].inputs);
+  EXPECT_EQ(plan->nodes[0].inputs[0].beats(), 2);
+  EXPECT_EQ(plan->nodes[0].actors[0].config,
+            toyPlan().nodes[0].actors[0].config);
+}
+
+TEST(Plan, RefusesWhatItIsNot) {
+  auto message = [](const std::string &from, const std::string &to) {
+    std::string text = printPlan(toyPlan());
+    auto plan = parsePlan(text.replace(text.find(from), from.size(), to));
+    return plan ? "accepted" : llvm::toString(plan.takeError());
+  };
+  EXPECT_NE(message("\"schema\": 1", "\"schema\": 9").find("its schema is 9"),
+            std::string::npos);
+  EXPECT_EQ(message("\"schema\": 1", "\"scheme\": 1"),
+            "it has no 'schema' number");
+  EXPECT_EQ(message("\"model\": \"toy\"", "\"model\": 3"),
+            "expected string at plan.model");
+  EXPECT_EQ(message("\"data_width\": 64", "\"data_width\": 63"),
+            "expected whole bytes, at most 4096 bits at "
+            "plan.nodes[0].inputs[0].data_width");
+  EXPECT_EQ(message("\"width\": 5", "\"width\": 65"),
+            "expected 1..64 at plan.nodes[0].inputs[0].element.width");
+  EXPECT_EQ(message("\"top\"", "\"topp\""),
+            "missing value at plan.nodes[0].top");
+  auto plan = parsePlan("{\"schema\": 1, ");
+  ASSERT_FALSE(bool(plan));
+  llvm::consumeError(plan.takeError());
+}
+
+TEST(Package, AppearsWholeAndIsDeterministic) {
+  TestFolder folder;
+  writeToy(folder.path("a.rhz"));
+  writeToy(folder.path("b.rhz"));
+  EXPECT_EQ(entries(folder), 2);
+  EXPECT_EQ(folder.run("diff -r a.rhz b.rhz"), 0);
+  EXPECT_EQ(folder.read("a.rhz/nodes/node0/rtl/files.f"),
+            "cell.sv\nrhz_top.sv\n");
+  auto package = Package::open(folder.path("a.rhz"));
+  ASSERT_TRUE(bool(package)) << llvm::toString(package.takeError());
+  EXPECT_EQ(package->plan().model, "toy");
+  writeToy(folder.path("a.rhz"), "new cell"); // replaces
+  EXPECT_EQ(folder.read("a.rhz/nodes/node0/rtl/cell.sv"), "new cell");
+  EXPECT_EQ(folder.run("test $(ls -A | grep -v log.txt | wc -l) = 2"), 0);
+}
+
+TEST(Package, AbandonedOrInterruptedLeavesNothing) {
+  TestFolder folder;
+  {
+    auto writer = PackageWriter::create(folder.path("m.rhz"));
+    ASSERT_TRUE(bool(writer));
+    ASSERT_FALSE((*writer)->writePlan(toyPlan()));
+    EXPECT_EQ(entries(folder), 1);
+  }
+  EXPECT_EQ(entries(folder), 0);
+  for (int signal : {SIGINT, SIGTERM, SIGKILL}) {
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+      auto writer = PackageWriter::create(folder.path("m.rhz"));
+      llvm::cantFail((*writer)->writePlan(toyPlan()));
+      if (write(ready[1], "x", 1) == 1)
+        pause();
+      _exit(0);
+    }
+    char byte;
+    ASSERT_EQ(read(ready[0], &byte, 1), 1);
+    kill(child, signal);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal);
+    EXPECT_FALSE(llvm::sys::fs::exists(folder.path("m.rhz")));
+    // A kill leaves the name aside, which the next writer removes.
+    EXPECT_EQ(entries(folder), signal == SIGKILL ? 1 : 0);
+  }
+  writeToy(folder.path("m.rhz"));
+  EXPECT_EQ(entries(folder), 1);
+}
+
+TEST(Package, RefusesToReplaceOtherThings) {
+  TestFolder folder;
+  folder.write("notes.txt", "mine");
+  auto writer = PackageWriter::create(folder.path());
+  ASSERT_FALSE(bool(writer));
+  EXPECT_NE(llvm::toString(writer.takeError()).find("is no rhizome package"),
+            std::string::npos);
+  EXPECT_EQ(folder.read("notes.txt"), "mine");
+}
+
+TEST(Package, OpenSaysWhatIsWrong) {
+  TestFolder folder;
+  EXPECT_NE(openMessage(folder.path("none")).find("is not a folder"),
+            std::string::npos);
+  EXPECT_NE(openMessage(folder.path()).find("holds no plan.json"),
+            std::string::npos);
+  folder.write("plan.json", "not json");
+  EXPECT_NE(openMessage(folder.path()).find("plan.json' cannot be used: "),
+            std::string::npos);
+  folder.write("plan.json", printPlan(toyPlan()));
+  EXPECT_NE(openMessage(folder.path())
+                .find("'nodes/node0/rtl/cell.sv', which "
+                      "is missing"),
+            std::string::npos);
+}
+} // namespace

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The shipped device files load; malformed ones are refused by line.
+#include "rhizome/Target/Device.h"
+#include "../TestFolder.h"
+
+using namespace rhizome;
+using rhizome::test::TestFolder;
+
+namespace {
+constexpr const char *kGood = R"(name: toy
+description: a device for tests
+family: none
+part: T-1
+clock_mhz: 12.5
+stream_bits: 32
+lut_inputs: 4
+bram_bits: 4096
+bram_max_width: 16
+budget:
+  lut: 100
+  ff: 200
+  dsp: 0
+  bram: 3
+dsp:
+  kind: none
+  a_bits: 9
+  b_bits: 9
+sources:
+  - nobody
+)";
+
+std::string messageFor(const std::string &text) {
+  TestFolder folder;
+  folder.write("d.yaml", text);
+  auto device = loadDevice(folder.path("d.yaml"));
+  if (device)
+    return "accepted";
+  std::string message = llvm::toString(device.takeError());
+  return message.substr(message.find("d.yaml"));
+}
+
+std::string edited(const std::string &from, const std::string &to) {
+  std::string text = kGood;
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(Device, ShippedOnesLoad) {
+  auto devices = listDevices();
+  ASSERT_TRUE(bool(devices)) << llvm::toString(devices.takeError());
+  std::vector<std::string> names;
+  for (const Device &d : *devices)
+    names.push_back(d.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"lfe5u-85f", "xc7z020",
+                                             "xcku060-role", "xczu3eg"}));
+  auto role = loadDevice("xcku060-role");
+  ASSERT_TRUE(bool(role));
+  EXPECT_EQ(role->budget.at("lut"), 96801);
+  EXPECT_EQ(role->budget.at("lutram"), 53941);
+  EXPECT_EQ(role->budget.at("ff"), 202676);
+  EXPECT_EQ(role->budget.at("bram"), 254);
+  EXPECT_EQ(role->budget.at("dsp"), 1077);
+  EXPECT_EQ(role->clockMhz, 156.25);
+  EXPECT_EQ(role->streamBits, 64u);
+  ASSERT_TRUE(role->dspPairs);
+  EXPECT_EQ(role->dspPairs->maxPackedSigned, 7u);
+  EXPECT_EQ(role->dspPairs->maxPackedUnsigned, 4u);
+}
+
+TEST(Device, UnknownNameListsTheKnown) {
+  auto device = loadDevice("xcku60");
+  ASSERT_FALSE(bool(device));
+  EXPECT_EQ(llvm::toString(device.takeError()),
+            "unknown device 'xcku60'; known are lfe5u-85f, xc7z020, "
+            "xcku060-role, xczu3eg, or give the path of a .yaml file");
+}
+
+TEST(Device, MalformedFilesAreRefusedByLine) {
+  EXPECT_EQ(messageFor(kGood), "accepted");
+  EXPECT_EQ(messageFor(edited("lut: 100", "lut: many")),
+            "d.yaml:11: 'lut' is 'many', which is no whole number");
+  EXPECT_EQ(messageFor(edited("lut: 100", "lut: -4")),
+            "d.yaml:11: 'lut' is -4, not a count");
+  EXPECT_EQ(messageFor(edited("lut: 100", "luts: 100")),
+            "d.yaml:11: 'budget' needs 'lut'");
+  EXPECT_EQ(messageFor(edited("  bram: 3", "  bram: 3\n  laser: 1")),
+            "d.yaml:15: 'budget' has an unknown key 'laser'; known are bram, "
+            "dsp, ff, lut, lutram, uram");
+  EXPECT_EQ(messageFor(edited("clock_mhz: 12.5", "clock_mhz: 0")),
+            "d.yaml:5: 'clock_mhz' is 0");
+  EXPECT_EQ(messageFor(edited("clock_mhz: 12.5", "clock_mhz: .nan")),
+            "d.yaml:5: 'clock_mhz' is .nan, not a count");
+  EXPECT_EQ(messageFor(edited("stream_bits: 32", "stream_bits: 31")),
+            "d.yaml:6: 'stream_bits' is 31, not whole bytes");
+  EXPECT_EQ(messageFor(edited("sources:\n  - nobody\n", "")),
+            "d.yaml:1: a device file needs a list 'sources'");
+  EXPECT_EQ(messageFor("[1, 2]"), "d.yaml:1: a device file must be a mapping");
+  EXPECT_EQ(messageFor(""), "d.yaml:1: a device file must be a mapping");
+  EXPECT_NE(messageFor("a: [1\nb: }").find("d.yaml:2: "), std::string::npos);
+  auto missing = loadDevice("/no/such.yaml");
+  ASSERT_FALSE(bool(missing));
+  EXPECT_NE(llvm::toString(missing.takeError()).find("'/no/such.yaml'"),
+            std::string::npos);
+}
+} // namespace
