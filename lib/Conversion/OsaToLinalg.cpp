@@ -459,7 +459,20 @@ private:
           Value v = resize(at, args[0], in.storage, width);
           v = arith::MulIOp::create(at, loc, v, args[1]);
           v = arith::AddIOp::create(at, loc, v, args[2]);
+          Value exact = v;
           v = arith::ShRSIOp::create(at, loc, v, scalar(at, shift, width));
+          if (op.getTiesEven()) {
+            // An odd level at a tie gives one less.
+            Value low = arith::AndIOp::create(
+                at, loc, exact,
+                scalar(at, int64_t((uint64_t(1) << shift) - 1), width));
+            Value tie = arith::CmpIOp::create(at, loc,
+                                              arith::CmpIPredicate::eq, low,
+                                              scalar(at, 0, width));
+            Value even =
+                arith::AndIOp::create(at, loc, v, scalar(at, -2, width));
+            v = arith::SelectOp::create(at, loc, tie, even, v);
+          }
           // A bound beyond the arithmetic's width binds nothing there.
           int64_t lo = std::clamp(to.getLo(), least, most);
           int64_t hi = std::clamp(to.getHi(), least, most);

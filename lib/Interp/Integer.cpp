@@ -19,7 +19,10 @@ static LogicalResult requantise(osa::RequantiseOp op, Frame &frame) {
     __int128 v =
         __int128(x) * multiplier[channelOf(frame, i, multiplier.size())] +
         offset[channelOf(frame, i, offset.size())];
+    bool tie = (v & ((__int128(1) << op.getShift()) - 1)) == 0;
     v >>= op.getShift();
+    if (op.getTiesEven() && tie && (v & 1))
+      v -= 1;
     v = v < lo ? lo : v > hi ? hi : v;
     frame.out.ints[i] = int64_t(v);
   }

@@ -10,6 +10,7 @@ module rhz_requant #(
   parameter int MulWidth = 16,
   parameter int OffsetWidth = 32,
   parameter int Shift    = 0,
+  parameter int TiesEven = 0,
   parameter int OutWidth = 8,
   parameter int Lo       = -128,
   parameter int Hi       = 127,
@@ -95,7 +96,18 @@ module rhz_requant #(
       always_ff @(posedge clk_i)
         sum_q <= SumWidth'(product) +
             SumWidth'($signed(offset_q[l*OffsetWidth +: OffsetWidth]));
-      assign whole   = sum_q >>> Shift;
+      if (TiesEven != 0 && Shift > 0) begin : gen_ties
+        // An odd level at a tie gives one less: its lowest bit is cleared.
+        logic signed [SumWidth-1:0] floored;
+        assign floored = sum_q >>> Shift;
+        if (Shift < SumWidth) begin : gen_tie
+          assign whole = {floored[SumWidth-1:1], floored[0] && (|sum_q[Shift-1:0])};
+        end else begin : gen_sign
+          assign whole = floored;
+        end
+      end else begin : gen_floor
+        assign whole = sum_q >>> Shift;
+      end
       assign shifted = CompareWidth'(whole);
       assign unused = &{1'b0, shifted};
       always_ff @(posedge clk_i) begin
