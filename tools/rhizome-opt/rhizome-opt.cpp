@@ -9,11 +9,13 @@
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
+#include "rhizome/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllPasses();
+  rhizome::registerTransformsPasses();
   rhizome::registerConversionPasses();
   registry.insert<rhizome::num::NumDialect, rhizome::osa::OsaDialect,
                   rhizome::flow::FlowDialect, rhizome::rtl::RtlDialect>();

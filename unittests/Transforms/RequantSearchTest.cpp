@@ -206,7 +206,7 @@ TEST(RequantSearch, SixteenBitOutputsAreQuick) {
   for (int c = 0; c < 64; ++c) {
     auto f = PiecewiseLinear::affine(
         -(int64_t(1) << 18), int64_t(1) << 18,
-        Real(exact(1.f / (1 << 12))) / Real::sqrt(exact(1.f + 0.01f * c)),
+        Real(exact(1.f / (1 << 12))) / Real::sqrt(exact(1.003f + 0.01f * c)),
         Real(exact(0.01f * c)));
     f.atLeast(Real(0));
     auto steps = computeSteps(f, q);

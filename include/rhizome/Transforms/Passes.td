@@ -5,4 +5,39 @@
 
 include "mlir/Pass/PassBase.td"
 
+def OsaApplyFixedPoint : Pass<"osa-apply-fixed-point", "::mlir::ModuleOp"> {
+  let summary = "Give a float network the quantisers of a fixed-point format";
+  let description = [{
+    Weights, biases and graph inputs are quantised to `width` bits of which
+    `fraction` are fraction bits; each layer (conv2d or dense with bias, batch
+    norm and activation), sum and average pool rounds once at its end, half to
+    even, and saturates. What leads to graph outputs only is not rounded.
+  }];
+  let options = [
+    Option<"width", "width", "unsigned", "8", "Bits of a number">,
+    Option<"fraction", "fraction", "int", "7", "Fraction bits among them">,
+  ];
+  let dependentDialects = ["::rhizome::osa::OsaDialect"];
+}
+
+def OsaCanonicalise : Pass<"osa-canonicalise", "::mlir::ModuleOp"> {
+  let summary = "Move quantisers and padding to where they cost least";
+  let description = [{
+    Activations and quantisers move before max pools, quantisers before
+    concatenations, and zero padding into the convolution behind it.
+  }];
+  let dependentDialects = ["::rhizome::osa::OsaDialect"];
+}
+
+def OsaIntegerise : Pass<"osa-integerise", "::mlir::ModuleOp"> {
+  let summary = "Real-level @main to @prologue, @network and @epilogue";
+  let description = [{
+    The network holds exact integer operations only; what is real before the
+    first quantiser becomes the prologue, what is real behind the last integer
+    operation the epilogue.
+  }];
+  let dependentDialects = ["::rhizome::osa::OsaDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
 #endif

@@ -78,6 +78,8 @@ LogicalResult ConstantOp::verify() {
   return success();
 }
 
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
 LogicalResult Conv2dOp::verify() {
   auto in = tensor(getInput()).getShape(), w = tensor(getWeights()).getShape();
   if (in.size() != 4 || w.size() != 4)

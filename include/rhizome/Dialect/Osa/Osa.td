@@ -56,6 +56,7 @@ def Osa_ConstantOp : Osa_Op<"constant", [ConstantLike]> {
   }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Osa_Tensor:$result);
+  let hasFolder = 1;
   let assemblyFormat = "attr-dict `:` functional-type(operands, results)";
 }
 

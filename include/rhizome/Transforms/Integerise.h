@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From the real-level network to the exact integer one: what a caller of the
+// Transforms layer needs.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "rhizome/Support/Refusal.h"
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rhizome {
+/// fixed:W,F: a signed integer of `width` bits, worth code / 2^fraction.
+struct FixedFormat {
+  unsigned width;
+  int fraction;
+};
+
+struct IntegeriseOptions {
+  std::optional<FixedFormat> fixed; ///< --number-format
+  /// Formats that differ from `fixed`, by ONNX tensor or node name.
+  std::map<std::string, FixedFormat> tensorFormats;
+};
+
+/// How one quantiser of the model is built.
+struct QuantiserStats {
+  std::string node;         ///< the quantiser's node
+  std::string kind;         ///< requantise, threshold, table, scaled_add, none
+  unsigned accumulatorBits; ///< of what it reads
+  unsigned multiplierBits;  ///< 1 if all multipliers are 1; 0 if none
+  int64_t shift;
+  int64_t thresholds; ///< per channel
+};
+
+struct IntegeriseStats {
+  std::vector<QuantiserStats> quantisers;
+  /// Accumulator bits of every conv2d and dense, by node.
+  std::vector<std::pair<std::string, unsigned>> accumulators;
+  /// Fixed-point mode: constants that were saturated, by tensor, and of how
+  /// many elements.
+  struct Saturation {
+    std::string tensor;
+    int64_t saturated, elements;
+  };
+  std::vector<Saturation> saturations;
+  /// Nodes that the host computes behind the network.
+  std::vector<std::string> hostNodes;
+};
+
+/// Turns `@main` (real level, as Import leaves it) into `@prologue`, `@network`
+/// and `@epilogue`, equal to it in exact arithmetic. On failure `refusals` holds
+/// every reason found, and the module must not be used further.
+mlir::LogicalResult integerise(mlir::ModuleOp module,
+                               const IntegeriseOptions &options,
+                               Refusals &refusals, IntegeriseStats &stats);
+
+/// The steps of the above, in order; each is also a pass of rhizome-opt.
+mlir::LogicalResult applyFixedPoint(mlir::ModuleOp module,
+                                    const IntegeriseOptions &options,
+                                    Refusals &refusals, IntegeriseStats &stats);
+void canonicaliseReal(mlir::ModuleOp module);
+mlir::LogicalResult lowerToIntegers(mlir::ModuleOp module, Refusals &refusals,
+                                    IntegeriseStats &stats);
+} // namespace rhizome

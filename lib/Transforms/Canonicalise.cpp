@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Rewrites of the real-level network that change no value and make hardware
+// smaller: activations and quantisers move before max pools and concatenations,
+// zero padding into the convolution. Transposes need no rewrite: the integer
+// lowering cancels them.
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Transforms/Integerise.h"
+#include "rhizome/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace rhizome;
+
+namespace rhizome {
+#define GEN_PASS_DEF_OSACANONICALISE
+#include "rhizome/Transforms/Passes.h.inc"
+} // namespace rhizome
+
+static RankedTensorType withElement(Value like, Type element) {
+  return RankedTensorType::get(
+      cast<RankedTensorType>(like.getType()).getShape(), element);
+}
+
+/// g(max_pool(x)) is max_pool(g(x)) for a g that never falls.
+static LogicalResult moveBeforeMaxPool(Operation *op, PatternRewriter &rewriter) {
+  auto pool = op->getOperand(0).getDefiningOp<osa::MaxPoolOp>();
+  // Behind a quantiser the pool has fewer elements to pass on: leave it.
+  if (!pool || !pool->hasOneUse() ||
+      pool.getInput().getDefiningOp<osa::DequantizeOp>())
+    return failure();
+  Operation *moved = rewriter.clone(*op);
+  Type element =
+      cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  rewriter.modifyOpInPlace(moved, [&] {
+    moved->setOperand(0, pool.getInput());
+    moved->getResult(0).setType(withElement(pool.getInput(), element));
+  });
+  auto after = osa::MaxPoolOp::create(
+      rewriter, pool.getLoc(), op->getResult(0).getType(), moved->getResult(0),
+      pool.getKernel(), pool.getStrides(), pool.getPads(), pool.getDilations());
+  rewriter.replaceOp(op, after.getResult());
+  return success();
+}
+
+namespace {
+struct MoveActivation : RewritePattern {
+  explicit MoveActivation(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (isa<osa::ReluOp, osa::ClipOp>(op))
+      return moveBeforeMaxPool(op, rewriter);
+    if (auto leaky = dyn_cast<osa::LeakyReluOp>(op))
+      if (!leaky.getAlpha().isNegative())
+        return moveBeforeMaxPool(op, rewriter);
+    return failure();
+  }
+};
+
+struct MoveQuantize : OpRewritePattern<osa::QuantizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(osa::QuantizeOp op,
+                                PatternRewriter &rewriter) const override {
+    // The channel axis stays last; scales along others would not fit a pool.
+    if (int64_t(op.getAxis()) >= 0)
+      return failure();
+    if (succeeded(moveBeforeMaxPool(op, rewriter)))
+      return success();
+    auto concat = op.getInput().getDefiningOp<osa::ConcatOp>();
+    if (!concat || !concat->hasOneUse())
+      return failure();
+    SmallVector<Value> inputs;
+    Type element = cast<RankedTensorType>(op.getType()).getElementType();
+    for (Value v : concat.getInputs())
+      inputs.push_back(osa::QuantizeOp::create(
+          rewriter, op.getLoc(), withElement(v, element), v, op.getScale(),
+          op.getZeroPoint(), op.getAxis(), op.getRounding()));
+    rewriter.replaceOpWithNewOp<osa::ConcatOp>(op, op.getType(), inputs,
+                                               concat.getAxis());
+    return success();
+  }
+};
+
+/// conv2d(pad(x)) with zeros around rows and columns pads by itself.
+struct FoldPad : OpRewritePattern<osa::Conv2dOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(osa::Conv2dOp op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = op.getInput().getDefiningOp<osa::TransposeOp>();
+    Value padded = transpose ? transpose.getInput() : op.getInput();
+    auto pad = padded.getDefiningOp<osa::PadOp>();
+    if (!pad || !pad.getValue().isZero() ||
+        (transpose && !transpose->hasOneUse()) || !pad->hasOneUse())
+      return failure();
+    SmallVector<int64_t> low(pad.getLow()), high(pad.getHigh());
+    if (transpose)
+      for (auto [i, axis] : llvm::enumerate(transpose.getPermutation())) {
+        low[i] = pad.getLow()[axis];
+        high[i] = pad.getHigh()[axis];
+      }
+    if (low.size() != 4 || low[0] || high[0] || low[3] || high[3])
+      return failure();
+    Value input = pad.getInput();
+    if (transpose) {
+      SmallVector<int64_t> shape;
+      auto in = cast<RankedTensorType>(input.getType());
+      for (int64_t axis : transpose.getPermutation())
+        shape.push_back(in.getShape()[axis]);
+      input = osa::TransposeOp::create(
+          rewriter, transpose.getLoc(),
+          RankedTensorType::get(shape, in.getElementType()), input,
+          transpose.getPermutation());
+    }
+    auto old = op.getPads();
+    SmallVector<int64_t> pads{old[0] + low[1], old[1] + low[2],
+                              old[2] + high[1], old[3] + high[2]};
+    rewriter.replaceOpWithNewOp<osa::Conv2dOp>(
+        op, op.getType(), input, op.getWeights(), op.getBias(), op.getStrides(),
+        pads, op.getDilations(), op.getGroups(), op.getPadValue());
+    return success();
+  }
+};
+
+struct OsaCanonicalise
+    : rhizome::impl::OsaCanonicaliseBase<OsaCanonicalise> {
+  void runOnOperation() override { canonicaliseReal(getOperation()); }
+};
+} // namespace
+
+void rhizome::canonicaliseReal(ModuleOp module) {
+  RewritePatternSet patterns(module.getContext());
+  patterns.add<MoveActivation, MoveQuantize, FoldPad>(module.getContext());
+  (void)applyPatternsGreedily(module, std::move(patterns));
+}

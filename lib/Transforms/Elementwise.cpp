@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Operations that cost nothing: they compose onto a tensor's exact function
+// from integer to real and leave the integers alone.
+#include "Integeriser.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace rhizome;
+
+void Integeriser::visitDequantize(osa::DequantizeOp op, Lazy in) {
+  auto out = std::make_shared<LazyTensor>(*in);
+  std::vector<float> scales = osa::floatValues(op.getScale());
+  std::vector<int64_t> zeros = osa::intValues(op.getZeroPoint());
+  size_t count = scaleCount(op);
+  std::vector<int64_t> which(1, 0);
+  if (count > 1) {
+    std::vector<int64_t> map;
+    int64_t elements =
+        cast<RankedTensorType>(op.getType()).getNumElements();
+    for (int64_t i = 0; i < elements; ++i)
+      map.push_back(scaleIndex(op, out->shape, i));
+    auto channels = out->perChannel(map);
+    if (!channels)
+      return leaveToHost(op, "its scales run along an axis that is not the "
+                             "channel axis", "");
+    which = *channels;
+    out->expand();
+  }
+  for (size_t c = 0; c < out->f.size(); ++c) {
+    int64_t k = which[which.size() == 1 ? 0 : c];
+    out->f[c].shift(Real(-zeros[zeros.size() == 1 ? 0 : k]));
+    out->f[c].scale(Real(exact(scales[scales.size() == 1 ? 0 : k])));
+  }
+  setResult(op, out);
+}
+
+bool Integeriser::applyConstant(Operation *op, LazyTensor &t,
+                                const ExactConstant &c, bool constantFirst) {
+  auto result = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+  if (ArrayRef<int64_t>(t.shape) != result) {
+    int64_t n = cast<RankedTensorType>(op->getResult(0).getType())
+                    .getNumElements(), have = 1;
+    for (int64_t d : t.shape)
+      have *= d;
+    if (n != have)
+      return false; // the constant broadcasts the tensor
+    t.reshape(result);
+  }
+  std::vector<int64_t> which(1, 0);
+  if (c.size() > 1) {
+    auto channels = t.perChannel(broadcastMap(c.shape, t.shape));
+    if (!channels)
+      return false;
+    which = *channels;
+    t.expand();
+  }
+  for (size_t i = 0; i < t.f.size(); ++i) {
+    Real v(c.at(which[which.size() == 1 ? 0 : i]));
+    PiecewiseLinear &f = t.f[i];
+    if (isa<osa::AddOp>(op)) {
+      f.shift(v);
+    } else if (isa<osa::MulOp>(op)) {
+      f.scale(v);
+    } else if (isa<osa::SubOp>(op)) {
+      if (constantFirst)
+        f.scale(Real(-1));
+      f.shift(constantFirst ? v : -v);
+    } else {
+      if (constantFirst || v.sign() == 0)
+        return false;
+      f.scale(v.inverse());
+    }
+  }
+  return true;
+}
+
+bool Integeriser::applyBatchNorm(osa::BatchNormOp op, LazyTensor &t) {
+  std::vector<float> gamma = osa::floatValues(op.getGamma()),
+                     beta = osa::floatValues(op.getBeta()),
+                     mean = osa::floatValues(op.getMean()),
+                     variance = osa::floatValues(op.getVariance());
+  mpq_class epsilon = exact(op.getEpsilon().convertToFloat());
+  std::vector<int64_t> map;
+  int64_t last = t.shape.back(), elements = 1;
+  for (int64_t d : t.shape)
+    elements *= d;
+  for (int64_t i = 0; i < elements; ++i)
+    map.push_back(i % last);
+  auto channels = t.perChannel(map);
+  if (!channels)
+    return false;
+  t.expand();
+  for (size_t i = 0; i < t.f.size(); ++i) {
+    int64_t c = (*channels)[i];
+    for (float v : {gamma[c], beta[c], mean[c], variance[c]})
+      if (!std::isfinite(v))
+        return false;
+    mpq_class spread = exact(variance[c]) + epsilon;
+    if (spread <= 0)
+      return false;
+    Real deviation = Real::sqrt(spread);
+    PiecewiseLinear &f = t.f[i];
+    if (!f.compatible(deviation))
+      return false;
+    f.shift(Real(-exact(mean[c])));
+    f.scale(Real(exact(gamma[c])) / deviation);
+    f.shift(Real(exact(beta[c])));
+  }
+  return true;
+}
+
+void Integeriser::visitElementwise(Operation *op, Lazy in) {
+  auto out = std::make_shared<LazyTensor>(*in);
+  bool done =
+      llvm::TypeSwitch<Operation *, bool>(op)
+          .Case<osa::ReluOp>([&](auto) {
+            for (PiecewiseLinear &f : out->f)
+              f.atLeast(Real(0));
+            return true;
+          })
+          .Case<osa::LeakyReluOp>([&](osa::LeakyReluOp leaky) {
+            float alpha = leaky.getAlpha().convertToFloat();
+            if (!std::isfinite(alpha))
+              return false;
+            for (PiecewiseLinear &f : out->f)
+              f.leaky(Real(exact(alpha)));
+            return true;
+          })
+          .Case<osa::ClipOp>([&](osa::ClipOp clip) {
+            float low = clip.getMin().convertToFloat(),
+                  high = clip.getMax().convertToFloat();
+            if (std::isnan(low) || std::isnan(high))
+              return false;
+            for (PiecewiseLinear &f : out->f) {
+              if (!std::isinf(low))
+                f.atLeast(Real(exact(low)));
+              if (!std::isinf(high))
+                f.atMost(Real(exact(high)));
+            }
+            return true;
+          })
+          .Case<osa::BatchNormOp>(
+              [&](auto norm) { return applyBatchNorm(norm, *out); })
+          .Case<osa::UnaryOp>([&](osa::UnaryOp unary) {
+            if (unary.getKind() != "neg")
+              return false;
+            for (PiecewiseLinear &f : out->f)
+              f.scale(Real(-1));
+            return true;
+          })
+          .Case<osa::AddOp, osa::SubOp, osa::MulOp, osa::DivOp>([&](auto) {
+            bool constantFirst = !lazy(op->getOperand(0));
+            auto c = constants.get(op->getOperand(constantFirst ? 0 : 1));
+            return c && applyConstant(op, *out, *c, constantFirst);
+          })
+          .Default([](Operation *) { return false; });
+  if (done)
+    return setResult(op, out);
+  leaveToHost(op,
+              "it can't be expressed as one exact linear function per channel "
+              "between two quantisers",
+              "put a quantiser before it, or make its parameters one per "
+              "channel");
+}

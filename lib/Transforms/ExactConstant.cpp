@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Exact evaluation of constant subgraphs: stored floats, quantise and
+// dequantise, shape changes and arithmetic.
+#include "ExactConstant.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rhizome;
+
+std::vector<int64_t> rhizome::transposeMap(ArrayRef<int64_t> shape,
+                                           ArrayRef<int64_t> permutation) {
+  size_t rank = shape.size();
+  std::vector<int64_t> stride(rank, 1), out(rank);
+  for (size_t i = rank; i-- > 1;)
+    stride[i - 1] = stride[i] * shape[i];
+  int64_t n = 1;
+  for (size_t i = 0; i < rank; ++i) {
+    out[i] = shape[permutation[i]];
+    n *= shape[i];
+  }
+  std::vector<int64_t> map(n), index(rank, 0);
+  int64_t from = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    map[i] = from;
+    for (size_t axis = rank; axis-- > 0;) {
+      from += stride[permutation[axis]];
+      if (++index[axis] < out[axis])
+        break;
+      from -= stride[permutation[axis]] * out[axis];
+      index[axis] = 0;
+    }
+  }
+  return map;
+}
+
+std::vector<int64_t> rhizome::broadcastMap(ArrayRef<int64_t> from,
+                                           ArrayRef<int64_t> shape) {
+  size_t rank = shape.size();
+  std::vector<int64_t> stride(rank, 0);
+  int64_t step = 1;
+  for (size_t i = from.size(); i-- > 0;) {
+    if (from[i] != 1)
+      stride[rank - from.size() + i] = step;
+    step *= from[i];
+  }
+  int64_t n = 1;
+  for (int64_t d : shape)
+    n *= d;
+  std::vector<int64_t> map(n), index(rank, 0);
+  int64_t at = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    map[i] = at;
+    for (size_t axis = rank; axis-- > 0;) {
+      at += stride[axis];
+      if (++index[axis] < shape[axis])
+        break;
+      at -= stride[axis] * shape[axis];
+      index[axis] = 0;
+    }
+  }
+  return map;
+}
+
+ExactConstant rhizome::exactFloats(ArrayRef<int64_t> shape,
+                                   ArrayRef<float> values) {
+  ExactConstant c;
+  c.shape = shape.vec();
+  // value = mantissa · 2^(exponent − 24), the mantissa a whole number.
+  int lowest = INT_MAX, highest = INT_MIN;
+  for (float v : values) {
+    if (v == 0)
+      continue;
+    int exponent;
+    double m = std::frexp(v, &exponent) * 0x1p24;
+    int zeros = __builtin_ctz(unsigned(std::abs(m)));
+    lowest = std::min(lowest, exponent - 24 + zeros);
+    highest = std::max(highest, exponent);
+  }
+  c.codes.resize(values.size());
+  if (lowest == INT_MAX) {
+    c.scales = {1};
+    return c;
+  }
+  if (highest - lowest <= 61) {
+    c.scales = {exact(std::ldexp(1.0, lowest))};
+    for (auto [i, v] : llvm::enumerate(values))
+      c.codes[i] = int64_t(std::ldexp(double(v), -lowest));
+    return c;
+  }
+  c.groups.resize(values.size());
+  for (auto [i, v] : llvm::enumerate(values)) {
+    c.codes[i] = 1;
+    c.groups[i] = uint32_t(i);
+    c.scales.push_back(exact(v));
+  }
+  return c;
+}
+
+namespace {
+/// Scale, zero point and axis of a quantize or dequantize.
+struct Scaling {
+  ElementsAttr scale, zero;
+  int64_t axis;
+};
+} // namespace
+
+static Scaling scalingOf(Operation *op) {
+  if (auto q = dyn_cast<osa::QuantizeOp>(op))
+    return {q.getScale(), q.getZeroPoint(), int64_t(q.getAxis())};
+  auto d = cast<osa::DequantizeOp>(op);
+  return {d.getScale(), d.getZeroPoint(), int64_t(d.getAxis())};
+}
+
+size_t rhizome::scaleCount(Operation *op) {
+  Scaling s = scalingOf(op);
+  return std::max(s.scale.getNumElements(), s.zero.getNumElements());
+}
+
+size_t rhizome::scaleIndex(Operation *op, ArrayRef<int64_t> shape,
+                           size_t flat) {
+  int64_t axis = scalingOf(op).axis;
+  if (axis < 0 || scaleCount(op) == 1)
+    return 0;
+  int64_t inner = 1;
+  for (size_t i = axis + 1; i < shape.size(); ++i)
+    inner *= shape[i];
+  return (flat / inner) % shape[axis];
+}
+
+/// The zero points, whatever integer type stores them.
+static std::vector<int64_t> zeroPoints(ElementsAttr attr) {
+  auto type = dyn_cast<IntegerType>(attr.getElementType());
+  return osa::intValues(attr, !type || !type.isUnsigned());
+}
+
+Quantiser rhizome::makeQuantiser(Operation *op, size_t i) {
+  auto quantize = cast<osa::QuantizeOp>(op);
+  std::vector<float> scales = osa::floatValues(quantize.getScale());
+  std::vector<int64_t> zeros = zeroPoints(quantize.getZeroPoint());
+  num::IntType type = num::elementInt(quantize.getOutput().getType());
+  Quantiser q;
+  q.scale = exact(scales[scales.size() == 1 ? 0 : i]);
+  q.zero = zeros[zeros.size() == 1 ? 0 : i];
+  q.lo = type.getLo();
+  q.hi = type.getHi();
+  q.rounding =
+      parseRounding(quantize.getRounding().str()).value_or(Rounding::HalfEven);
+  if (q.rounding == Rounding::Sign) {
+    q.zero = 1;
+    q.lo = 0;
+    q.hi = 1;
+  }
+  return q;
+}
+
+static std::shared_ptr<ExactConstant>
+evaluateQuantize(osa::QuantizeOp op, const ExactConstant &in) {
+  auto out = std::make_shared<ExactConstant>();
+  out->shape = in.shape;
+  out->scales = {1};
+  out->codes.resize(in.size());
+  std::vector<Quantiser> quantisers;
+  for (size_t i = 0; i < scaleCount(op); ++i)
+    quantisers.push_back(makeQuantiser(op, i));
+  // value / scale in floating point decides unless it is near a border.
+  std::vector<double> factors(quantisers.size() * in.scales.size());
+  for (size_t q = 0; q < quantisers.size(); ++q)
+    for (size_t s = 0; s < in.scales.size() && in.scales.size() <= 4096; ++s)
+      factors[q * in.scales.size() + s] =
+          mpq_class(in.scales[s] / quantisers[q].scale).get_d();
+  for (size_t i = 0; i < in.size(); ++i) {
+    size_t which = scaleIndex(op, in.shape, i);
+    const Quantiser &q = quantisers[which];
+    int64_t level;
+    double u = double(in.codes[i]) *
+               factors[which * in.scales.size() + in.group(i)];
+    double twice = 2 * u;
+    bool clear = in.scales.size() <= 4096 && std::abs(twice) < 0x1p30 &&
+                 std::abs(twice - std::nearbyint(twice)) > 1e-6;
+    if (clear && q.rounding == Rounding::HalfEven)
+      level = std::clamp<int64_t>(int64_t(std::nearbyint(u)) + q.zero, q.lo,
+                                  q.hi);
+    else
+      level = q.level(Real(in.at(i)));
+    out->codes[i] = q.base() + q.step() * level;
+  }
+  return out;
+}
+
+static std::shared_ptr<ExactConstant>
+evaluateDequantize(osa::DequantizeOp op, const ExactConstant &in) {
+  auto out = std::make_shared<ExactConstant>();
+  out->shape = in.shape;
+  std::vector<float> scales = osa::floatValues(op.getScale());
+  std::vector<int64_t> zeros = zeroPoints(op.getZeroPoint());
+  size_t count = scaleCount(op);
+  for (size_t i = 0; i < count; ++i)
+    out->scales.push_back(exact(scales[scales.size() == 1 ? 0 : i]));
+  out->codes.resize(in.size());
+  if (count > 1)
+    out->groups.resize(in.size());
+  for (size_t i = 0; i < in.size(); ++i) {
+    size_t which = scaleIndex(op, in.shape, i);
+    out->codes[i] = in.codes[i] - zeros[zeros.size() == 1 ? 0 : which];
+    if (count > 1)
+      out->groups[i] = uint32_t(which);
+  }
+  return out;
+}
+
+static std::shared_ptr<ExactConstant> evaluateBinary(Operation *op,
+                                                     const ExactConstant &a,
+                                                     const ExactConstant &b) {
+  auto out = std::make_shared<ExactConstant>();
+  out->shape =
+      cast<RankedTensorType>(op->getResult(0).getType()).getShape().vec();
+  std::vector<int64_t> left = broadcastMap(a.shape, out->shape),
+                       right = broadcastMap(b.shape, out->shape);
+  for (size_t i = 0; i < left.size(); ++i) {
+    mpq_class x = a.at(left[i]), y = b.at(right[i]), v;
+    if (isa<osa::AddOp>(op))
+      v = x + y;
+    else if (isa<osa::SubOp>(op))
+      v = x - y;
+    else if (isa<osa::MulOp>(op))
+      v = x * y;
+    else if (y != 0)
+      v = x / y;
+    else
+      return nullptr;
+    out->codes.push_back(1);
+    out->groups.push_back(uint32_t(i));
+    out->scales.push_back(v);
+  }
+  return out;
+}
+
+static std::shared_ptr<ExactConstant>
+rearrange(const ExactConstant &in, ArrayRef<int64_t> shape,
+          const std::vector<int64_t> &map) {
+  auto out = std::make_shared<ExactConstant>();
+  out->shape = shape.vec();
+  out->scales = in.scales;
+  out->codes.reserve(map.size());
+  for (int64_t from : map)
+    out->codes.push_back(in.codes[from]);
+  if (!in.groups.empty())
+    for (int64_t from : map)
+      out->groups.push_back(in.groups[from]);
+  return out;
+}
+
+std::shared_ptr<const ExactConstant>
+ConstantEvaluator::compute(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return nullptr;
+  auto shape = cast<RankedTensorType>(value.getType()).getShape();
+  if (auto constant = dyn_cast<osa::ConstantOp>(op)) {
+    if (auto codes = osa::constantInts(value)) {
+      auto out = std::make_shared<ExactConstant>();
+      out->shape = shape.vec();
+      out->codes = std::move(*codes);
+      out->scales = {1};
+      return out;
+    }
+    if (!constant.getValue().getElementType().isF32())
+      return nullptr;
+    std::vector<float> values = osa::floatValues(constant.getValue());
+    if (!llvm::all_of(values, [](float v) { return std::isfinite(v); }))
+      return nullptr;
+    return std::make_shared<ExactConstant>(exactFloats(shape, values));
+  }
+  if (op->getNumOperands() == 0)
+    return nullptr;
+  auto in = get(op->getOperand(0));
+  if (!in)
+    return nullptr;
+  using Result = std::shared_ptr<const ExactConstant>;
+  return llvm::TypeSwitch<Operation *, Result>(op)
+      .Case<osa::QuantizeOp>(
+          [&](auto q) { return evaluateQuantize(q, *in); })
+      .Case<osa::DequantizeOp>(
+          [&](auto d) { return evaluateDequantize(d, *in); })
+      .Case<osa::TransposeOp>([&](osa::TransposeOp t) {
+        return rearrange(*in, shape,
+                         transposeMap(in->shape, t.getPermutation()));
+      })
+      .Case<osa::ReshapeOp>([&](auto) {
+        auto out = std::make_shared<ExactConstant>(*in);
+        out->shape = shape.vec();
+        return out;
+      })
+      .Case<osa::AddOp, osa::SubOp, osa::MulOp, osa::DivOp>(
+          [&](auto) -> Result {
+            auto other = get(op->getOperand(1));
+            return other ? evaluateBinary(op, *in, *other) : nullptr;
+          })
+      .Default([](Operation *) { return nullptr; });
+}
+
+std::shared_ptr<const ExactConstant> ConstantEvaluator::get(Value value) {
+  auto found = known.find(value);
+  if (found != known.end())
+    return found->second;
+  auto result = compute(value);
+  known[value] = result;
+  return result;
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The walk over `@main` in order, one visit per operation, and the pipeline of
+// the layer's steps.
+#include "Integeriser.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/Verifier.h"
+#include "rhizome/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace rhizome;
+
+namespace rhizome {
+#define GEN_PASS_DEF_OSAINTEGERISE
+#include "rhizome/Transforms/Passes.h.inc"
+} // namespace rhizome
+
+std::string rhizome::modelOpName(Operation *op) {
+  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+    if (auto child = dyn_cast<NameLoc>(name.getChildLoc()))
+      return child.getName().str();
+  return op->getName().stripDialect().str();
+}
+
+void Integeriser::refuse(Operation *op, std::string reason,
+                         std::string remedy) {
+  refusals.push_back({osa::nodeName(op), modelOpName(op), std::move(reason),
+                      std::move(remedy)});
+  // What hangs on it is not refused again.
+  for (Value v : op->getResults())
+    behind[v] = Refusal{};
+}
+
+void Integeriser::leaveToHost(Operation *op, std::string reason,
+                              std::string remedy) {
+  Refusal why{osa::nodeName(op), modelOpName(op), std::move(reason),
+              std::move(remedy)};
+  for (Value v : op->getResults())
+    behind[v] = why;
+}
+
+Value Integeriser::constant(Location loc, StringRef name,
+                            ArrayRef<int64_t> shape,
+                            ArrayRef<int64_t> values) {
+  int64_t lo = values.empty() ? 0 : *llvm::min_element(values);
+  int64_t hi = values.empty() ? 0 : *llvm::max_element(values);
+  num::IntType type = intType(lo, hi);
+  auto attr = osa::makeIntAttr(builder.getContext(),
+                               (name + std::to_string(blobs++)).str(), shape,
+                               type, values);
+  return osa::ConstantOp::create(builder, loc,
+                                 RankedTensorType::get(shape, type), attr);
+}
+
+Integeriser::Lazy Integeriser::makeLazy(Value physical, const LazyTensor &like,
+                                        std::vector<PiecewiseLinear> f) {
+  auto out = std::make_shared<LazyTensor>(like);
+  out->physical = physical;
+  out->sum.reset();
+  out->f = std::move(f);
+  return out;
+}
+
+bool Integeriser::settle(Operation *op, LazyTensor &t) {
+  if (!t.sum)
+    return true;
+  PendingSum sum = *t.sum;
+  auto [lo, hi] = t.range();
+  auto type = RankedTensorType::get(
+      cast<RankedTensorType>(sum.lhs.getType()).getShape(), intType(lo, hi));
+  t.physical = osa::ScaledAddOp::create(builder, op->getLoc(), type, sum.lhs,
+                                        sum.rhs, sum.p, sum.q);
+  t.sum.reset();
+  return true;
+}
+
+Integeriser::Lazy Integeriser::materialise(Operation *op, Lazy source) {
+  auto t = std::make_shared<LazyTensor>(*source);
+  if (!settle(op, *t))
+    return nullptr;
+  if (t->layout.empty())
+    return t;
+  // The functions, per channel of the logical tensor's last axis.
+  auto map = t->elementMap();
+  std::vector<PiecewiseLinear> f = t->f;
+  if (f.size() > 1) {
+    int64_t elements = llvm::product_of(t->shape);
+    int64_t last = t->shape.empty() ? 1 : t->shape.back();
+    std::vector<int64_t> channel(last, -1);
+    bool unique = true;
+    for (int64_t i = 0; i < elements && unique; ++i) {
+      int64_t c = (map ? (*map)[i] : i) % t->channels();
+      int64_t &slot = channel[i % last];
+      unique = slot < 0 || slot == c;
+      slot = c;
+    }
+    if (unique) {
+      f.clear();
+      for (int64_t c : channel)
+        f.push_back(t->f[c]);
+    } else {
+      // One function for all, if they differ in their ranges only.
+      auto [lo, hi] = t->range();
+      for (const PiecewiseLinear &g : t->f) {
+        bool same = g.isAffine() && t->f[0].isAffine() &&
+                    g.pieces()[0].slope == t->f[0].pieces()[0].slope &&
+                    g.pieces()[0].offset == t->f[0].pieces()[0].offset;
+        if (!same) {
+          leaveToHost(op, "its input's channels, of different scales, are moved "
+                          "to another axis", "quantise it with one scale");
+          return nullptr;
+        }
+      }
+      f = {t->f[0].over(lo, hi)};
+    }
+  }
+  Type element =
+      cast<RankedTensorType>(t->physical.getType()).getElementType();
+  auto reshapeTo = [&](ArrayRef<int64_t> shape) {
+    t->physical = osa::ReshapeOp::create(
+        builder, op->getLoc(), RankedTensorType::get(shape, element),
+        t->physical);
+  };
+  if (!map) {
+    reshapeTo(t->shape);
+  } else {
+    for (const LayoutStep &step : t->layout) {
+      if (step.permutation.empty()) {
+        reshapeTo(step.shape);
+        continue;
+      }
+      t->physical = osa::TransposeOp::create(
+          builder, op->getLoc(), RankedTensorType::get(step.shape, element),
+          t->physical, step.permutation);
+    }
+  }
+  t->layout.clear();
+  t->physicalShape = t->shape;
+  t->f = std::move(f);
+  return t;
+}
+
+void Integeriser::visit(Operation *op) {
+  if (isa<func::ReturnOp, osa::ConstantOp>(op) || op->getNumResults() == 0)
+    return;
+  // Constants are evaluated where they are used.
+  auto isConstant = [&](Value v) { return constants.get(v) != nullptr; };
+  if (llvm::all_of(op->getOperands(), isConstant) &&
+      isConstant(op->getResult(0)))
+    return;
+
+  SmallVector<Lazy> tensors;
+  bool anyBefore = false;
+  bool layer = isa<osa::Conv2dOp, osa::DenseOp>(op);
+  for (Value v : op->getOperands()) {
+    auto found = behind.find(v);
+    if (found != behind.end()) {
+      Refusal why = found->second;
+      if (layer && !why.reason.empty()) {
+        why.reason += ", and \"" + osa::nodeName(op) + "\" needs its result";
+        if (llvm::none_of(refusals, [&](const Refusal &r) {
+              return r.node == why.node && r.reason == why.reason;
+            }))
+          refusals.push_back(why);
+        why = Refusal{};
+      }
+      for (Value result : op->getResults())
+        behind[result] = why;
+      return;
+    }
+    if (Lazy t = lazy(v))
+      tensors.push_back(t);
+    else if (isHostBefore(v))
+      anyBefore = true;
+  }
+  if (tensors.empty()) {
+    if (layer && anyBefore)
+      return refuse(op, "it computes on real numbers: no quantiser stands "
+                        "before it",
+                    "quantise the model, or give --number-format fixed:W,F");
+    if (auto quantize = dyn_cast<osa::QuantizeOp>(op))
+      return visitEntry(quantize);
+    for (Value v : op->getResults())
+      before.insert(v);
+    return;
+  }
+  if (anyBefore)
+    return refuse(op, "it joins a tensor of the network with one that is real "
+                      "(not quantised)", "put a quantiser on each operand");
+
+  Lazy in = tensors[0];
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<osa::QuantizeOp>([&](auto q) { visitQuantize(q, in); })
+      .Case<osa::DequantizeOp>([&](auto d) { visitDequantize(d, in); })
+      .Case<osa::Conv2dOp, osa::DenseOp>([&](auto) { visitLinear(op, in); })
+      .Case<osa::MaxPoolOp>([&](auto pool) { visitMaxPool(pool, in); })
+      .Case<osa::AvgPoolOp>([&](auto pool) { visitAvgPool(pool, in); })
+      .Case<osa::ConcatOp>([&](auto concat) { visitConcat(concat); })
+      .Case<osa::PadOp>([&](auto pad) { visitPad(pad, in); })
+      .Case<osa::ReshapeOp>([&](auto reshape) {
+        auto out = std::make_shared<LazyTensor>(*in);
+        out->reshape(
+            cast<RankedTensorType>(reshape.getType()).getShape());
+        setResult(op, out);
+      })
+      .Case<osa::TransposeOp>([&](auto transpose) {
+        auto out = std::make_shared<LazyTensor>(*in);
+        out->transpose(transpose.getPermutation());
+        setResult(op, out);
+      })
+      .Case<osa::AddOp, osa::SubOp>([&](auto) {
+        if (tensors.size() == 2)
+          visitSum(op, tensors[0], tensors[1]);
+        else
+          visitElementwise(op, in);
+      })
+      .Case<osa::MulOp, osa::DivOp>([&](auto) {
+        if (tensors.size() == 2)
+          leaveToHost(op, "it multiplies two tensors that depend on the input",
+                      "");
+        else
+          visitElementwise(op, in);
+      })
+      .Case<osa::ReluOp, osa::LeakyReluOp, osa::ClipOp, osa::BatchNormOp>(
+          [&](auto) { visitElementwise(op, in); })
+      .Case<osa::UnaryOp>([&](auto) { visitElementwise(op, in); })
+      .Default([&](Operation *) {
+        leaveToHost(op, "it is computed on the host", "move it to the end");
+      });
+}
+
+LogicalResult Integeriser::run() {
+  model = module.lookupSymbol<func::FuncOp>("main");
+  if (!model || model.getBody().empty()) {
+    refusals.push_back({"", "", "the module has no function @main", ""});
+    return failure();
+  }
+  createFunctions();
+  for (Operation &op : model.getBody().front())
+    visit(&op);
+  if (!refusals.empty())
+    return failure();
+  return finishFunctions();
+}
+
+LogicalResult rhizome::lowerToIntegers(ModuleOp module, Refusals &refusals,
+                                       IntegeriseStats &stats) {
+  Integeriser integeriser(module, refusals, stats);
+  return integeriser.run();
+}
+
+LogicalResult rhizome::integerise(ModuleOp module,
+                                  const IntegeriseOptions &options,
+                                  Refusals &refusals, IntegeriseStats &stats) {
+  canonicaliseReal(module);
+  if (options.fixed &&
+      failed(applyFixedPoint(module, options, refusals, stats)))
+    return failure();
+  canonicaliseReal(module);
+  if (failed(lowerToIntegers(module, refusals, stats)))
+    return failure();
+  return verify(module);
+}
+
+void rhizome::emitRefusals(ModuleOp module, const Refusals &refusals) {
+  for (const Refusal &r : refusals) {
+    auto diag = module.emitError()
+                << "\"" << r.node << "\" (" << r.op << "): " << r.reason;
+    if (!r.remedy.empty())
+      diag.attachNote() << r.remedy;
+  }
+}
+
+namespace {
+struct OsaIntegerise : rhizome::impl::OsaIntegeriseBase<OsaIntegerise> {
+  void runOnOperation() override {
+    Refusals refusals;
+    IntegeriseStats stats;
+    if (failed(lowerToIntegers(getOperation(), refusals, stats))) {
+      emitRefusals(getOperation(), refusals);
+      signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The walk that turns `@main` into `@prologue`, `@network` and `@epilogue`.
+// Values of `@main` fall into four kinds: constant, computed on the host before
+// the network, held by the network (a lazy tensor), or computed on the host
+// behind it.
+#pragma once
+
+#include "LazyTensor.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "rhizome/Transforms/Integerise.h"
+
+namespace rhizome {
+class Integeriser {
+public:
+  Integeriser(mlir::ModuleOp module, Refusals &refusals, IntegeriseStats &stats)
+      : module(module), builder(module.getContext()), refusals(refusals),
+        stats(stats) {}
+  mlir::LogicalResult run();
+
+private:
+  using Lazy = std::shared_ptr<LazyTensor>;
+
+  // Integerise.cpp: the walk.
+  void visit(mlir::Operation *op);
+  bool isHostBefore(mlir::Value v) const { return before.contains(v); }
+  Lazy lazy(mlir::Value v) const { return held.lookup(v); }
+  /// Leaves the op to the host behind the network; `reason` is told if a layer
+  /// of the network turns out to need its result.
+  void leaveToHost(mlir::Operation *op, std::string reason, std::string remedy);
+  void refuse(mlir::Operation *op, std::string reason, std::string remedy);
+  void setResult(mlir::Operation *op, Lazy result) {
+    held[op->getResult(0)] = std::move(result);
+  }
+  /// A new physical tensor with `like`'s layout.
+  Lazy makeLazy(mlir::Value physical, const LazyTensor &like,
+                std::vector<PiecewiseLinear> f);
+  /// Emits the pending sum, if any.
+  bool settle(mlir::Operation *op, LazyTensor &t);
+  /// The tensor with no layout left: an osa.reshape or osa.transpose where
+  /// needed. Null (and a note to the host) if the channels' functions do not
+  /// survive.
+  Lazy materialise(mlir::Operation *op, Lazy t);
+  num::IntType intType(int64_t lo, int64_t hi) {
+    return num::IntType::getForRange(builder.getContext(), lo, hi);
+  }
+  mlir::Value constant(mlir::Location loc, llvm::StringRef name,
+                       llvm::ArrayRef<int64_t> shape,
+                       llvm::ArrayRef<int64_t> values);
+
+  // Elementwise.cpp: operations that only change the function.
+  void visitDequantize(osa::DequantizeOp op, Lazy in);
+  void visitElementwise(mlir::Operation *op, Lazy in);
+  bool applyConstant(mlir::Operation *op, LazyTensor &t,
+                     const ExactConstant &c, bool constantFirst);
+  bool applyBatchNorm(osa::BatchNormOp op, LazyTensor &t);
+
+  // Layers.cpp: operations that compute in integers.
+  void visitLinear(mlir::Operation *op, Lazy in);
+  void visitMaxPool(osa::MaxPoolOp op, Lazy in);
+  void visitAvgPool(osa::AvgPoolOp op, Lazy in);
+  void visitSum(mlir::Operation *op, Lazy lhs, Lazy rhs);
+  void visitConcat(osa::ConcatOp op);
+  void visitPad(osa::PadOp op, Lazy in);
+
+  // Requantise.cpp
+  void visitQuantize(osa::QuantizeOp op, Lazy in);
+  struct Channels; ///< the step functions of one quantiser
+  mlir::Value emitSteps(osa::QuantizeOp op, LazyTensor &in, Channels &channels);
+  mlir::Value emitThreshold(osa::QuantizeOp op, LazyTensor &in,
+                            Channels &channels);
+  mlir::Value emitTable(osa::QuantizeOp op, LazyTensor &in, Channels &channels);
+  mlir::Value emitPair(osa::QuantizeOp op, LazyTensor &in, Channels &channels);
+  mlir::Value riseEverywhere(mlir::Operation *op, LazyTensor &in,
+                             Channels &channels);
+
+  // Partition.cpp: the border to the host.
+  void visitEntry(osa::QuantizeOp op);
+  Lazy addNetworkInput(mlir::Location loc, mlir::Value hostValue,
+                       mlir::Value model);
+  mlir::Value beforeValue(mlir::Value v);
+  mlir::Value behindValue(mlir::Value v);
+  mlir::Value behindInteger(mlir::Location loc, const LazyTensor &t);
+  mlir::Value behindReal(mlir::Location loc, const LazyTensor &t);
+  mlir::Value behindLayout(mlir::Location loc, const LazyTensor &t,
+                           mlir::Value v);
+  mlir::Value networkResult(mlir::Value physical);
+  void createFunctions();
+  mlir::LogicalResult finishFunctions();
+
+  mlir::ModuleOp module;
+  mlir::OpBuilder builder; ///< inserts at the end of @network
+  Refusals &refusals;
+  IntegeriseStats &stats;
+  ConstantEvaluator constants;
+
+  mlir::func::FuncOp model, prologue, network, epilogue;
+  mlir::IRMapping beforeMap, behindMap;
+  llvm::DenseSet<mlir::Value> before;
+  llvm::DenseMap<mlir::Value, Lazy> held;
+  /// Reals that an integer operation made: where the epilogue may pick up.
+  llvm::DenseSet<mlir::Value> pickUp;
+  /// Values behind the network, with the refusal that a layer would get.
+  llvm::DenseMap<mlir::Value, Refusal> behind;
+  std::vector<mlir::Value> prologueResults, networkResults;
+  std::vector<std::string> inputNames;
+  unsigned blobs = 0;
+};
+
+/// The ONNX operation's name that a location carries as metadata, else the
+/// `osa` one.
+std::string modelOpName(mlir::Operation *op);
+} // namespace rhizome

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A quantiser becomes hardware: nothing, a requantiser, thresholds, a table, or
+// the factors of a pending sum, whichever is the cheapest that equals the
+// model's step function on every value that can occur.
+#include "Integeriser.h"
+#include "rhizome/Transforms/RequantSearch.h"
+
+using namespace mlir;
+using namespace rhizome;
+
+/// More steps than this don't become thresholds, larger ranges no table.
+constexpr int64_t kMaxThresholds = 4095;
+constexpr int64_t kMaxTable = 1 << 16;
+/// Up to this many steps thresholds are always the cheapest.
+constexpr int64_t kFewSteps = 3;
+/// Operand pairs that the search for a sum's factors may enumerate.
+constexpr int64_t kMaxPairs = 1 << 20;
+
+struct Integeriser::Channels {
+  std::vector<Quantiser> quantisers; ///< one, or one per channel
+  std::vector<Steps> steps;          ///< one, or one per channel
+  int64_t lo = INT64_MAX, hi = INT64_MIN; ///< levels that occur
+  QuantiserStats stats;
+
+  const Quantiser &quantiser(size_t c) const {
+    return quantisers[quantisers.size() == 1 ? 0 : c];
+  }
+  int64_t code(int64_t level) const {
+    return quantisers[0].base() + quantisers[0].step() * level;
+  }
+};
+
+static bool isIdentity(const Steps &s) {
+  if (s.falls || s.bottom != s.lo || s.top() != s.hi)
+    return false;
+  for (size_t k = 0; k < s.at.size(); ++k)
+    if (s.at[k] != s.lo + 1 + int64_t(k))
+      return false;
+  return true;
+}
+
+static RankedTensorType withElement(Value like, num::IntType element) {
+  return RankedTensorType::get(
+      cast<RankedTensorType>(like.getType()).getShape(), element);
+}
+
+/// One value if all are equal.
+static std::vector<int64_t> compress(std::vector<int64_t> v) {
+  if (llvm::all_equal(v))
+    v.resize(1);
+  return v;
+}
+
+Value Integeriser::riseEverywhere(Operation *op, LazyTensor &in,
+                                  Channels &channels) {
+  if (llvm::none_of(channels.steps, [](const Steps &s) { return s.falls; }))
+    return in.physical;
+  int64_t lo = INT64_MAX, hi = INT64_MIN;
+  for (const Steps &s : channels.steps) {
+    lo = std::min(lo, s.lo);
+    hi = std::max(hi, s.hi);
+  }
+  auto type = withElement(in.physical, intType(lo, hi));
+  Operation *producer = in.physical.getDefiningOp();
+  if (isa_and_nonnull<osa::Conv2dOp, osa::DenseOp>(producer) &&
+      channels.steps.size() > 1) {
+    std::vector<int64_t> codes = *osa::constantInts(producer->getOperand(1));
+    auto shape =
+        cast<RankedTensorType>(producer->getOperand(1).getType()).getShape();
+    int64_t perOutput = int64_t(codes.size()) / shape[0];
+    for (auto [c, s] : llvm::enumerate(channels.steps))
+      for (int64_t i = 0; s.falls && i < perOutput; ++i)
+        codes[c * perOutput + i] *= -1;
+    Value weights = constant(producer->getLoc(), "weights", shape, codes);
+    Operation *turned = builder.clone(*producer);
+    turned->setOperand(1, weights);
+    turned->getResult(0).setType(type);
+    return turned->getResult(0);
+  }
+  std::vector<int64_t> sign;
+  for (const Steps &s : channels.steps)
+    sign.push_back(s.falls ? -1 : 1);
+  return osa::RequantiseOp::create(builder, op->getLoc(), type, in.physical,
+                                   compress(sign), ArrayRef<int64_t>{0}, 0);
+}
+
+Value Integeriser::emitThreshold(osa::QuantizeOp op, LazyTensor &in,
+                                 Channels &channels) {
+  Value x = riseEverywhere(op, in, channels);
+  num::IntType type = num::elementInt(x.getType());
+  int64_t count = channels.hi - channels.lo;
+  std::vector<std::vector<int64_t>> rows;
+  for (const Steps &s : channels.steps) {
+    // Levels below this channel's lowest are always passed, those above never.
+    std::vector<int64_t> row(s.bottom - channels.lo, type.getLo());
+    row.insert(row.end(), s.at.begin(), s.at.end());
+    row.resize(count, type.getHi() + 1);
+    rows.push_back(std::move(row));
+  }
+  if (llvm::all_equal(rows))
+    rows.resize(1);
+  std::vector<int64_t> flat;
+  for (auto &row : rows)
+    flat.insert(flat.end(), row.begin(), row.end());
+  auto attr = osa::makeIntAttr(
+      builder.getContext(), "thresholds" + std::to_string(blobs++),
+      {int64_t(rows.size()), count},
+      num::IntType::getFull(builder.getContext(), true, 64), flat);
+  channels.stats.kind = "threshold";
+  channels.stats.thresholds = count;
+  channels.stats.accumulatorBits = type.getWidth();
+  return osa::ThresholdOp::create(
+      builder, op.getLoc(),
+      withElement(x, intType(channels.code(channels.lo),
+                             channels.code(channels.hi))),
+      x, attr, channels.code(channels.lo), channels.quantisers[0].step());
+}
+
+Value Integeriser::emitTable(osa::QuantizeOp op, LazyTensor &in,
+                             Channels &channels) {
+  num::IntType type = num::elementInt(in.physical.getType());
+  int64_t entries = type.getHi() - type.getLo() + 1;
+  size_t count = std::max(in.f.size(), channels.quantisers.size());
+  if (entries > kMaxTable || entries * int64_t(count) > (1 << 22))
+    return nullptr;
+  std::vector<int64_t> values;
+  int64_t lo = INT64_MAX, hi = INT64_MIN;
+  for (size_t c = 0; c < count; ++c) {
+    const PiecewiseLinear &f = in.function(c);
+    for (int64_t x = type.getLo(); x <= type.getHi(); ++x) {
+      int64_t code = channels.code(channels.quantiser(c).level(
+          f.at(std::clamp(x, f.lo(), f.hi()))));
+      lo = std::min(lo, code);
+      hi = std::max(hi, code);
+      values.push_back(code);
+    }
+  }
+  auto attr = osa::makeIntAttr(
+      builder.getContext(), "table" + std::to_string(blobs++),
+      {int64_t(count), entries},
+      num::IntType::getFull(builder.getContext(), true, 64), values);
+  channels.stats.kind = "table";
+  return osa::TableOp::create(builder, op.getLoc(),
+                              withElement(in.physical, intType(lo, hi)),
+                              in.physical, attr);
+}
+
+Value Integeriser::emitSteps(osa::QuantizeOp op, LazyTensor &in,
+                             Channels &channels) {
+  if (llvm::all_of(channels.steps, isIdentity)) {
+    channels.stats.kind = "none";
+    return in.physical;
+  }
+  int64_t levels = channels.hi - channels.lo;
+  if (levels >= 1 && levels <= kFewSteps)
+    return emitThreshold(op, in, channels);
+  auto found = searchRequantiser(channels.steps, channels.lo, channels.hi);
+  if (!found || channels.quantisers[0].rounding == Rounding::Sign) {
+    if (levels >= 1 && levels <= kMaxThresholds)
+      return emitThreshold(op, in, channels);
+    if (!found)
+      return emitTable(op, in, channels);
+  }
+  channels.stats.kind = "requantise";
+  channels.stats.multiplierBits = found->multiplierBits();
+  channels.stats.shift = found->shift;
+  return osa::RequantiseOp::create(
+      builder, op.getLoc(),
+      withElement(in.physical, intType(channels.lo, channels.hi)), in.physical,
+      compress(found->multiplier), compress(found->offset), found->shift,
+      found->tiesEven);
+}
+
+Value Integeriser::emitPair(osa::QuantizeOp op, LazyTensor &in,
+                            Channels &channels) {
+  PendingSum sum = *in.sum;
+  num::IntType a = num::elementInt(sum.lhs.getType()),
+               b = num::elementInt(sum.rhs.getType());
+  const Steps &steps = channels.steps[0];
+  if (channels.steps.size() != 1 || steps.falls || steps.at.empty() ||
+      steps.bottom == steps.top())
+    return nullptr;
+  // Range and type of an operand agree: it comes from one quantiser.
+  Real unit = in.f[0].pieces().back().slope;
+  for (auto &piece : in.f[0].pieces())
+    if (piece.slope.sign() != 0)
+      unit = piece.slope;
+  if (in.f[0].lo() != sum.p * a.getLo() + sum.q * (sum.q > 0 ? b.getLo()
+                                                             : b.getHi()) ||
+      (a.getHi() - a.getLo() + 1) > kMaxPairs / (b.getHi() - b.getLo() + 1) ||
+      unit.sign() <= 0)
+    return nullptr;
+  double slope = (unit / Real(channels.quantisers[0].scale)).toDouble();
+  auto found = searchPair(steps, channels.lo, channels.hi, slope, sum.p, sum.q,
+                          {a.getLo(), a.getHi()}, {b.getLo(), b.getHi()});
+  if (!found)
+    return nullptr;
+  auto product = [](int64_t m, num::IntType t) {
+    return std::minmax(m * t.getLo(), m * t.getHi());
+  };
+  auto [la, ha] = product(found->lhs, a);
+  auto [lb, hb] = product(found->rhs, b);
+  Value added = osa::ScaledAddOp::create(
+      builder, op.getLoc(), withElement(sum.lhs, intType(la + lb, ha + hb)),
+      sum.lhs, sum.rhs, found->lhs, found->rhs);
+  channels.stats.kind = "scaled_add";
+  channels.stats.multiplierBits =
+      std::max(num::bitsForRange(std::min<int64_t>(found->lhs, 0), found->lhs),
+               num::bitsForRange(std::min<int64_t>(found->rhs, 0),
+                                 std::max<int64_t>(found->rhs, 0)));
+  channels.stats.shift = found->shift;
+  channels.stats.accumulatorBits = num::elementInt(added.getType()).getWidth();
+  return osa::RequantiseOp::create(
+      builder, op.getLoc(),
+      withElement(added, intType(channels.lo, channels.hi)), added,
+      ArrayRef<int64_t>{1}, ArrayRef<int64_t>{found->offset}, found->shift);
+}
+
+void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
+  auto in = std::make_shared<LazyTensor>(*source);
+  Channels channels;
+  std::vector<Quantiser> own;
+  for (size_t i = 0; i < scaleCount(op); ++i)
+    own.push_back(makeQuantiser(op, i));
+  if (own.size() > 1) {
+    std::vector<int64_t> map;
+    int64_t elements = cast<RankedTensorType>(op.getType()).getNumElements();
+    for (int64_t i = 0; i < elements; ++i)
+      map.push_back(scaleIndex(op, in->shape, i));
+    auto which = in->perChannel(map);
+    if (!which)
+      return leaveToHost(op, "its scales run along an axis that is not the "
+                             "channel axis", "");
+    for (int64_t k : *which)
+      channels.quantisers.push_back(own[k]);
+  } else {
+    channels.quantisers = own;
+  }
+
+  channels.stats.node = osa::nodeName(op);
+  channels.stats.multiplierBits = 0;
+  channels.stats.shift = channels.stats.thresholds = 0;
+  size_t count = std::max(in->f.size(), channels.quantisers.size());
+  bool monotone = true;
+  for (size_t c = 0; c < count && monotone; ++c) {
+    auto steps = computeSteps(in->function(c), channels.quantiser(c));
+    if (!(monotone = steps.has_value()))
+      break;
+    channels.lo = std::min(channels.lo, steps->bottom);
+    channels.hi = std::max(channels.hi, steps->top());
+    channels.steps.push_back(std::move(*steps));
+  }
+
+  Value result;
+  if (in->sum && monotone)
+    result = emitPair(op, *in, channels);
+  if (!result) {
+    if (!settle(op, *in))
+      return;
+    channels.stats.accumulatorBits =
+        num::elementInt(in->physical.getType()).getWidth();
+    result = monotone ? emitSteps(op, *in, channels)
+                      : emitTable(op, *in, channels);
+  }
+  if (!result)
+    return refuse(op,
+                  monotone ? "no requantiser below 62 bits equals it on every "
+                             "accumulator value, and it has too many steps for "
+                             "thresholds or a table"
+                           : "it is not monotone, and its input's range is too "
+                             "wide for a table",
+                  "use fewer bits, or scales that are powers of two");
+
+  std::vector<PiecewiseLinear> f;
+  if (monotone) {
+    for (const Steps &s : channels.steps)
+      f.push_back(PiecewiseLinear::identity(channels.code(s.bottom),
+                                            channels.code(s.top())));
+  } else {
+    num::IntType type = num::elementInt(result.getType());
+    f.push_back(PiecewiseLinear::identity(type.getLo(), type.getHi()));
+  }
+  if (llvm::all_equal(f))
+    f.resize(1);
+  stats.quantisers.push_back(channels.stats);
+  setResult(op, makeLazy(result, *in, std::move(f)));
+}
