@@ -159,6 +159,11 @@ TEST_F(DataTest, Labels) {
   EXPECT_EQ(*labels, (Ints{7, 0, 9}));
   ASSERT_FALSE(writeNpy(path("f.npy"), Tensor::ofFloats({2, 1}, {3, 4})));
   EXPECT_EQ(llvm::cantFail(readLabels(path("f.npy"))), (Ints{3, 4}));
+  EXPECT_EQ(llvm::cantFail(readLabels(
+                write("l.csv", "a.bin, 12, 7\n\nb.bin, 12, \"-3\"\r\n5"))),
+            (Ints{7, -3, 5}));
+  EXPECT_NE(why(readLabels(write("l.txt", "1\ntwo\n"))).find("line 2"),
+            std::string::npos);
   ASSERT_FALSE(writeNpy(path("h.npy"), Tensor::ofFloats({1}, {0.5f})));
   EXPECT_NE(why(readLabels(path("h.npy"))).find("labels are class numbers"),
             std::string::npos);

@@ -45,7 +45,8 @@ llvm::Expected<std::vector<NamedTensor>> readArrays(llvm::StringRef file,
 llvm::Expected<Tensor> readTensor(llvm::StringRef path,
                                   llvm::StringRef name = "");
 
-/// A file of class numbers, one per frame, whatever its shape.
+/// A file of class numbers, one per frame, whatever its shape; of a .txt or
+/// .csv the last integer of each line.
 llvm::Expected<std::vector<int64_t>> readLabels(llvm::StringRef path);
 
 /// Writes `tensor` as .npy, version 1: int64 or float32, C order.

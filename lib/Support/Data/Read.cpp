@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which reader a file goes to, and the whole-file readers of the interface.
 #include "Bytes.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
 
@@ -81,7 +82,35 @@ llvm::Expected<Tensor> rhizome::readTensor(llvm::StringRef path,
   return std::move((*arrays)[*index].tensor);
 }
 
+/// Labels from text: the last integer of each line that is not blank.
+static llvm::Expected<std::vector<int64_t>> labelLines(const Input &input) {
+  std::vector<int64_t> out;
+  llvm::SmallVector<llvm::StringRef> lines;
+  input.bytes.split(lines, '\n');
+  for (auto [i, line] : llvm::enumerate(lines)) {
+    llvm::StringRef text = line.trim(" \t\r,;\"");
+    if (text.empty())
+      continue;
+    size_t begin = text.find_last_not_of("-0123456789");
+    int64_t label;
+    if (text.substr(begin + 1).getAsInteger(10, label))
+      return input.fail("line " + llvm::Twine(i + 1) +
+                            " does not end in a class number",
+                        "give one number per line");
+    out.push_back(label);
+  }
+  return out;
+}
+
 llvm::Expected<std::vector<int64_t>> rhizome::readLabels(llvm::StringRef path) {
+  if (path.ends_with_insensitive(".txt") ||
+      path.ends_with_insensitive(".csv")) {
+    auto buffer = llvm::MemoryBuffer::getFile(path);
+    if (!buffer)
+      return Input{path, ""}.fail("it cannot be read: " +
+                                  buffer.getError().message());
+    return labelLines({path, (*buffer)->getBuffer()});
+  }
   auto tensor = readTensor(path, "labels");
   if (!tensor)
     return tensor.takeError();
