@@ -181,5 +181,5 @@ INSTANTIATE_TEST_SUITE_P(
     Shared, Mnist,
     ::testing::Values(std::make_tuple(TFC("TFC_1W1A"), "0..1", 9296),
                       std::make_tuple(TFC("TFC_2W2A"), "0..1", 9660),
-                      std::make_tuple(DOSA("MNIST_int8"), "0..1", 9200)));
+                      std::make_tuple(DOSA("MNIST_int8"), "0..1", 9368)));
 } // namespace
