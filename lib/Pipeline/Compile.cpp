@@ -1,226 +1,162 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The phases from a model file to a package: import, integerise, cover,
-// explore, build, emit. Each phase either succeeds or ends the compile with
-// what the user should read.
-#include "HostModel.h"
-#include "llvm/Support/Path.h"
-#include "rhizome/Import/OnnxImport.h"
+// compile and coverage: from a model file to a package, phase by phase.
+#include "Model.h"
+#include "rhizome/Dialect/Flow/Flow.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Dialect/Rtl/Rtl.h"
+#include "rhizome/Explore/Explore.h"
+#include "rhizome/Generator/Generator.h"
 #include "rhizome/Pipeline/Build.h"
-#include "rhizome/Pipeline/Pipeline.h"
-#include "rhizome/Support/Resources.h"
-#include "rhizome/Transforms/Integerise.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include <chrono>
 
 using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::pipeline;
 
-namespace rhizome::pipeline {
-bool isGoal(llvm::StringRef text) { return bool(explore::parseGoal(text)); }
-
-std::optional<NumberFormat> parseNumberFormat(llvm::StringRef text) {
-  unsigned width;
-  int fraction;
-  if (!text.consume_front("fixed:"))
-    return std::nullopt;
-  auto [w, f] = text.split(',');
-  if (w.getAsInteger(10, width) || f.getAsInteger(10, fraction) || width < 1 ||
-      width > 16 || fraction < -32 || fraction > 32)
-    return std::nullopt;
-  return NumberFormat{width, fraction};
+bool pipeline::isGoal(llvm::StringRef text) {
+  return explore::parseGoal(text).has_value();
 }
 
-namespace {
-/// An integer model: @prologue, @network, @epilogue.
-struct Model {
-  OwningOpRef<ModuleOp> module;
-  IntegeriseStats stats;
-  func::FuncOp network() {
-    return module->lookupSymbol<func::FuncOp>("network");
-  }
-};
-
-/// Import and integerise; false with `refused` or `error` filled in.
-bool loadModel(MLIRContext &context, const ModelRequest &request,
-               const Progress &progress, Model &model, Refusals &refused,
-               std::string &error) {
-  auto say = [&](llvm::StringRef phase) {
-    if (progress)
-      progress(phase);
-  };
-  DiagnosticText diagnostics(&context);
-  if (request.rawIntegers && !request.numberFormat) {
-    error = "--raw-integers needs a number format whose codes the file holds; "
-            "remedy: --number-format fixed:W,F";
-    return false;
-  }
-  say("import");
-  importer::ImportOptions importOptions;
-  importOptions.shapes = request.shapes;
-  if (request.rawIntegers)
-    importOptions.rawIntegerFraction = request.numberFormat->fraction;
-  model.module =
-      importer::importOnnx(&context, request.path, importOptions, refused);
-  if (!model.module || !refused.empty())
-    return false;
-  say("integerise");
-  IntegeriseOptions options;
-  if (request.numberFormat)
-    options.fixed = FixedFormat{request.numberFormat->width,
-                                request.numberFormat->fraction};
-  for (const auto &[name, format] : request.tensorFormats)
-    options.tensorFormats[name] = {format.width, format.fraction};
-  bool done = succeeded(
-      integerise(*model.module, options, refused, model.stats));
-  if (!refused.empty())
-    return false;
-  if (!done)
-    error = "internal: " + diagnostics.take();
-  return done;
-}
-
-std::vector<std::string> notesOf(const IntegeriseStats &stats) {
-  std::vector<std::string> notes;
-  for (const auto &s : stats.saturations)
-    if (s.saturated)
-      notes.push_back(std::to_string(s.saturated) + " of " +
-                      std::to_string(s.elements) + " elements of '" +
-                      s.tensor + "' saturated in the number format");
-  return notes;
-}
-
-std::string print(Operation *op) {
+/// The text of a module with the model's three functions, node names included.
+static std::string printModel(ModuleOp module) {
+  OwningOpRef<ModuleOp> model = ModuleOp::create(module.getLoc());
+  for (const char *name : {"prologue", "network", "epilogue"})
+    model->push_back(module.lookupSymbol<func::FuncOp>(name)->clone());
   std::string text;
   llvm::raw_string_ostream os(text);
-  op->print(os, OpPrintingFlags().enableDebugInfo(true));
+  model->print(os, OpPrintingFlags().enableDebugInfo(true, false));
   os << "\n";
   return text;
 }
-} // namespace
 
-CompileResult compileModel(const CompileRequest &request) {
-  auto start = std::chrono::steady_clock::now();
-  CompileResult result;
-  auto say = [&](llvm::StringRef phase) {
+static std::vector<std::string> notesOf(const IntegeriseStats &stats) {
+  std::vector<std::string> notes;
+  for (const IntegeriseStats::Saturation &s : stats.saturations)
+    if (s.saturated)
+      notes.push_back(llvm::formatv("{0} of {1} elements of '{2}' are "
+                                    "saturated to the number format",
+                                    s.saturated, s.elements, s.tensor));
+  return notes;
+}
+
+/// Everything behind integerise; errors are texts.
+static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
+                                const Device &device,
+                                DiagnosticText &diagnostics,
+                                CompileResult &result) {
+  auto tell = [&](const char *phase) {
     if (request.progress)
       request.progress(phase);
   };
-  auto fail = [&](llvm::Error error) {
-    result.error = llvm::toString(std::move(error));
-    return result;
-  };
-
-  auto goal = explore::parseGoal(request.goal);
-  if (!goal) {
-    result.error = "'" + request.goal + "' is not a goal";
-    return result;
-  }
-  auto device = loadDevice(request.device);
-  if (!device)
-    return fail(device.takeError());
-  double clock = request.clockMhz.value_or(device->clockMhz);
-
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  loadDialects(context);
-  context.loadDialect<flow::FlowDialect, rtl::RtlDialect>();
-  Model model;
-  if (!loadModel(context, request.model, request.progress, model,
-                 result.refused, result.error))
-    return result;
-  func::FuncOp network = model.network();
+  auto network = module.lookupSymbol<func::FuncOp>("network");
   result.refused = explore::coverage(network);
   if (!result.refused.empty())
-    return result;
-  result.notes = notesOf(model.stats);
-
-  say("explore");
-  DiagnosticText diagnostics(&context);
-  gen::DeviceContext target = contextOf(*device, clock);
-  auto explored =
-      explore::explore(network, *goal, target,
-                       {device->name, clock, int64_t(device->streamBits)});
-  if (failed(explored)) {
-    result.error = diagnostics.take();
-    return result;
-  }
+    return llvm::Error::success();
+  tell("explore");
+  double clockMhz = request.clockMhz.value_or(device.clockMhz);
+  gen::DeviceContext context = contextOf(device, clockMhz);
+  gen::Border border{device.name, clockMhz, int64_t(device.streamBits)};
+  explore::Goal goal = *explore::parseGoal(request.goal);
+  FailureOr<explore::Result> found =
+      explore::explore(network, goal, context, border);
+  if (failed(found))
+    return llvm::createStringError("exploration fails: %s",
+                                   diagnostics.take().c_str());
   Plan plan;
   plan.model = llvm::sys::path::stem(request.model.path).str();
-  plan.device = device->name;
+  plan.device = device.name;
   plan.goal = request.goal;
-  fillPrediction(plan, *explored, target);
+  fillPrediction(plan, *found, context);
+  if (!found->meetsGoal) {
+    result.limit = found->limit;
+    result.nearest = plan.predicted;
+    if (!request.acceptNearest)
+      return llvm::Error::success();
+  }
+  tell("emit");
+  std::string target =
+      request.output.empty() ? plan.model + ".rhz" : request.output;
+  auto writer = PackageWriter::create(target);
+  if (!writer)
+    return writer.takeError();
+  auto node = writeNode(**writer, network, *found, context.cost);
+  if (!node) {
+    std::string said = diagnostics.take();
+    return said.empty() ? node.takeError()
+                        : llvm::joinErrors(node.takeError(),
+                                           llvm::createStringError(said));
+  }
+  plan.nodes.push_back(std::move(*node));
+  if (llvm::Error error =
+          (*writer)->writeFile("model/network.mlir", printModel(module)))
+    return error;
+  if (llvm::Error error = (*writer)->writePlan(plan))
+    return error;
+  if (llvm::Error error = (*writer)->commit())
+    return error;
+  result.ok = true;
+  result.package = target;
+  result.predicted = plan.predicted;
   result.utilisation = plan.utilisation;
   result.bottleneck = plan.bottleneck;
-  auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                         start)
-        .count();
-  };
-  if (!explored->meetsGoal) {
-    result.limit = explored->limit;
-    result.nearest = plan.predicted;
-    if (!request.acceptNearest) {
-      result.seconds = seconds();
-      return result;
-    }
-  }
+  return llvm::Error::success();
+}
 
-  say("build");
-  std::string folder =
-      request.output.empty() ? plan.model + ".rhz" : request.output;
-  auto writer = PackageWriter::create(folder);
-  if (!writer)
-    return fail(writer.takeError());
-  auto node = writeNode(**writer, network, *explored, target.cost);
-  if (!node)
-    return fail(node.takeError());
-  plan.nodes.push_back(std::move(*node));
-  if (auto error = (*writer)->writeFile("nodes/node0/design.mlir",
-                                        print(explored->design)))
-    return fail(std::move(error));
-  explored->design.erase();
-  auto input = readFile(request.model.path);
-  if (!input)
-    return fail(input.takeError());
-  for (auto &[file, text] :
-       std::map<std::string, std::string>{
-           {"model/network.mlir", print(*model.module)},
-           {"model/input.onnx", *input}})
-    if (auto error = (*writer)->writeFile(file, text))
-      return fail(std::move(error));
-  if (auto error = (*writer)->writePlan(plan))
-    return fail(std::move(error));
-  if (auto error = (*writer)->commit())
-    return fail(std::move(error));
-  result.ok = true;
-  result.package = folder;
-  result.predicted = plan.predicted;
-  result.seconds = seconds();
+CompileResult pipeline::compileModel(const CompileRequest &request) {
+  auto start = std::chrono::steady_clock::now();
+  CompileResult result;
+  llvm::Expected<Device> device = loadDevice(request.device);
+  if (!device) {
+    result.error = llvm::toString(device.takeError());
+    return result;
+  }
+  MLIRContext context;
+  context.loadDialect<flow::FlowDialect, rtl::RtlDialect>();
+  IntegeriseStats stats;
+  OwningOpRef<ModuleOp> module = importModel(
+      context, request.model, request.progress, result.refused, stats);
+  if (module) {
+    result.notes = notesOf(stats);
+    DiagnosticText diagnostics(&context);
+    if (llvm::Error error =
+            buildPackage(*module, request, *device, diagnostics, result))
+      result.error = llvm::toString(std::move(error));
+  }
+  result.seconds = std::chrono::duration<double>(
+                       std::chrono::steady_clock::now() - start)
+                       .count();
   return result;
 }
 
-CoverageResult coverModel(const ModelRequest &request) {
+CoverageResult pipeline::coverModel(const ModelRequest &request) {
   CoverageResult result;
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  loadDialects(context);
-  Model model;
-  if (!loadModel(context, request, {}, model, result.refused, result.error))
+  MLIRContext context;
+  IntegeriseStats stats;
+  OwningOpRef<ModuleOp> module =
+      importModel(context, request, nullptr, result.refused, stats);
+  if (!module)
     return result;
-  result.host = model.stats.hostNodes;
+  result.host = stats.hostNodes;
   result.ok = true;
-  for (Operation &op : model.network().getBody().front()) {
-    if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
+  auto network = module->lookupSymbol<func::FuncOp>("network");
+  for (Operation &op : network.getBody().front()) {
+    if (op.hasTrait<OpTrait::IsTerminator>() || op.getNumOperands() == 0)
       continue;
     CoverageRow row;
     row.node = osa::nodeName(&op);
-    row.op = op.getName().getStringRef().str();
+    row.op = op.getName().stripDialect().str();
     llvm::raw_string_ostream(row.type) << op.getResult(0).getType();
-    bool covered = false;
+    bool built = false;
     for (const auto &generator : gen::allGenerators()) {
-      auto reason = generator->coverage(&op);
-      covered |= !reason;
-      row.generators.push_back({generator->name().str(), reason.value_or("")});
+      std::optional<std::string> reason = generator->coverage(&op);
+      built |= !reason;
+      row.generators.emplace_back(generator->name().str(),
+                                  reason.value_or(""));
     }
-    result.ok &= covered;
+    result.ok &= built;
     result.rows.push_back(std::move(row));
   }
   return result;
 }
-} // namespace rhizome::pipeline

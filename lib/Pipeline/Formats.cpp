@@ -5,6 +5,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
@@ -173,8 +174,8 @@ Expected<std::string> pipeline::inflate(StringRef bytes, int windowBits) {
 }
 
 Expected<std::vector<Array>> pipeline::parseNpz(StringRef bytes) {
-  auto u16 = [&](size_t at) { return support::endian::read16le(&bytes[at]); };
-  auto u32 = [&](size_t at) { return support::endian::read32le(&bytes[at]); };
+  auto u16 = [&](size_t at) { return support::endian::read16le(bytes.data() + at); };
+  auto u32 = [&](size_t at) { return support::endian::read32le(bytes.data() + at); };
   auto bad = [] {
     return createStringError("its zip directory is damaged or truncated");
   };
@@ -229,7 +230,7 @@ Expected<Array> pipeline::parseIdx(StringRef bytes) {
     return createStringError("its idx header is truncated");
   Array array;
   for (size_t i = 0; i < rank; ++i)
-    array.shape.push_back(support::endian::read32be(&bytes[4 + 4 * i]));
+    array.shape.push_back(support::endian::read32be(bytes.data() + 4 + 4 * i));
   StringRef type;
   switch (uint8_t(bytes[2])) {
   case 8:

@@ -44,7 +44,7 @@ std::string DiagnosticText::take() {
 
 llvm::Expected<std::unique_ptr<HostModel>>
 HostModel::read(llvm::StringRef path) {
-  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  auto context = std::make_unique<MLIRContext>();
   loadDialects(*context);
   OwningOpRef<ModuleOp> module;
   std::string messages;
@@ -91,9 +91,9 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
   model->graphInputs = valuesOf(parts[0], false);
   model->graphOutputs = valuesOf(parts[2], true);
   model->networkFunc = parts[1];
-  model->prologue = std::make_unique<Interpreter>(parts[0]);
-  model->network = std::make_unique<Interpreter>(parts[1]);
-  model->epilogue = std::make_unique<Interpreter>(parts[2]);
+  model->onPrologue = std::make_unique<Interpreter>(parts[0]);
+  model->onNetwork = std::make_unique<Interpreter>(parts[1]);
+  model->onEpilogue = std::make_unique<Interpreter>(parts[2]);
   model->context = std::move(context);
   model->module = std::move(module);
   model->diagnostics =
@@ -113,13 +113,13 @@ HostModel::run(const Interpreter &interpreter,
 
 llvm::Expected<std::vector<Tensor>>
 HostModel::runPrologue(llvm::ArrayRef<Tensor> in) const {
-  return run(*prologue, in);
+  return run(*onPrologue, in);
 }
 llvm::Expected<std::vector<Tensor>>
 HostModel::runNetwork(llvm::ArrayRef<Tensor> in) const {
-  return run(*network, in);
+  return run(*onNetwork, in);
 }
 llvm::Expected<std::vector<Tensor>>
 HostModel::runEpilogue(llvm::ArrayRef<Tensor> in) const {
-  return run(*epilogue, in);
+  return run(*onEpilogue, in);
 }

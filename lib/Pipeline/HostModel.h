@@ -61,6 +61,6 @@ private:
   std::unique_ptr<DiagnosticText> diagnostics;
   std::vector<Value> graphInputs, graphOutputs;
   mlir::func::FuncOp networkFunc;
-  std::unique_ptr<Interpreter> prologue, network, epilogue;
+  std::unique_ptr<Interpreter> onPrologue, onNetwork, onEpilogue;
 };
 } // namespace rhizome::pipeline

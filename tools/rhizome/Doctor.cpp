@@ -69,21 +69,19 @@ static int runDoctor(bool json) {
                                : "not installed",
                tool.enables, version});
   }
-  struct Folder {
-    const char *name;
-    llvm::Expected<std::string> path;
-  };
   std::string problems;
   llvm::json::Object folders;
-  for (Folder folder : {Folder{"data", dataDir()}, Folder{"rtl", rtlDir()}}) {
-    if (folder.path) {
-      folders[folder.name] = *folder.path;
-      continue;
+  auto check = [&](const char *name, llvm::Expected<std::string> path) {
+    if (path) {
+      folders[name] = *path;
+      return;
     }
     good = false;
-    problems += "error: " + llvm::toString(folder.path.takeError()) + "\n";
-    folders[folder.name] = nullptr;
-  }
+    problems += "error: " + llvm::toString(path.takeError()) + "\n";
+    folders[name] = nullptr;
+  };
+  check("data", dataDir());
+  check("rtl", rtlDir());
   if (json) {
     printJson(llvm::json::Object{{"ok", good},
                                  {"tools", std::move(list)},
