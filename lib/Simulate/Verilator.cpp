@@ -98,7 +98,13 @@ Expected<Simulator> buildSimulator(const Package &package,
                                    "-CFLAGS",
                                    "-I..",
                                    "-MAKEFLAGS",
-                                   "OPT_FAST=-O2 OPT_SLOW=-O0 OPT_GLOBAL=-O2"};
+                                   "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1"};
+  // clang compiles these files in two thirds of gcc's time.
+  for (const char *compiler : {"clang++-22", "clang++", "g++"})
+    if (sys::findProgramByName(compiler)) {
+      args.insert(args.end(), {"-MAKEFLAGS", std::string("CXX=") + compiler});
+      break;
+    }
   if (sys::findProgramByName("ccache"))
     args.insert(args.end(), {"-MAKEFLAGS", "OBJCACHE=ccache"});
   args.push_back("harness.cpp");
