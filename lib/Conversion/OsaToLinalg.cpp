@@ -459,7 +459,21 @@ private:
           Value v = resize(at, args[0], in.storage, width);
           v = arith::MulIOp::create(at, loc, v, args[1]);
           v = arith::AddIOp::create(at, loc, v, args[2]);
+          Value sum = v;
           v = arith::ShRSIOp::create(at, loc, v, scalar(at, shift, width));
+          if (op.getTiesEven()) {
+            // A tie leaves no bit below the shift; then the lowest one goes.
+            int64_t mask = int64_t(op.getShift()) >= width
+                               ? -1
+                               : (int64_t(1) << op.getShift()) - 1;
+            Value rest = arith::AndIOp::create(at, loc, sum,
+                                               scalar(at, mask, width));
+            Value tie = arith::CmpIOp::create(
+                at, loc, arith::CmpIPredicate::eq, rest, scalar(at, 0, width));
+            Value kept = arith::SelectOp::create(
+                at, loc, tie, scalar(at, -2, width), scalar(at, -1, width));
+            v = arith::AndIOp::create(at, loc, v, kept);
+          }
           // A bound beyond the arithmetic's width binds nothing there.
           int64_t lo = std::clamp(to.getLo(), least, most);
           int64_t hi = std::clamp(to.getHi(), least, most);

@@ -404,6 +404,16 @@ void Integeriser::visitSum(Operation *op, Lazy lhs, Lazy rhs) {
                                         slopeOf(lhs, c) / Real(p),
                                         g.pieces()[0].offset + other));
   }
+  // Channels that differ in their ranges only count as one.
+  if (llvm::all_of(f, [&](const PiecewiseLinear &g) {
+        return g.pieces()[0].slope == f[0].pieces()[0].slope &&
+               g.pieces()[0].offset == f[0].pieces()[0].offset;
+      })) {
+    auto [la, ha] = lhs->range();
+    auto [lb, hb] = rhs->range();
+    f = {f[0].over(p * la + q * (q > 0 ? lb : hb),
+                   p * ha + q * (q > 0 ? hb : lb))};
+  }
   auto out = std::make_shared<LazyTensor>(*lhs);
   out->sum = PendingSum{lhs->physical, rhs->physical, p, q};
   out->physical = Value();

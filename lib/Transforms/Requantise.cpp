@@ -195,8 +195,8 @@ Value Integeriser::emitPair(osa::QuantizeOp op, LazyTensor &in,
                           {a.getLo(), a.getHi()}, {b.getLo(), b.getHi()});
   if (!found)
     return nullptr;
-  auto product = [](int64_t m, num::IntType t) {
-    return std::minmax(m * t.getLo(), m * t.getHi());
+  auto product = [](int64_t m, num::IntType t) -> std::pair<int64_t, int64_t> {
+    return std::minmax({m * t.getLo(), m * t.getHi()});
   };
   auto [la, ha] = product(found->lhs, a);
   auto [lb, hb] = product(found->rhs, b);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // out = clamp((x·m + o) >>> Shift, Lo, Hi) with m and o per channel; without a
-// multiplier (MulWidth = 0) m is 1 and only offsets are stored.
+// multiplier (MulWidth = 0) m is 1 and only offsets are stored. With TiesEven
+// (Shift >= 1) a sum whose low Shift bits are all zero has its result's lowest
+// bit cleared before the clamp: rounding half to even.
 // Latency = 6 + V.
 module rhz_requant #(
   parameter int Pixels   = 1,
@@ -10,6 +12,7 @@ module rhz_requant #(
   parameter int MulWidth = 16,
   parameter int OffsetWidth = 32,
   parameter int Shift    = 0,
+  parameter int TiesEven = 0,
   parameter int OutWidth = 8,
   parameter int Lo       = -128,
   parameter int Hi       = 127,
@@ -96,7 +99,14 @@ module rhz_requant #(
         sum_q <= SumWidth'(product) +
             SumWidth'($signed(offset_q[l*OffsetWidth +: OffsetWidth]));
       assign whole   = sum_q >>> Shift;
-      assign shifted = CompareWidth'(whole);
+      if (TiesEven != 0) begin : gen_ties
+        localparam int Low = (Shift < 1) ? 1 : (Shift < SumWidth) ? Shift : SumWidth;
+        logic tie;
+        assign tie     = ~|sum_q[Low-1:0];
+        assign shifted = CompareWidth'($signed({whole[SumWidth-1:1], whole[0] & ~tie}));
+      end else begin : gen_floor
+        assign shifted = CompareWidth'(whole);
+      end
       assign unused = &{1'b0, shifted};
       always_ff @(posedge clk_i) begin
         if (shifted < LoLimit)      out_q[I*OutWidth +: OutWidth] <= OutWidth'(Lo);
