@@ -142,7 +142,7 @@ TEST(RequantSearch, TiesToEvenWithPowerOfTwoSlope) {
       Quantiser q = makeQuantiser(8, true, std::ldexp(1.f, -7), 0,
                                   Rounding::HalfEven);
       auto f = PiecewiseLinear::affine(
-          -30000, 30000, Real(exact(std::ldexp(1.0, -7 - shift))),
+          -9000, 9000, Real(exact(std::ldexp(1.0, -7 - shift))),
           Real(exact(std::ldexp(5.0, -7 - shift))));
       if (relu)
         f.atLeast(Real(0));
