@@ -2,9 +2,9 @@
 // Exact evaluation of constant subgraphs: stored floats, quantise and
 // dequantise, shape changes and arithmetic.
 #include "ExactConstant.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
 using namespace mlir;
@@ -192,9 +192,7 @@ evaluateQuantize(osa::QuantizeOp op, const ExactConstant &in) {
       __int128 rounded = n / den - (n % den < 0);
       rounded -= rounded * den == n && (rounded & 1);
       rounded += q.zero;
-      level = rounded < q.lo   ? q.lo
-              : rounded > q.hi ? q.hi
-                               : int64_t(rounded);
+      level = rounded < q.lo ? q.lo : rounded > q.hi ? q.hi : int64_t(rounded);
     } else {
       level = q.level(Real(in.at(i)));
     }
@@ -224,9 +222,8 @@ evaluateDequantize(osa::DequantizeOp op, const ExactConstant &in) {
   return out;
 }
 
-static std::shared_ptr<ExactConstant> evaluateBinary(Operation *op,
-                                                     const ExactConstant &a,
-                                                     const ExactConstant &b) {
+static std::shared_ptr<ExactConstant>
+evaluateBinary(Operation *op, const ExactConstant &a, const ExactConstant &b) {
   auto out = std::make_shared<ExactConstant>();
   out->shape =
       cast<RankedTensorType>(op->getResult(0).getType()).getShape().vec();
@@ -266,8 +263,7 @@ rearrange(const ExactConstant &in, ArrayRef<int64_t> shape,
   return out;
 }
 
-std::shared_ptr<const ExactConstant>
-ConstantEvaluator::compute(Value value) {
+std::shared_ptr<const ExactConstant> ConstantEvaluator::compute(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return nullptr;
@@ -294,8 +290,7 @@ ConstantEvaluator::compute(Value value) {
     return nullptr;
   using Result = std::shared_ptr<const ExactConstant>;
   return llvm::TypeSwitch<Operation *, Result>(op)
-      .Case<osa::QuantizeOp>(
-          [&](auto q) { return evaluateQuantize(q, *in); })
+      .Case<osa::QuantizeOp>([&](auto q) { return evaluateQuantize(q, *in); })
       .Case<osa::DequantizeOp>(
           [&](auto d) { return evaluateDequantize(d, *in); })
       .Case<osa::TransposeOp>([&](osa::TransposeOp t) {

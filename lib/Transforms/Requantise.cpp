@@ -113,8 +113,8 @@ Value Integeriser::emitThreshold(osa::QuantizeOp op, LazyTensor &in,
   channels.stats.accumulatorBits = type.getWidth();
   return osa::ThresholdOp::create(
       builder, op.getLoc(),
-      withElement(x, intType(channels.code(channels.lo),
-                             channels.code(channels.hi))),
+      withElement(
+          x, intType(channels.code(channels.lo), channels.code(channels.hi))),
       x, attr, channels.code(channels.lo), channels.quantisers[0].step());
 }
 
@@ -130,8 +130,8 @@ Value Integeriser::emitTable(osa::QuantizeOp op, LazyTensor &in,
   for (size_t c = 0; c < count; ++c) {
     const PiecewiseLinear &f = in.function(c);
     for (int64_t x = type.getLo(); x <= type.getHi(); ++x) {
-      int64_t code = channels.code(channels.quantiser(c).level(
-          f.at(std::clamp(x, f.lo(), f.hi()))));
+      int64_t code = channels.code(
+          channels.quantiser(c).level(f.at(std::clamp(x, f.lo(), f.hi()))));
       lo = std::min(lo, code);
       hi = std::max(hi, code);
       values.push_back(code);
@@ -187,8 +187,8 @@ Value Integeriser::emitPair(osa::QuantizeOp op, LazyTensor &in,
   for (auto &piece : in.f[0].pieces())
     if (piece.slope.sign() != 0)
       unit = piece.slope;
-  if (in.f[0].lo() != sum.p * a.getLo() + sum.q * (sum.q > 0 ? b.getLo()
-                                                             : b.getHi()) ||
+  if (in.f[0].lo() !=
+          sum.p * a.getLo() + sum.q * (sum.q > 0 ? b.getLo() : b.getHi()) ||
       (a.getHi() - a.getLo() + 1) > kMaxPairs / (b.getHi() - b.getLo() + 1) ||
       unit.sign() <= 0)
     return nullptr;
@@ -257,10 +257,10 @@ Value Integeriser::emitDyadic(osa::QuantizeOp op, LazyTensor &in,
     auto &pieces = f.pieces();
     size_t i = pieces[0].slope.sign() == 0 && pieces.size() > 1;
     bool highClamp = pieces.size() > i + 1 && pieces.back().slope.sign() == 0;
-    if (q.rounding != Rounding::HalfEven || pieces.size() != i + 1 + highClamp ||
-        pieces[i].slope.sign() <= 0 || !f.neverFalls() ||
-        !pieces[i].slope.isRational() || !pieces[i].offset.isRational() ||
-        q.zero != channels.quantisers[0].zero)
+    if (q.rounding != Rounding::HalfEven ||
+        pieces.size() != i + 1 + highClamp || pieces[i].slope.sign() <= 0 ||
+        !f.neverFalls() || !pieces[i].slope.isRational() ||
+        !pieces[i].offset.isRational() || q.zero != channels.quantisers[0].zero)
       return nullptr;
     Line line{pieces[i].slope.rational() / q.scale,
               pieces[i].offset.rational() / q.scale,
@@ -288,10 +288,10 @@ Value Integeriser::emitDyadic(osa::QuantizeOp op, LazyTensor &in,
         (line.highClamp && line.top != hi))
       return nullptr;
     auto m = scaledUp(line.slope, shift), o = scaledUp(line.offset, shift);
-    __int128 reach = m && o ? __int128(*m) * std::max(std::abs(xlo),
-                                                      std::abs(xhi)) +
-                                  std::abs(*o)
-                            : 0;
+    __int128 reach =
+        m && o ? __int128(*m) * std::max(std::abs(xlo), std::abs(xhi)) +
+                     std::abs(*o)
+               : 0;
     if (!m || !o || reach > (__int128(1) << 59))
       return nullptr;
     multiplier.push_back(*m);
@@ -340,8 +340,10 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
       map.push_back(scaleIndex(op, in->shape, i));
     auto which = in->perChannel(map);
     if (!which)
-      return leaveToHost(op, "its scales run along an axis that is not the "
-                             "channel axis", "");
+      return leaveToHost(op,
+                         "its scales run along an axis that is not the "
+                         "channel axis",
+                         "");
     for (int64_t k : *which)
       channels.quantisers.push_back(own[k]);
   } else {
@@ -375,8 +377,8 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
       return;
     channels.stats.accumulatorBits =
         num::elementInt(in->physical.getType()).getWidth();
-    result = monotone ? emitSteps(op, *in, channels)
-                      : emitTable(op, *in, channels);
+    result =
+        monotone ? emitSteps(op, *in, channels) : emitTable(op, *in, channels);
   }
   if (!result)
     return refuse(op,
@@ -390,8 +392,8 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
   std::vector<PiecewiseLinear> f;
   if (monotone) {
     for (auto [bottom, top] : channels.levels)
-      f.push_back(PiecewiseLinear::identity(channels.code(bottom),
-                                            channels.code(top)));
+      f.push_back(
+          PiecewiseLinear::identity(channels.code(bottom), channels.code(top)));
   } else {
     num::IntType type = num::elementInt(result.getType());
     f.push_back(PiecewiseLinear::identity(type.getLo(), type.getHi()));

@@ -2,12 +2,12 @@
 // The integer lowering as a whole: small networks written by hand and the real
 // models under ../shared, their three functions against the interpreter's
 // reading of @main; refusals; the layout of what is left.
+#include "rhizome/Transforms/Integerise.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Interp/Interpreter.h"
-#include "rhizome/Transforms/Integerise.h"
 #include "llvm/Support/FileSystem.h"
 #include <gtest/gtest.h>
 #include <random>
@@ -82,8 +82,7 @@ struct Integerised : testing::Test {
     return differing;
   }
 
-  template <typename Op>
-  int count(ModuleOp module) {
+  template <typename Op> int count(ModuleOp module) {
     int n = 0;
     module.lookupSymbol<func::FuncOp>("network").walk([&](Op) { ++n; });
     return n;
@@ -103,8 +102,12 @@ std::string convolution(const std::string &middle) {
   return R"mlir(
 func.func @main(%x: tensor<1x2x5x5xf32> {rhizome.name = "x"})
     -> (tensor<1x3x5x5xf32> {rhizome.name = "y"}) {
-  %q = osa.quantize %x )mlir" + quarter + R"mlir( : (tensor<1x2x5x5xf32>) -> tensor<1x2x5x5x!num.int<s8>>
-  %d = osa.dequantize %q )mlir" + quarter + R"mlir( : (tensor<1x2x5x5x!num.int<s8>>) -> tensor<1x2x5x5xf32>
+  %q = osa.quantize %x )mlir" +
+         quarter +
+         R"mlir( : (tensor<1x2x5x5xf32>) -> tensor<1x2x5x5x!num.int<s8>>
+  %d = osa.dequantize %q )mlir" +
+         quarter +
+         R"mlir( : (tensor<1x2x5x5x!num.int<s8>>) -> tensor<1x2x5x5xf32>
   %t = osa.transpose %d {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x2x5x5xf32>) -> tensor<1x5x5x2xf32>
   %w = osa.constant {value = dense<[[[[1, -2], [3, 4], [0, 1]], [[5, 6], [-7, 8], [2, 2]], [[1, 1], [9, 0], [3, 0]]],
       [[[1, 2], [-3, 4], [0, 0]], [[5, 6], [7, 8], [1, 1]], [[1, 1], [0, 0], [0, 0]]],
@@ -112,7 +115,8 @@ func.func @main(%x: tensor<1x2x5x5xf32> {rhizome.name = "x"})
   %wd = osa.dequantize %w {axis = 0 : i64, scale = dense<[0.11371, 0.03237, 0.07193]> : tensor<3xf32>, zero_point = dense<0> : tensor<3xi64>} : (tensor<3x3x3x2x!num.int<s8>>) -> tensor<3x3x3x2xf32>
   %b = osa.constant {value = dense<[0.51, -0.253, 1.77]> : tensor<3xf32>} : () -> tensor<3xf32>
   %c = osa.conv2d %t, %wd, %b {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x5x5x2xf32>, tensor<3x3x3x2xf32>, tensor<3xf32>) -> tensor<1x5x5x3xf32>
-  )mlir" + middle + R"mlir(
+  )mlir" +
+         middle + R"mlir(
   %u = osa.transpose %m {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x5x5x3xf32>) -> tensor<1x3x5x5xf32>
   %r = osa.quantize %u {scale = dense<0.31717> : tensor<1xf32>, zero_point = dense<-5> : tensor<1xi64>} : (tensor<1x3x5x5xf32>) -> tensor<1x3x5x5x!num.int<s8>>
   %y = osa.dequantize %r {scale = dense<0.31717> : tensor<1xf32>, zero_point = dense<-5> : tensor<1xi64>} : (tensor<1x3x5x5x!num.int<s8>>) -> tensor<1x3x5x5xf32>
@@ -182,10 +186,13 @@ func.func @main(%x: tensor<1x6x6x2xf32> {rhizome.name = "x"}) -> (tensor<1x4x4x4
 }
 
 TEST_F(Integerised, FlattenInOnnxOrderPermutesTheWeights) {
-  auto model = parse(R"mlir(
+  auto model = parse(
+      R"mlir(
 func.func @main(%x: tensor<1x2x2x3xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {rhizome.name = "y"}) {
-  %q = osa.quantize %x )mlir" + quarter + R"mlir( : (tensor<1x2x2x3xf32>) -> tensor<1x2x2x3x!num.int<s8>>
-  %d = osa.dequantize %q )mlir" + quarter + R"mlir( : (tensor<1x2x2x3x!num.int<s8>>) -> tensor<1x2x2x3xf32>
+  %q = osa.quantize %x )mlir" +
+      quarter + R"mlir( : (tensor<1x2x2x3xf32>) -> tensor<1x2x2x3x!num.int<s8>>
+  %d = osa.dequantize %q )mlir" +
+      quarter + R"mlir( : (tensor<1x2x2x3x!num.int<s8>>) -> tensor<1x2x2x3xf32>
   %t = osa.transpose %d {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x2x2x3xf32>) -> tensor<1x2x3x2xf32>
   %m = osa.max_pool %t {kernel = array<i64: 1, 2>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x2x3x2xf32>) -> tensor<1x2x2x2xf32>
   %u = osa.transpose %m {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
@@ -201,10 +208,13 @@ func.func @main(%x: tensor<1x2x2x3xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32
 }
 
 TEST_F(Integerised, SoftmaxBetweenLayersIsRefusedByName) {
-  auto model = parse(R"mlir(
+  auto model =
+      parse(R"mlir(
 func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {rhizome.name = "y"}) {
-  %q = osa.quantize %x )mlir" + quarter + R"mlir( : (tensor<1x4xf32>) -> tensor<1x4x!num.int<s8>>
-  %d = osa.dequantize %q )mlir" + quarter + R"mlir( : (tensor<1x4x!num.int<s8>>) -> tensor<1x4xf32>
+  %q = osa.quantize %x )mlir" +
+            quarter + R"mlir( : (tensor<1x4xf32>) -> tensor<1x4x!num.int<s8>>
+  %d = osa.dequantize %q )mlir" +
+            quarter + R"mlir( : (tensor<1x4x!num.int<s8>>) -> tensor<1x4xf32>
   %s = osa.softmax %d {axis = 1 : i64} : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("soft"("Softmax"))
   %w = osa.constant {value = dense<1.0> : tensor<2x4xf32>} : () -> tensor<2x4xf32>
   %y = osa.dense %s, %w : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc("last"("Gemm"))
@@ -288,22 +298,32 @@ TEST_P(RealModel, EqualsItsRealSemantics) {
 
 static const FixedFormat q8{8, 7}, q16{16, 10};
 #define DOSA "cloudFPGA+DOSA/examples/"
-#define TFC "fastmachinelearning+qonnx_model_zoo/models/MNIST/Brevitas_FINN_TFC/TFC/"
+#define TFC                                                                    \
+  "fastmachinelearning+qonnx_model_zoo/models/MNIST/Brevitas_FINN_TFC/TFC/"
 INSTANTIATE_TEST_SUITE_P(
     Shared, RealModel,
-    testing::Values(
-        ModelCase{DOSA "CERN.onnx", 20, -1, 1, q8, true, 0},
-        ModelCase{DOSA "MNIST_int8.onnx", 3, 0, 1, q8, true, 0},
-        ModelCase{DOSA "MPCNN.onnx", 3, -1, 1, q8, true, 0},
-        ModelCase{DOSA "PTTCNN_int8.onnx", 3, -1, 1, q8, true, 0},
-        ModelCase{DOSA "TFC.onnx", 5, 0, 1, q8, true, 0},
-        ModelCase{TFC "TFC_1W1A.onnx", 10, 0, 1, {}, false, 0},
-        ModelCase{TFC "TFC_2W2A.onnx", 10, 0, 1, {}, false, 0},
-        ModelCase{"fastmachinelearning+hls4ml/example-models/onnx/"
-                  "three_layer_keras.onnx",
-                  20, -4, 4, q16, false, 1e-6f},
-        ModelCase{"emmtrix+emx-onnx-cgen/tests/onnx/"
-                  "micro_kws_m_static_qdq.onnx",
-                  10, -1, 1, {}, false, 0},
-        ModelCase{"sonos+tract/onnx/test_cases/qrelu_1/model.onnx", 10, -4, 4,
-                  {}, false, 0}));
+    testing::Values(ModelCase{DOSA "CERN.onnx", 20, -1, 1, q8, true, 0},
+                    ModelCase{DOSA "MNIST_int8.onnx", 3, 0, 1, q8, true, 0},
+                    ModelCase{DOSA "MPCNN.onnx", 3, -1, 1, q8, true, 0},
+                    ModelCase{DOSA "PTTCNN_int8.onnx", 3, -1, 1, q8, true, 0},
+                    ModelCase{DOSA "TFC.onnx", 5, 0, 1, q8, true, 0},
+                    ModelCase{TFC "TFC_1W1A.onnx", 10, 0, 1, {}, false, 0},
+                    ModelCase{TFC "TFC_2W2A.onnx", 10, 0, 1, {}, false, 0},
+                    ModelCase{"fastmachinelearning+hls4ml/example-models/onnx/"
+                              "three_layer_keras.onnx",
+                              20, -4, 4, q16, false, 1e-6f},
+                    ModelCase{"emmtrix+emx-onnx-cgen/tests/onnx/"
+                              "micro_kws_m_static_qdq.onnx",
+                              10,
+                              -1,
+                              1,
+                              {},
+                              false,
+                              0},
+                    ModelCase{"sonos+tract/onnx/test_cases/qrelu_1/model.onnx",
+                              10,
+                              -4,
+                              4,
+                              {},
+                              false,
+                              0}));
