@@ -459,20 +459,19 @@ private:
           Value v = resize(at, args[0], in.storage, width);
           v = arith::MulIOp::create(at, loc, v, args[1]);
           v = arith::AddIOp::create(at, loc, v, args[2]);
-          Value sum = v;
+          Value exact = v;
           v = arith::ShRSIOp::create(at, loc, v, scalar(at, shift, width));
           if (op.getTiesEven()) {
-            // A tie leaves no bit below the shift; then the lowest one goes.
-            int64_t mask = int64_t(op.getShift()) >= width
-                               ? -1
-                               : (int64_t(1) << op.getShift()) - 1;
-            Value rest = arith::AndIOp::create(at, loc, sum,
-                                               scalar(at, mask, width));
-            Value tie = arith::CmpIOp::create(
-                at, loc, arith::CmpIPredicate::eq, rest, scalar(at, 0, width));
-            Value kept = arith::SelectOp::create(
-                at, loc, tie, scalar(at, -2, width), scalar(at, -1, width));
-            v = arith::AndIOp::create(at, loc, v, kept);
+            // An odd level at a tie gives one less.
+            Value low = arith::AndIOp::create(
+                at, loc, exact,
+                scalar(at, int64_t((uint64_t(1) << shift) - 1), width));
+            Value tie = arith::CmpIOp::create(at, loc,
+                                              arith::CmpIPredicate::eq, low,
+                                              scalar(at, 0, width));
+            Value even =
+                arith::AndIOp::create(at, loc, v, scalar(at, -2, width));
+            v = arith::SelectOp::create(at, loc, tie, even, v);
           }
           // A bound beyond the arithmetic's width binds nothing there.
           int64_t lo = std::clamp(to.getLo(), least, most);

@@ -166,7 +166,7 @@ void Importer::declareInputs() {
   Block *block = &function.getBody().front();
   for (const onnx::ValueInfoProto *input : graph.inputs) {
     enter(input->name(), "input");
-    auto tensor = std::make_shared<Tensor>();
+    auto tensor = std::make_shared<GraphTensor>();
     tensors[input->name()] = tensor;
     tensor->unknown = true;
     std::optional<Shape> shape = staticShape(*input);
@@ -294,7 +294,7 @@ TensorRef Importer::lookup(StringRef name) {
     t = hostTensor(host);
   } else {
     refusals.push_back({name.str(), "initializer", error, ""});
-    t = std::make_shared<Tensor>();
+    t = std::make_shared<GraphTensor>();
     t->unknown = true;
   }
   return tensors[name] = t;
@@ -371,7 +371,7 @@ void Importer::failOutputs() {
   for (const std::string &name : node->proto.output()) {
     if (name.empty())
       continue;
-    auto t = std::make_shared<Tensor>();
+    auto t = std::make_shared<GraphTensor>();
     t->unknown = true;
     auto info = graph.valueInfo.find(name);
     std::optional<Shape> shape;

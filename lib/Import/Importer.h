@@ -25,7 +25,7 @@ struct QuantStep {
 };
 
 /// What is known of one ONNX tensor.
-struct Tensor {
+struct GraphTensor {
   Shape shape;        ///< as ONNX sees it
   mlir::Type element; ///< f32, !num.int or i64; null for other constants
   HostRef constant;   ///< a constant, before `steps`
@@ -39,7 +39,7 @@ struct Tensor {
   size_t rank() const { return shape.size(); }
   bool hasChannelsLast() const { return rank() == 3 || rank() == 4; }
 };
-using TensorRef = std::shared_ptr<Tensor>;
+using TensorRef = std::shared_ptr<GraphTensor>;
 
 /// Along each of two spatial axes (one-dimensional windows have H = 1).
 struct WindowSpec {
@@ -111,7 +111,7 @@ private:
   /// A constant operand beside a channels-last tensor of `rank`: permuted, with
   /// its leading unit axes dropped.
   mlir::Value constantBesideLast(const TensorRef &t, size_t rank);
-  mlir::Value materialise(const Tensor &t);
+  mlir::Value materialise(const GraphTensor &t);
   mlir::Value transpose(mlir::Value v, llvm::ArrayRef<int64_t> permutation);
   mlir::Value reshape(mlir::Value v, llvm::ArrayRef<int64_t> shape);
   mlir::Value quantStep(mlir::Value v, const QuantStep &step, int64_t axis);

@@ -62,8 +62,8 @@ LogicalResult Importer::gemm() {
   auto scaled = [&](Value x, double factor) -> Value {
     if (factor == 1)
       return x;
-    Value k =
-        osa::ConstantOp::create(builder, loc, type({1}, f32), floats({factor}));
+    auto scalar = DenseElementsAttr::get(type({}, f32), float(factor));
+    Value k = osa::ConstantOp::create(builder, loc, scalar.getType(), scalar);
     return emitBinary("Mul", x, k, x.getType());
   };
   v = scaled(v, alpha);
@@ -77,7 +77,7 @@ LogicalResult Importer::gemm() {
 }
 
 /// The constant as a matrix if all but its last two axes are 1.
-static bool isMatrix(const Tensor &t) {
+static bool isMatrix(const GraphTensor &t) {
   for (size_t i = 0; i + 2 < t.rank(); ++i)
     if (t.shape[i] != 1)
       return false;
@@ -164,7 +164,7 @@ TensorRef Importer::emitBinaryTensors(StringRef op, const TensorRef &a,
   Value x = value(a), y = x ? value(b) : Value();
   if (!x || !y)
     return nullptr;
-  auto out = std::make_shared<Tensor>();
+  auto out = std::make_shared<GraphTensor>();
   out->shape = *shape;
   out->element = f32;
   Value v = emitBinary(op, x, y, type(last ? lastShape(*shape) : *shape, f32));
@@ -321,7 +321,7 @@ LogicalResult Importer::emitArgMax(const TensorRef &x, int64_t axis, bool keep,
   Value v = plain(x);
   if (!v)
     return failure();
-  auto out = std::make_shared<Tensor>();
+  auto out = std::make_shared<GraphTensor>();
   out->shape = x->shape;
   out->element = builder.getI64Type();
   if (keep)

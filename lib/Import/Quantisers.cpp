@@ -59,7 +59,7 @@ LogicalResult Importer::applySteps(const TensorRef &x,
                   "raw integers",
                   "leave out --raw-integers");
   if (x->isConstant()) {
-    auto out = std::make_shared<Tensor>(*x);
+    auto out = std::make_shared<GraphTensor>(*x);
     out->plain = out->last = Value();
     llvm::append_range(out->steps, steps);
     out->element = steps.back().quantise ? Type(steps.back().type) : f32;

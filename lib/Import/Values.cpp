@@ -62,7 +62,7 @@ Value Importer::quantStep(Value v, const QuantStep &step, int64_t axis) {
 }
 
 TensorRef Importer::hostTensor(HostRef host) {
-  auto t = std::make_shared<Tensor>();
+  auto t = std::make_shared<GraphTensor>();
   t->shape = host->shape;
   if (host->type == TensorProto::FLOAT)
     t->element = f32;
@@ -74,7 +74,7 @@ TensorRef Importer::hostTensor(HostRef host) {
   return t;
 }
 
-Value Importer::materialise(const Tensor &t) {
+Value Importer::materialise(const GraphTensor &t) {
   const HostTensor &host = *t.constant;
   std::string name = node ? node->name : "constant";
   Value v;
@@ -149,7 +149,7 @@ Value Importer::constantBesideLast(const TensorRef &t, size_t rank) {
 
 TensorRef Importer::transposed(const TensorRef &t,
                                ArrayRef<int64_t> permutation) {
-  auto out = std::make_shared<Tensor>();
+  auto out = std::make_shared<GraphTensor>();
   out->constant = permute(*t->constant, permutation);
   out->shape = out->constant->shape;
   out->element = t->element;
@@ -161,7 +161,7 @@ TensorRef Importer::transposed(const TensorRef &t,
 }
 
 TensorRef Importer::reshaped(const TensorRef &t, Shape shape) {
-  auto out = std::make_shared<Tensor>();
+  auto out = std::make_shared<GraphTensor>();
   out->constant = withShape(*t->constant, shape);
   out->shape = shape;
   out->element = t->element;
@@ -200,7 +200,7 @@ LogicalResult Importer::setResult(size_t i, TensorRef t) {
 LogicalResult Importer::setPlain(Value v) {
   if (!v)
     return failure();
-  auto t = std::make_shared<Tensor>();
+  auto t = std::make_shared<GraphTensor>();
   auto ty = cast<RankedTensorType>(v.getType());
   t->shape.assign(ty.getShape().begin(), ty.getShape().end());
   t->element = ty.getElementType();
@@ -211,7 +211,7 @@ LogicalResult Importer::setPlain(Value v) {
 LogicalResult Importer::setLast(Value v, Shape shape) {
   if (!v)
     return failure();
-  auto t = std::make_shared<Tensor>();
+  auto t = std::make_shared<GraphTensor>();
   t->shape = std::move(shape);
   t->element = cast<RankedTensorType>(v.getType()).getElementType();
   t->last = v;

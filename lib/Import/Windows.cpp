@@ -116,7 +116,7 @@ static bool everyWindowHit(int64_t size, int64_t low, int64_t kernel,
   return true;
 }
 
-static Shape spatialOf(const Tensor &t) {
+static Shape spatialOf(const GraphTensor &t) {
   return Shape(t.shape.begin() + 2, t.shape.end());
 }
 

@@ -21,8 +21,8 @@ static LogicalResult requantise(osa::RequantiseOp op, Frame &frame) {
         offset[channelOf(frame, i, offset.size())];
     bool tie = (v & ((__int128(1) << op.getShift()) - 1)) == 0;
     v >>= op.getShift();
-    if (op.getTiesEven() && tie)
-      v &= ~__int128(1);
+    if (op.getTiesEven() && tie && (v & 1))
+      v -= 1;
     v = v < lo ? lo : v > hi ? hi : v;
     frame.out.ints[i] = int64_t(v);
   }

@@ -137,14 +137,19 @@ module rhz_gearbox #(
           if (we) store_q[(w*StepIn+k)*UnitW +: UnitW] <= unit;
       end
     end
-    always_comb begin
-      out_d = '0;
-      for (int r = 0; r < RdCount; r++) begin
-        for (int k = 0; k < UOut; k++) begin
-          if (rd_q == RdW'(r) && (k < LastOut || !out_last))
-            out_d[k*UnitW +: UnitW] = store_q[((r*StepOut+k)%RingLen)*UnitW +: UnitW];
-        end
+    localparam int RdSelW = (RdCount > 1) ? $clog2(RdCount) : 1;
+    logic unused_rd;
+    assign unused_rd = &{1'b0, rd_q};
+    for (genvar k = 0; k < UOut; k++) begin : gen_out
+      logic [RdCount*UnitW-1:0] choices;
+      logic [UnitW-1:0] picked;
+      for (genvar r = 0; r < RdCount; r++) begin : gen_choice
+        assign choices[r*UnitW +: UnitW] = store_q[((r*StepOut+k)%RingLen)*UnitW +: UnitW];
       end
+      rhz_mux #(.Width(UnitW), .Count(RdCount)) u_mux (
+        .sel_i(rd_q[RdSelW-1:0]), .data_i(choices), .data_o(picked)
+      );
+      assign out_d[k*UnitW +: UnitW] = (k < LastOut || !out_last) ? picked : '0;
     end
   end else begin : gen_line
     logic [Store*UnitW-1:0] store_q, kept, placed;

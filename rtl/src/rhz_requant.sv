@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // out = clamp((x·m + o) >>> Shift, Lo, Hi) with m and o per channel; without a
-// multiplier (MulWidth = 0) m is 1 and only offsets are stored. With TiesEven
-// (Shift >= 1) a sum whose low Shift bits are all zero has its result's lowest
-// bit cleared before the clamp: rounding half to even.
+// multiplier (MulWidth = 0) m is 1 and only offsets are stored.
 // Latency = 6 + V.
 module rhz_requant #(
   parameter int Pixels   = 1,
@@ -98,15 +96,19 @@ module rhz_requant #(
       always_ff @(posedge clk_i)
         sum_q <= SumWidth'(product) +
             SumWidth'($signed(offset_q[l*OffsetWidth +: OffsetWidth]));
-      assign whole   = sum_q >>> Shift;
-      if (TiesEven != 0) begin : gen_ties
-        localparam int Low = (Shift < 1) ? 1 : (Shift < SumWidth) ? Shift : SumWidth;
-        logic tie;
-        assign tie     = ~|sum_q[Low-1:0];
-        assign shifted = CompareWidth'($signed({whole[SumWidth-1:1], whole[0] & ~tie}));
+      if (TiesEven != 0 && Shift > 0) begin : gen_ties
+        // An odd level at a tie gives one less: its lowest bit is cleared.
+        logic signed [SumWidth-1:0] floored;
+        assign floored = sum_q >>> Shift;
+        if (Shift < SumWidth) begin : gen_tie
+          assign whole = {floored[SumWidth-1:1], floored[0] && (|sum_q[Shift-1:0])};
+        end else begin : gen_sign
+          assign whole = floored;
+        end
       end else begin : gen_floor
-        assign shifted = CompareWidth'(whole);
+        assign whole = sum_q >>> Shift;
       end
+      assign shifted = CompareWidth'(whole);
       assign unused = &{1'b0, shifted};
       always_ff @(posedge clk_i) begin
         if (shifted < LoLimit)      out_q[I*OutWidth +: OutWidth] <= OutWidth'(Lo);

@@ -53,7 +53,6 @@ module rhz_window_parallel #(
   localparam int MemWords = Blocks * Words;
   localparam int AW     = (MemWords > 1) ? $clog2(MemWords) : 1;
   localparam int OffW   = (Banks > 1) ? $clog2(Banks) : 1;
-  localparam int SlotW  = $clog2(2 * Rows);
   localparam int GE     = Lanes * Elem;
 
   // Loops inside a position.
@@ -77,16 +76,20 @@ module rhz_window_parallel #(
   assign rep_end  = word_end && rep_last;
   assign position_last_o = word_last && rep_last && group_last;
 
-  // Slot of the position's top row, modulo Rows.
+  // Slot of the position's top row, modulo Rows. It keeps its remainder modulo
+  // SlotGrid, so only the quotient moves.
   localparam int TopStep   = StrideH % Rows;
   localparam int FrameStep = ((Height - (OutHeight - 1) * StrideH) % Rows + Rows) % Rows;
   localparam int FirstTop  = (Rows - PadTop % Rows) % Rows;
+  localparam int SlotGrid  = gcd(gcd(Rows, TopStep), FrameStep);
+  localparam int Slots     = Rows / SlotGrid;
+  localparam int SlotW     = $clog2(2 * Slots);
   logic [SlotW-1:0] top_q, top_d, top_sum;
   always_comb begin
     top_sum = top_q;
-    if (frame_end_i)    top_sum = top_q + SlotW'(FrameStep);
-    else if (row_end_i) top_sum = top_q + SlotW'(TopStep);
-    top_d = (top_sum >= SlotW'(Rows)) ? top_sum - SlotW'(Rows) : top_sum;
+    if (frame_end_i)    top_sum = top_q + SlotW'(FrameStep / SlotGrid);
+    else if (row_end_i) top_sum = top_q + SlotW'(TopStep / SlotGrid);
+    top_d = (top_sum >= SlotW'(Slots)) ? top_sum - SlotW'(Slots) : top_sum;
   end
 
   // Address of the block in which the position's left column lies: a step moves
@@ -120,7 +123,7 @@ module rhz_window_parallel #(
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      top_q        <= SlotW'(FirstTop);
+      top_q        <= SlotW'(FirstTop / SlotGrid);
       left_q       <= BA'(-FirstBlock * Words);
       group_base_q <= '0;
     end else begin
@@ -198,57 +201,96 @@ module rhz_window_parallel #(
   end
 
   logic unused_addr_next;
-  assign unused_addr_next = &{1'b0, addr_next_q};
+  assign unused_addr_next = &{1'b0, addr_next_r, off_r, turn_r, slot_r};
+  // A shallow memory is LUTs: it is written and read a cycle later and needs no
+  // output register.
+  localparam int Late = (MemWords <= 64) ? 1 : 0;
+  logic [AW-1:0] addr_r, addr_next_r, waddr_r;
+  logic [OffW-1:0] off_r;
+  logic [TurnW-1:0] turn_r;
+  logic [InSlotW-1:0] slot_r;
+  logic [PixelsIn*GE-1:0] wdata_r;
+  logic we_r;
+  rhz_delay #(.Width(3 * AW + OffW + TurnW + InSlotW + PixelsIn * GE), .Stages(Late)) u_late (
+    .clk_i,
+    .data_i({addr_q, addr_next_q, waddr_q, off_q, turn1_q, slot_q, wdata_q}),
+    .data_o({addr_r, addr_next_r, waddr_r, off_r, turn_r, slot_r, wdata_r})
+  );
+  if (Late == 1) begin : gen_late
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) we_r <= 1'b0;
+      else         we_r <= we_q;
+    end
+  end else begin : gen_straight
+    assign we_r = we_q;
+  end
+
   logic [Rows*Banks*GE-1:0] rdata;   // stage 3, [slot][bank]
   for (genvar b = 0; b < Banks; b++) begin : gen_bank
     logic [AW-1:0] raddr;
     // Banks left of the offset hold columns of the next block.
     if (b == Banks - 1) begin : gen_last
-      assign raddr = addr_q;
+      assign raddr = addr_r;
     end else begin : gen_before
-      assign raddr = (off_q > OffW'(b)) ? addr_next_q : addr_q;
+      assign raddr = (off_r > OffW'(b)) ? addr_next_r : addr_r;
     end
     for (genvar r = 0; r < Rows; r++) begin : gen_row
       logic we;
-      assign we = we_q && slot_q == InSlotW'(r) && turn1_q == TurnW'(b / PixelsIn);
-      rhz_sdpram #(.Width(GE), .Words(MemWords), .Stages(2)) u_mem (
-        .clk_i, .we_i(we), .waddr_i(waddr_q),
-        .wdata_i(wdata_q[(b%PixelsIn)*GE +: GE]),
+      assign we = we_r && slot_r == InSlotW'(r) && turn_r == TurnW'(b / PixelsIn);
+      rhz_sdpram #(.Width(GE), .Words(MemWords), .Stages(2 - Late)) u_mem (
+        .clk_i, .we_i(we), .waddr_i(waddr_r),
+        .wdata_i(wdata_r[(b%PixelsIn)*GE +: GE]),
         .re_i(1'b1), .raddr_i(raddr), .rdata_o(rdata[(r*Banks+b)*GE +: GE])
       );
     end
   end
 
   // Kernel row kh lies in slot (top + kh·DilationH) mod Rows.
+  localparam int SlotSelW = (Slots > 1) ? $clog2(Slots) : 1;
   logic [KernelH*Banks*GE-1:0] rows_d, rows_q;   // [kh][bank]
-  localparam int SlotGrid = gcd(gcd(Rows, TopStep), FrameStep);
-  always_comb begin
-    rows_d = '0;
-    for (int kh = 0; kh < KernelH; kh++)
-      for (int r = 0; r < Rows; r++)
-        if (r % SlotGrid == FirstTop % SlotGrid && top3 == SlotW'(r))
-          rows_d[kh*Banks*GE +: Banks*GE] =
-              rdata[((r+kh*DilationH)%Rows)*Banks*GE +: Banks*GE];
+  logic unused_rows;
+  assign unused_rows = &{1'b0, rdata, rows_q, top3};
+  for (genvar kh = 0; kh < KernelH; kh++) begin : gen_kernel_row
+    logic [Slots*Banks*GE-1:0] choices;
+    for (genvar i = 0; i < Slots; i++) begin : gen_choice
+      localparam int Slot = (i * SlotGrid + FirstTop % SlotGrid + kh * DilationH) % Rows;
+      assign choices[i*Banks*GE +: Banks*GE] = rdata[Slot*Banks*GE +: Banks*GE];
+    end
+    rhz_mux #(.Width(Banks * GE), .Count(Slots)) u_mux (
+      .sel_i(top3[SlotSelW-1:0]), .data_i(choices),
+      .data_o(rows_d[kh*Banks*GE +: Banks*GE])
+    );
   end
   always_ff @(posedge clk_i) rows_q <= rows_d;
 
-  // The column At right of the left one lies in bank (off + At) mod Banks.
+  // The column At right of the left one lies in bank (off + At) mod Banks; off
+  // keeps its remainder modulo OffGrid.
   localparam int OffGrid = gcd(Banks, Step % Banks);
+  localparam int Offs    = Banks / OffGrid;
+  localparam int OffSelW = (Offs > 1) ? $clog2(Offs) : 1;
   localparam logic [Elem-1:0] Pad = Elem'(PadValue);
+  logic [OffSelW-1:0] off_sel;
+  logic unused_off;
+  assign unused_off = &{1'b0, off4};
+  if (Offs > 1) begin : gen_off_sel
+    assign off_sel = off4[OffW-1 -: OffSelW];
+  end else begin : gen_no_off_sel
+    assign off_sel = '0;
+  end
   for (genvar c = 0; c < Columns; c++) begin : gen_column
     localparam int At = (Columns == Span) ? c : (c / KernelW) * StrideW + (c % KernelW) * DilationW;
     for (genvar kh = 0; kh < KernelH; kh++) begin : gen_kh
-      logic [GE-1:0] cell_d;
-      always_comb begin
-        cell_d = {Lanes{Pad}};
-        if (row_in4[kh] && col_in4[c]) begin
-          cell_d = '0;
-          for (int o = 0; o < Banks; o++)
-            if (o % OffGrid == FirstOff % OffGrid && off4 == OffW'(o))
-              cell_d = rows_q[(kh*Banks + (o+At)%Banks)*GE +: GE];
-        end
+      logic [Offs*GE-1:0] choices;
+      logic [GE-1:0] picked;
+      for (genvar i = 0; i < Offs; i++) begin : gen_choice
+        localparam int Bank = (i * OffGrid + FirstOff % OffGrid + At) % Banks;
+        assign choices[i*GE +: GE] = rows_q[(kh*Banks+Bank)*GE +: GE];
       end
-      always_ff @(posedge clk_i) data_o[(kh*Columns+c)*GE +: GE] <= cell_d;
+      rhz_mux #(.Width(GE), .Count(Offs)) u_mux (
+        .sel_i(off_sel), .data_i(choices), .data_o(picked)
+      );
+      always_ff @(posedge clk_i)
+        data_o[(kh*Columns+c)*GE +: GE] <= (row_in4[kh] && col_in4[c]) ? picked : {Lanes{Pad}};
     end
   end
 endmodule

@@ -515,16 +515,12 @@ def channelwise(rng, p, cell, out_width, stages, files, function, count=80):
        {"InWidth": 1, "InSigned": 0, "MulWidth": 1, "OffsetWidth": 1, "Shift": 0},
        {"InWidth": 28, "MulWidth": 18, "OffsetWidth": 40, "Shift": 20, "Lo": 0, "Hi": 255,
         "OutWidth": 8},
-       {"Lo": -128, "Hi": 127, "OutWidth": 8},
-       {"TiesEven": 1, "Shift": 1, "InWidth": 6, "MulWidth": 0, "OffsetWidth": 3},
-       {"TiesEven": 1, "Shift": 2, "InWidth": 9, "MulWidth": 2, "OffsetWidth": 4}, {"Shift": 40, "InWidth": 8, "MulWidth": 4})
+       {"Lo": -128, "Hi": 127, "OutWidth": 8}, {"Shift": 40, "InWidth": 8, "MulWidth": 4})
 def requant(rng, fixed):
     p = pick(rng, fixed, Pixels=[1, 1, 2], Lanes=(1, 4), InWidth=(1, 24), InSigned=[0, 1],
              MulWidth=[0, 1, 5, 12, 18], OffsetWidth=(1, 36), OutFolds=(1, 4), OutWidth=(2, 9),
-             TiesEven=[0, 0, 1], Depth=[2, 3, 8, 64, 65])
+             Depth=[2, 3, 8, 64, 65])
     p["Shift"] = fixed.get("Shift", rng.randint(0, max(1, p["InWidth"] + p["MulWidth"] - 4)))
-    if p["Shift"] == 0:
-        p["TiesEven"] = 0
     low = -(1 << (p["OutWidth"] - 1)) if rng.random() < 0.5 else 0
     p["Lo"] = fixed.get("Lo", low + rng.randint(0, 1))
     p["Hi"] = fixed.get("Hi", low + (1 << p["OutWidth"]) - 1 - rng.randint(0, 1))
@@ -537,12 +533,9 @@ def requant(rng, fixed):
     p["ParamFile"] = "p.txt"
     files = {"p.txt": [words([pair(f, l) for l in range(p["Lanes"])],
                              p["MulWidth"] + p["OffsetWidth"]) for f in range(p["OutFolds"])]}
-
-    def function(f, l, x):
-        total = x * m[f][l] + o[f][l]
-        tie = p["TiesEven"] and total & ((1 << p["Shift"]) - 1) == 0
-        return max(p["Lo"], min(p["Hi"], (total >> p["Shift"]) & (~1 if tie else ~0)))
-    return channelwise(rng, p, "rhz_requant", p["OutWidth"], 6, files, function)
+    return channelwise(
+        rng, p, "rhz_requant", p["OutWidth"], 6, files,
+        lambda f, l, x: max(p["Lo"], min(p["Hi"], (x * m[f][l] + o[f][l]) >> p["Shift"])))
 
 
 @maker({"Count": 1, "OutWidth": 1, "InWidth": 1, "OutFolds": 1}, {"Count": 2}, {"Count": 3},

@@ -8,6 +8,7 @@ with --netlist: the same simulation of what Yosys has made of the sources."""
 
 import argparse
 import concurrent.futures
+import json
 import os
 import random
 import re
@@ -218,6 +219,27 @@ def simulate(case, seed, keep, netlist=False):
             shutil.rmtree(directory)
 
 
+def refuses(case, seed, keep):
+    """A wrong Latency ends elaboration or the first instant of the simulation."""
+    del seed, keep
+    directory = tempfile.mkdtemp(prefix="rhz_")
+    try:
+        write_inputs(case, directory)
+        params = dict(case.params, Latency=case.params["Latency"] + 1)
+        with open(os.path.join(directory, "tb.sv"), "w") as file:
+            file.write("module tb; %s #(%s) u_dut (); endmodule\n" % (case.cell, ", ".join(
+                ".%s(%s)" % (k, literal(v)) for k, v in params.items())))
+        subprocess.run(["iverilog", "-g2012", "-s", "tb", "-y", SRC, "-y", SIM, "-Y", ".sv",
+                        "-o", "tb.vvp", "tb.sv"], cwd=directory, capture_output=True)
+        result = subprocess.run(["vvp", "-n", "tb.vvp"], cwd=directory, capture_output=True,
+                                text=True)
+        if "Latency %d given" % params["Latency"] not in result.stdout:
+            return "accepts a wrong Latency"
+        return None
+    finally:
+        shutil.rmtree(directory)
+
+
 def yosys_script(case, directory):
     """Reads the sources and elaborates the cell with its parameters."""
     with open(os.path.join(directory, "top.sv"), "w") as file:
@@ -255,11 +277,42 @@ def lint(case, seed, keep):
             shutil.rmtree(directory)
 
 
+def check_components():
+    """components.json names the parameters and files that the sources have."""
+    with open(os.path.join(HERE, "..", "components.json")) as file:
+        components = json.load(file)["cells"]
+    failed = 0
+    for cell in sorted(set(cells.names()) | set(components)):
+        if cell not in components or cell not in cells.names():
+            print("FAILED %s is not both tested and in components.json" % cell)
+            failed += 1
+            continue
+        with open(os.path.join(SRC, cell + ".sv")) as file:
+            head = file.read().split(") (")[0]
+        own = [name for name in re.findall(r"parameter\s+(?:int)?\s*(\w+)\s*=", head)
+               if name != "OutLanes"]
+        needed, todo = set(), [cell]
+        while todo:
+            name = todo.pop()
+            if name in needed:
+                continue
+            needed.add(name)
+            with open(os.path.join(SRC, name + ".sv")) as file:
+                todo += re.findall(r"^\s*(rhz_\w+) (?:#\(|u_)", file.read(), re.M)
+        files = {"src/%s.sv" % name for name in needed}
+        if own != components[cell]["parameters"] or files != set(components[cell]["files"]):
+            print("FAILED %s: components.json is out of step with the source" % cell)
+            failed += 1
+    return failed
+
+
 def work(job):
     cell, index, seed, arguments = job
     try:
-        case = cells.make(cell, index, seed)
-        if arguments.lint:
+        case = cells.make(cell, max(index, 0), seed)
+        if index < 0:
+            message = refuses(case, seed, arguments.keep)
+        elif arguments.lint:
             message = lint(case, seed, arguments.keep)
         else:
             message = simulate(case, seed, arguments.keep, arguments.netlist)
@@ -280,12 +333,15 @@ def main():
                         help="simulate what Yosys has read, not the sources")
     parser.add_argument("--keep", action="store_true", help="keep the test benches")
     arguments = parser.parse_args()
+    passed = failed = 0
+    if arguments.lint:
+        failed += check_components()
     jobs = []
     for cell in arguments.cells or cells.names():
-        for index in range(cells.corners(cell) + arguments.seeds):
+        first = 0 if arguments.lint or arguments.netlist else -1
+        for index in range(first, cells.corners(cell) + arguments.seeds):
             if arguments.only is None or index == arguments.only:
                 jobs.append((cell, index, arguments.seed * 1000003 + index, arguments))
-    passed = failed = 0
     with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
         for cell, index, params, message in pool.map(work, jobs):
             if message is None:

@@ -176,8 +176,7 @@ Value RandomFunction::requantise(Value v) {
   return osa::RequantiseOp::create(
       b, loc, RankedTensorType::get(shape(v), randomInt(16)), v,
       b.getDenseI64ArrayAttr(m), b.getDenseI64ArrayAttr(o),
-      b.getI64IntegerAttr(shift),
-      b.getBoolAttr(shift > 0 && pick(0, 2) == 0));
+      b.getI64IntegerAttr(shift), b.getBoolAttr(shift > 0 && coin()));
 }
 
 Value RandomFunction::threshold(Value v) {

@@ -271,9 +271,12 @@ struct RealModel : Integerised, testing::WithParamInterface<ModelCase> {};
 TEST_P(RealModel, EqualsItsRealSemantics) {
   const ModelCase &c = GetParam();
   const char *root = std::getenv("RHIZOME_SHARED");
-  std::string path =
-      std::string(root ? root : RHIZOME_SOURCE_DIR "/../shared") + "/models/" +
-      c.path;
+  std::string path = c.path;
+  if (StringRef(path).starts_with("examples/"))
+    path = RHIZOME_SOURCE_DIR "/" + path;
+  else
+    path = std::string(root ? root : RHIZOME_SOURCE_DIR "/../shared") +
+           "/models/" + path;
   if (!llvm::sys::fs::exists(path))
     GTEST_SKIP() << "SKIPPED: " << path << " is missing";
   importer::ImportOptions import;

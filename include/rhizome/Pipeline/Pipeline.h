@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The named phases, as the commands call them: one request in, one result out,
+// nothing printed. This is the only layer that knows all others. A result is
+// never an exception: what a user can cause stands in `refused`, `limit` or
+// `error`.
+#pragma once
+
+#include "rhizome/Package/Plan.h"
+#include "rhizome/Support/Refusal.h"
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rhizome::pipeline {
+/// Told of each phase as it begins, e.g. "import"; may be empty.
+using Progress = std::function<void(llvm::StringRef phase)>;
+
+/// fixed:W,F: signed integers of `width` bits of which `fraction` are fraction.
+struct NumberFormat {
+  unsigned width = 0;
+  int fraction = 0;
+};
+
+/// Parses "fixed:W,F"; nullopt unless 1 ≤ W ≤ 16 (32 for accumulating formats
+/// is refused) and -32 ≤ F ≤ 32.
+std::optional<NumberFormat> parseNumberFormat(llvm::StringRef text);
+
+/// A model file and how its numbers and shapes are to be read.
+struct ModelRequest {
+  std::string path;
+  std::map<std::string, std::vector<int64_t>> shapes; ///< --shape
+  std::optional<NumberFormat> numberFormat;           ///< --number-format
+  /// Formats that differ, by tensor or node name.
+  std::map<std::string, NumberFormat> tensorFormats;
+  /// --raw-integers: the file's tensors hold the number format's codes.
+  bool rawIntegers = false;
+};
+
+//===----------------------------------------------------------------------===//
+// compile
+//===----------------------------------------------------------------------===//
+
+/// True if `text` is a goal: throughput=N/s, latency=T, max-throughput,
+/// min-resources.
+bool isGoal(llvm::StringRef text);
+
+struct CompileRequest {
+  ModelRequest model;
+  std::string device; ///< a name or a .yaml file
+  std::optional<double> clockMhz;
+  std::string goal = "max-throughput";
+  std::string output; ///< "" for "<model>.rhz" in the current folder
+  bool acceptNearest = false;
+  Progress progress;
+};
+
+struct CompileResult {
+  bool ok = false;
+  std::string package; ///< where it lies, if one was written
+  double seconds = 0;
+  Prediction predicted;                      ///< if ok
+  std::map<std::string, double> utilisation; ///< if ok
+  std::string bottleneck;                    ///< if ok
+  std::vector<std::string> notes; ///< what a user should know, e.g. saturation
+  Refusals refused;               ///< all of the model's, if any
+  std::string limit;              ///< what binds, if the goal cannot be met
+  Prediction nearest;             ///< the nearest plan, if `limit` is set
+  std::string error;              ///< anything else: files, devices
+};
+
+/// Import, integerise, explore, build, emit, package. The package is written
+/// whole or not at all; with a goal that cannot be met it is written only if
+/// `acceptNearest`.
+CompileResult compileModel(const CompileRequest &request);
+
+/// Which operation of a model each generator can build.
+struct CoverageRow {
+  std::string node, op, type; ///< of the integer model
+  /// generator -> "" if it can, else the reason.
+  std::vector<std::pair<std::string, std::string>> generators;
+};
+struct CoverageResult {
+  bool ok = false; ///< every operation has a generator
+  std::vector<CoverageRow> rows;
+  std::vector<std::string> host; ///< what the host computes
+  Refusals refused;
+  std::string error;
+};
+CoverageResult coverModel(const ModelRequest &request);
+
+//===----------------------------------------------------------------------===//
+// simulate and evaluate
+//===----------------------------------------------------------------------===//
+
+/// Where input values come from and how they are brought to the model's range.
+struct DataRequest {
+  std::string path; ///< .npy .npz .pb .idx .gz .png .jpg, or a folder of these
+  /// "": values as they are. "0..1": x / 255. "0..255": as they are.
+  /// "MEAN,STD": (x / 255 - MEAN) / STD.
+  std::string normalise;
+};
+
+/// True if `text` is a normalisation as above.
+bool isNormalisation(llvm::StringRef text);
+
+enum class Level { Functional, Rtl };
+
+struct SimulateRequest {
+  std::string package;
+  Level level = Level::Rtl;
+  /// One entry per graph input, or a single .npz that names them; empty for
+  /// random integers over the range of each quantised input.
+  std::vector<DataRequest> inputs;
+  std::vector<std::string> expect; ///< files with the graph outputs' values
+  /// Random real inputs, uniform between these, through the prologue.
+  std::optional<std::pair<double, double>> inputRange;
+  int64_t frames = 0; ///< 0: all of the data, or 1 without data
+  unsigned stallsIn = 0, stallsOut = 0;
+  uint64_t seed = 1;
+  bool fourState = false;
+  bool showProgress = false;
+};
+
+struct SimulateResult {
+  bool ok = false; ///< it ran; mismatches may be there
+  int64_t frames = 0;
+  int64_t mismatches = 0; ///< elements that differ from the interpreter
+  /// Of them, or of the expected values: the first, in words.
+  std::string firstMismatch;
+  /// Elements of the graph outputs that differ from --expect by more than
+  /// float32's rounding; -1 without --expect.
+  int64_t unexpected = -1;
+  Prediction predicted;
+  bool measured = false;
+  double intervalCycles = 0;
+  int64_t latencyCycles = 0;
+  double simCyclesPerS = 0;
+  double buildSeconds = 0;
+  std::string error;
+};
+SimulateResult simulatePackage(const SimulateRequest &request);
+
+struct EvaluateRequest {
+  ModelRequest model; ///< its path may be a package
+  DataRequest data;
+  std::string labels; ///< .npy, idx(.gz), or text: one label a line
+  Level level = Level::Functional;
+  int64_t frames = 0;    ///< 0: all
+  std::string device = "xcku060-role"; ///< level rtl from a model file
+  Progress progress;
+};
+
+struct EvaluateResult {
+  bool ok = false;
+  int64_t frames = 0, correct = 0;
+  double seconds = 0; ///< of running the frames
+  std::string backend; ///< what computed: "cpu", "interpreter", "rtl"
+  Refusals refused;
+  std::string error;
+};
+EvaluateResult evaluateModel(const EvaluateRequest &request);
+} // namespace rhizome::pipeline

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "HostModel.h"
+#include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Support/Resources.h"
+#include "mlir/Parser/Parser.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::pipeline;
+
+void pipeline::loadDialects(MLIRContext &context) {
+  context
+      .loadDialect<func::FuncDialect, num::NumDialect, osa::OsaDialect>();
+}
+
+static std::string describe(Location location) {
+  std::string name;
+  location->walk([&](Location inner) {
+    auto named = dyn_cast<NameLoc>(inner);
+    if (!named)
+      return WalkResult::advance();
+    name = named.getName().str();
+    return WalkResult::interrupt();
+  });
+  return name;
+}
+
+DiagnosticText::DiagnosticText(MLIRContext *context)
+    : handler(context, [this](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+          return success();
+        std::lock_guard<std::mutex> guard(mutex);
+        std::string name = describe(diagnostic.getLocation());
+        text += (text.empty() ? "" : "; ") +
+                (name.empty() ? "" : "'" + name + "': ") + diagnostic.str();
+        return success();
+      }) {}
+
+std::string DiagnosticText::take() {
+  std::lock_guard<std::mutex> guard(mutex);
+  return std::exchange(text, "");
+}
+
+llvm::Expected<std::unique_ptr<HostModel>>
+HostModel::read(llvm::StringRef path) {
+  auto context = std::make_unique<MLIRContext>();
+  loadDialects(*context);
+  OwningOpRef<ModuleOp> module;
+  std::string messages;
+  {
+    DiagnosticText diagnostics(context.get());
+    llvm::Expected<std::string> bytes = readFile(path);
+    if (!bytes)
+      return bytes.takeError();
+    module = parseSourceString<ModuleOp>(*bytes, ParserConfig(context.get()),
+                                         path);
+    messages = diagnostics.take();
+  }
+  if (!module)
+    return llvm::createStringError("cannot read the model '%s': %s",
+                                   path.str().c_str(), messages.c_str());
+  return create(std::move(context), std::move(module));
+}
+
+static std::vector<HostModel::Value> valuesOf(func::FuncOp func,
+                                              bool results) {
+  std::vector<HostModel::Value> values;
+  TypeRange types = results ? func.getResultTypes() : func.getArgumentTypes();
+  for (auto [i, type] : llvm::enumerate(types)) {
+    auto name = results ? func.getResultAttrOfType<StringAttr>(i, "rhizome.name")
+                        : func.getArgAttrOfType<StringAttr>(i, "rhizome.name");
+    values.push_back({name ? name.str() : std::to_string(i),
+                      cast<ShapedType>(type).getShape().vec()});
+  }
+  return values;
+}
+
+llvm::Expected<std::unique_ptr<HostModel>>
+HostModel::create(std::unique_ptr<MLIRContext> context,
+                  OwningOpRef<ModuleOp> module) {
+  std::unique_ptr<HostModel> model(new HostModel());
+  func::FuncOp parts[3];
+  const char *names[] = {"prologue", "network", "epilogue"};
+  for (int i = 0; i < 3; ++i) {
+    parts[i] = module->lookupSymbol<func::FuncOp>(names[i]);
+    if (!parts[i])
+      return llvm::createStringError("the model has no function @%s",
+                                     names[i]);
+  }
+  model->graphInputs = valuesOf(parts[0], false);
+  model->graphOutputs = valuesOf(parts[2], true);
+  model->networkFunc = parts[1];
+  model->onPrologue = std::make_unique<Interpreter>(parts[0]);
+  model->onNetwork = std::make_unique<Interpreter>(parts[1]);
+  model->onEpilogue = std::make_unique<Interpreter>(parts[2]);
+  model->context = std::move(context);
+  model->module = std::move(module);
+  model->diagnostics =
+      std::make_unique<DiagnosticText>(model->context.get());
+  return model;
+}
+
+llvm::Expected<std::vector<Tensor>>
+HostModel::run(const Interpreter &interpreter,
+               llvm::ArrayRef<Tensor> in) const {
+  llvm::FailureOr<std::vector<Tensor>> out = interpreter.run(in);
+  if (failed(out))
+    return llvm::createStringError("the interpreter stops: %s",
+                                   diagnostics->take().c_str());
+  return std::move(*out);
+}
+
+llvm::Expected<std::vector<Tensor>>
+HostModel::runPrologue(llvm::ArrayRef<Tensor> in) const {
+  return run(*onPrologue, in);
+}
+llvm::Expected<std::vector<Tensor>>
+HostModel::runNetwork(llvm::ArrayRef<Tensor> in) const {
+  return run(*onNetwork, in);
+}
+llvm::Expected<std::vector<Tensor>>
+HostModel::runEpilogue(llvm::ArrayRef<Tensor> in) const {
+  return run(*onEpilogue, in);
+}

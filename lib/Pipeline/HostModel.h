@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// An integer model in memory, executable on the host: prologue, network,
+// epilogue.
+#pragma once
+
+#include "rhizome/Interp/Interpreter.h"
+#include "rhizome/Support/Tensor.h"
+#include "llvm/Support/Error.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <memory>
+#include <mutex>
+
+namespace rhizome::pipeline {
+/// Loads the dialects that an integer model uses.
+void loadDialects(mlir::MLIRContext &context);
+
+/// Collects diagnostics as text for as long as it lives.
+class DiagnosticText {
+public:
+  explicit DiagnosticText(mlir::MLIRContext *context);
+  /// What was said so far, "; " between messages, and forgets it.
+  std::string take();
+
+private:
+  std::mutex mutex;
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+class HostModel {
+public:
+  /// Reads a package's model file.
+  static llvm::Expected<std::unique_ptr<HostModel>> read(llvm::StringRef path);
+  /// Takes over a module with @prologue, @network and @epilogue.
+  static llvm::Expected<std::unique_ptr<HostModel>>
+  create(std::unique_ptr<mlir::MLIRContext> context,
+         mlir::OwningOpRef<mlir::ModuleOp> module);
+
+  struct Value {
+    std::string name; ///< rhizome.name
+    std::vector<int64_t> shape;
+  };
+  const std::vector<Value> &inputs() const { return graphInputs; }
+  const std::vector<Value> &outputs() const { return graphOutputs; }
+  mlir::func::FuncOp network() const { return networkFunc; }
+
+  // One frame each; safe from several threads.
+  llvm::Expected<std::vector<Tensor>>
+  runPrologue(llvm::ArrayRef<Tensor> in) const;
+  llvm::Expected<std::vector<Tensor>>
+  runNetwork(llvm::ArrayRef<Tensor> in) const;
+  llvm::Expected<std::vector<Tensor>>
+  runEpilogue(llvm::ArrayRef<Tensor> in) const;
+
+private:
+  llvm::Expected<std::vector<Tensor>> run(const Interpreter &interpreter,
+                                          llvm::ArrayRef<Tensor> in) const;
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::unique_ptr<DiagnosticText> diagnostics;
+  std::vector<Value> graphInputs, graphOutputs;
+  mlir::func::FuncOp networkFunc;
+  std::unique_ptr<Interpreter> onPrologue, onNetwork, onEpilogue;
+};
+} // namespace rhizome::pipeline

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Model.h"
+#include "rhizome/Import/OnnxImport.h"
+#include <atomic>
+#include <thread>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::pipeline;
+
+std::optional<NumberFormat> pipeline::parseNumberFormat(llvm::StringRef text) {
+  NumberFormat format;
+  if (!text.consume_front("fixed:"))
+    return std::nullopt;
+  auto [width, fraction] = text.split(',');
+  if (width.getAsInteger(10, format.width) ||
+      fraction.getAsInteger(10, format.fraction) || format.width < 1 ||
+      format.width > 16 || format.fraction < -32 || format.fraction > 32)
+    return std::nullopt;
+  return format;
+}
+
+static FixedFormat fixedOf(NumberFormat format) {
+  return {format.width, format.fraction};
+}
+
+OwningOpRef<ModuleOp> pipeline::importModel(MLIRContext &context,
+                                            const ModelRequest &request,
+                                            const Progress &progress,
+                                            Refusals &refusals,
+                                            IntegeriseStats &stats) {
+  loadDialects(context);
+  DiagnosticText diagnostics(&context);
+  auto refuse = [&](const char *phase) {
+    std::string text = diagnostics.take();
+    if (refusals.empty())
+      refusals.push_back({"", "", text.empty() ? phase : text, ""});
+    return nullptr;
+  };
+  importer::ImportOptions importOptions;
+  importOptions.shapes = request.shapes;
+  IntegeriseOptions options;
+  if (request.rawIntegers) {
+    if (!request.numberFormat) {
+      refusals.push_back({"", "",
+                          "--raw-integers says that the file holds codes, but "
+                          "not of which format",
+                          "add --number-format fixed:W,F"});
+      return nullptr;
+    }
+    importOptions.rawIntegerFraction = request.numberFormat->fraction;
+  }
+  if (request.numberFormat)
+    options.fixed = fixedOf(*request.numberFormat);
+  for (auto &[name, format] : request.tensorFormats)
+    options.tensorFormats[name] = fixedOf(format);
+
+  if (progress)
+    progress("import");
+  OwningOpRef<ModuleOp> module =
+      importer::importOnnx(&context, request.path, importOptions, refusals);
+  if (!module || !refusals.empty())
+    return refuse("the model cannot be imported");
+  if (progress)
+    progress("integerise");
+  if (failed(integerise(*module, options, refusals, stats)) ||
+      !refusals.empty())
+    return refuse("the model cannot be turned into exact integers");
+  return module;
+}
+
+llvm::Error
+pipeline::parallelFrames(int64_t count,
+                         const std::function<llvm::Error(int64_t)> &work) {
+  std::atomic<int64_t> next{0};
+  std::mutex mutex;
+  llvm::Error first = llvm::Error::success();
+  auto worker = [&] {
+    for (int64_t i; (i = next++) < count;) {
+      if (llvm::Error error = work(i)) {
+        std::lock_guard<std::mutex> guard(mutex);
+        first = llvm::joinErrors(std::move(first), std::move(error));
+        next = count;
+      }
+    }
+  };
+  unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::thread> threads;
+  for (int64_t t = 1; t < std::min<int64_t>(cores, count); ++t)
+    threads.emplace_back(worker);
+  worker();
+  for (std::thread &thread : threads)
+    thread.join();
+  return first;
+}

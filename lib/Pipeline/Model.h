@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The first phases of every command that takes a model file.
+#pragma once
+
+#include "HostModel.h"
+#include "rhizome/Pipeline/Pipeline.h"
+#include "rhizome/Transforms/Integerise.h"
+
+namespace rhizome::pipeline {
+/// Import and integerise. Returns a module with @prologue, @network and
+/// @epilogue, or null with the reasons in `refusals` (the first also where a
+/// part only said it as a diagnostic).
+mlir::OwningOpRef<mlir::ModuleOp>
+importModel(mlir::MLIRContext &context, const ModelRequest &request,
+            const Progress &progress, Refusals &refusals,
+            IntegeriseStats &stats);
+
+/// Calls `work(i)` for 0 ≤ i < count on all cores; the first error stops it.
+llvm::Error parallelFrames(int64_t count,
+                           const std::function<llvm::Error(int64_t)> &work);
+} // namespace rhizome::pipeline

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The commands: each adds its options to the parser and says what to run. Exit
+// codes: 0 done, 1 failed, 2 bad usage (the parser's).
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+namespace rhizome::cli {
+/// Set by the command that was chosen; returns the exit code.
+using Run = std::function<int()>;
+
+void addCompile(CLI::App &app, Run &run);
+void addSimulate(CLI::App &app, Run &run);
+void addEvaluate(CLI::App &app, Run &run);
+void addCoverage(CLI::App &app, Run &run);
+void addTargets(CLI::App &app, Run &run);
+void addDoctor(CLI::App &app, Run &run);
+} // namespace rhizome::cli

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ModelOptions.h"
+#include "llvm/ADT/SmallVector.h"
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::pipeline;
+
+static NumberFormat formatOrUsage(const std::string &option,
+                                  StringRef text) {
+  std::optional<NumberFormat> format = parseNumberFormat(text);
+  if (!format)
+    throw CLI::ValidationError(option, "'" + text.str() +
+                                           "' is not fixed:W,F, e.g. "
+                                           "fixed:16,10");
+  return *format;
+}
+
+void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--shape",
+          [&request](const std::vector<std::string> &texts) {
+            for (StringRef text : texts) {
+              auto [name, sizes] = text.split('=');
+              SmallVector<StringRef> parts;
+              sizes.split(parts, ',');
+              std::vector<int64_t> shape;
+              for (StringRef part : parts) {
+                int64_t size = 0;
+                if (part.getAsInteger(10, size) || size < 1)
+                  throw CLI::ValidationError(
+                      "--shape",
+                      "'" + text.str() + "' is not NAME=SIZE,SIZE,…");
+                shape.push_back(size);
+              }
+              request.shapes[name.str()] = std::move(shape);
+            }
+          },
+          "shape of a graph input, e.g. image=1,3,32,32; an unnamed dynamic "
+          "dimension is 1 otherwise")
+      ->type_name("NAME=SIZES")
+      ->allow_extra_args(false);
+  command
+      .add_option_function<std::string>(
+          "--number-format",
+          [&request](const std::string &text) {
+            request.numberFormat = formatOrUsage("--number-format", text);
+          },
+          "build a float model in fixed point: W bits, F of them fraction")
+      ->type_name("fixed:W,F");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--tensor-format",
+          [&request](const std::vector<std::string> &texts) {
+            for (StringRef text : texts) {
+              auto [name, format] = text.rsplit('=');
+              request.tensorFormats[name.str()] =
+                  formatOrUsage("--tensor-format", format);
+            }
+          },
+          "a format that differs, by tensor or node name")
+      ->type_name("NAME=fixed:W,F")
+      ->allow_extra_args(false);
+  command.add_flag("--raw-integers", request.rawIntegers,
+                   "the file's tensors hold the number format's integer codes");
+}
+
+void cli::addNormalise(CLI::App &command, std::string &normalise) {
+  command
+      .add_option("--normalise", normalise,
+                  "bring bytes to the model's range: 0..1, 0..255 or MEAN,STD")
+      ->type_name("RANGE")
+      ->check([](const std::string &text) -> std::string {
+        return isNormalisation(text)
+                   ? ""
+                   : "'" + text + "' is not 0..1, 0..255 or MEAN,STD";
+      });
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The options that say how a model file is read, shared by every command that
+// takes one.
+#pragma once
+
+#include "rhizome/Pipeline/Pipeline.h"
+#include <CLI/CLI.hpp>
+
+namespace rhizome::cli {
+/// Adds --shape, --number-format, --tensor-format and --raw-integers, which
+/// fill `request`. Bad values are usage errors.
+void addModelOptions(CLI::App &command, pipeline::ModelRequest &request);
+
+/// Adds --normalise, which must be one of the known forms.
+void addNormalise(CLI::App &command, std::string &normalise);
+} // namespace rhizome::cli

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Output.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <cstdio>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace rhizome;
+
+/// Columns of a terminal that a UTF-8 text takes, all characters being narrow.
+static size_t columns(StringRef text) {
+  return llvm::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
+}
+
+void cli::Table::print() const {
+  size_t count = rows.front().size();
+  std::vector<size_t> width(count, 0);
+  std::vector<bool> numeric(count, rows.size() > 1);
+  for (size_t r = 0; r < rows.size(); ++r)
+    for (size_t c = 0; c < count; ++c) {
+      StringRef cell = rows[r][c];
+      width[c] = std::max(width[c], columns(cell));
+      if (r > 0 && !cell.empty() && cell != "-" && !isDigit(cell.front()))
+        numeric[c] = false;
+    }
+  for (const auto &row : rows) {
+    std::string line;
+    for (size_t c = 0; c < count; ++c) {
+      std::string pad(width[c] - columns(row[c]), ' ');
+      line += c ? "  " : "";
+      line += numeric[c] ? pad + row[c] : row[c] + pad;
+    }
+    outs() << StringRef(line).rtrim() << "\n";
+  }
+}
+
+void cli::printJson(json::Value value) { outs() << value << "\n"; }
+
+int cli::failWith(const std::string &error, bool json) {
+  if (json)
+    printJson(json::Object{{"ok", false}, {"error", error}});
+  else
+    errs() << "error: " << error << "\n";
+  return 1;
+}
+
+int cli::failWith(const Refusals &refused, bool json) {
+  if (json) {
+    json::Array list;
+    for (const Refusal &r : refused)
+      list.push_back(json::Object{{"node", r.node},
+                                  {"op", r.op},
+                                  {"reason", r.reason},
+                                  {"remedy", r.remedy}});
+    printJson(json::Object{{"ok", false}, {"refused", std::move(list)}});
+    return 1;
+  }
+  for (const Refusal &r : refused) {
+    errs() << "error: ";
+    if (!r.node.empty())
+      errs() << "'" << r.node << "'";
+    if (!r.op.empty())
+      errs() << (r.node.empty() ? "" : " ") << "(" << r.op << ")";
+    if (!r.node.empty() || !r.op.empty())
+      errs() << ": ";
+    errs() << r.reason << "\n";
+    if (!r.remedy.empty())
+      errs() << "  remedy: " << r.remedy << "\n";
+  }
+  errs() << "refused: " << refused.size()
+         << (refused.size() == 1 ? " reason" : " reasons")
+         << "; nothing was built\n";
+  return 1;
+}
+
+std::string cli::grouped(int64_t value) {
+  std::string digits = std::to_string(value);
+  for (int i = int(digits.size()) - 3; i > (value < 0 ? 1 : 0); i -= 3)
+    digits.insert(i, ",");
+  return digits;
+}
+
+std::string cli::decimal(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  StringRef result(text);
+  if (result.contains('.'))
+    result = result.rtrim('0').rtrim('.');
+  return result.str();
+}
+
+std::string cli::percent(double share) { return decimal(share * 100, 1) + " %"; }
+
+void cli::printPrediction(const Prediction &p) {
+  outs() << "  interval   " << grouped(p.intervalCycles) << " cycles at "
+         << decimal(p.clockMhz, 3) << " MHz, "
+         << decimal(p.throughputPerS, p.throughputPerS < 100 ? 2 : 0)
+         << " per second\n"
+         << "  latency    " << grouped(p.latencyCycles) << " cycles, "
+         << decimal(p.clockMhz > 0 ? p.latencyCycles / p.clockMhz : 0, 2)
+         << " us\n"
+         << "  resources  " << grouped(p.lut) << " LUT, " << grouped(p.ff)
+         << " FF, " << grouped(p.dsp) << " DSP, " << grouped(p.bram)
+         << " BRAM\n";
+}
+
+cli::ProgressLine::ProgressLine(bool wanted)
+    : isActive(wanted && isatty(STDOUT_FILENO)) {}
+
+cli::ProgressLine::~ProgressLine() {
+  if (isActive)
+    errs() << "\r\033[K";
+}
+
+void cli::ProgressLine::show(const std::string &text) {
+  if (isActive)
+    errs() << "\r\033[K" << text;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What commands print: aligned tables for people, one JSON object for machines,
+// a progress line on terminals only.
+#pragma once
+
+#include "llvm/Support/JSON.h"
+#include "rhizome/Package/Plan.h"
+#include "rhizome/Support/Refusal.h"
+#include <string>
+#include <vector>
+
+namespace rhizome::cli {
+/// Rows of cells; columns are aligned, those that hold only numbers to the
+/// right.
+class Table {
+public:
+  explicit Table(std::vector<std::string> head) : rows{std::move(head)} {}
+  void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
+  void print() const;
+
+private:
+  std::vector<std::vector<std::string>> rows;
+};
+
+/// One line on stdout.
+void printJson(llvm::json::Value value);
+
+/// "error: …" on stderr, or {"ok":false,"error":…} on stdout. Returns 1.
+int failWith(const std::string &error, bool json);
+
+/// Every refusal with node, operation, reason and remedy. Returns 1.
+int failWith(const Refusals &refused, bool json);
+
+/// 1234567 -> "1,234,567".
+std::string grouped(int64_t value);
+/// At most `digits` behind the point, no trailing zeros.
+std::string decimal(double value, int digits);
+std::string percent(double share);
+
+/// Interval, latency, rate and resources of a prediction as lines of text.
+void printPrediction(const Prediction &p);
+
+/// A line on stderr that is overwritten, if stdout is a terminal.
+class ProgressLine {
+public:
+  explicit ProgressLine(bool wanted);
+  ~ProgressLine();
+  void show(const std::string &text);
+  bool active() const { return isActive; }
+
+private:
+  bool isActive;
+};
+} // namespace rhizome::cli

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Bad files: each gives refusals and no module, whatever is wrong with it; and
+// files that are only unusual are read.
+#include "../TestFolder.h"
+#include "ModelBuilder.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <random>
+
+using namespace rhizome;
+using namespace rhizome::test;
+using onnx::TensorProto;
+
+namespace {
+ModelBuilder smallNetwork() {
+  ModelBuilder m(11);
+  m.input("x", {1, 2, 6, 6});
+  m.ramp("w", {3, 2, 3, 3}, 0.01f);
+  m.ramp("b", {3});
+  m.ints("fc", {27, 4}, TensorProto::INT8, std::vector<int32_t>(108, 3));
+  m.floats("s", {}, {0.5f});
+  auto &c = m.node("Conv", {"x", "w", "b"}, {"c"});
+  m.set(c, "strides", {2, 2});
+  m.set(c, "pads", {1, 1, 1, 1});
+  m.node("Relu", {"c"}, {"r"});
+  m.node("Flatten", {"r"}, {"f"});
+  m.node("DequantizeLinear", {"fc", "s"}, {"wd"});
+  m.node("MatMul", {"f", "wd"}, {"y"});
+  m.output("y");
+  return m;
+}
+
+/// A refusal with a reason, and nothing else.
+void expectRefused(Imported &i, llvm::StringRef part) {
+  EXPECT_FALSE(i.module);
+  ASSERT_FALSE(i.refusals.empty());
+  EXPECT_TRUE(i.contains(part)) << i.text();
+}
+
+TEST(ImportRobust, TheSmallNetworkItself) {
+  Imported i(smallNetwork());
+  EXPECT_TRUE(i.module) << i.text();
+}
+
+TEST(ImportRobust, NoModelAtAll) {
+  Imported empty{std::string()};
+  expectRefused(empty, "the file is empty");
+  Imported text(std::string("this is not a model\n"));
+  expectRefused(text, "not an ONNX model");
+  Imported noGraph(onnx::ModelProto().SerializeAsString() + "\x08\x08");
+  expectRefused(noGraph, "holds no ONNX graph");
+  mlir::MLIRContext context;
+  Refusals refusals;
+  EXPECT_FALSE(
+      importer::importOnnx(&context, "/no/such/file.onnx", {}, refusals));
+  EXPECT_FALSE(importer::importOnnx(&context, "/", {}, refusals));
+  EXPECT_EQ(refusals.size(), 2u);
+}
+
+TEST(ImportRobust, Versions) {
+  ModelBuilder oldOpset(6), newOpset(23), oldIr(13, 2), newIr(13, 11);
+  for (ModelBuilder *m : {&oldOpset, &newOpset, &oldIr, &newIr}) {
+    m->input("x", {1});
+    m->node("Relu", {"x"}, {"y"});
+    m->output("y");
+    Imported i(*m);
+    expectRefused(i, "we read");
+  }
+}
+
+TEST(ImportRobust, CycleNamesItsNodesOnly) {
+  ModelBuilder m;
+  m.input("x", {1});
+  m.node("Add", {"x", "c"}, {"a"});
+  m.node("Relu", {"a"}, {"b"});
+  m.node("Relu", {"b"}, {"c"});
+  m.node("Relu", {"c"}, {"y"});
+  m.output("y");
+  Imported i(m);
+  expectRefused(i, "a cycle through 'Add_a', 'Relu_b', 'Relu_c'");
+  EXPECT_FALSE(i.contains("Relu_y"));
+}
+
+TEST(ImportRobust, UnsortedNodesAndInitialisersAmongInputs) {
+  ModelBuilder m;
+  m.input("w", {1});
+  m.input("x", {1});
+  m.floats("w", {1}, {2});
+  m.node("Relu", {"a"}, {"y"});
+  m.node("Add", {"x", "w"}, {"a"});
+  m.output("y");
+  Imported i(m);
+  ASSERT_TRUE(i.module) << i.text();
+  EXPECT_EQ(i.main().getNumArguments(), 1u);
+}
+
+TEST(ImportRobust, DeadNodesDoNotMatter) {
+  ModelBuilder m;
+  m.input("x", {1});
+  m.node("NoSuchOperation", {"x"}, {"dead"});
+  m.node("Relu", {"x"}, {"y"});
+  m.output("y");
+  Imported i(m);
+  EXPECT_TRUE(i.module) << i.text();
+}
+
+TEST(ImportRobust, EverythingIsRefusedAtOnce) {
+  ModelBuilder m;
+  m.input("x", {1, 2});
+  m.node("Erf", {"x"}, {"a"});
+  m.node("Loop", {"a"}, {"b"});
+  m.node("LSTM", {"b"}, {"c"});
+  m.node("Adam", {"a"}, {"d"}, "ai.onnx.preview.training");
+  m.set(m.node("Softmax", {"a"}, {"e"}), "axis", int64_t(5));
+  for (const char *name : {"c", "d", "e"})
+    m.output(name);
+  Imported i(m);
+  EXPECT_FALSE(i.module);
+  EXPECT_EQ(i.refusals.size(), 5u) << i.text();
+  EXPECT_TRUE(i.contains("Erf_a | Erf | the operation Erf is not supported"));
+  EXPECT_TRUE(i.contains("export the model without control flow"));
+  EXPECT_TRUE(i.contains("inference mode"));
+  EXPECT_TRUE(i.contains("its axis 5 is out of range"));
+}
+
+TEST(ImportRobust, NamesThatDoNotFit) {
+  ModelBuilder m;
+  m.input("x", {1});
+  m.input("x", {1});
+  m.floats("w", {1}, {1});
+  m.floats("w", {1}, {2});
+  m.node("Add", {"x", "missing"}, {"a"});
+  m.node("Relu", {"x"}, {"a"});
+  m.output("a");
+  m.output("nobody");
+  Imported i(m);
+  expectRefused(i, "two initialisers have the same name");
+  EXPECT_TRUE(i.contains("two graph inputs have the same name"));
+  EXPECT_TRUE(i.contains("its input 'missing' is neither"));
+  EXPECT_TRUE(i.contains("the tensor 'a' is produced twice"));
+  EXPECT_TRUE(i.contains("no node produces this graph output"));
+}
+
+TEST(ImportRobust, SizesThatDoNotFit) {
+  ModelBuilder m = smallNetwork();
+  m.graph().mutable_initializer(0)->set_dims(0, 4);
+  Imported data(m);
+  expectRefused(data, "its shape [4, 2, 3, 3] needs 72");
+  m.graph().mutable_initializer(0)->set_dims(0, int64_t(1) << 40);
+  Imported huge(m);
+  expectRefused(huge, "at most 2^31");
+  m.graph().mutable_initializer(0)->set_dims(0, -3);
+  Imported negative(m);
+  expectRefused(negative, "must not be negative");
+}
+
+TEST(ImportRobust, HugeTensorsAreNeverAllocated) {
+  ModelBuilder m;
+  m.input("x", {1, 65536, 65536});
+  m.int64s("shape", {1 << 20, 1 << 20});
+  m.node("ConstantOfShape", {"shape"}, {"k"});
+  m.node("Add", {"x", "k"}, {"y"});
+  m.output("y");
+  Imported i(m);
+  expectRefused(i, "this graph input's shape [1, 65536, 65536]");
+  EXPECT_TRUE(i.contains("a constant of shape [1048576, 1048576]"));
+  ModelBuilder grow;
+  grow.input("x", {1 << 20, 1});
+  grow.ramp("k", {1, 4096});
+  grow.node("Add", {"x", "k"}, {"y"});
+  grow.output("y");
+  Imported j(grow);
+  expectRefused(j, "its output of shape [1048576, 4096]");
+}
+
+TEST(ImportRobust, WrongTypesAndMissingShapes) {
+  ModelBuilder m;
+  m.input("text", {1}, TensorProto::STRING);
+  m.input("half", {1}, TensorProto::FLOAT16);
+  m.input("bytes", {1}, TensorProto::INT8);
+  auto *bare = m.graph().add_input();
+  bare->set_name("bare");
+  bare->mutable_type()->mutable_tensor_type()->set_elem_type(
+      TensorProto::FLOAT);
+  m.tensor("doubles", {1}, TensorProto::DOUBLE).add_double_data(1);
+  m.floats("nan", {1}, {NAN});
+  m.input("x", {1});
+  m.node("Relu", {"bytes"}, {"a"});
+  m.node("Add", {"x", "doubles"}, {"b"});
+  m.node("Add", {"x", "nan"}, {"c"});
+  for (const char *name : {"text", "half", "bare", "a", "b", "c"})
+    m.output(name);
+  Imported i(m);
+  expectRefused(i,
+                "text | input | this graph input has the element type string");
+  EXPECT_TRUE(i.contains("element type float16"));
+  EXPECT_TRUE(i.contains("give it one: --shape bare=1"));
+  EXPECT_TRUE(i.contains("Relu_a | Relu | its input 0 has integers of 8 bits"));
+  EXPECT_TRUE(i.contains("its input 1 has double"));
+  EXPECT_TRUE(i.contains("holds the value nan")) << i.text();
+}
+
+TEST(ImportRobust, ExternalDataBesideTheModelOnly) {
+  TestFolder folder;
+  ModelBuilder m;
+  m.input("x", {2});
+  auto &t = m.tensor("w", {2}, TensorProto::FLOAT);
+  t.set_data_location(TensorProto::EXTERNAL);
+  auto *entry = t.add_external_data();
+  entry->set_key("location");
+  entry->set_value("weights.bin");
+  m.node("Add", {"x", "w"}, {"y"});
+  m.output("y");
+  const float weights[] = {1, 2};
+  folder.write("weights.bin",
+               std::string(reinterpret_cast<const char *>(weights), 8));
+  folder.write("model.onnx", m.bytes());
+  mlir::MLIRContext context;
+  Refusals refusals;
+  EXPECT_TRUE(
+      importer::importOnnx(&context, folder.path("model.onnx"), {}, refusals));
+  for (const char *bad : {"../weights.bin", "/etc/passwd", "absent.bin", ""}) {
+    entry->set_value(bad);
+    folder.write("model.onnx", m.bytes());
+    refusals.clear();
+    EXPECT_FALSE(importer::importOnnx(&context, folder.path("model.onnx"), {},
+                                      refusals));
+    EXPECT_EQ(refusals.size(), 1u) << bad;
+  }
+}
+
+/// Imports damaged bytes: a module or refusals, never both and never neither.
+void importDamaged(const std::string &bytes) {
+  Imported i(bytes);
+  EXPECT_NE(bool(i.module), !i.refusals.empty());
+}
+
+void damage(const std::string &bytes, unsigned rounds) {
+  std::mt19937 random(1);
+  for (unsigned k = 0; k < rounds; ++k)
+    importDamaged(bytes.substr(0, bytes.size() * k / rounds));
+  for (unsigned k = 0; k < rounds; ++k) {
+    std::string flipped = bytes;
+    for (unsigned n = 1 + random() % 4; n-- > 0;)
+      flipped[random() % flipped.size()] = char(random());
+    importDamaged(flipped);
+  }
+}
+
+TEST(ImportRobust, DamagedSmallNetwork) { damage(smallNetwork().bytes(), 700); }
+
+TEST(ImportRobust, DamagedRealModels) {
+  const char *root = std::getenv("RHIZOME_SHARED");
+  std::string models =
+      std::string(root ? root : RHIZOME_SHARED_DEFAULT) + "/models/";
+  for (const char *name :
+       {"sonos+tract/onnx/test_cases/qrelu_1/model.onnx",
+        "nod-ai+SHARK-TestSuite/e2eshark/onnx/models/QuantizedMLP/model.onnx",
+        "fastmachinelearning+hls4ml/example-models/onnx/"
+        "conv1d_small_keras.onnx",
+        "fastmachinelearning+hls4ml/test/pytest/bnn_model_fc_1layer.onnx"}) {
+    auto file = llvm::MemoryBuffer::getFile(models + name);
+    if (!file) {
+      std::fprintf(stderr, "SKIPPED: no file %s%s\n", models.c_str(), name);
+      continue;
+    }
+    damage((*file)->getBuffer().str(), 150);
+  }
+}
+} // namespace
