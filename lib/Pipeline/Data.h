@@ -29,9 +29,10 @@ void normalise(Array &array, const std::string &how);
 /// frames of `shape`'s number of elements, pictures are brought from
 /// channels-last to the place where `shape` has channels. At most `limit`
 /// frames, all if 0.
-llvm::Expected<std::vector<Tensor>>
-cutFrames(const std::vector<Array> &arrays, const std::vector<int64_t> &shape,
-          int64_t limit, const std::string &path);
+llvm::Expected<std::vector<Tensor>> cutFrames(const std::vector<Array> &arrays,
+                                              const std::vector<int64_t> &shape,
+                                              int64_t limit,
+                                              const std::string &path);
 
 // The formats, one reader each; `bytes` is a whole file.
 llvm::Expected<Array> parseNpy(llvm::StringRef bytes);

@@ -116,9 +116,8 @@ Expected<Array> pipeline::parseNpy(StringRef bytes) {
   StringRef header = bytes.substr(start, length);
   auto after = [&](StringRef key) {
     size_t at = header.find(key);
-    return at == StringRef::npos
-               ? StringRef()
-               : header.substr(at + key.size()).ltrim(" :");
+    return at == StringRef::npos ? StringRef()
+                                 : header.substr(at + key.size()).ltrim(" :");
   };
   StringRef type = after("'descr'");
   if (!type.consume_front("'"))
@@ -153,8 +152,7 @@ Expected<std::string> pipeline::inflate(StringRef bytes, int windowBits) {
   z_stream stream = {};
   if (inflateInit2(&stream, windowBits) != Z_OK)
     return createStringError("zlib does not start");
-  stream.next_in =
-      reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
+  stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
   stream.avail_in = bytes.size();
   std::string result;
   std::vector<char> chunk(1 << 16);
@@ -174,8 +172,12 @@ Expected<std::string> pipeline::inflate(StringRef bytes, int windowBits) {
 }
 
 Expected<std::vector<Array>> pipeline::parseNpz(StringRef bytes) {
-  auto u16 = [&](size_t at) { return support::endian::read16le(bytes.data() + at); };
-  auto u32 = [&](size_t at) { return support::endian::read32le(bytes.data() + at); };
+  auto u16 = [&](size_t at) {
+    return support::endian::read16le(bytes.data() + at);
+  };
+  auto u32 = [&](size_t at) {
+    return support::endian::read32le(bytes.data() + at);
+  };
   auto bad = [] {
     return createStringError("its zip directory is damaged or truncated");
   };
@@ -322,8 +324,7 @@ Expected<Array> pipeline::parseOnnxTensor(StringRef bytes) {
     take(proto.int64_data());
   else
     take(proto.int32_data());
-  if (countOf(array.shape, array.values.size()) !=
-      int64_t(array.values.size()))
+  if (countOf(array.shape, array.values.size()) != int64_t(array.values.size()))
     return createStringError("its shape does not fit its %zu values",
                              array.values.size());
   return array;
@@ -343,8 +344,8 @@ Expected<Array> pipeline::parsePng(StringRef bytes) {
   image.format = colour ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
   if (uint64_t(image.width) * image.height > (uint64_t(1) << 28)) {
     png_image_free(&image);
-    return createStringError("as PNG: %u x %u pixels are too many",
-                             image.width, image.height);
+    return createStringError("as PNG: %u x %u pixels are too many", image.width,
+                             image.height);
   }
   std::vector<uint8_t> pixels(PNG_IMAGE_SIZE(image));
   png_color black = {0, 0, 0};
@@ -395,8 +396,7 @@ Expected<Array> pipeline::parseJpeg(StringRef bytes) {
     jpeg_read_scanlines(&info, &row, 1);
   }
   Array array;
-  array.shape = {info.output_height, info.output_width,
-                 info.output_components};
+  array.shape = {info.output_height, info.output_width, info.output_components};
   jpeg_finish_decompress(&info);
   jpeg_destroy_decompress(&info);
   array.values.assign(pixels.begin(), pixels.end());

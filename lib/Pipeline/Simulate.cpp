@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // simulate and evaluate: frames through the hardware or the CPU path, compared
 // with the interpreter, with expected values or with labels.
+#include "rhizome/Simulate/Simulate.h"
 #include "Data.h"
 #include "Model.h"
 #include "rhizome/Conversion/Jit.h"
-#include "rhizome/Simulate/Simulate.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -86,8 +86,8 @@ Expected<Frames> readValues(ArrayRef<DataRequest> files,
       return cut.takeError();
     if (k > 0 && cut->size() != frames.size())
       return createStringError("'%s' has %zu frames, '%s' %zu",
-                               paths[k].c_str(), cut->size(),
-                               paths[0].c_str(), frames.size());
+                               paths[k].c_str(), cut->size(), paths[0].c_str(),
+                               frames.size());
     frames.resize(cut->size());
     for (size_t f = 0; f < cut->size(); ++f)
       frames[f].push_back(std::move((*cut)[f]));
@@ -135,8 +135,7 @@ Frames randomIntegers(const PlannedNode &node, int64_t n, uint64_t seed) {
       tensor.ints.resize(tensor.size());
       uint64_t span = uint64_t(port.element.hi - port.element.lo) + 1;
       for (int64_t &v : tensor.ints)
-        v = port.element.lo +
-            int64_t(span ? (random() >> 1) % span : random());
+        v = port.element.lo + int64_t(span ? (random() >> 1) % span : random());
       frame.push_back(std::move(tensor));
     }
   return frames;
@@ -148,8 +147,8 @@ Expected<Frames> framesFor(const SimulateRequest &request,
   if (request.inputs.empty() && !request.inputRange)
     return randomIntegers(plan.nodes.front(), n, request.seed);
   if (request.inputs.empty())
-    return toIntegers(
-        model, randomReals(model, *request.inputRange, n, request.seed));
+    return toIntegers(model,
+                      randomReals(model, *request.inputRange, n, request.seed));
   Expected<Frames> given =
       readValues(request.inputs, model.inputs(), request.frames, "input");
   if (!given)
@@ -289,8 +288,7 @@ int64_t classOf(const std::vector<Tensor> &outputs) {
   const Tensor &t = outputs.front();
   if (!t.isFloat)
     return t.ints.front();
-  return std::max_element(t.floats.begin(), t.floats.end()) -
-         t.floats.begin();
+  return std::max_element(t.floats.begin(), t.floats.end()) - t.floats.begin();
 }
 
 Expected<std::unique_ptr<HostModel>> loadModel(const EvaluateRequest &request,
@@ -388,9 +386,9 @@ Error evaluateInto(const EvaluateRequest &request, EvaluateResult &result) {
       return values.takeError();
     result.correct += classOf(*values) == (*labels)[f];
   }
-  result.seconds = std::chrono::duration<double>(
-                       std::chrono::steady_clock::now() - start)
-                       .count();
+  result.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
   result.ok = true;
   return Error::success();
 }

@@ -23,8 +23,7 @@ struct NumberFormat {
   int fraction = 0;
 };
 
-/// Parses "fixed:W,F"; nullopt unless 1 ≤ W ≤ 16 (32 for accumulating formats
-/// is refused) and -32 ≤ F ≤ 32.
+/// Parses "fixed:W,F"; nullopt unless 1 ≤ W ≤ 16 and -32 ≤ F ≤ 32.
 std::optional<NumberFormat> parseNumberFormat(llvm::StringRef text);
 
 /// A model file and how its numbers and shapes are to be read.
@@ -147,7 +146,7 @@ struct EvaluateRequest {
   DataRequest data;
   std::string labels; ///< .npy, idx(.gz), or text: one label a line
   Level level = Level::Functional;
-  int64_t frames = 0;    ///< 0: all
+  int64_t frames = 0;                  ///< 0: all
   std::string device = "xcku060-role"; ///< level rtl from a model file
   Progress progress;
 };
@@ -155,7 +154,7 @@ struct EvaluateRequest {
 struct EvaluateResult {
   bool ok = false;
   int64_t frames = 0, correct = 0;
-  double seconds = 0; ///< of running the frames
+  double seconds = 0;  ///< of running the frames
   std::string backend; ///< what computed: "cpu", "interpreter", "rtl"
   Refusals refused;
   std::string error;
