@@ -135,7 +135,7 @@ public:
       o[i] = draw(-half, half);
     }
     value = osa::RequantiseOp::create(b, loc(name), tensor(shape(), out),
-                                      value, m, o, shift, coin());
+                                      value, m, o, shift, coin() && shift > 0);
   }
 
   void threshold(llvm::StringRef name, int64_t count, bool perChannel) {

@@ -438,6 +438,18 @@ private:
     return true;
   }
 
+  /// `shifted`, with its lowest bit cleared where the low `shift` bits of
+  /// `exact` are all zero; `shift` may exceed the width.
+  Value clearOddTies(OpBuilder &at, Value exact, Value shifted, int64_t shift,
+                     unsigned width) {
+    int64_t mask = shift >= int64_t(width) ? -1 : (int64_t(1) << shift) - 1;
+    Value low = arith::AndIOp::create(at, loc, exact, scalar(at, mask, width));
+    Value tie = arith::CmpIOp::create(at, loc, arith::CmpIPredicate::eq, low,
+                                      scalar(at, 0, width));
+    Value even = arith::AndIOp::create(at, loc, shifted, scalar(at, -2, width));
+    return arith::SelectOp::create(at, loc, tie, even, shifted);
+  }
+
   LogicalResult requantise(osa::RequantiseOp op) {
     Stored in = load(op.getInput());
     num::IntType to = intType(op.getOutput());
@@ -461,18 +473,8 @@ private:
           v = arith::AddIOp::create(at, loc, v, args[2]);
           Value exact = v;
           v = arith::ShRSIOp::create(at, loc, v, scalar(at, shift, width));
-          if (op.getTiesEven()) {
-            // An odd level at a tie gives one less.
-            Value low = arith::AndIOp::create(
-                at, loc, exact,
-                scalar(at, int64_t((uint64_t(1) << shift) - 1), width));
-            Value tie = arith::CmpIOp::create(at, loc,
-                                              arith::CmpIPredicate::eq, low,
-                                              scalar(at, 0, width));
-            Value even =
-                arith::AndIOp::create(at, loc, v, scalar(at, -2, width));
-            v = arith::SelectOp::create(at, loc, tie, even, v);
-          }
+          if (op.getTiesEven())
+            v = clearOddTies(at, exact, v, int64_t(op.getShift()), width);
           // A bound beyond the arithmetic's width binds nothing there.
           int64_t lo = std::clamp(to.getLo(), least, most);
           int64_t hi = std::clamp(to.getHi(), least, most);

@@ -48,6 +48,9 @@ private:
   /// Options that do not depend on what comes from upstream.
   DenseMap<Operation *, std::vector<Option>> cache;
   std::array<double, kResourceNames.size()> prices;
+  /// The part of the budget that select() may fill: forks, border and deep
+  /// buffers come on top and are known only once the design is built.
+  double share = 1;
 
   double price(const Resources &r) const {
     double sum = 0;
@@ -62,9 +65,9 @@ private:
   }
 
   /// The resource that is exceeded most, or -1.
-  int exceeded(const Resources &r) const {
+  int exceeded(const Resources &r, double part) const {
     int worst = -1;
-    double ratio = 1;
+    double ratio = part;
     for (size_t k = 0; k < r.amount.size(); ++k) {
       double budget = available(device.budget, k);
       double share = budget > 0 ? r.amount[k] / budget
@@ -196,7 +199,7 @@ Candidate Explorer::selectWithin(int64_t bound, bool &fits) {
   Candidate best;
   for (int round = 0; round < 8; ++round) {
     Candidate candidate = select(bound);
-    int over = exceeded(candidate.resources);
+    int over = exceeded(candidate.resources, share);
     if (round == 0 || over < 0)
       best = candidate;
     if (over < 0) {
@@ -238,7 +241,7 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
     }
   slowest *= 2;
   auto nameLimit = [&](const Candidate &c) -> std::string {
-    int over = exceeded(c.resources);
+    int over = exceeded(c.resources, share);
     if (over >= 0)
       return llvm::formatv("{0}: {1:F0} needed, {2:F0} available",
                            kResourceNames[over], c.resources.amount[over],
@@ -271,6 +274,19 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
     }
     return best;
   };
+  auto realiseFastest = [&]() -> FailureOr<Result> {
+    for (share = 1;; share -= 0.03) {
+      std::string limit;
+      auto result = realise(fastest(limit));
+      if (failed(result))
+        return failure();
+      result->limit = limit;
+      result->meetsGoal = exceeded(result->resources, 1) < 0;
+      if (result->meetsGoal || share < 0.7)
+        return result;
+      result->design.erase();
+    }
+  };
 
   switch (goal.kind) {
   case Goal::Kind::MinResources: {
@@ -283,16 +299,8 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
     }
     return result;
   }
-  case Goal::Kind::MaxThroughput: {
-    std::string limit;
-    Candidate candidate = fastest(limit);
-    auto result = realise(candidate);
-    if (succeeded(result)) {
-      result->limit = limit;
-      result->meetsGoal = exceeded(result->resources) < 0;
-    }
-    return result;
-  }
+  case Goal::Kind::MaxThroughput:
+    return realiseFastest();
   case Goal::Kind::Throughput: {
     double target = clockHz / goal.value;
     int64_t bound = int64_t(std::floor(target));
@@ -311,24 +319,18 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
                       0.995);
       result->design.erase();
     }
-    std::string limit;
-    auto result = realise(fastest(limit));
-    if (succeeded(result)) {
-      result->meetsGoal = result->timing.intervalCycles <= target &&
-                          exceeded(result->resources) < 0;
-      result->limit = limit;
-    }
+    auto result = realiseFastest();
+    if (succeeded(result))
+      result->meetsGoal &= result->timing.intervalCycles <= target;
     return result;
   }
   case Goal::Kind::Latency: {
     double target = goal.value * clockHz;
-    std::string limit;
-    auto quickest = realise(fastest(limit));
+    auto quickest = realiseFastest();
     if (failed(quickest))
       return failure();
     if (double(quickest->timing.latencyCycles) > target) {
       quickest->meetsGoal = false;
-      quickest->limit = limit;
       return quickest;
     }
     // Bisect the bound geometrically between the fastest and one frame's time.

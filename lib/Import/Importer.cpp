@@ -34,6 +34,8 @@ const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
          "kernel_shape", "pads", "strides"}}},
       {"GlobalAveragePool", {&I::globalPool, {}}},
       {"GlobalMaxPool", {&I::globalPool, {}}},
+      {"ReduceMean",
+       {&I::reduceMean, {"axes", "keepdims", "noop_with_empty_axes"}}},
       {"BatchNormalization",
        {&I::batchNormalization,
         {"epsilon", "momentum", "training_mode", "spatial"}}},
@@ -68,7 +70,7 @@ const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
       {"Pad", {&I::pad, {"mode", "pads", "value"}}},
       {"Identity", {&I::identity, {}}},
       {"Dropout", {&I::dropout, {"ratio", "seed"}}},
-      {"Cast", {&I::cast, {"to", "saturate"}}},
+      {"Cast", {&I::castOp, {"to", "saturate"}}},
       {"Shape", {&I::shapeOf, {"start", "end"}}},
       {"QuantizeLinear",
        {&I::quantizeLinear,
@@ -264,11 +266,36 @@ const Importer::OpInfo *Importer::findOperation(const Node &n) {
   return nullptr;
 }
 
+/// True if an attribute holds what its name promises; a reader would otherwise
+/// take the default in silence.
+static bool hasExpectedKind(const onnx::AttributeProto &a, StringRef op) {
+  StringRef name = a.name();
+  bool tensor = name == "value" && op != "Pad";
+  bool real = name == "alpha" || name == "beta" || name == "epsilon" ||
+              name == "momentum" || name == "min" || name == "max" ||
+              name == "ratio" || name == "value_float" ||
+              (name == "value" && op == "Pad");
+  bool text = name == "auto_pad" || name == "mode" || name == "rounding_mode";
+  bool list = name == "axes" || name == "dilations" || name == "ends" ||
+              name == "kernel_shape" || name == "pads" || name == "perm" ||
+              name == "starts" || name == "strides" || name == "value_ints" ||
+              name == "value_floats";
+  if (list)
+    return !a.has_i() && !a.has_f() && !a.has_s() && !a.has_t() &&
+           (name == "value_floats" ? a.ints_size() : a.floats_size()) == 0;
+  return tensor ? a.has_t() : real ? a.has_f() : text ? a.has_s() : a.has_i();
+}
+
 bool Importer::checkAttributes(const Node &n, const OpInfo &info) {
   bool good = true;
   for (const onnx::AttributeProto &a : n.proto.attribute())
     if (!llvm::is_contained(info.attributes, StringRef(a.name()))) {
       refuse(formatv("its attribute '{0}' is not supported", a.name()));
+      good = false;
+    } else if (!hasExpectedKind(a, n.op())) {
+      refuse(formatv("its attribute '{0}' holds another kind of value than "
+                     "expected",
+                     a.name()));
       good = false;
     }
   return good;
@@ -402,13 +429,18 @@ void Importer::importNode(const Node &n) {
   bool good = info && checkAttributes(n, *info);
   if (!loadInputs() || !good)
     return failOutputs();
-  if (foldConstant())
+  if (!foldConstant() && failed((this->*info->handler)())) {
+    assert(refusals.size() != before && "failure without a reason");
+    return failOutputs();
+  }
+  if (refusals.size() != before)
     return;
-  if (succeeded((this->*info->handler)()))
-    return;
-  if (refusals.size() == before)
-    refuse("it can't be imported", "");
-  failOutputs();
+  for (int i = 0; i < n.proto.output_size(); ++i)
+    if (!tensors.count(n.proto.output(i)) && outputUsed(i)) {
+      refuse(formatv("its output {0} ('{1}') is used, which {2} does not have",
+                     i, n.proto.output(i), n.op()));
+      return failOutputs();
+    }
 }
 
 TensorRef Importer::input(size_t i) const {

@@ -140,6 +140,7 @@ private:
   Result maxPool();
   Result averagePool();
   Result globalPool();
+  Result reduceMean();
   Result batchNormalization();
   std::optional<WindowSpec> window(llvm::ArrayRef<int64_t> spatial,
                                    llvm::ArrayRef<int64_t> kernel);
@@ -180,7 +181,7 @@ private:
   Result pad();
   Result identity();
   Result dropout();
-  Result cast();
+  Result castOp();
   Result shapeOf();
   Result foldedOnly();
   Result setShape(Shape shape);

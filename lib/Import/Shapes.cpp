@@ -305,7 +305,7 @@ LogicalResult Importer::dropout() {
   return passThrough(input(0));
 }
 
-LogicalResult Importer::cast() {
+LogicalResult Importer::castOp() {
   TensorRef x = input(0);
   int to = int(node->getInt("to", 0));
   if (!x)

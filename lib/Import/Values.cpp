@@ -188,7 +188,11 @@ TensorRef Importer::reshaped(const TensorRef &t, Shape shape) {
 }
 
 LogicalResult Importer::setResult(size_t i, TensorRef t) {
-  if (!elementCount(t->shape))
+  std::optional<int64_t> count = elementCount(t->shape);
+  if (count == 0 && !t->isConstant())
+    return refuse(
+        formatv("its output of shape {0} has no elements", describe(t->shape)));
+  if (!count)
     return refuse(formatv("its output of shape {0} has more than {1} elements",
                           describe(t->shape), kMaxElements),
                   "give smaller input shapes with --shape");

@@ -273,17 +273,50 @@ LogicalResult Importer::averagePool() {
   return emitAveragePool(x, *w, countPad);
 }
 
-LogicalResult Importer::globalPool() {
-  TensorRef x = input(0);
-  if (failed(checkImage(x)) || failed(requireReal(0)))
-    return failure();
-  Shape spatial = spatialOf(*x);
+/// One window over the whole image.
+static WindowSpec wholeImage(const GraphTensor &x) {
+  Shape spatial = spatialOf(x);
   if (spatial.size() == 1)
     spatial.insert(spatial.begin(), 1);
   WindowSpec w;
   w.kernel = {spatial[0], spatial[1]};
   w.strides = w.dilations = w.out = {1, 1};
   w.low = w.high = {0, 0};
+  return w;
+}
+
+/// The mean over all positions, another spelling of GlobalAveragePool.
+LogicalResult Importer::reduceMean() {
+  TensorRef x = input(0);
+  if (failed(checkImage(x)) || failed(requireReal(0)))
+    return failure();
+  bool given;
+  auto axes = axesArgument(given);
+  if (!axes)
+    return failure();
+  std::vector<int64_t> sorted = *axes, spatial;
+  for (int64_t &axis : sorted)
+    axis += axis < 0 ? int64_t(x->rank()) : 0;
+  llvm::sort(sorted);
+  for (size_t i = 2; i < x->rank(); ++i)
+    spatial.push_back(int64_t(i));
+  if (sorted != spatial)
+    return refuse(formatv("it takes the mean over the axes {0} of {1}",
+                          describe(*axes), describe(x->shape)),
+                  "the mean over all positions of an image is supported");
+  if (failed(emitAveragePool(x, wholeImage(*x), false)))
+    return failure();
+  TensorRef mean = tensors.lookup(node->proto.output(0));
+  if (node->getInt("keepdims", 1) != 0 || !mean)
+    return success();
+  return setPlain(reshape(plain(mean), {1, x->shape[1]}));
+}
+
+LogicalResult Importer::globalPool() {
+  TensorRef x = input(0);
+  if (failed(checkImage(x)) || failed(requireReal(0)))
+    return failure();
+  WindowSpec w = wholeImage(*x);
   if (node->op() == "GlobalAveragePool")
     return emitAveragePool(x, w, false);
   Value in = channelsLast(x);

@@ -36,6 +36,13 @@ std::string portsHeader(const PlannedNode &node) {
   return text;
 }
 
+/// Few cycles a frame mean a wide design, which takes longer to compile than
+/// to run; many cycles mean a narrow one.
+std::string optimisationFor(const Plan &plan) {
+  const char *level = plan.predicted.intervalCycles < 10000 ? "-O0" : "-O1";
+  return std::string("OPT_FAST=") + level + " OPT_SLOW=-O0 OPT_GLOBAL=-O1";
+}
+
 struct Simulator {
   std::string program;
   double buildSeconds = 0;
@@ -98,7 +105,7 @@ Expected<Simulator> buildSimulator(const Package &package,
                                    "-CFLAGS",
                                    "-I..",
                                    "-MAKEFLAGS",
-                                   "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1"};
+                                   optimisationFor(package.plan())};
   // clang compiles these files in two thirds of gcc's time.
   for (const char *compiler : {"clang++-22", "clang++", "g++"})
     if (sys::findProgramByName(compiler)) {

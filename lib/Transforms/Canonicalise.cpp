@@ -23,7 +23,8 @@ static RankedTensorType withElement(Value like, Type element) {
 }
 
 /// g(max_pool(x)) is max_pool(g(x)) for a g that never falls.
-static LogicalResult moveBeforeMaxPool(Operation *op, PatternRewriter &rewriter) {
+static LogicalResult moveBeforeMaxPool(Operation *op,
+                                       PatternRewriter &rewriter) {
   auto pool = op->getOperand(0).getDefiningOp<osa::MaxPoolOp>();
   // Behind a quantiser the pool has fewer elements to pass on: leave it.
   if (!pool || !pool->hasOneUse() ||
@@ -122,8 +123,7 @@ struct FoldPad : OpRewritePattern<osa::Conv2dOp> {
   }
 };
 
-struct OsaCanonicalise
-    : rhizome::impl::OsaCanonicaliseBase<OsaCanonicalise> {
+struct OsaCanonicalise : rhizome::impl::OsaCanonicaliseBase<OsaCanonicalise> {
   void runOnOperation() override { canonicaliseReal(getOperation()); }
 };
 } // namespace

@@ -15,14 +15,15 @@ void Integeriser::visitDequantize(osa::DequantizeOp op, Lazy in) {
   std::vector<int64_t> which(1, 0);
   if (count > 1) {
     std::vector<int64_t> map;
-    int64_t elements =
-        cast<RankedTensorType>(op.getType()).getNumElements();
+    int64_t elements = cast<RankedTensorType>(op.getType()).getNumElements();
     for (int64_t i = 0; i < elements; ++i)
       map.push_back(scaleIndex(op, out->shape, i));
     auto channels = out->perChannel(map);
     if (!channels)
-      return leaveToHost(op, "its scales run along an axis that is not the "
-                             "channel axis", "");
+      return leaveToHost(op,
+                         "its scales run along an axis that is not the "
+                         "channel axis",
+                         "");
     which = *channels;
     out->expand();
   }
@@ -39,7 +40,8 @@ bool Integeriser::applyConstant(Operation *op, LazyTensor &t,
   auto result = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
   if (ArrayRef<int64_t>(t.shape) != result) {
     int64_t n = cast<RankedTensorType>(op->getResult(0).getType())
-                    .getNumElements(), have = 1;
+                    .getNumElements(),
+            have = 1;
     for (int64_t d : t.shape)
       have *= d;
     if (n != have)

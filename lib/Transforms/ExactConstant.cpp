@@ -2,9 +2,9 @@
 // Exact evaluation of constant subgraphs: stored floats, quantise and
 // dequantise, shape changes and arithmetic.
 #include "ExactConstant.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
 using namespace mlir;
@@ -165,26 +165,37 @@ evaluateQuantize(osa::QuantizeOp op, const ExactConstant &in) {
   std::vector<Quantiser> quantisers;
   for (size_t i = 0; i < scaleCount(op); ++i)
     quantisers.push_back(makeQuantiser(op, i));
-  // value / scale in floating point decides unless it is near a border.
-  std::vector<double> factors(quantisers.size() * in.scales.size());
+  // code · scale / quantiser's scale as a fraction of 64-bit numbers, where it
+  // fits: then no rational arithmetic is needed per element.
+  struct Fraction {
+    int64_t num = 0, den = 0;
+  };
+  std::vector<Fraction> fractions(quantisers.size() * in.scales.size());
+  bool few = in.scales.size() <= 4096;
   for (size_t q = 0; q < quantisers.size(); ++q)
-    for (size_t s = 0; s < in.scales.size() && in.scales.size() <= 4096; ++s)
-      factors[q * in.scales.size() + s] =
-          mpq_class(in.scales[s] / quantisers[q].scale).get_d();
+    for (size_t s = 0; s < in.scales.size() && few; ++s) {
+      mpq_class ratio = in.scales[s] / quantisers[q].scale;
+      if (ratio.get_num().fits_slong_p() && ratio.get_den().fits_slong_p() &&
+          mpz_sizeinbase(ratio.get_den_mpz_t(), 2) < 62)
+        fractions[q * in.scales.size() + s] = {ratio.get_num().get_si(),
+                                               ratio.get_den().get_si()};
+    }
   for (size_t i = 0; i < in.size(); ++i) {
     size_t which = scaleIndex(op, in.shape, i);
     const Quantiser &q = quantisers[which];
     int64_t level;
-    double u = double(in.codes[i]) *
-               factors[which * in.scales.size() + in.group(i)];
-    double twice = 2 * u;
-    bool clear = in.scales.size() <= 4096 && std::abs(twice) < 0x1p30 &&
-                 std::abs(twice - std::nearbyint(twice)) > 1e-6;
-    if (clear && q.rounding == Rounding::HalfEven)
-      level = std::clamp<int64_t>(int64_t(std::nearbyint(u)) + q.zero, q.lo,
-                                  q.hi);
-    else
+    Fraction f = fractions[which * in.scales.size() + in.group(i)];
+    if (f.den != 0 && q.rounding == Rounding::HalfEven) {
+      // ⌊(2·n + d) / 2d⌋, one less if that is a tie with an odd result.
+      __int128 den = 2 * __int128(f.den);
+      __int128 n = 2 * __int128(in.codes[i]) * f.num + f.den;
+      __int128 rounded = n / den - (n % den < 0);
+      rounded -= rounded * den == n && (rounded & 1);
+      rounded += q.zero;
+      level = rounded < q.lo ? q.lo : rounded > q.hi ? q.hi : int64_t(rounded);
+    } else {
       level = q.level(Real(in.at(i)));
+    }
     out->codes[i] = q.base() + q.step() * level;
   }
   return out;
@@ -211,9 +222,8 @@ evaluateDequantize(osa::DequantizeOp op, const ExactConstant &in) {
   return out;
 }
 
-static std::shared_ptr<ExactConstant> evaluateBinary(Operation *op,
-                                                     const ExactConstant &a,
-                                                     const ExactConstant &b) {
+static std::shared_ptr<ExactConstant>
+evaluateBinary(Operation *op, const ExactConstant &a, const ExactConstant &b) {
   auto out = std::make_shared<ExactConstant>();
   out->shape =
       cast<RankedTensorType>(op->getResult(0).getType()).getShape().vec();
@@ -253,8 +263,7 @@ rearrange(const ExactConstant &in, ArrayRef<int64_t> shape,
   return out;
 }
 
-std::shared_ptr<const ExactConstant>
-ConstantEvaluator::compute(Value value) {
+std::shared_ptr<const ExactConstant> ConstantEvaluator::compute(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return nullptr;
@@ -281,8 +290,7 @@ ConstantEvaluator::compute(Value value) {
     return nullptr;
   using Result = std::shared_ptr<const ExactConstant>;
   return llvm::TypeSwitch<Operation *, Result>(op)
-      .Case<osa::QuantizeOp>(
-          [&](auto q) { return evaluateQuantize(q, *in); })
+      .Case<osa::QuantizeOp>([&](auto q) { return evaluateQuantize(q, *in); })
       .Case<osa::DequantizeOp>(
           [&](auto d) { return evaluateDequantize(d, *in); })
       .Case<osa::TransposeOp>([&](osa::TransposeOp t) {

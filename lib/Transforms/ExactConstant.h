@@ -3,10 +3,10 @@
 // rational scale, so that weights keep the codes that the model stores.
 #pragma once
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/DenseMap.h"
 #include "mlir/IR/Value.h"
 #include "rhizome/Transforms/StepFunction.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
 #include <memory>
 #include <optional>
 #include <vector>

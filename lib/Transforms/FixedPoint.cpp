@@ -60,9 +60,9 @@ Value FixedPoint::quantised(Value v, FixedFormat format, Location loc) {
   auto shape = cast<RankedTensorType>(v.getType()).getShape();
   auto code = RankedTensorType::get(
       shape, num::IntType::getFull(context, true, format.width));
-  auto scale = DenseElementsAttr::get(
-      RankedTensorType::get({1}, builder.getF32Type()),
-      float(std::ldexp(1.0, -format.fraction)));
+  auto scale =
+      DenseElementsAttr::get(RankedTensorType::get({1}, builder.getF32Type()),
+                             float(std::ldexp(1.0, -format.fraction)));
   auto zero = DenseElementsAttr::get(
       RankedTensorType::get({1}, builder.getI32Type()), int32_t(0));
   Value q = osa::QuantizeOp::create(builder, loc, code, v, scale, zero);
@@ -88,13 +88,14 @@ void FixedPoint::quantiseConstant(OpOperand &operand, StringRef role) {
   std::string name = osa::nodeName(operand.getOwner());
   std::string own = osa::nodeName(v.getLoc());
   FixedFormat f = options.tensorFormats.count(own) ? format(own) : format(name);
-  std::string tensor = own.empty() || own == name ? name + " " + role.str() : own;
+  std::string tensor =
+      own.empty() || own == name ? name + " " + role.str() : own;
   // Codes outside lo..hi after rounding are saturated.
   mpq_class unit = exact(std::ldexp(1.0, -f.fraction));
-  mpq_class high = unit * (exact(std::ldexp(1.0, int(f.width) - 1)) -
-                           mpq_class(1, 2)),
-            low = -unit * (exact(std::ldexp(1.0, int(f.width) - 1)) +
-                           mpq_class(1, 2));
+  mpq_class high = unit *
+                   (exact(std::ldexp(1.0, int(f.width) - 1)) - mpq_class(1, 2)),
+            low = -unit *
+                  (exact(std::ldexp(1.0, int(f.width) - 1)) + mpq_class(1, 2));
   double highApprox = high.get_d(), lowApprox = low.get_d();
   std::vector<double> scales;
   for (const mpq_class &s : constant->scales)
@@ -114,8 +115,8 @@ void FixedPoint::quantiseConstant(OpOperand &operand, StringRef role) {
 void FixedPoint::quantiseInput(BlockArgument arg) {
   if (!cast<RankedTensorType>(arg.getType()).getElementType().isF32())
     return;
-  auto attr = function.getArgAttrOfType<StringAttr>(arg.getArgNumber(),
-                                                    "rhizome.name");
+  auto attr =
+      function.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "rhizome.name");
   std::string name = attr ? attr.str() : "";
   // The host may normalise before the network begins.
   Value v = arg;
@@ -129,8 +130,7 @@ void FixedPoint::quantiseInput(BlockArgument arg) {
   // The file has a quantiser of its own here.
   if (v.hasOneUse() && isa<osa::QuantizeOp>(*v.getUsers().begin()))
     return;
-  quantiseUses(v, format(name),
-               NameLoc::get(builder.getStringAttr(name)));
+  quantiseUses(v, format(name), NameLoc::get(builder.getStringAttr(name)));
 }
 
 /// True if `next` belongs to the layer that has come to `op`.
@@ -179,9 +179,9 @@ void FixedPoint::endLayers() {
       continue;
     bool starts = isa<osa::Conv2dOp, osa::DenseOp, osa::AvgPoolOp>(op) ||
                   (isa<osa::AddOp, osa::SubOp>(op) && !binaryWithConstant(op));
-    bool arithmetic = isa<osa::BatchNormOp, osa::ReluOp, osa::LeakyReluOp,
-                          osa::ClipOp>(op) ||
-                      binaryWithConstant(op);
+    bool arithmetic =
+        isa<osa::BatchNormOp, osa::ReluOp, osa::LeakyReluOp, osa::ClipOp>(op) ||
+        binaryWithConstant(op);
     bool moves = isa<osa::TransposeOp, osa::ReshapeOp>(op);
     bool inside = llvm::any_of(op->getOperands(),
                                [&](Value v) { return open.contains(v); });

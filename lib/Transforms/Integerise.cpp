@@ -2,9 +2,9 @@
 // The walk over `@main` in order, one visit per operation, and the pipeline of
 // the layer's steps.
 #include "Integeriser.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Verifier.h"
 #include "rhizome/Transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -39,8 +39,7 @@ void Integeriser::leaveToHost(Operation *op, std::string reason,
 }
 
 Value Integeriser::constant(Location loc, StringRef name,
-                            ArrayRef<int64_t> shape,
-                            ArrayRef<int64_t> values) {
+                            ArrayRef<int64_t> shape, ArrayRef<int64_t> values) {
   int64_t lo = values.empty() ? 0 : *llvm::min_element(values);
   int64_t hi = values.empty() ? 0 : *llvm::max_element(values);
   num::IntType type = intType(lo, hi);
@@ -105,20 +104,21 @@ Integeriser::Lazy Integeriser::materialise(Operation *op, Lazy source) {
                     g.pieces()[0].slope == t->f[0].pieces()[0].slope &&
                     g.pieces()[0].offset == t->f[0].pieces()[0].offset;
         if (!same) {
-          leaveToHost(op, "its input's channels, of different scales, are moved "
-                          "to another axis", "quantise it with one scale");
+          leaveToHost(op,
+                      "its input's channels, of different scales, are moved "
+                      "to another axis",
+                      "quantise it with one scale");
           return nullptr;
         }
       }
       f = {t->f[0].over(lo, hi)};
     }
   }
-  Type element =
-      cast<RankedTensorType>(t->physical.getType()).getElementType();
+  Type element = cast<RankedTensorType>(t->physical.getType()).getElementType();
   auto reshapeTo = [&](ArrayRef<int64_t> shape) {
-    t->physical = osa::ReshapeOp::create(
-        builder, op->getLoc(), RankedTensorType::get(shape, element),
-        t->physical);
+    t->physical = osa::ReshapeOp::create(builder, op->getLoc(),
+                                         RankedTensorType::get(shape, element),
+                                         t->physical);
   };
   if (!map) {
     reshapeTo(t->shape);
@@ -174,8 +174,9 @@ void Integeriser::visit(Operation *op) {
   }
   if (tensors.empty()) {
     if (layer && anyBefore)
-      return refuse(op, "it computes on real numbers: no quantiser stands "
-                        "before it",
+      return refuse(op,
+                    "it computes on real numbers: no quantiser stands "
+                    "before it",
                     "quantise the model, or give --number-format fixed:W,F");
     if (auto quantize = dyn_cast<osa::QuantizeOp>(op))
       return visitEntry(quantize);
@@ -184,8 +185,10 @@ void Integeriser::visit(Operation *op) {
     return;
   }
   if (anyBefore)
-    return refuse(op, "it joins a tensor of the network with one that is real "
-                      "(not quantised)", "put a quantiser on each operand");
+    return refuse(op,
+                  "it joins a tensor of the network with one that is real "
+                  "(not quantised)",
+                  "put a quantiser on each operand");
 
   Lazy in = tensors[0];
   llvm::TypeSwitch<Operation *>(op)
@@ -198,8 +201,7 @@ void Integeriser::visit(Operation *op) {
       .Case<osa::PadOp>([&](auto pad) { visitPad(pad, in); })
       .Case<osa::ReshapeOp>([&](auto reshape) {
         auto out = std::make_shared<LazyTensor>(*in);
-        out->reshape(
-            cast<RankedTensorType>(reshape.getType()).getShape());
+        out->reshape(cast<RankedTensorType>(reshape.getType()).getShape());
         setResult(op, out);
       })
       .Case<osa::TransposeOp>([&](auto transpose) {

@@ -6,12 +6,12 @@
 #pragma once
 
 #include "LazyTensor.h"
-#include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/MapVector.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "rhizome/Transforms/Integerise.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace rhizome {
 class Integeriser {
@@ -54,8 +54,8 @@ private:
   // Elementwise.cpp: operations that only change the function.
   void visitDequantize(osa::DequantizeOp op, Lazy in);
   void visitElementwise(mlir::Operation *op, Lazy in);
-  bool applyConstant(mlir::Operation *op, LazyTensor &t,
-                     const ExactConstant &c, bool constantFirst);
+  bool applyConstant(mlir::Operation *op, LazyTensor &t, const ExactConstant &c,
+                     bool constantFirst);
   bool applyBatchNorm(osa::BatchNormOp op, LazyTensor &t);
 
   // Layers.cpp: operations that compute in integers.
@@ -69,6 +69,8 @@ private:
   // Requantise.cpp
   void visitQuantize(osa::QuantizeOp op, Lazy in);
   struct Channels; ///< the step functions of one quantiser
+  mlir::Value emitDyadic(osa::QuantizeOp op, LazyTensor &in,
+                         Channels &channels);
   mlir::Value emitSteps(osa::QuantizeOp op, LazyTensor &in, Channels &channels);
   mlir::Value emitThreshold(osa::QuantizeOp op, LazyTensor &in,
                             Channels &channels);

@@ -78,8 +78,7 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
     return refuse(op, "its bias is not constant", "");
 
   if (!in->isAffine())
-    return refuse(op,
-                  "its input has an activation but no quantiser before it",
+    return refuse(op, "its input has an activation but no quantiser before it",
                   remedy);
   // The input as the layer reads it: a vector in any order of elements, or
   // channels last.
@@ -103,9 +102,9 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
       channelOf.push_back(j % source->channels());
     x = osa::ReshapeOp::create(
         builder, op->getLoc(),
-        RankedTensorType::get(
-            shape, cast<RankedTensorType>(source->physical.getType())
-                       .getElementType()),
+        RankedTensorType::get(shape,
+                              cast<RankedTensorType>(source->physical.getType())
+                                  .getElementType()),
         source->physical);
   } else {
     source = materialise(op, source);
@@ -121,7 +120,8 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
   int64_t perTap = int64_t(channelOf.size()) / groups;
 
   // Real zero, which stands outside the input, as a code.
-  bool padded = conv && llvm::any_of(conv.getPads(), [](int64_t p) { return p; });
+  bool padded =
+      conv && llvm::any_of(conv.getPads(), [](int64_t p) { return p; });
   int64_t padValue = 0;
   if (padded)
     for (size_t c = 0; c < source->f.size(); ++c) {
@@ -143,7 +143,8 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
         cast<RankedTensorType>(x.getType()).getShape(),
         intType(std::min(lo, padValue), std::max(hi, padValue)));
     x = osa::RequantiseOp::create(builder, op->getLoc(), type, x,
-                                  ArrayRef<int64_t>{1}, ArrayRef<int64_t>{0}, 0);
+                                  ArrayRef<int64_t>{1}, ArrayRef<int64_t>{0},
+                                  0);
   }
 
   // The accumulator's range and function, per output channel.
@@ -193,19 +194,19 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
   }
 
   auto weightShape = cast<RankedTensorType>(op->getOperand(1).getType());
-  Value w = constant(op->getLoc(), "weights", weightShape.getShape(),
-                     weights.codes);
+  Value w =
+      constant(op->getLoc(), "weights", weightShape.getShape(), weights.codes);
   auto resultType = RankedTensorType::get(
       cast<RankedTensorType>(op->getResult(0).getType()).getShape(),
       intType(int64_t(lowest), int64_t(highest)));
   Value acc;
   if (conv)
-    acc = osa::Conv2dOp::create(builder, op->getLoc(), resultType, x, w, Value(),
-                                conv.getStrides(), conv.getPads(),
-                                conv.getDilations(), conv.getGroups(),
-                                padValue);
+    acc = osa::Conv2dOp::create(
+        builder, op->getLoc(), resultType, x, w, Value(), conv.getStrides(),
+        conv.getPads(), conv.getDilations(), conv.getGroups(), padValue);
   else
-    acc = osa::DenseOp::create(builder, op->getLoc(), resultType, x, w, Value());
+    acc =
+        osa::DenseOp::create(builder, op->getLoc(), resultType, x, w, Value());
   stats.accumulators.push_back(
       {osa::nodeName(op), num::elementInt(resultType).getWidth()});
   auto out = std::make_shared<LazyTensor>();
@@ -224,13 +225,12 @@ void Integeriser::visitMaxPool(osa::MaxPoolOp op, Lazy in) {
   if (!llvm::all_of(in->f, rises))
     return leaveToHost(op, "its input falls where the accumulator rises",
                        "put a quantiser before it");
-  auto type = RankedTensorType::get(
-      cast<RankedTensorType>(op.getType()).getShape(),
-      num::elementInt(in->physical.getType()));
-  Value pooled = osa::MaxPoolOp::create(builder, op.getLoc(), type,
-                                        in->physical, op.getKernel(),
-                                        op.getStrides(), op.getPads(),
-                                        op.getDilations());
+  auto type =
+      RankedTensorType::get(cast<RankedTensorType>(op.getType()).getShape(),
+                            num::elementInt(in->physical.getType()));
+  Value pooled = osa::MaxPoolOp::create(
+      builder, op.getLoc(), type, in->physical, op.getKernel(), op.getStrides(),
+      op.getPads(), op.getDilations());
   auto out = std::make_shared<LazyTensor>();
   out->physical = pooled;
   out->shape = out->physicalShape = SmallVector<int64_t>(type.getShape());
@@ -251,10 +251,10 @@ static std::vector<int64_t> insideCounts(const osa::Window &w) {
       }
     return counts;
   };
-  auto rows = along(w.outHeight, w.height, w.kernelH, w.strideH, w.dilationH,
-                    w.padTop);
-  auto columns = along(w.outWidth, w.width, w.kernelW, w.strideW, w.dilationW,
-                       w.padLeft);
+  auto rows =
+      along(w.outHeight, w.height, w.kernelH, w.strideH, w.dilationH, w.padTop);
+  auto columns =
+      along(w.outWidth, w.width, w.kernelW, w.strideW, w.dilationW, w.padLeft);
   std::vector<int64_t> counts;
   for (int64_t r : rows)
     for (int64_t c : columns)
@@ -320,9 +320,9 @@ void Integeriser::visitAvgPool(osa::AvgPoolOp op, Lazy in) {
         int64_t(lo), int64_t(hi), piece.slope * Real(mpq_class(1, divisor)),
         offset));
   }
-  auto type = RankedTensorType::get(
-      cast<RankedTensorType>(op.getType()).getShape(),
-      intType(int64_t(lowest), int64_t(highest)));
+  auto type =
+      RankedTensorType::get(cast<RankedTensorType>(op.getType()).getShape(),
+                            intType(int64_t(lowest), int64_t(highest)));
   Value sum = osa::SumPoolOp::create(
       builder, op.getLoc(), type, in->physical, op.getKernel(), op.getStrides(),
       op.getPads(), op.getDilations(), zero, scale);
@@ -399,10 +399,21 @@ void Integeriser::visitSum(Operation *op, Lazy lhs, Lazy rhs) {
       other = -other;
     if (!g.pieces()[0].offset.compatible(other) ||
         !g.pieces()[0].slope.compatible(other))
-      return leaveToHost(op, "its operands' offsets are not comparable", remedy);
+      return leaveToHost(op, "its operands' offsets are not comparable",
+                         remedy);
     f.push_back(PiecewiseLinear::affine(int64_t(lo), int64_t(hi),
                                         slopeOf(lhs, c) / Real(p),
                                         g.pieces()[0].offset + other));
+  }
+  // Channels that differ in their ranges only count as one.
+  if (llvm::all_of(f, [&](const PiecewiseLinear &g) {
+        return g.pieces()[0].slope == f[0].pieces()[0].slope &&
+               g.pieces()[0].offset == f[0].pieces()[0].offset;
+      })) {
+    auto [la, ha] = lhs->range();
+    auto [lb, hb] = rhs->range();
+    f = {f[0].over(p * la + q * (q > 0 ? lb : hb),
+                   p * ha + q * (q > 0 ? hb : lb))};
   }
   auto out = std::make_shared<LazyTensor>(*lhs);
   out->sum = PendingSum{lhs->physical, rhs->physical, p, q};
@@ -516,9 +527,9 @@ void Integeriser::visitPad(osa::PadOp op, Lazy in) {
   auto [lo, hi] = out->range();
   auto type = RankedTensorType::get(
       cast<RankedTensorType>(op.getType()).getShape(), intType(lo, hi));
-  out->physical = osa::PadOp::create(
-      builder, op.getLoc(), type, in->physical, op.getLow(), op.getHigh(),
-      APFloat(double(*code)));
+  out->physical =
+      osa::PadOp::create(builder, op.getLoc(), type, in->physical, op.getLow(),
+                         op.getHigh(), APFloat(double(*code)));
   out->shape = out->physicalShape = SmallVector<int64_t>(type.getShape());
   setResult(op, out);
   pickUp.insert(op.getResult());

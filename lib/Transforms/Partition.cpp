@@ -18,11 +18,11 @@ void Integeriser::createFunctions() {
   };
   FunctionType modelType = model.getFunctionType();
   auto none = FunctionType::get(context, {}, {});
-  prologue = make("prologue",
-                  FunctionType::get(context, modelType.getInputs(), {}));
+  prologue =
+      make("prologue", FunctionType::get(context, modelType.getInputs(), {}));
   network = make("network", none);
-  epilogue = make("epilogue",
-                  FunctionType::get(context, {}, modelType.getResults()));
+  epilogue =
+      make("epilogue", FunctionType::get(context, {}, modelType.getResults()));
   for (auto [i, arg] : llvm::enumerate(model.getArguments())) {
     before.insert(arg);
     beforeMap.map(arg, prologue.getArgument(i));
@@ -88,8 +88,7 @@ void Integeriser::visitEntry(osa::QuantizeOp op) {
     permutation.reset();
   }
   prologueResults.push_back(host);
-  t->physical =
-      network.getBody().front().addArgument(type, op.getLoc());
+  t->physical = network.getBody().front().addArgument(type, op.getLoc());
   t->shape = t->physicalShape = SmallVector<int64_t>(type.getShape());
   num::IntType element = num::elementInt(type);
   t->f = {PiecewiseLinear::identity(element.getLo(), element.getHi())};
@@ -167,8 +166,8 @@ Value Integeriser::behindReal(Location loc, const LazyTensor &t) {
   // A positive scale is a dequantiser's; others multiply.
   bool plain = llvm::all_of(slopes, [](float s) { return s > 0; });
   DenseElementsAttr scale = floats(plain ? slopes : std::vector<float>{1.f});
-  auto zeroType = RankedTensorType::get(scale.getType().getShape(),
-                                        b.getI32Type());
+  auto zeroType =
+      RankedTensorType::get(scale.getType().getShape(), b.getI32Type());
   auto zero = DenseElementsAttr::get(zeroType, int32_t(0));
   int64_t axis = scale.getNumElements() > 1 ? int64_t(shape.size()) - 1 : -1;
   Value v = osa::DequantizeOp::create(b, loc, type, x, scale, zero, axis);

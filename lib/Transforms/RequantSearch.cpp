@@ -132,8 +132,8 @@ tiesEvenChannel(const Steps &steps, int64_t lo, int64_t hi, int64_t shift,
   // level ≥ K ⇔ m·x + b ≥ K·2^s (K even) or > (K odd): each step bounds b.
   Wide low = -(Wide(1) << 120), high = Wide(1) << 120;
   auto reaches = [&](int64_t x, int64_t level) {
-    low = std::max(low, (Wide(level) << shift) - Wide(multiplier) * x +
-                            (level & 1));
+    low = std::max(low,
+                   (Wide(level) << shift) - Wide(multiplier) * x + (level & 1));
   };
   auto misses = [&](int64_t x, int64_t level) {
     high = std::min(high, (Wide(level) << shift) - Wide(multiplier) * x - 1 +
@@ -163,9 +163,9 @@ searchTiesEven(const std::vector<Steps> &channels, int64_t lo, int64_t hi) {
       longest = &steps;
   if (longest->at.size() < 2)
     return std::nullopt;
-  double rise = double(longest->at.size() - 1) /
-                double(std::max<int64_t>(1, longest->at.back() -
-                                                longest->at.front()));
+  double rise =
+      double(longest->at.size() - 1) /
+      double(std::max<int64_t>(1, longest->at.back() - longest->at.front()));
   int64_t shift = std::llround(-std::log2(rise));
   if (shift < 1 || shift > 50)
     return std::nullopt;
@@ -219,14 +219,15 @@ rhizome::searchRequantiser(const std::vector<Steps> &channels, int64_t lo,
   Requantiser result;
   result.shift = shift;
   for (size_t c = 0; c < channels.size() && found; ++c) {
-    Wide m = bestMultiplier(corridors[c], multiplierLimit(channels[c], shift),
-                            shift)
-                 .first;
+    Wide m =
+        bestMultiplier(corridors[c], multiplierLimit(channels[c], shift), shift)
+            .first;
     auto [low, high] = offsetRange(corridors[c], m, shift);
     // Without constraints on one side any offset will do that fits.
     low = std::max(low, -(Wide(1) << 60));
     high = std::min(high, Wide(1) << 60);
-    if (low > high || !fits(m * magnitude + high) || !fits(m * magnitude - low)) {
+    if (low > high || !fits(m * magnitude + high) ||
+        !fits(m * magnitude - low)) {
       found = false;
       break;
     }

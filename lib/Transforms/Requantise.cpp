@@ -19,6 +19,8 @@ constexpr int64_t kMaxPairs = 1 << 20;
 struct Integeriser::Channels {
   std::vector<Quantiser> quantisers; ///< one, or one per channel
   std::vector<Steps> steps;          ///< one, or one per channel
+  /// Lowest and highest level of each, empty if it is not monotone.
+  std::vector<std::pair<int64_t, int64_t>> levels;
   int64_t lo = INT64_MAX, hi = INT64_MIN; ///< levels that occur
   QuantiserStats stats;
 
@@ -111,8 +113,8 @@ Value Integeriser::emitThreshold(osa::QuantizeOp op, LazyTensor &in,
   channels.stats.accumulatorBits = type.getWidth();
   return osa::ThresholdOp::create(
       builder, op.getLoc(),
-      withElement(x, intType(channels.code(channels.lo),
-                             channels.code(channels.hi))),
+      withElement(
+          x, intType(channels.code(channels.lo), channels.code(channels.hi))),
       x, attr, channels.code(channels.lo), channels.quantisers[0].step());
 }
 
@@ -128,8 +130,8 @@ Value Integeriser::emitTable(osa::QuantizeOp op, LazyTensor &in,
   for (size_t c = 0; c < count; ++c) {
     const PiecewiseLinear &f = in.function(c);
     for (int64_t x = type.getLo(); x <= type.getHi(); ++x) {
-      int64_t code = channels.code(channels.quantiser(c).level(
-          f.at(std::clamp(x, f.lo(), f.hi()))));
+      int64_t code = channels.code(
+          channels.quantiser(c).level(f.at(std::clamp(x, f.lo(), f.hi()))));
       lo = std::min(lo, code);
       hi = std::max(hi, code);
       values.push_back(code);
@@ -185,8 +187,8 @@ Value Integeriser::emitPair(osa::QuantizeOp op, LazyTensor &in,
   for (auto &piece : in.f[0].pieces())
     if (piece.slope.sign() != 0)
       unit = piece.slope;
-  if (in.f[0].lo() != sum.p * a.getLo() + sum.q * (sum.q > 0 ? b.getLo()
-                                                             : b.getHi()) ||
+  if (in.f[0].lo() !=
+          sum.p * a.getLo() + sum.q * (sum.q > 0 ? b.getLo() : b.getHi()) ||
       (a.getHi() - a.getLo() + 1) > kMaxPairs / (b.getHi() - b.getLo() + 1) ||
       unit.sign() <= 0)
     return nullptr;
@@ -195,8 +197,8 @@ Value Integeriser::emitPair(osa::QuantizeOp op, LazyTensor &in,
                           {a.getLo(), a.getHi()}, {b.getLo(), b.getHi()});
   if (!found)
     return nullptr;
-  auto product = [](int64_t m, num::IntType t) {
-    return std::minmax(m * t.getLo(), m * t.getHi());
+  auto product = [](int64_t m, num::IntType t) -> std::pair<int64_t, int64_t> {
+    return std::minmax({m * t.getLo(), m * t.getHi()});
   };
   auto [la, ha] = product(found->lhs, a);
   auto [lb, hb] = product(found->rhs, b);
@@ -216,6 +218,115 @@ Value Integeriser::emitPair(osa::QuantizeOp op, LazyTensor &in,
       ArrayRef<int64_t>{1}, ArrayRef<int64_t>{found->offset}, found->shift);
 }
 
+/// value · 2^shift as a whole number below 2^60; nullopt if it is none.
+static std::optional<int64_t> scaledUp(const mpq_class &value, int64_t shift) {
+  mpz_class whole = value.get_num() << shift;
+  if (!mpz_divisible_p(whole.get_mpz_t(), value.get_den_mpz_t()))
+    return std::nullopt;
+  whole /= value.get_den();
+  if (mpz_sizeinbase(whole.get_mpz_t(), 2) > 60)
+    return std::nullopt;
+  return whole.get_si();
+}
+
+/// The exponent of a power-of-two denominator; nullopt for other ones.
+static std::optional<int64_t> dyadicBits(const mpq_class &value) {
+  const mpz_class &den = value.get_den();
+  if (mpz_popcount(den.get_mpz_t()) != 1)
+    return std::nullopt;
+  return int64_t(mpz_sizeinbase(den.get_mpz_t(), 2)) - 1;
+}
+
+/// Half-even rounding of (m·x + o) / 2^s with whole m and o is a requantiser by
+/// definition; no step needs comparing. Sets the levels that occur. Null if the
+/// quantiser is not of that form or has few steps.
+Value Integeriser::emitDyadic(osa::QuantizeOp op, LazyTensor &in,
+                              Channels &channels) {
+  size_t count = std::max(in.f.size(), channels.quantisers.size());
+  struct Line {
+    mpq_class slope, offset; ///< in levels, without the zero point
+    bool lowClamp, highClamp;
+    int64_t bottom, top;
+  };
+  std::vector<Line> lines;
+  int64_t shift = 0, lo = INT64_MAX, hi = INT64_MIN;
+  bool identity = true;
+  for (size_t c = 0; c < count; ++c) {
+    const PiecewiseLinear &f = in.function(c);
+    const Quantiser &q = channels.quantiser(c);
+    auto &pieces = f.pieces();
+    size_t i = pieces[0].slope.sign() == 0 && pieces.size() > 1;
+    bool highClamp = pieces.size() > i + 1 && pieces.back().slope.sign() == 0;
+    if (q.rounding != Rounding::HalfEven ||
+        pieces.size() != i + 1 + highClamp || pieces[i].slope.sign() <= 0 ||
+        !f.neverFalls() || !pieces[i].slope.isRational() ||
+        !pieces[i].offset.isRational() || q.zero != channels.quantisers[0].zero)
+      return nullptr;
+    Line line{pieces[i].slope.rational() / q.scale,
+              pieces[i].offset.rational() / q.scale,
+              i == 1,
+              highClamp,
+              q.level(f.at(f.lo())),
+              q.level(f.at(f.hi()))};
+    auto a = dyadicBits(line.slope), b = dyadicBits(line.offset);
+    if (!a || !b || std::max(*a, *b) > 40)
+      return nullptr;
+    shift = std::max({shift, *a, *b});
+    lo = std::min(lo, line.bottom);
+    hi = std::max(hi, line.top);
+    identity &= line.slope == 1 && line.offset + q.zero == 0 &&
+                line.bottom == f.lo() && line.top == f.hi();
+    lines.push_back(std::move(line));
+  }
+  if (hi - lo <= kFewSteps)
+    return nullptr;
+  auto [xlo, xhi] = in.range();
+  std::vector<int64_t> multiplier, offset;
+  for (const Line &line : lines) {
+    // A piece that is constant must be what the common clamp does.
+    if ((line.lowClamp && line.bottom != lo) ||
+        (line.highClamp && line.top != hi))
+      return nullptr;
+    auto m = scaledUp(line.slope, shift), o = scaledUp(line.offset, shift);
+    __int128 reach =
+        m && o ? __int128(*m) * std::max(std::abs(xlo), std::abs(xhi)) +
+                     std::abs(*o)
+               : 0;
+    if (!m || !o || reach > (__int128(1) << 59))
+      return nullptr;
+    multiplier.push_back(*m);
+    offset.push_back(*o + (shift > 0 ? int64_t(1) << (shift - 1) : 0));
+  }
+  for (const Line &line : lines)
+    channels.levels.push_back({line.bottom, line.top});
+  channels.lo = lo;
+  channels.hi = hi;
+  if (identity) {
+    channels.stats.kind = "none";
+    return in.physical;
+  }
+  // Evenness is that of the number before an odd zero point is added.
+  int64_t zero = channels.quantisers[0].zero;
+  bool split = shift > 0 && (zero & 1);
+  if (!split)
+    for (int64_t &o : offset)
+      o += zero << shift;
+  int64_t down = split ? zero : 0;
+  Requantiser found{multiplier, offset, shift, shift > 0};
+  channels.stats.kind = "requantise";
+  channels.stats.multiplierBits = found.multiplierBits();
+  channels.stats.shift = shift;
+  Value rounded = osa::RequantiseOp::create(
+      builder, op.getLoc(),
+      withElement(in.physical, intType(lo - down, hi - down)), in.physical,
+      compress(multiplier), compress(offset), shift, shift > 0);
+  if (!split)
+    return rounded;
+  return osa::RequantiseOp::create(
+      builder, op.getLoc(), withElement(in.physical, intType(lo, hi)), rounded,
+      ArrayRef<int64_t>{1}, ArrayRef<int64_t>{zero}, 0);
+}
+
 void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
   auto in = std::make_shared<LazyTensor>(*source);
   Channels channels;
@@ -229,8 +340,10 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
       map.push_back(scaleIndex(op, in->shape, i));
     auto which = in->perChannel(map);
     if (!which)
-      return leaveToHost(op, "its scales run along an axis that is not the "
-                             "channel axis", "");
+      return leaveToHost(op,
+                         "its scales run along an axis that is not the "
+                         "channel axis",
+                         "");
     for (int64_t k : *which)
       channels.quantisers.push_back(own[k]);
   } else {
@@ -241,17 +354,22 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
   channels.stats.multiplierBits = 0;
   channels.stats.shift = channels.stats.thresholds = 0;
   size_t count = std::max(in->f.size(), channels.quantisers.size());
+  channels.stats.accumulatorBits =
+      in->physical ? num::elementInt(in->physical.getType()).getWidth() : 0;
+  Value result;
+  if (in->physical)
+    result = emitDyadic(op, *in, channels);
   bool monotone = true;
-  for (size_t c = 0; c < count && monotone; ++c) {
+  for (size_t c = 0; c < count && monotone && !result; ++c) {
     auto steps = computeSteps(in->function(c), channels.quantiser(c));
     if (!(monotone = steps.has_value()))
       break;
     channels.lo = std::min(channels.lo, steps->bottom);
     channels.hi = std::max(channels.hi, steps->top());
+    channels.levels.push_back({steps->bottom, steps->top()});
     channels.steps.push_back(std::move(*steps));
   }
 
-  Value result;
   if (in->sum && monotone)
     result = emitPair(op, *in, channels);
   if (!result) {
@@ -259,8 +377,8 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
       return;
     channels.stats.accumulatorBits =
         num::elementInt(in->physical.getType()).getWidth();
-    result = monotone ? emitSteps(op, *in, channels)
-                      : emitTable(op, *in, channels);
+    result =
+        monotone ? emitSteps(op, *in, channels) : emitTable(op, *in, channels);
   }
   if (!result)
     return refuse(op,
@@ -273,9 +391,9 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
 
   std::vector<PiecewiseLinear> f;
   if (monotone) {
-    for (const Steps &s : channels.steps)
-      f.push_back(PiecewiseLinear::identity(channels.code(s.bottom),
-                                            channels.code(s.top())));
+    for (auto [bottom, top] : channels.levels)
+      f.push_back(
+          PiecewiseLinear::identity(channels.code(bottom), channels.code(top)));
   } else {
     num::IntType type = num::elementInt(result.getType());
     f.push_back(PiecewiseLinear::identity(type.getLo(), type.getHi()));

@@ -30,6 +30,7 @@ module DSP48E2 #(
   input logic RSTB, input logic RSTC, input logic RSTCTRL, input logic RSTD,
   input logic RSTINMODE, input logic RSTM, input logic RSTP
 );
+  /* verilator no_inline_module */
   logic signed [26:0] a_q, d_q, ad_q;
   logic signed [17:0] b1_q, b2_q;
   logic signed [44:0] m_q;

@@ -24,6 +24,7 @@ module rhz_dot_pair #(
   output logic [SumWidth-1:0]         hi_o,
   output logic [SumWidth-1:0]         lo_o
 );
+  /* verilator no_inline_module */  // compiled once, however many there are
   localparam int Cascades = (Simd + MaxPacked - 1) / MaxPacked;
   localparam int Length   = (Simd + Cascades - 1) / Cascades;
   localparam int Field    = 18;

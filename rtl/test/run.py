@@ -53,9 +53,10 @@ def patterns(rng, count):
 
 
 def testbench(case, runs, limits):
-    """A test bench that drives and logs the streams of `case`."""
+    """A test bench that drives and logs the streams of `case`: it samples at the
+    falling edge and drives after the rising one, so no simulator sees a race."""
     text = ["`timescale 1ns/1ns", "module tb;",
-            "  logic clk = 0, rst_n = 0; always #1 clk = !clk;",
+            "  logic clk = 0, rst_n = 0; always #2 clk = !clk;",
             "  integer cycle, run, log;"]
     ports = [".clk_i(clk)", ".rst_ni(rst_n)"]
     drive, restart, record = [], [], []
@@ -73,19 +74,20 @@ def testbench(case, runs, limits):
                 "  integer at_%s; wire [%d:0] %s_data = %s_valid ? mem_%s[at_%s] : 'x;" %
                 (name, port.bits - 1, name, name, name, name),
                 '  initial $readmemh("%s.hex", mem_%s);' % (name, name)]
-            restart += ["at_%s <= 0; %s_valid <= pattern_%s[run*64];" % (name, name, name)]
-            record += ['if (%s_valid && %s_ready) $fwrite(log, "I %d %s %%0d\\n", cycle);'
-                       % (name, name, 0, name)]
+            text += ["  logic pop_%s;" % name]
+            restart += ["at_%s = 0; %s_valid = pattern_%s[run*64];" % (name, name, name)]
+            record += ["pop_%s = %s_valid && %s_ready;" % (name, name, name),
+                       'if (pop_%s) $fwrite(log, "I 0 %s %%0d\\n", cycle);' % (name, name)]
             drive += [
-                "if (%s_valid && %s_ready) at_%s <= at_%s + 1;" % (name, name, name, name),
-                "%s_valid <= (%s_valid && !%s_ready) || (at_%s + (%s_valid && %s_ready) < %d"
+                "if (pop_%s) at_%s = at_%s + 1;" % (name, name, name),
+                "%s_valid = (%s_valid && !pop_%s) || (at_%s < %d"
                 " && pattern_%s[run*64 + (cycle+1)%%64]);"
-                % (name, name, name, name, name, name, count, name)]
+                % (name, name, name, name, count, name)]
         else:
             text += ["  logic %s_valid, %s_ready; logic [%d:0] %s_data;" %
                      (name, name, port.bits - 1, name)]
-            restart += ["%s_ready <= pattern_%s[run*64];" % (name, name)]
-            drive += ["%s_ready <= pattern_%s[run*64 + (cycle+1)%%64];" % (name, name)]
+            restart += ["%s_ready = pattern_%s[run*64];" % (name, name)]
+            drive += ["%s_ready = pattern_%s[run*64 + (cycle+1)%%64];" % (name, name)]
             record += ['if (%s_valid && %s_ready) $fwrite(log, "O %d %s %%0d %%h\\n", cycle,'
                        " %s_data);" % (name, name, 0, name, name),
                        'if (^{%s_valid} === 1\'bx) $fwrite(log, "X %s\\n");' % (name, name)]
@@ -96,15 +98,17 @@ def testbench(case, runs, limits):
         ", ".join(ports[:case.clocks] + case.connections))
     text += [instance, "  initial begin", '    log = $fopen("log.txt", "w");',
              "    for (run = 0; run < %d; run = run + 1) begin" % len(runs),
-             '      $fwrite(log, "R\\n"); rst_n <= 0; cycle = -1;']
-    text += ["      %s_valid <= 0;" % port.name for port in case.inputs]
-    text += ["      %s_ready <= 0;" % port.name for port in case.outputs]
-    text += ["      repeat (3) @(posedge clk);", "      rst_n <= 1; cycle = 0;"]
+             '      $fwrite(log, "R\\n"); rst_n = 0; cycle = -1;']
+    text += ["      %s_valid = 0;" % port.name for port in case.inputs]
+    text += ["      %s_ready = 0;" % port.name for port in case.outputs]
+    text += ["      repeat (3) @(posedge clk);", "      #1 rst_n = 1; cycle = 0;"]
     text += ["      " + line for line in restart]
     text += ["      while (cycle < (%s)) begin" %
              " : ".join(["run == %d ? %d" % (i, limit) for i, limit in enumerate(limits)] + ["0"]),
-             "        @(posedge clk);"]
-    text += ["        " + line for line in record + drive]
+             "        @(negedge clk);"]
+    text += ["        " + line for line in record]
+    text += ["        @(posedge clk);", "        #1;"]
+    text += ["        " + line for line in drive]
     text += ["        cycle = cycle + 1;", "      end", "    end"]
     text += ["    " + line for line in case.final]
     text += ["    $finish;", "  end", "endmodule", ""]

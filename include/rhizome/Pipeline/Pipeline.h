@@ -96,8 +96,9 @@ CoverageResult coverModel(const ModelRequest &request);
 /// Where input values come from and how they are brought to the model's range.
 struct DataRequest {
   std::string path; ///< .npy .npz .pb .idx .gz .png .jpg, or a folder of these
-  /// "": values as they are. "0..1": x / 255. "0..255": as they are.
-  /// "MEAN,STD": (x / 255 - MEAN) / STD.
+  /// How 8-bit pixels become a model's reals: "0..1" is x / 255, "0..255" x,
+  /// "MEAN,STD" (x / 255 - MEAN) / STD, per channel with a list of each; "" is
+  /// for files of other numbers.
   std::string normalise;
 };
 

@@ -36,7 +36,9 @@ public:
 
   /// −1, 0 or 1.
   int sign() const;
-  bool operator==(const Real &o) const { return a == o.a && b == o.b && r == o.r; }
+  bool operator==(const Real &o) const {
+    return a == o.a && b == o.b && r == o.r;
+  }
   bool operator<(const Real &o) const { return (*this - o).sign() < 0; }
   bool operator<=(const Real &o) const { return (*this - o).sign() <= 0; }
 

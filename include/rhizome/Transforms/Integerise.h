@@ -50,8 +50,8 @@ struct IntegeriseStats {
 };
 
 /// Turns `@main` (real level, as Import leaves it) into `@prologue`, `@network`
-/// and `@epilogue`, equal to it in exact arithmetic. On failure `refusals` holds
-/// every reason found, and the module must not be used further.
+/// and `@epilogue`, equal to it in exact arithmetic. On failure `refusals`
+/// holds every reason found, and the module must not be used further.
 mlir::LogicalResult integerise(mlir::ModuleOp module,
                                const IntegeriseOptions &options,
                                Refusals &refusals, IntegeriseStats &stats);

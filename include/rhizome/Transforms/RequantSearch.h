@@ -37,8 +37,9 @@ struct PairRequantiser {
 /// The search for two operands with ranges x and y, by enumeration of all
 /// pairs; at most 2^20 of them. `slope` is the true slope, in levels per unit
 /// of X. nullopt if nothing below 62 bits is found.
-std::optional<PairRequantiser>
-searchPair(const Steps &steps, int64_t lo, int64_t hi, double slope, int64_t p,
-           int64_t q, std::pair<int64_t, int64_t> x,
-           std::pair<int64_t, int64_t> y);
+std::optional<PairRequantiser> searchPair(const Steps &steps, int64_t lo,
+                                          int64_t hi, double slope, int64_t p,
+                                          int64_t q,
+                                          std::pair<int64_t, int64_t> x,
+                                          std::pair<int64_t, int64_t> y);
 } // namespace rhizome

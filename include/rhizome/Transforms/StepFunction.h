@@ -101,10 +101,10 @@ struct Quantiser {
 
 /// A monotone step function over lo..hi, in a direction in which it rises.
 struct Steps {
-  bool falls = false;        ///< if so, everything below speaks of −x
-  int64_t lo = 0, hi = 0;    ///< the range of x (or −x)
-  int64_t bottom = 0;        ///< level at lo
-  std::vector<int64_t> at;   ///< at[k]: first x with level > bottom + k
+  bool falls = false;      ///< if so, everything below speaks of −x
+  int64_t lo = 0, hi = 0;  ///< the range of x (or −x)
+  int64_t bottom = 0;      ///< level at lo
+  std::vector<int64_t> at; ///< at[k]: first x with level > bottom + k
   int64_t top() const { return bottom + int64_t(at.size()); }
 };
 

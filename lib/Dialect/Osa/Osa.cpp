@@ -233,6 +233,8 @@ LogicalResult RequantiseOp::verify() {
     return failure();
   if (getShift() < 0 || getShift() > 62)
     return emitOpError() << "C1: the shift " << getShift() << " is not in 0..62";
+  if (getTiesEven() && getShift() == 0)
+    return emitOpError("C1: ties_even needs a shift of at least 1");
   num::IntType in = num::elementInt(getInput().getType());
   if (!in || !num::elementInt(getOutput().getType()))
     return emitOpError("input and output need !num.int elements");

@@ -246,7 +246,7 @@ def Osa_RequantiseOp : Osa_Op<"requantise"> {
     + offset all zero) whose result before clamping is odd gives one less, that
     is, its lowest bit is cleared: with 2^(shift−1) in the offset this rounds half to even, exactly.
 
-    - (C1) multiplier and offset hold 1 or C i64 values each; 0 ≤ shift ≤ 62.
+    - (C1) multiplier and offset hold 1 or C i64 values each; 0 ≤ shift ≤ 62, and ≥ 1 with `ties_even`.
     - (C2) the product and sum fit 63 bits over the input's range.
   }];
   let arguments = (ins Osa_Tensor:$input, DenseI64ArrayAttr:$multiplier,

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Data files as tensors and frames: .npy, .npz, ONNX TensorProto (.pb), idx,
+// PNG and JPEG, each also gzipped. A file's kind is told from its first bytes,
+// not from its name. No file, however damaged, does more than fail.
+#pragma once
+
+#include "rhizome/Support/Tensor.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace rhizome {
+/// Why a file (or a data option) cannot be used.
+class DataError : public llvm::ErrorInfo<DataError> {
+public:
+  static char ID;
+  DataError(std::string file, std::string reason, std::string remedy)
+      : file(std::move(file)), reason(std::move(reason)),
+        remedy(std::move(remedy)) {}
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override;
+
+  std::string file, reason, remedy;
+};
+
+/// A named array of a file: one for most kinds, several for .npz. Reals of any
+/// width become float32, integers and booleans int64.
+struct NamedTensor {
+  std::string name; ///< "" if the file names none
+  Tensor tensor;
+  bool isPixels = false; ///< 8-bit unsigned: an image or samples of one
+  bool isImage = false;  ///< from a PNG or JPEG file: `[H,W,C]`
+};
+
+/// Every array of a file. PNG and JPEG give `[H,W,C]`, C being 1 or 3.
+llvm::Expected<std::vector<NamedTensor>> readArrays(llvm::StringRef path);
+
+/// The same of a file's content; `file` is for messages.
+llvm::Expected<std::vector<NamedTensor>> readArrays(llvm::StringRef file,
+                                                    llvm::StringRef bytes);
+
+/// The only array of a file, or the one called `name`.
+llvm::Expected<Tensor> readTensor(llvm::StringRef path,
+                                  llvm::StringRef name = "");
+
+/// A file of class numbers, one per frame, whatever its shape; of a .txt or
+/// .csv the last integer of each line.
+llvm::Expected<std::vector<int64_t>> readLabels(llvm::StringRef path);
+
+/// Writes `tensor` as .npy, version 1: int64 or float32, C order.
+llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
+
+/// How pixels 0…255 become a model's reals (`--normalise`).
+struct Normalise {
+  enum class Kind { None, Unit, Raw, MeanStd };
+  Kind kind = Kind::None;
+  std::vector<float> mean, std; ///< one value, or one per channel
+
+  /// `0..1` (x/255), `0..255` (x), or `MEAN,STD` ((x/255 − MEAN)/STD), per
+  /// channel as `M1,M2,…,S1,S2,…`; "" gives None.
+  static llvm::Expected<Normalise> parse(llvm::StringRef text);
+};
+
+/// What one input of a model takes. For integers, lo..hi is the range.
+struct InputSpec {
+  std::string name;
+  std::vector<int64_t> shape; ///< as in the model, batch 1 included
+  bool isFloat = true;
+  int64_t lo = INT64_MIN, hi = INT64_MAX;
+};
+
+/// The frames for one input of a model, each in the input's shape.
+class FrameSource {
+public:
+  /// Frames from a file, or from a folder of images in the order of their
+  /// names. Array data has the input's shape, with or without axes of size 1,
+  /// behind one axis that counts frames (missing for one frame); images of
+  /// `[H,W,C]` serve inputs `[1,C,H,W]` and `[1,H,W,C]`. Nothing is resized.
+  /// From a .npz the array that has the input's name is taken, or the only one.
+  static llvm::Expected<FrameSource> open(llvm::StringRef path, InputSpec spec,
+                                          const Normalise &normalise = {});
+
+  /// `count` seeded random frames: integers uniform over lo..hi of the spec,
+  /// reals uniform over realLo..realHi. Frame i depends on seed and i only.
+  static FrameSource random(InputSpec spec, uint64_t seed, size_t count,
+                            float realLo = 0, float realHi = 1);
+
+  size_t size() const { return count; }
+  /// Frame i < size().
+  llvm::Expected<Tensor> frame(size_t i) const;
+
+private:
+  InputSpec spec;
+  size_t count = 0;
+  Normalise normalise;
+  NamedTensor data;                ///< all frames, if from one array
+  std::string path;                ///< for messages
+  std::vector<std::string> images; ///< one file per frame, if from a folder
+  bool isRandom = false;
+  uint64_t seed = 0;
+  float realLo = 0, realHi = 1;
+
+  llvm::Expected<Tensor> finish(Tensor values, bool isPixels,
+                                const std::string &file) const;
+  llvm::Expected<Tensor> fromImage(const NamedTensor &image,
+                                   const std::string &file) const;
+  Tensor randomFrame(size_t i) const;
+};
+} // namespace rhizome

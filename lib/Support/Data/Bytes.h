@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the readers share: errors, element kinds and their decoding. Every
+// reader gets the file's bytes and believes no size that they state.
+#pragma once
+
+#include "rhizome/Support/Data.h"
+
+namespace rhizome::data {
+/// The file that is being read, for messages, and its bytes.
+struct Input {
+  llvm::StringRef file;
+  llvm::StringRef bytes;
+
+  llvm::Error fail(const llvm::Twine &reason,
+                   const llvm::Twine &remedy = "") const;
+};
+
+enum class Element {
+  Bool,
+  I8,
+  U8,
+  I16,
+  U16,
+  I32,
+  U32,
+  I64,
+  U64,
+  F16,
+  BF16,
+  F32,
+  F64
+};
+unsigned elementBytes(Element element);
+
+/// Uncompressed data larger than this is refused.
+constexpr uint64_t kMostBytes = uint64_t(1) << 31;
+
+/// Decodes a tensor of `shape` from `payload`, which must hold it all.
+llvm::Expected<NamedTensor> decode(const Input &input, llvm::StringRef payload,
+                                   Element element, std::vector<int64_t> shape,
+                                   bool bigEndian);
+
+/// The number of elements of `shape`; fails if one size is negative or their
+/// product exceeds what `bytes` bytes of `element` hold.
+llvm::Expected<int64_t> checkedCount(const Input &input,
+                                     llvm::ArrayRef<int64_t> shape,
+                                     uint64_t bytes, unsigned elementSize);
+
+/// The index of the only array, or of the one that is called `name`.
+llvm::Expected<size_t> selectArray(const Input &input,
+                                   llvm::ArrayRef<NamedTensor> arrays,
+                                   llvm::StringRef name);
+
+llvm::Expected<std::string> gunzip(const Input &input);
+llvm::Expected<NamedTensor> readNpy(const Input &input);
+llvm::Expected<std::vector<NamedTensor>> readNpz(const Input &input);
+llvm::Expected<NamedTensor> readIdx(const Input &input);
+llvm::Expected<NamedTensor> readTensorProto(const Input &input);
+llvm::Expected<NamedTensor> readPng(const Input &input);
+llvm::Expected<NamedTensor> readJpeg(const Input &input);
+} // namespace rhizome::data

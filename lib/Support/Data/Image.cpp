@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// PNG and JPEG through libpng and libjpeg: 8-bit grey or RGB, values as stored
+// (no gamma). Both libraries leave by longjmp on damage; hence the decoders
+// keep everything that must be freed outside the function that is left.
+#include "Bytes.h"
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+#include <jpeglib.h>
+#include <png.h>
+
+using namespace rhizome;
+using namespace rhizome::data;
+
+namespace {
+/// What a decoder fills; it survives a longjmp.
+struct Pixels {
+  int64_t height = 0, width = 0, channels = 0;
+  std::vector<uint8_t> bytes;
+  std::vector<uint8_t *> rows;
+  std::string message;
+
+  /// Makes room for the image, unless `fileBytes` cannot possibly hold it:
+  /// neither format packs more than about 1,000 to 1.
+  bool allocate(size_t fileBytes) {
+    if (height < 1 || width < 1 || height > 65535 || width > 65535 ||
+        uint64_t(height * width * channels) > 4096 * uint64_t(fileBytes)) {
+      message = "its header states " + std::to_string(width) + " x " +
+                std::to_string(height) + " pixels, which cannot be";
+      return false;
+    }
+    bytes.resize(height * width * channels);
+    for (int64_t y = 0; y < height; ++y)
+      rows.push_back(bytes.data() + y * width * channels);
+    return true;
+  }
+};
+
+NamedTensor toTensor(const Pixels &pixels) {
+  NamedTensor out;
+  out.isPixels = out.isImage = true;
+  out.tensor.shape = {pixels.height, pixels.width, pixels.channels};
+  out.tensor.ints.assign(pixels.bytes.begin(), pixels.bytes.end());
+  return out;
+}
+
+struct PngReader {
+  llvm::StringRef rest;
+  Pixels *pixels;
+};
+
+void pngRead(png_structp png, png_bytep to, size_t n) {
+  auto *reader = static_cast<PngReader *>(png_get_io_ptr(png));
+  if (reader->rest.size() < n)
+    png_error(png, "the file ends too early");
+  std::memcpy(to, reader->rest.data(), n);
+  reader->rest = reader->rest.drop_front(n);
+}
+
+void pngError(png_structp png, const char *message) {
+  static_cast<PngReader *>(png_get_error_ptr(png))->pixels->message = message;
+  png_longjmp(png, 1);
+}
+
+void pngWarn(png_structp, const char *) {}
+
+bool decodePng(png_structp png, png_infop info, size_t fileBytes,
+               Pixels &pixels) {
+  if (setjmp(png_jmpbuf(png)))
+    return false;
+  png_read_info(png, info);
+  if (png_get_bit_depth(png, info) == 16) {
+    pixels.message = "it has 16 bits per channel";
+    return false;
+  }
+  png_set_expand(png);
+  png_set_strip_alpha(png);
+  png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  pixels.height = png_get_image_height(png, info);
+  pixels.width = png_get_image_width(png, info);
+  pixels.channels = png_get_channels(png, info);
+  if (!pixels.allocate(fileBytes))
+    return false;
+  png_read_image(png, pixels.rows.data());
+  png_read_end(png, nullptr);
+  return true;
+}
+
+struct JpegErrors {
+  jpeg_error_mgr base;
+  jmp_buf leave;
+  char message[JMSG_LENGTH_MAX];
+};
+
+void jpegExit(j_common_ptr info) {
+  auto *errors = reinterpret_cast<JpegErrors *>(info->err);
+  info->err->format_message(info, errors->message);
+  longjmp(errors->leave, 1);
+}
+
+void jpegEmit(j_common_ptr info, int level) {
+  // A warning means damaged data: pixels would be guessed.
+  if (level < 0)
+    jpegExit(info);
+}
+
+bool decodeJpeg(jpeg_decompress_struct &info, JpegErrors &errors,
+                llvm::StringRef bytes, Pixels &pixels) {
+  if (setjmp(errors.leave))
+    return false;
+  jpeg_create_decompress(&info);
+  jpeg_mem_src(&info, reinterpret_cast<const unsigned char *>(bytes.data()),
+               bytes.size());
+  jpeg_read_header(&info, TRUE);
+  info.out_color_space = info.num_components == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  info.dct_method = JDCT_ISLOW;
+  jpeg_start_decompress(&info);
+  pixels.height = info.output_height;
+  pixels.width = info.output_width;
+  pixels.channels = info.output_components;
+  if (!pixels.allocate(bytes.size()))
+    return false;
+  while (info.output_scanline < info.output_height)
+    jpeg_read_scanlines(&info, &pixels.rows[info.output_scanline], 1);
+  jpeg_finish_decompress(&info);
+  return true;
+}
+} // namespace
+
+llvm::Expected<NamedTensor> data::readPng(const Input &input) {
+  Pixels pixels;
+  PngReader reader{input.bytes, &pixels};
+  png_structp png =
+      png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, pngError, pngWarn);
+  png_infop info = png ? png_create_info_struct(png) : nullptr;
+  if (info)
+    png_set_read_fn(png, &reader, pngRead);
+  bool ok = info && decodePng(png, info, input.bytes.size(), pixels);
+  png_destroy_read_struct(&png, &info, nullptr);
+  if (!ok)
+    return input.fail("the PNG image cannot be read: " + pixels.message,
+                      "save it with 8 bits per channel");
+  return toTensor(pixels);
+}
+
+llvm::Expected<NamedTensor> data::readJpeg(const Input &input) {
+  Pixels pixels;
+  jpeg_decompress_struct info = {};
+  JpegErrors errors = {};
+  info.err = jpeg_std_error(&errors.base);
+  errors.base.error_exit = jpegExit;
+  errors.base.emit_message = jpegEmit;
+  bool ok = decodeJpeg(info, errors, input.bytes, pixels);
+  jpeg_destroy_decompress(&info);
+  if (!ok)
+    return input.fail("the JPEG image cannot be read: " +
+                      (pixels.message.empty() ? std::string(errors.message)
+                                              : pixels.message));
+  return toTensor(pixels);
+}

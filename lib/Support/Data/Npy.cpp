@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// NumPy's .npy (format versions 1 to 3, any byte order, C and Fortran order)
+// and .npz, a zip archive of them.
+#include "Bytes.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/raw_ostream.h"
+#include <optional>
+#include <zip.h>
+
+using namespace rhizome;
+using namespace rhizome::data;
+
+/// The value behind `'key':` in the header's dictionary, untrimmed to its end.
+static std::optional<llvm::StringRef> valueOf(llvm::StringRef header,
+                                              llvm::StringRef key) {
+  for (char quote : {'\'', '"'}) {
+    std::string quoted = quote + key.str() + quote;
+    size_t at = header.find(quoted);
+    if (at == llvm::StringRef::npos)
+      continue;
+    llvm::StringRef rest = header.drop_front(at + quoted.size()).ltrim();
+    if (rest.consume_front(":"))
+      return rest.ltrim();
+  }
+  return std::nullopt;
+}
+
+static std::optional<Element> elementOf(llvm::StringRef code) {
+  return llvm::StringSwitch<std::optional<Element>>(code)
+      .Case("b1", Element::Bool)
+      .Case("i1", Element::I8)
+      .Case("u1", Element::U8)
+      .Case("i2", Element::I16)
+      .Case("u2", Element::U16)
+      .Case("i4", Element::I32)
+      .Case("u4", Element::U32)
+      .Case("i8", Element::I64)
+      .Case("u8", Element::U64)
+      .Case("f2", Element::F16)
+      .Case("f4", Element::F32)
+      .Case("f8", Element::F64)
+      .Default(std::nullopt);
+}
+
+/// Row-major values from column-major ones.
+template <typename T>
+static std::vector<T> fromFortran(llvm::ArrayRef<int64_t> shape,
+                                  const std::vector<T> &values) {
+  std::vector<T> out(values.size());
+  std::vector<int64_t> index(shape.size(), 0);
+  for (size_t linear = 0; linear < values.size(); ++linear) {
+    size_t from = 0;
+    for (size_t d = shape.size(); d-- > 0;)
+      from = from * shape[d] + index[d];
+    out[linear] = values[from];
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (++index[d] < shape[d])
+        break;
+      index[d] = 0;
+    }
+  }
+  return out;
+}
+
+llvm::Expected<NamedTensor> data::readNpy(const Input &input) {
+  llvm::StringRef rest = input.bytes.drop_front(6);
+  if (rest.size() < 4)
+    return input.fail("the .npy header is cut off");
+  unsigned version = uint8_t(rest[0]);
+  if (version < 1 || version > 3)
+    return input.fail("the .npy format version " + llvm::Twine(version) +
+                      " is none of 1, 2 and 3");
+  rest = rest.drop_front(2);
+  size_t length = 0, lengthBytes = version == 1 ? 2 : 4;
+  if (rest.size() < lengthBytes)
+    return input.fail("the .npy header is cut off");
+  length = version == 1 ? llvm::support::endian::read16le(rest.data())
+                        : llvm::support::endian::read32le(rest.data());
+  rest = rest.drop_front(lengthBytes);
+  if (rest.size() < length)
+    return input.fail("the .npy header is cut off");
+  llvm::StringRef header = rest.take_front(length);
+  llvm::StringRef payload = rest.drop_front(length);
+
+  auto descr = valueOf(header, "descr"),
+       order = valueOf(header, "fortran_order"),
+       shapeText = valueOf(header, "shape");
+  if (!descr || !order || !shapeText || descr->size() < 4 ||
+      ((*descr)[0] != '\'' && (*descr)[0] != '"'))
+    return input.fail("the .npy header lacks a plain descr, fortran_order or "
+                      "shape",
+                      "save one array of numbers");
+  llvm::StringRef code = descr->drop_front().take_until(
+      [](char c) { return c == '\'' || c == '"'; });
+  bool bigEndian = code.starts_with(">");
+  std::optional<Element> element = elementOf(code.ltrim("<>|="));
+  if (!element)
+    return input.fail("elements of type '" + code +
+                          "' are no numbers that "
+                          "can be used",
+                      "use integers, booleans or floats of 2, 4 or 8 bytes");
+  std::vector<int64_t> shape;
+  if (!shapeText->consume_front("("))
+    return input.fail("the .npy header's shape is not a tuple");
+  size_t close = shapeText->find(')');
+  if (close == llvm::StringRef::npos)
+    return input.fail("the .npy header's shape does not end");
+  llvm::SmallVector<llvm::StringRef> parts;
+  shapeText->take_front(close).split(parts, ',', -1, false);
+  for (llvm::StringRef part : parts) {
+    int64_t size;
+    part = part.trim();
+    if (part.empty())
+      continue;
+    part.consume_back("L");
+    if (part.getAsInteger(10, size))
+      return input.fail("the .npy header's shape holds '" + part + "'");
+    shape.push_back(size);
+  }
+  auto out = decode(input, payload, *element, shape, bigEndian);
+  if (out && order->starts_with("True")) {
+    Tensor &t = out->tensor;
+    t.isFloat ? void(t.floats = fromFortran(t.shape, t.floats))
+              : void(t.ints = fromFortran(t.shape, t.ints));
+  }
+  return out;
+}
+
+llvm::Expected<std::vector<NamedTensor>> data::readNpz(const Input &input) {
+  zip_error_t error;
+  zip_error_init(&error);
+  llvm::scope_exit release([&] { zip_error_fini(&error); });
+  zip_source_t *source = zip_source_buffer_create(
+      input.bytes.data(), input.bytes.size(), 0, &error);
+  zip_t *archive =
+      source ? zip_open_from_source(source, ZIP_RDONLY, &error) : nullptr;
+  if (!archive) {
+    if (source)
+      zip_source_free(source);
+    return input.fail("it is no readable zip archive (" +
+                      llvm::Twine(zip_error_strerror(&error)) + ")");
+  }
+  llvm::scope_exit close([&] { zip_discard(archive); });
+  std::vector<NamedTensor> out;
+  uint64_t total = 0;
+  for (zip_int64_t i = 0, n = zip_get_num_entries(archive, 0); i < n; ++i) {
+    const char *name = zip_get_name(archive, i, 0);
+    zip_file_t *file = name ? zip_fopen_index(archive, i, 0) : nullptr;
+    if (!file)
+      return input.fail("entry " + llvm::Twine(i) + " cannot be read (" +
+                        llvm::Twine(zip_strerror(archive)) + ")");
+    llvm::scope_exit closeFile([&] { zip_fclose(file); });
+    std::string bytes, chunk(1 << 16, '\0');
+    zip_int64_t got;
+    while ((got = zip_fread(file, chunk.data(), chunk.size())) > 0) {
+      bytes.append(chunk.data(), got);
+      if ((total += got) > kMostBytes)
+        return input.fail("it unpacks to more than 2 GiB", "split it");
+    }
+    if (got < 0)
+      return input.fail("entry '" + llvm::Twine(name) + "' is damaged");
+    llvm::StringRef stem = name;
+    stem.consume_back(".npy");
+    std::string where = (input.file + ":" + stem).str();
+    Input entry{where, bytes};
+    if (!entry.bytes.starts_with("\x93NUMPY"))
+      return entry.fail("it is no .npy array");
+    auto tensor = readNpy(entry);
+    if (!tensor)
+      return tensor.takeError();
+    tensor->name = stem.str();
+    out.push_back(std::move(*tensor));
+  }
+  if (out.empty())
+    return input.fail("the archive holds no array");
+  return out;
+}
+
+llvm::Error rhizome::writeNpy(llvm::StringRef path, const Tensor &tensor) {
+  std::string header = "{'descr': '";
+  header += tensor.isFloat ? "<f4" : "<i8";
+  header += "', 'fortran_order': False, 'shape': (";
+  for (int64_t size : tensor.shape)
+    header += std::to_string(size) + ",";
+  header += "), }";
+  // Magic, version and length take 10 bytes; data starts at a multiple of 64.
+  header.append(63 - (10 + header.size()) % 64, ' ');
+  header += '\n';
+  std::error_code code;
+  llvm::raw_fd_ostream os(path, code);
+  if (code)
+    return Input{path, ""}.fail("it cannot be written: " + code.message());
+  os << "\x93NUMPY" << '\1' << '\0' << char(header.size() & 255)
+     << char(header.size() >> 8) << header;
+  auto write = [&](uint64_t bits, unsigned bytes) {
+    for (unsigned i = 0; i < bytes; ++i)
+      os << char(bits >> (8 * i));
+  };
+  for (float v : tensor.floats)
+    write(llvm::bit_cast<uint32_t>(v), 4);
+  for (int64_t v : tensor.ints)
+    write(uint64_t(v), 8);
+  os.close();
+  if (os.has_error()) {
+    code = os.error();
+    os.clear_error();
+    return Input{path, ""}.fail("it cannot be written: " + code.message());
+  }
+  return llvm::Error::success();
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Frames for a model's input: cutting, channel order, normalisation, random
+// data, and the messages for what doesn't fit.
+#include "Fixtures.h"
+
+using namespace rhizome;
+using namespace rhizome::test;
+using Ints = std::vector<int64_t>;
+using Floats = std::vector<float>;
+
+namespace {
+class FramesTest : public Files {
+protected:
+  std::string pixels(const std::string &shape, int count) {
+    std::string payload;
+    for (int i = 0; i < count; ++i)
+      payload += char(i);
+    return write("pixels.npy", npy("|u1", false, shape, payload));
+  }
+  static FrameSource open(const std::string &file, InputSpec spec,
+                          llvm::StringRef normalise = "") {
+    auto n = Normalise::parse(normalise);
+    EXPECT_TRUE(bool(n));
+    auto source = FrameSource::open(file, std::move(spec), *n);
+    if (!source) {
+      ADD_FAILURE() << llvm::toString(source.takeError());
+      return FrameSource::random({}, 0, 0);
+    }
+    return *source;
+  }
+  static std::string refusal(const std::string &file, InputSpec spec,
+                             llvm::StringRef normalise = "") {
+    auto n = llvm::cantFail(Normalise::parse(normalise));
+    auto source = FrameSource::open(file, std::move(spec), n);
+    if (!source)
+      return llvm::toString(source.takeError());
+    return why(source->frame(0));
+  }
+};
+
+TEST_F(FramesTest, ArraysAreCutAlongTheFirstAxis) {
+  FrameSource source =
+      open(pixels("(3, 2, 2)", 12), {"x", {1, 1, 2, 2}}, "0..255");
+  ASSERT_EQ(source.size(), 3u);
+  Tensor frame = llvm::cantFail(source.frame(1));
+  EXPECT_EQ(frame.shape, (Ints{1, 1, 2, 2}));
+  EXPECT_EQ(frame.floats, (Floats{4, 5, 6, 7}));
+  EXPECT_EQ(open(pixels("(2, 2)", 4), {"x", {1, 1, 2, 2}}, "0..1").size(), 1u);
+  EXPECT_EQ(open(pixels("(1, 2, 2)", 4), {"x", {1, 1, 2, 2}}, "0..1").size(),
+            1u);
+  EXPECT_EQ(open(pixels("(5, 4)", 20), {"x", {1, 2, 2}}, "0..1").size(), 5u);
+  EXPECT_EQ(open(pixels("(5, 2, 2)", 20), {"x", {1, 4}}, "0..1").size(), 5u);
+  EXPECT_EQ(open(pixels("(4,)", 4), {"x", {1, 4}}, "0..1").size(), 1u);
+  EXPECT_EQ(open(pixels("(2, 2)", 4), {"x", {1, 2}}, "0..1").size(), 2u);
+}
+
+TEST_F(FramesTest, NothingIsResized) {
+  std::string message =
+      refusal(pixels("(3, 2, 3)", 18), {"image", {1, 1, 2, 2}}, "0..1");
+  EXPECT_NE(message.find("it holds [3,2,3], the input 'image' takes [1,1,2,2]"),
+            std::string::npos)
+      << message;
+  message = refusal(png("x.png", 4, 4, true, std::vector<uint8_t>(48)),
+                    {"image", {1, 3, 2, 2}}, "0..1");
+  EXPECT_NE(message.find("resize or convert the image first"),
+            std::string::npos)
+      << message;
+}
+
+TEST_F(FramesTest, NormalisesPixels) {
+  auto one = [&](llvm::StringRef how) {
+    return llvm::cantFail(open(write("p.npy", npy("|u1", false, "(1, 2)",
+                                                  bytes({0, 255}))),
+                               {"x", {1, 2}}, how)
+                              .frame(0))
+        .floats;
+  };
+  EXPECT_EQ(one("0..1"), (Floats{0, 1}));
+  EXPECT_EQ(one("0..255"), (Floats{0, 255}));
+  EXPECT_EQ(one("0.5,0.25"), (Floats{-2, 2}));
+  EXPECT_EQ(one("0,0.5,1,0.25"), (Floats{0, 2}));
+  EXPECT_NE(
+      refusal(pixels("(1, 2)", 2), {"x", {1, 2}}).find("--normalise 0..1"),
+      std::string::npos);
+  EXPECT_NE(refusal(pixels("(1, 2)", 2), {"x", {1, 2}}, "0,0,0,1,1,1")
+                .find("has 3 channels"),
+            std::string::npos);
+}
+
+TEST_F(FramesTest, NormaliseTexts) {
+  for (const char *bad : {"0..2", "a,b", "1", "0,0", "0,1,2", "0,-1", "nan,1"})
+    EXPECT_NE(why(Normalise::parse(bad)), "") << bad;
+  EXPECT_EQ(llvm::cantFail(Normalise::parse("")).kind, Normalise::Kind::None);
+}
+
+TEST_F(FramesTest, ImagesTakeTheInputsChannelOrder) {
+  std::string file = png("x.png", 2, 1, true, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(
+      llvm::cantFail(open(file, {"x", {1, 3, 1, 2}}, "0..255").frame(0)).floats,
+      (Floats{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(
+      llvm::cantFail(open(file, {"x", {1, 1, 2, 3}}, "0..255").frame(0)).floats,
+      (Floats{1, 2, 3, 4, 5, 6}));
+  // Per channel, in both orders.
+  EXPECT_EQ(
+      llvm::cantFail(open(file, {"x", {1, 3, 1, 2}}, "0,0,0,1,2,4").frame(0))
+          .floats[5],
+      6 / 255.0f / 4);
+}
+
+TEST_F(FramesTest, FoldersAreReadInTheOrderOfNames) {
+  llvm::cantFail(
+      llvm::errorCodeToError(llvm::sys::fs::create_directory(path("images"))));
+  png("images/b.png", 1, 1, false, {2});
+  png("images/a.png", 1, 1, false, {1});
+  jpeg("images/c.jpg", 1, 1, 3);
+  write("images/readme.txt", "no image");
+  FrameSource source = open(path("images"), {"x", {1, 1, 1, 1}}, "0..255");
+  ASSERT_EQ(source.size(), 3u);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(llvm::cantFail(source.frame(i)).floats, (Floats{i + 1.0f}));
+}
+
+TEST_F(FramesTest, NpzGivesTheInputsArray) {
+  std::string file =
+      npz("x.npz",
+          {{"y.npy", npy("|i1", false, "(1, 1)", bytes({7}))},
+           {"x.npy", npy("|i1", false, "(2, 1)", bytes({8, 9}))}},
+          true);
+  FrameSource source = open(file, {"x", {1, 1}});
+  ASSERT_EQ(source.size(), 2u);
+  EXPECT_EQ(llvm::cantFail(source.frame(1)).floats, (Floats{9}));
+}
+
+TEST_F(FramesTest, IntegerInputsKeepTheirRange) {
+  InputSpec spec{"x", {1, 2}, false, 0, 15};
+  EXPECT_EQ(llvm::cantFail(open(pixels("(1, 2)", 2), spec).frame(0)).ints,
+            (Ints{0, 1}));
+  spec.hi = 0;
+  EXPECT_NE(
+      refusal(pixels("(1, 2)", 2), spec).find("outside the input's range"),
+      std::string::npos);
+  EXPECT_NE(refusal(pixels("(1, 2)", 2), spec, "0..1").find("takes integers"),
+            std::string::npos);
+}
+
+TEST_F(FramesTest, RandomFramesDependOnSeedAndIndexOnly) {
+  InputSpec spec{"x", {1, 50}, false, -3, 3};
+  FrameSource a = FrameSource::random(spec, 7, 9),
+              b = FrameSource::random(spec, 7, 2),
+              c = FrameSource::random(spec, 8, 2);
+  Tensor a1 = llvm::cantFail(a.frame(1));
+  EXPECT_EQ(a1.ints, llvm::cantFail(b.frame(1)).ints);
+  EXPECT_NE(a1.ints, llvm::cantFail(c.frame(1)).ints);
+  EXPECT_NE(a1.ints, llvm::cantFail(a.frame(0)).ints);
+  for (int64_t v : a1.ints)
+    EXPECT_TRUE(v >= -3 && v <= 3);
+  InputSpec real{"x", {1, 50}};
+  FrameSource r = FrameSource::random(real, 7, 1, -2, 5);
+  for (float v : llvm::cantFail(r.frame(0)).floats)
+    EXPECT_TRUE(v >= -2 && v <= 5);
+}
+} // namespace

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The integer lowering as a whole: small networks written by hand and the real
+// models under ../shared, their three functions against the interpreter's
+// reading of @main; refusals; the layout of what is left.
+#include "rhizome/Transforms/Integerise.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Import/OnnxImport.h"
+#include "rhizome/Interp/Interpreter.h"
+#include "llvm/Support/FileSystem.h"
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+using namespace rhizome;
+
+namespace {
+struct Integerised : testing::Test {
+  Integerised() {
+    context.loadDialect<func::FuncDialect, num::NumDialect, osa::OsaDialect>();
+  }
+
+  OwningOpRef<ModuleOp> parse(const std::string &main) {
+    auto module = parseSourceString<ModuleOp>(main, &context);
+    EXPECT_TRUE(module);
+    return module;
+  }
+
+  bool lower(ModuleOp module, const IntegeriseOptions &options = {}) {
+    refusals.clear();
+    stats = {};
+    return succeeded(integerise(module, options, refusals, stats));
+  }
+
+  /// Runs @main of `model` and the three functions of `lowered` on random
+  /// inputs of lo..hi and returns the number of elements that differ by more
+  /// than `tolerance` of the largest.
+  int64_t compare(ModuleOp model, ModuleOp lowered, int frames, float lo,
+                  float hi, float tolerance = 0) {
+    auto function = [](ModuleOp m, const char *name) {
+      return m.lookupSymbol<func::FuncOp>(name);
+    };
+    Interpreter main(function(model, "main")),
+        prologue(function(lowered, "prologue")),
+        network(function(lowered, "network")),
+        epilogue(function(lowered, "epilogue"));
+    std::mt19937 rng(7);
+    std::uniform_real_distribution<float> uniform(lo, hi);
+    int64_t differing = 0;
+    for (int n = 0; n < frames; ++n) {
+      std::vector<Tensor> inputs;
+      for (Type t : function(model, "main").getArgumentTypes()) {
+        auto type = cast<RankedTensorType>(t);
+        std::vector<float> v(type.getNumElements());
+        for (float &x : v)
+          x = uniform(rng);
+        inputs.push_back(Tensor::ofFloats(type.getShape().vec(), v));
+      }
+      auto want = main.run(inputs);
+      auto before = prologue.run(inputs);
+      if (failed(want) || failed(before))
+        return -1;
+      auto integers = network.run(*before);
+      if (failed(integers))
+        return -1;
+      auto got = epilogue.run(*integers);
+      if (failed(got))
+        return -1;
+      for (size_t i = 0; i < want->size(); ++i) {
+        EXPECT_EQ((*want)[i].shape, (*got)[i].shape);
+        float largest = 0;
+        for (float v : (*want)[i].floats)
+          largest = std::max(largest, std::abs(v));
+        for (size_t j = 0; j < (*want)[i].floats.size(); ++j)
+          differing += std::abs((*want)[i].floats[j] - (*got)[i].floats[j]) >
+                       tolerance * largest;
+        for (size_t j = 0; j < (*want)[i].ints.size(); ++j)
+          differing += (*want)[i].ints[j] != (*got)[i].ints[j];
+      }
+    }
+    return differing;
+  }
+
+  template <typename Op> int count(ModuleOp module) {
+    int n = 0;
+    module.lookupSymbol<func::FuncOp>("network").walk([&](Op) { ++n; });
+    return n;
+  }
+
+  MLIRContext context;
+  Refusals refusals;
+  IntegeriseStats stats;
+};
+
+const std::string quarter =
+    "{scale = dense<0.25> : tensor<1xf32>, zero_point = dense<3> : "
+    "tensor<1xi64>}";
+
+/// A convolution between quantisers in ONNX's layout, `middle` between them.
+std::string convolution(const std::string &middle) {
+  return R"mlir(
+func.func @main(%x: tensor<1x2x5x5xf32> {rhizome.name = "x"})
+    -> (tensor<1x3x5x5xf32> {rhizome.name = "y"}) {
+  %q = osa.quantize %x )mlir" +
+         quarter +
+         R"mlir( : (tensor<1x2x5x5xf32>) -> tensor<1x2x5x5x!num.int<s8>>
+  %d = osa.dequantize %q )mlir" +
+         quarter +
+         R"mlir( : (tensor<1x2x5x5x!num.int<s8>>) -> tensor<1x2x5x5xf32>
+  %t = osa.transpose %d {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x2x5x5xf32>) -> tensor<1x5x5x2xf32>
+  %w = osa.constant {value = dense<[[[[1, -2], [3, 4], [0, 1]], [[5, 6], [-7, 8], [2, 2]], [[1, 1], [9, 0], [3, 0]]],
+      [[[1, 2], [-3, 4], [0, 0]], [[5, 6], [7, 8], [1, 1]], [[1, 1], [0, 0], [0, 0]]],
+      [[[-1, 0], [0, 4], [0, 0]], [[5, -6], [7, -8], [0, 0]], [[1, 1], [9, 0], [0, 0]]]]> : tensor<3x3x3x2xi8>} : () -> tensor<3x3x3x2x!num.int<s8>>
+  %wd = osa.dequantize %w {axis = 0 : i64, scale = dense<[0.11371, 0.03237, 0.07193]> : tensor<3xf32>, zero_point = dense<0> : tensor<3xi64>} : (tensor<3x3x3x2x!num.int<s8>>) -> tensor<3x3x3x2xf32>
+  %b = osa.constant {value = dense<[0.51, -0.253, 1.77]> : tensor<3xf32>} : () -> tensor<3xf32>
+  %c = osa.conv2d %t, %wd, %b {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<1x5x5x2xf32>, tensor<3x3x3x2xf32>, tensor<3xf32>) -> tensor<1x5x5x3xf32>
+  )mlir" +
+         middle + R"mlir(
+  %u = osa.transpose %m {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x5x5x3xf32>) -> tensor<1x3x5x5xf32>
+  %r = osa.quantize %u {scale = dense<0.31717> : tensor<1xf32>, zero_point = dense<-5> : tensor<1xi64>} : (tensor<1x3x5x5xf32>) -> tensor<1x3x5x5x!num.int<s8>>
+  %y = osa.dequantize %r {scale = dense<0.31717> : tensor<1xf32>, zero_point = dense<-5> : tensor<1xi64>} : (tensor<1x3x5x5x!num.int<s8>>) -> tensor<1x3x5x5xf32>
+  return %y : tensor<1x3x5x5xf32>
+}
+)mlir";
+}
+} // namespace
+
+TEST_F(Integerised, ConvolutionKeepsNoTranspose) {
+  auto model = parse(convolution(
+      "%m = osa.relu %c : (tensor<1x5x5x3xf32>) -> tensor<1x5x5x3xf32>"));
+  auto lowered = OwningOpRef<ModuleOp>(model->clone());
+  ASSERT_TRUE(lower(*lowered));
+  EXPECT_EQ(count<osa::TransposeOp>(*lowered), 0);
+  EXPECT_EQ(count<osa::RequantiseOp>(*lowered), 1);
+  EXPECT_EQ(compare(*model, *lowered, 50, -40, 40), 0);
+}
+
+TEST_F(Integerised, BatchNormWithFallingChannels) {
+  auto model = parse(convolution(R"mlir(
+  %m = osa.batch_norm %c {gamma = dense<[0.7, -1.3, 0.0]> : tensor<3xf32>, beta = dense<[1.0, -2.0, 0.5]> : tensor<3xf32>, mean = dense<[0.1, 0.2, 0.3]> : tensor<3xf32>, variance = dense<[2.0, 0.9, 3.0]> : tensor<3xf32>, epsilon = 1.0e-5 : f32} : (tensor<1x5x5x3xf32>) -> tensor<1x5x5x3xf32>)mlir"));
+  auto lowered = OwningOpRef<ModuleOp>(model->clone());
+  ASSERT_TRUE(lower(*lowered));
+  EXPECT_EQ(compare(*model, *lowered, 50, -40, 40), 0);
+}
+
+TEST_F(Integerised, LeakyReluBecomesThresholds) {
+  auto model = parse(convolution(
+      "%m = osa.leaky_relu %c {alpha = 0.1 : f32} : (tensor<1x5x5x3xf32>) -> "
+      "tensor<1x5x5x3xf32>"));
+  auto lowered = OwningOpRef<ModuleOp>(model->clone());
+  ASSERT_TRUE(lower(*lowered));
+  EXPECT_EQ(count<osa::ThresholdOp>(*lowered), 1);
+  EXPECT_EQ(compare(*model, *lowered, 50, -40, 40), 0);
+}
+
+TEST_F(Integerised, ResidualPoolsAndConcat) {
+  auto model = parse(R"mlir(
+func.func @main(%x: tensor<1x6x6x2xf32> {rhizome.name = "x"}) -> (tensor<1x4x4x4xf32> {rhizome.name = "y"}, tensor<1x3x3x2xf32> {rhizome.name = "z"}) {
+  %q = osa.quantize %x {scale = dense<0.117> : tensor<1xf32>, zero_point = dense<3> : tensor<1xi64>} : (tensor<1x6x6x2xf32>) -> tensor<1x6x6x2x!num.int<s6>>
+  %d = osa.dequantize %q {scale = dense<0.117> : tensor<1xf32>, zero_point = dense<3> : tensor<1xi64>} : (tensor<1x6x6x2x!num.int<s6>>) -> tensor<1x6x6x2xf32>
+  // A quantised branch with another scale, added back.
+  %n = osa.relu %d : (tensor<1x6x6x2xf32>) -> tensor<1x6x6x2xf32>
+  %a = osa.quantize %n {scale = dense<0.0531> : tensor<1xf32>, zero_point = dense<-20> : tensor<1xi64>} : (tensor<1x6x6x2xf32>) -> tensor<1x6x6x2x!num.int<s6>>
+  %b = osa.dequantize %a {scale = dense<0.0531> : tensor<1xf32>, zero_point = dense<-20> : tensor<1xi64>} : (tensor<1x6x6x2x!num.int<s6>>) -> tensor<1x6x6x2xf32>
+  %s = osa.sub %d, %b : (tensor<1x6x6x2xf32>, tensor<1x6x6x2xf32>) -> tensor<1x6x6x2xf32>
+  %sq = osa.quantize %s {scale = dense<0.0919> : tensor<1xf32>, zero_point = dense<-7> : tensor<1xi64>} : (tensor<1x6x6x2xf32>) -> tensor<1x6x6x2x!num.int<s6>>
+  %sd = osa.dequantize %sq {scale = dense<0.0919> : tensor<1xf32>, zero_point = dense<-7> : tensor<1xi64>} : (tensor<1x6x6x2x!num.int<s6>>) -> tensor<1x6x6x2xf32>
+  // Average over partial windows, largest of full ones, joined.
+  %p = osa.avg_pool %sd {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 2, 2>, dilations = array<i64: 1, 1>, count_include_pad = false} : (tensor<1x6x6x2xf32>) -> tensor<1x4x4x2xf32>
+  %m = osa.max_pool %d {kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x6x6x2xf32>) -> tensor<1x4x4x2xf32>
+  %c = osa.concat %p, %m {axis = 3 : i64} : (tensor<1x4x4x2xf32>, tensor<1x4x4x2xf32>) -> tensor<1x4x4x4xf32>
+  %cq = osa.quantize %c {scale = dense<0.2113> : tensor<1xf32>, zero_point = dense<0> : tensor<1xi64>} : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4x!num.int<s5>>
+  %y = osa.dequantize %cq {scale = dense<0.2113> : tensor<1xf32>, zero_point = dense<0> : tensor<1xi64>} : (tensor<1x4x4x4x!num.int<s5>>) -> tensor<1x4x4x4xf32>
+  // Padding counts here, and the zero point is not 0.
+  %e = osa.avg_pool %d {kernel = array<i64: 4, 4>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, count_include_pad = true} : (tensor<1x6x6x2xf32>) -> tensor<1x3x3x2xf32>
+  %eq = osa.quantize %e {scale = dense<0.1017> : tensor<1xf32>, zero_point = dense<1> : tensor<1xi64>} : (tensor<1x3x3x2xf32>) -> tensor<1x3x3x2x!num.int<s8>>
+  %z = osa.dequantize %eq {scale = dense<0.1017> : tensor<1xf32>, zero_point = dense<1> : tensor<1xi64>} : (tensor<1x3x3x2x!num.int<s8>>) -> tensor<1x3x3x2xf32>
+  return %y, %z : tensor<1x4x4x4xf32>, tensor<1x3x3x2xf32>
+})mlir");
+  auto lowered = OwningOpRef<ModuleOp>(model->clone());
+  ASSERT_TRUE(lower(*lowered));
+  EXPECT_EQ(count<osa::ScaledAddOp>(*lowered), 1);
+  EXPECT_EQ(count<osa::SumPoolOp>(*lowered), 2);
+  EXPECT_EQ(compare(*model, *lowered, 200, -6, 6), 0);
+}
+
+TEST_F(Integerised, FlattenInOnnxOrderPermutesTheWeights) {
+  auto model = parse(
+      R"mlir(
+func.func @main(%x: tensor<1x2x2x3xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {rhizome.name = "y"}) {
+  %q = osa.quantize %x )mlir" +
+      quarter + R"mlir( : (tensor<1x2x2x3xf32>) -> tensor<1x2x2x3x!num.int<s8>>
+  %d = osa.dequantize %q )mlir" +
+      quarter + R"mlir( : (tensor<1x2x2x3x!num.int<s8>>) -> tensor<1x2x2x3xf32>
+  %t = osa.transpose %d {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x2x2x3xf32>) -> tensor<1x2x3x2xf32>
+  %m = osa.max_pool %t {kernel = array<i64: 1, 2>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x2x3x2xf32>) -> tensor<1x2x2x2xf32>
+  %u = osa.transpose %m {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
+  %f = osa.reshape %u : (tensor<1x2x2x2xf32>) -> tensor<1x8xf32>
+  %w = osa.constant {value = dense<[[0.5, -0.25, 0.75, 1.0, 2.0, -3.0, 4.0, 5.0], [1.0, 2.0, 3.0, 4.0, -5.0, -6.0, -7.0, 8.5]]> : tensor<2x8xf32>} : () -> tensor<2x8xf32>
+  %y = osa.dense %f, %w : (tensor<1x8xf32>, tensor<2x8xf32>) -> tensor<1x2xf32>
+  return %y : tensor<1x2xf32>
+})mlir");
+  auto lowered = OwningOpRef<ModuleOp>(model->clone());
+  ASSERT_TRUE(lower(*lowered));
+  EXPECT_EQ(count<osa::TransposeOp>(*lowered), 0);
+  EXPECT_EQ(compare(*model, *lowered, 50, -40, 40, 1e-6f), 0);
+}
+
+TEST_F(Integerised, SoftmaxBetweenLayersIsRefusedByName) {
+  auto model =
+      parse(R"mlir(
+func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {rhizome.name = "y"}) {
+  %q = osa.quantize %x )mlir" +
+            quarter + R"mlir( : (tensor<1x4xf32>) -> tensor<1x4x!num.int<s8>>
+  %d = osa.dequantize %q )mlir" +
+            quarter + R"mlir( : (tensor<1x4x!num.int<s8>>) -> tensor<1x4xf32>
+  %s = osa.softmax %d {axis = 1 : i64} : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("soft"("Softmax"))
+  %w = osa.constant {value = dense<1.0> : tensor<2x4xf32>} : () -> tensor<2x4xf32>
+  %y = osa.dense %s, %w : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc("last"("Gemm"))
+  return %y : tensor<1x2xf32>
+})mlir");
+  EXPECT_FALSE(lower(*model));
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals[0].node, "soft");
+  EXPECT_EQ(refusals[0].op, "Softmax");
+}
+
+TEST_F(Integerised, FloatModelWantsANumberFormat) {
+  std::string text = R"mlir(
+func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {rhizome.name = "y"}) {
+  %w = osa.constant {value = dense<[[0.5, -0.3, 0.1, 1.7], [0.2, 0.3, 0.4, 0.5]]> : tensor<2x4xf32>} : () -> tensor<2x4xf32>
+  %a = osa.dense %x, %w : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc("first"("Gemm"))
+  %r = osa.relu %a : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %v = osa.constant {value = dense<[[0.5, -0.3], [0.2, 0.3]]> : tensor<2x2xf32>} : () -> tensor<2x2xf32>
+  %y = osa.dense %r, %v : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32> loc("second"("Gemm"))
+  return %y : tensor<1x2xf32>
+})mlir";
+  auto model = parse(text);
+  EXPECT_FALSE(lower(*model));
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals[0].node, "first");
+  EXPECT_NE(refusals[0].remedy.find("--number-format"), std::string::npos);
+
+  IntegeriseOptions options;
+  options.fixed = FixedFormat{8, 7};
+  model = parse(text);
+  ASSERT_TRUE(lower(*model, options));
+  int64_t saturated = 0;
+  for (auto &s : stats.saturations)
+    saturated += s.saturated;
+  EXPECT_EQ(saturated, 1); // 1.7
+  options.fixed = FixedFormat{40, 7};
+  model = parse(text);
+  EXPECT_FALSE(lower(*model, options));
+}
+
+namespace {
+struct ModelCase {
+  const char *path;
+  int frames;
+  float lo, hi;
+  std::optional<FixedFormat> fixed;
+  bool rawIntegers;
+  float tolerance; ///< of what the host computes in float behind the network
+};
+void PrintTo(const ModelCase &c, std::ostream *out) { *out << c.path; }
+struct RealModel : Integerised, testing::WithParamInterface<ModelCase> {};
+} // namespace
+
+TEST_P(RealModel, EqualsItsRealSemantics) {
+  const ModelCase &c = GetParam();
+  const char *root = std::getenv("RHIZOME_SHARED");
+  std::string path = c.path;
+  if (StringRef(path).starts_with("examples/"))
+    path = RHIZOME_SOURCE_DIR "/" + path;
+  else
+    path = std::string(root ? root : RHIZOME_SOURCE_DIR "/../shared") +
+           "/models/" + path;
+  if (!llvm::sys::fs::exists(path))
+    GTEST_SKIP() << "SKIPPED: " << path << " is missing";
+  importer::ImportOptions import;
+  if (c.rawIntegers)
+    import.rawIntegerFraction = c.fixed->fraction;
+  auto model = importer::importOnnx(&context, path, import, refusals);
+  ASSERT_TRUE(model);
+  auto lowered = OwningOpRef<ModuleOp>(model->clone());
+  IntegeriseOptions options;
+  options.fixed = c.fixed;
+  auto start = std::chrono::steady_clock::now();
+  ASSERT_TRUE(lower(*lowered, options));
+  std::chrono::duration<double> spent =
+      std::chrono::steady_clock::now() - start;
+  EXPECT_LT(spent.count(), 1.0);
+  if (c.fixed) {
+    canonicaliseReal(*model);
+    ASSERT_TRUE(succeeded(applyFixedPoint(*model, options, refusals, stats)));
+  }
+  EXPECT_EQ(compare(*model, *lowered, c.frames, c.lo, c.hi, c.tolerance), 0);
+}
+
+static const FixedFormat q8{8, 7}, q16{16, 10};
+#define DOSA "cloudFPGA+DOSA/examples/"
+#define TFC                                                                    \
+  "fastmachinelearning+qonnx_model_zoo/models/MNIST/Brevitas_FINN_TFC/TFC/"
+INSTANTIATE_TEST_SUITE_P(
+    Shared, RealModel,
+    testing::Values(ModelCase{DOSA "CERN.onnx", 20, -1, 1, q8, true, 0},
+                    ModelCase{DOSA "MNIST_int8.onnx", 3, 0, 1, q8, true, 0},
+                    ModelCase{DOSA "MPCNN.onnx", 3, -1, 1, q8, true, 0},
+                    ModelCase{DOSA "PTTCNN_int8.onnx", 3, -1, 1, q8, true, 0},
+                    ModelCase{DOSA "TFC.onnx", 5, 0, 1, q8, true, 0},
+                    ModelCase{TFC "TFC_1W1A.onnx", 10, 0, 1, {}, false, 0},
+                    ModelCase{TFC "TFC_2W2A.onnx", 10, 0, 1, {}, false, 0},
+                    ModelCase{"fastmachinelearning+hls4ml/example-models/onnx/"
+                              "three_layer_keras.onnx",
+                              20, -4, 4, q16, false, 1e-6f},
+                    ModelCase{"emmtrix+emx-onnx-cgen/tests/onnx/"
+                              "micro_kws_m_static_qdq.onnx",
+                              10,
+                              -1,
+                              1,
+                              {},
+                              false,
+                              0},
+                    ModelCase{"sonos+tract/onnx/test_cases/qrelu_1/model.onnx",
+                              10,
+                              -4,
+                              4,
+                              {},
+                              false,
+                              0}));
