@@ -18,6 +18,10 @@ gen::DeviceContext contextOf(const Device &device, double clockMhz) {
   context.budget = device.budget;
   context.clockMhz = clockMhz;
   context.cost.lutInputs = device.lutInputs;
+  if (device.dspABits && device.dspBBits) {
+    context.cost.dspWide = device.dspABits;
+    context.cost.dspNarrow = device.dspBBits;
+  }
   context.cost.bramBits = device.bramBits;
   context.cost.bramPort = device.bramMaxWidth;
   auto dsp = device.budget.find("dsp");

@@ -124,9 +124,9 @@ CompileResult pipeline::compileModel(const CompileRequest &request) {
             buildPackage(*module, request, *device, diagnostics, result))
       result.error = llvm::toString(std::move(error));
   }
-  result.seconds = std::chrono::duration<double>(
-                       std::chrono::steady_clock::now() - start)
-                       .count();
+  result.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
   return result;
 }
 
@@ -152,8 +152,7 @@ CoverageResult pipeline::coverModel(const ModelRequest &request) {
     for (const auto &generator : gen::allGenerators()) {
       std::optional<std::string> reason = generator->coverage(&op);
       built |= !reason;
-      row.generators.emplace_back(generator->name().str(),
-                                  reason.value_or(""));
+      row.generators.emplace_back(generator->name().str(), reason.value_or(""));
     }
     result.ok &= built;
     result.rows.push_back(std::move(row));

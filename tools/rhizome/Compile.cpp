@@ -82,14 +82,15 @@ void cli::addCompile(CLI::App &app, Run &run) {
   request.device = "xcku060-role";
   CLI::App *command = app.add_subcommand(
       "compile", "Compile a quantised ONNX model into a hardware package.");
-  command->add_option("MODEL", request.model.path, "an .onnx file")
-      ->required();
-  command->add_option("--device", request.device,
-                      "a name from 'rhizome targets', or a .yaml file")
+  command->add_option("MODEL", request.model.path, "an .onnx file")->required();
+  command
+      ->add_option("--device", request.device,
+                   "a name from 'rhizome targets', or a .yaml file")
       ->capture_default_str();
-  command->add_option("--goal", request.goal,
-                      "throughput=N/s, latency=T(ns|us|ms|s), max-throughput "
-                      "or min-resources")
+  command
+      ->add_option("--goal", request.goal,
+                   "throughput=N/s, latency=T(ns|us|ms|s), max-throughput "
+                   "or min-resources")
       ->capture_default_str()
       ->check([](const std::string &text) -> std::string {
         return isGoal(text) ? ""
@@ -98,8 +99,9 @@ void cli::addCompile(CLI::App &app, Run &run) {
                                   "max-throughput or min-resources";
       });
   CLI::Option *clock =
-      command->add_option("--clock-mhz", options->clockMhz,
-                          "the design's clock, otherwise the device's")
+      command
+          ->add_option("--clock-mhz", options->clockMhz,
+                       "the design's clock, otherwise the device's")
           ->check(CLI::Range(0.001, 10000.0));
   command->add_option("-o,--output", request.output,
                       "the package's folder, otherwise MODEL's name + .rhz");
