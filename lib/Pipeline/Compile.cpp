@@ -100,6 +100,7 @@ static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
   result.package = target;
   result.predicted = plan.predicted;
   result.utilisation = plan.utilisation;
+  result.multipliers = plan.multipliers;
   result.bottleneck = plan.bottleneck;
   return llvm::Error::success();
 }
@@ -142,7 +143,8 @@ CoverageResult pipeline::coverModel(const ModelRequest &request) {
   result.ok = true;
   auto network = module->lookupSymbol<func::FuncOp>("network");
   for (Operation &op : network.getBody().front()) {
-    if (op.hasTrait<OpTrait::IsTerminator>() || op.getNumOperands() == 0)
+    if (op.hasTrait<OpTrait::IsTerminator>() || op.getNumOperands() == 0 ||
+        isa<osa::ReshapeOp>(op))
       continue;
     CoverageRow row;
     row.node = osa::nodeName(&op);

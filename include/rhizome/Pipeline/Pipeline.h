@@ -61,6 +61,7 @@ struct CompileResult {
   double seconds = 0;
   Prediction predicted;                      ///< if ok
   std::map<std::string, double> utilisation; ///< if ok
+  std::map<std::string, int64_t> multipliers; ///< if ok; see Plan
   std::string bottleneck;                    ///< if ok
   std::vector<std::string> notes; ///< what a user should know, e.g. saturation
   Refusals refused;               ///< all of the model's, if any
