@@ -77,12 +77,15 @@ double lutProduct(int64_t w, int64_t x) {
   return 1.25 * w * x + (w > 6 && x > 6 ? 36 : 0);
 }
 
-/// DSPs that one product of a × b bits takes.
-double dspProduct(int64_t a, int64_t b) {
-  auto tiles = [](int64_t wide, int64_t narrow) {
-    return ceilDiv(wide, 26) * ceilDiv(narrow, 17);
+/// DSPs that one product of signed a × b bits takes. Wider operands are cut
+/// into pieces, of which all but the top one lose a bit to the sign.
+double dspProduct(int64_t a, int64_t b, const CostContext &ctx) {
+  auto pieces = [](int64_t bits, int64_t port) {
+    return bits <= port ? 1 : ceilDiv(bits - 1, port - 1);
   };
-  return double(std::min(tiles(a, b), tiles(b, a)));
+  return double(
+      std::min(pieces(a, ctx.dspWide) * pieces(b, ctx.dspNarrow),
+               pieces(b, ctx.dspWide) * pieces(a, ctx.dspNarrow)));
 }
 
 Resources windowCost(const Actor &a, const CostContext &ctx) {
@@ -145,7 +148,7 @@ Resources matvecCost(const Actor &a, const CostContext &ctx) {
     r.ff() += double(pixels * simd * x);
     r.lut() += dots * double(n) * 2; // correction of the high field
   } else if (a.get("Style") == 1) {
-    r.dsp() = dots * double(simd) * dspProduct(w, x);
+    r.dsp() = dots * double(simd) * dspProduct(w, x + (a.get("XSigned") ? 0 : 1), ctx);
     r.ff() += double(pixels * simd * x);
   } else {
     r.lut() += dots * double(simd) * lutProduct(w, x);
@@ -176,7 +179,7 @@ Resources laneReduceCost(const Actor &a, const CostContext &ctx) {
     if (a.get("Bias"))
       r += rom(a.get("OutFolds"), a.get("Lanes") * acc, ctx);
     if (a.get("Style") >= 1)
-      r.dsp() = lanes * taps * dspProduct(w, x);
+      r.dsp() = lanes * taps * dspProduct(w, x + (a.get("XSigned") ? 0 : 1), ctx);
     else
       r.lut() += lanes * taps * lutProduct(w, x);
     r.lut() += lanes * (taps - 1) * double(w + x + 1);
@@ -187,7 +190,7 @@ Resources laneReduceCost(const Actor &a, const CostContext &ctx) {
     r.ff() += lanes * taps * double(x);
     if (a.get("Positions") > 0) {
       r += rom(a.get("Positions"), a.get("Pixels") * a.get("ScaleWidth"), ctx);
-      r.dsp() += lanes * dspProduct(a.get("ScaleWidth") + 1, acc);
+      r.dsp() += lanes * dspProduct(a.get("ScaleWidth") + 1, acc, ctx);
     }
   }
   r.lut() += lanes * double(acc) + 24;
@@ -203,7 +206,7 @@ Resources requantCost(const Actor &a, const CostContext &ctx) {
   int64_t offset = a.get("OffsetWidth"), out = a.get("OutWidth");
   r += rom(a.get("OutFolds"), a.get("Lanes") * (mul + offset), ctx);
   if (mul > 0)
-    r.dsp() = lanes * dspProduct(mul, in + (a.get("InSigned") ? 0 : 1));
+    r.dsp() = lanes * dspProduct(mul, in + (a.get("InSigned") ? 0 : 1), ctx);
   r.lut() += lanes * (double(std::max(in + mul, offset)) + 1.5 * out);
   r.ff() += lanes * (2.0 * in + 2.0 * double(in + mul) + out);
   r.lut() += 16;
@@ -254,6 +257,14 @@ Resources gearboxCost(int64_t elem, int64_t lanesIn, int64_t lanesOut,
   return r;
 }
 } // namespace
+
+int64_t productsOf(const Actor &a) {
+  if (a.cell == "matvec")
+    return a.get("Pixels") * a.get("Pe") * a.get("Simd");
+  if (a.cell == "lane_reduce" && a.get("Op") == 0)
+    return a.get("Pixels") * a.get("Lanes") * a.get("Taps");
+  return 0;
+}
 
 Resources costOf(const Actor &a, const CostContext &ctx) {
   const std::string &cell = a.cell;

@@ -188,6 +188,14 @@ double SimResult::interval(int warmUp) const {
   return worst;
 }
 
+bool SimResult::isSteady(int warmUp) const {
+  for (const auto &first : firstOut)
+    for (size_t i = size_t(warmUp) + 2; i < first.size(); ++i)
+      if (first[i] - first[i - 1] != first[i - 1] - first[i - 2])
+        return false;
+  return true;
+}
+
 int64_t SimResult::latency() const {
   int64_t last = 0;
   for (const auto &out : lastOut)

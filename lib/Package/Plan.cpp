@@ -168,6 +168,7 @@ static bool fromJSON(const json::Value &value, Plan &p, json::Path path) {
          map.map("clock_mhz", p.clockMhz) && map.map("goal", p.goal) &&
          map.map("predicted", p.predicted) &&
          map.map("utilisation", p.utilisation) &&
+         map.mapOptional("multipliers", p.multipliers) &&
          map.map("bottleneck", p.bottleneck) && map.map("nodes", p.nodes);
 }
 } // namespace rhizome
@@ -198,6 +199,10 @@ std::string rhizome::printPlan(const Plan &plan) {
     os.attributeObject("utilisation", [&] {
       for (auto &[name, share] : plan.utilisation)
         number(os, name, share);
+    });
+    os.attributeObject("multipliers", [&] {
+      for (auto &[kind, count] : plan.multipliers)
+        os.attribute(kind, count);
     });
     os.attribute("bottleneck", plan.bottleneck);
     os.attributeArray("nodes", [&] {

@@ -100,6 +100,7 @@ static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
   result.package = target;
   result.predicted = plan.predicted;
   result.utilisation = plan.utilisation;
+  result.multipliers = plan.multipliers;
   result.bottleneck = plan.bottleneck;
   return llvm::Error::success();
 }
@@ -124,9 +125,9 @@ CompileResult pipeline::compileModel(const CompileRequest &request) {
             buildPackage(*module, request, *device, diagnostics, result))
       result.error = llvm::toString(std::move(error));
   }
-  result.seconds = std::chrono::duration<double>(
-                       std::chrono::steady_clock::now() - start)
-                       .count();
+  result.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
   return result;
 }
 
@@ -142,7 +143,8 @@ CoverageResult pipeline::coverModel(const ModelRequest &request) {
   result.ok = true;
   auto network = module->lookupSymbol<func::FuncOp>("network");
   for (Operation &op : network.getBody().front()) {
-    if (op.hasTrait<OpTrait::IsTerminator>() || op.getNumOperands() == 0)
+    if (op.hasTrait<OpTrait::IsTerminator>() || op.getNumOperands() == 0 ||
+        isa<osa::ReshapeOp>(op))
       continue;
     CoverageRow row;
     row.node = osa::nodeName(&op);
@@ -152,8 +154,7 @@ CoverageResult pipeline::coverModel(const ModelRequest &request) {
     for (const auto &generator : gen::allGenerators()) {
       std::optional<std::string> reason = generator->coverage(&op);
       built |= !reason;
-      row.generators.emplace_back(generator->name().str(),
-                                  reason.value_or(""));
+      row.generators.emplace_back(generator->name().str(), reason.value_or(""));
     }
     result.ok &= built;
     result.rows.push_back(std::move(row));

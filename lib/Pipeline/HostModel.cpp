@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "HostModel.h"
+#include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Support/Resources.h"
-#include "mlir/Parser/Parser.h"
 
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::pipeline;
 
 void pipeline::loadDialects(MLIRContext &context) {
-  context
-      .loadDialect<func::FuncDialect, num::NumDialect, osa::OsaDialect>();
+  context.loadDialect<func::FuncDialect, num::NumDialect, osa::OsaDialect>();
 }
 
 static std::string describe(Location location) {
@@ -53,8 +52,8 @@ HostModel::read(llvm::StringRef path) {
     llvm::Expected<std::string> bytes = readFile(path);
     if (!bytes)
       return bytes.takeError();
-    module = parseSourceString<ModuleOp>(*bytes, ParserConfig(context.get()),
-                                         path);
+    module =
+        parseSourceString<ModuleOp>(*bytes, ParserConfig(context.get()), path);
     messages = diagnostics.take();
   }
   if (!module)
@@ -63,13 +62,13 @@ HostModel::read(llvm::StringRef path) {
   return create(std::move(context), std::move(module));
 }
 
-static std::vector<HostModel::Value> valuesOf(func::FuncOp func,
-                                              bool results) {
+static std::vector<HostModel::Value> valuesOf(func::FuncOp func, bool results) {
   std::vector<HostModel::Value> values;
   TypeRange types = results ? func.getResultTypes() : func.getArgumentTypes();
   for (auto [i, type] : llvm::enumerate(types)) {
-    auto name = results ? func.getResultAttrOfType<StringAttr>(i, "rhizome.name")
-                        : func.getArgAttrOfType<StringAttr>(i, "rhizome.name");
+    auto name = results
+                    ? func.getResultAttrOfType<StringAttr>(i, "rhizome.name")
+                    : func.getArgAttrOfType<StringAttr>(i, "rhizome.name");
     values.push_back({name ? name.str() : std::to_string(i),
                       cast<ShapedType>(type).getShape().vec()});
   }
@@ -85,8 +84,7 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
   for (int i = 0; i < 3; ++i) {
     parts[i] = module->lookupSymbol<func::FuncOp>(names[i]);
     if (!parts[i])
-      return llvm::createStringError("the model has no function @%s",
-                                     names[i]);
+      return llvm::createStringError("the model has no function @%s", names[i]);
   }
   model->graphInputs = valuesOf(parts[0], false);
   model->graphOutputs = valuesOf(parts[2], true);
@@ -96,8 +94,7 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
   model->onEpilogue = std::make_unique<Interpreter>(parts[2]);
   model->context = std::move(context);
   model->module = std::move(module);
-  model->diagnostics =
-      std::make_unique<DiagnosticText>(model->context.get());
+  model->diagnostics = std::make_unique<DiagnosticText>(model->context.get());
   return model;
 }
 

@@ -3,11 +3,11 @@
 // epilogue.
 #pragma once
 
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "rhizome/Interp/Interpreter.h"
 #include "rhizome/Support/Tensor.h"
 #include "llvm/Support/Error.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
 #include <memory>
 #include <mutex>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Model.h"
 #include "rhizome/Import/OnnxImport.h"
+#include "rhizome/Support/Data.h"
 #include <atomic>
 #include <thread>
 
@@ -18,6 +19,13 @@ std::optional<NumberFormat> pipeline::parseNumberFormat(llvm::StringRef text) {
       format.width > 16 || format.fraction < -32 || format.fraction > 32)
     return std::nullopt;
   return format;
+}
+
+bool pipeline::isNormalisation(llvm::StringRef text) {
+  llvm::Expected<Normalise> parsed = Normalise::parse(text);
+  bool good = bool(parsed);
+  llvm::consumeError(parsed.takeError());
+  return good;
 }
 
 static FixedFormat fixedOf(NumberFormat format) {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // simulate and evaluate: frames through the hardware or the CPU path, compared
 // with the interpreter, with expected values or with labels.
-#include "Data.h"
+#include "rhizome/Simulate/Simulate.h"
 #include "Model.h"
 #include "rhizome/Conversion/Jit.h"
-#include "rhizome/Simulate/Simulate.h"
+#include "rhizome/Support/Data.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 #include <cmath>
-#include <random>
 
 using namespace llvm;
 using namespace rhizome;
@@ -30,67 +29,39 @@ std::string namesOf(ArrayRef<HostModel::Value> values) {
 }
 
 /// Values of graph inputs or outputs, [frame][value], from one file per value
-/// or from one .npz that names them.
+/// or from one .npz that names them all.
 Expected<Frames> readValues(ArrayRef<DataRequest> files,
                             ArrayRef<HostModel::Value> values, int64_t limit,
                             const char *what) {
-  std::vector<std::vector<Array>> arrays(values.size());
-  std::vector<std::string> paths(values.size());
-  auto load = [](const DataRequest &file) -> Expected<std::vector<Array>> {
-    Expected<std::vector<Array>> read = readArrays(file.path);
-    if (read)
-      for (Array &array : *read)
-        normalise(array, file.normalise);
-    return read;
-  };
-  bool named = files.size() == 1 && StringRef(files[0].path).ends_with(".npz");
-  if (named) {
-    Expected<std::vector<Array>> all = load(files[0]);
-    if (!all)
-      return all.takeError();
-    for (auto [k, value] : enumerate(values)) {
-      paths[k] = files[0].path;
-      for (Array &array : *all)
-        if (array.name == value.name ||
-            (all->size() == 1 && values.size() == 1))
-          arrays[k] = {array};
-      if (arrays[k].empty()) {
-        std::vector<std::string> held;
-        for (const Array &array : *all)
-          held.push_back("'" + array.name + "'");
-        return createStringError("'%s' has no array for the %s '%s'; it holds "
-                                 "%s",
-                                 paths[k].c_str(), what, value.name.c_str(),
-                                 join(held, ", ").c_str());
-      }
-    }
-  } else {
-    if (files.size() != values.size())
-      return createStringError("the model has %zu %ss (%s), %zu files are "
-                               "given",
-                               values.size(), what, namesOf(values).c_str(),
-                               files.size());
-    for (auto [k, file] : enumerate(files)) {
-      Expected<std::vector<Array>> read = load(file);
-      if (!read)
-        return read.takeError();
-      arrays[k] = std::move(*read);
-      paths[k] = file.path;
-    }
-  }
+  const bool shared =
+      files.size() == 1 && StringRef(files[0].path).ends_with(".npz");
+  if (!shared && files.size() != values.size())
+    return createStringError("the model has %zu %ss (%s), %zu files are given",
+                             values.size(), what, namesOf(values).c_str(),
+                             files.size());
   Frames frames;
   for (auto [k, value] : enumerate(values)) {
-    Expected<std::vector<Tensor>> cut =
-        cutFrames(arrays[k], value.shape, limit, paths[k]);
-    if (!cut)
-      return cut.takeError();
-    if (k > 0 && cut->size() != frames.size())
-      return createStringError("'%s' has %zu frames, '%s' %zu",
-                               paths[k].c_str(), cut->size(),
-                               paths[0].c_str(), frames.size());
-    frames.resize(cut->size());
-    for (size_t f = 0; f < cut->size(); ++f)
-      frames[f].push_back(std::move((*cut)[f]));
+    const DataRequest &file = files[shared ? 0 : k];
+    Expected<Normalise> normalise = Normalise::parse(file.normalise);
+    if (!normalise)
+      return normalise.takeError();
+    Expected<FrameSource> source = FrameSource::open(
+        file.path, InputSpec{value.name, value.shape}, *normalise);
+    if (!source)
+      return source.takeError();
+    size_t count = source->size();
+    if (limit)
+      count = std::min(count, size_t(limit));
+    if (k > 0 && count != frames.size())
+      return createStringError("'%s' has %zu frames, the %s before it %zu",
+                               file.path.c_str(), count, what, frames.size());
+    frames.resize(count);
+    for (size_t f = 0; f < count; ++f) {
+      Expected<Tensor> tensor = source->frame(f);
+      if (!tensor)
+        return tensor.takeError();
+      frames[f].push_back(std::move(*tensor));
+    }
   }
   return frames;
 }
@@ -109,47 +80,42 @@ Expected<Frames> toIntegers(const HostModel &model, const Frames &frames) {
   return integers;
 }
 
-Frames randomReals(const HostModel &model, std::pair<double, double> range,
-                   int64_t n, uint64_t seed) {
-  std::mt19937_64 random(seed);
+/// Seeded frames, one value per spec.
+Expected<Frames> randomFrames(ArrayRef<InputSpec> specs, int64_t n,
+                              uint64_t seed, std::pair<double, double> range) {
   Frames frames = emptyFrames(n);
-  for (std::vector<Tensor> &frame : frames)
-    for (const HostModel::Value &value : model.inputs()) {
-      Tensor tensor = Tensor::ofFloats(value.shape, {});
-      tensor.floats.resize(tensor.size());
-      // 53 bits of a draw, so that every library gives the same values.
-      for (float &v : tensor.floats)
-        v = float(range.first + (range.second - range.first) *
-                                    double(random() >> 11) * 0x1p-53);
-      frame.push_back(std::move(tensor));
+  for (auto [k, spec] : enumerate(specs)) {
+    FrameSource source = FrameSource::random(spec, seed + k, size_t(n),
+                                             range.first, range.second);
+    for (auto [f, frame] : enumerate(frames)) {
+      Expected<Tensor> tensor = source.frame(f);
+      if (!tensor)
+        return tensor.takeError();
+      frame.push_back(std::move(*tensor));
     }
-  return frames;
-}
-
-Frames randomIntegers(const PlannedNode &node, int64_t n, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  Frames frames = emptyFrames(n);
-  for (std::vector<Tensor> &frame : frames)
-    for (const BorderPort &port : node.inputs) {
-      Tensor tensor = Tensor::ofInts(port.shape, {});
-      tensor.ints.resize(tensor.size());
-      uint64_t span = uint64_t(port.element.hi - port.element.lo) + 1;
-      for (int64_t &v : tensor.ints)
-        v = port.element.lo +
-            int64_t(span ? (random() >> 1) % span : random());
-      frame.push_back(std::move(tensor));
-    }
+  }
   return frames;
 }
 
 Expected<Frames> framesFor(const SimulateRequest &request,
                            const HostModel &model, const Plan &plan) {
   int64_t n = std::max<int64_t>(request.frames, 1);
-  if (request.inputs.empty() && !request.inputRange)
-    return randomIntegers(plan.nodes.front(), n, request.seed);
-  if (request.inputs.empty())
-    return toIntegers(
-        model, randomReals(model, *request.inputRange, n, request.seed));
+  std::vector<InputSpec> specs;
+  if (request.inputs.empty() && !request.inputRange) {
+    for (const BorderPort &port : plan.nodes.front().inputs)
+      specs.push_back({port.name, port.shape, /*isFloat=*/false,
+                       port.element.lo, port.element.hi});
+    return randomFrames(specs, n, request.seed, {0, 1});
+  }
+  if (request.inputs.empty()) {
+    for (const HostModel::Value &value : model.inputs())
+      specs.push_back({value.name, value.shape});
+    Expected<Frames> reals =
+        randomFrames(specs, n, request.seed, *request.inputRange);
+    if (!reals)
+      return reals.takeError();
+    return toIntegers(model, *reals);
+  }
   Expected<Frames> given =
       readValues(request.inputs, model.inputs(), request.frames, "input");
   if (!given)
@@ -289,8 +255,7 @@ int64_t classOf(const std::vector<Tensor> &outputs) {
   const Tensor &t = outputs.front();
   if (!t.isFloat)
     return t.ints.front();
-  return std::max_element(t.floats.begin(), t.floats.end()) -
-         t.floats.begin();
+  return std::max_element(t.floats.begin(), t.floats.end()) - t.floats.begin();
 }
 
 Expected<std::unique_ptr<HostModel>> loadModel(const EvaluateRequest &request,
@@ -388,9 +353,9 @@ Error evaluateInto(const EvaluateRequest &request, EvaluateResult &result) {
       return values.takeError();
     result.correct += classOf(*values) == (*labels)[f];
   }
-  result.seconds = std::chrono::duration<double>(
-                       std::chrono::steady_clock::now() - start)
-                       .count();
+  result.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
   result.ok = true;
   return Error::success();
 }

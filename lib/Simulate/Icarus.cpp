@@ -110,14 +110,10 @@ Expected<SimResult> sim::runIcarus(const Package &package,
   Expected<std::string> data = dataDir();
   if (!data)
     return data.takeError();
-  SmallString<256> runPath(package.path("results/sim"));
-  if (std::error_code error = sys::fs::make_absolute(runPath))
-    return errorCodeToError(error);
-  runPath += "/icarus-" + std::to_string(getpid());
-  std::string run = runPath.str().str();
-  if (std::error_code error = sys::fs::create_directories(run))
-    return createStringError(error, "cannot make the folder '%s': %s",
-                             run.c_str(), error.message().c_str());
+  Expected<std::string> folder = makeRunFolder(package, "icarus");
+  if (!folder)
+    return folder.takeError();
+  std::string run = *folder;
 
   // Images are opened relative to where vvp runs, so they are linked there.
   std::error_code error;

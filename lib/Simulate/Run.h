@@ -34,6 +34,12 @@ struct Sources {
 llvm::Expected<Sources> readSources(const Package &package,
                                     const PlannedNode &node);
 
+/// Makes "<package>/results/sim/<kind>-<pid>" and returns its path. Folders of
+/// runs that ended (their process is gone) are removed first; a failed run's
+/// logs thus stay until the next one.
+llvm::Expected<std::string> makeRunFolder(const Package &package,
+                                          llvm::StringRef kind);
+
 /// Cycles without output that count as a hang.
 int64_t hangLimit(const Plan &plan);
 

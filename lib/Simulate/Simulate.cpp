@@ -11,6 +11,8 @@
 #include "llvm/Support/SHA1.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
+#include <csignal>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace rhizome;
@@ -95,6 +97,29 @@ Expected<sim::Sources> sim::readSources(const Package &package,
     sources.texts.push_back(std::move(*text));
   }
   return sources;
+}
+
+Expected<std::string> sim::makeRunFolder(const Package &package,
+                                         StringRef kind) {
+  SmallString<256> results(package.path("results/sim"));
+  if (std::error_code error = sys::fs::make_absolute(results))
+    return errorCodeToError(error);
+  std::error_code error;
+  for (sys::fs::directory_iterator it(results, error), end; it != end && !error;
+       it.increment(error)) {
+    pid_t pid = 0;
+    StringRef name = sys::path::filename(it->path());
+    if (!name.rsplit('-').second.getAsInteger(10, pid) && pid > 0 &&
+        sys::fs::is_directory(it->path()) &&
+        (pid == getpid() || (kill(pid, 0) != 0 && errno == ESRCH)))
+      sys::fs::remove_directories(it->path());
+  }
+  std::string path = (results + "/" + kind + "-" + Twine(getpid())).str();
+  if (std::error_code error =
+          sys::fs::create_directories(path, true, sys::fs::all_all))
+    return createStringError(error, "cannot make the folder '%s': %s",
+                             path.c_str(), error.message().c_str());
+  return path;
 }
 
 int64_t sim::hangLimit(const Plan &plan) {

@@ -75,10 +75,10 @@ Expected<Simulator> buildSimulator(const Package &package,
   if (sys::fs::can_execute(result.program))
     return result;
   auto start = std::chrono::steady_clock::now();
-  std::string work = results + "/build-" + key + "-" + std::to_string(getpid());
-  if (std::error_code error = sys::fs::create_directories(work))
-    return createStringError(error, "cannot make the folder '%s': %s",
-                             work.c_str(), error.message().c_str());
+  Expected<std::string> folder = sim::makeRunFolder(package, "build");
+  if (!folder)
+    return folder.takeError();
+  std::string work = *folder;
   if (Error error = sim::writeBytes(work + "/harness.cpp", *harness))
     return error;
   if (Error error = sim::writeBytes(work + "/rhz_ports.h", portsHeader(node)))
@@ -166,10 +166,10 @@ Expected<SimResult> sim::runVerilator(const Package &package,
   if (!simulator)
     return simulator.takeError();
 
-  std::string run = results + "/run-" + std::to_string(getpid());
-  if (std::error_code error = sys::fs::create_directories(run))
-    return createStringError(error, "cannot make the folder '%s': %s",
-                             run.c_str(), error.message().c_str());
+  Expected<std::string> folder = makeRunFolder(package, "run");
+  if (!folder)
+    return folder.takeError();
+  std::string run = *folder;
   bool measure = options.measure && !options.stallsIn && !options.stallsOut;
   int64_t total = prepared.frames;
   if (measure)

@@ -494,7 +494,18 @@ void Integeriser::visitConcat(osa::ConcatOp op) {
     }
   }
   out->shape = out->physicalShape;
-  auto type = RankedTensorType::get(out->physicalShape, intType(lo, hi));
+  num::IntType element = intType(lo, hi);
+  auto type = RankedTensorType::get(out->physicalShape, element);
+  // One stream carries one element type: narrower inputs are widened.
+  for (Value &v : values)
+    if (auto from = num::elementInt(v.getType());
+        from.getWidth() != element.getWidth() ||
+        from.getIsSigned() != element.getIsSigned())
+      v = osa::RequantiseOp::create(
+          builder, op.getLoc(),
+          RankedTensorType::get(
+              cast<RankedTensorType>(v.getType()).getShape(), element),
+          v, ArrayRef<int64_t>{1}, ArrayRef<int64_t>{0}, 0, false);
   out->physical =
       osa::ConcatOp::create(builder, op.getLoc(), type, values, axis);
   if (!permutation.empty())

@@ -21,10 +21,11 @@ static int runCoverage(const ModelRequest &request, bool json) {
       for (auto &[name, reason] : row.generators)
         generators[name] = reason.empty() ? llvm::json::Value(true)
                                           : llvm::json::Value(reason);
-      nodes.push_back(llvm::json::Object{{"node", row.node},
-                                         {"op", row.op},
-                                         {"type", row.type},
-                                         {"generators", std::move(generators)}});
+      nodes.push_back(
+          llvm::json::Object{{"node", row.node},
+                             {"op", row.op},
+                             {"type", row.type},
+                             {"generators", std::move(generators)}});
     }
     for (const std::string &name : result.host)
       host.push_back(name);

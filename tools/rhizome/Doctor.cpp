@@ -36,10 +36,10 @@ std::string versionOf(const std::string &path, const char *option) {
   llvm::SmallString<128> file;
   if (llvm::sys::fs::createTemporaryFile("rhizome-doctor", "txt", file))
     return "";
-  llvm::sys::ExecuteAndWait(path, {path, option}, std::nullopt,
-                            {llvm::StringRef(""), llvm::StringRef(file),
-                             llvm::StringRef("")},
-                            /*SecondsToWait=*/20);
+  llvm::sys::ExecuteAndWait(
+      path, {path, option}, std::nullopt,
+      {llvm::StringRef(""), llvm::StringRef(file), llvm::StringRef("")},
+      /*SecondsToWait=*/20);
   auto text = readFile(file);
   llvm::sys::fs::remove(file);
   if (!text) {
@@ -104,5 +104,6 @@ void cli::addDoctor(CLI::App &app, Run &run) {
       "doctor", "Say which outside tools are installed and what they enable.");
   command->add_flag("--json", *json, "one JSON object on stdout");
   command->footer("Example:\n  rhizome doctor");
-  command->callback([json, &run] { run = [json] { return runDoctor(*json); }; });
+  command->callback(
+      [json, &run] { run = [json] { return runDoctor(*json); }; });
 }

@@ -42,8 +42,7 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
   EvaluateRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
       "evaluate", "Measure a model's or a package's accuracy on data.");
-  command
-      ->add_option("MODEL", request.model.path, "an .onnx file or a package")
+  command->add_option("MODEL", request.model.path, "an .onnx file or a package")
       ->required();
   command
       ->add_option("--data", request.data.path,
@@ -57,13 +56,13 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
   command
       ->add_option("--level", request.level,
                    "functional: the CPU path; rtl: the simulated hardware")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Level>{{"functional", Level::Functional},
-                                       {"rtl", Level::Rtl}}));
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Level>{
+          {"functional", Level::Functional}, {"rtl", Level::Rtl}}));
   command->add_option("-n,--frames", request.frames, "the first N frames only")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 32));
-  command->add_option("--device", request.device,
-                      "for --level rtl from a model file")
+  command
+      ->add_option("--device", request.device,
+                   "for --level rtl from a model file")
       ->capture_default_str();
   addModelOptions(*command, request.model);
   command->add_flag("--json", options->json, "one JSON object on stdout");

@@ -6,8 +6,7 @@ using namespace llvm;
 using namespace rhizome;
 using namespace rhizome::pipeline;
 
-static NumberFormat formatOrUsage(const std::string &option,
-                                  StringRef text) {
+static NumberFormat formatOrUsage(const std::string &option, StringRef text) {
   std::optional<NumberFormat> format = parseNumberFormat(text);
   if (!format)
     throw CLI::ValidationError(option, "'" + text.str() +
@@ -29,9 +28,9 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
               for (StringRef part : parts) {
                 int64_t size = 0;
                 if (part.getAsInteger(10, size) || size < 1)
-                  throw CLI::ValidationError(
-                      "--shape",
-                      "'" + text.str() + "' is not NAME=SIZE,SIZE,…");
+                  throw CLI::ValidationError("--shape",
+                                             "'" + text.str() +
+                                                 "' is not NAME=SIZE,SIZE,…");
                 shape.push_back(size);
               }
               request.shapes[name.str()] = std::move(shape);

@@ -91,7 +91,9 @@ std::string cli::decimal(double value, int digits) {
   return result.str();
 }
 
-std::string cli::percent(double share) { return decimal(share * 100, 1) + " %"; }
+std::string cli::percent(double share) {
+  return decimal(share * 100, 1) + " %";
+}
 
 void cli::printPrediction(const Prediction &p) {
   outs() << "  interval   " << grouped(p.intervalCycles) << " cycles at "

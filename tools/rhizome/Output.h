@@ -3,9 +3,9 @@
 // a progress line on terminals only.
 #pragma once
 
-#include "llvm/Support/JSON.h"
 #include "rhizome/Package/Plan.h"
 #include "rhizome/Support/Refusal.h"
+#include "llvm/Support/JSON.h"
 #include <string>
 #include <vector>
 

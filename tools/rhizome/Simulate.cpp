@@ -20,9 +20,8 @@ static int runSimulate(SimulateRequest request, bool json) {
   if (json) {
     llvm::json::Value measured = nullptr;
     if (result.measured)
-      measured = llvm::json::Object{
-          {"interval_cycles", result.intervalCycles},
-          {"latency_cycles", result.latencyCycles}};
+      measured = llvm::json::Object{{"interval_cycles", result.intervalCycles},
+                                    {"latency_cycles", result.latencyCycles}};
     llvm::json::Object object{{"frames", result.frames},
                               {"mismatches", result.mismatches},
                               {"predicted", rhizome::toJson(result.predicted)},
@@ -35,7 +34,8 @@ static int runSimulate(SimulateRequest request, bool json) {
     printJson(std::move(object));
     return good ? 0 : 1;
   }
-  llvm::outs() << result.frames << (result.frames == 1 ? " frame, " : " frames, ")
+  llvm::outs() << result.frames
+               << (result.frames == 1 ? " frame, " : " frames, ")
                << grouped(result.mismatches) << " mismatches\n";
   if (result.unexpected >= 0)
     llvm::outs() << grouped(result.unexpected)
@@ -72,16 +72,17 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   command
       ->add_option("--level", request.level,
                    "rtl: the hardware; functional: the CPU path")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Level>{{"functional", Level::Functional},
-                                       {"rtl", Level::Rtl}}));
-  command->add_option("--input", options->inputs,
-                      "values of a graph input (.npy .npz .pb idx .png .jpg or "
-                      "a folder), once per input; random ones otherwise")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Level>{
+          {"functional", Level::Functional}, {"rtl", Level::Rtl}}));
+  command
+      ->add_option("--input", options->inputs,
+                   "values of a graph input (.npy .npz .pb idx .png .jpg or "
+                   "a folder), once per input; random ones otherwise")
       ->allow_extra_args(false);
-  command->add_option("--expect", request.expect,
-                      "values that the graph output should have, once per "
-                      "output")
+  command
+      ->add_option("--expect", request.expect,
+                   "values that the graph output should have, once per "
+                   "output")
       ->allow_extra_args(false);
   addNormalise(*command, options->normalise);
   command
@@ -97,8 +98,9 @@ void cli::addSimulate(CLI::App &app, Run &run) {
           },
           "random real inputs between LOW and HIGH")
       ->type_name("LOW,HIGH");
-  command->add_option("-n,--frames", request.frames,
-                      "frames to run; all of the data otherwise, or one")
+  command
+      ->add_option("-n,--frames", request.frames,
+                   "frames to run; all of the data otherwise, or one")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 32));
   command
       ->add_option("--stalls-in", request.stallsIn,

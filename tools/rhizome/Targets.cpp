@@ -14,13 +14,18 @@ static llvm::json::Object toJson(const Device &d) {
   llvm::json::Array sources;
   for (const std::string &source : d.sources)
     sources.push_back(source);
-  return llvm::json::Object{
-      {"name", d.name},           {"description", d.description},
-      {"family", d.family},       {"part", d.part},
-      {"clock_mhz", d.clockMhz},  {"stream_bits", d.streamBits},
-      {"dsp_kind", d.dspKind},    {"dsp_pairs", d.dspPairs.has_value()},
-      {"lut_inputs", d.lutInputs}, {"bram_bits", d.bramBits},
-      {"budget", std::move(budget)}, {"sources", std::move(sources)}};
+  return llvm::json::Object{{"name", d.name},
+                            {"description", d.description},
+                            {"family", d.family},
+                            {"part", d.part},
+                            {"clock_mhz", d.clockMhz},
+                            {"stream_bits", d.streamBits},
+                            {"dsp_kind", d.dspKind},
+                            {"dsp_pairs", d.dspPairs.has_value()},
+                            {"lut_inputs", d.lutInputs},
+                            {"bram_bits", d.bramBits},
+                            {"budget", std::move(budget)},
+                            {"sources", std::move(sources)}};
 }
 
 static int runTargets(const std::string &name, bool json) {

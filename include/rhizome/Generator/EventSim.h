@@ -63,6 +63,8 @@ struct SimResult {
   /// The definitions of docs/architecture.md: mean distance between first
   /// output beats of successive frames, the first `warmUp` frames apart.
   double interval(int warmUp) const;
+  /// True if all distances between successive frames behind `warmUp` are equal.
+  bool isSteady(int warmUp) const;
   /// First input beat accepted to last output beat taken, frame 0.
   int64_t latency() const;
 };

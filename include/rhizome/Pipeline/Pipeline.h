@@ -23,8 +23,7 @@ struct NumberFormat {
   int fraction = 0;
 };
 
-/// Parses "fixed:W,F"; nullopt unless 1 ≤ W ≤ 16 (32 for accumulating formats
-/// is refused) and -32 ≤ F ≤ 32.
+/// Parses "fixed:W,F"; nullopt unless 1 ≤ W ≤ 16 and -32 ≤ F ≤ 32.
 std::optional<NumberFormat> parseNumberFormat(llvm::StringRef text);
 
 /// A model file and how its numbers and shapes are to be read.
@@ -62,6 +61,7 @@ struct CompileResult {
   double seconds = 0;
   Prediction predicted;                      ///< if ok
   std::map<std::string, double> utilisation; ///< if ok
+  std::map<std::string, int64_t> multipliers; ///< if ok; see Plan
   std::string bottleneck;                    ///< if ok
   std::vector<std::string> notes; ///< what a user should know, e.g. saturation
   Refusals refused;               ///< all of the model's, if any
@@ -97,8 +97,9 @@ CoverageResult coverModel(const ModelRequest &request);
 /// Where input values come from and how they are brought to the model's range.
 struct DataRequest {
   std::string path; ///< .npy .npz .pb .idx .gz .png .jpg, or a folder of these
-  /// "": values as they are. "0..1": x / 255. "0..255": as they are.
-  /// "MEAN,STD": (x / 255 - MEAN) / STD.
+  /// How 8-bit pixels become a model's reals: "0..1" is x / 255, "0..255" x,
+  /// "MEAN,STD" (x / 255 - MEAN) / STD, per channel with a list of each; "" is
+  /// for files of other numbers.
   std::string normalise;
 };
 
@@ -147,7 +148,7 @@ struct EvaluateRequest {
   DataRequest data;
   std::string labels; ///< .npy, idx(.gz), or text: one label a line
   Level level = Level::Functional;
-  int64_t frames = 0;    ///< 0: all
+  int64_t frames = 0;                  ///< 0: all
   std::string device = "xcku060-role"; ///< level rtl from a model file
   Progress progress;
 };
@@ -155,7 +156,7 @@ struct EvaluateRequest {
 struct EvaluateResult {
   bool ok = false;
   int64_t frames = 0, correct = 0;
-  double seconds = 0; ///< of running the frames
+  double seconds = 0;  ///< of running the frames
   std::string backend; ///< what computed: "cpu", "interpreter", "rtl"
   Refusals refused;
   std::string error;

@@ -54,6 +54,14 @@ public:
         if (v.getDefiningOp<osa::ConstantOp>())
           return "needs streams as operands, not constants";
     }
+    if (auto concat = dyn_cast<osa::ConcatOp>(op)) {
+      num::IntType out = num::elementInt(concat.getOutput().getType());
+      for (Value v : concat.getInputs())
+        if (auto in = num::elementInt(v.getType());
+            in.getWidth() != out.getWidth() ||
+            in.getIsSigned() != out.getIsSigned())
+          return "joins streams of one element width only";
+    }
     if (auto pad = dyn_cast<osa::PadOp>(op)) {
       auto in = cast<RankedTensorType>(pad.getInput().getType());
       if (in.getRank() != 4 || pad.getLow()[0] || pad.getHigh()[0] ||

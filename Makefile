@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Thin names for what apt-get, CMake, CTest and the scripts do.
+#   make demo    set up, build, compile a trained network and simulate its RTL
+#   make test    set up, build, run every test
+SHELL := /bin/bash
+.DEFAULT_GOAL := build
+JOBS ?= $(shell nproc)
+BUILD := build
+STARTED := $(shell date +%s)
+.PHONY: setup configure build build-all demo test test-fast bench format clean
+
+## Installs what packages.txt names and the Python packages of the tests.
+setup:
+	@scripts/setup.sh
+
+configure: setup
+	@test -f $(BUILD)/build.ninja || cmake --preset default
+
+## The two tools: build/bin/rhizome and build/bin/rhizome-opt.
+build: configure
+	cmake --build $(BUILD) -j $(JOBS) --target rhizome rhizome-opt
+
+## The tools and every test program.
+build-all: configure
+	cmake --build $(BUILD) -j $(JOBS)
+
+demo: build
+	@scripts/demo.sh
+
+## Everything; the tests labelled slow run last, as far as the time allows.
+test: build-all
+	@python3 scripts/run_tests.py --build $(BUILD) --jobs $(JOBS) --started $(STARTED)
+
+## Without the tests labelled slow.
+test-fast: build-all
+	@python3 scripts/run_tests.py --build $(BUILD) --jobs $(JOBS) --fast
+
+## The table of networks, measured again.
+bench: build
+	@python3 bench/bench.py
+
+## Formats the C++ sources in place.
+format:
+	@git ls-files '*.cpp' '*.h' | xargs clang-format-22 -i
+
+clean:
+	rm -rf $(BUILD)

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs CTest: first everything that is not labelled slow, then the slow tests
+as far as the time budget reaches. Ends with one line that counts what passed,
+failed and was skipped; a test that the budget left out counts as skipped."""
+import argparse
+import datetime
+import json
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+
+
+def names(build, select):
+    listing = subprocess.run(
+        ["ctest", "--test-dir", build, "--show-only=json-v1", *select],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    return {test["name"] for test in json.loads(listing.stdout)["tests"]}
+
+
+def run(build, jobs, select, report, stop_at=None):
+    """Runs the selected tests and returns {name: passed|failed|skipped}."""
+    expected = names(build, select)
+    if not expected:
+        return {}
+    command = ["ctest", "--test-dir", build, "-j", str(jobs),
+               "--output-on-failure", "--output-junit", report, *select]
+    if stop_at:
+        command += ["--stop-time", stop_at.strftime("%H:%M:%S")]
+    subprocess.run(command, stdin=subprocess.DEVNULL, check=False)
+    results = dict.fromkeys(expected, "skipped")
+    try:
+        cases = ElementTree.parse(f"{build}/{report}").iter("testcase")
+    except (OSError, ElementTree.ParseError):
+        return dict.fromkeys(expected, "failed")
+    for case in cases:
+        status = {"run": "passed", "fail": "failed"}.get(case.get("status"),
+                                                         "skipped")
+        failure = case.find("failure")
+        if (stop_at and datetime.datetime.now() >= stop_at and
+                failure is not None and
+                "Timeout" in failure.get("message", "")):
+            status = "skipped"  # the budget cut it off
+        results[case.get("name")] = status
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--fast", action="store_true",
+                        help="leave out the tests labelled slow")
+    parser.add_argument("--started", type=float, default=time.time(),
+                        help="when the budget began, in seconds since 1970")
+    parser.add_argument("--budget-s", type=float, default=1140,
+                        help="seconds after which no slow test goes on")
+    options = parser.parse_args()
+    results = run(options.build, options.jobs, ["-LE", "^slow$"], "fast.xml")
+    if not options.fast:
+        left = options.started + options.budget_s - time.time()
+        slow = ["-L", "^slow$"]
+        if left > 10:
+            end = datetime.datetime.now() + datetime.timedelta(seconds=left)
+            results |= run(options.build, options.jobs, slow, "slow.xml", end)
+        else:
+            results |= dict.fromkeys(names(options.build, slow), "skipped")
+    groups = {kind: sorted(n for n, r in results.items() if r == kind)
+              for kind in ("passed", "failed", "skipped")}
+    print()
+    for kind in ("skipped", "failed"):
+        for name in groups[kind]:
+            print(f"{kind}: {name}")
+    line = f"{len(groups['passed'])} passed, {len(groups['failed'])} failed"
+    if groups["skipped"]:
+        line += f", {len(groups['skipped'])} skipped"
+    print(line)
+    return 1 if groups["failed"] or not groups["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the hygiene tests share: the files of the project, and how a test
+reports what it found."""
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def tracked(*endings):
+    """Files that git tracks or would track, relative to the root."""
+    listing = subprocess.run(
+        ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached",
+         "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True)
+    paths = sorted(p for p in set(listing.stdout.split("\0"))
+                   if p and (ROOT / p).is_file())
+    return [p for p in paths if not endings or p.endswith(endings)]
+
+
+def report(name, problems):
+    """Prints the problems; returns the test's exit code."""
+    for problem in problems:
+        print(problem)
+    print(f"{name}: {len(problems) or 'no'} problem"
+          f"{'' if len(problems) == 1 else 's'}")
+    return 1 if problems else 0

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Layering: a layer includes only what stands below it, and siblings never
+include each other. The table is the diagram of docs/architecture.md as edges."""
+import re
+import sys
+
+from common import ROOT, report, tracked
+
+# Layer: the layers that its sources may include, besides itself.
+ALLOWED = {
+    "Support": "",
+    "Target": "Support",
+    "Dialect/Num": "",
+    "Dialect/Osa": "Dialect/Num",
+    "Dialect/Flow": "Dialect/Num",
+    "Dialect/Rtl": "",
+    "Package": "Support",
+    "Interp": "Dialect/Num Dialect/Osa Support",
+    "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Support",
+    "Emit": "Dialect/Rtl Support",
+    "Import": "Dialect/Num Dialect/Osa Support",
+    "Transforms": "Dialect/Num Dialect/Osa Support",
+    "Generator": "Dialect/Num Dialect/Osa Dialect/Flow Support",
+    "Generator/Stream": "Generator Dialect/Num Dialect/Osa Support",
+    "Simulate": "Package Support",
+    "Explore": "Generator Dialect/Osa Dialect/Flow Support",
+    "Pipeline": "Import Transforms Interp Conversion Emit Explore Generator "
+                "Simulate Package Target Dialect/Num Dialect/Osa Dialect/Flow "
+                "Dialect/Rtl Support",
+    "tools/rhizome": "Pipeline Package Target Support",
+    "tools/rhizome-opt": "Conversion Transforms Dialect/Num Dialect/Osa "
+                         "Dialect/Flow Dialect/Rtl",
+}
+# The one place where the list of generators may name each of them.
+EXCEPTIONS = {("lib/Generator/Registry.cpp", "Generator/Stream")}
+
+INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+"([^"]+)"', re.M)
+
+
+def layer_of(path):
+    """The layer of a repository path, None if it belongs to none."""
+    for prefix in ("include/rhizome/", "lib/", ""):
+        if path.startswith(prefix):
+            inner = path[len(prefix):]
+            for name in sorted(ALLOWED, key=len, reverse=True):
+                if inner.startswith(name + "/"):
+                    return name
+    return None
+
+
+def main():
+    problems = []
+    for path in tracked(".cpp", ".h", ".td"):
+        if not path.startswith(("include/", "lib/", "tools/")):
+            continue
+        layer = layer_of(path)
+        if layer is None:
+            problems.append(f"{path}: belongs to no layer of the table")
+            continue
+        text = (ROOT / path).read_text()
+        for match in INCLUDE.finditer(text):
+            included = match.group(1)
+            line = text.count("\n", 0, match.start(1)) + 1
+            if included.startswith("rhizome/"):
+                target = layer_of("include/" + included)
+            elif included.startswith(("mlir/", "llvm/", "google/", "nlohmann/")):
+                continue
+            else:
+                folder = path.rsplit("/", 1)[0]
+                if "/" in included or not (ROOT / folder / included).exists():
+                    problems.append(f"{path}:{line}: '{included}' is neither "
+                                    "in this folder nor below rhizome/")
+                continue
+            if target == layer:
+                continue
+            if (target not in ALLOWED[layer].split() and
+                    (path, target) not in EXCEPTIONS):
+                problems.append(f"{path}:{line}: {layer} must not include "
+                                f"{target} ('{included}')")
+    return report("layering", problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
