@@ -233,5 +233,7 @@ Expected<Plan> rhizome::parsePlan(StringRef text) {
   Plan plan;
   if (!fromJSON(*value, plan, root))
     return root.getError();
+  if (plan.nodes.empty())
+    return createStringError("it names no node");
   return plan;
 }

@@ -109,7 +109,13 @@ void cli::addCompile(CLI::App &app, Run &run) {
       command
           ->add_option("--clock-mhz", options->clockMhz,
                        "the design's clock, otherwise the device's")
-          ->check(CLI::Range(0.001, 10000.0));
+          ->check(CLI::Range(0.001, 10000.0))
+          ->check([](const std::string &text) -> std::string {
+            double mhz;
+            return llvm::StringRef(text).getAsDouble(mhz) || mhz == mhz
+                       ? ""
+                       : "'" + text + "' is not a clock";
+          });
   command->add_option("-o,--output", request.output,
                       "the package's folder, otherwise MODEL's name + .rhz");
   command->add_flag("--accept-nearest", request.acceptNearest,

@@ -24,7 +24,8 @@ static int runEvaluate(EvaluateRequest request, bool json) {
   if (json)
     printJson(llvm::json::Object{{"frames", result.frames},
                                  {"correct", result.correct},
-                                 {"accuracy", accuracy}});
+                                 {"accuracy", accuracy},
+                                 {"seconds", result.seconds}});
   else
     llvm::outs() << grouped(result.correct) << " of " << grouped(result.frames)
                  << " correct, " << decimal(accuracy * 100, 2) << " % ("

@@ -80,6 +80,11 @@ void cli::addSimulate(CLI::App &app, Run &run) {
                    "values that the graph output should have, once per "
                    "output")
       ->allow_extra_args(false);
+  command
+      ->add_option("--output", request.outputs,
+                   "a .npy to write a graph output of all frames to, once per "
+                   "output")
+      ->allow_extra_args(false);
   addNormalise(*command, options->normalise);
   command
       ->add_option_function<std::string>(

@@ -115,6 +115,8 @@ struct SimulateRequest {
   /// random integers over the range of each quantised input.
   std::vector<DataRequest> inputs;
   std::vector<std::string> expect; ///< files with the graph outputs' values
+  /// .npy files to write, one per graph output: [frame, shape…].
+  std::vector<std::string> outputs;
   /// Random real inputs, uniform between these, through the prologue.
   std::optional<std::pair<double, double>> inputRange;
   int64_t frames = 0; ///< 0: all of the data, or 1 without data
