@@ -258,6 +258,14 @@ Resources gearboxCost(int64_t elem, int64_t lanesIn, int64_t lanesOut,
 }
 } // namespace
 
+int64_t productsOf(const Actor &a) {
+  if (a.cell == "matvec")
+    return a.get("Pixels") * a.get("Pe") * a.get("Simd");
+  if (a.cell == "lane_reduce" && a.get("Op") == 0)
+    return a.get("Pixels") * a.get("Lanes") * a.get("Taps");
+  return 0;
+}
+
 Resources costOf(const Actor &a, const CostContext &ctx) {
   const std::string &cell = a.cell;
   Resources r;

@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include <queue>
 #include <set>
 
@@ -70,6 +71,37 @@ static bool checkVersions(Graph &graph, Refusals &refusals) {
          "convert it with onnx.version_converter or export it "
          "anew with opset 13"});
   return refusals.size() == before;
+}
+
+/// Names reach JSON files and RTL comments, which must be UTF-8.
+static bool checkNames(const onnx::GraphProto &g, Refusals &refusals) {
+  llvm::StringSet<> bad;
+  auto check = [&](const std::string &name) {
+    if (!llvm::json::isUTF8(name))
+      bad.insert(llvm::json::fixUTF8(name));
+  };
+  check(g.name());
+  for (const onnx::NodeProto &n : g.node()) {
+    check(n.name());
+    check(n.op_type());
+    check(n.domain());
+    for (const auto *list : {&n.input(), &n.output()})
+      for (const std::string &name : *list)
+        check(name);
+  }
+  for (const onnx::TensorProto &t : g.initializer())
+    check(t.name());
+  for (const auto *list : {&g.input(), &g.output()})
+    for (const onnx::ValueInfoProto &v : *list)
+      check(v.name());
+  std::vector<std::string> names;
+  for (const auto &entry : bad)
+    names.push_back(entry.getKey().str());
+  llvm::sort(names);
+  for (const std::string &name : names)
+    refusals.push_back({name, "", "this name is not UTF-8",
+                        "rename it, or export the model anew"});
+  return names.empty();
 }
 
 /// Fills initialisers, inputs and value infos; refuses tensors whose data does
@@ -250,7 +282,8 @@ std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
                   "");
   if (!graph->model.has_graph() || graph->model.ir_version() == 0)
     return refuse("the file holds no ONNX graph", "");
-  if (!checkVersions(*graph, refusals))
+  if (!checkVersions(*graph, refusals) ||
+      !checkNames(graph->model.graph(), refusals))
     return nullptr;
   if (graph->model.graph().output_size() == 0)
     return refuse("the graph has no output", "");

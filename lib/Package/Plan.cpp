@@ -168,6 +168,7 @@ static bool fromJSON(const json::Value &value, Plan &p, json::Path path) {
          map.map("clock_mhz", p.clockMhz) && map.map("goal", p.goal) &&
          map.map("predicted", p.predicted) &&
          map.map("utilisation", p.utilisation) &&
+         map.mapOptional("multipliers", p.multipliers) &&
          map.map("bottleneck", p.bottleneck) && map.map("nodes", p.nodes);
 }
 } // namespace rhizome
@@ -199,6 +200,10 @@ std::string rhizome::printPlan(const Plan &plan) {
       for (auto &[name, share] : plan.utilisation)
         number(os, name, share);
     });
+    os.attributeObject("multipliers", [&] {
+      for (auto &[kind, count] : plan.multipliers)
+        os.attribute(kind, count);
+    });
     os.attribute("bottleneck", plan.bottleneck);
     os.attributeArray("nodes", [&] {
       for (const PlannedNode &node : plan.nodes)
@@ -228,5 +233,7 @@ Expected<Plan> rhizome::parsePlan(StringRef text) {
   Plan plan;
   if (!fromJSON(*value, plan, root))
     return root.getError();
+  if (plan.nodes.empty())
+    return createStringError("it names no node");
   return plan;
 }

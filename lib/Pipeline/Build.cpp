@@ -163,7 +163,7 @@ llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
   return node;
 }
 
-void fillPrediction(Plan &plan, const explore::Result &result,
+void fillPrediction(Plan &plan, explore::Result &result,
                     const gen::DeviceContext &device) {
   Prediction &p = plan.predicted;
   p.intervalCycles = int64_t(std::llround(result.timing.intervalCycles));
@@ -180,6 +180,17 @@ void fillPrediction(Plan &plan, const explore::Result &result,
     if (budget > 0)
       plan.utilisation[gen::kResourceNames[k]] =
           result.resources.amount[k] / budget;
+  }
+  for (const char *kind : {"dsp_paired", "dsp_single", "lut"})
+    plan.multipliers[kind] = 0;
+  for (auto op : result.design.getBody().getOps<flow::ActorOp>()) {
+    gen::Actor actor = gen::actorOf(op);
+    if (int64_t products = gen::productsOf(actor)) {
+      int64_t style = actor.get("Style");
+      plan.multipliers[style == 2   ? "dsp_paired"
+                       : style == 1 ? "dsp_single"
+                                    : "lut"] += products;
+    }
   }
   plan.bottleneck = result.bottleneck;
   plan.clockMhz = device.clockMhz;

@@ -88,6 +88,11 @@ static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
                         : llvm::joinErrors(node.takeError(),
                                            llvm::createStringError(said));
   }
+  std::string design;
+  llvm::raw_string_ostream(design) << found->design << "\n";
+  if (llvm::Error error = (*writer)->writeFile(
+          "nodes/" + node->name + "/design.mlir", design))
+    return error;
   plan.nodes.push_back(std::move(*node));
   if (llvm::Error error =
           (*writer)->writeFile("model/network.mlir", printModel(module)))
@@ -100,6 +105,7 @@ static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
   result.package = target;
   result.predicted = plan.predicted;
   result.utilisation = plan.utilisation;
+  result.multipliers = plan.multipliers;
   result.bottleneck = plan.bottleneck;
   return llvm::Error::success();
 }
@@ -142,7 +148,8 @@ CoverageResult pipeline::coverModel(const ModelRequest &request) {
   result.ok = true;
   auto network = module->lookupSymbol<func::FuncOp>("network");
   for (Operation &op : network.getBody().front()) {
-    if (op.hasTrait<OpTrait::IsTerminator>() || op.getNumOperands() == 0)
+    if (op.hasTrait<OpTrait::IsTerminator>() || op.getNumOperands() == 0 ||
+        isa<osa::ReshapeOp>(op))
       continue;
     CoverageRow row;
     row.node = osa::nodeName(&op);

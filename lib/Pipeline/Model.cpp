@@ -58,6 +58,13 @@ OwningOpRef<ModuleOp> pipeline::importModel(MLIRContext &context,
     }
     importOptions.rawIntegerFraction = request.numberFormat->fraction;
   }
+  if (!request.numberFormat && !request.tensorFormats.empty()) {
+    refusals.push_back({request.tensorFormats.begin()->first, "",
+                        "--tensor-format differs from a number format, but "
+                        "there is none",
+                        "add --number-format fixed:W,F"});
+    return nullptr;
+  }
   if (request.numberFormat)
     options.fixed = fixedOf(*request.numberFormat);
   for (auto &[name, format] : request.tensorFormats)

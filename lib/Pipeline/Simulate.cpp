@@ -203,6 +203,38 @@ Error compareExpected(const SimulateRequest &request, const HostModel &model,
   return Error::success();
 }
 
+/// Runs the epilogue and writes each graph output of all frames to its file.
+Error writeOutputs(const SimulateRequest &request, const HostModel &model,
+                   const Frames &outputs) {
+  std::vector<Tensor> all;
+  for (const std::vector<Tensor> &frame : outputs) {
+    Expected<std::vector<Tensor>> values = model.runEpilogue(frame);
+    if (!values)
+      return values.takeError();
+    if (all.empty())
+      for (const Tensor &value : *values) {
+        Tensor joined;
+        joined.isFloat = value.isFloat;
+        joined.shape = value.shape;
+        joined.shape.insert(joined.shape.begin(), int64_t(outputs.size()));
+        all.push_back(std::move(joined));
+      }
+    for (auto [joined, value] : llvm::zip_equal(all, *values)) {
+      llvm::append_range(joined.floats, value.floats);
+      llvm::append_range(joined.ints, value.ints);
+    }
+  }
+  if (request.outputs.size() != all.size())
+    return createStringError("the model has %zu outputs (%s), %zu files are "
+                             "named",
+                             all.size(), namesOf(model.outputs()).c_str(),
+                             request.outputs.size());
+  for (auto [path, tensor] : llvm::zip_equal(request.outputs, all))
+    if (Error error = writeNpy(path, tensor))
+      return error;
+  return Error::success();
+}
+
 Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
   Expected<Package> package = Package::open(request.package);
   if (!package)
@@ -244,6 +276,9 @@ Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
     result.buildSeconds = run->buildSeconds;
   }
   compare(got, *want, plan.nodes.front(), result);
+  if (!request.outputs.empty())
+    if (Error error = writeOutputs(request, **model, got))
+      return error;
   if (!request.expect.empty())
     return compareExpected(request, **model, got, result);
   return Error::success();

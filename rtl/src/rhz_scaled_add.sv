@@ -48,6 +48,8 @@ module rhz_scaled_add #(
     logic signed [BWidth:0] b_q;
     logic signed [AWidth+MulWidth:0] a_product_q, a_product2_q;
     logic signed [BWidth+MulWidth:0] b_product_q, b_product2_q;
+    logic unused_sign;  // the sum's range bounds the products: sign copies
+    assign unused_sign = &{1'b0, a_product2_q, b_product2_q};
     always_ff @(posedge clk_i) begin
       a_q <= {(ASigned != 0) && a_data_i[l*AWidth+AWidth-1], a_data_i[l*AWidth +: AWidth]};
       b_q <= {(BSigned != 0) && b_data_i[l*BWidth+BWidth-1], b_data_i[l*BWidth +: BWidth]};

@@ -13,7 +13,9 @@ static llvm::json::Object toJson(const CompileResult &result) {
     return llvm::json::Object{{"ok", false},
                               {"limit", result.limit},
                               {"nearest", rhizome::toJson(result.nearest)}};
-  llvm::json::Object utilisation;
+  llvm::json::Object utilisation, multipliers;
+  for (auto &[kind, count] : result.multipliers)
+    multipliers[kind] = count;
   for (auto &[name, share] : result.utilisation)
     utilisation[name] = share;
   llvm::json::Array notes;
@@ -24,6 +26,7 @@ static llvm::json::Object toJson(const CompileResult &result) {
                             {"seconds", result.seconds},
                             {"predicted", rhizome::toJson(result.predicted)},
                             {"utilisation", std::move(utilisation)},
+                            {"multipliers", std::move(multipliers)},
                             {"bottleneck", result.bottleneck}};
   if (!notes.empty())
     object["notes"] = std::move(notes);
@@ -65,6 +68,10 @@ static int runCompile(CompileRequest request, bool json) {
     llvm::outs() << separator << name << " " << percent(share);
     separator = ", ";
   }
+  llvm::outs() << "\n  products   " << result.multipliers["dsp_paired"]
+               << " a cycle in DSPs two by two, "
+               << result.multipliers["dsp_single"] << " in DSPs one by one, "
+               << result.multipliers["lut"] << " in LUTs";
   llvm::outs() << "\n  bottleneck " << result.bottleneck << "\n";
   if (!result.limit.empty())
     llvm::outs() << "  limit      " << result.limit << "\n";
@@ -102,7 +109,13 @@ void cli::addCompile(CLI::App &app, Run &run) {
       command
           ->add_option("--clock-mhz", options->clockMhz,
                        "the design's clock, otherwise the device's")
-          ->check(CLI::Range(0.001, 10000.0));
+          ->check(CLI::Range(0.001, 10000.0))
+          ->check([](const std::string &text) -> std::string {
+            double mhz;
+            return llvm::StringRef(text).getAsDouble(mhz) || mhz == mhz
+                       ? ""
+                       : "'" + text + "' is not a clock";
+          });
   command->add_option("-o,--output", request.output,
                       "the package's folder, otherwise MODEL's name + .rhz");
   command->add_flag("--accept-nearest", request.acceptNearest,

@@ -39,8 +39,9 @@ void cli::Table::print() const {
 void cli::printJson(json::Value value) { outs() << value << "\n"; }
 
 int cli::failWith(const std::string &error, bool json) {
+  // Paths and what files hold need not be UTF-8; JSON must be.
   if (json)
-    printJson(json::Object{{"ok", false}, {"error", error}});
+    printJson(json::Object{{"ok", false}, {"error", json::fixUTF8(error)}});
   else
     errs() << "error: " << error << "\n";
   return 1;
@@ -50,10 +51,10 @@ int cli::failWith(const Refusals &refused, bool json) {
   if (json) {
     json::Array list;
     for (const Refusal &r : refused)
-      list.push_back(json::Object{{"node", r.node},
-                                  {"op", r.op},
-                                  {"reason", r.reason},
-                                  {"remedy", r.remedy}});
+      list.push_back(json::Object{{"node", json::fixUTF8(r.node)},
+                                  {"op", json::fixUTF8(r.op)},
+                                  {"reason", json::fixUTF8(r.reason)},
+                                  {"remedy", json::fixUTF8(r.remedy)}});
     printJson(json::Object{{"ok", false}, {"refused", std::move(list)}});
     return 1;
   }

@@ -58,7 +58,8 @@ TEST(Explore, PttcnnAtFiveThousand) {
   EXPECT_LE(result.timing.intervalCycles, 31250);
   int64_t multipliers = 0;
   for (auto &s : result.selections)
-    multipliers += s.option.lutMultipliers + 2 * int64_t(s.option.resources.dsp());
+    for (const gen::Actor &actor : s.option.actors)
+      multipliers += gen::productsOf(actor);
   EXPECT_LE(multipliers, 30);
 }
 

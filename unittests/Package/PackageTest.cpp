@@ -96,6 +96,11 @@ TEST(Plan, RefusesWhatItIsNot) {
             "expected 1..64 at plan.nodes[0].inputs[0].element.width");
   EXPECT_EQ(message("\"top\"", "\"topp\""),
             "missing value at plan.nodes[0].top");
+  Plan bare = toyPlan();
+  bare.nodes.clear();
+  auto none = parsePlan(printPlan(bare));
+  ASSERT_FALSE(bool(none));
+  EXPECT_EQ(llvm::toString(none.takeError()), "it names no node");
   auto plan = parsePlan("{\"schema\": 1, ");
   ASSERT_FALSE(bool(plan));
   llvm::consumeError(plan.takeError());

@@ -76,6 +76,9 @@ int64_t latencyOf(const Actor &actor);
 /// Beats that the actor's output buffer must hold so that it can fire in every
 /// cycle.
 int64_t fullRateDepth(const Actor &actor);
+/// Products of weights and activations that the actor computes each cycle; its
+/// parameter `Style` says in what (0 LUTs, 1 a DSP each, 2 two in one DSP).
+int64_t productsOf(const Actor &actor);
 /// LUTs, FFs, DSPs and memories; a structural formula per cell.
 Resources costOf(const Actor &actor, const CostContext &context);
 /// Adds the actor's processes to a network. `inputs` and `outputs` are the

@@ -35,7 +35,6 @@ struct Option {
   std::vector<Actor> actors;
   std::vector<Format> formats; ///< of each actor's output
   int64_t intervalCycles = 0;  ///< cycles a frame, by itself
-  int64_t lutMultipliers = 0;  ///< products computed in LUTs each cycle
   Resources resources;
 };
 

@@ -71,6 +71,10 @@ struct Plan {
   std::string goal; ///< as the user wrote it
   Prediction predicted;
   std::map<std::string, double> utilisation; ///< share of the budget, 1 = all
+  /// Products of weights and activations a cycle, by what computes them:
+  /// dsp_paired (two in one DSP block), dsp_single, lut. A rate per DSP block
+  /// that hides the last would not be honest.
+  std::map<std::string, int64_t> multipliers;
   std::string bottleneck;                    ///< the node that bounds the rate
   std::vector<PlannedNode> nodes;
 };

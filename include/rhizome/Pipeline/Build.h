@@ -19,6 +19,6 @@ llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
                                       const gen::CostContext &cost);
 
 /// The plan's figures for a whole result.
-void fillPrediction(Plan &plan, const explore::Result &result,
+void fillPrediction(Plan &plan, explore::Result &result,
                     const gen::DeviceContext &device);
 } // namespace rhizome

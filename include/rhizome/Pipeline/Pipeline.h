@@ -61,6 +61,7 @@ struct CompileResult {
   double seconds = 0;
   Prediction predicted;                      ///< if ok
   std::map<std::string, double> utilisation; ///< if ok
+  std::map<std::string, int64_t> multipliers; ///< if ok; see Plan
   std::string bottleneck;                    ///< if ok
   std::vector<std::string> notes; ///< what a user should know, e.g. saturation
   Refusals refused;               ///< all of the model's, if any
@@ -114,6 +115,8 @@ struct SimulateRequest {
   /// random integers over the range of each quantised input.
   std::vector<DataRequest> inputs;
   std::vector<std::string> expect; ///< files with the graph outputs' values
+  /// .npy files to write, one per graph output: [frame, shape…].
+  std::vector<std::string> outputs;
   /// Random real inputs, uniform between these, through the prologue.
   std::optional<std::pair<double, double>> inputRange;
   int64_t frames = 0; ///< 0: all of the data, or 1 without data

@@ -173,8 +173,6 @@ std::optional<Option> makeOption(const Problem &p, const Folding &f,
                    {"Style", f.style}};
     out.lanes = f.pixelsOut * f.pe;
     out.row = f.pixelsOut > 1 ? w.outWidth * p.outChannels : p.groupOut();
-    int64_t products = f.pixelsOut * f.pe * simd;
-    option.lutMultipliers = f.style == 0 ? products : 0;
   } else {
     unit.name = p.kind == Kind::Depthwise ? "depthwise" : "pool";
     int64_t op = p.kind == Kind::Depthwise ? 0 : p.kind == Kind::Max ? 1 : 2;
@@ -195,10 +193,6 @@ std::optional<Option> makeOption(const Problem &p, const Folding &f,
                    {"Positions", 0}};
     out.lanes = f.pixelsOut * f.lanes;
     out.row = f.pixelsOut > 1 ? w.outWidth * w.channels : w.channels;
-    option.lutMultipliers =
-        p.kind == Kind::Depthwise && f.style == 0
-            ? f.pixelsOut * f.lanes * (f.parallel ? p.taps() : 1)
-            : 0;
   }
   unit.params.push_back({"frameBeats", results});
   append(option, unit, out);

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Accuracy on real data: the CPU path on all images, and the hardware on the
+first ones, which must give the same bits and so the same classes."""
+import networks
+from framework import slug
+
+EXAMPLES = networks.ROOT / "examples/digits"
+# MNIST_int8: counted by an independent evaluation in numpy.
+# Network, images, labels, normalisation, frames, per cent, tolerance.
+CASES = {
+    "TFC_1W1A": (networks.MNIST_IMAGES, networks.MNIST_LABELS, "0..1", 10000,
+                 92.96, 0.05),
+    "TFC_2W2A": (networks.MNIST_IMAGES, networks.MNIST_LABELS, "0..1", 10000,
+                 96.60, 0.05),
+    "MNIST_int8": (networks.MNIST_IMAGES, networks.MNIST_LABELS, "0..1", 10000,
+                   93.68, 0.001),
+    "digits_qdq_int8": (EXAMPLES / "test_images.npy",
+                        EXAMPLES / "test_labels.npy", None, 450, 98.67, 0.01),
+    "digits_qonnx_w4a4": (EXAMPLES / "test_images.npy",
+                          EXAMPLES / "test_labels.npy", None, 450, 98.89,
+                          0.01),
+}
+FIRST = 200
+
+
+def arguments(case, network):
+    images, labels, normalise = case[:3]
+    args = ["--data", images, "--labels", labels, "--json", *network.options]
+    return args + (["--normalise", normalise] if normalise else [])
+
+
+def accuracy(suite, name):
+    """The CPU path on every image."""
+    network, case = networks.NETWORKS[name], CASES[name]
+    for path in (network.path, *case[:2]):
+        suite.need(path)
+    result = suite.run("evaluate", network.path, *arguments(case, network))
+    answer = result.json or {}
+    percent = 100 * answer.get("accuracy", -1)
+    suite.check(result.status == 0 and answer.get("frames") == case[3]
+                and abs(percent - case[4]) <= case[5] + 1e-9,
+                f"{name}: {percent:.2f} % of {answer.get('frames')}, expected "
+                f"{case[4]} ± {case[5]} ({result.wall_s:.1f} s)"
+                + ("" if result.status == 0 else f": {result.message}"),
+                result.command)
+
+
+def first_frames(suite, name):
+    """The first images through the hardware: no bit differs from the
+    interpreter's, and as many classes are right as on the CPU path."""
+    network, case = networks.NETWORKS[name], CASES[name]
+    for path in (network.path, *case[:2]):
+        suite.need(path)
+    suite.tool("verilator")
+    package = suite.work / f"{slug(name)}.rhz"
+    answer, _ = suite.compiled(network, network.quick, package)
+    if not answer:
+        return
+    normalise = ["--normalise", case[2]] if case[2] else []
+    result = suite.run("simulate", package, "--level", "rtl", "--input",
+                       case[0], *normalise, "-n", FIRST, "--json")
+    found = result.json or {}
+    suite.check(result.status == 0 and found.get("mismatches") == 0
+                and found.get("frames") == FIRST,
+                f"{name}: {found.get('frames')} images through RTL, "
+                f"{found.get('mismatches')} mismatches"
+                + ("" if result.status == 0 else f": {result.message}"),
+                result.command)
+    correct = {}
+    for level in ("functional", "rtl"):
+        result = suite.run("evaluate", package, "--data", case[0], "--labels",
+                           case[1], *normalise, "--level", level, "-n", FIRST,
+                           "--json")
+        correct[level] = (result.json or {}).get("correct")
+        suite.check(correct[level] is not None,
+                    f"{name}: {correct[level]} of {FIRST} right at level "
+                    f"{level}" + ("" if result.status == 0 else
+                                  f": {result.message}"), result.command)
+    suite.check(correct["functional"] == correct["rtl"],
+                f"{name}: both levels name the same classes")

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The acceptance suite: drives the rhizome binary from model files to simulated
+hardware. CTest runs each suite and network as its own test; by hand, e.g.
+    test/e2e/e2e.py hardware lenet5 all
+"""
+import argparse
+import sys
+
+import accuracy
+import framework
+import hardware
+import packages
+import robustness
+
+SUITES = {
+    "hardware": hardware.hardware,      # NETWORK quick|all
+    "smallest": hardware.smallest,      # NETWORK
+    "accuracy": accuracy.accuracy,      # NETWORK
+    "first-frames": accuracy.first_frames,  # NETWORK
+    "packages": packages.packages,
+    "bad-models": robustness.bad_models,
+    "bad-options": robustness.bad_options,
+    "damaged-models": robustness.damaged_models,  # COUNT
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    framework.rhizome_option(parser)
+    parser.add_argument("--work", help="a folder to make and to work in; "
+                                       "otherwise a temporary one")
+    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("arguments", nargs="*")
+    options = parser.parse_args()
+    return framework.execute(SUITES[options.suite], options.rhizome,
+                             options.work, *options.arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

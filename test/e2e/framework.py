@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the acceptance tests share: running the rhizome binary, counting checks,
+skipping loudly. A suite is a function that takes a Suite; run() turns its
+checks into an exit status for CTest: 0, 1, or 77 if it could check nothing."""
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+SKIP_STATUS = 77
+TIME_LIMIT_S = 1200
+
+
+class Skip(Exception):
+    """Raised where a check cannot be made here; says why."""
+
+
+@dataclasses.dataclass
+class Result:
+    command: str
+    status: int  # negative: ended by that signal
+    out: str
+    err: str
+    cpu_s: float
+    wall_s: float
+
+    @property
+    def json(self):
+        """The last line of standard output as JSON, None if it is none."""
+        try:
+            return json.loads(self.out.strip().splitlines()[-1])
+        except (ValueError, IndexError):
+            return None
+
+    @property
+    def message(self):
+        return (self.err.strip() or self.out.strip())[:600]
+
+
+def run_program(args, timeout=TIME_LIMIT_S, memory_gb=None, cwd=None):
+    """Runs a program to its end; a timeout counts as SIGKILL."""
+    args = [str(a) for a in args]
+
+    def limit():
+        size = memory_gb << 30
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
+    process = subprocess.Popen(
+        args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, cwd=cwd, start_new_session=True,
+        preexec_fn=limit if memory_gb else None)
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        err += b"\n(time limit of %d s reached)" % timeout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return Result(shlex.join(args), process.returncode,
+                  out.decode(errors="replace"), err.decode(errors="replace"),
+                  cpu, time.time() - start)
+
+
+class Suite:
+    """One run of a suite: its folder, its checks, the binary."""
+
+    def __init__(self, rhizome, work):
+        self.rhizome = pathlib.Path(rhizome).resolve()
+        self.work = pathlib.Path(work)
+        self.passed, self.failures, self.skipped = 0, [], []
+
+    def check(self, good, text, command=None):
+        """Counts a check; prints it with the command that shows it if bad."""
+        if good:
+            self.passed += 1
+            print(f"ok    {text}", flush=True)
+        else:
+            self.failures.append(text)
+            print(f"FAIL  {text}", flush=True)
+            if command:
+                print(f"      {command}", flush=True)
+        return bool(good)
+
+    def skip(self, text):
+        self.skipped.append(text)
+        print(f"SKIP  {text}", flush=True)
+
+    def need(self, path):
+        """The path, if it exists; skips otherwise."""
+        if not pathlib.Path(path).exists():
+            raise Skip(f"{path} is missing (RHIZOME_SHARED names the folder "
+                       f"of models and data)")
+        return pathlib.Path(path)
+
+    def tool(self, name):
+        if not shutil.which(name):
+            raise Skip(f"the program {name} is missing")
+        return name
+
+    def run(self, *args, **limits):
+        """Runs rhizome with these arguments."""
+        return run_program([self.rhizome, *args], **limits)
+
+    def compile(self, model, options, goal, package, *more):
+        return self.run("compile", model, *options, "--goal", goal,
+                        "-o", package, "--json", *more)
+
+    def compiled(self, network, goal, package):
+        """Compiles a network, checks that it worked, and returns the JSON
+        object and the result; None instead of the object if it failed."""
+        result = self.compile(self.need(network.path), network.options, goal,
+                              package)
+        answer = result.json
+        good = self.check(
+            result.status == 0 and answer and answer.get("ok"),
+            f"{network.name} {goal}: compiles ({result.wall_s:.2f} s wall, "
+            f"{result.cpu_s:.2f} s processor)"
+            + ("" if result.status == 0 else f": {result.message}"),
+            result.command)
+        return (answer if good else None), result
+
+
+def slug(text):
+    """The text as a file name."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", text)
+
+
+def rhizome_option(parser):
+    root = pathlib.Path(__file__).resolve().parents[2]
+    parser.add_argument("--rhizome", default=os.environ.get(
+        "RHIZOME", root / "build/bin/rhizome"), help="the binary to test")
+
+
+def execute(function, rhizome, work, *args):
+    """Runs a suite's function in a clean folder and returns its status."""
+    own = work is None
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="rhizome-e2e-") if own
+                          else work)
+    if not own:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+    suite = Suite(rhizome, folder)
+    if not suite.rhizome.exists():
+        print(f"FAIL  {suite.rhizome} does not exist: build it first")
+        return 1
+    try:
+        function(suite, *args)
+    except Skip as why:
+        suite.skip(str(why))
+    except Exception:  # a bug of the suite must not hide what it found
+        traceback.print_exc()
+        suite.failures.append("the suite itself ended with an exception")
+    print(f"{suite.passed} checks passed, {len(suite.failures)} failed, "
+          f"{len(suite.skipped)} skipped")
+    for text in suite.failures:
+        print(f"failed: {text}")
+    if not suite.failures:
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
+        print(f"what it made lies in {folder}")
+    sys.stdout.flush()
+    if suite.failures:
+        return 1
+    return 0 if suite.passed else SKIP_STATUS

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A package appears whole or not at all, is the same each time, and is refused
+once it is damaged."""
+import filecmp
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import networks
+
+MODEL = networks.ROOT / "examples/digits/digits_qonnx_w4a4.onnx"
+GOAL = "throughput=20000/s"
+INTERRUPTIONS = 24
+
+
+def same_tree(a, b):
+    """Names of what differs between two folders."""
+    compared = filecmp.dircmp(a, b)
+    different = compared.left_only + compared.right_only
+    different += [name for name in compared.common_files
+                  if (a / name).read_bytes() != (b / name).read_bytes()]
+    for name in compared.common_dirs:
+        different += same_tree(a / name, b / name)
+    return different
+
+
+def deterministic(suite, reference):
+    second = suite.work / "elsewhere/second.rhz"
+    second.parent.mkdir()
+    result = suite.compile(MODEL, (), GOAL, second)
+    suite.check(result.status == 0, "compiles again", result.command)
+    different = same_tree(reference, second)
+    suite.check(not different, f"the same bytes again {different[:4]}",
+                result.command)
+    result = suite.compile(MODEL, (), GOAL, second)
+    suite.check(result.status == 0 and not same_tree(reference, second),
+                "compiling over a package replaces it", result.command)
+
+
+def interrupted(suite, reference, seconds):
+    """Stops a compile at random moments. The reference was compiled alone;
+    what stands after an interruption is nothing, or all of it."""
+    draw = random.Random(1)
+    whole = 0
+    for i in range(INTERRUPTIONS):
+        kind = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)[i % 3]
+        folder = suite.work / f"interrupted{i}"
+        folder.mkdir()
+        target = folder / "net.rhz"
+        replaces = i % 2 == 1
+        if replaces:
+            shutil.copytree(reference, target)
+        command = [str(suite.rhizome), "compile", str(MODEL), "--goal", GOAL,
+                   "-o", str(target), "--json"]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        # Two thirds of the draws fall where files are written: at the end.
+        time.sleep(seconds * draw.choice((draw.uniform(0, 1),
+                                          draw.uniform(0.6, 1.1),
+                                          draw.uniform(0.8, 1.1))))
+        process.send_signal(kind)
+        process.wait()
+        done = target.exists()
+        good = not same_tree(reference, target) if done else not replaces
+        left = [n for n in os.listdir(folder) if n != "net.rhz"]
+        if kind != signal.SIGKILL:
+            good = good and not left
+        whole += done
+        suite.check(good, f"{kind.name} {i}: "
+                          f"{'a whole package' if done else 'no package'}"
+                          f" stands {left or ''}", " ".join(command))
+        again = suite.compile(MODEL, (), GOAL, target) if left else None
+        if again:
+            left = [n for n in os.listdir(folder) if n != "net.rhz"]
+            suite.check(again.status == 0 and not left,
+                        f"the next compile clears what {kind.name} left "
+                        f"{left or ''}", again.command)
+        shutil.rmtree(folder)
+    print(f"{whole} of {INTERRUPTIONS} interruptions found a whole package")
+
+
+def refused(suite, reference):
+    """Damaged packages, and what is no package at all."""
+    plan = (reference / "plan.json").read_text()
+    parsed = json.loads(plan)
+    node = reference / "nodes" / parsed["nodes"][0]["name"] / "rtl"
+    schema = json.loads(plan)
+    schema["schema"] += 1000
+    nodes = json.loads(plan)
+    nodes["nodes"] = []
+    outside = json.loads(plan)
+    outside["nodes"][0]["rtl"][0] = "../../../../../etc/passwd"
+    cases = {
+        "an empty plan.json": ("plan.json", ""),
+        "a plan.json of half the length": ("plan.json",
+                                           plan[:len(plan) // 2]),
+        "a plan.json without its last brace": ("plan.json",
+                                               plan.rstrip()[:-1]),
+        "a plan.json of another schema": ("plan.json", json.dumps(schema)),
+        "a plan.json without nodes": ("plan.json", json.dumps(nodes)),
+        "a plan.json with a list at its top": ("plan.json", "[]"),
+        "a plan that names a file outside": ("plan.json",
+                                             json.dumps(outside)),
+        "no plan.json": ("plan.json", None),
+        "a missing RTL file": (node.relative_to(reference)
+                               / parsed["nodes"][0]["rtl"][0], None),
+        "no integer model": ("model/network.mlir", None),
+        "half an integer model": (
+            "model/network.mlir",
+            (reference / "model/network.mlir").read_text()[:2000]),
+    }
+    for label, (name, text) in cases.items():
+        damaged = suite.work / "damaged.rhz"
+        shutil.copytree(reference, damaged)
+        if text is None:
+            (damaged / name).unlink()
+        else:
+            (damaged / name).write_text(text)
+        result = suite.run("simulate", damaged, "--level", "functional", "-n",
+                           "1", "--json", timeout=120)
+        answer = result.json or {}
+        suite.check(result.status == 1 and answer.get("error"),
+                    f"{label}: status {result.status}, "
+                    f"{answer.get('error', result.message)[:160]}",
+                    result.command)
+        shutil.rmtree(damaged)
+    for label, path in (("a folder that does not exist", "nowhere.rhz"),
+                        ("a folder that is no package", ".")):
+        result = suite.run("simulate", suite.work / path, timeout=120)
+        suite.check(result.status == 1 and result.err,
+                    f"{label}: status {result.status}, "
+                    f"{result.message[:160]}", result.command)
+    # What is in the way of the output must not be destroyed.
+    taken = suite.work / "taken"
+    taken.mkdir()
+    (taken / "thesis.txt").write_text("the only copy")
+    for label, target in (("a folder with other files", taken),
+                          ("a file", taken / "thesis.txt"),
+                          ("a folder that cannot be made",
+                           taken / "thesis.txt/net.rhz")):
+        result = suite.compile(MODEL, (), GOAL, target)
+        kept = (taken / "thesis.txt").read_text() == "the only copy"
+        suite.check(result.status == 1 and kept,
+                    f"output onto {label}: status {result.status}, "
+                    f"{result.message[:160]}", result.command)
+
+
+def packages(suite):
+    reference = suite.work / "reference.rhz"
+    result = suite.compile(MODEL, (), GOAL, reference)
+    if not suite.check(result.status == 0 and reference.exists(),
+                       f"compiles {result.message[:200]}", result.command):
+        return
+    deterministic(suite, reference)
+    interrupted(suite, reference, result.wall_s)
+    refused(suite, reference)
