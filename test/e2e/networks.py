@@ -66,5 +66,5 @@ NETWORKS = {n.name: n for n in (
             (), "throughput=20000/s", "min-resources", (0, 16)),
     Network("digits_qonnx_w4a4",
             ROOT / "examples/digits/digits_qonnx_w4a4.onnx", (),
-            "throughput=20000/s", "min-resources", (0, 16)),
+            "throughput=5000/s", "min-resources", (0, 16)),
 )}
