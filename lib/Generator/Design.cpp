@@ -269,7 +269,7 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
     return success();
   for (auto &[op, index] : joins)
     network.channels[index].capacity = INT64_MAX / 4;
-  SimResult run = simulate(network, 2);
+  SimResult run = simulate(network, 2, /*occupancy=*/true);
   if (run.deadlock)
     return design.emitError("internal: deadlock with unbounded buffers: ")
            << run.blocked;

@@ -10,28 +10,33 @@
 
 namespace rhizome::gen {
 namespace {
-/// A growing count of tokens with the time at which each batch took place.
+/// A growing count of tokens with the time at which each batch took place, and
+/// its one reader, which asks for ascending counts. What it has passed is
+/// forgotten, unless all is kept for later.
 struct Series {
   std::vector<std::pair<int64_t, int64_t>> events; ///< (count after, time)
   int64_t total = 0;
+  size_t at = 0;
+  bool keep = false;
 
   void add(int64_t tokens, int64_t time) {
     total += tokens;
     events.push_back({total, time});
   }
-};
 
-/// A reader of a series: the time at which its count reached n, n ascending.
-struct Cursor {
-  size_t at = 0;
-  bool reached(const Series &series, int64_t n, int64_t &time) {
+  /// True if the count has reached n; raises `time` to when it did.
+  bool reached(int64_t n, int64_t &time) {
     if (n <= 0)
       return true;
-    if (series.total < n)
+    if (total < n)
       return false;
-    while (series.events[at].first < n)
+    while (events[at].first < n)
       ++at;
-    time = std::max(time, series.events[at].second);
+    time = std::max(time, events[at].second);
+    if (!keep && at > 4096 && at > events.size() / 2) {
+      events.erase(events.begin(), events.begin() + int64_t(at));
+      at = 0;
+    }
     return true;
   }
 };
@@ -39,7 +44,6 @@ struct Cursor {
 struct ChannelState {
   Series pushed, popped; ///< visible times; pop times
   Series reserved;       ///< firing times of the producer
-  Cursor data, credit;
   int consumer = -1, producer = -1;
 };
 
@@ -54,8 +58,10 @@ struct ProcessState {
 };
 } // namespace
 
-SimResult simulate(const Network &network, int frames) {
+SimResult simulate(const Network &network, int frames, bool occupancy) {
   std::vector<ChannelState> channels(network.channels.size());
+  for (ChannelState &c : channels)
+    c.popped.keep = occupancy;
   std::vector<ProcessState> states(network.processes.size());
   SimResult result;
   std::vector<int> sinkIndex(network.processes.size(), -1);
@@ -96,7 +102,7 @@ SimResult simulate(const Network &network, int frames) {
       for (size_t i = 0; ready && i < process.inputs.size(); ++i) {
         ChannelState &c = channels[process.inputs[i]];
         if (phase.need[i] > 0)
-          ready = c.data.reached(c.pushed, c.popped.total + phase.need[i], time);
+          ready = c.pushed.reached(c.popped.total + phase.need[i], time);
       }
       if (phase.produce > 0)
         for (size_t o = 0; ready && o < process.outputs.size(); ++o) {
@@ -105,7 +111,7 @@ SimResult simulate(const Network &network, int frames) {
           int64_t freed = c.pushed.total + phase.produce -
                           network.channels[index].capacity;
           int64_t popTime = -1;
-          ready = c.credit.reached(c.popped, freed, popTime);
+          ready = c.popped.reached(freed, popTime);
           time = std::max(time, popTime + 1);
         }
       if (!ready)
@@ -119,7 +125,8 @@ SimResult simulate(const Network &network, int frames) {
         for (int index : process.outputs) {
           channels[index].pushed.add(
               phase.produce, time + network.channels[index].latency);
-          channels[index].reserved.add(phase.produce, time);
+          if (occupancy)
+            channels[index].reserved.add(phase.produce, time);
         }
       if (process.inputs.empty() && state.first)
         result.firstIn[state.frame] =

@@ -88,6 +88,11 @@ static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
                         : llvm::joinErrors(node.takeError(),
                                            llvm::createStringError(said));
   }
+  std::string design;
+  llvm::raw_string_ostream(design) << found->design << "\n";
+  if (llvm::Error error = (*writer)->writeFile(
+          "nodes/" + node->name + "/design.mlir", design))
+    return error;
   plan.nodes.push_back(std::move(*node));
   if (llvm::Error error =
           (*writer)->writeFile("model/network.mlir", printModel(module)))

@@ -54,13 +54,10 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
                    "classes: .npy, idx(.gz) or text, one a line")
       ->required();
   addNormalise(*command, request.data.normalise);
-  command
-      ->add_option("--level", request.level,
-                   "functional: the CPU path; rtl: the simulated hardware")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Level>{
-          {"functional", Level::Functional}, {"rtl", Level::Rtl}}));
+  addLevel(*command, request.level);
   command->add_option("-n,--frames", request.frames, "the first N frames only")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 32));
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 32))
+      ->option_text("N");
   command
       ->add_option("--device", request.device,
                    "for --level rtl from a model file")

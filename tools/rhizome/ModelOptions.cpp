@@ -76,3 +76,12 @@ void cli::addNormalise(CLI::App &command, std::string &normalise) {
                    : "'" + text + "' is not 0..1, 0..255 or MEAN,STD";
       });
 }
+
+void cli::addLevel(CLI::App &command, Level &level) {
+  command
+      .add_option("--level", level,
+                  "what computes: the CPU path or the simulated hardware")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Level>{
+          {"functional", Level::Functional}, {"rtl", Level::Rtl}}))
+      ->option_text("functional|rtl");
+}

@@ -69,11 +69,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   CLI::App *command = app.add_subcommand(
       "simulate", "Run a package's hardware and compare it, bit for bit.");
   command->add_option("DIR", request.package, "a package")->required();
-  command
-      ->add_option("--level", request.level,
-                   "rtl: the hardware; functional: the CPU path")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Level>{
-          {"functional", Level::Functional}, {"rtl", Level::Rtl}}));
+  addLevel(*command, request.level);
   command
       ->add_option("--input", options->inputs,
                    "values of a graph input (.npy .npz .pb idx .png .jpg or "
@@ -106,15 +102,18 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   command
       ->add_option("-n,--frames", request.frames,
                    "frames to run; all of the data otherwise, or one")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 32));
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 32))
+      ->option_text("N");
   command
       ->add_option("--stalls-in", request.stallsIn,
                    "per cent of cycles in which sources pause")
-      ->check(CLI::Range(0, 99));
+      ->check(CLI::Range(0, 99))
+      ->option_text("PERCENT");
   command
       ->add_option("--stalls-out", request.stallsOut,
                    "per cent of cycles in which sinks pause")
-      ->check(CLI::Range(0, 99));
+      ->check(CLI::Range(0, 99))
+      ->option_text("PERCENT");
   command->add_option("--seed", request.seed,
                       "of random data, stalls and initial values");
   command->add_flag("--four-state", request.fourState,

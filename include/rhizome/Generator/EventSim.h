@@ -57,7 +57,7 @@ struct SimResult {
   std::vector<std::vector<int64_t>> firstOut, lastOut;
   /// When the first source beat of each frame was accepted.
   std::vector<int64_t> firstIn;
-  /// Most tokens each channel held at once.
+  /// Most tokens each channel held at once, if asked for.
   std::vector<int64_t> occupancy;
 
   /// The definitions of docs/architecture.md: mean distance between first
@@ -69,6 +69,7 @@ struct SimResult {
   int64_t latency() const;
 };
 
-/// Runs `frames` frames through the network from the empty state.
-SimResult simulate(const Network &network, int frames);
+/// Runs `frames` frames through the network from the empty state; with
+/// `occupancy` that member is filled in, which takes memory for every firing.
+SimResult simulate(const Network &network, int frames, bool occupancy = false);
 } // namespace rhizome::gen
