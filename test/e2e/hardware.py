@@ -173,12 +173,16 @@ def hardware(suite, name, which):
 
 
 def smallest(suite, name):
-    """The compile time of the goal that searches and simulates longest."""
+    """The compile time of the goal that searches and simulates longest. A
+    busy machine inflates even processor time, so the better of two counts."""
     network = networks.NETWORKS[name]
     package = suite.work / f"{name}.rhz"
-    answer, result = suite.compiled(network, "min-resources", package)
-    if answer:
-        suite.check(result.cpu_s < COMPILE_LIMIT_S,
-                    f"{name} min-resources: compiled in {result.cpu_s:.2f} s "
-                    f"of processor time, below {COMPILE_LIMIT_S}",
-                    result.command)
+    times = []
+    for _ in range(2):
+        answer, result = suite.compiled(network, "min-resources", package)
+        if not answer:
+            return
+        times.append(result.cpu_s)
+    suite.check(min(times) < COMPILE_LIMIT_S,
+                f"{name} min-resources: compiled in {min(times):.2f} s of "
+                f"processor time, below {COMPILE_LIMIT_S}", result.command)
