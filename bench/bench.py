@@ -111,7 +111,7 @@ def shapes_of(network):
     import onnx
     graph = onnx.load(network.path).graph
     held = {i.name for i in graph.initializer}
-    return [(v.name, [d.dim_value or 1
+    return [(v.name, [max(d.dim_value, 1)
                       for d in v.type.tensor_type.shape.dim])
             for v in graph.input if v.name not in held]
 

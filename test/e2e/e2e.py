@@ -11,6 +11,7 @@ import accuracy
 import framework
 import hardware
 import packages
+import reference
 import robustness
 
 SUITES = {
@@ -18,6 +19,7 @@ SUITES = {
     "smallest": hardware.smallest,      # NETWORK
     "accuracy": accuracy.accuracy,      # NETWORK
     "first-frames": accuracy.first_frames,  # NETWORK
+    "reference": reference.reference,   # NETWORK FRAMES
     "packages": packages.packages,
     "bad-models": robustness.bad_models,
     "bad-options": robustness.bad_options,

@@ -81,6 +81,8 @@ CASES = [
     ("Gather", [image, ints(2, 0)], 11, {"axis": 1}),
     ("Unsqueeze", [draw(2, 3)], 11, {"axes": [0, 3]}),
     ("Unsqueeze", [draw(2, 3), ints(0, -1)], 13, {}),
+    ("Squeeze", [draw(2, 1, 3, 1)], 11, {"axes": [1, -1]}),
+    ("Squeeze", [draw(2, 1, 3), ints(1)], 13, {}),
     ("Concat", [draw(2, 3), draw(2, 1)], 11, {"axis": -1}),
     ("Reshape", [draw(2, 3, 4), ints(0, -1)], 11, {}),
     ("Flatten", [draw(2, 3, 4)], 11, {"axis": 2}),

@@ -299,6 +299,13 @@ def unsqueeze(c, x, axes=None):
     return np.expand_dims(x, tuple(axes))
 
 
+@op("Squeeze")
+def squeeze(c, x, axes=None):
+    axes = c.get("axes") if axes is None else axes
+    return np.squeeze(x, axis=None if axes is None
+                      else tuple(int(a) for a in axes))
+
+
 @op("Concat")
 def concat(c, *xs):
     return np.concatenate(xs, axis=c.get("axis"))
