@@ -93,7 +93,7 @@ TEST_F(IntegerTest, MaxPoolRefusesAnEmptyWindow) {
       return %y : tensor<1x1x2x1x!num.int<s8>>
     })",
                    {iota({1, 1, 1, 1})}));
-  EXPECT_NE(message.find("C2: the window at row 0, column 1"),
+  EXPECT_NE(message.find("C2: a window holds no position"),
             std::string::npos);
 }
 

@@ -128,18 +128,22 @@ static bool allWindowsMeet(int64_t size, int64_t padLow, int64_t kernel,
   return true;
 }
 
-LogicalResult MaxPoolOp::verify() {
-  if (failed(verifyPool(*this)))
+/// A pool whose result is undefined where a window is empty.
+template <typename Op>
+static LogicalResult verifyFullPool(Op op) {
+  if (failed(verifyPool(op)))
     return failure();
-  Window w = *getWindow(*this);
+  Window w = *getWindow(op);
   if (!allWindowsMeet(w.height, w.padTop, w.kernelH, w.strideH, w.dilationH,
                       w.outHeight) ||
       !allWindowsMeet(w.width, w.padLeft, w.kernelW, w.strideW, w.dilationW,
                       w.outWidth))
-    return emitOpError("C2: a window holds no position of the input");
+    return op.emitOpError("C2: a window holds no position of the input");
   return success();
 }
-LogicalResult AvgPoolOp::verify() { return verifyPool(*this); }
+
+LogicalResult MaxPoolOp::verify() { return verifyFullPool(*this); }
+LogicalResult AvgPoolOp::verify() { return verifyFullPool(*this); }
 
 LogicalResult SumPoolOp::verify() {
   if (failed(verifyPool(*this)))
