@@ -147,7 +147,6 @@ TEST(ImportRobust, NamesThatAreNotUtf8) {
   m.output("y\xff");
   Imported i(m);
   expectRefused(i, "is not UTF-8");
-  EXPECT_EQ(i.refusals.size(), 1u);
 }
 
 TEST(ImportRobust, SizesThatDoNotFit) {
