@@ -172,11 +172,11 @@ Value RandomFunction::requantise(Value v) {
   int64_t offsets = coin() ? n : 1;
   for (int64_t c = 0; c < offsets; ++c)
     o.push_back(pick(-(int64_t(1) << 40), int64_t(1) << 40) >> pick(0, 40));
+  int64_t shift = pick(0, pick(0, 3) ? 20 : 62);
   return osa::RequantiseOp::create(
       b, loc, RankedTensorType::get(shape(v), randomInt(16)), v,
       b.getDenseI64ArrayAttr(m), b.getDenseI64ArrayAttr(o),
-      b.getI64IntegerAttr(pick(0, pick(0, 3) ? 20 : 62)),
-      b.getBoolAttr(coin()));
+      b.getI64IntegerAttr(shift), b.getBoolAttr(shift > 0 && coin()));
 }
 
 Value RandomFunction::threshold(Value v) {

@@ -10,6 +10,7 @@
 #include "rhizome/Support/Data.h"
 #include "rhizome/Transforms/Integerise.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include <chrono>
 #include <gtest/gtest.h>
 
@@ -69,6 +70,11 @@ struct Case {
   std::optional<FixedFormat> fixed;
   bool rawIntegers;
 };
+
+/// The test's name for people.
+void PrintTo(const Case &c, std::ostream *os) {
+  *os << llvm::sys::path::filename(c.file).str();
+}
 
 class Networks : public ::testing::TestWithParam<Case> {};
 
@@ -134,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
              std::nullopt, false}));
 
 class Mnist
-    : public ::testing::TestWithParam<std::tuple<Case, const char *, int>> {};
+    : public ::testing::TestWithParam<std::tuple<Case, std::string, int>> {};
 
 TEST_P(Mnist, TenThousandImages) {
   auto [which, normalise, correct] = GetParam();
@@ -179,7 +185,7 @@ TEST_P(Mnist, TenThousandImages) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Shared, Mnist,
-    ::testing::Values(std::make_tuple(TFC("TFC_1W1A"), "0..1", 9296),
-                      std::make_tuple(TFC("TFC_2W2A"), "0..1", 9660),
-                      std::make_tuple(DOSA("MNIST_int8"), "0..1", 9368)));
+    ::testing::Values(std::tuple(TFC("TFC_1W1A"), "0..1", 9296),
+                      std::tuple(TFC("TFC_2W2A"), "0..1", 9660),
+                      std::tuple(DOSA("MNIST_int8"), "0..1", 9368)));
 } // namespace

@@ -38,11 +38,12 @@ static LogicalResult checkShape(Operation *op, Value value,
   return diag << "]";
 }
 
+static bool positive(int64_t v) { return v >= 1; }
+static bool notNegative(int64_t v) { return v >= 0; }
+
 static LogicalResult checkWindow(Operation *op, ArrayRef<int64_t> strides,
                                  ArrayRef<int64_t> pads,
                                  ArrayRef<int64_t> dilations) {
-  auto positive = [](int64_t v) { return v >= 1; };
-  auto notNegative = [](int64_t v) { return v >= 0; };
   if (strides.size() != 2 || !llvm::all_of(strides, positive))
     return op->emitOpError("C2: strides must be two positive values");
   if (dilations.size() != 2 || !llvm::all_of(dilations, positive))
@@ -57,8 +58,10 @@ template <typename Op>
 static LogicalResult verifyPool(Op op) {
   if (failed(checkWindow(op, op.getStrides(), op.getPads(), op.getDilations())))
     return failure();
-  if (tensor(op.getInput()).getRank() != 4 || op.getKernel().size() != 2)
-    return op.emitOpError("C1: expects an input [1,H,W,C] and a kernel of two");
+  if (tensor(op.getInput()).getRank() != 4 || op.getKernel().size() != 2 ||
+      !llvm::all_of(op.getKernel(), positive))
+    return op.emitOpError("C1: expects an input [1,H,W,C] and a kernel of two "
+                          "positive values");
   Window w = *getWindow(op);
   int64_t oh = windowOutput(w.height, w.padTop, w.padBottom, w.kernelH,
                             w.strideH, w.dilationH);
@@ -110,7 +113,32 @@ LogicalResult DenseOp::verify() {
   return checkShape(*this, getOutput(), out, "C1: the output");
 }
 
-LogicalResult MaxPoolOp::verify() { return verifyPool(*this); }
+/// True if every window along an axis holds a position of the input.
+static bool allWindowsMeet(int64_t size, int64_t padLow, int64_t kernel,
+                           int64_t stride, int64_t dilation, int64_t outputs) {
+  for (int64_t o = 0; o < outputs; ++o) {
+    bool meets = false;
+    for (int64_t k = 0; k < kernel && !meets; ++k) {
+      int64_t at = o * stride - padLow + k * dilation;
+      meets = at >= 0 && at < size;
+    }
+    if (!meets)
+      return false;
+  }
+  return true;
+}
+
+LogicalResult MaxPoolOp::verify() {
+  if (failed(verifyPool(*this)))
+    return failure();
+  Window w = *getWindow(*this);
+  if (!allWindowsMeet(w.height, w.padTop, w.kernelH, w.strideH, w.dilationH,
+                      w.outHeight) ||
+      !allWindowsMeet(w.width, w.padLeft, w.kernelW, w.strideW, w.dilationW,
+                      w.outWidth))
+    return emitOpError("C2: a window holds no position of the input");
+  return success();
+}
 LogicalResult AvgPoolOp::verify() { return verifyPool(*this); }
 
 LogicalResult SumPoolOp::verify() {
@@ -121,6 +149,8 @@ LogicalResult SumPoolOp::verify() {
   if (n != 0 && int64_t(n) != out[1] * out[2])
     return emitOpError() << "C1: position_scale holds " << n << " values for "
                          << out[1] * out[2] << " positions";
+  if (!llvm::all_of(getPositionScale(), positive))
+    return emitOpError("C1: position_scale must be positive");
   return success();
 }
 
@@ -164,6 +194,9 @@ LogicalResult PadOp::verify() {
   SmallVector<int64_t> out(tensor(getInput()).getShape());
   if (getLow().size() != out.size() || getHigh().size() != out.size())
     return emitOpError("low and high need one value per axis");
+  if (!llvm::all_of(getLow(), notNegative) ||
+      !llvm::all_of(getHigh(), notNegative))
+    return emitOpError("low and high must not be negative");
   for (auto [i, size] : llvm::enumerate(out))
     size += getLow()[i] + getHigh()[i];
   return checkShape(*this, getOutput(), out, "the output");
@@ -255,6 +288,10 @@ LogicalResult ThresholdOp::verify() {
   auto shape = getThresholds().getShapedType().getShape();
   if (shape.size() != 2)
     return emitOpError("C1: thresholds must have rank 2");
+  std::vector<int64_t> values = intValues(getThresholds());
+  for (size_t i = 1; i < values.size(); ++i)
+    if (i % size_t(shape[1]) && values[i] < values[i - 1])
+      return emitOpError("C1: the thresholds of a channel must ascend");
   return failed(checkPerChannel(*this, shape[0])) ? failure()
                                                   : verifySameShape(*this);
 }

@@ -99,9 +99,27 @@ func.func @dense_c1_output(%x: tensor<1x3x!num.int<u4>>, %w: tensor<5x3x!num.int
 // -----
 
 func.func @max_pool_c1(%x: tensor<4x4x2x!num.int<u8>>) {
-  // expected-error@+1 {{'osa.max_pool' op C1: expects an input [1,H,W,C] and a kernel of two}}
+  // expected-error@+1 {{'osa.max_pool' op C1: expects an input [1,H,W,C] and a kernel of two positive values}}
   %m = osa.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
       : (tensor<4x4x2x!num.int<u8>>) -> tensor<2x2x2x!num.int<u8>>
+  return
+}
+
+// -----
+
+func.func @max_pool_c1_kernel(%x: tensor<1x4x4x2x!num.int<u8>>) {
+  // expected-error@+1 {{'osa.max_pool' op C1: expects an input [1,H,W,C] and a kernel of two positive values}}
+  %m = osa.max_pool %x {kernel = array<i64: 0, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
+      : (tensor<1x4x4x2x!num.int<u8>>) -> tensor<1x2x2x2x!num.int<u8>>
+  return
+}
+
+// -----
+
+func.func @max_pool_c2(%x: tensor<1x4x4x2x!num.int<u8>>) {
+  // expected-error@+1 {{'osa.max_pool' op C2: a window holds no position of the input}}
+  %m = osa.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 2, 0, 0, 0>, dilations = array<i64: 1, 1>}
+      : (tensor<1x4x4x2x!num.int<u8>>) -> tensor<1x3x2x2x!num.int<u8>>
   return
 }
 
@@ -128,6 +146,15 @@ func.func @avg_pool_c2(%x: tensor<1x4x4x2xf32>) {
 func.func @sum_pool_c1(%x: tensor<1x4x4x2x!num.int<u8>>) {
   // expected-error@+1 {{'osa.sum_pool' op C1: position_scale holds 3 values for 4 positions}}
   %s = osa.sum_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, position_scale = array<i64: 1, 1, 1>}
+      : (tensor<1x4x4x2x!num.int<u8>>) -> tensor<1x2x2x2x!num.int<u12>>
+  return
+}
+
+// -----
+
+func.func @sum_pool_c1_positive(%x: tensor<1x4x4x2x!num.int<u8>>) {
+  // expected-error@+1 {{'osa.sum_pool' op C1: position_scale must be positive}}
+  %s = osa.sum_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, position_scale = array<i64: 1, 0, 1, 1>}
       : (tensor<1x4x4x2x!num.int<u8>>) -> tensor<1x2x2x2x!num.int<u12>>
   return
 }
@@ -193,6 +220,14 @@ func.func @transpose_output(%x: tensor<1x3x!num.int<u2>>) {
 func.func @pad_rank(%x: tensor<1x3x!num.int<u2>>) {
   // expected-error@+1 {{'osa.pad' op low and high need one value per axis}}
   %p = osa.pad %x {low = array<i64: 1>, high = array<i64: 0, 0>} : (tensor<1x3x!num.int<u2>>) -> tensor<2x3x!num.int<u2>>
+  return
+}
+
+// -----
+
+func.func @pad_negative(%x: tensor<1x3x!num.int<u2>>) {
+  // expected-error@+1 {{'osa.pad' op low and high must not be negative}}
+  %p = osa.pad %x {low = array<i64: 0, -1>, high = array<i64: 0, 0>} : (tensor<1x3x!num.int<u2>>) -> tensor<1x2x!num.int<u2>>
   return
 }
 
@@ -321,6 +356,14 @@ func.func @threshold_c1_rank(%x: tensor<1x3x!num.int<u8>>) {
 func.func @threshold_c1_count(%x: tensor<1x3x!num.int<u8>>) {
   // expected-error@+1 {{'osa.threshold' op C1: 2 values for 3 channels}}
   %t = osa.threshold %x {thresholds = dense<1> : tensor<2x1xi64>, base = 0 : i64} : (tensor<1x3x!num.int<u8>>) -> tensor<1x3x!num.int<u2>>
+  return
+}
+
+// -----
+
+func.func @threshold_c1_order(%x: tensor<1x3x!num.int<u8>>) {
+  // expected-error@+1 {{'osa.threshold' op C1: the thresholds of a channel must ascend}}
+  %t = osa.threshold %x {thresholds = dense<[[5, 7], [3, 3], [2, 1]]> : tensor<3x2xi64>, base = 0 : i64} : (tensor<1x3x!num.int<u8>>) -> tensor<1x3x!num.int<u2>>
   return
 }
 
