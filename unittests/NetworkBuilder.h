@@ -39,9 +39,8 @@ public:
     return mlir::RankedTensorType::get(shape, t);
   }
   mlir::Value begin(Shape shape, num::IntType t) {
-    func = mlir::func::FuncOp::create(
-        b, b.getUnknownLoc(), "network",
-        b.getFunctionType(tensor(shape, t), {}));
+    func = mlir::func::FuncOp::create(b, b.getUnknownLoc(), "network",
+                                      b.getFunctionType(tensor(shape, t), {}));
     mlir::Block *body = func.addEntryBlock();
     b.setInsertionPointToEnd(body);
     return value = body->getArgument(0);
@@ -85,8 +84,8 @@ public:
   void conv(llvm::StringRef name, const Conv &c) {
     Shape in = shape();
     int64_t groupIn = in[3] / c.groups, n = c.out * c.kh * c.kw * groupIn;
-    auto wType = num::IntType::getFull(b.getContext(), true,
-                                       unsigned(c.weightBits));
+    auto wType =
+        num::IntType::getFull(b.getContext(), true, unsigned(c.weightBits));
     std::vector<int64_t> w = drawValues(n, wType), bias;
     if (c.bias)
       bias = drawValues(c.out, num::IntType::getFull(b.getContext(), true, 9));
@@ -97,9 +96,9 @@ public:
     int64_t ow = osa::windowOutput(in[2], c.pads[1], c.pads[3], c.kw,
                                    c.strides[1], c.dilations[1]);
     mlir::Value weights = constant({c.out, c.kh, c.kw, groupIn}, wType, w);
-    value = osa::Conv2dOp::create(
-        b, loc(name), tensor({1, oh, ow, c.out}, acc), value, weights,
-        biasOf(bias), c.strides, c.pads, c.dilations, c.groups, pad);
+    value = osa::Conv2dOp::create(b, loc(name), tensor({1, oh, ow, c.out}, acc),
+                                  value, weights, biasOf(bias), c.strides,
+                                  c.pads, c.dilations, c.groups, pad);
   }
 
   void dense(llvm::StringRef name, int64_t out, int64_t weightBits = 8,
@@ -123,8 +122,8 @@ public:
                   bool perChannel) {
     num::IntType in = element();
     int64_t n = perChannel ? shape().back() : 1;
-    int64_t down = std::max<int64_t>(0, int64_t(in.getWidth()) -
-                                            int64_t(out.getWidth()));
+    int64_t down =
+        std::max<int64_t>(0, int64_t(in.getWidth()) - int64_t(out.getWidth()));
     int64_t extra = unit ? 0 : draw(2, 10);
     std::vector<int64_t> m(n, 1), o(n);
     int64_t shift = down + extra;
@@ -134,8 +133,8 @@ public:
       int64_t half = int64_t(1) << std::min<int64_t>(shift, 40);
       o[i] = draw(-half, half);
     }
-    value = osa::RequantiseOp::create(b, loc(name), tensor(shape(), out),
-                                      value, m, o, shift, coin() && shift > 0);
+    value = osa::RequantiseOp::create(b, loc(name), tensor(shape(), out), value,
+                                      m, o, shift, coin() && shift > 0);
   }
 
   void threshold(llvm::StringRef name, int64_t count, bool perChannel) {
@@ -150,8 +149,8 @@ public:
       t.insert(t.end(), one.begin(), one.end());
     }
     int64_t base = draw(-4, 4), step = draw(1, 2);
-    auto out = num::IntType::getForRange(b.getContext(), base,
-                                         base + step * count);
+    auto out =
+        num::IntType::getForRange(b.getContext(), base, base + step * count);
     auto i64 = num::IntType::getFull(b.getContext(), true, 64);
     value = osa::ThresholdOp::create(
         b, loc(name), tensor(shape(), out), value,
@@ -184,9 +183,9 @@ public:
   }
   void maxPool(llvm::StringRef name) { maxPool(name, Pool()); }
   void maxPool(llvm::StringRef name, const Pool &p) {
-    value = osa::MaxPoolOp::create(b, loc(name), tensor(pooled(p), element()),
-                                   value, p.kernel, p.strides, p.pads,
-                                   p.dilations);
+    value =
+        osa::MaxPoolOp::create(b, loc(name), tensor(pooled(p), element()),
+                               value, p.kernel, p.strides, p.pads, p.dilations);
   }
   void sumPool(llvm::StringRef name, const Pool &p, bool zeroed, bool scaled) {
     num::IntType in = element();
@@ -202,9 +201,9 @@ public:
     auto acc = num::IntType::getForRange(
         b.getContext(), taps * std::min<int64_t>(in.getLo() - zero, 0),
         taps * std::max<int64_t>(in.getHi() - zero, 0));
-    value = osa::SumPoolOp::create(b, loc(name), tensor(out, acc), value,
-                                   p.kernel, p.strides, p.pads, p.dilations,
-                                   zero, scale);
+    value =
+        osa::SumPoolOp::create(b, loc(name), tensor(out, acc), value, p.kernel,
+                               p.strides, p.pads, p.dilations, zero, scale);
   }
 
   void add(llvm::StringRef name, mlir::Value other, int64_t ma, int64_t mb) {
@@ -221,8 +220,8 @@ public:
 
   void concat(llvm::StringRef name, mlir::Value other, int64_t axis) {
     llvm::SmallVector<int64_t> s(shape());
-    s[axis] += llvm::cast<mlir::RankedTensorType>(other.getType())
-                   .getShape()[axis];
+    s[axis] +=
+        llvm::cast<mlir::RankedTensorType>(other.getType()).getShape()[axis];
     value = osa::ConcatOp::create(b, loc(name), tensor(s, element()),
                                   mlir::ValueRange{value, other}, axis);
   }

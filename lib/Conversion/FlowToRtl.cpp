@@ -184,15 +184,16 @@ private:
         outputs.push_back(instance.getResult(result++));
       return;
     }
-    Value valid = instance.getResult(result), data = instance.getResult(result + 1);
+    Value valid = instance.getResult(result),
+          data = instance.getResult(result + 1);
     for (auto [i, value] : llvm::enumerate(actor.getOutputs())) {
       Wires w{valid, data, instance, readyOperand, gathered, unsigned(i)};
       if (branches > 1) {
         int64_t bits = cast<flow::StreamType>(value.getType()).bits();
         w.valid = rtl::ExtractOp::create(builder, loc, bit, valid, i);
-        w.data = rtl::ExtractOp::create(
-            builder, loc, builder.getIntegerType(unsigned(bits)), data,
-            i * bits);
+        w.data = rtl::ExtractOp::create(builder, loc,
+                                        builder.getIntegerType(unsigned(bits)),
+                                        data, i * bits);
       }
       wires[value] = w;
     }

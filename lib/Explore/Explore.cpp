@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // For one device: given a bound T on every operation's interval, the cheapest
-// option of each follows in one pass along the graph; goals are searches over T.
-// Prices of resources rise where the budget is exceeded, so that what is scarce
-// (DSPs, say) goes where it saves most.
+// option of each follows in one pass along the graph; goals are searches over
+// T. Prices of resources rise where the budget is exceeded, so that what is
+// scarce (DSPs, say) goes where it saves most.
 #include "rhizome/Explore/Explore.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include <cmath>
@@ -58,8 +58,7 @@ private:
       if (r.amount[k] <= 0)
         continue;
       double budget = available(device.budget, k);
-      sum += budget > 0 ? prices[k] * r.amount[k] / budget
-                        : 1e3 * r.amount[k];
+      sum += budget > 0 ? prices[k] * r.amount[k] / budget : 1e3 * r.amount[k];
     }
     return sum;
   }
@@ -70,7 +69,7 @@ private:
     double ratio = part;
     for (size_t k = 0; k < r.amount.size(); ++k) {
       double budget = available(device.budget, k);
-      double share = budget > 0 ? r.amount[k] / budget
+      double share = budget > 0        ? r.amount[k] / budget
                      : r.amount[k] > 0 ? 1e9
                                        : 0;
       if (share > ratio) {
@@ -99,7 +98,8 @@ private:
   }
 
   Candidate select(int64_t bound);
-  /// select() with prices adapted until the budget holds, or as near as it gets.
+  /// select() with prices adapted until the budget holds, or as near as it
+  /// gets.
   Candidate selectWithin(int64_t bound, bool &fits);
   int64_t borderCycles();
   FailureOr<Result> realise(Candidate candidate);
@@ -236,8 +236,8 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
     if (isHardware(op)) {
       auto out = cast<RankedTensorType>(op.getResult(0).getType());
       osa::Work work = osa::computeWork(&op);
-      slowest = std::max({slowest, work.macs + work.ops + 1,
-                          4 * out.getNumElements()});
+      slowest = std::max(
+          {slowest, work.macs + work.ops + 1, 4 * out.getNumElements()});
     }
   slowest *= 2;
   auto nameLimit = [&](const Candidate &c) -> std::string {
@@ -341,8 +341,7 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
       bool fits;
       Candidate candidate = selectWithin(bound, fits);
       auto result = fits ? realise(candidate) : FailureOr<Result>(failure());
-      if (succeeded(result) &&
-          double(result->timing.latencyCycles) <= target) {
+      if (succeeded(result) && double(result->timing.latencyCycles) <= target) {
         best->design.erase();
         best = std::move(*result);
         low = double(bound);
@@ -374,8 +373,8 @@ Refusals coverage(func::FuncOp network) {
                    " " + *reason;
     }
     if (!covered)
-      refusals.push_back({osa::nodeName(&op),
-                          op.getName().getStringRef().str(), reasons, ""});
+      refusals.push_back(
+          {osa::nodeName(&op), op.getName().getStringRef().str(), reasons, ""});
   }
   return refusals;
 }

@@ -10,7 +10,9 @@
 namespace rhizome::gen {
 namespace {
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-double log2Up(int64_t n) { return n <= 1 ? 0 : std::ceil(std::log2(double(n))); }
+double log2Up(int64_t n) {
+  return n <= 1 ? 0 : std::ceil(std::log2(double(n)));
+}
 
 /// A memory that is written at run time.
 Resources memory(int64_t depth, int64_t width, const CostContext &ctx) {
@@ -39,8 +41,8 @@ Resources rom(int64_t depth, int64_t width, const CostContext &ctx) {
   if (depth <= 1)
     return r;
   double luts = double(width) * std::max<int64_t>(1, ceilDiv(depth, 64)) * 0.9;
-  Resources block = memory(std::max<int64_t>(depth, ctx.lutramDepth + 1), width,
-                           ctx);
+  Resources block =
+      memory(std::max<int64_t>(depth, ctx.lutramDepth + 1), width, ctx);
   r.ff() = double(width);
   // The tool takes block RAM from some depth on.
   if (depth > 256 || (depth > 64 && luts > 100 * block.bram())) {
@@ -83,9 +85,8 @@ double dspProduct(int64_t a, int64_t b, const CostContext &ctx) {
   auto pieces = [](int64_t bits, int64_t port) {
     return bits <= port ? 1 : ceilDiv(bits - 1, port - 1);
   };
-  return double(
-      std::min(pieces(a, ctx.dspWide) * pieces(b, ctx.dspNarrow),
-               pieces(b, ctx.dspWide) * pieces(a, ctx.dspNarrow)));
+  return double(std::min(pieces(a, ctx.dspWide) * pieces(b, ctx.dspNarrow),
+                         pieces(b, ctx.dspWide) * pieces(a, ctx.dspNarrow)));
 }
 
 Resources windowCost(const Actor &a, const CostContext &ctx) {
@@ -93,8 +94,8 @@ Resources windowCost(const Actor &a, const CostContext &ctx) {
   int64_t elem = a.get("Elem"), lanes = a.get("Lanes");
   int64_t words = ceilDiv(a.get("Channels"), lanes), rows = a.get("Rows");
   int64_t word = lanes * elem;
-  double control = 60 + 8 * log2Up(a.get("Height") + 1) +
-                   8 * log2Up(a.get("Width") + 1);
+  double control =
+      60 + 8 * log2Up(a.get("Height") + 1) + 8 * log2Up(a.get("Width") + 1);
   if (!a.get("KernelParallel")) {
     r = memory(rows * a.get("Width") * words, word, ctx);
     r.ff() += 2.0 * word;
@@ -105,8 +106,7 @@ Resources windowCost(const Actor &a, const CostContext &ctx) {
     int64_t need = std::max(span, a.get("PixelsIn")), banks = 1;
     while (banks < need)
       banks *= 2;
-    Resources bank =
-        memory(ceilDiv(a.get("Width"), banks) * words, word, ctx);
+    Resources bank = memory(ceilDiv(a.get("Width"), banks) * words, word, ctx);
     for (double &amount : bank.amount)
       amount *= double(rows * banks);
     r = bank;
@@ -118,10 +118,10 @@ Resources windowCost(const Actor &a, const CostContext &ctx) {
   }
   r.lut() += control;
   r.ff() += control;
-  int64_t out = a.get("KernelParallel")
-                    ? a.get("PixelsOut") * a.get("KernelH") *
-                          a.get("KernelW") * word
-                    : word;
+  int64_t out =
+      a.get("KernelParallel")
+          ? a.get("PixelsOut") * a.get("KernelH") * a.get("KernelW") * word
+          : word;
   r += outbuf(a.get("Depth"), out, ctx);
   return r;
 }
@@ -148,7 +148,8 @@ Resources matvecCost(const Actor &a, const CostContext &ctx) {
     r.ff() += double(pixels * simd * x);
     r.lut() += dots * double(n) * 2; // correction of the high field
   } else if (a.get("Style") == 1) {
-    r.dsp() = dots * double(simd) * dspProduct(w, x + (a.get("XSigned") ? 0 : 1), ctx);
+    r.dsp() = dots * double(simd) *
+              dspProduct(w, x + (a.get("XSigned") ? 0 : 1), ctx);
     r.ff() += double(pixels * simd * x);
   } else {
     r.lut() += dots * double(simd) * lutProduct(w, x);
@@ -179,7 +180,8 @@ Resources laneReduceCost(const Actor &a, const CostContext &ctx) {
     if (a.get("Bias"))
       r += rom(a.get("OutFolds"), a.get("Lanes") * acc, ctx);
     if (a.get("Style") >= 1)
-      r.dsp() = lanes * taps * dspProduct(w, x + (a.get("XSigned") ? 0 : 1), ctx);
+      r.dsp() =
+          lanes * taps * dspProduct(w, x + (a.get("XSigned") ? 0 : 1), ctx);
     else
       r.lut() += lanes * taps * lutProduct(w, x);
     r.lut() += lanes * (taps - 1) * double(w + x + 1);
@@ -226,8 +228,7 @@ Resources thresholdCost(const Actor &a, const CostContext &ctx) {
   } else {
     int64_t stages = int64_t(log2Up(count + 1));
     for (int64_t s = 0; s < stages; ++s) {
-      Resources stage =
-          rom(a.get("OutFolds") << s, in, ctx);
+      Resources stage = rom(a.get("OutFolds") << s, in, ctx);
       for (size_t i = 0; i < stage.amount.size(); ++i)
         r.amount[i] += stage.amount[i] * lanes;
       r.lut() += lanes * double(in) * 0.5;
@@ -307,10 +308,9 @@ Resources costOf(const Actor &a, const CostContext &ctx) {
     int64_t row = a.get("Row") * a.get("Elem") / unit;
     int64_t frame = a.get("FrameElements") * a.get("Elem") / unit;
     int64_t border = a.get("DataWidth") / unit;
-    r = cell == "axis_in" ? gearboxCost(unit, border, lanes, frame, row,
-                                        a.get("Depth"), ctx)
-                          : gearboxCost(unit, lanes, border, row, frame,
-                                        a.get("Depth"), ctx);
+    r = cell == "axis_in"
+            ? gearboxCost(unit, border, lanes, frame, row, a.get("Depth"), ctx)
+            : gearboxCost(unit, lanes, border, row, frame, a.get("Depth"), ctx);
     r.lut() += 30;
     r.ff() += 30;
   } else if (cell == "concat") {

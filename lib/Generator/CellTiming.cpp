@@ -47,11 +47,16 @@ void addGearbox(const std::string &name, Network &network, int64_t frame,
                 const std::vector<int> &outputs) {
   int store = network.addChannel(
       name + ".store", lanesIn + lanesOut + std::max(lanesIn, lanesOut), 1);
-  network.processes.push_back({name + ".accept", rowPhases(rowIn, lanesIn, true),
-                               frame / rowIn, inputs, {store}});
+  network.processes.push_back({name + ".accept",
+                               rowPhases(rowIn, lanesIn, true),
+                               frame / rowIn,
+                               inputs,
+                               {store}});
   network.processes.push_back({name + ".emit",
                                rowPhases(rowOut, lanesOut, false),
-                               frame / rowOut, {store}, outputs});
+                               frame / rowOut,
+                               {store},
+                               outputs});
 }
 
 void addWindow(const Actor &a, Network &network, const std::vector<int> &inputs,
@@ -60,8 +65,7 @@ void addWindow(const Actor &a, Network &network, const std::vector<int> &inputs,
   int64_t q = a.get("PixelsIn"), p = a.get("PixelsOut");
   int64_t words = ceilDiv(a.get("Channels"), a.get("Lanes"));
   int64_t rowBeats = q > 1 ? ceilDiv(width, q) : width * words;
-  int store = network.addChannel(a.name + ".rows",
-                                 a.get("Rows") * rowBeats, 1);
+  int store = network.addChannel(a.name + ".rows", a.get("Rows") * rowBeats, 1);
   Phase write;
   write.repeat = height * rowBeats;
   write.need[0] = write.consume[0] = 1;
@@ -74,15 +78,15 @@ void addWindow(const Actor &a, Network &network, const std::vector<int> &inputs,
   Process read{a.name + ".read", {}, 1, {store}, outputs};
   int64_t released = 0, outHeight = a.get("OutHeight");
   for (int64_t oy = 0; oy < outHeight; ++oy) {
-    int64_t lastRow = std::clamp<int64_t>(
-        oy * a.get("StrideH") - a.get("PadTop") +
-            (a.get("KernelH") - 1) * a.get("DilationH"),
-        0, height - 1);
-    int64_t keep = oy + 1 == outHeight
-                       ? height
-                       : std::clamp<int64_t>((oy + 1) * a.get("StrideH") -
-                                                 a.get("PadTop"),
-                                             released, height);
+    int64_t lastRow =
+        std::clamp<int64_t>(oy * a.get("StrideH") - a.get("PadTop") +
+                                (a.get("KernelH") - 1) * a.get("DilationH"),
+                            0, height - 1);
+    int64_t keep =
+        oy + 1 == outHeight
+            ? height
+            : std::clamp<int64_t>((oy + 1) * a.get("StrideH") - a.get("PadTop"),
+                                  released, height);
     for (int64_t ox = 0; ox < a.get("OutWidth"); ox += p) {
       int64_t lastColumn = std::clamp<int64_t>(
           (ox + p - 1) * a.get("StrideW") - a.get("PadLeft") +
@@ -148,9 +152,9 @@ void addProcesses(const Actor &a, Network &network,
   if (cell == "window")
     return addWindow(a, network, inputs, outputs);
   if (cell == "gearbox")
-    return addGearbox(a.name, network, a.get("frameElements"),
-                      a.get("LanesIn"), a.get("RowIn"), a.get("LanesOut"),
-                      a.get("RowOut"), inputs, outputs);
+    return addGearbox(a.name, network, a.get("frameElements"), a.get("LanesIn"),
+                      a.get("RowIn"), a.get("LanesOut"), a.get("RowOut"),
+                      inputs, outputs);
   if (cell == "axis_in" || cell == "axis_out") {
     // In bits, so that elements may straddle border beats.
     int64_t elem = a.get("Elem"), frame = a.get("FrameElements") * elem;
@@ -159,8 +163,8 @@ void addProcesses(const Actor &a, Network &network,
     if (cell == "axis_in")
       return addGearbox(a.name, network, frame, border, frame, lanes, row,
                         inputs, outputs);
-    int out = network.addChannel(a.name + ".axis", a.get("Depth"),
-                                 latencyOf(a));
+    int out =
+        network.addChannel(a.name + ".axis", a.get("Depth"), latencyOf(a));
     addGearbox(a.name, network, frame, lanes, row, border, frame, inputs,
                {out});
     Phase take;

@@ -37,9 +37,9 @@ public:
 
   flow::DesignOp run(std::vector<Selection> &selections) {
     builder.setInsertionPointAfter(network);
-    design = flow::DesignOp::create(builder, network.getLoc(), "node0",
-                                    border.device,
-                                    llvm::APFloat(border.clockMhz));
+    design =
+        flow::DesignOp::create(builder, network.getLoc(), "node0",
+                               border.device, llvm::APFloat(border.clockMhz));
     builder.createBlock(&design.getBody());
     for (Selection &selection : selections)
       buildSelection(selection);
@@ -121,9 +121,10 @@ private:
   /// reader.
   void buildInput(BlockArgument arg, const Format &want) {
     Location loc = network.getLoc();
-    Actor a{"axis_in", names.unique("s_axis_" +
-                                    std::to_string(arg.getArgNumber())),
-            {}, {}};
+    Actor a{"axis_in",
+            names.unique("s_axis_" + std::to_string(arg.getArgNumber())),
+            {},
+            {}};
     a.params = {{"DataWidth", border.dataWidth},
                 {"Elem", want.width},
                 {"Lanes", want.lanes},
@@ -131,8 +132,7 @@ private:
                 {"Row", want.row},
                 {"Depth", 4}};
     auto op = emit(loc, a, {}, typeOf(arg, want, "pixels"));
-    op->setAttr("rhizome.port",
-                builder.getI64IntegerAttr(arg.getArgNumber()));
+    op->setAttr("rhizome.port", builder.getI64IntegerAttr(arg.getArgNumber()));
     produce(arg, op.getOutputs()[0], want, loc);
   }
 
@@ -182,10 +182,10 @@ private:
           operands.push_back(inputs[next++]);
       }
       Value elements = last ? op->getResult(0) : op->getOperand(0);
-      stream = emit(loc, option.actors[i], operands,
-                    typeOf(elements, option.formats[i],
-                           last ? "pixels" : "windows"))
-                   .getOutputs()[0];
+      stream =
+          emit(loc, option.actors[i], operands,
+               typeOf(elements, option.formats[i], last ? "pixels" : "windows"))
+              .getOutputs()[0];
     }
     produce(op->getResult(0), stream, option.output, loc);
   }
@@ -199,13 +199,11 @@ private:
     else
       f = formatOf(root.getType(), 1, 1);
     Value stream = consume(value, f, loc, false);
-    Actor a{"axis_out", names.unique("m_axis_" + std::to_string(index)), {}, {}};
-    a.params = {{"DataWidth", border.dataWidth},
-                {"Elem", f.width},
-                {"Lanes", f.lanes},
-                {"FrameElements", f.count},
-                {"Row", f.row},
-                {"Depth", 4}};
+    Actor a{
+        "axis_out", names.unique("m_axis_" + std::to_string(index)), {}, {}};
+    a.params = {
+        {"DataWidth", border.dataWidth}, {"Elem", f.width}, {"Lanes", f.lanes},
+        {"FrameElements", f.count},      {"Row", f.row},    {"Depth", 4}};
     auto op = emit(loc, a, stream, {});
     op->setAttr("rhizome.port", builder.getI64IntegerAttr(index));
   }
@@ -224,8 +222,8 @@ Actor actorOf(flow::ActorOp op) {
     if (auto i = dyn_cast<IntegerAttr>(attr.getValue()))
       actor.params.push_back({attr.getName().str(), i.getInt()});
     else
-      actor.files.push_back({attr.getName().str(),
-                             cast<StringAttr>(attr.getValue()).str()});
+      actor.files.push_back(
+          {attr.getName().str(), cast<StringAttr>(attr.getValue()).str()});
   }
   actor.params.push_back(
       {"Depth", op.getDepths().empty() ? 4 : op.getDepths()[0]});

@@ -108,8 +108,8 @@ SimResult simulate(const Network &network, int frames, bool occupancy) {
         for (size_t o = 0; ready && o < process.outputs.size(); ++o) {
           int index = process.outputs[o];
           ChannelState &c = channels[index];
-          int64_t freed = c.pushed.total + phase.produce -
-                          network.channels[index].capacity;
+          int64_t freed =
+              c.pushed.total + phase.produce - network.channels[index].capacity;
           int64_t popTime = -1;
           ready = c.popped.reached(freed, popTime);
           time = std::max(time, popTime + 1);
@@ -123,8 +123,8 @@ SimResult simulate(const Network &network, int frames, bool occupancy) {
           channels[process.inputs[i]].popped.add(phase.consume[i], time);
       if (phase.produce > 0)
         for (int index : process.outputs) {
-          channels[index].pushed.add(
-              phase.produce, time + network.channels[index].latency);
+          channels[index].pushed.add(phase.produce,
+                                     time + network.channels[index].latency);
           if (occupancy)
             channels[index].reserved.add(phase.produce, time);
         }
@@ -162,8 +162,8 @@ SimResult simulate(const Network &network, int frames, bool occupancy) {
   for (size_t p = 0; p < network.processes.size(); ++p)
     if (states[p].frame < frames) {
       result.deadlock = true;
-      result.blocked += (result.blocked.empty() ? "" : ", ") +
-                        network.processes[p].name;
+      result.blocked +=
+          (result.blocked.empty() ? "" : ", ") + network.processes[p].name;
     }
 
   // A place is taken from the producer's firing to the consumer's.
@@ -189,8 +189,8 @@ double SimResult::interval(int warmUp) const {
     int last = int(first.size()) - 1;
     if (last <= warmUp)
       continue;
-    worst = std::max(worst,
-                     double(first[last] - first[warmUp]) / (last - warmUp));
+    worst =
+        std::max(worst, double(first[last] - first[warmUp]) / (last - warmUp));
   }
   return worst;
 }

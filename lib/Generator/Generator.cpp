@@ -32,9 +32,12 @@ std::vector<int64_t> foldings(int64_t n) {
 
 Actor makeConverter(const Format &from, const Format &to) {
   Actor a{"gearbox", "", {}, {}};
-  a.params = {{"Elem", from.width},     {"LanesIn", from.lanes},
-              {"LanesOut", to.lanes},   {"RowIn", from.row},
-              {"RowOut", to.row},       {"frameElements", from.count},
+  a.params = {{"Elem", from.width},
+              {"LanesIn", from.lanes},
+              {"LanesOut", to.lanes},
+              {"RowIn", from.row},
+              {"RowOut", to.row},
+              {"frameElements", from.count},
               {"Depth", 4}};
   return a;
 }

@@ -126,7 +126,8 @@ PackageWriter::create(StringRef wanted) {
   clearLeftovers(parent, prefix);
   std::string aside = parent.str() + "/" + prefix + std::to_string(getpid());
   sys::fs::remove_directories(aside);
-  if (std::error_code error = sys::fs::create_directory(aside, false, sys::fs::all_all))
+  if (std::error_code error =
+          sys::fs::create_directory(aside, false, sys::fs::all_all))
     return problem(error, "make the folder '" + aside + "'");
   std::unique_ptr<PackageWriter> writer(
       new PackageWriter(target.str().str(), aside));
@@ -144,7 +145,8 @@ PackageWriter::~PackageWriter() {
 Expected<std::string> PackageWriter::makeFolder(StringRef relative) {
   SmallString<256> path(aside);
   sys::path::append(path, relative);
-  if (std::error_code error = sys::fs::create_directories(path, true, sys::fs::all_all))
+  if (std::error_code error =
+          sys::fs::create_directories(path, true, sys::fs::all_all))
     return problem(error, "make the folder '" + path.str().str() + "'");
   return path.str().str();
 }

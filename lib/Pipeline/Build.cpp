@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Pipeline/Build.h"
+#include "rhizome/Conversion/FlowToRtl.h"
+#include "rhizome/Emit/Emit.h"
+#include "rhizome/Support/Resources.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
-#include "rhizome/Conversion/FlowToRtl.h"
-#include "rhizome/Emit/Emit.h"
-#include "rhizome/Support/Resources.h"
 #include <cmath>
 #include <set>
 
@@ -107,9 +107,9 @@ llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
   std::set<std::string> seen;
   std::vector<std::string> models;
   for (auto instance : top.getBody().getOps<rtl::InstanceOp>())
-    if (auto error = copyCell(writer, folder, *library,
-                              instance.getCallee().str(), seen, node.rtl,
-                              models))
+    if (auto error =
+            copyCell(writer, folder, *library, instance.getCallee().str(), seen,
+                     node.rtl, models))
       return std::move(error);
   std::vector<std::string> tops;
   if (failed(emitDesign(holder, *path, &tops)))
@@ -148,7 +148,8 @@ llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
     return 64u;
   };
   for (auto [i, t] : llvm::enumerate(type.getInputs())) {
-    auto name = network.getArgAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
+    auto name =
+        network.getArgAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
     node.inputs.push_back(portOf("s_axis_" + std::to_string(i),
                                  name ? name.str() : "input", t,
                                  width("axis_in", int64_t(i))));

@@ -90,8 +90,8 @@ static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
   }
   std::string design;
   llvm::raw_string_ostream(design) << found->design << "\n";
-  if (llvm::Error error = (*writer)->writeFile(
-          "nodes/" + node->name + "/design.mlir", design))
+  if (llvm::Error error =
+          (*writer)->writeFile("nodes/" + node->name + "/design.mlir", design))
     return error;
   plan.nodes.push_back(std::move(*node));
   if (llvm::Error error =

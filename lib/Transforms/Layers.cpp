@@ -503,8 +503,8 @@ void Integeriser::visitConcat(osa::ConcatOp op) {
         from.getIsSigned() != element.getIsSigned())
       v = osa::RequantiseOp::create(
           builder, op.getLoc(),
-          RankedTensorType::get(
-              cast<RankedTensorType>(v.getType()).getShape(), element),
+          RankedTensorType::get(cast<RankedTensorType>(v.getType()).getShape(),
+                                element),
           v, ArrayRef<int64_t>{1}, ArrayRef<int64_t>{0}, 0, false);
   out->physical =
       osa::ConcatOp::create(builder, op.getLoc(), type, values, axis);

@@ -121,6 +121,8 @@ def cases(good):
         "text": b"This is no model.\n" * 40,
         "zeros": bytes(4096),
         "length of 2^63": b"\x3a" + b"\xff" * 8 + b"\x7f" + b"abc",
+        "a name that is not UTF-8": qdq().SerializeToString().replace(
+            b"the_Conv", b"the_Con\xff"),
         "no graph": helper.make_model(
             helper.make_graph([], "g", [], []),
             opset_imports=[helper.make_opsetid("", 13)]),

@@ -33,8 +33,11 @@ func::FuncOp pttcnn(NetworkBuilder &n) {
 
 gen::DeviceContext ku060() {
   gen::DeviceContext d;
-  d.budget = {{"lut", 96801},  {"ff", 202676},    {"dsp", 1077},
-              {"bram", 254},   {"lutram", 53941}};
+  d.budget = {{"lut", 96801},
+              {"ff", 202676},
+              {"dsp", 1077},
+              {"bram", 254},
+              {"lutram", 53941}};
   d.clockMhz = 156.25;
   d.pairBits = 8;
   d.packedSigned = 7;

@@ -5,11 +5,11 @@
 // RHIZOME_RANDOM_LAYERS sets how many (default 40), RHIZOME_RANDOM_SEED where
 // to start: a failure names the seed that reproduces it.
 #include "../NetworkBuilder.h"
-#include "llvm/Support/FileSystem.h"
+#include "mlir/IR/Verifier.h"
 #include "rhizome/Interp/Interpreter.h"
 #include "rhizome/Pipeline/Build.h"
 #include "rhizome/Simulate/Simulate.h"
-#include "mlir/IR/Verifier.h"
+#include "llvm/Support/FileSystem.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
 
@@ -25,8 +25,11 @@ int64_t setting(const char *name, int64_t otherwise) {
 
 gen::DeviceContext device() {
   gen::DeviceContext d;
-  d.budget = {{"lut", 200000}, {"ff", 400000},    {"dsp", 2000},
-              {"bram", 500},   {"lutram", 100000}};
+  d.budget = {{"lut", 200000},
+              {"ff", 400000},
+              {"dsp", 2000},
+              {"bram", 500},
+              {"lutram", 100000}};
   d.pairBits = 8;
   d.packedSigned = 7;
   d.packedUnsigned = 4;
@@ -163,8 +166,8 @@ std::string describe(const std::vector<gen::Selection> &selections) {
   std::string text;
   llvm::raw_string_ostream os(text);
   for (const auto &s : selections)
-    os << "  " << s.op->getName() << " [" << s.option.summary << "] "
-       << *s.op << "\n";
+    os << "  " << s.op->getName() << " [" << s.option.summary << "] " << *s.op
+       << "\n";
   return text;
 }
 

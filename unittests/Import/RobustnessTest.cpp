@@ -140,6 +140,15 @@ TEST(ImportRobust, NamesThatDoNotFit) {
   EXPECT_TRUE(i.contains("no node produces this graph output"));
 }
 
+TEST(ImportRobust, NamesThatAreNotUtf8) {
+  ModelBuilder m(13);
+  m.input("x", {1});
+  m.node("Relu", {"x"}, {"y\xff"});
+  m.output("y\xff");
+  Imported i(m);
+  expectRefused(i, "is not UTF-8");
+}
+
 TEST(ImportRobust, SizesThatDoNotFit) {
   ModelBuilder m = smallNetwork();
   m.graph().mutable_initializer(0)->set_dims(0, 4);

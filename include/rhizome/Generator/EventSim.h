@@ -12,7 +12,8 @@
 namespace rhizome::gen {
 /// `repeat` equal firings of a process. A firing needs `need[i]` tokens
 /// visible on input i beyond those already consumed, consumes `consume[i]`
-/// (more than are there yet, where it skips some) and produces `produce` tokens on every output.
+/// (more than are there yet, where it skips some) and produces `produce` tokens
+/// on every output.
 struct Phase {
   int64_t repeat = 1;
   int64_t need[2] = {0, 0};

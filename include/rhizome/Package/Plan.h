@@ -75,7 +75,7 @@ struct Plan {
   /// dsp_paired (two in one DSP block), dsp_single, lut. A rate per DSP block
   /// that hides the last would not be honest.
   std::map<std::string, int64_t> multipliers;
-  std::string bottleneck;                    ///< the node that bounds the rate
+  std::string bottleneck; ///< the node that bounds the rate
   std::vector<PlannedNode> nodes;
 };
 

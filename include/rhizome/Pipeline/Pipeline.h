@@ -59,10 +59,10 @@ struct CompileResult {
   bool ok = false;
   std::string package; ///< where it lies, if one was written
   double seconds = 0;
-  Prediction predicted;                      ///< if ok
-  std::map<std::string, double> utilisation; ///< if ok
+  Prediction predicted;                       ///< if ok
+  std::map<std::string, double> utilisation;  ///< if ok
   std::map<std::string, int64_t> multipliers; ///< if ok; see Plan
-  std::string bottleneck;                    ///< if ok
+  std::string bottleneck;                     ///< if ok
   std::vector<std::string> notes; ///< what a user should know, e.g. saturation
   Refusals refused;               ///< all of the model's, if any
   std::string limit;              ///< what binds, if the goal cannot be met

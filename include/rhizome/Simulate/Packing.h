@@ -3,8 +3,8 @@
 // bytes, a frame padded with zeros to whole beats.
 #pragma once
 
-#include "rhizome/Support/Tensor.h"
 #include "rhizome/Package/Plan.h"
+#include "rhizome/Support/Tensor.h"
 
 namespace rhizome {
 /// One frame as its beats' bytes, beat after beat. Fails if the tensor's size

@@ -4,8 +4,8 @@
 // package only, and compares nothing; the caller knows what is expected.
 #pragma once
 
-#include "rhizome/Support/Tensor.h"
 #include "rhizome/Package/Package.h"
+#include "rhizome/Support/Tensor.h"
 #include <functional>
 
 namespace rhizome {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Dialect/Num/Num.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace rhizome::num;
@@ -64,7 +64,8 @@ Type IntType::parse(AsmParser &parser) {
   bool isSigned = keyword.starts_with("s");
   if ((!isSigned && !keyword.starts_with("u")) ||
       keyword.drop_front().getAsInteger(10, width) || width < 1 || width > 64) {
-    parser.emitError(loc, "expected s<width> or u<width> with a width in 1..64");
+    parser.emitError(loc,
+                     "expected s<width> or u<width> with a width in 1..64");
     return {};
   }
   int64_t lo = fullLo(isSigned, width), hi = fullHi(isSigned, width);

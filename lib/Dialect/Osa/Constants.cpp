@@ -22,8 +22,7 @@ static ArrayRef<char> rawBytes(ElementsAttr attr, bool &splat) {
   return {};
 }
 
-template <typename T>
-static T load(const char *p) {
+template <typename T> static T load(const char *p) {
   T v;
   std::memcpy(&v, p, sizeof v);
   return v;

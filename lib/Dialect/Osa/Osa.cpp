@@ -33,7 +33,8 @@ static LogicalResult checkShape(Operation *op, Value value,
   RankedTensorType type = tensor(value);
   if (type.getShape() == shape)
     return success();
-  auto diag = op->emitOpError() << what << " is " << type << ", expected shape [";
+  auto diag = op->emitOpError()
+              << what << " is " << type << ", expected shape [";
   llvm::interleaveComma(shape, diag);
   return diag << "]";
 }
@@ -54,8 +55,7 @@ static LogicalResult checkWindow(Operation *op, ArrayRef<int64_t> strides,
 }
 
 /// Input and output ranks and, for pools, the output's size.
-template <typename Op>
-static LogicalResult verifyPool(Op op) {
+template <typename Op> static LogicalResult verifyPool(Op op) {
   if (failed(checkWindow(op, op.getStrides(), op.getPads(), op.getDilations())))
     return failure();
   if (tensor(op.getInput()).getRank() != 4 || op.getKernel().size() != 2 ||
@@ -209,8 +209,8 @@ LogicalResult PadOp::verify() {
 static LogicalResult checkScale(Operation *op, ElementsAttr scale) {
   for (float s : floatValues(scale))
     if (!(s > 0) || std::isinf(s))
-      return op->emitOpError() << "C1: the scale " << s
-                               << " is not positive and finite";
+      return op->emitOpError()
+             << "C1: the scale " << s << " is not positive and finite";
   return success();
 }
 
@@ -258,9 +258,9 @@ LogicalResult ArgMaxOp::verify() { return success(); }
 static LogicalResult checkPerChannel(Operation *op, size_t n) {
   auto shape = tensor(op->getOperand(0)).getShape();
   if (n != 1 && (shape.empty() || int64_t(n) != shape.back()))
-    return op->emitOpError() << "C1: " << n << " values for "
-                             << (shape.empty() ? 1 : shape.back())
-                             << " channels";
+    return op->emitOpError()
+           << "C1: " << n << " values for "
+           << (shape.empty() ? 1 : shape.back()) << " channels";
   return success();
 }
 
@@ -269,7 +269,8 @@ LogicalResult RequantiseOp::verify() {
       failed(checkPerChannel(*this, getOffset().size())))
     return failure();
   if (getShift() < 0 || getShift() > 62)
-    return emitOpError() << "C1: the shift " << getShift() << " is not in 0..62";
+    return emitOpError() << "C1: the shift " << getShift()
+                         << " is not in 0..62";
   if (getTiesEven() && getShift() == 0)
     return emitOpError("C1: ties_even needs a shift of at least 1");
   num::IntType in = num::elementInt(getInput().getType());

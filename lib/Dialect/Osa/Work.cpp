@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Work and traffic of one operation, and window geometry. The one place that
 // counts MACs.
-#include "llvm/ADT/TypeSwitch.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -47,7 +47,8 @@ Work osa::computeWork(Operation *op) {
     work.macs = out * w[1] * w[2] * w[3];
   } else if (auto dense = dyn_cast<DenseOp>(op)) {
     work.macs =
-        out * cast<RankedTensorType>(dense.getWeights().getType()).getShape()[1];
+        out *
+        cast<RankedTensorType>(dense.getWeights().getType()).getShape()[1];
   } else if (auto window = getWindow(op)) {
     work.ops = out * window->kernelH * window->kernelW;
   } else if (auto requantise = dyn_cast<RequantiseOp>(op)) {
@@ -71,7 +72,7 @@ static Window makeWindow(Op op, int64_t kernelH, int64_t kernelW) {
   auto in = cast<RankedTensorType>(op.getInput().getType()).getShape();
   auto out = cast<RankedTensorType>(op.getOutput().getType()).getShape();
   auto s = op.getStrides(), p = op.getPads(), d = op.getDilations();
-  return {in[1], in[2], in[3], kernelH, kernelW, s[0], s[1], d[0],
+  return {in[1], in[2], in[3], kernelH, kernelW, s[0],   s[1],  d[0],
           d[1],  p[0],  p[1],  p[2],    p[3],    out[1], out[2]};
 }
 

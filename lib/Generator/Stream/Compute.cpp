@@ -43,8 +43,7 @@ Problem problemOf(Operation *op) {
     int64_t rows = in.getNumElements() / channels;
     p.w = {rows, 1, channels, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, rows, 1};
   }
-  p.outChannels =
-      cast<RankedTensorType>(p.outputType).getShape().back();
+  p.outChannels = cast<RankedTensorType>(p.outputType).getShape().back();
   if (isa<osa::Conv2dOp, osa::DenseOp>(op)) {
     p.kind = Kind::MatVec;
     // Weights are signed in hardware.
@@ -74,9 +73,9 @@ Problem problemOf(Operation *op) {
 
 /// How a problem is folded.
 struct Folding {
-  int64_t pe = 1;       ///< output channels a cycle (MatVec)
-  int64_t lanes = 1;    ///< channels a word of the window (G)
-  int64_t simd = 0;     ///< lanes behind a converter, 0 for none
+  int64_t pe = 1;        ///< output channels a cycle (MatVec)
+  int64_t lanes = 1;     ///< channels a word of the window (G)
+  int64_t simd = 0;      ///< lanes behind a converter, 0 for none
   bool parallel = false; ///< all kernel positions at once
   int64_t pixelsIn = 1, pixelsOut = 1;
   int64_t style = 0;
@@ -141,8 +140,7 @@ std::optional<Option> makeOption(const Problem &p, const Folding &f,
 
   Actor window = makeWindow(p, f);
   Format chunk = p.x;
-  int64_t chunkLanes =
-      f.pixelsOut * (f.parallel ? p.taps() : 1) * f.lanes;
+  int64_t chunkLanes = f.pixelsOut * (f.parallel ? p.taps() : 1) * f.lanes;
   chunk.lanes = chunk.row = chunkLanes;
   chunk.count = chunkLanes * w.outHeight * columns * outFolds * folds;
   int64_t readCycles = chunk.count / chunkLanes;
@@ -165,11 +163,16 @@ std::optional<Option> makeOption(const Problem &p, const Folding &f,
   Actor unit{lanewise ? "lane_reduce" : "matvec", "", {}, {}};
   if (!lanewise) {
     unit.name = "matvec";
-    unit.params = {{"Pixels", f.pixelsOut}, {"Pe", f.pe},
-                   {"Simd", simd},          {"XWidth", p.x.width},
-                   {"XSigned", p.x.isSigned}, {"WWidth", p.weightBits},
-                   {"AccWidth", p.accBits}, {"Folds", folds},
-                   {"OutFolds", outFolds},  {"Bias", p.bias},
+    unit.params = {{"Pixels", f.pixelsOut},
+                   {"Pe", f.pe},
+                   {"Simd", simd},
+                   {"XWidth", p.x.width},
+                   {"XSigned", p.x.isSigned},
+                   {"WWidth", p.weightBits},
+                   {"AccWidth", p.accBits},
+                   {"Folds", folds},
+                   {"OutFolds", outFolds},
+                   {"Bias", p.bias},
                    {"Style", f.style}};
     out.lanes = f.pixelsOut * f.pe;
     out.row = f.pixelsOut > 1 ? w.outWidth * p.outChannels : p.groupOut();
@@ -274,7 +277,8 @@ std::vector<Option> computeOptions(Operation *op, Upstream,
       f.parallel = true;
       f.lanes = channels;
       f.pixelsOut = std::min(pixels, w.outWidth);
-      int64_t repeat = p.kind == Kind::MatVec ? ceilDiv(p.outChannels, f.pe) : 1;
+      int64_t repeat =
+          p.kind == Kind::MatVec ? ceilDiv(p.outChannels, f.pe) : 1;
       if (f.pixelsOut > 1 && repeat > 1)
         break;
       f.pixelsIn = pixelsInFor(
@@ -324,18 +328,17 @@ std::vector<Option> computeOptions(Operation *op, Upstream,
       for (int64_t simd : foldings(taps * channels)) {
         int64_t folds = ceilDiv(taps * channels, simd);
         // Only where words of whole channels take longer.
-        if (folds == 1 || (simd <= channels &&
-                           folds >= taps * ceilDiv(channels, simd)))
+        if (folds == 1 ||
+            (simd <= channels && folds >= taps * ceilDiv(channels, simd)))
           continue;
         f = {};
         f.pe = pe;
         f.lanes = channels;
         f.simd = simd;
         f.parallel = simd > channels;
-        f.pixelsIn = f.parallel
-                         ? pixelsInFor(w, p.positions() * folds *
-                                              ceilDiv(p.outChannels, pe))
-                         : 1;
+        f.pixelsIn = f.parallel ? pixelsInFor(w, p.positions() * folds *
+                                                     ceilDiv(p.outChannels, pe))
+                                : 1;
         offer(f);
       }
     }

@@ -65,7 +65,8 @@ Actor makeUnit(Operation *op, const Format &in, const Format &out,
   auto outType = num::elementInt(op->getResult(0).getType());
   auto inType = num::elementInt(op->getOperand(0).getType());
   if (auto r = dyn_cast<osa::RequantiseOp>(op)) {
-    bool unit = llvm::all_of(r.getMultiplier(), [](int64_t m) { return m == 1; });
+    bool unit =
+        llvm::all_of(r.getMultiplier(), [](int64_t m) { return m == 1; });
     a.cell = "requant";
     a.params = {{"Lanes", in.lanes},
                 {"InWidth", in.width},
@@ -102,10 +103,14 @@ Actor makeUnit(Operation *op, const Format &in, const Format &out,
     Format b = formatOf(op->getOperand(1).getType(), 1, 1);
     int64_t ma = add.getLhsMultiplier(), mb = add.getRhsMultiplier();
     a.cell = "scaled_add";
-    a.params = {{"Lanes", in.lanes},        {"AWidth", in.width},
-                {"ASigned", in.isSigned},   {"BWidth", b.width},
-                {"BSigned", b.isSigned},    {"MulA", ma},
-                {"MulB", mb},               {"MulWidth", signedBits({ma, mb})},
+    a.params = {{"Lanes", in.lanes},
+                {"AWidth", in.width},
+                {"ASigned", in.isSigned},
+                {"BWidth", b.width},
+                {"BSigned", b.isSigned},
+                {"MulA", ma},
+                {"MulB", mb},
+                {"MulWidth", signedBits({ma, mb})},
                 {"OutWidth", out.width}};
   }
   a.name = a.cell;
@@ -210,8 +215,9 @@ void buildElementwise(Operation *op, Option &option, MemoryImages &images) {
     for (int64_t beat = 0; beat < beats; ++beat)
       for (int64_t lane = 0; lane < lanes; ++lane)
         for (int64_t k = 0; k < count && pattern[beat][lane] >= 0; ++k)
-          image.set(beat, (lane * count + k) * bits, bits,
-                    std::clamp(values[pattern[beat][lane] * count + k], lo, hi));
+          image.set(
+              beat, (lane * count + k) * bits, bits,
+              std::clamp(values[pattern[beat][lane] * count + k], lo, hi));
     return file("ParamFile", "_thresholds.hex", std::move(image));
   }
   auto t = cast<osa::TableOp>(op);

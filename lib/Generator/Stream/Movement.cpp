@@ -32,9 +32,10 @@ std::vector<Option> concatOptions(osa::ConcatOp op,
     int64_t before = blocks[0];
     for (size_t i = 1; i < blocks.size(); ++i) {
       Format partial = out;
-      partial.count = out.count / std::accumulate(blocks.begin(), blocks.end(),
-                                                  int64_t(0)) *
-                      (before + blocks[i]);
+      partial.count =
+          out.count /
+          std::accumulate(blocks.begin(), blocks.end(), int64_t(0)) *
+          (before + blocks[i]);
       Actor a{"concat", "concat", {}, {}};
       a.params = {{"Elem", out.width},
                   {"Lanes", lanes},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The `stream` generator: folded streaming units. Sliding window + matrix-vector
-// unit with PE × SIMD × pixels lanes, per-lane reductions, elementwise units.
+// The `stream` generator: folded streaming units. Sliding window +
+// matrix-vector unit with PE × SIMD × pixels lanes, per-lane reductions,
+// elementwise units.
 #pragma once
 
 #include "rhizome/Generator/Generator.h"
