@@ -226,4 +226,24 @@ void addProcesses(const Actor &a, Network &network,
   }
   network.processes.push_back(std::move(process));
 }
+
+int64_t serviceCycles(const Actor &actor) {
+  bool joins = actor.cell == "scaled_add" || actor.cell == "concat";
+  Network network;
+  std::vector<int> inputs, outputs;
+  if (actor.cell != "axis_in")
+    for (int i = 0; i < (joins ? 2 : 1); ++i)
+      inputs.push_back(network.addChannel("", 0, 1));
+  if (actor.cell != "axis_out")
+    outputs.push_back(network.addChannel("", 0, 1));
+  addProcesses(actor, network, inputs, outputs);
+  int64_t most = 0;
+  for (const Process &process : network.processes) {
+    int64_t firings = 0;
+    for (const Phase &phase : process.phases)
+      firings += phase.repeat;
+    most = std::max(most, firings * process.periods);
+  }
+  return most;
+}
 } // namespace rhizome::gen

@@ -126,6 +126,7 @@ llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
     planned.name = actor.name;
     planned.kind = actor.cell;
     planned.node = op->getAttrOfType<StringAttr>("rhizome.node").str();
+    planned.intervalCycles = gen::serviceCycles(actor);
     gen::Resources r = gen::costOf(actor, cost);
     for (size_t k = 0; k < r.amount.size(); ++k)
       if (r.amount[k] > 0)

@@ -73,6 +73,9 @@ struct CostContext {
 
 /// Cycles between a firing and the visibility of what it produced.
 int64_t latencyOf(const Actor &actor);
+/// Cycles a frame that the actor needs by itself: the firings of its busiest
+/// process.
+int64_t serviceCycles(const Actor &actor);
 /// Beats that the actor's output buffer must hold so that it can fire in every
 /// cycle.
 int64_t fullRateDepth(const Actor &actor);
