@@ -283,16 +283,21 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
 
 FailureOr<Timing> predictTiming(flow::DesignOp design) {
   Network network = networkOf(design);
-  // Most designs settle at once; only those whose frames still differ are
-  // followed for longer. Frame 0 never waits for a later one, so that its
-  // latency is that of a single frame.
-  constexpr int kWarmUp = 2, kShort = 5, kLong = 12;
+  // Most designs settle at once. Those whose frames still differ, and those
+  // whose frames are so short that the first ones meet an empty pipeline, are
+  // followed for as long as data/sim/harness.cpp measures them. Frame 0 never
+  // waits for a later one, so that its latency is that of a single frame.
+  constexpr int kWarmUp = 3, kShort = 5;
   SimResult run = simulate(network, kShort);
   if (run.deadlock)
     return design.emitError("internal: the design deadlocks: ") << run.blocked;
-  if (!run.isSteady(kWarmUp))
-    run = simulate(network, kLong);
-  return Timing{run.interval(kWarmUp + 1), run.latency()};
+  double interval = run.interval(kWarmUp);
+  bool filling = interval < 1000 && double(run.latency()) > 3 * interval;
+  if (run.isSteady(kWarmUp - 1) && !filling)
+    return Timing{interval, run.latency()};
+  bool shortFrames = interval < 20000;
+  run = simulate(network, shortFrames ? 20 : 12);
+  return Timing{run.interval(shortFrames ? 10 : kWarmUp), run.latency()};
 }
 
 Resources costOf(flow::DesignOp design, const CostContext &context) {
