@@ -65,7 +65,8 @@ static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
     return llvm::createStringError("exploration fails: %s",
                                    diagnostics.take().c_str());
   Plan plan;
-  plan.model = llvm::sys::path::stem(request.model.path).str();
+  // File names need not be UTF-8; plan.json must be.
+  plan.model = llvm::json::fixUTF8(llvm::sys::path::stem(request.model.path));
   plan.device = device.name;
   plan.goal = request.goal;
   fillPrediction(plan, *found, context);

@@ -4,6 +4,7 @@
 #include "Run.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Resources.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
@@ -79,6 +80,21 @@ Expected<Simulator> buildSimulator(const Package &package,
   if (!folder)
     return folder.takeError();
   std::string work = *folder;
+  // GNU make cannot build in a folder whose path holds white space; then we
+  // build copies elsewhere.
+  bool elsewhere = work.find_first_of(" \t\n") != std::string::npos;
+  if (elsewhere) {
+    SmallString<128> plain;
+    if (std::error_code error =
+            sys::fs::createUniqueDirectory("rhizome-build", plain))
+      return createStringError(error, "cannot make a temporary folder");
+    work = plain.str().str();
+    for (auto [path, text] : llvm::zip_equal(sources->paths, sources->texts)) {
+      path = (work + "/" + sys::path::filename(path)).str();
+      if (Error error = sim::writeBytes(path, text))
+        return error;
+    }
+  }
   if (Error error = sim::writeBytes(work + "/harness.cpp", *harness))
     return error;
   if (Error error = sim::writeBytes(work + "/rhz_ports.h", portsHeader(node)))
@@ -119,11 +135,21 @@ Expected<Simulator> buildSimulator(const Package &package,
   std::string log = results + "/build-" + key + ".log";
   if (Error error = sim::runTool("verilator", args, work, log))
     return error;
-  if (std::error_code error =
-          sys::fs::rename(work + "/obj/sim", result.program))
+  std::error_code error;
+  if (elsewhere) {
+    error = sys::fs::copy_file(work + "/obj/sim", result.program);
+    if (!error)
+      error = sys::fs::setPermissions(result.program, sys::fs::all_read |
+                                                          sys::fs::all_exe |
+                                                          sys::fs::owner_write);
+  } else {
+    error = sys::fs::rename(work + "/obj/sim", result.program);
+  }
+  if (error)
     return createStringError(error, "cannot place the simulator: %s",
                              error.message().c_str());
   sys::fs::remove_directories(work);
+  sys::fs::remove_directories(*folder);
   result.buildSeconds = secondsSince(start);
   return result;
 }

@@ -4,6 +4,7 @@ once it is damaged."""
 import filecmp
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
@@ -39,6 +40,38 @@ def deterministic(suite, reference):
     result = suite.compile(MODEL, (), GOAL, second)
     suite.check(result.status == 0 and not same_tree(reference, second),
                 "compiling over a package replaces it", result.command)
+
+
+def awkward_names(suite):
+    """Model and package under names that shells, make and JSON dislike."""
+    for name in (b"two words", b"quo'te\"s", b"$HOME;#&", "grün".encode(),
+                 b"not UTF-8 \xff"):
+        folder = pathlib.Path(os.fsdecode(
+            os.fsencode(suite.work) + b"/" + name))
+        folder.mkdir()
+        model, package = folder / folder.name, folder / "net.rhz"
+        model = model.with_suffix(".onnx")
+        shutil.copy(MODEL, model)
+        label = name.decode(errors="replace")
+        result = suite.compile(model, (), GOAL, package)
+        suite.check(result.status == 0 and result.json
+                    and result.json.get("ok"),
+                    f"a model below '{label}' compiles", result.command)
+        result = suite.run("simulate", package, "--level", "functional",
+                           "--json")
+        suite.check(result.status == 0 and result.json,
+                    f"a package below '{label}' runs" + (
+                        f": {result.message}" if result.status else ""),
+                    result.command)
+    if not shutil.which("verilator"):
+        return suite.skip("the program verilator is missing")
+    result = suite.run("simulate", suite.work / "two words/net.rhz", "--level",
+                       "rtl", "--json")
+    suite.check(result.status == 0 and result.json
+                and result.json["mismatches"] == 0,
+                "simulates below 'two words'" + (
+                    f": {result.message}" if result.status else ""),
+                result.command)
 
 
 def interrupted(suite, reference, seconds):
@@ -158,4 +191,5 @@ def packages(suite):
         return
     deterministic(suite, reference)
     interrupted(suite, reference, result.wall_s)
+    awkward_names(suite)
     refused(suite, reference)

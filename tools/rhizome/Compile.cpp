@@ -22,7 +22,7 @@ static llvm::json::Object toJson(const CompileResult &result) {
   for (const std::string &note : result.notes)
     notes.push_back(note);
   llvm::json::Object object{{"ok", true},
-                            {"package", result.package},
+                            {"package", llvm::json::fixUTF8(result.package)},
                             {"seconds", result.seconds},
                             {"predicted", rhizome::toJson(result.predicted)},
                             {"utilisation", std::move(utilisation)},
