@@ -93,8 +93,7 @@ TEST_F(IntegerTest, MaxPoolRefusesAnEmptyWindow) {
       return %y : tensor<1x1x2x1x!num.int<s8>>
     })",
                    {iota({1, 1, 1, 1})}));
-  EXPECT_NE(message.find("C2: a window holds no position"),
-            std::string::npos);
+  EXPECT_NE(message.find("C2: a window holds no position"), std::string::npos);
 }
 
 TEST_F(IntegerTest, SumPoolSubtractsZeroAndScalesByPosition) {

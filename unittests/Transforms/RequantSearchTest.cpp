@@ -199,7 +199,7 @@ TEST(RequantSearch, PairsOfOperands) {
   }
 }
 
-TEST(RequantSearch, SixteenBitOutputsAreQuick) {
+TEST(RequantSearch, SixteenBitOutputs) {
   std::vector<Steps> channels;
   Quantiser q = makeQuantiser(16, true, 1.f / 1024, 0, Rounding::HalfEven);
   for (int c = 0; c < 64; ++c) {

@@ -129,8 +129,7 @@ static bool allWindowsMeet(int64_t size, int64_t padLow, int64_t kernel,
 }
 
 /// A pool whose result is undefined where a window is empty.
-template <typename Op>
-static LogicalResult verifyFullPool(Op op) {
+template <typename Op> static LogicalResult verifyFullPool(Op op) {
   if (failed(verifyPool(op)))
     return failure();
   Window w = *getWindow(op);
