@@ -122,8 +122,7 @@ void append(Option &option, Actor actor, Format format) {
   option.formats.push_back(format.canonical());
 }
 
-std::optional<Option> makeOption(const Problem &p, const Folding &f,
-                                 const DeviceContext &device) {
+Option makeOption(const Problem &p, const Folding &f) {
   const osa::Window &w = p.w;
   Option option;
   int64_t words = ceilDiv(w.channels, f.lanes);
@@ -214,7 +213,6 @@ std::optional<Option> makeOption(const Problem &p, const Folding &f,
                               ? " × " + std::to_string(f.pixelsOut) + " pixels"
                               : "")
                 .str();
-  (void)device;
   return option;
 }
 
@@ -251,22 +249,21 @@ std::vector<Option> computeOptions(Operation *op, Upstream,
   auto offer = [&](Folding f) {
     for (int64_t style : stylesFor(p, device, f.pe * f.pixelsOut)) {
       f.style = style;
-      if (auto option = makeOption(p, f, device)) {
-        if (scaled) {
-          int64_t most = 1;
-          for (int64_t s : sum.getPositionScale())
-            most = std::max(most, s);
-          Actor &unit = option->actors.back();
-          unit.set("Zero", sum.getZero());
-          unit.set("Positions",
-                   sum.getPositionScale().empty()
-                       ? 1
-                       : ceilDiv(w.outWidth, f.pixelsOut) * w.outHeight);
-          unit.set("ScaleWidth", num::bitsForRange(0, most));
-        }
-        finish(*option, device);
-        options.push_back(std::move(*option));
+      Option option = makeOption(p, f);
+      if (scaled) {
+        int64_t most = 1;
+        for (int64_t s : sum.getPositionScale())
+          most = std::max(most, s);
+        Actor &unit = option.actors.back();
+        unit.set("Zero", sum.getZero());
+        unit.set("Positions",
+                 sum.getPositionScale().empty()
+                     ? 1
+                     : ceilDiv(w.outWidth, f.pixelsOut) * w.outHeight);
+        unit.set("ScaleWidth", num::bitsForRange(0, most));
       }
+      finish(option, device);
+      options.push_back(std::move(option));
     }
   };
   int64_t taps = p.taps(), channels = w.channels;
