@@ -272,7 +272,8 @@ std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
     return nullptr;
   };
   if (bytes.empty())
-    return refuse("the file is empty", "");
+    return refuse("the file is empty",
+                  "give an ONNX model, e.g. export it again");
   auto graph = std::make_unique<Graph>();
   if (bytes.size() > INT32_MAX ||
       !graph->model.ParseFromArray(bytes.data(), int(bytes.size())))
@@ -281,7 +282,8 @@ std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
                           bytes.size()),
                   "");
   if (!graph->model.has_graph() || graph->model.ir_version() == 0)
-    return refuse("the file holds no ONNX graph", "");
+    return refuse("the file holds no ONNX graph",
+                  "give an ONNX model, e.g. export it again");
   if (!checkVersions(*graph, refusals) ||
       !checkNames(graph->model.graph(), refusals))
     return nullptr;

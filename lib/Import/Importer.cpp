@@ -107,7 +107,8 @@ static std::string remedyFor(StringRef op, StringRef domain) {
   if (op == "DynamicQuantizeLinear" || op.ends_with("Integer") ||
       op == "MatMulIntegerToFloat")
     return "use static quantisation in QDQ format";
-  return "";
+  return "replace it by operations of docs/operations.md, or cut the model "
+         "before it";
 }
 
 /// Some exporters leave the domain of QONNX's operations empty.
@@ -559,21 +560,17 @@ OwningOpRef<ModuleOp> importer::importOnnx(MLIRContext *context, StringRef path,
   // A directory or device must not be opened as a file.
   llvm::sys::fs::file_status status;
   if (std::error_code error = llvm::sys::fs::status(path, status)) {
-    refusals.push_back({"", "", formatv("'{0}': {1}", path, error.message()),
-                        "check the path"});
+    refusals.push_back({"", "", error.message(), "check the path"});
     return {};
   }
   if (status.type() != llvm::sys::fs::file_type::regular_file) {
-    refusals.push_back(
-        {"", "", formatv("'{0}' is not a file", path), "check the path"});
+    refusals.push_back({"", "", "it is not a file", "check the path"});
     return {};
   }
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer) {
-    refusals.push_back(
-        {"", "", formatv("'{0}': {1}", path, buffer.getError().message()),
-         "check the path"});
+    refusals.push_back({"", "", buffer.getError().message(), "check the path"});
     return {};
   }
   return importOnnxBuffer(context, (*buffer)->getBuffer(),

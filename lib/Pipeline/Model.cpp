@@ -74,6 +74,10 @@ OwningOpRef<ModuleOp> pipeline::importModel(MLIRContext &context,
     progress("import");
   OwningOpRef<ModuleOp> module =
       importer::importOnnx(&context, request.path, importOptions, refusals);
+  // What concerns the whole file is said of the file.
+  for (Refusal &refusal : refusals)
+    if (refusal.node.empty())
+      refusal.node = request.path;
   if (!module || !refusals.empty())
     return refuse("the model cannot be imported");
   if (progress)
