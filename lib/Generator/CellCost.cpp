@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
 namespace rhizome::gen {
 namespace {
@@ -89,11 +90,62 @@ double dspProduct(int64_t a, int64_t b, const CostContext &ctx) {
                          pieces(b, ctx.dspWide) * pieces(a, ctx.dspNarrow)));
 }
 
+/// How rhz_window_parallel stores a frame; the same arithmetic as in the cell.
+struct ColumnStore {
+  int64_t over = 0;     ///< rows by which the last window overruns the frame
+  int64_t slots = 1;    ///< stored rows that may lie in memory at once
+  int64_t wordRows = 1; ///< rows in a word
+  int64_t banks = 1, span = 1, columns = 1;
+  int64_t rowWords = 1; ///< words of a bank that a stored row takes
+  int64_t rowBeats = 1; ///< input beats of a row
+
+  explicit ColumnStore(const Actor &a) {
+    int64_t height = a.get("Height"), width = a.get("Width");
+    int64_t extent = (a.get("KernelH") - 1) * a.get("DilationH") + 1;
+    int64_t rows = a.get("Rows"), outHeight = a.get("OutHeight");
+    int64_t words = ceilDiv(a.get("Channels"), a.get("Lanes"));
+    auto low = [&](int64_t oy) {
+      return oy * a.get("StrideH") - a.get("PadTop") + extent - 1;
+    };
+    auto stored = [&](int64_t oy) {
+      return std::clamp<int64_t>(low(oy), 0, height - 1);
+    };
+    over = std::max<int64_t>(0, low(outHeight - 1) - (height - 1));
+    wordRows = (extent - 1) / (over > 0 ? 1 : a.get("DilationH")) + 1;
+    span = (a.get("PixelsOut") - 1) * a.get("StrideW") +
+           (a.get("KernelW") - 1) * a.get("DilationW") + 1;
+    columns = std::min(span, a.get("PixelsOut") * a.get("KernelW"));
+    while (banks < std::max(span, a.get("PixelsIn")))
+      banks *= 2;
+    rowWords = ceilDiv(width, banks) * words;
+    rowBeats = ceilDiv(width, a.get("PixelsIn")) * words;
+
+    std::vector<char> isStored(height);
+    for (int64_t oy = 0; oy < outHeight; ++oy)
+      isStored[stored(oy)] = 1;
+    int64_t reach = 0, live = 0;
+    for (int64_t oy = 0; oy < outHeight; ++oy) {
+      int64_t oldest = std::clamp<int64_t>(
+          oy * a.get("StrideH") - a.get("PadTop"), 0, height);
+      for (; reach < oldest + rows; ++reach)
+        live += isStored[reach % height];
+      slots = std::max(slots, live);
+      if (oy + 1 == outHeight || stored(oy) != stored(oy + 1))
+        --live;
+    }
+  }
+};
+
+/// A multiplexer of n choices, per bit.
+double muxLuts(int64_t n, const CostContext &ctx) {
+  return std::ceil(double(n - 1) / (ctx.lutInputs >= 6 ? 3.0 : 1.0));
+}
+
 Resources windowCost(const Actor &a, const CostContext &ctx) {
   Resources r;
   int64_t elem = a.get("Elem"), lanes = a.get("Lanes");
   int64_t words = ceilDiv(a.get("Channels"), lanes), rows = a.get("Rows");
-  int64_t word = lanes * elem;
+  int64_t word = lanes * elem, out = word;
   double control =
       60 + 8 * log2Up(a.get("Height") + 1) + 8 * log2Up(a.get("Width") + 1);
   if (!a.get("KernelParallel")) {
@@ -101,27 +153,37 @@ Resources windowCost(const Actor &a, const CostContext &ctx) {
     r.ff() += 2.0 * word;
     r.lut() += a.get("PadTop") || a.get("PadLeft") ? 0.5 * word : 0;
   } else {
-    int64_t span = (a.get("PixelsOut") - 1) * a.get("StrideW") +
-                   (a.get("KernelW") - 1) * a.get("DilationW") + 1;
-    int64_t need = std::max(span, a.get("PixelsIn")), banks = 1;
-    while (banks < need)
-      banks *= 2;
-    Resources bank = memory(ceilDiv(a.get("Width"), banks) * words, word, ctx);
-    for (double &amount : bank.amount)
-      amount *= double(rows * banks);
-    r = bank;
-    int64_t bits = a.get("KernelH") * span * word;
-    auto mux = [](int64_t n) { return std::ceil((n - 1) / 3.0); };
-    r.lut() += double(bits) * (mux(rows) + mux(banks));
-    r.ff() += double(bits) * 2 +
-              double(rows * span * word); // row, rotate, memory outputs
+    ColumnStore store(a);
+    int64_t kernelH = a.get("KernelH"), depth = store.slots * store.rowWords;
+    int64_t column = store.wordRows * word;
+    int64_t newest = a.get("PixelsIn") * word;
+    int64_t above = (kernelH - 1) * a.get("DilationH") * newest;
+    for (int64_t b = 0; b < store.banks; ++b)
+      r += memory(depth, column, ctx);
+    if (store.rowBeats > 1 && above > 0)
+      r += memory(store.rowBeats, above, ctx);
+    // Registers: the input, the rows above it, what the banks read, the
+    // window.
+    out = kernelH * store.columns * word;
+    r.ff() += double(newest + above + store.banks * column + out);
+    // Rows of windows that overrun the frame, then the columns: the shifted
+    // ones choose between two, the new ones between the reachable banks.
+    if (store.over > 0) {
+      r.ff() += double(kernelH * store.banks * word);
+      r.lut() +=
+          double(kernelH * store.banks * word) * muxLuts(store.over + 1, ctx);
+    }
+    int64_t step = a.get("PixelsOut") * a.get("StrideW");
+    int64_t offsets = store.banks / std::gcd(store.banks, step % store.banks);
+    bool shifts = store.columns == store.span && words == 1;
+    int64_t shifted = shifts ? std::max<int64_t>(0, store.span - step) : 0;
+    r.lut() += double(shifted * kernelH * word);
+    r.lut() += double((store.columns - shifted) * kernelH * word) *
+               muxLuts(offsets + 1, ctx);
+    control += 40;
   }
   r.lut() += control;
   r.ff() += control;
-  int64_t out =
-      a.get("KernelParallel")
-          ? a.get("PixelsOut") * a.get("KernelH") * a.get("KernelW") * word
-          : word;
   r += outbuf(a.get("Depth"), out, ctx);
   return r;
 }
