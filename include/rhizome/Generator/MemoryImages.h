@@ -9,6 +9,17 @@
 #include <vector>
 
 namespace rhizome::gen {
+/// What a read-only memory comes to in logic: columns (bits of a word over all
+/// words) that are constant vanish, equal ones are one.
+struct RomContents {
+  double columns = 0; ///< distinct columns, and the registers behind them
+  double leaves = 0;  ///< LUTs that look up parts of columns
+  double muxes = 0;   ///< choices between such parts
+
+  /// Of random contents.
+  static RomContents expected(int64_t words, double width, int64_t lutInputs);
+};
+
 /// Words of `width` bits, filled element by element from the low bits on.
 class MemoryImage {
 public:
@@ -20,6 +31,9 @@ public:
   void set(int64_t word, int64_t low, int64_t bits, int64_t value);
   /// One line of hexadecimal digits a word.
   std::string hex() const;
+
+  /// With LUTs of so many inputs.
+  RomContents contents(int64_t lutInputs) const;
 
   int64_t width = 0, depth = 0;
 

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the small cells inside all others are made of: counters, buffers,
+// memories, multipliers, adder trees.
+#include "Structure.h"
+#include <cmath>
+
+namespace rhizome::gen::cost {
+namespace {
+bool isPower(int64_t n) { return (n & (n - 1)) == 0; }
+} // namespace
+
+void Builder::counter(int64_t count, bool last) {
+  if (count <= 1)
+    return;
+  int64_t bits = clog2(count);
+  ff(double(bits));
+  // Two places: the last one's flag is the value.
+  if (count > 2 && (last || !isPower(count)))
+    ff(1);
+  term(Term::Counter, double(bits));
+}
+
+void Builder::outbuf(int64_t depth, int64_t width) {
+  int64_t count = clog2(depth + 1), pointer = clog2(depth);
+  ff(2.0 * double(count + 1) +
+     2.0 * double(pointer + (isPower(depth) ? 0 : 1)));
+  term(Term::Buffer, double(2 * count + 2 * pointer));
+  if (depth > 64) {
+    ff(1);
+    Memory m = memoryOf(depth, width, ctx);
+    addMemory(m);
+    if (m.blocks > 0 && !isAmd())
+      collision(depth, width);
+    if (m.blocks == 0)
+      ff(double(width));
+    return;
+  }
+  // The read pointer becomes the memory's address register as well.
+  Memory m = memoryOf(depth, width, ctx);
+  ff(double(pointer));
+  addMemory(m);
+}
+
+void Builder::collision(int64_t words, int64_t width) {
+  ff(double(2 * width + clog2(words) + 2));
+  term(Term::Collision, double(width + clog2(words)));
+}
+
+void Builder::addMemory(const Memory &m) {
+  structure.exact.lut() += m.luts;
+  structure.exact.lutram() += m.luts;
+  structure.exact.bram() += m.blocks;
+  ff(m.ffs);
+  term(Term::MemoryMux, m.muxBits);
+}
+
+void Builder::ram(int64_t words, int64_t width, int64_t stages) {
+  if (words == 1) {
+    ff(double(2 * width));
+  } else {
+    Memory m = memoryOf(words, width, ctx);
+    addMemory(m);
+    if (m.blocks == 0)
+      ff(double(width));
+    else if (!isAmd())
+      collision(words, width);
+  }
+  ff(double((stages - 1) * width));
+}
+
+RomContents Builder::contents(const char *file, int64_t words, int64_t width,
+                              double share) const {
+  if (images)
+    for (const auto &[key, name] : a.files)
+      if (key == file) {
+        auto found = images->find(name);
+        if (found != images->end())
+          return found->second.contents(ctx.lutInputs);
+      }
+  return RomContents::expected(words, double(width) * share, ctx.lutInputs);
+}
+
+double Builder::rom(const char *file, const char *placedBy, int64_t words,
+                    int64_t width, int64_t stages, int64_t copies,
+                    double share) {
+  if (words <= 1)
+    return 0;
+  RomContents c = contents(file, words, width, share);
+  if (a.get(placedBy)) {
+    structure.exact.bram() += double(copies) * romBlocks(words, width, ctx);
+    delay(double(copies) * c.columns, stages - 1);
+  } else {
+    term(Term::RomLeaf, double(copies) * c.leaves);
+    term(Term::RomMux, double(copies) * c.muxes);
+    delay(double(copies) * c.columns, stages);
+  }
+  return c.columns;
+}
+
+void Builder::products(double count, int64_t w, int64_t x, int64_t style) {
+  if (style) {
+    dsp(count * double(dspTiles(w, x, ctx)));
+    return;
+  }
+  term(Term::Product, count * double(w * x));
+  term(Term::ProductEdge, count * double(w + x));
+  term(Term::Products, count);
+}
+
+void Builder::tree(double count, int64_t n, int64_t width, int64_t kept) {
+  for (; n > 1; n = ceilDiv(n, 2)) {
+    // A term without a partner is passed on; its two top bits are one.
+    ff(count * (double(n / 2) * double(std::min(width + 1, kept)) +
+                double(n % 2) * double(std::min(width, kept))));
+    ++width;
+    adder(count * double(n / 2), std::min(width, kept));
+  }
+}
+
+void Builder::mux(double bits, int64_t choices) {
+  if (choices > 1)
+    term(Term::Mux, bits * double(choices - 1));
+}
+
+void Builder::adder(double count, int64_t bits) {
+  term(Term::Adder, count * double(bits));
+}
+
+void Builder::compare(double count, int64_t bits) {
+  term(Term::Compare, count * double(bits));
+}
+
+Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx) {
+  Memory best;
+  double bits = double(words * width);
+  // Costs as the memory mapper weighs them: a bit in logic counts 1.
+  double bestCost = bits;
+  best.ffs = bits;
+  best.muxBits = double(width * (words - 1));
+  const bool amd = ctx.shiftRegisters;
+  auto offer = [&](double cost, Memory m) {
+    if (cost < bestCost) {
+      bestCost = cost;
+      best = m;
+    }
+  };
+  if (amd) {
+    for (int64_t deep : {32, 64}) {
+      // LUTs and bits of a primitive: RAM32M16 and RAM64M8, or RAM32M, RAM64M.
+      int64_t luts = ctx.lutramBits >= 14 ? 8 : 4;
+      int64_t wide = ctx.lutramBits * 32 / deep;
+      int64_t banks = ceilDiv(words, deep);
+      Memory m;
+      m.luts = double(luts * ceilDiv(width, wide) * banks);
+      m.muxBits = double(width * (banks - 1));
+      offer(double(2 * luts) * double(width) / double(wide) * double(banks) +
+                0.5 * m.muxBits,
+            m);
+    }
+  } else if (ctx.lutramBits > 0) {
+    int64_t banks = ceilDiv(words, 16);
+    Memory m;
+    m.luts = double(2 * ceilDiv(width, 4) * banks);
+    m.muxBits = double(width * (banks - 1));
+    offer(2 * m.luts, m);
+  }
+  Memory block;
+  block.blocks = blocksOf(words, width, ctx);
+  double unit = amd ? 258 : 128;
+  offer(block.blocks * unit, block);
+  return best;
+}
+
+double blocksOf(int64_t words, int64_t width, const CostContext &ctx) {
+  // Half blocks where a family has them.
+  double least = 1e30;
+  for (int half = ctx.halfBlocks ? 1 : 0; half >= 0; --half) {
+    int64_t bits = ctx.bramBits >> half;
+    for (int64_t port = ctx.bramPort >> half; port >= 1;
+         port = port == 9 ? 4 : port / 2) {
+      int64_t deep = 1;
+      while (2 * deep * port <= bits)
+        deep *= 2;
+      double blocks = double(ceilDiv(width, port) * ceilDiv(words, deep));
+      least = std::min(least, half ? blocks / 2 : blocks);
+    }
+  }
+  return least;
+}
+
+double romBlocks(int64_t words, int64_t width, const CostContext &ctx) {
+  return blocksOf(words, width, ctx);
+}
+} // namespace rhizome::gen::cost
