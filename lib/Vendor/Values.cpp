@@ -7,6 +7,7 @@
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cassert>
 #include <cmath>
 #include <set>
 
@@ -72,9 +73,12 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
           text && text->ends_with(".hex"))
         images.insert(text->str());
 
+  assert(all_of(concat<const BorderPort>(node.inputs, node.outputs),
+                [&](const BorderPort &port) {
+                  return port.dataWidth == node.outputs.front().dataWidth;
+                }) &&
+         "a device's streams are of one width");
   double periodNs = 1000 / clockMhz;
-  const BorderPort &any =
-      node.inputs.empty() ? node.outputs.front() : node.inputs.front();
   return json::Object{
       {"version", version()},
       {"node", node.name},
@@ -87,7 +91,6 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
       {"clock_port", "clk_i"},
       {"reset_port", "rst_ni"},
       {"period_ns", nanoseconds(periodNs)},
-      {"half_period_ns", nanoseconds(periodNs / 2)},
       {"quarter_period_ns", nanoseconds(periodNs / 4)},
       {"shell_period_ns", nanoseconds(1000 / device.clockMhz)},
       {"clock_hz", std::to_string(std::llround(clockMhz * 1e6))},
@@ -98,7 +101,7 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
       {"inputs", std::move(inputs)},
       {"outputs", std::move(outputs)},
       {"borders", std::move(borders)},
-      {"stream_bits", std::to_string(any.dataWidth)},
+      {"stream_bits", std::to_string(node.outputs.front().dataWidth)},
       {"family_name", ""},
   };
 }

@@ -119,6 +119,7 @@ BAD_OPTIONS = (
     ["simulate", "x.rhz", "--normalise", "2..1"],
     ["evaluate", GOOD], ["evaluate", GOOD, "--data", "x.npy"],
     ["coverage"], ["targets", "too", "much"], ["doctor", "--frobnicate"],
+    ["doctor", "--timeout-s", "0"],
 )
 
 # Well-formed, but what they name is not there: status 1.
