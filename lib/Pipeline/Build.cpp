@@ -18,14 +18,13 @@ gen::DeviceContext contextOf(const Device &device, double clockMhz) {
   context.budget = device.budget;
   context.clockMhz = clockMhz;
   context.cost.lutInputs = device.lutInputs;
-  if (device.dspABits && device.dspBBits) {
-    context.cost.dspWide = device.dspABits;
-    context.cost.dspNarrow = device.dspBBits;
-  }
+  context.cost.dspWide = device.dspABits;
+  context.cost.dspNarrow = device.dspBBits;
   context.cost.bramBits = device.bramBits;
   context.cost.bramPort = device.bramMaxWidth;
   auto dsp = device.budget.find("dsp");
-  context.hasDsp = dsp != device.budget.end() && dsp->second > 0;
+  context.hasDsp = dsp != device.budget.end() && dsp->second > 0 &&
+                   device.dspABits > 0 && device.dspBBits > 0;
   if (device.dspPairs) {
     context.pairBits = std::min(device.dspPairs->xBits, device.dspPairs->wBits);
     context.packedSigned = device.dspPairs->maxPackedSigned;
@@ -128,10 +127,13 @@ llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
     planned.node = op->getAttrOfType<StringAttr>("rhizome.node").str();
     planned.intervalCycles = gen::serviceCycles(actor);
     gen::Resources r = gen::costOf(actor, cost);
-    for (size_t k = 0; k < r.amount.size(); ++k)
+    // Block RAMs come in halves, all else in wholes.
+    for (size_t k = 0; k < r.amount.size(); ++k) {
+      double parts = gen::kResourceNames[k] == StringRef("bram") ? 2 : 1;
       if (r.amount[k] > 0)
         planned.resources[gen::kResourceNames[k]] =
-            int64_t(std::ceil(r.amount[k]));
+            std::ceil(parts * r.amount[k]) / parts;
+    }
     for (const auto &[key, value] : actor.params)
       planned.config[key] = value;
     for (const auto &[key, value] : actor.files)

@@ -24,12 +24,13 @@ ALLOWED = {
     "Generator": "Dialect/Num Dialect/Osa Dialect/Flow Support",
     "Generator/Stream": "Generator Dialect/Num Dialect/Osa Support",
     "Simulate": "Package Support",
+    "Synth": "Package Support",
     "Vendor": "Package Target Support",
     "Explore": "Generator Dialect/Osa Dialect/Flow Support",
     "Pipeline": "Import Transforms Interp Conversion Emit Explore Generator "
                 "Simulate Vendor Package Target Dialect/Num Dialect/Osa "
                 "Dialect/Flow Dialect/Rtl Support",
-    "tools/rhizome": "Pipeline Vendor Package Target Support",
+    "tools/rhizome": "Pipeline Synth Vendor Package Target Support",
     "tools/rhizome-opt": "Conversion Transforms Dialect/Num Dialect/Osa "
                          "Dialect/Flow Dialect/Rtl",
 }
