@@ -4,7 +4,7 @@
 #pragma once
 
 #include "rhizome/Package/Package.h"
-#include "rhizome/Synth/Netlist.h"
+#include "rhizome/Synth/Depth.h"
 #include <functional>
 
 namespace rhizome {
@@ -29,6 +29,7 @@ struct SynthModule {
   std::vector<std::string> actors; ///< all that it stands for
   synth::Counts predicted;         ///< of one actor, by the plan
   synth::Counts measured;          ///< of one actor
+  synth::Depth depth;              ///< of the logic between registers
   double seconds = 0;              ///< of Yosys, also if it ran earlier
   bool cached = false;
 };
