@@ -223,7 +223,8 @@ FailureOr<Result> Explorer::realise(Candidate candidate) {
   if (failed(timing))
     return failure();
   result.timing = *timing;
-  result.resources = gen::costOf(result.design, device.cost);
+  result.resources =
+      gen::costOf(result.design, device.cost, &result.images);
   result.bottleneck =
       borderCycles() >= candidate.interval ? "the border" : candidate.slowest;
   return result;

@@ -17,10 +17,13 @@ int64_t productsOf(const Actor &a) {
 }
 
 // Wider operands are cut into pieces, of which all but the top one lose a bit
-// to the sign.
+// to the sign. A top piece of two bits goes to LUTs.
 int64_t dspTiles(int64_t a, int64_t b, const CostContext &ctx) {
   auto pieces = [](int64_t bits, int64_t port) {
-    return bits <= port ? 1 : ceilDiv(bits - 1, port - 1);
+    if (bits <= port)
+      return int64_t(1);
+    int64_t n = ceilDiv(bits - 1, port - 1);
+    return bits - (port - 1) * (n - 1) <= 2 ? n - 1 : n;
   };
   return std::min(pieces(a, ctx.dspWide) * pieces(b, ctx.dspNarrow),
                   pieces(b, ctx.dspWide) * pieces(a, ctx.dspNarrow));
@@ -66,7 +69,7 @@ void placeRoms(Actor &a, const CostContext &ctx) {
     a.set(rom.placedBy,
           rom.words > 16 &&
               c.leaves + c.muxes >
-                  kLutsOfABlock * romBlocks(rom.words, rom.width, ctx));
+                  kLutsOfABlock * romOf(rom.words, rom.width, ctx).blocks);
   }
 }
 

@@ -300,10 +300,11 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
   return Timing{run.interval(shortFrames ? 10 : kWarmUp), run.latency()};
 }
 
-Resources costOf(flow::DesignOp design, const CostContext &context) {
+Resources costOf(flow::DesignOp design, const CostContext &context,
+                 const MemoryImages *images) {
   Resources sum;
   for (auto op : design.getBody().getOps<flow::ActorOp>())
-    sum += costOf(actorOf(op), context);
+    sum += costOf(actorOf(op), context, images);
   return sum;
 }
 } // namespace rhizome::gen

@@ -3,15 +3,11 @@
 // processes that run it.
 #pragma once
 
-#include "rhizome/Package/Package.h"
+#include "rhizome/Synth/Synth.h"
 #include <chrono>
 #include <sys/types.h>
 
 namespace rhizome::synth {
-/// Yosys' commands for a family's netlist, "" for an unknown family. `hasDsp`
-/// is false for devices that lack the family's DSP blocks.
-std::string familyScript(llvm::StringRef family, bool hasDsp);
-
 /// The families that familyScript knows.
 std::vector<std::string> knownFamilies();
 

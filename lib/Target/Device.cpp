@@ -2,93 +2,17 @@
 // Reads device files. Every key is known, every value is checked, and what is
 // wrong is named by file and line; defaults are few and stand here.
 #include "rhizome/Target/Device.h"
-#include "rhizome/Support/Resources.h"
+#include "Yaml.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <algorithm>
-#include <set>
-#include <yaml-cpp/yaml.h>
 
 using namespace llvm;
 using namespace rhizome;
+using namespace rhizome::target;
 
 namespace {
-/// A mistake in a file; never leaves this file.
-struct Mistake {
-  int line;
-  std::string reason;
-};
-
-int lineOf(const YAML::Node &node) {
-  return node.Mark().is_null() ? 1 : node.Mark().line + 1;
-}
-
-/// A YAML mapping whose keys are all read; finish() names one that was not.
-class Mapping {
-public:
-  Mapping(YAML::Node node, std::string what)
-      : node(std::move(node)), what(std::move(what)) {
-    if (!this->node.IsMap())
-      throw Mistake{lineOf(this->node), this->what + " must be a mapping"};
-  }
-
-  YAML::Node find(const std::string &key) {
-    known.insert(key);
-    return static_cast<const YAML::Node &>(node)[key];
-  }
-
-  template <typename T> T get(const std::string &key) {
-    YAML::Node value = find(key);
-    if (!value || value.IsNull())
-      throw Mistake{lineOf(node), what + " needs '" + key + "'"};
-    return convert<T>(value, key);
-  }
-
-  void finish() {
-    for (const auto &entry : node) {
-      std::string key = entry.first.as<std::string>();
-      if (!known.count(key))
-        throw Mistake{lineOf(entry.first), what + " has an unknown key '" +
-                                               key + "'; known are " +
-                                               join(known, ", ")};
-    }
-  }
-
-  template <typename T>
-  static T convert(const YAML::Node &value, const std::string &key) {
-    try {
-      T result = value.as<T>();
-      if constexpr (std::is_arithmetic_v<T>)
-        if (!(result >= 0) || !(result <= T(1e15)))
-          throw Mistake{lineOf(value), "'" + key + "' is " +
-                                           value.as<std::string>() +
-                                           ", not a count"};
-      return result;
-    } catch (const YAML::BadConversion &) {
-      std::string text = value.IsScalar() ? "'" + value.Scalar() + "'"
-                                          : std::string("not a single value");
-      throw Mistake{lineOf(value), "'" + key + "' is " + text +
-                                       ", which is no " + kindOf<T>()};
-    }
-  }
-
-private:
-  template <typename T> static const char *kindOf() {
-    if constexpr (std::is_same_v<T, std::string>)
-      return "text";
-    else if constexpr (std::is_floating_point_v<T>)
-      return "number";
-    else
-      return "whole number";
-  }
-
-  YAML::Node node;
-  std::string what;
-  std::set<std::string> known;
-};
-
 int64_t positive(Mapping &map, const std::string &key) {
   int64_t value = map.get<int64_t>(key);
   if (value == 0)
@@ -173,22 +97,7 @@ Device readDevice(const YAML::Node &root) {
   return d;
 }
 
-Expected<Device> loadFile(StringRef path) {
-  Expected<std::string> text = readFile(path);
-  if (!text)
-    return text.takeError();
-  auto refuse = [&](int line, const std::string &reason) {
-    return createStringError("%s:%d: %s", path.str().c_str(), line,
-                             reason.c_str());
-  };
-  try {
-    return readDevice(YAML::Load(*text));
-  } catch (const Mistake &mistake) {
-    return refuse(mistake.line, mistake.reason);
-  } catch (const YAML::Exception &error) {
-    return refuse(error.mark.is_null() ? 1 : error.mark.line + 1, error.msg);
-  }
-}
+Expected<Device> loadFile(StringRef path) { return readYaml(path, readDevice); }
 
 Expected<std::vector<std::string>> devicePaths() {
   Expected<std::string> data = dataDir();

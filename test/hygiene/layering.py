@@ -28,7 +28,7 @@ ALLOWED = {
     "Vendor": "Package Target Support",
     "Explore": "Generator Dialect/Osa Dialect/Flow Support",
     "Pipeline": "Import Transforms Interp Conversion Emit Explore Generator "
-                "Simulate Vendor Package Target Dialect/Num Dialect/Osa "
+                "Simulate Synth Vendor Package Target Dialect/Num Dialect/Osa "
                 "Dialect/Flow Dialect/Rtl Support",
     "tools/rhizome": "Pipeline Synth Vendor Package Target Support",
     "tools/rhizome-opt": "Conversion Transforms Dialect/Num Dialect/Osa "

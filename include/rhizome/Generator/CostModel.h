@@ -19,7 +19,9 @@ enum class Term : unsigned {
   Control,      ///< bits of the cell's positions and addresses
   Adder,        ///< bits of adders
   Compare,      ///< bits of comparisons
-  Mux,          ///< bits of multiplexers × (choices - 1)
+  Mux,          ///< LUTs of multiplexers by number, per bit
+  Pick,         ///< bits × (choices - 1) where each choice has a signal
+  Shift,        ///< bits of shifters × stages
   Select,       ///< bits that one of two values or a constant is chosen for
   Product,      ///< bits of partial products in LUTs
   ProductEdge,  ///< bits of products in LUTs
@@ -30,9 +32,9 @@ enum class Term : unsigned {
   Collision,    ///< bits of reads that must see what is written beside them
   Lane,         ///< lanes
 };
-constexpr std::array<const char *, 16> kTermNames = {
+constexpr std::array<const char *, 18> kTermNames = {
     "fixed",    "counter", "buffer",       "control",  "adder",    "compare",
-    "mux",      "select",  "product",      "product_edge", "products",
+    "mux",      "pick",    "shift",        "select",  "product",      "product_edge", "products",
     "rom_leaf", "rom_mux", "memory_mux",   "collision", "lane"};
 
 /// What is characterised apart: cells, some of them by their options.

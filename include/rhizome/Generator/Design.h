@@ -50,5 +50,6 @@ struct Timing {
 mlir::FailureOr<Timing> predictTiming(flow::DesignOp design);
 
 /// The sum over all actors.
-Resources costOf(flow::DesignOp design, const CostContext &context);
+Resources costOf(flow::DesignOp design, const CostContext &context,
+                 const MemoryImages *images = nullptr);
 } // namespace rhizome::gen

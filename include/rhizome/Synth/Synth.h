@@ -8,6 +8,12 @@
 #include <functional>
 
 namespace rhizome {
+namespace synth {
+/// Yosys' commands for a family's netlist, "" for an unknown family. `hasDsp`
+/// is false for devices that lack the family's DSP blocks.
+std::string familyScript(llvm::StringRef family, bool hasDsp);
+} // namespace synth
+
 struct SynthProgress {
   size_t done = 0, total = 0; ///< modules
   size_t cached = 0;          ///< of those done

@@ -36,8 +36,7 @@ void pairedProducts(Builder &b, int64_t kept) {
   RomContents c = b.contents("WeightFile", words, pe * simd * w, 1);
   if (words > 1) {
     if (block) {
-      b.structure.exact.bram() +=
-          romBlocks(words, pe * simd * w, b.context());
+      b.addMemory(romOf(words, int64_t(c.varying), b.context()));
       for (int64_t s = 0; s < simd; ++s) {
         int64_t skew = s % cascades.length;
         b.delay(c.columns / double(simd), skew);
@@ -77,17 +76,11 @@ void matvec(Builder &b) {
   if (style == 2) {
     pairedProducts(b, acc);
   } else {
-    double columns = b.rom("WeightFile", "Block", words, pe * simd * w,
-                           style && b.isAmd() ? 0 : 2);
-    (void)columns;
-    // A DSP block takes two registers of its operands and the product's.
-    if (style && b.isAmd()) {
-      b.ff(double(pixels * simd * x));
-    } else {
-      b.delay(double(pixels * simd * x), 3);
-      b.ff(dots * double(simd) * double(std::min(w + x, acc)));
-    }
-    b.products(dots * double(simd), w, x + (style && !b.get("XSigned")), style);
+    b.rom("WeightFile", "Block", words, pe * simd * w, 2);
+    b.delay(double(pixels * simd * x), 3);
+    b.ff(dots * double(simd) * double(std::min(w + x, acc)));
+    b.products(dots * double(simd), w, x + (style && !b.get("XSigned")), style,
+               acc);
     b.tree(dots, simd, w + x, acc);
   }
   if (b.get("Bias")) {
@@ -119,15 +112,10 @@ void laneReduce(Builder &b) {
     b.counter(words, false);
     if (words > 1)
       b.ff(double(clog2(words)));
-    b.rom("WeightFile", "Block", words, taps * channels * w,
-          style && b.isAmd() ? 0 : 2);
-    if (style && b.isAmd()) {
-      b.ff(lanes * double(taps * x));
-    } else {
-      b.delay(lanes * double(taps * x), 3);
-      b.ff(lanes * double(taps * std::min(w + x, acc)));
-    }
-    b.products(lanes * double(taps), w, x + (style && !isSigned), style);
+    b.rom("WeightFile", "Block", words, taps * channels * w, 2);
+    b.delay(lanes * double(taps * x), 3);
+    b.ff(lanes * double(taps * std::min(w + x, acc)));
+    b.products(lanes * double(taps), w, x + (style && !isSigned), style, acc);
     b.tree(lanes, taps, w + x, acc);
     if (b.get("Bias")) {
       b.counter(outFolds, false);

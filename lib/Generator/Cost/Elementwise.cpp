@@ -12,7 +12,6 @@ void requant(Builder &b) {
   int64_t channels = b.get("Lanes");
   double lanes = double(channels);
   int64_t shift = b.get("Shift");
-  bool dsp = b.get("Style") && mul > 0;
   int64_t x = in + (b.get("InSigned") ? 0 : 1);
   b.term(Term::Fixed, 1);
   b.term(Term::Lane, lanes);
@@ -20,45 +19,48 @@ void requant(Builder &b) {
   b.ff(7 + (split > 0 ? 1 : 0)); // valid bits
   if (folds > 1)
     b.ff(double(clog2(folds)));
-  bool absorbed = dsp && b.isAmd();
   // Multipliers and offsets: one memory, the offsets a stage longer.
   if (folds > 1) {
     RomContents c =
         b.contents("ParamFile", folds, channels * (mul + offset), 1);
-    double share = double(mul) / double(mul + offset);
+    double factors = c.columns * double(mul) / double(mul + offset);
+    double offsets = c.columns - factors;
+    if (const MemoryImage *image = b.image("ParamFile")) {
+      int64_t k = b.context().lutInputs;
+      factors = image->contents(k, mul + offset, 0, mul).columns;
+      offsets = image->contents(k, mul + offset, mul, offset).columns;
+    }
     if (b.get("Block")) {
-      b.structure.exact.bram() +=
-          romBlocks(folds, channels * (mul + offset), b.context());
-      b.delay(c.columns * (1 - share), 2);
-      b.delay(c.columns * share, absorbed ? 0 : 1);
+      b.addMemory(romOf(folds, int64_t(c.varying), b.context()));
+      b.delay(offsets, 2);
+      b.delay(factors, 1);
     } else {
       b.term(Term::RomLeaf, c.leaves);
       b.term(Term::RomMux, c.muxes);
-      b.delay(c.columns * (1 - share), 3);
-      b.delay(c.columns * share, absorbed ? 0 : 2);
+      b.delay(offsets, 3);
+      b.delay(factors, 2);
     }
   }
   int64_t product = in + std::max<int64_t>(mul, 1);
   int64_t sum = std::max(product, offset) + 1;
   if (mul == 0) {
     b.delay(lanes * double(in), 4);
-    b.adder(lanes, std::max(in, offset) + 1);
+    sum = std::max(x, offset) + 1;
+    b.adder(lanes, sum);
+    // Where an offset's low bits are zero those of the sum are the input's.
+    if (const MemoryImage *image = b.image("ParamFile"); image && b.isAmd())
+      for (int64_t l = 0; l < channels; ++l) {
+        int64_t zeros = image->zeroColumns(l * offset, offset);
+        b.ff(-double(zeros == offset ? sum : std::min(shift, zeros)));
+      }
   } else if (split == 0) {
-    if (absorbed) {
-      b.ff(lanes * double(in));
-    } else {
-      b.delay(lanes * double(in), 3);
-      b.ff(lanes * double(product));
-    }
+    b.delay(lanes * double(in), 3);
+    b.ff(lanes * double(product));
     b.products(lanes, mul, x, b.get("Style"));
     b.adder(lanes, sum);
   } else {
-    if (absorbed) {
-      b.ff(lanes * double(in));
-    } else {
-      b.delay(lanes * double(in), 3);
-      b.ff(lanes * double(in + mul - split + in + split));
-    }
+    b.delay(lanes * double(in), 3);
+    b.ff(lanes * double(in + mul - split + in + split));
     b.products(lanes, mul - split, x, b.get("Style"));
     b.products(lanes, split + 1, x, b.get("SplitStyle"));
     b.ff(lanes * double(in + mul - split)); // the high product once more
@@ -99,7 +101,7 @@ void threshold(Builder &b) {
     b.ff(double(2 + 2 * bits));
     // The operand and the index pass all stages; the thresholds' memories are
     // functions of the index and of what was found.
-    b.delay(lanes * double(in), 1 + 2 * bits - 1);
+    b.ff(lanes * double(in * 2 * bits));
     b.delay(double(folds > 1 ? clog2(folds) : 0), 2 * (bits - 1));
     for (int64_t s = 0; s < bits; ++s) {
       RomContents c = RomContents::expected(folds << s, double(width),
@@ -151,15 +153,16 @@ void scaledAdd(Builder &b) {
     while (m > 0 && !(m >> zeros & 1))
       ++zeros;
     bool power = m > 0 && m >> zeros == 1;
-    b.ff(lanes * double(x));
     if (power) {
-      b.ff(2 * lanes * double(x));
+      b.delay(lanes * double(x), 3);
       if (b.get(factor) < 0)
         b.adder(lanes, x + 1);
     } else if (b.context().dspWide > 0) {
+      b.ff(lanes * double(x));
       b.products(lanes, b.get("MulWidth"), x + 1, 1);
-      b.ff((b.isAmd() ? 0 : 2) * lanes * double(x + bits));
+      b.ff(2 * lanes * double(x + bits));
     } else {
+      b.ff(lanes * double(x));
       b.products(lanes, b.get("MulWidth"), x + 1, 0);
       b.ff(2 * lanes * double(x + bits));
     }

@@ -35,7 +35,7 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
     b.term(Term::Control, double(wr + rd));
     b.ff(double(length * width));
     // A place takes any of the steps of a beat; its enable is decoded.
-    b.mux(double(length * width), in / stepIn);
+    b.pick(double(length * width), in / stepIn);
     b.term(Term::Lane, double(writes));
     b.mux(double(out * width), reads);
     if (tailOut)
@@ -44,7 +44,7 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
     b.ff(double(store * width));
     // Shifted down or not, and each input unit to any place.
     b.mux(double(store * width), tailOut ? 3 : 2);
-    b.mux(double(store * width), count + 1);
+    b.term(Term::Shift, double(store * width * count));
     b.term(Term::Lane, double(store));
     if (tailOut)
       b.term(Term::Select, double((out - tailOut) * width));

@@ -41,9 +41,9 @@ void Builder::outbuf(int64_t depth, int64_t width) {
   addMemory(m);
 }
 
-void Builder::collision(int64_t words, int64_t width) {
-  ff(double(2 * width + clog2(words) + 2));
-  term(Term::Collision, double(width + clog2(words)));
+void Builder::collision(int64_t words, int64_t width, int64_t banks) {
+  ff(double(2 * width + clog2(words) + 2 * banks));
+  term(Term::Collision, double(banks * (width + clog2(words))));
 }
 
 void Builder::addMemory(const Memory &m) {
@@ -54,29 +54,36 @@ void Builder::addMemory(const Memory &m) {
   term(Term::MemoryMux, m.muxBits);
 }
 
-void Builder::ram(int64_t words, int64_t width, int64_t stages) {
+void Builder::ram(int64_t words, int64_t width, int64_t stages,
+                  int64_t banks) {
   if (words == 1) {
-    ff(double(2 * width));
+    ff(double(2 * width * banks));
   } else {
     Memory m = memoryOf(words, width, ctx);
-    addMemory(m);
+    for (int64_t i = 0; i < banks; ++i)
+      addMemory(m);
     if (m.blocks == 0)
-      ff(double(width));
+      ff(double(width * banks));
     else if (!isAmd())
-      collision(words, width);
+      collision(words, width, banks);
   }
-  ff(double((stages - 1) * width));
+  ff(double((stages - 1) * width * banks));
 }
 
-RomContents Builder::contents(const char *file, int64_t words, int64_t width,
-                              double share) const {
+const MemoryImage *Builder::image(const char *file) const {
   if (images)
     for (const auto &[key, name] : a.files)
       if (key == file) {
         auto found = images->find(name);
-        if (found != images->end())
-          return found->second.contents(ctx.lutInputs);
+        return found == images->end() ? nullptr : &found->second;
       }
+  return nullptr;
+}
+
+RomContents Builder::contents(const char *file, int64_t words, int64_t width,
+                              double share) const {
+  if (const MemoryImage *known = image(file))
+    return known->contents(ctx.lutInputs);
   return RomContents::expected(words, double(width) * share, ctx.lutInputs);
 }
 
@@ -87,7 +94,8 @@ double Builder::rom(const char *file, const char *placedBy, int64_t words,
     return 0;
   RomContents c = contents(file, words, width, share);
   if (a.get(placedBy)) {
-    structure.exact.bram() += double(copies) * romBlocks(words, width, ctx);
+    for (int64_t i = 0; i < copies; ++i)
+      addMemory(romOf(words, int64_t(c.varying), ctx));
     delay(double(copies) * c.columns, stages - 1);
   } else {
     term(Term::RomLeaf, double(copies) * c.leaves);
@@ -97,13 +105,18 @@ double Builder::rom(const char *file, const char *placedBy, int64_t words,
   return c.columns;
 }
 
-void Builder::products(double count, int64_t w, int64_t x, int64_t style) {
+void Builder::products(double count, int64_t w, int64_t x, int64_t style,
+                       int64_t kept) {
   if (style) {
     dsp(count * double(dspTiles(w, x, ctx)));
     return;
   }
-  term(Term::Product, count * double(w * x));
-  term(Term::ProductEdge, count * double(w + x));
+  // One row a bit of x, each a place further up.
+  int64_t width = std::min(w + x, kept), bits = 0;
+  for (int64_t row = 1; row < std::min(x, width); ++row)
+    bits += width - row;
+  term(Term::Product, count * double(bits));
+  term(Term::ProductEdge, count * double(width));
   term(Term::Products, count);
 }
 
@@ -118,8 +131,15 @@ void Builder::tree(double count, int64_t n, int64_t width, int64_t kept) {
 }
 
 void Builder::mux(double bits, int64_t choices) {
+  // A LUT of six inputs chooses among four.
   if (choices > 1)
-    term(Term::Mux, bits * double(choices - 1));
+    term(Term::Mux, bits * double(ctx.lutInputs >= 6 ? ceilDiv(choices - 1, 3)
+                                                     : choices - 1));
+}
+
+void Builder::pick(double bits, int64_t choices) {
+  if (choices > 1)
+    term(Term::Pick, bits * double(choices - 1));
 }
 
 void Builder::adder(double count, int64_t bits) {
@@ -160,9 +180,10 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx) {
   } else if (ctx.lutramBits > 0) {
     int64_t banks = ceilDiv(words, 16);
     Memory m;
-    m.luts = double(2 * ceilDiv(width, 4) * banks);
+    // Four LUTs of memory, and two that its write port blocks.
+    m.luts = double(6 * ceilDiv(width, 4) * banks);
     m.muxBits = double(width * (banks - 1));
-    offer(2 * m.luts, m);
+    offer(double(4 * ceilDiv(width, 4) * banks) + 0.5 * m.muxBits + 8, m);
   }
   Memory block;
   block.blocks = blocksOf(words, width, ctx);
@@ -188,7 +209,27 @@ double blocksOf(int64_t words, int64_t width, const CostContext &ctx) {
   return least;
 }
 
-double romBlocks(int64_t words, int64_t width, const CostContext &ctx) {
-  return blocksOf(words, width, ctx);
+Memory romOf(int64_t words, int64_t width, const CostContext &ctx) {
+  constexpr double kChoice = 0.5; // of a bit beside 258 for a whole block
+  Memory best;
+  double bestCost = 1e30;
+  for (int half = ctx.halfBlocks ? 1 : 0; half >= 0; --half)
+    for (int64_t port = ctx.bramPort >> half; port >= 1;
+         port = port == 9 ? 4 : port / 2) {
+      int64_t deep = 1;
+      while (2 * deep * port <= ctx.bramBits >> half)
+        deep *= 2;
+      int64_t parts = ceilDiv(words, deep);
+      Memory m;
+      m.blocks = double(ceilDiv(width * parts, port)) / (half ? 2 : 1);
+      m.muxBits = double(width * (parts - 1));
+      m.ffs = double(clog2(parts));
+      double cost = 258 * m.blocks + kChoice * m.muxBits;
+      if (cost < bestCost) {
+        bestCost = cost;
+        best = m;
+      }
+    }
+  return best;
 }
 } // namespace rhizome::gen::cost

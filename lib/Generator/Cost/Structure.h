@@ -27,7 +27,9 @@ struct Memory {
 };
 Memory memoryOf(int64_t words, int64_t width, const CostContext &context);
 double blocksOf(int64_t words, int64_t width, const CostContext &context);
-double romBlocks(int64_t words, int64_t width, const CostContext &context);
+/// A read-only memory in blocks. Columns of several parts of the address range
+/// lie beside each other in wide rows and are chosen from.
+Memory romOf(int64_t words, int64_t width, const CostContext &context);
 
 /// Collects one actor's structure.
 class Builder {
@@ -52,6 +54,7 @@ public:
     else
       ff(bits * double(stages));
   }
+  void addMemory(const Memory &memory);
   void shift(double luts) {
     structure.exact.lut() += luts;
     structure.exact.lutram() += luts;
@@ -61,21 +64,25 @@ public:
   void counter(int64_t count, bool last = true);
   /// rhz_outbuf.
   void outbuf(int64_t depth, int64_t width);
-  /// rhz_sdpram with a register behind the read.
-  void ram(int64_t words, int64_t width, int64_t stages);
+  /// rhz_sdpram, several that are written with the same data.
+  void ram(int64_t words, int64_t width, int64_t stages, int64_t banks = 1);
   /// rhz_rom; returns the bits of a word that are not constant or copies of
   /// others: `share` of them where the contents are not known.
   double rom(const char *file, const char *placedBy, int64_t words,
              int64_t width, int64_t stages, int64_t copies = 1,
              double share = 1);
+  const MemoryImage *image(const char *file) const;
   RomContents contents(const char *file, int64_t words, int64_t width,
                        double share) const;
   /// Products of w × x bits of rhz_mul, without registers.
-  void products(double count, int64_t w, int64_t x, int64_t style);
+  void products(double count, int64_t w, int64_t x, int64_t style,
+                int64_t kept = 128);
   /// rhz_sum of `n` terms of `width` bits, of which `kept` are used.
   void tree(double count, int64_t n, int64_t width, int64_t kept);
   /// Multiplexers of n choices, per bit.
   void mux(double bits, int64_t choices);
+  /// One of n by n signals, per bit.
+  void pick(double bits, int64_t choices);
   /// An adder or comparison of so many bits.
   void adder(double count, int64_t bits);
   void compare(double count, int64_t bits);
@@ -83,9 +90,8 @@ public:
   Structure structure;
 
 private:
-  void addMemory(const Memory &memory);
   /// Reads beside writes must see the old word: registers and a comparison.
-  void collision(int64_t words, int64_t width);
+  void collision(int64_t words, int64_t width, int64_t banks = 1);
 
   const Actor &a;
   const CostContext &ctx;

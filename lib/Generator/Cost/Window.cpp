@@ -50,9 +50,13 @@ void positions(Builder &b, const Window &w) {
   b.counter(w.inCols);
   b.counter(w.outCols);
   b.counter(w.outHeight);
-  int64_t rows = 2 + (w.height > 1 ? 2 : 2); // in, oldest, frame, need
-  b.ff(double(rows * w.rowW + w.xW + w.yW + (w.inCols > 1 ? w.colW : 0)));
-  b.term(Term::Control, double(rows * w.rowW + w.xW + w.yW + w.colW));
+  // The writer's row and the oldest one; of the reader the frame's first row
+  // and the last one needed. A frame of one row needs two of them.
+  int64_t rows = w.height > 1 ? 4 : 2;
+  int64_t place = (w.outCols > 1 ? w.xW + w.colW : 0) +
+                  (w.outHeight > 1 ? w.yW : 0);
+  b.ff(double(rows * w.rowW + place));
+  b.term(Term::Control, double(rows * w.rowW + place));
 }
 
 void serial(Builder &b, const Window &w) {
@@ -64,10 +68,13 @@ void serial(Builder &b, const Window &w) {
   for (int64_t count :
        {w.groupWords, w.kernelW, w.kernelH, w.repeat, w.groups})
     b.counter(count);
-  b.ff(double(2 * ra + 2 * column + (w.kernelH > 1 ? w.yW : 0)));
+  // Top row and kernel row, left and kernel column.
+  int64_t columns = (w.outCols > 1 ? 1 : 0) + (w.kernelW > 1 ? 1 : 0);
+  int64_t loops = 2 * ra + columns * column + (w.kernelH > 1 ? w.yW : 0);
+  b.ff(double(loops));
   if (w.groups > 1)
     b.ff(double(addressBits(w.words)));
-  b.term(Term::Control, double(2 * ra + 2 * column + w.yW));
+  b.term(Term::Control, double(loops));
   b.term(Term::Adder, double(3 * address));
   b.ff(double(address));
   b.delay(double(1 + bank), 3);
@@ -171,8 +178,7 @@ void parallel(Builder &b, const Window &w) {
     else
       b.ram(s.rowBeats, ages * newest, 1);
   }
-  for (int64_t i = 0; i < s.banks; ++i)
-    b.ram(memWords, s.wordRows * w.ge, memStages);
+  b.ram(memWords, s.wordRows * w.ge, memStages, s.banks);
   if (!oneBlock)
     b.mux(double(s.banks * address), 2);
   if (s.over > 0) {
