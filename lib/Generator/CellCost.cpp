@@ -3,7 +3,8 @@
 // whose resources are exact but for logic, times what the device family's model
 // says of each kind of logic.
 #include "Cost/Structure.h"
-#include <cmath>
+#include <algorithm>
+#include <string_view>
 
 namespace rhizome::gen {
 using namespace cost;
@@ -73,24 +74,31 @@ void placeRoms(Actor &a, const CostContext &ctx) {
   }
 }
 
-std::string unitNameOf(const Actor &a) {
+/// What the actor is characterised as: an index of kUnitNames.
+static unsigned unitOf(const Actor &a) {
   const std::string &cell = a.cell;
-  if (cell == "window")
-    return a.get("KernelParallel") ? "window_parallel" : "window_serial";
-  if (cell == "matvec") {
+  const char *name = cell.c_str();
+  if (cell == "window") {
+    name = a.get("KernelParallel") ? "window_parallel" : "window_serial";
+  } else if (cell == "matvec") {
     constexpr const char *kStyles[] = {"matvec_lut", "matvec_dsp",
                                        "matvec_pair"};
-    return kStyles[a.get("Style")];
+    name = kStyles[a.get("Style")];
+  } else if (cell == "lane_reduce" && a.get("Op") == 0) {
+    name = "depthwise";
+  } else if (cell == "requant" && a.get("MulWidth") > 0 && a.get("Style")) {
+    name = "requant_dsp";
+  } else if (cell == "threshold" && a.get("Count") > 3) {
+    name = "bisect";
+  } else if (cell == "axis_in" || cell == "axis_out") {
+    name = "axis";
+  } else if (cell == "fifo") {
+    name = "fork";
   }
-  if (cell == "lane_reduce")
-    return a.get("Op") == 0 ? "depthwise" : "lane_reduce";
-  if (cell == "requant")
-    return a.get("MulWidth") > 0 && a.get("Style") ? "requant_dsp" : "requant";
-  if (cell == "threshold")
-    return a.get("Count") > 3 ? "bisect" : "threshold";
-  if (cell == "axis_in" || cell == "axis_out")
-    return "axis";
-  return cell == "fifo" ? "fork" : cell;
+  auto known = std::find_if(kUnitNames.begin(), kUnitNames.end(),
+                            [&](std::string_view n) { return n == name; });
+  assert(known != kUnitNames.end() && "every cell is a unit");
+  return unsigned(known - kUnitNames.begin());
 }
 
 Structure structureOf(const Actor &a, const CostContext &context,
@@ -112,11 +120,17 @@ Structure structureOf(const Actor &a, const CostContext &context,
   for (const Entry &entry : kEntries)
     if (a.cell == entry.cell)
       entry.build(builder);
-  const std::string unit = unitNameOf(a);
-  for (size_t i = 0; i < kUnitNames.size(); ++i)
-    if (unit == kUnitNames[i])
-      builder.structure.unit = unsigned(i);
+  builder.structure.unit = unitOf(a);
   return builder.structure;
+}
+
+Resources errorOf(const Actor &a, const Resources &cost,
+                  const CostContext &context) {
+  const CostModel::Unit &unit = context.model->units[unitOf(a)];
+  Resources error;
+  error.lut() = unit.lutError.of(cost.lut());
+  error.ff() = unit.ffError.of(cost.ff());
+  return error;
 }
 
 Resources costOf(const Actor &a, const CostContext &context,

@@ -3,6 +3,7 @@
 // a converter where two formats differ, a fork where a value has several
 // readers, a FIFO between a fork and a join.
 #include "rhizome/Generator/Design.h"
+#include <cmath>
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Support/Names.h"
 
@@ -306,5 +307,21 @@ Resources costOf(flow::DesignOp design, const CostContext &context,
   for (auto op : design.getBody().getOps<flow::ActorOp>())
     sum += costOf(actorOf(op), context, images);
   return sum;
+}
+
+Resources errorOf(flow::DesignOp design, const CostContext &context,
+                  const MemoryImages *images) {
+  Resources squares;
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    Actor actor = actorOf(op);
+    Resources error =
+        errorOf(actor, costOf(actor, context, images), context);
+    squares.lut() += error.lut() * error.lut();
+    squares.ff() += error.ff() * error.ff();
+  }
+  Resources error;
+  error.lut() = std::sqrt(squares.lut());
+  error.ff() = std::sqrt(squares.ff());
+  return error;
 }
 } // namespace rhizome::gen

@@ -233,6 +233,8 @@ void fillPrediction(Plan &plan, explore::Result &result,
   p.ff = round(result.resources.ff());
   p.dsp = round(result.resources.dsp());
   p.bram = round(result.resources.bram());
+  p.lutError = round(result.errors.lut());
+  p.ffError = round(result.errors.ff());
   for (size_t k = 0; k < result.resources.amount.size(); ++k) {
     double budget = gen::available(device.budget, k);
     if (budget > 0)

@@ -112,6 +112,9 @@ Structure structureOf(const Actor &actor, const CostContext &context,
 /// LUTs, FFs, DSPs and memories: the structure times the family's model.
 Resources costOf(const Actor &actor, const CostContext &context,
                  const MemoryImages *images = nullptr);
+/// How far `cost` may be off, in LUTs and FFs, by the family's residuals.
+Resources errorOf(const Actor &actor, const Resources &cost,
+                  const CostContext &context);
 /// Adds the actor's processes to a network. `inputs` and `outputs` are the
 /// channels of its ports, `out` the format of its (first) output.
 void addProcesses(const Actor &actor, Network &network,

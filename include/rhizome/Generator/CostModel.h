@@ -20,10 +20,14 @@ enum class Term : unsigned {
   Adder,        ///< bits of adders
   Compare,      ///< bits of comparisons
   Mux,          ///< LUTs of multiplexers by number, per bit
+  MuxPairs,     ///< the same where pairs of levels share LUTs
   Pick,         ///< bits × (choices - 1) where each choice has a signal
+  PickBase,     ///< bits that are chosen so
   Shift,        ///< bits of shifters × stages
   Select,       ///< bits that one of two values or a constant is chosen for
-  Product,      ///< bits of partial products in LUTs
+  Product,      ///< full adders of products in LUTs
+  ProductSign,  ///< such that only pass on a sign
+  ProductDeep,  ///< those of a product beyond sixteen
   ProductEdge,  ///< bits of products in LUTs
   Products,     ///< products in LUTs
   RomLeaf,      ///< functions of as many address bits as a LUT has inputs
@@ -32,9 +36,9 @@ enum class Term : unsigned {
   Collision,    ///< bits of reads that must see what is written beside them
   Lane,         ///< lanes
 };
-constexpr std::array<const char *, 18> kTermNames = {
+constexpr std::array<const char *, 22> kTermNames = {
     "fixed",    "counter", "buffer",       "control",  "adder",    "compare",
-    "mux",      "pick",    "shift",        "select",  "product",      "product_edge", "products",
+    "mux",      "mux_pairs", "pick",    "pick_base",    "shift",        "select",  "product",  "product_sign", "product_deep",      "product_edge", "products",
     "rom_leaf", "rom_mux", "memory_mux",   "collision", "lane"};
 
 /// What is characterised apart: cells, some of them by their options.

@@ -19,6 +19,9 @@ struct Prediction {
   double clockMhz = 0;
   double throughputPerS = 0;
   int64_t lut = 0, ff = 0, dsp = 0, bram = 0;
+  /// How far LUTs and FFs may be off, by the family's characterisation; nine
+  /// of ten designs lie within.
+  int64_t lutError = 0, ffError = 0;
   bool operator==(const Prediction &) const = default;
 };
 

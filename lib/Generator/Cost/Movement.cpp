@@ -36,8 +36,25 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
     b.ff(double(length * width));
     // A place takes any of the steps of a beat; its enable is decoded.
     b.pick(double(length * width), in / stepIn);
+    if (in > stepIn)
+      b.term(Term::PickBase, double(length * width));
     b.term(Term::Lane, double(writes));
-    b.mux(double(out * width), reads);
+    // Outputs that read neighbouring places share the lower levels of their
+    // multiplexers: none has more nodes than the ring has places.
+    int64_t nodes = 0, level = 0, wide = b.context().lutInputs >= 6 ? 2 : 1;
+    for (int64_t n = reads; n > 1;) {
+      n = ceilDiv(n, 2);
+      if (++level % wide == 0 || n == 1)
+        nodes += std::min(length, n * out);
+    }
+    // Seen with LUTs of four inputs: multiplexers of an even number of levels
+    // are built from pairs of levels and share them, others are not.
+    if (wide == 2)
+      b.term(Term::Mux, double(nodes * width));
+    else if (level >= 4 && level % 2 == 0)
+      b.term(Term::MuxPairs, double(nodes * width));
+    else
+      b.term(Term::Mux, double(out * width * (reads - 1)));
     if (tailOut)
       b.term(Term::Select, double((out - tailOut) * width));
   } else {

@@ -112,10 +112,16 @@ void Builder::products(double count, int64_t w, int64_t x, int64_t style,
     return;
   }
   // One row a bit of x, each a place further up.
-  int64_t width = std::min(w + x, kept), bits = 0;
-  for (int64_t row = 1; row < std::min(x, width); ++row)
-    bits += width - row;
+  // All but two rows are full adders; above a row's own bits its sign repeats.
+  constexpr int64_t kShallow = 16;
+  int64_t width = std::min(w + x, kept), bits = 0, signs = 0;
+  for (int64_t row = 2; row < std::min(x, width); ++row) {
+    bits += std::min(w, width - row);
+    signs += std::max<int64_t>(0, width - row - w);
+  }
   term(Term::Product, count * double(bits));
+  term(Term::ProductSign, count * double(signs));
+  term(Term::ProductDeep, count * double(std::max<int64_t>(0, bits - kShallow)));
   term(Term::ProductEdge, count * double(width));
   term(Term::Products, count);
 }
