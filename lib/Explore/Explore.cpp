@@ -223,8 +223,7 @@ FailureOr<Result> Explorer::realise(Candidate candidate) {
   if (failed(timing))
     return failure();
   result.timing = *timing;
-  result.resources =
-      gen::costOf(result.design, device.cost, &result.images);
+  result.resources = gen::costOf(result.design, device.cost, &result.images);
   result.errors = gen::errorOf(result.design, device.cost, &result.images);
   result.bottleneck =
       borderCycles() >= candidate.interval ? "the border" : candidate.slowest;

@@ -108,14 +108,20 @@ Structure structureOf(const Actor &a, const CostContext &context,
     const char *cell;
     Build build;
   };
-  constexpr Entry kEntries[] = {
-      {"window", window},         {"matvec", matvec},
-      {"lane_reduce", laneReduce}, {"requant", requant},
-      {"threshold", threshold},   {"table", table},
-      {"scaled_add", scaledAdd},  {"gearbox", gearbox},
-      {"axis_in", axis},          {"axis_out", axis},
-      {"concat", concat},         {"reorder", reorder},
-      {"fork", fork},             {"fifo", fork}};
+  constexpr Entry kEntries[] = {{"window", window},
+                                {"matvec", matvec},
+                                {"lane_reduce", laneReduce},
+                                {"requant", requant},
+                                {"threshold", threshold},
+                                {"table", table},
+                                {"scaled_add", scaledAdd},
+                                {"gearbox", gearbox},
+                                {"axis_in", axis},
+                                {"axis_out", axis},
+                                {"concat", concat},
+                                {"reorder", reorder},
+                                {"fork", fork},
+                                {"fifo", fork}};
   Builder builder(a, context, images);
   for (const Entry &entry : kEntries)
     if (a.cell == entry.cell)

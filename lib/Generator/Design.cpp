@@ -3,9 +3,9 @@
 // a converter where two formats differ, a fork where a value has several
 // readers, a FIFO between a fork and a join.
 #include "rhizome/Generator/Design.h"
-#include <cmath>
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Support/Names.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -314,8 +314,7 @@ Resources errorOf(flow::DesignOp design, const CostContext &context,
   Resources squares;
   for (auto op : design.getBody().getOps<flow::ActorOp>()) {
     Actor actor = actorOf(op);
-    Resources error =
-        errorOf(actor, costOf(actor, context, images), context);
+    Resources error = errorOf(actor, costOf(actor, context, images), context);
     squares.lut() += error.lut() * error.lut();
     squares.ff() += error.ff() * error.ff();
   }

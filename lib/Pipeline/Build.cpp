@@ -20,9 +20,7 @@ static llvm::Expected<gen::CostModel> costModelOf(const FamilyModel &family) {
   auto position = [](const auto &names, StringRef name) {
     return size_t(llvm::find(names, name) - names.begin());
   };
-  auto bar = [](const Residuals &r) {
-    return gen::ErrorBar{r.p90, r.least};
-  };
+  auto bar = [](const Residuals &r) { return gen::ErrorBar{r.p90, r.least}; };
   for (const auto &[name, unit] : family.units) {
     size_t u = position(gen::kUnitNames, name);
     if (u == gen::kUnitNames.size())

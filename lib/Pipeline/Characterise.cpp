@@ -163,10 +163,9 @@ Error Characterisation::addPackage(const std::string &dir, bool held,
   options.jobs = request.jobs;
   if (request.progress)
     options.progress = [&](const SynthProgress &p) {
-      request.progress(llvm::formatv("{0}{1} of {2} modules{3}{4}",
-                                     isSample ? "" : dir + ": ", p.done,
-                                     p.total, p.running.empty() ? "" : ": ",
-                                     p.running));
+      request.progress(llvm::formatv(
+          "{0}{1} of {2} modules{3}{4}", isSample ? "" : dir + ": ", p.done,
+          p.total, p.running.empty() ? "" : ": ", p.running));
     };
   Expected<SynthResult> synthesised = synthesise(*package, options);
   if (!synthesised)
@@ -333,8 +332,7 @@ std::vector<std::string> pipeline::characterisedUnits() {
   return {gen::kUnitNames.begin(), gen::kUnitNames.end()};
 }
 
-CharacteriseResult
-pipeline::characterise(const CharacteriseRequest &request) {
+CharacteriseResult pipeline::characterise(const CharacteriseRequest &request) {
   Characterisation work(request);
   if (Error error = work.run())
     work.result.error = toString(std::move(error));

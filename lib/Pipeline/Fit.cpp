@@ -49,9 +49,10 @@ VectorXd nonNegative(const MatrixXd &a, const VectorXd &b) {
 }
 } // namespace
 
-std::vector<double> rhizome::pipeline::fitNonNegative(
-    const std::vector<std::vector<double>> &rows,
-    const std::vector<double> &targets, const std::vector<double> &scale) {
+std::vector<double>
+rhizome::pipeline::fitNonNegative(const std::vector<std::vector<double>> &rows,
+                                  const std::vector<double> &targets,
+                                  const std::vector<double> &scale) {
   const Eigen::Index m = Eigen::Index(rows.size());
   const Eigen::Index n = Eigen::Index(rows.empty() ? 0 : rows.front().size());
   MatrixXd a(m, n);

@@ -72,8 +72,8 @@ void Sampler::window(bool parallel) {
     kernel = stride = 1;
   kernel = std::min(kernel, size);
   int64_t pad = kernel > 1 && draw(0, 1) ? (kernel - 1) / 2 : 0;
-  int64_t channels = vector ? any({16, 32, 64, 128, 400, 784})
-                            : any({1, 3, 4, 6, 8, 12, 16});
+  int64_t channels =
+      vector ? any({16, 32, 64, 128, 400, 784}) : any({1, 3, 4, 6, 8, 12, 16});
   int64_t lanes = channels;
   for (int64_t k = any({1, 1, 2, 4}); k > 1; --k)
     if (channels % k == 0) {
@@ -133,11 +133,16 @@ void Sampler::matvec(int64_t style) {
   while ((int64_t(1) << bits) < simd * folds)
     ++bits;
   bool bias = draw(0, 2) == 0;
-  actor.params = {{"Pixels", any({1, 1, 1, 2})}, {"Pe", pe},
-                  {"Simd", simd},                {"XWidth", x},
-                  {"XSigned", draw(0, 1)},       {"WWidth", w},
-                  {"AccWidth", x + w + bits},    {"Folds", folds},
-                  {"OutFolds", out},             {"Bias", bias},
+  actor.params = {{"Pixels", any({1, 1, 1, 2})},
+                  {"Pe", pe},
+                  {"Simd", simd},
+                  {"XWidth", x},
+                  {"XSigned", draw(0, 1)},
+                  {"WWidth", w},
+                  {"AccWidth", x + w + bits},
+                  {"Folds", folds},
+                  {"OutFolds", out},
+                  {"Bias", bias},
                   {"Style", style}};
   image("WeightFile", folds * out, pe * simd, w, w);
   if (bias)
@@ -153,21 +158,15 @@ void Sampler::laneReduce(bool depthwise) {
     lanes = any({1, 2});
   int64_t acc = op == 0 ? x + w + 4 : op == 1 ? x : x + 4;
   bool bias = depthwise && draw(0, 1);
-  actor.params = {{"Pixels", 1},
-                  {"Lanes", lanes},
-                  {"Taps", taps},
-                  {"Op", op},
-                  {"XWidth", x},
-                  {"XSigned", draw(0, 1)},
-                  {"WWidth", w},
-                  {"AccWidth", acc},
-                  {"Folds", folds},
-                  {"OutFolds", out},
-                  {"Bias", bias},
-                  {"Style", depthwise && device.hasDsp ? draw(0, 1) : 0},
-                  {"Zero", 0},
-                  {"ScaleWidth", 1},
-                  {"Positions", 0}};
+  actor.params = {
+      {"Pixels", 1},    {"Lanes", lanes},
+      {"Taps", taps},   {"Op", op},
+      {"XWidth", x},    {"XSigned", draw(0, 1)},
+      {"WWidth", w},    {"AccWidth", acc},
+      {"Folds", folds}, {"OutFolds", out},
+      {"Bias", bias},   {"Style", depthwise && device.hasDsp ? draw(0, 1) : 0},
+      {"Zero", 0},      {"ScaleWidth", 1},
+      {"Positions", 0}};
   if (depthwise)
     image("WeightFile", folds * out, lanes * taps, w, w);
   if (bias)
@@ -231,7 +230,9 @@ void Sampler::threshold(bool bisect) {
   actor.params = {{"Lanes", lanes},
                   {"InWidth", in},
                   {"InSigned", 1},
-                  {"OutWidth", count > 7 ? 4 : count > 3 ? 3 : 2},
+                  {"OutWidth", count > 7   ? 4
+                               : count > 3 ? 3
+                                           : 2},
                   {"Base", bisect ? 0 : any({0, -1})},
                   {"Step", 1},
                   {"Count", count},
@@ -255,9 +256,9 @@ void Sampler::table() {
   actor.cell = "table";
   int64_t in = any({4, 6, 8}), out = any({4, 8}), lanes = any({1, 2, 4});
   int64_t folds = any({1, 1, 2});
-  actor.params = {{"Lanes", lanes},    {"InWidth", in},
-                  {"InSigned", 0},     {"OutWidth", out},
-                  {"Lo", 0},           {"Entries", int64_t(1) << in},
+  actor.params = {{"Lanes", lanes},   {"InWidth", in},
+                  {"InSigned", 0},    {"OutWidth", out},
+                  {"Lo", 0},          {"Entries", int64_t(1) << in},
                   {"OutFolds", folds}};
   image("TableFile", folds * lanes << in, 1, out, out);
 }
@@ -362,8 +363,8 @@ Actor Sampler::sample() {
     int64_t folds = actor.cell == "matvec" || actor.cell == "lane_reduce"
                         ? actor.get("Folds")
                         : 1;
-    actor.set("Depth", std::max<int64_t>(2, (fullRateDepth(actor) + folds - 1) /
-                                                folds));
+    actor.set("Depth",
+              std::max<int64_t>(2, (fullRateDepth(actor) + folds - 1) / folds));
   }
   return std::move(actor);
 }

@@ -92,8 +92,8 @@ std::string rhizome::printFamilyModel(const FamilyModel &m) {
   os << "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
      << "# Written by 'rhizome characterise --family " << m.family
      << "'; of 'mapping' it keeps what stands here.\n"
-     << "family: " << m.family << "\nmapping:\n  shift_registers: "
-     << flag(m.mapping.shiftRegisters)
+     << "family: " << m.family
+     << "\nmapping:\n  shift_registers: " << flag(m.mapping.shiftRegisters)
      << "\n  dsp_registers: " << flag(m.mapping.dspRegisters)
      << "\n  half_blocks: " << flag(m.mapping.halfBlocks)
      << "\n  lutram_bits: " << m.mapping.lutramBits << "\ntool: \"" << m.tool

@@ -86,7 +86,8 @@ private:
 /// What `read` makes of the file's text; a mistake is refused with its path and
 /// line.
 template <typename T>
-llvm::Expected<T> readYaml(llvm::StringRef path, T (*read)(const YAML::Node &)) {
+llvm::Expected<T> readYaml(llvm::StringRef path,
+                           T (*read)(const YAML::Node &)) {
   llvm::Expected<std::string> text = readFile(path);
   if (!text)
     return text.takeError();

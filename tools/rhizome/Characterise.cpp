@@ -27,15 +27,14 @@ llvm::json::Object toJson(const CharacteriseResult &result,
     llvm::json::Object measured;
     for (const auto &[name, value] : p.measured)
       measured[name] = value;
-    points.push_back(llvm::json::Object{{"unit", p.unit},
-                                        {"name", p.name},
-                                        {"held_out", p.held},
-                                        {"predicted",
-                                         llvm::json::Object{{"lut", p.lut},
-                                                            {"ff", p.ff},
-                                                            {"dsp", p.dsp},
-                                                            {"bram", p.bram}}},
-                                        {"measured", std::move(measured)}});
+    points.push_back(llvm::json::Object{
+        {"unit", p.unit},
+        {"name", p.name},
+        {"held_out", p.held},
+        {"predicted",
+         llvm::json::Object{
+             {"lut", p.lut}, {"ff", p.ff}, {"dsp", p.dsp}, {"bram", p.bram}}},
+        {"measured", std::move(measured)}});
   }
   llvm::json::Object units;
   for (const auto &[name, unit] : result.model.units)
@@ -161,8 +160,9 @@ void cli::addCharacterise(CLI::App &app, Run &run) {
       ->add_option("--hold-out", request.holdOut,
                    "packages that are compared but do not take part")
       ->option_text("DIR");
-  command->add_option("-o,--output", options->output,
-                      "the model's file, otherwise the family's of the program")
+  command
+      ->add_option("-o,--output", options->output,
+                   "the model's file, otherwise the family's of the program")
       ->option_text("FILE");
   command
       ->add_option("--tool", request.tool,
@@ -188,8 +188,8 @@ void cli::addCharacterise(CLI::App &app, Run &run) {
     if (options->quick)
       options->request.points = 3;
     run = [options] {
-      return runCharacterise(options->request, options->family,
-                             options->output, options->json);
+      return runCharacterise(options->request, options->family, options->output,
+                             options->json);
     };
   });
 }

@@ -108,9 +108,8 @@ void cli::printPrediction(const Prediction &p) {
          << decimal(p.clockMhz > 0 ? p.latencyCycles / p.clockMhz : 0, 2)
          << " us\n"
          << "  resources  " << grouped(p.lut) << " ± " << grouped(p.lutError)
-         << " LUT, " << grouped(p.ff) << " ± " << grouped(p.ffError)
-         << " FF, " << grouped(p.dsp) << " DSP, " << grouped(p.bram)
-         << " BRAM\n";
+         << " LUT, " << grouped(p.ff) << " ± " << grouped(p.ffError) << " FF, "
+         << grouped(p.dsp) << " DSP, " << grouped(p.bram) << " BRAM\n";
 }
 
 cli::ProgressLine::ProgressLine(bool wanted)

@@ -94,8 +94,8 @@ int64_t fullRateDepth(const Actor &actor);
 /// Products of weights and activations that the actor computes each cycle; its
 /// parameter `Style` says in what (0 LUTs, 1 a DSP each, 2 two in one DSP).
 int64_t productsOf(const Actor &actor);
-/// A read-only memory of an actor: the parameter that places it in block RAM (1)
-/// or LUTs (0), its shape and how many of it there are.
+/// A read-only memory of an actor: the parameter that places it in block RAM
+/// (1) or LUTs (0), its shape and how many of it there are.
 struct RomUse {
   const char *placedBy;
   int64_t words, width, copies;

@@ -13,40 +13,44 @@
 namespace rhizome::gen {
 /// What logic an actor is made of, as far as its LUTs are not known exactly.
 enum class Term : unsigned {
-  Fixed,        ///< 1: the cell's own control
-  Counter,      ///< bits of counters
-  Buffer,       ///< bits of output buffers' counters
-  Control,      ///< bits of the cell's positions and addresses
-  Adder,        ///< bits of adders
-  Compare,      ///< bits of comparisons
-  Mux,          ///< LUTs of multiplexers by number, per bit
-  MuxPairs,     ///< the same where pairs of levels share LUTs
-  Pick,         ///< bits × (choices - 1) where each choice has a signal
-  PickBase,     ///< bits that are chosen so
-  Shift,        ///< bits of shifters × stages
-  Select,       ///< bits that one of two values or a constant is chosen for
-  Product,      ///< full adders of products in LUTs
-  ProductSign,  ///< such that only pass on a sign
-  ProductDeep,  ///< those of a product beyond sixteen
-  ProductEdge,  ///< bits of products in LUTs
-  Products,     ///< products in LUTs
-  RomLeaf,      ///< functions of as many address bits as a LUT has inputs
-  RomMux,       ///< choices between these
-  MemoryMux,    ///< bits × (blocks - 1) that deep memories choose from
-  Collision,    ///< bits of reads that must see what is written beside them
-  Lane,         ///< lanes
+  Fixed,       ///< 1: the cell's own control
+  Counter,     ///< bits of counters
+  Buffer,      ///< bits of output buffers' counters
+  Control,     ///< bits of the cell's positions and addresses
+  Adder,       ///< bits of adders
+  Compare,     ///< bits of comparisons
+  Mux,         ///< LUTs of multiplexers by number, per bit
+  MuxPairs,    ///< the same where pairs of levels share LUTs
+  Pick,        ///< bits × (choices - 1) where each choice has a signal
+  PickBase,    ///< bits that are chosen so
+  Shift,       ///< bits of shifters × stages
+  Select,      ///< bits that one of two values or a constant is chosen for
+  Product,     ///< full adders of products in LUTs
+  ProductSign, ///< such that only pass on a sign
+  ProductDeep, ///< those of a product beyond sixteen
+  ProductEdge, ///< bits of products in LUTs
+  Products,    ///< products in LUTs
+  RomLeaf,     ///< functions of as many address bits as a LUT has inputs
+  RomMux,      ///< choices between these
+  MemoryMux,   ///< bits × (blocks - 1) that deep memories choose from
+  Collision,   ///< bits of reads that must see what is written beside them
+  Lane,        ///< lanes
 };
 constexpr std::array<const char *, 22> kTermNames = {
-    "fixed",    "counter", "buffer",       "control",  "adder",    "compare",
-    "mux",      "mux_pairs", "pick",    "pick_base",    "shift",        "select",  "product",  "product_sign", "product_deep",      "product_edge", "products",
-    "rom_leaf", "rom_mux", "memory_mux",   "collision", "lane"};
+    "fixed",        "counter",  "buffer",    "control",      "adder",
+    "compare",      "mux",      "mux_pairs", "pick",         "pick_base",
+    "shift",        "select",   "product",   "product_sign", "product_deep",
+    "product_edge", "products", "rom_leaf",  "rom_mux",      "memory_mux",
+    "collision",    "lane"};
 
 /// What is characterised apart: cells, some of them by their options.
 constexpr std::array<const char *, 18> kUnitNames = {
-    "window_serial", "window_parallel", "matvec_lut", "matvec_dsp",
-    "matvec_pair", "lane_reduce", "depthwise", "requant", "requant_dsp",
-    "threshold", "bisect", "table", "scaled_add", "gearbox", "axis",
-    "concat", "reorder", "fork"};
+    "window_serial", "window_parallel", "matvec_lut",
+    "matvec_dsp",    "matvec_pair",     "lane_reduce",
+    "depthwise",     "requant",         "requant_dsp",
+    "threshold",     "bisect",          "table",
+    "scaled_add",    "gearbox",         "axis",
+    "concat",        "reorder",         "fork"};
 
 using Terms = std::array<double, kTermNames.size()>;
 

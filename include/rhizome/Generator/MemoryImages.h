@@ -38,8 +38,8 @@ public:
   static MemoryImage parse(std::string_view hex);
   /// With LUTs of so many inputs: of all columns, or of those that lie in
   /// [first, first + count) modulo `period`.
-  RomContents contents(int64_t lutInputs, int64_t period = 0,
-                       int64_t first = 0, int64_t count = 0) const;
+  RomContents contents(int64_t lutInputs, int64_t period = 0, int64_t first = 0,
+                       int64_t count = 0) const;
   /// The bits of the column `at` and above, up to `bits`, that are all zero.
   int64_t zeroColumns(int64_t at, int64_t bits) const;
 

@@ -58,9 +58,9 @@ struct PlannedActor {
 
 /// One device's share.
 struct PlannedNode {
-  std::string name;             ///< "node0"
-  std::string device;           ///< a device's name
-  std::string family;           ///< the device's family
+  std::string name;   ///< "node0"
+  std::string device; ///< a device's name
+  std::string family; ///< the device's family
   /// What a design may use of the device, by resource name.
   std::map<std::string, int64_t> budget;
   std::string top = "rhz_top";  ///< the top module

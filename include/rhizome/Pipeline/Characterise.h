@@ -27,7 +27,7 @@ struct CharacteriseRequest {
 /// One actor, predicted by the new model beside what it took.
 struct CharacterisedPoint {
   std::string unit, name;
-  bool held = false; ///< not in the fit
+  bool held = false;                         ///< not in the fit
   double lut = 0, ff = 0, dsp = 0, bram = 0; ///< predicted
   std::map<std::string, double> measured;
 };

@@ -13,10 +13,10 @@ namespace rhizome {
 /// How far predictions were off over the points: shares of the measured value
 /// above 500, absolute numbers below.
 struct Residuals {
-  int64_t points = 0;   ///< above 500
+  int64_t points = 0; ///< above 500
   double median = 0, p90 = 0, worst = 0;
-  int64_t small = 0;    ///< points below
-  double least = 0;     ///< absolute, nine of ten lie within
+  int64_t small = 0; ///< points below
+  double least = 0;  ///< absolute, nine of ten lie within
 };
 
 struct FamilyModel {

@@ -145,9 +145,8 @@ void scaledAdd(Builder &b) {
   b.term(Term::Fixed, 1);
   b.ff(4);
   // A constant factor is a sum of shifted copies, or a DSP block.
-  for (auto [factor, width, sign] :
-       {std::tuple("MulA", "AWidth", "ASigned"),
-        std::tuple("MulB", "BWidth", "BSigned")}) {
+  for (auto [factor, width, sign] : {std::tuple("MulA", "AWidth", "ASigned"),
+                                     std::tuple("MulB", "BWidth", "BSigned")}) {
     int64_t m = std::abs(b.get(factor)), x = b.get(width);
     int64_t bits = clog2(m + 1), zeros = 0;
     while (m > 0 && !(m >> zeros & 1))

@@ -8,8 +8,7 @@ namespace rhizome::gen::cost {
 namespace {
 void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
                int64_t rowIn, int64_t rowOut, int64_t depth) {
-  int64_t unit =
-      std::gcd(std::gcd(lanesIn, lanesOut), std::gcd(rowIn, rowOut));
+  int64_t unit = std::gcd(std::gcd(lanesIn, lanesOut), std::gcd(rowIn, rowOut));
   int64_t in = lanesIn / unit, out = lanesOut / unit;
   int64_t width = unit * elem;
   int64_t store = in + out + std::max(in, out);

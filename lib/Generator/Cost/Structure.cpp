@@ -54,8 +54,7 @@ void Builder::addMemory(const Memory &m) {
   term(Term::MemoryMux, m.muxBits);
 }
 
-void Builder::ram(int64_t words, int64_t width, int64_t stages,
-                  int64_t banks) {
+void Builder::ram(int64_t words, int64_t width, int64_t stages, int64_t banks) {
   if (words == 1) {
     ff(double(2 * width * banks));
   } else {
@@ -121,7 +120,8 @@ void Builder::products(double count, int64_t w, int64_t x, int64_t style,
   }
   term(Term::Product, count * double(bits));
   term(Term::ProductSign, count * double(signs));
-  term(Term::ProductDeep, count * double(std::max<int64_t>(0, bits - kShallow)));
+  term(Term::ProductDeep,
+       count * double(std::max<int64_t>(0, bits - kShallow)));
   term(Term::ProductEdge, count * double(width));
   term(Term::Products, count);
 }

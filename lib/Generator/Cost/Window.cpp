@@ -23,10 +23,9 @@ struct Window {
         dilationH(b.get("DilationH")), dilationW(b.get("DilationW")),
         padTop(b.get("PadTop")), padLeft(b.get("PadLeft")),
         outHeight(b.get("OutHeight")), outWidth(b.get("OutWidth")),
-        lanes(b.get("Lanes")), groups(b.get("Groups")),
-        repeat(b.get("Repeat")), pixelsIn(b.get("PixelsIn")),
-        pixelsOut(b.get("PixelsOut")), rows(b.get("Rows")),
-        parallel(b.get("KernelParallel")) {
+        lanes(b.get("Lanes")), groups(b.get("Groups")), repeat(b.get("Repeat")),
+        pixelsIn(b.get("PixelsIn")), pixelsOut(b.get("PixelsOut")),
+        rows(b.get("Rows")), parallel(b.get("KernelParallel")) {
     words = ceilDiv(channels, lanes);
     groupWords = words / groups;
     inCols = ceilDiv(width, pixelsIn);
@@ -53,8 +52,8 @@ void positions(Builder &b, const Window &w) {
   // The writer's row and the oldest one; of the reader the frame's first row
   // and the last one needed. A frame of one row needs two of them.
   int64_t rows = w.height > 1 ? 4 : 2;
-  int64_t place = (w.outCols > 1 ? w.xW + w.colW : 0) +
-                  (w.outHeight > 1 ? w.yW : 0);
+  int64_t place =
+      (w.outCols > 1 ? w.xW + w.colW : 0) + (w.outHeight > 1 ? w.yW : 0);
   b.ff(double(rows * w.rowW + place));
   b.term(Term::Control, double(rows * w.rowW + place));
 }
@@ -65,8 +64,7 @@ void serial(Builder &b, const Window &w) {
   int64_t bank = w.pixelsIn > 1 ? clog2(w.pixelsIn) : 0;
   int64_t column = w.xW + clog2(w.words + 1) + 1;
   b.ff(4); // valid bits
-  for (int64_t count :
-       {w.groupWords, w.kernelW, w.kernelH, w.repeat, w.groups})
+  for (int64_t count : {w.groupWords, w.kernelW, w.kernelH, w.repeat, w.groups})
     b.counter(count);
   // Top row and kernel row, left and kernel column.
   int64_t columns = (w.outCols > 1 ? 1 : 0) + (w.kernelW > 1 ? 1 : 0);
