@@ -2,7 +2,7 @@
 // What each library cell costs: its structure (Cost/, one function a cell),
 // whose resources are exact but for logic, times what the device family's model
 // says of each kind of logic.
-#include "Cost/Structure.h"
+#include "Structure.h"
 #include <algorithm>
 #include <string_view>
 
