@@ -14,20 +14,51 @@ double log2Up(int64_t n) {
   return n <= 1 ? 0 : std::ceil(std::log2(double(n)));
 }
 
+/// A fabric of LUT4s of which none is a memory (iCE40).
+bool isPlain(const CostContext &ctx) { return ctx.lutramDepth == 0; }
+
+/// Block RAMs of one memory, in the port's best width.
+int64_t blocksFor(int64_t depth, int64_t width, const CostContext &ctx) {
+  int64_t port = ctx.bramPort;
+  int64_t blocks = ceilDiv(width, port) * ceilDiv(depth * port, ctx.bramBits);
+  for (port = ctx.bramPort / 2; port >= 1; port /= 2)
+    blocks = std::min(blocks, ceilDiv(width, port) *
+                                  ceilDiv(depth * port, ctx.bramBits));
+  return blocks;
+}
+
+/// LUTs that choose one of n, per bit, in a device of LUT4s.
+double chooseLuts(int64_t n) { return std::ceil(double(n - 1) * 2 / 3); }
+
+/// A memory that is written at run time, where no LUT is one. The tool takes
+/// registers up to 64 bits a block; blocks read old data while they write, for
+/// which it adds a bypass.
+Resources memoryOfBlocks(int64_t depth, int64_t width, const CostContext &ctx) {
+  Resources r;
+  int64_t blocks = blocksFor(depth, width, ctx);
+  if (depth * width <= 64 * blocks) {
+    r.ff() = double(depth * width);
+    r.lut() = double(width) * chooseLuts(depth) + double(depth);
+    return r;
+  }
+  r.bram() = double(blocks);
+  r.ff() = double(width) + 2 * log2Up(depth);
+  r.lut() = double(width) + log2Up(depth);
+  return r;
+}
+
 /// A memory that is written at run time.
 Resources memory(int64_t depth, int64_t width, const CostContext &ctx) {
   Resources r;
+  if (isPlain(ctx))
+    return memoryOfBlocks(depth, width, ctx);
   if (depth <= ctx.lutramDepth) {
     // 32 places of 6 bits in 4 LUTs, 64 places of 3 bits.
     double luts = depth <= 32 ? width * 4.0 / 6 : width * 4.0 / 3;
     r.lut() = r.lutram() = std::ceil(luts);
     return r;
   }
-  int64_t port = ctx.bramPort;
-  int64_t blocks = ceilDiv(width, port) * ceilDiv(depth * port, ctx.bramBits);
-  for (port = ctx.bramPort / 2; port >= 1; port /= 2)
-    blocks = std::min(blocks, ceilDiv(width, port) *
-                                  ceilDiv(depth * port, ctx.bramBits));
+  int64_t blocks = blocksFor(depth, width, ctx);
   r.bram() = double(blocks);
   // Half a block where one of half the size does.
   if (blocks == 1 && depth * width <= ctx.bramBits / 2)
@@ -40,6 +71,16 @@ Resources rom(int64_t depth, int64_t width, const CostContext &ctx) {
   Resources r;
   if (depth <= 1)
     return r;
+  if (isPlain(ctx)) {
+    // The tool takes LUTs up to 1,024 bits a block.
+    int64_t blocks = blocksFor(depth, width, ctx);
+    r.ff() = 2.0 * double(width);
+    if (depth * width > 1024 * blocks)
+      r.bram() = double(blocks);
+    else
+      r.lut() = double(width * (2 * ceilDiv(depth, 16) - 1));
+    return r;
+  }
   double luts = double(width) * std::max<int64_t>(1, ceilDiv(depth, 64)) * 0.9;
   Resources block =
       memory(std::max<int64_t>(depth, ctx.lutramDepth + 1), width, ctx);
@@ -63,17 +104,21 @@ Resources outbuf(int64_t depth, int64_t width, const CostContext &ctx) {
     r = memory(depth, width, ctx);
   }
   double counter = log2Up(depth + 1);
-  r.lut() += 3 * counter + 4;
+  // Without LUTRAM the read address is compared with the written one, too.
+  r.lut() += (isPlain(ctx) && depth > 4 ? 12 : 3) * counter + 4;
   r.ff() += 3 * counter + 1;
-  if (depth > ctx.lutramDepth)
+  if (depth > std::max<int64_t>(ctx.lutramDepth, 64))
     r.ff() += 2.0 * width;
   return r;
 }
 
 /// One product of w × x bits in LUTs.
-double lutProduct(int64_t w, int64_t x) {
+double lutProduct(int64_t w, int64_t x, const CostContext &ctx) {
   if (w <= 1 || x <= 1)
     return double(std::max(w, x));
+  // Gates in front of a carry chain take LUTs of their own.
+  if (isPlain(ctx))
+    return 2.8 * double(w * x);
   if (w <= 2 || x <= 2)
     return 1.0 * (std::max(w, x) + 2);
   return 1.25 * w * x + (w > 6 && x > 6 ? 36 : 0);
@@ -87,6 +132,16 @@ double dspProduct(int64_t a, int64_t b, const CostContext &ctx) {
   };
   return double(std::min(pieces(a, ctx.dspWide) * pieces(b, ctx.dspNarrow),
                          pieces(b, ctx.dspWide) * pieces(a, ctx.dspNarrow)));
+}
+
+/// `count` products of signed a × b bits that are left to the tool: DSPs, or
+/// LUTs where the device has none.
+void addProducts(Resources &r, double count, int64_t a, int64_t b,
+                 const CostContext &ctx) {
+  if (ctx.hasDsp)
+    r.dsp() += count * dspProduct(a, b, ctx);
+  else
+    r.lut() += count * lutProduct(a, b, ctx);
 }
 
 Resources windowCost(const Actor &a, const CostContext &ctx) {
@@ -116,7 +171,7 @@ Resources windowCost(const Actor &a, const CostContext &ctx) {
     r.ff() += double(bits) * 2 +
               double(rows * span * word); // row, rotate, memory outputs
   }
-  r.lut() += control;
+  r.lut() += isPlain(ctx) ? 2.2 * control : control;
   r.ff() += control;
   int64_t out =
       a.get("KernelParallel")
@@ -152,7 +207,7 @@ Resources matvecCost(const Actor &a, const CostContext &ctx) {
               dspProduct(w, x + (a.get("XSigned") ? 0 : 1), ctx);
     r.ff() += double(pixels * simd * x);
   } else {
-    r.lut() += dots * double(simd) * lutProduct(w, x);
+    r.lut() += dots * double(simd) * lutProduct(w, x, ctx);
     r.ff() += dots * double(simd) * product + double(pixels * simd * x);
   }
   for (; n > 1; n = ceilDiv(n, 2)) {
@@ -183,7 +238,7 @@ Resources laneReduceCost(const Actor &a, const CostContext &ctx) {
       r.dsp() =
           lanes * taps * dspProduct(w, x + (a.get("XSigned") ? 0 : 1), ctx);
     else
-      r.lut() += lanes * taps * lutProduct(w, x);
+      r.lut() += lanes * taps * lutProduct(w, x, ctx);
     r.lut() += lanes * (taps - 1) * double(w + x + 1);
     r.ff() += lanes * taps * double(w + x);
   } else {
@@ -192,7 +247,7 @@ Resources laneReduceCost(const Actor &a, const CostContext &ctx) {
     r.ff() += lanes * taps * double(x);
     if (a.get("Positions") > 0) {
       r += rom(a.get("Positions"), a.get("Pixels") * a.get("ScaleWidth"), ctx);
-      r.dsp() += lanes * dspProduct(a.get("ScaleWidth") + 1, acc, ctx);
+      addProducts(r, lanes, a.get("ScaleWidth") + 1, acc, ctx);
     }
   }
   r.lut() += lanes * double(acc) + 24;
@@ -208,7 +263,7 @@ Resources requantCost(const Actor &a, const CostContext &ctx) {
   int64_t offset = a.get("OffsetWidth"), out = a.get("OutWidth");
   r += rom(a.get("OutFolds"), a.get("Lanes") * (mul + offset), ctx);
   if (mul > 0)
-    r.dsp() = lanes * dspProduct(mul, in + (a.get("InSigned") ? 0 : 1), ctx);
+    addProducts(r, lanes, mul, in + (a.get("InSigned") ? 0 : 1), ctx);
   r.lut() += lanes * (double(std::max(in + mul, offset)) + 1.5 * out);
   r.ff() += lanes * (2.0 * in + 2.0 * double(in + mul) + out);
   r.lut() += 16;

@@ -26,6 +26,10 @@ gen::DeviceContext contextOf(const Device &device, double clockMhz) {
   context.cost.bramPort = device.bramMaxWidth;
   auto dsp = device.budget.find("dsp");
   context.hasDsp = dsp != device.budget.end() && dsp->second > 0;
+  context.cost.hasDsp = context.hasDsp;
+  auto lutram = device.budget.find("lutram");
+  if (lutram != device.budget.end() && lutram->second == 0)
+    context.cost.lutramDepth = 0;
   if (device.dspPairs) {
     context.pairBits = std::min(device.dspPairs->xBits, device.dspPairs->wBits);
     context.packedSigned = device.dspPairs->maxPackedSigned;

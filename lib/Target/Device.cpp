@@ -2,100 +2,14 @@
 // Reads device files. Every key is known, every value is checked, and what is
 // wrong is named by file and line; defaults are few and stand here.
 #include "rhizome/Target/Device.h"
-#include "rhizome/Support/Resources.h"
+#include "Yaml.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-#include <algorithm>
-#include <set>
-#include <yaml-cpp/yaml.h>
 
 using namespace llvm;
 using namespace rhizome;
+using namespace rhizome::target;
 
 namespace {
-/// A mistake in a file; never leaves this file.
-struct Mistake {
-  int line;
-  std::string reason;
-};
-
-int lineOf(const YAML::Node &node) {
-  return node.Mark().is_null() ? 1 : node.Mark().line + 1;
-}
-
-/// A YAML mapping whose keys are all read; finish() names one that was not.
-class Mapping {
-public:
-  Mapping(YAML::Node node, std::string what)
-      : node(std::move(node)), what(std::move(what)) {
-    if (!this->node.IsMap())
-      throw Mistake{lineOf(this->node), this->what + " must be a mapping"};
-  }
-
-  YAML::Node find(const std::string &key) {
-    known.insert(key);
-    return static_cast<const YAML::Node &>(node)[key];
-  }
-
-  template <typename T> T get(const std::string &key) {
-    YAML::Node value = find(key);
-    if (!value || value.IsNull())
-      throw Mistake{lineOf(node), what + " needs '" + key + "'"};
-    return convert<T>(value, key);
-  }
-
-  void finish() {
-    for (const auto &entry : node) {
-      std::string key = entry.first.as<std::string>();
-      if (!known.count(key))
-        throw Mistake{lineOf(entry.first), what + " has an unknown key '" +
-                                               key + "'; known are " +
-                                               join(known, ", ")};
-    }
-  }
-
-  template <typename T>
-  static T convert(const YAML::Node &value, const std::string &key) {
-    try {
-      T result = value.as<T>();
-      if constexpr (std::is_arithmetic_v<T>)
-        if (!(result >= 0) || !(result <= T(1e15)))
-          throw Mistake{lineOf(value), "'" + key + "' is " +
-                                           value.as<std::string>() +
-                                           ", not a count"};
-      return result;
-    } catch (const YAML::BadConversion &) {
-      std::string text = value.IsScalar() ? "'" + value.Scalar() + "'"
-                                          : std::string("not a single value");
-      throw Mistake{lineOf(value), "'" + key + "' is " + text +
-                                       ", which is no " + kindOf<T>()};
-    }
-  }
-
-private:
-  template <typename T> static const char *kindOf() {
-    if constexpr (std::is_same_v<T, std::string>)
-      return "text";
-    else if constexpr (std::is_floating_point_v<T>)
-      return "number";
-    else
-      return "whole number";
-  }
-
-  YAML::Node node;
-  std::string what;
-  std::set<std::string> known;
-};
-
-int64_t positive(Mapping &map, const std::string &key) {
-  int64_t value = map.get<int64_t>(key);
-  if (value == 0)
-    throw Mistake{lineOf(map.find(key)), "'" + key + "' is 0"};
-  return value;
-}
-
 DspPairs readPairs(const YAML::Node &node) {
   Mapping map(node, "'dsp_pairs'");
   DspPairs pairs;
@@ -105,6 +19,18 @@ DspPairs readPairs(const YAML::Node &node) {
   pairs.maxPackedUnsigned = positive(map, "max_packed_unsigned");
   map.finish();
   return pairs;
+}
+
+Router readRouter(const YAML::Node &node) {
+  Mapping map(node, "'nextpnr'");
+  Router router;
+  router.program = map.get<std::string>("program");
+  router.chip = map.get<std::string>("chip");
+  router.package = map.get<std::string>("package");
+  if (map.find("speed"))
+    router.speed = unsigned(positive(map, "speed"));
+  map.finish();
+  return router;
 }
 
 Device readDevice(const YAML::Node &root) {
@@ -134,6 +60,9 @@ Device readDevice(const YAML::Node &root) {
     d.dspPairs = readPairs(pairs);
   dsp.finish();
 
+  if (YAML::Node router = map.find("nextpnr"))
+    d.router = readRouter(router);
+
   YAML::Node budget = map.find("budget");
   Mapping counts(budget, "'budget'");
   for (const char *key : {"lut", "ff", "dsp", "bram"})
@@ -144,75 +73,26 @@ Device readDevice(const YAML::Node &root) {
   }
   counts.finish();
 
-  YAML::Node sources = map.find("sources");
-  if (!sources || !sources.IsSequence() || sources.size() == 0)
-    throw Mistake{sources ? lineOf(sources) : 1,
-                  "a device file needs a list 'sources'"};
-  for (const YAML::Node &source : sources)
-    d.sources.push_back(Mapping::convert<std::string>(source, "sources"));
+  d.sources = readSources(map, root);
   map.finish();
   return d;
-}
-
-Expected<Device> loadFile(StringRef path) {
-  Expected<std::string> text = readFile(path);
-  if (!text)
-    return text.takeError();
-  auto refuse = [&](int line, const std::string &reason) {
-    return createStringError("%s:%d: %s", path.str().c_str(), line,
-                             reason.c_str());
-  };
-  try {
-    return readDevice(YAML::Load(*text));
-  } catch (const Mistake &mistake) {
-    return refuse(mistake.line, mistake.reason);
-  } catch (const YAML::Exception &error) {
-    return refuse(error.mark.is_null() ? 1 : error.mark.line + 1, error.msg);
-  }
-}
-
-Expected<std::vector<std::string>> devicePaths() {
-  Expected<std::string> data = dataDir();
-  if (!data)
-    return data.takeError();
-  std::vector<std::string> paths;
-  std::error_code error;
-  for (sys::fs::directory_iterator it(*data + "/devices", error), end;
-       it != end && !error; it.increment(error))
-    if (sys::path::extension(it->path()) == ".yaml")
-      paths.push_back(it->path());
-  if (error)
-    return createStringError(error, "cannot list '%s/devices': %s",
-                             data->c_str(), error.message().c_str());
-  llvm::sort(paths);
-  return paths;
 }
 } // namespace
 
 Expected<Device> rhizome::loadDevice(StringRef nameOrPath) {
-  if (nameOrPath.ends_with(".yaml") || nameOrPath.contains('/'))
-    return loadFile(nameOrPath);
-  Expected<std::vector<std::string>> paths = devicePaths();
-  if (!paths)
-    return paths.takeError();
-  std::vector<std::string> names;
-  for (const std::string &path : *paths) {
-    names.push_back(sys::path::stem(path).str());
-    if (names.back() == nameOrPath)
-      return loadFile(path);
-  }
-  return createStringError("unknown device '%s'; known are %s, or give the "
-                           "path of a .yaml file",
-                           nameOrPath.str().c_str(), join(names, ", ").c_str());
+  Expected<std::string> path = yamlPath(nameOrPath, "devices", "device");
+  if (!path)
+    return path.takeError();
+  return loadYaml(*path, readDevice);
 }
 
 Expected<std::vector<Device>> rhizome::listDevices() {
-  Expected<std::vector<std::string>> paths = devicePaths();
+  Expected<std::vector<std::string>> paths = yamlPaths("devices");
   if (!paths)
     return paths.takeError();
   std::vector<Device> devices;
   for (const std::string &path : *paths) {
-    Expected<Device> device = loadFile(path);
+    Expected<Device> device = loadYaml(path, readDevice);
     if (!device)
       return device.takeError();
     devices.push_back(std::move(*device));

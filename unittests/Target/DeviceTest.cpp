@@ -50,8 +50,9 @@ TEST(Device, ShippedOnesLoad) {
   std::vector<std::string> names;
   for (const Device &d : *devices)
     names.push_back(d.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"lfe5u-85f", "xc7z020",
-                                             "xcku060-role", "xczu3eg"}));
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "ice40-hx8k", "ice40-up5k", "lfe5u-12f", "lfe5u-25f",
+                       "lfe5u-85f", "xc7z020", "xcku060-role", "xczu3eg"}));
   auto role = loadDevice("xcku060-role");
   ASSERT_TRUE(bool(role));
   EXPECT_EQ(role->budget.at("lut"), 96801);

@@ -63,11 +63,13 @@ struct Actor {
 /// What the cost model needs to know of a device.
 struct CostContext {
   int64_t lutInputs = 6;
+  bool hasDsp = true;
   /// Signed operands of one DSP block's multiplier.
   int64_t dspWide = 27, dspNarrow = 18;
   /// Bits of one block RAM and its widest port.
   int64_t bramBits = 36864, bramPort = 72;
-  /// Places up to which a memory of one LUT depth stays in LUTs.
+  /// Places up to which a memory of one LUT depth stays in LUTs; 0 where no
+  /// LUT can be a memory.
   int64_t lutramDepth = 64;
 };
 

@@ -20,12 +20,22 @@ struct DspPairs {
   unsigned maxPackedUnsigned = 0; ///< sums of an unsigned x
 };
 
+/// What nextpnr is told of a device.
+struct Router {
+  std::string program; ///< "nextpnr-ice40", "nextpnr-ecp5"
+  std::string chip;    ///< "hx8k", "85k": the program's option
+  std::string package; ///< as the program names it
+  unsigned speed = 0;  ///< speed grade, 0 where the chip has one only
+};
+
 struct Device {
   std::string name;
   std::string description;
-  std::string family;    ///< "ultrascale", "ultrascale+", "7series", "ecp5"
-  std::string part;      ///< the vendor's part number
-  std::string dspKind;   ///< "dsp48e2", "dsp48e1", "mult18x18"
+  std::string
+      family;       ///< "ultrascale", "ultrascale+", "7series", "ecp5", "ice40"
+  std::string part; ///< the vendor's part number
+  std::string
+      dspKind; ///< "dsp48e2", "dsp48e1", "mult18x18", "sb_mac16", "none"
   unsigned dspABits = 0; ///< the multiplier's wider signed operand
   unsigned dspBBits = 0; ///< the multiplier's narrower signed operand
   std::optional<DspPairs> dspPairs;
@@ -36,6 +46,7 @@ struct Device {
   double clockMhz = 0;       ///< the default clock
   unsigned streamBits = 0;   ///< data width of the AXI4-Stream border
   unsigned lutInputs = 0;
+  std::optional<Router> router;     ///< where nextpnr knows the device
   std::vector<std::string> sources; ///< where the figures come from
 };
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the readers of devices and boards share: YAML mappings whose every key
+// is known and checked, mistakes by line, and the folder of data files.
+#pragma once
+
+#include "rhizome/Support/Resources.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Error.h"
+#include <set>
+#include <type_traits>
+#include <yaml-cpp/yaml.h>
+
+namespace rhizome::target {
+/// A mistake in a file; never leaves this file.
+struct Mistake {
+  int line;
+  std::string reason;
+};
+
+inline int lineOf(const YAML::Node &node) {
+  return node.Mark().is_null() ? 1 : node.Mark().line + 1;
+}
+
+/// A YAML mapping whose keys are all read; finish() names one that was not.
+class Mapping {
+public:
+  Mapping(YAML::Node node, std::string what)
+      : node(std::move(node)), what(std::move(what)) {
+    if (!this->node.IsMap())
+      throw Mistake{lineOf(this->node), this->what + " must be a mapping"};
+  }
+
+  YAML::Node find(const std::string &key) {
+    known.insert(key);
+    return static_cast<const YAML::Node &>(node)[key];
+  }
+
+  template <typename T> T get(const std::string &key) {
+    YAML::Node value = find(key);
+    if (!value || value.IsNull())
+      throw Mistake{lineOf(node), what + " needs '" + key + "'"};
+    return convert<T>(value, key);
+  }
+
+  const std::string &name() const { return what; }
+
+  void finish() {
+    for (const auto &entry : node) {
+      std::string key = entry.first.as<std::string>();
+      if (!known.count(key))
+        throw Mistake{lineOf(entry.first), what + " has an unknown key '" +
+                                               key + "'; known are " +
+                                               llvm::join(known, ", ")};
+    }
+  }
+
+  template <typename T>
+  static T convert(const YAML::Node &value, const std::string &key) {
+    try {
+      T result = value.as<T>();
+      if constexpr (std::is_arithmetic_v<T>)
+        if (!(result >= 0) || !(result <= T(1e15)))
+          throw Mistake{lineOf(value), "'" + key + "' is " +
+                                           value.as<std::string>() +
+                                           ", not a count"};
+      return result;
+    } catch (const YAML::BadConversion &) {
+      std::string text = value.IsScalar() ? "'" + value.Scalar() + "'"
+                                          : std::string("not a single value");
+      throw Mistake{lineOf(value), "'" + key + "' is " + text +
+                                       ", which is no " + kindOf<T>()};
+    }
+  }
+
+private:
+  template <typename T> static const char *kindOf() {
+    if constexpr (std::is_same_v<T, std::string>)
+      return "text";
+    else if constexpr (std::is_floating_point_v<T>)
+      return "number";
+    else
+      return "whole number";
+  }
+
+  YAML::Node node;
+  std::string what;
+  std::set<std::string> known;
+};
+
+inline int64_t positive(Mapping &map, const std::string &key) {
+  int64_t value = map.get<int64_t>(key);
+  if (value == 0)
+    throw Mistake{lineOf(map.find(key)), "'" + key + "' is 0"};
+  return value;
+}
+
+/// The list 'sources', which every file needs.
+std::vector<std::string> readSources(Mapping &map, const YAML::Node &root);
+
+/// Parses the YAML file at `path` and calls `read` with its root. What is wrong
+/// becomes an error "path:line: reason"; a Mistake goes no further.
+template <typename T>
+llvm::Expected<T> loadYaml(llvm::StringRef path,
+                           T (*read)(const YAML::Node &root)) {
+  llvm::Expected<std::string> text = readFile(path);
+  if (!text)
+    return text.takeError();
+  auto refuse = [&](int line, const std::string &reason) {
+    return llvm::createStringError("%s:%d: %s", path.str().c_str(), line,
+                                   reason.c_str());
+  };
+  try {
+    return read(YAML::Load(*text));
+  } catch (const Mistake &mistake) {
+    return refuse(mistake.line, mistake.reason);
+  } catch (const YAML::Exception &error) {
+    return refuse(error.mark.is_null() ? 1 : error.mark.line + 1, error.msg);
+  }
+}
+
+/// The .yaml files of data/<folder>, in ascending order.
+llvm::Expected<std::vector<std::string>> yamlPaths(llvm::StringRef folder);
+
+/// The path that `nameOrPath` means: itself if it ends in ".yaml" or holds a
+/// '/', else "<name>.yaml" in data/<folder>. `what` names the kind in errors.
+llvm::Expected<std::string> yamlPath(llvm::StringRef nameOrPath,
+                                     llvm::StringRef folder,
+                                     llvm::StringRef what);
+} // namespace rhizome::target
