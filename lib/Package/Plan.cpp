@@ -66,6 +66,11 @@ void print(json::OStream &os, const PlannedNode &node) {
   os.object([&] {
     os.attribute("name", node.name);
     os.attribute("device", node.device);
+    os.attribute("family", node.family);
+    os.attributeObject("budget", [&] {
+      for (auto &[name, count] : node.budget)
+        os.attribute(name, count);
+    });
     os.attribute("top", node.top);
     os.attribute("rtl", json::Array(node.rtl));
     os.attribute("simulation_models", json::Array(node.simulationModels));
@@ -78,7 +83,7 @@ void print(json::OStream &os, const PlannedNode &node) {
           os.attribute("interval_cycles", actor.intervalCycles);
           os.attributeObject("resources", [&] {
             for (auto &[name, count] : actor.resources)
-              os.attribute(name, count);
+              number(os, name, count);
           });
           os.attribute("config", json::Object(actor.config));
         });
@@ -156,7 +161,9 @@ static bool fromJSON(const json::Value &value, PlannedNode &n,
                      json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("name", n.name) && map.map("device", n.device) &&
-         map.map("top", n.top) && map.map("rtl", n.rtl) &&
+         map.mapOptional("family", n.family) &&
+         map.mapOptional("budget", n.budget) && map.map("top", n.top) &&
+         map.map("rtl", n.rtl) &&
          map.mapOptional("simulation_models", n.simulationModels) &&
          map.map("actors", n.actors) && map.map("inputs", n.inputs) &&
          map.map("outputs", n.outputs);

@@ -132,10 +132,13 @@ llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
     planned.node = op->getAttrOfType<StringAttr>("rhizome.node").str();
     planned.intervalCycles = gen::serviceCycles(actor);
     gen::Resources r = gen::costOf(actor, cost);
-    for (size_t k = 0; k < r.amount.size(); ++k)
+    // Block RAMs come in halves, all else in wholes.
+    for (size_t k = 0; k < r.amount.size(); ++k) {
+      double parts = gen::kResourceNames[k] == StringRef("bram") ? 2 : 1;
       if (r.amount[k] > 0)
         planned.resources[gen::kResourceNames[k]] =
-            int64_t(std::ceil(r.amount[k]));
+            std::ceil(parts * r.amount[k]) / parts;
+    }
     for (const auto &[key, value] : actor.params)
       planned.config[key] = value;
     for (const auto &[key, value] : actor.files)

@@ -89,6 +89,8 @@ static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
                         : llvm::joinErrors(node.takeError(),
                                            llvm::createStringError(said));
   }
+  node->family = device.family;
+  node->budget = device.budget;
   std::string design;
   llvm::raw_string_ostream(design) << found->design << "\n";
   if (llvm::Error error =

@@ -4,82 +4,14 @@
 #include "Run.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Resources.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
-#include "llvm/Support/SHA1.h"
-#include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <csignal>
 #include <unistd.h>
 
 using namespace llvm;
 using namespace rhizome;
-
-Expected<std::string> sim::findTool(StringRef program) {
-  if (ErrorOr<std::string> found = sys::findProgramByName(program))
-    return *found;
-  return createStringError("the program '%s' is missing; Debian's package of "
-                           "that name brings it ('rhizome doctor' shows all)",
-                           program.str().c_str());
-}
-
-Error sim::runTool(StringRef program, ArrayRef<std::string> args, StringRef cwd,
-                   StringRef log, bool showErrors) {
-  Expected<std::string> path = findTool(program);
-  if (!path)
-    return path.takeError();
-  Expected<std::string> env = findTool("env");
-  if (!env)
-    return env.takeError();
-  // env(1) changes the folder; a chdir here would hit other threads.
-  SmallVector<StringRef> argv = {*env, "-C", cwd, *path};
-  argv.append(args.begin(), args.end());
-  std::optional<StringRef> errors;
-  if (!showErrors)
-    errors = log;
-  std::string message;
-  int status = sys::ExecuteAndWait(
-      *env, argv, std::nullopt, {StringRef(""), log, errors},
-      /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
-  if (status == 0)
-    return Error::success();
-  std::string tail = message;
-  if (Expected<std::string> text = readFile(log)) {
-    StringRef end(*text);
-    tail += end.take_back(1500).trim().str();
-  } else {
-    consumeError(text.takeError());
-  }
-  return createStringError("%s failed (status %d, log in '%s'): %s",
-                           sys::path::filename(program).str().c_str(), status,
-                           log.str().c_str(), tail.c_str());
-}
-
-Error sim::writeBytes(StringRef path, StringRef bytes) {
-  std::error_code error;
-  raw_fd_ostream os(path, error);
-  if (!error) {
-    os << bytes;
-    os.close();
-    error = os.error();
-    os.clear_error();
-  }
-  if (error)
-    return createStringError(error, "cannot write '%s': %s", path.str().c_str(),
-                             error.message().c_str());
-  return Error::success();
-}
-
-std::string sim::hashOf(ArrayRef<std::string> texts) {
-  SHA1 hash;
-  for (const std::string &text : texts) {
-    hash.update(std::to_string(text.size()) + ":");
-    hash.update(text);
-  }
-  return toHex(hash.final(), /*LowerCase=*/true).substr(0, 16);
-}
 
 Expected<sim::Sources> sim::readSources(const Package &package,
                                         const PlannedNode &node) {

@@ -55,7 +55,7 @@ Expected<Simulator> buildSimulator(const Package &package,
   Expected<sim::Sources> sources = sim::readSources(package, node);
   if (!sources)
     return sources.takeError();
-  Expected<std::string> verilator = sim::findTool("verilator");
+  Expected<std::string> verilator = findTool("verilator");
   if (!verilator)
     return verilator.takeError();
   Expected<std::string> data = dataDir();
@@ -69,7 +69,7 @@ Expected<Simulator> buildSimulator(const Package &package,
   hashed.push_back(*harness);
   hashed.push_back(portsHeader(node));
   hashed.push_back(*verilator);
-  std::string key = sim::hashOf(hashed);
+  std::string key = hashOf(hashed);
 
   Simulator result;
   result.program = results + "/sim-" + key;
@@ -91,13 +91,13 @@ Expected<Simulator> buildSimulator(const Package &package,
     work = plain.str().str();
     for (auto [path, text] : llvm::zip_equal(sources->paths, sources->texts)) {
       path = (work + "/" + sys::path::filename(path)).str();
-      if (Error error = sim::writeBytes(path, text))
+      if (Error error = writeBytes(path, text))
         return error;
     }
   }
-  if (Error error = sim::writeBytes(work + "/harness.cpp", *harness))
+  if (Error error = writeBytes(work + "/harness.cpp", *harness))
     return error;
-  if (Error error = sim::writeBytes(work + "/rhz_ports.h", portsHeader(node)))
+  if (Error error = writeBytes(work + "/rhz_ports.h", portsHeader(node)))
     return error;
   std::vector<std::string> args = {"--cc",
                                    "--exe",
@@ -133,7 +133,7 @@ Expected<Simulator> buildSimulator(const Package &package,
   args.push_back("harness.cpp");
   args.insert(args.end(), sources->paths.begin(), sources->paths.end());
   std::string log = results + "/build-" + key + ".log";
-  if (Error error = sim::runTool("verilator", args, work, log))
+  if (Error error = runTool("verilator", args, work, log))
     return error;
   std::error_code error;
   if (elsewhere) {

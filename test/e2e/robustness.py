@@ -118,6 +118,8 @@ BAD_OPTIONS = (
     ["simulate", "x.rhz", "--input-range", "5,1"],
     ["simulate", "x.rhz", "--normalise", "2..1"],
     ["evaluate", GOOD], ["evaluate", GOOD, "--data", "x.npy"],
+    ["synth"], ["synth", "x.rhz", "--jobs", "0"],
+    ["synth", "x.rhz", "--tool"], ["synth", "x.rhz", "--cache"],
     ["coverage"], ["targets", "too", "much"], ["doctor", "--frobnicate"],
 )
 
@@ -131,6 +133,7 @@ ABSENT = (
     ["compile", GOOD, "--raw-integers"],
     ["evaluate", GOOD, "--data", "nowhere.npy", "--labels", "nowhere.npy"],
     ["evaluate", GOOD, "--data", GOOD, "--labels", GOOD],
+    ["synth", "nowhere.rhz"],
     ["coverage", "nowhere.onnx"],
 )
 
@@ -150,7 +153,7 @@ def bad_options(suite):
                         result.command)
     for args in (["--help"], ["--version"], ["compile", "--help"],
                  ["simulate", "--help"], ["evaluate", "--help"],
-                 ["targets"], ["doctor"]):
+                 ["synth", "--help"], ["targets"], ["doctor"]):
         result = suite.run(*args, **LIMITS)
         suite.check(result.status == 0 and result.out.strip(),
                     f"{' '.join(args)}: status {result.status}",

@@ -22,7 +22,10 @@ void cli::Table::print() const {
     for (size_t c = 0; c < count; ++c) {
       StringRef cell = rows[r][c];
       width[c] = std::max(width[c], columns(cell));
-      if (r > 0 && !cell.empty() && cell != "-" && !isDigit(cell.front()))
+      StringRef digits = cell;
+      if (digits.starts_with("+") || digits.starts_with("-"))
+        digits = digits.drop_front();
+      if (r > 0 && !digits.empty() && !isDigit(digits.front()))
         numeric[c] = false;
     }
   for (const auto &row : rows) {

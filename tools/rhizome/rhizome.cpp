@@ -20,6 +20,7 @@ int main(int argc, char **argv) {
   cli::addSimulate(app, run);
   cli::addEvaluate(app, run);
   cli::addCoverage(app, run);
+  cli::addSynth(app, run);
   cli::addTargets(app, run);
   cli::addDoctor(app, run);
   try {

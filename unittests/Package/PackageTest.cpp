@@ -23,13 +23,15 @@ Plan toyPlan() {
   PlannedNode node;
   node.name = "node0";
   node.device = "xcku060-role";
+  node.family = "ultrascale";
+  node.budget = {{"lut", 96801}, {"dsp", 1077}};
   node.rtl = {"cell.sv", "rhz_top.sv"};
   PlannedActor actor;
   actor.name = "conv1";
   actor.kind = "matvec";
   actor.node = "conv1";
   actor.intervalCycles = 31250;
-  actor.resources = {{"lut", 100}};
+  actor.resources = {{"lut", 100}, {"bram", 1.5}};
   actor.config = llvm::json::Object{{"pe", 4}, {"style", "dsp"}};
   node.actors.push_back(std::move(actor));
   node.inputs = {{"s_axis_0", "x", {1, 2, 3, 3}, {true, 5, -16, 15}, 64}};
@@ -73,6 +75,9 @@ TEST(Plan, ReadsBackWhatItWrote) {
   EXPECT_EQ(plan->predicted, toyPlan().predicted);
   EXPECT_EQ(plan->nodes[0].inputs, toyPlan().nodes[0].inputs);
   EXPECT_EQ(plan->nodes[0].inputs[0].beats(), 2);
+  EXPECT_EQ(plan->nodes[0].family, "ultrascale");
+  EXPECT_EQ(plan->nodes[0].budget, toyPlan().nodes[0].budget);
+  EXPECT_EQ(plan->nodes[0].actors[0].resources.at("bram"), 1.5);
   EXPECT_EQ(plan->nodes[0].actors[0].config,
             toyPlan().nodes[0].actors[0].config);
 }

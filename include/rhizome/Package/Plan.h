@@ -48,7 +48,8 @@ struct BorderPort {
 struct PlannedActor {
   std::string name, kind, node;
   int64_t intervalCycles = 0;
-  std::map<std::string, int64_t> resources;
+  /// What it should take, by resource name; halves of block RAMs occur.
+  std::map<std::string, double> resources;
   llvm::json::Object config; ///< the option taken: integers and texts
 };
 
@@ -56,6 +57,9 @@ struct PlannedActor {
 struct PlannedNode {
   std::string name;             ///< "node0"
   std::string device;           ///< a device's name
+  std::string family;           ///< the device's family
+  /// What a design may use of the device, by resource name.
+  std::map<std::string, int64_t> budget;
   std::string top = "rhz_top";  ///< the top module
   std::vector<std::string> rtl; ///< .sv files below nodes/<name>/rtl, in order
   /// Models of vendor primitives, in the same folder, for simulators only.

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A synthesised module as Yosys' write_json gives it: cells of the device's
+// family joined by bits. What its cells take is counted here.
+#pragma once
+
+#include "llvm/Support/Error.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace rhizome::synth {
+/// What a cell is, for counting and for paths.
+enum class CellKind {
+  Lut,      ///< a look-up table
+  Inverter, ///< absorbed by what it feeds
+  Mux,      ///< a multiplexer beside LUTs
+  Carry,    ///< a piece of a carry chain
+  Ff,
+  Shift,  ///< a shift register in a LUT
+  LutRam, ///< a memory in LUTs, read at once
+  Memory, ///< a memory of its own, read into a register
+  Dsp,
+  Constant,
+};
+
+/// One cell of a vendor's library: its kind and what it takes.
+struct CellType {
+  const char *name;
+  CellKind kind;
+  double lut = 0;  ///< LUTs, for memories those of their ports and bits
+  double unit = 0; ///< DSPs or block RAMs (36 kbit, or the family's own block)
+  bool ultra = false; ///< an URAM
+};
+
+/// The cell called `name`, null if it is not known.
+const CellType *findCellType(llvm::StringRef name);
+
+/// A bit of a netlist: its number, or a constant if negative.
+using Bit = int;
+
+struct CellPort {
+  std::string name;
+  bool isOutput = false;
+  std::vector<Bit> bits;
+};
+
+struct Cell {
+  const CellType *type;
+  std::string name;
+  std::string src; ///< "file:line.column-…", "" if not known
+  std::vector<CellPort> ports;
+  /// The port's bits, empty if it has none or is not connected.
+  const std::vector<Bit> &bits(llvm::StringRef port) const;
+};
+
+/// A name in the source for a bit.
+struct BitName {
+  std::string name; ///< "u_outbuf.credits_q[2]"
+  std::string src;
+};
+
+struct Netlist {
+  std::vector<Cell> cells;
+  std::vector<CellPort> ports; ///< of the module
+  std::map<Bit, BitName> names;
+  int bitCount = 0; ///< bits are below this
+
+  /// Reads the only (or the top) module of write_json's text. Refuses text
+  /// that is none, and cells that are not known, by name.
+  static llvm::Expected<Netlist> parse(llvm::StringRef json);
+};
+
+/// By resource name: lut, ff, dsp, bram, uram, lutram as the cost model counts
+/// them; beside these carry (cells of carry chains), mux and shift (LUTs that
+/// are shift registers, also in lut and lutram).
+using Counts = std::map<std::string, double>;
+
+/// `lut` is LUT1–6 (each one, inverters none) and what memories in LUTs and
+/// shift registers take, and the two LUTs of an ECP5 carry cell.
+Counts countCells(const Netlist &netlist);
+} // namespace rhizome::synth

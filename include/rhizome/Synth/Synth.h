@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Measures a package's hardware by synthesis: Yosys over every distinct module
+// once, counts beside what the plan predicts. It reads the package only.
+#pragma once
+
+#include "rhizome/Package/Package.h"
+#include "rhizome/Synth/Netlist.h"
+#include <functional>
+
+namespace rhizome {
+struct SynthProgress {
+  size_t done = 0, total = 0; ///< modules
+  size_t cached = 0;          ///< of those done
+  std::string running;        ///< actors whose modules are being synthesised
+};
+
+struct SynthOptions {
+  std::string tool = "yosys"; ///< a program of PATH, or a path
+  std::string cache;          ///< a folder, "" for the user's cache
+  unsigned jobs = 2;          ///< runs of Yosys at a time
+  std::function<void(const SynthProgress &)> progress; ///< may be empty
+};
+
+/// Actors of one cell with equal parameters and memory contents: one netlist.
+struct SynthModule {
+  std::string name;                ///< its first actor's
+  std::string cell;                ///< "matvec" for rhz_matvec
+  std::string node;                ///< the package's node
+  std::vector<std::string> actors; ///< all that it stands for
+  synth::Counts predicted;         ///< of one actor, by the plan
+  synth::Counts measured;          ///< of one actor
+  double seconds = 0;              ///< of Yosys, also if it ran earlier
+  bool cached = false;
+};
+
+struct SynthNode {
+  std::string name, device, family;
+  std::map<std::string, int64_t> budget;
+  synth::Counts predicted, measured; ///< of all actors
+};
+
+struct SynthResult {
+  std::string tool; ///< what it calls itself, e.g. "Yosys 0.23 (…)"
+  synth::Counts predicted, measured;
+  std::vector<SynthNode> nodes;
+  std::vector<SynthModule> modules; ///< in the plan's order
+};
+
+/// Synthesises every distinct module of a package that the cache does not
+/// hold. The cache's key is the content: cells, parameters, memory images,
+/// options, tool and its version; a run that is cut off loses only the modules
+/// that were in work. SIGINT, SIGTERM and SIGHUP end the runs of Yosys first.
+/// An error says which actor's module failed and where the log lies. The
+/// result is also written to "<package>/results/synth.json".
+llvm::Expected<SynthResult> synthesise(const Package &package,
+                                       const SynthOptions &options);
+
+/// {"predicted":{…},"measured":{…},"modules":[…],…}: what --json prints and
+/// results/synth.json holds.
+llvm::json::Object toJson(const SynthResult &result);
+
+/// Predicted ÷ measured - 1, e.g. 0.1 for 10 % too much; nullopt for 0
+/// measured.
+std::optional<double> errorOf(const synth::Counts &predicted,
+                              const synth::Counts &measured,
+                              const std::string &resource);
+} // namespace rhizome

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The sources of one actor's module and Yosys' script over them.
+#include "Yosys.h"
+#include "rhizome/Support/Resources.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+#include <set>
+
+using namespace llvm;
+using namespace rhizome;
+
+namespace {
+struct Family {
+  const char *name, *script, *withDsp, *withoutDsp;
+};
+
+// Without wide multiplexers AMD's multipliers come out a third smaller and no
+// larger anything else; modules have no pads and no clock buffer of their own.
+constexpr Family kFamilies[] = {
+    {"7series",
+     "synth_xilinx -top actor -family xc7 -flatten -noiopad -noclkbuf "
+     "-nowidelut",
+     "", " -nodsp"},
+    {"ultrascale",
+     "synth_xilinx -top actor -family xcu -flatten -noiopad -noclkbuf "
+     "-nowidelut",
+     "", " -nodsp"},
+    {"ultrascale+",
+     "synth_xilinx -top actor -family xcup -flatten -noiopad -noclkbuf "
+     "-nowidelut",
+     "", " -nodsp"},
+    {"ecp5", "synth_ecp5 -top actor", "", " -nodsp"},
+    {"ice40", "synth_ice40 -top actor", " -dsp", ""},
+};
+
+bool isWord(char c) { return isAlnum(c) || c == '_' || c == '$'; }
+
+/// Every identifier of a text.
+std::set<StringRef> wordsOf(StringRef text) {
+  std::set<StringRef> words;
+  while (!text.empty()) {
+    text = text.drop_until(isWord);
+    StringRef word = text.take_while(isWord);
+    if (!word.empty())
+      words.insert(word);
+    text = text.drop_front(word.size());
+  }
+  return words;
+}
+
+/// A parameter's value in SystemVerilog.
+std::string literal(int64_t value) {
+  if (isInt<32>(value))
+    return std::to_string(value);
+  return "64'h" + utohexstr(static_cast<uint64_t>(value), /*LowerCase=*/true);
+}
+} // namespace
+
+std::string synth::familyScript(StringRef family, bool hasDsp) {
+  for (const Family &f : kFamilies)
+    if (family == f.name)
+      return std::string(f.script) + (hasDsp ? f.withDsp : f.withoutDsp);
+  return "";
+}
+
+std::vector<std::string> synth::knownFamilies() {
+  std::vector<std::string> names;
+  for (const Family &f : kFamilies)
+    names.push_back(f.name);
+  return names;
+}
+
+Expected<synth::Sources> synth::sourcesOf(const Package &package,
+                                          const PlannedNode &node,
+                                          const PlannedActor &actor,
+                                          StringRef script) {
+  const std::string folder = package.rtlPath(node) + "/";
+  Sources sources;
+  // The cell and all that its text names, in the order of the plan.
+  std::map<std::string, std::string> texts;
+  std::vector<std::string> open = {"rhz_" + actor.kind + ".sv"};
+  std::set<std::string> files(node.rtl.begin(), node.rtl.end());
+  if (!files.count(open.front()))
+    return createStringError("the package '%s' is damaged: its plan names the "
+                             "actor '%s' but no '%s'",
+                             package.dir().c_str(), actor.name.c_str(),
+                             open.front().c_str());
+  while (!open.empty()) {
+    std::string file = open.back();
+    open.pop_back();
+    if (texts.count(file))
+      continue;
+    Expected<std::string> text = readFile(folder + file);
+    if (!text)
+      return text.takeError();
+    for (StringRef word : wordsOf(*text))
+      if (files.count(word.str() + ".sv"))
+        open.push_back(word.str() + ".sv");
+    texts[file] = std::move(*text);
+  }
+
+  std::string parameters, reads;
+  for (const auto &[key, value] : actor.config) {
+    StringRef name = key;
+    if (name.empty() || isLower(name.front()))
+      continue; // of the compiler, not of the cell
+    parameters += (parameters.empty() ? "" : ", ");
+    parameters += "." + name.str() + "(";
+    if (std::optional<int64_t> number = value.getAsInteger()) {
+      parameters += literal(*number);
+    } else if (std::optional<StringRef> image = value.getAsString()) {
+      // Images are called by their parameters, so that equal contents make
+      // equal modules.
+      std::string file = image->empty() ? "" : name.str() + ".hex";
+      if (!image->empty()) {
+        Expected<std::string> text = readFile(folder + image->str());
+        if (!text)
+          return text.takeError();
+        sources.files.push_back({file, std::move(*text)});
+      }
+      parameters += "\"" + file + "\"";
+    }
+    parameters += ")";
+  }
+  for (const std::string &file : node.rtl) {
+    auto found = texts.find(file);
+    if (found == texts.end())
+      continue;
+    reads += "read_verilog -defer -sv " + file + "\n";
+    sources.files.push_back(std::move(*found));
+  }
+  // The parameters as Verilog writes them; once they are set the outer module
+  // goes and the cell is the top.
+  sources.files.push_back({"outer.sv", "module outer;\n  rhz_" + actor.kind +
+                                           " #(" + parameters +
+                                           ") actor ();\nendmodule\n"});
+  sources.files.push_back({"module.ys", reads +
+                                            "read_verilog -sv outer.sv\n"
+                                            "hierarchy -top outer\n"
+                                            "delete outer\n"
+                                            "hierarchy -auto-top\n"
+                                            "rename -top actor\n" +
+                                            script.str() + "\njson -o " +
+                                            kNetlistFile + " actor\n"});
+  llvm::sort(sources.files);
+  return sources;
+}

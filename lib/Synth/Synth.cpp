@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which modules a package holds, which of them the cache knows, and the sums.
+#include "rhizome/Synth/Synth.h"
+#include "Yosys.h"
+#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Tools.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <algorithm>
+#include <csignal>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::synth;
+
+namespace {
+/// Part of every key; raised when the same netlist is to be measured in
+/// another way.
+constexpr const char *kMeasure = "1";
+
+/// A module on its way to its counts.
+struct Work {
+  Sources sources;
+  std::string key;
+  size_t module; ///< in the result
+  Job job;
+};
+
+Expected<std::string> cacheFolder(const std::string &wanted) {
+  SmallString<256> folder(wanted);
+  if (wanted.empty()) {
+    const char *cache = std::getenv("XDG_CACHE_HOME");
+    const char *home = std::getenv("HOME");
+    if (cache && *cache)
+      folder = cache;
+    else if (home && *home)
+      (folder = home) += "/.cache";
+    else
+      return createStringError("neither XDG_CACHE_HOME nor HOME is set, so "
+                               "there is no place for results; name one with "
+                               "--cache");
+    folder += "/rhizome/synth";
+  }
+  std::error_code error = sys::fs::make_absolute(folder);
+  if (!error)
+    error = sys::fs::create_directories(folder, true, sys::fs::all_all);
+  if (error)
+    return createStringError(error, "cannot make the folder '%s': %s",
+                             folder.c_str(), error.message().c_str());
+  return folder.str().str();
+}
+
+/// Removes the folders of runs whose process is gone, but not those of runs
+/// that failed: their logs stay until the module is tried again.
+void clearLeftovers(const std::string &cache) {
+  std::error_code error;
+  for (sys::fs::directory_iterator it(cache, error), end; it != end && !error;
+       it.increment(error)) {
+    StringRef name = sys::path::filename(it->path());
+    pid_t pid = 0;
+    if (!name.rsplit(".run-").second.getAsInteger(10, pid) && pid > 0 &&
+        kill(pid, 0) != 0 && errno == ESRCH)
+      sys::fs::remove_directories(it->path());
+  }
+}
+
+json::Value numberOf(double value) {
+  if (value == double(int64_t(value)))
+    return int64_t(value);
+  return value;
+}
+
+json::Object toJson(const Counts &counts) {
+  json::Object object;
+  for (const auto &[name, value] : counts)
+    object[name] = numberOf(value);
+  return object;
+}
+
+/// A module's counts from the cache; false if they are not there. A file that
+/// cannot be read is as good as none.
+bool readCached(const std::string &path, SynthModule &module) {
+  if (!sys::fs::exists(path))
+    return false;
+  Expected<std::string> text = readFile(path);
+  if (!text) {
+    consumeError(text.takeError());
+    return false;
+  }
+  Expected<json::Value> value = json::parse(*text);
+  if (!value) {
+    consumeError(value.takeError());
+    return false;
+  }
+  const json::Object *object = value->getAsObject();
+  const json::Object *measured =
+      object ? object->getObject("measured") : nullptr;
+  if (!measured)
+    return false;
+  for (const auto &[name, count] : *measured)
+    module.measured[name.str()] = count.getAsNumber().value_or(0);
+  module.seconds = object->getNumber("seconds").value_or(0);
+  return true;
+}
+
+Error writeCached(const std::string &path, const SynthModule &module) {
+  json::Object object{{"measured", toJson(module.measured)},
+                      {"seconds", module.seconds}};
+  std::string text;
+  raw_string_ostream(text) << json::Value(std::move(object)) << "\n";
+  return writeAtomically(path, text);
+}
+
+void add(Counts &sum, const Counts &counts, double times = 1) {
+  for (const auto &[name, value] : counts)
+    sum[name] += times * value;
+}
+
+class Synthesis {
+public:
+  Synthesis(const Package &package, const SynthOptions &options)
+      : package(package), options(options) {}
+
+  Error run() {
+    if (Error error = prepare())
+      return error;
+    if (Error error = collect())
+      return error;
+    Error error = runTools();
+    for (Work *work : open) // killed
+      sys::fs::remove_directories(work->job.folder);
+    if (!error)
+      sumUp();
+    return error;
+  }
+
+  SynthResult result;
+
+private:
+  Error prepare();
+  Error collect();
+  Error runTools();
+  Error begin(Work &work, Runner &runner);
+  Error finish(Work &work);
+  void tell(size_t done);
+  void sumUp();
+
+  const Package &package;
+  const SynthOptions &options;
+  std::string tool, cache;
+  std::vector<Work> works; ///< what the cache does not hold
+  std::vector<Work *> open;
+};
+
+Error Synthesis::prepare() {
+  Expected<std::string> path = findTool(options.tool);
+  if (!path)
+    return path.takeError();
+  tool = *path;
+  Expected<std::string> version = versionOf(tool);
+  if (!version)
+    return version.takeError();
+  result.tool = *version;
+  Expected<std::string> folder = cacheFolder(options.cache);
+  if (!folder)
+    return folder.takeError();
+  cache = *folder;
+  clearLeftovers(cache);
+  return Error::success();
+}
+
+/// Finds the distinct modules and reads those that the cache holds.
+Error Synthesis::collect() {
+  std::map<std::string, size_t> byKey;
+  for (const PlannedNode &node : package.plan().nodes) {
+    if (node.family.empty())
+      return createStringError("the plan does not say of which family '%s' "
+                               "is; compile the model again",
+                               node.device.c_str());
+    auto dsp = node.budget.find("dsp");
+    std::string script =
+        familyScript(node.family, dsp == node.budget.end() || dsp->second > 0);
+    if (script.empty())
+      return createStringError("devices of the family '%s' cannot be "
+                               "synthesised; families that can are %s",
+                               node.family.c_str(),
+                               join(knownFamilies(), ", ").c_str());
+    SynthNode summary;
+    summary.name = node.name;
+    summary.device = node.device;
+    summary.family = node.family;
+    summary.budget = node.budget;
+    result.nodes.push_back(std::move(summary));
+    for (const PlannedActor &actor : node.actors) {
+      Expected<Sources> sources = sourcesOf(package, node, actor, script);
+      if (!sources)
+        return sources.takeError();
+      std::vector<std::string> hashed = {kMeasure, result.tool};
+      for (const auto &[name, text] : sources->files) {
+        hashed.push_back(name);
+        hashed.push_back(text);
+      }
+      std::string key = hashOf(hashed);
+      auto [known, isNew] =
+          byKey.try_emplace(node.name + "/" + key, result.modules.size());
+      if (!isNew) {
+        result.modules[known->second].actors.push_back(actor.name);
+        continue;
+      }
+      SynthModule module;
+      module.name = actor.name;
+      module.cell = actor.kind;
+      module.node = node.name;
+      module.actors = {actor.name};
+      module.predicted = actor.resources;
+      module.cached = readCached(cache + "/" + key + ".json", module);
+      if (!module.cached)
+        works.push_back({std::move(*sources), key, result.modules.size(), {}});
+      result.modules.push_back(std::move(module));
+    }
+  }
+  // Large ones first, so that the last runs end together.
+  auto rank = [&](const Work &work) {
+    Counts &predicted = result.modules[work.module].predicted;
+    return std::pair(-predicted["lut"] - predicted["ff"], work.module);
+  };
+  llvm::sort(works,
+             [&](const Work &a, const Work &b) { return rank(a) < rank(b); });
+  return Error::success();
+}
+
+void Synthesis::tell(size_t done) {
+  if (!options.progress)
+    return;
+  SynthProgress progress;
+  progress.total = result.modules.size();
+  progress.cached = progress.total - works.size();
+  progress.done = progress.cached + done;
+  std::vector<std::string> names;
+  for (const Work *work : open)
+    names.push_back(result.modules[work->module].name);
+  progress.running = join(names, ", ");
+  options.progress(progress);
+}
+
+Error Synthesis::begin(Work &work, Runner &runner) {
+  work.job.folder = cache + "/" + work.key + ".run-" + std::to_string(getpid());
+  sys::fs::remove_directories(cache + "/" + work.key + ".failed");
+  if (std::error_code error = sys::fs::create_directories(work.job.folder))
+    return createStringError(error, "cannot make the folder '%s': %s",
+                             work.job.folder.c_str(), error.message().c_str());
+  for (const auto &[name, text] : work.sources.files)
+    if (Error error = writeBytes(work.job.folder + "/" + name, text))
+      return error;
+  return runner.start(work.job);
+}
+
+Error Synthesis::finish(Work &work) {
+  SynthModule &module = result.modules[work.module];
+  auto measure = [&]() -> Error {
+    if (work.job.status != 0)
+      return toolError(tool, work.job.status, work.job.folder + "/log.txt");
+    Expected<std::string> text = readFile(work.job.folder + "/" + kNetlistFile);
+    if (!text)
+      return text.takeError();
+    Expected<Netlist> netlist = Netlist::parse(*text);
+    if (!netlist)
+      return netlist.takeError();
+    module.measured = countCells(*netlist);
+    module.seconds = work.job.seconds;
+    return writeCached(cache + "/" + work.key + ".json", module);
+  };
+  // A failed run stays where the next try of the same module finds it.
+  std::string folder = work.job.folder;
+  std::string failed = cache + "/" + work.key + ".failed";
+  if (work.job.status != 0 && !sys::fs::rename(folder, failed))
+    work.job.folder = failed;
+  Error error = measure();
+  if (!error) {
+    sys::fs::remove_directories(folder);
+    return error;
+  }
+  sys::fs::rename(folder, failed);
+  std::string text = toString(std::move(error));
+  return createStringError("the module of '%s' (rhz_%s) cannot be "
+                           "synthesised; all files of the run lie in '%s': %s",
+                           module.name.c_str(), module.cell.c_str(),
+                           failed.c_str(), text.c_str());
+}
+
+Error Synthesis::runTools() {
+  Runner runner(tool, options.jobs);
+  size_t next = 0, done = 0;
+  tell(done);
+  while (next < works.size() || !runner.isIdle()) {
+    while (next < works.size() && !runner.isFull()) {
+      Work &work = works[next++];
+      if (Error error = begin(work, runner))
+        return error;
+      open.push_back(&work);
+      tell(done);
+    }
+    Job *job = runner.wait();
+    auto ended =
+        llvm::find_if(open, [&](Work *work) { return &work->job == job; });
+    Work &work = **ended;
+    open.erase(ended);
+    if (Error error = finish(work))
+      return error;
+    ++done;
+    tell(done);
+  }
+  return Error::success();
+}
+
+void Synthesis::sumUp() {
+  for (SynthNode &node : result.nodes) {
+    for (const SynthModule &module : result.modules)
+      if (module.node == node.name) {
+        add(node.predicted, module.predicted, double(module.actors.size()));
+        add(node.measured, module.measured, double(module.actors.size()));
+      }
+    add(result.predicted, node.predicted);
+    add(result.measured, node.measured);
+  }
+}
+} // namespace
+
+std::optional<double> rhizome::errorOf(const Counts &predicted,
+                                       const Counts &measured,
+                                       const std::string &resource) {
+  auto value = [&](const Counts &counts) {
+    auto found = counts.find(resource);
+    return found == counts.end() ? 0.0 : found->second;
+  };
+  if (value(measured) == 0)
+    return std::nullopt;
+  return value(predicted) / value(measured) - 1;
+}
+
+json::Object rhizome::toJson(const SynthResult &result) {
+  json::Array nodes, modules;
+  for (const SynthNode &node : result.nodes) {
+    json::Object budget;
+    for (const auto &[name, count] : node.budget)
+      budget[name] = count;
+    nodes.push_back(json::Object{{"name", node.name},
+                                 {"device", node.device},
+                                 {"family", node.family},
+                                 {"budget", std::move(budget)},
+                                 {"predicted", ::toJson(node.predicted)},
+                                 {"measured", ::toJson(node.measured)}});
+  }
+  for (const SynthModule &module : result.modules)
+    modules.push_back(json::Object{{"name", module.name},
+                                   {"node", module.node},
+                                   {"cell", module.cell},
+                                   {"actors", json::Array(module.actors)},
+                                   {"predicted", ::toJson(module.predicted)},
+                                   {"measured", ::toJson(module.measured)},
+                                   {"seconds", module.seconds},
+                                   {"cached", module.cached}});
+  return json::Object{{"predicted", ::toJson(result.predicted)},
+                      {"measured", ::toJson(result.measured)},
+                      {"tool", result.tool},
+                      {"nodes", std::move(nodes)},
+                      {"modules", std::move(modules)}};
+}
+
+Expected<SynthResult> rhizome::synthesise(const Package &package,
+                                          const SynthOptions &options) {
+  Synthesis synthesis(package, options);
+  if (Error error = synthesis.run())
+    return std::move(error);
+  std::string folder = package.path("results");
+  if (std::error_code error =
+          sys::fs::create_directories(folder, true, sys::fs::all_all))
+    return createStringError(error, "cannot make the folder '%s': %s",
+                             folder.c_str(), error.message().c_str());
+  std::string text;
+  raw_string_ostream os(text);
+  os << formatv("{0:2}", json::Value(rhizome::toJson(synthesis.result)))
+     << "\n";
+  if (Error error = writeAtomically(folder + "/synth.json", text))
+    return std::move(error);
+  return std::move(synthesis.result);
+}

