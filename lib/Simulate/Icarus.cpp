@@ -39,7 +39,7 @@ static std::string benchText(const Plan &plan, const sim::Prepared &prepared,
        << (isInput ? options.stallsIn : options.stallsOut) << "), .Seed("
        << seed * 16 + k + (isInput ? 1 : 9) << "), ";
     if (!isInput)
-      os << ".Hang(" << sim::hangLimit(plan) << "), ";
+      os << ".Hang(" << sim::hangLimit(plan, options) << "), ";
     os << ".File(\"" << (isInput ? "in" : "out") << k << ".hex\"))\n    u_"
        << p.port << " (.clk_i(clk), .rst_ni(rst_n)";
     const char *valid = isInput ? "o" : "i", *ready = isInput ? "i" : "o";
@@ -56,8 +56,8 @@ static std::string benchText(const Plan &plan, const sim::Prepared &prepared,
     port(p, false, k);
     done += (k ? " && done_" : "done_") + std::to_string(k);
   }
-  os << "  " << node.top << " u_dut (\n    .clk_i(clk),\n    .rst_ni(rst_n)"
-     << ports << "\n  );\n"
+  os << "  " << sim::topOf(node, options)
+     << " u_dut (\n    .clk_i(clk),\n    .rst_ni(rst_n)" << ports << "\n  );\n"
      << "  always @(posedge clk) if (rst_n && " << done
      << ") begin $display(\"RHZ_DONE %0d\", $time / 10); $finish; end\n"
      << "endmodule\n";
@@ -104,7 +104,7 @@ Expected<SimResult> sim::runIcarus(const Package &package,
                                    const SimOptions &options) {
   const Plan &plan = package.plan();
   const PlannedNode &node = plan.nodes.front();
-  Expected<Sources> sources = readSources(package, node);
+  Expected<Sources> sources = readSources(package, node, options);
   if (!sources)
     return sources.takeError();
   Expected<std::string> data = dataDir();

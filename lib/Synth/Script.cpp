@@ -56,10 +56,14 @@ std::string literal(int64_t value) {
 }
 } // namespace
 
-std::string synth::familyScript(StringRef family, bool hasDsp) {
+std::string synth::familyScript(StringRef family, bool hasDsp, StringRef top) {
   for (const Family &f : kFamilies)
-    if (family == f.name)
-      return std::string(f.script) + (hasDsp ? f.withDsp : f.withoutDsp);
+    if (family == f.name) {
+      auto [command, options] = StringRef(f.script).split(" -top actor");
+      return (command + " -top " + top + options +
+              (hasDsp ? f.withDsp : f.withoutDsp))
+          .str();
+    }
   return "";
 }
 

@@ -29,6 +29,13 @@ static Board readBoard(const YAML::Node &root) {
                   "'baud' is " + std::to_string(b.baud) +
                       ", less than 3 cycles of the clock a bit"};
   uart.finish();
+  if (YAML::Node high = map.find("drive_high")) {
+    if (!high.IsSequence())
+      throw Mistake{lineOf(high), "'drive_high' must be a list of pins"};
+    for (const YAML::Node &pin : high)
+      b.highPins.push_back(Mapping::convert<std::string>(pin, "drive_high"));
+  }
+  b.flash = map.get<std::string>("flash");
   b.sources = readSources(map, root);
   map.finish();
   return b;

@@ -25,6 +25,7 @@ constexpr Tool kTools[] = {
     {"yosys", "-V", "synthesis estimates with free tools", false},
     {"nextpnr-ecp5", "--version", "place and route for ECP5", false},
     {"nextpnr-ice40", "--version", "place and route for iCE40", false},
+    {"icebox_vlog", "-h", "simulate --level bitstream", false},
     {"vivado", "-version", "AMD synthesis and bitstreams", false},
     {"vitis_hls", "-version", "AMD high-level synthesis", false},
     {"quartus_sh", "--version", "Intel synthesis and bitstreams", false},

@@ -17,6 +17,8 @@ struct Board {
   double clockMhz = 0;
   std::string rxPin, txPin; ///< of the serial line, as the FPGA sees it
   unsigned baud = 0;
+  std::vector<std::string> highPins; ///< that the design must drive high
+  std::string flash; ///< the command that brings a bitstream onto the board
   std::vector<std::string> sources;
 
   /// Cycles of the clock a bit of the serial line.
