@@ -103,8 +103,16 @@ Expected<BoardSources> rhizome::boardSources(const Package &package,
     Expected<json::Value> value = json::parse(*text);
     if (!value)
       return value.takeError();
-    if (const json::Object *object = value->getAsObject())
+    const json::Object *object = value->getAsObject();
+    const json::Object *used =
+        object ? object->getObject("utilisation") : nullptr;
+    if (object)
       name = object->getString("board").value_or("").str();
+    if (level == BoardLevel::Bitstream && used &&
+        (used->get("ICESTORM_DSP") || used->get("ICESTORM_SPRAM")))
+      return createStringError("the IceStorm tools cannot decode the DSP "
+                               "blocks of this bitstream; --level netlist "
+                               "simulates what entered the router");
   } else if (level != BoardLevel::Rtl) {
     return createStringError("'%s' has not been placed and routed; first run "
                              "'rhizome synth --tool nextpnr'",
