@@ -18,14 +18,13 @@ gen::DeviceContext contextOf(const Device &device, double clockMhz) {
   context.budget = device.budget;
   context.clockMhz = clockMhz;
   context.cost.lutInputs = device.lutInputs;
-  if (device.dspABits && device.dspBBits) {
-    context.cost.dspWide = device.dspABits;
-    context.cost.dspNarrow = device.dspBBits;
-  }
+  context.cost.dspWide = device.dspABits;
+  context.cost.dspNarrow = device.dspBBits;
   context.cost.bramBits = device.bramBits;
   context.cost.bramPort = device.bramMaxWidth;
   auto dsp = device.budget.find("dsp");
-  context.hasDsp = dsp != device.budget.end() && dsp->second > 0;
+  context.hasDsp = dsp != device.budget.end() && dsp->second > 0 &&
+                   device.dspABits > 0 && device.dspBBits > 0;
   if (device.dspPairs) {
     context.pairBits = std::min(device.dspPairs->xBits, device.dspPairs->wBits);
     context.packedSigned = device.dspPairs->maxPackedSigned;
