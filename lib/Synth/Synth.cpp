@@ -26,7 +26,7 @@ constexpr int kMeasure = 1;
 struct Work {
   Sources sources;
   std::string key;
-  size_t module; ///< in the result
+  std::vector<size_t> modules; ///< in the result, of one node each
   Job job;
 };
 
@@ -218,7 +218,7 @@ private:
   Error runTools();
   Error begin(Work &work, Runner &runner);
   Error finish(Work &work);
-  void tell(size_t done);
+  void tell();
   void sumUp();
 
   const Package &package;
@@ -226,6 +226,7 @@ private:
   std::string tool, cache;
   std::vector<Work> works; ///< what the cache does not hold
   std::vector<Work *> open;
+  size_t done = 0;
 };
 
 Error Synthesis::prepare() {
@@ -247,7 +248,7 @@ Error Synthesis::prepare() {
 
 /// Finds the distinct modules and reads those that the cache holds.
 Error Synthesis::collect() {
-  std::map<std::string, size_t> byKey;
+  std::map<std::string, size_t> byKey, workByKey;
   for (const PlannedNode &node : package.plan().nodes) {
     if (node.family.empty())
       return createStringError("the plan does not say of which family '%s' "
@@ -289,32 +290,40 @@ Error Synthesis::collect() {
       module.node = node.name;
       module.actors = {actor.name};
       module.predicted = actor.resources;
-      module.cached = readCached(cache + "/" + key, module);
+      // Nodes share runs, but each has modules of its own.
+      auto [run, isFirst] = workByKey.try_emplace(key, works.size());
+      module.cached = isFirst && readCached(cache + "/" + key, module);
+      if (module.cached)
+        workByKey.erase(run);
+      else if (isFirst)
+        works.push_back({std::move(*sources), key, {}, {}});
       if (!module.cached)
-        works.push_back({std::move(*sources), key, result.modules.size(), {}});
+        works[run->second].modules.push_back(result.modules.size());
       result.modules.push_back(std::move(module));
     }
   }
   // Large ones first, so that the last runs end together.
   auto rank = [&](const Work &work) {
-    Counts &predicted = result.modules[work.module].predicted;
-    return std::pair(-predicted["lut"] - predicted["ff"], work.module);
+    size_t first = work.modules.front();
+    Counts &predicted = result.modules[first].predicted;
+    return std::pair(-predicted["lut"] - predicted["ff"], first);
   };
   llvm::sort(works,
              [&](const Work &a, const Work &b) { return rank(a) < rank(b); });
   return Error::success();
 }
 
-void Synthesis::tell(size_t done) {
+void Synthesis::tell() {
   if (!options.progress)
     return;
   SynthProgress progress;
-  progress.total = result.modules.size();
-  progress.cached = progress.total - works.size();
-  progress.done = progress.cached + done;
+  progress.total = works.size();
+  progress.done = done;
+  progress.cached = llvm::count_if(
+      result.modules, [](const SynthModule &m) { return m.cached; });
   std::vector<std::string> names;
   for (const Work *work : open)
-    names.push_back(result.modules[work->module].name);
+    names.push_back(result.modules[work->modules.front()].name);
   progress.running = join(names, ", ");
   options.progress(progress);
 }
@@ -332,7 +341,7 @@ Error Synthesis::begin(Work &work, Runner &runner) {
 }
 
 Error Synthesis::finish(Work &work) {
-  SynthModule &module = result.modules[work.module];
+  SynthModule &module = result.modules[work.modules.front()];
   const std::string kept = cache + "/" + work.key;
   auto run = [&]() -> Error {
     if (work.job.status != 0)
@@ -353,6 +362,11 @@ Error Synthesis::finish(Work &work) {
   if (work.job.status != 0 && !sys::fs::rename(folder, failed))
     work.job.folder = failed;
   Error error = run();
+  for (size_t other : work.modules) {
+    result.modules[other].measured = module.measured;
+    result.modules[other].depth = module.depth;
+    result.modules[other].seconds = module.seconds;
+  }
   if (!error) {
     sys::fs::remove_directories(folder);
     return error;
@@ -367,15 +381,15 @@ Error Synthesis::finish(Work &work) {
 
 Error Synthesis::runTools() {
   Runner runner(tool, options.jobs);
-  size_t next = 0, done = 0;
-  tell(done);
+  size_t next = 0;
+  tell();
   while (next < works.size() || !runner.isIdle()) {
     while (next < works.size() && !runner.isFull()) {
       Work &work = works[next++];
       if (Error error = begin(work, runner))
         return error;
       open.push_back(&work);
-      tell(done);
+      tell();
     }
     Job *job = runner.wait();
     auto ended =
@@ -385,7 +399,7 @@ Error Synthesis::runTools() {
     if (Error error = finish(work))
       return error;
     ++done;
-    tell(done);
+    tell();
   }
   return Error::success();
 }

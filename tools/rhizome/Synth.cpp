@@ -110,10 +110,11 @@ int runSynth(const std::string &dir, SynthOptions options, bool json) {
   ProgressLine line(!json);
   if (line.active())
     options.progress = [&](const SynthProgress &p) {
-      line.show(std::to_string(p.done) + " of " + std::to_string(p.total) +
-                " modules" +
-                (p.cached ? ", " + std::to_string(p.cached) + " known" : "") +
-                (p.running.empty() ? "" : ": " + p.running));
+      line.show(
+          std::to_string(p.done) + " of " + std::to_string(p.total) +
+          " modules" +
+          (p.cached ? " beside " + std::to_string(p.cached) + " known" : "") +
+          (p.running.empty() ? "" : ": " + p.running));
     };
   llvm::Expected<SynthResult> result = synthesise(*package, options);
   line.show("");

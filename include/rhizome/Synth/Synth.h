@@ -9,8 +9,8 @@
 
 namespace rhizome {
 struct SynthProgress {
-  size_t done = 0, total = 0; ///< modules
-  size_t cached = 0;          ///< of those done
+  size_t done = 0, total = 0; ///< runs of Yosys
+  size_t cached = 0;          ///< modules that needed none
   std::string running;        ///< actors whose modules are being synthesised
 };
 
