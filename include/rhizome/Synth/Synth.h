@@ -30,7 +30,7 @@ struct SynthModule {
   synth::Counts predicted;         ///< of one actor, by the plan
   synth::Counts measured;          ///< of one actor
   synth::Depth depth;              ///< of the logic between registers
-  double seconds = 0;              ///< of Yosys, also if it ran earlier
+  double seconds = 0;              ///< of a processor in Yosys, maybe earlier
   bool cached = false;
 };
 
