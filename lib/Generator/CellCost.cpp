@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
 namespace rhizome::gen {
 namespace {
@@ -27,9 +28,6 @@ int64_t blocksFor(int64_t depth, int64_t width, const CostContext &ctx) {
   return blocks;
 }
 
-/// LUTs that choose one of n, per bit, in a device of LUT4s.
-double chooseLuts(int64_t n) { return std::ceil(double(n - 1) * 2 / 3); }
-
 /// A memory that is written at run time, where no LUT is one. The tool takes
 /// registers up to 64 bits a block; blocks read old data while they write, for
 /// which it adds a bypass.
@@ -38,7 +36,8 @@ Resources memoryOfBlocks(int64_t depth, int64_t width, const CostContext &ctx) {
   int64_t blocks = blocksFor(depth, width, ctx);
   if (depth * width <= 64 * blocks) {
     r.ff() = double(depth * width);
-    r.lut() = double(width) * chooseLuts(depth) + double(depth);
+    r.lut() =
+        double(width) * std::ceil(double(depth - 1) * 2 / 3) + double(depth);
     return r;
   }
   r.bram() = double(blocks);
@@ -66,31 +65,36 @@ Resources memory(int64_t depth, int64_t width, const CostContext &ctx) {
   return r;
 }
 
-/// A memory with initial contents that is only read.
-Resources rom(int64_t depth, int64_t width, const CostContext &ctx) {
+/// LUTs of a read-only memory that lies in logic.
+double romLuts(int64_t words, int64_t width, const CostContext &ctx) {
+  int64_t leaf = ctx.lutInputs >= 6 ? 64 : 16;
+  // Without wide multiplexers, LUTs also choose between the leaves.
+  if (isPlain(ctx))
+    return double(width * (2 * ceilDiv(words, leaf) - 1));
+  return double(width) * double(std::max<int64_t>(1, ceilDiv(words, leaf))) *
+         0.9;
+}
+
+/// Block RAM of a read-only memory.
+double romBlocks(int64_t words, int64_t width, const CostContext &ctx) {
+  if (isPlain(ctx))
+    return double(blocksFor(words, width, ctx));
+  return memory(std::max<int64_t>(words, ctx.lutramDepth + 1), width, ctx)
+      .bram();
+}
+
+/// The actor's read-only memories, where they have been placed.
+Resources romsCost(const Actor &a, const CostContext &ctx) {
   Resources r;
-  if (depth <= 1)
-    return r;
-  if (isPlain(ctx)) {
-    // The tool takes LUTs up to 1,024 bits a block.
-    int64_t blocks = blocksFor(depth, width, ctx);
-    r.ff() = 2.0 * double(width);
-    if (depth * width > 1024 * blocks)
-      r.bram() = double(blocks);
+  for (const RomUse &rom : romsOf(a)) {
+    if (rom.words <= 1)
+      continue;
+    r.ff() += double(rom.copies * rom.width);
+    if (a.get(rom.placedBy))
+      r.bram() += double(rom.copies) * romBlocks(rom.words, rom.width, ctx);
     else
-      r.lut() = double(width * (2 * ceilDiv(depth, 16) - 1));
-    return r;
+      r.lut() += double(rom.copies) * romLuts(rom.words, rom.width, ctx);
   }
-  double luts = double(width) * std::max<int64_t>(1, ceilDiv(depth, 64)) * 0.9;
-  Resources block =
-      memory(std::max<int64_t>(depth, ctx.lutramDepth + 1), width, ctx);
-  r.ff() = double(width);
-  // The tool takes block RAM from some depth on.
-  if (depth > 256 || (depth > 64 && luts > 100 * block.bram())) {
-    r.bram() = block.bram();
-    return r;
-  }
-  r.lut() = std::ceil(luts);
   return r;
 }
 
@@ -124,31 +128,62 @@ double lutProduct(int64_t w, int64_t x, const CostContext &ctx) {
   return 1.25 * w * x + (w > 6 && x > 6 ? 36 : 0);
 }
 
-/// DSPs that one product of signed a × b bits takes. Wider operands are cut
-/// into pieces, of which all but the top one lose a bit to the sign.
-double dspProduct(int64_t a, int64_t b, const CostContext &ctx) {
-  auto pieces = [](int64_t bits, int64_t port) {
-    return bits <= port ? 1 : ceilDiv(bits - 1, port - 1);
-  };
-  return double(std::min(pieces(a, ctx.dspWide) * pieces(b, ctx.dspNarrow),
-                         pieces(b, ctx.dspWide) * pieces(a, ctx.dspNarrow)));
-}
+/// How rhz_window_parallel stores a frame; the same arithmetic as in the cell.
+struct ColumnStore {
+  int64_t over = 0;     ///< rows by which the last window overruns the frame
+  int64_t slots = 1;    ///< stored rows that may lie in memory at once
+  int64_t wordRows = 1; ///< rows in a word
+  int64_t banks = 1, span = 1, columns = 1;
+  int64_t rowWords = 1; ///< words of a bank that a stored row takes
+  int64_t rowBeats = 1; ///< input beats of a row
 
-/// `count` products of signed a × b bits that are left to the tool: DSPs, or
-/// LUTs where the device has none.
-void addProducts(Resources &r, double count, int64_t a, int64_t b,
-                 const CostContext &ctx) {
-  if (ctx.hasDsp)
-    r.dsp() += count * dspProduct(a, b, ctx);
-  else
-    r.lut() += count * lutProduct(a, b, ctx);
+  explicit ColumnStore(const Actor &a) {
+    int64_t height = a.get("Height"), width = a.get("Width");
+    int64_t extent = (a.get("KernelH") - 1) * a.get("DilationH") + 1;
+    int64_t rows = a.get("Rows"), outHeight = a.get("OutHeight");
+    int64_t words = ceilDiv(a.get("Channels"), a.get("Lanes"));
+    auto low = [&](int64_t oy) {
+      return oy * a.get("StrideH") - a.get("PadTop") + extent - 1;
+    };
+    auto stored = [&](int64_t oy) {
+      return std::clamp<int64_t>(low(oy), 0, height - 1);
+    };
+    over = std::max<int64_t>(0, low(outHeight - 1) - (height - 1));
+    wordRows = (extent - 1) / (over > 0 ? 1 : a.get("DilationH")) + 1;
+    span = (a.get("PixelsOut") - 1) * a.get("StrideW") +
+           (a.get("KernelW") - 1) * a.get("DilationW") + 1;
+    columns = std::min(span, a.get("PixelsOut") * a.get("KernelW"));
+    while (banks < std::max(span, a.get("PixelsIn")))
+      banks *= 2;
+    rowWords = ceilDiv(width, banks) * words;
+    rowBeats = ceilDiv(width, a.get("PixelsIn")) * words;
+
+    std::vector<char> isStored(height);
+    for (int64_t oy = 0; oy < outHeight; ++oy)
+      isStored[stored(oy)] = 1;
+    int64_t reach = 0, live = 0;
+    for (int64_t oy = 0; oy < outHeight; ++oy) {
+      int64_t oldest = std::clamp<int64_t>(
+          oy * a.get("StrideH") - a.get("PadTop"), 0, height);
+      for (; reach < oldest + rows; ++reach)
+        live += isStored[reach % height];
+      slots = std::max(slots, live);
+      if (oy + 1 == outHeight || stored(oy) != stored(oy + 1))
+        --live;
+    }
+  }
+};
+
+/// A multiplexer of n choices, per bit.
+double muxLuts(int64_t n, const CostContext &ctx) {
+  return std::ceil(double(n - 1) / (ctx.lutInputs >= 6 ? 3.0 : 1.0));
 }
 
 Resources windowCost(const Actor &a, const CostContext &ctx) {
   Resources r;
   int64_t elem = a.get("Elem"), lanes = a.get("Lanes");
   int64_t words = ceilDiv(a.get("Channels"), lanes), rows = a.get("Rows");
-  int64_t word = lanes * elem;
+  int64_t word = lanes * elem, out = word;
   double control =
       60 + 8 * log2Up(a.get("Height") + 1) + 8 * log2Up(a.get("Width") + 1);
   if (!a.get("KernelParallel")) {
@@ -156,27 +191,37 @@ Resources windowCost(const Actor &a, const CostContext &ctx) {
     r.ff() += 2.0 * word;
     r.lut() += a.get("PadTop") || a.get("PadLeft") ? 0.5 * word : 0;
   } else {
-    int64_t span = (a.get("PixelsOut") - 1) * a.get("StrideW") +
-                   (a.get("KernelW") - 1) * a.get("DilationW") + 1;
-    int64_t need = std::max(span, a.get("PixelsIn")), banks = 1;
-    while (banks < need)
-      banks *= 2;
-    Resources bank = memory(ceilDiv(a.get("Width"), banks) * words, word, ctx);
-    for (double &amount : bank.amount)
-      amount *= double(rows * banks);
-    r = bank;
-    int64_t bits = a.get("KernelH") * span * word;
-    auto mux = [](int64_t n) { return std::ceil((n - 1) / 3.0); };
-    r.lut() += double(bits) * (mux(rows) + mux(banks));
-    r.ff() += double(bits) * 2 +
-              double(rows * span * word); // row, rotate, memory outputs
+    ColumnStore store(a);
+    int64_t kernelH = a.get("KernelH"), depth = store.slots * store.rowWords;
+    int64_t column = store.wordRows * word;
+    int64_t newest = a.get("PixelsIn") * word;
+    int64_t above = (kernelH - 1) * a.get("DilationH") * newest;
+    for (int64_t b = 0; b < store.banks; ++b)
+      r += memory(depth, column, ctx);
+    if (store.rowBeats > 1 && above > 0)
+      r += memory(store.rowBeats, above, ctx);
+    // Registers: the input, the rows above it, what the banks read, the
+    // window.
+    out = kernelH * store.columns * word;
+    r.ff() += double(newest + above + store.banks * column + out);
+    // Rows of windows that overrun the frame, then the columns: the shifted
+    // ones choose between two, the new ones between the reachable banks.
+    if (store.over > 0) {
+      r.ff() += double(kernelH * store.banks * word);
+      r.lut() +=
+          double(kernelH * store.banks * word) * muxLuts(store.over + 1, ctx);
+    }
+    int64_t step = a.get("PixelsOut") * a.get("StrideW");
+    int64_t offsets = store.banks / std::gcd(store.banks, step % store.banks);
+    bool shifts = store.columns == store.span && words == 1;
+    int64_t shifted = shifts ? std::max<int64_t>(0, store.span - step) : 0;
+    r.lut() += double(shifted * kernelH * word);
+    r.lut() += double((store.columns - shifted) * kernelH * word) *
+               muxLuts(offsets + 1, ctx);
+    control += 40;
   }
   r.lut() += isPlain(ctx) ? 2.2 * control : control;
   r.ff() += control;
-  int64_t out =
-      a.get("KernelParallel")
-          ? a.get("PixelsOut") * a.get("KernelH") * a.get("KernelW") * word
-          : word;
   r += outbuf(a.get("Depth"), out, ctx);
   return r;
 }
@@ -186,9 +231,7 @@ Resources matvecCost(const Actor &a, const CostContext &ctx) {
   int64_t pixels = a.get("Pixels"), pe = a.get("Pe"), simd = a.get("Simd");
   int64_t x = a.get("XWidth"), w = a.get("WWidth"), acc = a.get("AccWidth");
   int64_t folds = a.get("Folds"), outFolds = a.get("OutFolds");
-  r += rom(folds * outFolds, pe * simd * w, ctx);
-  if (a.get("Bias"))
-    r += rom(outFolds, pe * acc, ctx);
+  r += romsCost(a, ctx);
   double dots = double(pixels * pe), product = double(w + x);
   double tree = 0, treeFf = 0; // adder tree of one dot product
   int64_t n = simd;
@@ -204,7 +247,7 @@ Resources matvecCost(const Actor &a, const CostContext &ctx) {
     r.lut() += dots * double(n) * 2; // correction of the high field
   } else if (a.get("Style") == 1) {
     r.dsp() = dots * double(simd) *
-              dspProduct(w, x + (a.get("XSigned") ? 0 : 1), ctx);
+              double(dspTiles(w, x + (a.get("XSigned") ? 0 : 1), ctx));
     r.ff() += double(pixels * simd * x);
   } else {
     r.lut() += dots * double(simd) * lutProduct(w, x, ctx);
@@ -228,15 +271,12 @@ Resources laneReduceCost(const Actor &a, const CostContext &ctx) {
   double lanes = double(a.get("Pixels") * a.get("Lanes"));
   double taps = double(a.get("Taps"));
   int64_t x = a.get("XWidth"), acc = a.get("AccWidth");
+  r += romsCost(a, ctx);
   if (a.get("Op") == 0) {
     int64_t w = a.get("WWidth");
-    r += rom(a.get("Folds") * a.get("OutFolds"),
-             a.get("Lanes") * a.get("Taps") * w, ctx);
-    if (a.get("Bias"))
-      r += rom(a.get("OutFolds"), a.get("Lanes") * acc, ctx);
     if (a.get("Style") >= 1)
-      r.dsp() =
-          lanes * taps * dspProduct(w, x + (a.get("XSigned") ? 0 : 1), ctx);
+      r.dsp() = lanes * taps *
+                double(dspTiles(w, x + (a.get("XSigned") ? 0 : 1), ctx));
     else
       r.lut() += lanes * taps * lutProduct(w, x, ctx);
     r.lut() += lanes * (taps - 1) * double(w + x + 1);
@@ -246,8 +286,10 @@ Resources laneReduceCost(const Actor &a, const CostContext &ctx) {
     r.lut() += lanes * (taps - 1) * step;
     r.ff() += lanes * taps * double(x);
     if (a.get("Positions") > 0) {
-      r += rom(a.get("Positions"), a.get("Pixels") * a.get("ScaleWidth"), ctx);
-      addProducts(r, lanes, a.get("ScaleWidth") + 1, acc, ctx);
+      if (ctx.dspWide > 0)
+        r.dsp() += lanes * double(dspTiles(a.get("ScaleWidth") + 1, acc, ctx));
+      else
+        r.lut() += lanes * lutProduct(a.get("ScaleWidth"), acc, ctx);
     }
   }
   r.lut() += lanes * double(acc) + 24;
@@ -261,9 +303,21 @@ Resources requantCost(const Actor &a, const CostContext &ctx) {
   double lanes = double(a.get("Lanes"));
   int64_t in = a.get("InWidth"), mul = a.get("MulWidth");
   int64_t offset = a.get("OffsetWidth"), out = a.get("OutWidth");
-  r += rom(a.get("OutFolds"), a.get("Lanes") * (mul + offset), ctx);
+  r += romsCost(a, ctx);
+  int64_t split = a.get("Split"), x = in + (a.get("InSigned") ? 0 : 1);
+  auto product = [&](int64_t bits, int64_t style) {
+    if (style)
+      r.dsp() += lanes * double(dspTiles(bits, x, ctx));
+    else
+      r.lut() += lanes * lutProduct(bits, x, ctx);
+  };
   if (mul > 0)
-    addProducts(r, lanes, mul, in + (a.get("InSigned") ? 0 : 1), ctx);
+    product(mul - split, a.get("Style"));
+  if (split > 0) {
+    product(split + 1, a.get("SplitStyle"));
+    r.lut() += lanes * double(in + mul - split);
+    r.ff() += lanes * double(2 * in + mul);
+  }
   r.lut() += lanes * (double(std::max(in + mul, offset)) + 1.5 * out);
   r.ff() += lanes * (2.0 * in + 2.0 * double(in + mul) + out);
   r.lut() += 16;
@@ -277,15 +331,14 @@ Resources thresholdCost(const Actor &a, const CostContext &ctx) {
   int64_t count = a.get("Count"), in = a.get("InWidth") + 1;
   double lanes = double(a.get("Lanes"));
   if (count <= 3) {
-    r += rom(a.get("OutFolds"), a.get("Lanes") * count * in, ctx);
+    r += romsCost(a, ctx);
     r.lut() += lanes * double(count) * double(in) * 0.5 + lanes * 2;
     r.ff() += lanes * double(in) * 2;
   } else {
     int64_t stages = int64_t(log2Up(count + 1));
     for (int64_t s = 0; s < stages; ++s) {
-      Resources stage = rom(a.get("OutFolds") << s, in, ctx);
-      for (size_t i = 0; i < stage.amount.size(); ++i)
-        r.amount[i] += stage.amount[i] * lanes;
+      r.lut() += lanes * romLuts(a.get("OutFolds") << s, in, ctx);
+      r.ff() += lanes * double(in);
       r.lut() += lanes * double(in) * 0.5;
       r.ff() += lanes * 2.0 * double(in);
     }
@@ -322,6 +375,58 @@ int64_t productsOf(const Actor &a) {
   return 0;
 }
 
+// Wider operands are cut into pieces, of which all but the top one lose a bit
+// to the sign.
+int64_t dspTiles(int64_t a, int64_t b, const CostContext &ctx) {
+  auto pieces = [](int64_t bits, int64_t port) {
+    return bits <= port ? 1 : ceilDiv(bits - 1, port - 1);
+  };
+  return std::min(pieces(a, ctx.dspWide) * pieces(b, ctx.dspNarrow),
+                  pieces(b, ctx.dspWide) * pieces(a, ctx.dspNarrow));
+}
+
+std::vector<RomUse> romsOf(const Actor &a) {
+  std::vector<RomUse> roms;
+  const std::string &cell = a.cell;
+  if (cell == "matvec" || (cell == "lane_reduce" && a.get("Op") == 0)) {
+    int64_t outputs = cell == "matvec" ? a.get("Pe") : a.get("Lanes");
+    int64_t inputs = cell == "matvec" ? a.get("Simd") : a.get("Taps");
+    roms.push_back({"Block", a.get("Folds") * a.get("OutFolds"),
+                    outputs * inputs * a.get("WWidth"), 1});
+    if (a.get("Bias"))
+      roms.push_back(
+          {"BiasBlock", a.get("OutFolds"), outputs * a.get("AccWidth"), 1});
+  } else if (cell == "lane_reduce" && a.get("Positions") > 0) {
+    roms.push_back({"Block", a.get("Positions"),
+                    a.get("Pixels") * a.get("ScaleWidth"), 1});
+  } else if (cell == "requant") {
+    roms.push_back({"Block", a.get("OutFolds"),
+                    a.get("Lanes") * (a.get("MulWidth") + a.get("OffsetWidth")),
+                    1});
+  } else if (cell == "threshold" && a.get("Count") <= 3) {
+    roms.push_back({"Block", a.get("OutFolds"),
+                    a.get("Lanes") * a.get("Count") * (a.get("InWidth") + 1),
+                    1});
+  } else if (cell == "table") {
+    roms.push_back({"Block",
+                    a.get("OutFolds") * a.get("Lanes") * a.get("Entries"),
+                    a.get("OutWidth"), a.get("Lanes")});
+  } else if (cell == "reorder") {
+    roms.push_back(
+        {"Block", a.get("Elements"), int64_t(log2Up(a.get("Elements"))), 1});
+  }
+  return roms;
+}
+
+void placeRoms(Actor &a, const CostContext &ctx) {
+  constexpr double kLutsOfABlock = 100;
+  for (const RomUse &rom : romsOf(a))
+    a.set(rom.placedBy,
+          rom.words > 16 &&
+              romLuts(rom.words, rom.width, ctx) >
+                  kLutsOfABlock * romBlocks(rom.words, rom.width, ctx));
+}
+
 Resources costOf(const Actor &a, const CostContext &ctx) {
   const std::string &cell = a.cell;
   Resources r;
@@ -336,9 +441,7 @@ Resources costOf(const Actor &a, const CostContext &ctx) {
   } else if (cell == "threshold") {
     r = thresholdCost(a, ctx);
   } else if (cell == "table") {
-    r = rom(a.get("OutFolds") * a.get("Entries"), a.get("OutWidth"), ctx);
-    for (double &amount : r.amount)
-      amount *= double(a.get("Lanes"));
+    r = romsCost(a, ctx);
     r.ff() += double(a.get("Lanes") * (a.get("InWidth") + a.get("OutWidth")));
     r += outbuf(a.get("Depth"), a.get("Lanes") * a.get("OutWidth"), ctx);
   } else if (cell == "scaled_add") {
@@ -375,7 +478,7 @@ Resources costOf(const Actor &a, const CostContext &ctx) {
     r += outbuf(a.get("Depth"), width, ctx);
   } else if (cell == "reorder") {
     r = memory(2 * a.get("Elements"), a.get("Elem"), ctx);
-    r += rom(a.get("Elements"), int64_t(log2Up(a.get("Elements"))), ctx);
+    r += romsCost(a, ctx);
     r.lut() += 40;
     r.ff() += 40;
     r += outbuf(a.get("Depth"), a.get("Elem"), ctx);

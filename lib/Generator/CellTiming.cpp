@@ -133,7 +133,7 @@ int64_t latencyOf(const Actor &a) {
   if (cell == "lane_reduce")
     return 7 + clog2(a.get("Taps")) + v;
   if (cell == "requant")
-    return 6 + v;
+    return 7 + (a.get("Split") > 0 ? 1 : 0) + v;
   if (cell == "threshold")
     return (a.get("Count") <= 3 ? 4 : 2 + 2 * clog2(a.get("Count") + 1)) + v;
   if (cell == "table" || cell == "scaled_add")

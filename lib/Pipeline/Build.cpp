@@ -18,15 +18,15 @@ gen::DeviceContext contextOf(const Device &device, double clockMhz) {
   context.budget = device.budget;
   context.clockMhz = clockMhz;
   context.cost.lutInputs = device.lutInputs;
-  if (device.dspABits && device.dspBBits) {
-    context.cost.dspWide = device.dspABits;
-    context.cost.dspNarrow = device.dspBBits;
-  }
+  context.cost.dspWide = device.dspABits;
+  context.cost.dspNarrow = device.dspBBits;
   context.cost.bramBits = device.bramBits;
   context.cost.bramPort = device.bramMaxWidth;
   auto dsp = device.budget.find("dsp");
-  context.hasDsp = dsp != device.budget.end() && dsp->second > 0;
-  context.cost.hasDsp = context.hasDsp;
+  context.hasDsp = dsp != device.budget.end() && dsp->second > 0 &&
+                   device.dspABits > 0 && device.dspBBits > 0;
+  if (!context.hasDsp)
+    context.cost.dspWide = context.cost.dspNarrow = 0;
   auto lutram = device.budget.find("lutram");
   if (lutram != device.budget.end() && lutram->second == 0)
     context.cost.lutramDepth = 0;

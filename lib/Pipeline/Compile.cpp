@@ -8,6 +8,7 @@
 #include "rhizome/Generator/Generator.h"
 #include "rhizome/Pipeline/Build.h"
 #include "rhizome/Target/Board.h"
+#include "rhizome/Vendor/Vendor.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
@@ -97,6 +98,10 @@ static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
   llvm::raw_string_ostream(design) << found->design << "\n";
   if (llvm::Error error =
           (*writer)->writeFile("nodes/" + node->name + "/design.mlir", design))
+    return error;
+  tell("vendor flows");
+  if (llvm::Error error =
+          vendor::writeFlows(**writer, *node, device, clockMhz, result.notes))
     return error;
   plan.nodes.push_back(std::move(*node));
   if (llvm::Error error =

@@ -59,14 +59,14 @@ constexpr CellType kCells[] = {
     {"URAM288", K::Memory, 0, 1, true},
     {"DSP48E1", K::Dsp, 0, 1},
     {"DSP48E2", K::Dsp, 0, 1},
-    // Lattice ECP5: a CCU2C is two LUTs with the carry between them, a
-    // TRELLIS_DPR16X4 the two LUTs of a slice (its write port takes no third
-    // one of this slice's).
+    // Lattice ECP5: a CCU2C is two LUTs with the carry between them. A
+    // TRELLIS_DPR16X4 lies in four LUTs and blocks the two of the slice that
+    // drives its write port; nextpnr counts the same six.
     {"PFUMX", K::Mux},
     {"L6MUX21", K::Mux},
     {"CCU2C", K::Carry, 2},
     {"TRELLIS_FF", K::Ff},
-    {"TRELLIS_DPR16X4", K::LutRam, 2},
+    {"TRELLIS_DPR16X4", K::LutRam, 6},
     {"DP16KD", K::Memory, 0, 1},
     {"PDPW16KD", K::Memory, 0, 1},
     {"MULT9X9D", K::Dsp, 0, 0.5},

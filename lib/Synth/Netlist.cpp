@@ -10,8 +10,8 @@ using namespace llvm;
 using namespace rhizome::synth;
 
 namespace {
-/// The last place that `src` names in a source of ours: Yosys appends those of
-/// its own technology files.
+/// The first place that `src` ("file:line.column-line.column|…") names in a
+/// source of ours, as "file:line": Yosys' technology files stand elsewhere.
 std::string sourceOf(const json::Object &object) {
   const json::Object *attributes = object.getObject("attributes");
   std::optional<StringRef> src =
@@ -22,7 +22,8 @@ std::string sourceOf(const json::Object &object) {
   src->split(places, '|');
   for (StringRef place : places)
     if (!place.contains('/'))
-      return place.str();
+      return place.rsplit(':').first.str() + ":" +
+             place.rsplit(':').second.take_while(isDigit).str();
   return "";
 }
 

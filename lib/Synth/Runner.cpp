@@ -11,6 +11,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -91,7 +92,7 @@ Error Runner::start(Job &job) {
                              std::strerror(errno));
   setpgid(pid, pid);
   groups[slot] = pid;
-  running.push_back({pid, slot, &job, std::chrono::steady_clock::now()});
+  running.push_back({pid, slot, &job});
   return Error::success();
 }
 
@@ -100,13 +101,13 @@ Job *Runner::wait() {
   while (true) {
     for (auto it = running.begin(); it != running.end(); ++it) {
       int status = 0;
-      if (waitpid(it->pid, &status, WNOHANG) == 0)
+      struct rusage used = {};
+      if (wait4(it->pid, &status, WNOHANG, &used) == 0)
         continue;
       Job *job = it->job;
       job->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-      job->seconds = std::chrono::duration<double>(
-                         std::chrono::steady_clock::now() - it->started)
-                         .count();
+      for (const timeval &time : {used.ru_utime, used.ru_stime})
+        job->seconds += double(time.tv_sec) + double(time.tv_usec) * 1e-6;
       groups[it->slot] = 0;
       running.erase(it);
       return job;

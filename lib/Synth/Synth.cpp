@@ -5,9 +5,11 @@
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Compression.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <unistd.h>
 
@@ -16,15 +18,15 @@ using namespace rhizome;
 using namespace rhizome::synth;
 
 namespace {
-/// Part of every key; raised when the same netlist is to be measured in
-/// another way.
-constexpr const char *kMeasure = "1";
+/// Raised when netlists are to be measured in another way than those whose
+/// results the cache holds.
+constexpr int kMeasure = 1;
 
 /// A module on its way to its counts.
 struct Work {
   Sources sources;
   std::string key;
-  size_t module; ///< in the result
+  std::vector<size_t> modules; ///< in the result, of one node each
   Job job;
 };
 
@@ -79,17 +81,86 @@ json::Object toJson(const Counts &counts) {
   return object;
 }
 
-/// A module's counts from the cache; false if they are not there. A file that
-/// cannot be read is as good as none.
-bool readCached(const std::string &path, SynthModule &module) {
-  if (!sys::fs::exists(path))
-    return false;
+json::Array toJson(const std::vector<PathStep> &path) {
+  json::Array steps;
+  for (const PathStep &step : path) {
+    json::Object object{
+        {"cell", step.cell}, {"name", step.name}, {"src", step.src}};
+    if (step.bits)
+      object["bits"] = step.bits;
+    steps.push_back(std::move(object));
+  }
+  return steps;
+}
+
+std::vector<PathStep> pathOf(const json::Array *steps) {
+  std::vector<PathStep> path;
+  for (const json::Value &value : steps ? *steps : json::Array()) {
+    const json::Object *object = value.getAsObject();
+    auto text = [&](const char *key) {
+      return object ? object->getString(key).value_or("").str() : "";
+    };
+    path.push_back({text("cell"), text("name"), text("src"),
+                    int(object ? object->getInteger("bits").value_or(0) : 0)});
+  }
+  return path;
+}
+
+/// The netlist that an earlier run has left, "" without one.
+std::string readNetlist(const std::string &path) {
   Expected<std::string> text = readFile(path);
   if (!text) {
     consumeError(text.takeError());
-    return false;
+    return "";
   }
-  Expected<json::Value> value = json::parse(*text);
+  // The length in decimal digits, a line break, the compressed text.
+  auto [digits, packed] = StringRef(*text).split('\n');
+  size_t length = 0;
+  SmallVector<uint8_t, 0> plain;
+  if (digits.getAsInteger(10, length) || length > (size_t(1) << 32))
+    return "";
+  if (Error error = compression::zlib::decompress(arrayRefFromStringRef(packed),
+                                                  plain, length)) {
+    consumeError(std::move(error));
+    return "";
+  }
+  return toStringRef(plain).str();
+}
+
+Error writeNetlist(const std::string &path, const std::string &text) {
+  SmallVector<uint8_t, 0> packed;
+  compression::zlib::compress(arrayRefFromStringRef(text), packed);
+  return writeAtomically(path, std::to_string(text.size()) + "\n" +
+                                   toStringRef(packed).str());
+}
+
+/// What is measured of a netlist.
+Error measure(StringRef text, SynthModule &module) {
+  Expected<Netlist> netlist = Netlist::parse(text);
+  if (!netlist)
+    return netlist.takeError();
+  module.measured = countCells(*netlist);
+  module.depth = depthOf(*netlist);
+  return Error::success();
+}
+
+/// `path` without its ending: of a module's two files in the cache.
+Error writeCached(const std::string &path, const SynthModule &module) {
+  json::Object object{
+      {"measure", kMeasure},          {"measured", toJson(module.measured)},
+      {"depth", module.depth.levels}, {"path", toJson(module.depth.path)},
+      {"loop", module.depth.loop},    {"seconds", module.seconds}};
+  std::string text;
+  raw_string_ostream(text) << json::Value(std::move(object)) << "\n";
+  return writeAtomically(path + ".json", text);
+}
+
+/// Fills in what the cache knows of a module; false if it must be synthesised.
+/// A file that cannot be read is as good as none.
+bool readCached(const std::string &path, SynthModule &module) {
+  Expected<std::string> text = readFile(path + ".json");
+  Expected<json::Value> value =
+      text ? json::parse(*text) : Expected<json::Value>(text.takeError());
   if (!value) {
     consumeError(value.takeError());
     return false;
@@ -99,18 +170,21 @@ bool readCached(const std::string &path, SynthModule &module) {
       object ? object->getObject("measured") : nullptr;
   if (!measured)
     return false;
+  module.seconds = object->getNumber("seconds").value_or(0);
+  if (object->getInteger("measure") != kMeasure) {
+    Error error = measure(readNetlist(path + ".netlist"), module);
+    if (!error)
+      error = writeCached(path, module);
+    bool good = !error;
+    consumeError(std::move(error));
+    return good;
+  }
   for (const auto &[name, count] : *measured)
     module.measured[name.str()] = count.getAsNumber().value_or(0);
-  module.seconds = object->getNumber("seconds").value_or(0);
+  module.depth.levels = int(object->getInteger("depth").value_or(0));
+  module.depth.path = pathOf(object->getArray("path"));
+  module.depth.loop = object->getString("loop").value_or("").str();
   return true;
-}
-
-Error writeCached(const std::string &path, const SynthModule &module) {
-  json::Object object{{"measured", toJson(module.measured)},
-                      {"seconds", module.seconds}};
-  std::string text;
-  raw_string_ostream(text) << json::Value(std::move(object)) << "\n";
-  return writeAtomically(path, text);
 }
 
 void add(Counts &sum, const Counts &counts, double times = 1) {
@@ -144,7 +218,7 @@ private:
   Error runTools();
   Error begin(Work &work, Runner &runner);
   Error finish(Work &work);
-  void tell(size_t done);
+  void tell();
   void sumUp();
 
   const Package &package;
@@ -152,6 +226,7 @@ private:
   std::string tool, cache;
   std::vector<Work> works; ///< what the cache does not hold
   std::vector<Work *> open;
+  size_t done = 0;
 };
 
 Error Synthesis::prepare() {
@@ -173,7 +248,7 @@ Error Synthesis::prepare() {
 
 /// Finds the distinct modules and reads those that the cache holds.
 Error Synthesis::collect() {
-  std::map<std::string, size_t> byKey;
+  std::map<std::string, size_t> byKey, workByKey;
   for (const PlannedNode &node : package.plan().nodes) {
     if (node.family.empty())
       return createStringError("the plan does not say of which family '%s' "
@@ -197,7 +272,7 @@ Error Synthesis::collect() {
       Expected<Sources> sources = sourcesOf(package, node, actor, script);
       if (!sources)
         return sources.takeError();
-      std::vector<std::string> hashed = {kMeasure, result.tool};
+      std::vector<std::string> hashed = {result.tool};
       for (const auto &[name, text] : sources->files) {
         hashed.push_back(name);
         hashed.push_back(text);
@@ -215,32 +290,40 @@ Error Synthesis::collect() {
       module.node = node.name;
       module.actors = {actor.name};
       module.predicted = actor.resources;
-      module.cached = readCached(cache + "/" + key + ".json", module);
+      // Nodes share runs, but each has modules of its own.
+      auto [run, isFirst] = workByKey.try_emplace(key, works.size());
+      module.cached = isFirst && readCached(cache + "/" + key, module);
+      if (module.cached)
+        workByKey.erase(run);
+      else if (isFirst)
+        works.push_back({std::move(*sources), key, {}, {}});
       if (!module.cached)
-        works.push_back({std::move(*sources), key, result.modules.size(), {}});
+        works[run->second].modules.push_back(result.modules.size());
       result.modules.push_back(std::move(module));
     }
   }
   // Large ones first, so that the last runs end together.
   auto rank = [&](const Work &work) {
-    Counts &predicted = result.modules[work.module].predicted;
-    return std::pair(-predicted["lut"] - predicted["ff"], work.module);
+    size_t first = work.modules.front();
+    Counts &predicted = result.modules[first].predicted;
+    return std::pair(-predicted["lut"] - predicted["ff"], first);
   };
   llvm::sort(works,
              [&](const Work &a, const Work &b) { return rank(a) < rank(b); });
   return Error::success();
 }
 
-void Synthesis::tell(size_t done) {
+void Synthesis::tell() {
   if (!options.progress)
     return;
   SynthProgress progress;
-  progress.total = result.modules.size();
-  progress.cached = progress.total - works.size();
-  progress.done = progress.cached + done;
+  progress.total = works.size();
+  progress.done = done;
+  progress.cached = llvm::count_if(
+      result.modules, [](const SynthModule &m) { return m.cached; });
   std::vector<std::string> names;
   for (const Work *work : open)
-    names.push_back(result.modules[work->module].name);
+    names.push_back(result.modules[work->modules.front()].name);
   progress.running = join(names, ", ");
   options.progress(progress);
 }
@@ -258,26 +341,32 @@ Error Synthesis::begin(Work &work, Runner &runner) {
 }
 
 Error Synthesis::finish(Work &work) {
-  SynthModule &module = result.modules[work.module];
-  auto measure = [&]() -> Error {
+  SynthModule &module = result.modules[work.modules.front()];
+  const std::string kept = cache + "/" + work.key;
+  auto run = [&]() -> Error {
     if (work.job.status != 0)
       return toolError(tool, work.job.status, work.job.folder + "/log.txt");
     Expected<std::string> text = readFile(work.job.folder + "/" + kNetlistFile);
     if (!text)
       return text.takeError();
-    Expected<Netlist> netlist = Netlist::parse(*text);
-    if (!netlist)
-      return netlist.takeError();
-    module.measured = countCells(*netlist);
-    module.seconds = work.job.seconds;
-    return writeCached(cache + "/" + work.key + ".json", module);
+    if (Error error = measure(*text, module))
+      return error;
+    module.seconds = std::round(work.job.seconds * 100) / 100;
+    if (Error error = writeNetlist(kept + ".netlist", *text))
+      return error;
+    return writeCached(kept, module);
   };
   // A failed run stays where the next try of the same module finds it.
   std::string folder = work.job.folder;
-  std::string failed = cache + "/" + work.key + ".failed";
+  std::string failed = kept + ".failed";
   if (work.job.status != 0 && !sys::fs::rename(folder, failed))
     work.job.folder = failed;
-  Error error = measure();
+  Error error = run();
+  for (size_t other : work.modules) {
+    result.modules[other].measured = module.measured;
+    result.modules[other].depth = module.depth;
+    result.modules[other].seconds = module.seconds;
+  }
   if (!error) {
     sys::fs::remove_directories(folder);
     return error;
@@ -292,15 +381,15 @@ Error Synthesis::finish(Work &work) {
 
 Error Synthesis::runTools() {
   Runner runner(tool, options.jobs);
-  size_t next = 0, done = 0;
-  tell(done);
+  size_t next = 0;
+  tell();
   while (next < works.size() || !runner.isIdle()) {
     while (next < works.size() && !runner.isFull()) {
       Work &work = works[next++];
       if (Error error = begin(work, runner))
         return error;
       open.push_back(&work);
-      tell(done);
+      tell();
     }
     Job *job = runner.wait();
     auto ended =
@@ -310,7 +399,7 @@ Error Synthesis::runTools() {
     if (Error error = finish(work))
       return error;
     ++done;
-    tell(done);
+    tell();
   }
   return Error::success();
 }
@@ -360,6 +449,8 @@ json::Object rhizome::toJson(const SynthResult &result) {
                                    {"actors", json::Array(module.actors)},
                                    {"predicted", ::toJson(module.predicted)},
                                    {"measured", ::toJson(module.measured)},
+                                   {"depth", module.depth.levels},
+                                   {"path", ::toJson(module.depth.path)},
                                    {"seconds", module.seconds},
                                    {"cached", module.cached}});
   return json::Object{{"predicted", ::toJson(result.predicted)},

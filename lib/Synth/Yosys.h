@@ -4,7 +4,6 @@
 #pragma once
 
 #include "rhizome/Package/Package.h"
-#include <chrono>
 #include <sys/types.h>
 
 namespace rhizome::synth {
@@ -36,7 +35,7 @@ llvm::Expected<std::string> versionOf(llvm::StringRef tool);
 struct Job {
   std::string folder; ///< holds the sources; the output goes to "log.txt"
   int status = -1;    ///< of the process, once it has ended
-  double seconds = 0;
+  double seconds = 0; ///< of processor time
 };
 
 /// Runs jobs, at most `jobs` at a time. While it exists SIGINT, SIGTERM and
@@ -60,7 +59,6 @@ private:
     pid_t pid;
     size_t slot; ///< in the signal handler's table
     Job *job;
-    std::chrono::steady_clock::time_point started;
   };
   std::string tool;
   unsigned jobs;

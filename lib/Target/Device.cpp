@@ -33,6 +33,18 @@ Router readRouter(const YAML::Node &node) {
   return router;
 }
 
+DeviceMemory readMemory(const YAML::Node &node) {
+  Mapping map(node, "'memory'");
+  DeviceMemory memory;
+  memory.kind = map.get<std::string>("kind");
+  if (memory.kind != "hbm" && memory.kind != "ddr")
+    throw Mistake{lineOf(map.find("kind")),
+                  "'kind' is '" + memory.kind + "'; known are ddr, hbm"};
+  memory.banks = unsigned(positive(map, "banks"));
+  map.finish();
+  return memory;
+}
+
 Device readDevice(const YAML::Node &root) {
   Mapping map(root, "a device file");
   Device d;
@@ -51,6 +63,13 @@ Device readDevice(const YAML::Node &root) {
   d.lutInputs = positive(map, "lut_inputs");
   d.bramBits = positive(map, "bram_bits");
   d.bramMaxWidth = positive(map, "bram_max_width");
+
+  for (auto [key, text] :
+       {std::pair("shell", &d.shell), std::pair("platform", &d.platform)})
+    if (YAML::Node value = map.find(key))
+      *text = Mapping::convert<std::string>(value, key);
+  if (YAML::Node memory = map.find("memory"))
+    d.memory = readMemory(memory);
 
   Mapping dsp(map.find("dsp"), "'dsp'");
   d.dspKind = dsp.get<std::string>("kind");

@@ -22,6 +22,8 @@ module rhz_lane_reduce #(
   parameter int ScaleWidth = 8,
   parameter int Positions  = 0,
   parameter int Style    = 1,
+  parameter int Block     = 0,   // 1: weights or scales in block RAM
+  parameter int BiasBlock = 0,
   parameter int Depth    = 2,
   parameter int Latency  = 0
 ) (
@@ -86,7 +88,7 @@ module rhz_lane_reduce #(
     );
     always_ff @(posedge clk_i) addr_q <= addr;
     rhz_rom #(
-      .Width(Taps * Lanes * WWidth), .Words(Words), .Stages(2), .File(WeightFile)
+      .Width(Taps * Lanes * WWidth), .Words(Words), .Stages(2), .Block(Block), .File(WeightFile)
     ) u_weights (.clk_i, .addr_i(addr_q), .data_o(w));
     for (genvar p = 0; p < Pixels; p++) begin : gen_p
       for (genvar l = 0; l < Lanes; l++) begin : gen_lane
@@ -140,7 +142,7 @@ module rhz_lane_reduce #(
       .last_o(unused_index_last)
     );
     rhz_rom #(
-      .Width(Lanes * AccWidth), .Words(OutFolds), .Stages(2), .File(BiasFile)
+      .Width(Lanes * AccWidth), .Words(OutFolds), .Stages(2), .Block(BiasBlock), .File(BiasFile)
     ) u_bias (.clk_i, .addr_i(index), .data_o(bias));
   end else begin : gen_no_bias
     assign bias = '0;
@@ -201,7 +203,7 @@ module rhz_lane_reduce #(
       .last_o(unused_position_last)
     );
     rhz_rom #(
-      .Width(Pixels * ScaleWidth), .Words(Positions), .Stages(2), .File(ScaleFile)
+      .Width(Pixels * ScaleWidth), .Words(Positions), .Stages(2), .Block(Block), .File(ScaleFile)
     ) u_scale (.clk_i, .addr_i(position), .data_o(scale));
     for (genvar i = 0; i < Pixels * Lanes; i++) begin : gen_mul
       logic signed [AccWidth-1:0] plain;

@@ -18,6 +18,8 @@ module rhz_matvec #(
   parameter     WeightFile = "",
   parameter     BiasFile   = "",
   parameter int Style    = 1,
+  parameter int Block     = 0,   // 1: weights in block RAM
+  parameter int BiasBlock = 0,
   parameter int Depth    = 2,
   parameter int Latency  = 0
 ) (
@@ -75,9 +77,9 @@ module rhz_matvec #(
   rhz_delay #(.Width(Pixels * Simd * XWidth), .Stages(1 + RomStages)) u_x (
     .clk_i, .data_i(in_data_i), .data_o(x)
   );
-  // Cascades want lane s late by its place. Shallow memories become logic, and
+  // Cascades want lane s late by its place. Memories in LUTs are logic, and
   // reading them with late addresses costs less than delaying their words.
-  localparam bit Skewed = Style == 2 && Words <= 64;
+  localparam bit Skewed = Style == 2 && Block == 0;
   if (Skewed) begin : gen_skewed
     for (genvar k = 0; k < Length; k++) begin : gen_place
       logic [AddrW-1:0] addr_k;
@@ -88,7 +90,8 @@ module rhz_matvec #(
         .clk_i, .data_i(addr_q), .data_o(addr_k)
       );
       rhz_rom #(
-        .Width(Pe * Simd * WWidth), .Words(Words), .Stages(RomStages), .File(WeightFile)
+        .Width(Pe * Simd * WWidth), .Words(Words), .Stages(RomStages), .Block(Block),
+        .File(WeightFile)
       ) u_weights (.clk_i, .addr_i(addr_k), .data_o(word));
     end
     for (genvar s = 0; s < Simd; s++) begin : gen_lane
@@ -101,7 +104,8 @@ module rhz_matvec #(
     end
   end else begin : gen_straight
     rhz_rom #(
-      .Width(Pe * Simd * WWidth), .Words(Words), .Stages(RomStages), .File(WeightFile)
+      .Width(Pe * Simd * WWidth), .Words(Words), .Stages(RomStages), .Block(Block),
+        .File(WeightFile)
     ) u_weights (.clk_i, .addr_i(addr_q), .data_o(w));
   end
 
@@ -166,7 +170,7 @@ module rhz_matvec #(
       .clk_i, .rst_ni, .en_i(result[DotStage-2]), .value_o(index), .last_o(unused_index_last)
     );
     rhz_rom #(
-      .Width(Pe * AccWidth), .Words(OutFolds), .Stages(2), .File(BiasFile)
+      .Width(Pe * AccWidth), .Words(OutFolds), .Stages(2), .Block(BiasBlock), .File(BiasFile)
     ) u_bias (.clk_i, .addr_i(index), .data_o(bias));
   end else begin : gen_no_bias
     assign bias = '0;

@@ -4,6 +4,7 @@
 module rhz_reorder #(
   parameter int Elem     = 8,
   parameter int Elements = 4,
+  parameter int Block    = 0,   // 1: the order in block RAM
   parameter     AddressFile = "",
   parameter int Depth    = 2,
   parameter int Latency  = 0
@@ -71,7 +72,7 @@ module rhz_reorder #(
     write_addr_q  <= write_addr;
     write_data_q  <= in_data_i;
   end
-  rhz_rom #(.Width(AddrW), .Words(Elements), .Stages(1), .File(AddressFile)) u_order (
+  rhz_rom #(.Width(AddrW), .Words(Elements), .Stages(1), .Block(Block), .File(AddressFile)) u_order (
     .clk_i, .addr_i(read_index), .data_o(read_addr)
   );
   rhz_sdpram #(.Width(Elem), .Words(2 << AddrW), .Stages(2)) u_pages (

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // out = clamp((x·m + o) >>> Shift, Lo, Hi) with m and o per channel; without a
-// multiplier (MulWidth = 0) m is 1 and only offsets are stored.
-// Latency = 6 + V.
+// multiplier (MulWidth = 0) m is 1 and only offsets are stored. Split > 0 cuts
+// m into m_hi·2^Split + m_lo, whose products are made apart, each in DSPs or
+// LUTs (Style, SplitStyle). Latency = 7 + V, one more if split.
 module rhz_requant #(
   parameter int Pixels   = 1,
   parameter int Lanes    = 1,
@@ -15,6 +16,10 @@ module rhz_requant #(
   parameter int Lo       = -128,
   parameter int Hi       = 127,
   parameter int OutFolds = 1,
+  parameter int Style      = 1,   // 0: product in LUTs, 1: in DSPs
+  parameter int Split      = 0,
+  parameter int SplitStyle = 0,   // of the low product
+  parameter int Block      = 0,   // 1: parameters in block RAM
   parameter     ParamFile = "",
   parameter int Depth    = 2,
   parameter int Latency  = 0
@@ -28,23 +33,31 @@ module rhz_requant #(
   input  logic                             out_ready_i,
   output logic [Pixels*Lanes*OutWidth-1:0] out_data_o
 );
-  localparam int Lat = 6 + ((Depth > 64) ? 2 : 1);
+  localparam int Late = (Split > 0) ? 1 : 0;
+  localparam int Push = 7 + Late;
+  localparam int Lat  = Push + ((Depth > 64) ? 2 : 1);
   localparam int PairWidth    = MulWidth + OffsetWidth;
   localparam int ProductWidth = InWidth + ((MulWidth > 0) ? MulWidth : 1);
   localparam int SumWidth =
       ((ProductWidth > OffsetWidth) ? ProductWidth : OffsetWidth) + 1;
-  // Comparisons have room for the limits whatever the sum's width.
-  localparam int CompareWidth = (SumWidth > 33) ? SumWidth : 33;
-  localparam logic signed [CompareWidth-1:0] LoLimit = CompareWidth'(Lo);
-  localparam logic signed [CompareWidth-1:0] HiLimit = CompareWidth'(Hi);
+  // Levels with room for the limits; ties to even clear the lowest bit of odd
+  // ones, which never crosses a limit, unless that is odd and the lower one.
+  localparam int LevelWidth   = (SumWidth > Shift + OutWidth + 1) ? SumWidth - Shift : OutWidth + 1;
+  localparam int WideWidth    = (SumWidth > LevelWidth) ? SumWidth : LevelWidth;
+  localparam int CompareWidth = (LevelWidth > 33) ? LevelWidth : 33;
+  localparam int Ties = (TiesEven != 0 && Shift > 0) ? 1 : 0;
+  localparam int Low  = (Ties != 0 && Lo % 2 != 0) ? Lo + 1 : Lo;
   localparam int OutW = (OutFolds > 1) ? $clog2(OutFolds) : 1;
+  if (Split > 0 && Split >= MulWidth) begin : gen_bad_split
+    initial $fatal(1, "rhz_requant: Split %0d of a multiplier of %0d bits", Split, MulWidth);
+  end
   if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
     initial $fatal(1, "rhz_requant: Latency %0d given, %0d built", Latency, Lat);
   end
 
   logic credit, fire, unused_last;
   logic [OutW-1:0] index, index_q;
-  logic [6:0] valid;
+  logic [Push:0] valid;
   logic unused_valid;
   assign in_ready_o = credit;
   assign fire = in_valid_i && credit;
@@ -52,7 +65,7 @@ module rhz_requant #(
   rhz_counter #(.Count(OutFolds)) u_index (
     .clk_i, .rst_ni, .en_i(fire), .value_o(index), .last_o(unused_last)
   );
-  rhz_valid #(.Stages(6)) u_valid (.clk_i, .rst_ni, .valid_i(fire), .valid_o(valid));
+  rhz_valid #(.Stages(Push)) u_valid (.clk_i, .rst_ni, .valid_i(fire), .valid_o(valid));
 
   logic [Pixels*Lanes*InWidth-1:0] x;   // stage 3
   logic [Lanes*PairWidth-1:0] pairs;    // stage 3
@@ -61,13 +74,13 @@ module rhz_requant #(
     .clk_i, .data_i(in_data_i), .data_o(x)
   );
   rhz_rom #(
-    .Width(Lanes * PairWidth), .Words(OutFolds), .Stages(2), .File(ParamFile)
+    .Width(Lanes * PairWidth), .Words(OutFolds), .Stages(2), .Block(Block), .File(ParamFile)
   ) u_params (.clk_i, .addr_i(index_q), .data_o(pairs));
 
-  logic [Lanes*OffsetWidth-1:0] offset_q;   // stage 4
+  logic [Lanes*OffsetWidth-1:0] offset;   // stage 4
   for (genvar l = 0; l < Lanes; l++) begin : gen_offset
     always_ff @(posedge clk_i)
-      offset_q[l*OffsetWidth +: OffsetWidth] <=
+      offset[l*OffsetWidth +: OffsetWidth] <=
           pairs[l*PairWidth+MulWidth +: OffsetWidth];
   end
 
@@ -75,51 +88,89 @@ module rhz_requant #(
   for (genvar p = 0; p < Pixels; p++) begin : gen_pixel
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
       localparam int I = p * Lanes + l;
-      logic signed [ProductWidth-1:0] product;   // stage 4
-      if (MulWidth > 0) begin : gen_mul
+      logic signed [SumWidth-1:0] sum_q;   // stage 5 + Late
+      if (MulWidth == 0) begin : gen_no_mul
+        logic [ProductWidth-1:0] product_q;
+        always_ff @(posedge clk_i) begin
+          product_q <= {(InSigned != 0) && x[I*InWidth+InWidth-1],
+                        x[I*InWidth +: InWidth]};
+          sum_q <= SumWidth'($signed(product_q)) +
+              SumWidth'($signed(offset[l*OffsetWidth +: OffsetWidth]));
+        end
+      end else if (Split == 0) begin : gen_mul
+        logic signed [ProductWidth-1:0] product;
         rhz_mul #(
-          .XWidth(InWidth), .XSigned(InSigned), .WWidth(MulWidth), .Style(1)
+          .XWidth(InWidth), .XSigned(InSigned), .WWidth(MulWidth), .Style(Style)
         ) u_mul (
           .clk_i, .x_i(x[I*InWidth +: InWidth]),
           .w_i(pairs[l*PairWidth +: MulWidth]), .product_o(product)
         );
-      end else begin : gen_no_mul
-        logic [ProductWidth-1:0] product_q;
         always_ff @(posedge clk_i)
-          product_q <= {(InSigned != 0) && x[I*InWidth+InWidth-1],
-                        x[I*InWidth +: InWidth]};
-        assign product = product_q;
-      end
-      logic signed [SumWidth-1:0] sum_q, whole;   // stage 5
-      logic signed [CompareWidth-1:0] shifted;
-      logic unused;
-      always_ff @(posedge clk_i)
-        sum_q <= SumWidth'(product) +
-            SumWidth'($signed(offset_q[l*OffsetWidth +: OffsetWidth]));
-      if (TiesEven != 0 && Shift > 0) begin : gen_ties
-        // An odd level at a tie gives one less: its lowest bit is cleared.
-        logic signed [SumWidth-1:0] floored;
-        assign floored = sum_q >>> Shift;
-        if (Shift < SumWidth) begin : gen_tie
-          assign whole = {floored[SumWidth-1:1], floored[0] && (|sum_q[Shift-1:0])};
-        end else begin : gen_sign
-          assign whole = floored;
+          sum_q <= SumWidth'(product) +
+              SumWidth'($signed(offset[l*OffsetWidth +: OffsetWidth]));
+      end else begin : gen_split
+        logic signed [InWidth+MulWidth-Split-1:0] high, high_q;
+        logic signed [InWidth+Split:0] low;
+        logic signed [SumWidth-1:0] low_q;
+        rhz_mul #(
+          .XWidth(InWidth), .XSigned(InSigned), .WWidth(MulWidth - Split), .Style(Style)
+        ) u_high (
+          .clk_i, .x_i(x[I*InWidth +: InWidth]),
+          .w_i(pairs[l*PairWidth+Split +: MulWidth-Split]), .product_o(high)
+        );
+        rhz_mul #(
+          .XWidth(InWidth), .XSigned(InSigned), .WWidth(Split + 1), .Style(SplitStyle)
+        ) u_low (
+          .clk_i, .x_i(x[I*InWidth +: InWidth]),
+          .w_i({1'b0, pairs[l*PairWidth +: Split]}), .product_o(low)
+        );
+        always_ff @(posedge clk_i) begin
+          high_q <= high;
+          low_q  <= SumWidth'(low) +
+              SumWidth'($signed(offset[l*OffsetWidth +: OffsetWidth]));
+          // The high product meets the upper bits only.
+          sum_q  <= {low_q[SumWidth-1:Split] + (SumWidth-Split)'(high_q), low_q[Split-1:0]};
         end
-      end else begin : gen_floor
-        assign whole = sum_q >>> Shift;
       end
-      assign shifted = CompareWidth'(whole);
-      assign unused = &{1'b0, shifted};
+
+      // Stage 6: the level, and whether it is below, above or beside a tie.
+      logic signed [WideWidth-1:0] wide;
+      logic signed [LevelWidth-1:0] level;
+      logic [OutWidth-1:0] level_q;
+      logic below_q, above_q, clear, unused;
+      assign wide   = WideWidth'(sum_q) >>> Shift;
+      assign level  = wide[LevelWidth-1:0];
+      assign unused = &{1'b0, wide};
       always_ff @(posedge clk_i) begin
-        if (shifted < LoLimit)      out_q[I*OutWidth +: OutWidth] <= OutWidth'(Lo);
-        else if (shifted > HiLimit) out_q[I*OutWidth +: OutWidth] <= OutWidth'(Hi);
-        else                        out_q[I*OutWidth +: OutWidth] <= shifted[OutWidth-1:0];
+        level_q <= level[OutWidth-1:0];
+        below_q <= CompareWidth'(level) < $signed(CompareWidth'(Low));
+        above_q <= CompareWidth'(level) > $signed(CompareWidth'(Hi));
+      end
+      if (Ties == 0) begin : gen_floor
+        assign clear = 1'b0;
+      end else if (Shift < SumWidth) begin : gen_tie
+        logic tie_q;
+        always_ff @(posedge clk_i) tie_q <= sum_q[Shift-1:0] == '0;
+        assign clear = tie_q;
+      end else begin : gen_sign
+        assign clear = 1'b0;
+      end
+      logic [OutWidth-1:0] fixed;
+      if (OutWidth == 1) begin : gen_bit
+        assign fixed = level_q & ~clear;
+      end else begin : gen_bits
+        assign fixed = {level_q[OutWidth-1:1], level_q[0] & ~clear};
+      end
+      always_ff @(posedge clk_i) begin
+        if (below_q)      out_q[I*OutWidth +: OutWidth] <= OutWidth'(Lo);
+        else if (above_q) out_q[I*OutWidth +: OutWidth] <= OutWidth'(Hi);
+        else              out_q[I*OutWidth +: OutWidth] <= fixed;
       end
     end
   end
 
   rhz_outbuf #(.Width(Pixels * Lanes * OutWidth), .Depth(Depth)) u_outbuf (
-    .clk_i, .rst_ni, .credit_o(credit), .take_i(fire), .push_i(valid[6]),
+    .clk_i, .rst_ni, .credit_o(credit), .take_i(fire), .push_i(valid[Push]),
     .push_data_i(out_q), .out_valid_o, .out_ready_i, .out_data_o
   );
 endmodule

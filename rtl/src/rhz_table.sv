@@ -11,6 +11,7 @@ module rhz_table #(
   parameter int Lo       = 0,
   parameter int Entries  = 256,
   parameter int OutFolds = 1,
+  parameter int Block    = 0,   // 1: tables in block RAM
   parameter     TableFile = "",
   parameter int Depth    = 2,
   parameter int Latency  = 0
@@ -66,7 +67,7 @@ module rhz_table #(
     end else begin : gen_unsigned
       always_ff @(posedge clk_i) x_q <= AddrW'(x);
     end
-    rhz_rom #(.Width(OutWidth), .Words(Words), .Stages(2), .File(TableFile)) u_table (
+    rhz_rom #(.Width(OutWidth), .Words(Words), .Stages(2), .Block(Block), .File(TableFile)) u_table (
       .clk_i, .addr_i(addr2_q), .data_o(data[i*OutWidth +: OutWidth])
     );
   end

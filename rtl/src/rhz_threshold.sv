@@ -13,6 +13,7 @@ module rhz_threshold #(
   parameter int Step     = 1,
   parameter int Count    = 3,
   parameter int OutFolds = 1,
+  parameter int Block    = 0,   // 1: up to three thresholds lie in block RAM
   parameter     ParamFile = "",
   parameter int Depth    = 2,
   parameter int Latency  = 0
@@ -63,7 +64,9 @@ module rhz_threshold #(
   if (Count <= 3) begin : gen_flash
     logic [WordW-1:0] word;
     logic [Pixels*Lanes*TW-1:0] x2_q;
-    rhz_rom #(.Width(WordW), .Words(OutFolds), .Stages(1), .File(ParamFile)) u_params (
+    rhz_rom #(
+      .Width(WordW), .Words(OutFolds), .Stages(1), .Block(Block), .File(ParamFile)
+    ) u_params (
       .clk_i, .addr_i(index_q), .data_o(word)
     );
     always_ff @(posedge clk_i) x2_q <= x_q;

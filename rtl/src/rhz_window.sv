@@ -99,13 +99,13 @@ module rhz_window #(
   logic read, credit, row_last, col_last, position_last, row_end, frame_end;
   localparam int OutRowW = (OutHeight > 1) ? $clog2(OutHeight) : 1;
   localparam int OutColW = (OutCols > 1) ? $clog2(OutCols) : 1;
-  logic [OutRowW-1:0] unused_row;
+  logic [OutRowW-1:0] out_row;
   logic [OutColW-1:0] unused_col;
   rhz_counter #(.Count(OutCols)) u_col (
     .clk_i, .rst_ni, .en_i(read && position_last), .value_o(unused_col), .last_o(col_last)
   );
   rhz_counter #(.Count(OutHeight)) u_row (
-    .clk_i, .rst_ni, .en_i(row_end), .value_o(unused_row), .last_o(row_last)
+    .clk_i, .rst_ni, .en_i(row_end), .value_o(out_row), .last_o(row_last)
   );
   assign row_end   = read && position_last && col_last;
   assign frame_end = row_end && row_last;
@@ -213,7 +213,7 @@ module rhz_window #(
       .position_last_o(position_last), .data_o(data)
     );
     logic unused;
-    assign unused = &{1'b0, in_word};
+    assign unused = &{1'b0, in_word, out_row};
   end else begin : gen_parallel
     rhz_window_parallel #(
       .Elem(Elem), .Height(Height), .Width(Width), .KernelH(KernelH), .KernelW(KernelW),
@@ -221,11 +221,11 @@ module rhz_window #(
       .PadTop(PadTop), .PadLeft(PadLeft), .OutHeight(OutHeight), .PadValue(PadValue),
       .Lanes(Lanes), .Groups(Groups), .GroupWords(GroupWords), .Repeat(Repeat),
       .PixelsIn(PixelsIn), .PixelsOut(PixelsOut), .Rows(Rows), .XW(XW), .YW(YW),
-      .WordW(WordW), .Columns(Columns)
+      .WordW(WordW), .OutRowW(OutRowW), .Columns(Columns)
     ) u_parallel (
       .clk_i, .rst_ni, .write_i(write), .in_word_i(in_word), .in_word_last_i(in_word_last),
       .in_row_end_i(in_row_end), .in_data_i,
-      .read_i(read), .row_end_i(row_end), .frame_end_i(frame_end), .x_i(x_q), .y_i(y_q),
+      .read_i(read), .row_end_i(row_end), .out_row_i(out_row), .x_i(x_q), .y_i(y_q),
       .position_last_o(position_last), .data_o(data)
     );
   end

@@ -382,7 +382,8 @@ def matvec(rng, fixed):
     style = fixed.get("Style", rng.randint(0, 2))
     p = pick(rng, fixed, Pixels=[1, 1, 2, 3], Pe=(1, 5), Simd=[1, 2, 3, 4, 5, 7, 8, 9, 16],
              XWidth=(1, 8) if style else (1, 5), XSigned=[0, 1], WWidth=(2, 8), Folds=[1, 1, 2, 3, 7],
-             OutFolds=(1, 4), Bias=[0, 1], Depth=[2, 3, 8, 64, 65])
+             OutFolds=(1, 4), Bias=[0, 1], Block=[0, 1], BiasBlock=[0, 1],
+             Depth=[2, 3, 8, 64, 65])
     p["Style"] = style
     exact = p["XWidth"] + p["WWidth"] + clog2(p["Simd"] * p["Folds"]) + 1
     p["AccWidth"] = exact + rng.choice([0, 3, 9])
@@ -437,6 +438,7 @@ def lane_reduce(rng, fixed):
     p = pick(rng, fixed, Op=(0, 2), Pixels=[1, 1, 2, 3], Lanes=(1, 4), Taps=[1, 2, 3, 4, 9],
              XWidth=(1, 8), XSigned=[0, 1], WWidth=(1, 8), Folds=[1, 1, 2, 3, 5],
              OutFolds=(1, 4), Bias=[0, 1], Zero=[0, 0, 3, -7], Style=[0, 1],
+             Block=[0, 1], BiasBlock=[0, 1],
              Positions=[0, 1, 2, 5], ScaleWidth=(1, 9), Depth=[2, 3, 8, 64, 65])
     if p["Op"] != 0:
         p["Bias"] = 0
@@ -514,12 +516,16 @@ def channelwise(rng, p, cell, out_width, stages, files, function, count=80):
 @maker({"MulWidth": 0, "Shift": 0, "OutFolds": 1, "Lanes": 1}, {"MulWidth": 0, "Shift": 3},
        {"InWidth": 1, "InSigned": 0, "MulWidth": 1, "OffsetWidth": 1, "Shift": 0},
        {"InWidth": 28, "MulWidth": 18, "OffsetWidth": 40, "Shift": 20, "Lo": 0, "Hi": 255,
-        "OutWidth": 8},
-       {"Lo": -128, "Hi": 127, "OutWidth": 8}, {"Shift": 40, "InWidth": 8, "MulWidth": 4})
+        "OutWidth": 8, "Split": 7, "TiesEven": 0},
+       {"Lo": -128, "Hi": 127, "OutWidth": 8}, {"Shift": 40, "InWidth": 8, "MulWidth": 4},
+       {"Lo": -127, "Hi": 126, "OutWidth": 8, "MulWidth": 0, "InWidth": 12, "OffsetWidth": 4,
+        "Shift": 3, "TiesEven": 1})
 def requant(rng, fixed):
     p = pick(rng, fixed, Pixels=[1, 1, 2], Lanes=(1, 4), InWidth=(1, 24), InSigned=[0, 1],
-             MulWidth=[0, 1, 5, 12, 18], OffsetWidth=(1, 36), OutFolds=(1, 4), OutWidth=(2, 9),
+             MulWidth=[0, 1, 5, 12, 18, 25], OffsetWidth=(1, 36), OutFolds=(1, 4), OutWidth=(2, 9),
+             TiesEven=[0, 1], Style=[0, 1], SplitStyle=[0, 1], Block=[0, 1],
              Depth=[2, 3, 8, 64, 65])
+    p["Split"] = fixed.get("Split", rng.choice([0, rng.randint(0, max(0, p["MulWidth"] - 1))]))
     p["Shift"] = fixed.get("Shift", rng.randint(0, max(1, p["InWidth"] + p["MulWidth"] - 4)))
     low = -(1 << (p["OutWidth"] - 1)) if rng.random() < 0.5 else 0
     p["Lo"] = fixed.get("Lo", low + rng.randint(0, 1))
@@ -533,9 +539,14 @@ def requant(rng, fixed):
     p["ParamFile"] = "p.txt"
     files = {"p.txt": [words([pair(f, l) for l in range(p["Lanes"])],
                              p["MulWidth"] + p["OffsetWidth"]) for f in range(p["OutFolds"])]}
-    return channelwise(
-        rng, p, "rhz_requant", p["OutWidth"], 6, files,
-        lambda f, l, x: max(p["Lo"], min(p["Hi"], (x * m[f][l] + o[f][l]) >> p["Shift"])))
+
+    def level(f, l, x):
+        total = x * m[f][l] + o[f][l]
+        value = total >> p["Shift"]
+        if p["TiesEven"] and p["Shift"] and total == value << p["Shift"]:
+            value &= ~1
+        return max(p["Lo"], min(p["Hi"], value))
+    return channelwise(rng, p, "rhz_requant", p["OutWidth"], 7 + (p["Split"] > 0), files, level)
 
 
 @maker({"Count": 1, "OutWidth": 1, "InWidth": 1, "OutFolds": 1}, {"Count": 2}, {"Count": 3},
@@ -544,7 +555,7 @@ def requant(rng, fixed):
 def threshold(rng, fixed):
     p = pick(rng, fixed, Pixels=[1, 1, 2], Lanes=(1, 3), InWidth=(1, 16), InSigned=[0, 1],
              Count=[1, 2, 3, 4, 5, 7, 8, 15, 20], OutFolds=(1, 3), Base=(-3, 3),
-             Step=[1, 1, 2, -1], Depth=[2, 3, 8, 64, 65])
+             Step=[1, 1, 2, -1], Block=[0, 1], Depth=[2, 3, 8, 64, 65])
     p["OutWidth"] = fixed.get("OutWidth", clog2(p["Count"] + 1) + 3)
     width = p["InWidth"] + 1
     table = [[sorted(number(rng, width, True) if rng.random() < 0.2 else
@@ -563,7 +574,7 @@ def threshold(rng, fixed):
        {"InWidth": 3, "InSigned": 0, "Lo": 0, "Entries": 8, "Lanes": 3, "OutFolds": 3})
 def table(rng, fixed):
     p = pick(rng, fixed, Pixels=[1, 2], Lanes=(1, 3), InWidth=(1, 6), InSigned=[0, 1],
-             OutWidth=(1, 9), OutFolds=(1, 3), Depth=[2, 3, 64, 65])
+             OutWidth=(1, 9), OutFolds=(1, 3), Block=[0, 1], Depth=[2, 3, 64, 65])
     low = -(1 << (p["InWidth"] - 1)) if p["InSigned"] else 0
     p["Lo"] = fixed.get("Lo", low - rng.choice([0, 0, 1, 5]))
     p["Entries"] = fixed.get("Entries", low + (1 << p["InWidth"]) - p["Lo"] + rng.choice([0, 3]))
@@ -593,7 +604,7 @@ def scaled_add(rng, fixed):
 
 @maker({"Elements": 1}, {"Elements": 2}, {"Elements": 17})
 def reorder(rng, fixed):
-    p = pick(rng, fixed, Elem=(1, 9), Elements=(1, 30), Depth=[2, 3, 64, 65])
+    p = pick(rng, fixed, Elem=(1, 9), Elements=(1, 30), Block=[0, 1], Depth=[2, 3, 64, 65])
     order = list(range(p["Elements"]))
     rng.shuffle(order)
     frames = max(4, 100 // p["Elements"])

@@ -13,6 +13,7 @@ import hardware
 import packages
 import reference
 import robustness
+import vendorflows
 
 SUITES = {
     "hardware": hardware.hardware,      # NETWORK quick|all
@@ -21,6 +22,8 @@ SUITES = {
     "first-frames": accuracy.first_frames,  # NETWORK
     "reference": reference.reference,   # NETWORK FRAMES
     "packages": packages.packages,
+    "vendor-flows": vendorflows.vendor_flows,
+    "doctor": vendorflows.doctor,
     "bad-models": robustness.bad_models,
     "bad-options": robustness.bad_options,
     "damaged-models": robustness.damaged_models,  # COUNT

@@ -121,6 +121,7 @@ BAD_OPTIONS = (
     ["synth"], ["synth", "x.rhz", "--jobs", "0"],
     ["synth", "x.rhz", "--tool"], ["synth", "x.rhz", "--cache"],
     ["coverage"], ["targets", "too", "much"], ["doctor", "--frobnicate"],
+    ["doctor", "--timeout-s", "0"],
 )
 
 # Well-formed, but what they name is not there: status 1.

@@ -25,11 +25,12 @@ ALLOWED = {
     "Generator/Stream": "Generator Dialect/Num Dialect/Osa Support",
     "Simulate": "Package Support",
     "Synth": "Package Target Support",
+    "Vendor": "Package Target Support",
     "Explore": "Generator Dialect/Osa Dialect/Flow Support",
     "Pipeline": "Import Transforms Interp Conversion Emit Explore Generator "
-                "Simulate Synth Package Target Dialect/Num Dialect/Osa Dialect/Flow "
-                "Dialect/Rtl Support",
-    "tools/rhizome": "Pipeline Synth Package Target Support",
+                "Simulate Synth Vendor Package Target Dialect/Num "
+                "Dialect/Osa Dialect/Flow Dialect/Rtl Support",
+    "tools/rhizome": "Pipeline Synth Vendor Package Target Support",
     "tools/rhizome-opt": "Conversion Transforms Dialect/Num Dialect/Osa "
                          "Dialect/Flow Dialect/Rtl",
 }

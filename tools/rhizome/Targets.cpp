@@ -3,11 +3,29 @@
 #include "Commands.h"
 #include "Output.h"
 #include "rhizome/Target/Device.h"
+#include "rhizome/Vendor/Vendor.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
 
-static llvm::json::Object toJson(const Device &d) {
+/// The flows that write build files for this device, with the files.
+static llvm::json::Object filesFor(const Device &d,
+                                   const std::vector<vendor::Flow> &flows) {
+  llvm::json::Object served;
+  for (const vendor::Flow &flow : flows) {
+    if (!flow.serves(d))
+      continue;
+    llvm::json::Object files;
+    for (auto &[name, purpose] : flow.files)
+      files[name] = purpose;
+    served[flow.name] =
+        llvm::json::Object{{"tool", flow.tool}, {"files", std::move(files)}};
+  }
+  return served;
+}
+
+static llvm::json::Object toJson(const Device &d,
+                                 const std::vector<vendor::Flow> &flows) {
   llvm::json::Object budget;
   for (auto &[name, count] : d.budget)
     budget[name] = count;
@@ -24,6 +42,9 @@ static llvm::json::Object toJson(const Device &d) {
                             {"dsp_pairs", d.dspPairs.has_value()},
                             {"lut_inputs", d.lutInputs},
                             {"bram_bits", d.bramBits},
+                            {"shell", d.shell},
+                            {"platform", d.platform},
+                            {"flows", filesFor(d, flows)},
                             {"budget", std::move(budget)},
                             {"sources", std::move(sources)}};
 }
@@ -41,10 +62,13 @@ static int runTargets(const std::string &name, bool json) {
       return failWith(llvm::toString(one.takeError()), json);
     devices.push_back(std::move(*one));
   }
+  auto flows = vendor::listFlows();
+  if (!flows)
+    return failWith(llvm::toString(flows.takeError()), json);
   if (json) {
     llvm::json::Array list;
     for (const Device &d : devices)
-      list.push_back(toJson(d));
+      list.push_back(toJson(d, *flows));
     printJson(llvm::json::Object{{"ok", true}, {"targets", std::move(list)}});
     return 0;
   }
@@ -60,6 +84,17 @@ static int runTargets(const std::string &name, bool json) {
     llvm::outs() << "\n" << devices[0].description << "\nsources:\n";
     for (const std::string &source : devices[0].sources)
       llvm::outs() << "  " << source << "\n";
+    for (const vendor::Flow &flow : *flows) {
+      if (!flow.serves(devices[0]))
+        continue;
+      llvm::outs() << "\n"
+                   << flow.tool << ", below nodes/<n>/" << flow.name
+                   << " of a package:\n";
+      Table files({"file", "purpose"});
+      for (auto &[file, purpose] : flow.files)
+        files.add({file, purpose});
+      files.print();
+    }
   }
   return 0;
 }

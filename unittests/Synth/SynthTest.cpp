@@ -3,6 +3,7 @@
 // cache keeps, what is refused, and what an interrupt leaves.
 #include "rhizome/Synth/Synth.h"
 #include "../TestFolder.h"
+#include "rhizome/Support/Resources.h"
 #include <csignal>
 #include <sys/wait.h>
 #include <thread>
@@ -152,9 +153,20 @@ TEST_F(SynthTest, EqualActorsAreOneModule) {
   EXPECT_TRUE(again->modules[0].cached && again->modules[1].cached);
   EXPECT_EQ(again->measured, result->measured);
 
+  // Measured in another way: from the netlist that was kept.
+  EXPECT_GE(both.depth.levels, 1);
+  EXPECT_EQ(folder.run("sed -i 's/\"measure\":[0-9]*/\"measure\":0/; "
+                       "s/\"depth\":[0-9]*/\"depth\":99/' cache/*.json"),
+            0);
+  again = synthesise(p, options);
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_TRUE(again->modules[0].cached);
+  EXPECT_EQ(again->modules[0].depth.levels, both.depth.levels);
+  EXPECT_EQ(again->measured, result->measured);
+
   // A file of the cache that was cut off is as good as none; nothing else of
   // a run stays.
-  EXPECT_NE(folder.run("ls cache | grep -v json$"), 0);
+  EXPECT_NE(folder.run("ls cache | grep -Ev 'json$|netlist$'"), 0);
   EXPECT_EQ(folder.run("for f in cache/*.json; do echo '{' > $f; done"), 0);
   again = synthesise(p, options);
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
@@ -162,8 +174,50 @@ TEST_F(SynthTest, EqualActorsAreOneModule) {
   EXPECT_EQ(again->measured, result->measured);
 }
 
+// A real cell on the families whose carry chains differ.
+TEST_F(SynthTest, TheFifoIsShallow) {
+  NEEDS("yosys");
+  std::string library = llvm::cantFail(rtlDir()) + "/src/";
+  auto writer = llvm::cantFail(PackageWriter::create(folder.path("m.rhz")));
+  plan.nodes[0].rtl.clear();
+  for (const char *cell :
+       {"rhz_counter", "rhz_outbuf", "rhz_fork", "rhz_fifo"}) {
+    plan.nodes[0].rtl.push_back(std::string(cell) + ".sv");
+    llvm::cantFail(
+        writer->copyFile("nodes/node0/rtl/" + plan.nodes[0].rtl.back(),
+                         library + plan.nodes[0].rtl.back()));
+  }
+  plan.nodes[0].actors.resize(1);
+  plan.nodes[0].actors[0].kind = "fifo";
+  plan.nodes[0].actors[0].config =
+      llvm::json::Object{{"Width", 8}, {"Depth", 20}};
+  llvm::cantFail(writer->writePlan(plan));
+  llvm::cantFail(writer->commit());
+  for (const char *family : {"ultrascale+", "ecp5", "ice40"}) {
+    plan.nodes[0].family = family;
+    folder.write("m.rhz/plan.json", printPlan(plan));
+    auto result = synthesise(
+        llvm::cantFail(Package::open(folder.path("m.rhz"))), options);
+    ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
+    const SynthModule &module = result->modules[0];
+    EXPECT_EQ(module.depth.loop, "") << family;
+    EXPECT_GE(module.depth.levels, 1) << family;
+    EXPECT_LE(module.depth.levels, 6) << family;
+    ASSERT_GE(module.depth.path.size(), 2u) << family;
+    // Both ends have names in the source.
+    EXPECT_NE(module.depth.path.front().name, "") << family;
+    EXPECT_EQ(module.depth.path.front().src.substr(0, 4), "rhz_") << family;
+    EXPECT_GT(module.measured.at("ff"), 10) << family;
+    // 20 places of 8 bits: 3 bits of 64 or 6 of 32 in 4 LUTs; 2 x 2 x 6; one
+    // block.
+    EXPECT_EQ(module.measured.at("bram"),
+              family == llvm::StringRef("ice40") ? 1 : 0);
+  }
+}
+
 TEST_F(SynthTest, FailuresNameTheActorAndTheLog) {
   NEEDS("yosys");
+  options.jobs = 1; // the first one fails first
   std::string toy = kToy;
   toy.replace(toy.find("u_adder"), 7, "u_adder oops");
   std::string message = failure(package(toy));

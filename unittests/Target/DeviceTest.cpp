@@ -50,9 +50,10 @@ TEST(Device, ShippedOnesLoad) {
   std::vector<std::string> names;
   for (const Device &d : *devices)
     names.push_back(d.name);
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "ice40-hx8k", "ice40-up5k", "lfe5u-12f", "lfe5u-25f",
-                       "lfe5u-85f", "xc7z020", "xcku060-role", "xczu3eg"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{
+                "10ax115", "ice40-hx8k", "ice40-up5k", "lfe5u-12f", "lfe5u-25f",
+                "lfe5u-85f", "xc7z020", "xcku060-role", "xcu280", "xczu3eg"}));
   auto role = loadDevice("xcku060-role");
   ASSERT_TRUE(bool(role));
   EXPECT_EQ(role->budget.at("lut"), 96801);
@@ -62,6 +63,8 @@ TEST(Device, ShippedOnesLoad) {
   EXPECT_EQ(role->budget.at("dsp"), 1077);
   EXPECT_EQ(role->clockMhz, 156.25);
   EXPECT_EQ(role->streamBits, 64u);
+  EXPECT_EQ(role->shell, "themisto");
+  EXPECT_FALSE(role->memory);
   ASSERT_TRUE(role->dspPairs);
   EXPECT_EQ(role->dspPairs->maxPackedSigned, 7u);
   EXPECT_EQ(role->dspPairs->maxPackedUnsigned, 4u);
@@ -71,8 +74,9 @@ TEST(Device, UnknownNameListsTheKnown) {
   auto device = loadDevice("xcku60");
   ASSERT_FALSE(bool(device));
   EXPECT_EQ(llvm::toString(device.takeError()),
-            "unknown device 'xcku60'; known are lfe5u-85f, xc7z020, "
-            "xcku060-role, xczu3eg, or give the path of a .yaml file");
+            "unknown device 'xcku60'; known are 10ax115, lfe5u-85f, "
+            "xc7z020, xcku060-role, xcu280, xczu3eg, or give the path of a "
+            ".yaml file");
 }
 
 TEST(Device, MalformedFilesAreRefusedByLine) {
@@ -94,6 +98,18 @@ TEST(Device, MalformedFilesAreRefusedByLine) {
             "d.yaml:6: 'stream_bits' is 31, not whole bytes");
   EXPECT_EQ(messageFor(edited("sources:\n  - nobody\n", "")),
             "d.yaml:1: a device file needs a list 'sources'");
+  EXPECT_EQ(messageFor(edited("dsp:\n", "shell: moon\nplatform: p_1\n"
+                                        "memory: {kind: hbm, banks: 32}\n"
+                                        "dsp:\n")),
+            "accepted");
+  EXPECT_EQ(messageFor(edited("dsp:\n", "shell: [a]\ndsp:\n")),
+            "d.yaml:15: 'shell' is not a single value, which is no text");
+  EXPECT_EQ(messageFor(edited("dsp:\n", "memory: {kind: tape, banks: 1}\n"
+                                        "dsp:\n")),
+            "d.yaml:15: 'kind' is 'tape'; known are ddr, hbm");
+  EXPECT_EQ(messageFor(edited("dsp:\n", "memory: {kind: ddr, banks: 0}\n"
+                                        "dsp:\n")),
+            "d.yaml:15: 'banks' is 0");
   EXPECT_EQ(messageFor("[1, 2]"), "d.yaml:1: a device file must be a mapping");
   EXPECT_EQ(messageFor(""), "d.yaml:1: a device file must be a mapping");
   EXPECT_NE(messageFor("a: [1\nb: }").find("d.yaml:2: "), std::string::npos);

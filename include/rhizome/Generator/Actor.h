@@ -63,8 +63,7 @@ struct Actor {
 /// What the cost model needs to know of a device.
 struct CostContext {
   int64_t lutInputs = 6;
-  bool hasDsp = true;
-  /// Signed operands of one DSP block's multiplier.
+  /// Signed operands of one DSP block's multiplier; 0 without any.
   int64_t dspWide = 27, dspNarrow = 18;
   /// Bits of one block RAM and its widest port.
   int64_t bramBits = 36864, bramPort = 72;
@@ -84,6 +83,17 @@ int64_t fullRateDepth(const Actor &actor);
 /// Products of weights and activations that the actor computes each cycle; its
 /// parameter `Style` says in what (0 LUTs, 1 a DSP each, 2 two in one DSP).
 int64_t productsOf(const Actor &actor);
+/// A read-only memory of an actor: the parameter that places it in block RAM (1)
+/// or LUTs (0), its shape and how many of it there are.
+struct RomUse {
+  const char *placedBy;
+  int64_t words, width, copies;
+};
+std::vector<RomUse> romsOf(const Actor &actor);
+/// Sets the placement of every read-only memory to what costs less.
+void placeRoms(Actor &actor, const CostContext &context);
+/// DSP blocks that one product of signed operands takes.
+int64_t dspTiles(int64_t a, int64_t b, const CostContext &context);
 /// LUTs, FFs, DSPs and memories; a structural formula per cell.
 Resources costOf(const Actor &actor, const CostContext &context);
 /// Adds the actor's processes to a network. `inputs` and `outputs` are the

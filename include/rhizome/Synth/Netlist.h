@@ -47,7 +47,7 @@ struct CellPort {
 struct Cell {
   const CellType *type;
   std::string name;
-  std::string src; ///< "file:line.column-…", "" if not known
+  std::string src; ///< "file:line", "" if not known
   std::vector<CellPort> ports;
   /// The port's bits, empty if it has none or is not connected.
   const std::vector<Bit> &bits(llvm::StringRef port) const;

@@ -4,13 +4,13 @@
 #pragma once
 
 #include "rhizome/Package/Package.h"
-#include "rhizome/Synth/Netlist.h"
+#include "rhizome/Synth/Depth.h"
 #include <functional>
 
 namespace rhizome {
 struct SynthProgress {
-  size_t done = 0, total = 0; ///< modules
-  size_t cached = 0;          ///< of those done
+  size_t done = 0, total = 0; ///< runs of Yosys
+  size_t cached = 0;          ///< modules that needed none
   std::string running;        ///< actors whose modules are being synthesised
 };
 
@@ -29,7 +29,8 @@ struct SynthModule {
   std::vector<std::string> actors; ///< all that it stands for
   synth::Counts predicted;         ///< of one actor, by the plan
   synth::Counts measured;          ///< of one actor
-  double seconds = 0;              ///< of Yosys, also if it ran earlier
+  synth::Depth depth;              ///< of the logic between registers
+  double seconds = 0;              ///< of a processor in Yosys, maybe earlier
   bool cached = false;
 };
 

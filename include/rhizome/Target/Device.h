@@ -28,17 +28,26 @@ struct Router {
   unsigned speed = 0;  ///< speed grade, 0 where the chip has one only
 };
 
+/// Memory outside the programmable logic that a board platform reaches.
+struct DeviceMemory {
+  std::string kind;   ///< "hbm" or "ddr"
+  unsigned banks = 0; ///< pseudo channels or channels, numbered from 0
+};
+
 struct Device {
   std::string name;
   std::string description;
-  std::string
-      family;       ///< "ultrascale", "ultrascale+", "7series", "ecp5", "ice40"
-  std::string part; ///< the vendor's part number
-  std::string
-      dspKind; ///< "dsp48e2", "dsp48e1", "mult18x18", "sb_mac16", "none"
+  std::string family;    ///< "ultrascale", "ultrascale+", "7series", "ecp5", …
+  std::string part;      ///< the vendor's part number
+  std::string dspKind;   ///< "dsp48e2", "dsp48e1", "mult18x18"
   unsigned dspABits = 0; ///< the multiplier's wider signed operand
   unsigned dspBBits = 0; ///< the multiplier's narrower signed operand
   std::optional<DspPairs> dspPairs;
+  /// The network shell around the region, whose ports a design must have; ""
+  /// if the device stands alone.
+  std::string shell;
+  std::string platform; ///< the vendor's platform for kernels, "" if none
+  std::optional<DeviceMemory> memory;
   /// What a design may use, by resource name: lut, ff, dsp, bram, uram, lutram.
   std::map<std::string, int64_t> budget;
   int64_t bramBits = 0;      ///< bits of one unit of `bram`

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Units with one result per element: requantise, threshold, table, scaled add.
+// A requantiser is offered with its multiplier whole or split over two smaller
+// ones, or as thresholds where it has few levels: the device's prices decide.
 // Their lanes carry any channels; which ones a beat holds follows from the
 // stream's format alone.
 #include "Units.h"
@@ -59,6 +61,85 @@ unsigned signedBits(ArrayRef<int64_t> values) {
   return std::max(bits, 1u);
 }
 
+/// More levels than this are not worth comparing one by one.
+constexpr int64_t kMostLevels = 15;
+/// Multipliers of up to this many bits may lie in LUTs beside a DSP.
+constexpr int64_t kNarrow = 5;
+
+int64_t levelsOf(osa::RequantiseOp op) {
+  auto type = num::elementInt(op.getResult().getType());
+  return type.getHi() - type.getLo();
+}
+
+bool isThresholdable(osa::RequantiseOp op) {
+  return levelsOf(op) >= 1 && levelsOf(op) <= kMostLevels &&
+         llvm::all_of(op.getMultiplier(), [](int64_t m) { return m > 0; });
+}
+
+/// The thresholds of an operation that is built as a comparison, [channel][k].
+std::vector<int64_t> thresholdsOf(Operation *op) {
+  if (auto t = dyn_cast<osa::ThresholdOp>(op))
+    return osa::intValues(t.getThresholds());
+  auto r = cast<osa::RequantiseOp>(op);
+  auto in = num::elementInt(r.getInput().getType());
+  auto out = num::elementInt(r.getResult().getType());
+  auto pick = [](ArrayRef<int64_t> v, size_t c) {
+    return v[v.size() == 1 ? 0 : c];
+  };
+  std::vector<int64_t> values;
+  size_t channels = std::max(r.getMultiplier().size(), r.getOffset().size());
+  for (size_t c = 0; c < channels; ++c) {
+    auto level = [&](int64_t x) {
+      __int128 sum =
+          __int128(x) * pick(r.getMultiplier(), c) + pick(r.getOffset(), c);
+      int64_t shifted = int64_t(sum >> r.getShift());
+      bool tie = r.getTiesEven() && r.getShift() > 0 &&
+                 (__int128(shifted) << r.getShift()) == sum;
+      return tie ? shifted & ~int64_t(1) : shifted;
+    };
+    for (int64_t k = 1; k <= levelsOf(r); ++k) {
+      int64_t low = in.getLo(), high = in.getHi() + 1; // the answer lies within
+      while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (level(middle) >= out.getLo() + k)
+          high = middle;
+        else
+          low = middle + 1;
+      }
+      values.push_back(low);
+    }
+  }
+  return values;
+}
+
+/// The ways to build a requantiser's product: whole, or split so that each part
+/// fits one multiplier.
+void multiplierVariants(const Actor &whole, const DeviceContext &device,
+                        std::vector<Actor> &variants) {
+  int64_t m = whole.get("MulWidth");
+  int64_t x = whole.get("InWidth") + (whole.get("InSigned") ? 0 : 1);
+  auto add = [&](int64_t style, int64_t split, int64_t splitStyle) {
+    Actor a = whole;
+    a.set("Style", style);
+    a.set("Split", split);
+    a.set("SplitStyle", splitStyle);
+    variants.push_back(std::move(a));
+  };
+  if (m == 0 || !device.hasDsp)
+    return add(0, 0, 0);
+  int64_t tiles = dspTiles(m, x, device.cost);
+  if (std::min(m, x) <= kNarrow)
+    add(0, 0, 0);
+  if (tiles == 1)
+    return add(1, 0, 0);
+  int64_t least = dspTiles(1, x, device.cost), split = 1;
+  while (split + 1 < m && dspTiles(m - split, x, device.cost) > least)
+    ++split;
+  add(1, split, 1);
+  if (split + 1 <= kNarrow)
+    add(1, split, 0);
+}
+
 Actor makeUnit(Operation *op, const Format &in, const Format &out,
                int64_t beats) {
   Actor a;
@@ -78,7 +159,10 @@ Actor makeUnit(Operation *op, const Format &in, const Format &out,
                 {"OutWidth", out.width},
                 {"Lo", outType.getLo()},
                 {"Hi", outType.getHi()},
-                {"OutFolds", beats}};
+                {"OutFolds", beats},
+                {"Style", 1},
+                {"Split", 0},
+                {"SplitStyle", 0}};
   } else if (auto t = dyn_cast<osa::ThresholdOp>(op)) {
     a.cell = "threshold";
     a.params = {{"Lanes", in.lanes},
@@ -116,6 +200,28 @@ Actor makeUnit(Operation *op, const Format &in, const Format &out,
   a.name = a.cell;
   a.set("frameBeats", out.beats());
   return a;
+}
+
+/// Every unit that computes the operation in these formats.
+std::vector<Actor> unitVariants(Operation *op, const Format &in,
+                                const Format &out, int64_t beats,
+                                const DeviceContext &device) {
+  Actor unit = makeUnit(op, in, out, beats);
+  auto r = dyn_cast<osa::RequantiseOp>(op);
+  if (!r)
+    return {unit};
+  std::vector<Actor> variants;
+  multiplierVariants(unit, device, variants);
+  if (isThresholdable(r)) {
+    Actor compare{"threshold", "threshold", {}, {}};
+    compare.params = {{"Lanes", in.lanes},        {"InWidth", in.width},
+                      {"InSigned", in.isSigned},  {"OutWidth", out.width},
+                      {"Base", unit.get("Lo")},   {"Step", 1},
+                      {"Count", levelsOf(r)},     {"OutFolds", beats},
+                      {"frameBeats", out.beats()}};
+    variants.push_back(std::move(compare));
+  }
+  return variants;
 }
 } // namespace
 
@@ -163,12 +269,15 @@ std::vector<Option> elementwiseOptions(Operation *op, Upstream upstream,
       option.inputs.push_back(b);
     }
     option.output = out;
-    option.actors = {makeUnit(op, in, out, beats)};
     option.formats = {out};
     option.intervalCycles = in.beats();
     option.summary = std::to_string(in.lanes) + " lanes";
-    finish(option, device);
-    options.push_back(std::move(option));
+    for (Actor &unit : unitVariants(op, in, out, beats, device)) {
+      Option variant = option;
+      variant.actors = {std::move(unit)};
+      finish(variant, device);
+      options.push_back(std::move(variant));
+    }
   }
   return options;
 }
@@ -189,7 +298,8 @@ void buildElementwise(Operation *op, Option &option, MemoryImages &images) {
     unit.files.push_back({param, name});
   };
 
-  if (auto r = dyn_cast<osa::RequantiseOp>(op)) {
+  if (unit.cell == "requant") {
+    auto r = cast<osa::RequantiseOp>(op);
     int64_t mul = unit.get("MulWidth"), off = unit.get("OffsetWidth");
     MemoryImage image(lanes * (mul + off), beats);
     auto pick = [](ArrayRef<int64_t> v, int64_t c) {
@@ -206,9 +316,9 @@ void buildElementwise(Operation *op, Option &option, MemoryImages &images) {
       }
     return file("ParamFile", "_params.hex", std::move(image));
   }
-  if (auto t = dyn_cast<osa::ThresholdOp>(op)) {
+  if (unit.cell == "threshold") {
     int64_t count = unit.get("Count"), bits = unit.get("InWidth") + 1;
-    std::vector<int64_t> values = osa::intValues(t.getThresholds());
+    std::vector<int64_t> values = thresholdsOf(op);
     // Thresholds beyond what the input's width holds never count, or always.
     int64_t lo = -(int64_t(1) << (bits - 1)), hi = -lo - 1;
     MemoryImage image(lanes * count * bits, beats);

@@ -14,6 +14,7 @@ void finish(Option &option, const DeviceContext &device) {
     int64_t period = 1;
     if (actor.cell == "matvec" || actor.cell == "lane_reduce")
       period = actor.get("Folds");
+    placeRoms(actor, device.cost);
     actor.set("Depth", 2);
     actor.set("Depth",
               std::max<int64_t>(2, ceilDiv(fullRateDepth(actor), period)));

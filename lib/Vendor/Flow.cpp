@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Flows: reading flow.json, filling templates, writing a node's files. The
+// values are Values.cpp's; the language of the templates is Mustache.
+#include "rhizome/Support/Resources.h"
+#include "rhizome/Vendor/Vendor.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Mustache.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
+#include <algorithm>
+#include <set>
+
+using namespace llvm;
+using namespace rhizome;
+
+namespace rhizome::vendor {
+// A reader, found by argument-dependent lookup from llvm::json.
+static bool fromJSON(const json::Value &value, Flow &flow, json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("tool", flow.tool) &&
+         map.map("programs", flow.programs) &&
+         map.map("families", flow.families) &&
+         map.mapOptional("shell", flow.shell) &&
+         map.mapOptional("max_streams", flow.maxStreams) &&
+         map.map("files", flow.files);
+}
+} // namespace rhizome::vendor
+
+bool vendor::Flow::serves(const Device &device) const {
+  return families.count(device.family) &&
+         (shell.empty() || shell == device.shell);
+}
+
+static Expected<vendor::Flow> readFlow(const std::string &folder) {
+  std::string path = folder + "/flow.json";
+  Expected<std::string> text = readFile(path);
+  if (!text)
+    return text.takeError();
+  vendor::Flow flow;
+  flow.folder = folder;
+  flow.name = sys::path::filename(folder).str();
+  if (Error error = json::parse<vendor::Flow>(*text, "flow").moveInto(flow))
+    return createStringError("%s: %s", path.c_str(),
+                             toString(std::move(error)).c_str());
+  flow.folder = folder;
+  flow.name = sys::path::filename(folder).str();
+  return flow;
+}
+
+Expected<std::vector<vendor::Flow>> vendor::listFlows() {
+  Expected<std::string> data = dataDir();
+  if (!data)
+    return data.takeError();
+  std::vector<Flow> flows;
+  std::error_code error;
+  for (sys::fs::directory_iterator it(*data + "/flows", error), end;
+       it != end && !error; it.increment(error)) {
+    if (!sys::fs::is_directory(it->path()))
+      continue;
+    Expected<Flow> flow = readFlow(it->path());
+    if (!flow)
+      return flow.takeError();
+    flows.push_back(std::move(*flow));
+  }
+  if (error)
+    return createStringError(error, "cannot list '%s/flows': %s", data->c_str(),
+                             error.message().c_str());
+  llvm::sort(flows,
+             [](const Flow &a, const Flow &b) { return a.name < b.name; });
+  return flows;
+}
+
+/// The names of all members, at any depth.
+static void collectNames(const json::Value &value,
+                         std::set<std::string, std::less<>> &names) {
+  if (const json::Object *object = value.getAsObject())
+    for (const auto &[key, member] : *object) {
+      names.insert(key.str());
+      collectNames(member, names);
+    }
+  if (const json::Array *array = value.getAsArray())
+    for (const json::Value &element : *array)
+      collectNames(element, names);
+}
+
+Expected<std::string> vendor::fillTemplate(StringRef path, StringRef text,
+                                           const json::Object &values) {
+  // Mustache replaces what it does not know by nothing: refuse it first.
+  std::set<std::string, std::less<>> names = {"."};
+  collectNames(json::Object(values), names);
+  Regex tag("\\{\\{[#^/&{]?[ ]*([A-Za-z0-9_.+]+)");
+  SmallVector<StringRef> match;
+  for (StringRef rest = text; tag.match(rest, &match);) {
+    if (!names.count(match[1]))
+      return createStringError(
+          "%s:%zu: the template names '%s', which is no value",
+          path.str().c_str(),
+          text.take_front(size_t(match[0].data() - text.data())).count('\n') +
+              1,
+          match[1].str().c_str());
+    rest = rest.substr(size_t(match[0].end() - rest.data()));
+  }
+  BumpPtrAllocator allocator;
+  StringSaver saver(allocator);
+  mustache::MustacheContext context(allocator, saver);
+  mustache::Template filled(text, context);
+  filled.overrideEscapeCharacters(mustache::EscapeMap());
+  std::string result;
+  raw_string_ostream os(result);
+  filled.render(json::Object(values), os);
+  return result;
+}
+
+Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
+                         const Device &device, double clockMhz,
+                         std::vector<std::string> &notes) {
+  Expected<std::vector<Flow>> flows = listFlows();
+  if (!flows)
+    return flows.takeError();
+  json::Object values = valuesOf(node, device, clockMhz);
+  for (const Flow &flow : *flows) {
+    if (!flow.serves(device))
+      continue;
+    auto streams = int64_t(std::max(node.inputs.size(), node.outputs.size()));
+    if (flow.maxStreams && streams > flow.maxStreams) {
+      notes.push_back(formatv(
+          "no files for {0}: it takes at most {1} input and {1} output, this "
+          "network has {2} and {3}",
+          flow.tool, flow.maxStreams, node.inputs.size(), node.outputs.size()));
+      continue;
+    }
+    if (!flow.shell.empty() && clockMhz != device.clockMhz)
+      notes.push_back(formatv("the shell '{0}' drives the design with {1} MHz, "
+                              "not with {2} MHz",
+                              flow.shell, device.clockMhz, clockMhz));
+    values["family_name"] = flow.families.at(device.family);
+    for (const auto &[name, purpose] : flow.files) {
+      std::string path = flow.folder + "/" + name;
+      Expected<std::string> text = readFile(path);
+      if (!text)
+        return text.takeError();
+      Expected<std::string> filled = fillTemplate(path, *text, values);
+      if (!filled)
+        return filled.takeError();
+      if (Error error = writer.writeFile(
+              "nodes/" + node.name + "/" + flow.name + "/" + name, *filled))
+        return error;
+    }
+  }
+  return Error::success();
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the templates of flows may say: a node's files, its borders, its clock
+// and its device, as JSON. Numbers are texts, as Mustache would print them as
+// floating point. docs/howto/add-a-vendor-flow.md lists the names.
+#include "rhizome/Support/Names.h"
+#include "rhizome/Support/Version.h"
+#include "rhizome/Vendor/Vendor.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <cassert>
+#include <cmath>
+#include <set>
+
+using namespace llvm;
+using namespace rhizome;
+
+/// Nanoseconds with at most three digits behind the point. Never more than the
+/// exact period, so that a constraint is never looser than the plan.
+static std::string nanoseconds(double ns) {
+  auto picoseconds = int64_t(std::floor(ns * 1000 + 1e-6));
+  std::string text = std::to_string(picoseconds / 1000);
+  std::string rest = std::to_string(1000 + picoseconds % 1000).substr(1);
+  while (!rest.empty() && rest.back() == '0')
+    rest.pop_back();
+  return rest.empty() ? text : text + "." + rest;
+}
+
+/// Border `index` of `count` of its direction, `id` of all `total`.
+static json::Object borderOf(const BorderPort &port, size_t index, size_t count,
+                             size_t id, size_t total, const Device &device) {
+  json::Object border{
+      {"port", port.port},
+      {"index", std::to_string(index)},
+      {"tensor", legalName(port.name)},
+      {"data_width", std::to_string(port.dataWidth)},
+      {"data_msb", std::to_string(port.dataWidth - 1)},
+      {"data_bytes", std::to_string(port.dataWidth / 8)},
+      {"keep_msb", std::to_string(port.dataWidth / 8 - 1)},
+      {"elements", std::to_string(port.elements())},
+      {"element_bits", std::to_string(port.element.width)},
+      {"beats", std::to_string(port.beats())},
+      {"is_last", index + 1 == count},
+      {"id", std::to_string(id)},
+      {"is_first_of_all", id == 0},
+      {"is_last_of_all", id + 1 == total},
+      {"memory_bank", ""},
+  };
+  // Banks are taken in turn, inputs first.
+  if (device.memory)
+    border["memory_bank"] = StringRef(device.memory->kind).upper() + "[" +
+                            std::to_string(id % device.memory->banks) + "]";
+  return border;
+}
+
+json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
+                              double clockMhz) {
+  json::Array inputs, outputs;
+  size_t total = node.inputs.size() + node.outputs.size();
+  for (auto [i, port] : enumerate(node.inputs))
+    inputs.push_back(borderOf(port, i, node.inputs.size(), i, total, device));
+  for (auto [i, port] : enumerate(node.outputs))
+    outputs.push_back(borderOf(port, i, node.outputs.size(),
+                               node.inputs.size() + i, total, device));
+  json::Array borders = inputs;
+  for (const json::Value &output : outputs)
+    borders.push_back(output);
+
+  // An actor's texts are names of files; images are those in hex.
+  std::set<std::string> images;
+  for (const PlannedActor &actor : node.actors)
+    for (const auto &[key, value] : actor.config)
+      if (std::optional<StringRef> text = value.getAsString();
+          text && text->ends_with(".hex"))
+        images.insert(text->str());
+
+  assert(all_of(concat<const BorderPort>(node.inputs, node.outputs),
+                [&](const BorderPort &port) {
+                  return port.dataWidth == node.outputs.front().dataWidth;
+                }) &&
+         "a device's streams are of one width");
+  double periodNs = 1000 / clockMhz;
+  return json::Object{
+      {"version", version()},
+      {"node", node.name},
+      {"device", device.name},
+      {"part", device.part},
+      {"platform", device.platform},
+      {"has_memory", device.memory.has_value()},
+      {"is_7series", device.family == "7series"},
+      {"top", node.top},
+      {"clock_port", "clk_i"},
+      {"reset_port", "rst_ni"},
+      {"period_ns", nanoseconds(periodNs)},
+      {"quarter_period_ns", nanoseconds(periodNs / 4)},
+      {"shell_period_ns", nanoseconds(1000 / device.clockMhz)},
+      {"clock_hz", std::to_string(std::llround(clockMhz * 1e6))},
+      {"rtl", json::Array(node.rtl)},
+      {"images", json::Array(images)},
+      {"input_count", std::to_string(node.inputs.size())},
+      {"output_count", std::to_string(node.outputs.size())},
+      {"inputs", std::move(inputs)},
+      {"outputs", std::move(outputs)},
+      {"borders", std::move(borders)},
+      {"stream_bits", std::to_string(node.outputs.front().dataWidth)},
+      {"family_name", ""},
+  };
+}

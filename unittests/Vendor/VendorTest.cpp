@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Flows: what a small node's files look like (goldens below
+// test/vendor/golden, written anew with RHIZOME_UPDATE_GOLDENS=1), which flow
+// serves which device, and how malformed flows and templates are refused.
+// That the files mean something to the tools is test/e2e/vendorflows.py's.
+#include "rhizome/Vendor/Vendor.h"
+#include "../TestFolder.h"
+#include "llvm/Support/FileSystem.h"
+#include <map>
+
+using namespace rhizome;
+using rhizome::test::TestFolder;
+
+namespace {
+PlannedNode toyNode(unsigned inputs, unsigned dataWidth) {
+  PlannedNode node;
+  node.name = "node0";
+  node.rtl = {"rhz_cell.sv", "rhz_top.sv"};
+  PlannedActor actor;
+  actor.name = "conv1_matvec";
+  actor.kind = "matvec";
+  actor.config = llvm::json::Object{
+      {"Pe", 4}, {"WeightFile", "conv1_matvec_weights.hex"}, {"BiasFile", ""}};
+  node.actors = {actor, actor};
+  for (unsigned i = 0; i < inputs; ++i)
+    node.inputs.push_back({"s_axis_" + std::to_string(i),
+                           "in " + std::to_string(i),
+                           {1, 28, 28, 1},
+                           {true, 8, -128, 127},
+                           dataWidth});
+  node.outputs = {{"m_axis_0", "y", {1, 10}, {false, 5, 0, 31}, dataWidth}};
+  return node;
+}
+
+Device device(const std::string &name) {
+  auto found = loadDevice(name);
+  EXPECT_TRUE(bool(found)) << llvm::toString(found.takeError());
+  return *found;
+}
+
+/// Relative names and contents of all files of a folder.
+std::map<std::string, std::string> readTree(const std::string &root) {
+  std::map<std::string, std::string> files;
+  std::error_code code;
+  for (llvm::sys::fs::recursive_directory_iterator it(root, code), end;
+       it != end && !code; it.increment(code))
+    if (llvm::sys::fs::is_regular_file(it->path())) {
+      std::ifstream file(it->path(), std::ios::binary);
+      std::stringstream text;
+      text << file.rdbuf();
+      files[it->path().substr(root.size() + 1)] = text.str();
+    }
+  return files;
+}
+
+struct Written {
+  std::map<std::string, std::string> files; ///< below nodes/node0
+  std::vector<std::string> notes;
+  std::string error;
+};
+
+Written write(const PlannedNode &node, const Device &device, double clockMhz) {
+  TestFolder folder;
+  Written result;
+  auto writer = PackageWriter::create(folder.path("p.rhz"));
+  if (!writer) {
+    result.error = llvm::toString(writer.takeError());
+    return result;
+  }
+  if (auto error =
+          vendor::writeFlows(**writer, node, device, clockMhz, result.notes))
+    result.error = llvm::toString(std::move(error));
+  result.files = readTree((*writer)->dir() + "/nodes/node0");
+  return result;
+}
+
+void compareWithGolden(const std::string &name, const Written &written) {
+  ASSERT_EQ(written.error, "");
+  EXPECT_FALSE(written.files.empty());
+  std::string root =
+      std::string(RHIZOME_SOURCE_DIR) + "/test/vendor/golden/" + name;
+  if (std::getenv("RHIZOME_UPDATE_GOLDENS")) {
+    llvm::sys::fs::remove_directories(root);
+    for (auto &[file, text] : written.files) {
+      std::string path = root + "/" + file;
+      llvm::sys::fs::create_directories(path.substr(0, path.find_last_of('/')));
+      std::ofstream(path, std::ios::binary) << text;
+    }
+    return;
+  }
+  std::map<std::string, std::string> golden = readTree(root);
+  for (auto &[file, text] : golden)
+    EXPECT_TRUE(written.files.count(file)) << file << " is not written";
+  for (auto &[file, text] : written.files)
+    EXPECT_EQ(text, golden[file])
+        << file << ": with RHIZOME_UPDATE_GOLDENS=1 goldens are written anew";
+}
+
+TEST(Flows, AlveoGolden) {
+  compareWithGolden("xcu280", write(toyNode(2, 512), device("xcu280"), 300));
+}
+
+TEST(Flows, RoleGolden) {
+  Written written = write(toyNode(1, 64), device("xcku060-role"), 156.25);
+  EXPECT_TRUE(written.notes.empty());
+  compareWithGolden("xcku060-role", written);
+}
+
+TEST(Flows, IntelGolden) {
+  compareWithGolden("10ax115", write(toyNode(2, 64), device("10ax115"), 200));
+}
+
+TEST(Flows, NoneForLattice) {
+  EXPECT_TRUE(write(toyNode(1, 64), device("lfe5u-85f"), 80).files.empty());
+}
+
+TEST(Flows, ADeviceOfMyOwnIsServedByFamilyAndShell) {
+  Device mine = device("xczu3eg");
+  mine.name = "mine";
+  EXPECT_TRUE(write(toyNode(1, 64), mine, 200).files.count("vitis/link.cfg"));
+  mine.family = "ultrascale";
+  Written written = write(toyNode(1, 64), mine, 200);
+  EXPECT_TRUE(written.files.count("vivado/build.tcl"));
+  EXPECT_FALSE(written.files.count("vitis/link.cfg"));
+  EXPECT_FALSE(written.files.count("cloudfpga/role.xdc"));
+  mine.shell = "themisto";
+  EXPECT_TRUE(
+      write(toyNode(1, 64), mine, 200).files.count("cloudfpga/role.xdc"));
+}
+
+TEST(Flows, WhatAShellCannotDoIsNoted) {
+  Written written = write(toyNode(2, 64), device("xcku060-role"), 156.25);
+  EXPECT_FALSE(written.files.count("cloudfpga/role.xdc"));
+  EXPECT_EQ(written.notes, (std::vector<std::string>{
+                               "no files for cloudFPGA (shell Themisto): it "
+                               "takes at most 1 input and 1 output, this "
+                               "network has 2 and 1"}));
+  written = write(toyNode(1, 64), device("xcku060-role"), 100);
+  EXPECT_EQ(written.notes,
+            (std::vector<std::string>{"the shell 'themisto' drives the design "
+                                      "with 156.25 MHz, not with 100.00 MHz"}));
+}
+
+/// A period is cut, never rounded up: a constraint is as tight as the plan.
+TEST(Flows, Periods) {
+  auto period = [](double mhz) {
+    llvm::json::Object values =
+        vendor::valuesOf(toyNode(1, 64), device("xczu3eg"), mhz);
+    return values.getString("period_ns")->str() + " " +
+           values.getString("clock_hz")->str();
+  };
+  EXPECT_EQ(period(156.25), "6.4 156250000");
+  EXPECT_EQ(period(200), "5 200000000");
+  EXPECT_EQ(period(300), "3.333 300000000");
+  EXPECT_EQ(period(450), "2.222 450000000");
+  EXPECT_EQ(period(999), "1.001 999000000");
+  EXPECT_EQ(period(0.001), "1000000 1000");
+}
+
+TEST(Templates, NamesThatNoValueHasAreRefused) {
+  llvm::json::Object values{{"a", "1 < 2"}, {"list", llvm::json::Array{"x"}}};
+  auto text = [&](const char *source) {
+    auto filled = vendor::fillTemplate("t.tcl", source, values);
+    return filled ? *filled : llvm::toString(filled.takeError());
+  };
+  EXPECT_EQ(text("{{! a comment }}\n{{a}} & {1} {{#list}}[{{.}}]{{/list}}\n"),
+            "1 < 2 & {1} [x]\n");
+  EXPECT_EQ(text("{{a}}\n{{#list}}\n{{b}}\n{{/list}}\n"),
+            "t.tcl:3: the template names 'b', which is no value");
+  EXPECT_EQ(text("\n{{^ clok }}{{/clok}}"),
+            "t.tcl:2: the template names 'clok', which is no value");
+}
+
+TEST(Flows, MalformedOnesAreRefusedByPlace) {
+  auto message = [](const std::string &manifest, const std::string &text) {
+    TestFolder data;
+    llvm::sys::fs::create_directories(data.path("devices"));
+    llvm::sys::fs::create_directories(data.path("flows/mine"));
+    Device target = device("xczu3eg");
+    data.write("flows/mine/flow.json", manifest);
+    if (!text.empty())
+      data.write("flows/mine/go.tcl", text);
+    setenv("RHIZOME_DATA", data.path().c_str(), 1);
+    Written written = write(toyNode(1, 64), target, 200);
+    unsetenv("RHIZOME_DATA");
+    if (!written.error.empty())
+      return written.error.substr(written.error.find("flows/"));
+    std::string all;
+    for (auto &[file, content] : written.files)
+      all += file + "=" + content;
+    return all;
+  };
+  const std::string good = R"({"tool": "Mine", "programs": [],
+      "families": {"ultrascale+": "U+"}, "files": {"go.tcl": "goes"}})";
+  EXPECT_EQ(message(good, "go {{family_name}}\n"), "mine/go.tcl=go U+\n");
+  EXPECT_EQ(message(good, "{{nothing}}"),
+            "flows/mine/go.tcl:1: the template names 'nothing', which is no "
+            "value");
+  EXPECT_NE(message(good, "").find("flows/mine/go.tcl': No such file"),
+            std::string::npos);
+  EXPECT_NE(message("{", "x").find("flows/mine/flow.json: "),
+            std::string::npos);
+  EXPECT_EQ(message(R"({"tool": "Mine", "programs": []})", "x"),
+            "flows/mine/flow.json: missing value at flow.families");
+}
+} // namespace
