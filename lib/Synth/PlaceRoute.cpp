@@ -248,25 +248,26 @@ Error Flow::route() {
     return version.takeError();
   result.tools += ", " + *version;
   bool isIce = router.program == "nextpnr-ice40";
+  // Names without folders: YoWASP's tools see the current folder, not /tmp.
   std::vector<std::string> args = {"--" + router.chip,
                                    "--package",
                                    router.package,
                                    "--json",
-                                   file("netlist.json"),
+                                   "netlist.json",
                                    "--report",
-                                   file("report.json"),
+                                   "report.json",
                                    "--freq",
                                    std::to_string(result.clockMhz),
                                    "--seed",
                                    std::to_string(options.seed),
                                    "--timing-allow-fail",
                                    isIce ? "--asc" : "--textcfg",
-                                   file("routed.txt")};
+                                   "routed.txt"};
   if (router.speed)
     args.insert(args.end(), {"--speed", std::to_string(router.speed)});
   if (board) {
-    std::string pins = file(isIce ? "board.pcf" : "board.lpf");
-    if (Error error = writeBytes(pins, constraintsText(*board, router)))
+    std::string pins = isIce ? "board.pcf" : "board.lpf";
+    if (Error error = writeBytes(file(pins), constraintsText(*board, router)))
       return error;
     args.insert(args.end(), {isIce ? "--pcf" : "--lpf", pins});
   } else if (!isIce) {
@@ -286,8 +287,8 @@ Error Flow::pack() {
   Expected<std::string> found = findRouterTool(packer);
   if (!found)
     return found.takeError();
-  std::string bitstream = file(board->name + (isIce ? ".bin" : ".bit"));
-  std::vector<std::string> args = {file("routed.txt"), bitstream};
+  std::string bitstream = board->name + (isIce ? ".bin" : ".bit");
+  std::vector<std::string> args = {"routed.txt", bitstream};
   if (!isIce)
     args.insert(args.begin(), "--compress");
   if (Error error = runTool(*found, args, folder, file("pack.log")))
