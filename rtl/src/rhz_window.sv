@@ -79,7 +79,8 @@ module rhz_window #(
   localparam int ColW  = (InCols > 1) ? $clog2(InCols) : 1;
   logic [WordW-1:0] in_word;
   logic [ColW-1:0]  in_col;
-  logic [RowW-1:0]  in_row_q, oldest_q, ahead;
+  logic [RowW-1:0]  in_row_q;
+  logic room_q;   // the row that comes next may be written
   rhz_counter #(.Count(Words)) u_in_word (
     .clk_i, .rst_ni, .en_i(write), .value_o(in_word), .last_o(in_word_last)
   );
@@ -87,9 +88,8 @@ module rhz_window #(
     .clk_i, .rst_ni, .en_i(write && in_word_last), .value_o(in_col), .last_o(in_col_last)
   );
   assign in_row_end = in_word_last && in_col_last;
-  assign ahead      = in_row_q - oldest_q;
-  assign in_ready_o = $signed(ahead) < $signed(RowW'(Rows));
-  assign write      = in_valid_i && in_ready_o;
+  assign in_ready_o = room_q;
+  assign write      = in_valid_i && room_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni)                  in_row_q <= '0;
     else if (write && in_row_end) in_row_q <= in_row_q + RowW'(1);
@@ -115,42 +115,68 @@ module rhz_window #(
   localparam int WideW = (PixelsOut - 1) * StrideW + (KernelW - 1) * DilationW;
   localparam int StepX = PixelsOut * StrideW;
   localparam int XW = $clog2((OutCols * PixelsOut) * StrideW + Width + PadLeft + WideW + PixelsIn + 1) + 1;
-  logic signed [YW-1:0] y_q, y_d, released_y;
+  logic signed [YW-1:0] y_q, y_d;
   logic signed [XW-1:0] x_q, x_d;
-  logic [RowW-1:0] frame_q, frame_d, release_row;
   logic advance;
   assign advance = read && position_last;
   always_comb begin
     x_d = x_q;
     y_d = y_q;
-    frame_d = frame_q;
     if (advance) x_d = x_q + XW'(StepX);
     if (row_end) begin
       x_d = XW'(-PadLeft);
       y_d = y_q + YW'(StrideH);
     end
-    if (frame_end) begin
-      y_d = YW'(-PadTop);
-      frame_d = frame_q + RowW'(Height);
-    end
-    // Rows of this frame that no later output row needs.
-    released_y = y_q + YW'(StrideH);
-    if (row_last || released_y > YW'(Height)) released_y = YW'(Height);
-    else if (released_y < 0) released_y = '0;
+    if (frame_end) y_d = YW'(-PadTop);
   end
-  assign release_row = frame_q + RowW'(released_y);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      x_q      <= XW'(-PadLeft);
-      y_q      <= YW'(-PadTop);
-      frame_q  <= '0;
-      oldest_q <= '0;
+      x_q <= XW'(-PadLeft);
+      y_q <= YW'(-PadTop);
     end else begin
-      x_q     <= x_d;
-      y_q     <= y_d;
-      frame_q <= frame_d;
-      if (row_end) oldest_q <= release_row;
+      x_q <= x_d;
+      y_q <= y_d;
     end
+  end
+
+  // The first row that may not be written, now (limit0) and once this output
+  // row is done (limit1): Rows above the oldest that later output rows need.
+  // rise_q is that row of the output row behind, before it is clamped.
+  localparam int RiseFirst = StrideH - PadTop;
+  localparam int RiseLast  = RiseFirst + (OutHeight - 1) * StrideH;
+  localparam int RiseNext  = (OutHeight > 1) ? RiseFirst + StrideH : RiseFirst;
+  localparam int FirstRelease =
+      (OutHeight == 1 || RiseFirst > Height) ? Height : (RiseFirst < 0) ? 0 : RiseFirst;
+  logic signed [YW-1:0] rise_q, risen;
+  logic [RowW-1:0] base_q, limit0_q, limit1_q, short0, short1;
+  logic rise_last, fills, unused_risen;
+  assign unused_risen = &{1'b0, risen};
+  assign rise_last    = rise_q == YW'(RiseLast);
+  always_comb begin
+    risen = rise_q;
+    if (rise_last || rise_q > YW'(Height)) risen = YW'(Height);
+    else if (rise_q < 0) risen = '0;
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      rise_q   <= YW'(RiseNext);
+      base_q   <= RowW'(Rows + ((OutHeight > 1) ? 0 : Height));
+      limit0_q <= RowW'(Rows);
+      limit1_q <= RowW'(Rows + FirstRelease);
+    end else if (row_end) begin
+      rise_q   <= rise_last ? YW'(RiseFirst) : rise_q + YW'(StrideH);
+      if (rise_last) base_q <= base_q + RowW'(Height);
+      limit0_q <= limit1_q;
+      limit1_q <= base_q + RowW'(risen);
+    end
+  end
+  assign short0 = in_row_q - limit0_q;
+  assign short1 = in_row_q - limit1_q;
+  assign fills  = write && in_row_end;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni)      room_q <= 1'b1;
+    else if (row_end) room_q <= short1[RowW-1] && !(fills && (&short1));
+    else              room_q <= short0[RowW-1] && !(fills && (&short0));
   end
 
   // What the position (need0) and the next one (need1) need of the frames, and
@@ -174,7 +200,7 @@ module rhz_window #(
   logic [RowW-1:0] ahead_q, ahead_d, need0_row_q, need1_row_q;
   logic [ColW-1:0] need0_col_q, need1_col_q;
   logic start_q, unused_clamped;
-  assign unused_clamped = &{1'b0, clamped_y, clamped_x, released_y};
+  assign unused_clamped = &{1'b0, clamped_y, clamped_x};
   always_comb begin
     clamped_y = low_q;
     if (low_q < 0) clamped_y = '0;
