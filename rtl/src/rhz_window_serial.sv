@@ -76,16 +76,22 @@ module rhz_window_serial #(
       ((Height - (OutHeight - 1) * StrideH) % Rows + Rows) % Rows * RowWords;
   localparam int KernelStep = (DilationH % Rows) * RowWords;
   localparam int FirstTop   = (Rows - PadTop % Rows) % Rows * RowWords;
-  logic [RA-1:0] top_q, top_d, top_sum, base_q, base_d, base_sum;
+  // Every sum is there before it is known which is wanted.
+  logic [RA-1:0] top_q, top_d, base_q, base_d, row_sum, frame_sum, kernel_sum;
+  logic [RA-1:0] row_top, frame_top, kernel_base;
+  assign row_sum     = top_q + RA'(TopStep);
+  assign frame_sum   = top_q + RA'(FrameStep);
+  assign kernel_sum  = base_q + RA'(KernelStep);
+  assign row_top     = (row_sum >= RA'(MemWords)) ? row_sum - RA'(MemWords) : row_sum;
+  assign frame_top   = (frame_sum >= RA'(MemWords)) ? frame_sum - RA'(MemWords) : frame_sum;
+  assign kernel_base = (kernel_sum >= RA'(MemWords)) ? kernel_sum - RA'(MemWords) : kernel_sum;
   always_comb begin
-    top_sum = top_q;
-    if (frame_end_i)    top_sum = top_q + RA'(FrameStep);
-    else if (row_end_i) top_sum = top_q + RA'(TopStep);
-    top_d = (top_sum >= RA'(MemWords)) ? top_sum - RA'(MemWords) : top_sum;
-    base_sum = base_q + RA'(KernelStep);
+    top_d = top_q;
+    if (frame_end_i)    top_d = frame_top;
+    else if (row_end_i) top_d = row_top;
     base_d = base_q;
     if (kh_end)      base_d = top_d;
-    else if (kw_end) base_d = (base_sum >= RA'(MemWords)) ? base_sum - RA'(MemWords) : base_sum;
+    else if (kw_end) base_d = kernel_base;
   end
 
   // Kernel row and column in the frame, for the padding; column words.
