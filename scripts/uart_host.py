@@ -16,12 +16,14 @@ import fcntl
 import json
 import os
 import pathlib
-import struct
 import sys
 import termios
 import time
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    raise SystemExit("needs numpy: .venv/bin/python has it")
 
 BREAK_S = 0.01
 TIMEOUT_S = 10.0

@@ -83,7 +83,10 @@ def boards(suite):
 
 def host(suite, package):
     """The host's script against a pseudo terminal that answers by rote."""
-    import numpy as np
+    try:
+        import numpy as np
+    except ImportError:
+        return suite.skip("Python has no numpy for the host's script")
     node = json.loads((package / "plan.json").read_text())["nodes"][0]
     ours, theirs = pty.openpty()
     tty.setraw(ours)
