@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The sources of one actor's module and Yosys' script over them.
+// The sources of one actor's module, Yosys' script over them, and its version.
 #include "Yosys.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Tools.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <set>
 
@@ -148,4 +150,25 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
                                             kNetlistFile + " actor\n"});
   llvm::sort(sources.files);
   return sources;
+}
+
+Expected<std::string> synth::versionOf(StringRef tool) {
+  SmallString<128> file;
+  if (std::error_code error =
+          sys::fs::createTemporaryFile("rhizome-synth", "txt", file))
+    return createStringError(error, "cannot make a temporary file");
+  Error failed = runTool(tool, {"-V"}, ".", file);
+  Expected<std::string> text = readFile(file);
+  sys::fs::remove(file);
+  if (failed) {
+    consumeError(text.takeError());
+    return std::move(failed);
+  }
+  if (!text)
+    return text.takeError();
+  StringRef line = StringRef(*text).split('\n').first.trim();
+  if (!line.starts_with("Yosys"))
+    return createStringError("'%s' is no Yosys: it calls itself '%s'",
+                             tool.str().c_str(), line.str().c_str());
+  return line.str();
 }
