@@ -148,7 +148,7 @@ Expected<BoardSources> rhizome::boardSources(const Package &package,
     if (!rtl)
       return rtl.takeError();
     sources.files = std::move(*rtl);
-    if (Error error = write("board.sv", boardText(node, *board)))
+    if (Error error = write("rhz_board.sv", boardText(node, *board)))
       return std::move(error);
   } else {
     Expected<std::string> cells = cellModels();
@@ -177,7 +177,7 @@ Expected<BoardSources> rhizome::boardSources(const Package &package,
   if (!data)
     return data.takeError();
   sources.files.push_back(*data + "/sim/rhz_tb_uart.sv");
-  if (Error error = write("bench.sv", benchText(node, *board)))
+  if (Error error = write("rhz_bench.sv", benchText(node, *board)))
     return std::move(error);
   return sources;
 }

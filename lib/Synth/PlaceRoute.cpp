@@ -219,7 +219,7 @@ Error Flow::synthesise() {
     return sources.takeError();
   std::string top = board ? kBoardTop : node.top;
   if (board) {
-    sources->push_back(file("board.sv"));
+    sources->push_back(file("rhz_board.sv"));
     if (Error error = writeBytes(sources->back(), boardText(node, *board)))
       return error;
   }

@@ -13,7 +13,7 @@ import threading
 import tty
 
 import networks
-from framework import Skip
+from framework import Skip, run_program
 
 TINY = networks.ROOT / "examples/tiny-digits"
 MODEL = TINY / "tiny_digits_qdq_int8.onnx"
@@ -44,6 +44,22 @@ def simulate(suite, package, level, frames, wanted=0):
                 result.command)
 
 
+def lint(suite, package):
+    """Verilator -Wall on the shell, the design and the board's top module."""
+    node = json.loads((package / "plan.json").read_text())["nodes"][0]
+    rtl, library = package / "nodes/node0/rtl", networks.ROOT / "rtl"
+    more = [library / f"src/rhz_{cell}.sv" for cell in ("fifo", "fork")
+            if f"rhz_{cell}.sv" not in node["rtl"]]
+    result = run_program(
+        [suite.tool("verilator"), "--lint-only", "-Wall", "--top-module",
+         "rhz_board", "-f", "files.f", *node["simulation_models"], *more,
+         *sorted(library.glob("shell/*.sv")),
+         (package / "results/nextpnr/rhz_board.sv").resolve()], cwd=rtl)
+    suite.check(result.status == 0 and not result.err.strip(),
+                f"{package.stem}: verilator --lint-only -Wall is clean "
+                + result.err[:400], result.command)
+
+
 def refused(suite, words, *args):
     result = suite.run(*args)
     suite.check(result.status == 1 and words in result.message,
@@ -59,8 +75,10 @@ def boards(suite):
     suite.check(plan["board"] == "ice40-hx8k-breakout"
                 and plan["clock_mhz"] == 12, "the plan names board and clock")
     simulate(suite, package, "board", 2)
+    lint(suite, package)
     wide, _ = compile_for(suite, "ulx3s-85f", "--goal", "throughput=1000/s")
     simulate(suite, wide, "board", 2)
+    lint(suite, wide)
     refused(suite, "has not been placed and routed", "simulate", package,
             "--level", "bitstream")
     refused(suite, "unknown board 'nobody'", "compile", MODEL, "--board",
