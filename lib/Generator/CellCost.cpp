@@ -29,12 +29,12 @@ int64_t blocksFor(int64_t depth, int64_t width, const CostContext &ctx) {
 }
 
 /// A memory that is written at run time, where no LUT is one. The tool takes
-/// registers up to 64 bits a block; blocks read old data while they write, for
-/// which it adds a bypass.
+/// registers up to some 96 bits a block; blocks read old data while they write,
+/// for which it adds a bypass.
 Resources memoryOfBlocks(int64_t depth, int64_t width, const CostContext &ctx) {
   Resources r;
   int64_t blocks = blocksFor(depth, width, ctx);
-  if (depth * width <= 64 * blocks) {
+  if (depth * width <= 96 * blocks) {
     r.ff() = double(depth * width);
     r.lut() =
         double(width) * std::ceil(double(depth - 1) * 2 / 3) + double(depth);
@@ -221,7 +221,8 @@ Resources windowCost(const Actor &a, const CostContext &ctx) {
     control += 40;
   }
   r.lut() += isPlain(ctx) ? 2.2 * control : control;
-  r.ff() += control;
+  // Needs and limits are walked ahead.
+  r.ff() += control + 45;
   r += outbuf(a.get("Depth"), out, ctx);
   return r;
 }
