@@ -139,8 +139,8 @@ module rhz_window #(
     end
   end
 
-  // The first row that may not be written, now (limit0) and once this output
-  // row is done (limit1): Rows above the oldest that later output rows need.
+  // The last row that may be written, now (limit0) and once this output row is
+  // done (limit1): Rows - 1 above the oldest that later output rows need.
   // rise_q is that row of the output row behind, before it is clamped.
   localparam int RiseFirst = StrideH - PadTop;
   localparam int RiseLast  = RiseFirst + (OutHeight - 1) * StrideH;
@@ -148,9 +148,9 @@ module rhz_window #(
   localparam int FirstRelease =
       (OutHeight == 1 || RiseFirst > Height) ? Height : (RiseFirst < 0) ? 0 : RiseFirst;
   logic signed [YW-1:0] rise_q, risen;
-  logic [RowW-1:0] base_q, limit0_q, limit1_q, short0, short1;
+  logic [RowW-1:0] base_q, limit0_q, limit1_q, left0, left1, over0, over1;
   logic rise_last, fills, unused_risen;
-  assign unused_risen = &{1'b0, risen};
+  assign unused_risen = &{1'b0, risen, left0, left1, over0, over1};
   assign rise_last    = rise_q == YW'(RiseLast);
   always_comb begin
     risen = rise_q;
@@ -160,9 +160,9 @@ module rhz_window #(
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       rise_q   <= YW'(RiseNext);
-      base_q   <= RowW'(Rows + ((OutHeight > 1) ? 0 : Height));
-      limit0_q <= RowW'(Rows);
-      limit1_q <= RowW'(Rows + FirstRelease);
+      base_q   <= RowW'(Rows - 1 + ((OutHeight > 1) ? 0 : Height));
+      limit0_q <= RowW'(Rows - 1);
+      limit1_q <= RowW'(Rows - 1 + FirstRelease);
     end else if (row_end) begin
       rise_q   <= rise_last ? YW'(RiseFirst) : rise_q + YW'(StrideH);
       if (rise_last) base_q <= base_q + RowW'(Height);
@@ -170,13 +170,15 @@ module rhz_window #(
       limit1_q <= base_q + RowW'(risen);
     end
   end
-  assign short0 = in_row_q - limit0_q;
-  assign short1 = in_row_q - limit1_q;
-  assign fills  = write && in_row_end;
+  assign left0 = limit0_q - in_row_q;
+  assign left1 = limit1_q - in_row_q;
+  assign over0 = in_row_q - limit0_q;
+  assign over1 = in_row_q - limit1_q;
+  assign fills = write && in_row_end;
   always_ff @(posedge clk_i) begin
     if (!rst_ni)      room_q <= 1'b1;
-    else if (row_end) room_q <= short1[RowW-1] && !(fills && (&short1));
-    else              room_q <= short0[RowW-1] && !(fills && (&short0));
+    else if (row_end) room_q <= fills ? over1[RowW-1] : !left1[RowW-1];
+    else              room_q <= fills ? over0[RowW-1] : !left0[RowW-1];
   end
 
   // What the position (need0) and the next one (need1) need of the frames, and
@@ -249,20 +251,22 @@ module rhz_window #(
   end
 
   // Whether the need will be met in the next cycle: of this or the next
-  // position, with this cycle's write or without.
-  logic [RowW-1:0] lead0, lead1;
-  logic more0, more1, some0, some1, step, met_q;
-  assign lead0 = in_row_q - need0_row_q;
-  assign lead1 = in_row_q - need1_row_q;
-  assign more0 = !lead0[RowW-1] && (lead0 != '0 || in_col > need0_col_q);
-  assign more1 = !lead1[RowW-1] && (lead1 != '0 || in_col > need1_col_q);
-  assign some0 = !lead0[RowW-1] && (lead0 != '0 || in_col >= need0_col_q);
-  assign some1 = !lead1[RowW-1] && (lead1 != '0 || in_col >= need1_col_q);
+  // position, with this cycle's write or without. Row and column compare as one
+  // number, by the sign of a difference.
+  localparam int PlaceW = RowW + ColW;
+  logic [PlaceW-1:0] place, more0, more1, less0, less1;
+  logic step, met_q, unused_places;
+  assign unused_places = &{1'b0, more0, more1, less0, less1};
+  assign place = {in_row_q, in_col};
+  assign more0 = {need0_row_q, need0_col_q} - place;
+  assign more1 = {need1_row_q, need1_col_q} - place;
+  assign less0 = place - {need0_row_q, need0_col_q};
+  assign less1 = place - {need1_row_q, need1_col_q};
   assign step  = write && in_word_last;
   always_ff @(posedge clk_i) begin
     if (!rst_ni)      met_q <= 1'b0;
-    else if (advance) met_q <= step ? some1 : more1;
-    else              met_q <= step ? some0 : more0;
+    else if (advance) met_q <= step ? !less1[PlaceW-1] : more1[PlaceW-1];
+    else              met_q <= step ? !less0[PlaceW-1] : more0[PlaceW-1];
   end
   assign read = credit && met_q;
 

@@ -95,7 +95,7 @@ module rhz_window_serial #(
   end
 
   // Kernel row and column in the frame, for the padding; column words.
-  logic signed [YW-1:0] dy_q;
+  logic signed [YW-1:0] row_q;
   logic signed [CW-1:0] col_q, col_d, left_q, left_d;
   localparam int GA = (Words > 1) ? $clog2(Words) : 1;
   logic [GA-1:0] group_base_q, group_base_d;
@@ -113,15 +113,17 @@ module rhz_window_serial #(
     if (!rst_ni) begin
       top_q        <= RA'(FirstTop);
       base_q       <= RA'(FirstTop);
-      dy_q         <= '0;
+      row_q        <= YW'(-PadTop);
       left_q       <= CW'(-PadLeft * Words);
       col_q        <= CW'(-PadLeft * Words);
       group_base_q <= '0;
     end else begin
       top_q        <= top_d;
       base_q       <= base_d;
-      if (kh_end)      dy_q <= '0;
-      else if (kw_end) dy_q <= dy_q + YW'(DilationH);
+      if (frame_end_i)    row_q <= YW'(-PadTop);
+      else if (row_end_i) row_q <= y_i + YW'(StrideH);
+      else if (kh_end)    row_q <= y_i;
+      else if (kw_end)    row_q <= row_q + YW'(DilationH);
       left_q       <= left_d;
       col_q        <= col_d;
       group_base_q <= group_base_d;
@@ -132,12 +134,10 @@ module rhz_window_serial #(
   logic [CW-1:0] block;
   logic unused;
   assign unused = &{1'b0, x_i, block};
-  logic signed [YW-1:0] row;
   logic pad, pad_q, pad3;
   logic [AW-1:0] raddr_q;
   logic [BW-1:0] bank_q, bank3;
-  assign row   = y_i + dy_q;
-  assign pad   = row < 0 || row >= YW'(Height) || col_q < 0 || col_q >= CW'(Width * Words);
+  assign pad   = row_q < 0 || row_q >= YW'(Height) || col_q < 0 || col_q >= CW'(Width * Words);
   assign block = col_q >>> BankBits;
   always_ff @(posedge clk_i) begin
     raddr_q <= AW'(base_q) + AW'(block) + AW'(group_base_q) + AW'(word);
