@@ -147,16 +147,16 @@ module rhz_window #(
   localparam int RiseNext  = (OutHeight > 1) ? RiseFirst + StrideH : RiseFirst;
   localparam int FirstRelease =
       (OutHeight == 1 || RiseFirst > Height) ? Height : (RiseFirst < 0) ? 0 : RiseFirst;
-  logic signed [YW-1:0] rise_q, risen;
+  logic signed [YW-1:0] rise_q;
   logic [RowW-1:0] base_q, limit0_q, limit1_q, left0, left1, over0, over1;
-  logic rise_last, fills, unused_risen;
-  assign unused_risen = &{1'b0, risen, left0, left1, over0, over1};
-  assign rise_last    = rise_q == YW'(RiseLast);
-  always_comb begin
-    risen = rise_q;
-    if (rise_last || rise_q > YW'(Height)) risen = YW'(Height);
-    else if (rise_q < 0) risen = '0;
-  end
+  // Sums come before choices, as below.
+  logic [RowW-1:0] risen, base_end;
+  logic rise_last, rise_over, fills, unused_left;
+  assign unused_left = &{1'b0, left0, left1, over0, over1};
+  assign rise_last   = rise_q == YW'(RiseLast);
+  assign rise_over   = rise_last || rise_q > YW'(Height);
+  assign risen       = base_q + RowW'(rise_q);
+  assign base_end    = base_q + RowW'(Height);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       rise_q   <= YW'(RiseNext);
@@ -165,9 +165,9 @@ module rhz_window #(
       limit1_q <= RowW'(Rows - 1 + FirstRelease);
     end else if (row_end) begin
       rise_q   <= rise_last ? YW'(RiseFirst) : rise_q + YW'(StrideH);
-      if (rise_last) base_q <= base_q + RowW'(Height);
+      if (rise_last) base_q <= base_end;
       limit0_q <= limit1_q;
-      limit1_q <= base_q + RowW'(risen);
+      limit1_q <= rise_over ? base_end : (rise_q < 0) ? base_q : risen;
     end
   end
   assign left0 = limit0_q - in_row_q;
@@ -197,16 +197,15 @@ module rhz_window #(
       (LowFirst < 0) ? 0 : (LowFirst > Height - 1) ? Height - 1 : LowFirst;
   localparam int FirstNeedCol =
       ((FarFirst < 0) ? 0 : (FarFirst > Width - 1) ? Width - 1 : FarFirst) / PixelsIn;
-  logic signed [YW-1:0] low_q, low_d, clamped_y;
+  logic signed [YW-1:0] low_q, low_d;
   logic signed [XW-1:0] far_q, far_d, clamped_x;
-  logic [RowW-1:0] ahead_q, ahead_d, need0_row_q, need1_row_q;
+  logic [RowW-1:0] ahead_q, ahead_d, ahead_low, ahead_end, need0_row_q, need1_row_q;
+  assign ahead_low = ahead_q + RowW'(low_q);
+  assign ahead_end = ahead_q + RowW'(Height - 1);
   logic [ColW-1:0] need0_col_q, need1_col_q;
   logic start_q, unused_clamped;
-  assign unused_clamped = &{1'b0, clamped_y, clamped_x};
+  assign unused_clamped = &{1'b0, clamped_x};
   always_comb begin
-    clamped_y = low_q;
-    if (low_q < 0) clamped_y = '0;
-    else if (low_q > YW'(Height - 1)) clamped_y = YW'(Height - 1);
     clamped_x = far_q;
     if (far_q < 0) clamped_x = '0;
     else if (far_q > XW'(Width - 1)) clamped_x = XW'(Width - 1);
@@ -245,7 +244,7 @@ module rhz_window #(
   end
   always_ff @(posedge clk_i) begin
     if (advance || start_q) begin
-      need1_row_q <= ahead_q + RowW'(clamped_y);
+      need1_row_q <= (low_q < 0) ? ahead_q : (low_q > YW'(Height - 1)) ? ahead_end : ahead_low;
       need1_col_q <= ColW'(clamped_x >>> $clog2(PixelsIn));
     end
   end
