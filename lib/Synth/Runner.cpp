@@ -130,9 +130,16 @@ Expected<std::string> synth::versionOf(StringRef tool) {
   }
   if (!text)
     return text.takeError();
-  StringRef line = StringRef(*text).split('\n').first.trim();
-  if (!line.starts_with("Yosys"))
+  // Some tell that they prepare themselves first.
+  SmallVector<StringRef> lines;
+  StringRef(*text).split(lines, '\n');
+  auto line = llvm::find_if(
+      lines, [](StringRef line) { return line.starts_with("Yosys"); });
+  if (line == lines.end())
     return createStringError("'%s' is no Yosys: it calls itself '%s'",
-                             tool.str().c_str(), line.str().c_str());
-  return line.str();
+                             tool.str().c_str(),
+                             lines.front().trim().str().c_str());
+  // Newer ones add how they were compiled.
+  auto [version, compiler] = line->trim().split(", ");
+  return compiler.empty() ? version.str() : (version + ")").str();
 }

@@ -31,6 +31,11 @@ constexpr Family kFamilies[] = {
      "", " -nodsp"},
     {"ecp5", "synth_ecp5 -top actor", "", " -nodsp"},
     {"ice40", "synth_ice40 -top actor", " -dsp", ""},
+    {"nexus", "synth_nexus -top actor -noiopad", "", " -nodsp"},
+    {"gowin", "synth_gowin -top actor -noiopads", "", ""},
+    {"cyclonev",
+     "synth_intel_alm -top actor -family cyclonev -noiopad -noclkbuf", "",
+     " -nodsp"},
 };
 
 bool isWord(char c) { return isAlnum(c) || c == '_' || c == '$'; }

@@ -233,7 +233,11 @@ Error Synthesis::prepare() {
   Expected<std::string> path = findTool(options.tool);
   if (!path)
     return path.takeError();
-  tool = *path;
+  // Runs are in folders of their own.
+  SmallString<256> absolute(*path);
+  if (std::error_code error = sys::fs::make_absolute(absolute))
+    return errorCodeToError(error);
+  tool = absolute.str().str();
   Expected<std::string> version = versionOf(tool);
   if (!version)
     return version.takeError();
