@@ -115,7 +115,8 @@ Expected<SimResult> sim::runIcarus(const Package &package,
     return folder.takeError();
   std::string run = *folder;
 
-  // Images are opened relative to where vvp runs, so they are linked there.
+  // Images are opened relative to where vvp runs, so they are linked there, and
+  // the sources too, because iverilog's own driver cannot quote every path.
   std::error_code error;
   for (sys::fs::directory_iterator it(package.rtlPath(node), error), end;
        it != end && !error; it.increment(error)) {
@@ -133,15 +134,18 @@ Expected<SimResult> sim::runIcarus(const Package &package,
   if (Error failure =
           writeBytes(run + "/rhz_tb.sv", benchText(plan, prepared, options)))
     return failure;
-  std::vector<std::string> args = {"-g2012",
-                                   "-o",
-                                   "sim.vvp",
-                                   "-s",
-                                   "rhz_tb",
-                                   "rhz_tb.sv",
-                                   *data + "/sim/rhz_tb_source.sv",
-                                   *data + "/sim/rhz_tb_sink.sv"};
-  args.insert(args.end(), sources->paths.begin(), sources->paths.end());
+  std::vector<std::string> args = {"-g2012", "-o",     "sim.vvp",
+                                   "-s",     "rhz_tb", "rhz_tb.sv"};
+  std::vector<std::string> files = {*data + "/sim/rhz_tb_source.sv",
+                                    *data + "/sim/rhz_tb_sink.sv"};
+  files.insert(files.end(), sources->paths.begin(), sources->paths.end());
+  for (const std::string &path : files) {
+    std::string name = sys::path::filename(path).str();
+    if (std::error_code failure = sys::fs::create_link(path, run + "/" + name))
+      return createStringError(failure, "cannot link '%s': %s", path.c_str(),
+                               failure.message().c_str());
+    args.push_back(std::move(name));
+  }
   if (Error failure = runTool("iverilog", args, run, run + "/build.log"))
     return failure;
   if (Error failure = runTool("vvp", {"-n", "sim.vvp"}, run, run + "/log.txt"))

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The sources of one actor's module and Yosys' script over them.
+// The sources of one actor's module, Yosys' script over them, and its version.
 #include "Yosys.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Tools.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <set>
 
@@ -149,4 +151,32 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
                                             kNetlistFile + " actor\n"});
   llvm::sort(sources.files);
   return sources;
+}
+
+Expected<std::string> synth::versionOf(StringRef tool) {
+  SmallString<128> file;
+  if (std::error_code error =
+          sys::fs::createTemporaryFile("rhizome-synth", "txt", file))
+    return createStringError(error, "cannot make a temporary file");
+  Error failed = runTool(tool, {"-V"}, ".", file);
+  Expected<std::string> text = readFile(file);
+  sys::fs::remove(file);
+  if (failed) {
+    consumeError(text.takeError());
+    return std::move(failed);
+  }
+  if (!text)
+    return text.takeError();
+  // Some tell that they prepare themselves first.
+  SmallVector<StringRef> lines;
+  StringRef(*text).split(lines, '\n');
+  auto line = llvm::find_if(
+      lines, [](StringRef line) { return line.starts_with("Yosys"); });
+  if (line == lines.end())
+    return createStringError("'%s' is no Yosys: it calls itself '%s'",
+                             tool.str().c_str(),
+                             lines.front().trim().str().c_str());
+  // Newer ones add how they were compiled.
+  auto [version, compiler] = line->trim().split(", ");
+  return compiler.empty() ? version.str() : (version + ")").str();
 }

@@ -27,7 +27,7 @@ struct Work {
   Sources sources;
   std::string key;
   std::vector<size_t> modules; ///< in the result, of one node each
-  Job job;
+  Process job;
 };
 
 Expected<std::string> cacheFolder(const std::string &wanted) {
@@ -216,7 +216,7 @@ private:
   Error prepare();
   Error collect();
   Error runTools();
-  Error begin(Work &work, Runner &runner);
+  Error begin(Work &work, ProcessRunner &runner);
   Error finish(Work &work);
   void tell();
   void sumUp();
@@ -332,7 +332,7 @@ void Synthesis::tell() {
   options.progress(progress);
 }
 
-Error Synthesis::begin(Work &work, Runner &runner) {
+Error Synthesis::begin(Work &work, ProcessRunner &runner) {
   work.job.folder = cache + "/" + work.key + ".run-" + std::to_string(getpid());
   sys::fs::remove_directories(cache + "/" + work.key + ".failed");
   if (std::error_code error = sys::fs::create_directories(work.job.folder))
@@ -341,6 +341,11 @@ Error Synthesis::begin(Work &work, Runner &runner) {
   for (const auto &[name, text] : work.sources.files)
     if (Error error = writeBytes(work.job.folder + "/" + name, text))
       return error;
+  // Yosys' own scratch files go into the folder and away with it.
+  work.job.program = tool;
+  work.job.arguments = {"-q", "module.ys"};
+  work.job.log = work.job.folder + "/log.txt";
+  work.job.temporary = work.job.folder;
   return runner.start(work.job);
 }
 
@@ -384,7 +389,7 @@ Error Synthesis::finish(Work &work) {
 }
 
 Error Synthesis::runTools() {
-  Runner runner(tool, options.jobs);
+  ProcessRunner runner(options.jobs);
   size_t next = 0;
   tell();
   while (next < works.size() || !runner.isIdle()) {
@@ -395,7 +400,7 @@ Error Synthesis::runTools() {
       open.push_back(&work);
       tell();
     }
-    Job *job = runner.wait();
+    Process *job = runner.wait();
     auto ended =
         llvm::find_if(open, [&](Work *work) { return &work->job == job; });
     Work &work = **ended;
