@@ -29,6 +29,7 @@ EXTRA = (("PTTCNN_int8", "max-throughput", "xcku060-role"),)
 LARGE = 500    # LUTs or FFs, above which errors count in per cent
 MEDIAN, WORST, WORST_LUT_PRODUCTS, SMALL = 0.05, 0.15, 0.25, 75
 EXACT = ("dsp", "bram", "uram")
+LEVELS = {"ultrascale": 6, "ultrascale+": 6, "ecp5": 5}  # of logic
 
 
 class Failure(Exception):
@@ -204,6 +205,10 @@ def beyond(rows):
         if wrong:
             said.append(f"{resource.upper()}: wrong for {len(wrong)} of "
                         f"{len(rows)} actors")
+    deep = [r for r in rows if r["depth"] > LEVELS.get(r["family"], 1000)]
+    if deep:
+        said.append(f"levels of logic: too many in {len(deep)} of {len(rows)} "
+                    "actors")
     return said
 
 
@@ -292,6 +297,15 @@ def worst_ten(rows):
     return lines
 
 
+def ends_of(path):
+    """Where a longest path begins and ends, by the names in the source."""
+    def place(step):
+        name = step["name"] or step["cell"]
+        return f"{name} ({step['src']})" if step["src"] else name
+
+    return f"{place(path[0])} to {place(path[-1])}" if path else "no path"
+
+
 def report(totals, rows):
     unique = distinct(rows)
     lines = []
@@ -301,6 +315,7 @@ def report(totals, rows):
         for cell in sorted({r["cell"] for r in here}):
             lines.append(summary(
                 "  " + cell, [r for r in here if r["cell"] == cell]))
+    deep = sorted(unique, key=lambda r: -r["depth"])[:10]
     slow = sorted(unique, key=lambda r: -r["seconds"])[:10]
     said = beyond(unique)
     tools = ", ".join(sorted({r["tool"] for r in rows}))
@@ -309,6 +324,9 @@ def report(totals, rows):
         f"needs above {LARGE} LUTs or FFs, as differences below.\n\n"
         + table(TOTALS, totals) + "\n\n" + table(ERRORS, lines) + "\n\n"
         + "Farthest off:\n" + table(WORST_COLUMNS, worst_ten(unique)) + "\n\n"
+        + "Deepest modules:\n" + "\n".join(
+            f"{r['depth']:8} levels  {r['name']} ({r['cell']}), {r['source']} "
+            f"on {r['device']}: {ends_of(r['path'])}" for r in deep) + "\n\n"
         + "Slowest modules:\n" + "\n".join(
             f"{r['seconds']:8.0f} s  {r['name']} ({r['cell']}), {r['source']} "
             f"on {r['device']}, {value(r, 'measured', 'lut'):,.0f} LUTs"

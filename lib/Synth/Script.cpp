@@ -33,6 +33,11 @@ constexpr Family kFamilies[] = {
      "", " -nodsp"},
     {"ecp5", "synth_ecp5 -top actor", "", " -nodsp"},
     {"ice40", "synth_ice40 -top actor", " -dsp", ""},
+    {"nexus", "synth_nexus -top actor -noiopad", "", " -nodsp"},
+    {"gowin", "synth_gowin -top actor -noiopads", "", ""},
+    {"cyclonev",
+     "synth_intel_alm -top actor -family cyclonev -noiopad -noclkbuf", "",
+     " -nodsp"},
 };
 
 bool isWord(char c) { return isAlnum(c) || c == '_' || c == '$'; }
@@ -166,9 +171,16 @@ Expected<std::string> synth::versionOf(StringRef tool) {
   }
   if (!text)
     return text.takeError();
-  StringRef line = StringRef(*text).split('\n').first.trim();
-  if (!line.starts_with("Yosys"))
+  // Some tell that they prepare themselves first.
+  SmallVector<StringRef> lines;
+  StringRef(*text).split(lines, '\n');
+  auto line = llvm::find_if(
+      lines, [](StringRef line) { return line.starts_with("Yosys"); });
+  if (line == lines.end())
     return createStringError("'%s' is no Yosys: it calls itself '%s'",
-                             tool.str().c_str(), line.str().c_str());
-  return line.str();
+                             tool.str().c_str(),
+                             lines.front().trim().str().c_str());
+  // Newer ones add how they were compiled.
+  auto [version, compiler] = line->trim().split(", ");
+  return compiler.empty() ? version.str() : (version + ")").str();
 }

@@ -20,7 +20,7 @@ using namespace rhizome::synth;
 namespace {
 /// Raised when netlists are to be measured in another way than those whose
 /// results the cache holds.
-constexpr int kMeasure = 1;
+constexpr int kMeasure = 2;
 
 /// A module on its way to its counts.
 struct Work {
@@ -233,7 +233,11 @@ Error Synthesis::prepare() {
   Expected<std::string> path = findTool(options.tool);
   if (!path)
     return path.takeError();
-  tool = *path;
+  // Runs are in folders of their own.
+  SmallString<256> absolute(*path);
+  if (std::error_code error = sys::fs::make_absolute(absolute))
+    return errorCodeToError(error);
+  tool = absolute.str().str();
   Expected<std::string> version = versionOf(tool);
   if (!version)
     return version.takeError();
