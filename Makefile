@@ -7,7 +7,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 BUILD := build
 STARTED := $(shell date +%s)
-.PHONY: setup configure build build-all demo test test-fast bench format clean
+.PHONY: setup configure build build-all demo test test-fast bench resources format clean
 
 ## Installs what packages.txt names and the Python packages of the tests.
 setup:
@@ -38,6 +38,11 @@ test-fast: build-all
 ## The table of networks, measured again.
 bench: build
 	@python3 bench/bench.py
+
+## Predicted resources against Yosys; takes hours the first time.
+resources: build
+	cmake --build $(BUILD) -j $(JOBS) --target rhizome-points
+	@python3 bench/resources.py
 
 ## Formats the C++ sources in place.
 format:

@@ -63,8 +63,11 @@ public:
   // Constants.
   std::vector<int64_t> drawValues(int64_t n, num::IntType t) {
     std::vector<int64_t> values(n);
-    for (int64_t &v : values)
+    for (int64_t &v : values) {
       v = draw(t.getLo(), t.getHi());
+      if (bellShaped)
+        v = (v + draw(t.getLo(), t.getHi()) + draw(t.getLo(), t.getHi())) / 3;
+    }
     return values;
   }
   mlir::Value constant(Shape shape, num::IntType t,
@@ -257,6 +260,7 @@ public:
   mlir::func::FuncOp func;
   mlir::Value value;
   std::mt19937_64 rng;
+  bool bellShaped = false; ///< values crowd in the middle, as trained ones do
 
 private:
   mlir::Value biasOf(const std::vector<int64_t> &bias) {

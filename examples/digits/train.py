@@ -250,7 +250,7 @@ class Graph:
             self.shapes[output] = (dtype, shape)
         return output
 
-    def save(self, path, name, output, domains):
+    def save(self, path, name, output, domains, producer="digits"):
         """Write the model, its last value renamed to `logits`."""
         for node in self.nodes:
             for names in (node.input, node.output):
@@ -268,7 +268,7 @@ class Graph:
             value_info=[info(key, dtype, shape)
                         for key, (dtype, shape) in self.shapes.items()])
         model = helper.make_model(
-            graph, producer_name="examples/digits/train.py",
+            graph, producer_name=f"examples/{producer}/train.py",
             opset_imports=[helper.make_opsetid(d, v) for d, v in domains],
             ir_version=8)
         onnx.checker.check_model(model)

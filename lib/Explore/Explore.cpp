@@ -297,8 +297,9 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
     bool fits;
     Candidate candidate = selectWithin(INT64_MAX, fits);
     auto result = realise(candidate);
-    if (succeeded(result) && !fits) {
+    if (succeeded(result) && (!fits || exceeded(result->resources, 1) >= 0)) {
       result->meetsGoal = false;
+      candidate.resources = result->resources;
       result->limit = nameLimit(candidate);
     }
     return result;
@@ -308,8 +309,9 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
   case Goal::Kind::Throughput: {
     double target = clockHz / goal.value;
     int64_t bound = int64_t(std::floor(target));
-    // Rows that wait for each other cost a few cycles at times: aim lower.
-    for (int attempt = 0; attempt < 6 && bound >= borderCycles(); ++attempt) {
+    // Rows that wait for each other cost a few cycles at times, and the border
+    // comes on top of what select() fills: aim lower.
+    for (int attempt = 0; attempt < 12 && bound >= borderCycles(); ++attempt) {
       bool fits;
       Candidate candidate = selectWithin(bound, fits);
       if (!fits)
@@ -317,10 +319,14 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
       auto result = realise(candidate);
       if (failed(result))
         return failure();
-      if (result->timing.intervalCycles <= target)
+      bool isFast = result->timing.intervalCycles <= target;
+      if (isFast && exceeded(result->resources, 1) < 0)
         return result;
-      bound = int64_t(double(bound) * target / result->timing.intervalCycles *
-                      0.995);
+      if (isFast)
+        share -= 0.03;
+      else
+        bound = int64_t(double(bound) * target / result->timing.intervalCycles *
+                        0.995);
       result->design.erase();
     }
     auto result = realiseFastest();

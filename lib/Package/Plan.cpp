@@ -176,6 +176,7 @@ static bool fromJSON(const json::Value &value, PlannedNode &n,
 static bool fromJSON(const json::Value &value, Plan &p, json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("model", p.model) && map.map("device", p.device) &&
+         map.mapOptional("board", p.board) &&
          map.map("clock_mhz", p.clockMhz) && map.map("goal", p.goal) &&
          map.map("predicted", p.predicted) &&
          map.map("utilisation", p.utilisation) &&
@@ -206,6 +207,8 @@ std::string rhizome::printPlan(const Plan &plan) {
     os.attribute("rhizome", version());
     os.attribute("model", plan.model);
     os.attribute("device", plan.device);
+    if (!plan.board.empty())
+      os.attribute("board", plan.board);
     number(os, "clock_mhz", plan.clockMhz);
     os.attribute("goal", plan.goal);
     print(os, plan.predicted);

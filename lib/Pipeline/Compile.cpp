@@ -7,6 +7,7 @@
 #include "rhizome/Explore/Explore.h"
 #include "rhizome/Generator/Generator.h"
 #include "rhizome/Pipeline/Build.h"
+#include "rhizome/Target/Board.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -72,6 +73,7 @@ static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
   // File names need not be UTF-8; plan.json must be.
   plan.model = llvm::json::fixUTF8(llvm::sys::path::stem(request.model.path));
   plan.device = device.name;
+  plan.board = request.board;
   plan.goal = request.goal;
   fillPrediction(plan, *found, context);
   if (!found->meetsGoal) {
@@ -124,11 +126,24 @@ static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
 CompileResult pipeline::compileModel(const CompileRequest &request) {
   auto start = std::chrono::steady_clock::now();
   CompileResult result;
-  llvm::Expected<Device> device = loadDevice(request.device);
+  std::optional<Board> board;
+  if (!request.board.empty()) {
+    llvm::Expected<Board> loaded = loadBoard(request.board);
+    if (!loaded) {
+      result.error = llvm::toString(loaded.takeError());
+      return result;
+    }
+    board = std::move(*loaded);
+  }
+  llvm::Expected<Device> device =
+      loadDevice(board ? board->device : request.device);
   if (!device) {
     result.error = llvm::toString(device.takeError());
     return result;
   }
+  // There is no PLL on a board: the oscillator is the design's clock.
+  if (board)
+    device->clockMhz = board->clockMhz;
   MLIRContext context;
   context.loadDialect<flow::FlowDialect, rtl::RtlDialect>();
   IntegeriseStats stats;

@@ -5,6 +5,7 @@
 #include "Model.h"
 #include "rhizome/Conversion/Jit.h"
 #include "rhizome/Support/Data.h"
+#include "rhizome/Synth/PlaceRoute.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -235,6 +236,24 @@ Error writeOutputs(const SimulateRequest &request, const HostModel &model,
   return Error::success();
 }
 
+/// Puts a board in place of the node's RTL. What the line takes of a frame is
+/// no figure of the design, so nothing is measured then.
+Error chooseDesign(const Package &package, Level level, SimOptions &options) {
+  BoardLevel what = BoardLevel::Rtl;
+  if (level == Level::Netlist)
+    what = BoardLevel::Netlist;
+  else if (level == Level::Bitstream)
+    what = BoardLevel::Bitstream;
+  else if (level != Level::Board)
+    return Error::success();
+  Expected<BoardSources> sources = boardSources(package, what);
+  if (!sources)
+    return sources.takeError();
+  options.design = {sources->files, sources->top, sources->cyclesPerFrame};
+  options.measure = false;
+  return Error::success();
+}
+
 Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
   Expected<Package> package = Package::open(request.package);
   if (!package)
@@ -265,6 +284,8 @@ Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
     options.seed = request.seed;
     options.fourState = request.fourState;
     options.progress = request.showProgress;
+    if (Error error = chooseDesign(*package, request.level, options))
+      return error;
     Expected<SimResult> run = simulateRtl(*package, *frames, options);
     if (!run)
       return run.takeError();

@@ -39,7 +39,7 @@ static std::string benchText(const Plan &plan, const sim::Prepared &prepared,
        << (isInput ? options.stallsIn : options.stallsOut) << "), .Seed("
        << seed * 16 + k + (isInput ? 1 : 9) << "), ";
     if (!isInput)
-      os << ".Hang(" << sim::hangLimit(plan) << "), ";
+      os << ".Hang(" << sim::hangLimit(plan, options) << "), ";
     os << ".File(\"" << (isInput ? "in" : "out") << k << ".hex\"))\n    u_"
        << p.port << " (.clk_i(clk), .rst_ni(rst_n)";
     const char *valid = isInput ? "o" : "i", *ready = isInput ? "i" : "o";
@@ -56,8 +56,8 @@ static std::string benchText(const Plan &plan, const sim::Prepared &prepared,
     port(p, false, k);
     done += (k ? " && done_" : "done_") + std::to_string(k);
   }
-  os << "  " << node.top << " u_dut (\n    .clk_i(clk),\n    .rst_ni(rst_n)"
-     << ports << "\n  );\n"
+  os << "  " << sim::topOf(node, options)
+     << " u_dut (\n    .clk_i(clk),\n    .rst_ni(rst_n)" << ports << "\n  );\n"
      << "  always @(posedge clk) if (rst_n && " << done
      << ") begin $display(\"RHZ_DONE %0d\", $time / 10); $finish; end\n"
      << "endmodule\n";
@@ -104,7 +104,7 @@ Expected<SimResult> sim::runIcarus(const Package &package,
                                    const SimOptions &options) {
   const Plan &plan = package.plan();
   const PlannedNode &node = plan.nodes.front();
-  Expected<Sources> sources = readSources(package, node);
+  Expected<Sources> sources = readSources(package, node, options);
   if (!sources)
     return sources.takeError();
   Expected<std::string> data = dataDir();
@@ -115,7 +115,8 @@ Expected<SimResult> sim::runIcarus(const Package &package,
     return folder.takeError();
   std::string run = *folder;
 
-  // Images are opened relative to where vvp runs, so they are linked there.
+  // Images are opened relative to where vvp runs, so they are linked there, and
+  // the sources too, because iverilog's own driver cannot quote every path.
   std::error_code error;
   for (sys::fs::directory_iterator it(package.rtlPath(node), error), end;
        it != end && !error; it.increment(error)) {
@@ -133,15 +134,18 @@ Expected<SimResult> sim::runIcarus(const Package &package,
   if (Error failure =
           writeBytes(run + "/rhz_tb.sv", benchText(plan, prepared, options)))
     return failure;
-  std::vector<std::string> args = {"-g2012",
-                                   "-o",
-                                   "sim.vvp",
-                                   "-s",
-                                   "rhz_tb",
-                                   "rhz_tb.sv",
-                                   *data + "/sim/rhz_tb_source.sv",
-                                   *data + "/sim/rhz_tb_sink.sv"};
-  args.insert(args.end(), sources->paths.begin(), sources->paths.end());
+  std::vector<std::string> args = {"-g2012", "-o",     "sim.vvp",
+                                   "-s",     "rhz_tb", "rhz_tb.sv"};
+  std::vector<std::string> files = {*data + "/sim/rhz_tb_source.sv",
+                                    *data + "/sim/rhz_tb_sink.sv"};
+  files.insert(files.end(), sources->paths.begin(), sources->paths.end());
+  for (const std::string &path : files) {
+    std::string name = sys::path::filename(path).str();
+    if (std::error_code failure = sys::fs::create_link(path, run + "/" + name))
+      return createStringError(failure, "cannot link '%s': %s", path.c_str(),
+                               failure.message().c_str());
+    args.push_back(std::move(name));
+  }
   if (Error failure = runTool("iverilog", args, run, run + "/build.log"))
     return failure;
   if (Error failure = runTool("vvp", {"-n", "sim.vvp"}, run, run + "/log.txt"))

@@ -12,13 +12,20 @@ struct Prepared {
   int64_t frames = 0; ///< given by the caller
 };
 
-/// Absolute paths and contents of the node's RTL.
+/// Absolute paths and contents of what is simulated.
 struct Sources {
   std::vector<std::string> paths;
   std::vector<std::string> texts;
 };
 llvm::Expected<Sources> readSources(const Package &package,
-                                    const PlannedNode &node);
+                                    const PlannedNode &node,
+                                    const SimOptions &options);
+
+/// The module that is simulated.
+inline const std::string &topOf(const PlannedNode &node,
+                                const SimOptions &options) {
+  return options.design ? options.design->top : node.top;
+}
 
 /// Makes "<package>/results/sim/<kind>-<pid>" and returns its path. Folders of
 /// runs that ended (their process is gone) are removed first; a failed run's
@@ -27,7 +34,7 @@ llvm::Expected<std::string> makeRunFolder(const Package &package,
                                           llvm::StringRef kind);
 
 /// Cycles without output that count as a hang.
-int64_t hangLimit(const Plan &plan);
+int64_t hangLimit(const Plan &plan, const SimOptions &options);
 
 llvm::Expected<SimResult> runVerilator(const Package &package,
                                        const Prepared &prepared,

@@ -14,15 +14,20 @@ using namespace llvm;
 using namespace rhizome;
 
 Expected<sim::Sources> sim::readSources(const Package &package,
-                                        const PlannedNode &node) {
+                                        const PlannedNode &node,
+                                        const SimOptions &options) {
   Sources sources;
   SmallString<256> folder(package.rtlPath(node));
   if (std::error_code error = sys::fs::make_absolute(folder))
     return errorCodeToError(error);
   std::vector<std::string> files = node.simulationModels;
   files.insert(files.end(), node.rtl.begin(), node.rtl.end());
+  for (std::string &file : files)
+    file = (folder + "/" + file).str();
+  if (options.design)
+    files = options.design->files;
   for (const std::string &file : files) {
-    sources.paths.push_back((folder + "/" + file).str());
+    sources.paths.push_back(file);
     Expected<std::string> text = readFile(sources.paths.back());
     if (!text)
       return text.takeError();
@@ -54,10 +59,12 @@ Expected<std::string> sim::makeRunFolder(const Package &package,
   return path;
 }
 
-int64_t sim::hangLimit(const Plan &plan) {
+int64_t sim::hangLimit(const Plan &plan, const SimOptions &options) {
   const Prediction &p = plan.predicted;
-  return std::max<int64_t>(100000,
-                           20 * std::max(p.intervalCycles, p.latencyCycles));
+  int64_t frame = std::max(p.intervalCycles, p.latencyCycles);
+  if (options.design)
+    frame += options.design->cyclesPerFrame;
+  return std::max<int64_t>(100000, 20 * frame);
 }
 
 Expected<SimResult>

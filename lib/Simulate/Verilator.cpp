@@ -25,15 +25,14 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 }
 
 /// The header that tells the harness which ports the top module has.
-std::string portsHeader(const PlannedNode &node) {
+std::string portsHeader(const PlannedNode &node, const std::string &top) {
   std::string text = "#define RHZ_INPUTS(X)";
   for (size_t k = 0; k < node.inputs.size(); ++k)
     text += " X(" + std::to_string(k) + ", " + node.inputs[k].port + ")";
   text += "\n#define RHZ_OUTPUTS(X)";
   for (size_t k = 0; k < node.outputs.size(); ++k)
     text += " X(" + std::to_string(k) + ", " + node.outputs[k].port + ")";
-  text +=
-      "\n#include \"V" + node.top + ".h\"\nusing Top = V" + node.top + ";\n";
+  text += "\n#include \"V" + top + ".h\"\nusing Top = V" + top + ";\n";
   return text;
 }
 
@@ -51,8 +50,10 @@ struct Simulator {
 
 Expected<Simulator> buildSimulator(const Package &package,
                                    const PlannedNode &node,
+                                   const SimOptions &options,
                                    const std::string &results) {
-  Expected<sim::Sources> sources = sim::readSources(package, node);
+  const std::string &top = sim::topOf(node, options);
+  Expected<sim::Sources> sources = sim::readSources(package, node, options);
   if (!sources)
     return sources.takeError();
   Expected<std::string> verilator = findTool("verilator");
@@ -67,7 +68,7 @@ Expected<Simulator> buildSimulator(const Package &package,
   std::vector<std::string> hashed = sources->texts;
   hashed.insert(hashed.end(), node.rtl.begin(), node.rtl.end());
   hashed.push_back(*harness);
-  hashed.push_back(portsHeader(node));
+  hashed.push_back(portsHeader(node, top));
   hashed.push_back(*verilator);
   std::string key = hashOf(hashed);
 
@@ -97,7 +98,7 @@ Expected<Simulator> buildSimulator(const Package &package,
   }
   if (Error error = writeBytes(work + "/harness.cpp", *harness))
     return error;
-  if (Error error = writeBytes(work + "/rhz_ports.h", portsHeader(node)))
+  if (Error error = writeBytes(work + "/rhz_ports.h", portsHeader(node, top)))
     return error;
   std::vector<std::string> args = {"--cc",
                                    "--exe",
@@ -105,7 +106,7 @@ Expected<Simulator> buildSimulator(const Package &package,
                                    "-j",
                                    "0",
                                    "--top-module",
-                                   node.top,
+                                   top,
                                    "-O3",
                                    "--assert",
                                    "--x-assign",
@@ -130,6 +131,9 @@ Expected<Simulator> buildSimulator(const Package &package,
     }
   if (sys::findProgramByName("ccache"))
     args.insert(args.end(), {"-MAKEFLAGS", "OBJCACHE=ccache"});
+  // Vendors' models mix widths; bits of a netlist's buses depend on others.
+  if (options.design)
+    args.insert(args.end(), {"-Wno-WIDTH", "-Wno-UNOPTFLAT"});
   args.push_back("harness.cpp");
   args.insert(args.end(), sources->paths.begin(), sources->paths.end());
   std::string log = results + "/build-" + key + ".log";
@@ -188,7 +192,8 @@ Expected<SimResult> sim::runVerilator(const Package &package,
   if (std::error_code error = sys::fs::make_absolute(resultsPath))
     return errorCodeToError(error);
   std::string results = resultsPath.str().str();
-  Expected<Simulator> simulator = buildSimulator(package, node, results);
+  Expected<Simulator> simulator =
+      buildSimulator(package, node, options, results);
   if (!simulator)
     return simulator.takeError();
 
@@ -208,7 +213,7 @@ Expected<SimResult> sim::runVerilator(const Package &package,
       "--stalls-in",  std::to_string(options.stallsIn),
       "--stalls-out", std::to_string(options.stallsOut),
       "--seed",       std::to_string(options.seed),
-      "--hang",       std::to_string(hangLimit(plan)),
+      "--hang",       std::to_string(hangLimit(plan, options)),
       "--latency",    measure ? "1" : "0",
       "--progress",   options.progress ? "1" : "0",
       "--report",     run + "/report.txt"};

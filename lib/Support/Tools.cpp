@@ -25,27 +25,22 @@ Error rhizome::runTool(StringRef program, ArrayRef<std::string> args,
   Expected<std::string> path = findTool(program);
   if (!path)
     return path.takeError();
-  Expected<std::string> env = findTool("env");
-  if (!env)
-    return env.takeError();
-  // env(1) changes the folder; a chdir here would hit other threads.
-  SmallVector<StringRef> argv = {*env, "-C", cwd, *path};
-  argv.append(args.begin(), args.end());
-  std::optional<StringRef> errors;
-  if (!showErrors)
-    errors = log;
-  std::string message;
-  int status = sys::ExecuteAndWait(
-      *env, argv, std::nullopt, {StringRef(""), log, errors},
-      /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
-  if (status == 0)
+  SmallString<256> file(*path);
+  if (std::error_code error = sys::fs::make_absolute(file))
+    return createStringError(error, "cannot find '%s'", path->c_str());
+  Process process{file.str().str(), args.vec(), cwd.str(), log.str(),
+                  showErrors};
+  ProcessRunner runner(1);
+  if (Error error = runner.start(process))
+    return error;
+  runner.wait();
+  if (process.status == 0)
     return Error::success();
-  return toolError(program, status, log, message);
+  return toolError(program, process.status, log);
 }
 
-Error rhizome::toolError(StringRef program, int status, StringRef log,
-                         StringRef message) {
-  std::string tail = message.str();
+Error rhizome::toolError(StringRef program, int status, StringRef log) {
+  std::string tail;
   if (Expected<std::string> text = readFile(log)) {
     StringRef end(*text);
     tail += end.take_back(1500).trim().str();

@@ -20,6 +20,7 @@ constexpr CellType kCells[] = {
     {"INV", K::Inverter},
     {"VCC", K::Constant},
     {"GND", K::Constant},
+    {"$scopeinfo", K::Constant}, // newer versions' note of what was flattened
     // AMD 7-series and UltraScale(+). A LUT holds 64 places of one bit or 32 of
     // two; memories with several ports hold their contents once per port.
     {"MUXF7", K::Mux},
@@ -72,6 +73,52 @@ constexpr CellType kCells[] = {
     {"MULT9X9D", K::Dsp, 0, 0.5},
     {"MULT18X18D", K::Dsp, 0, 1},
     {"ALU54B", K::Dsp, 0, 0},
+    // Lattice Nexus: as ECP5; a WIDEFN9 is two LUTs and a multiplexer.
+    {"VHI", K::Constant},
+    {"VLO", K::Constant},
+    {"WIDEFN9", K::Lut, 2},
+    {"CCU2", K::Carry, 2},
+    {"DPR16X4", K::LutRam, 6},
+    {"DP16K", K::Memory, 0, 1},
+    {"PDP16K", K::Memory, 0, 1},
+    {"PDPSC16K", K::Memory, 0, 1},
+    {"MULT9X9", K::Dsp, 0, 0.5},
+    {"MULT18X18", K::Dsp, 0, 1},
+    {"MULT18X36", K::Dsp, 0, 2},
+    {"MULT36X36", K::Dsp, 0, 4},
+    // Gowin: an ALU is a LUT with its carry.
+    {"MUX2_LUT5", K::Mux},
+    {"MUX2_LUT6", K::Mux},
+    {"MUX2_LUT7", K::Mux},
+    {"MUX2_LUT8", K::Mux},
+    {"ALU", K::Carry, 1},
+    {"RAM16S1", K::LutRam, 1},
+    {"RAM16S2", K::LutRam, 2},
+    {"RAM16S4", K::LutRam, 4},
+    {"RAM16SDP1", K::LutRam, 1},
+    {"RAM16SDP2", K::LutRam, 2},
+    {"RAM16SDP4", K::LutRam, 4},
+    {"SP", K::Memory, 0, 1},
+    {"SPX9", K::Memory, 0, 1},
+    {"SDP", K::Memory, 0, 1},
+    {"SDPX9", K::Memory, 0, 1},
+    {"DP", K::Memory, 0, 1},
+    {"DPX9", K::Memory, 0, 1},
+    // Intel Cyclone V: half an ALM is a LUT; an MLAB cell is a bit of 32
+    // places; a DSP block holds three products of 9 bits or two of 18.
+    {"MISTRAL_NOT", K::Inverter},
+    {"MISTRAL_ALUT2", K::Lut, 1},
+    {"MISTRAL_ALUT3", K::Lut, 1},
+    {"MISTRAL_ALUT4", K::Lut, 1},
+    {"MISTRAL_ALUT5", K::Lut, 1},
+    {"MISTRAL_ALUT6", K::Lut, 2},
+    {"MISTRAL_ALUT_ARITH", K::Carry, 1},
+    {"MISTRAL_FF", K::Ff},
+    {"MISTRAL_MLAB", K::LutRam, 1},
+    {"MISTRAL_M10K", K::Memory, 0, 1},
+    {"MISTRAL_MUL9X9", K::Dsp, 0, 1. / 3},
+    {"MISTRAL_MUL18X18", K::Dsp, 0, 0.5},
+    {"MISTRAL_MUL27X27", K::Dsp, 0, 1},
     // Lattice iCE40.
     {"SB_LUT4", K::Lut, 1},
     {"SB_CARRY", K::Carry},
@@ -91,8 +138,10 @@ const CellType *rhizome::synth::findCellType(StringRef name) {
       map[cell.name] = &cell;
     return map;
   }();
-  static constexpr CellType sbFlipFlop = {"SB_DFF", K::Ff};
-  if (name.starts_with("SB_DFF"))
-    return &sbFlipFlop;
+  static constexpr CellType flipFlops[] = {
+      {"SB_DFF", K::Ff}, {"FD1P3", K::Ff}, {"DFF", K::Ff}};
+  for (const CellType &flipFlop : flipFlops)
+    if (name.starts_with(flipFlop.name))
+      return &flipFlop;
   return table.lookup(name);
 }

@@ -52,6 +52,8 @@ struct Node {
   std::array<Before, kFreeChains + 1> before;
 };
 
+struct OwnLuts;
+
 class Walk {
 public:
   explicit Walk(const Netlist &netlist)
@@ -72,7 +74,7 @@ private:
   void addLogic(const Cell &cell, int own);
   void addLutRam(const Cell &cell);
   void addSlices(const Cell &cell);
-  void addPairs(const Cell &cell);
+  void addOwnLuts(const Cell &cell, const OwnLuts &chain);
   void depend(int node, Bit on, Arc::Kind kind = Arc::Logic, int extra = 0) {
     if (on >= 0)
       pending.push_back({node, on, kind, extra});
@@ -153,14 +155,17 @@ void Walk::addLutRam(const Cell &cell) {
       int node = addNode(&cell, bit);
       nodes[size_t(node)].own = kLevel;
       StringRef name = port.name;
-      if (name == "DPO")
+      if (name == "DPO") {
         dependAll(node, cell, "DPRA");
-      else if (name == "DO")
-        dependAll(node, cell, "RAD");
-      else if (name.consume_front("DO"))
+      } else if (name == "DO") {
+        dependAll(node, cell, cell.bits("RAD").empty() ? "AD" : "RAD");
+      } else if (name == "B1DATA") {
+        dependAll(node, cell, "B1ADDR");
+      } else if (name.consume_front("DO")) {
         dependAll(node, cell, ("ADDR" + name).str());
-      else
+      } else {
         dependAll(node, cell, "A");
+      }
     }
   }
   int end = addNode(&cell, -1);
@@ -209,26 +214,52 @@ void Walk::addSlices(const Cell &cell) {
   }
 }
 
-/// ECP5's chain: two bits a cell, each with a LUT for its operands.
-void Walk::addPairs(const Cell &cell) {
+/// Chains whose cells have the LUTs for their operands in them: the carry's
+/// ports and, bit by bit, the operands and the sum.
+struct OwnLuts {
+  const char *cell, *in, *out;
+  struct OneBit {
+    std::array<const char *, 5> operands;
+    const char *sum;
+  };
+  std::vector<OneBit> bits;
+};
+
+const OwnLuts *ownLutsOf(StringRef cell) {
+  static const std::vector<OwnLuts> chains = {
+      {"CCU2",
+       "CIN",
+       "COUT",
+       {{{"A0", "B0", "C0", "D0"}, "S0"}, {{"A1", "B1", "C1", "D1"}, "S1"}}},
+      {"ALU", "CIN", "COUT", {{{"I0", "I1", "I3"}, "SUM"}}},
+      {"MISTRAL_ALUT_ARITH", "CI", "CO", {{{"A", "B", "C", "D0", "D1"}, "SO"}}},
+  };
+  cell.consume_back("C"); // ECP5's CCU2C
+  for (const OwnLuts &chain : chains)
+    if (cell == chain.cell)
+      return &chain;
+  return nullptr;
+}
+
+void Walk::addOwnLuts(const Cell &cell, const OwnLuts &chain) {
   int below = -1;
-  for (int i = 0; i < 2; ++i) {
-    std::string index(1, char('0' + i));
+  for (const OwnLuts::OneBit &one : chain.bits) {
     auto operands = [&](int node) {
       nodes[size_t(node)].isCarry = true;
-      if (i > 0)
+      if (below >= 0)
         nodes[size_t(node)].arcs.push_back({below, Arc::Along, 1});
       else
-        for (Bit bit : cell.bits("CIN"))
+        for (Bit bit : cell.bits(chain.in))
           depend(node, bit, Arc::Along, 1);
-      for (const char *operand : {"A", "B", "C", "D"})
-        for (Bit bit : cell.bits(operand + index))
+      for (const char *operand : one.operands)
+        for (Bit bit : cell.bits(operand ? operand : ""))
           depend(node, bit, Arc::Enter, kLevel);
     };
-    for (Bit bit : cell.bits("S" + index))
+    for (Bit bit : cell.bits(one.sum))
       operands(addNode(&cell, bit));
-    const std::vector<Bit> &out = cell.bits("COUT");
-    int carry = addNode(&cell, i == 1 && !out.empty() ? out.front() : -1);
+    const std::vector<Bit> &out = cell.bits(chain.out);
+    bool isLast = &one == &chain.bits.back();
+    int carry = addNode(&cell, isLast && !out.empty() ? out.front() : -1);
     operands(carry);
     below = carry;
   }
@@ -242,8 +273,9 @@ void Walk::addCell(const Cell &cell) {
   case CellKind::Mux:
     return addLogic(cell, 0);
   case CellKind::Carry:
-    return StringRef(cell.type->name).starts_with("CCU2") ? addPairs(cell)
-                                                          : addSlices(cell);
+    if (const OwnLuts *chain = ownLutsOf(cell.type->name))
+      return addOwnLuts(cell, *chain);
+    return addSlices(cell);
   case CellKind::LutRam:
     return addLutRam(cell);
   case CellKind::Ff:

@@ -10,8 +10,9 @@ using namespace llvm;
 using namespace rhizome::synth;
 
 namespace {
-/// The first place that `src` ("file:line.column-line.column|…") names in a
-/// source of ours, as "file:line": Yosys' technology files stand elsewhere.
+/// The last place that `src` ("file:line.column-line.column|…") names in a
+/// source of ours, as "file:line": instances stand before what is in them, and
+/// Yosys' technology files are those with a path.
 std::string sourceOf(const json::Object &object) {
   const json::Object *attributes = object.getObject("attributes");
   std::optional<StringRef> src =
@@ -20,7 +21,7 @@ std::string sourceOf(const json::Object &object) {
     return "";
   SmallVector<StringRef> places;
   src->split(places, '|');
-  for (StringRef place : places)
+  for (StringRef place : llvm::reverse(places))
     if (!place.contains('/'))
       return place.rsplit(':').first.str() + ":" +
              place.rsplit(':').second.take_while(isDigit).str();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The sources of one actor's module and Yosys' script over them.
+// The sources of one actor's module, Yosys' script over them, and its version.
 #include "Yosys.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Tools.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <set>
 
@@ -31,6 +33,11 @@ constexpr Family kFamilies[] = {
      "", " -nodsp"},
     {"ecp5", "synth_ecp5 -top actor", "", " -nodsp"},
     {"ice40", "synth_ice40 -top actor", " -dsp", ""},
+    {"nexus", "synth_nexus -top actor -noiopad", "", " -nodsp"},
+    {"gowin", "synth_gowin -top actor -noiopads", "", ""},
+    {"cyclonev",
+     "synth_intel_alm -top actor -family cyclonev -noiopad -noclkbuf", "",
+     " -nodsp"},
 };
 
 bool isWord(char c) { return isAlnum(c) || c == '_' || c == '$'; }
@@ -56,10 +63,14 @@ std::string literal(int64_t value) {
 }
 } // namespace
 
-std::string synth::familyScript(StringRef family, bool hasDsp) {
+std::string synth::familyScript(StringRef family, bool hasDsp, StringRef top) {
   for (const Family &f : kFamilies)
-    if (family == f.name)
-      return std::string(f.script) + (hasDsp ? f.withDsp : f.withoutDsp);
+    if (family == f.name) {
+      auto [command, options] = StringRef(f.script).split(" -top actor");
+      return (command + " -top " + top + options +
+              (hasDsp ? f.withDsp : f.withoutDsp))
+          .str();
+    }
   return "";
 }
 
@@ -144,4 +155,32 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
                                             kNetlistFile + " actor\n"});
   llvm::sort(sources.files);
   return sources;
+}
+
+Expected<std::string> synth::versionOf(StringRef tool) {
+  SmallString<128> file;
+  if (std::error_code error =
+          sys::fs::createTemporaryFile("rhizome-synth", "txt", file))
+    return createStringError(error, "cannot make a temporary file");
+  Error failed = runTool(tool, {"-V"}, ".", file);
+  Expected<std::string> text = readFile(file);
+  sys::fs::remove(file);
+  if (failed) {
+    consumeError(text.takeError());
+    return std::move(failed);
+  }
+  if (!text)
+    return text.takeError();
+  // Some tell that they prepare themselves first.
+  SmallVector<StringRef> lines;
+  StringRef(*text).split(lines, '\n');
+  auto line = llvm::find_if(
+      lines, [](StringRef line) { return line.starts_with("Yosys"); });
+  if (line == lines.end())
+    return createStringError("'%s' is no Yosys: it calls itself '%s'",
+                             tool.str().c_str(),
+                             lines.front().trim().str().c_str());
+  // Newer ones add how they were compiled.
+  auto [version, compiler] = line->trim().split(", ");
+  return compiler.empty() ? version.str() : (version + ")").str();
 }

@@ -20,14 +20,14 @@ using namespace rhizome::synth;
 namespace {
 /// Raised when netlists are to be measured in another way than those whose
 /// results the cache holds.
-constexpr int kMeasure = 1;
+constexpr int kMeasure = 2;
 
 /// A module on its way to its counts.
 struct Work {
   Sources sources;
   std::string key;
-  size_t module; ///< in the result
-  Job job;
+  std::vector<size_t> modules; ///< in the result, of one node each
+  Process job;
 };
 
 Expected<std::string> cacheFolder(const std::string &wanted) {
@@ -216,9 +216,9 @@ private:
   Error prepare();
   Error collect();
   Error runTools();
-  Error begin(Work &work, Runner &runner);
+  Error begin(Work &work, ProcessRunner &runner);
   Error finish(Work &work);
-  void tell(size_t done);
+  void tell();
   void sumUp();
 
   const Package &package;
@@ -226,13 +226,18 @@ private:
   std::string tool, cache;
   std::vector<Work> works; ///< what the cache does not hold
   std::vector<Work *> open;
+  size_t done = 0;
 };
 
 Error Synthesis::prepare() {
   Expected<std::string> path = findTool(options.tool);
   if (!path)
     return path.takeError();
-  tool = *path;
+  // Runs are in folders of their own.
+  SmallString<256> absolute(*path);
+  if (std::error_code error = sys::fs::make_absolute(absolute))
+    return errorCodeToError(error);
+  tool = absolute.str().str();
   Expected<std::string> version = versionOf(tool);
   if (!version)
     return version.takeError();
@@ -247,7 +252,7 @@ Error Synthesis::prepare() {
 
 /// Finds the distinct modules and reads those that the cache holds.
 Error Synthesis::collect() {
-  std::map<std::string, size_t> byKey;
+  std::map<std::string, size_t> byKey, workByKey;
   for (const PlannedNode &node : package.plan().nodes) {
     if (node.family.empty())
       return createStringError("the plan does not say of which family '%s' "
@@ -289,37 +294,45 @@ Error Synthesis::collect() {
       module.node = node.name;
       module.actors = {actor.name};
       module.predicted = actor.resources;
-      module.cached = readCached(cache + "/" + key, module);
+      // Nodes share runs, but each has modules of its own.
+      auto [run, isFirst] = workByKey.try_emplace(key, works.size());
+      module.cached = isFirst && readCached(cache + "/" + key, module);
+      if (module.cached)
+        workByKey.erase(run);
+      else if (isFirst)
+        works.push_back({std::move(*sources), key, {}, {}});
       if (!module.cached)
-        works.push_back({std::move(*sources), key, result.modules.size(), {}});
+        works[run->second].modules.push_back(result.modules.size());
       result.modules.push_back(std::move(module));
     }
   }
   // Large ones first, so that the last runs end together.
   auto rank = [&](const Work &work) {
-    Counts &predicted = result.modules[work.module].predicted;
-    return std::pair(-predicted["lut"] - predicted["ff"], work.module);
+    size_t first = work.modules.front();
+    Counts &predicted = result.modules[first].predicted;
+    return std::pair(-predicted["lut"] - predicted["ff"], first);
   };
   llvm::sort(works,
              [&](const Work &a, const Work &b) { return rank(a) < rank(b); });
   return Error::success();
 }
 
-void Synthesis::tell(size_t done) {
+void Synthesis::tell() {
   if (!options.progress)
     return;
   SynthProgress progress;
-  progress.total = result.modules.size();
-  progress.cached = progress.total - works.size();
-  progress.done = progress.cached + done;
+  progress.total = works.size();
+  progress.done = done;
+  progress.cached = llvm::count_if(
+      result.modules, [](const SynthModule &m) { return m.cached; });
   std::vector<std::string> names;
   for (const Work *work : open)
-    names.push_back(result.modules[work->module].name);
+    names.push_back(result.modules[work->modules.front()].name);
   progress.running = join(names, ", ");
   options.progress(progress);
 }
 
-Error Synthesis::begin(Work &work, Runner &runner) {
+Error Synthesis::begin(Work &work, ProcessRunner &runner) {
   work.job.folder = cache + "/" + work.key + ".run-" + std::to_string(getpid());
   sys::fs::remove_directories(cache + "/" + work.key + ".failed");
   if (std::error_code error = sys::fs::create_directories(work.job.folder))
@@ -328,11 +341,16 @@ Error Synthesis::begin(Work &work, Runner &runner) {
   for (const auto &[name, text] : work.sources.files)
     if (Error error = writeBytes(work.job.folder + "/" + name, text))
       return error;
+  // Yosys' own scratch files go into the folder and away with it.
+  work.job.program = tool;
+  work.job.arguments = {"-q", "module.ys"};
+  work.job.log = work.job.folder + "/log.txt";
+  work.job.temporary = work.job.folder;
   return runner.start(work.job);
 }
 
 Error Synthesis::finish(Work &work) {
-  SynthModule &module = result.modules[work.module];
+  SynthModule &module = result.modules[work.modules.front()];
   const std::string kept = cache + "/" + work.key;
   auto run = [&]() -> Error {
     if (work.job.status != 0)
@@ -353,6 +371,11 @@ Error Synthesis::finish(Work &work) {
   if (work.job.status != 0 && !sys::fs::rename(folder, failed))
     work.job.folder = failed;
   Error error = run();
+  for (size_t other : work.modules) {
+    result.modules[other].measured = module.measured;
+    result.modules[other].depth = module.depth;
+    result.modules[other].seconds = module.seconds;
+  }
   if (!error) {
     sys::fs::remove_directories(folder);
     return error;
@@ -366,18 +389,18 @@ Error Synthesis::finish(Work &work) {
 }
 
 Error Synthesis::runTools() {
-  Runner runner(tool, options.jobs);
-  size_t next = 0, done = 0;
-  tell(done);
+  ProcessRunner runner(options.jobs);
+  size_t next = 0;
+  tell();
   while (next < works.size() || !runner.isIdle()) {
     while (next < works.size() && !runner.isFull()) {
       Work &work = works[next++];
       if (Error error = begin(work, runner))
         return error;
       open.push_back(&work);
-      tell(done);
+      tell();
     }
-    Job *job = runner.wait();
+    Process *job = runner.wait();
     auto ended =
         llvm::find_if(open, [&](Work *work) { return &work->job == job; });
     Work &work = **ended;
@@ -385,7 +408,7 @@ Error Synthesis::runTools() {
     if (Error error = finish(work))
       return error;
     ++done;
-    tell(done);
+    tell();
   }
   return Error::success();
 }

@@ -4,15 +4,19 @@
 #include "rhizome/Target/Device.h"
 #include "Yaml.h"
 #include "llvm/ADT/STLExtras.h"
+<<<<<<< HEAD
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <algorithm>
+=======
+>>>>>>> main
 
 using namespace llvm;
 using namespace rhizome;
 using namespace rhizome::target;
 
 namespace {
+<<<<<<< HEAD
 int64_t positive(Mapping &map, const std::string &key) {
   int64_t value = map.get<int64_t>(key);
   if (value == 0)
@@ -20,6 +24,8 @@ int64_t positive(Mapping &map, const std::string &key) {
   return value;
 }
 
+=======
+>>>>>>> main
 DspPairs readPairs(const YAML::Node &node) {
   Mapping map(node, "'dsp_pairs'");
   DspPairs pairs;
@@ -29,6 +35,18 @@ DspPairs readPairs(const YAML::Node &node) {
   pairs.maxPackedUnsigned = positive(map, "max_packed_unsigned");
   map.finish();
   return pairs;
+}
+
+Router readRouter(const YAML::Node &node) {
+  Mapping map(node, "'nextpnr'");
+  Router router;
+  router.program = map.get<std::string>("program");
+  router.chip = map.get<std::string>("chip");
+  router.package = map.get<std::string>("package");
+  if (map.find("speed"))
+    router.speed = unsigned(positive(map, "speed"));
+  map.finish();
+  return router;
 }
 
 DeviceMemory readMemory(const YAML::Node &node) {
@@ -77,6 +95,9 @@ Device readDevice(const YAML::Node &root) {
     d.dspPairs = readPairs(pairs);
   dsp.finish();
 
+  if (YAML::Node router = map.find("nextpnr"))
+    d.router = readRouter(router);
+
   YAML::Node budget = map.find("budget");
   Mapping counts(budget, "'budget'");
   for (const char *key : {"lut", "ff", "dsp", "bram"})
@@ -87,15 +108,11 @@ Device readDevice(const YAML::Node &root) {
   }
   counts.finish();
 
-  YAML::Node sources = map.find("sources");
-  if (!sources || !sources.IsSequence() || sources.size() == 0)
-    throw Mistake{sources ? lineOf(sources) : 1,
-                  "a device file needs a list 'sources'"};
-  for (const YAML::Node &source : sources)
-    d.sources.push_back(Mapping::convert<std::string>(source, "sources"));
+  d.sources = readSources(map, root);
   map.finish();
   return d;
 }
+<<<<<<< HEAD
 
 Expected<Device> loadFile(StringRef path) { return readYaml(path, readDevice); }
 
@@ -115,32 +132,24 @@ Expected<std::vector<std::string>> devicePaths() {
   llvm::sort(paths);
   return paths;
 }
+=======
+>>>>>>> main
 } // namespace
 
 Expected<Device> rhizome::loadDevice(StringRef nameOrPath) {
-  if (nameOrPath.ends_with(".yaml") || nameOrPath.contains('/'))
-    return loadFile(nameOrPath);
-  Expected<std::vector<std::string>> paths = devicePaths();
-  if (!paths)
-    return paths.takeError();
-  std::vector<std::string> names;
-  for (const std::string &path : *paths) {
-    names.push_back(sys::path::stem(path).str());
-    if (names.back() == nameOrPath)
-      return loadFile(path);
-  }
-  return createStringError("unknown device '%s'; known are %s, or give the "
-                           "path of a .yaml file",
-                           nameOrPath.str().c_str(), join(names, ", ").c_str());
+  Expected<std::string> path = yamlPath(nameOrPath, "devices", "device");
+  if (!path)
+    return path.takeError();
+  return loadYaml(*path, readDevice);
 }
 
 Expected<std::vector<Device>> rhizome::listDevices() {
-  Expected<std::vector<std::string>> paths = devicePaths();
+  Expected<std::vector<std::string>> paths = yamlPaths("devices");
   if (!paths)
     return paths.takeError();
   std::vector<Device> devices;
   for (const std::string &path : *paths) {
-    Expected<Device> device = loadFile(path);
+    Expected<Device> device = loadYaml(path, readDevice);
     if (!device)
       return device.takeError();
     devices.push_back(std::move(*device));

@@ -1,15 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+<<<<<<< HEAD
 // Inside the Target layer: YAML files whose keys are all known and whose
 // mistakes are named by line.
+=======
+// What the readers of devices and boards share: YAML mappings whose every key
+// is known and checked, mistakes by line, and the folder of data files.
+>>>>>>> main
 #pragma once
 
 #include "rhizome/Support/Resources.h"
 #include "llvm/ADT/StringExtras.h"
+<<<<<<< HEAD
 #include <set>
 #include <yaml-cpp/yaml.h>
 
 namespace rhizome::target {
 /// A mistake in a file; never leaves readYaml.
+=======
+#include "llvm/Support/Error.h"
+#include <set>
+#include <type_traits>
+#include <yaml-cpp/yaml.h>
+
+namespace rhizome::target {
+/// A mistake in a file; never leaves this file.
+>>>>>>> main
 struct Mistake {
   int line;
   std::string reason;
@@ -40,6 +55,11 @@ public:
     return convert<T>(value, key);
   }
 
+<<<<<<< HEAD
+=======
+  const std::string &name() const { return what; }
+
+>>>>>>> main
   void finish() {
     for (const auto &entry : node) {
       std::string key = entry.first.as<std::string>();
@@ -83,11 +103,29 @@ private:
   std::set<std::string> known;
 };
 
+<<<<<<< HEAD
 /// What `read` makes of the file's text; a mistake is refused with its path and
 /// line.
 template <typename T>
 llvm::Expected<T> readYaml(llvm::StringRef path,
                            T (*read)(const YAML::Node &)) {
+=======
+inline int64_t positive(Mapping &map, const std::string &key) {
+  int64_t value = map.get<int64_t>(key);
+  if (value == 0)
+    throw Mistake{lineOf(map.find(key)), "'" + key + "' is 0"};
+  return value;
+}
+
+/// The list 'sources', which every file needs.
+std::vector<std::string> readSources(Mapping &map, const YAML::Node &root);
+
+/// Parses the YAML file at `path` and calls `read` with its root. What is wrong
+/// becomes an error "path:line: reason"; a Mistake goes no further.
+template <typename T>
+llvm::Expected<T> loadYaml(llvm::StringRef path,
+                           T (*read)(const YAML::Node &root)) {
+>>>>>>> main
   llvm::Expected<std::string> text = readFile(path);
   if (!text)
     return text.takeError();
@@ -103,4 +141,16 @@ llvm::Expected<T> readYaml(llvm::StringRef path,
     return refuse(error.mark.is_null() ? 1 : error.mark.line + 1, error.msg);
   }
 }
+<<<<<<< HEAD
+=======
+
+/// The .yaml files of data/<folder>, in ascending order.
+llvm::Expected<std::vector<std::string>> yamlPaths(llvm::StringRef folder);
+
+/// The path that `nameOrPath` means: itself if it ends in ".yaml" or holds a
+/// '/', else "<name>.yaml" in data/<folder>. `what` names the kind in errors.
+llvm::Expected<std::string> yamlPath(llvm::StringRef nameOrPath,
+                                     llvm::StringRef folder,
+                                     llvm::StringRef what);
+>>>>>>> main
 } // namespace rhizome::target

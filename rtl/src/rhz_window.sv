@@ -70,8 +70,8 @@ module rhz_window #(
   end
 
   // Row numbers run over all frames modulo 2^RowW; differences stay below
-  // 2·Height + Rows in magnitude, so that their sign is the top bit.
-  localparam int RowW = $clog2(2 * Height + Rows + StrideH + 2) + 1;
+  // 3·Height + Rows in magnitude, so that their sign is the top bit.
+  localparam int RowW = $clog2(3 * Height + Rows + StrideH + 2) + 1;
 
   // Writer.
   logic write, in_word_last, in_col_last, in_row_end;
@@ -79,7 +79,8 @@ module rhz_window #(
   localparam int ColW  = (InCols > 1) ? $clog2(InCols) : 1;
   logic [WordW-1:0] in_word;
   logic [ColW-1:0]  in_col;
-  logic [RowW-1:0]  in_row_q, oldest_q, ahead;
+  logic [RowW-1:0]  in_row_q;
+  logic room_q;   // the row that comes next may be written
   rhz_counter #(.Count(Words)) u_in_word (
     .clk_i, .rst_ni, .en_i(write), .value_o(in_word), .last_o(in_word_last)
   );
@@ -87,9 +88,8 @@ module rhz_window #(
     .clk_i, .rst_ni, .en_i(write && in_word_last), .value_o(in_col), .last_o(in_col_last)
   );
   assign in_row_end = in_word_last && in_col_last;
-  assign ahead      = in_row_q - oldest_q;
-  assign in_ready_o = $signed(ahead) < $signed(RowW'(Rows));
-  assign write      = in_valid_i && in_ready_o;
+  assign in_ready_o = room_q;
+  assign write      = in_valid_i && room_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni)                  in_row_q <= '0;
     else if (write && in_row_end) in_row_q <= in_row_q + RowW'(1);
@@ -110,80 +110,164 @@ module rhz_window #(
   assign row_end   = read && position_last && col_last;
   assign frame_end = row_end && row_last;
 
-  // Top row and left column of the position, and what it needs of the frame.
+  // Top row and left column of the position.
   localparam int YW = $clog2(OutHeight * StrideH + Height + PadTop + Extent + 1) + 1;
   localparam int WideW = (PixelsOut - 1) * StrideW + (KernelW - 1) * DilationW;
+  localparam int StepX = PixelsOut * StrideW;
   localparam int XW = $clog2((OutCols * PixelsOut) * StrideW + Width + PadLeft + WideW + PixelsIn + 1) + 1;
-  logic signed [YW-1:0] y_q, y_d, low_y_d;
-  logic signed [XW-1:0] x_q, x_d, far_x_d;
-  logic [RowW-1:0] frame_q, frame_d, need_row_q, need_row_d, release_row;
-  logic [ColW-1:0] need_col_q, need_col_d;
-  logic signed [YW-1:0] clamped_y;
-  logic signed [XW-1:0] clamped_x;
-  logic signed [YW-1:0] released_y;
-  logic [RowW-1:0] lead;
-  logic need_met;
-
+  logic signed [YW-1:0] y_q, y_d;
+  logic signed [XW-1:0] x_q, x_d;
+  logic advance;
+  assign advance = read && position_last;
   always_comb begin
     x_d = x_q;
     y_d = y_q;
-    frame_d = frame_q;
-    if (read && position_last) x_d = x_q + XW'(PixelsOut * StrideW);
+    if (advance) x_d = x_q + XW'(StepX);
     if (row_end) begin
       x_d = XW'(-PadLeft);
       y_d = y_q + YW'(StrideH);
     end
-    if (frame_end) begin
-      y_d = YW'(-PadTop);
-      frame_d = frame_q + RowW'(Height);
-    end
+    if (frame_end) y_d = YW'(-PadTop);
   end
-  assign low_y_d = y_d + YW'(Extent - 1);
-  assign far_x_d = x_d + XW'(WideW);
-  always_comb begin
-    clamped_y = low_y_d;
-    if (low_y_d < 0) clamped_y = '0;
-    else if (low_y_d > YW'(Height - 1)) clamped_y = YW'(Height - 1);
-    clamped_x = far_x_d;
-    if (far_x_d < 0) clamped_x = '0;
-    else if (far_x_d > XW'(Width - 1)) clamped_x = XW'(Width - 1);
-    // Rows of this frame that no later output row needs.
-    released_y = y_q + YW'(StrideH);
-    if (row_last || released_y > YW'(Height)) released_y = YW'(Height);
-    else if (released_y < 0) released_y = '0;
-  end
-  assign need_row_d  = frame_d + RowW'(clamped_y);
-  assign need_col_d  = ColW'(clamped_x >>> $clog2(PixelsIn));
-  assign release_row = frame_q + RowW'(released_y);
-
-  logic unused_clamped;
-  assign unused_clamped = &{1'b0, clamped_y, clamped_x, released_y};
-
-  localparam int FirstLow = (Extent - 1 < PadTop) ? 0 : Extent - 1 - PadTop;
-  localparam int FirstFar = (WideW < PadLeft) ? 0 : WideW - PadLeft;
-  localparam int FirstNeedRow = (FirstLow > Height - 1) ? Height - 1 : FirstLow;
-  localparam int FirstNeedCol = ((FirstFar > Width - 1) ? Width - 1 : FirstFar) / PixelsIn;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      x_q        <= XW'(-PadLeft);
-      y_q        <= YW'(-PadTop);
-      frame_q    <= '0;
-      oldest_q   <= '0;
-      need_row_q <= RowW'(FirstNeedRow);
-      need_col_q <= ColW'(FirstNeedCol);
+      x_q <= XW'(-PadLeft);
+      y_q <= YW'(-PadTop);
     end else begin
-      x_q        <= x_d;
-      y_q        <= y_d;
-      frame_q    <= frame_d;
-      need_row_q <= need_row_d;
-      need_col_q <= need_col_d;
-      if (row_end) oldest_q <= release_row;
+      x_q <= x_d;
+      y_q <= y_d;
     end
   end
 
-  assign lead     = in_row_q - need_row_q;
-  assign need_met = !lead[RowW-1] && (lead != '0 || in_col > need_col_q);
-  assign read     = credit && need_met;
+  // The last row that may be written, now (limit0) and once this output row is
+  // done (limit1): Rows - 1 above the oldest that later output rows need.
+  // rise_q is that row of the output row behind, before it is clamped.
+  localparam int RiseFirst = StrideH - PadTop;
+  localparam int RiseLast  = RiseFirst + (OutHeight - 1) * StrideH;
+  localparam int RiseNext  = (OutHeight > 1) ? RiseFirst + StrideH : RiseFirst;
+  localparam int FirstRelease =
+      (OutHeight == 1 || RiseFirst > Height) ? Height : (RiseFirst < 0) ? 0 : RiseFirst;
+  logic signed [YW-1:0] rise_q;
+  logic [RowW-1:0] base_q, limit0_q, limit1_q, left0, left1, over0, over1;
+  // Sums come before choices, as below.
+  logic [RowW-1:0] risen, base_end;
+  logic rise_last, rise_over, fills, unused_left;
+  assign unused_left = &{1'b0, left0, left1, over0, over1};
+  assign rise_last   = rise_q == YW'(RiseLast);
+  assign rise_over   = rise_last || rise_q > YW'(Height);
+  assign risen       = base_q + RowW'(rise_q);
+  assign base_end    = base_q + RowW'(Height);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      rise_q   <= YW'(RiseNext);
+      base_q   <= RowW'(Rows - 1 + ((OutHeight > 1) ? 0 : Height));
+      limit0_q <= RowW'(Rows - 1);
+      limit1_q <= RowW'(Rows - 1 + FirstRelease);
+    end else if (row_end) begin
+      rise_q   <= rise_last ? YW'(RiseFirst) : rise_q + YW'(StrideH);
+      if (rise_last) base_q <= base_end;
+      limit0_q <= limit1_q;
+      limit1_q <= rise_over ? base_end : (rise_q < 0) ? base_q : risen;
+    end
+  end
+  assign left0 = limit0_q - in_row_q;
+  assign left1 = limit1_q - in_row_q;
+  assign over0 = in_row_q - limit0_q;
+  assign over1 = in_row_q - limit1_q;
+  assign fills = write && in_row_end;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni)      room_q <= 1'b1;
+    else if (row_end) room_q <= fills ? over1[RowW-1] : !left1[RowW-1];
+    else              room_q <= fills ? over0[RowW-1] : !left0[RowW-1];
+  end
+
+  // What the position (need0) and the next one (need1) need of the frames, and
+  // the lowest row and the rightmost column of the one behind that: nothing but
+  // an enable depends on whether the reader advances. Row and column of the
+  // second position are what the walk starts with; the third comes in the first
+  // cycle (start_q), before anything can be read.
+  localparam int LowFirst = Extent - 1 - PadTop;
+  localparam int LowLast  = LowFirst + (OutHeight - 1) * StrideH;
+  localparam int FarFirst = WideW - PadLeft;
+  localparam int FarLast  = FarFirst + (OutCols - 1) * StepX;
+  localparam int FarNext  = (OutCols > 1) ? FarFirst + StepX : FarFirst;
+  localparam int LowNext  = (OutCols == 1 && OutHeight > 1) ? LowFirst + StrideH : LowFirst;
+  localparam int FrameNext = (OutCols == 1 && OutHeight == 1) ? Height : 0;
+  localparam int FirstNeedRow =
+      (LowFirst < 0) ? 0 : (LowFirst > Height - 1) ? Height - 1 : LowFirst;
+  localparam int FirstNeedCol =
+      ((FarFirst < 0) ? 0 : (FarFirst > Width - 1) ? Width - 1 : FarFirst) / PixelsIn;
+  logic signed [YW-1:0] low_q, low_d;
+  logic signed [XW-1:0] far_q, far_d, clamped_x;
+  logic [RowW-1:0] ahead_q, ahead_d, ahead_low, ahead_end, need0_row_q, need1_row_q;
+  assign ahead_low = ahead_q + RowW'(low_q);
+  assign ahead_end = ahead_q + RowW'(Height - 1);
+  logic [ColW-1:0] need0_col_q, need1_col_q;
+  logic start_q, unused_clamped;
+  assign unused_clamped = &{1'b0, clamped_x};
+  always_comb begin
+    clamped_x = far_q;
+    if (far_q < 0) clamped_x = '0;
+    else if (far_q > XW'(Width - 1)) clamped_x = XW'(Width - 1);
+    far_d   = far_q + XW'(StepX);
+    low_d   = low_q;
+    ahead_d = ahead_q;
+    if (far_q == XW'(FarLast)) begin
+      far_d = XW'(FarFirst);
+      low_d = low_q + YW'(StrideH);
+      if (low_q == YW'(LowLast)) begin
+        low_d   = YW'(LowFirst);
+        ahead_d = ahead_q + RowW'(Height);
+      end
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      start_q     <= 1'b1;
+      far_q       <= XW'(FarNext);
+      low_q       <= YW'(LowNext);
+      ahead_q     <= RowW'(FrameNext);
+      need0_row_q <= RowW'(FirstNeedRow);
+      need0_col_q <= ColW'(FirstNeedCol);
+    end else begin
+      start_q <= 1'b0;
+      if (advance || start_q) begin
+        far_q   <= far_d;
+        low_q   <= low_d;
+        ahead_q <= ahead_d;
+      end
+      if (advance) begin
+        need0_row_q <= need1_row_q;
+        need0_col_q <= need1_col_q;
+      end
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (advance || start_q) begin
+      need1_row_q <= (low_q < 0) ? ahead_q : (low_q > YW'(Height - 1)) ? ahead_end : ahead_low;
+      need1_col_q <= ColW'(clamped_x >>> $clog2(PixelsIn));
+    end
+  end
+
+  // Whether the need will be met in the next cycle: of this or the next
+  // position, with this cycle's write or without. Row and column compare as one
+  // number, by the sign of a difference.
+  localparam int PlaceW = RowW + ColW;
+  logic [PlaceW-1:0] place, more0, more1, less0, less1;
+  logic step, met_q, unused_places;
+  assign unused_places = &{1'b0, more0, more1, less0, less1};
+  assign place = {in_row_q, in_col};
+  assign more0 = {need0_row_q, need0_col_q} - place;
+  assign more1 = {need1_row_q, need1_col_q} - place;
+  assign less0 = place - {need0_row_q, need0_col_q};
+  assign less1 = place - {need1_row_q, need1_col_q};
+  assign step  = write && in_word_last;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni)      met_q <= 1'b0;
+    else if (advance) met_q <= step ? !less1[PlaceW-1] : more1[PlaceW-1];
+    else              met_q <= step ? !less0[PlaceW-1] : more0[PlaceW-1];
+  end
+  assign read = credit && met_q;
 
   logic [Stages:0] valid;
   logic unused_valid;

@@ -76,20 +76,26 @@ module rhz_window_serial #(
       ((Height - (OutHeight - 1) * StrideH) % Rows + Rows) % Rows * RowWords;
   localparam int KernelStep = (DilationH % Rows) * RowWords;
   localparam int FirstTop   = (Rows - PadTop % Rows) % Rows * RowWords;
-  logic [RA-1:0] top_q, top_d, top_sum, base_q, base_d, base_sum;
+  // Every sum is there before it is known which is wanted.
+  logic [RA-1:0] top_q, top_d, base_q, base_d, row_sum, frame_sum, kernel_sum;
+  logic [RA-1:0] row_top, frame_top, kernel_base;
+  assign row_sum     = top_q + RA'(TopStep);
+  assign frame_sum   = top_q + RA'(FrameStep);
+  assign kernel_sum  = base_q + RA'(KernelStep);
+  assign row_top     = (row_sum >= RA'(MemWords)) ? row_sum - RA'(MemWords) : row_sum;
+  assign frame_top   = (frame_sum >= RA'(MemWords)) ? frame_sum - RA'(MemWords) : frame_sum;
+  assign kernel_base = (kernel_sum >= RA'(MemWords)) ? kernel_sum - RA'(MemWords) : kernel_sum;
   always_comb begin
-    top_sum = top_q;
-    if (frame_end_i)    top_sum = top_q + RA'(FrameStep);
-    else if (row_end_i) top_sum = top_q + RA'(TopStep);
-    top_d = (top_sum >= RA'(MemWords)) ? top_sum - RA'(MemWords) : top_sum;
-    base_sum = base_q + RA'(KernelStep);
+    top_d = top_q;
+    if (frame_end_i)    top_d = frame_top;
+    else if (row_end_i) top_d = row_top;
     base_d = base_q;
     if (kh_end)      base_d = top_d;
-    else if (kw_end) base_d = (base_sum >= RA'(MemWords)) ? base_sum - RA'(MemWords) : base_sum;
+    else if (kw_end) base_d = kernel_base;
   end
 
   // Kernel row and column in the frame, for the padding; column words.
-  logic signed [YW-1:0] dy_q;
+  logic signed [YW-1:0] row_q;
   logic signed [CW-1:0] col_q, col_d, left_q, left_d;
   localparam int GA = (Words > 1) ? $clog2(Words) : 1;
   logic [GA-1:0] group_base_q, group_base_d;
@@ -107,15 +113,17 @@ module rhz_window_serial #(
     if (!rst_ni) begin
       top_q        <= RA'(FirstTop);
       base_q       <= RA'(FirstTop);
-      dy_q         <= '0;
+      row_q        <= YW'(-PadTop);
       left_q       <= CW'(-PadLeft * Words);
       col_q        <= CW'(-PadLeft * Words);
       group_base_q <= '0;
     end else begin
       top_q        <= top_d;
       base_q       <= base_d;
-      if (kh_end)      dy_q <= '0;
-      else if (kw_end) dy_q <= dy_q + YW'(DilationH);
+      if (frame_end_i)    row_q <= YW'(-PadTop);
+      else if (row_end_i) row_q <= y_i + YW'(StrideH);
+      else if (kh_end)    row_q <= y_i;
+      else if (kw_end)    row_q <= row_q + YW'(DilationH);
       left_q       <= left_d;
       col_q        <= col_d;
       group_base_q <= group_base_d;
@@ -126,12 +134,10 @@ module rhz_window_serial #(
   logic [CW-1:0] block;
   logic unused;
   assign unused = &{1'b0, x_i, block};
-  logic signed [YW-1:0] row;
   logic pad, pad_q, pad3;
   logic [AW-1:0] raddr_q;
   logic [BW-1:0] bank_q, bank3;
-  assign row   = y_i + dy_q;
-  assign pad   = row < 0 || row >= YW'(Height) || col_q < 0 || col_q >= CW'(Width * Words);
+  assign pad   = row_q < 0 || row_q >= YW'(Height) || col_q < 0 || col_q >= CW'(Width * Words);
   assign block = col_q >>> BankBits;
   always_ff @(posedge clk_i) begin
     raddr_q <= AW'(base_q) + AW'(block) + AW'(group_base_q) + AW'(word);

@@ -8,6 +8,7 @@ import argparse
 import sys
 
 import accuracy
+import boards
 import framework
 import hardware
 import packages
@@ -21,6 +22,10 @@ SUITES = {
     "accuracy": accuracy.accuracy,      # NETWORK
     "first-frames": accuracy.first_frames,  # NETWORK
     "reference": reference.reference,   # NETWORK FRAMES
+    "boards": boards.boards,
+    "bitstream": boards.bitstream,
+    "dsp-netlist": boards.dsp_netlist,
+    "ecp5": boards.ecp5,
     "packages": packages.packages,
     "vendor-flows": vendorflows.vendor_flows,
     "doctor": vendorflows.doctor,

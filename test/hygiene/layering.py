@@ -24,12 +24,12 @@ ALLOWED = {
     "Generator": "Dialect/Num Dialect/Osa Dialect/Flow Support",
     "Generator/Stream": "Generator Dialect/Num Dialect/Osa Support",
     "Simulate": "Package Support",
-    "Synth": "Package Support",
+    "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
     "Explore": "Generator Dialect/Osa Dialect/Flow Support",
     "Pipeline": "Import Transforms Interp Conversion Emit Explore Generator "
-                "Simulate Synth Vendor Package Target Dialect/Num Dialect/Osa "
-                "Dialect/Flow Dialect/Rtl Support",
+                "Simulate Synth Vendor Package Target Dialect/Num "
+                "Dialect/Osa Dialect/Flow Dialect/Rtl Support",
     "tools/rhizome": "Pipeline Synth Vendor Package Target Support",
     "tools/rhizome-opt": "Conversion Transforms Dialect/Num Dialect/Osa "
                          "Dialect/Flow Dialect/Rtl",

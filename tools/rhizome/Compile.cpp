@@ -3,6 +3,7 @@
 #include "Commands.h"
 #include "ModelOptions.h"
 #include "Output.h"
+#include "PlaceRoute.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -35,7 +36,10 @@ static llvm::json::Object toJson(const CompileResult &result) {
   return object;
 }
 
-static int runCompile(CompileRequest request, bool json) {
+static int runCompile(CompileRequest request, bool bitstream, bool json) {
+  if (bitstream && request.board.empty())
+    return failWith("--bitstream needs a --board: its pins and its clock",
+                    json);
   ProgressLine line(!json);
   request.progress = [&line](llvm::StringRef phase) {
     line.show(phase.str() + " …");
@@ -46,9 +50,20 @@ static int runCompile(CompileRequest request, bool json) {
     return failWith(result.error, json);
   if (!result.refused.empty())
     return failWith(result.refused, json);
+  std::optional<PlaceRouteResult> placed;
+  if (bitstream && result.ok) {
+    llvm::Expected<PlaceRouteResult> run =
+        placeAndRouteShown(result.package, PlaceRouteOptions(), json);
+    if (!run)
+      return failWith(llvm::toString(run.takeError()), json);
+    placed = std::move(*run);
+  }
   if (json) {
-    printJson(toJson(result));
-    return result.ok ? 0 : 1;
+    llvm::json::Object object = toJson(result);
+    if (placed)
+      object["place_and_route"] = rhizome::toJson(*placed);
+    printJson(std::move(object));
+    return result.ok && (!placed || placed->meetsClock()) ? 0 : 1;
   }
   for (const std::string &note : result.notes)
     llvm::errs() << "note: " << note << "\n";
@@ -75,6 +90,8 @@ static int runCompile(CompileRequest request, bool json) {
   llvm::outs() << "\n  bottleneck " << result.bottleneck << "\n";
   if (!result.limit.empty())
     llvm::outs() << "  limit      " << result.limit << "\n";
+  if (placed)
+    return printPlaceRoute(*placed);
   return 0;
 }
 
@@ -82,7 +99,7 @@ void cli::addCompile(CLI::App &app, Run &run) {
   struct Options {
     CompileRequest request;
     double clockMhz = 0;
-    bool json = false;
+    bool bitstream = false, json = false;
   };
   auto options = std::make_shared<Options>();
   CompileRequest &request = options->request;
@@ -90,10 +107,19 @@ void cli::addCompile(CLI::App &app, Run &run) {
   CLI::App *command = app.add_subcommand(
       "compile", "Compile a quantised ONNX model into a hardware package.");
   command->add_option("MODEL", request.model.path, "an .onnx file")->required();
+  CLI::Option *device =
+      command
+          ->add_option("--device", request.device,
+                       "a name from 'rhizome targets', or a .yaml file")
+          ->capture_default_str();
   command
-      ->add_option("--device", request.device,
-                   "a name from 'rhizome targets', or a .yaml file")
-      ->capture_default_str();
+      ->add_option("--board", request.board,
+                   "a name of data/boards, or a .yaml file: its device, and "
+                   "its oscillator as the clock")
+      ->option_text("NAME")
+      ->excludes(device);
+  command->add_flag("--bitstream", options->bitstream,
+                    "with --board: also place, route and write the bitstream");
   command
       ->add_option("--goal", request.goal,
                    "throughput=N/s, latency=T(ns|us|ms|s), max-throughput "
@@ -129,11 +155,14 @@ void cli::addCompile(CLI::App &app, Run &run) {
       "Examples:\n"
       "  rhizome compile net_qdq.onnx --device xczu3eg -o net.rhz\n"
       "  rhizome compile net.onnx --goal throughput=5000/s --json\n"
+      "  rhizome compile net.onnx --board ice40-hx8k-breakout --bitstream\n"
       "  rhizome compile float.onnx --number-format fixed:16,10\n"
       "  rhizome compile codes.onnx --number-format fixed:8,7 --raw-integers");
   command->callback([options, clock, &run] {
     if (clock->count())
       options->request.clockMhz = options->clockMhz;
-    run = [options] { return runCompile(options->request, options->json); };
+    run = [options] {
+      return runCompile(options->request, options->bitstream, options->json);
+    };
   });
 }

@@ -54,7 +54,7 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
                    "classes: .npy, idx(.gz) or text, one a line")
       ->required();
   addNormalise(*command, request.data.normalise);
-  addLevel(*command, request.level);
+  addLevel(*command, request.level, false);
   command->add_option("-n,--frames", request.frames, "the first N frames only")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 32))
       ->option_text("N");

@@ -77,11 +77,19 @@ void cli::addNormalise(CLI::App &command, std::string &normalise) {
       });
 }
 
-void cli::addLevel(CLI::App &command, Level &level) {
-  command
-      .add_option("--level", level,
-                  "what computes: the CPU path or the simulated hardware")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Level>{
-          {"functional", Level::Functional}, {"rtl", Level::Rtl}}))
-      ->option_text("functional|rtl");
+void cli::addLevel(CLI::App &command, Level &level, bool boards) {
+  std::map<std::string, Level> levels = {{"functional", Level::Functional},
+                                         {"rtl", Level::Rtl}};
+  std::string text = "the CPU path or the simulated hardware";
+  if (boards) {
+    levels.insert({{"board", Level::Board},
+                   {"netlist", Level::Netlist},
+                   {"bitstream", Level::Bitstream}});
+    text += ", or that on its board from the serial line's far end: its RTL, "
+            "the netlist before routing, the bitstream";
+  }
+  command.add_option("--level", level, "what computes: " + text)
+      ->transform(CLI::CheckedTransformer(levels))
+      ->option_text(boards ? "functional|rtl|board|netlist|bitstream"
+                           : "functional|rtl");
 }

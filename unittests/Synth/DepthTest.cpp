@@ -220,7 +220,7 @@ TEST(Depth, MemoriesInLutsAreReadAtOnce) {
   EXPECT_EQ(border.depth().levels, 1);
 }
 
-TEST(Depth, LatticesChains) {
+TEST(Depth, ChainsOfOtherVendors) {
   // The LUT in front of the carry is the CCU2C's own.
   Hand ecp5;
   ecp5.cell("TRELLIS_FF", {{"DI", {-1}}, {">Q", {2}}});
@@ -229,6 +229,13 @@ TEST(Depth, LatticesChains) {
   ecp5.cell("TRELLIS_FF", {{"DI", {11}}, {">Q", {3}}});
   EXPECT_EQ(ecp5.depth().levels, 1);
   EXPECT_EQ(pathOf(ecp5.depth()), "TRELLIS_FF CCU2C4 TRELLIS_FF");
+  Hand gowin;
+  gowin.cell("DFF", {{"D", {-1}}, {">Q", {2}}});
+  gowin.cell("ALU", {{"I0", {2}}, {">COUT", {10}}});
+  gowin.cell("ALU", {{"CIN", {10}}, {"I0", {-1}}, {">SUM", {11}}});
+  gowin.cell("DFF", {{"D", {11}}, {">Q", {3}}});
+  EXPECT_EQ(pathOf(gowin.depth()), "DFF ALU2 DFF");
+  EXPECT_EQ(gowin.depth().levels, 1);
   // iCE40's carry feeds the LUT that makes the sum.
   Hand ice;
   ice.cell("SB_DFF", {{"D", {-1}}, {">Q", {2}}});

@@ -54,6 +54,27 @@ TEST(Netlist, CountsEveryKindOfCell) {
   EXPECT_EQ(ice["dsp"], 1);
 }
 
+TEST(Netlist, CountsOtherFamilies) {
+  Counts nexus = countsOf({"LUT4", "WIDEFN9", "CCU2", "FD1P3IX", "DPR16X4",
+                           "PDPSC16K", "MULT18X36", "VHI", "$scopeinfo"});
+  EXPECT_EQ(nexus["lut"], 11);
+  EXPECT_EQ(nexus["ff"], 1);
+  EXPECT_EQ(nexus["bram"], 1);
+  EXPECT_EQ(nexus["dsp"], 2);
+  Counts gowin =
+      countsOf({"LUT3", "MUX2_LUT5", "ALU", "DFFRE", "RAM16SDP4", "SDPX9"});
+  EXPECT_EQ(gowin["lut"], 6);
+  EXPECT_EQ(gowin["mux"], 1);
+  EXPECT_EQ(gowin["ff"], 1);
+  EXPECT_EQ(gowin["bram"], 1);
+  Counts cyclone = countsOf(
+      {"MISTRAL_ALUT3", "MISTRAL_ALUT6", "MISTRAL_ALUT_ARITH", "MISTRAL_FF",
+       "MISTRAL_MLAB", "MISTRAL_M10K", "MISTRAL_MUL18X18", "MISTRAL_NOT"});
+  EXPECT_EQ(cyclone["lut"], 5);
+  EXPECT_EQ(cyclone["ff"], 1);
+  EXPECT_EQ(cyclone["dsp"], 0.5);
+}
+
 TEST(Netlist, RefusesWhatItDoesNotKnow) {
   auto message = [](llvm::Expected<Netlist> netlist) {
     return netlist ? "accepted" : llvm::toString(netlist.takeError());

@@ -193,7 +193,8 @@ TEST_F(SynthTest, TheFifoIsShallow) {
       llvm::json::Object{{"Width", 8}, {"Depth", 20}};
   llvm::cantFail(writer->writePlan(plan));
   llvm::cantFail(writer->commit());
-  for (const char *family : {"ultrascale+", "ecp5", "ice40"}) {
+  for (const char *family :
+       {"ultrascale+", "ecp5", "ice40", "nexus", "gowin", "cyclonev"}) {
     plan.nodes[0].family = family;
     folder.write("m.rhz/plan.json", printPlan(plan));
     auto result = synthesise(

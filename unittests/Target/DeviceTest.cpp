@@ -51,8 +51,9 @@ TEST(Device, ShippedOnesLoad) {
   for (const Device &d : *devices)
     names.push_back(d.name);
   EXPECT_EQ(names,
-            (std::vector<std::string>{"10ax115", "lfe5u-85f", "xc7z020",
-                                      "xcku060-role", "xcu280", "xczu3eg"}));
+            (std::vector<std::string>{
+                "10ax115", "ice40-hx8k", "ice40-up5k", "lfe5u-12f", "lfe5u-25f",
+                "lfe5u-85f", "xc7z020", "xcku060-role", "xcu280", "xczu3eg"}));
   auto role = loadDevice("xcku060-role");
   ASSERT_TRUE(bool(role));
   EXPECT_EQ(role->budget.at("lut"), 96801);
@@ -73,9 +74,9 @@ TEST(Device, UnknownNameListsTheKnown) {
   auto device = loadDevice("xcku60");
   ASSERT_FALSE(bool(device));
   EXPECT_EQ(llvm::toString(device.takeError()),
-            "unknown device 'xcku60'; known are 10ax115, lfe5u-85f, "
-            "xc7z020, xcku060-role, xcu280, xczu3eg, or give the path of a "
-            ".yaml file");
+            "unknown device 'xcku60'; known are 10ax115, ice40-hx8k, "
+            "ice40-up5k, lfe5u-12f, lfe5u-25f, lfe5u-85f, xc7z020, "
+            "xcku060-role, xcu280, xczu3eg, or give the path of a .yaml file");
 }
 
 TEST(Device, MalformedFilesAreRefusedByLine) {

@@ -74,6 +74,7 @@ struct PlannedNode {
 struct Plan {
   std::string model; ///< the model's name
   std::string device;
+  std::string board; ///< "" if the design was not compiled for one
   double clockMhz = 0;
   std::string goal; ///< as the user wrote it
   Prediction predicted;

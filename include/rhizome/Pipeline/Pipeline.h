@@ -48,6 +48,8 @@ bool isGoal(llvm::StringRef text);
 struct CompileRequest {
   ModelRequest model;
   std::string device; ///< a name or a .yaml file
+  /// A board's name or file, which brings device and clock; "" for none.
+  std::string board;
   std::optional<double> clockMhz;
   std::string goal = "max-throughput";
   std::string output; ///< "" for "<model>.rhz" in the current folder
@@ -106,7 +108,9 @@ struct DataRequest {
 /// True if `text` is a normalisation as above.
 bool isNormalisation(llvm::StringRef text);
 
-enum class Level { Functional, Rtl };
+/// What computes: the CPU path, the RTL, or a board at the far end of its
+/// serial line: its RTL, the netlist that entered the router, the bitstream.
+enum class Level { Functional, Rtl, Board, Netlist, Bitstream };
 
 struct SimulateRequest {
   std::string package;

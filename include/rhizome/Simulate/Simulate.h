@@ -7,9 +7,19 @@
 #include "rhizome/Package/Package.h"
 #include "rhizome/Support/Tensor.h"
 #include <functional>
+#include <optional>
 
 namespace rhizome {
+/// What is simulated in place of node 0's RTL: a top module with its ports,
+/// from sources that may name vendor cells.
+struct SimDesign {
+  std::vector<std::string> files; ///< absolute
+  std::string top;
+  int64_t cyclesPerFrame = 0; ///< beside the predicted ones
+};
+
 struct SimOptions {
+  std::optional<SimDesign> design;
   unsigned stallsIn =
       0; ///< per cent of cycles in which a source offers nothing
   unsigned stallsOut = 0; ///< per cent of cycles in which a sink refuses

@@ -6,8 +6,49 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include <string>
+#include <sys/types.h>
+#include <vector>
 
 namespace rhizome {
+/// A run of a program.
+struct Process {
+  std::string program;                ///< its path
+  std::vector<std::string> arguments; ///< without the program's name
+  std::string folder;                 ///< in which it runs
+  std::string log;                    ///< file for its output
+  bool showErrors = false;            ///< leave stderr alone
+  std::string temporary = {};         ///< TMPDIR, if not empty
+  int status = -1;    ///< once it has ended; 128 + signal if one killed it
+  double seconds = 0; ///< of processor time
+};
+
+/// Runs processes, at most `limit` at a time. While one exists SIGINT, SIGTERM
+/// and SIGHUP kill what runs, with all that it started, before they do what
+/// they did. A process that still runs ends with its runner.
+class ProcessRunner {
+public:
+  explicit ProcessRunner(unsigned limit);
+  ~ProcessRunner();
+  ProcessRunner(const ProcessRunner &) = delete;
+  ProcessRunner &operator=(const ProcessRunner &) = delete;
+
+  bool isFull() const { return running.size() >= limit; }
+  bool isIdle() const { return running.empty(); }
+  /// Starts a process, which must outlive its run; there must be room.
+  llvm::Error start(Process &process);
+  /// Waits until a process has ended and returns it.
+  Process *wait();
+
+private:
+  struct Running {
+    pid_t pid;
+    size_t slot; ///< in the signal handler's table
+    Process *process;
+  };
+  unsigned limit;
+  std::vector<Running> running;
+};
+
 /// The program's path (looked up in PATH unless it holds a '/'), or an error
 /// that says which package brings it.
 llvm::Expected<std::string> findTool(llvm::StringRef program);
@@ -19,10 +60,8 @@ llvm::Error runTool(llvm::StringRef program, llvm::ArrayRef<std::string> args,
                     llvm::StringRef cwd, llvm::StringRef log,
                     bool showErrors = false);
 
-/// The error of a tool that failed with `status`: its name and the log's end;
-/// `message` says what the system knows.
-llvm::Error toolError(llvm::StringRef program, int status, llvm::StringRef log,
-                      llvm::StringRef message = "");
+/// The error of a tool that failed with `status`: its name and the log's end.
+llvm::Error toolError(llvm::StringRef program, int status, llvm::StringRef log);
 
 llvm::Error writeBytes(llvm::StringRef path, llvm::StringRef bytes);
 

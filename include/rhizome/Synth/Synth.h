@@ -15,8 +15,8 @@ std::string familyScript(llvm::StringRef family, bool hasDsp);
 } // namespace synth
 
 struct SynthProgress {
-  size_t done = 0, total = 0; ///< modules
-  size_t cached = 0;          ///< of those done
+  size_t done = 0, total = 0; ///< runs of Yosys
+  size_t cached = 0;          ///< modules that needed none
   std::string running;        ///< actors whose modules are being synthesised
 };
 
@@ -36,7 +36,7 @@ struct SynthModule {
   synth::Counts predicted;         ///< of one actor, by the plan
   synth::Counts measured;          ///< of one actor
   synth::Depth depth;              ///< of the logic between registers
-  double seconds = 0;              ///< of Yosys, also if it ran earlier
+  double seconds = 0;              ///< of a processor in Yosys, maybe earlier
   bool cached = false;
 };
 

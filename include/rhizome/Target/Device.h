@@ -20,6 +20,14 @@ struct DspPairs {
   unsigned maxPackedUnsigned = 0; ///< sums of an unsigned x
 };
 
+/// What nextpnr is told of a device.
+struct Router {
+  std::string program; ///< "nextpnr-ice40", "nextpnr-ecp5"
+  std::string chip;    ///< "hx8k", "85k": the program's option
+  std::string package; ///< as the program names it
+  unsigned speed = 0;  ///< speed grade, 0 where the chip has one only
+};
+
 /// Memory outside the programmable logic that a board platform reaches.
 struct DeviceMemory {
   std::string kind;   ///< "hbm" or "ddr"
@@ -47,6 +55,7 @@ struct Device {
   double clockMhz = 0;       ///< the default clock
   unsigned streamBits = 0;   ///< data width of the AXI4-Stream border
   unsigned lutInputs = 0;
+  std::optional<Router> router;     ///< where nextpnr knows the device
   std::vector<std::string> sources; ///< where the figures come from
 };
 

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// rhizome-points: random option points for measuring the cost model. Random
+// layers of realistic sizes, a random option for each, built as a package of
+// one node per layer, with what the model predicts; "rhizome synth" measures
+// it. Which points a seed gives does not depend on the cost model, except for
+// where it places memories.
+#include "../unittests/NetworkBuilder.h"
+#include "rhizome/Pipeline/Build.h"
+#include "rhizome/Target/Device.h"
+#include <CLI/CLI.hpp>
+
+using namespace mlir;
+using namespace rhizome;
+using rhizome::test::NetworkBuilder;
+
+namespace {
+// Larger options only cost time: their parts are those of smaller ones.
+constexpr int64_t kMostProducts = 192, kMostBits = 1536, kMostWords = 16384;
+
+num::IntType activation(NetworkBuilder &n) {
+  static const int64_t widths[] = {8, 8, 8, 7, 4, 2, 1, 6, 16};
+  int64_t width = widths[n.draw(0, 8)];
+  return num::IntType::getFull(n.b.getContext(), width > 1 && n.coin(),
+                               unsigned(width));
+}
+
+int64_t weightBits(NetworkBuilder &n) {
+  static const int64_t widths[] = {8, 8, 8, 4, 4, 2, 1, 6, 3, 5};
+  return widths[n.draw(0, 9)];
+}
+
+/// A number up to `most`, small ones as often as large ones, often even.
+int64_t size(NetworkBuilder &n, int64_t most) {
+  int64_t limit = 1;
+  while (limit < most && n.draw(0, 3))
+    limit *= 2;
+  int64_t value = n.draw(1, std::min(limit, most));
+  return n.coin() ? value : std::max<int64_t>(1, value & ~int64_t(3));
+}
+
+NetworkBuilder::Conv drawConv(NetworkBuilder &n, int64_t channels, bool deep) {
+  NetworkBuilder::Conv conv;
+  conv.kh = conv.kw = std::min<int64_t>(n.draw(0, 2) * 2 + 1, 5);
+  conv.strides[0] = conv.strides[1] = n.draw(0, 3) ? 1 : 2;
+  if (n.coin())
+    for (int64_t &pad : conv.pads)
+      pad = conv.kh / 2;
+  conv.out = deep ? channels : size(n, 64);
+  conv.groups = deep ? channels : 1;
+  conv.weightBits = weightBits(n);
+  conv.bias = n.coin();
+  return conv;
+}
+
+void quantise(NetworkBuilder &n, const char *name) {
+  if (n.draw(0, 3) == 0)
+    n.threshold(name, n.draw(0, 1) ? n.draw(1, 3) : n.draw(4, 15), n.coin());
+  else
+    n.requantise(name, activation(n), n.coin(), n.coin());
+}
+
+/// One layer, often with its quantiser.
+func::FuncOp drawLayer(NetworkBuilder &n) {
+  n.bellShaped = true;
+  int64_t kind = n.draw(0, 11), edge = n.draw(6, 32);
+  int64_t channels = size(n, 48);
+  num::IntType x = activation(n);
+  mlir::Value input =
+      n.begin({1, kind < 2 ? 1 : edge, kind < 2 ? 1 : edge, channels}, x);
+  NetworkBuilder::Pool pool;
+  pool.kernel[0] = pool.kernel[1] = pool.strides[0] = pool.strides[1] =
+      n.draw(2, 3);
+  switch (kind) {
+  case 0:
+  case 1:
+    n.flatten();
+    n.dense("dense", size(n, 64), weightBits(n), n.coin());
+    quantise(n, "dense_quantise");
+    break;
+  case 2:
+  case 3:
+  case 4:
+  case 5:
+    n.conv("conv", drawConv(n, channels, false));
+    quantise(n, "conv_quantise");
+    break;
+  case 6:
+    n.conv("depthwise", drawConv(n, channels, true));
+    quantise(n, "depthwise_quantise");
+    break;
+  case 7:
+    n.maxPool("max_pool", pool);
+    break;
+  case 8:
+    n.sumPool("sum_pool", pool, n.coin(), n.coin());
+    quantise(n, "sum_pool_quantise");
+    break;
+  case 9:
+    n.table("table", n.drawType(9), n.coin());
+    break;
+  case 10: {
+    NetworkBuilder::Conv conv;
+    conv.kh = conv.kw = 3;
+    for (int64_t &pad : conv.pads)
+      pad = 1;
+    conv.out = channels;
+    conv.weightBits = weightBits(n);
+    n.conv("conv", conv);
+    n.add("add", input, n.draw(1, 1 << n.draw(1, 12)),
+          n.draw(1, 1 << n.draw(1, 12)));
+    break;
+  }
+  default:
+    n.maxPool("max_pool", pool);
+    n.concat("concat", n.value, 3);
+    quantise(n, "concat_quantise");
+  }
+  return n.end();
+}
+
+/// Sizes that bound the time of synthesis.
+bool isSmall(const gen::Option &option) {
+  for (const auto &[actor, format] :
+       llvm::zip_equal(option.actors, option.formats)) {
+    if (gen::productsOf(actor) > kMostProducts ||
+        format.lanes * format.width > kMostBits)
+      return false;
+    for (const gen::RomUse &rom : gen::romsOf(actor))
+      if (rom.words * rom.width * rom.copies > 8 * kMostWords)
+        return false;
+  }
+  return true;
+}
+
+/// A random option for every operation; empty if one has no small option.
+std::vector<gen::Selection> drawOptions(NetworkBuilder &n, func::FuncOp network,
+                                        const gen::DeviceContext &device) {
+  std::vector<gen::Selection> selections;
+  for (Operation &op : network.getBody().front()) {
+    if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
+      continue;
+    std::vector<gen::Option> options;
+    for (const auto &generator : gen::allGenerators())
+      if (!generator->coverage(&op))
+        for (gen::Option &option : generator->options(&op, {}, device))
+          if (isSmall(option))
+            options.push_back(std::move(option));
+    if (options.empty())
+      return {};
+    selections.push_back({&op, options[n.rng() % options.size()]});
+  }
+  return selections;
+}
+
+/// Adds the layer of `seed` to the package; nothing if it has no small option.
+llvm::Error addLayer(uint64_t seed, const std::string &name,
+                     const Device &device, PackageWriter &writer, Plan &plan) {
+  MLIRContext context;
+  NetworkBuilder n(context, seed);
+  func::FuncOp network = drawLayer(n);
+  gen::DeviceContext d = contextOf(device, device.clockMhz);
+  explore::Result result;
+  result.selections = drawOptions(n, network, d);
+  if (result.selections.empty())
+    return llvm::Error::success();
+  gen::Border border{device.name, device.clockMhz, device.streamBits};
+  result.design =
+      gen::buildDesign(network, result.selections, border, result.images);
+  if (failed(gen::sizeBuffers(result.design)))
+    return llvm::createStringError("the layer of seed %llu deadlocks",
+                                   static_cast<unsigned long long>(seed));
+  result.design.setSymName(name);
+  auto node = writeNode(writer, network, result, d.cost);
+  if (!node)
+    return node.takeError();
+  node->family = device.family;
+  node->budget = device.budget;
+  plan.nodes.push_back(std::move(*node));
+  return llvm::Error::success();
+}
+
+llvm::Error write(const std::string &deviceName, int64_t count, uint64_t seed,
+                  const std::string &target) {
+  auto device = loadDevice(deviceName);
+  if (!device)
+    return device.takeError();
+  auto writer = PackageWriter::create(target);
+  if (!writer)
+    return writer.takeError();
+  Plan plan;
+  plan.model = "points";
+  plan.device = device->name;
+  plan.clockMhz = device->clockMhz;
+  plan.goal = "random";
+  while (int64_t(plan.nodes.size()) < count)
+    if (auto error = addLayer(seed++, "p" + std::to_string(plan.nodes.size()),
+                              *device, **writer, plan))
+      return error;
+  if (auto error = (*writer)->writePlan(plan))
+    return error;
+  return (*writer)->commit();
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app("Writes a package of random option points.", "rhizome-points");
+  std::string device = "xczu3eg", target;
+  int64_t count = 100;
+  uint64_t seed = 1;
+  app.add_option("--device", device, "a name or a .yaml file");
+  app.add_option("--count", count, "layers")->check(CLI::PositiveNumber);
+  app.add_option("--seed", seed, "of the first layer");
+  app.add_option("-o", target, "the package")->required();
+  CLI11_PARSE(app, argc, argv);
+  if (llvm::Error error = write(device, count, seed, target)) {
+    llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,408 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Predicted resources against Yosys: every actor of the networks at three
+goals, and of random option points. Prints one table of totals, the errors by
+device and by cell, the worst actors and the slowest modules, and writes the
+text and the rows. Modules are kept by content (rhizome synth), so a run that is
+cut off goes on where it was.
+    bench/resources.py                       all networks
+    bench/resources.py lenet5 --goals quick  one of them
+    bench/resources.py --random 100 --seed 7 --rows points.jsonl
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "test/e2e")]
+sys.dont_write_bytecode = True
+
+import framework  # noqa: E402
+import networks  # noqa: E402
+
+DEVICES = ("xczu3eg", "lfe5u-85f")
+# Beside all networks on DEVICES: what the smaller ones cannot hold.
+EXTRA = (("PTTCNN_int8", "max-throughput", "xcku060-role"),)
+LARGE = 500    # LUTs or FFs, above which errors count in per cent
+MEDIAN, WORST, WORST_LUT_PRODUCTS, SMALL = 0.05, 0.15, 0.25, 75
+EXACT = ("dsp", "bram", "uram")
+LEVELS = {"ultrascale": 6, "ultrascale+": 6, "ecp5": 5}  # of logic
+
+
+class Failure(Exception):
+    """A command that failed, with what it said."""
+
+
+def run(*args):
+    """One JSON object of a command; None if it met a limit of the device."""
+    args = [str(a) for a in args]
+    done = subprocess.run(args, capture_output=True, text=True, check=False)
+    try:
+        answer = json.loads(done.stdout.strip().splitlines()[-1])
+    except (ValueError, IndexError):
+        answer = {}
+    if done.returncode and not answer.get("limit"):
+        raise Failure(f"{' '.join(args)}: "
+                      f"{answer.get('error') or done.stderr.strip()}")
+    return answer
+
+
+def synthesise(options, package, source):
+    """The rows of a package: one a distinct module of each node."""
+    command = [options.rhizome, "synth", package, "--json", "--jobs",
+               options.jobs]
+    for name in ("tool", "cache"):
+        if getattr(options, name):
+            command += ["--" + name, getattr(options, name)]
+    answer = run(*command)
+    plan = json.loads((package / "plan.json").read_text())
+    actors = {(node["name"], actor["name"]): (node, actor)
+              for node in plan["nodes"] for actor in node["actors"]}
+    rows = []
+    for module in answer["modules"]:
+        node, actor = actors[module["node"], module["name"]]
+        rows.append({
+            "source": source, "device": node["device"],
+            "family": node["family"], "node": node["name"],
+            "name": module["name"], "count": len(module["actors"]),
+            "cell": module["cell"], "config": actor["config"],
+            "predicted": module["predicted"], "measured": module["measured"],
+            "depth": module["depth"], "path": module["path"],
+            "seconds": module["seconds"], "cached": module["cached"],
+            "tool": answer["tool"], "package": str(package)})
+    return rows, answer
+
+
+def compile_network(options, network, goal, device, folder):
+    package = folder / (framework.slug(f"{network.name} {goal} {device}")
+                        + ".rhz")
+    command = [options.rhizome, "compile", network.path, *network.options,
+               "--goal", goal, "--device", device, "-o", package, "--json"]
+    answer = run(*command)
+    note = ""
+    if answer.get("limit"):
+        note = "nearest"
+        answer = run(*command, "--accept-nearest")
+    return package, note
+
+
+def random_points(options, device, folder):
+    package = folder / f"points-{device}-{options.seed}-{options.random}.rhz"
+    done = subprocess.run(
+        [options.points, "--device", device, "--count", str(options.random),
+         "--seed", str(options.seed), "-o", package],
+        capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failure(done.stderr.strip())
+    return package
+
+
+def jobs_of(options):
+    """(source, device, function that makes the package and a note)."""
+    def network_job(network, goal, device):
+        return (f"{network.name} {goal}", device,
+                lambda folder: compile_network(options, network, goal, device,
+                                               folder))
+
+    def points_job(device):
+        return (f"random {options.seed}+{options.random}", device,
+                lambda folder: (random_points(options, device, folder), ""))
+
+    if options.random:
+        return [points_job(device) for device in options.devices]
+    chosen = options.networks or list(networks.NETWORKS)
+    count = {"quick": 1, "two": 2, "all": 3}[options.goals]
+    jobs = []
+    for name in chosen:
+        network = networks.NETWORKS[name]
+        if not network.path.exists():
+            print(f"SKIPPED: {network.path} is missing")
+            continue
+        for goal in network.goals[:count]:
+            for device in options.devices:
+                jobs.append(network_job(network, goal, device))
+        for extra, goal, device in EXTRA:
+            if extra == name and goal in network.goals[:count]:
+                jobs.append(network_job(network, goal, device))
+    return jobs
+
+
+# What the rows say.
+
+def value(row, side, resource):
+    return row[side].get(resource, 0)
+
+
+def has_lut_products(row):
+    return row["cell"] in ("matvec", "lane_reduce", "requant") and (
+        row["config"].get("Style") == 0)
+
+
+def errors(rows, resource):
+    """Of the rows above LARGE: errors in parts, signed, with their rows; of
+    the others the differences."""
+    large, small = [], []
+    for row in rows:
+        measured = value(row, "measured", resource)
+        off = value(row, "predicted", resource) - measured
+        if measured > LARGE:
+            large.append((off / measured, row))
+        else:
+            small.append((off, row))
+    return large, small
+
+
+def quantile(values, part):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
+
+
+def summary(title, rows):
+    """One line of the error table."""
+    line = {"title": title, "actors": len(rows)}
+    for resource in ("lut", "ff"):
+        large, small = errors(rows, resource)
+        sizes = [abs(e) for e, _ in large]
+        line[resource + "_large"] = len(sizes)
+        if sizes:
+            line[resource + "_median"] = 100 * statistics.median(sizes)
+            line[resource + "_90"] = 100 * quantile(sizes, 0.9)
+            line[resource + "_worst"] = 100 * max(sizes)
+        if small:
+            line[resource + "_off"] = max(abs(d) for d, _ in small)
+    for resource in EXACT[:2]:
+        line[resource] = sum(value(r, "predicted", resource) !=
+                             value(r, "measured", resource) for r in rows)
+    line["depth"] = max((r["depth"] for r in rows), default=0)
+    return line
+
+
+def beyond(rows):
+    """What breaks the limits, in words."""
+    said = []
+    for resource in ("lut", "ff"):
+        large, small = errors(rows, resource)
+        name = resource.upper()
+        sizes = [abs(e) for e, _ in large]
+        if sizes and statistics.median(sizes) > MEDIAN:
+            said.append(f"{name}: the median error is "
+                        f"{100 * statistics.median(sizes):.1f} %")
+        worst = [r for e, r in large if abs(e) > (
+            WORST_LUT_PRODUCTS if has_lut_products(r) else WORST)]
+        off = [r for d, r in small if abs(d) > SMALL]
+        if worst:
+            said.append(f"{name}: {len(worst)} of {len(large)} large actors "
+                        "are off by more than allowed")
+        if off:
+            said.append(f"{name}: {len(off)} of {len(small)} small actors are "
+                        f"off by more than {SMALL}")
+    for resource in EXACT:
+        wrong = [r for r in rows if value(r, "predicted", resource) !=
+                 value(r, "measured", resource)]
+        if wrong:
+            said.append(f"{resource.upper()}: wrong for {len(wrong)} of "
+                        f"{len(rows)} actors")
+    deep = [r for r in rows if r["depth"] > LEVELS.get(r["family"], 1000)]
+    if deep:
+        said.append(f"levels of logic: too many in {len(deep)} of {len(rows)} "
+                    "actors")
+    return said
+
+
+def distinct(rows):
+    """Each module once, wherever it occurs."""
+    seen, unique = set(), []
+    for row in rows:
+        key = json.dumps([row["device"], row["cell"],
+                          {k: v for k, v in row["config"].items()
+                           if not isinstance(v, str)}, row["measured"]],
+                         sort_keys=True)
+        if key not in seen:
+            seen.add(key)
+            unique.append(row)
+    return unique
+
+
+def table(columns, lines):
+    """Lines as text, numbers to the right."""
+    def cell(line, key, digits):
+        found = line.get(key)
+        if found is None:
+            return "-"
+        return found if digits is None else f"{found:,.{digits}f}"
+
+    cells = [[title for title, _, _ in columns]]
+    cells += [[cell(line, key, digits) for _, key, digits in columns]
+              for line in lines]
+    widths = [max(len(c[i]) for c in cells) for i in range(len(columns))]
+    return "\n".join("  ".join(
+        text.ljust(width) if columns[i][2] is None else text.rjust(width)
+        for i, (text, width) in enumerate(zip(line, widths))).rstrip()
+        for line in cells)
+
+
+TOTALS = (("network", "source", None), ("device", "device", None),
+          ("", "note", None), ("LUT", "lut", 0), ("plan", "lut_plan", 0),
+          ("%", "lut_off", 1), ("FF", "ff", 0), ("plan", "ff_plan", 0),
+          ("%", "ff_off", 1), ("DSP", "dsp", 0), ("plan", "dsp_plan", 0),
+          ("BRAM", "bram", 1), ("plan", "bram_plan", 1),
+          ("levels", "depth", 0), ("s", "seconds", 0))
+ERRORS = (("", "title", None), ("actors", "actors", 0),
+          ("LUT >500", "lut_large", 0), ("median %", "lut_median", 1),
+          ("90th", "lut_90", 1), ("worst", "lut_worst", 1),
+          ("small, worst", "lut_off", 0), ("FF >500", "ff_large", 0),
+          ("median %", "ff_median", 1), ("90th", "ff_90", 1),
+          ("worst", "ff_worst", 1), ("small, worst", "ff_off", 0),
+          ("DSP wrong", "dsp", 0), ("BRAM wrong", "bram", 0),
+          ("levels", "depth", 0))
+WORST_COLUMNS = (("", "what", None), ("actor", "name", None),
+                 ("cell", "cell", None), ("of", "source", None),
+                 ("device", "device", None), ("predicted", "predicted", 0),
+                 ("measured", "measured", 0), ("off", "off", None))
+
+
+def total(source, device, note, answer, rows):
+    line = {"source": source, "device": device, "note": note}
+    for resource in ("lut", "ff", "dsp", "bram"):
+        measured = answer["measured"].get(resource, 0)
+        planned = answer["predicted"].get(resource, 0)
+        line[resource], line[resource + "_plan"] = measured, planned
+        if measured:
+            line[resource + "_off"] = 100 * (planned / measured - 1)
+    line["depth"] = max(r["depth"] for r in rows)
+    line["seconds"] = sum(r["seconds"] for r in rows)
+    return line
+
+
+def worst_ten(rows):
+    lines = []
+    for resource in ("lut", "ff"):
+        large, small = errors(rows, resource)
+        for what, found, text in (
+                (f"{resource.upper()} above {LARGE}", large,
+                 lambda e: f"{100 * e:+.1f} %"),
+                (f"{resource.upper()} up to {LARGE}", small,
+                 lambda d: f"{d:+.0f}")):
+            found.sort(key=lambda item: -abs(item[0]))
+            for off, row in found[:10]:
+                lines.append({
+                    "what": what, "name": row["name"], "cell": row["cell"],
+                    "source": row["source"], "device": row["device"],
+                    "predicted": value(row, "predicted", resource),
+                    "measured": value(row, "measured", resource),
+                    "off": text(off)})
+    return lines
+
+
+def ends_of(path):
+    """Where a longest path begins and ends, by the names in the source."""
+    def place(step):
+        name = step["name"] or step["cell"]
+        return f"{name} ({step['src']})" if step["src"] else name
+
+    return f"{place(path[0])} to {place(path[-1])}" if path else "no path"
+
+
+def report(totals, rows):
+    unique = distinct(rows)
+    lines = []
+    for device in dict.fromkeys(r["device"] for r in unique):
+        here = [r for r in unique if r["device"] == device]
+        lines.append(summary(device, here))
+        for cell in sorted({r["cell"] for r in here}):
+            lines.append(summary(
+                "  " + cell, [r for r in here if r["cell"] == cell]))
+    deep = sorted(unique, key=lambda r: -r["depth"])[:10]
+    slow = sorted(unique, key=lambda r: -r["seconds"])[:10]
+    said = beyond(unique)
+    tools = ", ".join(sorted({r["tool"] for r in rows}))
+    return (
+        f"{tools}; distinct modules once. Errors in per cent of what Yosys "
+        f"needs above {LARGE} LUTs or FFs, as differences below.\n\n"
+        + table(TOTALS, totals) + "\n\n" + table(ERRORS, lines) + "\n\n"
+        + "Farthest off:\n" + table(WORST_COLUMNS, worst_ten(unique)) + "\n\n"
+        + "Deepest modules:\n" + "\n".join(
+            f"{r['depth']:8} levels  {r['name']} ({r['cell']}), {r['source']} "
+            f"on {r['device']}: {ends_of(r['path'])}" for r in deep) + "\n\n"
+        + "Slowest modules:\n" + "\n".join(
+            f"{r['seconds']:8.0f} s  {r['name']} ({r['cell']}), {r['source']} "
+            f"on {r['device']}, {value(r, 'measured', 'lut'):,.0f} LUTs"
+            for r in slow) + "\n\n"
+        + ("Beyond the limits:\n  " + "\n  ".join(said) if said
+           else "All within the limits.") + "\n"), bool(said)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    framework.rhizome_option(parser)
+    parser.add_argument("--points", default=ROOT / "build/bin/rhizome-points",
+                        help="the program that draws option points")
+    parser.add_argument("--devices", default=",".join(DEVICES),
+                        type=lambda text: text.split(","),
+                        help="names, separated by commas")
+    parser.add_argument("--goals", choices=("quick", "two", "all"),
+                        default="all", help="how many of each network's goals")
+    parser.add_argument("--random", type=int, default=0, metavar="N",
+                        help="N random layers instead of networks")
+    parser.add_argument("--seed", type=int, default=1,
+                        help="of the first random layer")
+    parser.add_argument("--rows", type=pathlib.Path, metavar="FILE",
+                        help="the raw rows as JSON lines")
+    parser.add_argument("--results", type=pathlib.Path, metavar="FOLDER",
+                        help="the folder of resources.txt; default: bench, or "
+                        "nowhere for random points and part of the networks")
+    parser.add_argument("--work", type=pathlib.Path,
+                        default=ROOT / "build/resources",
+                        help="the folder of the packages")
+    parser.add_argument("--jobs", default="2", help="runs of Yosys at a time")
+    parser.add_argument("--tool", help="another Yosys")
+    parser.add_argument("--cache", help="another folder for what is kept")
+    parser.add_argument("--check", action="store_true",
+                        help="fail if a limit is broken")
+    parser.add_argument("networks", nargs="*",
+                        help="names from test/e2e/networks.py; all otherwise")
+    options = parser.parse_args()
+    whole = not (options.random or options.networks) and options.goals == "all"
+    if not options.results and whole:
+        options.results = ROOT / "bench"
+    return options
+
+
+def main():
+    options = arguments()
+    options.work.mkdir(parents=True, exist_ok=True)
+    totals, rows, failed = [], [], []
+    jobs = jobs_of(options)
+    for number, (source, device, make) in enumerate(jobs, 1):
+        try:
+            package, note = make(options.work)
+            found, answer = synthesise(options, package, source)
+        except Failure as why:
+            failed.append(str(why))
+            print(f"[{number}/{len(jobs)}] FAILED {source} on {device}: {why}",
+                  flush=True)
+            continue
+        rows += found
+        totals.append(total(source, device, note, answer, found))
+        known = sum(row["cached"] for row in found)
+        print(f"[{number}/{len(jobs)}] {source} on {device}: {len(found)} "
+              f"modules, {known} known", flush=True)
+    if options.rows:
+        options.rows.write_text("".join(json.dumps(r) + "\n" for r in rows))
+    if not rows:
+        return 1
+    text, broken = report(totals, rows)
+    print("\n" + text)
+    if options.results:
+        options.results.mkdir(parents=True, exist_ok=True)
+        (options.results / "resources.txt").write_text(text)
+    return 1 if failed or (broken and options.check) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

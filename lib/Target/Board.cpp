@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads board files, as Device.cpp does devices.
+#include "rhizome/Target/Board.h"
+#include "Yaml.h"
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::target;
+
+static Board readBoard(const YAML::Node &root) {
+  Mapping map(root, "a board file");
+  Board b;
+  b.name = map.get<std::string>("name");
+  b.description = map.get<std::string>("description");
+  b.device = map.get<std::string>("device");
+  Mapping clock(map.find("clock"), "'clock'");
+  b.clockPin = clock.get<std::string>("pin");
+  b.clockMhz = clock.get<double>("mhz");
+  if (!(b.clockMhz > 0))
+    throw Mistake{lineOf(clock.find("mhz")), "'mhz' is 0"};
+  clock.finish();
+  Mapping uart(map.find("uart"), "'uart'");
+  b.rxPin = uart.get<std::string>("rx");
+  b.txPin = uart.get<std::string>("tx");
+  b.baud = unsigned(positive(uart, "baud"));
+  // The receiver samples each bit in its middle.
+  if (b.divisor() < 3)
+    throw Mistake{lineOf(uart.find("baud")),
+                  "'baud' is " + std::to_string(b.baud) +
+                      ", less than 3 cycles of the clock a bit"};
+  uart.finish();
+  if (YAML::Node high = map.find("drive_high")) {
+    if (!high.IsSequence())
+      throw Mistake{lineOf(high), "'drive_high' must be a list of pins"};
+    for (const YAML::Node &pin : high)
+      b.highPins.push_back(Mapping::convert<std::string>(pin, "drive_high"));
+  }
+  b.flash = map.get<std::string>("flash");
+  b.sources = readSources(map, root);
+  map.finish();
+  return b;
+}
+
+Expected<Board> rhizome::loadBoard(StringRef nameOrPath) {
+  Expected<std::string> path = yamlPath(nameOrPath, "boards", "board");
+  if (!path)
+    return path.takeError();
+  return loadYaml(*path, readBoard);
+}
+
+Expected<std::vector<Board>> rhizome::listBoards() {
+  Expected<std::vector<std::string>> paths = yamlPaths("boards");
+  if (!paths)
+    return paths.takeError();
+  std::vector<Board> boards;
+  for (const std::string &path : *paths) {
+    Expected<Board> board = loadYaml(path, readBoard);
+    if (!board)
+      return board.takeError();
+    boards.push_back(std::move(*board));
+  }
+  return boards;
+}

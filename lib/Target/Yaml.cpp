@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where data files lie, and what all of them hold.
+#include "Yaml.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+using namespace rhizome;
+
+std::vector<std::string> target::readSources(Mapping &map,
+                                             const YAML::Node &root) {
+  YAML::Node sources = map.find("sources");
+  if (!sources || !sources.IsSequence() || sources.size() == 0)
+    throw Mistake{sources ? lineOf(sources) : lineOf(root),
+                  map.name() + " needs a list 'sources'"};
+  std::vector<std::string> list;
+  for (const YAML::Node &source : sources)
+    list.push_back(Mapping::convert<std::string>(source, "sources"));
+  return list;
+}
+
+Expected<std::vector<std::string>> target::yamlPaths(StringRef folder) {
+  Expected<std::string> data = dataDir();
+  if (!data)
+    return data.takeError();
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (sys::fs::directory_iterator it(*data + "/" + folder, error), end;
+       it != end && !error; it.increment(error))
+    if (sys::path::extension(it->path()) == ".yaml")
+      paths.push_back(it->path());
+  if (error)
+    return createStringError(error, "cannot list '%s/%s': %s", data->c_str(),
+                             folder.str().c_str(), error.message().c_str());
+  llvm::sort(paths);
+  return paths;
+}
+
+Expected<std::string> target::yamlPath(StringRef nameOrPath, StringRef folder,
+                                       StringRef what) {
+  if (nameOrPath.ends_with(".yaml") || nameOrPath.contains('/'))
+    return nameOrPath.str();
+  Expected<std::vector<std::string>> paths = yamlPaths(folder);
+  if (!paths)
+    return paths.takeError();
+  std::vector<std::string> names;
+  for (const std::string &path : *paths) {
+    names.push_back(sys::path::stem(path).str());
+    if (names.back() == nameOrPath)
+      return path;
+  }
+  return createStringError("unknown %s '%s'; known are %s, or give the path "
+                           "of a .yaml file",
+                           what.str().c_str(), nameOrPath.str().c_str(),
+                           join(names, ", ").c_str());
+}

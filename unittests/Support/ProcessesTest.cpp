@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A process ends with everything that it started.
+#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Tools.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include <csignal>
+#include <gtest/gtest.h>
+#include <thread>
+
+using namespace llvm;
+using namespace rhizome;
+
+namespace {
+class Processes : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_FALSE(sys::fs::createUniqueDirectory("rhizome-processes", folder));
+  }
+  void TearDown() override { sys::fs::remove_directories(folder); }
+  std::string path(StringRef name) { return (folder + "/" + name).str(); }
+  Process shell(StringRef script) {
+    return {"/bin/sh", {"-c", script.str()}, folder.str().str(), path("log")};
+  }
+  SmallString<128> folder;
+};
+
+TEST_F(Processes, StatusAndOutput) {
+  Process process = shell("echo out; echo err >&2; exit 3");
+  ProcessRunner runner(1);
+  ASSERT_FALSE(bool(runner.start(process)));
+  EXPECT_TRUE(runner.isFull());
+  EXPECT_EQ(runner.wait(), &process);
+  EXPECT_EQ(process.status, 3);
+  EXPECT_EQ(cantFail(readFile(path("log"))), "out\nerr\n");
+}
+
+TEST_F(Processes, ChildrenOfChildrenEnd) {
+  Process process = shell("sleep 1000 & echo $! > child; sleep 1000");
+  {
+    ProcessRunner runner(2);
+    ASSERT_FALSE(bool(runner.start(process)));
+    while (!sys::fs::exists(path("child")) ||
+           !StringRef(cantFail(readFile(path("child")))).ends_with("\n"))
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  int child = std::stoi(cantFail(readFile(path("child"))));
+  // Gone, or a zombie that nobody has waited for yet.
+  for (int tries = 0; tries < 400 && kill(child, 0) == 0; ++tries) {
+    auto state = readFile("/proc/" + std::to_string(child) + "/stat");
+    if (!state) {
+      consumeError(state.takeError());
+      return;
+    }
+    if (StringRef(*state).contains(") Z"))
+      return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_NE(kill(child, 0), 0) << "process " << child << " still runs";
+}
+
+TEST_F(Processes, AFailureQuotesTheLog) {
+  Error error = runTool("sh", {"-c", "echo so it goes; exit 2"}, folder.str(),
+                        path("log"));
+  std::string text = toString(std::move(error));
+  EXPECT_NE(text.find("so it goes"), std::string::npos) << text;
+  EXPECT_NE(text.find("status 2"), std::string::npos) << text;
+}
+} // namespace

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The shipped boards load and fit their devices; malformed ones are refused.
+#include "rhizome/Target/Board.h"
+#include "../TestFolder.h"
+#include "rhizome/Target/Device.h"
+
+using namespace rhizome;
+using rhizome::test::TestFolder;
+
+namespace {
+constexpr const char *kGood = R"(name: toy
+description: a board for tests
+device: ice40-hx8k
+clock: {pin: A1, mhz: 12}
+uart: {rx: B1, tx: B2, baud: 1000000}
+drive_high: [C1]
+flash: nothing
+sources: [nobody]
+)";
+
+std::string messageFor(const std::string &from, const std::string &to) {
+  std::string text = kGood;
+  text.replace(text.find(from), from.size(), to);
+  TestFolder folder;
+  folder.write("b.yaml", text);
+  auto board = loadBoard(folder.path("b.yaml"));
+  if (board)
+    return "accepted";
+  std::string message = llvm::toString(board.takeError());
+  return message.substr(message.find("b.yaml"));
+}
+
+TEST(Board, ShippedOnesFitTheirDevices) {
+  auto boards = listBoards();
+  ASSERT_TRUE(bool(boards)) << llvm::toString(boards.takeError());
+  std::vector<std::string> names;
+  for (const Board &board : *boards) {
+    names.push_back(board.name);
+    auto device = loadDevice(board.device);
+    ASSERT_TRUE(bool(device)) << llvm::toString(device.takeError());
+    EXPECT_TRUE(device->router) << board.name;
+    // The far end must not be off by a tenth of a bit over ten bits.
+    double exact = board.clockMhz * 1e6 / board.baud;
+    EXPECT_NEAR(double(board.divisor()) / exact, 1, 0.01) << board.name;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"ice40-hx8k-breakout",
+                                             "icebreaker", "ulx3s-85f"}));
+}
+
+TEST(Board, IsRead) {
+  TestFolder folder;
+  folder.write("b.yaml", kGood);
+  auto board = loadBoard(folder.path("b.yaml"));
+  ASSERT_TRUE(bool(board)) << llvm::toString(board.takeError());
+  EXPECT_EQ(board->clockPin, "A1");
+  EXPECT_EQ(board->txPin, "B2");
+  EXPECT_EQ(board->divisor(), 12);
+  EXPECT_EQ(board->highPins, std::vector<std::string>{"C1"});
+}
+
+TEST(Board, MistakesAreNamedByLine) {
+  EXPECT_EQ(messageFor("baud: 1000000", "baud: 6000000"),
+            "b.yaml:5: 'baud' is 6000000, less than 3 cycles of the clock a "
+            "bit");
+  EXPECT_EQ(messageFor("mhz: 12", "mhz: 0"), "b.yaml:4: 'mhz' is 0");
+  EXPECT_EQ(messageFor("[C1]", "C1"),
+            "b.yaml:6: 'drive_high' must be a list of pins");
+  EXPECT_EQ(messageFor("sources: [nobody]", ""),
+            "b.yaml:1: a board file needs a list 'sources'");
+  EXPECT_NE(messageFor("flash", "flesh").find("needs 'flash'"),
+            std::string::npos);
+}
+
+TEST(Board, UnknownNamesAreRefusedWithTheKnown) {
+  auto board = loadBoard("nobody");
+  ASSERT_FALSE(bool(board));
+  EXPECT_EQ(llvm::toString(board.takeError()),
+            "unknown board 'nobody'; known are ice40-hx8k-breakout, "
+            "icebreaker, ulx3s-85f, or give the path of a .yaml file");
+}
+} // namespace
