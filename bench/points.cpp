@@ -158,7 +158,10 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
   MLIRContext context;
   NetworkBuilder n(context, seed);
   func::FuncOp network = drawLayer(n);
-  gen::DeviceContext d = contextOf(device, device.clockMhz);
+  auto context = contextOf(device, device.clockMhz);
+  if (!context)
+    return context.takeError();
+  const gen::DeviceContext &d = *context;
   explore::Result result;
   result.selections = drawOptions(n, network, d);
   if (result.selections.empty())

@@ -32,7 +32,7 @@ struct Window {
     outCols = ceilDiv(outWidth, pixelsOut);
     extent = (kernelH - 1) * dilationH + 1;
     ge = lanes * elem;
-    rowW = clog2(2 * height + rows + strideH + 2) + 1;
+    rowW = clog2(3 * height + rows + strideH + 2) + 1;
     colW = addressBits(inCols);
     yW = clog2(outHeight * strideH + height + padTop + extent + 1) + 1;
     wideW = (pixelsOut - 1) * strideW + (kernelW - 1) * dilationW;
@@ -49,12 +49,17 @@ void positions(Builder &b, const Window &w) {
   b.counter(w.inCols);
   b.counter(w.outCols);
   b.counter(w.outHeight);
-  // The writer's row and the oldest one; of the reader the frame's first row
-  // and the last one needed. A frame of one row needs two of them.
-  int64_t rows = w.height > 1 ? 4 : 2;
-  int64_t place =
-      (w.outCols > 1 ? w.xW + w.colW : 0) + (w.outHeight > 1 ? w.yW : 0);
-  b.ff(double(rows * w.rowW + place));
+  // Rows by number: the writer's, the last ones that may be written now and
+  // next and what they are counted from, those needed now and next and the
+  // frame behind. A frame of one output row counts with one less.
+  int64_t rows = w.outHeight > 1 ? 7 : 6;
+  // Columns of the position (the kernel-parallel cell's), of the one behind,
+  // and those needed; rows of the position, of the writer's limit, of the one
+  // behind.
+  int64_t place = (w.outCols > 1 ? (w.parallel ? 2 : 1) * w.xW : 0) +
+                  (w.outCols > 1 && w.inCols > 1 ? 2 * w.colW : 0) +
+                  (w.outHeight > 1 ? 3 * w.yW : 0);
+  b.ff(double(rows * w.rowW + place + 3));
   b.term(Term::Control, double(rows * w.rowW + place));
 }
 
@@ -68,7 +73,8 @@ void serial(Builder &b, const Window &w) {
     b.counter(count);
   // Top row and kernel row, left and kernel column.
   int64_t columns = (w.outCols > 1 ? 1 : 0) + (w.kernelW > 1 ? 1 : 0);
-  int64_t loops = 2 * ra + columns * column + (w.kernelH > 1 ? w.yW : 0);
+  int64_t loops =
+      2 * ra + columns * column + (w.kernelH > 1 || w.outHeight > 1 ? w.yW : 0);
   b.ff(double(loops));
   if (w.groups > 1)
     b.ff(double(addressBits(w.words)));
