@@ -2,22 +2,9 @@
 // How one module becomes a netlist: its sources and Yosys' script.
 #pragma once
 
-<<<<<<< HEAD
 #include "rhizome/Synth/Synth.h"
-#include <chrono>
-#include <sys/types.h>
 
 namespace rhizome::synth {
-=======
-#include "rhizome/Package/Package.h"
-
-namespace rhizome::synth {
-/// Yosys' commands for a family's netlist of module `top`, "" for an unknown
-/// family. `hasDsp` is false for devices that lack the family's DSP blocks.
-std::string familyScript(llvm::StringRef family, bool hasDsp,
-                         llvm::StringRef top = "actor");
-
->>>>>>> main
 /// The families that familyScript knows.
 std::vector<std::string> knownFamilies();
 

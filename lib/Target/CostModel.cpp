@@ -82,7 +82,7 @@ Expected<FamilyModel> rhizome::loadFamilyModel(StringRef family) {
     none.family = family.str();
     return none;
   }
-  return readYaml(path, readModel);
+  return loadYaml<FamilyModel>(path, readModel);
 }
 
 std::string rhizome::printFamilyModel(const FamilyModel &m) {

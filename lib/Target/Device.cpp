@@ -4,28 +4,12 @@
 #include "rhizome/Target/Device.h"
 #include "Yaml.h"
 #include "llvm/ADT/STLExtras.h"
-<<<<<<< HEAD
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-#include <algorithm>
-=======
->>>>>>> main
 
 using namespace llvm;
 using namespace rhizome;
 using namespace rhizome::target;
 
 namespace {
-<<<<<<< HEAD
-int64_t positive(Mapping &map, const std::string &key) {
-  int64_t value = map.get<int64_t>(key);
-  if (value == 0)
-    throw Mistake{lineOf(map.find(key)), "'" + key + "' is 0"};
-  return value;
-}
-
-=======
->>>>>>> main
 DspPairs readPairs(const YAML::Node &node) {
   Mapping map(node, "'dsp_pairs'");
   DspPairs pairs;
@@ -112,28 +96,6 @@ Device readDevice(const YAML::Node &root) {
   map.finish();
   return d;
 }
-<<<<<<< HEAD
-
-Expected<Device> loadFile(StringRef path) { return readYaml(path, readDevice); }
-
-Expected<std::vector<std::string>> devicePaths() {
-  Expected<std::string> data = dataDir();
-  if (!data)
-    return data.takeError();
-  std::vector<std::string> paths;
-  std::error_code error;
-  for (sys::fs::directory_iterator it(*data + "/devices", error), end;
-       it != end && !error; it.increment(error))
-    if (sys::path::extension(it->path()) == ".yaml")
-      paths.push_back(it->path());
-  if (error)
-    return createStringError(error, "cannot list '%s/devices': %s",
-                             data->c_str(), error.message().c_str());
-  llvm::sort(paths);
-  return paths;
-}
-=======
->>>>>>> main
 } // namespace
 
 Expected<Device> rhizome::loadDevice(StringRef nameOrPath) {

@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-<<<<<<< HEAD
-// Inside the Target layer: YAML files whose keys are all known and whose
-// mistakes are named by line.
-=======
 // What the readers of devices and boards share: YAML mappings whose every key
 // is known and checked, mistakes by line, and the folder of data files.
->>>>>>> main
 #pragma once
 
 #include "rhizome/Support/Resources.h"
 #include "llvm/ADT/StringExtras.h"
-<<<<<<< HEAD
-#include <set>
-#include <yaml-cpp/yaml.h>
-
-namespace rhizome::target {
-/// A mistake in a file; never leaves readYaml.
-=======
 #include "llvm/Support/Error.h"
 #include <set>
 #include <type_traits>
@@ -24,7 +12,6 @@ namespace rhizome::target {
 
 namespace rhizome::target {
 /// A mistake in a file; never leaves this file.
->>>>>>> main
 struct Mistake {
   int line;
   std::string reason;
@@ -55,11 +42,8 @@ public:
     return convert<T>(value, key);
   }
 
-<<<<<<< HEAD
-=======
   const std::string &name() const { return what; }
 
->>>>>>> main
   void finish() {
     for (const auto &entry : node) {
       std::string key = entry.first.as<std::string>();
@@ -103,13 +87,6 @@ private:
   std::set<std::string> known;
 };
 
-<<<<<<< HEAD
-/// What `read` makes of the file's text; a mistake is refused with its path and
-/// line.
-template <typename T>
-llvm::Expected<T> readYaml(llvm::StringRef path,
-                           T (*read)(const YAML::Node &)) {
-=======
 inline int64_t positive(Mapping &map, const std::string &key) {
   int64_t value = map.get<int64_t>(key);
   if (value == 0)
@@ -125,7 +102,6 @@ std::vector<std::string> readSources(Mapping &map, const YAML::Node &root);
 template <typename T>
 llvm::Expected<T> loadYaml(llvm::StringRef path,
                            T (*read)(const YAML::Node &root)) {
->>>>>>> main
   llvm::Expected<std::string> text = readFile(path);
   if (!text)
     return text.takeError();
@@ -141,8 +117,6 @@ llvm::Expected<T> loadYaml(llvm::StringRef path,
     return refuse(error.mark.is_null() ? 1 : error.mark.line + 1, error.msg);
   }
 }
-<<<<<<< HEAD
-=======
 
 /// The .yaml files of data/<folder>, in ascending order.
 llvm::Expected<std::vector<std::string>> yamlPaths(llvm::StringRef folder);
@@ -152,5 +126,4 @@ llvm::Expected<std::vector<std::string>> yamlPaths(llvm::StringRef folder);
 llvm::Expected<std::string> yamlPath(llvm::StringRef nameOrPath,
                                      llvm::StringRef folder,
                                      llvm::StringRef what);
->>>>>>> main
 } // namespace rhizome::target

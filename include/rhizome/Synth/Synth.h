@@ -9,9 +9,10 @@
 
 namespace rhizome {
 namespace synth {
-/// Yosys' commands for a family's netlist, "" for an unknown family. `hasDsp`
-/// is false for devices that lack the family's DSP blocks.
-std::string familyScript(llvm::StringRef family, bool hasDsp);
+/// Yosys' commands for a family's netlist of module `top`, "" for an unknown
+/// family. `hasDsp` is false for devices that lack the family's DSP blocks.
+std::string familyScript(llvm::StringRef family, bool hasDsp,
+                         llvm::StringRef top = "actor");
 } // namespace synth
 
 struct SynthProgress {
