@@ -79,9 +79,6 @@ llvm::Expected<gen::DeviceContext> contextOf(const Device &device,
                    device.dspABits > 0 && device.dspBBits > 0;
   if (!context.hasDsp)
     context.cost.dspWide = context.cost.dspNarrow = 0;
-  auto lutram = device.budget.find("lutram");
-  if (lutram != device.budget.end() && lutram->second == 0)
-    context.cost.lutramDepth = 0;
   if (device.dspPairs) {
     context.pairBits = std::min(device.dspPairs->xBits, device.dspPairs->wBits);
     context.packedSigned = device.dspPairs->maxPackedSigned;

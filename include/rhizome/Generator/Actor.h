@@ -69,7 +69,6 @@ struct CostContext {
   int64_t dspWide = 27, dspNarrow = 18;
   /// Bits of one block RAM and its widest port.
   int64_t bramBits = 36864, bramPort = 72;
-<<<<<<< HEAD
   /// Half blocks are units of their own.
   bool halfBlocks = true;
   /// Width of the family's smallest memory in LUTs; 0 without any. AMD's are
@@ -82,11 +81,6 @@ struct CostContext {
   /// The family's calibrated model.
   std::shared_ptr<const CostModel> model =
       std::make_shared<CostModel>(CostModel::unit());
-=======
-  /// Places up to which a memory of one LUT depth stays in LUTs; 0 where no
-  /// LUT can be a memory.
-  int64_t lutramDepth = 64;
->>>>>>> main
 };
 
 /// Cycles between a firing and the visibility of what it produced.

@@ -193,7 +193,8 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx) {
   }
   Memory block;
   block.blocks = blocksOf(words, width, ctx);
-  double unit = amd ? 258 : 128;
+  // iCE40 blocks are small, and cost as little.
+  double unit = amd ? 258 : ctx.lutramBits > 0 ? 128 : 96;
   offer(block.blocks * unit, block);
   return best;
 }
