@@ -178,7 +178,8 @@ def dsp_netlist(suite):
 
 
 def ecp5(suite):
-    """ULX3S: a bitstream, where the tool can be had."""
+    """ULX3S: a bitstream; the digits example at 80 MHz in speed grade 6; where
+    the tool can be had."""
     found = [p for p in (shutil.which("nextpnr-ecp5"), shutil.which(ECP5_TOOL),
                          networks.ROOT / ".venv/bin" / ECP5_TOOL)
              if p and os.path.exists(p)]
@@ -190,3 +191,10 @@ def ecp5(suite):
     file = placed.get("bitstream")
     suite.check(placed.get("meets_clock") and file and os.path.getsize(file),
                 f"a bitstream at {placed.get('fmax_mhz')} MHz")
+    digits = suite.work / "digits.rhz"
+    suite.run("compile", networks.NETWORKS["digits_qdq_int8"].path, "--device",
+              "lfe5u-85f", "--goal", "throughput=5000/s", "-o", digits)
+    result = suite.run("synth", digits, "--tool", "nextpnr", "--json")
+    mhz = (result.json or {}).get("fmax_mhz", 0)
+    suite.check(mhz >= 80, f"digits at {mhz} MHz {result.message[:200]}",
+                result.command)
