@@ -42,7 +42,8 @@ void Builder::outbuf(int64_t depth, int64_t width) {
 }
 
 void Builder::collision(int64_t words, int64_t width, int64_t banks) {
-  ff(double(2 * width + clog2(words) + 2 * banks));
+  // Banks that share the written data find its registers there already.
+  ff(double((banks > 1 ? 0 : 2 * width) + clog2(words) + 2 * banks));
   term(Term::Collision, double(banks * (width + clog2(words))));
 }
 
