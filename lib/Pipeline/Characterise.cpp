@@ -97,7 +97,7 @@ Expected<std::string> Characterisation::sample(const Device &device) {
   for (const std::string &unit : units) {
     bool isPair = unit == "matvec_pair";
     if ((isPair && context->pairBits == 0) ||
-        (unit == "matvec_dsp" && !context->hasDsp))
+        (StringRef(unit).ends_with("_dsp") && !context->hasDsp))
       continue;
     // Every unit draws from its own seed, so that each can be sampled alone.
     std::mt19937_64 random(request.seed * 1000003 +

@@ -107,7 +107,7 @@ double Builder::rom(const char *file, const char *placedBy, int64_t words,
 
 void Builder::products(double count, int64_t w, int64_t x, int64_t style,
                        int64_t kept) {
-  if (style) {
+  if (style && ctx.dspWide > 0) {
     dsp(count * double(dspTiles(w, x, ctx)));
     return;
   }
@@ -195,7 +195,7 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx) {
   Memory block;
   block.blocks = blocksOf(words, width, ctx);
   // iCE40 blocks are small, and cost as little.
-  double unit = amd ? 258 : ctx.lutramBits > 0 ? 128 : 96;
+  double unit = amd ? 258 : ctx.lutramBits > 0 ? 128 : 80;
   offer(block.blocks * unit, block);
   return best;
 }
