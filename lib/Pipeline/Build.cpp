@@ -55,7 +55,6 @@ llvm::Expected<gen::CostContext> costContextOf(const Device &device) {
   if (!family)
     return family.takeError();
   cost.shiftRegisters = family->mapping.shiftRegisters;
-  cost.dspRegisters = family->mapping.dspRegisters;
   cost.halfBlocks = family->mapping.halfBlocks;
   cost.lutramBits = family->mapping.lutramBits;
   auto model = costModelOf(*family);

@@ -46,7 +46,6 @@ FamilyModel readModel(const YAML::Node &root) {
   m.family = map.get<std::string>("family");
   target::Mapping mapping(map.find("mapping"), "'mapping'");
   m.mapping.shiftRegisters = mapping.get<bool>("shift_registers");
-  m.mapping.dspRegisters = mapping.get<bool>("dsp_registers");
   m.mapping.halfBlocks = mapping.get<bool>("half_blocks");
   m.mapping.lutramBits = mapping.get<int64_t>("lutram_bits");
   mapping.finish();
@@ -94,7 +93,6 @@ std::string rhizome::printFamilyModel(const FamilyModel &m) {
      << "'; of 'mapping' it keeps what stands here.\n"
      << "family: " << m.family
      << "\nmapping:\n  shift_registers: " << flag(m.mapping.shiftRegisters)
-     << "\n  dsp_registers: " << flag(m.mapping.dspRegisters)
      << "\n  half_blocks: " << flag(m.mapping.halfBlocks)
      << "\n  lutram_bits: " << m.mapping.lutramBits << "\ntool: \"" << m.tool
      << "\"\noptions: \"" << m.options << "\"\nseed: " << m.seed

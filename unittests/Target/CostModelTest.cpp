@@ -10,7 +10,7 @@ namespace {
 FamilyModel toy() {
   FamilyModel m;
   m.family = "toy";
-  m.mapping = {true, false, true, 14};
+  m.mapping = {true, true, 14};
   m.tool = "Yosys 0.23";
   m.options = "synth_toy -top actor";
   m.seed = 7;

@@ -76,8 +76,6 @@ struct CostContext {
   int64_t lutramBits = 14;
   /// Rows of registers without a reset become LUTs.
   bool shiftRegisters = true;
-  /// DSP blocks take the registers around their multiplier.
-  bool dspRegisters = false;
   /// The family's calibrated model.
   std::shared_ptr<const CostModel> model =
       std::make_shared<CostModel>(CostModel::unit());

@@ -24,7 +24,6 @@ struct FamilyModel {
   /// How synthesis maps what is not logic. It is known and not fitted.
   struct Mapping {
     bool shiftRegisters = false; ///< rows of registers become LUTs
-    bool dspRegisters = false;   ///< DSP blocks take the registers around them
     bool halfBlocks = false;     ///< a block RAM can be split
     int64_t lutramBits = 4;      ///< width of the smallest memory in LUTs
   } mapping;
