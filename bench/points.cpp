@@ -158,7 +158,10 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
   MLIRContext context;
   NetworkBuilder n(context, seed);
   func::FuncOp network = drawLayer(n);
-  gen::DeviceContext d = contextOf(device, device.clockMhz);
+  auto known = contextOf(device, device.clockMhz);
+  if (!known)
+    return known.takeError();
+  const gen::DeviceContext &d = *known;
   explore::Result result;
   result.selections = drawOptions(n, network, d);
   if (result.selections.empty())

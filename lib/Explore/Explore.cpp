@@ -223,7 +223,8 @@ FailureOr<Result> Explorer::realise(Candidate candidate) {
   if (failed(timing))
     return failure();
   result.timing = *timing;
-  result.resources = gen::costOf(result.design, device.cost);
+  result.resources = gen::costOf(result.design, device.cost, &result.images);
+  result.errors = gen::errorOf(result.design, device.cost, &result.images);
   result.bottleneck =
       borderCycles() >= candidate.interval ? "the border" : candidate.slowest;
   return result;
@@ -281,7 +282,10 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
       if (failed(result))
         return failure();
       result->limit = limit;
-      result->meetsGoal = exceeded(result->resources, 1) < 0;
+      // The budget must hold if the prediction is as far off as it may be.
+      Resources most = result->resources;
+      most += result->errors;
+      result->meetsGoal = exceeded(most, 1) < 0;
       if (result->meetsGoal || share < 0.7)
         return result;
       result->design.erase();

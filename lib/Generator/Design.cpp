@@ -5,6 +5,7 @@
 #include "rhizome/Generator/Design.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Support/Names.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -300,10 +301,26 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
   return Timing{run.interval(shortFrames ? 10 : kWarmUp), run.latency()};
 }
 
-Resources costOf(flow::DesignOp design, const CostContext &context) {
+Resources costOf(flow::DesignOp design, const CostContext &context,
+                 const MemoryImages *images) {
   Resources sum;
   for (auto op : design.getBody().getOps<flow::ActorOp>())
-    sum += costOf(actorOf(op), context);
+    sum += costOf(actorOf(op), context, images);
   return sum;
+}
+
+Resources errorOf(flow::DesignOp design, const CostContext &context,
+                  const MemoryImages *images) {
+  Resources squares;
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    Actor actor = actorOf(op);
+    Resources error = errorOf(actor, costOf(actor, context, images), context);
+    squares.lut() += error.lut() * error.lut();
+    squares.ff() += error.ff() * error.ff();
+  }
+  Resources error;
+  error.lut() = std::sqrt(squares.lut());
+  error.ff() = std::sqrt(squares.ff());
+  return error;
 }
 } // namespace rhizome::gen

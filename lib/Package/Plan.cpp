@@ -40,6 +40,8 @@ void print(json::OStream &os, const Prediction &p) {
     os.attribute("ff", p.ff);
     os.attribute("dsp", p.dsp);
     os.attribute("bram", p.bram);
+    os.attribute("lut_error", p.lutError);
+    os.attribute("ff_error", p.ffError);
   });
 }
 
@@ -103,7 +105,9 @@ static bool fromJSON(const json::Value &value, Prediction &p, json::Path path) {
          map.map("clock_mhz", p.clockMhz) &&
          map.map("throughput_per_s", p.throughputPerS) &&
          map.map("lut", p.lut) && map.map("ff", p.ff) &&
-         map.map("dsp", p.dsp) && map.map("bram", p.bram);
+         map.map("dsp", p.dsp) && map.map("bram", p.bram) &&
+         map.mapOptional("lut_error", p.lutError) &&
+         map.mapOptional("ff_error", p.ffError);
 }
 
 static bool fromJSON(const json::Value &value, ElementFormat &e,
@@ -189,7 +193,9 @@ json::Object rhizome::toJson(const Prediction &p) {
                       {"lut", p.lut},
                       {"ff", p.ff},
                       {"dsp", p.dsp},
-                      {"bram", p.bram}};
+                      {"bram", p.bram},
+                      {"lut_error", p.lutError},
+                      {"ff_error", p.ffError}};
 }
 
 std::string rhizome::printPlan(const Plan &plan) {

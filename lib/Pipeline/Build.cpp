@@ -3,6 +3,7 @@
 #include "rhizome/Conversion/FlowToRtl.h"
 #include "rhizome/Emit/Emit.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Target/CostModel.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -13,23 +14,71 @@
 using namespace mlir;
 
 namespace rhizome {
-gen::DeviceContext contextOf(const Device &device, double clockMhz) {
+/// The generators' form of a family's model: terms by number.
+static llvm::Expected<gen::CostModel> costModelOf(const FamilyModel &family) {
+  gen::CostModel model = gen::CostModel::unit();
+  auto position = [](const auto &names, StringRef name) {
+    return size_t(llvm::find(names, name) - names.begin());
+  };
+  auto bar = [](const Residuals &r) { return gen::ErrorBar{r.p90, r.least}; };
+  for (const auto &[name, unit] : family.units) {
+    size_t u = position(gen::kUnitNames, name);
+    if (u == gen::kUnitNames.size())
+      return llvm::createStringError("the model of the family '%s' has an "
+                                     "unknown unit '%s'; characterise it again",
+                                     family.family.c_str(), name.c_str());
+    gen::CostModel::Unit &target = model.units[u];
+    target.lut.fill(0);
+    for (const auto &[term, luts] : unit.lut) {
+      size_t t = position(gen::kTermNames, term);
+      if (t == gen::kTermNames.size())
+        return llvm::createStringError(
+            "the model of the family '%s' has an unknown term '%s'; "
+            "characterise it again",
+            family.family.c_str(), term.c_str());
+      target.lut[t] = luts;
+    }
+    target.lutError = bar(unit.lutResiduals);
+    target.ffError = bar(unit.ffResiduals);
+  }
+  return model;
+}
+
+llvm::Expected<gen::CostContext> costContextOf(const Device &device) {
+  gen::CostContext cost;
+  cost.lutInputs = device.lutInputs;
+  cost.dspWide = device.dspABits;
+  cost.dspNarrow = device.dspBBits;
+  cost.bramBits = device.bramBits;
+  cost.bramPort = device.bramMaxWidth;
+  auto family = loadFamilyModel(device.family);
+  if (!family)
+    return family.takeError();
+  cost.shiftRegisters = family->mapping.shiftRegisters;
+  cost.dspRegisters = family->mapping.dspRegisters;
+  cost.halfBlocks = family->mapping.halfBlocks;
+  cost.lutramBits = family->mapping.lutramBits;
+  auto model = costModelOf(*family);
+  if (!model)
+    return model.takeError();
+  cost.model = std::make_shared<const gen::CostModel>(std::move(*model));
+  return cost;
+}
+
+llvm::Expected<gen::DeviceContext> contextOf(const Device &device,
+                                             double clockMhz) {
   gen::DeviceContext context;
+  auto cost = costContextOf(device);
+  if (!cost)
+    return cost.takeError();
+  context.cost = std::move(*cost);
   context.budget = device.budget;
   context.clockMhz = clockMhz;
-  context.cost.lutInputs = device.lutInputs;
-  context.cost.dspWide = device.dspABits;
-  context.cost.dspNarrow = device.dspBBits;
-  context.cost.bramBits = device.bramBits;
-  context.cost.bramPort = device.bramMaxWidth;
   auto dsp = device.budget.find("dsp");
   context.hasDsp = dsp != device.budget.end() && dsp->second > 0 &&
                    device.dspABits > 0 && device.dspBBits > 0;
   if (!context.hasDsp)
     context.cost.dspWide = context.cost.dspNarrow = 0;
-  auto lutram = device.budget.find("lutram");
-  if (lutram != device.budget.end() && lutram->second == 0)
-    context.cost.lutramDepth = 0;
   if (device.dspPairs) {
     context.pairBits = std::min(device.dspPairs->xBits, device.dspPairs->wBits);
     context.packedSigned = device.dspPairs->maxPackedSigned;
@@ -131,7 +180,7 @@ llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
     planned.kind = actor.cell;
     planned.node = op->getAttrOfType<StringAttr>("rhizome.node").str();
     planned.intervalCycles = gen::serviceCycles(actor);
-    gen::Resources r = gen::costOf(actor, cost);
+    gen::Resources r = gen::costOf(actor, cost, &result.images);
     // Block RAMs come in halves, all else in wholes.
     for (size_t k = 0; k < r.amount.size(); ++k) {
       double parts = gen::kResourceNames[k] == StringRef("bram") ? 2 : 1;
@@ -184,6 +233,8 @@ void fillPrediction(Plan &plan, explore::Result &result,
   p.ff = round(result.resources.ff());
   p.dsp = round(result.resources.dsp());
   p.bram = round(result.resources.bram());
+  p.lutError = round(result.errors.lut());
+  p.ffError = round(result.errors.ff());
   for (size_t k = 0; k < result.resources.amount.size(); ++k) {
     double budget = gen::available(device.budget, k);
     if (budget > 0)

@@ -58,7 +58,10 @@ static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
     return llvm::Error::success();
   tell("explore");
   double clockMhz = request.clockMhz.value_or(device.clockMhz);
-  gen::DeviceContext context = contextOf(device, clockMhz);
+  llvm::Expected<gen::DeviceContext> known = contextOf(device, clockMhz);
+  if (!known)
+    return known.takeError();
+  const gen::DeviceContext &context = *known;
   gen::Border border{device.name, clockMhz, int64_t(device.streamBits)};
   explore::Goal goal = *explore::parseGoal(request.goal);
   FailureOr<explore::Result> found =

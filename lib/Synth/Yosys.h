@@ -2,14 +2,9 @@
 // How one module becomes a netlist: its sources and Yosys' script.
 #pragma once
 
-#include "rhizome/Package/Package.h"
+#include "rhizome/Synth/Synth.h"
 
 namespace rhizome::synth {
-/// Yosys' commands for a family's netlist of module `top`, "" for an unknown
-/// family. `hasDsp` is false for devices that lack the family's DSP blocks.
-std::string familyScript(llvm::StringRef family, bool hasDsp,
-                         llvm::StringRef top = "actor");
-
 /// The families that familyScript knows.
 std::vector<std::string> knownFamilies();
 

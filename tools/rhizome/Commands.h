@@ -15,6 +15,7 @@ void addCompile(CLI::App &app, Run &run);
 void addSimulate(CLI::App &app, Run &run);
 void addEvaluate(CLI::App &app, Run &run);
 void addCoverage(CLI::App &app, Run &run);
+void addCharacterise(CLI::App &app, Run &run);
 void addSynth(CLI::App &app, Run &run);
 void addTargets(CLI::App &app, Run &run);
 void addDoctor(CLI::App &app, Run &run);

@@ -107,9 +107,9 @@ void cli::printPrediction(const Prediction &p) {
          << "  latency    " << grouped(p.latencyCycles) << " cycles, "
          << decimal(p.clockMhz > 0 ? p.latencyCycles / p.clockMhz : 0, 2)
          << " us\n"
-         << "  resources  " << grouped(p.lut) << " LUT, " << grouped(p.ff)
-         << " FF, " << grouped(p.dsp) << " DSP, " << grouped(p.bram)
-         << " BRAM\n";
+         << "  resources  " << grouped(p.lut) << " ± " << grouped(p.lutError)
+         << " LUT, " << grouped(p.ff) << " ± " << grouped(p.ffError) << " FF, "
+         << grouped(p.dsp) << " DSP, " << grouped(p.bram) << " BRAM\n";
 }
 
 cli::ProgressLine::ProgressLine(bool wanted)

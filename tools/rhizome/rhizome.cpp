@@ -21,6 +21,7 @@ int main(int argc, char **argv) {
   cli::addEvaluate(app, run);
   cli::addCoverage(app, run);
   cli::addSynth(app, run);
+  cli::addCharacterise(app, run);
   cli::addTargets(app, run);
   cli::addDoctor(app, run);
   try {

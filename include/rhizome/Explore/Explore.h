@@ -26,6 +26,7 @@ struct Result {
   gen::MemoryImages images;
   gen::Timing timing;
   gen::Resources resources;
+  gen::Resources errors; ///< how far LUTs and FFs may be off
   bool meetsGoal = true;
   std::string limit;      ///< what binds, if the goal is not met
   std::string bottleneck; ///< the node that bounds the rate

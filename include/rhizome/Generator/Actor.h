@@ -4,9 +4,11 @@
 // and stand beside each other in lib/Generator/Cells/.
 #pragma once
 
+#include "rhizome/Generator/CostModel.h"
 #include "rhizome/Generator/EventSim.h"
 #include "rhizome/Generator/Resources.h"
 #include <cassert>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,9 +69,18 @@ struct CostContext {
   int64_t dspWide = 27, dspNarrow = 18;
   /// Bits of one block RAM and its widest port.
   int64_t bramBits = 36864, bramPort = 72;
-  /// Places up to which a memory of one LUT depth stays in LUTs; 0 where no
-  /// LUT can be a memory.
-  int64_t lutramDepth = 64;
+  /// Half blocks are units of their own.
+  bool halfBlocks = true;
+  /// Width of the family's smallest memory in LUTs; 0 without any. AMD's are
+  /// 32 deep, others 16.
+  int64_t lutramBits = 14;
+  /// Rows of registers without a reset become LUTs.
+  bool shiftRegisters = true;
+  /// DSP blocks take the registers around their multiplier.
+  bool dspRegisters = false;
+  /// The family's calibrated model.
+  std::shared_ptr<const CostModel> model =
+      std::make_shared<CostModel>(CostModel::unit());
 };
 
 /// Cycles between a firing and the visibility of what it produced.
@@ -83,8 +94,8 @@ int64_t fullRateDepth(const Actor &actor);
 /// Products of weights and activations that the actor computes each cycle; its
 /// parameter `Style` says in what (0 LUTs, 1 a DSP each, 2 two in one DSP).
 int64_t productsOf(const Actor &actor);
-/// A read-only memory of an actor: the parameter that places it in block RAM (1)
-/// or LUTs (0), its shape and how many of it there are.
+/// A read-only memory of an actor: the parameter that places it in block RAM
+/// (1) or LUTs (0), its shape and how many of it there are.
 struct RomUse {
   const char *placedBy;
   int64_t words, width, copies;
@@ -94,8 +105,16 @@ std::vector<RomUse> romsOf(const Actor &actor);
 void placeRoms(Actor &actor, const CostContext &context);
 /// DSP blocks that one product of signed operands takes.
 int64_t dspTiles(int64_t a, int64_t b, const CostContext &context);
-/// LUTs, FFs, DSPs and memories; a structural formula per cell.
-Resources costOf(const Actor &actor, const CostContext &context);
+/// What the actor is made of. With its memories' contents that counts equal and
+/// constant columns as synthesis does; without, as is to be expected.
+Structure structureOf(const Actor &actor, const CostContext &context,
+                      const MemoryImages *images = nullptr);
+/// LUTs, FFs, DSPs and memories: the structure times the family's model.
+Resources costOf(const Actor &actor, const CostContext &context,
+                 const MemoryImages *images = nullptr);
+/// How far `cost` may be off, in LUTs and FFs, by the family's residuals.
+Resources errorOf(const Actor &actor, const Resources &cost,
+                  const CostContext &context);
 /// Adds the actor's processes to a network. `inputs` and `outputs` are the
 /// channels of its ports, `out` the format of its (first) output.
 void addProcesses(const Actor &actor, Network &network,

@@ -50,5 +50,10 @@ struct Timing {
 mlir::FailureOr<Timing> predictTiming(flow::DesignOp design);
 
 /// The sum over all actors.
-Resources costOf(flow::DesignOp design, const CostContext &context);
+Resources costOf(flow::DesignOp design, const CostContext &context,
+                 const MemoryImages *images = nullptr);
+
+/// How far that may be off: actors deviate independently.
+Resources errorOf(flow::DesignOp design, const CostContext &context,
+                  const MemoryImages *images = nullptr);
 } // namespace rhizome::gen

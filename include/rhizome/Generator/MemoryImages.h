@@ -6,9 +6,22 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rhizome::gen {
+/// What a read-only memory comes to in logic: columns (bits of a word over all
+/// words) that are constant vanish, equal ones are one.
+struct RomContents {
+  double varying = 0; ///< columns that are not constant
+  double columns = 0; ///< distinct ones of these: the registers behind them
+  double leaves = 0;  ///< LUTs that look up parts of columns
+  double muxes = 0;   ///< choices between such parts
+
+  /// Of random contents.
+  static RomContents expected(int64_t words, double width, int64_t lutInputs);
+};
+
 /// Words of `width` bits, filled element by element from the low bits on.
 class MemoryImage {
 public:
@@ -20,6 +33,15 @@ public:
   void set(int64_t word, int64_t low, int64_t bits, int64_t value);
   /// One line of hexadecimal digits a word.
   std::string hex() const;
+
+  /// What hex() printed; fields above the width read as zero columns.
+  static MemoryImage parse(std::string_view hex);
+  /// With LUTs of so many inputs: of all columns, or of those that lie in
+  /// [first, first + count) modulo `period`.
+  RomContents contents(int64_t lutInputs, int64_t period = 0, int64_t first = 0,
+                       int64_t count = 0) const;
+  /// The bits of the column `at` and above, up to `bits`, that are all zero.
+  int64_t zeroColumns(int64_t at, int64_t bits) const;
 
   int64_t width = 0, depth = 0;
 

@@ -19,6 +19,9 @@ struct Prediction {
   double clockMhz = 0;
   double throughputPerS = 0;
   int64_t lut = 0, ff = 0, dsp = 0, bram = 0;
+  /// How far LUTs and FFs may be off, by the family's characterisation; nine
+  /// of ten designs lie within.
+  int64_t lutError = 0, ffError = 0;
   bool operator==(const Prediction &) const = default;
 };
 
@@ -55,9 +58,9 @@ struct PlannedActor {
 
 /// One device's share.
 struct PlannedNode {
-  std::string name;             ///< "node0"
-  std::string device;           ///< a device's name
-  std::string family;           ///< the device's family
+  std::string name;   ///< "node0"
+  std::string device; ///< a device's name
+  std::string family; ///< the device's family
   /// What a design may use of the device, by resource name.
   std::map<std::string, int64_t> budget;
   std::string top = "rhz_top";  ///< the top module

@@ -7,8 +7,12 @@
 #include "rhizome/Target/Device.h"
 
 namespace rhizome {
+/// What costs depend on: the device's blocks, and its family's model.
+llvm::Expected<gen::CostContext> costContextOf(const Device &device);
+
 /// What generators may know of a device, at this clock.
-gen::DeviceContext contextOf(const Device &device, double clockMhz);
+llvm::Expected<gen::DeviceContext> contextOf(const Device &device,
+                                             double clockMhz);
 
 /// Lowers the design to RTL and writes nodes/<design>/rtl: the top module, the
 /// library cells that it uses, memory images; below it sim/, models of vendor

@@ -8,6 +8,13 @@
 #include <functional>
 
 namespace rhizome {
+namespace synth {
+/// Yosys' commands for a family's netlist of module `top`, "" for an unknown
+/// family. `hasDsp` is false for devices that lack the family's DSP blocks.
+std::string familyScript(llvm::StringRef family, bool hasDsp,
+                         llvm::StringRef top = "actor");
+} // namespace synth
+
 struct SynthProgress {
   size_t done = 0, total = 0; ///< runs of Yosys
   size_t cached = 0;          ///< modules that needed none

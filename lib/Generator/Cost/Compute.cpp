@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Structure of the cells that reduce: matvec and lane_reduce.
+#include "Structure.h"
+
+namespace rhizome::gen::cost {
+namespace {
+/// Cascades of packed DSPs: at most `most` products long.
+struct Cascades {
+  int64_t count, length;
+  Cascades(int64_t simd, int64_t most)
+      : count(ceilDiv(simd, most)), length(ceilDiv(simd, count)) {}
+};
+
+/// Valid bits, the flag of a result, its way to the buffer.
+void resultControl(Builder &b, int64_t stages, int64_t tail) {
+  bool folded = b.get("Folds") > 1;
+  b.ff(double(stages) * (folded ? 2 : 1) + double(tail) + (folded ? 1 : 0));
+  b.counter(b.get("Folds"));
+}
+
+void pairedProducts(Builder &b, int64_t kept) {
+  int64_t pixels = b.get("Pixels"), pe = b.get("Pe"), simd = b.get("Simd");
+  int64_t w = b.get("WWidth"), x = b.get("XWidth");
+  int64_t words = b.get("Folds") * b.get("OutFolds");
+  Cascades cascades(simd, b.get("XSigned") ? 7 : 4);
+  int64_t pairs = pixels * (pe / 2) + (pe % 2 ? ceilDiv(pixels, 2) : 0);
+  b.dsp(double(pairs * simd));
+  // The activations: two stages, then what the cascade wants.
+  for (int64_t s = 0; s < simd; ++s) {
+    int64_t first = s / cascades.length * cascades.length;
+    int64_t length = std::min(cascades.length, simd - first);
+    int64_t skew = cascades.length - length + s - first;
+    b.delay(double(pixels * x), 2 + skew);
+  }
+  bool block = b.get("Block");
+  RomContents c = b.contents("WeightFile", words, pe * simd * w, 1);
+  if (words > 1) {
+    if (block) {
+      b.addMemory(romOf(words, int64_t(c.varying), b.context()));
+      for (int64_t s = 0; s < simd; ++s) {
+        int64_t skew = s % cascades.length;
+        b.delay(c.columns / double(simd), skew);
+      }
+    } else {
+      b.term(Term::RomLeaf, c.leaves);
+      b.term(Term::RomMux, c.muxes);
+      b.ff(c.columns);
+      for (int64_t k = 1; k < cascades.length; ++k)
+        b.delay(double(clog2(words)), 1);
+    }
+  }
+  // Both sums of every cascade, the correction of the upper one.
+  int64_t part = w + x + clog2(cascades.length);
+  b.ff(2.0 * double(pairs * cascades.count * std::min(part, kept)));
+  b.adder(double(pairs * cascades.count), std::min(part, kept));
+  b.tree(2.0 * double(pairs), cascades.count, part, kept);
+}
+} // namespace
+
+void matvec(Builder &b) {
+  int64_t pixels = b.get("Pixels"), pe = b.get("Pe"), simd = b.get("Simd");
+  int64_t w = b.get("WWidth"), x = b.get("XWidth"), acc = b.get("AccWidth");
+  int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
+  int64_t style = b.get("Style"), words = folds * outFolds;
+  double dots = double(pixels * pe);
+  int64_t levels = clog2(simd), stages = 4 + levels;
+  if (style == 2) {
+    Cascades cascades(simd, b.get("XSigned") ? 7 : 4);
+    stages = 6 + cascades.length + clog2(cascades.count);
+  }
+  b.term(Term::Fixed, 1);
+  resultControl(b, stages, 2);
+  b.counter(words, false);
+  if (words > 1)
+    b.ff(double(clog2(words))); // the address's register
+  if (style == 2) {
+    pairedProducts(b, acc);
+  } else {
+    b.rom("WeightFile", "Block", words, pe * simd * w, 2);
+    b.delay(double(pixels * simd * x), 3);
+    b.ff(dots * double(simd) * double(std::min(w + x, acc)));
+    b.products(dots * double(simd), w, x + (style && !b.get("XSigned")), style,
+               acc);
+    b.tree(dots, simd, w + x, acc);
+  }
+  if (b.get("Bias")) {
+    b.counter(outFolds, false);
+    b.rom("BiasFile", "BiasBlock", outFolds, pe * acc, 2, 1, 0.7);
+  }
+  int64_t sum = w + x + levels;
+  bool adds = folds > 1 || b.get("Bias");
+  b.ff(2.0 * dots * double(adds ? acc : std::min(acc, sum)));
+  if (adds)
+    b.adder(dots, acc);
+  if (folds > 1)
+    b.term(Term::Select, dots * double(acc));
+  b.outbuf(b.get("Depth"), pixels * pe * acc);
+}
+
+void laneReduce(Builder &b) {
+  int64_t pixels = b.get("Pixels"), channels = b.get("Lanes");
+  int64_t taps = b.get("Taps"), op = b.get("Op"), x = b.get("XWidth");
+  int64_t acc = b.get("AccWidth"), w = b.get("WWidth");
+  int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
+  double lanes = double(pixels * channels);
+  int64_t stages = 4 + clog2(taps);
+  b.term(Term::Fixed, 1);
+  resultControl(b, stages, 3);
+  bool isSigned = b.get("XSigned");
+  if (op == 0) {
+    int64_t words = folds * outFolds, style = b.get("Style");
+    b.counter(words, false);
+    if (words > 1)
+      b.ff(double(clog2(words)));
+    b.rom("WeightFile", "Block", words, taps * channels * w, 2);
+    b.delay(lanes * double(taps * x), 3);
+    b.ff(lanes * double(taps * std::min(w + x, acc)));
+    b.products(lanes * double(taps), w, x + (style && !isSigned), style, acc);
+    b.tree(lanes, taps, w + x, acc);
+    if (b.get("Bias")) {
+      b.counter(outFolds, false);
+      b.rom("BiasFile", "BiasBlock", outFolds, channels * acc, 2, 1, 0.7);
+    }
+  } else {
+    // The terms' register follows the three stages.
+    b.delay(lanes * double(taps * x), 4);
+    if (op == 1) {
+      for (int64_t n = taps; n > 1; n = ceilDiv(n, 2)) {
+        b.ff(lanes * double(ceilDiv(n, 2) * x));
+        b.compare(lanes * double(n / 2), x);
+        b.term(Term::Select, lanes * double(n / 2 * x));
+      }
+    } else {
+      b.tree(lanes, taps, x, acc);
+    }
+  }
+  int64_t result = op == 1 ? std::min(x, acc) : acc;
+  b.ff(lanes * double(result));
+  if (op == 1) {
+    b.compare(lanes, result);
+  } else {
+    b.adder(lanes, acc);
+    b.term(Term::Select, lanes * double(acc));
+  }
+  // Plain and scaled result.
+  b.ff(lanes * double(result) * 2);
+  if (op == 2 && b.get("Positions") > 0) {
+    int64_t scale = b.get("ScaleWidth");
+    b.counter(outFolds);
+    b.counter(b.get("Positions"), false);
+    b.rom("ScaleFile", "Block", b.get("Positions"), pixels * scale, 2);
+    if (b.get("Zero"))
+      b.adder(lanes, acc);
+    b.products(lanes, scale + 1, acc, b.context().dspWide > 0);
+  }
+  b.outbuf(b.get("Depth"), pixels * channels * acc);
+}
+} // namespace rhizome::gen::cost

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Structure of the cells that move elements: gearbox and the borders around
+// it, concat, reorder, fork and fifo.
+#include "Structure.h"
+#include <numeric>
+
+namespace rhizome::gen::cost {
+namespace {
+void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
+               int64_t rowIn, int64_t rowOut, int64_t depth) {
+  int64_t unit = std::gcd(std::gcd(lanesIn, lanesOut), std::gcd(rowIn, rowOut));
+  int64_t in = lanesIn / unit, out = lanesOut / unit;
+  int64_t width = unit * elem;
+  int64_t store = in + out + std::max(in, out);
+  int64_t tailIn = rowIn / unit % in, tailOut = rowOut / unit % out;
+  int64_t stepIn = std::gcd(in, tailIn), stepOut = std::gcd(out, tailOut);
+  int64_t both = std::lcm(stepIn, stepOut);
+  int64_t length = ceilDiv(store, both) * both;
+  bool ring = length <= 3 * store &&
+              length / stepIn * in + length / stepOut * out <= 4096;
+  int64_t count = clog2(store + 1);
+  b.term(Term::Fixed, 1);
+  b.counter(tailIn ? ceilDiv(rowIn, lanesIn) : 1);
+  b.counter(tailOut ? ceilDiv(rowOut, lanesOut) : 1);
+  b.ff(double(count + 1));
+  b.term(Term::Control, double(count));
+  if (ring) {
+    int64_t writes = length / stepIn, reads = length / stepOut;
+    int64_t wr = clog2(writes + in / stepIn), rd = clog2(reads + out / stepOut);
+    if (writes > 1)
+      b.ff(double(wr));
+    if (reads > 1)
+      b.ff(double(rd));
+    b.term(Term::Control, double(wr + rd));
+    b.ff(double(length * width));
+    // A place takes any of the steps of a beat; its enable is decoded.
+    b.pick(double(length * width), in / stepIn);
+    if (in > stepIn)
+      b.term(Term::PickBase, double(length * width));
+    b.term(Term::Lane, double(writes));
+    // Outputs that read neighbouring places share the lower levels of their
+    // multiplexers: none has more nodes than the ring has places.
+    int64_t nodes = 0, level = 0, wide = b.context().lutInputs >= 6 ? 2 : 1;
+    for (int64_t n = reads; n > 1;) {
+      n = ceilDiv(n, 2);
+      if (++level % wide == 0 || n == 1)
+        nodes += std::min(length, n * out);
+    }
+    // Seen with LUTs of four inputs: multiplexers of an even number of levels
+    // are built from pairs of levels and share them, others are not.
+    if (wide == 2)
+      b.term(Term::Mux, double(nodes * width));
+    else if (level >= 4 && level % 2 == 0)
+      b.term(Term::MuxPairs, double(nodes * width));
+    else
+      b.term(Term::Mux, double(out * width * (reads - 1)));
+    if (tailOut)
+      b.term(Term::Select, double((out - tailOut) * width));
+  } else {
+    b.ff(double(store * width));
+    // Shifted down or not, and each input unit to any place.
+    b.mux(double(store * width), tailOut ? 3 : 2);
+    b.term(Term::Shift, double(store * width * count));
+    b.term(Term::Lane, double(store));
+    if (tailOut)
+      b.term(Term::Select, double((out - tailOut) * width));
+  }
+  b.ff(double(out * width));
+  b.outbuf(depth, out * width);
+}
+} // namespace
+
+void gearbox(Builder &b) {
+  gearboxOf(b, b.get("Elem"), b.get("LanesIn"), b.get("LanesOut"),
+            b.get("RowIn"), b.get("RowOut"), b.get("Depth"));
+}
+
+void axis(Builder &b) {
+  int64_t elem = b.get("Elem"), data = b.get("DataWidth");
+  int64_t unit = std::gcd(data, elem), depth = b.get("Depth");
+  int64_t lanes = b.get("Lanes") * (elem / unit);
+  int64_t row = b.get("Row") * (elem / unit);
+  int64_t frame = b.get("FrameElements") * (elem / unit);
+  b.counter(ceilDiv(b.get("FrameElements") * elem, data));
+  if (b.actor().cell == "axis_in") {
+    b.ff(16); // the count of errors
+    b.term(Term::Control, 16);
+    gearboxOf(b, unit, data / unit, lanes, frame, row, depth);
+  } else {
+    gearboxOf(b, unit, lanes, data / unit, row, frame, depth);
+  }
+}
+
+void concat(Builder &b) {
+  int64_t width = b.get("Elem") * b.get("Lanes");
+  b.term(Term::Fixed, 1);
+  b.counter(b.get("BlockA") + b.get("BlockB"));
+  b.ff(double(2 + width));
+  b.term(Term::Select, double(width));
+  b.outbuf(b.get("Depth"), width);
+}
+
+void reorder(Builder &b) {
+  int64_t elements = b.get("Elements"), elem = b.get("Elem");
+  int64_t address = addressBits(elements);
+  b.term(Term::Fixed, 1);
+  b.counter(elements);
+  b.counter(elements);
+  b.ff(4 + 3 + 1 + 2 + double(address + elem));
+  b.rom("AddressFile", "Block", elements, address, 1);
+  b.ram(int64_t(2) << address, elem, 2);
+  b.outbuf(b.get("Depth"), elem);
+}
+
+void fork(Builder &b) {
+  bool one = b.actor().cell == "fifo";
+  b.term(Term::Fixed, 1);
+  b.ff(double(1 + b.get("Width")));
+  for (int64_t i = 0; i < (one ? 1 : b.get("Outputs")); ++i)
+    b.outbuf(b.get("Depth"), b.get("Width"));
+}
+} // namespace rhizome::gen::cost

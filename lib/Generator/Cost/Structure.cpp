@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the small cells inside all others are made of: counters, buffers,
+// memories, multipliers, adder trees.
+#include "Structure.h"
+#include <cmath>
+
+namespace rhizome::gen::cost {
+namespace {
+bool isPower(int64_t n) { return (n & (n - 1)) == 0; }
+} // namespace
+
+void Builder::counter(int64_t count, bool last) {
+  if (count <= 1)
+    return;
+  int64_t bits = clog2(count);
+  ff(double(bits));
+  // Two places: the last one's flag is the value.
+  if (count > 2 && (last || !isPower(count)))
+    ff(1);
+  term(Term::Counter, double(bits));
+}
+
+void Builder::outbuf(int64_t depth, int64_t width) {
+  int64_t count = clog2(depth + 1), pointer = clog2(depth);
+  ff(2.0 * double(count + 1) +
+     2.0 * double(pointer + (isPower(depth) ? 0 : 1)));
+  term(Term::Buffer, double(2 * count + 2 * pointer));
+  if (depth > 64) {
+    ff(1);
+    Memory m = memoryOf(depth, width, ctx);
+    addMemory(m);
+    if (m.blocks > 0 && !isAmd())
+      collision(depth, width);
+    if (m.blocks == 0)
+      ff(double(width));
+    return;
+  }
+  // The read pointer becomes the memory's address register as well.
+  Memory m = memoryOf(depth, width, ctx);
+  ff(double(pointer));
+  addMemory(m);
+}
+
+void Builder::collision(int64_t words, int64_t width, int64_t banks) {
+  ff(double(2 * width + clog2(words) + 2 * banks));
+  term(Term::Collision, double(banks * (width + clog2(words))));
+}
+
+void Builder::addMemory(const Memory &m) {
+  structure.exact.lut() += m.luts;
+  structure.exact.lutram() += m.luts;
+  structure.exact.bram() += m.blocks;
+  ff(m.ffs);
+  term(Term::MemoryMux, m.muxBits);
+}
+
+void Builder::ram(int64_t words, int64_t width, int64_t stages, int64_t banks) {
+  if (words == 1) {
+    ff(double(2 * width * banks));
+  } else {
+    Memory m = memoryOf(words, width, ctx);
+    for (int64_t i = 0; i < banks; ++i)
+      addMemory(m);
+    if (m.blocks == 0)
+      ff(double(width * banks));
+    else if (!isAmd())
+      collision(words, width, banks);
+  }
+  ff(double((stages - 1) * width * banks));
+}
+
+const MemoryImage *Builder::image(const char *file) const {
+  if (images)
+    for (const auto &[key, name] : a.files)
+      if (key == file) {
+        auto found = images->find(name);
+        return found == images->end() ? nullptr : &found->second;
+      }
+  return nullptr;
+}
+
+RomContents Builder::contents(const char *file, int64_t words, int64_t width,
+                              double share) const {
+  if (const MemoryImage *known = image(file))
+    return known->contents(ctx.lutInputs);
+  return RomContents::expected(words, double(width) * share, ctx.lutInputs);
+}
+
+double Builder::rom(const char *file, const char *placedBy, int64_t words,
+                    int64_t width, int64_t stages, int64_t copies,
+                    double share) {
+  if (words <= 1)
+    return 0;
+  RomContents c = contents(file, words, width, share);
+  if (a.get(placedBy)) {
+    for (int64_t i = 0; i < copies; ++i)
+      addMemory(romOf(words, int64_t(c.varying), ctx));
+    delay(double(copies) * c.columns, stages - 1);
+  } else {
+    term(Term::RomLeaf, double(copies) * c.leaves);
+    term(Term::RomMux, double(copies) * c.muxes);
+    delay(double(copies) * c.columns, stages);
+  }
+  return c.columns;
+}
+
+void Builder::products(double count, int64_t w, int64_t x, int64_t style,
+                       int64_t kept) {
+  if (style) {
+    dsp(count * double(dspTiles(w, x, ctx)));
+    return;
+  }
+  // One row a bit of x, each a place further up.
+  // All but two rows are full adders; above a row's own bits its sign repeats.
+  constexpr int64_t kShallow = 16;
+  int64_t width = std::min(w + x, kept), bits = 0, signs = 0;
+  for (int64_t row = 2; row < std::min(x, width); ++row) {
+    bits += std::min(w, width - row);
+    signs += std::max<int64_t>(0, width - row - w);
+  }
+  term(Term::Product, count * double(bits));
+  term(Term::ProductSign, count * double(signs));
+  term(Term::ProductDeep,
+       count * double(std::max<int64_t>(0, bits - kShallow)));
+  term(Term::ProductEdge, count * double(width));
+  term(Term::Products, count);
+}
+
+void Builder::tree(double count, int64_t n, int64_t width, int64_t kept) {
+  for (; n > 1; n = ceilDiv(n, 2)) {
+    // A term without a partner is passed on; its two top bits are one.
+    ff(count * (double(n / 2) * double(std::min(width + 1, kept)) +
+                double(n % 2) * double(std::min(width, kept))));
+    ++width;
+    adder(count * double(n / 2), std::min(width, kept));
+  }
+}
+
+void Builder::mux(double bits, int64_t choices) {
+  // A LUT of six inputs chooses among four.
+  if (choices > 1)
+    term(Term::Mux, bits * double(ctx.lutInputs >= 6 ? ceilDiv(choices - 1, 3)
+                                                     : choices - 1));
+}
+
+void Builder::pick(double bits, int64_t choices) {
+  if (choices > 1)
+    term(Term::Pick, bits * double(choices - 1));
+}
+
+void Builder::adder(double count, int64_t bits) {
+  term(Term::Adder, count * double(bits));
+}
+
+void Builder::compare(double count, int64_t bits) {
+  term(Term::Compare, count * double(bits));
+}
+
+Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx) {
+  Memory best;
+  double bits = double(words * width);
+  // Costs as the memory mapper weighs them: a bit in logic counts 1.
+  double bestCost = bits;
+  best.ffs = bits;
+  best.muxBits = double(width * (words - 1));
+  const bool amd = ctx.shiftRegisters;
+  auto offer = [&](double cost, Memory m) {
+    if (cost < bestCost) {
+      bestCost = cost;
+      best = m;
+    }
+  };
+  if (amd) {
+    for (int64_t deep : {32, 64}) {
+      // LUTs and bits of a primitive: RAM32M16 and RAM64M8, or RAM32M, RAM64M.
+      int64_t luts = ctx.lutramBits >= 14 ? 8 : 4;
+      int64_t wide = ctx.lutramBits * 32 / deep;
+      int64_t banks = ceilDiv(words, deep);
+      Memory m;
+      m.luts = double(luts * ceilDiv(width, wide) * banks);
+      m.muxBits = double(width * (banks - 1));
+      offer(double(2 * luts) * double(width) / double(wide) * double(banks) +
+                0.5 * m.muxBits,
+            m);
+    }
+  } else if (ctx.lutramBits > 0) {
+    int64_t banks = ceilDiv(words, 16);
+    Memory m;
+    // Four LUTs of memory, and two that its write port blocks.
+    m.luts = double(6 * ceilDiv(width, 4) * banks);
+    m.muxBits = double(width * (banks - 1));
+    offer(double(4 * ceilDiv(width, 4) * banks) + 0.5 * m.muxBits + 8, m);
+  }
+  Memory block;
+  block.blocks = blocksOf(words, width, ctx);
+  // iCE40 blocks are small, and cost as little.
+  double unit = amd ? 258 : ctx.lutramBits > 0 ? 128 : 96;
+  offer(block.blocks * unit, block);
+  return best;
+}
+
+double blocksOf(int64_t words, int64_t width, const CostContext &ctx) {
+  // Half blocks where a family has them.
+  double least = 1e30;
+  for (int half = ctx.halfBlocks ? 1 : 0; half >= 0; --half) {
+    int64_t bits = ctx.bramBits >> half;
+    for (int64_t port = ctx.bramPort >> half; port >= 1;
+         port = port == 9 ? 4 : port / 2) {
+      int64_t deep = 1;
+      while (2 * deep * port <= bits)
+        deep *= 2;
+      double blocks = double(ceilDiv(width, port) * ceilDiv(words, deep));
+      least = std::min(least, half ? blocks / 2 : blocks);
+    }
+  }
+  return least;
+}
+
+Memory romOf(int64_t words, int64_t width, const CostContext &ctx) {
+  constexpr double kChoice = 0.5; // of a bit beside 258 for a whole block
+  Memory best;
+  double bestCost = 1e30;
+  for (int half = ctx.halfBlocks ? 1 : 0; half >= 0; --half)
+    for (int64_t port = ctx.bramPort >> half; port >= 1;
+         port = port == 9 ? 4 : port / 2) {
+      int64_t deep = 1;
+      while (2 * deep * port <= ctx.bramBits >> half)
+        deep *= 2;
+      int64_t parts = ceilDiv(words, deep);
+      Memory m;
+      m.blocks = double(ceilDiv(width * parts, port)) / (half ? 2 : 1);
+      m.muxBits = double(width * (parts - 1));
+      m.ffs = double(clog2(parts));
+      double cost = 258 * m.blocks + kChoice * m.muxBits;
+      if (cost < bestCost) {
+        bestCost = cost;
+        best = m;
+      }
+    }
+  return best;
+}
+} // namespace rhizome::gen::cost

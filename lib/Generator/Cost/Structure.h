@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Inside the cost model: what an actor is made of. What synthesis does with
+// registers and memories is known and counted; what it does with logic is
+// counted by kinds (terms), whose LUTs each a device family's model says.
+#pragma once
+
+#include "rhizome/Generator/Actor.h"
+#include "rhizome/Generator/CostModel.h"
+
+namespace rhizome::gen::cost {
+inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+inline int64_t clog2(int64_t n) {
+  int64_t bits = 0;
+  while ((int64_t(1) << bits) < n)
+    ++bits;
+  return bits;
+}
+
+/// Bits of an address of `n` places; a single place has one that is not used.
+inline int64_t addressBits(int64_t n) { return n > 1 ? clog2(n) : 1; }
+
+/// Where the memory mapper puts a memory and what that takes.
+struct Memory {
+  double luts = 0, blocks = 0, ffs = 0;
+  double muxBits = 0; ///< bits × (banks - 1) that are chosen from
+};
+Memory memoryOf(int64_t words, int64_t width, const CostContext &context);
+double blocksOf(int64_t words, int64_t width, const CostContext &context);
+/// A read-only memory in blocks. Columns of several parts of the address range
+/// lie beside each other in wide rows and are chosen from.
+Memory romOf(int64_t words, int64_t width, const CostContext &context);
+
+/// Collects one actor's structure.
+class Builder {
+public:
+  Builder(const Actor &actor, const CostContext &context,
+          const MemoryImages *images)
+      : a(actor), ctx(context), images(images) {}
+
+  int64_t get(const char *key) const { return a.get(key); }
+  const Actor &actor() const { return a; }
+  const CostContext &context() const { return ctx; }
+  bool isAmd() const { return ctx.shiftRegisters; }
+
+  void ff(double n) { structure.exact.ff() += n; }
+  void dsp(double n) { structure.exact.dsp() += n; }
+  void term(Term t, double n) { structure.terms[size_t(t)] += n; }
+
+  /// Equal registers in a row, without a reset: from three on a LUT on AMD.
+  void delay(double bits, int64_t stages) {
+    if (isAmd() && stages >= 3)
+      shift(bits * double(ceilDiv(stages, 16)));
+    else
+      ff(bits * double(stages));
+  }
+  void addMemory(const Memory &memory);
+  void shift(double luts) {
+    structure.exact.lut() += luts;
+    structure.exact.lutram() += luts;
+  }
+
+  /// rhz_counter, its value and whether its last_o are used.
+  void counter(int64_t count, bool last = true);
+  /// rhz_outbuf.
+  void outbuf(int64_t depth, int64_t width);
+  /// rhz_sdpram, several that are written with the same data.
+  void ram(int64_t words, int64_t width, int64_t stages, int64_t banks = 1);
+  /// rhz_rom; returns the bits of a word that are not constant or copies of
+  /// others: `share` of them where the contents are not known.
+  double rom(const char *file, const char *placedBy, int64_t words,
+             int64_t width, int64_t stages, int64_t copies = 1,
+             double share = 1);
+  const MemoryImage *image(const char *file) const;
+  RomContents contents(const char *file, int64_t words, int64_t width,
+                       double share) const;
+  /// Products of w × x bits of rhz_mul, without registers.
+  void products(double count, int64_t w, int64_t x, int64_t style,
+                int64_t kept = 128);
+  /// rhz_sum of `n` terms of `width` bits, of which `kept` are used.
+  void tree(double count, int64_t n, int64_t width, int64_t kept);
+  /// Multiplexers of n choices, per bit.
+  void mux(double bits, int64_t choices);
+  /// One of n by n signals, per bit.
+  void pick(double bits, int64_t choices);
+  /// An adder or comparison of so many bits.
+  void adder(double count, int64_t bits);
+  void compare(double count, int64_t bits);
+
+  Structure structure;
+
+private:
+  /// Reads beside writes must see the old word: registers and a comparison.
+  void collision(int64_t words, int64_t width, int64_t banks = 1);
+
+  const Actor &a;
+  const CostContext &ctx;
+  const MemoryImages *images;
+};
+
+void window(Builder &b);
+void matvec(Builder &b);
+void laneReduce(Builder &b);
+void requant(Builder &b);
+void threshold(Builder &b);
+void table(Builder &b);
+void scaledAdd(Builder &b);
+void gearbox(Builder &b);
+void axis(Builder &b);
+void concat(Builder &b);
+void reorder(Builder &b);
+void fork(Builder &b);
+} // namespace rhizome::gen::cost

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From sampled and given packages to a family's model: every point's structure
+// beside what synthesis says it takes, one fit a unit.
+#include "rhizome/Pipeline/Characterise.h"
+#include "Fit.h"
+#include "Sweep.h"
+#include "rhizome/Pipeline/Build.h"
+#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Tools.h"
+#include "rhizome/Synth/Synth.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::pipeline;
+
+namespace {
+/// One actor, its structure and what it took.
+struct Point {
+  std::string unit, name;
+  gen::Structure structure;
+  synth::Counts measured;
+  bool held = false;
+
+  double of(const char *resource) const {
+    auto found = measured.find(resource);
+    return found == measured.end() ? 0 : found->second;
+  }
+};
+
+class Characterisation {
+public:
+  explicit Characterisation(const CharacteriseRequest &request)
+      : request(request) {}
+
+  Error run();
+
+  CharacteriseResult result;
+
+private:
+  Expected<std::string> sample(const Device &device);
+  Error addPackage(const std::string &dir, bool held, bool isSample);
+  void fit();
+  void judge();
+
+  const CharacteriseRequest &request;
+  std::vector<Point> points;
+};
+
+/// Writes a package of sampled actors and returns its folder.
+Expected<std::string> Characterisation::sample(const Device &device) {
+  Expected<gen::DeviceContext> context = contextOf(device, device.clockMhz);
+  if (!context)
+    return context.takeError();
+  std::string folder = request.work;
+  if (folder.empty()) {
+    SmallString<128> path;
+    sys::path::system_temp_directory(true, path);
+    folder = (path + "/rhizome-characterise-" + device.family + ".rhz").str();
+  }
+  auto writer = PackageWriter::create(folder);
+  if (!writer)
+    return writer.takeError();
+  Expected<std::string> library = rtlDir();
+  if (!library)
+    return library.takeError();
+
+  Plan plan;
+  plan.model = "characterise";
+  plan.device = device.name;
+  plan.clockMhz = device.clockMhz;
+  plan.goal = "min-resources";
+  PlannedNode node;
+  node.name = "node0";
+  node.device = device.name;
+  node.family = device.family;
+  node.budget = device.budget;
+  const std::string rtl = "nodes/node0/rtl/";
+  if (auto made = (*writer)->makeFolder("nodes/node0/rtl"); !made)
+    return made.takeError();
+  std::error_code error;
+  for (sys::fs::directory_iterator it(*library + "/src", error), end;
+       it != end && !error; it.increment(error))
+    if (sys::path::extension(it->path()) == ".sv")
+      node.rtl.push_back(sys::path::filename(it->path()).str());
+  llvm::sort(node.rtl);
+  for (const std::string &file : node.rtl)
+    if (Error e = (*writer)->copyFile(rtl + file, *library + "/src/" + file))
+      return std::move(e);
+
+  std::vector<std::string> units = request.units;
+  if (units.empty())
+    units = characterisedUnits();
+  for (const std::string &unit : units) {
+    bool isPair = unit == "matvec_pair";
+    if ((isPair && context->pairBits == 0) ||
+        (unit == "matvec_dsp" && !context->hasDsp))
+      continue;
+    // Every unit draws from its own seed, so that each can be sampled alone.
+    std::mt19937_64 random(request.seed * 1000003 +
+                           std::hash<std::string>()(unit));
+    for (int64_t i = 0; i < request.points; ++i) {
+      gen::MemoryImages images;
+      gen::Actor actor = sampleActor(unit, unit + "_" + std::to_string(i),
+                                     random, *context, images);
+      PlannedActor planned;
+      planned.name = actor.name;
+      planned.kind = actor.cell;
+      planned.node = unit;
+      for (const auto &[key, value] : actor.params)
+        planned.config[key] = value;
+      for (const auto &[key, value] : actor.files)
+        planned.config[key] = value;
+      for (const auto &[name, image] : images)
+        if (Error e = (*writer)->writeFile(rtl + name, image.hex()))
+          return std::move(e);
+      gen::Resources r = gen::costOf(actor, context->cost, &images);
+      planned.resources = {{"lut", std::ceil(r.lut())}, {"ff", r.ff()}};
+      node.actors.push_back(std::move(planned));
+    }
+  }
+  plan.nodes.push_back(std::move(node));
+  if (Error e = (*writer)->writePlan(plan))
+    return std::move(e);
+  if (Error e = (*writer)->commit())
+    return std::move(e);
+  return folder;
+}
+
+/// The actor that a plan describes, and its memories' contents.
+Expected<gen::Actor> actorOf(const Package &package, const PlannedNode &node,
+                             const PlannedActor &planned,
+                             gen::MemoryImages &images) {
+  gen::Actor actor;
+  actor.cell = planned.kind;
+  actor.name = planned.name;
+  for (const auto &[key, value] : planned.config) {
+    if (auto number = value.getAsInteger()) {
+      actor.params.push_back({key.str(), *number});
+    } else if (auto file = value.getAsString(); file && !file->empty()) {
+      actor.files.push_back({key.str(), file->str()});
+      Expected<std::string> text =
+          readFile(package.rtlPath(node) + "/" + file->str());
+      if (!text)
+        return text.takeError();
+      images[file->str()] = gen::MemoryImage::parse(*text);
+    }
+  }
+  return actor;
+}
+
+Error Characterisation::addPackage(const std::string &dir, bool held,
+                                   bool isSample) {
+  Expected<Package> package = Package::open(dir);
+  if (!package)
+    return package.takeError();
+  SynthOptions options;
+  options.tool = request.tool;
+  options.cache = request.cache;
+  options.jobs = request.jobs;
+  if (request.progress)
+    options.progress = [&](const SynthProgress &p) {
+      request.progress(llvm::formatv(
+          "{0}{1} of {2} modules{3}{4}", isSample ? "" : dir + ": ", p.done,
+          p.total, p.running.empty() ? "" : ": ", p.running));
+    };
+  Expected<SynthResult> synthesised = synthesise(*package, options);
+  if (!synthesised)
+    return synthesised.takeError();
+  result.model.tool = synthesised->tool;
+  for (const PlannedNode &node : package->plan().nodes) {
+    if (node.family != result.model.family)
+      return createStringError("'%s' is built for the family '%s', not '%s'",
+                               dir.c_str(), node.family.c_str(),
+                               result.model.family.c_str());
+    Expected<Device> device = loadDevice(node.device);
+    if (!device)
+      return device.takeError();
+    Expected<gen::CostContext> context = costContextOf(*device);
+    if (!context)
+      return context.takeError();
+    std::map<std::string, const PlannedActor *> actors;
+    for (const PlannedActor &actor : node.actors)
+      actors[actor.name] = &actor;
+    for (const SynthModule &module : synthesised->modules) {
+      if (module.node != node.name)
+        continue;
+      gen::MemoryImages images;
+      Expected<gen::Actor> actor =
+          actorOf(*package, node, *actors.at(module.name), images);
+      if (!actor)
+        return actor.takeError();
+      Point point;
+      point.structure = gen::structureOf(*actor, *context, &images);
+      point.unit = gen::kUnitNames[point.structure.unit];
+      point.name = module.name;
+      point.measured = module.measured;
+      point.held = held;
+      points.push_back(std::move(point));
+    }
+  }
+  return Error::success();
+}
+
+void Characterisation::fit() {
+  for (const char *unit : gen::kUnitNames) {
+    std::vector<std::vector<double>> rows;
+    std::vector<double> targets, scale;
+    for (const Point &p : points) {
+      if (p.unit != unit || p.held)
+        continue;
+      rows.emplace_back(p.structure.terms.begin(), p.structure.terms.end());
+      targets.push_back(p.of("lut") - p.structure.exact.lut());
+      scale.push_back(p.of("lut") + 100);
+    }
+    if (rows.empty())
+      continue;
+    std::vector<double> found = fitNonNegative(rows, targets, scale);
+    FamilyModel::Unit &target = result.model.units[unit];
+    target.lut.clear();
+    for (size_t t = 0; t < found.size(); ++t)
+      if (found[t] > 1e-6)
+        target.lut[gen::kTermNames[t]] = found[t];
+  }
+}
+
+/// Deviations of the points that were fitted.
+Residuals residualsOf(std::vector<std::pair<double, double>> &pairs) {
+  Residuals r;
+  std::vector<double> shares, small;
+  for (auto [predicted, measured] : pairs) {
+    double off = std::abs(predicted - measured);
+    if (measured > 500)
+      shares.push_back(off / measured);
+    else
+      small.push_back(off);
+  }
+  auto at = [](std::vector<double> &values, double part) {
+    if (values.empty())
+      return 0.0;
+    llvm::sort(values);
+    return values[size_t(part * double(values.size() - 1) + 0.5)];
+  };
+  r.points = int64_t(shares.size());
+  r.median = at(shares, 0.5);
+  r.p90 = at(shares, 0.9);
+  r.worst = at(shares, 1);
+  r.small = int64_t(small.size());
+  r.least = at(small, 0.9);
+  return r;
+}
+
+void Characterisation::judge() {
+  std::map<std::string, std::vector<std::pair<double, double>>> luts, ffs;
+  for (const Point &p : points) {
+    CharacterisedPoint point;
+    point.unit = p.unit;
+    point.name = p.name;
+    point.held = p.held;
+    point.measured = p.measured;
+    point.lut = p.structure.exact.lut();
+    for (size_t t = 0; t < p.structure.terms.size(); ++t) {
+      auto &known = result.model.units[p.unit].lut;
+      auto found = known.find(gen::kTermNames[t]);
+      if (found != known.end())
+        point.lut += found->second * p.structure.terms[t];
+    }
+    point.ff = p.structure.exact.ff();
+    point.dsp = p.structure.exact.dsp();
+    point.bram = p.structure.exact.bram();
+    if (!p.held)
+      for (const std::string &unit : {p.unit, std::string()}) {
+        luts[unit].push_back({point.lut, p.of("lut")});
+        ffs[unit].push_back({point.ff, p.of("ff")});
+      }
+    result.points.push_back(std::move(point));
+  }
+  for (auto &[unit, pairs] : luts) {
+    Residuals lut = residualsOf(pairs), ff = residualsOf(ffs[unit]);
+    if (unit.empty()) {
+      result.model.lut = lut;
+      result.model.ff = ff;
+      continue;
+    }
+    result.model.units[unit].lutResiduals = lut;
+    result.model.units[unit].ffResiduals = ff;
+  }
+}
+
+Error Characterisation::run() {
+  Expected<Device> device = loadDevice(request.device);
+  if (!device)
+    return device.takeError();
+  auto dsp = device->budget.find("dsp");
+  std::string script = synth::familyScript(
+      device->family, dsp != device->budget.end() && dsp->second > 0);
+  if (script.empty())
+    return createStringError("devices of the family '%s' cannot be "
+                             "synthesised",
+                             device->family.c_str());
+  Expected<FamilyModel> known = loadFamilyModel(device->family);
+  if (!known)
+    return known.takeError();
+  result.model = std::move(*known);
+  result.model.options = script;
+  result.model.seed = request.seed;
+  if (request.points > 0) {
+    Expected<std::string> sampled = sample(*device);
+    if (!sampled)
+      return sampled.takeError();
+    if (Error error = addPackage(*sampled, false, true))
+      return error;
+  }
+  for (const std::string &dir : request.add)
+    if (Error error = addPackage(dir, false, false))
+      return error;
+  for (const std::string &dir : request.holdOut)
+    if (Error error = addPackage(dir, true, false))
+      return error;
+  result.model.points =
+      llvm::count_if(points, [](const Point &p) { return !p.held; });
+  fit();
+  judge();
+  return Error::success();
+}
+} // namespace
+
+std::vector<std::string> pipeline::characterisedUnits() {
+  return {gen::kUnitNames.begin(), gen::kUnitNames.end()};
+}
+
+CharacteriseResult pipeline::characterise(const CharacteriseRequest &request) {
+  Characterisation work(request);
+  if (Error error = work.run())
+    work.result.error = toString(std::move(error));
+  return std::move(work.result);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// data/models/<family>.yaml: read and written.
+#include "rhizome/Target/CostModel.h"
+#include "Yaml.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::target;
+
+namespace {
+Residuals readResiduals(const YAML::Node &node) {
+  target::Mapping map(node, "residuals");
+  Residuals r;
+  r.points = map.get<int64_t>("points");
+  r.median = map.get<double>("median");
+  r.p90 = map.get<double>("p90");
+  r.worst = map.get<double>("worst");
+  r.small = map.get<int64_t>("small");
+  r.least = map.get<double>("least");
+  map.finish();
+  return r;
+}
+
+FamilyModel::Unit readUnit(const YAML::Node &node) {
+  target::Mapping map(node, "a unit");
+  FamilyModel::Unit unit;
+  YAML::Node terms = map.find("terms");
+  if (!terms || !terms.IsMap())
+    throw Mistake{lineOf(node), "a unit needs a mapping 'terms'"};
+  for (const auto &entry : terms) {
+    std::string name = entry.first.as<std::string>();
+    unit.lut[name] = target::Mapping::convert<double>(entry.second, name);
+  }
+  unit.lutResiduals = readResiduals(map.find("lut"));
+  unit.ffResiduals = readResiduals(map.find("ff"));
+  map.finish();
+  return unit;
+}
+
+FamilyModel readModel(const YAML::Node &root) {
+  target::Mapping map(root, "a model file");
+  FamilyModel m;
+  m.family = map.get<std::string>("family");
+  target::Mapping mapping(map.find("mapping"), "'mapping'");
+  m.mapping.shiftRegisters = mapping.get<bool>("shift_registers");
+  m.mapping.dspRegisters = mapping.get<bool>("dsp_registers");
+  m.mapping.halfBlocks = mapping.get<bool>("half_blocks");
+  m.mapping.lutramBits = mapping.get<int64_t>("lutram_bits");
+  mapping.finish();
+  m.tool = map.get<std::string>("tool");
+  m.options = map.get<std::string>("options");
+  m.seed = map.get<uint64_t>("seed");
+  m.points = map.get<int64_t>("points");
+  YAML::Node units = map.find("units");
+  if (!units || !units.IsMap())
+    throw Mistake{lineOf(root), "a model file needs a mapping 'units'"};
+  for (const auto &entry : units)
+    m.units[entry.first.as<std::string>()] = readUnit(entry.second);
+  m.lut = readResiduals(map.find("lut"));
+  m.ff = readResiduals(map.find("ff"));
+  map.finish();
+  return m;
+}
+
+std::string text(const Residuals &r) {
+  return formatv("{{points: {0}, median: {1:F4}, p90: {2:F4}, worst: {3:F4}, "
+                 "small: {4}, least: {5:F0}}",
+                 r.points, r.median, r.p90, r.worst, r.small, r.least);
+}
+} // namespace
+
+Expected<FamilyModel> rhizome::loadFamilyModel(StringRef family) {
+  Expected<std::string> data = dataDir();
+  if (!data)
+    return data.takeError();
+  std::string path = *data + "/models/" + family.str() + ".yaml";
+  if (!sys::fs::exists(path)) {
+    FamilyModel none;
+    none.family = family.str();
+    return none;
+  }
+  return loadYaml<FamilyModel>(path, readModel);
+}
+
+std::string rhizome::printFamilyModel(const FamilyModel &m) {
+  std::string out;
+  raw_string_ostream os(out);
+  auto flag = [](bool value) { return value ? "true" : "false"; };
+  os << "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
+     << "# Written by 'rhizome characterise --family " << m.family
+     << "'; of 'mapping' it keeps what stands here.\n"
+     << "family: " << m.family
+     << "\nmapping:\n  shift_registers: " << flag(m.mapping.shiftRegisters)
+     << "\n  dsp_registers: " << flag(m.mapping.dspRegisters)
+     << "\n  half_blocks: " << flag(m.mapping.halfBlocks)
+     << "\n  lutram_bits: " << m.mapping.lutramBits << "\ntool: \"" << m.tool
+     << "\"\noptions: \"" << m.options << "\"\nseed: " << m.seed
+     << "\npoints: " << m.points << "\nlut: " << text(m.lut)
+     << "\nff: " << text(m.ff) << "\nunits:\n";
+  for (const auto &[name, unit] : m.units) {
+    os << "  " << name << ":\n    terms:";
+    for (const auto &[term, luts] : unit.lut)
+      os << formatv("\n      {0}: {1:F4}", term, luts);
+    os << "\n    lut: " << text(unit.lutResiduals)
+       << "\n    ff: " << text(unit.ffResiduals) << "\n";
+  }
+  return out;
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The exact parts of the cost model, and its fitted part with the unit model:
+// figures are those of Yosys 0.23.
+#include "rhizome/Generator/Actor.h"
+#include <gtest/gtest.h>
+
+using namespace rhizome::gen;
+
+namespace {
+CostContext ecp5() {
+  CostContext c;
+  c.lutInputs = 4;
+  c.dspWide = c.dspNarrow = 18;
+  c.bramBits = 18432;
+  c.bramPort = 36;
+  c.halfBlocks = c.shiftRegisters = false;
+  c.lutramBits = 4;
+  return c;
+}
+
+Actor matvec(int64_t folds, int64_t outFolds, int64_t bits) {
+  Actor a{"matvec", "m", {}, {}};
+  a.params = {{"Pixels", 1},    {"Pe", 1},        {"Simd", 1},
+              {"XWidth", bits}, {"XSigned", 0},   {"WWidth", bits},
+              {"AccWidth", 13}, {"Folds", folds}, {"OutFolds", outFolds},
+              {"Bias", 0},      {"Style", 0},     {"Block", 1},
+              {"BiasBlock", 0}, {"Depth", 2}};
+  return a;
+}
+
+TEST(Cost, RegistersOfAForkAreExact) {
+  Actor fork{"fork", "f", {{"Width", 16}, {"Outputs", 2}, {"Depth", 4}}, {}};
+  EXPECT_EQ(costOf(fork, ecp5()).ff(), 45);
+  // 2 buffers of 4 places: 16 bits in 4 × 16 memories of 6 LUTs.
+  EXPECT_EQ(costOf(fork, ecp5()).lutram(), 48);
+}
+
+TEST(Cost, DeepBuffersAreBlocks) {
+  Actor fifo{"fifo", "f", {{"Width", 4}, {"Depth", 801}}, {}};
+  Resources r = costOf(fifo, ecp5());
+  EXPECT_EQ(r.bram(), 1);
+  EXPECT_EQ(r.ff(), 70);
+}
+
+TEST(Cost, PartsOfAReadOnlyMemoryLieBesideEachOther) {
+  // 4,608 words of 4 bits: 9 parts of 512 words in one half block 36 wide.
+  EXPECT_EQ(costOf(matvec(144, 32, 4), CostContext()).bram(), 0.5);
+  EXPECT_EQ(costOf(matvec(144, 32, 8), CostContext()).bram(), 1);
+}
+
+TEST(Cost, RowsOfRegistersAreLutsOnAmdOnly) {
+  Resources amd = costOf(matvec(64, 10, 8), CostContext());
+  Resources lattice = costOf(matvec(64, 10, 8), ecp5());
+  // Three stages of eight bits.
+  EXPECT_EQ(lattice.ff() - amd.ff(), 24);
+}
+
+TEST(Cost, EveryTermOfTheUnitModelIsOneLut) {
+  Actor fork{"fork", "f", {{"Width", 16}, {"Outputs", 2}, {"Depth", 4}}, {}};
+  Structure s = structureOf(fork, ecp5());
+  double terms = 0;
+  for (double t : s.terms)
+    terms += t;
+  EXPECT_GT(terms, 0);
+  EXPECT_EQ(costOf(fork, ecp5()).lut(), s.exact.lut() + terms);
+}
+
+TEST(Cost, ErrorBarsAreTheUnits) {
+  CostContext c = ecp5();
+  auto model = std::make_shared<CostModel>(CostModel::unit());
+  for (CostModel::Unit &unit : model->units)
+    unit.lutError = {0.1, 20};
+  c.model = model;
+  Actor fifo{"fifo", "f", {{"Width", 4}, {"Depth", 4}}, {}};
+  Resources small, large;
+  small.lut() = 50;
+  large.lut() = 1000;
+  EXPECT_EQ(errorOf(fifo, small, c).lut(), 20);
+  EXPECT_EQ(errorOf(fifo, large, c).lut(), 100);
+}
+
+TEST(RomContents, EqualAndConstantColumnsAreOneAndNone) {
+  // Columns: the address's low bit twice, its complement, a constant.
+  MemoryImage image(4, 4);
+  for (int64_t w = 0; w < 4; ++w) {
+    image.set(w, 0, 1, w);
+    image.set(w, 1, 1, w);
+    image.set(w, 2, 1, ~w);
+    image.set(w, 3, 1, 1);
+  }
+  RomContents c = image.contents(6);
+  EXPECT_EQ(c.varying, 3);
+  EXPECT_EQ(c.columns, 2);
+  EXPECT_EQ(image.zeroColumns(0, 4), 0);
+  EXPECT_EQ(MemoryImage::parse(image.hex()).hex(), image.hex());
+}
+
+TEST(RomContents, ComplementsShareTheirParts) {
+  // Two columns of 128 words; the second is the first's complement.
+  MemoryImage image(2, 128);
+  for (int64_t w = 0; w < 128; ++w) {
+    int64_t bit = (w * w / 3) & 1;
+    image.set(w, 0, 1, bit);
+    image.set(w, 1, 1, ~bit);
+  }
+  RomContents c = image.contents(6);
+  EXPECT_EQ(c.columns, 2);
+  EXPECT_EQ(c.leaves, 2);
+}
+} // namespace
