@@ -277,6 +277,68 @@ def total(source, device, note, answer, rows):
     return line
 
 
+MULTIPLIERS = (("multipliers", "title", None), ("units", "units", 0),
+               ("products", "products", 0), ("per DSP", "per_dsp", 2),
+               ("LUT each, mean", "mean", 1), ("lowest", "low", 1),
+               ("highest", "high", 1), ("of it adder tree", "tree", 1))
+
+
+def products_of(row):
+    """Products a cycle of weights and activations in a unit."""
+    config = row["config"]
+    if row["cell"] == "matvec":
+        return config["Pixels"] * config["Pe"] * config["Simd"]
+    if row["cell"] == "lane_reduce" and config["Op"] == 0:
+        return config["Pixels"] * config["Lanes"] * config["Taps"]
+    return 0
+
+
+def tree_bits(row):
+    """LUTs of the adder trees: a bit of each adder is one."""
+    config = row["config"]
+    terms = config["Simd"] if row["cell"] == "matvec" else config["Taps"]
+    width, bits = config["XWidth"] + config["WWidth"], 0
+    dots = products_of(row) // terms
+    if config["Style"] == 2:
+        packed = 7 if config["XSigned"] else 4
+        cascades = -(-terms // packed)
+        width += (-(-terms // cascades) - 1).bit_length()
+        terms = cascades
+    while terms > 1:
+        width += 1
+        bits += terms // 2 * width
+        terms = -(-terms // 2)
+    return dots * bits
+
+
+def multipliers(rows):
+    """What a multiplier takes in LUTs beside memories, by the way it is built
+    and the bits of its weights: accumulators, bias, control and the adder
+    tree's share included. Memories in LUTs that are read only are not told
+    from logic and count in."""
+    groups = {}
+    for row in rows:
+        if products_of(row):
+            config = row["config"]
+            way = ("in LUTs", "one a DSP", "two a DSP")[config["Style"]]
+            key = (row["device"], way, config["WWidth"])
+            groups.setdefault(key, []).append(row)
+    lines = []
+    for (device, way, bits), found in sorted(groups.items()):
+        each = [(value(r, "measured", "lut") - value(r, "measured", "lutram"))
+                / products_of(r) for r in found]
+        products = sum(map(products_of, found))
+        dsps = sum(value(r, "measured", "dsp") for r in found)
+        lines.append({
+            "title": f"{device}, {bits}-bit weights, {way}",
+            "units": len(found), "products": products,
+            "per_dsp": products / dsps if dsps else None,
+            "mean": statistics.geometric_mean(max(e, 0.01) for e in each),
+            "low": min(each), "high": max(each),
+            "tree": sum(map(tree_bits, found)) / products})
+    return lines
+
+
 def worst_ten(rows):
     lines = []
     for resource in ("lut", "ff"):
@@ -323,6 +385,7 @@ def report(totals, rows):
         f"{tools}; distinct modules once. Errors in per cent of what Yosys "
         f"needs above {LARGE} LUTs or FFs, as differences below.\n\n"
         + table(TOTALS, totals) + "\n\n" + table(ERRORS, lines) + "\n\n"
+        + table(MULTIPLIERS, multipliers(unique)) + "\n\n"
         + "Farthest off:\n" + table(WORST_COLUMNS, worst_ten(unique)) + "\n\n"
         + "Deepest modules:\n" + "\n".join(
             f"{r['depth']:8} levels  {r['name']} ({r['cell']}), {r['source']} "
