@@ -49,6 +49,11 @@ FamilyModel readModel(const YAML::Node &root) {
   m.mapping.halfBlocks = mapping.get<bool>("half_blocks");
   m.mapping.lutramBits = mapping.get<int64_t>("lutram_bits");
   mapping.finish();
+  if (map.find("like")) {
+    m.like = map.get<std::string>("like");
+    map.finish();
+    return m;
+  }
   m.tool = map.get<std::string>("tool");
   m.options = map.get<std::string>("options");
   m.seed = map.get<uint64_t>("seed");
@@ -71,17 +76,36 @@ std::string text(const Residuals &r) {
 }
 } // namespace
 
+/// The file of a family as it stands; nothing where there is none.
+static Expected<FamilyModel> readFamily(const std::string &data,
+                                        const std::string &family) {
+  std::string path = data + "/models/" + family + ".yaml";
+  if (sys::fs::exists(path))
+    return loadYaml<FamilyModel>(path, readModel);
+  FamilyModel none;
+  none.family = family;
+  return none;
+}
+
 Expected<FamilyModel> rhizome::loadFamilyModel(StringRef family) {
   Expected<std::string> data = dataDir();
   if (!data)
     return data.takeError();
-  std::string path = *data + "/models/" + family.str() + ".yaml";
-  if (!sys::fs::exists(path)) {
-    FamilyModel none;
-    none.family = family.str();
-    return none;
-  }
-  return loadYaml<FamilyModel>(path, readModel);
+  Expected<FamilyModel> model = readFamily(*data, family.str());
+  if (!model || model->like.empty())
+    return model;
+  Expected<FamilyModel> like = readFamily(*data, model->like);
+  if (!like)
+    return like;
+  if (like->units.empty())
+    return createStringError("%s/models/%s.yaml: 'like' names '%s', which has "
+                             "no fit of its own",
+                             data->c_str(), model->family.c_str(),
+                             model->like.c_str());
+  like->family = model->family;
+  like->like = model->like;
+  like->mapping = model->mapping;
+  return like;
 }
 
 std::string rhizome::printFamilyModel(const FamilyModel &m) {

@@ -60,6 +60,23 @@ TEST(CostModel, MistakesAreNamedByLine) {
       std::string::npos);
 }
 
+TEST(CostModel, AFitStandsInForAnother) {
+  auto model = loadFamilyModel("ultrascale");
+  auto like = loadFamilyModel("ultrascale+");
+  ASSERT_TRUE(bool(model) && bool(like));
+  EXPECT_EQ(model->like, "ultrascale+");
+  EXPECT_EQ(model->points, like->points);
+  EXPECT_EQ(model->units.size(), like->units.size());
+  std::string own = "family: toy\nmapping: {shift_registers: true, "
+                    "half_blocks: true, lutram_bits: 6}\nlike: ";
+  for (const char *other : {"toy", "nobodys"}) {
+    auto bad = load(own + other + "\n");
+    ASSERT_FALSE(bool(bad));
+    EXPECT_NE(llvm::toString(bad.takeError()).find("no fit of its own"),
+              std::string::npos);
+  }
+}
+
 TEST(CostModel, AFamilyWithoutAFileHasNoUnits) {
   auto model = loadFamilyModel("nobodys");
   ASSERT_TRUE(bool(model));

@@ -27,6 +27,9 @@ struct FamilyModel {
     bool halfBlocks = false;     ///< a block RAM can be split
     int64_t lutramBits = 4;      ///< width of the smallest memory in LUTs
   } mapping;
+  /// The family whose fit stands in for one of its own; all that follows is
+  /// that family's then. Empty for a family that was characterised.
+  std::string like;
   std::string tool;    ///< its name and version
   std::string options; ///< the synthesis script
   uint64_t seed = 0;
@@ -40,7 +43,9 @@ struct FamilyModel {
 };
 
 /// Reads data/models/<family>.yaml. A malformed file is refused with its path,
-/// line and reason. A family that has none gets a model without units, in which
+/// line and reason. A file with the key 'like' takes the fit of another family
+/// (which must have one of its own) and says only how it maps memories and
+/// registers. A family that has none gets a model without units, in which
 /// every term is one LUT.
 llvm::Expected<FamilyModel> loadFamilyModel(llvm::StringRef family);
 
