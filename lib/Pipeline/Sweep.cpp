@@ -352,9 +352,7 @@ Actor Sampler::sample() {
   else if (unit == "scaled_add")
     scaledAdd();
   else if (unit == "gearbox")
-    gearbox();
-  else if (unit == "axis")
-    axis();
+    draw(0, 1) ? gearbox() : axis();
   else
     movement();
   placeRoms(actor, device.cost);

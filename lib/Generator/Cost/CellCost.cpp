@@ -91,7 +91,7 @@ static unsigned unitOf(const Actor &a) {
   } else if (cell == "threshold" && a.get("Count") > 3) {
     name = "bisect";
   } else if (cell == "axis_in" || cell == "axis_out") {
-    name = "axis";
+    name = "gearbox";
   } else if (cell == "fifo") {
     name = "fork";
   }

@@ -79,8 +79,11 @@ void matvec(Builder &b) {
     b.rom("WeightFile", "Block", words, pe * simd * w, 2);
     b.delay(double(pixels * simd * x), 3);
     b.ff(dots * double(simd) * double(std::min(w + x, acc)));
-    b.products(dots * double(simd), w, x + (style && !b.get("XSigned")), style,
-               acc);
+    if (words == 1 && style == 0)
+      b.constantProducts(dots * double(simd), w, x);
+    else
+      b.products(dots * double(simd), w, x + (style && !b.get("XSigned")),
+                 style, acc);
     b.tree(dots, simd, w + x, acc);
   }
   if (b.get("Bias")) {

@@ -127,6 +127,10 @@ void Builder::products(double count, int64_t w, int64_t x, int64_t style,
   term(Term::Products, count);
 }
 
+void Builder::constantProducts(double count, int64_t w, int64_t x) {
+  adder(count * std::max(0.0, double(w) / 2 - 1), w + x);
+}
+
 void Builder::tree(double count, int64_t n, int64_t width, int64_t kept) {
   for (; n > 1; n = ceilDiv(n, 2)) {
     // A term without a partner is passed on; its two top bits are one.

@@ -77,6 +77,8 @@ public:
   /// Products of w × x bits of rhz_mul, without registers.
   void products(double count, int64_t w, int64_t x, int64_t style,
                 int64_t kept = 128);
+  /// The same by constants of w bits: half of a constant's bits are rows.
+  void constantProducts(double count, int64_t w, int64_t x);
   /// rhz_sum of `n` terms of `width` bits, of which `kept` are used.
   void tree(double count, int64_t n, int64_t width, int64_t kept);
   /// Multiplexers of n choices, per bit.
