@@ -168,7 +168,8 @@ def dsp_netlist(suite):
     """UP5K with MAC16 blocks: the netlist that enters nextpnr."""
     for tool in ("verilator", "yosys", "nextpnr-ice40", "icepack"):
         suite.tool(tool)
-    package, answer = compile_for(suite, "icebreaker", "--bitstream")
+    package, answer = compile_for(suite, "icebreaker", "--goal",
+                                  "throughput=1000/s", "--bitstream")
     used = answer.get("place_and_route", {}).get("utilisation", {})
     suite.check(used.get("ICESTORM_DSP", {}).get("used", 0) > 0,
                 f"MAC16 blocks are used: {used}")
