@@ -5,6 +5,7 @@
 #include "rhizome/Support/Tools.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <set>
 
@@ -63,11 +64,20 @@ std::string literal(int64_t value) {
 }
 } // namespace
 
+/// Yosys 0.23 folds the register of a product into the MAC16 that makes it and
+/// also into one that adds it, whose addend is then undefined. Products that
+/// keep their register are not folded.
+static constexpr const char *kKeepProducts =
+    "hierarchy -top {0}; setattr -set keep 1 *rhz_mul*/w:*product_q; ";
+
 std::string synth::familyScript(StringRef family, bool hasDsp, StringRef top) {
   for (const Family &f : kFamilies)
     if (family == f.name) {
       auto [command, options] = StringRef(f.script).split(" -top actor");
-      return (command + " -top " + top + options +
+      std::string before;
+      if (family == "ice40" && hasDsp)
+        before = formatv(kKeepProducts, top);
+      return (before + command + " -top " + top + options +
               (hasDsp ? f.withDsp : f.withoutDsp))
           .str();
     }
