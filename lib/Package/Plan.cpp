@@ -20,6 +20,24 @@ int64_t BorderPort::beats() const {
   return (elements() * element.width + dataWidth - 1) / dataWidth;
 }
 
+const PlannedNode *Plan::node(StringRef name) const {
+  for (const PlannedNode &n : nodes)
+    if (n.name == name)
+      return &n;
+  return nullptr;
+}
+
+const PlannedLink *Plan::link(StringRef name) const {
+  for (const PlannedLink &l : links)
+    if (l.name == name)
+      return &l;
+  return nullptr;
+}
+
+const PlannedNode &Plan::owner(const PlannedNode &n) const {
+  return n.rtlOf.empty() ? n : *node(n.rtlOf);
+}
+
 namespace {
 /// A number in the fewest digits that read back as the same double.
 void number(json::OStream &os, StringRef key, double value) {
@@ -42,6 +60,23 @@ void print(json::OStream &os, const Prediction &p) {
     os.attribute("bram", p.bram);
     os.attribute("lut_error", p.lutError);
     os.attribute("ff_error", p.ffError);
+    number(os, "latency_us", p.latencyUs);
+  });
+}
+
+void print(json::OStream &os, const ElementFormat &element) {
+  os.attributeObject("element", [&] {
+    os.attribute("signed", element.isSigned);
+    os.attribute("width", element.width);
+    os.attribute("lo", element.lo);
+    os.attribute("hi", element.hi);
+  });
+}
+
+void print(json::OStream &os, const std::map<std::string, double> &shares) {
+  os.attributeObject("utilisation", [&] {
+    for (auto &[name, share] : shares)
+      number(os, name, share);
   });
 }
 
@@ -53,12 +88,7 @@ void print(json::OStream &os, StringRef key,
         os.attribute("port", port.port);
         os.attribute("name", port.name);
         os.attribute("shape", json::Array(port.shape));
-        os.attributeObject("element", [&] {
-          os.attribute("signed", port.element.isSigned);
-          os.attribute("width", port.element.width);
-          os.attribute("lo", port.element.lo);
-          os.attribute("hi", port.element.hi);
-        });
+        print(os, port.element);
         os.attribute("data_width", port.dataWidth);
       });
   });
@@ -67,15 +97,38 @@ void print(json::OStream &os, StringRef key,
 void print(json::OStream &os, const PlannedNode &node) {
   os.object([&] {
     os.attribute("name", node.name);
+    os.attribute("function", node.function);
     os.attribute("device", node.device);
     os.attribute("family", node.family);
+    number(os, "clock_mhz", node.clockMhz);
+    os.attribute("address", node.address);
+    os.attributeObject("replica", [&] {
+      os.attribute("group", node.replica.group);
+      os.attribute("index", node.replica.index);
+      os.attribute("count", node.replica.count);
+    });
+    os.attribute("rtl_of", node.rtlOf);
+    print(os, node.predicted);
+    print(os, node.utilisation);
     os.attributeObject("budget", [&] {
       for (auto &[name, count] : node.budget)
         os.attribute(name, count);
     });
     os.attribute("top", node.top);
+    os.attribute("node_top", node.nodeTop);
+    os.attribute("stream_bits", node.streamBits);
     os.attribute("rtl", json::Array(node.rtl));
     os.attribute("simulation_models", json::Array(node.simulationModels));
+    os.attributeArray("operations", [&] {
+      for (const PlannedOperation &op : node.operations)
+        os.object([&] {
+          os.attribute("name", op.name);
+          os.attribute("op", op.op);
+          os.attribute("generator", op.generator);
+          os.attribute("option", op.option);
+          os.attribute("interval_cycles", op.intervalCycles);
+        });
+    });
     os.attributeArray("actors", [&] {
       for (const PlannedActor &actor : node.actors)
         os.object([&] {
@@ -94,96 +147,56 @@ void print(json::OStream &os, const PlannedNode &node) {
     print(os, "outputs", node.outputs);
   });
 }
+
+void print(json::OStream &os, StringRef key, const ChannelEnd &end) {
+  os.attributeObject(key, [&] {
+    os.attribute("node", end.node);
+    os.attribute("port", end.port);
+  });
+}
+
+void print(json::OStream &os, const Channel &channel) {
+  os.object([&] {
+    os.attribute("id", channel.id);
+    os.attribute("tensor", channel.tensor);
+    print(os, channel.element);
+    os.attribute("elements", channel.elements);
+    print(os, "from", channel.from);
+    print(os, "to", channel.to);
+    os.attribute("first", channel.first);
+    os.attribute("every", channel.every);
+    os.attribute("link", channel.link);
+  });
+}
+
+void print(json::OStream &os, const PlannedLink &link) {
+  os.object([&] {
+    os.attribute("name", link.name);
+    os.attribute("kind", link.kind);
+    number(os, "bits_per_s", link.bitsPerS);
+    os.attribute("latency_ns", link.latencyNs);
+    os.attribute("mtu_bytes", link.mtuBytes);
+    os.attribute("overhead_bytes", link.overheadBytes);
+  });
+}
+
+void print(json::OStream &os, const Alternative &other) {
+  os.object([&] {
+    os.attribute("what", other.what);
+    os.attribute("nodes", other.nodes);
+    number(os, "throughput_per_s", other.throughputPerS);
+    os.attribute("why", other.why);
+  });
+}
+
+template <typename T>
+void printAll(json::OStream &os, StringRef key, const std::vector<T> &all) {
+  os.attributeArray(key, [&] {
+    for (const T &one : all)
+      print(os, one);
+  });
+}
 } // namespace
-
-namespace rhizome {
-// Readers, found by argument-dependent lookup from llvm::json.
-static bool fromJSON(const json::Value &value, Prediction &p, json::Path path) {
-  json::ObjectMapper map(value, path);
-  return map && map.map("interval_cycles", p.intervalCycles) &&
-         map.map("latency_cycles", p.latencyCycles) &&
-         map.map("clock_mhz", p.clockMhz) &&
-         map.map("throughput_per_s", p.throughputPerS) &&
-         map.map("lut", p.lut) && map.map("ff", p.ff) &&
-         map.map("dsp", p.dsp) && map.map("bram", p.bram) &&
-         map.mapOptional("lut_error", p.lutError) &&
-         map.mapOptional("ff_error", p.ffError);
-}
-
-static bool fromJSON(const json::Value &value, ElementFormat &e,
-                     json::Path path) {
-  json::ObjectMapper map(value, path);
-  if (!map || !map.map("signed", e.isSigned) || !map.map("width", e.width) ||
-      !map.map("lo", e.lo) || !map.map("hi", e.hi))
-    return false;
-  if (e.width < 1 || e.width > 64) {
-    path.field("width").report("expected 1..64");
-    return false;
-  }
-  return true;
-}
-
-static bool fromJSON(const json::Value &value, BorderPort &p, json::Path path) {
-  json::ObjectMapper map(value, path);
-  if (!map || !map.map("port", p.port) || !map.map("name", p.name) ||
-      !map.map("shape", p.shape) || !map.map("element", p.element) ||
-      !map.map("data_width", p.dataWidth))
-    return false;
-  if (p.dataWidth == 0 || p.dataWidth % 8 || p.dataWidth > 4096) {
-    path.field("data_width").report("expected whole bytes, at most 4096 bits");
-    return false;
-  }
-  int64_t elements = 1;
-  for (int64_t d : p.shape) {
-    if (d < 1 || d > (int64_t(1) << 40) / elements) {
-      path.field("shape").report("expected positive sizes, at most 2^40");
-      return false;
-    }
-    elements *= d;
-  }
-  return true;
-}
-
-static bool fromJSON(const json::Value &value, PlannedActor &a,
-                     json::Path path) {
-  json::ObjectMapper map(value, path);
-  if (!map || !map.map("name", a.name) || !map.map("kind", a.kind) ||
-      !map.map("node", a.node) ||
-      !map.map("interval_cycles", a.intervalCycles) ||
-      !map.map("resources", a.resources))
-    return false;
-  const json::Object *config = value.getAsObject()->getObject("config");
-  if (!config) {
-    path.field("config").report("expected object");
-    return false;
-  }
-  a.config = *config;
-  return true;
-}
-
-static bool fromJSON(const json::Value &value, PlannedNode &n,
-                     json::Path path) {
-  json::ObjectMapper map(value, path);
-  return map && map.map("name", n.name) && map.map("device", n.device) &&
-         map.mapOptional("family", n.family) &&
-         map.mapOptional("budget", n.budget) && map.map("top", n.top) &&
-         map.map("rtl", n.rtl) &&
-         map.mapOptional("simulation_models", n.simulationModels) &&
-         map.map("actors", n.actors) && map.map("inputs", n.inputs) &&
-         map.map("outputs", n.outputs);
-}
-
-static bool fromJSON(const json::Value &value, Plan &p, json::Path path) {
-  json::ObjectMapper map(value, path);
-  return map && map.map("model", p.model) && map.map("device", p.device) &&
-         map.mapOptional("board", p.board) &&
-         map.map("clock_mhz", p.clockMhz) && map.map("goal", p.goal) &&
-         map.map("predicted", p.predicted) &&
-         map.map("utilisation", p.utilisation) &&
-         map.mapOptional("multipliers", p.multipliers) &&
-         map.map("bottleneck", p.bottleneck) && map.map("nodes", p.nodes);
-}
-} // namespace rhizome
 
 json::Object rhizome::toJson(const Prediction &p) {
   return json::Object{{"interval_cycles", p.intervalCycles},
@@ -195,7 +208,8 @@ json::Object rhizome::toJson(const Prediction &p) {
                       {"dsp", p.dsp},
                       {"bram", p.bram},
                       {"lut_error", p.lutError},
-                      {"ff_error", p.ffError}};
+                      {"ff_error", p.ffError},
+                      {"latency_us", p.latencyUs}};
 }
 
 std::string rhizome::printPlan(const Plan &plan) {
@@ -209,47 +223,24 @@ std::string rhizome::printPlan(const Plan &plan) {
     os.attribute("device", plan.device);
     if (!plan.board.empty())
       os.attribute("board", plan.board);
+    if (!plan.cluster.empty())
+      os.attribute("cluster", plan.cluster);
     number(os, "clock_mhz", plan.clockMhz);
     os.attribute("goal", plan.goal);
     print(os, plan.predicted);
-    os.attributeObject("utilisation", [&] {
-      for (auto &[name, share] : plan.utilisation)
-        number(os, name, share);
-    });
+    print(os, plan.utilisation);
     os.attributeObject("multipliers", [&] {
       for (auto &[kind, count] : plan.multipliers)
         os.attribute(kind, count);
     });
     os.attribute("bottleneck", plan.bottleneck);
-    os.attributeArray("nodes", [&] {
-      for (const PlannedNode &node : plan.nodes)
-        print(os, node);
-    });
+    number(os, "bound_per_s", plan.boundPerS);
+    printAll(os, "alternatives", plan.alternatives);
+    printAll(os, "nodes", plan.nodes);
+    printAll(os, "channels", plan.channels);
+    printAll(os, "links", plan.links);
   });
   os.flush();
   stream << "\n";
   return text;
-}
-
-Expected<Plan> rhizome::parsePlan(StringRef text) {
-  Expected<json::Value> value = json::parse(text);
-  if (!value)
-    return value.takeError();
-  const json::Object *object = value->getAsObject();
-  std::optional<int64_t> schema =
-      object ? object->getInteger("schema") : std::nullopt;
-  if (!schema)
-    return createStringError("it has no 'schema' number");
-  if (*schema != kPlanSchema)
-    return createStringError(
-        "its schema is %lld, this is rhizome %s, which reads schema %d; "
-        "compile the model again",
-        static_cast<long long>(*schema), version(), kPlanSchema);
-  json::Path::Root root("plan");
-  Plan plan;
-  if (!fromJSON(*value, plan, root))
-    return root.getError();
-  if (plan.nodes.empty())
-    return createStringError("it names no node");
-  return plan;
 }

@@ -182,10 +182,13 @@ Error PackageWriter::copyFile(StringRef relative, StringRef from) {
 }
 
 Error PackageWriter::writePlan(const Plan &plan) {
-  for (const PlannedNode &node : plan.nodes)
+  for (const PlannedNode &node : plan.nodes) {
+    if (!node.rtlOf.empty())
+      continue;
     if (Error error = writeFile("nodes/" + node.name + "/rtl/files.f",
                                 join(node.rtl, "\n") + "\n"))
       return error;
+  }
   return writeFile("plan.json", printPlan(plan));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Pipeline/Build.h"
 #include "rhizome/Conversion/FlowToRtl.h"
+#include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Emit/Emit.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Target/CostModel.h"
@@ -194,6 +195,13 @@ llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
     node.actors.push_back(std::move(planned));
   }
 
+  for (const gen::Selection &selection : result.selections)
+    node.operations.push_back({osa::nodeName(selection.op),
+                               selection.op->getName().stripDialect().str(),
+                               selection.option.generator,
+                               selection.option.summary,
+                               selection.option.intervalCycles});
+
   FunctionType type = network.getFunctionType();
   auto width = [&](StringRef kind, int64_t index) {
     for (auto op : result.design.getBody().getOps<flow::ActorOp>())
@@ -234,6 +242,7 @@ void fillPrediction(Plan &plan, explore::Result &result,
   p.bram = round(result.resources.bram());
   p.lutError = round(result.errors.lut());
   p.ffError = round(result.errors.ff());
+  p.latencyUs = double(p.latencyCycles) / device.clockMhz;
   for (size_t k = 0; k < result.resources.amount.size(); ++k) {
     double budget = gen::available(device.budget, k);
     if (budget > 0)

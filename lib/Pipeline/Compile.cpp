@@ -76,6 +76,7 @@ static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
   plan.board = request.board;
   plan.goal = request.goal;
   fillPrediction(plan, *found, context);
+  plan.boundPerS = plan.predicted.throughputPerS;
   if (!found->meetsGoal) {
     result.limit = found->limit;
     result.nearest = plan.predicted;
@@ -97,6 +98,10 @@ static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
   }
   node->family = device.family;
   node->budget = device.budget;
+  node->clockMhz = clockMhz;
+  node->streamBits = device.streamBits;
+  node->predicted = plan.predicted;
+  node->utilisation = plan.utilisation;
   std::string design;
   llvm::raw_string_ostream(design) << found->design << "\n";
   if (llvm::Error error =

@@ -25,6 +25,7 @@ Plan toyPlan() {
   node.device = "xcku060-role";
   node.family = "ultrascale";
   node.budget = {{"lut", 96801}, {"dsp", 1077}};
+  node.clockMhz = 156.25;
   node.rtl = {"cell.sv", "rhz_top.sv"};
   PlannedActor actor;
   actor.name = "conv1";
@@ -37,6 +38,48 @@ Plan toyPlan() {
   node.inputs = {{"s_axis_0", "x", {1, 2, 3, 3}, {true, 5, -16, 15}, 64}};
   node.outputs = {{"m_axis_0", "y", {1, 10}, {false, 8, 0, 255}, 64}};
   plan.nodes.push_back(std::move(node));
+  return plan;
+}
+
+/// Two replicas of the toy behind a broadcast-free scatter, on one link.
+Plan toyCluster() {
+  Plan plan = toyPlan();
+  plan.cluster = "toys";
+  plan.alternatives = {{"1 × xcku060-role", 1, 5000, "half the rate"}};
+  plan.links = {{"lan", "udp", 10e9, 500, 1472, 66}};
+  PlannedNode &first = plan.nodes[0];
+  first.nodeTop = "rhz_node";
+  first.replica = {1, 0, 2};
+  first.operations = {{"conv1", "conv2d", "stream", "PE 4 × SIMD 9", 31250}};
+  PlannedNode second;
+  second = plan.nodes[0];
+  second.name = "node1";
+  second.address = 2;
+  second.replica.index = 1;
+  second.rtlOf = "node0";
+  plan.nodes.push_back(std::move(second));
+  uint16_t id = 0;
+  for (int64_t k : {0, 1}) {
+    std::string name = plan.nodes[k].name;
+    plan.channels.push_back({id++,
+                             "x",
+                             {true, 5, -16, 15},
+                             18,
+                             {"host", "input0"},
+                             {name, "s_axis_0"},
+                             k,
+                             2,
+                             "lan"});
+    plan.channels.push_back({id++,
+                             "y",
+                             {false, 8, 0, 255},
+                             10,
+                             {name, "m_axis_0"},
+                             {"host", "output0"},
+                             k,
+                             2,
+                             "lan"});
+  }
   return plan;
 }
 
@@ -66,7 +109,7 @@ std::string openMessage(const std::string &dir) {
 TEST(Plan, ReadsBackWhatItWrote) {
   std::string text = printPlan(toyPlan());
   EXPECT_EQ(text, printPlan(toyPlan()));
-  EXPECT_EQ(text.find("{\n  \"schema\": 1,\n  \"rhizome\": "), 0u) << text;
+  EXPECT_EQ(text.find("{\n  \"schema\": 2,\n  \"rhizome\": "), 0u) << text;
   EXPECT_NE(text.find("\"clock_mhz\": 156.25,"), std::string::npos);
   EXPECT_NE(text.find("\"lut\": 0.1\n"), std::string::npos) << text;
   auto plan = parsePlan(text);
@@ -88,9 +131,9 @@ TEST(Plan, RefusesWhatItIsNot) {
     auto plan = parsePlan(text.replace(text.find(from), from.size(), to));
     return plan ? "accepted" : llvm::toString(plan.takeError());
   };
-  EXPECT_NE(message("\"schema\": 1", "\"schema\": 9").find("its schema is 9"),
+  EXPECT_NE(message("\"schema\": 2", "\"schema\": 9").find("its schema is 9"),
             std::string::npos);
-  EXPECT_EQ(message("\"schema\": 1", "\"scheme\": 1"),
+  EXPECT_EQ(message("\"schema\": 2", "\"scheme\": 1"),
             "it has no 'schema' number");
   EXPECT_EQ(message("\"model\": \"toy\"", "\"model\": 3"),
             "expected string at plan.model");
@@ -106,9 +149,71 @@ TEST(Plan, RefusesWhatItIsNot) {
   auto none = parsePlan(printPlan(bare));
   ASSERT_FALSE(bool(none));
   EXPECT_EQ(llvm::toString(none.takeError()), "it names no node");
-  auto plan = parsePlan("{\"schema\": 1, ");
+  auto plan = parsePlan("{\"schema\": 2, ");
   ASSERT_FALSE(bool(plan));
   llvm::consumeError(plan.takeError());
+}
+
+TEST(Plan, ReadsAClusterBack) {
+  Plan plan = toyCluster();
+  auto read = parsePlan(printPlan(plan));
+  ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
+  EXPECT_EQ(printPlan(*read), printPlan(plan));
+  EXPECT_EQ(read->channels, plan.channels);
+  EXPECT_EQ(read->links, plan.links);
+  EXPECT_EQ(read->alternatives, plan.alternatives);
+  EXPECT_EQ(read->nodes[1].replica, plan.nodes[1].replica);
+  EXPECT_EQ(read->nodes[0].operations, plan.nodes[0].operations);
+  EXPECT_EQ(&read->owner(read->nodes[1]), &read->nodes[0]);
+  EXPECT_EQ(read->node("node2"), nullptr);
+  EXPECT_EQ(read->link("lan")->mtuBytes, 1472);
+  EXPECT_EQ(read->channels[0].frameBytes(), 12);
+}
+
+TEST(Plan, RefusesClustersThatDoNotFitTogether) {
+  auto message = [](auto change) {
+    Plan plan = toyCluster();
+    change(plan);
+    auto read = parsePlan(printPlan(plan));
+    return read ? "accepted" : llvm::toString(read.takeError());
+  };
+  EXPECT_EQ(message([](Plan &p) { p.nodes[1].name = "node0"; }),
+            "two nodes are named 'node0', or one as the host");
+  EXPECT_EQ(message([](Plan &p) { p.nodes[1].address = 0; }),
+            "node 'node1' has the address 0, which another node or the host "
+            "has");
+  EXPECT_EQ(message([](Plan &p) { p.nodes[1].rtlOf = "node1"; }),
+            "node 'node1' shares the files of 'node1', which is no node with "
+            "files of its own");
+  EXPECT_EQ(message([](Plan &p) { p.nodes[1].replica.index = 2; }),
+            "expected less than count, and not negative at "
+            "plan.nodes[1].replica.index");
+  EXPECT_EQ(message([](Plan &p) { p.links.push_back(p.links[0]); }),
+            "two links are named 'lan'");
+  EXPECT_EQ(message([](Plan &p) { p.links[0].kind = "tcp"; }),
+            "expected 'udp' or 'wire' at plan.links[0].kind");
+  EXPECT_EQ(message([](Plan &p) { p.links[0].bitsPerS = 0; }),
+            "expected a positive number at plan.links[0].bits_per_s");
+  EXPECT_EQ(message([](Plan &p) { p.links[0].mtuBytes = 0; }),
+            "expected a positive size, latency and overhead not negative at "
+            "plan.links[0].mtu_bytes");
+  EXPECT_EQ(message([](Plan &p) { p.channels[1].id = 0; }),
+            "two channels have the number 0");
+  EXPECT_EQ(message([](Plan &p) { p.channels[1].every = 0; }),
+            "expected less than every, and not negative at "
+            "plan.channels[1].first");
+  EXPECT_EQ(message([](Plan &p) { p.channels[2].link = "wan"; }),
+            "channel 2 names the link 'wan', which is not in the plan");
+  EXPECT_EQ(message([](Plan &p) { p.channels[0].from.port = "output0"; }),
+            "channel 0: the host has no port 'output0'; its sources are "
+            "input0, input1, …");
+  EXPECT_EQ(message([](Plan &p) { p.channels[0].to.node = "node7"; }),
+            "channel 0 names the node 'node7', which is not in the plan");
+  EXPECT_EQ(message([](Plan &p) { p.channels[0].to.port = "m_axis_0"; }),
+            "channel 0: node 'node0' has no input 'm_axis_0'");
+  EXPECT_EQ(message([](Plan &p) { p.channels[0].elements = 17; }),
+            "channel 0 carries 17 elements of 5 bits, but port 's_axis_0' of "
+            "node 'node0' has 18 of 5 bits (or another range)");
 }
 
 TEST(Package, AppearsWholeAndIsDeterministic) {

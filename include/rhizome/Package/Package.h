@@ -23,7 +23,7 @@ public:
   std::string path(llvm::StringRef relative) const;
   std::string modelPath() const { return path("model/network.mlir"); }
   std::string rtlPath(const PlannedNode &node) const {
-    return path("nodes/" + node.name + "/rtl");
+    return path("nodes/" + thePlan.owner(node).name + "/rtl");
   }
 
 private:

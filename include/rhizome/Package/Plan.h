@@ -12,7 +12,9 @@
 #include <vector>
 
 namespace rhizome {
-/// What a compile promises for the whole design.
+/// What a compile promises for the whole design, or for one node of it. For a
+/// design of several nodes cycles are those of `clockMhz`, the first node's,
+/// and resources the sum over all nodes.
 struct Prediction {
   int64_t intervalCycles = 0;
   int64_t latencyCycles = 0;
@@ -22,6 +24,9 @@ struct Prediction {
   /// How far LUTs and FFs may be off, by the family's characterisation; nine
   /// of ten designs lie within.
   int64_t lutError = 0, ffError = 0;
+  /// A single request from the client's first byte to its last answer, links
+  /// included; of a design without links its latency in cycles as a time.
+  double latencyUs = 0;
   bool operator==(const Prediction &) const = default;
 };
 
@@ -56,25 +61,105 @@ struct PlannedActor {
   llvm::json::Object config; ///< the option taken: integers and texts
 };
 
+/// One operation of a node and the option taken for it. An edited plan (or a
+/// steering file) names options by these texts.
+struct PlannedOperation {
+  std::string name;      ///< the model's node
+  std::string op;        ///< "conv2d", "requantise", …
+  std::string generator; ///< who builds it
+  std::string option;    ///< that generator's summary, e.g. "PE 4 × SIMD 9"
+  int64_t intervalCycles = 0;
+  bool operator==(const PlannedOperation &) const = default;
+};
+
+/// Which of several equal nodes one is: frame f goes to the replica of the
+/// group whose index is f mod count. A node that stands alone is 0 of 1.
+struct Replica {
+  int64_t group = 0, index = 0, count = 1;
+  bool operator==(const Replica &) const = default;
+};
+
 /// One device's share.
 struct PlannedNode {
-  std::string name;   ///< "node0"
-  std::string device; ///< a device's name
-  std::string family; ///< the device's family
+  std::string name;                 ///< "node0"
+  std::string function = "network"; ///< in model/network.mlir: what it computes
+  std::string device;               ///< a device's name
+  std::string family;               ///< the device's family
   /// What a design may use of the device, by resource name.
   std::map<std::string, int64_t> budget;
-  std::string top = "rhz_top";  ///< the top module
+  double clockMhz = 0;
+  uint16_t address = 1; ///< on the links, unique; the host's is 0
+  Replica replica;
+  /// The node whose files this one shares, "" if it has its own.
+  std::string rtlOf;
+  Prediction predicted;                      ///< this node by itself
+  std::map<std::string, double> utilisation; ///< share of the budget, 1 = all
+  std::string top = "rhz_top";               ///< the design's top module
+  /// The module around it with a link endpoint, "" if there is no link.
+  std::string nodeTop;
+  unsigned streamBits = 64;     ///< of the endpoint's byte streams to the shell
   std::vector<std::string> rtl; ///< .sv files below nodes/<name>/rtl, in order
   /// Models of vendor primitives, in the same folder, for simulators only.
   std::vector<std::string> simulationModels;
+  std::vector<PlannedOperation> operations;
   std::vector<PlannedActor> actors;
   std::vector<BorderPort> inputs, outputs;
+};
+
+/// The client's name where an end of a channel is named, and its address.
+constexpr const char *kHost = "host";
+constexpr uint16_t kHostAddress = 0;
+
+/// One end of a channel: a node's border port ("s_axis_0", "m_axis_1"), or of
+/// the host "input0", "input1", … and "output0", … : the arguments and results
+/// of `@network`.
+struct ChannelEnd {
+  std::string node, port;
+  bool operator==(const ChannelEnd &) const = default;
+};
+
+/// Point-to-point, one tensor: the frames f with f mod every == first. Channels
+/// of one output port with equal `first` are a broadcast.
+struct Channel {
+  uint16_t id = 0; ///< unique in the plan
+  std::string tensor;
+  ElementFormat element;
+  int64_t elements = 0; ///< of one frame
+  ChannelEnd from, to;
+  int64_t first = 0, every = 1;
+  std::string link; ///< a link's name
+  /// Bytes of one frame, bit-packed.
+  int64_t frameBytes() const {
+    return (elements * int64_t(element.width) + 7) / 8;
+  }
+  bool operator==(const Channel &) const = default;
+};
+
+/// A physical medium. Datagrams of "udp" may be lost and reordered; "wire"
+/// (LVDS, Aurora, PCIe) is reliable, in order and flow-controlled.
+struct PlannedLink {
+  std::string name, kind;
+  double bitsPerS = 0;
+  int64_t latencyNs = 0;     ///< one way
+  int64_t mtuBytes = 0;      ///< payload of the largest datagram
+  int64_t overheadBytes = 0; ///< of a datagram on the medium: headers, gaps
+  bool operator==(const PlannedLink &) const = default;
+};
+
+/// A plan that was looked at and not taken.
+struct Alternative {
+  std::string what; ///< e.g. "2 × xcku060-role"
+  int64_t nodes = 0;
+  double throughputPerS = 0;
+  std::string why; ///< it lost
+  bool operator==(const Alternative &) const = default;
 };
 
 struct Plan {
   std::string model; ///< the model's name
   std::string device;
-  std::string board; ///< "" if the design was not compiled for one
+  std::string board;   ///< "" if the design was not compiled for one
+  std::string cluster; ///< "" if it was compiled for one device
   double clockMhz = 0;
   std::string goal; ///< as the user wrote it
   Prediction predicted;
@@ -83,8 +168,19 @@ struct Plan {
   /// dsp_paired (two in one DSP block), dsp_single, lut. A rate per DSP block
   /// that hides the last would not be honest.
   std::map<std::string, int64_t> multipliers;
-  std::string bottleneck; ///< the node that bounds the rate
+  std::string bottleneck; ///< what bounds the rate
+  /// No plan for this cluster reaches a higher rate.
+  double boundPerS = 0;
+  std::vector<Alternative> alternatives;
   std::vector<PlannedNode> nodes;
+  std::vector<Channel> channels;
+  std::vector<PlannedLink> links;
+
+  /// Null if there is none of that name.
+  const PlannedNode *node(llvm::StringRef name) const;
+  const PlannedLink *link(llvm::StringRef name) const;
+  /// The node whose folder holds `node`'s RTL: itself, or that it shares.
+  const PlannedNode &owner(const PlannedNode &node) const;
 };
 
 /// {"interval_cycles":…,"latency_cycles":…,…}: the form that plan.json and
@@ -97,6 +193,7 @@ std::string printPlan(const Plan &plan);
 
 /// Reads plan.json's text. Refuses, naming the place: no JSON, another schema,
 /// a missing or mistyped member, a border that cannot be (no elements, a width
-/// outside 1..64, a data width that is not whole bytes).
+/// outside 1..64, a data width that is not whole bytes), names or numbers that
+/// occur twice, a channel whose ends or link do not exist or do not fit.
 llvm::Expected<Plan> parsePlan(llvm::StringRef text);
 } // namespace rhizome

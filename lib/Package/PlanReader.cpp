@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// plan.json's text as C++ values, and every reason for which one is refused:
+// first its form, then that names and channels fit together.
+#include "rhizome/Package/Plan.h"
+#include "rhizome/Support/Version.h"
+#include "llvm/ADT/STLExtras.h"
+#include <set>
+
+using namespace llvm;
+using namespace rhizome;
+
+namespace rhizome {
+// Readers, found by argument-dependent lookup from llvm::json.
+static bool fromJSON(const json::Value &value, Prediction &p, json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("interval_cycles", p.intervalCycles) &&
+         map.map("latency_cycles", p.latencyCycles) &&
+         map.map("clock_mhz", p.clockMhz) &&
+         map.map("throughput_per_s", p.throughputPerS) &&
+         map.map("lut", p.lut) && map.map("ff", p.ff) &&
+         map.map("dsp", p.dsp) && map.map("bram", p.bram) &&
+         map.mapOptional("lut_error", p.lutError) &&
+         map.mapOptional("ff_error", p.ffError) &&
+         map.mapOptional("latency_us", p.latencyUs);
+}
+
+static bool fromJSON(const json::Value &value, ElementFormat &e,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("signed", e.isSigned) || !map.map("width", e.width) ||
+      !map.map("lo", e.lo) || !map.map("hi", e.hi))
+    return false;
+  if (e.width < 1 || e.width > 64) {
+    path.field("width").report("expected 1..64");
+    return false;
+  }
+  return true;
+}
+
+static bool fromJSON(const json::Value &value, BorderPort &p, json::Path path) {
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("port", p.port) || !map.map("name", p.name) ||
+      !map.map("shape", p.shape) || !map.map("element", p.element) ||
+      !map.map("data_width", p.dataWidth))
+    return false;
+  if (p.dataWidth == 0 || p.dataWidth % 8 || p.dataWidth > 4096) {
+    path.field("data_width").report("expected whole bytes, at most 4096 bits");
+    return false;
+  }
+  int64_t elements = 1;
+  for (int64_t d : p.shape) {
+    if (d < 1 || d > (int64_t(1) << 40) / elements) {
+      path.field("shape").report("expected positive sizes, at most 2^40");
+      return false;
+    }
+    elements *= d;
+  }
+  return true;
+}
+
+static bool fromJSON(const json::Value &value, PlannedActor &a,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("name", a.name) || !map.map("kind", a.kind) ||
+      !map.map("node", a.node) ||
+      !map.map("interval_cycles", a.intervalCycles) ||
+      !map.map("resources", a.resources))
+    return false;
+  const json::Object *config = value.getAsObject()->getObject("config");
+  if (!config) {
+    path.field("config").report("expected object");
+    return false;
+  }
+  a.config = *config;
+  return true;
+}
+
+static bool fromJSON(const json::Value &value, PlannedOperation &o,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("name", o.name) && map.map("op", o.op) &&
+         map.map("generator", o.generator) && map.map("option", o.option) &&
+         map.map("interval_cycles", o.intervalCycles);
+}
+
+static bool fromJSON(const json::Value &value, Replica &r, json::Path path) {
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("group", r.group) || !map.map("index", r.index) ||
+      !map.map("count", r.count))
+    return false;
+  if (r.count < 1 || r.index < 0 || r.index >= r.count) {
+    path.field("index").report("expected less than count, and not negative");
+    return false;
+  }
+  return true;
+}
+
+/// A number that names a node or a channel on the links.
+static bool readNumber(json::ObjectMapper &map, uint16_t &number,
+                       StringLiteral key, json::Path path) {
+  int64_t value = 0;
+  if (!map.map(key, value))
+    return false;
+  if (value < 0 || value > 65535) {
+    path.field(key).report("expected 0..65535");
+    return false;
+  }
+  number = uint16_t(value);
+  return true;
+}
+
+static bool fromJSON(const json::Value &value, PlannedNode &n,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("name", n.name) && map.map("function", n.function) &&
+         map.map("device", n.device) && map.mapOptional("family", n.family) &&
+         map.mapOptional("budget", n.budget) &&
+         map.map("clock_mhz", n.clockMhz) &&
+         readNumber(map, n.address, "address", path) &&
+         map.map("replica", n.replica) && map.map("rtl_of", n.rtlOf) &&
+         map.map("predicted", n.predicted) &&
+         map.map("utilisation", n.utilisation) && map.map("top", n.top) &&
+         map.map("node_top", n.nodeTop) &&
+         map.map("stream_bits", n.streamBits) && map.map("rtl", n.rtl) &&
+         map.mapOptional("simulation_models", n.simulationModels) &&
+         map.map("operations", n.operations) && map.map("actors", n.actors) &&
+         map.map("inputs", n.inputs) && map.map("outputs", n.outputs);
+}
+
+static bool fromJSON(const json::Value &value, ChannelEnd &e, json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("node", e.node) && map.map("port", e.port);
+}
+
+static bool fromJSON(const json::Value &value, Channel &c, json::Path path) {
+  json::ObjectMapper map(value, path);
+  if (!map || !readNumber(map, c.id, "id", path) ||
+      !map.map("tensor", c.tensor) || !map.map("element", c.element) ||
+      !map.map("elements", c.elements) || !map.map("from", c.from) ||
+      !map.map("to", c.to) || !map.map("first", c.first) ||
+      !map.map("every", c.every) || !map.map("link", c.link))
+    return false;
+  if (c.every < 1 || c.first < 0 || c.first >= c.every) {
+    path.field("first").report("expected less than every, and not negative");
+    return false;
+  }
+  return true;
+}
+
+static bool fromJSON(const json::Value &value, PlannedLink &l,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("name", l.name) || !map.map("kind", l.kind) ||
+      !map.map("bits_per_s", l.bitsPerS) ||
+      !map.map("latency_ns", l.latencyNs) ||
+      !map.map("mtu_bytes", l.mtuBytes) ||
+      !map.map("overhead_bytes", l.overheadBytes))
+    return false;
+  if (l.kind != "udp" && l.kind != "wire") {
+    path.field("kind").report("expected 'udp' or 'wire'");
+    return false;
+  }
+  if (!(l.bitsPerS > 0)) {
+    path.field("bits_per_s").report("expected a positive number");
+    return false;
+  }
+  if (l.latencyNs < 0 || l.mtuBytes < 1 || l.overheadBytes < 0) {
+    path.field("mtu_bytes")
+        .report("expected a positive size, latency and overhead not negative");
+    return false;
+  }
+  return true;
+}
+
+static bool fromJSON(const json::Value &value, Alternative &a,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("what", a.what) && map.map("nodes", a.nodes) &&
+         map.map("throughput_per_s", a.throughputPerS) && map.map("why", a.why);
+}
+
+static bool fromJSON(const json::Value &value, Plan &p, json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("model", p.model) && map.map("device", p.device) &&
+         map.mapOptional("board", p.board) &&
+         map.mapOptional("cluster", p.cluster) &&
+         map.map("clock_mhz", p.clockMhz) && map.map("goal", p.goal) &&
+         map.map("predicted", p.predicted) &&
+         map.map("utilisation", p.utilisation) &&
+         map.mapOptional("multipliers", p.multipliers) &&
+         map.map("bottleneck", p.bottleneck) &&
+         map.map("bound_per_s", p.boundPerS) &&
+         map.map("alternatives", p.alternatives) && map.map("nodes", p.nodes) &&
+         map.map("channels", p.channels) && map.map("links", p.links);
+}
+} // namespace rhizome
+
+static const BorderPort *portOf(const PlannedNode &node, StringRef port,
+                                bool output) {
+  for (const BorderPort &p : output ? node.outputs : node.inputs)
+    if (p.port == port)
+      return &p;
+  return nullptr;
+}
+
+/// Refuses one end of a channel that does not exist or carries another tensor.
+static Error checkEnd(const Plan &plan, const Channel &channel,
+                      const ChannelEnd &end, bool output) {
+  if (end.node == kHost) {
+    StringRef number = end.port;
+    int64_t index = 0;
+    if (!number.consume_front(output ? "input" : "output") ||
+        number.getAsInteger(10, index))
+      return createStringError(
+          "channel %u: the host has no port '%s'; %s are %s0, %s1, …",
+          channel.id, end.port.c_str(), output ? "its sources" : "its sinks",
+          output ? "input" : "output", output ? "input" : "output");
+    return Error::success();
+  }
+  const PlannedNode *node = plan.node(end.node);
+  if (!node)
+    return createStringError("channel %u names the node '%s', which is not in "
+                             "the plan",
+                             channel.id, end.node.c_str());
+  const BorderPort *port = portOf(*node, end.port, output);
+  if (!port)
+    return createStringError("channel %u: node '%s' has no %s '%s'", channel.id,
+                             end.node.c_str(), output ? "output" : "input",
+                             end.port.c_str());
+  if (port->element != channel.element || port->elements() != channel.elements)
+    return createStringError(
+        "channel %u carries %lld elements of %u bits, but port '%s' of node "
+        "'%s' has %lld of %u bits (or another range)",
+        channel.id, static_cast<long long>(channel.elements),
+        channel.element.width, end.port.c_str(), end.node.c_str(),
+        static_cast<long long>(port->elements()), port->element.width);
+  return Error::success();
+}
+
+/// Refuses what is well-formed but does not fit together.
+static Error check(const Plan &plan) {
+  if (plan.nodes.empty())
+    return createStringError("it names no node");
+  std::set<StringRef> names{kHost};
+  std::set<uint16_t> addresses{kHostAddress}, ids;
+  for (const PlannedNode &node : plan.nodes) {
+    if (!names.insert(node.name).second)
+      return createStringError("two nodes are named '%s', or one as the host",
+                               node.name.c_str());
+    if (!addresses.insert(node.address).second)
+      return createStringError("node '%s' has the address %u, which another "
+                               "node or the host has",
+                               node.name.c_str(), node.address);
+  }
+  for (const PlannedNode &node : plan.nodes) {
+    const PlannedNode *owner = plan.node(node.rtlOf);
+    if (!node.rtlOf.empty() && (!owner || !owner->rtlOf.empty()))
+      return createStringError("node '%s' shares the files of '%s', which is "
+                               "no node with files of its own",
+                               node.name.c_str(), node.rtlOf.c_str());
+  }
+  std::set<StringRef> links;
+  for (const PlannedLink &link : plan.links)
+    if (!links.insert(link.name).second)
+      return createStringError("two links are named '%s'", link.name.c_str());
+  for (const Channel &channel : plan.channels) {
+    if (!ids.insert(channel.id).second)
+      return createStringError("two channels have the number %u", channel.id);
+    if (!links.count(channel.link))
+      return createStringError("channel %u names the link '%s', which is not "
+                               "in the plan",
+                               channel.id, channel.link.c_str());
+    if (Error error = checkEnd(plan, channel, channel.from, /*output=*/true))
+      return error;
+    if (Error error = checkEnd(plan, channel, channel.to, /*output=*/false))
+      return error;
+  }
+  return Error::success();
+}
+
+Expected<Plan> rhizome::parsePlan(StringRef text) {
+  Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return value.takeError();
+  const json::Object *object = value->getAsObject();
+  std::optional<int64_t> schema =
+      object ? object->getInteger("schema") : std::nullopt;
+  if (!schema)
+    return createStringError("it has no 'schema' number");
+  if (*schema != kPlanSchema)
+    return createStringError(
+        "its schema is %lld, this is rhizome %s, which reads schema %d; "
+        "compile the model again",
+        static_cast<long long>(*schema), version(), kPlanSchema);
+  json::Path::Root root("plan");
+  Plan plan;
+  if (!fromJSON(*value, plan, root))
+    return root.getError();
+  if (Error error = check(plan))
+    return std::move(error);
+  return plan;
+}
