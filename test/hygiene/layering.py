@@ -9,6 +9,7 @@ from common import ROOT, report, tracked
 
 # Layer: the layers that its sources may include, besides itself.
 ALLOWED = {
+    "runtime": "",
     "Support": "",
     "Target": "Support",
     "Dialect/Num": "",
@@ -54,7 +55,7 @@ def layer_of(path):
 def main():
     problems = []
     for path in tracked(".cpp", ".h", ".td"):
-        if not path.startswith(("include/", "lib/", "tools/")):
+        if not path.startswith(("include/", "lib/", "runtime/", "tools/")):
             continue
         layer = layer_of(path)
         if layer is None:

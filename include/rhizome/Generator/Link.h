@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The link endpoint of a node as the explorer sees it: how large its buffers
+// are, what it costs, what a frame takes on a medium and how long that lasts.
+// The protocol stands in docs/spec/link.md, the cells in rtl/src/rhz_link_*.
+#pragma once
+
+#include "rhizome/Generator/Actor.h"
+
+namespace rhizome::gen {
+/// A physical medium between two nodes.
+struct LinkMedium {
+  /// Loses and reorders nothing and is flow-controlled ("wire"): no memory for
+  /// retransmission. Otherwise datagrams ("udp").
+  bool reliable = false;
+  double bitsPerS = 0;
+  double latencyNs = 0;       ///< one way
+  int64_t mtuBytes = 1472;    ///< payload of the largest datagram
+  int64_t overheadBytes = 66; ///< of a datagram on the medium: headers, gaps
+  bool operator==(const LinkMedium &) const = default;
+};
+
+/// One channel as one of its two nodes sees it.
+struct LinkChannel {
+  int64_t id = 0;
+  bool transmit = false;
+  int64_t frameBits = 0; ///< elements × width, bit-packed
+  int64_t peer = 0;      ///< the other node's address
+  int64_t port = 0;      ///< index of rhz_top's s_axis_… or m_axis_…
+  /// The channel carries the frames f with f mod every == first.
+  int64_t first = 0, every = 1;
+  LinkMedium medium;
+  /// What both ends together must be able to hold, so that paths that part and
+  /// meet again across nodes cannot block each other.
+  int64_t minBufferBits = 0;
+};
+
+/// A node's endpoint: its byte streams to the shell and its channels.
+struct LinkEndpoint {
+  int64_t address = 1;
+  int64_t streamBits = 64; ///< 8, 16, 32 or 64
+  double clockMhz = 0;
+  std::vector<LinkChannel> channels;
+};
+
+/// 64-bit words of payload in a full datagram: the largest power of two, at
+/// most 128, that fits the medium's datagrams.
+int64_t linkSlotWords(const LinkMedium &medium);
+/// Nanoseconds from sending a datagram to having its acknowledgement, both
+/// endpoints' own time included.
+double linkRoundTripNs(const LinkMedium &medium, int64_t streamBits,
+                       double clockMhz);
+/// Datagrams that may be on their way or wait at the receiver: what covers
+/// bandwidth × delay, a power of two from 4 to 64.
+int64_t linkWindow(const LinkChannel &channel, int64_t streamBits,
+                   double clockMhz);
+/// Slots of the transmitter's memory: the window, or two on a reliable medium.
+int64_t linkTransmitSlots(const LinkChannel &channel, int64_t streamBits,
+                          double clockMhz);
+
+/// Bytes that a frame takes on the medium at full rate, and what its
+/// acknowledgements take in the other direction.
+double linkBytesPerFrame(const LinkMedium &medium, int64_t frameBits);
+double linkAckBytesPerFrame(const LinkMedium &medium, int64_t frameBits);
+/// Frames a second that one channel carries when the medium is its own: what
+/// the medium, the window and both endpoints' streams allow.
+double linkFramesPerS(const LinkChannel &channel, int64_t streamBits,
+                      double clockMhz);
+/// Cycles from the last beat of a frame that enters the endpoint to its last
+/// beat on the byte stream, and from that to the last beat at rhz_top, with
+/// nothing else on the link.
+int64_t linkTransmitCycles(const LinkMedium &medium, int64_t frameBits,
+                           int64_t streamBits);
+int64_t linkReceiveCycles(const LinkMedium &medium, int64_t frameBits,
+                          int64_t streamBits);
+
+/// What the endpoint takes: everything of rhz_node beside rhz_top.
+Resources endpointCost(const LinkEndpoint &endpoint,
+                       const CostContext &context);
+} // namespace rhizome::gen

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A datagram of the link protocol, read and written. Layout and meaning:
+// docs/spec/link.md, clauses D1 to D9.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rhizome::link {
+enum class Kind : uint8_t {
+  Data = 0,   ///< payload of a channel
+  Poll = 1,   ///< asks a receiver for an acknowledgement
+  Ack = 2,    ///< what a receiver has, and how much more it takes
+  Open = 3,   ///< the controller begins an epoch
+  Probe = 4,  ///< the controller asks for a status
+  Status = 5, ///< a node's answer to Open and Probe
+};
+
+constexpr unsigned kVersion = 1;
+constexpr size_t kHeaderBytes = 16, kWordBytes = 8;
+/// The header's eight 16-bit words joined by exclusive or give this.
+constexpr uint16_t kCheck = 0x6852;
+constexpr uint8_t kNoFrameStart = 0xff;
+/// Sequence numbers that an acknowledgement's map covers.
+constexpr unsigned kMapBits = 64;
+constexpr unsigned kMaxSlotWords = 128;
+
+/// Fields that a kind does not use are zero.
+struct Header {
+  Kind kind = Kind::Data;
+  uint8_t words = 0; ///< of payload, 8 bytes each
+  uint16_t epoch = 0;
+  uint16_t id = 0; ///< the channel; of Open, Probe and Status the node
+  /// Data: the datagram's number; Poll: one above the latest number sent; Ack:
+  /// the first number not delivered; Open, Probe and Status: a cookie.
+  uint32_t sequence = 0;
+  uint8_t first = 0; ///< Data: word at which a frame begins; Ack: window
+  uint8_t span = 0;  ///< Ack: highest number heard of + 1 - sequence
+};
+
+/// Header and payload as bytes; `payload` has 8 · header.words bytes.
+std::vector<uint8_t> encode(const Header &header,
+                            std::span<const uint8_t> payload);
+/// Nothing if the bytes are no datagram of this version: length, check, kind.
+std::optional<Header> decode(std::span<const uint8_t> datagram);
+
+/// Little-endian 64-bit words of a payload.
+uint64_t readWord(std::span<const uint8_t> bytes);
+std::vector<uint8_t> wordBytes(uint64_t word);
+} // namespace rhizome::link

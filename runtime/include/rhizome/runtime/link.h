@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One end of the link protocol in C++: the peer of the RTL endpoint. It is
+// deterministic: no sockets, no clocks, no threads. Who drives it hands in
+// datagrams and the time, and takes datagrams out; udp.h does so with a socket.
+// The protocol is docs/spec/link.md.
+#pragma once
+
+#include "rhizome/runtime/datagram.h"
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rhizome::link {
+/// Nanoseconds from any fixed beginning.
+using Time = uint64_t;
+constexpr Time kNever = ~Time(0);
+
+/// The controller's address, and the epoch in which everyone wakes up.
+constexpr uint16_t kHostAddress = 0;
+constexpr uint16_t kFirstEpoch = 1;
+
+/// One channel as one of its two ends sees it.
+struct ChannelConfig {
+  uint16_t id = 0;
+  bool transmit = false;
+  uint16_t peer = 0;      ///< address of the other end
+  uint64_t frameBits = 0; ///< of one tensor, bit-packed
+  /// Payload words of a full datagram: `slotWordsFor` the medium.
+  unsigned slotWords = 128;
+  /// Receiver: datagrams that it can hold, a power of two from 4 to 64.
+  /// Transmitter: those that it keeps at most.
+  unsigned window = 64;
+  /// A medium that loses and reorders nothing: nothing is kept or sent again.
+  bool reliable = false;
+  /// Frames that wait before (transmitter) or behind (receiver) the window.
+  unsigned queueFrames = 4;
+  /// Guess of the round trip until it has been measured.
+  Time roundTrip = 100'000;
+  /// What retransmission waits at least, and the quiet time of a receiver
+  /// before it acknowledges less than `ackEvery` datagrams.
+  Time minimumWait = 20'000, ackDelay = 5'000;
+  unsigned ackEvery = 4;
+  /// Bytes of a frame, and words that it takes on the link.
+  size_t frameBytes() const { return size_t((frameBits + 7) / 8); }
+  size_t frameWords() const { return size_t((frameBits + 63) / 64); }
+};
+
+/// Payload words of a full datagram on a medium whose largest datagram has
+/// `mtuBytes`: a power of two, at most 128.
+unsigned slotWordsFor(size_t mtuBytes);
+
+/// What was dropped and why, and what was done; all counts since the beginning.
+struct Counters {
+  uint64_t received = 0;  ///< datagrams that were taken
+  uint64_t malformed = 0; ///< no datagram of ours: length, check, version, kind
+  uint64_t foreign = 0;   ///< well formed, but no channel or node of ours
+  uint64_t stale = 0;     ///< of another epoch
+  uint64_t duplicate = 0; ///< data that was there already, or beyond the window
+  uint64_t framing = 0;   ///< frames given up as their borders did not fit
+  uint64_t sent = 0;      ///< data datagrams, the first time
+  uint64_t resent = 0;    ///< data datagrams, again
+  uint64_t polls = 0, acks = 0;
+};
+
+/// A datagram on its way out.
+struct Outgoing {
+  uint16_t peer = 0;
+  std::vector<uint8_t> bytes;
+};
+
+/// A node's answer to Open or Probe, as the controller sees it.
+struct NodeStatus {
+  uint16_t node = 0, epoch = 0;
+  uint32_t cookie = 0;
+  uint16_t malformed = 0, foreign = 0, stale = 0, duplicate = 0;
+};
+
+class Sender;
+class Receiver;
+
+/// A node's channels. Calls with a time want times that do not fall.
+class Endpoint {
+public:
+  /// Channel ids are unique. An endpoint at kHostAddress answers no Open.
+  Endpoint(uint16_t address, std::vector<ChannelConfig> channels,
+           uint16_t epoch = kFirstEpoch);
+  ~Endpoint();
+  Endpoint(const Endpoint &) = delete;
+  Endpoint &operator=(const Endpoint &) = delete;
+
+  uint16_t address() const { return self; }
+  uint16_t epoch() const { return current; }
+
+  /// Whether `send` takes a frame now.
+  bool canSend(uint16_t channel) const;
+  /// Hands over a frame of the channel's frameBytes(); false if its queue is
+  /// full.
+  bool send(uint16_t channel, std::vector<uint8_t> frame);
+  /// The channel's next frame in the order sent, if it is there.
+  std::optional<std::vector<uint8_t>> receive(uint16_t channel);
+  /// Frames that `receive` can give at once.
+  size_t available(uint16_t channel) const;
+  /// Whether every frame sent was delivered to the peer's user.
+  bool idle(uint16_t channel) const;
+
+  /// A datagram arrived. Whatever is not ours is counted and dropped.
+  void push(Time now, std::span<const uint8_t> datagram);
+  /// The next datagram to send at this time, if there is one.
+  std::optional<Outgoing> pull(Time now);
+  /// When `pull` will have something although nothing arrives: `now` if it has
+  /// already, kNever if never.
+  Time deadline(Time now) const;
+
+  /// Begins an epoch: all channels start anew, frames in them are gone. Nodes
+  /// do so by themselves when an Open arrives.
+  void open(uint16_t epoch);
+  /// The controller's datagrams: sends an Open or a Probe to a node.
+  void control(Kind kind, uint16_t node, uint32_t cookie);
+  /// Statuses that arrived, the oldest first.
+  std::optional<NodeStatus> status();
+
+  const Counters &counters() const { return counts; }
+  const std::vector<ChannelConfig> &channels() const { return configs; }
+
+private:
+  uint16_t self, current;
+  std::vector<ChannelConfig> configs;
+  std::map<uint16_t, std::unique_ptr<Sender>> senders;
+  std::map<uint16_t, std::unique_ptr<Receiver>> receivers;
+  std::deque<Outgoing> urgent;
+  std::deque<NodeStatus> statuses;
+  Counters counts;
+  size_t turn = 0;
+
+  void pushControl(const Header &header, std::span<const uint8_t> payload);
+};
+} // namespace rhizome::link

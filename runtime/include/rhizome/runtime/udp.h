@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Drives an endpoint with a UDP socket: one socket, many peers, datagrams
+// received and sent in batches. Peers are known by their address in the plan;
+// what comes from elsewhere is dropped and counted.
+#pragma once
+
+#include "rhizome/runtime/link.h"
+#include <functional>
+#include <string>
+
+namespace rhizome::link {
+class UdpDriver {
+public:
+  /// Drives `endpoint`, which outlives the driver.
+  explicit UdpDriver(Endpoint &endpoint);
+  ~UdpDriver();
+  UdpDriver(const UdpDriver &) = delete;
+  UdpDriver &operator=(const UdpDriver &) = delete;
+
+  /// Binds to "address:port" (port 0: any). False with a sentence in `error`.
+  bool bind(const std::string &local, std::string &error);
+  /// The port that `bind` got.
+  uint16_t port() const;
+  /// Where a peer is: "address:port", names are looked up.
+  bool addPeer(uint16_t peer, const std::string &remote, std::string &error);
+  /// Takes a peer's place from the first valid datagram that names no known
+  /// place: for nodes that do not know where their controller is.
+  void learnPeer(uint16_t peer);
+
+  /// Receives what is there, lets `work` use it, sends what is due; then waits
+  /// for datagrams, for the endpoint's deadline or for `until`, whichever
+  /// comes first. False with a sentence in `error` if the socket fails.
+  bool step(Time until, const std::function<void(Time)> &work,
+            std::string &error);
+  /// Nanoseconds of the steady clock that `step` uses.
+  static Time now();
+  /// For epoll: readable when there is something to receive.
+  int descriptor() const;
+  /// Datagrams from places that are no peer's.
+  uint64_t strangers() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+} // namespace rhizome::link

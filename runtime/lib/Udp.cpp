@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/runtime/udp.h"
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace rhizome::link {
+namespace {
+constexpr size_t kBatch = 32;
+/// No datagram of ours is longer; the rest of a longer one does not matter.
+constexpr size_t kLongest = kHeaderBytes + 256 * kWordBytes;
+/// Enough for a window of every channel that a process is likely to have.
+constexpr int kSocketBuffer = 4 << 20;
+
+bool resolve(const std::string &text, sockaddr_in &place, std::string &error) {
+  size_t colon = text.rfind(':');
+  if (colon == std::string::npos) {
+    error = "'" + text + "' is no address:port";
+    return false;
+  }
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_DGRAM;
+  int code = getaddrinfo(text.substr(0, colon).c_str(),
+                         text.substr(colon + 1).c_str(), &hints, &found);
+  if (code != 0) {
+    error = "'" + text + "': " + gai_strerror(code);
+    return false;
+  }
+  std::memcpy(&place, found->ai_addr, sizeof place);
+  freeaddrinfo(found);
+  return true;
+}
+
+bool same(const sockaddr_in &a, const sockaddr_in &b) {
+  return a.sin_port == b.sin_port && a.sin_addr.s_addr == b.sin_addr.s_addr;
+}
+
+std::string systemError(const char *what) {
+  return std::string(what) + ": " + std::strerror(errno);
+}
+} // namespace
+
+struct UdpDriver::State {
+  explicit State(Endpoint &endpoint) : endpoint(endpoint) {}
+  Endpoint &endpoint;
+  int socket = -1;
+  std::map<uint16_t, sockaddr_in> peers;
+  int learning = -1; ///< a peer whose place is not known yet
+  uint64_t strangers = 0;
+  std::array<std::array<uint8_t, kLongest>, kBatch> buffers;
+  std::array<sockaddr_in, kBatch> places;
+  std::vector<Outgoing> leaving; ///< taken from the endpoint, not sent yet
+
+  bool known(const sockaddr_in &from) const {
+    return std::any_of(peers.begin(), peers.end(), [&](const auto &peer) {
+      return same(peer.second, from);
+    });
+  }
+  bool receive(std::string &error);
+  bool send(Time now, std::string &error);
+};
+
+UdpDriver::UdpDriver(Endpoint &endpoint)
+    : state(std::make_unique<State>(endpoint)) {}
+
+UdpDriver::~UdpDriver() {
+  if (state->socket >= 0)
+    close(state->socket);
+}
+
+bool UdpDriver::bind(const std::string &local, std::string &error) {
+  sockaddr_in place{};
+  if (!resolve(local, place, error))
+    return false;
+  state->socket =
+      ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (state->socket < 0) {
+    error = systemError("cannot make a socket");
+    return false;
+  }
+  // Best effort: the kernel may allow less.
+  for (int option : {SO_RCVBUF, SO_SNDBUF})
+    setsockopt(state->socket, SOL_SOCKET, option, &kSocketBuffer,
+               sizeof kSocketBuffer);
+  if (::bind(state->socket, reinterpret_cast<sockaddr *>(&place),
+             sizeof place) < 0) {
+    error = systemError(("cannot bind to '" + local + "'").c_str());
+    return false;
+  }
+  return true;
+}
+
+uint16_t UdpDriver::port() const {
+  sockaddr_in place{};
+  socklen_t size = sizeof place;
+  getsockname(state->socket, reinterpret_cast<sockaddr *>(&place), &size);
+  return ntohs(place.sin_port);
+}
+
+bool UdpDriver::addPeer(uint16_t peer, const std::string &remote,
+                        std::string &error) {
+  return resolve(remote, state->peers[peer], error);
+}
+
+void UdpDriver::learnPeer(uint16_t peer) { state->learning = peer; }
+
+int UdpDriver::descriptor() const { return state->socket; }
+uint64_t UdpDriver::strangers() const { return state->strangers; }
+
+Time UdpDriver::now() {
+  return Time(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                  std::chrono::steady_clock::now().time_since_epoch())
+                  .count());
+}
+
+bool UdpDriver::State::receive(std::string &error) {
+  for (;;) {
+    std::array<mmsghdr, kBatch> messages{};
+    std::array<iovec, kBatch> vectors;
+    for (size_t i = 0; i < kBatch; ++i) {
+      vectors[i] = {buffers[i].data(), kLongest};
+      messages[i].msg_hdr.msg_name = &places[i];
+      messages[i].msg_hdr.msg_namelen = sizeof places[i];
+      messages[i].msg_hdr.msg_iov = &vectors[i];
+      messages[i].msg_hdr.msg_iovlen = 1;
+    }
+    int count = recvmmsg(socket, messages.data(), kBatch, 0, nullptr);
+    if (count < 0) {
+      // A peer that is not there yet says so by ICMP; that is no failure.
+      if (errno == EAGAIN || errno == EWOULDBLOCK)
+        return true;
+      if (errno == EINTR || errno == ECONNREFUSED)
+        continue;
+      error = systemError("cannot receive");
+      return false;
+    }
+    Time time = now();
+    for (int i = 0; i < count; ++i) {
+      std::span<const uint8_t> bytes(buffers[size_t(i)].data(),
+                                     messages[size_t(i)].msg_len);
+      if (!known(places[size_t(i)])) {
+        if (learning < 0 || !decode(bytes)) {
+          ++strangers;
+          continue;
+        }
+        peers[uint16_t(learning)] = places[size_t(i)];
+      }
+      endpoint.push(time, bytes);
+    }
+    if (count < int(kBatch))
+      return true;
+  }
+}
+
+bool UdpDriver::State::send(Time time, std::string &error) {
+  for (;;) {
+    while (leaving.size() < kBatch) {
+      std::optional<Outgoing> out = endpoint.pull(time);
+      if (!out)
+        break;
+      // Who has no place is not reached; the protocol sends again.
+      if (peers.count(out->peer))
+        leaving.push_back(std::move(*out));
+    }
+    if (leaving.empty())
+      return true;
+    std::array<mmsghdr, kBatch> messages{};
+    std::array<iovec, kBatch> vectors;
+    for (size_t i = 0; i < leaving.size(); ++i) {
+      vectors[i] = {leaving[i].bytes.data(), leaving[i].bytes.size()};
+      sockaddr_in &place = peers[leaving[i].peer];
+      messages[i].msg_hdr.msg_name = &place;
+      messages[i].msg_hdr.msg_namelen = sizeof place;
+      messages[i].msg_hdr.msg_iov = &vectors[i];
+      messages[i].msg_hdr.msg_iovlen = 1;
+    }
+    int count = sendmmsg(socket, messages.data(), unsigned(leaving.size()), 0);
+    if (count < 0) {
+      if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)
+        return true;
+      if (errno == EINTR)
+        continue;
+      // Unreachable hosts and refused ports are losses like others.
+      if (errno != ECONNREFUSED && errno != EHOSTUNREACH &&
+          errno != ENETUNREACH && errno != EPERM) {
+        error = systemError("cannot send");
+        return false;
+      }
+      count = 1;
+    }
+    leaving.erase(leaving.begin(), leaving.begin() + count);
+  }
+}
+
+bool UdpDriver::step(Time until, const std::function<void(Time)> &work,
+                     std::string &error) {
+  if (!state->receive(error))
+    return false;
+  work(now());
+  Time time = now();
+  if (!state->send(time, error))
+    return false;
+  Time due = std::min(until, state->endpoint.deadline(time));
+  bool full = !state->leaving.empty();
+  if (due <= time && !full)
+    return true;
+  pollfd wait{state->socket, short(full ? POLLIN | POLLOUT : POLLIN), 0};
+  timespec span{};
+  Time left = due > time ? std::min<Time>(due - time, 1'000'000'000) : 0;
+  // A socket that is full says when it is not.
+  if (full)
+    left = std::max<Time>(left, 1'000'000);
+  span.tv_sec = time_t(left / 1'000'000'000);
+  span.tv_nsec = long(left % 1'000'000'000);
+  if (ppoll(&wait, 1, &span, nullptr) < 0 && errno != EINTR) {
+    error = systemError("cannot wait for datagrams");
+    return false;
+  }
+  return true;
+}
+} // namespace rhizome::link
