@@ -46,6 +46,11 @@ static llvm::Expected<gen::CostModel> costModelOf(const FamilyModel &family) {
 }
 
 llvm::Expected<gen::CostContext> costContextOf(const Device &device) {
+  if (device.processor)
+    return llvm::createStringError("'%s' is a CPU, for which no generator "
+                                   "builds; choose an FPGA of 'rhizome "
+                                   "targets'",
+                                   device.name.c_str());
   gen::CostContext cost;
   cost.lutInputs = device.lutInputs;
   cost.dspWide = device.dspABits;

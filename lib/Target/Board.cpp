@@ -42,22 +42,9 @@ static Board readBoard(const YAML::Node &root) {
 }
 
 Expected<Board> rhizome::loadBoard(StringRef nameOrPath) {
-  Expected<std::string> path = yamlPath(nameOrPath, "boards", "board");
-  if (!path)
-    return path.takeError();
-  return loadYaml(*path, readBoard);
+  return loadNamed<Board>(nameOrPath, "boards", "board", readBoard);
 }
 
 Expected<std::vector<Board>> rhizome::listBoards() {
-  Expected<std::vector<std::string>> paths = yamlPaths("boards");
-  if (!paths)
-    return paths.takeError();
-  std::vector<Board> boards;
-  for (const std::string &path : *paths) {
-    Expected<Board> board = loadYaml(path, readBoard);
-    if (!board)
-      return board.takeError();
-    boards.push_back(std::move(*board));
-  }
-  return boards;
+  return loadAll<Board>("boards", readBoard);
 }

@@ -36,13 +36,24 @@ Router readRouter(const YAML::Node &node) {
 DeviceMemory readMemory(const YAML::Node &node) {
   Mapping map(node, "'memory'");
   DeviceMemory memory;
-  memory.kind = map.get<std::string>("kind");
-  if (memory.kind != "hbm" && memory.kind != "ddr")
-    throw Mistake{lineOf(map.find("kind")),
-                  "'kind' is '" + memory.kind + "'; known are ddr, hbm"};
+  memory.kind =
+      map.choice<const char *>("kind", {{"ddr", "ddr"}, {"hbm", "hbm"}});
   memory.banks = unsigned(positive(map, "banks"));
+  memory.bytesPerS = map.get<double>("bytes_per_s");
+  if (!(memory.bytesPerS > 0))
+    throw Mistake{lineOf(map.find("bytes_per_s")), "'bytes_per_s' is 0"};
   map.finish();
   return memory;
+}
+
+Processor readProcessor(const YAML::Node &node) {
+  Mapping map(node, "'processor'");
+  Processor processor;
+  processor.cores = unsigned(positive(map, "cores"));
+  processor.macsPerCycle = unsigned(positive(map, "macs_per_cycle"));
+  processor.cacheBytes = positive(map, "cache_bytes");
+  map.finish();
+  return processor;
 }
 
 Device readDevice(const YAML::Node &root) {
@@ -55,6 +66,15 @@ Device readDevice(const YAML::Node &root) {
   d.clockMhz = map.get<double>("clock_mhz");
   if (!(d.clockMhz > 0))
     throw Mistake{lineOf(map.find("clock_mhz")), "'clock_mhz' is 0"};
+  if (YAML::Node memory = map.find("memory"))
+    d.memory = readMemory(memory);
+  d.sources = readSources(map, root);
+  if (YAML::Node processor = map.find("processor")) {
+    d.processor = readProcessor(processor);
+    map.finish();
+    return d;
+  }
+
   d.streamBits = positive(map, "stream_bits");
   if (d.streamBits % 8)
     throw Mistake{lineOf(map.find("stream_bits")),
@@ -68,8 +88,6 @@ Device readDevice(const YAML::Node &root) {
        {std::pair("shell", &d.shell), std::pair("platform", &d.platform)})
     if (YAML::Node value = map.find(key))
       *text = Mapping::convert<std::string>(value, key);
-  if (YAML::Node memory = map.find("memory"))
-    d.memory = readMemory(memory);
 
   Mapping dsp(map.find("dsp"), "'dsp'");
   d.dspKind = dsp.get<std::string>("kind");
@@ -91,32 +109,15 @@ Device readDevice(const YAML::Node &root) {
     d.budget[key] = value ? Mapping::convert<int64_t>(value, key) : 0;
   }
   counts.finish();
-
-  d.sources = readSources(map, root);
   map.finish();
   return d;
 }
 } // namespace
 
 Expected<Device> rhizome::loadDevice(StringRef nameOrPath) {
-  Expected<std::string> path = yamlPath(nameOrPath, "devices", "device");
-  if (!path)
-    return path.takeError();
-  return loadYaml(*path, readDevice);
+  return loadNamed<Device>(nameOrPath, "devices", "device", readDevice);
 }
 
 Expected<std::vector<Device>> rhizome::listDevices() {
-  Expected<std::vector<std::string>> paths = yamlPaths("devices");
-  if (!paths)
-    return paths.takeError();
-  std::vector<Device> devices;
-  for (const std::string &path : *paths) {
-    Expected<Device> device = loadYaml(path, readDevice);
-    if (!device)
-      return device.takeError();
-    devices.push_back(std::move(*device));
-  }
-  llvm::sort(devices,
-             [](const Device &a, const Device &b) { return a.name < b.name; });
-  return devices;
+  return loadAll<Device>("devices", readDevice);
 }

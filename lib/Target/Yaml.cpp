@@ -39,7 +39,7 @@ Expected<std::vector<std::string>> target::yamlPaths(StringRef folder) {
 
 Expected<std::string> target::yamlPath(StringRef nameOrPath, StringRef folder,
                                        StringRef what) {
-  if (nameOrPath.ends_with(".yaml") || nameOrPath.contains('/'))
+  if (namesPath(nameOrPath))
     return nameOrPath.str();
   Expected<std::vector<std::string>> paths = yamlPaths(folder);
   if (!paths)

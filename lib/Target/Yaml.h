@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the readers of devices and boards share: YAML mappings whose every key
-// is known and checked, mistakes by line, and the folder of data files.
+// What the readers of devices, boards, links and clusters share: YAML mappings
+// whose every key is known and checked, mistakes by line, and the folders of
+// data files.
 #pragma once
 
 #include "rhizome/Support/Resources.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Error.h"
 #include <set>
@@ -11,7 +14,7 @@
 #include <yaml-cpp/yaml.h>
 
 namespace rhizome::target {
-/// A mistake in a file; never leaves this file.
+/// A mistake in a file; loadYaml() makes it an error.
 struct Mistake {
   int line;
   std::string reason;
@@ -42,6 +45,22 @@ public:
     return convert<T>(value, key);
   }
 
+  /// The value that the word behind `key` stands for.
+  template <typename T>
+  T choice(const std::string &key,
+           std::initializer_list<std::pair<const char *, T>> words) {
+    std::string text = get<std::string>(key);
+    std::vector<std::string> known;
+    for (auto &[word, value] : words) {
+      if (text == word)
+        return value;
+      known.push_back(word);
+    }
+    throw Mistake{lineOf(find(key)), "'" + key + "' is '" + text +
+                                         "'; known are " +
+                                         llvm::join(known, ", ")};
+  }
+
   const std::string &name() const { return what; }
 
   void finish() {
@@ -58,7 +77,7 @@ public:
   static T convert(const YAML::Node &value, const std::string &key) {
     try {
       T result = value.as<T>();
-      if constexpr (std::is_arithmetic_v<T>)
+      if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
         if (!(result >= 0) || !(result <= T(1e15)))
           throw Mistake{lineOf(value), "'" + key + "' is " +
                                            value.as<std::string>() +
@@ -76,6 +95,8 @@ private:
   template <typename T> static const char *kindOf() {
     if constexpr (std::is_same_v<T, std::string>)
       return "text";
+    else if constexpr (std::is_same_v<T, bool>)
+      return "true or false";
     else if constexpr (std::is_floating_point_v<T>)
       return "number";
     else
@@ -101,7 +122,7 @@ std::vector<std::string> readSources(Mapping &map, const YAML::Node &root);
 /// becomes an error "path:line: reason"; a Mistake goes no further.
 template <typename T>
 llvm::Expected<T> loadYaml(llvm::StringRef path,
-                           T (*read)(const YAML::Node &root)) {
+                           llvm::function_ref<T(const YAML::Node &root)> read) {
   llvm::Expected<std::string> text = readFile(path);
   if (!text)
     return text.takeError();
@@ -121,9 +142,46 @@ llvm::Expected<T> loadYaml(llvm::StringRef path,
 /// The .yaml files of data/<folder>, in ascending order.
 llvm::Expected<std::vector<std::string>> yamlPaths(llvm::StringRef folder);
 
-/// The path that `nameOrPath` means: itself if it ends in ".yaml" or holds a
-/// '/', else "<name>.yaml" in data/<folder>. `what` names the kind in errors.
+/// Whether a target is given by its file: the text ends in ".yaml" or holds a
+/// '/'.
+inline bool namesPath(llvm::StringRef nameOrPath) {
+  return nameOrPath.ends_with(".yaml") || nameOrPath.contains('/');
+}
+
+/// The path that `nameOrPath` means: itself if it is one, else "<name>.yaml" in
+/// data/<folder>. `what` names the kind in errors.
 llvm::Expected<std::string> yamlPath(llvm::StringRef nameOrPath,
                                      llvm::StringRef folder,
                                      llvm::StringRef what);
+
+/// What the file that `nameOrPath` means holds.
+template <typename T>
+llvm::Expected<T>
+loadNamed(llvm::StringRef nameOrPath, llvm::StringRef folder,
+          llvm::StringRef what,
+          llvm::function_ref<T(const YAML::Node &root)> read) {
+  llvm::Expected<std::string> path = yamlPath(nameOrPath, folder, what);
+  if (!path)
+    return path.takeError();
+  return loadYaml<T>(*path, read);
+}
+
+/// What all files of data/<folder> hold, by name in ascending order.
+template <typename T>
+llvm::Expected<std::vector<T>>
+loadAll(llvm::StringRef folder,
+        llvm::function_ref<T(const YAML::Node &root)> read) {
+  llvm::Expected<std::vector<std::string>> paths = yamlPaths(folder);
+  if (!paths)
+    return paths.takeError();
+  std::vector<T> all;
+  for (const std::string &path : *paths) {
+    llvm::Expected<T> one = loadYaml<T>(path, read);
+    if (!one)
+      return one.takeError();
+    all.push_back(std::move(*one));
+  }
+  llvm::sort(all, [](const T &a, const T &b) { return a.name < b.name; });
+  return all;
+}
 } // namespace rhizome::target

@@ -17,6 +17,7 @@ public:
   explicit Table(std::vector<std::string> head) : rows{std::move(head)} {}
   void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
   void print() const;
+  bool empty() const { return rows.size() == 1; }
 
 private:
   std::vector<std::vector<std::string>> rows;

@@ -1,16 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome targets: the devices that data files describe.
+// rhizome targets: the devices, boards, links and clusters that data files
+// describe, as tables, one by one, or for machines.
 #include "Commands.h"
 #include "Output.h"
-#include "rhizome/Target/Device.h"
+#include "rhizome/Target/Target.h"
 #include "rhizome/Vendor/Vendor.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
+using llvm::outs;
+
+namespace {
+using Flows = std::vector<vendor::Flow>;
+
+llvm::json::Array listOf(const std::vector<std::string> &texts) {
+  llvm::json::Array array;
+  for (const std::string &text : texts)
+    array.push_back(text);
+  return array;
+}
+
+/// "10 Gb/s", "96 Mb/s".
+std::string rate(double perS, const char *unit) {
+  for (auto [scale, prefix] : {std::pair(1e9, " G"), std::pair(1e6, " M")})
+    if (perS >= scale)
+      return decimal(perS / scale, 3) + prefix + unit + "/s";
+  return decimal(perS, 0) + " " + unit + "/s";
+}
+
+std::string memoryOf(const Device &d) {
+  if (!d.memory)
+    return "-";
+  std::string kind = d.memory->kind == "hbm" ? "HBM" : "DDR";
+  return kind + " " + rate(d.memory->bytesPerS, "B");
+}
+
+//===----------------------------------------------------------------------===//
+// For machines
+//===----------------------------------------------------------------------===//
 
 /// The flows that write build files for this device, with the files.
-static llvm::json::Object filesFor(const Device &d,
-                                   const std::vector<vendor::Flow> &flows) {
+llvm::json::Object filesFor(const Device &d, const Flows &flows) {
   llvm::json::Object served;
   for (const vendor::Flow &flow : flows) {
     if (!flow.serves(d))
@@ -24,80 +55,236 @@ static llvm::json::Object filesFor(const Device &d,
   return served;
 }
 
-static llvm::json::Object toJson(const Device &d,
-                                 const std::vector<vendor::Flow> &flows) {
-  llvm::json::Object budget;
-  for (auto &[name, count] : d.budget)
-    budget[name] = count;
-  llvm::json::Array sources;
-  for (const std::string &source : d.sources)
-    sources.push_back(source);
-  return llvm::json::Object{{"name", d.name},
+llvm::json::Object toJson(const Device &d, const Flows &flows) {
+  llvm::json::Object object{{"name", d.name},
+                            {"kind", "device"},
                             {"description", d.description},
                             {"family", d.family},
                             {"part", d.part},
                             {"clock_mhz", d.clockMhz},
-                            {"stream_bits", d.streamBits},
-                            {"dsp_kind", d.dspKind},
-                            {"dsp_pairs", d.dspPairs.has_value()},
-                            {"lut_inputs", d.lutInputs},
-                            {"bram_bits", d.bramBits},
-                            {"shell", d.shell},
-                            {"platform", d.platform},
-                            {"flows", filesFor(d, flows)},
-                            {"budget", std::move(budget)},
-                            {"sources", std::move(sources)}};
+                            {"sources", listOf(d.sources)}};
+  if (d.memory)
+    object["memory"] = llvm::json::Object{{"kind", d.memory->kind},
+                                          {"banks", d.memory->banks},
+                                          {"bytes_per_s", d.memory->bytesPerS}};
+  if (d.processor) {
+    object["processor"] =
+        llvm::json::Object{{"cores", d.processor->cores},
+                           {"macs_per_cycle", d.processor->macsPerCycle},
+                           {"cache_bytes", d.processor->cacheBytes}};
+    return object;
+  }
+  llvm::json::Object budget;
+  for (auto &[name, count] : d.budget)
+    budget[name] = count;
+  object["stream_bits"] = d.streamBits;
+  object["dsp_kind"] = d.dspKind;
+  object["dsp_pairs"] = d.dspPairs.has_value();
+  object["lut_inputs"] = d.lutInputs;
+  object["bram_bits"] = d.bramBits;
+  object["shell"] = d.shell;
+  object["platform"] = d.platform;
+  object["flows"] = filesFor(d, flows);
+  object["budget"] = std::move(budget);
+  return object;
 }
 
-static int runTargets(const std::string &name, bool json) {
-  std::vector<Device> devices;
+llvm::json::Object toJson(const Board &b, const Flows &) {
+  return llvm::json::Object{{"name", b.name},
+                            {"kind", "board"},
+                            {"description", b.description},
+                            {"device", b.device},
+                            {"clock_mhz", b.clockMhz},
+                            {"baud", b.baud},
+                            {"flash", b.flash},
+                            {"sources", listOf(b.sources)}};
+}
+
+llvm::json::Object toJson(const Link &l, const Flows &) {
+  return llvm::json::Object{{"name", l.name},
+                            {"kind", "link"},
+                            {"description", l.description},
+                            {"medium", nameOf(l.kind)},
+                            {"bits_per_s", l.bitsPerS},
+                            {"latency_ns", l.latencyNs},
+                            {"mtu_bytes", l.mtuBytes},
+                            {"overhead_bytes", l.overheadBytes},
+                            {"sources", listOf(l.sources)}};
+}
+
+llvm::json::Object toJson(const Cluster &c, const Flows &) {
+  llvm::json::Array nodes;
+  for (const ClusterNode &node : c.nodes) {
+    llvm::json::Object budget;
+    for (auto &[name, count] : node.device.budget)
+      budget[name] = count;
+    nodes.push_back(llvm::json::Object{{"device", node.device.name},
+                                       {"clock_mhz", node.device.clockMhz},
+                                       {"link", node.link.name},
+                                       {"budget", std::move(budget)}});
+  }
+  return llvm::json::Object{{"name", c.name},
+                            {"kind", "cluster"},
+                            {"description", c.description},
+                            {"topology", nameOf(c.topology)},
+                            {"replicas", c.replicas},
+                            {"host_link", c.hostLink.name},
+                            {"nodes", std::move(nodes)},
+                            {"sources", listOf(c.sources)}};
+}
+
+//===----------------------------------------------------------------------===//
+// For people
+//===----------------------------------------------------------------------===//
+
+/// "4 xcku060-role, 3 lfe5u-85f": runs of equal devices.
+std::string membersOf(const Cluster &c) {
+  std::string text;
+  for (size_t i = 0, end; i < c.nodes.size(); i = end) {
+    for (end = i; end < c.nodes.size() &&
+                  c.nodes[end].device.name == c.nodes[i].device.name;)
+      ++end;
+    text += (text.empty() ? "" : ", ") + std::to_string(end - i) + " " +
+            c.nodes[i].device.name;
+  }
+  return text;
+}
+
+/// One table a kind. Rows of the wrong kind are left out; an empty table is not
+/// printed.
+void printTables(const std::vector<Target> &targets) {
+  Table devices({"device", "family", "clock MHz", "LUT", "FF", "DSP", "BRAM",
+                 "URAM", "LUTRAM", "DSP kind", "memory"});
+  Table boards({"board", "device", "clock MHz", "baud", "description"});
+  Table links({"link", "medium", "rate", "latency ns", "payload B",
+               "overhead B", "description"});
+  Table clusters({"cluster", "nodes", "devices", "topology", "host link"});
+  for (const Target &target : targets)
+    if (auto *d = std::get_if<Device>(&target)) {
+      auto count = [&](const char *resource) {
+        auto found = d->budget.find(resource);
+        return found == d->budget.end() ? "-" : grouped(found->second);
+      };
+      devices.add({d->name, d->family, decimal(d->clockMhz, 3), count("lut"),
+                   count("ff"), count("dsp"), count("bram"), count("uram"),
+                   count("lutram"), d->dspKind.empty() ? "-" : d->dspKind,
+                   memoryOf(*d)});
+    } else if (auto *b = std::get_if<Board>(&target)) {
+      boards.add({b->name, b->device, decimal(b->clockMhz, 3), grouped(b->baud),
+                  b->description});
+    } else if (auto *l = std::get_if<Link>(&target)) {
+      links.add({l->name, nameOf(l->kind).str(), rate(l->bitsPerS, "b"),
+                 grouped(l->latencyNs), grouped(l->mtuBytes),
+                 grouped(l->overheadBytes), l->description});
+    } else {
+      auto &c = std::get<Cluster>(target);
+      clusters.add({c.name, grouped(int64_t(c.nodes.size())), membersOf(c),
+                    nameOf(c.topology).str(), c.hostLink.name});
+    }
+  const char *gap = "";
+  for (const Table *table : {&devices, &boards, &links, &clusters}) {
+    if (table->empty())
+      continue;
+    outs() << gap;
+    table->print();
+    gap = "\n";
+  }
+}
+
+void explain(const Device &d, const Flows &flows) {
+  if (d.processor)
+    outs() << "cores " << d.processor->cores << ", "
+           << d.processor->macsPerCycle
+           << " products of 8 bits a cycle each, cache "
+           << grouped(d.processor->cacheBytes) << " B\n";
+  if (d.memory)
+    outs() << "memory " << memoryOf(d) << " over " << d.memory->banks
+           << (d.memory->banks == 1 ? " bank\n" : " banks\n");
+  for (const vendor::Flow &flow : flows) {
+    if (!flow.serves(d))
+      continue;
+    outs() << "\n"
+           << flow.tool << ", below nodes/<n>/" << flow.name
+           << " of a package:\n";
+    Table files({"file", "purpose"});
+    for (auto &[file, purpose] : flow.files)
+      files.add({file, purpose});
+    files.print();
+  }
+}
+
+void explain(const Board &b, const Flows &) {
+  outs() << "clock at pin " << b.clockPin << ", serial line in at " << b.rxPin
+         << " and out at " << b.txPin << "\nonto the board: " << b.flash
+         << "\n";
+}
+
+void explain(const Link &l, const Flows &) {
+  outs() << (l.kind == Link::Kind::Udp
+                 ? "datagrams may be lost, repeated or reordered"
+                 : "reliable, in order, with flow control")
+         << "; full pieces of " << grouped(l.mtuBytes) << " B carry "
+         << rate(l.mtuBytes * 8 / l.secondsFor(l.mtuBytes), "b") << "\n";
+}
+
+void explain(const Cluster &c, const Flows &) {
+  outs() << (c.topology == Cluster::Topology::Switch
+                 ? "every node and the host reach every other"
+                 : "a node sends to the next one, the last to the host")
+         << "; the host at " << c.hostLink.name << "; "
+         << (c.replicas ? "replicas allowed" : "no replicas") << "\n\n";
+  Table table({"place", "device", "clock MHz", "LUT", "DSP", "BRAM", "link"});
+  for (size_t i = 0; i < c.nodes.size(); ++i) {
+    const Device &d = c.nodes[i].device;
+    auto count = [&](const char *resource) {
+      auto found = d.budget.find(resource);
+      return found == d.budget.end() ? "-" : grouped(found->second);
+    };
+    table.add({std::to_string(i), d.name, decimal(d.clockMhz, 3), count("lut"),
+               count("dsp"), count("bram"), c.nodes[i].link.name});
+  }
+  table.print();
+}
+
+int runTargets(const std::string &name, bool json) {
+  std::vector<Target> targets;
   if (name.empty()) {
-    auto all = listDevices();
+    auto all = listTargets();
     if (!all)
       return failWith(llvm::toString(all.takeError()), json);
-    devices = std::move(*all);
+    targets = std::move(*all);
   } else {
-    auto one = loadDevice(name);
+    auto one = loadTarget(name);
     if (!one)
       return failWith(llvm::toString(one.takeError()), json);
-    devices.push_back(std::move(*one));
+    targets.push_back(std::move(*one));
   }
   auto flows = vendor::listFlows();
   if (!flows)
     return failWith(llvm::toString(flows.takeError()), json);
   if (json) {
     llvm::json::Array list;
-    for (const Device &d : devices)
-      list.push_back(toJson(d, *flows));
+    for (const Target &target : targets)
+      list.push_back(std::visit(
+          [&](const auto &some) { return toJson(some, *flows); }, target));
     printJson(llvm::json::Object{{"ok", true}, {"targets", std::move(list)}});
     return 0;
   }
-  Table table({"device", "family", "clock MHz", "LUT", "FF", "DSP", "BRAM",
-               "LUTRAM", "DSP kind"});
-  for (const Device &d : devices)
-    table.add({d.name, d.family, decimal(d.clockMhz, 3),
-               grouped(d.budget.at("lut")), grouped(d.budget.at("ff")),
-               grouped(d.budget.at("dsp")), grouped(d.budget.at("bram")),
-               grouped(d.budget.at("lutram")), d.dspKind});
-  table.print();
-  if (!name.empty()) {
-    llvm::outs() << "\n" << devices[0].description << "\nsources:\n";
-    for (const std::string &source : devices[0].sources)
-      llvm::outs() << "  " << source << "\n";
-    for (const vendor::Flow &flow : *flows) {
-      if (!flow.serves(devices[0]))
-        continue;
-      llvm::outs() << "\n"
-                   << flow.tool << ", below nodes/<n>/" << flow.name
-                   << " of a package:\n";
-      Table files({"file", "purpose"});
-      for (auto &[file, purpose] : flow.files)
-        files.add({file, purpose});
-      files.print();
-    }
-  }
+  printTables(targets);
+  if (name.empty())
+    return 0;
+  std::visit(
+      [&](const auto &one) {
+        outs() << "\n" << one.description << "\n";
+        explain(one, *flows);
+        outs() << "\nsources:\n";
+        for (const std::string &source : one.sources)
+          outs() << "  " << source << "\n";
+      },
+      targets[0]);
   return 0;
 }
+} // namespace
 
 void cli::addTargets(CLI::App &app, Run &run) {
   struct Options {
@@ -105,13 +292,15 @@ void cli::addTargets(CLI::App &app, Run &run) {
     bool json = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App *command =
-      app.add_subcommand("targets", "List the devices, or describe one.");
-  command->add_option("DEVICE", options->name, "a device, or a .yaml file");
+  CLI::App *command = app.add_subcommand(
+      "targets", "List devices, boards, links and clusters, or explain one.");
+  command->add_option("NAME", options->name,
+                      "a device, board, link or cluster, or its .yaml file");
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"
                   "  rhizome targets\n"
                   "  rhizome targets xcku060-role\n"
+                  "  rhizome targets mixed9\n"
                   "  rhizome targets ./my-board.yaml --json");
   command->callback([options, &run] {
     run = [options] { return runTargets(options->name, options->json); };

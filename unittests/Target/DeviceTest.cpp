@@ -50,10 +50,11 @@ TEST(Device, ShippedOnesLoad) {
   std::vector<std::string> names;
   for (const Device &d : *devices)
     names.push_back(d.name);
-  EXPECT_EQ(names,
-            (std::vector<std::string>{
-                "10ax115", "ice40-hx8k", "ice40-up5k", "lfe5u-12f", "lfe5u-25f",
-                "lfe5u-85f", "xc7z020", "xcku060-role", "xcu280", "xczu3eg"}));
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "10ax115", "cpu-x86", "ice40-hx8k", "ice40-up5k",
+                       "lfe5u-12f", "lfe5u-25f", "lfe5u-85f", "xc7a100t",
+                       "xc7z020", "xck26", "xcku060-role", "xcu280", "xcu55c",
+                       "xcvc1902", "xcvu9p-slr", "xczu3eg", "xczu7ev"}));
   auto role = loadDevice("xcku060-role");
   ASSERT_TRUE(bool(role));
   EXPECT_EQ(role->budget.at("lut"), 96801);
@@ -64,7 +65,9 @@ TEST(Device, ShippedOnesLoad) {
   EXPECT_EQ(role->clockMhz, 156.25);
   EXPECT_EQ(role->streamBits, 64u);
   EXPECT_EQ(role->shell, "themisto");
-  EXPECT_FALSE(role->memory);
+  ASSERT_TRUE(role->memory);
+  EXPECT_EQ(role->memory->bytesPerS, 10e9);
+  EXPECT_FALSE(role->processor);
   ASSERT_TRUE(role->dspPairs);
   EXPECT_EQ(role->dspPairs->maxPackedSigned, 7u);
   EXPECT_EQ(role->dspPairs->maxPackedUnsigned, 4u);
@@ -74,9 +77,28 @@ TEST(Device, UnknownNameListsTheKnown) {
   auto device = loadDevice("xcku60");
   ASSERT_FALSE(bool(device));
   EXPECT_EQ(llvm::toString(device.takeError()),
-            "unknown device 'xcku60'; known are 10ax115, ice40-hx8k, "
-            "ice40-up5k, lfe5u-12f, lfe5u-25f, lfe5u-85f, xc7z020, "
-            "xcku060-role, xcu280, xczu3eg, or give the path of a .yaml file");
+            "unknown device 'xcku60'; known are 10ax115, cpu-x86, ice40-hx8k, "
+            "ice40-up5k, lfe5u-12f, lfe5u-25f, lfe5u-85f, xc7a100t, xc7z020, "
+            "xck26, xcku060-role, xcu280, xcu55c, xcvc1902, xcvu9p-slr, "
+            "xczu3eg, xczu7ev, or give the path of a .yaml file");
+}
+
+TEST(Device, AProcessorHasNoLogic) {
+  auto cpu = loadDevice("cpu-x86");
+  ASSERT_TRUE(bool(cpu)) << llvm::toString(cpu.takeError());
+  ASSERT_TRUE(cpu->processor);
+  EXPECT_EQ(cpu->processor->macsPerCycle, 128u);
+  EXPECT_TRUE(cpu->budget.empty());
+  EXPECT_EQ(messageFor("name: c\ndescription: d\nfamily: cpu\npart: p\n"
+                       "clock_mhz: 1\nprocessor: {cores: 0, macs_per_cycle: 1, "
+                       "cache_bytes: 1}\nsources: [nobody]\n"),
+            "d.yaml:6: 'cores' is 0");
+  EXPECT_EQ(messageFor("name: c\ndescription: d\nfamily: cpu\npart: p\n"
+                       "clock_mhz: 1\nprocessor: {cores: 1, macs_per_cycle: 1, "
+                       "cache_bytes: 1}\nsources: [nobody]\nlut_inputs: 6\n"),
+            "d.yaml:8: a device file has an unknown key 'lut_inputs'; known "
+            "are clock_mhz, description, family, memory, name, part, "
+            "processor, sources");
 }
 
 TEST(Device, MalformedFilesAreRefusedByLine) {
@@ -99,7 +121,8 @@ TEST(Device, MalformedFilesAreRefusedByLine) {
   EXPECT_EQ(messageFor(edited("sources:\n  - nobody\n", "")),
             "d.yaml:1: a device file needs a list 'sources'");
   EXPECT_EQ(messageFor(edited("dsp:\n", "shell: moon\nplatform: p_1\n"
-                                        "memory: {kind: hbm, banks: 32}\n"
+                                        "memory: {kind: hbm, banks: 32, "
+                                        "bytes_per_s: 1000}\n"
                                         "dsp:\n")),
             "accepted");
   EXPECT_EQ(messageFor(edited("dsp:\n", "shell: [a]\ndsp:\n")),
@@ -110,6 +133,9 @@ TEST(Device, MalformedFilesAreRefusedByLine) {
   EXPECT_EQ(messageFor(edited("dsp:\n", "memory: {kind: ddr, banks: 0}\n"
                                         "dsp:\n")),
             "d.yaml:15: 'banks' is 0");
+  EXPECT_EQ(messageFor(edited("dsp:\n", "memory: {kind: ddr, banks: 1}\n"
+                                        "dsp:\n")),
+            "d.yaml:15: 'memory' needs 'bytes_per_s'");
   EXPECT_EQ(messageFor("[1, 2]"), "d.yaml:1: a device file must be a mapping");
   EXPECT_EQ(messageFor(""), "d.yaml:1: a device file must be a mapping");
   EXPECT_NE(messageFor("a: [1\nb: }").find("d.yaml:2: "), std::string::npos);

@@ -28,15 +28,27 @@ struct Router {
   unsigned speed = 0;  ///< speed grade, 0 where the chip has one only
 };
 
-/// Memory outside the programmable logic that a board platform reaches.
+/// Memory outside the chip's logic.
 struct DeviceMemory {
-  std::string kind;   ///< "hbm" or "ddr"
-  unsigned banks = 0; ///< pseudo channels or channels, numbered from 0
+  std::string kind;     ///< "hbm" or "ddr"
+  unsigned banks = 0;   ///< pseudo channels or channels, numbered from 0
+  double bytesPerS = 0; ///< of all banks together, at best
+};
+
+/// What a CPU computes with.
+struct Processor {
+  unsigned cores = 0;
+  /// Products of two 8-bit integers that a core adds up in a cycle, at best.
+  unsigned macsPerCycle = 0;
+  int64_t cacheBytes = 0; ///< of the last level, which holds weights
 };
 
 struct Device {
   std::string name;
   std::string description;
+  /// Set for a CPU, which has none of what follows but clock and memory; no
+  /// generator builds for one yet.
+  std::optional<Processor> processor;
   std::string family;    ///< "ultrascale", "ultrascale+", "7series", "ecp5", …
   std::string part;      ///< the vendor's part number
   std::string dspKind;   ///< "dsp48e2", "dsp48e1", "mult18x18"

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads cluster files: names become devices and links, counts become places,
+// and what cannot be joined is refused.
+#include "rhizome/Target/Cluster.h"
+#include "Yaml.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::target;
+
+StringRef rhizome::nameOf(Cluster::Topology topology) {
+  return topology == Cluster::Topology::Switch ? "switch" : "chain";
+}
+
+const Link &Cluster::between(size_t from, size_t to) const {
+  const Link &a = from == kHost ? hostLink : nodes[from].link;
+  const Link &b = to == kHost ? hostLink : nodes[to].link;
+  return b.bitsPerS < a.bitsPerS ? b : a;
+}
+
+bool Cluster::joined(size_t from, size_t to) const {
+  if (from == to)
+    return false;
+  if (topology == Topology::Switch || to == kHost)
+    return true;
+  return to == (from == kHost ? 0 : from + 1);
+}
+
+namespace {
+/// More places than this are a slip of the pen.
+constexpr int64_t kMostNodes = 4096;
+
+/// What `key` names, its own file's mistakes reported behind this place.
+template <typename T>
+T loadNamedIn(Mapping &map, const std::string &key, const std::string &folder,
+              Expected<T> load(StringRef)) {
+  std::string name = map.get<std::string>(key);
+  if (namesPath(name) && sys::path::is_relative(name) && !folder.empty())
+    name = folder + "/" + name;
+  Expected<T> loaded = load(name);
+  if (!loaded)
+    throw Mistake{lineOf(map.find(key)), toString(loaded.takeError())};
+  return std::move(*loaded);
+}
+
+/// Takes over what the cluster leaves of a device.
+void readBudget(const YAML::Node &node, Device &device) {
+  Mapping map(node, "'budget'");
+  for (auto &[resource, count] : device.budget) {
+    YAML::Node value = map.find(resource);
+    if (!value)
+      continue;
+    int64_t left = Mapping::convert<int64_t>(value, resource);
+    if (left > count)
+      throw Mistake{lineOf(value), "'" + resource + "' is " +
+                                       std::to_string(left) + ", but '" +
+                                       device.name + "' has " +
+                                       std::to_string(count)};
+    count = left;
+  }
+  map.finish();
+}
+
+void readNodes(const YAML::Node &list, const std::string &folder,
+               const std::optional<Link> &common, Cluster &cluster) {
+  if (!list.IsSequence() || list.size() == 0)
+    throw Mistake{lineOf(list), "'nodes' must be a list of nodes"};
+  for (const YAML::Node &entry : list) {
+    Mapping map(entry, "a node");
+    ClusterNode node;
+    node.device = loadNamedIn<Device>(map, "device", folder, loadDevice);
+    if (YAML::Node clock = map.find("clock_mhz")) {
+      node.device.clockMhz = Mapping::convert<double>(clock, "clock_mhz");
+      if (!(node.device.clockMhz > 0))
+        throw Mistake{lineOf(clock), "'clock_mhz' is 0"};
+    }
+    if (YAML::Node budget = map.find("budget"))
+      readBudget(budget, node.device);
+    if (map.find("link"))
+      node.link = loadNamedIn<Link>(map, "link", folder, loadLink);
+    else if (common)
+      node.link = *common;
+    else
+      throw Mistake{lineOf(entry), "a node needs 'link', as the cluster has "
+                                   "none for all"};
+    int64_t count = map.find("count") ? positive(map, "count") : 1;
+    map.finish();
+    if (count > kMostNodes - int64_t(cluster.nodes.size()))
+      throw Mistake{lineOf(entry), "the cluster has more than " +
+                                       std::to_string(kMostNodes) + " nodes"};
+    if (!cluster.nodes.empty() && node.link.kind != cluster.nodes[0].link.kind)
+      throw Mistake{lineOf(entry),
+                    "'" + node.link.name + "' is a " +
+                        nameOf(node.link.kind).str() + " link, but '" +
+                        cluster.nodes[0].link.name + "' of the first node a " +
+                        nameOf(cluster.nodes[0].link.kind).str() +
+                        " link; they cannot be joined"};
+    cluster.nodes.insert(cluster.nodes.end(), count, node);
+  }
+}
+
+/// Paths in the file count from `folder`.
+Cluster readCluster(const YAML::Node &root, const std::string &folder) {
+  Mapping map(root, "a cluster file");
+  Cluster c;
+  c.name = map.get<std::string>("name");
+  c.description = map.get<std::string>("description");
+  using Topology = Cluster::Topology;
+  if (map.find("topology"))
+    c.topology = map.choice<Topology>(
+        "topology", {{"switch", Topology::Switch}, {"chain", Topology::Chain}});
+  if (YAML::Node replicas = map.find("replicas"))
+    c.replicas = Mapping::convert<bool>(replicas, "replicas");
+  std::optional<Link> common;
+  if (map.find("link"))
+    common = loadNamedIn<Link>(map, "link", folder, loadLink);
+  YAML::Node nodes = map.find("nodes");
+  if (!nodes)
+    throw Mistake{lineOf(root), "a cluster file needs 'nodes'"};
+  readNodes(nodes, folder, common, c);
+  if (map.find("host_link"))
+    c.hostLink = loadNamedIn<Link>(map, "host_link", folder, loadLink);
+  else if (common)
+    c.hostLink = *common;
+  else
+    throw Mistake{lineOf(root), "a cluster file needs 'link' or 'host_link'"};
+  c.sources = readSources(map, root);
+  map.finish();
+  return c;
+}
+} // namespace
+
+Expected<Cluster> rhizome::loadCluster(StringRef nameOrPath) {
+  std::string folder;
+  if (namesPath(nameOrPath))
+    folder = sys::path::parent_path(nameOrPath);
+  return loadNamed<Cluster>(
+      nameOrPath, "clusters", "cluster",
+      [&](const YAML::Node &root) { return readCluster(root, folder); });
+}
+
+Expected<std::vector<Cluster>> rhizome::listClusters() {
+  return loadAll<Cluster>(
+      "clusters", [](const YAML::Node &root) { return readCluster(root, ""); });
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The shipped links and clusters load; malformed ones are refused by line.
+#include "rhizome/Target/Cluster.h"
+#include "../TestFolder.h"
+
+using namespace rhizome;
+using rhizome::test::TestFolder;
+
+namespace {
+constexpr const char *kLink = R"(name: toy
+description: a link for tests
+kind: udp
+bits_per_s: 1000000000
+latency_ns: 5000
+mtu_bytes: 1472
+overhead_bytes: 66
+sources: [nobody]
+)";
+
+constexpr const char *kCluster = R"(name: toy
+description: a cluster for tests
+link: udp-10g
+nodes:
+  - {device: xcku060-role, count: 2, clock_mhz: 100}
+  - {device: lfe5u-85f, link: udp-1g, budget: {lut: 5000}}
+sources: [nobody]
+)";
+
+std::string edited(std::string text, const std::string &from,
+                   const std::string &to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+template <typename T>
+std::string messageFor(llvm::Expected<T> load(llvm::StringRef),
+                       const std::string &text) {
+  TestFolder folder;
+  folder.write("t.yaml", text);
+  auto loaded = load(folder.path("t.yaml"));
+  if (loaded)
+    return "accepted";
+  std::string message = llvm::toString(loaded.takeError());
+  return message.substr(message.find("t.yaml"));
+}
+
+std::string linkWith(const std::string &from, const std::string &to) {
+  return messageFor<Link>(loadLink, edited(kLink, from, to));
+}
+
+std::string clusterWith(const std::string &from, const std::string &to) {
+  return messageFor<Cluster>(loadCluster, edited(kCluster, from, to));
+}
+
+TEST(Link, ShippedOnesLoad) {
+  auto links = listLinks();
+  ASSERT_TRUE(bool(links)) << llvm::toString(links.takeError());
+  std::vector<std::string> names;
+  for (const Link &link : *links)
+    names.push_back(link.name);
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "aurora-10g", "bus-8x12m", "lvds-8x400m", "pcie3-x16",
+                       "spi-24m", "udp-100g", "udp-10g", "udp-1g", "udp-25g"}));
+}
+
+/// A frame of 32 x 32 RGB pixels is three datagrams; 10 GbE brings in 382,000
+/// of them a second.
+TEST(Link, ADatagramHasItsOverhead) {
+  auto link = loadLink("udp-10g");
+  ASSERT_TRUE(bool(link)) << llvm::toString(link.takeError());
+  EXPECT_EQ(link->kind, Link::Kind::Udp);
+  double frame = 2 * link->secondsFor(1472) + link->secondsFor(3072 - 2 * 1472);
+  EXPECT_NEAR(1 / frame, 382263, 1);
+}
+
+TEST(Link, MistakesAreNamedByLine) {
+  EXPECT_EQ(linkWith("kind: udp", "kind: pigeon"),
+            "t.yaml:3: 'kind' is 'pigeon'; known are udp, wire");
+  EXPECT_EQ(linkWith("bits_per_s: 1000000000", "bits_per_s: 0"),
+            "t.yaml:4: 'bits_per_s' is 0");
+  EXPECT_EQ(linkWith("mtu_bytes: 1472", "mtu_bytes: 20"),
+            "t.yaml:6: 'mtu_bytes' is 20, less than 64");
+  EXPECT_EQ(linkWith("overhead_bytes: 66\n", ""),
+            "t.yaml:1: a link file needs 'overhead_bytes'");
+  EXPECT_EQ(linkWith("latency_ns: 5000", "latency_ns: -1"),
+            "t.yaml:5: 'latency_ns' is -1, not a count");
+  EXPECT_EQ(linkWith("sources: [nobody]", "sources: []"),
+            "t.yaml:8: a link file needs a list 'sources'");
+  EXPECT_NE(linkWith("kind", "kinds").find("needs 'kind'"), std::string::npos);
+}
+
+TEST(Cluster, ShippedOnesLoad) {
+  auto clusters = listClusters();
+  ASSERT_TRUE(bool(clusters)) << llvm::toString(clusters.takeError());
+  std::map<std::string, size_t> sizes;
+  for (const Cluster &cluster : *clusters)
+    sizes[cluster.name] = cluster.nodes.size();
+  EXPECT_EQ(sizes, (std::map<std::string, size_t>{{"ecp5-12fx4", 4},
+                                                  {"hbm4", 4},
+                                                  {"ku060x1", 1},
+                                                  {"ku060x2", 2},
+                                                  {"ku060x20", 20},
+                                                  {"ku060x9", 9},
+                                                  {"mixed9", 9},
+                                                  {"up5kx16", 16}}));
+}
+
+TEST(Cluster, PlacesHaveTheirOwnClockBudgetAndLink) {
+  TestFolder folder;
+  folder.write("t.yaml", kCluster);
+  auto cluster = loadCluster(folder.path("t.yaml"));
+  ASSERT_TRUE(bool(cluster)) << llvm::toString(cluster.takeError());
+  ASSERT_EQ(cluster->nodes.size(), 3u);
+  EXPECT_EQ(cluster->nodes[1].device.clockMhz, 100);
+  EXPECT_EQ(cluster->nodes[1].device.budget.at("lut"), 96801);
+  EXPECT_EQ(cluster->nodes[2].device.clockMhz, 80);
+  EXPECT_EQ(cluster->nodes[2].device.budget.at("lut"), 5000);
+  EXPECT_TRUE(cluster->replicas);
+  EXPECT_EQ(cluster->hostLink.name, "udp-10g");
+  EXPECT_EQ(cluster->between(0, 1).name, "udp-10g");
+  EXPECT_EQ(cluster->between(0, 2).name, "udp-1g");
+  EXPECT_EQ(cluster->between(Cluster::kHost, 2).name, "udp-1g");
+  EXPECT_TRUE(cluster->joined(2, 0));
+  EXPECT_FALSE(cluster->joined(1, 1));
+}
+
+TEST(Cluster, AChainReachesItsNeighbours) {
+  auto chain = loadCluster("up5kx16");
+  ASSERT_TRUE(bool(chain)) << llvm::toString(chain.takeError());
+  EXPECT_EQ(chain->topology, Cluster::Topology::Chain);
+  EXPECT_FALSE(chain->replicas);
+  EXPECT_TRUE(chain->joined(0, 1));
+  EXPECT_FALSE(chain->joined(0, 2));
+  EXPECT_FALSE(chain->joined(1, 0));
+  EXPECT_TRUE(chain->joined(Cluster::kHost, 0));
+  EXPECT_FALSE(chain->joined(Cluster::kHost, 1));
+  EXPECT_TRUE(chain->joined(5, Cluster::kHost));
+}
+
+/// Paths in a cluster's file count from that file's folder.
+TEST(Cluster, DevicesAndLinksMayBeFiles) {
+  TestFolder folder;
+  folder.write("slow.yaml", kLink);
+  folder.write("t.yaml",
+               edited(kCluster, "link: udp-10g", "link: ./slow.yaml"));
+  auto cluster = loadCluster(folder.path("t.yaml"));
+  ASSERT_TRUE(bool(cluster)) << llvm::toString(cluster.takeError());
+  EXPECT_EQ(cluster->nodes[0].link.name, "toy");
+  folder.write("slow.yaml", edited(kLink, "udp", "smoke"));
+  cluster = loadCluster(folder.path("t.yaml"));
+  ASSERT_FALSE(bool(cluster));
+  std::string message = llvm::toString(cluster.takeError());
+  EXPECT_NE(message.find("t.yaml:3: "), std::string::npos) << message;
+  EXPECT_NE(message.find("slow.yaml:3: 'kind' is 'smoke'"), std::string::npos)
+      << message;
+}
+
+TEST(Cluster, MistakesAreNamedByLine) {
+  EXPECT_EQ(clusterWith("count: 2", "count: 0"), "t.yaml:5: 'count' is 0");
+  EXPECT_EQ(clusterWith("count: 2", "count: 4096"),
+            "t.yaml:6: the cluster has more than 4096 nodes");
+  EXPECT_EQ(clusterWith("lut: 5000", "lut: 500000"),
+            "t.yaml:6: 'lut' is 500000, but 'lfe5u-85f' has 83640");
+  EXPECT_EQ(clusterWith("lut: 5000", "gates: 5"),
+            "t.yaml:6: 'budget' has an unknown key 'gates'; known are bram, "
+            "dsp, ff, lut, lutram, uram");
+  EXPECT_EQ(clusterWith("link: udp-1g", "link: lvds-8x400m"),
+            "t.yaml:6: 'lvds-8x400m' is a wire link, but 'udp-10g' of the "
+            "first node a udp link; they cannot be joined");
+  EXPECT_EQ(clusterWith("link: udp-10g\n", ""),
+            "t.yaml:4: a node needs 'link', as the cluster has none for all");
+  EXPECT_EQ(clusterWith("clock_mhz: 100", "clock_mhz: 0"),
+            "t.yaml:5: 'clock_mhz' is 0");
+  EXPECT_EQ(clusterWith("link: udp-10g", "link: udp-10g\ntopology: ring"),
+            "t.yaml:4: 'topology' is 'ring'; known are switch, chain");
+  EXPECT_EQ(clusterWith("link: udp-10g", "link: udp-10g\nreplicas: 3"),
+            "t.yaml:4: 'replicas' is '3', which is no true or false");
+  EXPECT_NE(clusterWith("xcku060-role", "xcku60")
+                .find("t.yaml:5: unknown device 'xcku60'; known are "),
+            std::string::npos);
+  EXPECT_NE(clusterWith("link: udp-10g", "link: udp-11g")
+                .find("t.yaml:3: unknown link 'udp-11g'; known are "),
+            std::string::npos);
+  EXPECT_EQ(messageFor<Cluster>(loadCluster, "name: t\ndescription: d\n"
+                                             "nodes: []\n"),
+            "t.yaml:3: 'nodes' must be a list of nodes");
+  EXPECT_EQ(messageFor<Cluster>(loadCluster, "name: t\ndescription: d\n"),
+            "t.yaml:1: a cluster file needs 'nodes'");
+}
+} // namespace
