@@ -213,8 +213,8 @@ def table(columns, rows):
 
 
 def bench(suite, options):
-    chosen = [networks.NETWORKS[n] for n in options.networks or
-              networks.NETWORKS]
+    chosen = [n for n in networks.NETWORKS.values()
+              if (n.name in options.networks if options.networks else n.bench)]
     rows, cpu_rows = [], []
     for network in chosen:
         if not network.path.exists():

@@ -69,29 +69,37 @@ std::string importer::typeName(int type) {
   return formatv("type {0}", type);
 }
 
-/// Bytes of one element in raw data; 0 for types that we do not read.
-static int64_t elementBytes(int type) {
+/// Bits of one element in raw data; 0 for types that we do not read.
+static int64_t elementBits(int type) {
   switch (type) {
+  case kUint4:
+  case kInt4:
+    return 4;
   case TensorProto::BOOL:
   case TensorProto::INT8:
   case TensorProto::UINT8:
-    return 1;
+    return 8;
   case TensorProto::INT16:
   case TensorProto::UINT16:
   case TensorProto::FLOAT16:
   case TensorProto::BFLOAT16:
-    return 2;
+    return 16;
   case TensorProto::INT32:
   case TensorProto::UINT32:
   case TensorProto::FLOAT:
-    return 4;
+    return 32;
   case TensorProto::INT64:
   case TensorProto::UINT64:
   case TensorProto::DOUBLE:
-    return 8;
+    return 64;
   default:
     return 0;
   }
+}
+
+/// Bytes of `count` elements in raw data: 4-bit integers lie two in a byte.
+static int64_t storedBytes(int type, int64_t count) {
+  return (count * elementBits(type) + 7) / 8;
 }
 
 /// How many elements the typed field of `t` holds.
@@ -118,19 +126,21 @@ std::string importer::checkTensor(const TensorProto &t) {
     return formatv("its shape {0} is not valid: sizes must not be negative and "
                    "the number of elements at most 2^31",
                    describe(shape));
-  int64_t bytes = elementBytes(t.data_type());
-  if (bytes == 0 || t.data_location() == TensorProto::EXTERNAL)
+  int64_t bytes = storedBytes(t.data_type(), *count);
+  if (elementBits(t.data_type()) == 0 ||
+      t.data_location() == TensorProto::EXTERNAL)
     return ""; // judged when it is used
   if (t.has_raw_data()) {
-    if (int64_t(t.raw_data().size()) != *count * bytes)
+    if (int64_t(t.raw_data().size()) != bytes)
       return formatv("it holds {0} bytes, its shape {1} of {2} needs {3}",
                      t.raw_data().size(), describe(shape),
-                     typeName(t.data_type()), *count * bytes);
+                     typeName(t.data_type()), bytes);
     return "";
   }
-  if (typedSize(t) != *count)
+  int64_t values = elementBits(t.data_type()) == 4 ? bytes : *count;
+  if (typedSize(t) != values)
     return formatv("it holds {0} values, its shape {1} needs {2}", typedSize(t),
-                   describe(shape), *count);
+                   describe(shape), values);
   return "";
 }
 
@@ -148,6 +158,12 @@ static double fromHalf(uint16_t bits, int type) {
 template <typename T> static T load(const char *bytes, size_t index) {
   return llvm::support::endian::read<T, llvm::endianness::little>(
       bytes + index * sizeof(T));
+}
+
+/// Element `i` of packed 4-bit integers, the low half of a byte first.
+static int64_t nibble(int type, uint8_t byte, size_t i) {
+  int64_t v = i % 2 ? byte >> 4 : byte & 15;
+  return type == kInt4 && v > 7 ? v - 16 : v;
 }
 
 static void decodeRaw(HostTensor &out, const char *raw, size_t n) {
@@ -172,6 +188,11 @@ static void decodeRaw(HostTensor &out, const char *raw, size_t n) {
   case TensorProto::BOOL:
     for (size_t i = 0; i < n; ++i)
       out.ints[i] = raw[i] != 0;
+    return;
+  case kUint4:
+  case kInt4:
+    for (size_t i = 0; i < n; ++i)
+      out.ints[i] = nibble(out.type, uint8_t(raw[i / 2]), i);
     return;
   case TensorProto::UINT8:
     return ints(uint8_t());
@@ -204,6 +225,11 @@ static void decodeTyped(HostTensor &out, const TensorProto &t) {
   case TensorProto::BFLOAT16:
     for (auto [i, bits] : llvm::enumerate(t.int32_data()))
       out.reals[i] = fromHalf(uint16_t(bits), out.type);
+    return;
+  case kUint4:
+  case kInt4:
+    for (size_t i = 0; i < out.ints.size(); ++i)
+      out.ints[i] = nibble(out.type, uint8_t(t.int32_data(int(i / 2))), i);
     return;
   case TensorProto::INT64:
     out.ints.assign(t.int64_data().begin(), t.int64_data().end());
@@ -286,17 +312,17 @@ HostRef importer::decodeTensor(const TensorProto &t, StringRef directory,
   out->type = t.data_type();
   out->shape.assign(t.dims().begin(), t.dims().end());
   std::optional<int64_t> count = elementCount(out->shape);
-  int64_t bytes = elementBytes(out->type);
   if (error = checkTensor(t); !error.empty())
     return nullptr;
-  if (bytes == 0) {
+  if (elementBits(out->type) == 0) {
     error =
         formatv("its element type {0} is not supported", typeName(out->type));
     return nullptr;
   }
   std::unique_ptr<llvm::MemoryBuffer> external;
   if (t.data_location() == TensorProto::EXTERNAL) {
-    external = readExternal(t, directory, uint64_t(*count * bytes), error);
+    external = readExternal(t, directory,
+                            uint64_t(storedBytes(out->type, *count)), error);
     if (!external)
       return nullptr;
   }

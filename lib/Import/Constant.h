@@ -14,6 +14,9 @@
 namespace rhizome::importer {
 using Shape = std::vector<int64_t>;
 
+/// Element types that are younger than the protobuf classes we build with.
+enum LaterType { kUint4 = 21, kInt4 = 22 };
+
 /// No tensor may have more elements than this.
 constexpr int64_t kMaxElements = int64_t(1) << 31;
 /// No constant that a node computes may have more elements than this.

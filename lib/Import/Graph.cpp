@@ -2,6 +2,7 @@
 // Parsing and the checks that concern the file as a whole. We parse the
 // protobuf only: ONNX's own checker knows fewer versions than we read.
 #include "Constant.h"
+#include "Decompose.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -55,19 +56,19 @@ std::optional<std::vector<int64_t>> Node::getInts(StringRef attribute) const {
 static bool checkVersions(Graph &graph, Refusals &refusals) {
   const onnx::ModelProto &model = graph.model;
   size_t before = refusals.size();
-  if (model.ir_version() < 3 || model.ir_version() > 10)
+  if (model.ir_version() < 3 || model.ir_version() > 13)
     refusals.push_back(
         {"", "",
-         formatv("the file has IR version {0}, we read 3 to 10",
+         formatv("the file has IR version {0}, we read 3 to 13",
                  model.ir_version()),
          "convert it with onnx.version_converter or export it anew"});
   for (const onnx::OperatorSetIdProto &set : model.opset_import())
     if (set.domain().empty() || set.domain() == "ai.onnx")
       graph.opset = std::max<int64_t>(graph.opset, set.version());
-  if (graph.opset < 7 || graph.opset > 22)
+  if (graph.opset < 7 || graph.opset > 25)
     refusals.push_back(
         {"", "",
-         formatv("the file has opset {0}, we read 7 to 22", graph.opset),
+         formatv("the file has opset {0}, we read 7 to 25", graph.opset),
          "convert it with onnx.version_converter or export it "
          "anew with opset 13"});
   return refusals.size() == before;
@@ -167,7 +168,7 @@ void Sorter::index() {
       if (!output.empty() &&
           (given.count(output) || !producer.try_emplace(output, i).second))
         refusals.push_back(
-            {all[i].name, all[i].op().str(),
+            {all[i].name, all[i].writtenOp().str(),
              formatv("the tensor '{0}' is produced twice", output), ""});
   needs.resize(all.size());
   for (size_t i = 0; i < all.size(); ++i)
@@ -178,7 +179,7 @@ void Sorter::index() {
         needs[i].push_back(it->second);
       else
         refusals.push_back(
-            {all[i].name, all[i].op().str(),
+            {all[i].name, all[i].writtenOp().str(),
              formatv("its input '{0}' is neither an initialiser, nor a graph "
                      "input, nor any node's output",
                      input),
@@ -289,6 +290,7 @@ std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
     return nullptr;
   if (graph->model.graph().output_size() == 0)
     return refuse("the graph has no output", "");
+  decompose(*graph->model.mutable_graph());
   size_t before = refusals.size();
   collectTensors(*graph, refusals);
   Sorter(*graph, refusals).run();

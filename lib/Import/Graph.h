@@ -22,6 +22,11 @@ public:
   /// The node's name; its first output's if it has none.
   std::string name;
   llvm::StringRef op() const { return proto.op_type(); }
+  /// The operation as the file has it, if the node is part of another's
+  /// expansion.
+  llvm::StringRef writtenOp() const {
+    return proto.doc_string().empty() ? op() : proto.doc_string();
+  }
 
   bool has(llvm::StringRef attribute) const { return find(attribute); }
   int64_t getInt(llvm::StringRef attribute, int64_t fallback) const;

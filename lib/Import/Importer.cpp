@@ -88,8 +88,9 @@ const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
       {"Equal", {&I::foldedOnly, {}}},
       {"Min", {&I::foldedOnly, {}}},
       {"Max", {&I::foldedOnly, {}}},
-      {"Floor", {&I::foldedOnly, {}}},
-      {"Ceil", {&I::foldedOnly, {}}},
+      {"Floor", {&I::roundToWhole, {}}},
+      {"Ceil", {&I::roundToWhole, {}}},
+      {"Round", {&I::roundToWhole, {}}},
       {"Reciprocal", {&I::foldedOnly, {}}},
   };
   return table;
@@ -158,14 +159,19 @@ static std::optional<Shape> staticShape(const onnx::ValueInfoProto &info) {
 }
 
 void Importer::declareInputs() {
-  for (const auto &[name, shape] : options.shapes)
-    if (llvm::none_of(graph.inputs, [&, &name = name](const auto *input) {
-          return input->name() == name;
-        }))
+  auto checkName = [&](const std::string &name, StringRef what) {
+    if (llvm::none_of(graph.inputs,
+                      [&](const auto *input) { return input->name() == name; }))
       refusals.push_back({name, "input",
-                          "a shape is given for this name, but the model has "
-                          "no such input",
+                          formatv("a {0} is given for this name, but the model "
+                                  "has no such input",
+                                  what),
                           ""});
+  };
+  for (const auto &entry : options.shapes)
+    checkName(entry.first, "shape");
+  for (const auto &entry : options.inputTypes)
+    checkName(entry.first, "type");
   Block *block = &function.getBody().front();
   for (const onnx::ValueInfoProto *input : graph.inputs) {
     enter(input->name(), "input");
@@ -194,20 +200,42 @@ void Importer::declareInputs() {
     }
     int elementType = input->type().tensor_type().elem_type();
     num::IntType integer = integerType(elementType);
-    if (elementType != TensorProto::FLOAT &&
-        (!integer || integer.getWidth() > 16)) {
+    bool wide =
+        elementType == TensorProto::INT32 || elementType == TensorProto::INT64;
+    if (wide)
+      integer = {};
+    auto given = options.inputTypes.find(input->name());
+    bool isGiven = given != options.inputTypes.end();
+    if (wide && !isGiven) {
       refuse(formatv("this graph input has the element type {0}",
                      typeName(elementType)),
-             "float32 and integers of 8 and 16 bits are supported");
+             formatv("say which integers it really holds, e.g. --input-type "
+                     "{0}=u8",
+                     input->name()));
+      continue;
+    }
+    if (!HostTensor::isRealType(elementType) && !integer && !wide) {
+      refuse(formatv("this graph input has the element type {0}",
+                     typeName(elementType)),
+             "float32 and integers are supported");
       continue;
     }
     tensor->unknown = false;
     tensor->shape = *shape;
     Value v = block->addArgument(type(*shape, f32), loc);
     argumentNames.push_back(input->name());
+    if (isGiven)
+      integer = num::IntType::getFull(context, given->second.isSigned,
+                                      given->second.width);
     if (integer)
       v = quantStep(v, {true, {1.0}, {0}, -1, integer, "half_even"}, -1);
     tensor->element = integer ? Type(integer) : f32;
+    if (isGiven && (wide || HostTensor::isRealType(elementType))) {
+      v = quantStep(v, {false, {1.0}, {0}, -1, integer, ""}, -1);
+      tensor->element = f32;
+      if (wide)
+        tensor->whole = {integer.getLo(), integer.getHi()};
+    }
     tensor->plain = v;
   }
 }
@@ -369,10 +397,7 @@ bool Importer::foldConstant() {
 }
 
 void Importer::failOutputs() {
-  static const StringRef sameShape[] = {"Floor",
-                                        "Ceil",
-                                        "Round",
-                                        "Sign",
+  static const StringRef sameShape[] = {"Sign",
                                         "Erf",
                                         "Elu",
                                         "Selu",
@@ -424,18 +449,20 @@ void Importer::failOutputs() {
 
 void Importer::importNode(const Node &n) {
   node = &n;
-  enter(n.name, n.op());
+  enter(n.name, n.writtenOp());
   size_t before = refusals.size();
   const OpInfo *info = findOperation(n);
   bool good = info && checkAttributes(n, *info);
   if (!loadInputs() || !good)
     return failOutputs();
-  if (!foldConstant() && failed((this->*info->handler)())) {
+  if (!foldConstant() && (failed(checkWhole()) || failed(liftIntegers()) ||
+                          failed((this->*info->handler)()))) {
     assert(refusals.size() != before && "failure without a reason");
     return failOutputs();
   }
   if (refusals.size() != before)
     return;
+  propagateWhole();
   for (int i = 0; i < n.proto.output_size(); ++i)
     if (!tensors.count(n.proto.output(i)) && outputUsed(i)) {
       refuse(formatv("its output {0} ('{1}') is used, which {2} does not have",
@@ -476,6 +503,95 @@ LogicalResult Importer::requireReal(size_t i) {
   return refuse(formatv("its input {0} has {1}, float32 is needed", i, have),
                 "put a DequantizeLinear before it, or convert the model to "
                 "float32");
+}
+
+/// What an operation makes of integer tensors.
+enum class OnIntegers { Refused, Keeps, Computes, Decides };
+
+static OnIntegers onIntegers(StringRef op) {
+  return llvm::StringSwitch<OnIntegers>(op)
+      .Cases({"Concat", "Dropout", "Flatten", "Identity", "MaxPool"},
+             OnIntegers::Keeps)
+      .Cases({"Pad", "Relu", "Reshape", "Squeeze", "Transpose", "Unsqueeze"},
+             OnIntegers::Keeps)
+      .Cases({"Add", "Div", "MatMul", "Mul", "Neg", "Sub", "Sum"},
+             OnIntegers::Computes)
+      .Cases({"ArgMax", "Cast", "Ceil", "Clip", "Floor", "Round", "Shape"},
+             OnIntegers::Decides)
+      .Cases({"TopK", "QuantizeLinear"}, OnIntegers::Decides)
+      .Default(OnIntegers::Refused);
+}
+
+LogicalResult Importer::checkWhole() {
+  for (auto [i, t] : llvm::enumerate(inputs))
+    if (t && t->whole && onIntegers(node->op()) == OnIntegers::Refused)
+      return refuse(formatv("its input {0} holds integers, for which {1} is "
+                            "not defined",
+                            i, node->op()),
+                    "put a Cast to float32 before it");
+  return success();
+}
+
+void Importer::setWhole(std::pair<int64_t, int64_t> bounds) {
+  auto it = tensors.find(node->proto.output(0));
+  if (it == tensors.end() || it->second->unknown)
+    return;
+  // Operations that only pass a tensor on share it with their input.
+  it->second = std::make_shared<GraphTensor>(*it->second);
+  it->second->whole = bounds;
+}
+
+void Importer::propagateWhole() {
+  OnIntegers kind = onIntegers(node->op());
+  if (node->proto.output_size() == 0 ||
+      (kind != OnIntegers::Keeps && kind != OnIntegers::Computes))
+    return;
+  std::optional<std::pair<int64_t, int64_t>> bounds;
+  for (const TensorRef &t : inputs)
+    if (t && t->whole)
+      bounds = {std::min(bounds ? bounds->first : 0, t->whole->first),
+                std::max(bounds ? bounds->second : 0, t->whole->second)};
+  if (bounds)
+    setWhole(kind == OnIntegers::Keeps ? *bounds : kWideIntegers);
+}
+
+LogicalResult Importer::liftIntegers() {
+  if (llvm::none_of(inputs, [](const TensorRef &t) { return t && t->whole; }))
+    return success();
+  static const StringRef arithmetic[] = {"Add", "Sub", "Mul", "Div", "MatMul"};
+  if (!llvm::is_contained(arithmetic, node->op()))
+    return success();
+  for (TensorRef &t : inputs) {
+    if (!t || !t->isPlainConstant() || t->constant->isReal())
+      continue;
+    num::IntType stored = integerType(t->constant->type);
+    if (node->op() == "MatMul" && stored && stored.getWidth() < 32)
+      return refuse(formatv("its weights have the element type {0}, for which "
+                            "MatMul is not defined",
+                            typeName(t->constant->type)),
+                    "use MatMulInteger, or store them as int32");
+    auto host = std::make_shared<HostTensor>(*t->constant);
+    for (int64_t v : host->ints)
+      if (v < INT32_MIN || v > INT32_MAX)
+        return refuse(formatv("its constant operand holds {0}", v),
+                      "integers of 32 bits are supported");
+    host->type = TensorProto::INT32;
+    auto out = std::make_shared<GraphTensor>();
+    out->shape = host->shape;
+    out->element = f32;
+    auto [lo, hi] = std::minmax_element(host->ints.begin(), host->ints.end());
+    if (lo != host->ints.end())
+      out->whole = {*lo, *hi};
+    out->constant = std::move(host);
+    out->steps = {{false,
+                   {1.0},
+                   {0},
+                   -1,
+                   num::IntType::getFull(context, true, 32),
+                   "half_even"}};
+    t = out;
+  }
+  return success();
 }
 
 std::optional<std::vector<int64_t>> Importer::constantInts(size_t i,

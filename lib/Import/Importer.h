@@ -33,6 +33,9 @@ struct GraphTensor {
   mlir::Value plain;    ///< in ONNX's layout, once asked for
   mlir::Value last;     ///< channels-last, once asked for
   bool unknown = false; ///< behind a refused node, shape not known
+  /// The file gives the tensor an integer type; its whole numbers are carried
+  /// as reals (element f32), between these bounds.
+  std::optional<std::pair<int64_t, int64_t>> whole;
 
   bool isConstant() const { return constant != nullptr; }
   bool isPlainConstant() const { return constant && steps.empty(); }
@@ -40,6 +43,11 @@ struct GraphTensor {
   bool hasChannelsLast() const { return rank() == 3 || rank() == 4; }
 };
 using TensorRef = std::shared_ptr<GraphTensor>;
+
+/// The bounds of integers of 64 bits, as far as they matter: wider than any
+/// accumulator, narrow enough to compute with.
+constexpr std::pair<int64_t, int64_t> kWideIntegers{-(int64_t(1) << 47),
+                                                    (int64_t(1) << 47) - 1};
 
 /// Along each of two spatial axes (one-dimensional windows have H = 1).
 struct WindowSpec {
@@ -97,6 +105,12 @@ private:
   std::optional<std::vector<double>> constantReals(size_t i,
                                                    llvm::StringRef what);
   std::optional<int64_t> axisAttribute(int64_t fallback, size_t rank);
+  /// What the current node makes of integer tensors carried as reals.
+  void setWhole(std::pair<int64_t, int64_t> bounds);
+  Result checkWhole();
+  void propagateWhole();
+  /// Makes integer constants beside a tensor of whole numbers real, exactly.
+  Result liftIntegers();
 
   // Values.cpp: tensors, layouts and constants.
   mlir::RankedTensorType type(llvm::ArrayRef<int64_t> shape,
@@ -182,6 +196,7 @@ private:
   Result identity();
   Result dropout();
   Result castOp();
+  Result castReal(const TensorRef &x, int to);
   Result shapeOf();
   Result foldedOnly();
   Result setShape(Shape shape);
@@ -192,6 +207,10 @@ private:
   Result dequantizeLinear();
   Result quant();
   Result bipolarQuant();
+  Result roundToWhole();
+  /// Rounds the reals of `x` to whole numbers within `bounds`.
+  TensorRef rounded(const TensorRef &x, llvm::StringRef rounding,
+                    std::pair<int64_t, int64_t> bounds);
   num::IntType integerType(int onnxType) const;
   std::optional<std::vector<double>> scaleValues(size_t i);
   Result linearStep(QuantStep &step, int64_t rank);

@@ -180,6 +180,11 @@ LogicalResult Importer::binary() {
       llvm::is_contained(b->constant->reals, 0.0))
     return refuse("its divisor holds a zero");
   TensorRef out = emitBinaryTensors(node->op(), a, b);
+  if (!out)
+    return failure();
+  // Integer division cuts off towards zero.
+  if (a->whole && b->whole && node->op() == "Div")
+    out = rounded(out, "toward_zero", kWideIntegers);
   return out ? setResult(0, out) : failure();
 }
 
@@ -256,8 +261,13 @@ LogicalResult Importer::clip() {
                      node->getFloat("max", FLT_MAX)};
   for (size_t i : {0, 1}) {
     StringRef what = i ? "maximum" : "minimum";
-    if (input(i + 1)) {
-      auto values = constantReals(i + 1, what);
+    if (TensorRef bound = input(i + 1)) {
+      std::optional<std::vector<double>> values;
+      if (bound->isPlainConstant() && !bound->constant->isReal())
+        values.emplace(bound->constant->ints.begin(),
+                       bound->constant->ints.end());
+      else
+        values = constantReals(i + 1, what);
       if (!values)
         return failure();
       if (values->size() != 1)
@@ -269,12 +279,19 @@ LogicalResult Importer::clip() {
     if (std::isnan(bounds[i]))
       return refuse(formatv("its {0} is NaN", what));
   }
-  return elementwise(
-      input(0), f32, [&](Value v, RankedTensorType t, bool) -> Value {
-        return osa::ClipOp::create(builder, loc, t, v,
-                                   builder.getF32FloatAttr(float(bounds[0])),
-                                   builder.getF32FloatAttr(float(bounds[1])));
-      });
+  if (failed(elementwise(
+          input(0), f32, [&](Value v, RankedTensorType t, bool) -> Value {
+            return osa::ClipOp::create(
+                builder, loc, t, v, builder.getF32FloatAttr(float(bounds[0])),
+                builder.getF32FloatAttr(float(bounds[1])));
+          })))
+    return failure();
+  if (input(0)->whole) {
+    auto [lo, hi] = *input(0)->whole;
+    setWhole({std::max(lo, int64_t(std::max(bounds[0], -0x1p60))),
+              std::min(hi, int64_t(std::min(bounds[1], 0x1p60)))});
+  }
+  return success();
 }
 
 LogicalResult Importer::unary() {

@@ -24,6 +24,10 @@ num::IntType Importer::integerType(int onnxType) const {
     return num::IntType::getFull(context, false, 16);
   case TensorProto::INT32:
     return num::IntType::getFull(context, true, 32);
+  case kInt4:
+    return num::IntType::getFull(context, true, 4);
+  case kUint4:
+    return num::IntType::getFull(context, false, 4);
   default:
     return {};
   }
@@ -88,19 +92,24 @@ LogicalResult Importer::linearStep(QuantStep &step, int64_t rank) {
     auto values = constantInts(2, "zero point");
     if (!values)
       return failure();
-    if (values->size() != scale->size())
+    if (values->empty() || (values->size() != scale->size() &&
+                            values->size() != 1 && scale->size() != 1))
       return refuse(formatv("it has {0} scales but {1} zero points",
                             scale->size(), values->size()));
+    size_t count = std::max(values->size(), scale->size());
     step.zeroPoint = *values;
+    step.zeroPoint.resize(count, values->front());
+    step.scale.resize(count, scale->front());
   }
-  if (scale->size() == 1)
+  size_t count = step.scale.size();
+  if (count == 1)
     return success();
   std::optional<int64_t> axis = axisAttribute(1, rank);
   if (!axis)
     return failure();
-  if (input(0)->shape[*axis] != int64_t(scale->size()))
+  if (input(0)->shape[*axis] != int64_t(count))
     return refuse(formatv("it has {0} scales for axis {1} of the shape {2}",
-                          scale->size(), *axis, describe(input(0)->shape)));
+                          count, *axis, describe(input(0)->shape)));
   step.axis = *axis;
   return success();
 }
@@ -250,6 +259,50 @@ LogicalResult Importer::quant() {
   QuantStep back = step;
   back.quantise = false;
   return applySteps(x, {step, back});
+}
+
+TensorRef Importer::rounded(const TensorRef &x, StringRef rounding,
+                            std::pair<int64_t, int64_t> bounds) {
+  bool last = x->last != nullptr;
+  Value v = last ? x->last : plain(x);
+  if (!v)
+    return nullptr;
+  bool isSigned = bounds.first < 0;
+  unsigned width =
+      num::IntType::getForRange(context, bounds.first, bounds.second)
+          .getWidth();
+  QuantStep step{
+      true,
+      {1.0},
+      {0},
+      -1,
+      num::IntType::get(context, isSigned, width, bounds.first, bounds.second),
+      rounding.str()};
+  v = quantStep(v, step, -1);
+  step.quantise = false;
+  v = quantStep(v, step, -1);
+  auto out = std::make_shared<GraphTensor>();
+  out->shape = x->shape;
+  out->element = f32;
+  (last ? out->last : out->plain) = v;
+  out->whole = bounds;
+  return out;
+}
+
+LogicalResult Importer::roundToWhole() {
+  TensorRef x = input(0);
+  if (failed(requireReal(0)))
+    return failure();
+  if (x->whole)
+    return passThrough(x);
+  StringRef rounding = node->op() == "Floor"  ? "down"
+                       : node->op() == "Ceil" ? "up"
+                                              : "half_even";
+  TensorRef out = rounded(x, rounding, kWideIntegers);
+  if (!out)
+    return failure();
+  out->whole.reset(); // its type is a float still
+  return setResult(0, out);
 }
 
 LogicalResult Importer::bipolarQuant() {

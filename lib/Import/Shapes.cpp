@@ -266,7 +266,8 @@ LogicalResult Importer::pad() {
                           "{2}",
                           describe(*pads), value, describe(x->shape)),
                   "one value ≥ 0 per side and axis is supported");
-  bool last = x->last && !x->isConstant();
+  // Beside the convolution that is to pad by itself.
+  bool last = x->hasChannelsLast() && !x->isConstant();
   Shape shape = x->shape, low(last ? 4 : rank), high(last ? 4 : rank);
   for (size_t i = 0; i < axes.size(); ++i) {
     int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
@@ -277,7 +278,7 @@ LogicalResult Importer::pad() {
   }
   if (shape == x->shape)
     return passThrough(x);
-  Value v = last ? x->last : plain(x);
+  Value v = last ? channelsLast(x) : plain(x);
   if (!v)
     return failure();
   v = osa::PadOp::create(
@@ -305,12 +306,43 @@ LogicalResult Importer::dropout() {
   return passThrough(input(0));
 }
 
+/// A cast of reals, which may be whole numbers. ONNX cuts reals off towards
+/// zero; what lies outside an integer type is undefined there, and saturates
+/// here. Integers that would wrap around are refused.
+LogicalResult Importer::castReal(const TensorRef &x, int to) {
+  auto same = std::make_shared<GraphTensor>(*x);
+  same->whole.reset();
+  if (HostTensor::isRealType(to))
+    return setResult(0, same);
+  std::pair<int64_t, int64_t> bounds = kWideIntegers;
+  if (num::IntType integer = integerType(to))
+    bounds = {integer.getLo(), integer.getHi()};
+  else if (to != TensorProto::INT64)
+    return refuse(formatv("it casts an activation to {0}", typeName(to)),
+                  "casts to floats and to integers of 8 to 64 bits are "
+                  "supported");
+  if (!x->whole) {
+    TensorRef out = rounded(x, "toward_zero", bounds);
+    return out ? setResult(0, out) : failure();
+  }
+  auto [lo, hi] = *x->whole;
+  if (lo < bounds.first || hi > bounds.second)
+    return refuse(formatv("it casts integers between {0} and {1} to {2}, where "
+                          "some would wrap around",
+                          lo, hi, typeName(to)),
+                  "put a Clip before it");
+  same->whole = x->whole;
+  return setResult(0, same);
+}
+
 LogicalResult Importer::castOp() {
   TensorRef x = input(0);
   int to = int(node->getInt("to", 0));
   if (!x)
     return refuse("its input 0 is missing");
   num::IntType integer = dyn_cast_or_null<num::IntType>(x->element);
+  if (x->element == f32 && !x->isConstant())
+    return castReal(x, to);
   if ((x->element == f32 && to == TensorProto::FLOAT) ||
       (integer && integer == integerType(to)) ||
       (x->element == builder.getI64Type() && to == TensorProto::INT64))

@@ -63,6 +63,14 @@ Value Importer::quantStep(Value v, const QuantStep &step, int64_t axis) {
 
 TensorRef Importer::hostTensor(HostRef host) {
   auto t = std::make_shared<GraphTensor>();
+  // Other floats whose values float32 holds are as good as float32.
+  if (host->isReal() && host->type != TensorProto::FLOAT &&
+      llvm::all_of(host->reals,
+                   [](double v) { return double(float(v)) == v; })) {
+    auto same = std::make_shared<HostTensor>(*host);
+    same->type = TensorProto::FLOAT;
+    host = same;
+  }
   t->shape = host->shape;
   if (host->type == TensorProto::FLOAT)
     t->element = f32;

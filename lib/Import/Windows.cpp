@@ -154,9 +154,8 @@ LogicalResult Importer::conv() {
     return refuse(formatv("its kernel_shape is {0}, its weights have {1}",
                           given ? describe(*given) : "absent",
                           describe(weights->shape)));
-  if (bias && (bias->shape != Shape{outputs} || !bias->isConstant()))
-    return refuse(formatv("its bias of shape {0} must be a constant of {1} "
-                          "values",
+  if (bias && bias->shape != Shape{outputs})
+    return refuse(formatv("its bias of shape {0} must have {1} values",
                           describe(bias->shape), outputs));
   std::optional<WindowSpec> w = window(spatialOf(*x), kernel);
   if (!w)
@@ -166,7 +165,7 @@ LogicalResult Importer::conv() {
     ohwi = reshaped(ohwi, {outputs, weights->shape[1], 1, kernel[0]});
   Value in = channelsLast(x);
   Value weight = materialise(*transposed(ohwi, {0, 2, 3, 1}));
-  Value addend = bias ? materialise(*bias) : Value();
+  Value addend = bias ? plain(bias) : Value();
   if (!in || !weight || (bias && !addend))
     return failure();
   Shape shape = windowShape(rank, outputs, *w);

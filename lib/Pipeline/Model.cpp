@@ -47,6 +47,8 @@ OwningOpRef<ModuleOp> pipeline::importModel(MLIRContext &context,
   };
   importer::ImportOptions importOptions;
   importOptions.shapes = request.shapes;
+  for (const auto &[name, type] : request.inputTypes)
+    importOptions.inputTypes[name] = {type.first, type.second};
   IntegeriseOptions options;
   if (request.rawIntegers) {
     if (!request.numberFormat) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rewrites of the real-level network that change no value and make hardware
 // smaller: activations and quantisers move before max pools and concatenations,
-// zero padding into the convolution. Transposes need no rewrite: the integer
-// lowering cancels them.
+// zero padding into the convolution, clips into the rounding before them.
+// Transposes need no rewrite: the integer lowering cancels them.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Transforms/Integerise.h"
 #include "rhizome/Transforms/Passes.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace rhizome;
@@ -123,6 +124,71 @@ struct FoldPad : OpRewritePattern<osa::Conv2dOp> {
   }
 };
 
+/// The pair dequantise(quantise(x)) with scale 1 and zero point 0, which only
+/// rounds to whole numbers; null if `v` is nothing of the kind.
+osa::QuantizeOp roundingBehind(Value v) {
+  auto isOne = [](ElementsAttr scale, ElementsAttr zero) {
+    return scale.getNumElements() == 1 && zero.getNumElements() == 1 &&
+           osa::floatValues(scale).front() == 1.0f &&
+           osa::intValues(zero).front() == 0;
+  };
+  auto back = v.getDefiningOp<osa::DequantizeOp>();
+  if (!back || !isOne(back.getScale(), back.getZeroPoint()))
+    return {};
+  auto quantize = back.getInput().getDefiningOp<osa::QuantizeOp>();
+  if (!quantize || !isOne(quantize.getScale(), quantize.getZeroPoint()) ||
+      quantize.getRounding() == "sign")
+    return {};
+  return quantize;
+}
+
+/// clip(round(x)) with whole bounds rounds to fewer integers.
+struct FoldClipIntoRounding : OpRewritePattern<osa::ClipOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(osa::ClipOp op,
+                                PatternRewriter &rewriter) const override {
+    osa::QuantizeOp rounding = roundingBehind(op.getInput());
+    if (!rounding || !op.getInput().hasOneUse() ||
+        !rounding.getOutput().hasOneUse())
+      return failure();
+    num::IntType old = num::elementInt(rounding.getType());
+    double low = std::max(op.getMin().convertToDouble(), double(old.getLo())),
+           high = std::min(op.getMax().convertToDouble(), double(old.getHi()));
+    if (low != std::floor(low) || high != std::floor(high) || low > high)
+      return failure();
+    auto type = withElement(
+        rounding.getInput(),
+        num::IntType::getForRange(getContext(), int64_t(low), int64_t(high)));
+    auto narrow = osa::QuantizeOp::create(
+        rewriter, rounding.getLoc(), type, rounding.getInput(),
+        rounding.getScale(), rounding.getZeroPoint(), rounding.getAxis(),
+        rounding.getRounding());
+    rewriter.replaceOpWithNewOp<osa::DequantizeOp>(
+        op, op.getType(), narrow, rounding.getScale(), rounding.getZeroPoint(),
+        rounding.getAxis());
+    return success();
+  }
+};
+
+/// Whole numbers need no second rounding to a range that holds them.
+struct DropSecondRounding : OpRewritePattern<osa::DequantizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(osa::DequantizeOp op,
+                                PatternRewriter &rewriter) const override {
+    osa::QuantizeOp second = roundingBehind(op.getOutput());
+    osa::QuantizeOp first =
+        second ? roundingBehind(second.getInput()) : osa::QuantizeOp();
+    if (!first)
+      return failure();
+    num::IntType outer = num::elementInt(second.getType()),
+                 inner = num::elementInt(first.getType());
+    if (inner.getLo() < outer.getLo() || inner.getHi() > outer.getHi())
+      return failure();
+    rewriter.replaceOp(op, second.getInput());
+    return success();
+  }
+};
+
 struct OsaCanonicalise : rhizome::impl::OsaCanonicaliseBase<OsaCanonicalise> {
   void runOnOperation() override { canonicaliseReal(getOperation()); }
 };
@@ -130,6 +196,7 @@ struct OsaCanonicalise : rhizome::impl::OsaCanonicaliseBase<OsaCanonicalise> {
 
 void rhizome::canonicaliseReal(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
-  patterns.add<MoveActivation, MoveQuantize, FoldPad>(module.getContext());
+  patterns.add<MoveActivation, MoveQuantize, FoldPad, FoldClipIntoRounding,
+               DropSecondRounding>(module.getContext());
   (void)applyPatternsGreedily(module, std::move(patterns));
 }

@@ -69,6 +69,8 @@ private:
   // Requantise.cpp
   void visitQuantize(osa::QuantizeOp op, Lazy in);
   struct Channels; ///< the step functions of one quantiser
+  bool passesThrough(osa::QuantizeOp op, LazyTensor &in,
+                     const Channels &channels);
   mlir::Value emitDyadic(osa::QuantizeOp op, LazyTensor &in,
                          Channels &channels);
   mlir::Value emitSteps(osa::QuantizeOp op, LazyTensor &in, Channels &channels);

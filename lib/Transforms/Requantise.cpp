@@ -327,6 +327,40 @@ Value Integeriser::emitDyadic(osa::QuantizeOp op, LazyTensor &in,
       ArrayRef<int64_t>{1}, ArrayRef<int64_t>{zero}, 0);
 }
 
+/// True if every value that occurs is a level of the quantiser already and a
+/// dequantiser follows: then `in` becomes the levels, and nothing is built. Not
+/// behind an activation: its bend would reach the next layer unbuilt.
+/// Networks that were integerised into float tensors are full of such casts.
+bool Integeriser::passesThrough(osa::QuantizeOp op, LazyTensor &in,
+                                const Channels &channels) {
+  if (!llvm::all_of(op->getUsers(), [](Operation *user) {
+        return isa<osa::DequantizeOp>(user);
+      }))
+    return false;
+  auto isWhole = [](const Real &v) {
+    return v.isRational() && v.rational().get_den() == 1;
+  };
+  size_t count = std::max(in.f.size(), channels.quantisers.size());
+  std::vector<PiecewiseLinear> levels;
+  for (size_t c = 0; c < count; ++c) {
+    const Quantiser &q = channels.quantiser(c);
+    if (q.rounding == Rounding::Sign || !in.function(c).isAffine())
+      return false;
+    PiecewiseLinear f = in.function(c);
+    f.scale(Real(1 / q.scale));
+    f.shift(Real(q.zero));
+    const PiecewiseLinear::Piece &line = f.pieces().front();
+    if (!isWhole(line.at(f.lo())) || !isWhole(line.slope))
+      return false;
+    for (int64_t x : {f.lo(), f.hi()})
+      if (f.at(x) < Real(q.lo) || Real(q.hi) < f.at(x))
+        return false;
+    levels.push_back(std::move(f));
+  }
+  in.f = std::move(levels);
+  return true;
+}
+
 void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
   auto in = std::make_shared<LazyTensor>(*source);
   Channels channels;
@@ -349,6 +383,9 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
   } else {
     channels.quantisers = own;
   }
+
+  if (passesThrough(op, *in, channels))
+    return setResult(op, in);
 
   channels.stats.node = osa::nodeName(op);
   channels.stats.multiplierBits = 0;

@@ -10,6 +10,7 @@ import sys
 import accuracy
 import boards
 import framework
+import golden
 import hardware
 import packages
 import reference
@@ -22,6 +23,7 @@ SUITES = {
     "accuracy": accuracy.accuracy,      # NETWORK
     "first-frames": accuracy.first_frames,  # NETWORK
     "reference": reference.reference,   # NETWORK FRAMES
+    "golden": golden.golden,            # NETWORK LEVEL
     "boards": boards.boards,
     "bitstream": boards.bitstream,
     "dsp-netlist": boards.dsp_netlist,

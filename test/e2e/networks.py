@@ -28,6 +28,7 @@ class Network:
     third: str      # beside the quick one and max-throughput
     # LOW, HIGH of random real inputs where the float border asks for them.
     input_range: tuple = ()
+    bench: bool = True  # a row of the benchmark's table
 
     @property
     def goals(self):
@@ -59,6 +60,18 @@ NETWORKS = {n.name: n for n in (
             MODELS / "emmtrix+emx-onnx-cgen/tests/onnx"
             / "micro_kws_m_static_qdq.onnx", (),
             "throughput=4000/s", "latency=2ms", (0, 20)),
+    Network("micro_kws_m_static_qoperator",
+            MODELS / "emmtrix+emx-onnx-cgen/tests/onnx"
+            / "micro_kws_m_static_qoperator.onnx", (),
+            "throughput=4000/s", "latency=2ms", (0, 20), bench=False),
+    Network("mnist_conv_integer",
+            MODELS / "alrevuelta+cONNXr/test/mnist_quantized"
+            / "model_quantized.onnx", (),
+            "throughput=20000/s", "min-resources", (0, 1), bench=False),
+    Network("mnist_plinio",
+            MODELS / "eml-eda+match/examples/targets/arcane/model/mnist.onnx",
+            ("--input-type", "0=u8"), "throughput=20000/s", "min-resources",
+            bench=False),
     Network("qrelu_1", MODELS / "sonos+tract/onnx/test_cases/qrelu_1"
             / "model.onnx", (), "min-resources", "throughput=50000000/s",
             (-4, 4)),

@@ -41,6 +41,26 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
       ->type_name("NAME=SIZES")
       ->allow_extra_args(false);
   command
+      .add_option_function<std::vector<std::string>>(
+          "--input-type",
+          [&request](const std::vector<std::string> &texts) {
+            for (StringRef text : texts) {
+              auto [name, type] = text.rsplit('=');
+              bool isSigned = type.consume_front("s");
+              unsigned width = 0;
+              if (name.empty() || (!isSigned && !type.consume_front("u")) ||
+                  type.getAsInteger(10, width) || width < 1 || width > 16)
+                throw CLI::ValidationError("--input-type",
+                                           "'" + text.str() +
+                                               "' is not NAME=u8, NAME=s8, …");
+              request.inputTypes[name.str()] = {isSigned, width};
+            }
+          },
+          "a graph input that holds whole numbers, signed or not, of 1 to 16 "
+          "bits: for networks that were integerised into float tensors")
+      ->type_name("NAME=u8")
+      ->allow_extra_args(false);
+  command
       .add_option_function<std::string>(
           "--number-format",
           [&request](const std::string &text) {

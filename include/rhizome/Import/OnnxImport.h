@@ -20,12 +20,19 @@ struct ImportOptions {
   /// Shapes of graph inputs by name (`--shape name=1,3,32,32`). Without an
   /// entry, an unnamed or symbolic dimension is 1.
   std::map<std::string, std::vector<int64_t>> shapes;
+  /// Graph inputs that hold whole numbers, by name (`--input-type name=u8`):
+  /// networks that were integerised into float tensors do not say so.
+  struct IntegerType {
+    bool isSigned = false;
+    unsigned width = 8;
+  };
+  std::map<std::string, IntegerType> inputTypes;
   /// `--raw-integers`: F of the fixed-point format. Float tensors of rank 1 or
   /// more in the file hold integer codes; their real value is code / 2^F.
   std::optional<int> rawIntegerFraction;
 };
 
-/// Reads the ONNX file at `path` (IR version 3 to 10, opset 7 to 22).
+/// Reads the ONNX file at `path` (IR version 3 to 13, opset 7 to 25).
 ///
 /// The module holds one `func.func @main` of real-level `osa`. Arguments are
 /// f32 tensors of the graph inputs' ONNX shapes, results those of the outputs

@@ -33,6 +33,8 @@ struct ModelRequest {
   std::optional<NumberFormat> numberFormat;           ///< --number-format
   /// Formats that differ, by tensor or node name.
   std::map<std::string, NumberFormat> tensorFormats;
+  /// --input-type: graph inputs that hold whole numbers, {signed, bits}.
+  std::map<std::string, std::pair<bool, unsigned>> inputTypes;
   /// --raw-integers: the file's tensors hold the number format's codes.
   bool rawIntegers = false;
 };

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The operators that quantise by themselves, written out. ONNX defines
+// QLinearConv and QLinearMatMul, and ONNX Runtime the contrib operators of
+// domain com.microsoft, by this very equivalence; a bias of QLinearConv has the
+// scale x_scale · w_scale, which is kept as a product of two exact numbers.
+#include "Decompose.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+#include <functional>
+#include <string>
+#include <vector>
+
+using namespace rhizome;
+using llvm::StringRef;
+using onnx::AttributeProto;
+using onnx::NodeProto;
+
+namespace {
+/// The nodes that take one node's place.
+class Expansion {
+public:
+  Expansion(const NodeProto &node, onnx::GraphProto &out)
+      : node(node), out(out) {
+    for (const std::string &output : node.output())
+      if (name.empty())
+        name = node.name().empty() ? output : node.name();
+  }
+
+  std::string input(int i) const {
+    return i < node.input_size() ? node.input(i) : "";
+  }
+  int inputs() const { return node.input_size(); }
+  const AttributeProto *attribute(StringRef which) const {
+    for (const AttributeProto &a : node.attribute())
+      if (a.name() == which)
+        return &a;
+    return nullptr;
+  }
+  int64_t getInt(StringRef which, int64_t fallback) const {
+    const AttributeProto *a = attribute(which);
+    return a && a->has_i() ? a->i() : fallback;
+  }
+
+  /// Adds a node. Its result is the expanded node's if `last`.
+  NodeProto &add(StringRef op, std::vector<std::string> from,
+                 bool last = false) {
+    NodeProto &made = *out.add_node();
+    made.set_name(name);
+    made.set_op_type(op.str());
+    made.set_doc_string(node.op_type());
+    while (!from.empty() && from.back().empty())
+      from.pop_back();
+    for (std::string &f : from)
+      made.add_input(std::move(f));
+    made.add_output(last ? node.output(0) : fresh());
+    return made;
+  }
+  std::string put(StringRef op, std::vector<std::string> from) {
+    return add(op, std::move(from)).output(0);
+  }
+  void last(StringRef op, std::vector<std::string> from) {
+    add(op, std::move(from), true);
+  }
+
+  std::string dequantize(const std::string &x, const std::string &scale,
+                         const std::string &zero, int64_t axis = 1) {
+    NodeProto &made = add("DequantizeLinear", {x, scale, zero});
+    set(made, "axis", axis);
+    return made.output(0);
+  }
+  void quantize(const std::string &x, int scale) {
+    last("QuantizeLinear", {x, input(scale), input(scale + 1)});
+  }
+  /// The scale 1 of integers that are read as they are.
+  std::string one() {
+    NodeProto &made = add("Constant", {});
+    AttributeProto &a = *made.add_attribute();
+    a.set_name("value_float");
+    a.set_type(AttributeProto::FLOAT);
+    a.set_f(1);
+    return made.output(0);
+  }
+  std::string transpose(const std::string &x, std::vector<int64_t> order) {
+    NodeProto &made = add("Transpose", {x});
+    AttributeProto &a = *made.add_attribute();
+    a.set_name("perm");
+    a.set_type(AttributeProto::INTS);
+    for (int64_t v : order)
+      a.add_ints(v);
+    return made.output(0);
+  }
+  static void set(NodeProto &made, StringRef which, int64_t value) {
+    AttributeProto &a = *made.add_attribute();
+    a.set_name(which.str());
+    a.set_type(AttributeProto::INT);
+    a.set_i(value);
+  }
+  /// Adds the real operation with the node's attributes, less `without`.
+  std::string real(StringRef op, std::vector<std::string> from,
+                   std::vector<StringRef> without = {}) {
+    NodeProto &made = add(op, std::move(from));
+    for (const AttributeProto &a : node.attribute())
+      if (!llvm::is_contained(without, StringRef(a.name())))
+        *made.add_attribute() = a;
+    return made.output(0);
+  }
+
+private:
+  /// A tensor name that no file uses: it holds a control character.
+  std::string fresh() {
+    return node.output(0) + "\x1f" + std::to_string(count++);
+  }
+
+  const NodeProto &node;
+  onnx::GraphProto &out;
+  std::string name;
+  int count = 0;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// QLinear*: integers in, integers out
+//===----------------------------------------------------------------------===//
+
+/// (x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias)
+static void qlinearConv(Expansion &e) {
+  std::string x = e.dequantize(e.input(0), e.input(1), e.input(2));
+  std::string w = e.dequantize(e.input(3), e.input(4), e.input(5), 0);
+  std::string bias;
+  if (!e.input(8).empty()) {
+    std::string scaled = e.dequantize(e.input(8), e.input(1), "", 0);
+    bias = e.put("Mul", {scaled, e.input(4)});
+  }
+  e.quantize(e.real("Conv", {x, w, bias}), 6);
+}
+
+/// (a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero)
+static void qlinearMatMul(Expansion &e) {
+  std::string a = e.dequantize(e.input(0), e.input(1), e.input(2), -2);
+  std::string b = e.dequantize(e.input(3), e.input(4), e.input(5), -1);
+  e.quantize(e.put("MatMul", {a, b}), 6);
+}
+
+/// (a, a_scale, a_zero, b, b_scale, b_zero, c, y_scale, y_zero); alpha · A · B
+/// + C, C of scale alpha · a_scale · b_scale; a real result without y_scale.
+static void qgemm(Expansion &e) {
+  bool transposed = e.getInt("transB", 0) != 0;
+  std::string a = e.dequantize(e.input(0), e.input(1), e.input(2));
+  std::string b =
+      e.dequantize(e.input(3), e.input(4), e.input(5), transposed ? 0 : 1);
+  std::string y = e.real("Gemm", {a, b}, {"alpha"});
+  if (!e.input(6).empty()) {
+    std::string scaled = e.dequantize(e.input(6), e.input(1), "", -1);
+    y = e.put("Add", {y, e.put("Mul", {scaled, e.input(4)})});
+  }
+  if (const AttributeProto *alpha = e.attribute("alpha");
+      alpha && alpha->f() != 1) {
+    NodeProto &factor = e.add("Constant", {});
+    *factor.add_attribute() = *alpha;
+    factor.mutable_attribute(0)->set_name("value_float");
+    std::string name = factor.output(0);
+    y = e.put("Mul", {y, name});
+  }
+  if (e.input(7).empty())
+    e.last("Identity", {y});
+  else
+    e.quantize(y, 7);
+}
+
+/// (a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero)
+static std::function<void(Expansion &)> qlinearBinary(StringRef op) {
+  return [op](Expansion &e) {
+    std::string a = e.dequantize(e.input(0), e.input(1), e.input(2));
+    std::string b = e.dequantize(e.input(3), e.input(4), e.input(5));
+    e.quantize(e.put(op, {a, b}), 6);
+  };
+}
+
+/// (x, x_scale, x_zero, y_scale, y_zero)
+static std::function<void(Expansion &)> qlinearUnary(StringRef op) {
+  return [op](Expansion &e) {
+    std::string x = e.dequantize(e.input(0), e.input(1), e.input(2));
+    e.quantize(e.real(op, {x}, {"opset"}), 3);
+  };
+}
+
+/// The same with images in either layout.
+static std::function<void(Expansion &)> qlinearPool(StringRef op) {
+  return [op](Expansion &e) {
+    bool last = e.getInt("channels_last", 0) != 0;
+    std::string x = e.dequantize(e.input(0), e.input(1), e.input(2));
+    if (last)
+      x = e.transpose(x, {0, 3, 1, 2});
+    std::string y = e.real(op, {x}, {"channels_last"});
+    e.quantize(last ? e.transpose(y, {0, 2, 3, 1}) : y, 3);
+  };
+}
+
+/// (y_scale, y_zero, then x, scale, zero of each)
+static void qlinearConcat(Expansion &e) {
+  std::vector<std::string> parts;
+  for (int i = 2; i + 2 < e.inputs(); i += 3)
+    parts.push_back(e.dequantize(e.input(i), e.input(i + 1), e.input(i + 2)));
+  e.quantize(e.real("Concat", parts), 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Integers in, their product as whole numbers or as reals out
+//===----------------------------------------------------------------------===//
+
+/// (x, w, x_zero, w_zero)
+static void convInteger(Expansion &e) {
+  std::string scale = e.one();
+  std::string x = e.dequantize(e.input(0), scale, e.input(2));
+  std::string w = e.dequantize(e.input(1), scale, e.input(3), 0);
+  e.last("Identity", {e.real("Conv", {x, w})});
+}
+
+/// (a, b, a_zero, b_zero)
+static void matMulInteger(Expansion &e) {
+  std::string scale = e.one();
+  std::string a = e.dequantize(e.input(0), scale, e.input(2), -2);
+  std::string b = e.dequantize(e.input(1), scale, e.input(3), -1);
+  e.last("MatMul", {a, b});
+}
+
+/// (a, b, a_scale, b_scale, a_zero, b_zero, bias)
+static void matMulIntegerToFloat(Expansion &e) {
+  std::string a = e.dequantize(e.input(0), e.input(2), e.input(4), -2);
+  std::string b = e.dequantize(e.input(1), e.input(3), e.input(5), -1);
+  if (e.input(6).empty())
+    e.last("MatMul", {a, b});
+  else
+    e.last("Add", {e.put("MatMul", {a, b}), e.input(6)});
+}
+
+namespace {
+struct Rule {
+  std::function<void(Expansion &)> expand;
+  int least, most; ///< inputs
+};
+} // namespace
+
+static const llvm::StringMap<Rule> &rules() {
+  static const llvm::StringMap<Rule> table = {
+      {"QLinearConv", {qlinearConv, 8, 9}},
+      {"QLinearMatMul", {qlinearMatMul, 8, 8}},
+      {"QGemm", {qgemm, 6, 9}},
+      {"QLinearAdd", {qlinearBinary("Add"), 7, 8}},
+      {"QLinearMul", {qlinearBinary("Mul"), 7, 8}},
+      {"QLinearSigmoid", {qlinearUnary("Sigmoid"), 4, 5}},
+      {"QLinearLeakyRelu", {qlinearUnary("LeakyRelu"), 4, 5}},
+      {"QLinearSoftmax", {qlinearUnary("Softmax"), 4, 5}},
+      {"QLinearReduceMean", {qlinearUnary("ReduceMean"), 4, 5}},
+      {"QLinearAveragePool", {qlinearPool("AveragePool"), 4, 5}},
+      {"QLinearGlobalAveragePool", {qlinearPool("GlobalAveragePool"), 4, 5}},
+      {"QLinearConcat", {qlinearConcat, 5, 1 << 20}},
+      {"ConvInteger", {convInteger, 2, 4}},
+      {"MatMulInteger", {matMulInteger, 2, 4}},
+      {"MatMulIntegerToFloat", {matMulIntegerToFloat, 4, 7}},
+  };
+  return table;
+}
+
+void importer::decompose(onnx::GraphProto &graph) {
+  google::protobuf::RepeatedPtrField<NodeProto> nodes;
+  nodes.Swap(graph.mutable_node());
+  for (NodeProto &n : nodes) {
+    auto rule = rules().find(n.op_type());
+    StringRef domain = n.domain();
+    bool known =
+        domain.empty() || domain == "ai.onnx" || domain == "com.microsoft";
+    // A node with too few inputs stays, to be refused under its own name.
+    if (rule != rules().end() && known && n.output_size() == 1 &&
+        n.input_size() >= rule->second.least &&
+        n.input_size() <= rule->second.most) {
+      Expansion e(n, graph);
+      rule->second.expand(e);
+      continue;
+    }
+    n.clear_doc_string();
+    *graph.add_node() = std::move(n);
+  }
+}
