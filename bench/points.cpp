@@ -162,7 +162,8 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
   if (!known)
     return known.takeError();
   const gen::DeviceContext &d = *known;
-  explore::Result result;
+  explore::NodeResult result;
+  result.function = network;
   result.selections = drawOptions(n, network, d);
   if (result.selections.empty())
     return llvm::Error::success();
@@ -172,13 +173,12 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
   if (failed(gen::sizeBuffers(result.design)))
     return llvm::createStringError("the layer of seed %llu deadlocks",
                                    static_cast<unsigned long long>(seed));
-  result.design.setSymName(name);
-  auto node = writeNode(writer, network, result, d.cost);
-  if (!node)
-    return node.takeError();
-  node->family = device.family;
-  node->budget = device.budget;
-  plan.nodes.push_back(std::move(*node));
+  PlannedNode node = describeNode(name, result, d);
+  node.family = device.family;
+  node.address = uint16_t(plan.nodes.size() + 1);
+  if (llvm::Error error = writeNode(writer, node, result))
+    return error;
+  plan.nodes.push_back(std::move(node));
   return llvm::Error::success();
 }
 

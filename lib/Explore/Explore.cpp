@@ -1,370 +1,314 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// For one device: given a bound T on every operation's interval, the cheapest
-// option of each follows in one pass along the graph; goals are searches over
-// T. Prices of resources rise where the budget is exceeded, so that what is
-// scarce (DSPs, say) goes where it saves most.
+// Goals as searches over the solver; what it proposes is built and simulated,
+// and where the event simulator or the real glue says otherwise the next
+// proposal aims lower.
 #include "rhizome/Explore/Explore.h"
+#include "Realise.h"
+#include "Split.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace rhizome::gen;
 
 namespace rhizome::explore {
+int64_t Result::devices() const {
+  int64_t n = 0;
+  for (const NodeResult &node : nodes)
+    n += node.copies;
+  return n;
+}
+
 namespace {
-Value rootOf(Value v) {
-  while (auto reshape = v.getDefiningOp<osa::ReshapeOp>())
-    v = reshape.getInput();
-  return v;
-}
-
-bool isHardware(Operation &op) {
-  return !isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op);
-}
-
-/// One choice of options and what it costs, glue included.
-struct Candidate {
-  std::vector<Selection> selections;
-  Resources resources;
-  int64_t interval = 0; ///< the slowest operation's
-  bool meets = true;    ///< every operation meets the bound
-  std::string slowest;
-};
-
 class Explorer {
 public:
-  Explorer(func::FuncOp network, const DeviceContext &device,
-           const Border &border)
-      : network(network), device(device), border(border) {
-    prices.fill(1);
-  }
+  Explorer(func::FuncOp network, const Cluster &cluster,
+           const Steering &steering)
+      : posed(network, cluster, steering) {}
 
   FailureOr<Result> run(const Goal &goal);
 
 private:
-  func::FuncOp network;
-  const DeviceContext &device;
-  const Border &border;
-  /// Options that do not depend on what comes from upstream.
-  DenseMap<Operation *, std::vector<Option>> cache;
-  std::array<double, kResourceNames.size()> prices;
-  /// The part of the budget that select() may fill: forks, border and deep
-  /// buffers come on top and are known only once the design is built.
-  double share = 1;
+  Posed posed;
 
-  double price(const Resources &r) const {
-    double sum = 0;
-    for (size_t k = 0; k < r.amount.size(); ++k) {
-      if (r.amount[k] <= 0)
-        continue;
-      double budget = available(device.budget, k);
-      sum += budget > 0 ? prices[k] * r.amount[k] / budget : 1e3 * r.amount[k];
-    }
-    return sum;
-  }
-
-  /// The resource that is exceeded most, or -1.
-  int exceeded(const Resources &r, double part) const {
-    int worst = -1;
-    double ratio = part;
-    for (size_t k = 0; k < r.amount.size(); ++k) {
-      double budget = available(device.budget, k);
-      double share = budget > 0        ? r.amount[k] / budget
-                     : r.amount[k] > 0 ? 1e9
-                                       : 0;
-      if (share > ratio) {
-        ratio = share;
-        worst = int(k);
-      }
-    }
-    return worst;
-  }
-
-  const std::vector<Option> &windowOptions(Operation *op) {
-    auto it = cache.find(op);
-    if (it == cache.end())
-      it = cache.try_emplace(op, optionsOf(op, {})).first;
-    return it->second;
-  }
-
-  std::vector<Option> optionsOf(Operation *op,
-                                llvm::ArrayRef<std::optional<Format>> up) {
-    std::vector<Option> all;
-    for (const auto &generator : allGenerators())
-      if (!generator->coverage(op))
-        for (Option &o : generator->options(op, up, device))
-          all.push_back(std::move(o));
-    return all;
-  }
-
-  Candidate select(int64_t bound);
-  /// select() with prices adapted until the budget holds, or as near as it
-  /// gets.
-  Candidate selectWithin(int64_t bound, bool &fits);
-  int64_t borderCycles();
-  FailureOr<Result> realise(Candidate candidate);
+  /// The best of all orders.
+  std::optional<Proposal> fastest(const Limits &limits);
+  std::optional<Proposal> within(double seconds, const Limits &limits);
+  /// The plan without regard to budgets, on the first place.
+  Proposal nearest();
+  std::string limitAt(double seconds, const Limits &limits);
+  bool holds(const Result &result) const;
+  FailureOr<Result> realiseFastest(Limits limits);
+  FailureOr<Result> realiseWithin(double target, Limits limits);
+  FailureOr<Result> realiseQuickest(double target, Limits limits);
+  void addOthers(Result &result);
 };
 
-/// Beats of the largest border frame.
-int64_t Explorer::borderCycles() {
-  int64_t most = 1;
-  auto beats = [&](Type type) {
-    Format f = formatOf(type, 1, 1);
-    return (f.count * f.width + border.dataWidth - 1) / border.dataWidth;
-  };
-  for (Type t : network.getFunctionType().getInputs())
-    most = std::max(most, beats(t));
-  for (Type t : network.getFunctionType().getResults())
-    most = std::max(most, beats(t));
-  return most;
-}
-
-Candidate Explorer::select(int64_t bound) {
-  Candidate result;
-  DenseMap<Value, Format> formats;
-  for (Operation &op : network.getBody().front()) {
-    if (!isHardware(op))
-      continue;
-    SmallVector<std::optional<Format>> upstream;
-    for (Value v : op.getOperands()) {
-      if (v.getDefiningOp<osa::ConstantOp>())
-        continue;
-      auto it = formats.find(rootOf(v));
-      upstream.push_back(it == formats.end() ? std::nullopt
-                                             : std::optional(it->second));
-    }
-    std::vector<Option> local;
-    const std::vector<Option> *options;
-    if (osa::getWindow(&op) || isa<osa::DenseOp>(op)) {
-      options = &windowOptions(&op);
-    } else {
-      local = optionsOf(&op, upstream);
-      options = &local;
-    }
-    assert(!options->empty() && "covered, but no option");
-
-    const Option *best = nullptr;
-    double bestPrice = 0;
-    bool bestMeets = false;
-    for (const Option &option : *options) {
-      bool meets = option.intervalCycles <= bound;
-      if (bestMeets && !meets)
-        continue;
-      // Among those that miss the bound the fastest counts.
-      double p = price(option.resources);
-      for (size_t i = 0; i < option.inputs.size(); ++i)
-        if (i < upstream.size() && upstream[i] &&
-            !(upstream[i]->canonical() == option.inputs[i].canonical()))
-          p += price(gen::costOf(makeConverter(*upstream[i], option.inputs[i]),
-                                 device.cost));
-      bool better =
-          !best || (meets && !bestMeets) ||
-          (meets == bestMeets &&
-           (meets ? p < bestPrice
-                  : option.intervalCycles < best->intervalCycles ||
-                        (option.intervalCycles == best->intervalCycles &&
-                         p < bestPrice)));
-      if (better) {
-        best = &option;
-        bestPrice = p;
-        bestMeets = meets;
-      }
-    }
-    result.selections.push_back({&op, *best});
-    result.resources += best->resources;
-    size_t slot = 0;
-    for (Value v : op.getOperands()) {
-      if (v.getDefiningOp<osa::ConstantOp>())
-        continue;
-      Value root = rootOf(v);
-      if (!formats.count(root))
-        formats[root] = best->inputs[slot];
-      else if (!(formats[root].canonical() == best->inputs[slot].canonical()))
-        result.resources += gen::costOf(
-            makeConverter(formats[root], best->inputs[slot]), device.cost);
-      ++slot;
-    }
-    formats[op.getResult(0)] = best->output;
-    if (best->intervalCycles > result.interval) {
-      result.interval = best->intervalCycles;
-      result.slowest = osa::nodeName(&op);
-    }
-    result.meets &= bestMeets;
-  }
-  return result;
-}
-
-Candidate Explorer::selectWithin(int64_t bound, bool &fits) {
-  prices.fill(1);
-  Candidate best;
-  for (int round = 0; round < 8; ++round) {
-    Candidate candidate = select(bound);
-    int over = exceeded(candidate.resources, share);
-    if (round == 0 || over < 0)
-      best = candidate;
-    if (over < 0) {
-      fits = candidate.meets;
-      return best;
-    }
-    prices[over] *= 2;
-  }
-  fits = false;
+std::optional<Proposal> Explorer::fastest(const Limits &limits) {
+  std::optional<Proposal> best;
+  for (size_t o = 0; o < posed.orders.size(); ++o)
+    if (auto s = solveFastest(posed.problems[o], limits))
+      if (!best || s->seconds < best->solution.seconds ||
+          (s->seconds == best->solution.seconds &&
+           s->nodes() < best->solution.nodes()))
+        best = Proposal{o, std::move(*s)};
   return best;
 }
 
-FailureOr<Result> Explorer::realise(Candidate candidate) {
-  Result result;
-  result.selections = std::move(candidate.selections);
-  result.design =
-      buildDesign(network, result.selections, border, result.images);
-  if (failed(sizeBuffers(result.design)))
-    return failure();
-  auto timing = predictTiming(result.design);
-  if (failed(timing))
-    return failure();
-  result.timing = *timing;
-  result.resources = gen::costOf(result.design, device.cost, &result.images);
-  result.errors = gen::errorOf(result.design, device.cost, &result.images);
-  result.bottleneck =
-      borderCycles() >= candidate.interval ? "the border" : candidate.slowest;
+std::optional<Proposal> Explorer::within(double seconds, const Limits &limits) {
+  std::optional<Proposal> best;
+  for (size_t o = 0; o < posed.orders.size(); ++o)
+    if (auto s = solveWithin(posed.problems[o], seconds, limits))
+      if (!best || s->nodes() < best->solution.nodes())
+        best = Proposal{o, std::move(*s)};
+  return best;
+}
+
+Proposal Explorer::nearest() {
+  Problem open = posed.problems[0];
+  open.places.resize(1);
+  for (double &amount : open.places[0].budget.amount)
+    amount = INFINITY;
+  for (Stage &stage : open.stages) {
+    stage.place = -1;
+    stage.mustCut = false;
+  }
+  open.isChain = false;
+  auto solution = solveWithin(open, INFINITY, {});
+  assert(solution && "without budgets everything fits");
+  return {0, std::move(*solution)};
+}
+
+/// Why no plan takes so few seconds a frame.
+std::string Explorer::limitAt(double seconds, const Limits &limits) {
+  std::string why;
+  if (seconds < lowerBound(posed.problems[0], &why) &&
+      why != "the resources of all devices together" && why != "the border")
+    return why;
+  // What the cheapest plan would need of one place's budget, or of all.
+  Problem open = posed.problems[0];
+  Resources all;
+  for (Place &place : open.places) {
+    all += place.budget;
+    for (double &amount : place.budget.amount)
+      amount = INFINITY;
+  }
+  auto solution = solveWithin(open, seconds, limits);
+  if (!solution) {
+    if (open.places[0].wire)
+      return "the links";
+    int64_t beats = 0, bits = open.places[0].streamBits;
+    for (const Tensor &tensor : open.tensors)
+      if (tensor.producer < 0 || tensor.toHost)
+        beats = std::max(beats, (tensor.bits + bits - 1) / bits);
+    return llvm::formatv("the border: {0} beats of {1} bits a frame", beats,
+                         bits);
+  }
+  Resources need;
+  for (const Run &run : solution->runs)
+    for (int c = 0; c < int(run.places.size()); ++c)
+      need += limits.errorBars ? run.cost.most() : run.cost.resources;
+  std::string name = exceededName(need, all);
+  return name.empty() ? "where the network can be cut: all devices together "
+                        "would have enough"
+                      : name;
+}
+
+/// Do all nodes fit, if the prediction is as far off as it may be?
+bool Explorer::holds(const Result &result) const {
+  for (const NodeResult &node : result.nodes) {
+    Resources most = node.resources;
+    most += node.errors;
+    if (!exceededName(most, posed.problems[0].places[node.place].budget)
+             .empty())
+      return false;
+  }
+  return true;
+}
+
+FailureOr<Result> Explorer::realiseFastest(Limits limits) {
+  std::optional<Result> last;
+  for (bool errorBars : {true, false}) {
+    limits.errorBars = errorBars;
+    for (limits.share = 1; limits.share > 0.7; limits.share -= 0.03) {
+      auto proposal = fastest(limits);
+      if (!proposal)
+        break;
+      auto result = realise(posed, *proposal);
+      if (failed(result))
+        return failure();
+      result->limit = limitAt(proposal->solution.seconds * (1 - 1e-9), limits);
+      result->meetsGoal = holds(*result);
+      if (last)
+        erase(*last);
+      if (result->meetsGoal)
+        return result;
+      last = std::move(*result);
+    }
+    if (last)
+      return std::move(*last);
+  }
+  // Not even the smallest plan fits.
+  Proposal proposal = nearest();
+  auto result = realise(posed, proposal);
+  if (succeeded(result)) {
+    result->meetsGoal = false;
+    Resources most = result->nodes[0].resources;
+    most += result->nodes[0].errors;
+    Resources all;
+    for (const Place &place : posed.problems[0].places)
+      all += place.budget;
+    result->limit = exceededName(most, all);
+    if (result->limit.empty())
+      result->limit = limitAt(INFINITY, {});
+    if (result->limit.empty())
+      result->limit = "no way to cut the network fits the devices";
+  }
   return result;
 }
 
-FailureOr<Result> Explorer::run(const Goal &goal) {
-  double clockHz = device.clockMhz * 1e6;
-  int64_t slowest = 1;
-  for (Operation &op : network.getBody().front())
-    if (isHardware(op)) {
-      auto out = cast<RankedTensorType>(op.getResult(0).getType());
-      osa::Work work = osa::computeWork(&op);
-      slowest = std::max(
-          {slowest, work.macs + work.ops + 1, 4 * out.getNumElements()});
+FailureOr<Result> Explorer::realiseWithin(double target, Limits limits) {
+  // Rows that wait for each other cost a few cycles at times: aim lower.
+  double seconds = target;
+  std::string limit;
+  for (int attempt = 0; attempt < 12; ++attempt) {
+    auto proposal = within(seconds, limits);
+    if (!proposal) {
+      limit = limitAt(seconds, limits);
+      break;
     }
-  slowest *= 2;
-  auto nameLimit = [&](const Candidate &c) -> std::string {
-    int over = exceeded(c.resources, share);
-    if (over >= 0)
-      return llvm::formatv("{0}: {1:F0} needed, {2:F0} available",
-                           kResourceNames[over], c.resources.amount[over],
-                           available(device.budget, over));
-    return "the fastest option of node '" + c.slowest + "' takes " +
-           std::to_string(c.interval) + " cycles";
-  };
-  // The smallest bound that the budget allows.
-  auto fastest = [&](std::string &limit) {
-    int64_t low = borderCycles(), high = slowest;
-    bool fits;
-    Candidate best = selectWithin(low, fits);
-    if (fits) {
-      limit = "the border: " + std::to_string(low) + " beats of " +
-              std::to_string(border.dataWidth) + " bits a frame";
-      return best;
-    }
-    limit = nameLimit(best);
-    best = selectWithin(high, fits);
-    while (low + 1 < high) {
-      int64_t mid = low + (high - low) / 2;
-      Candidate candidate = selectWithin(mid, fits);
-      if (fits) {
-        high = std::min(mid, std::max(candidate.interval, low + 1));
-        best = std::move(candidate);
-      } else {
-        limit = nameLimit(candidate);
-        low = mid;
-      }
-    }
-    return best;
-  };
-  auto realiseFastest = [&]() -> FailureOr<Result> {
-    for (share = 1;; share -= 0.03) {
-      std::string limit;
-      auto result = realise(fastest(limit));
-      if (failed(result))
-        return failure();
-      result->limit = limit;
-      // The budget must hold if the prediction is as far off as it may be.
-      Resources most = result->resources;
-      most += result->errors;
-      result->meetsGoal = exceeded(most, 1) < 0;
-      if (result->meetsGoal || share < 0.7)
-        return result;
-      result->design.erase();
-    }
-  };
-
-  switch (goal.kind) {
-  case Goal::Kind::MinResources: {
-    bool fits;
-    Candidate candidate = selectWithin(INT64_MAX, fits);
-    auto result = realise(candidate);
-    if (succeeded(result) && (!fits || exceeded(result->resources, 1) >= 0)) {
-      result->meetsGoal = false;
-      candidate.resources = result->resources;
-      result->limit = nameLimit(candidate);
-    }
-    return result;
-  }
-  case Goal::Kind::MaxThroughput:
-    return realiseFastest();
-  case Goal::Kind::Throughput: {
-    double target = clockHz / goal.value;
-    int64_t bound = int64_t(std::floor(target));
-    // Rows that wait for each other cost a few cycles at times, and the border
-    // comes on top of what select() fills: aim lower.
-    for (int attempt = 0; attempt < 12 && bound >= borderCycles(); ++attempt) {
-      bool fits;
-      Candidate candidate = selectWithin(bound, fits);
-      if (!fits)
-        break;
-      auto result = realise(candidate);
-      if (failed(result))
-        return failure();
-      bool isFast = result->timing.intervalCycles <= target;
-      if (isFast && exceeded(result->resources, 1) < 0)
-        return result;
-      if (isFast)
-        share -= 0.03;
-      else
-        bound = int64_t(double(bound) * target / result->timing.intervalCycles *
-                        0.995);
-      result->design.erase();
-    }
-    auto result = realiseFastest();
-    if (succeeded(result))
-      result->meetsGoal &= result->timing.intervalCycles <= target;
-    return result;
-  }
-  case Goal::Kind::Latency: {
-    double target = goal.value * clockHz;
-    auto quickest = realiseFastest();
-    if (failed(quickest))
+    auto result = realise(posed, *proposal);
+    if (failed(result))
       return failure();
-    if (double(quickest->timing.latencyCycles) > target) {
-      quickest->meetsGoal = false;
-      return quickest;
-    }
-    // Bisect the bound geometrically between the fastest and one frame's time.
-    double low = std::max(1.0, quickest->timing.intervalCycles), high = target;
-    std::optional<Result> best = std::move(*quickest);
-    for (int step = 0; step < 10 && high / low > 1.02; ++step) {
-      int64_t bound = int64_t(std::sqrt(low * high));
-      bool fits;
-      Candidate candidate = selectWithin(bound, fits);
-      auto result = fits ? realise(candidate) : FailureOr<Result>(failure());
-      if (succeeded(result) && double(result->timing.latencyCycles) <= target) {
-        best->design.erase();
-        best = std::move(*result);
-        low = double(bound);
-      } else {
-        if (succeeded(result))
-          result->design.erase();
-        high = double(bound);
-      }
-    }
-    return std::move(*best);
+    bool isFast = result->seconds <= target * (1 + 1e-9);
+    bool fits = holds(*result);
+    if (isFast && fits)
+      return result;
+    if (!isFast)
+      seconds *= target / result->seconds * 0.995;
+    else
+      limits.share -= 0.03;
+    erase(*result);
   }
+  limits.share = 1;
+  auto result = realiseFastest(limits);
+  if (succeeded(result) && result->seconds > target * (1 + 1e-9)) {
+    result->meetsGoal = false;
+    if (!limit.empty())
+      result->limit = limit;
   }
-  llvm_unreachable("every goal is handled");
+  return result;
+}
+
+FailureOr<Result> Explorer::realiseQuickest(double target, Limits limits) {
+  // Fewer devices, fewer links: more are taken only if they are needed.
+  int64_t most =
+      std::min<int64_t>(limits.maxNodes, posed.problems[0].places.size());
+  std::optional<Result> best;
+  double low = 0;
+  for (limits.maxNodes = 1;;
+       limits.maxNodes = std::min(2 * limits.maxNodes, most)) {
+    auto result = realiseFastest(limits);
+    if (failed(result))
+      return failure();
+    bool good = result->meetsGoal && result->latency <= target;
+    bool better = !best || (result->meetsGoal && !best->meetsGoal) ||
+                  (result->meetsGoal == best->meetsGoal &&
+                   result->latency < best->latency);
+    if (better) {
+      if (best)
+        erase(*best);
+      best = std::move(*result);
+      low = best->seconds;
+    } else {
+      erase(*result);
+    }
+    if (good || limits.maxNodes >= most)
+      break;
+  }
+  if (best->latency > target) {
+    if (best->limit.empty())
+      best->limit = "the latency of the quickest plan";
+    best->meetsGoal = false;
+  }
+  // Slower and smaller, as long as the answer comes in time.
+  double high = target;
+  for (int step = 0; best->meetsGoal && step < 10 && high / low > 1.02;
+       ++step) {
+    double seconds = std::sqrt(low * high);
+    auto proposal = within(seconds, limits);
+    auto result =
+        proposal ? realise(posed, *proposal) : FailureOr<Result>(failure());
+    if (succeeded(result) && result->latency <= target && holds(*result)) {
+      erase(*best);
+      best = std::move(*result);
+      low = seconds;
+    } else {
+      if (succeeded(result))
+        erase(*result);
+      high = seconds;
+    }
+  }
+  return std::move(*best);
+}
+
+/// What else was looked at: fewer devices, other generators.
+void Explorer::addOthers(Result &result) {
+  int64_t devices = result.devices();
+  for (int64_t fewer : {int64_t(1), devices - 1}) {
+    if (fewer < 1 || fewer >= devices ||
+        (fewer == 1 && devices == 2 && !result.others.empty()))
+      continue;
+    Limits limits;
+    limits.maxNodes = fewer;
+    auto proposal = fastest(limits);
+    std::string what =
+        std::to_string(fewer) + (fewer == 1 ? " device" : " devices");
+    if (proposal)
+      result.others.push_back(
+          {what,
+           llvm::formatv("slower: {0:F0} of {1:F0} per second",
+                         1 / proposal->solution.seconds, 1 / result.seconds),
+           proposal->solution.nodes(), 1 / proposal->solution.seconds});
+    else
+      result.others.push_back({what, "does not fit", fewer, 0});
+  }
+  for (const NodeResult &node : result.nodes)
+    posed.addOptions(node, result);
+}
+
+FailureOr<Result> Explorer::run(const Goal &goal) {
+  Limits limits;
+  limits.maxNodes = goal.maxNodes;
+  FailureOr<Result> result = failure();
+  switch (goal.kind) {
+  case Goal::Kind::MinResources:
+    result = realiseWithin(INFINITY, limits);
+    break;
+  case Goal::Kind::MinNodes:
+    if (auto smallest = within(INFINITY, limits))
+      limits.maxNodes = smallest->solution.nodes();
+    [[fallthrough]];
+  case Goal::Kind::MaxThroughput:
+    result = realiseFastest(limits);
+    break;
+  case Goal::Kind::Throughput:
+    result = realiseWithin(1 / goal.value, limits);
+    break;
+  case Goal::Kind::Latency:
+    result = realiseQuickest(goal.value, limits);
+    break;
+  }
+  if (failed(result))
+    return failure();
+  std::string why;
+  result->fits = holds(*result);
+  result->bound = INFINITY;
+  for (const Problem &problem : posed.problems)
+    result->bound = std::min(result->bound, lowerBound(problem, &why));
+  addOthers(*result);
+  return result;
 }
 } // namespace
 
@@ -389,8 +333,97 @@ Refusals coverage(func::FuncOp network) {
   return refusals;
 }
 
+namespace {
+/// Is a plan with an operation split better than one without?
+bool isBetter(const Result &split, const Result &whole) {
+  if (split.fits != whole.fits)
+    return split.fits;
+  if (split.meetsGoal != whole.meetsGoal)
+    return split.meetsGoal;
+  return split.seconds < whole.seconds * (1 - 1e-6);
+}
+
+/// May sharing out an operation's channels help?
+bool mayGain(const Result &result, const Goal &goal, const Cluster &cluster) {
+  if (!result.meetsGoal || !result.fits)
+    return true;
+  bool isLink = result.bottleneck == "the link" ||
+                result.bottleneck == "the host's link" ||
+                result.bottleneck == "the border";
+  return goal.kind == Goal::Kind::MaxThroughput && !isLink &&
+         result.devices() <
+             std::min<int64_t>(goal.maxNodes, cluster.places.size());
+}
+
+/// The operations most worth splitting: the most parameters, the most MACs.
+std::vector<size_t> heaviest(func::FuncOp network) {
+  std::vector<size_t> found;
+  for (bool byMacs : {false, true}) {
+    int64_t most = 0;
+    size_t best = 0, at = 0;
+    for (Operation &op : network.getBody().front()) {
+      osa::Work work = osa::computeWork(&op);
+      int64_t weight = byMacs ? work.macs : work.paramBits;
+      if (isSplittable(&op, 2) && weight > most) {
+        most = weight;
+        best = at;
+      }
+      ++at;
+    }
+    if (most > 0 && !llvm::is_contained(found, best))
+      found.push_back(best);
+  }
+  return found;
+}
+} // namespace
+
 FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
-                          const DeviceContext &device, const Border &border) {
-  return Explorer(network, device, border).run(goal);
+                          const Cluster &cluster, const Steering &steering) {
+  FailureOr<Result> best = Explorer(network, cluster, steering).run(goal);
+  if (failed(best) || cluster.places.size() < 2)
+    return best;
+  // One operation after the other, as long as it helps.
+  func::FuncOp base = network;
+  std::string done;
+  for (int round = 0; round < 3 && mayGain(*best, goal, cluster); ++round) {
+    func::FuncOp next;
+    for (size_t at : heaviest(base))
+      for (int parts : {2, 3, 4, 6, 8}) {
+        Operation *op = &*std::next(base.getBody().front().begin(), at);
+        if (parts > int(cluster.places.size()) || !isSplittable(op, parts))
+          continue;
+        std::string what = osa::nodeName(op) + " in " + std::to_string(parts);
+        auto copy = cast<func::FuncOp>(base->clone());
+        copy.setSymName("network.split");
+        network->getBlock()->getOperations().insertAfter(network->getIterator(),
+                                                         copy);
+        splitChannels(&*std::next(copy.getBody().front().begin(), at), parts);
+        auto split = Explorer(copy, cluster, steering).run(goal);
+        if (failed(split))
+          return failure();
+        if (split->nodes.size() > 1 && isBetter(*split, *best)) {
+          split->split = done + (done.empty() ? "" : ", ") + what;
+          erase(*best);
+          best = std::move(*split);
+          if (next)
+            next.erase();
+          next = copy;
+        } else {
+          erase(*split);
+          copy.erase();
+        }
+        if (!mayGain(*best, goal, cluster))
+          break;
+      }
+    if (!next)
+      break;
+    if (base != network)
+      base.erase();
+    base = next;
+    done = best->split;
+  }
+  if (base != network)
+    base.erase();
+  return best;
 }
 } // namespace rhizome::explore

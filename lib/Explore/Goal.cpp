@@ -7,6 +7,8 @@ std::optional<Goal> parseGoal(llvm::StringRef text) {
     return Goal{Goal::Kind::MaxThroughput, 0};
   if (text == "min-resources")
     return Goal{Goal::Kind::MinResources, 0};
+  if (text == "min-nodes")
+    return Goal{Goal::Kind::MinNodes, 0};
   double value = 0;
   if (text.consume_front("throughput=")) {
     text.consume_back("/s");

@@ -39,7 +39,7 @@ public:
   flow::DesignOp run(std::vector<Selection> &selections) {
     builder.setInsertionPointAfter(network);
     design =
-        flow::DesignOp::create(builder, network.getLoc(), "node0",
+        flow::DesignOp::create(builder, network.getLoc(), border.name,
                                border.device, llvm::APFloat(border.clockMhz));
     builder.createBlock(&design.getBody());
     for (Selection &selection : selections)
@@ -122,16 +122,8 @@ private:
   /// reader.
   void buildInput(BlockArgument arg, const Format &want) {
     Location loc = network.getLoc();
-    Actor a{"axis_in",
-            names.unique("s_axis_" + std::to_string(arg.getArgNumber())),
-            {},
-            {}};
-    a.params = {{"DataWidth", border.dataWidth},
-                {"Elem", want.width},
-                {"Lanes", want.lanes},
-                {"FrameElements", want.count},
-                {"Row", want.row},
-                {"Depth", 4}};
+    Actor a = makeBorder(want, border.dataWidth, /*enters=*/true);
+    a.name = names.unique("s_axis_" + std::to_string(arg.getArgNumber()));
     auto op = emit(loc, a, {}, typeOf(arg, want, "pixels"));
     op->setAttr("rhizome.port", builder.getI64IntegerAttr(arg.getArgNumber()));
     produce(arg, op.getOutputs()[0], want, loc);
@@ -200,11 +192,8 @@ private:
     else
       f = formatOf(root.getType(), 1, 1);
     Value stream = consume(value, f, loc, false);
-    Actor a{
-        "axis_out", names.unique("m_axis_" + std::to_string(index)), {}, {}};
-    a.params = {
-        {"DataWidth", border.dataWidth}, {"Elem", f.width}, {"Lanes", f.lanes},
-        {"FrameElements", f.count},      {"Row", f.row},    {"Depth", 4}};
+    Actor a = makeBorder(f, border.dataWidth, /*enters=*/false);
+    a.name = names.unique("m_axis_" + std::to_string(index));
     auto op = emit(loc, a, stream, {});
     op->setAttr("rhizome.port", builder.getI64IntegerAttr(index));
   }

@@ -30,6 +30,13 @@ std::vector<int64_t> foldings(int64_t n) {
   return out;
 }
 
+Actor makeBorder(const Format &f, int64_t dataWidth, bool enters) {
+  Actor a{enters ? "axis_in" : "axis_out", "", {}, {}};
+  a.params = {{"DataWidth", dataWidth},   {"Elem", f.width}, {"Lanes", f.lanes},
+              {"FrameElements", f.count}, {"Row", f.row},    {"Depth", 4}};
+  return a;
+}
+
 Actor makeConverter(const Format &from, const Format &to) {
   Actor a{"gearbox", "", {}, {}};
   a.params = {{"Elem", from.width},

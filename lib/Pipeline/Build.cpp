@@ -142,19 +142,14 @@ static BorderPort portOf(const std::string &port, const std::string &name,
   return p;
 }
 
-llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
-                                      func::FuncOp network,
-                                      explore::Result &result,
-                                      const gen::CostContext &cost) {
-  PlannedNode node;
-  node.name = result.design.getSymName().str();
-  node.device = result.design.getDevice().str();
+llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
+                      explore::NodeResult &result) {
   std::string folder = "nodes/" + node.name + "/rtl";
   auto path = writer.makeFolder(folder);
   if (!path)
     return path.takeError();
 
-  auto holder = ModuleOp::create(UnknownLoc::get(network.getContext()));
+  auto holder = ModuleOp::create(UnknownLoc::get(result.design.getContext()));
   OwningOpRef<ModuleOp> owner(holder);
   rtl::ModuleOp top = convertFlowToRtl(result.design, holder);
   node.top = top.getSymName().str();
@@ -163,21 +158,57 @@ llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
   if (!library)
     return library.takeError();
   std::set<std::string> seen;
-  std::vector<std::string> models;
   for (auto instance : top.getBody().getOps<rtl::InstanceOp>())
     if (auto error =
             copyCell(writer, folder, *library, instance.getCallee().str(), seen,
-                     node.rtl, models))
-      return std::move(error);
+                     node.rtl, node.simulationModels))
+      return error;
   std::vector<std::string> tops;
   if (failed(emitDesign(holder, *path, &tops)))
     return llvm::createStringError("the RTL could not be written");
   node.rtl.insert(node.rtl.end(), tops.begin(), tops.end());
-  node.simulationModels = models;
   for (const auto &[name, image] : result.images)
     if (auto error = writer.writeFile(folder + "/" + name, image.hex()))
-      return std::move(error);
+      return error;
+  std::string design;
+  llvm::raw_string_ostream(design) << result.design << "\n";
+  return writer.writeFile("nodes/" + node.name + "/design.mlir", design);
+}
 
+/// What a node promises by itself, its budget and its use of it.
+static void fillPrediction(PlannedNode &node, const explore::NodeResult &result,
+                           const gen::DeviceContext &device) {
+  Prediction &p = node.predicted;
+  p.intervalCycles = int64_t(std::llround(result.timing.intervalCycles));
+  p.latencyCycles = result.timing.latencyCycles;
+  p.clockMhz = device.clockMhz;
+  p.throughputPerS = device.clockMhz * 1e6 / result.timing.intervalCycles;
+  p.latencyUs = double(p.latencyCycles) / device.clockMhz;
+  auto round = [](double v) { return int64_t(std::ceil(v)); };
+  p.lut = round(result.resources.lut());
+  p.ff = round(result.resources.ff());
+  p.dsp = round(result.resources.dsp());
+  p.bram = round(result.resources.bram());
+  p.lutError = round(result.errors.lut());
+  p.ffError = round(result.errors.ff());
+  for (size_t k = 0; k < result.resources.amount.size(); ++k) {
+    double budget = gen::available(device.budget, k);
+    if (budget > 0)
+      node.utilisation[gen::kResourceNames[k]] =
+          result.resources.amount[k] / budget;
+  }
+  node.clockMhz = device.clockMhz;
+  node.budget = device.budget;
+}
+
+PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
+                         const gen::DeviceContext &device) {
+  const gen::CostContext &cost = device.cost;
+  PlannedNode node;
+  node.name = name;
+  node.function = result.function.getSymName().str();
+  node.device = result.design.getDevice().str();
+  fillPrediction(node, result, device);
   for (auto op : result.design.getBody().getOps<flow::ActorOp>()) {
     gen::Actor actor = gen::actorOf(op);
     PlannedActor planned;
@@ -207,6 +238,7 @@ llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
                                selection.option.summary,
                                selection.option.intervalCycles});
 
+  func::FuncOp network = result.function;
   FunctionType type = network.getFunctionType();
   auto width = [&](StringRef kind, int64_t index) {
     for (auto op : result.design.getBody().getOps<flow::ActorOp>())
@@ -233,39 +265,17 @@ llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
   return node;
 }
 
-void fillPrediction(Plan &plan, explore::Result &result,
-                    const gen::DeviceContext &device) {
-  Prediction &p = plan.predicted;
-  p.intervalCycles = int64_t(std::llround(result.timing.intervalCycles));
-  p.latencyCycles = result.timing.latencyCycles;
-  p.clockMhz = device.clockMhz;
-  p.throughputPerS = device.clockMhz * 1e6 / result.timing.intervalCycles;
-  auto round = [](double v) { return int64_t(std::ceil(v)); };
-  p.lut = round(result.resources.lut());
-  p.ff = round(result.resources.ff());
-  p.dsp = round(result.resources.dsp());
-  p.bram = round(result.resources.bram());
-  p.lutError = round(result.errors.lut());
-  p.ffError = round(result.errors.ff());
-  p.latencyUs = double(p.latencyCycles) / device.clockMhz;
-  for (size_t k = 0; k < result.resources.amount.size(); ++k) {
-    double budget = gen::available(device.budget, k);
-    if (budget > 0)
-      plan.utilisation[gen::kResourceNames[k]] =
-          result.resources.amount[k] / budget;
-  }
+void addMultipliers(Plan &plan, flow::DesignOp design, int64_t copies) {
   for (const char *kind : {"dsp_paired", "dsp_single", "lut"})
-    plan.multipliers[kind] = 0;
-  for (auto op : result.design.getBody().getOps<flow::ActorOp>()) {
+    plan.multipliers.try_emplace(kind, 0);
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
     gen::Actor actor = gen::actorOf(op);
     if (int64_t products = gen::productsOf(actor)) {
       int64_t style = actor.get("Style");
       plan.multipliers[style == 2   ? "dsp_paired"
                        : style == 1 ? "dsp_single"
-                                    : "lut"] += products;
+                                    : "lut"] += copies * products;
     }
   }
-  plan.bottleneck = result.bottleneck;
-  plan.clockMhz = device.clockMhz;
 }
 } // namespace rhizome

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // compile and coverage: from a model file to a package, phase by phase.
-#include "Model.h"
+#include "Explored.h"
 #include "rhizome/Dialect/Flow/Flow.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
-#include "rhizome/Explore/Explore.h"
 #include "rhizome/Generator/Generator.h"
-#include "rhizome/Pipeline/Build.h"
-#include "rhizome/Target/Board.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 #include <chrono>
 
 using namespace mlir;
@@ -21,11 +17,17 @@ bool pipeline::isGoal(llvm::StringRef text) {
   return explore::parseGoal(text).has_value();
 }
 
-/// The text of a module with the model's three functions, node names included.
-static std::string printModel(ModuleOp module) {
+/// The text of a module with the model's three functions and those of nodes,
+/// node names included.
+static std::string printModel(ModuleOp module, const explore::Result &result) {
   OwningOpRef<ModuleOp> model = ModuleOp::create(module.getLoc());
   for (const char *name : {"prologue", "network", "epilogue"})
     model->push_back(module.lookupSymbol<func::FuncOp>(name)->clone());
+  for (const explore::NodeResult &node : result.nodes) {
+    func::FuncOp function = node.function;
+    if (function.getSymName() != "network")
+      model->push_back(function->clone());
+  }
   std::string text;
   llvm::raw_string_ostream os(text);
   model->print(os, OpPrintingFlags().enableDebugInfo(true, false));
@@ -43,77 +45,79 @@ static std::vector<std::string> notesOf(const IntegeriseStats &stats) {
   return notes;
 }
 
-/// Everything behind integerise; errors are texts.
-static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
-                                const Device &device,
+/// Exploration of an integer model, and its plan. False if something is refused
+/// (entered in `refused`) or failed (in `error`).
+static std::optional<Explored>
+exploreModule(ModuleOp module, const CompileRequest &request,
+              const Targets &targets, DiagnosticText &diagnostics,
+              Refusals &refused, std::string &error) {
+  auto network = module.lookupSymbol<func::FuncOp>("network");
+  refused = explore::coverage(network);
+  if (!refused.empty())
+    return std::nullopt;
+  if (request.progress)
+    request.progress("explore");
+  explore::Goal goal = *explore::parseGoal(request.goal);
+  goal.maxNodes = request.maxNodes.value_or(goal.maxNodes);
+  auto start = std::chrono::steady_clock::now();
+  FailureOr<explore::Result> found =
+      explore::explore(network, goal, targets.places);
+  if (failed(found)) {
+    error = "exploration fails: " + diagnostics.take();
+    return std::nullopt;
+  }
+  Explored explored;
+  explored.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  explored.result = std::move(*found);
+  explored.plan = planOf(request, targets, explored.result, network);
+  return explored;
+}
+
+/// Everything behind exploration; errors are texts.
+static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
+                                const Targets &targets, Explored &explored,
                                 DiagnosticText &diagnostics,
                                 CompileResult &result) {
   auto tell = [&](const char *phase) {
     if (request.progress)
       request.progress(phase);
   };
-  auto network = module.lookupSymbol<func::FuncOp>("network");
-  result.refused = explore::coverage(network);
-  if (!result.refused.empty())
-    return llvm::Error::success();
-  tell("explore");
-  double clockMhz = request.clockMhz.value_or(device.clockMhz);
-  llvm::Expected<gen::DeviceContext> known = contextOf(device, clockMhz);
-  if (!known)
-    return known.takeError();
-  const gen::DeviceContext &context = *known;
-  gen::Border border{device.name, clockMhz, int64_t(device.streamBits)};
-  explore::Goal goal = *explore::parseGoal(request.goal);
-  FailureOr<explore::Result> found =
-      explore::explore(network, goal, context, border);
-  if (failed(found))
-    return llvm::createStringError("exploration fails: %s",
-                                   diagnostics.take().c_str());
-  Plan plan;
-  // File names need not be UTF-8; plan.json must be.
-  plan.model = llvm::json::fixUTF8(llvm::sys::path::stem(request.model.path));
-  plan.device = device.name;
-  plan.board = request.board;
-  plan.goal = request.goal;
-  fillPrediction(plan, *found, context);
-  plan.boundPerS = plan.predicted.throughputPerS;
-  if (!found->meetsGoal) {
-    result.limit = found->limit;
-    result.nearest = plan.predicted;
-    if (!request.acceptNearest)
-      return llvm::Error::success();
-  }
+  Plan &plan = explored.plan;
   tell("emit");
   std::string target =
       request.output.empty() ? plan.model + ".rhz" : request.output;
   auto writer = PackageWriter::create(target);
   if (!writer)
     return writer.takeError();
-  auto node = writeNode(**writer, network, *found, context.cost);
-  if (!node) {
-    std::string said = diagnostics.take();
-    return said.empty() ? node.takeError()
-                        : llvm::joinErrors(node.takeError(),
-                                           llvm::createStringError(said));
+  auto run = explored.result.nodes.begin();
+  for (PlannedNode &node : plan.nodes) {
+    if (!node.rtlOf.empty())
+      continue;
+    explore::NodeResult &built = *run++;
+    if (llvm::Error error = writeNode(**writer, node, built)) {
+      std::string said = diagnostics.take();
+      return said.empty() ? std::move(error)
+                          : llvm::joinErrors(std::move(error),
+                                             llvm::createStringError(said));
+    }
+    if (llvm::Error error =
+            vendor::writeFlows(**writer, node, targets.devices[built.place],
+                               node.clockMhz, result.notes))
+      return error;
   }
-  node->family = device.family;
-  node->budget = device.budget;
-  node->clockMhz = clockMhz;
-  node->streamBits = device.streamBits;
-  node->predicted = plan.predicted;
-  node->utilisation = plan.utilisation;
-  std::string design;
-  llvm::raw_string_ostream(design) << found->design << "\n";
-  if (llvm::Error error =
-          (*writer)->writeFile("nodes/" + node->name + "/design.mlir", design))
-    return error;
-  tell("vendor flows");
-  if (llvm::Error error =
-          vendor::writeFlows(**writer, *node, device, clockMhz, result.notes))
-    return error;
-  plan.nodes.push_back(std::move(*node));
-  if (llvm::Error error =
-          (*writer)->writeFile("model/network.mlir", printModel(module)))
+  // Replicas name their owner's files.
+  for (PlannedNode &node : plan.nodes)
+    if (!node.rtlOf.empty()) {
+      const PlannedNode &owner = plan.owner(node);
+      node.top = owner.top;
+      node.nodeTop = owner.nodeTop;
+      node.rtl = owner.rtl;
+      node.simulationModels = owner.simulationModels;
+    }
+  if (llvm::Error error = (*writer)->writeFile(
+          "model/network.mlir", printModel(module, explored.result)))
     return error;
   if (llvm::Error error = (*writer)->writePlan(plan))
     return error;
@@ -121,50 +125,58 @@ static llvm::Error buildPackage(ModuleOp module, const CompileRequest &request,
     return error;
   result.ok = true;
   result.package = target;
-  result.predicted = plan.predicted;
-  result.utilisation = plan.utilisation;
-  result.multipliers = plan.multipliers;
-  result.bottleneck = plan.bottleneck;
   return llvm::Error::success();
 }
 
-CompileResult pipeline::compileModel(const CompileRequest &request) {
+/// The phases of compile, or with `write` false of explore.
+static CompileResult compileOrExplore(const CompileRequest &request,
+                                      bool write) {
   auto start = std::chrono::steady_clock::now();
   CompileResult result;
-  std::optional<Board> board;
-  if (!request.board.empty()) {
-    llvm::Expected<Board> loaded = loadBoard(request.board);
-    if (!loaded) {
-      result.error = llvm::toString(loaded.takeError());
-      return result;
-    }
-    board = std::move(*loaded);
-  }
-  llvm::Expected<Device> device =
-      loadDevice(board ? board->device : request.device);
-  if (!device) {
-    result.error = llvm::toString(device.takeError());
+  auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         start)
+        .count();
+  };
+  llvm::Expected<Targets> targets = targetsOf(request);
+  if (!targets) {
+    result.error = llvm::toString(targets.takeError());
     return result;
   }
-  // There is no PLL on a board: the oscillator is the design's clock.
-  if (board)
-    device->clockMhz = board->clockMhz;
   MLIRContext context;
   context.loadDialect<flow::FlowDialect, rtl::RtlDialect>();
   IntegeriseStats stats;
   OwningOpRef<ModuleOp> module = importModel(
       context, request.model, request.progress, result.refused, stats);
-  if (module) {
-    result.notes = notesOf(stats);
-    DiagnosticText diagnostics(&context);
-    if (llvm::Error error =
-            buildPackage(*module, request, *device, diagnostics, result))
+  if (!module)
+    return result;
+  result.notes = notesOf(stats);
+  DiagnosticText diagnostics(&context);
+  std::optional<Explored> explored = exploreModule(
+      *module, request, *targets, diagnostics, result.refused, result.error);
+  if (!explored)
+    return result;
+  result.exploreSeconds = explored->seconds;
+  result.limit = explored->result.limit;
+  result.meetsGoal = explored->result.meetsGoal;
+  if (!write) {
+    result.ok = result.meetsGoal || request.acceptNearest;
+  } else if (result.meetsGoal || request.acceptNearest) {
+    if (llvm::Error error = writePackage(*module, request, *targets, *explored,
+                                         diagnostics, result))
       result.error = llvm::toString(std::move(error));
   }
-  result.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
+  result.plan = std::move(explored->plan);
+  result.seconds = elapsed();
   return result;
+}
+
+CompileResult pipeline::compileModel(const CompileRequest &request) {
+  return compileOrExplore(request, true);
+}
+
+CompileResult pipeline::exploreModel(const CompileRequest &request) {
+  return compileOrExplore(request, false);
 }
 
 CoverageResult pipeline::coverModel(const ModelRequest &request) {

@@ -12,6 +12,7 @@ namespace rhizome::cli {
 using Run = std::function<int()>;
 
 void addCompile(CLI::App &app, Run &run);
+void addExplore(CLI::App &app, Run &run);
 void addSimulate(CLI::App &app, Run &run);
 void addEvaluate(CLI::App &app, Run &run);
 void addCoverage(CLI::App &app, Run &run);

@@ -16,6 +16,7 @@ int main(int argc, char **argv) {
              "  rhizome simulate model.rhz -n 20\n"
              "  rhizome COMMAND --help tells more.");
   cli::Run run;
+  cli::addExplore(app, run);
   cli::addCompile(app, run);
   cli::addSimulate(app, run);
   cli::addEvaluate(app, run);

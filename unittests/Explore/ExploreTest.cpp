@@ -46,9 +46,13 @@ gen::DeviceContext ku060() {
 }
 
 explore::Result run(func::FuncOp f, StringRef goal) {
-  gen::DeviceContext device = ku060();
-  auto result = explore::explore(f, *explore::parseGoal(goal), device,
-                                 {"xcku060-role", 156.25, 64});
+  explore::ClusterPlace place;
+  place.device = "xcku060-role";
+  place.context = ku060();
+  place.capacity = place.context.budget;
+  explore::Cluster cluster;
+  cluster.places = {place};
+  auto result = explore::explore(f, *explore::parseGoal(goal), cluster);
   EXPECT_TRUE(succeeded(result));
   return std::move(*result);
 }
@@ -58,9 +62,10 @@ TEST(Explore, PttcnnAtFiveThousand) {
   NetworkBuilder n(context);
   auto result = run(pttcnn(n), "throughput=5000/s");
   EXPECT_TRUE(result.meetsGoal);
-  EXPECT_LE(result.timing.intervalCycles, 31250);
+  ASSERT_EQ(result.nodes.size(), 1u);
+  EXPECT_LE(result.nodes[0].timing.intervalCycles, 31250);
   int64_t multipliers = 0;
-  for (auto &s : result.selections)
+  for (auto &s : result.nodes[0].selections)
     for (const gen::Actor &actor : s.option.actors)
       multipliers += gen::productsOf(actor);
   EXPECT_LE(multipliers, 30);
@@ -71,6 +76,7 @@ TEST(Explore, PttcnnAtLineRate) {
   NetworkBuilder n(context);
   auto result = run(pttcnn(n), "max-throughput");
   EXPECT_TRUE(result.meetsGoal);
-  EXPECT_LE(result.timing.intervalCycles, 409);
+  EXPECT_LE(result.nodes[0].timing.intervalCycles, 392);
+  EXPECT_GE(1 / result.bound, 1 / result.seconds);
 }
 } // namespace

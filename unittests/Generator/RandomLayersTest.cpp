@@ -177,7 +177,8 @@ void runLayer(uint64_t seed, bool measure) {
   func::FuncOp network = randomNetwork(n);
   ASSERT_TRUE(succeeded(mlir::verify(*n.module)));
   gen::DeviceContext d = device();
-  explore::Result result;
+  explore::NodeResult result;
+  result.function = network;
   result.selections = randomSelections(n, network, d);
   SCOPED_TRACE("RHIZOME_RANDOM_SEED=" + std::to_string(seed) + "\n" +
                describe(result.selections));
@@ -200,14 +201,15 @@ void runLayer(uint64_t seed, bool measure) {
   {
     auto writer = PackageWriter::create(dir);
     ASSERT_TRUE(bool(writer)) << llvm::toString(writer.takeError());
-    auto node = writeNode(**writer, network, result, d.cost);
-    ASSERT_TRUE(bool(node)) << llvm::toString(node.takeError());
+    PlannedNode node = describeNode("node0", result, d);
+    check(writeNode(**writer, node, result));
     Plan plan;
     plan.model = "layer";
     plan.device = "test";
     plan.goal = "random";
-    fillPrediction(plan, result, d);
-    plan.nodes.push_back(std::move(*node));
+    plan.predicted = node.predicted;
+    plan.clockMhz = d.clockMhz;
+    plan.nodes.push_back(std::move(node));
     check((*writer)->writePlan(plan));
     check((*writer)->commit());
   }

@@ -1,40 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Chooses: one option per operation that meets the goal within the device's
-// budget, the cheapest where several do.
+// Chooses: for every operation an option and a device, so that the goal is met
+// on the devices given, with the fewest of them and then the least resources.
+// One device is a cluster of one.
 #pragma once
 
+#include "rhizome/Explore/Problem.h"
 #include "rhizome/Generator/Design.h"
 #include "rhizome/Support/Refusal.h"
 
 namespace rhizome::explore {
 struct Goal {
-  enum class Kind { Throughput, MaxThroughput, Latency, MinResources };
+  enum class Kind {
+    Throughput,
+    MaxThroughput,
+    Latency,
+    MinResources,
+    MinNodes
+  };
   Kind kind = Kind::MaxThroughput;
-  double value = 0; ///< inferences per second, or seconds
+  double value = 0;             ///< inferences per second, or seconds
+  int64_t maxNodes = INT64_MAX; ///< devices that may be used
 };
 
-/// Parses `throughput=5000/s`, `latency=100us`, `max-throughput` or
-/// `min-resources`; nullopt if the text is none of these.
+/// Parses `throughput=5000/s`, `latency=100us`, `max-throughput`,
+/// `min-resources` or `min-nodes`; nullopt if the text is none of these.
 std::optional<Goal> parseGoal(llvm::StringRef text);
 
 /// Every operation of `network` that no generator can build, with the reasons.
 Refusals coverage(mlir::func::FuncOp network);
 
-struct Result {
+/// A device that may be used.
+struct ClusterPlace {
+  std::string device; ///< places of one device have equal contexts but budgets
+  gen::DeviceContext context;
+  gen::Budget capacity; ///< the device's own, whatever part may be used
+  int64_t streamBits = 64;
+  std::optional<Wire> wire; ///< none: the device stands alone
+  std::string link;         ///< the wire's name
+};
+
+/// The devices, in the order in which a network is laid along them.
+struct Cluster {
+  std::vector<ClusterPlace> places;
+  std::optional<Wire> hostWire;
+  bool isChain = false, mayReplicate = true;
+};
+
+/// What a user has decided, by the model's nodes.
+struct Steering {
+  struct Pin {
+    std::string generator; ///< "" for any
+    std::string option;    ///< an option's summary, "" for any
+    int place = -1;        ///< of the cluster, -1 for any
+    bool cutBefore = false;
+    unsigned line = 0; ///< in the user's file
+  };
+  std::map<std::string, Pin> pins;
+  std::string file;
+};
+
+/// One device's part, or that of several equal ones.
+struct NodeResult {
+  mlir::func::FuncOp function;
+  int place = 0, copies = 1;
+  std::vector<int> places; ///< of every copy
   std::vector<gen::Selection> selections;
+  std::vector<int> stages; ///< of each selection, of the network's operations
   flow::DesignOp design;
   gen::MemoryImages images;
   gen::Timing timing;
-  gen::Resources resources;
-  gen::Resources errors; ///< how far LUTs and FFs may be off
-  bool meetsGoal = true;
-  std::string limit;      ///< what binds, if the goal is not met
-  std::string bottleneck; ///< the node that bounds the rate
+  gen::Resources resources; ///< the endpoint's included
+  gen::Resources errors;    ///< how far LUTs and FFs may be off
+  std::string bottleneck;   ///< the slowest operation
 };
 
-/// Explores and builds. All operations must be covered. If the goal can't be
-/// met the result is the nearest plan, with `meetsGoal` false.
+struct Result {
+  std::vector<NodeResult> nodes; ///< replicas stand once
+  double seconds = 0;            ///< a frame, by the event simulator and links
+  double latency = 0;            ///< seconds of a single request
+  double bound = 0;              ///< no plan takes fewer seconds a frame
+  bool isExact = true;           ///< nothing was left out of the search
+  bool fits = true;              ///< error bars included
+  bool meetsGoal = true;
+  std::string limit; ///< what binds
+  std::string split; ///< "conv3 in 2" if an operation's channels are shared
+  std::string bottleneck; ///< what bounds the rate
+  struct Other {
+    std::string what, why;
+    int64_t nodes = 0;
+    double perSecond = 0;
+  };
+  std::vector<Other> others; ///< that were looked at and not taken
+  int64_t devices() const;
+};
+
+/// Explores and builds `@node0`, `@node1`, … and their designs behind `network`
+/// in its module; a design of one device computes `network` itself. All
+/// operations must be covered. If the goal can't be met the result is the
+/// nearest plan, with `meetsGoal` false.
 mlir::FailureOr<Result> explore(mlir::func::FuncOp network, const Goal &goal,
-                                const gen::DeviceContext &device,
-                                const gen::Border &border);
+                                const Cluster &cluster,
+                                const Steering &steering = {});
+
+/// Pins that name no operation, generator or option, each at its line.
+Refusals checkSteering(mlir::func::FuncOp network, const Cluster &cluster,
+                       const Steering &steering);
 } // namespace rhizome::explore

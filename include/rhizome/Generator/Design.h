@@ -19,11 +19,12 @@ struct Selection {
 struct Border {
   std::string device;
   double clockMhz = 100;
-  int64_t dataWidth = 64; ///< bits of the AXI4-Stream ports
+  int64_t dataWidth = 64;     ///< bits of the AXI4-Stream ports
+  std::string name = "node0"; ///< the design's
 };
 
-/// Builds `@<name>` behind `network` in its module. Selections come in the
-/// order of the function's operations. Every actor gets the attribute
+/// Builds `@<border.name>` behind `network` in its module. Selections come in
+/// the order of the function's operations. Every actor gets the attribute
 /// `rhizome.node` with the model node's name. Memory images are added to
 /// `images`.
 flow::DesignOp buildDesign(mlir::func::FuncOp network,

@@ -44,9 +44,8 @@ public:
   virtual llvm::StringRef name() const = 0;
   /// Null if the operation can be built, else the reason why not.
   virtual std::optional<std::string> coverage(mlir::Operation *op) const = 0;
-  /// What could be built. `upstream` holds the format that each input has at
-  /// the moment, if that is decided; options that take it as it is save a
-  /// converter.
+  /// What could be built. `upstream` holds formats in which the inputs may
+  /// come; options that take one as it is save a converter.
   virtual std::vector<Option>
   options(mlir::Operation *op, llvm::ArrayRef<std::optional<Format>> upstream,
           const DeviceContext &device) const = 0;
@@ -61,6 +60,9 @@ llvm::ArrayRef<std::unique_ptr<Generator>> allGenerators();
 
 /// A converter between two formats of one tensor.
 Actor makeConverter(const Format &from, const Format &to);
+
+/// An AXI4-Stream port of `dataWidth` bits for a tensor in this format.
+Actor makeBorder(const Format &format, int64_t dataWidth, bool enters);
 
 /// The element format of a tensor of `!num.int`, in beats of `lanes`.
 Format formatOf(mlir::Type tensor, int64_t lanes, int64_t row);

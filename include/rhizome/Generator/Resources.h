@@ -34,6 +34,7 @@ struct Resources {
       amount[i] += other.amount[i];
     return *this;
   }
+  bool operator==(const Resources &) const = default;
 };
 
 /// A budget by resource name; a kind that is missing is not available at all

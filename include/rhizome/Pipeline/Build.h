@@ -14,15 +14,17 @@ llvm::Expected<gen::CostContext> costContextOf(const Device &device);
 llvm::Expected<gen::DeviceContext> contextOf(const Device &device,
                                              double clockMhz);
 
-/// Lowers the design to RTL and writes nodes/<design>/rtl: the top module, the
-/// library cells that it uses, memory images; below it sim/, models of vendor
-/// primitives. Returns the node as the plan records it.
-llvm::Expected<PlannedNode> writeNode(PackageWriter &writer,
-                                      mlir::func::FuncOp network,
-                                      explore::Result &result,
-                                      const gen::CostContext &cost);
+/// A node as the plan records it: what it promises, its options, actors and
+/// borders; all but the names of files.
+PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
+                         const gen::DeviceContext &device);
 
-/// The plan's figures for a whole result.
-void fillPrediction(Plan &plan, explore::Result &result,
-                    const gen::DeviceContext &device);
+/// Lowers the design to RTL and writes nodes/<name>/design.mlir and rtl/: the
+/// top module, the library cells that it uses, memory images; below it sim/,
+/// models of vendor primitives. Enters the files in `node`.
+llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
+                      explore::NodeResult &result);
+
+/// Adds the products a cycle of `copies` equal designs.
+void addMultipliers(Plan &plan, flow::DesignOp design, int64_t copies);
 } // namespace rhizome

@@ -44,7 +44,7 @@ struct ModelRequest {
 //===----------------------------------------------------------------------===//
 
 /// True if `text` is a goal: throughput=N/s, latency=T, max-throughput,
-/// min-resources.
+/// min-resources, min-nodes.
 bool isGoal(llvm::StringRef text);
 
 struct CompileRequest {
@@ -52,8 +52,11 @@ struct CompileRequest {
   std::string device; ///< a name or a .yaml file
   /// A board's name or file, which brings device and clock; "" for none.
   std::string board;
+  /// A cluster's name or file, in place of device and board; "" for none.
+  std::string cluster;
   std::optional<double> clockMhz;
   std::string goal = "max-throughput";
+  std::optional<int64_t> maxNodes; ///< devices of the cluster that may be used
   std::string output; ///< "" for "<model>.rhz" in the current folder
   bool acceptNearest = false;
   Progress progress;
@@ -63,14 +66,14 @@ struct CompileResult {
   bool ok = false;
   std::string package; ///< where it lies, if one was written
   double seconds = 0;
-  Prediction predicted;                       ///< if ok
-  std::map<std::string, double> utilisation;  ///< if ok
-  std::map<std::string, int64_t> multipliers; ///< if ok; see Plan
-  std::string bottleneck;                     ///< if ok
+  double exploreSeconds = 0; ///< of exploration alone
+  /// What was found, also if it is only the nearest to the goal; no nodes if
+  /// the model was refused.
+  Plan plan;
+  bool meetsGoal = false;
+  std::string limit;              ///< what binds
   std::vector<std::string> notes; ///< what a user should know, e.g. saturation
   Refusals refused;               ///< all of the model's, if any
-  std::string limit;              ///< what binds, if the goal cannot be met
-  Prediction nearest;             ///< the nearest plan, if `limit` is set
   std::string error;              ///< anything else: files, devices
 };
 
@@ -78,6 +81,9 @@ struct CompileResult {
 /// whole or not at all; with a goal that cannot be met it is written only if
 /// `acceptNearest`.
 CompileResult compileModel(const CompileRequest &request);
+
+/// The same as far as the plan; nothing is written.
+CompileResult exploreModel(const CompileRequest &request);
 
 /// Which operation of a model each generator can build.
 struct CoverageRow {

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Exploration as a problem of numbers: stages in a topological order, what
+// could be built for each on every kind of device, places in a given order.
+// `solve` cuts the stages into runs, gives each run a place (or several equal
+// ones, as replicas) and takes one choice per stage. It knows nothing of
+// networks; tests compare it with brute force.
+#pragma once
+
+#include "rhizome/Generator/Resources.h"
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rhizome::explore {
+/// Resources, and how far LUTs and FFs may be off: variances add up.
+struct Cost {
+  gen::Resources resources;
+  double lutVariance = 0, ffVariance = 0;
+  Cost &operator+=(const Cost &other);
+  /// Resources with the error bars on top.
+  gen::Resources most() const;
+};
+
+/// One way to build a stage.
+struct Choice {
+  int64_t interval = 1; ///< cycles a frame
+  Cost cost;
+  std::vector<int> in; ///< stream format of each operand
+  int out = 0;         ///< of the result; what these numbers mean is Glue's
+};
+
+/// A value: from a stage or from the host to stages and perhaps to the host.
+struct Tensor {
+  int producer = -1;        ///< a stage, or -1 for the host
+  std::vector<int> readers; ///< stages, ascending
+  bool toHost = false;
+  int64_t bits = 0; ///< of a frame
+  unsigned elementBits = 8;
+};
+
+struct Stage {
+  std::string name;
+  std::vector<int> operands; ///< tensors
+  int result = -1;           ///< a tensor
+  bool staysWith = false;    ///< with the stage before, if that feeds it
+  bool mayCut = true;        ///< may a run begin here?
+  bool mustCut = false;      ///< must one?
+  int place = -1;            ///< where it must stand; -1 for anywhere
+};
+
+/// Devices for which choices and prices are the same.
+struct Kind {
+  std::string name;
+  /// What prices are relative to: the device's own capacity, whatever part of
+  /// it a user allows.
+  gen::Resources capacity;
+  std::vector<std::vector<Choice>> choices; ///< of each stage
+};
+
+/// A medium, as far as it bounds rates. Frames are packed into words of 64 bits
+/// and these into datagrams.
+struct Wire {
+  double bitsPerS = 0;
+  double latencyS = 0;
+  int64_t mtuBytes = 1472, overheadBytes = 66;
+  bool reliable = false;    ///< loses and reorders nothing
+  int64_t slotWords = 128;  ///< words in a full datagram
+  int64_t headerBytes = 16; ///< of the protocol, in each
+  /// Seconds for which a frame of so many bits holds the medium.
+  double secondsFor(int64_t bits) const;
+  /// Cycles for which it holds an endpoint's byte stream.
+  int64_t cyclesFor(int64_t bits, int64_t streamBits) const;
+  bool operator==(const Wire &) const = default;
+};
+
+struct Place {
+  int kind = 0;
+  gen::Resources budget;
+  double clockHz = 1e8;
+  int64_t streamBits = 64;  ///< of the border and of the link's byte streams
+  std::optional<Wire> wire; ///< none if the device stands alone
+  bool operator==(const Place &) const = default;
+  /// Can it hold a replica of whatever `other` holds, at the same rate?
+  bool covers(const Place &other) const;
+};
+
+/// What a run has towards its link.
+struct Ends {
+  std::vector<int> in, out; ///< tensors
+  double framesPerS = 0;    ///< wanted of each copy
+};
+
+/// What stands between choices. Costs are those of one kind of device.
+class Glue {
+public:
+  virtual ~Glue() = default;
+  /// A converter between the formats of two stages' streams; nothing if equal.
+  virtual Cost convert(int kind, int tensor, int from, int to) = 0;
+  /// A fork to several readers.
+  virtual Cost fork(int kind, int tensor, int format, int readers) = 0;
+  /// A tensor that enters or leaves the device; format -1 is one element a
+  /// beat.
+  virtual Cost border(int kind, int64_t streamBits, int tensor, int format,
+                      bool enters) = 0;
+  /// The link's endpoint.
+  virtual Cost endpoint(const struct Place &place, const Ends &ends) = 0;
+};
+
+struct Problem {
+  std::vector<Stage> stages; ///< operands come from earlier stages
+  std::vector<Tensor> tensors;
+  std::vector<Kind> kinds;
+  std::vector<Place> places; ///< in the order in which runs take them
+  std::optional<Wire> hostWire;
+  /// A place sends to the next one (and to the host) only, so that tensors for
+  /// later ones pass through; none may be left out.
+  bool isChain = false;
+  bool mayReplicate = true;
+  Glue *glue = nullptr;
+};
+
+/// Topological orders in which runs may be cut, the problem's own first, as
+/// permutations of its stages: of a chain only that, of other graphs also
+/// depth-first and breadth-first.
+std::vector<std::vector<int>> ordersOf(const Problem &problem);
+
+/// The same problem with its stages in another order.
+Problem reorder(const Problem &problem, const std::vector<int> &order);
+
+struct Limits {
+  /// Choices of a stage and partial runs that are followed at once. As long as
+  /// neither is reached the solution is exact.
+  size_t choices = 16, partial = 24;
+  int64_t maxNodes = INT64_MAX;
+  /// The share of every budget that may be used.
+  double share = 1;
+  /// Do error bars count?
+  bool errorBars = true;
+};
+
+/// A run of stages, on one place or as replicas on several.
+struct Run {
+  int begin = 0, end = 0;
+  std::vector<int> places;
+  std::vector<int> choices; ///< of each stage of the run
+  Cost cost;                ///< of one copy, with all glue
+};
+
+struct Solution {
+  std::vector<Run> runs;
+  double seconds = 0;  ///< a frame takes, at most
+  bool isExact = true; ///< no limit of `Limits` was reached
+  int64_t nodes() const;
+};
+
+/// The plan with the fewest nodes, and among these the least resources, in
+/// which a frame takes at most `seconds`; none if there is none.
+std::optional<Solution> solveWithin(const Problem &problem, double seconds,
+                                    const Limits &limits);
+
+/// The least seconds for which solveWithin has a plan, with that plan.
+std::optional<Solution> solveFastest(const Problem &problem,
+                                     const Limits &limits);
+
+/// No plan takes fewer seconds a frame than this: every stage by itself, all
+/// stages on the sum of all budgets, and the host's link. `why` names which.
+double lowerBound(const Problem &problem, std::string *why = nullptr);
+
+/// What binds a run that does not fit: the resource exceeded most, "" if none.
+std::string exceededName(const gen::Resources &need,
+                         const gen::Resources &budget);
+} // namespace rhizome::explore

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Cut.h"
+#include "Menu.h"
+#include "mlir/IR/IRMapping.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace rhizome::explore {
+/// The name of a value at a border: the model's tensor, or its node.
+static StringAttr nameOf(func::FuncOp network, Value v) {
+  if (auto arg = dyn_cast<BlockArgument>(v)) {
+    if (auto name = network.getArgAttrOfType<StringAttr>(arg.getArgNumber(),
+                                                         "rhizome.name"))
+      return name;
+    return StringAttr::get(network.getContext(), "input");
+  }
+  auto ret = network.getBody().front().getTerminator();
+  for (auto [i, result] : llvm::enumerate(ret->getOperands()))
+    if (rootOf(result) == v)
+      if (auto name = network.getResultAttrOfType<StringAttr>(unsigned(i),
+                                                              "rhizome.name"))
+        return name;
+  return StringAttr::get(network.getContext(),
+                         osa::nodeName(v.getDefiningOp()));
+}
+
+/// Is a value, through reshapes, read outside of `inside`?
+static bool leaves(Value v, const llvm::SmallPtrSetImpl<Operation *> &inside) {
+  return llvm::any_of(v.getUsers(), [&](Operation *user) {
+    return isa<osa::ReshapeOp>(user) ? leaves(user->getResult(0), inside)
+                                     : !inside.contains(user);
+  });
+}
+
+static int64_t numberOf(Value v, SmallVectorImpl<Value> &values) {
+  auto it = llvm::find(values, v);
+  if (it == values.end()) {
+    values.push_back(v);
+    return int64_t(values.size()) - 1;
+  }
+  return it - values.begin();
+}
+
+func::FuncOp cutFunction(func::FuncOp network, ArrayRef<Operation *> ops,
+                         ArrayRef<Value> passing, StringRef name,
+                         Operation *after, SmallVectorImpl<Value> &values,
+                         std::vector<Operation *> &copies) {
+  llvm::SmallPtrSet<Operation *, 32> inside(ops.begin(), ops.end());
+  llvm::SetVector<Value> arguments, results;
+  for (Operation *op : ops) {
+    for (Value v : op->getOperands()) {
+      Value root = rootOf(v);
+      Operation *producer = root.getDefiningOp();
+      if (!producer ||
+          (!isa<osa::ConstantOp>(producer) && !inside.contains(producer)))
+        arguments.insert(root);
+    }
+    if (leaves(op->getResult(0), inside))
+      results.insert(op->getResult(0));
+  }
+  arguments.insert(passing.begin(), passing.end());
+  results.insert(passing.begin(), passing.end());
+  OpBuilder b(network.getContext());
+  b.setInsertionPointAfter(after);
+  auto typesOf = [](const llvm::SetVector<Value> &set) {
+    return llvm::map_to_vector(set, [](Value v) { return v.getType(); });
+  };
+  auto function = func::FuncOp::create(
+      b, network.getLoc(), name,
+      b.getFunctionType(typesOf(arguments), typesOf(results)));
+  Block *body = function.addEntryBlock();
+  b.setInsertionPointToEnd(body);
+  IRMapping mapping;
+  for (auto [i, v] : llvm::enumerate(arguments)) {
+    mapping.map(v, body->getArgument(unsigned(i)));
+    function.setArgAttr(unsigned(i), "rhizome.name", nameOf(network, v));
+    function.setArgAttr(unsigned(i), "rhizome.value",
+                        b.getI64IntegerAttr(numberOf(v, values)));
+    if (auto input = dyn_cast<BlockArgument>(v))
+      function.setArgAttr(unsigned(i), "rhizome.input",
+                          b.getI64IntegerAttr(input.getArgNumber()));
+  }
+  // Constants and reshapes come along with their first reader.
+  std::function<void(Value)> bring = [&](Value v) {
+    Operation *producer = v.getDefiningOp();
+    if (mapping.contains(v) || !producer)
+      return;
+    for (Value operand : producer->getOperands())
+      bring(operand);
+    b.clone(*producer, mapping);
+  };
+  for (Operation *op : ops) {
+    for (Value v : op->getOperands())
+      bring(v);
+    copies.push_back(b.clone(*op, mapping));
+  }
+  auto mapped =
+      llvm::map_to_vector(results, [&](Value v) { return mapping.lookup(v); });
+  func::ReturnOp::create(b, network.getLoc(), mapped);
+  for (auto [i, v] : llvm::enumerate(results)) {
+    function.setResultAttr(unsigned(i), "rhizome.name", nameOf(network, v));
+    function.setResultAttr(unsigned(i), "rhizome.value",
+                           b.getI64IntegerAttr(numberOf(v, values)));
+    SmallVector<int64_t> outputs;
+    for (auto [o, result] : llvm::enumerate(
+             network.getBody().front().getTerminator()->getOperands()))
+      if (rootOf(result) == v && !llvm::is_contained(passing, v))
+        outputs.push_back(int64_t(o));
+    function.setResultAttr(unsigned(i), "rhizome.outputs",
+                           b.getDenseI64ArrayAttr(outputs));
+  }
+  return function;
+}
+} // namespace rhizome::explore

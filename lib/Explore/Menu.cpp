@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From operations to numbers. Of the many options that a generator offers those
+// stay that are the cheapest for some interval under one of the fixed prices;
+// elementwise units are asked for in the formats that come to them.
+#include "Menu.h"
+#include "Runs.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace rhizome::gen;
+
+namespace rhizome::explore {
+Value rootOf(Value v) {
+  while (auto reshape = v.getDefiningOp<osa::ReshapeOp>())
+    v = reshape.getInput();
+  return v;
+}
+
+bool isHardware(Operation &op) {
+  return !isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op);
+}
+
+static Resources vectorOf(const Budget &budget) {
+  Resources r;
+  for (size_t k = 0; k < r.amount.size(); ++k)
+    r.amount[k] = available(budget, k);
+  return r;
+}
+
+Cost Menu::costOf(int kind, const Actor &actor) const {
+  const CostContext &context = devices[kind]->cost;
+  Cost cost;
+  cost.resources = gen::costOf(actor, context);
+  Resources error = gen::errorOf(actor, cost.resources, context);
+  cost.lutVariance = error.lut() * error.lut();
+  cost.ffVariance = error.ff() * error.ff();
+  return cost;
+}
+
+int Menu::numberOf(const Format &format) {
+  Format f = format.canonical();
+  for (size_t i = 0; i < formats.size(); ++i)
+    if (formats[i] == f)
+      return int(i);
+  formats.push_back(f);
+  return int(formats.size()) - 1;
+}
+
+Menu::Menu(func::FuncOp network, std::vector<Operation *> order,
+           const Cluster &cluster, const Steering &steering)
+    : order(std::move(order)), cluster(cluster) {
+  posed.glue = this;
+  posed.hostWire = cluster.hostWire;
+  posed.isChain = cluster.isChain;
+  posed.mayReplicate = cluster.mayReplicate;
+  addTensors(network);
+  addPlaces();
+  addChoices(steering);
+  for (size_t s = 0; s < this->order.size(); ++s) {
+    auto pin = steering.pins.find(posed.stages[s].name);
+    if (pin == steering.pins.end())
+      continue;
+    posed.stages[s].place = pin->second.place;
+    // Several operations of one model node stay together behind a cut.
+    bool isFirst = s == 0 || posed.stages[s - 1].name != posed.stages[s].name;
+    posed.stages[s].mustCut = pin->second.cutBefore && isFirst && s > 0;
+  }
+  std::vector<int> asIs(this->order.size());
+  std::iota(asIs.begin(), asIs.end(), 0);
+  posed = reorder(posed, asIs);
+}
+
+void Menu::addTensors(func::FuncOp network) {
+  DenseMap<Value, int> numbers;
+  auto tensorOf = [&](Value v, int producer) {
+    auto [it, isNew] = numbers.try_emplace(v, int(values.size()));
+    if (isNew) {
+      Format f = formatOf(v.getType(), 1, 1);
+      Tensor tensor;
+      tensor.producer = producer;
+      tensor.bits = f.count * f.width;
+      tensor.elementBits = unsigned(f.width);
+      posed.tensors.push_back(tensor);
+      values.push_back(v);
+    }
+    return it->second;
+  };
+  for (size_t s = 0; s < order.size(); ++s) {
+    Operation *op = order[s];
+    Stage stage;
+    stage.name = osa::nodeName(op);
+    for (Value v : op->getOperands()) {
+      if (v.getDefiningOp<osa::ConstantOp>())
+        continue;
+      int t = tensorOf(rootOf(v), -1);
+      stage.operands.push_back(t);
+      std::vector<int> &readers = posed.tensors[t].readers;
+      if (readers.empty() || readers.back() != int(s))
+        readers.push_back(int(s));
+    }
+    stage.result = tensorOf(op->getResult(0), int(s));
+    // What narrows a tensor stays with what produced it.
+    stage.staysWith =
+        isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp>(op);
+    posed.stages.push_back(std::move(stage));
+  }
+  for (Value v : network.getBody().front().getTerminator()->getOperands())
+    posed.tensors[tensorOf(rootOf(v), -1)].toHost = true;
+}
+
+void Menu::addPlaces() {
+  std::vector<std::string> names;
+  for (const ClusterPlace &place : cluster.places) {
+    size_t kind = llvm::find(names, place.device) - names.begin();
+    if (kind == names.size()) {
+      names.push_back(place.device);
+      devices.push_back(&place.context);
+      Kind k;
+      k.name = place.device;
+      k.capacity = vectorOf(place.capacity);
+      posed.kinds.push_back(std::move(k));
+    }
+    posed.places.push_back({int(kind), vectorOf(place.context.budget),
+                            place.context.clockMhz * 1e6, place.streamBits,
+                            place.wire});
+  }
+}
+
+/// Indices of options that are the cheapest within some interval under one of
+/// the prices; with `byFormat` of each input format.
+static std::vector<int> frontOf(const std::vector<Option> &all,
+                                const Resources &capacity, bool byFormat) {
+  std::vector<std::array<double, kPrices>> prices;
+  std::vector<int> order;
+  for (size_t i = 0; i < all.size(); ++i) {
+    prices.push_back(pricesOf(all[i].resources, capacity));
+    order.push_back(int(i));
+  }
+  llvm::sort(order, [&](int a, int b) {
+    return std::pair(all[a].intervalCycles, a) <
+           std::pair(all[b].intervalCycles, b);
+  });
+  std::vector<bool> kept(all.size());
+  for (size_t p = 0; p < kPrices; ++p) {
+    std::vector<std::pair<Format, double>> least;
+    auto bestOf = [&](const Option &option) -> double & {
+      Format key;
+      if (byFormat)
+        key = option.inputs[0].canonical();
+      for (auto &[format, price] : least)
+        if (format == key)
+          return price;
+      least.push_back({key, INFINITY});
+      return least.back().second;
+    };
+    for (size_t i = 0; i < order.size();) {
+      // The cheapest of those with one interval.
+      size_t end = i;
+      while (end < order.size() &&
+             all[order[end]].intervalCycles == all[order[i]].intervalCycles)
+        ++end;
+      std::vector<int> same(order.begin() + i, order.begin() + end);
+      llvm::sort(same, [&](int a, int b) {
+        return std::pair(prices[a][p], a) < std::pair(prices[b][p], b);
+      });
+      for (int o : same) {
+        double &best = bestOf(all[o]);
+        if (prices[o][p] < best) {
+          best = prices[o][p];
+          kept[o] = true;
+        }
+      }
+      i = end;
+    }
+  }
+  std::vector<int> front;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (kept[i])
+      front.push_back(int(i));
+  return front;
+}
+
+void Menu::addChoices(const Steering &steering) {
+  options.resize(devices.size());
+  for (size_t kind = 0; kind < devices.size(); ++kind) {
+    const DeviceContext &device = *devices[kind];
+    Kind &target = posed.kinds[kind];
+    options[kind].resize(order.size());
+    target.choices.resize(order.size());
+    for (size_t s = 0; s < order.size(); ++s) {
+      Operation *op = order[s];
+      bool follows = !osa::getWindow(op) && !isa<osa::DenseOp>(op);
+      // Formats in which the operands may come.
+      std::vector<std::optional<Format>> upstream;
+      for (int t : posed.stages[s].operands) {
+        int producer = posed.tensors[t].producer;
+        if (!follows || producer < 0)
+          continue;
+        for (const Option &o : options[kind][producer])
+          if (!llvm::is_contained(upstream, std::optional(o.output)))
+            upstream.push_back(o.output);
+      }
+      auto pin = steering.pins.find(posed.stages[s].name);
+      auto isPinned = [&](const Option &o) {
+        if (pin == steering.pins.end())
+          return true;
+        const Steering::Pin &p = pin->second;
+        return (p.generator.empty() || p.generator == o.generator) &&
+               (p.option.empty() || p.option == o.summary);
+      };
+      std::vector<Option> all, pinned;
+      for (const auto &generator : allGenerators())
+        if (!generator->coverage(op))
+          for (Option &o : generator->options(op, upstream, device))
+            all.push_back(std::move(o));
+      // A model node's pin speaks of that of its operations that offers it.
+      llvm::copy_if(all, std::back_inserter(pinned), isPinned);
+      if (!pinned.empty())
+        all = std::move(pinned);
+      for (int o : frontOf(all, target.capacity, follows)) {
+        Option &option = all[o];
+        Choice choice;
+        choice.interval = option.intervalCycles;
+        for (const Actor &actor : option.actors)
+          choice.cost += costOf(int(kind), actor);
+        for (const Format &f : option.inputs)
+          choice.in.push_back(numberOf(f));
+        choice.out = numberOf(option.output);
+        target.choices[s].push_back(std::move(choice));
+        options[kind][s].push_back(std::move(option));
+      }
+      assert(!target.choices[s].empty() && "covered, but no option");
+    }
+  }
+}
+
+Cost Menu::convert(int kind, int, int from, int to) {
+  auto [it, isNew] = known.try_emplace({0, kind, from, to});
+  if (isNew)
+    it->second = costOf(kind, makeConverter(formats[from], formats[to]));
+  return it->second;
+}
+
+Cost Menu::fork(int kind, int, int format, int readers) {
+  auto [it, isNew] = known.try_emplace({1, kind, format, readers});
+  if (isNew) {
+    const Format &f = formats[format];
+    it->second = costOf(kind, {"fork",
+                               "",
+                               {{"Width", f.bits()},
+                                {"Outputs", readers},
+                                {"frameBeats", f.beats()},
+                                {"Depth", 4}},
+                               {}});
+  }
+  return it->second;
+}
+
+Cost Menu::border(int kind, int64_t streamBits, int tensor, int format,
+                  bool enters) {
+  if (format < 0)
+    format = numberOf(formatOf(values[tensor].getType(), 1, 1));
+  auto [it, isNew] = known.try_emplace({2, kind, streamBits, format, enters});
+  if (isNew)
+    it->second = costOf(kind, makeBorder(formats[format], streamBits, enters));
+  return it->second;
+}
+
+LinkMedium mediumOf(const Wire &wire, double framesPerS, int64_t bits) {
+  // Windows cover what is wanted, not all that the medium could carry: a faster
+  // link never costs more.
+  Wire slow = wire;
+  slow.bitsPerS = 1;
+  double wanted = 1.25 * framesPerS * slow.secondsFor(bits);
+  return {wire.reliable, std::min(wire.bitsPerS, wanted), wire.latencyS * 1e9,
+          wire.mtuBytes, wire.overheadBytes};
+}
+
+Cost Menu::endpoint(const Place &place, const Ends &ends) {
+  LinkEndpoint endpoint;
+  endpoint.streamBits = place.streamBits;
+  endpoint.clockMhz = place.clockHz * 1e-6;
+  auto add = [&](int t, bool transmit) {
+    LinkChannel channel;
+    channel.transmit = transmit;
+    channel.frameBits = posed.tensors[t].bits;
+    channel.medium = mediumOf(*place.wire, ends.framesPerS, channel.frameBits);
+    endpoint.channels.push_back(channel);
+  };
+  for (int t : ends.in)
+    add(t, false);
+  for (int t : ends.out)
+    add(t, true);
+  Cost cost;
+  cost.resources = endpointCost(endpoint, devices[place.kind]->cost);
+  return cost;
+}
+} // namespace rhizome::explore

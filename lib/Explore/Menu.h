@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A network as a problem of numbers: stages are its operations, choices what
+// generators offer for them, glue what stands between.
+#pragma once
+
+#include "rhizome/Explore/Explore.h"
+#include "rhizome/Explore/Problem.h"
+#include "rhizome/Generator/Link.h"
+
+namespace rhizome::explore {
+/// The value whose elements these are: reshapes move nothing in a stream.
+mlir::Value rootOf(mlir::Value v);
+/// Does hardware compute it?
+bool isHardware(mlir::Operation &op);
+
+/// The medium as an endpoint must serve it at this rate.
+gen::LinkMedium mediumOf(const Wire &wire, double framesPerS, int64_t bits);
+
+/// Options of every operation on every kind of device, and the problem they
+/// pose. Holds what the problem's Glue needs; the network must outlive it.
+class Menu final : public Glue {
+public:
+  /// `order` holds the network's hardware operations, operands first.
+  Menu(mlir::func::FuncOp network, std::vector<mlir::Operation *> order,
+       const Cluster &cluster, const Steering &steering);
+
+  const Problem &problem() const { return posed; }
+  /// The option behind a choice.
+  const gen::Option &option(int kind, int stage, int choice) const {
+    return options[kind][stage][choice];
+  }
+  mlir::Operation *operation(int stage) const { return order[stage]; }
+  mlir::Value value(int tensor) const { return values[tensor]; }
+
+  Cost convert(int kind, int tensor, int from, int to) override;
+  Cost fork(int kind, int tensor, int format, int readers) override;
+  Cost border(int kind, int64_t streamBits, int tensor, int format,
+              bool enters) override;
+  Cost endpoint(const Place &place, const Ends &ends) override;
+
+private:
+  std::vector<mlir::Operation *> order;
+  const Cluster &cluster;
+  std::vector<const gen::DeviceContext *> devices; ///< by kind
+  std::vector<std::vector<std::vector<gen::Option>>> options;
+  std::vector<mlir::Value> values; ///< by tensor
+  std::vector<gen::Format> formats;
+  std::map<std::vector<int64_t>, Cost> known; ///< costs of glue
+  Problem posed;
+
+  int numberOf(const gen::Format &format);
+  void addTensors(mlir::func::FuncOp network);
+  void addPlaces();
+  void addChoices(const Steering &steering);
+  Cost costOf(int kind, const gen::Actor &actor) const;
+};
+} // namespace rhizome::explore

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// In which orders a graph is laid along the devices.
+#include "rhizome/Explore/Problem.h"
+#include <algorithm>
+
+namespace rhizome::explore {
+/// Stages in an order in which every operand comes first. Of those that are
+/// ready the newest is taken, or the oldest.
+static std::vector<int> sorted(const Problem &problem, bool newest) {
+  std::vector<int> missing, ready, order;
+  for (const Stage &stage : problem.stages) {
+    std::vector<int> producers;
+    for (int t : stage.operands)
+      if (int p = problem.tensors[t].producer;
+          p >= 0 && !std::count(producers.begin(), producers.end(), p))
+        producers.push_back(p);
+    missing.push_back(int(producers.size()));
+  }
+  for (int s = 0; s < int(missing.size()); ++s)
+    if (missing[s] == 0)
+      ready.push_back(s);
+  while (!ready.empty()) {
+    auto next = newest ? ready.end() - 1 : ready.begin();
+    int s = *next;
+    ready.erase(next);
+    order.push_back(s);
+    for (int r : problem.tensors[problem.stages[s].result].readers)
+      if (--missing[r] == 0)
+        ready.push_back(r);
+  }
+  return order;
+}
+
+std::vector<std::vector<int>> ordersOf(const Problem &problem) {
+  std::vector<int> own;
+  bool isChain = true;
+  for (int s = 0; s < int(problem.stages.size()); ++s) {
+    own.push_back(s);
+    const Stage &stage = problem.stages[s];
+    isChain &= stage.operands.size() == 1 &&
+               problem.tensors[stage.operands[0]].producer == s - 1 &&
+               problem.tensors[stage.result].readers.size() <= 1;
+  }
+  std::vector<std::vector<int>> orders{own};
+  if (isChain)
+    return orders;
+  for (bool newest : {true, false}) {
+    std::vector<int> other = sorted(problem, newest);
+    if (std::find(orders.begin(), orders.end(), other) == orders.end())
+      orders.push_back(std::move(other));
+  }
+  return orders;
+}
+
+Problem reorder(const Problem &problem, const std::vector<int> &order) {
+  Problem result = problem;
+  std::vector<int> position(order.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    position[order[i]] = int(i);
+  for (size_t i = 0; i < order.size(); ++i)
+    result.stages[i] = problem.stages[order[i]];
+  for (Kind &kind : result.kinds) {
+    std::vector<std::vector<Choice>> choices;
+    for (int s : order)
+      choices.push_back(std::move(kind.choices[s]));
+    kind.choices = std::move(choices);
+  }
+  for (Tensor &tensor : result.tensors) {
+    if (tensor.producer >= 0)
+      tensor.producer = position[tensor.producer];
+    for (int &reader : tensor.readers)
+      reader = position[reader];
+    std::sort(tensor.readers.begin(), tensor.readers.end());
+  }
+  for (size_t s = 0; s < order.size(); ++s) {
+    Stage &stage = result.stages[s];
+    bool isFed = false;
+    for (int t : stage.operands)
+      isFed |= s > 0 && result.tensors[t].producer == int(s) - 1;
+    stage.mayCut = stage.mustCut || !(stage.staysWith && isFed);
+  }
+  return result;
+}
+} // namespace rhizome::explore

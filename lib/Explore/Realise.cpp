@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Builds what a solution says: per run a function and its design, whose timing
+// the event simulator predicts. Rate and latency of the whole follow from the
+// nodes' and the links'.
+#include "Realise.h"
+#include "Cut.h"
+#include "Runs.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rhizome::gen;
+
+namespace rhizome::explore {
+static std::vector<Operation *> hardwareOf(func::FuncOp network) {
+  std::vector<Operation *> ops;
+  for (Operation &op : network.getBody().front())
+    if (isHardware(op))
+      ops.push_back(&op);
+  return ops;
+}
+
+Posed::Posed(func::FuncOp network, const Cluster &cluster,
+             const Steering &steering)
+    : network(network), cluster(cluster),
+      menu(network, hardwareOf(network), cluster, steering),
+      orders(ordersOf(menu.problem())) {
+  for (const auto &order : orders)
+    problems.push_back(reorder(menu.problem(), order));
+}
+
+void Posed::addOptions(const NodeResult &node, Result &result) const {
+  const Problem &problem = menu.problem();
+  const Place &place = problem.places[node.place];
+  const Resources &capacity = problem.kinds[place.kind].capacity;
+  for (size_t i = 0; i < node.selections.size(); ++i) {
+    const Selection &taken = node.selections[i];
+    int stage = node.stages[i];
+    // Of every other generator the cheapest that is as quick as the plan.
+    std::map<std::string, std::pair<double, std::string>> best;
+    double cycles = result.seconds * node.copies * place.clockHz * (1 + 1e-9);
+    const auto &choices = problem.kinds[place.kind].choices[stage];
+    for (size_t c = 0; c < choices.size(); ++c) {
+      const Option &option = menu.option(place.kind, stage, int(c));
+      if (option.generator == taken.option.generator ||
+          double(choices[c].interval) > cycles)
+        continue;
+      double price = pricesOf(choices[c].cost.resources, capacity)[0];
+      auto [it, isNew] = best.try_emplace(option.generator);
+      if (isNew || price < it->second.first)
+        it->second = {price, option.summary};
+    }
+    double mine = pricesOf(taken.option.resources, capacity)[0];
+    for (const auto &[generator, offer] : best)
+      result.others.push_back(
+          {osa::nodeName(taken.op) + ": " + generator + ", " + offer.second,
+           llvm::formatv(
+               "takes {0:F2} % of the device, the option taken {1:F2} "
+               "% (sum over the resources)",
+               100 * offer.first, 100 * mine),
+           node.copies, 1 / result.seconds});
+  }
+}
+
+namespace {
+class Realiser {
+public:
+  Realiser(Posed &posed, const Proposal &proposal)
+      : posed(posed), problem(posed.problems[proposal.order]),
+        order(posed.orders[proposal.order]), solution(proposal.solution) {}
+  FailureOr<Result> run();
+
+private:
+  Posed &posed;
+  const Problem &problem;
+  const std::vector<int> &order;
+  const Solution &solution;
+  Result result;
+
+  LogicalResult build(const Run &run, size_t first);
+  double secondsOf(const NodeResult &node, const Ends &ends) const;
+  void predict();
+  double latency(const std::vector<Ends> &ends) const;
+};
+
+LogicalResult Realiser::build(const Run &run, size_t first) {
+  const Place &place = problem.places[run.places[0]];
+  const ClusterPlace &device = posed.cluster.places[run.places[0]];
+  NodeResult node;
+  node.place = run.places[0];
+  node.places = run.places;
+  node.copies = int(run.places.size());
+  // In the network's own order, whatever the order along the devices.
+  std::vector<std::pair<int, int>> stages; // of the menu, with the choice
+  for (int s = run.begin; s < run.end; ++s)
+    stages.push_back({order[s], run.choices[s - run.begin]});
+  llvm::sort(stages);
+  std::vector<Operation *> ops, copies;
+  for (auto [stage, choice] : stages)
+    ops.push_back(posed.menu.operation(stage));
+  std::string name = "node" + std::to_string(first);
+  node.function = posed.network;
+  copies = ops;
+  if (solution.runs.size() > 1) {
+    copies.clear();
+    Operation *after = posed.network;
+    if (!result.nodes.empty())
+      after = result.nodes.back().design;
+    SmallVector<Value> passing;
+    Ends ends = crossingOf(problem, run.begin, run.end);
+    for (int t : ends.in)
+      if (llvm::is_contained(ends.out, t))
+        passing.push_back(posed.menu.value(t));
+    node.function = cutFunction(posed.network, ops, passing, name, after,
+                                posed.values, copies);
+  }
+  for (size_t i = 0; i < stages.size(); ++i) {
+    auto [stage, choice] = stages[i];
+    node.selections.push_back(
+        {copies[i], posed.menu.option(place.kind, stage, choice)});
+    node.stages.push_back(stage);
+  }
+  double slowest = 0;
+  for (const Selection &s : node.selections)
+    if (double(s.option.intervalCycles) > slowest) {
+      slowest = double(s.option.intervalCycles);
+      node.bottleneck = osa::nodeName(s.op);
+    }
+  // Two symbols cannot have one name: the design's is its node's.
+  std::string designName = solution.runs.size() > 1 ? name + "_design" : name;
+  node.design = buildDesign(
+      node.function, node.selections,
+      {device.device, device.context.clockMhz, device.streamBits, designName},
+      node.images);
+  const CostContext &context = device.context.cost;
+  if (failed(sizeBuffers(node.design)))
+    return failure();
+  auto timing = predictTiming(node.design);
+  if (failed(timing))
+    return failure();
+  node.timing = *timing;
+  node.resources = gen::costOf(node.design, context, &node.images);
+  node.errors = gen::errorOf(node.design, context, &node.images);
+  result.nodes.push_back(std::move(node));
+  return success();
+}
+
+/// What bounds the rate of all copies of a node together.
+double Realiser::secondsOf(const NodeResult &node, const Ends &ends) const {
+  const Place &place = problem.places[node.place];
+  double seconds = node.timing.intervalCycles / place.clockHz;
+  if (place.wire)
+    for (auto *side : {&ends.in, &ends.out}) {
+      double busy = 0;
+      int64_t cycles = 0;
+      for (int t : *side) {
+        busy += place.wire->secondsFor(problem.tensors[t].bits);
+        cycles +=
+            place.wire->cyclesFor(problem.tensors[t].bits, place.streamBits);
+      }
+      seconds = std::max({seconds, busy, double(cycles) / place.clockHz});
+    }
+  return seconds / node.copies;
+}
+
+/// When the last bit of every output comes, the whole being empty before. A
+/// node cannot begin before its first datagram and not end before it has done
+/// with its last.
+double Realiser::latency(const std::vector<Ends> &ends) const {
+  std::vector<double> done(problem.tensors.size(), 0);
+  double answer = 0, hostBusy = 0;
+  // From a tensor's last beat at its producer to the first and last one here.
+  auto arrival = [&](int t, const Place *to, double &first) {
+    const Tensor &tensor = problem.tensors[t];
+    const Wire &wire = to && to->wire ? *to->wire : *problem.hostWire;
+    int64_t once = std::min(tensor.bits, wire.slotWords * 64);
+    double slot = wire.secondsFor(once) + wire.latencyS;
+    if (to)
+      slot += 2 * double(wire.cyclesFor(once, to->streamBits)) / to->clockHz;
+    if (tensor.producer >= 0) {
+      first = done[t] + slot;
+      return first;
+    }
+    first = hostBusy + slot;
+    hostBusy += wire.secondsFor(tensor.bits);
+    return std::max(first, hostBusy + wire.latencyS);
+  };
+  for (size_t n = 0; n < result.nodes.size(); ++n) {
+    const NodeResult &node = result.nodes[n];
+    const Place &place = problem.places[node.place];
+    double own = double(node.timing.latencyCycles) / place.clockHz;
+    double start = 0, end = 0;
+    for (int t : ends[n].in) {
+      if (!place.wire)
+        continue;
+      double first;
+      double last = arrival(t, &place, first);
+      double beats = double((problem.tensors[t].bits + place.streamBits - 1) /
+                            place.streamBits) /
+                     place.clockHz;
+      start = std::max(start, first);
+      end = std::max(end, last + std::max(0.0, own - beats));
+    }
+    end = std::max(end, start + own);
+    for (int t : ends[n].out)
+      done[t] = end;
+  }
+  for (size_t t = 0; t < problem.tensors.size(); ++t)
+    if (problem.tensors[t].toHost) {
+      double first = done[t];
+      if (problem.hostWire)
+        arrival(int(t), nullptr, first);
+      answer = std::max(answer, first);
+    }
+  return answer;
+}
+
+void Realiser::predict() {
+  std::vector<Ends> ends;
+  for (const Run &run : solution.runs)
+    ends.push_back(crossingOf(problem, run.begin, run.end));
+  result.isExact = solution.isExact;
+  for (size_t n = 0; n < result.nodes.size(); ++n) {
+    NodeResult &node = result.nodes[n];
+    double seconds = secondsOf(node, ends[n]);
+    if (seconds <= result.seconds)
+      continue;
+    result.seconds = seconds;
+    const Place &place = problem.places[node.place];
+    double own = node.timing.intervalCycles / place.clockHz / node.copies;
+    double beats = 0;
+    for (auto *side : {&ends[n].in, &ends[n].out})
+      for (int t : *side)
+        beats = std::max(
+            beats, double((problem.tensors[t].bits + place.streamBits - 1) /
+                          place.streamBits));
+    int64_t slowest = 0;
+    for (const Selection &s : node.selections)
+      slowest = std::max(slowest, s.option.intervalCycles);
+    result.bottleneck = seconds > own * (1 + 1e-9) ? "the link"
+                        : beats >= double(slowest) ? "the border"
+                                                   : node.bottleneck;
+  }
+  double host = 0, back = 0;
+  for (const Tensor &tensor : problem.tensors)
+    if (problem.hostWire) {
+      double once = problem.hostWire->secondsFor(tensor.bits);
+      host += tensor.producer < 0 ? once : 0;
+      back += tensor.toHost ? once : 0;
+    }
+  if (std::max(host, back) > result.seconds) {
+    result.seconds = std::max(host, back);
+    result.bottleneck = "the host's link";
+  }
+  result.latency = latency(ends);
+  for (size_t n = 0; n < result.nodes.size(); ++n) {
+    NodeResult &node = result.nodes[n];
+    const Place &place = problem.places[node.place];
+    if (!place.wire)
+      continue;
+    ends[n].framesPerS = 1 / (result.seconds * node.copies);
+    node.resources += problem.glue->endpoint(place, ends[n]).resources;
+  }
+}
+
+FailureOr<Result> Realiser::run() {
+  size_t first = 0;
+  for (const Run &run : solution.runs) {
+    if (failed(build(run, first))) {
+      erase(result);
+      return failure();
+    }
+    first += int(run.places.size());
+  }
+  predict();
+  return std::move(result);
+}
+} // namespace
+
+FailureOr<Result> realise(Posed &posed, const Proposal &proposal) {
+  return Realiser(posed, proposal).run();
+}
+
+void erase(Result &result) {
+  for (NodeResult &node : result.nodes) {
+    if (node.design)
+      node.design.erase();
+    if (node.function && node.function.getSymName().starts_with("node"))
+      node.function.erase();
+  }
+  result.nodes.clear();
+}
+} // namespace rhizome::explore

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From a solution's numbers to functions, designs, and what they take.
+#pragma once
+
+#include "Menu.h"
+
+namespace rhizome::explore {
+/// A network's problem in every order that is tried.
+struct Posed {
+  mlir::func::FuncOp network;
+  const Cluster &cluster;
+  Menu menu;
+  std::vector<std::vector<int>> orders;
+  std::vector<Problem> problems;
+  llvm::SmallVector<mlir::Value> values; ///< that cross between nodes
+
+  Posed(mlir::func::FuncOp network, const Cluster &cluster,
+        const Steering &steering);
+  /// Enters in `result.others` what other generators offered for a node's
+  /// operations at its rate.
+  void addOptions(const NodeResult &node, Result &result) const;
+};
+
+/// A solution of one of the orders.
+struct Proposal {
+  size_t order = 0;
+  Solution solution;
+};
+
+/// Builds functions and designs and predicts their timing. The endpoint's
+/// resources are part of every node's.
+mlir::FailureOr<Result> realise(Posed &posed, const Proposal &proposal);
+
+/// Removes a result's functions and designs from the module.
+void erase(Result &result);
+} // namespace rhizome::explore

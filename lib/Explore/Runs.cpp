@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Labels of a run: every way to choose options for its stages that no other
+// way dominates, extended stage by stage. Where there are too many, what is
+// best under each of a fixed table of prices stays, and the cheapest.
+#include "Runs.h"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace rhizome::explore {
+using gen::Resources;
+constexpr size_t kKinds = gen::kResourceNames.size();
+
+//                      lut ff dsp bram uram lutram
+const std::array<std::array<double, kKinds>, kPrices> kPriceTable = {{
+    {1, 1, 1, 1, 1, 1},
+    {8, 1, 1, 1, 1, 1},
+    {1, 1, 8, 1, 1, 1},
+    {1, 1, 1, 8, 8, 1},
+    {8, 8, 1, 8, 8, 8},
+    {64, 8, 1, 1, 1, 8},
+    {1, 1, 64, 1, 1, 1},
+    {1, 1, 1, 64, 64, 1},
+}};
+
+Cost &Cost::operator+=(const Cost &other) {
+  resources += other.resources;
+  lutVariance += other.lutVariance;
+  ffVariance += other.ffVariance;
+  return *this;
+}
+
+Resources Cost::most() const {
+  Resources r = resources;
+  r.lut() += std::sqrt(lutVariance);
+  r.ff() += std::sqrt(ffVariance);
+  return r;
+}
+
+std::array<double, kPrices> pricesOf(const Resources &cost,
+                                     const Resources &capacity) {
+  std::array<double, kKinds> share;
+  for (size_t k = 0; k < kKinds; ++k)
+    share[k] = cost.amount[k] <= 0      ? 0
+               : capacity.amount[k] > 0 ? cost.amount[k] / capacity.amount[k]
+                                        : 1e3 * cost.amount[k];
+  std::array<double, kPrices> prices{};
+  for (size_t p = 0; p < kPrices; ++p)
+    for (size_t k = 0; k < kKinds; ++k)
+      prices[p] += kPriceTable[p][k] * share[k];
+  return prices;
+}
+
+bool fits(const Cost &cost, const Resources &budget, const Limits &limits) {
+  Resources need = limits.errorBars ? cost.most() : cost.resources;
+  for (size_t k = 0; k < kKinds; ++k)
+    if (need.amount[k] > budget.amount[k] * limits.share)
+      return false;
+  return true;
+}
+
+Ends crossingOf(const Problem &problem, int begin, int end) {
+  Ends crossing;
+  for (int t = 0; t < int(problem.tensors.size()); ++t) {
+    const Tensor &tensor = problem.tensors[t];
+    auto inside = [&](int s) { return s >= begin && s < end; };
+    bool isLater = !tensor.readers.empty() && tensor.readers.back() >= end;
+    if (inside(tensor.producer)) {
+      if (tensor.toHost || isLater)
+        crossing.out.push_back(t);
+      continue;
+    }
+    if (tensor.producer >= end)
+      continue;
+    // In a chain what later runs read comes through this one.
+    bool passes = problem.isChain && isLater;
+    if (passes)
+      crossing.out.push_back(t);
+    if (passes ||
+        std::any_of(tensor.readers.begin(), tensor.readers.end(), inside))
+      crossing.in.push_back(t);
+  }
+  return crossing;
+}
+
+const Choice &RunFront::choiceAt(int level, int label, int stage) const {
+  while (begin + level > stage)
+    label = levels[level--][label].parent;
+  return problem.kinds[kind].choices[stage][levels[level][label].choice];
+}
+
+static bool dominates(const Choice &a, const Choice &b) {
+  for (size_t k = 0; k < kKinds; ++k)
+    if (a.cost.resources.amount[k] > b.cost.resources.amount[k])
+      return false;
+  return a.cost.lutVariance <= b.cost.lutVariance &&
+         a.cost.ffVariance <= b.cost.ffVariance;
+}
+
+const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
+  auto [place, isNew] = known.try_emplace({kind, interval, stage});
+  std::vector<int> &kept = place->second;
+  if (!isNew)
+    return kept;
+  const Kind &device = problem.kinds[kind];
+  const std::vector<Choice> &all = device.choices[stage];
+  std::vector<int> quick;
+  std::vector<std::array<double, kPrices>> prices;
+  for (int c = 0; c < int(all.size()); ++c)
+    if (all[c].interval <= interval) {
+      quick.push_back(c);
+      prices.push_back(pricesOf(all[c].cost.resources, device.capacity));
+    }
+  std::vector<int> order(quick.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return std::pair(prices[a][0], a) < std::pair(prices[b][0], b);
+  });
+  auto keep = [&](int i) {
+    int c = quick[i];
+    for (int k : kept)
+      if (k == c || (all[k].in == all[c].in && all[k].out == all[c].out &&
+                     dominates(all[k], all[c])))
+        return;
+    if (kept.size() < limits.choices)
+      kept.push_back(c);
+    else
+      exact = false;
+  };
+  if (quick.size() > limits.choices)
+    for (size_t p = 0; p < kPrices; ++p)
+      keep(int(std::min_element(
+                   prices.begin(), prices.end(),
+                   [&](const auto &a, const auto &b) { return a[p] < b[p]; }) -
+               prices.begin()));
+  for (int i : order)
+    keep(i);
+  return kept;
+}
+
+void RunFront::prune(std::vector<Label> &labels, int stage) {
+  const Kind &device = problem.kinds[kind];
+  const std::vector<Choice> &all = device.choices[stage];
+  std::vector<int> order(labels.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return std::pair(labels[a].price, a) < std::pair(labels[b].price, b);
+  });
+  std::vector<Label> kept;
+  std::vector<bool> taken(labels.size());
+  auto keep = [&](int i) {
+    const Label &label = labels[i];
+    if (taken[i])
+      return;
+    for (const Label &k : kept) {
+      if (all[k.choice].out != all[label.choice].out)
+        continue;
+      bool dominated = k.cost.lutVariance <= label.cost.lutVariance &&
+                       k.cost.ffVariance <= label.cost.ffVariance;
+      for (size_t r = 0; dominated && r < kKinds; ++r)
+        dominated =
+            k.cost.resources.amount[r] <= label.cost.resources.amount[r];
+      if (dominated)
+        return;
+    }
+    if (kept.size() >= limits.partial) {
+      exact = false;
+      return;
+    }
+    taken[i] = true;
+    kept.push_back(label);
+  };
+  if (labels.size() > limits.partial) {
+    std::array<int, kPrices> cheapest{};
+    std::array<double, kPrices> least;
+    least.fill(INFINITY);
+    for (int i = 0; i < int(labels.size()); ++i) {
+      auto prices = pricesOf(labels[i].cost.resources, device.capacity);
+      for (size_t p = 0; p < kPrices; ++p)
+        if (prices[p] < least[p]) {
+          least[p] = prices[p];
+          cheapest[p] = i;
+        }
+    }
+    for (int i : cheapest)
+      keep(i);
+  }
+  for (int i : order)
+    keep(i);
+  labels = std::move(kept);
+}
+
+void RunFront::extend() {
+  int level = int(levels.size()), stage = begin + level;
+  const Kind &device = problem.kinds[kind];
+  const Stage &what = problem.stages[stage];
+  const Tensor &result = problem.tensors[what.result];
+  int readers = int(result.readers.size()) + result.toHost;
+  const std::vector<int> &options = candidates.of(kind, interval, stage);
+  std::vector<Label> next;
+  auto add = [&](int parent) {
+    for (int c : options) {
+      const Choice &choice = device.choices[stage][c];
+      Label label{choice.cost, 0, c, parent};
+      if (parent >= 0)
+        label.cost += levels[level - 1][parent].cost;
+      for (size_t i = 0; i < what.operands.size(); ++i) {
+        int t = what.operands[i];
+        const Tensor &tensor = problem.tensors[t];
+        if (tensor.producer >= begin) {
+          int from = choiceAt(level - 1, parent, tensor.producer).out;
+          if (from != choice.in[i])
+            label.cost += problem.glue->convert(kind, t, from, choice.in[i]);
+          continue;
+        }
+        // The border stands in the format of the first reader.
+        int first = *std::lower_bound(tensor.readers.begin(),
+                                      tensor.readers.end(), begin);
+        if (first == stage) {
+          label.cost += problem.glue->border(kind, streamBits, t, choice.in[i],
+                                             /*enters=*/true);
+          continue;
+        }
+        const Stage &reader = problem.stages[first];
+        size_t slot =
+            std::find(reader.operands.begin(), reader.operands.end(), t) -
+            reader.operands.begin();
+        int from = choiceAt(level - 1, parent, first).in[slot];
+        if (from != choice.in[i])
+          label.cost += problem.glue->convert(kind, t, from, choice.in[i]);
+      }
+      if (readers > 1)
+        label.cost +=
+            problem.glue->fork(kind, what.result, choice.out, readers);
+      label.price = pricesOf(label.cost.resources, device.capacity)[0];
+      next.push_back(label);
+    }
+  };
+  if (level == 0)
+    add(-1);
+  else
+    for (int parent = 0; parent < int(levels[level - 1].size()); ++parent)
+      add(parent);
+  prune(next, stage);
+  levels.push_back(std::move(next));
+}
+
+bool passes(const Problem &problem, const Ends &ends, const Place &place,
+            double seconds) {
+  double most = seconds * (1 + 1e-12);
+  for (auto *side : {&ends.in, &ends.out}) {
+    double busy = 0;
+    int64_t cycles = 0;
+    for (int t : *side) {
+      int64_t bits = problem.tensors[t].bits;
+      int64_t beats = (bits + place.streamBits - 1) / place.streamBits;
+      if (double(beats) / place.clockHz > most)
+        return false;
+      if (!place.wire)
+        continue;
+      busy += place.wire->secondsFor(bits);
+      cycles += place.wire->cyclesFor(bits, place.streamBits);
+    }
+    if (busy > most || double(cycles) / place.clockHz > most)
+      return false;
+  }
+  return true;
+}
+
+Cost RunFront::closing(int level, int label, const Place &place,
+                       const Ends &ends) const {
+  Cost cost;
+  for (int t : ends.out) {
+    const Tensor &tensor = problem.tensors[t];
+    if (tensor.producer >= begin) {
+      int format = choiceAt(level, label, tensor.producer).out;
+      cost += problem.glue->border(kind, streamBits, t, format, false);
+      continue;
+    }
+    // Passed on, in the format of the first reader here or element by element.
+    auto first =
+        std::lower_bound(tensor.readers.begin(), tensor.readers.end(), begin);
+    int format = -1;
+    if (first != tensor.readers.end() && *first <= begin + level) {
+      const Stage &reader = problem.stages[*first];
+      size_t slot =
+          std::find(reader.operands.begin(), reader.operands.end(), t) -
+          reader.operands.begin();
+      format = choiceAt(level, label, *first).in[slot];
+      cost += problem.glue->fork(kind, t, format, 2);
+    } else {
+      cost += problem.glue->border(kind, streamBits, t, format, true);
+    }
+    cost += problem.glue->border(kind, streamBits, t, format, false);
+  }
+  if (place.wire)
+    cost += problem.glue->endpoint(place, ends);
+  return cost;
+}
+
+bool RunFront::exceeds(int end, const std::vector<Resources> &budgets) {
+  while (begin + int(levels.size()) < end)
+    extend();
+  for (const Label &label : levels[end - begin - 1])
+    for (const Resources &budget : budgets)
+      if (fits(label.cost, budget, limits))
+        return false;
+  return true;
+}
+
+std::optional<Run> RunFront::best(int end, const Place &place, double seconds) {
+  while (begin + int(levels.size()) < end)
+    extend();
+  int level = end - begin - 1;
+  Ends ends = crossingOf(problem, begin, end);
+  ends.framesPerS = 1 / seconds;
+  if (!passes(problem, ends, place, seconds))
+    return std::nullopt;
+  std::optional<Run> best;
+  int bestLabel = -1;
+  double bestPrice = INFINITY;
+  for (int l = 0; l < int(levels[level].size()); ++l) {
+    const Label &label = levels[level][l];
+    if (label.price >= bestPrice || !fits(label.cost, place.budget, limits))
+      continue;
+    Cost cost = closing(level, l, place, ends);
+    cost += label.cost;
+    double price = pricesOf(cost.resources, problem.kinds[kind].capacity)[0];
+    if (price >= bestPrice || !fits(cost, place.budget, limits))
+      continue;
+    bestPrice = price;
+    bestLabel = l;
+    best = Run{begin, end, {}, {}, cost};
+  }
+  if (best) {
+    best->choices.resize(end - begin);
+    for (int at = level, l = bestLabel; at >= 0; --at) {
+      best->choices[at] = levels[at][l].choice;
+      l = levels[at][l].parent;
+    }
+  }
+  return best;
+}
+} // namespace rhizome::explore

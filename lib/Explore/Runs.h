@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Runs of stages on one kind of device at one rate: what they cost, by labels.
+// Nothing here depends on budgets or on how many places there are, so that more
+// of either can only add plans.
+#pragma once
+
+#include "rhizome/Explore/Problem.h"
+#include <array>
+#include <map>
+#include <tuple>
+
+namespace rhizome::explore {
+/// Weights of resources, relative to a device's capacity. What is best under
+/// one of them is always followed.
+constexpr size_t kPrices = 8;
+extern const std::array<std::array<double, gen::kResourceNames.size()>, kPrices>
+    kPriceTable;
+
+/// `cost` under each weighting; the first weighs all alike.
+std::array<double, kPrices> pricesOf(const gen::Resources &cost,
+                                     const gen::Resources &capacity);
+
+/// The choices of every stage that are quick enough and worth following, kept
+/// by kind, interval and stage.
+class Candidates {
+public:
+  Candidates(const Problem &problem, const Limits &limits)
+      : problem(problem), limits(limits) {}
+  const std::vector<int> &of(int kind, int64_t interval, int stage);
+  bool isExact() const { return exact; }
+
+private:
+  const Problem &problem;
+  const Limits &limits;
+  bool exact = true;
+  std::map<std::tuple<int, int64_t, int>, std::vector<int>> known;
+};
+
+/// All runs that begin at one stage, of one kind, within one interval.
+class RunFront {
+public:
+  /// A partial run: the choices so far as a chain of labels.
+  struct Label {
+    Cost cost;
+    double price = 0;
+    int choice = 0, parent = -1;
+  };
+
+  RunFront(const Problem &problem, const Limits &limits, Candidates &candidates,
+           int kind, int64_t streamBits, int begin, int64_t interval)
+      : problem(problem), limits(limits), candidates(candidates), kind(kind),
+        begin(begin), streamBits(streamBits), interval(interval) {}
+
+  /// The run [begin, end) that costs least and fits; none if none does.
+  std::optional<Run> best(int end, const Place &place, double seconds);
+  /// Do all runs up to `end` exceed every budget?
+  bool exceeds(int end, const std::vector<gen::Resources> &budgets);
+  bool isExact() const { return exact; }
+
+private:
+  const Problem &problem;
+  const Limits &limits;
+  Candidates &candidates;
+  int kind, begin;
+  int64_t streamBits, interval;
+  bool exact = true;
+  std::vector<std::vector<Label>> levels; ///< [0] are runs of one stage
+
+  void extend();
+  const Choice &choiceAt(int level, int label, int stage) const;
+  void prune(std::vector<Label> &labels, int stage);
+  Cost closing(int level, int label, const Place &place,
+               const Ends &ends) const;
+};
+
+/// Tensors that enter or leave [begin, end).
+Ends crossingOf(const Problem &problem, int begin, int end);
+
+/// Do they come and go in `seconds` over the place's border and link?
+bool passes(const Problem &problem, const Ends &ends, const Place &place,
+            double seconds);
+
+/// Does `cost` fit `budget`?
+bool fits(const Cost &cost, const gen::Resources &budget, const Limits &limits);
+} // namespace rhizome::explore

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Places in order, stages in order: which run stands where. For a given time a
+// frame this is a dynamic program over (place, stage); the least time is found
+// among the times at which anything can change.
+//
+// Why more never hurts: the runs that are considered depend on the time and the
+// kind of device alone, never on a budget or on other places; a larger budget
+// or a faster link only lets more of them pass, and a further place may be left
+// out.
+#include "Runs.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+#include <cmath>
+
+namespace rhizome::explore {
+using gen::Resources;
+constexpr size_t kKinds = gen::kResourceNames.size();
+
+double Wire::secondsFor(int64_t bits) const {
+  auto words = double((bits + 63) / 64);
+  double bytes = words * 8 + words / double(slotWords) *
+                                 double(headerBytes + overheadBytes);
+  return bytes * 8 / bitsPerS;
+}
+
+int64_t Wire::cyclesFor(int64_t bits, int64_t streamBits) const {
+  auto words = double((bits + 63) / 64);
+  // A datagram's beats, those of its header and the gap to the next.
+  double beats = double((slotWords * 8 + headerBytes) * 8 / streamBits) + 4;
+  return int64_t(std::ceil(words / double(slotWords) * beats));
+}
+
+int64_t Solution::nodes() const {
+  int64_t n = 0;
+  for (const Run &run : runs)
+    n += int64_t(run.places.size());
+  return n;
+}
+
+std::string exceededName(const Resources &need, const Resources &budget) {
+  size_t worst = kKinds;
+  double ratio = 1;
+  for (size_t k = 0; k < kKinds; ++k) {
+    double share = need.amount[k] <= 0     ? 0
+                   : budget.amount[k] <= 0 ? 1e9
+                                           : need.amount[k] / budget.amount[k];
+    if (share > ratio) {
+      ratio = share;
+      worst = k;
+    }
+  }
+  if (worst == kKinds)
+    return "";
+  return llvm::formatv("{0}: {1:F0} needed, {2:F0} available",
+                       gen::kResourceNames[worst], need.amount[worst],
+                       budget.amount[worst]);
+}
+
+/// Numbers of replicas that are considered.
+static std::vector<int> copiesUpTo(const Problem &problem) {
+  std::vector<int> copies;
+  for (int r : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 32})
+    if (r <= int(problem.places.size()) && (r == 1 || problem.mayReplicate))
+      copies.push_back(r);
+  return copies;
+}
+
+bool Place::covers(const Place &other) const {
+  if (kind != other.kind || clockHz != other.clockHz ||
+      streamBits != other.streamBits ||
+      wire.has_value() != other.wire.has_value())
+    return false;
+  for (size_t k = 0; k < kKinds; ++k)
+    if (budget.amount[k] < other.budget.amount[k])
+      return false;
+  if (!wire)
+    return true;
+  Wire as = *other.wire;
+  as.bitsPerS = wire->bitsPerS;
+  as.latencyS = wire->latencyS;
+  return as == *wire && wire->bitsPerS >= other.wire->bitsPerS &&
+         wire->latencyS <= other.wire->latencyS;
+}
+
+/// Places that differ, each once, with those that cover it, ascending.
+struct Sort {
+  const Place *place;
+  std::vector<int> members;
+};
+static std::vector<Sort> sortsOf(const Problem &problem) {
+  std::vector<Sort> sorts;
+  for (const Place &place : problem.places) {
+    bool known = false;
+    for (const Sort &sort : sorts)
+      known |= *sort.place == place;
+    if (known)
+      continue;
+    sorts.push_back({&place, {}});
+    for (int p = 0; p < int(problem.places.size()); ++p)
+      if (problem.places[p].covers(place))
+        sorts.back().members.push_back(p);
+  }
+  return sorts;
+}
+
+namespace {
+/// The dynamic program for one time a frame.
+class Placement {
+public:
+  Placement(const Problem &problem, double seconds, const Limits &limits)
+      : problem(problem), seconds(seconds), limits(limits),
+        candidates(problem, limits), copies(copiesUpTo(problem)),
+        sorts(sortsOf(problem)), budgets(problem.kinds.size()) {
+    for (const Place &place : problem.places)
+      budgets[place.kind].push_back(place.budget);
+  }
+  std::optional<Solution> run();
+
+private:
+  /// How the stages so far stand on the places so far.
+  struct State {
+    int64_t nodes = INT64_MAX;
+    double price = INFINITY;
+    int place = -1, stage = -1; ///< the state before
+    const Run *run = nullptr;   ///< null if a place was left out
+    int sort = 0, copies = 1;
+    bool operator<(const State &o) const {
+      return nodes != o.nodes ? nodes < o.nodes : price < o.price;
+    }
+  };
+
+  const Problem &problem;
+  double seconds;
+  const Limits &limits;
+  Candidates candidates;
+  std::vector<int> copies;
+  std::vector<Sort> sorts;
+  std::vector<std::vector<Resources>> budgets; ///< by kind
+  std::map<std::tuple<int, int64_t, int64_t, int>, RunFront> fronts;
+  std::map<std::tuple<int, int, int, int>, std::optional<Run>> runs;
+  std::vector<std::vector<State>> states;
+  bool exact = true;
+
+  RunFront &front(const Place &place, int copies, int begin) {
+    double cycles = std::min(9e15, seconds * copies * place.clockHz);
+    int64_t interval = int64_t(std::floor(cycles * (1 + 1e-12)));
+    return fronts
+        .try_emplace({place.kind, place.streamBits, interval, begin}, problem,
+                     limits, candidates, place.kind, place.streamBits, begin,
+                     interval)
+        .first->second;
+  }
+  bool mayEnd(int end) const {
+    return end == int(problem.stages.size()) || problem.stages[end].mayCut;
+  }
+  /// `copies` places from `place` on that hold replicas of this sort's runs;
+  /// none if there are not as many, or the first is another one.
+  std::vector<int> group(int sort, int place, int copies) const {
+    const std::vector<int> &all = sorts[sort].members;
+    auto from = std::lower_bound(all.begin(), all.end(), place);
+    if (from == all.end() || *from != place || all.end() - from < copies)
+      return {};
+    return {from, from + copies};
+  }
+  bool mayHold(int stage, const std::vector<int> &places) const {
+    int pin = problem.stages[stage].place;
+    return pin < 0 ||
+           std::find(places.begin(), places.end(), pin) != places.end();
+  }
+  void place(int sort, const std::vector<int> &places, int begin);
+};
+
+void Placement::place(int sort, const std::vector<int> &places, int begin) {
+  const Place &here = *sorts[sort].place;
+  int p = places.front(), r = int(places.size());
+  const State from = states[p][begin];
+  RunFront &labels = front(here, r, begin);
+  int n = int(problem.stages.size());
+  for (int end = begin + 1; end <= n; ++end) {
+    const Stage &last = problem.stages[end - 1];
+    if ((end - 1 > begin && last.mustCut) || !mayHold(end - 1, places) ||
+        labels.exceeds(end, budgets[here.kind]))
+      break;
+    if (!mayEnd(end))
+      continue;
+    auto [it, isNew] = runs.try_emplace({sort, r, begin, end});
+    if (isNew)
+      it->second = labels.best(end, here, seconds * r);
+    if (!it->second)
+      continue;
+    double price = pricesOf(it->second->cost.resources,
+                            problem.kinds[here.kind].capacity)[0];
+    State next{from.nodes + r,
+               from.price + r * price,
+               p,
+               begin,
+               &*it->second,
+               sort,
+               r};
+    State &best = states[places.back() + 1][end];
+    if (next < best)
+      best = next;
+  }
+  exact &= labels.isExact();
+}
+
+std::optional<Solution> Placement::run() {
+  int n = int(problem.stages.size()), count = int(problem.places.size());
+  states.assign(count + 1, std::vector<State>(n + 1));
+  states[0][0] = {0, 0, -1, -1, nullptr, 0, 1};
+  std::pair<int, int> best{-1, n};
+  State least;
+  for (int p = 0; p <= count; ++p) {
+    if (states[p][n] < least) {
+      least = states[p][n];
+      best.first = p;
+    }
+    if (p == count)
+      break;
+    for (int begin = 0; begin < n; ++begin) {
+      if (states[p][begin].nodes >= limits.maxNodes)
+        continue;
+      if (!problem.isChain && states[p][begin] < states[p + 1][begin]) {
+        State &skip = states[p + 1][begin];
+        skip = states[p][begin];
+        skip.run = nullptr;
+        skip.place = p;
+        skip.stage = begin;
+      }
+      for (int sort = 0; sort < int(sorts.size()); ++sort)
+        for (int r : copies) {
+          // One copy stands as what the place is.
+          if (states[p][begin].nodes + r > limits.maxNodes ||
+              (r == 1 && !(*sorts[sort].place == problem.places[p])))
+            continue;
+          std::vector<int> places = group(sort, p, r);
+          if (!places.empty())
+            place(sort, places, begin);
+        }
+    }
+  }
+  if (best.first < 0)
+    return std::nullopt;
+  Solution solution;
+  solution.seconds = seconds;
+  solution.isExact = exact && candidates.isExact();
+  for (auto [p, s] = best; p > 0;) {
+    const State &state = states[p][s];
+    if (state.run) {
+      Run run = *state.run;
+      run.places = group(state.sort, state.place, state.copies);
+      solution.runs.insert(solution.runs.begin(), std::move(run));
+    }
+    p = state.place;
+    s = state.stage;
+  }
+  return solution;
+}
+
+/// Times for which tensors hold a medium or an endpoint: every run's ends, of
+/// short networks; of long ones those of single tensors.
+void addWireTimes(const Problem &problem, const Place &place,
+                  std::vector<double> &all) {
+  int n = int(problem.stages.size());
+  const Wire &wire = *place.wire;
+  for (const Tensor &tensor : problem.tensors) {
+    all.push_back(wire.secondsFor(tensor.bits));
+    all.push_back(double(wire.cyclesFor(tensor.bits, place.streamBits)) /
+                  place.clockHz);
+  }
+  for (int begin = 0; n <= 16 && begin < n; ++begin)
+    for (int end = begin + 1; end <= n; ++end) {
+      Ends crossing = crossingOf(problem, begin, end);
+      for (auto *side : {&crossing.in, &crossing.out}) {
+        double sum = 0;
+        int64_t cycles = 0;
+        for (int t : *side) {
+          sum += wire.secondsFor(problem.tensors[t].bits);
+          cycles += wire.cyclesFor(problem.tensors[t].bits, place.streamBits);
+        }
+        all.push_back(sum);
+        all.push_back(double(cycles) / place.clockHz);
+      }
+    }
+}
+
+/// Every time a frame at which a plan can become possible, ascending.
+std::vector<double> times(const Problem &problem) {
+  std::vector<double> all;
+  std::vector<int> copies = copiesUpTo(problem);
+  for (const Sort &sort : sortsOf(problem)) {
+    const Place &place = *sort.place;
+    std::vector<double> once;
+    for (const auto &choices : problem.kinds[place.kind].choices)
+      for (const Choice &choice : choices)
+        once.push_back(double(choice.interval) / place.clockHz);
+    for (const Tensor &tensor : problem.tensors)
+      once.push_back(
+          double((tensor.bits + place.streamBits - 1) / place.streamBits) /
+          place.clockHz);
+    if (place.wire)
+      addWireTimes(problem, place, once);
+    for (int r : copies)
+      for (double t : once)
+        if (r <= int(sort.members.size()))
+          all.push_back(t / r);
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(
+      std::unique(all.begin(), all.end(),
+                  [](double a, double b) { return b <= a * (1 + 1e-12); }),
+      all.end());
+  return all;
+}
+
+/// Seconds that the host's link needs for a frame, each way.
+double hostSeconds(const Problem &problem) {
+  if (!problem.hostWire)
+    return 0;
+  double in = 0, out = 0;
+  for (const Tensor &tensor : problem.tensors) {
+    double once = problem.hostWire->secondsFor(tensor.bits);
+    if (tensor.producer < 0)
+      out += once;
+    if (tensor.toHost)
+      in += once;
+  }
+  return std::max(in, out);
+}
+
+/// Choices of one stage by interval, with the least price so far.
+class Relaxation {
+public:
+  explicit Relaxation(const Problem &problem)
+      : problem(problem), copies(copiesUpTo(problem)) {
+    for (const Place &place : problem.places) {
+      Group *group = nullptr;
+      for (Group &g : groups)
+        if (g.kind == place.kind && g.clockHz == place.clockHz)
+          group = &g;
+      if (!group) {
+        groups.push_back({place.kind, place.clockHz, 0, {}, {}});
+        group = &groups.back();
+      }
+      ++group->count;
+      for (size_t k = 0; k < kKinds; ++k)
+        group->budget.amount[k] =
+            std::max(group->budget.amount[k], place.budget.amount[k]);
+    }
+    for (Group &group : groups)
+      for (const auto &choices : problem.kinds[group.kind].choices)
+        group.steps.push_back(stepsOf(choices, group.budget));
+  }
+
+  /// "" if no relaxed bound forbids a frame in so many seconds, else why.
+  std::string forbids(double seconds) const;
+
+private:
+  struct Step {
+    int64_t interval;
+    std::array<double, kPrices> least;
+  };
+  struct Group {
+    int kind;
+    double clockHz;
+    int count; ///< of places
+    Resources budget;
+    std::vector<std::vector<Step>> steps; ///< by stage
+  };
+  const Problem &problem;
+  std::vector<int> copies;
+  std::vector<Group> groups;
+
+  static std::vector<Step> stepsOf(const std::vector<Choice> &choices,
+                                   const Resources &budget);
+};
+
+std::vector<Relaxation::Step>
+Relaxation::stepsOf(const std::vector<Choice> &choices,
+                    const Resources &budget) {
+  std::vector<Step> steps;
+  for (const Choice &choice : choices) {
+    bool possible = true;
+    for (size_t k = 0; k < kKinds; ++k)
+      possible &= choice.cost.resources.amount[k] <= budget.amount[k];
+    if (!possible)
+      continue;
+    Step step{choice.interval, pricesOf(choice.cost.resources, budget)};
+    // So that a whole budget costs one.
+    for (size_t p = 0; p < kPrices; ++p) {
+      double whole = 0;
+      for (size_t k = 0; k < kKinds; ++k)
+        whole += budget.amount[k] > 0 ? kPriceTable[p][k] : 0;
+      step.least[p] /= std::max(1.0, whole);
+    }
+    steps.push_back(step);
+  }
+  std::sort(steps.begin(), steps.end(), [](const Step &a, const Step &b) {
+    return a.interval < b.interval;
+  });
+  for (size_t i = 1; i < steps.size(); ++i)
+    for (size_t p = 0; p < kPrices; ++p)
+      steps[i].least[p] = std::min(steps[i].least[p], steps[i - 1].least[p]);
+  return steps;
+}
+
+std::string Relaxation::forbids(double seconds) const {
+  std::array<double, kPrices> sum{};
+  for (size_t s = 0; s < problem.stages.size(); ++s) {
+    std::array<double, kPrices> least;
+    least.fill(INFINITY);
+    for (const Group &group : groups)
+      for (int r : copies) {
+        if (r > group.count)
+          continue;
+        double cycles = seconds * r * group.clockHz * (1 + 1e-12);
+        const auto &steps = group.steps[s];
+        auto end = std::upper_bound(steps.begin(), steps.end(), cycles,
+                                    [](double c, const Step &step) {
+                                      return c < double(step.interval);
+                                    });
+        if (end == steps.begin())
+          continue;
+        for (size_t p = 0; p < kPrices; ++p)
+          least[p] = std::min(least[p], r * std::prev(end)->least[p]);
+      }
+    if (std::isinf(least[0]))
+      return "node '" + problem.stages[s].name +
+             "' by itself is slower, or fits no device";
+    for (size_t p = 0; p < kPrices; ++p)
+      sum[p] += least[p];
+  }
+  for (double s : sum)
+    if (s > double(problem.places.size()) * (1 + 1e-12))
+      return "the resources of all devices together";
+  return "";
+}
+double boundOf(const Problem &problem, const std::vector<double> &all,
+               std::string *why) {
+  Relaxation relaxation(problem);
+  double host = hostSeconds(problem);
+  size_t low = 0, high = all.size(); // the first that nothing forbids
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (relaxation.forbids(all[middle]).empty())
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  double bound = low < all.size() ? all[low] : INFINITY;
+  std::string reason =
+      low > 0 ? relaxation.forbids(all[low - 1]) : "the quickest options";
+  if (host > bound) {
+    bound = host;
+    reason = "the host's link";
+  }
+  // Whatever place takes a tensor from the host, or gives it, needs its beats.
+  for (const Tensor &tensor : problem.tensors) {
+    if (tensor.producer >= 0 && !tensor.toHost)
+      continue;
+    double least = INFINITY;
+    for (const Sort &sort : sortsOf(problem)) {
+      const Place &place = *sort.place;
+      int64_t beats = (tensor.bits + place.streamBits - 1) / place.streamBits;
+      int64_t most = 1;
+      for (int r : copiesUpTo(problem))
+        if (r <= int(sort.members.size()))
+          most = r;
+      least = std::min(least, double(beats) / place.clockHz / double(most));
+    }
+    if (least > bound) {
+      bound = least;
+      reason = "the border";
+    }
+  }
+  if (why)
+    *why = reason;
+  return bound;
+}
+
+} // namespace
+
+double lowerBound(const Problem &problem, std::string *why) {
+  return boundOf(problem, times(problem), why);
+}
+
+std::optional<Solution> solveWithin(const Problem &problem, double seconds,
+                                    const Limits &limits) {
+  if (hostSeconds(problem) > seconds * (1 + 1e-12))
+    return std::nullopt;
+  return Placement(problem, seconds, limits).run();
+}
+
+std::optional<Solution> solveFastest(const Problem &problem,
+                                     const Limits &limits) {
+  std::vector<double> all = times(problem);
+  double bound = boundOf(problem, all, nullptr);
+  double host = hostSeconds(problem);
+  if (host > 0)
+    all.insert(std::lower_bound(all.begin(), all.end(), host), host);
+  size_t low = std::lower_bound(all.begin(), all.end(), bound * (1 - 1e-12)) -
+               all.begin();
+  if (low == all.size())
+    return std::nullopt;
+  // Upwards in steps of some per cent, so that nothing feasible is passed by
+  // far; then within the step.
+  double ratio = 1.0;
+  std::optional<Solution> found;
+  size_t high = low;
+  while (true) {
+    found = solveWithin(problem, all[high], limits);
+    if (found)
+      break;
+    low = high + 1;
+    if (low == all.size())
+      return std::nullopt;
+    ratio = std::min(1.3, 1 + (ratio - 1) * 1.15 + 0.002);
+    high = std::upper_bound(all.begin(), all.end(), all[high] * ratio) -
+           all.begin();
+    high = std::max(low, std::min(high, all.size() - 1));
+  }
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (auto better = solveWithin(problem, all[middle], limits)) {
+      found = std::move(better);
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return found;
+}
+} // namespace rhizome::explore

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// rhizome explore: the plan alone, with what binds and what lost.
+#include "Commands.h"
+#include "TargetOptions.h"
+
+using namespace rhizome;
+using namespace rhizome::cli;
+using namespace rhizome::pipeline;
+
+static llvm::json::Object toJson(const CompileResult &result) {
+  const Plan &plan = result.plan;
+  llvm::json::Array others;
+  for (const Alternative &other : plan.alternatives)
+    others.push_back(
+        llvm::json::Object{{"what", other.what},
+                           {"nodes", other.nodes},
+                           {"throughput_per_s", other.throughputPerS},
+                           {"why", other.why}});
+  return llvm::json::Object{{"ok", result.ok},
+                            {"seconds", result.exploreSeconds},
+                            {"nodes", nodesJson(plan)},
+                            {"predicted", rhizome::toJson(plan.predicted)},
+                            {"bound", plan.boundPerS},
+                            {"bottleneck", plan.bottleneck},
+                            {"limit", result.limit},
+                            {"alternatives", std::move(others)}};
+}
+
+static int runExplore(CompileRequest request, bool json) {
+  ProgressLine line(!json);
+  request.progress = [&line](llvm::StringRef phase) {
+    line.show(phase.str() + " …");
+  };
+  CompileResult result = exploreModel(request);
+  line.show("");
+  if (!result.error.empty())
+    return failWith(result.error, json);
+  if (!result.refused.empty())
+    return failWith(result.refused, json);
+  if (json) {
+    printJson(toJson(result));
+    return result.ok ? 0 : 1;
+  }
+  for (const std::string &note : result.notes)
+    llvm::errs() << "note: " << note << "\n";
+  if (!result.ok)
+    return failNearest(request, result);
+  const Plan &plan = result.plan;
+  llvm::outs() << plan.model << ", " << plan.goal << ", explored in "
+               << decimal(result.exploreSeconds * 1e3, 1) << " ms\n\n";
+  printNodes(plan);
+  llvm::outs() << "\n";
+  Table operations(
+      {"node", "operation", "kind", "generator", "option", "interval"});
+  for (const PlannedNode &node : plan.nodes)
+    for (const PlannedOperation &op : node.operations)
+      if (node.rtlOf.empty())
+        operations.add({node.name, op.name, op.op, op.generator, op.option,
+                        grouped(op.intervalCycles)});
+  operations.print();
+  llvm::outs() << "\n";
+  printPrediction(plan.predicted);
+  llvm::outs() << "  bottleneck " << plan.bottleneck << "\n";
+  if (!result.limit.empty())
+    llvm::outs() << "  limit      " << result.limit << "\n";
+  llvm::outs() << "  bound      " << decimal(plan.boundPerS, 0)
+               << " per second, which no plan exceeds\n";
+  if (plan.alternatives.empty())
+    return 0;
+  llvm::outs() << "\nlooked at and not taken:\n";
+  Table others({"what", "per second", "why not"});
+  for (const Alternative &other : plan.alternatives)
+    others.add({other.what, decimal(other.throughputPerS, 0), other.why});
+  others.print();
+  return 0;
+}
+
+void cli::addExplore(CLI::App &app, Run &run) {
+  auto options = std::make_shared<TargetOptions>();
+  CLI::App *command = app.add_subcommand(
+      "explore", "Find the plan for a model, and say what binds it.");
+  addTargetOptions(*command, *options);
+  command->footer(
+      "Nothing is written; 'compile' with the same options builds the plan.\n"
+      "Examples:\n"
+      "  rhizome explore net_qdq.onnx --goal throughput=5000/s\n"
+      "  rhizome explore net.onnx --cluster ku060x9 --max-nodes 4\n"
+      "  rhizome explore net.onnx --cluster ./lab.yaml --goal min-nodes "
+      "--json");
+  command->callback([options, command, &run] {
+    run = [options, command] {
+      return runExplore(requestOf(*command, *options), options->json);
+    };
+  });
+}

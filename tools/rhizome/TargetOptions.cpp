@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "TargetOptions.h"
+#include "llvm/Support/raw_ostream.h"
+#include <set>
+
+using namespace rhizome;
+using namespace rhizome::cli;
+using namespace rhizome::pipeline;
+
+void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
+  CompileRequest &request = options.request;
+  request.device = "xcku060-role";
+  command.add_option("MODEL", request.model.path, "an .onnx file")->required();
+  CLI::Option *device =
+      command
+          .add_option("--device", request.device,
+                      "a name from 'rhizome targets', or a .yaml file")
+          ->capture_default_str();
+  CLI::Option *board =
+      command
+          .add_option("--board", request.board,
+                      "a name of data/boards, or a .yaml file: its device, and "
+                      "its oscillator as the clock")
+          ->option_text("NAME")
+          ->excludes(device);
+  command
+      .add_option("--cluster", request.cluster,
+                  "several devices and their links: a name of data/clusters, "
+                  "or a .yaml file")
+      ->option_text("NAME")
+      ->excludes(device)
+      ->excludes(board);
+  command
+      .add_option("--goal", request.goal,
+                  "throughput=N/s, latency=T(ns|us|ms|s), max-throughput, "
+                  "min-resources or min-nodes")
+      ->capture_default_str()
+      ->check([](const std::string &text) -> std::string {
+        return isGoal(text) ? ""
+                            : "'" + text +
+                                  "' is not throughput=N/s, latency=T, "
+                                  "max-throughput, min-resources or min-nodes";
+      });
+  command
+      .add_option("--max-nodes", options.maxNodes,
+                  "devices of the cluster that may be used, otherwise all")
+      ->check(CLI::Range(1, 65535))
+      ->option_text("N");
+  command
+      .add_option("--clock-mhz", options.clockMhz,
+                  "every design's clock, otherwise the device's")
+      ->check(CLI::Range(0.001, 10000.0))
+      ->check([](const std::string &text) -> std::string {
+        double mhz;
+        return llvm::StringRef(text).getAsDouble(mhz) || mhz == mhz
+                   ? ""
+                   : "'" + text + "' is not a clock";
+      });
+  command.add_flag("--accept-nearest", request.acceptNearest,
+                   "if the goal cannot be met, take the nearest plan");
+  addModelOptions(command, request.model);
+  command.add_flag("--json", options.json, "one JSON object on stdout");
+}
+
+CompileRequest cli::requestOf(const CLI::App &command,
+                              const TargetOptions &options) {
+  CompileRequest request = options.request;
+  if (command.count("--clock-mhz"))
+    request.clockMhz = options.clockMhz;
+  if (command.count("--max-nodes"))
+    request.maxNodes = options.maxNodes;
+  return request;
+}
+
+llvm::json::Array cli::nodesJson(const Plan &plan) {
+  llvm::json::Array nodes;
+  for (const PlannedNode &node : plan.nodes) {
+    llvm::json::Array actors, operations;
+    for (const PlannedActor &actor : node.actors)
+      actors.push_back(
+          llvm::json::Object{{"name", actor.name},
+                             {"kind", actor.kind},
+                             {"node", actor.node},
+                             {"interval_cycles", actor.intervalCycles}});
+    for (const PlannedOperation &op : node.operations)
+      operations.push_back(
+          llvm::json::Object{{"name", op.name},
+                             {"op", op.op},
+                             {"generator", op.generator},
+                             {"option", op.option},
+                             {"interval_cycles", op.intervalCycles}});
+    llvm::json::Object utilisation;
+    for (auto &[name, share] : node.utilisation)
+      utilisation[name] = share;
+    nodes.push_back(
+        llvm::json::Object{{"name", node.name},
+                           {"device", node.device},
+                           {"clock_mhz", node.clockMhz},
+                           {"replica_of", node.rtlOf},
+                           {"operations", std::move(operations)},
+                           {"actors", std::move(actors)},
+                           {"predicted", rhizome::toJson(node.predicted)},
+                           {"utilisation", std::move(utilisation)}});
+  }
+  return nodes;
+}
+
+void cli::printNodes(const Plan &plan) {
+  std::set<std::string> kinds;
+  for (const PlannedNode &node : plan.nodes)
+    for (auto &[name, share] : node.utilisation)
+      kinds.insert(name);
+  std::vector<std::string> head = {"node", "device", "clock MHz", "from",
+                                   "to",   "actors", "interval",  "per second"};
+  for (const std::string &kind : kinds)
+    head.push_back(kind + " %");
+  Table table(head);
+  for (const PlannedNode &node : plan.nodes) {
+    bool empty = node.operations.empty();
+    std::vector<std::string> row = {
+        node.name + (node.rtlOf.empty() ? "" : " = " + node.rtlOf),
+        node.device,
+        decimal(node.clockMhz, 3),
+        empty ? "" : node.operations.front().name,
+        empty ? "" : node.operations.back().name,
+        grouped(int64_t(node.actors.size())),
+        grouped(node.predicted.intervalCycles),
+        decimal(node.predicted.throughputPerS, 0)};
+    for (const std::string &kind : kinds) {
+      auto share = node.utilisation.find(kind);
+      row.push_back(share == node.utilisation.end()
+                        ? ""
+                        : decimal(100 * share->second, 1));
+    }
+    table.add(std::move(row));
+  }
+  table.print();
+}
+
+int cli::failNearest(const CompileRequest &request,
+                     const CompileResult &result) {
+  llvm::errs() << "error: the goal '" << request.goal
+               << "' cannot be met: " << result.limit
+               << "\n  remedy: --accept-nearest takes the nearest plan:\n";
+  printPrediction(result.plan.predicted);
+  return 1;
+}

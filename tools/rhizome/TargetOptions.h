@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What compile and explore share: where the network is to run, for which goal,
+// and how what was found is shown.
+#pragma once
+
+#include "ModelOptions.h"
+#include "Output.h"
+
+namespace rhizome::cli {
+/// A request as its options fill it.
+struct TargetOptions {
+  pipeline::CompileRequest request;
+  double clockMhz = 0;
+  int64_t maxNodes = 0;
+  bool json = false;
+};
+
+/// Adds MODEL, --device, --board, --cluster, --goal, --max-nodes, --clock-mhz,
+/// --accept-nearest, those of a model, and --json.
+void addTargetOptions(CLI::App &command, TargetOptions &options);
+
+/// The request, once the command line is read.
+pipeline::CompileRequest requestOf(const CLI::App &command,
+                                   const TargetOptions &options);
+
+/// {"name":,"device":,"actors":[…],"utilisation":{…},…} of every node.
+llvm::json::Array nodesJson(const Plan &plan);
+
+/// A row a node: device, actors, rate, use of every resource.
+void printNodes(const Plan &plan);
+
+/// "error: the goal … cannot be met" with the nearest plan. Returns 1.
+int failNearest(const pipeline::CompileRequest &request,
+                const pipeline::CompileResult &result);
+} // namespace rhizome::cli

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The solver against brute force: chains exactly, other graphs within the
+// stated bound; and more of anything never hurts.
+#include "rhizome/Explore/Problem.h"
+#include <cmath>
+#include <functional>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+
+using namespace rhizome::explore;
+using rhizome::gen::Resources;
+
+namespace {
+/// Converters, forks, borders and endpoints with prices drawn once.
+class DrawnGlue final : public Glue {
+public:
+  Cost convert(int kind, int tensor, int from, int to) override {
+    return luts(1 + (7 * kind + 5 * tensor + 3 * from + to) % 9);
+  }
+  Cost fork(int, int, int, int readers) override { return luts(readers); }
+  Cost border(int, int64_t, int tensor, int format, bool) override {
+    return luts(1 + (tensor + format) % 4);
+  }
+  Cost endpoint(const Place &place, const Ends &ends) override {
+    return luts(3 * double(ends.in.size() + ends.out.size()) + place.kind);
+  }
+
+private:
+  static Cost luts(double n) {
+    Cost cost;
+    cost.resources.lut() = n;
+    return cost;
+  }
+};
+
+struct Drawn {
+  Problem problem;
+  DrawnGlue glue;
+  std::mt19937_64 rng;
+
+  int draw(int lo, int hi) { return lo + int(rng() % uint64_t(hi - lo + 1)); }
+
+  Drawn(uint64_t seed, bool isChain) : rng(seed) {
+    problem.glue = &glue;
+    int stages = draw(1, isChain ? 4 : 5), kinds = draw(1, 2);
+    problem.tensors.push_back({-1, {}, false, 8 * draw(1, 40), 8});
+    for (int s = 0; s < stages; ++s) {
+      Stage stage;
+      stage.name = "s" + std::to_string(s);
+      // The newest tensor, and at times an older one beside it.
+      stage.operands = {s};
+      if (!isChain && s > 1 && draw(0, 1))
+        stage.operands.push_back(draw(0, s - 1));
+      for (int t : stage.operands)
+        problem.tensors[t].readers.push_back(s);
+      stage.result = s + 1;
+      problem.tensors.push_back({s, {}, s + 1 == stages, 8 * draw(1, 40), 8});
+      problem.stages.push_back(std::move(stage));
+    }
+    for (int k = 0; k < kinds; ++k) {
+      Kind kind;
+      kind.name = "k" + std::to_string(k);
+      kind.capacity.lut() = 100;
+      kind.capacity.dsp() = 20;
+      for (const Stage &stage : problem.stages) {
+        std::vector<Choice> choices;
+        for (int c = draw(1, 3); c > 0; --c) {
+          Choice choice;
+          choice.interval = draw(5, 60);
+          choice.cost.resources.lut() = draw(5, 60);
+          choice.cost.resources.dsp() = draw(0, 12);
+          choice.cost.lutVariance = draw(0, 9);
+          for (size_t i = 0; i < stage.operands.size(); ++i)
+            choice.in.push_back(draw(0, 2));
+          choice.out = draw(0, 2);
+          choices.push_back(std::move(choice));
+        }
+        kind.choices.push_back(std::move(choices));
+      }
+      problem.kinds.push_back(std::move(kind));
+    }
+    for (int p = draw(1, 3); p > 0; --p) {
+      bool same = !problem.places.empty() && draw(0, 1);
+      problem.places.push_back(same ? problem.places.back() : drawPlace());
+    }
+    Wire wire;
+    wire.bitsPerS = 1e9 * draw(1, 10);
+    problem.hostWire = wire;
+  }
+
+  Place drawPlace() {
+    Place place;
+    place.kind = draw(0, int(problem.kinds.size()) - 1);
+    place.budget.lut() = draw(40, 140);
+    place.budget.dsp() = draw(4, 24);
+    place.clockHz = 1e6 * draw(50, 150);
+    Wire wire;
+    wire.bitsPerS = 1e9 * draw(1, 10);
+    wire.overheadBytes = draw(0, 60);
+    place.wire = wire;
+    return place;
+  }
+};
+
+/// The least seconds of any plan, by trying everything, in this order of
+/// stages.
+double bruteForce(const Problem &p) {
+  int n = int(p.stages.size()), places = int(p.places.size());
+  double host = 0, back = 0;
+  for (const Tensor &t : p.tensors) {
+    host += t.producer < 0 ? p.hostWire->secondsFor(t.bits) : 0;
+    back += t.toHost ? p.hostWire->secondsFor(t.bits) : 0;
+  }
+  double floor = std::max(host, back);
+
+  // Least seconds of stages [begin, end) on `copies` places from `place` on.
+  auto runSeconds = [&](int begin, int end, int at, int copies) {
+    const Place &place = p.places[at];
+    const Kind &kind = p.kinds[place.kind];
+    Ends ends;
+    double inS = 0, outS = 0;
+    int64_t inC = 0, outC = 0, border = 0;
+    for (int t = 0; t < int(p.tensors.size()); ++t) {
+      const Tensor &tensor = p.tensors[t];
+      bool made = tensor.producer >= begin && tensor.producer < end;
+      bool readIn = false, readOut = tensor.toHost;
+      for (int r : tensor.readers)
+        (r >= begin && r < end ? readIn : readOut) |= r >= begin;
+      if (made ? !readOut : !readIn)
+        continue;
+      (made ? ends.out : ends.in).push_back(t);
+      (made ? outS : inS) += place.wire->secondsFor(tensor.bits);
+      (made ? outC : inC) +=
+          place.wire->cyclesFor(tensor.bits, place.streamBits);
+      border = std::max(border, (tensor.bits + place.streamBits - 1) /
+                                    place.streamBits);
+    }
+    double least = INFINITY;
+    std::vector<int> chosen(p.stages.size(), 0);
+    std::function<void(int, int64_t)> choose = [&](int s, int64_t slowest) {
+      if (s < end) {
+        for (size_t c = 0; c < kind.choices[s].size(); ++c) {
+          chosen[s] = int(c);
+          choose(s + 1, std::max(slowest, kind.choices[s][c].interval));
+        }
+        return;
+      }
+      auto at = [&](int stage) -> const Choice & {
+        return kind.choices[stage][chosen[stage]];
+      };
+      Cost cost;
+      std::map<int, int> entered; // tensor -> format of its first reader
+      for (int stage = begin; stage < end; ++stage) {
+        cost += at(stage).cost;
+        const Stage &what = p.stages[stage];
+        for (size_t i = 0; i < what.operands.size(); ++i) {
+          int t = what.operands[i], want = at(stage).in[i], from;
+          if (p.tensors[t].producer >= begin) {
+            from = at(p.tensors[t].producer).out;
+          } else if (auto it = entered.find(t); it != entered.end()) {
+            from = it->second;
+          } else {
+            cost += p.glue->border(place.kind, place.streamBits, t, want, true);
+            entered[t] = from = want;
+          }
+          if (from != want)
+            cost += p.glue->convert(place.kind, t, from, want);
+        }
+        const Tensor &result = p.tensors[what.result];
+        int readers = int(result.readers.size()) + result.toHost;
+        if (readers > 1)
+          cost += p.glue->fork(place.kind, what.result, at(stage).out, readers);
+      }
+      for (int t : ends.out)
+        cost += p.glue->border(place.kind, place.streamBits, t,
+                               at(p.tensors[t].producer).out, false);
+      cost += p.glue->endpoint(place, ends);
+      Resources most = cost.most();
+      for (size_t k = 0; k < most.amount.size(); ++k)
+        if (most.amount[k] > place.budget.amount[k])
+          return;
+      double cycles = double(std::max({slowest, inC, outC, border}));
+      least = std::min(least,
+                       std::max({cycles / place.clockHz, inS, outS}) / copies);
+    };
+    choose(begin, 0);
+    return least;
+  };
+
+  double best = INFINITY;
+  std::function<void(int, int, double)> lay = [&](int begin, int at,
+                                                  double seconds) {
+    if (begin == n) {
+      best = std::min(best, std::max(seconds, floor));
+      return;
+    }
+    // Any places from `at` on that all cover one of them.
+    for (int mask = 1; mask < 1 << places; ++mask) {
+      int last = 0, copies = 0;
+      bool good = (mask & ((1 << at) - 1)) == 0;
+      for (int q = 0; q < places; ++q)
+        if (mask >> q & 1) {
+          last = q;
+          ++copies;
+        }
+      for (int as = 0; good && as < places; ++as) {
+        bool covered = mask >> as & 1;
+        for (int q = 0; q < places; ++q)
+          covered &= !(mask >> q & 1) || p.places[q].covers(p.places[as]);
+        for (int end = begin + 1; covered && end <= n; ++end)
+          lay(end, last + 1,
+              std::max(seconds, runSeconds(begin, end, as, copies)));
+      }
+    }
+  };
+  lay(0, 0, 0);
+  return best;
+}
+
+double fastest(const Problem &problem, bool *exact = nullptr) {
+  auto solution = solveFastest(problem, {});
+  if (exact)
+    *exact = solution && solution->isExact;
+  if (!solution)
+    return INFINITY;
+  int at = 0;
+  for (const rhizome::explore::Run &run : solution->runs) {
+    EXPECT_EQ(run.begin, at);
+    at = run.end;
+    for (int p : run.places)
+      EXPECT_EQ(problem.places[p].kind, problem.places[run.places[0]].kind);
+  }
+  EXPECT_EQ(at, int(problem.stages.size()));
+  return solution->seconds;
+}
+
+void expectEqual(double a, double b, uint64_t seed) {
+  if (std::isinf(a) || std::isinf(b))
+    EXPECT_EQ(std::isinf(a), std::isinf(b)) << "seed " << seed;
+  else
+    EXPECT_NEAR(a, b, 1e-9 * b) << "seed " << seed;
+}
+
+TEST(Solve, ChainsEqualBruteForce) {
+  int feasible = 0;
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    Drawn drawn(seed, /*isChain=*/true);
+    bool exact;
+    double found = fastest(drawn.problem, &exact);
+    expectEqual(found, bruteForce(drawn.problem), seed);
+    if (std::isinf(found))
+      continue;
+    ++feasible;
+    EXPECT_TRUE(exact) << "seed " << seed;
+    EXPECT_LE(lowerBound(drawn.problem), found * (1 + 1e-9));
+  }
+  EXPECT_GT(feasible, 150);
+}
+
+TEST(Solve, GraphsLieWithinTheBound) {
+  int feasible = 0, cut = 0;
+  for (uint64_t seed = 1001; seed <= 1100; ++seed) {
+    Drawn drawn(seed, /*isChain=*/false);
+    double best = INFINITY, found = INFINITY, bound = INFINITY;
+    for (const auto &order : ordersOf(drawn.problem)) {
+      Problem other = reorder(drawn.problem, order);
+      found = std::min(found, fastest(other));
+      best = std::min(best, bruteForce(other));
+      bound = std::min(bound, lowerBound(other));
+    }
+    if (std::isinf(best))
+      continue;
+    ++feasible;
+    cut += found > best * (1 + 1e-9);
+    EXPECT_GE(found, best * (1 - 1e-9)) << "seed " << seed;
+    EXPECT_LE(bound, best * (1 + 1e-9)) << "seed " << seed;
+  }
+  EXPECT_GT(feasible, 50);
+  EXPECT_LE(cut, feasible / 10);
+}
+
+TEST(Solve, MoreNeverHurts) {
+  int helped = 0;
+  for (uint64_t seed = 2001; seed <= 2200; ++seed) {
+    Drawn drawn(seed, seed % 2 == 0);
+    double before = fastest(drawn.problem);
+    Problem device = drawn.problem;
+    device.places.insert(device.places.begin() +
+                             drawn.draw(0, int(device.places.size())),
+                         drawn.drawPlace());
+    Problem budget = drawn.problem;
+    Place &place = budget.places[drawn.draw(0, int(budget.places.size()) - 1)];
+    for (double &amount : place.budget.amount)
+      amount *= 1 + drawn.draw(0, 10) * 0.1;
+    Problem link = drawn.problem;
+    for (Place &p : link.places)
+      p.wire->bitsPerS *= 2;
+    for (const Problem &more : {device, budget, link}) {
+      double after = fastest(more);
+      EXPECT_LE(after, before * (1 + 1e-9)) << "seed " << seed;
+      helped += after < before * (1 - 1e-9);
+    }
+  }
+  EXPECT_GT(helped, 30);
+}
+
+TEST(Solve, FewestNodesAndPins) {
+  for (uint64_t seed = 3001; seed <= 3060; ++seed) {
+    Drawn drawn(seed, true);
+    auto fast = solveFastest(drawn.problem, {});
+    if (!fast)
+      continue;
+    auto slack = solveWithin(drawn.problem, 4 * fast->seconds, {});
+    ASSERT_TRUE(slack);
+    EXPECT_LE(slack->nodes(), fast->nodes());
+    Limits one;
+    one.maxNodes = fast->nodes();
+    auto same = solveFastest(drawn.problem, one);
+    ASSERT_TRUE(same);
+    EXPECT_NEAR(same->seconds, fast->seconds, 1e-9 * fast->seconds);
+    // Where the plan puts the last stage, it may be pinned.
+    Problem pinned = drawn.problem;
+    int where = fast->runs.back().places.back();
+    pinned.stages.back().place = where;
+    auto kept = solveFastest(pinned, {});
+    ASSERT_TRUE(kept);
+    EXPECT_NEAR(kept->seconds, fast->seconds, 1e-9 * fast->seconds);
+    const std::vector<int> &places = kept->runs.back().places;
+    EXPECT_TRUE(std::count(places.begin(), places.end(), where));
+  }
+}
+} // namespace
