@@ -9,9 +9,11 @@ import sys
 
 import accuracy
 import boards
+import cluster
 import framework
 import golden
 import hardware
+import nodes
 import packages
 import reference
 import robustness
@@ -28,6 +30,11 @@ SUITES = {
     "bitstream": boards.bitstream,
     "dsp-netlist": boards.dsp_netlist,
     "ecp5": boards.ecp5,
+    "cluster": cluster.small,
+    "cluster-death": cluster.death,
+    "nodes": nodes.loopback,
+    "nodes-client": nodes.generated_client,
+    "nodes-namespaces": nodes.in_namespaces,
     "packages": packages.packages,
     "vendor-flows": vendorflows.vendor_flows,
     "doctor": vendorflows.doctor,

@@ -116,13 +116,13 @@ struct DataRequest {
 /// True if `text` is a normalisation as above.
 bool isNormalisation(llvm::StringRef text);
 
-/// What computes: the CPU path, the RTL, or a board at the far end of its
-/// serial line: its RTL, the netlist that entered the router, the bitstream.
-enum class Level { Functional, Rtl, Board, Netlist, Bitstream };
+/// What computes: the CPU path, the RTL, all nodes and what joins them, or a
+/// board at the far end of its serial line: its RTL, the netlist that entered
+/// the router, the bitstream.
+enum class Level { Functional, Rtl, Cluster, Board, Netlist, Bitstream };
 
-struct SimulateRequest {
-  std::string package;
-  Level level = Level::Rtl;
+/// Which frames run, and what becomes of the answers.
+struct DataChoice {
   /// One entry per graph input, or a single .npz that names them; empty for
   /// random integers over the range of each quantised input.
   std::vector<DataRequest> inputs;
@@ -132,27 +132,50 @@ struct SimulateRequest {
   /// Random real inputs, uniform between these, through the prologue.
   std::optional<std::pair<double, double>> inputRange;
   int64_t frames = 0; ///< 0: all of the data, or 1 without data
-  unsigned stallsIn = 0, stallsOut = 0;
   uint64_t seed = 1;
-  bool fourState = false;
-  bool showProgress = false;
 };
 
-struct SimulateResult {
-  bool ok = false; ///< it ran; mismatches may be there
-  int64_t frames = 0;
+/// How the answers compare.
+struct Comparison {
   int64_t mismatches = 0; ///< elements that differ from the interpreter
   /// Of them, or of the expected values: the first, in words.
   std::string firstMismatch;
   /// Elements of the graph outputs that differ from --expect by more than
   /// float32's rounding; -1 without --expect.
   int64_t unexpected = -1;
+};
+
+struct SimulateRequest : DataChoice {
+  std::string package;
+  Level level = Level::Rtl;
+  unsigned stallsIn = 0, stallsOut = 0;
+  bool fourState = false;
+  bool showProgress = false;
+  /// Of the cluster's links: shares of datagrams, and the largest delay.
+  double loss = 0, reorder = 0, reorderDelayUs = 20;
+  std::string hostfile; ///< for mpirun
+};
+
+/// What a party of a simulated cluster did.
+struct PartyResult {
+  std::string name, device;
+  double utilisation = 0, sending = 0, receiving = 0; ///< shares of time
+  int64_t datagrams = 0, lost = 0, resent = 0, cycles = 0, skipped = 0;
+};
+
+struct SimulateResult : Comparison {
+  bool ok = false; ///< it ran; mismatches may be there
+  int64_t frames = 0;
   Prediction predicted;
   bool measured = false;
   double intervalCycles = 0;
   int64_t latencyCycles = 0;
   double simCyclesPerS = 0;
   double buildSeconds = 0;
+  /// Of a cluster: frames a second, a single request's time, who did what.
+  double throughputPerS = 0, latencyUs = 0;
+  std::vector<PartyResult> parties;
+  double simulatedUs = 0, seconds = 0;
   std::string error;
 };
 SimulateResult simulatePackage(const SimulateRequest &request);
