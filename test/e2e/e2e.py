@@ -16,6 +16,7 @@ import hardware
 import nodes
 import packages
 import reference
+import report
 import robustness
 import vendorflows
 
@@ -36,6 +37,9 @@ SUITES = {
     "nodes-client": nodes.generated_client,
     "nodes-namespaces": nodes.in_namespaces,
     "packages": packages.packages,
+    "report": report.report,
+    "report-baseline": report.baseline,
+    "targets": report.targets,
     "vendor-flows": vendorflows.vendor_flows,
     "doctor": vendorflows.doctor,
     "bad-models": robustness.bad_models,

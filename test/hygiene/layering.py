@@ -26,14 +26,17 @@ ALLOWED = {
     "Generator": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Support",
     "Generator/Dhm": "Generator Dialect/Num Dialect/Osa Support",
     "Generator/Stream": "Generator Dialect/Num Dialect/Osa Support",
+    "Analysis": "Generator Dialect/Num Dialect/Osa Target Support",
+    "Report": "Package Support",
     "Simulate": "Package Support",
     "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
     "Explore": "Generator Dialect/Osa Dialect/Flow Support",
-    "Pipeline": "Import Transforms Interp Conversion Emit Explore Generator "
-                "Simulate Synth Vendor Cluster Package Target Dialect/Num "
-                "Dialect/Osa Dialect/Flow Dialect/Rtl Support runtime",
-    "tools/rhizome": "Pipeline Synth Vendor Package Target Support",
+    "Pipeline": "Import Analysis Transforms Interp Conversion Emit Explore "
+                "Generator Report Simulate Synth Vendor Cluster Package Target "
+                "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Support "
+                "runtime",
+    "tools/rhizome": "Pipeline Report Synth Vendor Package Target Support",
     "tools/rhizome-rank": "Cluster Package Support runtime",
     "tools/rhizome-node": "Pipeline Support",
     "tools/rhizome-opt": "Conversion Transforms Dialect/Num Dialect/Osa "
