@@ -12,6 +12,7 @@ import boards
 import framework
 import golden
 import hardware
+import kernels
 import packages
 import reference
 import robustness
@@ -30,6 +31,9 @@ SUITES = {
     "ecp5": boards.ecp5,
     "packages": packages.packages,
     "vendor-flows": vendorflows.vendor_flows,
+    "kernels": kernels.kernels,
+    "kernel-page": kernels.kernel_page,
+    "kernel-programs": kernels.kernel_programs,
     "doctor": vendorflows.doctor,
     "bad-models": robustness.bad_models,
     "bad-options": robustness.bad_options,
