@@ -13,6 +13,7 @@ import cluster
 import framework
 import golden
 import hardware
+import kernels
 import nodes
 import packages
 import reference
@@ -41,6 +42,9 @@ SUITES = {
     "report-baseline": report.baseline,
     "targets": report.targets,
     "vendor-flows": vendorflows.vendor_flows,
+    "kernels": kernels.kernels,
+    "kernel-page": kernels.kernel_page,
+    "kernel-programs": kernels.kernel_programs,
     "doctor": vendorflows.doctor,
     "bad-models": robustness.bad_models,
     "bad-options": robustness.bad_options,

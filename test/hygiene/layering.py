@@ -20,6 +20,7 @@ ALLOWED = {
     "Cluster": "Package Support runtime",
     "Interp": "Dialect/Num Dialect/Osa Support",
     "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Support",
+    "Kernel": "Support",
     "Emit": "Dialect/Rtl Support",
     "Import": "Dialect/Num Dialect/Osa Support",
     "Transforms": "Dialect/Num Dialect/Osa Support",
@@ -32,8 +33,8 @@ ALLOWED = {
     "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
     "Explore": "Generator Dialect/Osa Dialect/Flow Support",
-    "Pipeline": "Import Analysis Transforms Interp Conversion Emit Explore "
-                "Generator Report Simulate Synth Vendor Cluster Package Target "
+    "Pipeline": "Import Kernel Analysis Transforms Interp Conversion Emit "
+                "Explore Generator Report Simulate Synth Vendor Cluster Package Target "
                 "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Support "
                 "runtime",
     "tools/rhizome": "Pipeline Report Synth Vendor Package Target Support",

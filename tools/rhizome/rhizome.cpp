@@ -21,6 +21,7 @@ int main(int argc, char **argv) {
   cli::addAnalyse(app, run);
   cli::addSimulate(app, run);
   cli::addRun(app, run);
+  cli::addEmbed(app, run);
   cli::addEvaluate(app, run);
   cli::addCoverage(app, run);
   cli::addSynth(app, run);
