@@ -11,17 +11,19 @@ from common import ROOT, report, tracked
 ALLOWED = {
     "runtime": "",
     "Support": "",
+    "Numeric": "",
     "Target": "Support",
-    "Dialect/Num": "",
+    "Dialect/Num": "Numeric",
     "Dialect/Osa": "Dialect/Num",
     "Dialect/Flow": "Dialect/Num",
     "Dialect/Rtl": "",
     "Package": "Support",
-    "Interp": "Dialect/Num Dialect/Osa Support",
-    "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Support",
+    "Interp": "Dialect/Num Dialect/Osa Numeric Support",
+    "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Numeric "
+                  "Support",
     "Emit": "Dialect/Rtl Support",
     "Import": "Dialect/Num Dialect/Osa Support",
-    "Transforms": "Dialect/Num Dialect/Osa Support",
+    "Transforms": "Dialect/Num Dialect/Osa Numeric Support",
     "Generator": "Dialect/Num Dialect/Osa Dialect/Flow Support",
     "Generator/Stream": "Generator Dialect/Num Dialect/Osa Support",
     "Simulate": "Package Support",
@@ -30,8 +32,8 @@ ALLOWED = {
     "Explore": "Generator Dialect/Osa Dialect/Flow Support",
     "Pipeline": "Import Transforms Interp Conversion Emit Explore Generator "
                 "Simulate Synth Vendor Package Target Dialect/Num "
-                "Dialect/Osa Dialect/Flow Dialect/Rtl Support",
-    "tools/rhizome": "Pipeline Synth Vendor Package Target Support",
+                "Dialect/Osa Dialect/Flow Dialect/Rtl Numeric Support",
+    "tools/rhizome": "Pipeline Numeric Synth Vendor Package Target Support",
     "tools/rhizome-opt": "Conversion Transforms Dialect/Num Dialect/Osa "
                          "Dialect/Flow Dialect/Rtl",
 }

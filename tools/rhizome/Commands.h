@@ -16,6 +16,7 @@ void addExplore(CLI::App &app, Run &run);
 void addSimulate(CLI::App &app, Run &run);
 void addEvaluate(CLI::App &app, Run &run);
 void addCoverage(CLI::App &app, Run &run);
+void addFormats(CLI::App &app, Run &run);
 void addCharacterise(CLI::App &app, Run &run);
 void addSynth(CLI::App &app, Run &run);
 void addTargets(CLI::App &app, Run &run);

@@ -21,6 +21,7 @@ int main(int argc, char **argv) {
   cli::addSimulate(app, run);
   cli::addEvaluate(app, run);
   cli::addCoverage(app, run);
+  cli::addFormats(app, run);
   cli::addSynth(app, run);
   cli::addCharacterise(app, run);
   cli::addTargets(app, run);
