@@ -19,6 +19,7 @@ void addRun(CLI::App &app, Run &run);
 void addEmbed(CLI::App &app, Run &run);
 void addEvaluate(CLI::App &app, Run &run);
 void addCoverage(CLI::App &app, Run &run);
+void addFormats(CLI::App &app, Run &run);
 void addCharacterise(CLI::App &app, Run &run);
 void addSynth(CLI::App &app, Run &run);
 void addReport(CLI::App &app, Run &run);

@@ -24,6 +24,7 @@ int main(int argc, char **argv) {
   cli::addEmbed(app, run);
   cli::addEvaluate(app, run);
   cli::addCoverage(app, run);
+  cli::addFormats(app, run);
   cli::addSynth(app, run);
   cli::addCharacterise(app, run);
   cli::addReport(app, run);
