@@ -9,6 +9,7 @@ import sys
 
 import accuracy
 import boards
+import explore
 import framework
 import golden
 import hardware
@@ -24,6 +25,7 @@ SUITES = {
     "first-frames": accuracy.first_frames,  # NETWORK
     "reference": reference.reference,   # NETWORK FRAMES
     "golden": golden.golden,            # NETWORK LEVEL
+    "explore": explore.explore,
     "boards": boards.boards,
     "bitstream": boards.bitstream,
     "dsp-netlist": boards.dsp_netlist,
