@@ -3,6 +3,7 @@
 #include "Analyse.h"
 #include "Deploy.h"
 #include "Explored.h"
+#include "Steer.h"
 #include "rhizome/Dialect/Flow/Flow.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
@@ -61,13 +62,27 @@ exploreModule(ModuleOp module, const CompileRequest &request,
     request.progress("explore");
   explore::Goal goal = *explore::parseGoal(request.goal);
   goal.maxNodes = request.maxNodes.value_or(goal.maxNodes);
+  explore::Steering steering;
+  if (!request.steer.empty() || !request.plan.empty()) {
+    llvm::Expected<explore::Steering> read =
+        request.steer.empty() ? steeringOf(request.plan, targets.places)
+                              : readSteering(request.steer);
+    if (!read) {
+      error = llvm::toString(read.takeError());
+      return std::nullopt;
+    }
+    steering = std::move(*read);
+  }
   auto start = std::chrono::steady_clock::now();
   FailureOr<explore::Result> found =
-      explore::explore(network, goal, targets.places);
+      explore::explore(network, goal, targets.places, steering);
   if (failed(found)) {
     error = "exploration fails: " + diagnostics.take();
     return std::nullopt;
   }
+  refused = found->refused;
+  if (!refused.empty())
+    return std::nullopt;
   Explored explored;
   explored.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
@@ -172,8 +187,7 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
 }
 
 /// The phases of compile, or with `write` false of explore.
-static CompileResult compileOrExplore(const CompileRequest &request,
-                                      bool write) {
+static CompileResult compileOrExplore(CompileRequest request, bool write) {
   auto start = std::chrono::steady_clock::now();
   CompileResult result;
   auto elapsed = [&] {
@@ -181,6 +195,12 @@ static CompileResult compileOrExplore(const CompileRequest &request,
                                          start)
         .count();
   };
+  std::vector<std::string> notes;
+  if (!request.constraints.empty())
+    if (llvm::Error error = applyConstraints(request, notes)) {
+      result.error = llvm::toString(std::move(error));
+      return result;
+    }
   llvm::Expected<Targets> targets = targetsOf(request);
   if (!targets) {
     result.error = llvm::toString(targets.takeError());
@@ -194,6 +214,7 @@ static CompileResult compileOrExplore(const CompileRequest &request,
   if (!module)
     return result;
   result.notes = notesOf(stats);
+  result.notes.insert(result.notes.end(), notes.begin(), notes.end());
   DiagnosticText diagnostics(&context);
   std::optional<Explored> explored = exploreModule(
       *module, request, *targets, diagnostics, result.refused, result.error);
@@ -202,6 +223,9 @@ static CompileResult compileOrExplore(const CompileRequest &request,
   result.exploreSeconds = explored->seconds;
   result.limit = explored->result.limit;
   result.meetsGoal = explored->result.meetsGoal;
+  if (!explored->result.split.empty())
+    result.notes.push_back("channels are shared out: " +
+                           explored->result.split);
   if (!write) {
     result.ok = result.meetsGoal || request.acceptNearest;
   } else if (result.meetsGoal || request.acceptNearest) {

@@ -10,6 +10,7 @@ import sys
 import accuracy
 import boards
 import cluster
+import explore
 import framework
 import golden
 import hardware
@@ -28,6 +29,7 @@ SUITES = {
     "first-frames": accuracy.first_frames,  # NETWORK
     "reference": reference.reference,   # NETWORK FRAMES
     "golden": golden.golden,            # NETWORK LEVEL
+    "explore": explore.explore,
     "boards": boards.boards,
     "bitstream": boards.bitstream,
     "dsp-netlist": boards.dsp_netlist,

@@ -33,17 +33,39 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->option_text("NAME")
       ->excludes(device)
       ->excludes(board);
+  CLI::Option *goal =
+      command
+          .add_option("--goal", request.goal,
+                      "throughput=N/s, latency=T(ns|us|ms|s), max-throughput, "
+                      "min-resources or min-nodes")
+          ->capture_default_str()
+          ->check([](const std::string &text) -> std::string {
+            return isGoal(text)
+                       ? ""
+                       : "'" + text +
+                             "' is not throughput=N/s, latency=T, "
+                             "max-throughput, min-resources or min-nodes";
+          });
+  CLI::Option *steer =
+      command
+          .add_option("--steer", request.steer,
+                      "a .yaml file that pins generators, options, cuts and "
+                      "places by the model's nodes")
+          ->option_text("FILE");
   command
-      .add_option("--goal", request.goal,
-                  "throughput=N/s, latency=T(ns|us|ms|s), max-throughput, "
-                  "min-resources or min-nodes")
-      ->capture_default_str()
-      ->check([](const std::string &text) -> std::string {
-        return isGoal(text) ? ""
-                            : "'" + text +
-                                  "' is not throughput=N/s, latency=T, "
-                                  "max-throughput, min-resources or min-nodes";
-      });
+      .add_option("--plan", request.plan,
+                  "a plan.json, or a package, edited or not: its options, cuts "
+                  "and places")
+      ->option_text("FILE")
+      ->excludes(steer);
+  command
+      .add_option("--constraints", request.constraints,
+                  "a constraint file of DOSA's: its goal, shapes, device type "
+                  "and number format")
+      ->option_text("FILE")
+      ->excludes(goal)
+      ->excludes(device)
+      ->excludes(board);
   command
       .add_option("--max-nodes", options.maxNodes,
                   "devices of the cluster that may be used, otherwise all")

@@ -57,7 +57,10 @@ struct CompileRequest {
   std::optional<double> clockMhz;
   std::string goal = "max-throughput";
   std::optional<int64_t> maxNodes; ///< devices of the cluster that may be used
-  std::string output; ///< "" for "<model>.rhz" in the current folder
+  std::string steer;               ///< a file of pins, "" for none
+  std::string plan;        ///< a plan.json or package to build as it stands
+  std::string constraints; ///< a constraint file of DOSA's
+  std::string output;      ///< "" for "<model>.rhz" in the current folder
   bool acceptNearest = false;
   Progress progress;
 };
