@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome-link-bench: numbered tensors over a bad medium, C++ peer to C++ peer in
-// simulated time; counts what is lost or wrong and reports the rate.
-// Usage: rhizome-link-bench [tensors [bits]]
-#include "../unittests/Runtime/Pair.h"
+// rhizome-link-bench: numbered tensors over a bad medium, C++ peer to C++ peer
+// in simulated time; counts what is lost or wrong and reports the rate. Usage:
+// rhizome-link-bench [tensors [bits]]
+#include "Pair.h"
 #include <cstdio>
 #include <cstdlib>
 
@@ -19,8 +19,7 @@ int main(int argc, char **argv) {
   std::printf("%llu tensors of %llu bits, 10 Gbit/s, 2 us each way, 20 %% "
               "overtaken\n%-6s %10s %6s %6s %12s %10s %8s\n",
               (unsigned long long)count, (unsigned long long)bits, "loss",
-              "delivered", "lost", "wrong", "tensors/s", "sent again",
-              "polls");
+              "delivered", "lost", "wrong", "tensors/s", "sent again", "polls");
   bool failed = false;
   for (double loss : {0.0, 0.01, 0.05, 0.2, 0.5}) {
     ChannelConfig config;

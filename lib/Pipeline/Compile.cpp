@@ -117,6 +117,10 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
                           : llvm::joinErrors(std::move(error),
                                              llvm::createStringError(said));
     }
+    if (!nodeChannels(plan, node).empty())
+      if (llvm::Error error =
+              writeNodeTop(**writer, plan, node, *module->getContext()))
+        return error;
     if (llvm::Error error =
             vendor::writeFlows(**writer, node, targets.devices[built.place],
                                node.clockMhz, result.notes))

@@ -4,12 +4,12 @@
 // until no datagram is under way, then resets channels and design by rst_no.
 module rhz_link_control #(
   parameter int Width      = 64,
-  parameter int Address    = 1,
   parameter int Channels   = 1,
   parameter int TickCycles = 16
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
+  input  logic [15:0]         address_i,   // the node's, constant
   input  logic                head_i,
   input  logic                live_i,
   input  logic [3:0]          kind_i,
@@ -44,7 +44,7 @@ module rhz_link_control #(
       mine_q    <= 1'b0;
       channel_q <= 1'b0;
     end else if (head_i) begin
-      mine_q    <= (kind_i == 4'd3 || kind_i == 4'd4) && id_i == 16'(Address);
+      mine_q    <= (kind_i == 4'd3 || kind_i == 4'd4) && id_i == address_i;
       channel_q <= kind_i <= 4'd2;
     end
   end
@@ -122,7 +122,7 @@ module rhz_link_control #(
 
   rhz_link_short #(.Width(Width), .Kind(5)) u_status (
     .clk_i, .rst_ni, .send_i(due_q && state_q == Run), .take_o(take), .epoch_i(epoch_o),
-    .id_i(16'(Address)), .seq_i(cookie_q), .first_i(8'd0), .span_i(8'd0),
+    .id_i(address_i), .seq_i(cookie_q), .first_i(8'd0), .span_i(8'd0),
     .word_i({duplicate_q, stale_q, foreign_q, malformed_q}),
     .out_valid_o, .out_ready_i, .out_data_o, .out_last_o
   );

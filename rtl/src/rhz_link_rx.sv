@@ -5,7 +5,6 @@
 // was the channel's; duplicate_o: its data was dropped. A new epoch is a reset.
 module rhz_link_rx #(
   parameter int Width      = 64,
-  parameter int Id         = 0,
   parameter int FrameBeats = 1,   // of Width bits; padded to words on the link
   parameter int SlotWords  = 128,
   parameter int Slots      = 16,  // the window
@@ -17,6 +16,7 @@ module rhz_link_rx #(
   input  logic                  rst_ni,
   input  logic                  tick_i,
   input  logic [15:0]           epoch_i,
+  input  logic [15:0]           channel_i, // its id, constant
   input  logic                  head_i,
   input  logic                  live_i,
   input  logic [3:0]            kind_i,
@@ -72,9 +72,9 @@ module rhz_link_rx #(
       poll_q <= 1'b0;
       open_q <= 1'b0;
     end else if (head_i) begin
-      hit_o  <= kind_i <= 4'd1 && id_i == 16'(Id);
-      data_q <= kind_i == 4'd0 && id_i == 16'(Id) && live_i;
-      poll_q <= kind_i == 4'd1 && id_i == 16'(Id) && live_i;
+      hit_o  <= kind_i <= 4'd1 && id_i == channel_i;
+      data_q <= kind_i == 4'd0 && id_i == channel_i && live_i;
+      poll_q <= kind_i == 4'd1 && id_i == channel_i && live_i;
       open_q <= 1'b1;
     end else if (done_i) begin
       open_q <= 1'b0;
@@ -271,7 +271,7 @@ module rhz_link_rx #(
   logic [7:0] span;
   assign span = 8'(top_q - base_q[8:0]);
   rhz_link_short #(.Width(Width), .Kind(2)) u_ack (
-    .clk_i, .rst_ni, .send_i(due_q), .take_o(take), .epoch_i, .id_i(16'(Id)),
+    .clk_i, .rst_ni, .send_i(due_q), .take_o(take), .epoch_i, .id_i(channel_i),
     .seq_i(base_q), .first_i(8'(Slots)), .span_i(span), .word_i(map),
     .out_valid_o(ack_valid_o), .out_ready_i(ack_ready_i), .out_data_o(ack_data_o),
     .out_last_o(ack_last_o)

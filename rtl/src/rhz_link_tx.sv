@@ -5,7 +5,6 @@
 // are sent. rhz_link_retry finds what to send again. A new epoch is a reset.
 module rhz_link_tx #(
   parameter int Width      = 64,
-  parameter int Id         = 0,
   parameter int SlotWords  = 128,
   parameter int Slots      = 16,
   parameter int Retain     = 1,
@@ -15,6 +14,7 @@ module rhz_link_tx #(
   input  logic             rst_ni,
   input  logic             tick_i,
   input  logic [15:0]      epoch_i,
+  input  logic [15:0]      channel_i,   // its id, constant
   input  logic             head_i,
   input  logic             live_i,
   input  logic [3:0]       kind_i,
@@ -98,8 +98,8 @@ module rhz_link_tx #(
       hit_o <= 1'b0;
       ack_q <= 1'b0;
     end else if (head_i) begin
-      hit_o <= kind_i == 4'd2 && id_i == 16'(Id);
-      ack_q <= kind_i == 4'd2 && id_i == 16'(Id) && live_i;
+      hit_o <= kind_i == 4'd2 && id_i == channel_i;
+      ack_q <= kind_i == 4'd2 && id_i == channel_i && live_i;
     end else if (done_i) begin
       ack_q <= 1'b0;
     end
@@ -249,8 +249,8 @@ module rhz_link_tx #(
   always_ff @(posedge clk_i) begin
     if (state_q == Head)
       header_q <= {16'd0, where, seq_q,
-                   16'h6852 ^ start ^ epoch_i ^ 16'(Id) ^ seq_q[31:16] ^ seq_q[15:0] ^ where,
-                   16'(Id), epoch_i, start};
+                   16'h6852 ^ start ^ epoch_i ^ channel_i ^ seq_q[31:16] ^ seq_q[15:0] ^ where,
+                   channel_i, epoch_i, start};
     else if (push2_q && head2_q)
       header_q <= header_q >> Width;
     if (state_q == Head) begin

@@ -48,8 +48,9 @@ module rhz_tb_link #(
     .first_o(first), .span_o(span), .beat_o(beat), .data_o(data), .index_o(index),
     .done_o(done), .word_o(word), .malformed_o(malformed)
   );
-  rhz_link_control #(.Width(Width), .Address(1), .Channels(6)) u_control (
-    .clk_i, .rst_ni, .head_i(head), .live_i(live), .kind_i(kind), .epoch_i(header_epoch),
+  rhz_link_control #(.Width(Width), .Channels(6)) u_control (
+    .clk_i, .rst_ni, .address_i(16'd1), .head_i(head), .live_i(live), .kind_i(kind),
+    .epoch_i(header_epoch),
     .id_i(id), .seq_i(seq), .done_i(done), .malformed_i(malformed), .hit_i(hits),
     .duplicate_i({3'd0, duplicates}), .idle_i(idle), .hold_o(hold), .rst_no(rst_n),
     .epoch_o(epoch), .tick_o(tick), .out_valid_o(valid[0]), .out_ready_i(ready[0]),
@@ -65,29 +66,30 @@ module rhz_tb_link #(
   // Receivers of the channels 1, 3, 4; transmitters of 2, 5, 6.
   logic [2:0] rx_valid, rx_ready, rx_last, tx_valid, tx_ready, tx_last;
   logic [3*Width-1:0] rx_data, tx_data;
-  for (genvar i = 0; i < 3; i = i + 1) begin : gen_channels
+  for (genvar c = 0; c < 3; c++) begin : gen_channels
     rhz_link_rx #(
-      .Width(Width), .Id(i == 0 ? 1 : 2 + i), .FrameBeats(FrameBeats), .SlotWords(SlotWords),
-      .Slots(Slots)
+      .Width(Width), .FrameBeats(FrameBeats), .SlotWords(SlotWords), .Slots(Slots)
     ) u_rx (
-      .clk_i, .rst_ni(rst_n), .tick_i(tick), .epoch_i(epoch), .head_i(head), .live_i(live),
+      .clk_i, .rst_ni(rst_n), .tick_i(tick), .epoch_i(epoch),
+      .channel_i(c == 0 ? 16'd1 : 16'd2 + 16'(c)), .head_i(head), .live_i(live),
       .kind_i(kind), .words_i(words), .id_i(id), .seq_i(seq), .beat_i(beat), .data_i(data),
-      .index_i(index), .done_i(done), .hit_o(hits[i]), .duplicate_o(duplicates[i]),
-      .m_axis_tdata(rx_data[i*Width +: Width]), .m_axis_tvalid(rx_valid[i]),
-      .m_axis_tready(rx_ready[i]), .m_axis_tlast(rx_last[i]), .ack_valid_o(valid[1+i]),
-      .ack_ready_i(ready[1+i]), .ack_data_o(all_data[(1+i)*Width +: Width]),
-      .ack_last_o(last[1+i])
+      .index_i(index), .done_i(done), .hit_o(hits[c]), .duplicate_o(duplicates[c]),
+      .m_axis_tdata(rx_data[c*Width +: Width]), .m_axis_tvalid(rx_valid[c]),
+      .m_axis_tready(rx_ready[c]), .m_axis_tlast(rx_last[c]), .ack_valid_o(valid[1+c]),
+      .ack_ready_i(ready[1+c]), .ack_data_o(all_data[(1+c)*Width +: Width]),
+      .ack_last_o(last[1+c])
     );
     rhz_link_tx #(
-      .Width(Width), .Id(i == 0 ? 2 : 4 + i), .SlotWords(SlotWords),
+      .Width(Width), .SlotWords(SlotWords),
       .Slots(Retain != 0 ? Slots : 2), .Retain(Retain), .Wait(Wait)
     ) u_tx (
-      .clk_i, .rst_ni(rst_n), .tick_i(tick), .epoch_i(epoch), .head_i(head), .live_i(live),
+      .clk_i, .rst_ni(rst_n), .tick_i(tick), .epoch_i(epoch),
+      .channel_i(c == 0 ? 16'd2 : 16'd4 + 16'(c)), .head_i(head), .live_i(live),
       .kind_i(kind), .id_i(id), .seq_i(seq), .first_i(first), .span_i(span), .done_i(done),
-      .word_i(word), .hit_o(hits[3+i]), .s_axis_tdata(tx_data[i*Width +: Width]),
-      .s_axis_tvalid(tx_valid[i]), .s_axis_tready(tx_ready[i]), .s_axis_tlast(tx_last[i]),
-      .out_valid_o(valid[4+i]), .out_ready_i(ready[4+i]),
-      .out_data_o(all_data[(4+i)*Width +: Width]), .out_last_o(last[4+i])
+      .word_i(word), .hit_o(hits[3+c]), .s_axis_tdata(tx_data[c*Width +: Width]),
+      .s_axis_tvalid(tx_valid[c]), .s_axis_tready(tx_ready[c]), .s_axis_tlast(tx_last[c]),
+      .out_valid_o(valid[4+c]), .out_ready_i(ready[4+c]),
+      .out_data_o(all_data[(4+c)*Width +: Width]), .out_last_o(last[4+c])
     );
   end
   assign tx_data[0 +: Width] = rx_data[0 +: Width];
