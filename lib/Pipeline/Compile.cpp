@@ -8,6 +8,7 @@
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
 #include "rhizome/Generator/Generator.h"
+#include "rhizome/Pipeline/Node.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
@@ -151,9 +152,13 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
     if (llvm::Error error =
             writeTimeline(**writer, node.name, built.design, node.clockMhz))
       return error;
-    if (llvm::Error error =
-            vendor::writeFlows(**writer, node, targets.devices[built.place],
-                               node.clockMhz, result.notes))
+    if (!nodeChannels(plan, node).empty())
+      if (llvm::Error error =
+              writeNodeTop(**writer, plan, node, *module.getContext()))
+        return error;
+    if (llvm::Error error = vendor::writeFlows(
+            **writer, node, targets.devices[built.place], node.clockMhz,
+            result.notes, nodeConfiguration(plan, node)))
       return error;
   }
   // Replicas name their owner's files.

@@ -52,8 +52,17 @@ static json::Object borderOf(const BorderPort &port, size_t index, size_t count,
   return border;
 }
 
+/// The parts as one constant, the first in the low bits.
+static std::string constantOf(const std::vector<uint16_t> &parts) {
+  std::string digits;
+  for (uint16_t part : reverse(parts))
+    digits += utohexstr(part, /*LowerCase=*/true, 4);
+  return std::to_string(16 * parts.size()) + "'h" + digits;
+}
+
 json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
-                              double clockMhz) {
+                              double clockMhz,
+                              const std::vector<uint16_t> &configuration) {
   json::Array inputs, outputs;
   size_t total = node.inputs.size() + node.outputs.size();
   for (auto [i, port] : enumerate(node.inputs))
@@ -88,6 +97,10 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
       {"has_memory", device.memory && !device.platform.empty()},
       {"is_7series", device.family == "7series"},
       {"top", node.top},
+      {"node_top", node.nodeTop},
+      {"has_link", !node.nodeTop.empty()},
+      {"has_no_link", node.nodeTop.empty()},
+      {"channel_constants", constantOf(configuration)},
       {"clock_port", "clk_i"},
       {"reset_port", "rst_ni"},
       {"period_ns", nanoseconds(periodNs)},

@@ -4,6 +4,9 @@
 #include "rhizome/Pipeline/Node.h"
 #include "../TestFolder.h"
 #include "mlir/IR/MLIRContext.h"
+#include "rhizome/Support/Resources.h"
+#include "rhizome/Target/Device.h"
+#include "rhizome/Vendor/Vendor.h"
 #include "gtest/gtest.h"
 
 using namespace rhizome;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sizes, timing and cost of a link endpoint. Windows follow from bandwidth ×
 // delay; LUTs and FFs are linear in the cells' widths and slots, as measured
-// with Yosys (bench/link.py --fit).
+// with Yosys.
 #include "rhizome/Generator/Link.h"
 #include "Structure.h"
 #include <cmath>
