@@ -158,16 +158,16 @@ struct Bench {
   bool progress = false;
 
   void cycle() {
-#define DRIVE_IN(k, p)                                                         \
+#define DRIVE_IN(k, p, w)                                                      \
   sources[k].drive(top->p##_tvalid, top->p##_tdata, top->p##_tlast);
     RHZ_INPUTS(DRIVE_IN)
-#define DRIVE_OUT(k, p) sinks[k].drive(top->p##_tready);
+#define DRIVE_OUT(k, p, w) sinks[k].drive(top->p##_tready);
     RHZ_OUTPUTS(DRIVE_OUT)
     top->clk_i = 0;
     top->eval();
-#define SAMPLE_IN(k, p) sources[k].sample(top->p##_tready, now);
+#define SAMPLE_IN(k, p, w) sources[k].sample(top->p##_tready, now);
     RHZ_INPUTS(SAMPLE_IN)
-#define SAMPLE_OUT(k, p)                                                       \
+#define SAMPLE_OUT(k, p, w)                                                    \
   sinks[k].sample(top->p##_tvalid, top->p##_tdata, top->p##_tlast, now);
     RHZ_OUTPUTS(SAMPLE_OUT)
     top->clk_i = 1;
@@ -178,9 +178,9 @@ struct Bench {
   void reset() {
     top->rst_ni = 0;
     for (int i = 0; i < kResetCycles; ++i) {
-#define QUIET_IN(k, p) top->p##_tvalid = 0;
+#define QUIET_IN(k, p, w) top->p##_tvalid = 0;
       RHZ_INPUTS(QUIET_IN)
-#define QUIET_OUT(k, p) top->p##_tready = 0;
+#define QUIET_OUT(k, p, w) top->p##_tready = 0;
       RHZ_OUTPUTS(QUIET_OUT)
       top->clk_i = 0;
       top->eval();

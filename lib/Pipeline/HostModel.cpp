@@ -75,6 +75,28 @@ static std::vector<HostModel::Value> valuesOf(func::FuncOp func, bool results) {
   return values;
 }
 
+static std::vector<BorderPort> portsOf(func::FuncOp func, bool results) {
+  std::vector<BorderPort> ports;
+  TypeRange types = results ? func.getResultTypes() : func.getArgumentTypes();
+  for (auto [i, type] : llvm::enumerate(types)) {
+    auto name = results
+                    ? func.getResultAttrOfType<StringAttr>(i, "rhizome.name")
+                    : func.getArgAttrOfType<StringAttr>(i, "rhizome.name");
+    num::IntType element = num::elementInt(type);
+    ports.push_back({(results ? "output" : "input") + std::to_string(i),
+                     name ? name.str() : (results ? "output" : "input"),
+                     cast<ShapedType>(type).getShape().vec(),
+                     {element.getIsSigned(), element.getWidth(),
+                      element.getLo(), element.getHi()},
+                     8});
+  }
+  return ports;
+}
+
+func::FuncOp HostModel::function(llvm::StringRef name) const {
+  return module.get().lookupSymbol<func::FuncOp>(name);
+}
+
 llvm::Expected<std::unique_ptr<HostModel>>
 HostModel::create(std::unique_ptr<MLIRContext> context,
                   OwningOpRef<ModuleOp> module) {
@@ -89,6 +111,8 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
   model->graphInputs = valuesOf(parts[0], false);
   model->graphOutputs = valuesOf(parts[2], true);
   model->networkFunc = parts[1];
+  model->inputPorts = portsOf(parts[1], false);
+  model->outputPorts = portsOf(parts[1], true);
   model->onPrologue = std::make_unique<Interpreter>(parts[0]);
   model->onNetwork = std::make_unique<Interpreter>(parts[1]);
   model->onEpilogue = std::make_unique<Interpreter>(parts[2]);

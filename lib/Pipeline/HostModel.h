@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "rhizome/Interp/Interpreter.h"
+#include "rhizome/Package/Plan.h"
 #include "rhizome/Support/Tensor.h"
 #include "llvm/Support/Error.h"
 #include <memory>
@@ -44,6 +45,11 @@ public:
   const std::vector<Value> &inputs() const { return graphInputs; }
   const std::vector<Value> &outputs() const { return graphOutputs; }
   mlir::func::FuncOp network() const { return networkFunc; }
+  /// The network's arguments and results as the host packs them: whole bytes.
+  const std::vector<BorderPort> &networkInputs() const { return inputPorts; }
+  const std::vector<BorderPort> &networkOutputs() const { return outputPorts; }
+  /// A function of the model, e.g. a node's; null if there is none.
+  mlir::func::FuncOp function(llvm::StringRef name) const;
 
   // One frame each; safe from several threads.
   llvm::Expected<std::vector<Tensor>>
@@ -60,6 +66,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::unique_ptr<DiagnosticText> diagnostics;
   std::vector<Value> graphInputs, graphOutputs;
+  std::vector<BorderPort> inputPorts, outputPorts;
   mlir::func::FuncOp networkFunc;
   std::unique_ptr<Interpreter> onPrologue, onNetwork, onEpilogue;
 };

@@ -4,6 +4,7 @@
 #include "rhizome/Simulate/Simulate.h"
 #include "Model.h"
 #include "rhizome/Conversion/Jit.h"
+#include "rhizome/Simulate/Cluster.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Synth/PlaceRoute.h"
 #include "llvm/ADT/STLExtras.h"
@@ -99,11 +100,11 @@ Expected<Frames> randomFrames(ArrayRef<InputSpec> specs, int64_t n,
 }
 
 Expected<Frames> framesFor(const SimulateRequest &request,
-                           const HostModel &model, const Plan &plan) {
+                           const HostModel &model) {
   int64_t n = std::max<int64_t>(request.frames, 1);
   std::vector<InputSpec> specs;
   if (request.inputs.empty() && !request.inputRange) {
-    for (const BorderPort &port : plan.nodes.front().inputs)
+    for (const BorderPort &port : model.networkInputs())
       specs.push_back({port.name, port.shape, /*isFloat=*/false,
                        port.element.lo, port.element.hi});
     return randomFrames(specs, n, request.seed, {0, 1});
@@ -125,7 +126,7 @@ Expected<Frames> framesFor(const SimulateRequest &request,
 }
 
 /// Counts elements that differ, and describes the first.
-void compare(const Frames &got, const Frames &want, const PlannedNode &node,
+void compare(const Frames &got, const Frames &want, const HostModel &model,
              SimulateResult &result) {
   for (size_t f = 0; f < want.size(); ++f)
     for (size_t k = 0; k < want[f].size(); ++k)
@@ -137,7 +138,7 @@ void compare(const Frames &got, const Frames &want, const PlannedNode &node,
           result.firstMismatch =
               formatv("frame {0}, output '{1}', element {2}: {3} instead of "
                       "the interpreter's {4}",
-                      f, node.outputs[k].name, i, g, w);
+                      f, model.networkOutputs()[k].name, i, g, w);
       }
 }
 
@@ -254,6 +255,32 @@ Error chooseDesign(const Package &package, Level level, SimOptions &options) {
   return Error::success();
 }
 
+/// Runs integer frames through a simulated cluster.
+Expected<Frames> runCluster(const SimulateRequest &request,
+                            const Package &package, const HostModel &model,
+                            const Frames &frames, SimulateResult &result) {
+  ClusterOptions options;
+  options.seed = request.seed;
+  options.loss = request.loss;
+  options.reorder = request.reorder;
+  options.reorderDelayUs = request.reorderDelayUs;
+  options.hostfile = request.hostfile;
+  Expected<ClusterResult> run = simulateCluster(
+      package, frames, model.networkInputs(), model.networkOutputs(), options);
+  if (!run)
+    return run.takeError();
+  result.throughputPerS = run->throughputPerS;
+  result.latencyUs = run->latencyUs;
+  result.simulatedUs = run->simulatedUs;
+  result.seconds = run->seconds;
+  result.buildSeconds = run->buildSeconds;
+  for (const ClusterParty &p : run->parties)
+    result.parties.push_back({p.name, p.device, p.utilisation, p.sending,
+                              p.receiving, p.datagrams, p.lost, p.resent,
+                              p.cycles, p.skipped});
+  return std::move(run->outputs);
+}
+
 Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
   Expected<Package> package = Package::open(request.package);
   if (!package)
@@ -264,7 +291,7 @@ Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
     return model.takeError();
   const Plan &plan = package->plan();
   result.predicted = plan.predicted;
-  Expected<Frames> frames = framesFor(request, **model, plan);
+  Expected<Frames> frames = framesFor(request, **model);
   if (!frames)
     return frames.takeError();
   result.frames = int64_t(frames->size());
@@ -274,6 +301,12 @@ Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
   Frames got;
   if (request.level == Level::Functional) {
     Expected<Frames> run = runCpu(**model, *frames);
+    if (!run)
+      return run.takeError();
+    got = std::move(*run);
+  } else if (request.level == Level::Cluster) {
+    Expected<Frames> run =
+        runCluster(request, *package, **model, *frames, result);
     if (!run)
       return run.takeError();
     got = std::move(*run);
@@ -296,7 +329,7 @@ Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
     result.simCyclesPerS = run->simCyclesPerS;
     result.buildSeconds = run->buildSeconds;
   }
-  compare(got, *want, plan.nodes.front(), result);
+  compare(got, *want, **model, result);
   if (!request.outputs.empty())
     if (Error error = writeOutputs(request, **model, got))
       return error;

@@ -33,6 +33,16 @@ inline const std::string &topOf(const PlannedNode &node,
 llvm::Expected<std::string> makeRunFolder(const Package &package,
                                           llvm::StringRef kind);
 
+/// What runs a design, built or found in the package's results.
+struct Simulator {
+  std::string program;
+  double buildSeconds = 0; ///< 0 if it was found
+};
+/// A node's design as a shared library with the interface of
+/// data/sim/rhz_model.h. Nodes that share files share the library.
+llvm::Expected<Simulator> buildModel(const Package &package,
+                                     const PlannedNode &node);
+
 /// Cycles without output that count as a hang.
 int64_t hangLimit(const Plan &plan, const SimOptions &options);
 

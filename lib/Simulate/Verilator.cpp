@@ -24,34 +24,47 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-/// The header that tells the harness which ports the top module has.
+/// The header that tells the harness which ports the top module has: number,
+/// name, bits of data.
 std::string portsHeader(const PlannedNode &node, const std::string &top) {
-  std::string text = "#define RHZ_INPUTS(X)";
-  for (size_t k = 0; k < node.inputs.size(); ++k)
-    text += " X(" + std::to_string(k) + ", " + node.inputs[k].port + ")";
-  text += "\n#define RHZ_OUTPUTS(X)";
-  for (size_t k = 0; k < node.outputs.size(); ++k)
-    text += " X(" + std::to_string(k) + ", " + node.outputs[k].port + ")";
+  auto list = [](const std::vector<BorderPort> &ports) {
+    std::string text;
+    for (auto [k, port] : enumerate(ports))
+      text += " X(" + std::to_string(k) + ", " + port.port + ", " +
+              std::to_string(port.dataWidth) + ")";
+    return text;
+  };
+  std::string text = "#define RHZ_INPUTS(X)" + list(node.inputs);
+  text += "\n#define RHZ_OUTPUTS(X)" + list(node.outputs);
   text += "\n#include \"V" + top + ".h\"\nusing Top = V" + top + ";\n";
   return text;
 }
 
 /// Few cycles a frame mean a wide design, which takes longer to compile than
 /// to run; many cycles mean a narrow one.
-std::string optimisationFor(const Plan &plan) {
-  const char *level = plan.predicted.intervalCycles < 10000 ? "-O0" : "-O1";
+std::string optimisationFor(int64_t intervalCycles) {
+  const char *level = intervalCycles < 10000 ? "-O0" : "-O1";
   return std::string("OPT_FAST=") + level + " OPT_SLOW=-O0 OPT_GLOBAL=-O1";
 }
 
-struct Simulator {
-  std::string program;
-  double buildSeconds = 0;
+/// What stands around a design: a program that runs frames through it, or a
+/// library that lets another program do so.
+struct Frame {
+  const char *source; ///< in data/sim
+  const char *header; ///< beside it, "" for none
+  const char *prefix; ///< of the product's name, before the hash
+  const char *suffix; ///< behind it
+  bool shared;        ///< a library
 };
+constexpr Frame kHarness = {"harness.cpp", "", "sim-", "", false};
+constexpr Frame kModel = {"model.cpp", "rhz_model.h", "model-", ".so", true};
 
-Expected<Simulator> buildSimulator(const Package &package,
-                                   const PlannedNode &node,
-                                   const SimOptions &options,
-                                   const std::string &results) {
+Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
+                               const SimOptions &options, const Frame &frame,
+                               int64_t intervalCycles) {
+  SmallString<256> results(package.path("results/sim"));
+  if (std::error_code error = sys::fs::make_absolute(results))
+    return errorCodeToError(error);
   const std::string &top = sim::topOf(node, options);
   Expected<sim::Sources> sources = sim::readSources(package, node, options);
   if (!sources)
@@ -62,18 +75,24 @@ Expected<Simulator> buildSimulator(const Package &package,
   Expected<std::string> data = dataDir();
   if (!data)
     return data.takeError();
-  Expected<std::string> harness = readFile(*data + "/sim/harness.cpp");
-  if (!harness)
-    return harness.takeError();
+  std::vector<std::pair<std::string, std::string>> files = {
+      {"rhz_ports.h", portsHeader(node, top)}};
+  for (StringRef name : {frame.source, frame.header})
+    if (!name.empty()) {
+      Expected<std::string> text = readFile(*data + "/sim/" + name.str());
+      if (!text)
+        return text.takeError();
+      files.emplace_back(name.str(), std::move(*text));
+    }
   std::vector<std::string> hashed = sources->texts;
   hashed.insert(hashed.end(), node.rtl.begin(), node.rtl.end());
-  hashed.push_back(*harness);
-  hashed.push_back(portsHeader(node, top));
+  for (const auto &[name, text] : files)
+    hashed.push_back(text);
   hashed.push_back(*verilator);
   std::string key = hashOf(hashed);
 
-  Simulator result;
-  result.program = results + "/sim-" + key;
+  sim::Simulator result;
+  result.program = (results + "/" + frame.prefix + key + frame.suffix).str();
   if (sys::fs::can_execute(result.program))
     return result;
   auto start = std::chrono::steady_clock::now();
@@ -96,10 +115,9 @@ Expected<Simulator> buildSimulator(const Package &package,
         return error;
     }
   }
-  if (Error error = writeBytes(work + "/harness.cpp", *harness))
-    return error;
-  if (Error error = writeBytes(work + "/rhz_ports.h", portsHeader(node, top)))
-    return error;
+  for (const auto &[name, text] : files)
+    if (Error error = writeBytes(work + "/" + name, text))
+      return error;
   std::vector<std::string> args = {"--cc",
                                    "--exe",
                                    "--build",
@@ -120,9 +138,11 @@ Expected<Simulator> buildSimulator(const Package &package,
                                    "-o",
                                    "sim",
                                    "-CFLAGS",
-                                   "-I..",
+                                   frame.shared ? "-I.. -fPIC" : "-I..",
                                    "-MAKEFLAGS",
-                                   optimisationFor(package.plan())};
+                                   optimisationFor(intervalCycles)};
+  if (frame.shared)
+    args.insert(args.end(), {"-LDFLAGS", "-shared"});
   // clang compiles these files in two thirds of gcc's time.
   for (const char *compiler : {"clang++-22", "clang++", "g++"})
     if (sys::findProgramByName(compiler)) {
@@ -134,9 +154,9 @@ Expected<Simulator> buildSimulator(const Package &package,
   // Vendors' models mix widths; bits of a netlist's buses depend on others.
   if (options.design)
     args.insert(args.end(), {"-Wno-WIDTH", "-Wno-UNOPTFLAT"});
-  args.push_back("harness.cpp");
+  args.push_back(frame.source);
   args.insert(args.end(), sources->paths.begin(), sources->paths.end());
-  std::string log = results + "/build-" + key + ".log";
+  std::string log = (results + "/build-" + key + ".log").str();
   if (Error error = runTool("verilator", args, work, log))
     return error;
   std::error_code error;
@@ -183,17 +203,19 @@ Expected<Report> readReport(const std::string &path) {
 }
 } // namespace
 
+Expected<sim::Simulator> sim::buildModel(const Package &package,
+                                         const PlannedNode &node) {
+  return build(package, package.plan().owner(node), SimOptions(), kModel,
+               node.predicted.intervalCycles);
+}
+
 Expected<SimResult> sim::runVerilator(const Package &package,
                                       const Prepared &prepared,
                                       const SimOptions &options) {
   const Plan &plan = package.plan();
   const PlannedNode &node = plan.nodes.front();
-  SmallString<256> resultsPath(package.path("results/sim"));
-  if (std::error_code error = sys::fs::make_absolute(resultsPath))
-    return errorCodeToError(error);
-  std::string results = resultsPath.str().str();
   Expected<Simulator> simulator =
-      buildSimulator(package, node, options, results);
+      build(package, node, options, kHarness, plan.predicted.intervalCycles);
   if (!simulator)
     return simulator.takeError();
 

@@ -102,14 +102,16 @@ void cli::addLevel(CLI::App &command, Level &level, bool boards) {
                                          {"rtl", Level::Rtl}};
   std::string text = "the CPU path or the simulated hardware";
   if (boards) {
-    levels.insert({{"board", Level::Board},
+    levels.insert({{"cluster", Level::Cluster},
+                   {"board", Level::Board},
                    {"netlist", Level::Netlist},
                    {"bitstream", Level::Bitstream}});
-    text += ", or that on its board from the serial line's far end: its RTL, "
+    text += ", or all nodes and the links between them, or the hardware on its "
+            "board from the serial line's far end: its RTL, "
             "the netlist before routing, the bitstream";
   }
   command.add_option("--level", level, "what computes: " + text)
       ->transform(CLI::CheckedTransformer(levels))
-      ->option_text(boards ? "functional|rtl|board|netlist|bitstream"
+      ->option_text(boards ? "functional|rtl|cluster|board|netlist|bitstream"
                            : "functional|rtl");
 }

@@ -8,6 +8,45 @@ using namespace rhizome;
 using namespace rhizome::cli;
 using namespace rhizome::pipeline;
 
+/// What the parties of a cluster did, for machines.
+static llvm::json::Array partiesOf(const SimulateResult &result) {
+  llvm::json::Array parties;
+  for (const PartyResult &party : result.parties)
+    parties.push_back(llvm::json::Object{{"name", party.name},
+                                         {"device", party.device},
+                                         {"utilisation", party.utilisation},
+                                         {"sending", party.sending},
+                                         {"receiving", party.receiving},
+                                         {"datagrams", party.datagrams},
+                                         {"lost", party.lost},
+                                         {"resent", party.resent},
+                                         {"cycles", party.cycles},
+                                         {"skipped", party.skipped}});
+  return parties;
+}
+
+static void printCluster(const SimulateResult &result) {
+  if (result.throughputPerS > 0) {
+    Table table({"", "predicted", "measured"});
+    table.add({"rate per s", decimal(result.predicted.throughputPerS, 0),
+               decimal(result.throughputPerS, 0)});
+    table.add({"latency us", decimal(result.predicted.latencyUs, 2),
+               decimal(result.latencyUs, 2)});
+    table.print();
+    llvm::outs() << "\n";
+  }
+  Table table({"node", "device", "busy", "sending", "receiving", "datagrams",
+               "lost", "sent again"});
+  for (const PartyResult &p : result.parties)
+    table.add({p.name, p.device, p.device.empty() ? "" : percent(p.utilisation),
+               percent(p.sending), percent(p.receiving), grouped(p.datagrams),
+               grouped(p.lost), grouped(p.resent)});
+  table.print();
+  llvm::outs() << decimal(result.simulatedUs, 1) << " us simulated in "
+               << decimal(result.seconds, 1) << " s, designs built in "
+               << decimal(result.buildSeconds, 1) << " s\n";
+}
+
 static int runSimulate(SimulateRequest request, bool json) {
   ProgressLine line(!json);
   request.showProgress = line.active();
@@ -22,6 +61,9 @@ static int runSimulate(SimulateRequest request, bool json) {
     if (result.measured)
       measured = llvm::json::Object{{"interval_cycles", result.intervalCycles},
                                     {"latency_cycles", result.latencyCycles}};
+    if (result.throughputPerS > 0)
+      measured = llvm::json::Object{{"throughput_per_s", result.throughputPerS},
+                                    {"latency_us", result.latencyUs}};
     llvm::json::Object object{{"frames", result.frames},
                               {"mismatches", result.mismatches},
                               {"predicted", rhizome::toJson(result.predicted)},
@@ -31,6 +73,11 @@ static int runSimulate(SimulateRequest request, bool json) {
       object["unexpected"] = result.unexpected;
     if (!result.firstMismatch.empty())
       object["first_mismatch"] = result.firstMismatch;
+    if (!result.parties.empty()) {
+      object["parties"] = partiesOf(result);
+      object["simulated_us"] = result.simulatedUs;
+      object["seconds"] = result.seconds;
+    }
     printJson(std::move(object));
     return good ? 0 : 1;
   }
@@ -50,6 +97,8 @@ static int runSimulate(SimulateRequest request, bool json) {
                decimal(result.latencyCycles, 0)});
     table.print();
   }
+  if (!result.parties.empty())
+    printCluster(result);
   if (result.simCyclesPerS > 0)
     llvm::outs() << "simulator: " << grouped(int64_t(result.simCyclesPerS))
                  << " cycles per second, built in "
@@ -116,6 +165,28 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       ->option_text("PERCENT");
   command->add_option("--seed", request.seed,
                       "of random data, stalls and initial values");
+  command
+      ->add_option("--loss", request.loss,
+                   "level cluster: probability that a datagram is lost")
+      ->check(CLI::Range(0.0, 0.9))
+      ->option_text("P");
+  command
+      ->add_option("--reorder", request.reorder,
+                   "level cluster: probability that a datagram is delayed, so "
+                   "that later ones overtake it")
+      ->check(CLI::Range(0.0, 1.0))
+      ->option_text("P");
+  command
+      ->add_option("--reorder-delay-us", request.reorderDelayUs,
+                   "the largest such delay")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  command
+      ->add_option("--hostfile", request.hostfile,
+                   "level cluster: mpirun's file of hosts; the package needs "
+                   "the same path on all of them")
+      ->check(CLI::ExistingFile)
+      ->option_text("FILE");
   command->add_flag("--four-state", request.fourState,
                     "Icarus Verilog with X checks instead of Verilator");
   command->add_flag("--json", options->json, "one JSON object on stdout");
@@ -125,6 +196,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       "  rhizome simulate net.rhz -n 20 --stalls-in 30 --stalls-out 50\n"
       "  rhizome simulate net.rhz --input x.npy --expect y.npy --json\n"
       "  rhizome simulate net.rhz --level functional -n 1000\n"
+      "  rhizome simulate net.rhz --level cluster -n 20 --loss 0.01\n"
       "  rhizome simulate net.rhz --level bitstream --input x.npy");
   command->callback([options, &run] {
     for (const std::string &path : options->inputs)

@@ -119,9 +119,10 @@ struct DataRequest {
 /// True if `text` is a normalisation as above.
 bool isNormalisation(llvm::StringRef text);
 
-/// What computes: the CPU path, the RTL, or a board at the far end of its
-/// serial line: its RTL, the netlist that entered the router, the bitstream.
-enum class Level { Functional, Rtl, Board, Netlist, Bitstream };
+/// What computes: the CPU path, the RTL, all nodes and what joins them, or a
+/// board at the far end of its serial line: its RTL, the netlist that entered
+/// the router, the bitstream.
+enum class Level { Functional, Rtl, Cluster, Board, Netlist, Bitstream };
 
 struct SimulateRequest {
   std::string package;
@@ -139,6 +140,16 @@ struct SimulateRequest {
   uint64_t seed = 1;
   bool fourState = false;
   bool showProgress = false;
+  /// Of the cluster's links: shares of datagrams, and the largest delay.
+  double loss = 0, reorder = 0, reorderDelayUs = 20;
+  std::string hostfile; ///< for mpirun
+};
+
+/// What a party of a simulated cluster did.
+struct PartyResult {
+  std::string name, device;
+  double utilisation = 0, sending = 0, receiving = 0; ///< shares of time
+  int64_t datagrams = 0, lost = 0, resent = 0, cycles = 0, skipped = 0;
 };
 
 struct SimulateResult {
@@ -156,6 +167,10 @@ struct SimulateResult {
   int64_t latencyCycles = 0;
   double simCyclesPerS = 0;
   double buildSeconds = 0;
+  /// Of a cluster: frames a second, a single request's time, who did what.
+  double throughputPerS = 0, latencyUs = 0;
+  std::vector<PartyResult> parties;
+  double simulatedUs = 0, seconds = 0;
   std::string error;
 };
 SimulateResult simulatePackage(const SimulateRequest &request);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A Verilated design behind the C interface of rhz_model.h. The generated
+// rhz_ports.h names the ports.
+#include "rhz_model.h"
+#include "rhz_ports.h"
+#include "verilated.h"
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace {
+constexpr int kResetCycles = 8;
+
+#define COUNT(k, p, w) +1
+constexpr int kInputs = 0 RHZ_INPUTS(COUNT);
+constexpr int kOutputs = 0 RHZ_OUTPUTS(COUNT);
+#undef COUNT
+
+struct Model {
+  VerilatedContext context;
+  Top *top = nullptr;
+};
+
+// A port's data: a C integer, or an array of words if it is wider.
+template <typename T> void copyIn(T &port, const uint8_t *bytes, int width) {
+  std::memset(&port, 0, sizeof(T));
+  std::memcpy(&port, bytes, size_t(width / 8));
+}
+} // namespace
+
+rhz_model_info rhz_model_describe(void) {
+  return {RHZ_MODEL_ABI, kInputs, kOutputs};
+}
+
+void *rhz_model_open(const char *folder, uint64_t seed) {
+  int before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (before < 0 || chdir(folder) != 0)
+    return nullptr;
+  Model *model = new Model;
+  model->context.randReset(2);
+  model->context.randSeed(int(seed % 2147483646 + 1));
+  Top *top = model->top = new Top(&model->context);
+  top->rst_ni = 0;
+  for (int i = 0; i < kResetCycles; ++i) {
+#define QUIET_IN(k, p, w) top->p##_tvalid = 0;
+    RHZ_INPUTS(QUIET_IN)
+#define QUIET_OUT(k, p, w) top->p##_tready = 0;
+    RHZ_OUTPUTS(QUIET_OUT)
+    top->clk_i = 0;
+    top->eval();
+    top->clk_i = 1;
+    top->eval();
+  }
+  top->rst_ni = 1;
+  if (fchdir(before) != 0)
+    std::abort();
+  close(before);
+  return model;
+}
+
+void rhz_model_cycle(void *handle, rhz_stream *inputs, rhz_stream *outputs) {
+  Top *top = static_cast<Model *>(handle)->top;
+#define DRIVE_IN(k, p, w)                                                      \
+  top->p##_tvalid = inputs[k].valid;                                           \
+  top->p##_tlast = inputs[k].last;                                             \
+  if (inputs[k].valid)                                                         \
+    copyIn(top->p##_tdata, inputs[k].data, w);
+  RHZ_INPUTS(DRIVE_IN)
+#define DRIVE_OUT(k, p, w) top->p##_tready = outputs[k].ready;
+  RHZ_OUTPUTS(DRIVE_OUT)
+  top->clk_i = 0;
+  top->eval();
+#define SAMPLE_IN(k, p, w) inputs[k].ready = top->p##_tready;
+  RHZ_INPUTS(SAMPLE_IN)
+#define SAMPLE_OUT(k, p, w)                                                    \
+  outputs[k].valid = top->p##_tvalid;                                          \
+  outputs[k].last = top->p##_tlast;                                            \
+  if (outputs[k].valid)                                                        \
+    std::memcpy(outputs[k].data, &top->p##_tdata, size_t(w / 8));
+  RHZ_OUTPUTS(SAMPLE_OUT)
+  top->clk_i = 1;
+  top->eval();
+}
+
+void rhz_model_close(void *handle) {
+  Model *model = static_cast<Model *>(handle);
+  model->top->final();
+  delete model->top;
+  delete model;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The parties of a simulated cluster: a node is a Verilated design with its
+// link endpoint, the host sends frames, keeps the answers and takes the time.
+#pragma once
+
+#include "rhizome/Cluster/Channels.h"
+#include "rhizome/Cluster/Engine.h"
+#include "rhizome/Cluster/Model.h"
+#include <optional>
+
+namespace rhizome::cluster {
+/// A rank's party: 0 is the host, k + 1 the plan's node k.
+int rankOf(const Plan &plan, uint16_t address);
+/// "host" or a node's name.
+std::string nameOf(const Plan &plan, int rank);
+
+/// What every party does: an endpoint between its ports and its function.
+class LinkParty : public Party {
+public:
+  LinkParty(const Plan &plan, int rank, Disturbance disturbance);
+  const link::Endpoint &endpoint() const { return protocol; }
+
+protected:
+  /// Brings what has arrived to the endpoint.
+  void receive(Picoseconds now);
+  /// Sends what the endpoint has while the port is free.
+  void send(Picoseconds now);
+  /// When `receive` or `send` will do something, `now` at the earliest.
+  Picoseconds nextOnLink(Picoseconds now) const;
+
+  const Plan &plan;
+  const int rank;
+  link::Endpoint protocol;
+  Routes inputs, outputs;
+
+private:
+  std::map<uint16_t, std::pair<int, size_t>> routes; ///< peer: rank and link
+  std::optional<size_t> switched; ///< some link of kind "udp"
+};
+
+class NodeParty : public LinkParty {
+public:
+  NodeParty(const Plan &plan, int rank, Disturbance disturbance,
+            std::unique_ptr<Model> model);
+  Picoseconds next() const override;
+  llvm::Error run(Picoseconds until) override;
+  const Model &design() const { return *model; }
+  /// Cycles that were not simulated because they would have changed nothing.
+  int64_t skipped() const { return cyclesSkipped; }
+
+private:
+  /// The first cycle whose edge is not before `time`, and a cycle's edge.
+  int64_t cycleAt(Picoseconds time) const;
+  Picoseconds edge(int64_t cycle) const;
+
+  std::unique_ptr<Model> model;
+  int64_t hertz, cycle = 0, cyclesSkipped = 0;
+};
+
+class HostParty : public LinkParty {
+public:
+  struct Request {
+    /// [input or output]: frames one behind the other, bit-packed.
+    std::vector<std::vector<uint8_t>> inputs;
+    int64_t frames = 1; ///< in `inputs`
+    int64_t total = 1;  ///< to send at full rate; the frames are repeated
+    bool latency = false;
+    /// Simulated time without any answer that counts as a hang.
+    Picoseconds patience = kNever;
+  };
+  HostParty(const Plan &plan, Disturbance disturbance, Request request);
+  Picoseconds next() const override;
+  llvm::Error run(Picoseconds until) override;
+  bool isDone() const override { return phase == Phase::Done; }
+  llvm::Error standsStill() override;
+
+  /// Answers to the given frames, as the inputs came.
+  const std::vector<std::vector<uint8_t>> &answers() const { return kept; }
+  /// Frames a second: the mean over the last half of the frames, at least
+  /// eight distances; 0 if there are fewer.
+  double throughputPerS() const;
+  /// Of a single request with nothing else on its way, or 0.
+  Picoseconds latency() const { return measuredLatency; }
+
+private:
+  enum class Phase { Frames, Pause, Latency, Done };
+  llvm::Error collect();
+  void offer();
+  llvm::Error finished();
+  std::string whatIsMissing() const;
+
+  Request request;
+  Phase phase = Phase::Frames;
+  std::vector<int64_t> offered, taken; ///< frames of this phase, by port
+  int64_t toSend = 0;                  ///< in this phase
+  Picoseconds now = 0, started = 0, progress = 0, resume = 0;
+  Picoseconds measuredLatency = 0;
+  bool awake = true;
+  std::vector<std::vector<uint8_t>> kept;
+  std::vector<Picoseconds> completed; ///< by frame, of the first phase
+};
+} // namespace rhizome::cluster

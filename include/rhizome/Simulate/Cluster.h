@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Runs a package of several nodes as a simulated cluster: one MPI rank per node
+// and one for the host (tools/rhizome-rank), each node a Verilated design, time
+// in picoseconds. Compares nothing; the caller knows what is expected.
+#pragma once
+
+#include "rhizome/Package/Package.h"
+#include "rhizome/Support/Tensor.h"
+#include <functional>
+
+namespace rhizome {
+struct ClusterOptions {
+  uint64_t seed = 1;          ///< of loss, delay and random initial values
+  double loss = 0;            ///< probability that a datagram is lost
+  double reorder = 0;         ///< probability that one is delayed
+  double reorderDelayUs = 20; ///< by this at most
+  bool measure = true;        ///< rate and latency as well
+  /// A file for mpirun --hostfile, "" for this machine alone. The package must
+  /// have the same path everywhere.
+  std::string hostfile;
+};
+
+/// Shares of time are of the steady state: per frame, at the measured rate.
+struct ClusterParty {
+  std::string name; ///< "host" or a node's
+  std::string device;
+  double utilisation = 0; ///< of the node: its interval × its frames' rate
+  double sending = 0, receiving = 0; ///< busy share of the fullest port
+  int64_t datagrams = 0, lost = 0, resent = 0;
+  int64_t cycles = 0, skipped = 0; ///< simulated; not, as nothing happened
+};
+
+struct ClusterResult {
+  /// [frame][output], channels-last, of the frames that were given.
+  std::vector<std::vector<Tensor>> outputs;
+  double throughputPerS = 0; ///< 0 unless measured
+  /// From the host's first byte to its last answer, one request alone.
+  double latencyUs = 0;
+  std::vector<ClusterParty> parties; ///< host first
+  double simulatedUs = 0, seconds = 0, buildSeconds = 0;
+};
+
+/// Sends `frames` ([frame][input]) from the host through the plan's channels.
+/// `inputs` and `outputs` are the host's tensors. An error names the party that
+/// failed and why: a tool that is missing, a rank that died, a hang, a broken
+/// stream protocol.
+llvm::Expected<ClusterResult> simulateCluster(
+    const Package &package, const std::vector<std::vector<Tensor>> &frames,
+    const std::vector<BorderPort> &inputs,
+    const std::vector<BorderPort> &outputs, const ClusterOptions &options);
+} // namespace rhizome

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/Cluster/Parties.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::cluster;
+
+int cluster::rankOf(const Plan &plan, uint16_t address) {
+  for (size_t k = 0; k < plan.nodes.size(); ++k)
+    if (plan.nodes[k].address == address)
+      return int(k) + 1;
+  return 0;
+}
+
+std::string cluster::nameOf(const Plan &plan, int rank) {
+  return rank == 0 ? kHost : plan.nodes[size_t(rank) - 1].name;
+}
+
+//===----------------------------------------------------------------------===//
+// LinkParty
+//===----------------------------------------------------------------------===//
+
+static link::Time nanoseconds(Picoseconds time) {
+  return link::Time(time / 1000);
+}
+
+LinkParty::LinkParty(const Plan &plan, int rank, Disturbance disturbance)
+    : Party(rank, plan.links, disturbance), plan(plan), rank(rank),
+      protocol(addressOf(plan, nameOf(plan, rank)),
+               channelsOf(plan, nameOf(plan, rank))),
+      inputs(plan, nameOf(plan, rank), true),
+      outputs(plan, nameOf(plan, rank), false) {
+  std::string name = nameOf(plan, rank);
+  for (const Channel &channel : plan.channels) {
+    if (channel.from.node != name && channel.to.node != name)
+      continue;
+    uint16_t peer = addressOf(
+        plan, channel.from.node == name ? channel.to.node : channel.from.node);
+    size_t medium = size_t(plan.link(channel.link) - plan.links.data());
+    routes[peer] = {rankOf(plan, peer), medium};
+    ports.connect(medium);
+    if (plan.links[medium].kind == "udp")
+      switched = medium;
+  }
+}
+
+void LinkParty::receive(Picoseconds now) {
+  Datagram datagram;
+  while (ports.receive(now, datagram))
+    protocol.push(nanoseconds(now), datagram.bytes);
+}
+
+void LinkParty::send(Picoseconds now) {
+  while (!switched || ports.freeAt(0, *switched) <= now) {
+    std::optional<link::Outgoing> out = protocol.pull(nanoseconds(now));
+    if (!out)
+      return;
+    auto [to, medium] = routes.at(out->peer);
+    ports.send(now, to, medium, std::move(out->bytes));
+  }
+}
+
+Picoseconds LinkParty::nextOnLink(Picoseconds now) const {
+  Picoseconds next = ports.nextArrival();
+  link::Time deadline = protocol.deadline(nanoseconds(now));
+  if (deadline != link::kNever) {
+    Picoseconds due = std::max(now, Picoseconds(deadline) * 1000);
+    if (switched)
+      due = std::max(due, ports.freeAt(0, *switched));
+    next = std::min(next, due);
+  }
+  return next == kNever ? kNever : std::max(now, next);
+}
+
+//===----------------------------------------------------------------------===//
+// NodeParty
+//===----------------------------------------------------------------------===//
+
+NodeParty::NodeParty(const Plan &plan, int rank, Disturbance disturbance,
+                     std::unique_ptr<Model> design)
+    : LinkParty(plan, rank, disturbance), model(std::move(design)),
+      hertz(std::llround(plan.nodes[size_t(rank) - 1].clockMhz * 1e6)) {}
+
+Picoseconds NodeParty::edge(int64_t at) const {
+  return Picoseconds(__int128(at) * 1'000'000'000'000 / hertz);
+}
+
+int64_t NodeParty::cycleAt(Picoseconds time) const {
+  auto at = int64_t(__int128(time) * hertz / 1'000'000'000'000);
+  while (edge(at) < time)
+    ++at;
+  return at;
+}
+
+Picoseconds NodeParty::next() const {
+  Picoseconds now = edge(cycle);
+  if (!model->isIdle())
+    return now;
+  Picoseconds link = nextOnLink(now);
+  return link == kNever ? kNever : edge(cycleAt(link));
+}
+
+Error NodeParty::run(Picoseconds until) {
+  while (true) {
+    Picoseconds wake = next();
+    if (wake >= until)
+      return Error::success();
+    int64_t at = cycleAt(wake);
+    cyclesSkipped += at - cycle;
+    cycle = at;
+    Picoseconds now = edge(cycle);
+    receive(now);
+    for (size_t k = 0; k < inputs.size(); ++k)
+      while (model->canPush(k)) {
+        std::optional<std::vector<uint8_t>> frame =
+            protocol.receive(inputs.next(k).front());
+        if (!frame)
+          break;
+        model->push(k, std::move(*frame));
+        inputs.advance(k);
+      }
+    for (size_t k = 0; k < outputs.size(); ++k)
+      model->hold(k, !std::all_of(outputs.next(k).begin(),
+                                  outputs.next(k).end(), [&](uint16_t channel) {
+                                    return protocol.canSend(channel);
+                                  }));
+    if (Error error = model->cycle())
+      return error;
+    std::vector<uint8_t> frame;
+    for (size_t k = 0; k < outputs.size(); ++k)
+      while (model->pop(k, frame)) {
+        for (uint16_t channel : outputs.next(k))
+          protocol.send(channel, frame);
+        outputs.advance(k);
+      }
+    send(now);
+    ++cycle;
+  }
+}

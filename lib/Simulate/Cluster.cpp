@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Builds the nodes' designs, starts the ranks and reads what they leave.
+#include "rhizome/Simulate/Cluster.h"
+#include "Run.h"
+#include "rhizome/Simulate/Packing.h"
+#include "rhizome/Support/Resources.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <chrono>
+
+using namespace llvm;
+using namespace rhizome;
+
+namespace {
+constexpr int64_t kFewestFrames = 24, kFramesPerNode = 4;
+
+/// The program of a rank: beside ours.
+Expected<std::string> rankProgram() {
+  static int anchor;
+  SmallString<256> path(
+      sys::path::parent_path(sys::fs::getMainExecutable(nullptr, &anchor)));
+  sys::path::append(path, "rhizome-rank");
+  if (sys::fs::can_execute(path))
+    return path.str().str();
+  return createStringError("'%s' is missing: this build of rhizome has no MPI; "
+                           "install libopenmpi-dev and build it again",
+                           path.c_str());
+}
+
+std::string partyName(const Plan &plan, size_t rank) {
+  return rank == 0 ? kHost : plan.nodes[rank - 1].name;
+}
+
+struct Report {
+  std::vector<std::optional<json::Object>> ranks;
+  int64_t number(size_t rank, StringRef key) const {
+    return ranks[rank] ? ranks[rank]->getInteger(key).value_or(0) : 0;
+  }
+};
+
+Report readReports(const Plan &plan, const std::string &folder) {
+  Report report;
+  for (size_t rank = 0; rank <= plan.nodes.size(); ++rank) {
+    auto &entry = report.ranks.emplace_back();
+    Expected<std::string> text =
+        readFile(folder + "/rank-" + std::to_string(rank) + ".json");
+    if (!text) {
+      consumeError(text.takeError());
+      continue;
+    }
+    if (Expected<json::Value> value = json::parse(*text)) {
+      if (json::Object *object = value->getAsObject())
+        entry = std::move(*object);
+    } else {
+      consumeError(value.takeError());
+    }
+  }
+  return report;
+}
+
+/// Why the ranks ended early: what one of them says, else whom mpirun saw die.
+Error explain(const Plan &plan, const Report &report, int status,
+              const std::string &log) {
+  for (auto [rank, entry] : enumerate(report.ranks))
+    if (entry)
+      if (auto text = entry->getString("error"))
+        return createStringError("%s: %s", partyName(plan, rank).c_str(),
+                                 text->str().c_str());
+  std::string text;
+  if (Expected<std::string> read = readFile(log))
+    text = std::move(*read);
+  else
+    consumeError(read.takeError());
+  SmallVector<StringRef> match;
+  size_t rank = 0;
+  if (Regex("process rank ([0-9]+) with PID [0-9]+ on node [^ ]+ exited on "
+            "signal ([0-9]+ \\([A-Za-z ]+\\))")
+          .match(text, &match) &&
+      !match[1].getAsInteger(10, rank) && rank <= plan.nodes.size())
+    return createStringError(
+        "%s: its process died of signal %s (rank %zu, log in '%s')",
+        partyName(plan, rank).c_str(), match[2].str().c_str(), rank,
+        log.c_str());
+  return toolError("mpirun", status, log);
+}
+
+Error writeInputs(const std::string &folder,
+                  const std::vector<std::vector<Tensor>> &frames,
+                  const std::vector<BorderPort> &inputs) {
+  for (auto [k, port] : enumerate(inputs)) {
+    std::string bytes;
+    for (const std::vector<Tensor> &frame : frames) {
+      if (frame.size() != inputs.size())
+        return createStringError("the network has %zu inputs, a frame %zu",
+                                 inputs.size(), frame.size());
+      Expected<std::vector<uint8_t>> packed = packFrame(frame[k], port);
+      if (!packed)
+        return packed.takeError();
+      bytes.append(packed->begin(), packed->end());
+    }
+    if (Error error =
+            writeBytes(folder + "/in" + std::to_string(k) + ".bin", bytes))
+      return error;
+  }
+  return Error::success();
+}
+
+Error readOutputs(const std::string &folder, size_t frames,
+                  const std::vector<BorderPort> &outputs,
+                  ClusterResult &result) {
+  result.outputs.resize(frames);
+  for (auto [k, port] : enumerate(outputs)) {
+    Expected<std::string> bytes =
+        readFile(folder + "/out" + std::to_string(k) + ".bin");
+    if (!bytes)
+      return bytes.takeError();
+    size_t frameBytes = size_t(port.beats()) * (port.dataWidth / 8);
+    if (bytes->size() != frameBytes * frames)
+      return createStringError("the simulation wrote %zu bytes of output %zu "
+                               "instead of %zu",
+                               bytes->size(), k, frameBytes * frames);
+    for (size_t f = 0; f < frames; ++f)
+      result.outputs[f].push_back(unpackFrame(
+          reinterpret_cast<const uint8_t *>(bytes->data()) + f * frameBytes,
+          port));
+  }
+  return Error::success();
+}
+
+/// Frames to send at full rate: enough to fill all nodes and then some.
+int64_t totalFrames(const Plan &plan, int64_t frames, bool measure) {
+  return measure
+             ? std::max(frames, kFewestFrames +
+                                    kFramesPerNode * int64_t(plan.nodes.size()))
+             : frames;
+}
+
+/// Simulated time without an answer that counts as a hang.
+int64_t patience(const Plan &plan) {
+  double frame = plan.predicted.latencyUs;
+  for (const PlannedNode &node : plan.nodes)
+    if (node.clockMhz > 0)
+      frame += double(std::max(node.predicted.intervalCycles,
+                               node.predicted.latencyCycles)) /
+               node.clockMhz;
+  return int64_t(std::max(5000.0, 20 * frame) * 1e6);
+}
+
+Error runRanks(const Package &package, const std::string &folder,
+               const ClusterOptions &options) {
+  const Plan &plan = package.plan();
+  ErrorOr<std::string> mpirun = sys::findProgramByName("mpirun");
+  if (!mpirun)
+    return createStringError("the program 'mpirun' is missing; Debian's "
+                             "package openmpi-bin brings it");
+  Expected<std::string> rank = rankProgram();
+  if (!rank)
+    return rank.takeError();
+  SmallString<256> dir(package.dir());
+  if (std::error_code error = sys::fs::make_absolute(dir))
+    return errorCodeToError(error);
+  std::string log = folder + "/log.txt";
+  Process process;
+  process.program = *mpirun;
+  process.arguments = {
+      "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca",
+      "mpi_yield_when_idle", "1",
+      // Containers forbid one process to read another's memory.
+      "--mca", "btl_vader_single_copy_mechanism", "none", "-n",
+      std::to_string(plan.nodes.size() + 1)};
+  if (!options.hostfile.empty())
+    process.arguments.insert(process.arguments.end(),
+                             {"--hostfile", options.hostfile});
+  process.arguments.insert(process.arguments.end(),
+                           {*rank, dir.str().str(), folder});
+  process.folder = folder;
+  process.log = log;
+  ProcessRunner runner(1);
+  if (Error error = runner.start(process))
+    return error;
+  runner.wait();
+  if (process.status == 0)
+    return Error::success();
+  return explain(plan, readReports(plan, folder), process.status, log);
+}
+
+double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+void fillStatistics(const Plan &plan, const Report &report, int64_t frames,
+                    ClusterResult &result) {
+  result.throughputPerS =
+      report.ranks[0]->getNumber("throughput_per_s").value_or(0);
+  result.latencyUs = double(report.number(0, "latency_ps")) * 1e-6;
+  result.simulatedUs = double(report.number(0, "end_ps")) * 1e-6;
+  for (size_t rank = 0; rank <= plan.nodes.size(); ++rank) {
+    ClusterParty &party = result.parties.emplace_back();
+    party.name = partyName(plan, rank);
+    auto share = [&](StringRef key) {
+      return double(report.number(rank, key)) * 1e-12 / double(frames) *
+             result.throughputPerS;
+    };
+    party.sending = share("send_busy_ps");
+    party.receiving = share("receive_busy_ps");
+    party.datagrams = report.number(rank, "sent");
+    party.lost = report.number(rank, "lost");
+    party.resent = report.number(rank, "resent");
+    party.cycles = report.number(rank, "cycles");
+    party.skipped = report.number(rank, "skipped");
+    if (rank == 0)
+      continue;
+    const PlannedNode &node = plan.nodes[rank - 1];
+    party.device = node.device;
+    party.utilisation = double(node.predicted.intervalCycles) /
+                        (node.clockMhz * 1e6) * result.throughputPerS /
+                        double(node.replica.count);
+  }
+}
+} // namespace
+
+Expected<ClusterResult> rhizome::simulateCluster(
+    const Package &package, const std::vector<std::vector<Tensor>> &frames,
+    const std::vector<BorderPort> &inputs,
+    const std::vector<BorderPort> &outputs, const ClusterOptions &options) {
+  const Plan &plan = package.plan();
+  if (plan.channels.empty())
+    return createStringError("the package '%s' has no links; compile it for a "
+                             "cluster ('rhizome compile … --cluster NAME')",
+                             package.dir().c_str());
+  if (frames.empty())
+    return createStringError("there are no frames to simulate");
+  ClusterResult result;
+  json::Array libraries;
+  for (const PlannedNode &node : plan.nodes) {
+    Expected<sim::Simulator> model = sim::buildModel(package, node);
+    if (!model)
+      return createStringError("%s: %s", node.name.c_str(),
+                               toString(model.takeError()).c_str());
+    libraries.push_back(model->program);
+    result.buildSeconds += model->buildSeconds;
+  }
+  Expected<std::string> folder = sim::makeRunFolder(package, "cluster");
+  if (!folder)
+    return folder.takeError();
+  if (Error error = writeInputs(*folder, frames, inputs))
+    return error;
+  int64_t total = totalFrames(plan, int64_t(frames.size()), options.measure);
+  std::string run;
+  raw_string_ostream(run) << json::Value(json::Object{
+      {"libraries", std::move(libraries)},
+      {"frames", int64_t(frames.size())},
+      {"total", total},
+      {"latency", options.measure},
+      {"seed", int64_t(options.seed)},
+      {"patience_ps", patience(plan)},
+      {"loss", options.loss},
+      {"reorder", options.reorder},
+      {"reorder_delay_ps", int64_t(options.reorderDelayUs * 1e6)}});
+  if (Error error = writeBytes(*folder + "/run.json", run))
+    return error;
+  auto start = std::chrono::steady_clock::now();
+  if (Error error = runRanks(package, *folder, options))
+    return error;
+  result.seconds = secondsSince(start);
+  Report report = readReports(plan, *folder);
+  for (size_t rank = 0; rank < report.ranks.size(); ++rank)
+    if (!report.ranks[rank])
+      return createStringError("%s left no report in '%s'",
+                               partyName(plan, rank).c_str(), folder->c_str());
+  if (Error error = readOutputs(*folder, frames.size(), outputs, result))
+    return error;
+  fillStatistics(plan, report, total + options.measure, result);
+  sys::fs::remove_directories(*folder);
+  return result;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The transport of a simulated cluster over MPI.
+#pragma once
+
+#include "rhizome/Cluster/Engine.h"
+
+namespace rhizome {
+/// Point-to-point messages, one to every other rank after each window. While
+/// it waits it sleeps, so that more ranks than cores are no loss.
+class MpiTransport : public cluster::Transport {
+public:
+  /// Initialises MPI.
+  MpiTransport(int *argc, char ***argv);
+  /// Finalises it.
+  ~MpiTransport() override;
+  /// Ends all ranks.
+  void abort();
+  int rank() const override { return myRank; }
+  int size() const override { return ranks; }
+  std::vector<cluster::Tidings>
+  exchange(const cluster::Tidings &mine, std::vector<cluster::Datagram> sent,
+           std::vector<cluster::Datagram> &received) override;
+
+private:
+  int myRank = 0, ranks = 1;
+};
+} // namespace rhizome

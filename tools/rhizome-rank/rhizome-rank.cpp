@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One rank of a simulated cluster: rank 0 is the host, rank k + 1 the plan's
+// node k. 'rhizome simulate --level cluster' writes what it reads (run.json and
+// the frames) and reads what it writes (rank-<k>.json and the answers).
+#include "Mpi.h"
+#include "rhizome/Cluster/Parties.h"
+#include "rhizome/Package/Package.h"
+#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Tools.h"
+#include "llvm/Support/raw_ostream.h"
+#include <csignal>
+#include <sys/prctl.h>
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::cluster;
+
+namespace {
+/// run.json.
+struct Run {
+  std::vector<std::string> libraries; ///< of the nodes' designs, by node
+  int64_t frames = 1, total = 1;
+  bool latency = false;
+  int64_t patience = kNever;
+  Disturbance disturbance;
+};
+
+Expected<Run> readRun(const std::string &folder) {
+  Expected<std::string> text = readFile(folder + "/run.json");
+  if (!text)
+    return text.takeError();
+  Expected<json::Value> value = json::parse(*text);
+  if (!value)
+    return value.takeError();
+  Run run;
+  int64_t seed = 1;
+  json::Path::Root root("run");
+  json::ObjectMapper map(*value, root);
+  if (!map || !map.map("libraries", run.libraries) ||
+      !map.map("frames", run.frames) || !map.map("total", run.total) ||
+      !map.map("latency", run.latency) || !map.map("seed", seed) ||
+      !map.map("patience_ps", run.patience) ||
+      !map.map("loss", run.disturbance.loss) ||
+      !map.map("reorder", run.disturbance.reorder) ||
+      !map.map("reorder_delay_ps", run.disturbance.reorderDelay))
+    return root.getError();
+  run.disturbance.seed = uint64_t(seed);
+  return run;
+}
+
+json::Object statisticsOf(const LinkParty &party) {
+  Ports::Statistics ports = party.ports.statistics();
+  const link::Counters &counters = party.endpoint().counters();
+  return json::Object{{"sent", ports.sent},
+                      {"received", ports.received},
+                      {"lost", ports.lost},
+                      {"delayed", ports.delayed},
+                      {"bytes_sent", ports.bytesSent},
+                      {"bytes_received", ports.bytesReceived},
+                      {"send_busy_ps", ports.sendBusy},
+                      {"receive_busy_ps", ports.receiveBusy},
+                      {"resent", int64_t(counters.resent)},
+                      {"malformed", int64_t(counters.malformed)}};
+}
+
+Error runHost(const Package &package, const Run &run, const std::string &folder,
+              Transport &transport, json::Object &report) {
+  HostParty::Request request;
+  request.frames = run.frames;
+  request.total = run.total;
+  request.latency = run.latency;
+  request.patience = run.patience;
+  size_t inputs = Routes(package.plan(), kHost, false).size();
+  for (size_t k = 0; k < inputs; ++k) {
+    Expected<std::string> bytes =
+        readFile(folder + "/in" + std::to_string(k) + ".bin");
+    if (!bytes)
+      return bytes.takeError();
+    request.inputs.emplace_back(bytes->begin(), bytes->end());
+  }
+  HostParty host(package.plan(), run.disturbance, std::move(request));
+  Expected<RunStatistics> done =
+      simulate(host, transport, lookahead(package.plan().links));
+  report = statisticsOf(host);
+  if (!done)
+    return done.takeError();
+  report["end_ps"] = done->end;
+  report["windows"] = done->windows;
+  report["throughput_per_s"] = host.throughputPerS();
+  report["latency_ps"] = host.latency();
+  for (size_t k = 0; k < host.answers().size(); ++k)
+    if (Error error = writeBytes(
+            folder + "/out" + std::to_string(k) + ".bin",
+            StringRef(reinterpret_cast<const char *>(host.answers()[k].data()),
+                      host.answers()[k].size())))
+      return error;
+  return Error::success();
+}
+
+Error runNode(const Package &package, const Run &run, Transport &transport,
+              json::Object &report) {
+  size_t k = size_t(transport.rank()) - 1;
+  const PlannedNode &node = package.plan().nodes[k];
+  Expected<std::unique_ptr<Model>> model = Model::open(
+      run.libraries[k], package.rtlPath(node), node, run.disturbance.seed + k);
+  if (!model)
+    return model.takeError();
+  NodeParty party(package.plan(), transport.rank(), run.disturbance,
+                  std::move(*model));
+  Expected<RunStatistics> done =
+      simulate(party, transport, lookahead(package.plan().links));
+  report = statisticsOf(party);
+  const Model::Statistics &counts = party.design().statistics();
+  report["cycles"] = counts.cycles;
+  report["skipped"] = party.skipped();
+  report["busy"] = counts.busy;
+  report["starved"] = counts.starved;
+  report["blocked"] = counts.blocked;
+  report["frames"] = counts.frames;
+  return done.takeError();
+}
+
+Error runRank(const std::string &packagePath, const std::string &folder,
+              Transport &transport, json::Object &report) {
+  Expected<Package> package = Package::open(packagePath);
+  if (!package)
+    return package.takeError();
+  Expected<Run> run = readRun(folder);
+  if (!run)
+    return run.takeError();
+  if (size_t(transport.size()) != package->plan().nodes.size() + 1)
+    return createStringError("%d ranks run, the package has %zu nodes and "
+                             "needs one more than these",
+                             transport.size(), package->plan().nodes.size());
+  return transport.rank() == 0
+             ? runHost(*package, *run, folder, transport, report)
+             : runNode(*package, *run, transport, report);
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  // mpirun's end is ours, however it comes.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (argc != 3) {
+    errs() << "usage: mpirun -n NODES+1 rhizome-rank PACKAGE RUNFOLDER\n"
+              "'rhizome simulate PACKAGE --level cluster' does this.\n";
+    return 2;
+  }
+  json::Object report;
+  MpiTransport transport(&argc, &argv);
+  std::string folder = argv[2];
+  Error error = runRank(argv[1], folder, transport, report);
+  bool failed = bool(error);
+  if (error)
+    report["error"] = toString(std::move(error));
+  std::string text;
+  raw_string_ostream(text) << json::Value(std::move(report));
+  std::string path =
+      folder + "/rank-" + std::to_string(transport.rank()) + ".json";
+  if (Error problem = writeAtomically(path, text)) {
+    errs() << toString(std::move(problem)) << "\n";
+    failed = true;
+  }
+  if (failed)
+    transport.abort();
+  return 0;
+}
