@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Cluster/Channels.h"
 #include "llvm/ADT/STLExtras.h"
-#include <numeric>
 
 using namespace llvm;
 using namespace rhizome;
@@ -52,36 +51,43 @@ static size_t numberOf(StringRef port) {
   return number;
 }
 
-Routes::Routes(const Plan &plan, StringRef name, bool receives) {
-  if (const PlannedNode *node = plan.node(name)) {
-    first = node->replica.index;
-    every = node->replica.count;
-  }
-  std::vector<std::vector<const Channel *>> byPort;
+std::vector<link::Route> cluster::routesOf(const Plan &plan, StringRef name,
+                                           bool receives) {
+  std::vector<link::Route> routes;
   for (const Channel &channel : plan.channels) {
     const ChannelEnd &end = receives ? channel.to : channel.from;
-    if (end.node != name)
-      continue;
-    size_t k = numberOf(end.port);
-    if (byPort.size() <= k)
-      byPort.resize(k + 1);
-    byPort[k].push_back(&channel);
+    if (end.node == name)
+      routes.push_back({numberOf(end.port), channel.id, uint64_t(channel.first),
+                        uint64_t(channel.every)});
   }
-  for (const std::vector<const Channel *> &channels : byPort) {
-    int64_t period = 1;
-    for (const Channel *channel : channels)
-      period = std::lcm(period, channel->every);
-    period /= std::gcd(period, every);
-    Port &port = ports.emplace_back();
-    port.channels.resize(size_t(period));
-    for (int64_t f = 0; f < period; ++f)
-      for (const Channel *channel : channels)
-        if ((first + f * every) % channel->every == channel->first)
-          port.channels[size_t(f)].push_back(channel->id);
-  }
+  return routes;
 }
 
-const std::vector<uint16_t> &Routes::next(size_t k) const {
-  const Port &port = ports[k];
-  return port.channels[size_t(port.frame) % port.channels.size()];
+link::Router cluster::routerOf(const Plan &plan, StringRef name,
+                               bool receives) {
+  const PlannedNode *node = plan.node(name);
+  return link::Router(routesOf(plan, name, receives),
+                      node ? uint64_t(node->replica.index) : 0,
+                      node ? uint64_t(node->replica.count) : 1);
+}
+
+link::Service cluster::serviceOf(const Plan &plan,
+                                 const std::vector<BorderPort> &inputs,
+                                 const std::vector<BorderPort> &outputs) {
+  auto tensors = [](const std::vector<BorderPort> &ports) {
+    std::vector<link::TensorInfo> infos;
+    for (const BorderPort &port : ports)
+      infos.push_back(
+          {port.name, port.shape, port.element.width, port.element.isSigned});
+    return infos;
+  };
+  link::Service service;
+  service.channels = channelsOf(plan, kHost);
+  service.inputs = routesOf(plan, kHost, /*receives=*/false);
+  service.outputs = routesOf(plan, kHost, /*receives=*/true);
+  service.inputTensors = tensors(inputs);
+  service.outputTensors = tensors(outputs);
+  for (const PlannedNode &node : plan.nodes)
+    service.nodes.push_back({node.name, node.address});
+  return service;
 }

@@ -3,6 +3,7 @@
 // is as fast as its links.
 #include "rhizome/Cluster/Parties.h"
 #include <algorithm>
+#include <numeric>
 
 using namespace llvm;
 using namespace rhizome;
@@ -137,8 +138,13 @@ Error HostParty::standsStill() {
 }
 
 double HostParty::throughputPerS() const {
+  // Answers of replicas come in groups; only whole groups make a mean.
+  int64_t period = 1;
+  for (const PlannedNode &node : plan.nodes)
+    period = std::lcm(period, node.replica.count);
   size_t distances = completed.empty() ? 0 : completed.size() - 1;
   size_t used = std::max(kDistances, distances / 2);
+  used = (used + size_t(period) - 1) / size_t(period) * size_t(period);
   if (distances < used)
     return 0;
   return double(used) * 1e12 /

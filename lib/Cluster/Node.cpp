@@ -30,8 +30,8 @@ LinkParty::LinkParty(const Plan &plan, int rank, Disturbance disturbance)
     : Party(rank, plan.links, disturbance), plan(plan), rank(rank),
       protocol(addressOf(plan, nameOf(plan, rank)),
                channelsOf(plan, nameOf(plan, rank))),
-      inputs(plan, nameOf(plan, rank), true),
-      outputs(plan, nameOf(plan, rank), false) {
+      inputs(routerOf(plan, nameOf(plan, rank), true)),
+      outputs(routerOf(plan, nameOf(plan, rank), false)) {
   std::string name = nameOf(plan, rank);
   for (const Channel &channel : plan.channels) {
     if (channel.from.node != name && channel.to.node != name)

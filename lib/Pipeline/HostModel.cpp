@@ -75,7 +75,7 @@ static std::vector<HostModel::Value> valuesOf(func::FuncOp func, bool results) {
   return values;
 }
 
-static std::vector<BorderPort> portsOf(func::FuncOp func, bool results) {
+std::vector<BorderPort> pipeline::hostPorts(func::FuncOp func, bool results) {
   std::vector<BorderPort> ports;
   TypeRange types = results ? func.getResultTypes() : func.getArgumentTypes();
   for (auto [i, type] : llvm::enumerate(types)) {
@@ -111,8 +111,8 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
   model->graphInputs = valuesOf(parts[0], false);
   model->graphOutputs = valuesOf(parts[2], true);
   model->networkFunc = parts[1];
-  model->inputPorts = portsOf(parts[1], false);
-  model->outputPorts = portsOf(parts[1], true);
+  model->inputPorts = hostPorts(parts[1], false);
+  model->outputPorts = hostPorts(parts[1], true);
   model->onPrologue = std::make_unique<Interpreter>(parts[0]);
   model->onNetwork = std::make_unique<Interpreter>(parts[1]);
   model->onEpilogue = std::make_unique<Interpreter>(parts[2]);

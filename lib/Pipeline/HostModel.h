@@ -29,6 +29,9 @@ private:
   mlir::ScopedDiagnosticHandler handler;
 };
 
+/// A function's arguments or results as the host packs them: whole bytes.
+std::vector<BorderPort> hostPorts(mlir::func::FuncOp func, bool results);
+
 class HostModel {
 public:
   /// Reads a package's model file.
@@ -45,7 +48,7 @@ public:
   const std::vector<Value> &inputs() const { return graphInputs; }
   const std::vector<Value> &outputs() const { return graphOutputs; }
   mlir::func::FuncOp network() const { return networkFunc; }
-  /// The network's arguments and results as the host packs them: whole bytes.
+  /// The network's `hostPorts`.
   const std::vector<BorderPort> &networkInputs() const { return inputPorts; }
   const std::vector<BorderPort> &networkOutputs() const { return outputPorts; }
   /// A function of the model, e.g. a node's; null if there is none.

@@ -280,3 +280,11 @@ Expected<ClusterResult> rhizome::simulateCluster(
   sys::fs::remove_directories(*folder);
   return result;
 }
+
+Expected<std::string> rhizome::buildNodeModel(const Package &package,
+                                              const PlannedNode &node) {
+  Expected<sim::Simulator> model = sim::buildModel(package, node);
+  if (!model)
+    return model.takeError();
+  return model->program;
+}

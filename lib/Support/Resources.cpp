@@ -45,6 +45,11 @@ Expected<std::string> rhizome::rtlDir() {
   return findFolder("RHIZOME_RTL", "../../rtl", "../share/rhizome/rtl", "src");
 }
 
+Expected<std::string> rhizome::runtimeDir() {
+  return findFolder("RHIZOME_RUNTIME", "../../runtime",
+                    "../share/rhizome/runtime", "include");
+}
+
 Expected<std::string> rhizome::readFile(StringRef path) {
   auto buffer = MemoryBuffer::getFile(path);
   if (!buffer)

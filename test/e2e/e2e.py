@@ -9,10 +9,12 @@ import sys
 
 import accuracy
 import boards
+import cluster
 import explore
 import framework
 import golden
 import hardware
+import nodes
 import packages
 import reference
 import robustness
@@ -30,6 +32,10 @@ SUITES = {
     "bitstream": boards.bitstream,
     "dsp-netlist": boards.dsp_netlist,
     "ecp5": boards.ecp5,
+    "cluster": cluster.small,
+    "cluster-death": cluster.death,
+    "nodes": nodes.loopback,
+    "nodes-namespaces": nodes.in_namespaces,
     "packages": packages.packages,
     "vendor-flows": vendorflows.vendor_flows,
     "doctor": vendorflows.doctor,

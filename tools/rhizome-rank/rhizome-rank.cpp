@@ -70,7 +70,7 @@ Error runHost(const Package &package, const Run &run, const std::string &folder,
   request.total = run.total;
   request.latency = run.latency;
   request.patience = run.patience;
-  size_t inputs = Routes(package.plan(), kHost, false).size();
+  size_t inputs = routerOf(package.plan(), kHost, false).size();
   for (size_t k = 0; k < inputs; ++k) {
     Expected<std::string> bytes =
         readFile(folder + "/in" + std::to_string(k) + ".bin");

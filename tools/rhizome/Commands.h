@@ -14,6 +14,7 @@ using Run = std::function<int()>;
 void addCompile(CLI::App &app, Run &run);
 void addExplore(CLI::App &app, Run &run);
 void addSimulate(CLI::App &app, Run &run);
+void addRun(CLI::App &app, Run &run);
 void addEvaluate(CLI::App &app, Run &run);
 void addCoverage(CLI::App &app, Run &run);
 void addCharacterise(CLI::App &app, Run &run);

@@ -97,6 +97,46 @@ void cli::addNormalise(CLI::App &command, std::string &normalise) {
       });
 }
 
+void cli::addData(CLI::App &command, DataChoice &choice,
+                  std::vector<std::string> &inputs, std::string &normalise) {
+  command
+      .add_option("--input", inputs,
+                  "values of a graph input (.npy .npz .pb idx .png .jpg or "
+                  "a folder), once per input; random ones otherwise")
+      ->allow_extra_args(false);
+  command
+      .add_option("--expect", choice.expect,
+                  "values that the graph output should have, once per "
+                  "output")
+      ->allow_extra_args(false);
+  command
+      .add_option("--output", choice.outputs,
+                  "a .npy to write a graph output of all frames to, once per "
+                  "output")
+      ->allow_extra_args(false);
+  addNormalise(command, normalise);
+  command
+      .add_option_function<std::string>(
+          "--input-range",
+          [&choice](const std::string &text) {
+            auto [low, high] = StringRef(text).split(',');
+            double lo, hi;
+            if (low.getAsDouble(lo) || high.getAsDouble(hi) || !(lo <= hi))
+              throw CLI::ValidationError("--input-range",
+                                         "'" + text + "' is not LOW,HIGH");
+            choice.inputRange = {lo, hi};
+          },
+          "random real inputs between LOW and HIGH")
+      ->type_name("LOW,HIGH");
+  command
+      .add_option("-n,--frames", choice.frames,
+                  "frames to run; all of the data otherwise, or one")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 32))
+      ->option_text("N");
+  command.add_option("--seed", choice.seed,
+                     "of random data, stalls, loss and initial values");
+}
+
 void cli::addLevel(CLI::App &command, Level &level, bool boards) {
   std::map<std::string, Level> levels = {{"functional", Level::Functional},
                                          {"rtl", Level::Rtl}};

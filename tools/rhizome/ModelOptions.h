@@ -14,6 +14,12 @@ void addModelOptions(CLI::App &command, pipeline::ModelRequest &request);
 /// Adds --normalise, which must be one of the known forms.
 void addNormalise(CLI::App &command, std::string &normalise);
 
+/// Adds --input, --expect, --output, --normalise, --input-range, --frames and
+/// --seed. The command's callback joins `inputs` and `normalise` to the
+/// choice's inputs.
+void addData(CLI::App &command, pipeline::DataChoice &choice,
+             std::vector<std::string> &inputs, std::string &normalise);
+
 /// Adds --level: what computes, the CPU path or the simulated hardware, with
 /// `boards` also that on a board.
 void addLevel(CLI::App &command, pipeline::Level &level, bool boards);

@@ -119,40 +119,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       "simulate", "Run a package's hardware and compare it, bit for bit.");
   command->add_option("DIR", request.package, "a package")->required();
   addLevel(*command, request.level, true);
-  command
-      ->add_option("--input", options->inputs,
-                   "values of a graph input (.npy .npz .pb idx .png .jpg or "
-                   "a folder), once per input; random ones otherwise")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--expect", request.expect,
-                   "values that the graph output should have, once per "
-                   "output")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--output", request.outputs,
-                   "a .npy to write a graph output of all frames to, once per "
-                   "output")
-      ->allow_extra_args(false);
-  addNormalise(*command, options->normalise);
-  command
-      ->add_option_function<std::string>(
-          "--input-range",
-          [options](const std::string &text) {
-            auto [low, high] = llvm::StringRef(text).split(',');
-            double lo, hi;
-            if (low.getAsDouble(lo) || high.getAsDouble(hi) || !(lo <= hi))
-              throw CLI::ValidationError("--input-range",
-                                         "'" + text + "' is not LOW,HIGH");
-            options->request.inputRange = {lo, hi};
-          },
-          "random real inputs between LOW and HIGH")
-      ->type_name("LOW,HIGH");
-  command
-      ->add_option("-n,--frames", request.frames,
-                   "frames to run; all of the data otherwise, or one")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 32))
-      ->option_text("N");
+  addData(*command, request, options->inputs, options->normalise);
   command
       ->add_option("--stalls-in", request.stallsIn,
                    "per cent of cycles in which sources pause")
@@ -163,8 +130,6 @@ void cli::addSimulate(CLI::App &app, Run &run) {
                    "per cent of cycles in which sinks pause")
       ->check(CLI::Range(0, 99))
       ->option_text("PERCENT");
-  command->add_option("--seed", request.seed,
-                      "of random data, stalls and initial values");
   command
       ->add_option("--loss", request.loss,
                    "level cluster: probability that a datagram is lost")

@@ -6,6 +6,7 @@
 #include "rhizome/Cluster/Channels.h"
 #include "rhizome/Cluster/Engine.h"
 #include "rhizome/Cluster/Model.h"
+#include "rhizome/runtime/link.h"
 #include <optional>
 
 namespace rhizome::cluster {
@@ -31,7 +32,7 @@ protected:
   const Plan &plan;
   const int rank;
   link::Endpoint protocol;
-  Routes inputs, outputs;
+  link::Router inputs, outputs;
 
 private:
   std::map<uint16_t, std::pair<int, size_t>> routes; ///< peer: rank and link

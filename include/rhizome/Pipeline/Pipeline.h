@@ -124,9 +124,8 @@ bool isNormalisation(llvm::StringRef text);
 /// the router, the bitstream.
 enum class Level { Functional, Rtl, Cluster, Board, Netlist, Bitstream };
 
-struct SimulateRequest {
-  std::string package;
-  Level level = Level::Rtl;
+/// Which frames run, and what becomes of the answers.
+struct DataChoice {
   /// One entry per graph input, or a single .npz that names them; empty for
   /// random integers over the range of each quantised input.
   std::vector<DataRequest> inputs;
@@ -136,8 +135,23 @@ struct SimulateRequest {
   /// Random real inputs, uniform between these, through the prologue.
   std::optional<std::pair<double, double>> inputRange;
   int64_t frames = 0; ///< 0: all of the data, or 1 without data
-  unsigned stallsIn = 0, stallsOut = 0;
   uint64_t seed = 1;
+};
+
+/// How the answers compare.
+struct Comparison {
+  int64_t mismatches = 0; ///< elements that differ from the interpreter
+  /// Of them, or of the expected values: the first, in words.
+  std::string firstMismatch;
+  /// Elements of the graph outputs that differ from --expect by more than
+  /// float32's rounding; -1 without --expect.
+  int64_t unexpected = -1;
+};
+
+struct SimulateRequest : DataChoice {
+  std::string package;
+  Level level = Level::Rtl;
+  unsigned stallsIn = 0, stallsOut = 0;
   bool fourState = false;
   bool showProgress = false;
   /// Of the cluster's links: shares of datagrams, and the largest delay.
@@ -152,15 +166,9 @@ struct PartyResult {
   int64_t datagrams = 0, lost = 0, resent = 0, cycles = 0, skipped = 0;
 };
 
-struct SimulateResult {
+struct SimulateResult : Comparison {
   bool ok = false; ///< it ran; mismatches may be there
   int64_t frames = 0;
-  int64_t mismatches = 0; ///< elements that differ from the interpreter
-  /// Of them, or of the expected values: the first, in words.
-  std::string firstMismatch;
-  /// Elements of the graph outputs that differ from --expect by more than
-  /// float32's rounding; -1 without --expect.
-  int64_t unexpected = -1;
   Prediction predicted;
   bool measured = false;
   double intervalCycles = 0;

@@ -48,4 +48,9 @@ llvm::Expected<ClusterResult> simulateCluster(
     const Package &package, const std::vector<std::vector<Tensor>> &frames,
     const std::vector<BorderPort> &inputs,
     const std::vector<BorderPort> &outputs, const ClusterOptions &options);
+
+/// A node's design as a shared library with the interface of
+/// data/sim/rhz_model.h, built or found in the package's results; its path.
+llvm::Expected<std::string> buildNodeModel(const Package &package,
+                                           const PlannedNode &node);
 } // namespace rhizome

@@ -15,6 +15,10 @@ llvm::Expected<std::string> dataDir();
 /// ../../rtl or ../share/rhizome/rtl from the program.
 llvm::Expected<std::string> rtlDir();
 
+/// The runtime's folder, with include/ in it: $RHIZOME_RUNTIME if set, else
+/// ../../runtime or ../share/rhizome/runtime from the program.
+llvm::Expected<std::string> runtimeDir();
+
 /// A whole file's bytes, or an error that names it.
 llvm::Expected<std::string> readFile(llvm::StringRef path);
 } // namespace rhizome

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where the parties of a service are; the deployment manifest.
+#pragma once
+
+#include "rhizome/Package/Package.h"
+#include "rhizome/Pipeline/Service.h"
+
+namespace rhizome::pipeline {
+/// The file in a package that says where its nodes are.
+constexpr const char *kManifest = "deploy.yaml";
+
+/// "address:port" by party's name. Refuses names that the plan does not know,
+/// and what is no place, with the line of the manifest.
+llvm::Expected<std::map<std::string, std::string>>
+readPlaces(const Package &package, const PlacesRequest &request);
+
+/// The text of a fresh manifest: all nodes, their files, places to fill in.
+std::string manifestText(const Plan &plan);
+} // namespace rhizome::pipeline

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/runtime/client.h"
+#include <algorithm>
+#include <deque>
+#include <unistd.h>
+
+namespace rhizome::link {
+namespace {
+constexpr Time kLongestWait = 50'000'000; // so that a cancel is noticed
+
+std::vector<uint16_t> addressesOf(const Service &service) {
+  std::vector<uint16_t> addresses;
+  for (const NodeInfo &node : service.nodes)
+    addresses.push_back(node.address);
+  return addresses;
+}
+
+/// Two clients, one after the other, begin with different epochs.
+uint16_t firstEpoch() {
+  return uint16_t(UdpDriver::now() / 1'000'000 ^ uint64_t(getpid()) * 40503);
+}
+} // namespace
+
+Client::Client(Service service, ClientOptions wanted)
+    : theService(std::move(service)), options(std::move(wanted)),
+      endpoint(kHostAddress, theService.channels),
+      controller(endpoint, addressesOf(theService), firstEpoch(),
+                 options.control),
+      driver(endpoint), inputs(theService.inputs), outputs(theService.outputs),
+      wasAlive(theService.nodes.size()), wasHeard(theService.nodes.size()) {}
+
+Client::~Client() = default;
+
+std::string Client::silentNodes() const {
+  std::string text;
+  for (size_t i = 0; i < theService.nodes.size(); ++i) {
+    const NodeState &state = controller.nodes()[i];
+    if (state.alive && state.joined)
+      continue;
+    const NodeInfo &node = theService.nodes[i];
+    auto place = options.places.find(node.address);
+    text += (text.empty() ? "" : ", ") + node.name;
+    if (place != options.places.end())
+      text += " (" + place->second + ")";
+  }
+  return text;
+}
+
+void Client::watch(Time now) {
+  controller.run(now);
+  for (size_t i = 0; i < theService.nodes.size(); ++i) {
+    bool alive = controller.nodes()[i].alive;
+    if (alive == wasAlive[i])
+      continue;
+    wasAlive[i] = alive;
+    bool first = alive && !wasHeard[i];
+    wasHeard[i] = wasHeard[i] || alive;
+    if (first || !onEvent)
+      continue;
+    const NodeInfo &node = theService.nodes[i];
+    onEvent({alive ? ClientEvent::Back : ClientEvent::Silent, node.name,
+             options.places[node.address]});
+  }
+}
+
+bool Client::step(Time until, const std::function<void(Time)> &work,
+                  std::string &error) {
+  if (isCancelled && isCancelled()) {
+    error = "it was interrupted";
+    return false;
+  }
+  Time now = UdpDriver::now();
+  until = std::min({until, controller.deadline(now), now + kLongestWait});
+  return driver.step(
+      until,
+      [&](Time time) {
+        watch(time);
+        work(time);
+      },
+      error);
+}
+
+bool Client::open(std::string &error) {
+  if (!driver.bind(options.listen, error))
+    return false;
+  for (const NodeInfo &node : theService.nodes) {
+    auto place = options.places.find(node.address);
+    if (place == options.places.end()) {
+      error = "it is not said where " + node.name + " is";
+      return false;
+    }
+    if (!driver.addPeer(node.address, place->second, error))
+      return false;
+  }
+  Time start = UdpDriver::now();
+  while (!controller.ready()) {
+    if (UdpDriver::now() - start > options.patience) {
+      error = "no answer from " + silentNodes();
+      return false;
+    }
+    if (!step(start + options.patience + 1, [](Time) {}, error))
+      return false;
+  }
+  return true;
+}
+
+bool Client::infer(const std::vector<Frame> &frames,
+                   std::vector<Frame> &answers, std::string &error,
+                   size_t outstanding) {
+  answers.assign(frames.size(), Frame(outputs.size()));
+  // Frames before `done` are answered; the epoch began with frame `base` for
+  // this call. Ports run ahead of each other.
+  size_t done = 0;
+  std::vector<size_t> sent(inputs.size(), 0), got(outputs.size(), 0);
+  std::vector<Time> startedAt(frames.size(), 0);
+  Time begin = UdpDriver::now(), progress = begin;
+  auto work = [&](Time now) {
+    // What an unfinished call left on its way must not answer this one.
+    if (controller.lost() || unfinished) {
+      unfinished = false;
+      size_t first = done;
+      counts.repeated += *std::max_element(sent.begin(), sent.end()) - first;
+      controller.restart(now);
+      inputs.reset();
+      outputs.reset();
+      std::fill(sent.begin(), sent.end(), first);
+      std::fill(got.begin(), got.end(), first);
+      if (onEvent)
+        for (size_t i = 0; i < theService.nodes.size(); ++i)
+          if (controller.nodes()[i].last.epoch == kFirstEpoch)
+            onEvent({ClientEvent::Restarted, theService.nodes[i].name,
+                     options.places[theService.nodes[i].address]});
+      watch(now);
+    }
+    if (!controller.ready())
+      return;
+    for (size_t k = 0; k < outputs.size(); ++k)
+      while (got[k] < frames.size()) {
+        std::optional<std::vector<uint8_t>> frame =
+            endpoint.receive(outputs.next(k).front());
+        if (!frame)
+          break;
+        answers[got[k]][k] = std::move(*frame);
+        outputs.advance(k);
+        ++got[k];
+        progress = now;
+      }
+    for (size_t complete = *std::min_element(got.begin(), got.end());
+         done < complete; ++done) {
+      Time took = now - startedAt[done];
+      counts.shortest = std::min(counts.shortest, took);
+      counts.longest = std::max(counts.longest, took);
+      counts.sum += took;
+      ++counts.frames;
+    }
+    size_t limit = outstanding ? std::min(frames.size(), done + outstanding)
+                               : frames.size();
+    for (size_t k = 0; k < inputs.size(); ++k)
+      while (sent[k] < limit) {
+        const std::vector<uint16_t> &channels = inputs.next(k);
+        if (!std::all_of(channels.begin(), channels.end(),
+                         [&](uint16_t c) { return endpoint.canSend(c); }))
+          break;
+        for (uint16_t channel : channels)
+          endpoint.send(channel, frames[sent[k]][k]);
+        inputs.advance(k);
+        if (startedAt[sent[k]] == 0)
+          startedAt[sent[k]] = now;
+        ++sent[k];
+      }
+  };
+  while (done < frames.size()) {
+    if (UdpDriver::now() - progress > options.patience) {
+      std::string silent = silentNodes();
+      error = silent.empty() ? "all nodes are there, but there is no answer"
+                             : "no answer from " + silent;
+      break;
+    }
+    if (!step(kNever, work, error))
+      break;
+  }
+  unfinished = done < frames.size();
+  counts.elapsed += UdpDriver::now() - begin;
+  return done == frames.size();
+}
+
+ClientStatistics Client::statistics() const {
+  ClientStatistics result = counts;
+  result.link = endpoint.counters();
+  return result;
+}
+} // namespace rhizome::link

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Simulated clusters: every bit against the interpreter, rate and latency, the
+same result each time, loss survived, a rank's death told at once."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import networks
+from framework import Skip
+
+TEN_GBE = {"name": "10gbe", "kind": "udp", "bits_per_s": 1e10,
+           "latency_ns": 1000, "mtu_bytes": 1472, "overhead_bytes": 66}
+
+
+def size(port):
+    product = 1
+    for d in port["shape"]:
+        product *= d
+    return product
+
+
+def replicate(package, target, count, link=TEN_GBE):
+    """A service of `count` equal nodes from a package of one node without a
+    link: frames are dealt out in turn, answers gathered in order."""
+    shutil.copytree(package, target)
+    plan = json.loads((target / "plan.json").read_text())
+    first = plan["nodes"][0]
+    plan["nodes"], plan["links"], plan["channels"] = [], [link], []
+
+    def channel(port, ends, i):
+        plan["channels"].append(
+            {"id": len(plan["channels"]) + 1, "tensor": port["name"],
+             "element": port["element"], "elements": size(port), **ends,
+             "first": i, "every": count, "link": link["name"]})
+
+    for i in range(count):
+        name = first["name"] if i == 0 else f"replica{i}"
+        plan["nodes"].append(
+            {**first, "name": name, "address": i + 1,
+             "rtl_of": "" if i == 0 else first["name"],
+             "replica": {"group": 0, "index": i, "count": count}})
+        for k, port in enumerate(first["inputs"]):
+            channel(port, {"from": {"node": "host", "port": f"input{k}"},
+                           "to": {"node": name, "port": port["port"]}}, i)
+        for k, port in enumerate(first["outputs"]):
+            channel(port, {"from": {"node": name, "port": port["port"]},
+                           "to": {"node": "host", "port": f"output{k}"}}, i)
+    (target / "plan.json").write_text(json.dumps(plan, indent=2))
+
+
+def service(suite, name, goal, count):
+    """A package of `count` replicas of a network."""
+    suite.tool("mpirun")
+    if not (suite.rhizome.parent / "rhizome-rank").exists():
+        raise Skip("this build has no MPI")
+    answer, _ = suite.compiled(networks.NETWORKS[name], goal, suite.work / "one.rhz")
+    if not answer:
+        return None
+    package = suite.work / "service.rhz"
+    replicate(suite.work / "one.rhz", package, count)
+    return package
+
+
+def simulate(suite, package, *more):
+    return suite.run("simulate", package, "--level", "cluster", "--json", *more)
+
+
+def exact(suite, result, label):
+    answer = result.json or {}
+    return suite.check(result.status == 0 and answer.get("mismatches") == 0,
+                       f"{label}: bit-exact"
+                       + ("" if result.status == 0 else
+                          f": {result.message}"), result.command)
+
+
+def without_times(answer):
+    """What of an answer must be the same each time."""
+    return {key: value for key, value in answer.items() if key != "seconds"}
+
+
+def small(suite):
+    """Two replicas of a small network: rate, latency, loss, determinism."""
+    package = service(suite, "CERN", "throughput=100000/s", 2)
+    if not package:
+        return
+    clean = simulate(suite, package, "-n", "6")
+    if not exact(suite, clean, "two nodes"):
+        return
+    measured = clean.json["measured"]
+    plan = json.loads((package / "plan.json").read_text())
+    rate = 2 * plan["nodes"][0]["predicted"]["throughput_per_s"]
+    suite.check(abs(measured["throughput_per_s"] / rate - 1) <= 0.01,
+                f"two replicas give {measured['throughput_per_s']:.0f}/s, "
+                f"twice one's rate is {rate:.0f}/s", clean.command)
+    design = plan["nodes"][0]["predicted"]["latency_us"]
+    suite.check(design + 2 < measured["latency_us"] < design + 6,
+                f"a single request takes {measured['latency_us']:.2f} us, "
+                f"{design:.2f} us of it in the design", clean.command)
+    lossy = ("-n", "40", "--loss", "0.05", "--reorder", "0.1", "--seed", "7")
+    first = simulate(suite, package, *lossy)
+    exact(suite, first, "5 % loss and reordering")
+    lost = sum(p["lost"] for p in (first.json or {}).get("parties", []))
+    suite.check(lost > 0, f"{lost} datagrams were lost", first.command)
+    again = simulate(suite, package, *lossy)
+    suite.check(without_times(first.json or {}) ==
+                without_times(again.json or {}),
+                "the same seed gives the same result", again.command)
+
+
+def ranks_of(package):
+    """Process ids of the ranks that simulate a package, by rank."""
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            environment = (entry / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if (words[0].endswith(b"rhizome-rank") and
+                os.fsencode(package) in words):
+            for text in environment:
+                if text.startswith(b"OMPI_COMM_WORLD_RANK="):
+                    found[int(text.split(b"=")[1])] = int(entry.name)
+    return found
+
+
+def death(suite):
+    """A rank that is killed ends the run within seconds, by name."""
+    package = service(suite, "CERN", "throughput=100000/s", 2)
+    if not package or not exact(suite, simulate(suite, package, "-n", "1"),
+                                "before"):
+        return
+    process = subprocess.Popen(
+        [suite.rhizome, "simulate", package, "--level", "cluster", "-n",
+         "200000", "--json"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True)
+    ranks, limit = {}, time.time() + 60
+    while len(ranks) < 3 and time.time() < limit and process.poll() is None:
+        time.sleep(0.2)
+        ranks = ranks_of(package)
+    if not suite.check(len(ranks) == 3, f"three ranks run: {ranks}"):
+        process.kill()
+        return
+    time.sleep(1)
+    os.kill(ranks[2], signal.SIGKILL)
+    start = time.time()
+    try:
+        out, _ = process.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, _ = process.communicate()
+    text, took = out.decode(errors="replace"), time.time() - start
+    suite.check(process.returncode == 1 and "replica1" in text and took < 10,
+                f"killed rank 2, told after {took:.1f} s: {text.strip()[:200]}")
+    time.sleep(1)
+    suite.check(not ranks_of(package), "no rank is left")

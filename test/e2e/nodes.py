@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Services that run: rhizome-node processes in network namespaces of their own,
+rhizome run as the client, a relay that loses, delays and reorders between
+them, nodes that die and come back."""
+import contextlib
+import json
+import os
+import random
+import selectors
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+from cluster import service
+from framework import Skip
+
+PORT = 2718
+NODES = 4
+
+
+def ip(*words, quiet=False):
+    return subprocess.run(["ip", *words], check=not quiet,
+                          capture_output=True, text=True)
+
+
+@contextlib.contextmanager
+def namespaces(suite, count):
+    """`count` network namespaces on a bridge, with addresses 10.201.77.2 and
+    up, the caller's end 10.201.77.1; their names. Skips where that is not
+    allowed."""
+    suite.tool("ip")
+    tag = f"rhz{os.getpid() % 10000}"
+    bridge, names = f"{tag}b", [f"{tag}n{i}" for i in range(count)]
+    try:
+        try:
+            ip("link", "add", bridge, "type", "bridge")
+            ip("addr", "add", "10.201.77.1/24", "dev", bridge)
+            ip("link", "set", bridge, "up")
+            for i, name in enumerate(names):
+                ip("netns", "add", name)
+                ip("link", "add", f"{tag}v{i}", "type", "veth", "peer",
+                   "name", "eth0", "netns", name)
+                ip("link", "set", f"{tag}v{i}", "master", bridge, "up")
+                ip("-n", name, "addr", "add", f"10.201.77.{i + 2}/24", "dev",
+                   "eth0")
+                ip("-n", name, "link", "set", "eth0", "up")
+                ip("-n", name, "link", "set", "lo", "up")
+        except (OSError, subprocess.CalledProcessError) as why:
+            raise Skip("network namespaces are not permitted here: "
+                       f"{getattr(why, 'stderr', '') or why}") from why
+        yield names
+    finally:
+        for name in names:
+            ip("netns", "del", name, quiet=True)
+        ip("link", "del", bridge, quiet=True)
+
+
+class Node:
+    """A rhizome-node process, in a namespace if one is named."""
+
+    def __init__(self, suite, package, name, places, *more, namespace=None):
+        words = [suite.rhizome.parent / "rhizome-node", package, name, "--json",
+                 *more]
+        for other, place in places.items():
+            words += ["--at", f"{other}={place}"]
+        if namespace:
+            words = ["ip", "netns", "exec", namespace, *words]
+        self.name = name
+        self.process = subprocess.Popen(
+            [str(w) for w in words], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        if "listens" not in line:
+            raise RuntimeError(f"{name} does not start: {line}"
+                               + self.process.stderr.read())
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate()
+
+    def stop(self):
+        """Ends it in good order; its statistics."""
+        self.process.send_signal(signal.SIGTERM)
+        out, err = self.process.communicate(timeout=10)
+        return self.process.returncode, json.loads(out or "{}"), err
+
+
+@contextlib.contextmanager
+def running(nodes):
+    try:
+        yield nodes
+    finally:
+        for node in nodes:
+            if node.process.poll() is None:
+                node.kill()
+
+
+class Relay:
+    """Passes datagrams on between a client and nodes, one port for each node,
+    and loses, doubles, delays and reorders some, by a seed."""
+
+    def __init__(self, targets, loss, late, seed=1):
+        self.random = random.Random(seed)
+        self.loss, self.late = loss, late
+        self.seen = self.lost = self.delayed = 0
+        self.selector = selectors.DefaultSelector()
+        self.places, self.stopped, self.waiting = [], False, []
+        for target in targets:
+            front = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            front.bind(("127.0.0.1", 0))
+            back = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            back.connect(target)
+            line = {"front": front, "back": back, "client": None}
+            self.selector.register(front, selectors.EVENT_READ,
+                                   ("front", line))
+            self.selector.register(back, selectors.EVENT_READ, ("back", line))
+            self.places.append("127.0.0.1:%d" % front.getsockname()[1])
+        self.thread = threading.Thread(target=self.loop, daemon=True)
+        self.thread.start()
+
+    def pass_on(self, send):
+        self.seen += 1
+        if self.random.random() < self.loss:
+            self.lost += 1
+            return
+        if self.random.random() < self.late:
+            self.delayed += 1
+            self.waiting.append(
+                (time.time() + 0.003 * self.random.random(), send))
+            return
+        send()
+
+    def loop(self):
+        while not self.stopped:
+            for key, _ in self.selector.select(0.001):
+                side, line = key.data
+                try:
+                    if side == "front":
+                        data, line["client"] = line["front"].recvfrom(4096)
+                        self.pass_on(lambda b=line["back"], d=data:
+                                     b.send(d))
+                    else:
+                        data = line["back"].recv(4096)
+                        self.pass_on(lambda li=line, d=data: li["front"].sendto(
+                            d, li["client"]))
+                except OSError:  # a node that is not there refuses
+                    continue
+            now = time.time()
+            due = [w for w in self.waiting if w[0] <= now]
+            self.waiting = [w for w in self.waiting if w[0] > now]
+            for _, send in due:
+                try:
+                    send()
+                except OSError:
+                    pass
+
+    def stop(self):
+        self.stopped = True
+        self.thread.join()
+
+
+def check_answers(suite, result, frames, label):
+    answer = result.json or {}
+    return suite.check(
+        result.status == 0 and answer.get("mismatches") == 0
+        and answer.get("frames") == frames,
+        f"{label}: {answer.get('frames')} right answers, "
+        f"{answer.get('measured', {}).get('throughput_per_s', 0):.0f}/s"
+        + ("" if result.status == 0 else f" {result.message}"), result.command)
+
+
+def at(places):
+    return [w for name, place in places.items()
+            for w in ("--at", f"{name}={place}")]
+
+
+def loopback(suite):
+    """Two nodes on this machine, one computing, one its Verilated design;
+    then the same through a relay that loses 5 %."""
+    package = service(suite, "CERN", "throughput=100000/s", 2)
+    if not package:
+        return
+    base = 20000 + os.getpid() % 20000
+    places = {"node0": f"127.0.0.1:{base}", "replica1": f"127.0.0.1:{base + 1}"}
+    with running([Node(suite, package, "node0", places),
+                  Node(suite, package, "replica1", places, "--engine",
+                       "rtl")]) as nodes:
+        result = suite.run("run", package, "-n", "40", "--json", *at(places))
+        check_answers(suite, result, 40, "cpu and rtl")
+        relay = Relay([("127.0.0.1", base), ("127.0.0.1", base + 1)], 0.05,
+                      0.1)
+        through = dict(zip(places, relay.places))
+        # Nodes know one place of their client: a new one means a new client.
+        for node in nodes:
+            node.stop()
+        nodes[:] = [Node(suite, package, "node0", places),
+                    Node(suite, package, "replica1", places)]
+        result = suite.run("run", package, "-n", "400", "--json", *at(through))
+        relay.stop()
+        check_answers(suite, result, 400, "through a relay")
+        suite.check(relay.lost > 0 and relay.delayed > 0,
+                    f"the relay lost {relay.lost} and delayed {relay.delayed} "
+                    f"of {relay.seen} datagrams")
+        for node in nodes:
+            status, statistics, err = node.stop()
+            suite.check(status == 0 and statistics.get("frames") == 200,
+                        f"{node.name} ends in good order: {statistics}{err}")
+    silent = suite.run("run", package, "-n", "1", "--patience-s", "0.5",
+                       *at(places))
+    suite.check(silent.status == 1 and "node0" in silent.err
+                and "replica1" in silent.err and silent.wall_s < 5,
+                f"nobody is there: {silent.message}", silent.command)
+
+
+def in_namespaces(suite):
+    """Four nodes, each on a network of its own: answers, a death, a return."""
+    package = service(suite, "CERN", "throughput=100000/s", NODES)
+    if not package:
+        return
+    names = ["node0"] + [f"replica{i}" for i in range(1, NODES)]
+    places = {name: f"10.201.77.{i + 2}:{PORT}"
+              for i, name in enumerate(names)}
+    with namespaces(suite, NODES) as spaces:
+        def start(i):
+            # The first is slow, so that the client is at work for a while.
+            more = ("--engine", "rtl") if i == 0 else ()
+            return Node(suite, package, names[i], places, *more,
+                        namespace=spaces[i])
+
+        with running([start(i) for i in range(NODES)]) as nodes:
+            result = suite.run("run", package, "-n", "200", "--json",
+                               *at(places))
+            check_answers(suite, result, 200, "four namespaces")
+            suite.check(not (result.json or {}).get("events"),
+                        "nothing happened meanwhile")
+            lives_and_dies(suite, package, places, nodes, start)
+
+
+def lives_and_dies(suite, package, places, nodes, start):
+    """Kills a node under load, waits until the client says so, starts it
+    again; the client's answers are complete and right."""
+    frames = 4000
+    process = subprocess.Popen(
+        [str(w) for w in (suite.rhizome, "run", package, "-n", frames,
+                          "--json", "--patience-s", "30", *at(places))],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines = []
+    reader = threading.Thread(target=lambda: lines.extend(
+        (time.time(), line.strip()) for line in process.stderr))
+    reader.start()
+
+    def wait_for(word, limit):
+        while time.time() < limit:
+            for when, line in lines:
+                if word in line and "replica2" in line:
+                    return when
+            time.sleep(0.01)
+        return None
+
+    time.sleep(2)
+    suite.check(process.poll() is None, "the client is at work")
+    nodes[2].kill()
+    killed = time.time()
+    told = wait_for("silent", killed + 5)
+    suite.check(told and told - killed <= 1,
+                "a killed node is told after "
+                f"{told - killed if told else -1:.2f} s: {lines}")
+    nodes[2] = start(2)
+    suite.check(wait_for("anew", time.time() + 10) or
+                wait_for("back", time.time() + 1), f"it is taken back: {lines}")
+    out, _ = process.communicate(timeout=120)
+    reader.join()
+    answer = json.loads(out.strip().splitlines()[-1])
+    suite.check(process.returncode == 0 and answer["mismatches"] == 0
+                and answer["frames"] == frames,
+                f"all answers are right in the end: {answer['frames']}, "
+                f"{answer['repeated']} frames were sent again")

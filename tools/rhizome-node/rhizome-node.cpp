@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One node of a service as a process: a peer on the network like a board.
+#include "rhizome/Pipeline/Service.h"
+#include "rhizome/Support/Version.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <CLI/CLI.hpp>
+#include <csignal>
+
+using namespace rhizome;
+using namespace rhizome::pipeline;
+
+static volatile std::sig_atomic_t stopped = 0;
+
+static void stop(int) { stopped = 1; }
+
+int main(int argc, char **argv) {
+  CLI::App app("Serve one node of a compiled package over UDP, until SIGTERM "
+               "or SIGINT.",
+               "rhizome-node");
+  app.set_version_flag("--version", version());
+  ServeRequest request;
+  bool json = false;
+  app.add_option("DIR", request.package, "a package of several nodes")
+      ->required();
+  app.add_option("NODE", request.node, "the node to be, by its plan's name")
+      ->required();
+  app.add_option("--at", request.places.at,
+                 "where a party is; of this node: where to listen")
+      ->type_name("NAME=ADDRESS:PORT")
+      ->allow_extra_args(false);
+  app.add_option("--manifest", request.places.manifest,
+                 "a file like the package's deploy.yaml, which is read "
+                 "otherwise")
+      ->option_text("FILE");
+  std::map<std::string, NodeEngine> engines = {{"cpu", NodeEngine::Cpu},
+                                               {"rtl", NodeEngine::Rtl}};
+  app.add_option("--engine", request.engine,
+                 "what computes: machine code for this host or the node's "
+                 "Verilated design")
+      ->transform(CLI::CheckedTransformer(engines))
+      ->option_text("cpu|rtl");
+  app.add_flag("--json", json, "statistics at the end as one JSON object");
+  app.footer("Examples:\n"
+             "  rhizome-node net.rhz node0\n"
+             "  rhizome-node net.rhz node1 --engine rtl \\\n"
+             "      --at node0=10.0.0.1:2719 --at node1=10.0.0.2:2720");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+
+  struct sigaction action = {};
+  action.sa_handler = stop;
+  for (int signal : {SIGTERM, SIGINT})
+    sigaction(signal, &action, nullptr);
+  request.isStopped = [] { return stopped != 0; };
+  request.onReady = [&](const std::string &place) {
+    llvm::errs() << request.node << " listens at " << place << "\n";
+  };
+  ServeResult result = serveNode(request);
+  if (!result.ok) {
+    if (json)
+      llvm::outs() << llvm::json::Value(llvm::json::Object{
+                          {"ok", false}, {"error", result.error}})
+                   << "\n";
+    else
+      llvm::errs() << "error: " << result.error << "\n";
+    return 1;
+  }
+  if (json)
+    llvm::outs() << llvm::json::Value(llvm::json::Object{
+                        {"ok", true},
+                        {"frames", result.frames},
+                        {"epochs", result.epochs},
+                        {"cycles", result.cycles},
+                        {"datagrams_received", result.datagramsReceived},
+                        {"datagrams_sent", result.datagramsSent},
+                        {"resent", result.resent},
+                        {"dropped", result.dropped}})
+                 << "\n";
+  else
+    llvm::errs() << result.frames << " frames for " << result.epochs
+                 << " clients, " << result.datagramsReceived
+                 << " datagrams received, " << result.datagramsSent << " sent, "
+                 << result.resent << " sent again, " << result.dropped
+                 << " dropped\n";
+  return 0;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// rhizome run: frames through a service that runs, on boards or in processes.
+#include "Commands.h"
+#include "ModelOptions.h"
+#include "Output.h"
+#include "rhizome/Pipeline/Service.h"
+#include <csignal>
+
+using namespace rhizome;
+using namespace rhizome::cli;
+using namespace rhizome::pipeline;
+
+static volatile std::sig_atomic_t cancelled = 0;
+
+static int runRun(RunRequest request, bool json) {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { cancelled = 1; };
+  for (int signal : {SIGINT, SIGTERM})
+    sigaction(signal, &action, nullptr);
+  request.isCancelled = [] { return cancelled != 0; };
+  // At once, also for machines: who waits wants to know.
+  request.onEvent = [](const std::string &line) {
+    llvm::errs() << line << "\n";
+  };
+  RunResult result = runService(request);
+  bool good = result.ok && result.mismatches == 0 && result.unexpected <= 0;
+  if (json) {
+    llvm::json::Object object{
+        {"ok", result.ok},
+        {"frames", result.frames},
+        {"mismatches", result.mismatches},
+        {"predicted", rhizome::toJson(result.predicted)},
+        {"measured",
+         llvm::json::Object{{"throughput_per_s", result.throughputPerS},
+                            {"latency_us", result.latencyUs},
+                            {"shortest_us", result.shortestUs},
+                            {"longest_us", result.longestUs}}},
+        {"seconds", result.seconds},
+        {"repeated", result.repeated},
+        {"resent", result.resent},
+        {"events", llvm::json::Array(result.events)}};
+    if (result.unexpected >= 0)
+      object["unexpected"] = result.unexpected;
+    if (!result.firstMismatch.empty())
+      object["first_mismatch"] = result.firstMismatch;
+    if (!result.ok)
+      object["error"] = result.error;
+    printJson(std::move(object));
+    return good ? 0 : 1;
+  }
+  if (!result.ok)
+    return failWith(result.error, json);
+  llvm::outs() << grouped(result.frames)
+               << (result.frames == 1 ? " frame" : " frames");
+  if (request.check)
+    llvm::outs() << ", " << grouped(result.mismatches) << " mismatches";
+  llvm::outs() << "\n";
+  if (result.unexpected >= 0)
+    llvm::outs() << grouped(result.unexpected)
+                 << " elements differ from the expected outputs\n";
+  if (!result.firstMismatch.empty())
+    llvm::outs() << "first: " << result.firstMismatch << "\n";
+  llvm::outs() << decimal(result.throughputPerS, 1) << " frames per second; "
+               << "a frame took " << decimal(result.latencyUs, 1)
+               << " us, from " << decimal(result.shortestUs, 1) << " to "
+               << decimal(result.longestUs, 1) << "\n";
+  if (result.resent || result.repeated)
+    llvm::outs() << grouped(result.resent) << " datagrams were sent again, "
+                 << grouped(result.repeated) << " frames\n";
+  return good ? 0 : 1;
+}
+
+void cli::addRun(CLI::App &app, Run &run) {
+  struct Options {
+    RunRequest request;
+    std::vector<std::string> inputs;
+    std::string normalise;
+    bool json = false, noCheck = false;
+  };
+  auto options = std::make_shared<Options>();
+  RunRequest &request = options->request;
+  CLI::App *command = app.add_subcommand(
+      "run", "Send frames to a package's nodes, boards or processes.");
+  command->add_option("DIR", request.package, "a package of several nodes")
+      ->required();
+  addData(*command, request, options->inputs, options->normalise);
+  command
+      ->add_option("--at", request.places.at,
+                   "where a node is; of 'host': where to listen")
+      ->type_name("NAME=ADDRESS:PORT")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--manifest", request.places.manifest,
+                   "a file like the package's deploy.yaml, which is read "
+                   "otherwise")
+      ->option_text("FILE");
+  command
+      ->add_option("--outstanding", request.outstanding,
+                   "frames on their way at a time; 1 for single requests; as "
+                   "many as the links take otherwise")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 32))
+      ->option_text("N");
+  command
+      ->add_option("--patience-s", request.patienceS,
+                   "give up after so long without nodes or answers")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+  command->add_flag("--no-check", options->noCheck,
+                    "do not compare with the interpreter");
+  command->add_flag("--json", options->json, "one JSON object on stdout");
+  command->footer("Examples:\n"
+                  "  rhizome run net.rhz -n 1000\n"
+                  "  rhizome run net.rhz --input x.npy --expect y.npy --json\n"
+                  "  rhizome run net.rhz --at node0=10.0.0.1:2719 "
+                  "--outstanding 1");
+  command->callback([options, &run] {
+    for (const std::string &path : options->inputs)
+      options->request.inputs.push_back({path, options->normalise});
+    options->request.check = !options->noCheck;
+    run = [options] { return runRun(options->request, options->json); };
+  });
+}
