@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // compile and coverage: from a model file to a package, phase by phase.
+#include "Deploy.h"
 #include "Explored.h"
 #include "Steer.h"
 #include "rhizome/Dialect/Flow/Flow.h"
@@ -133,6 +134,9 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
     }
   if (llvm::Error error = (*writer)->writeFile(
           "model/network.mlir", printModel(module, explored.result)))
+    return error;
+  if (llvm::Error error = writeDeployment(
+          **writer, plan, module.lookupSymbol<func::FuncOp>("network")))
     return error;
   if (llvm::Error error = (*writer)->writePlan(plan))
     return error;
