@@ -117,6 +117,10 @@ Error pipeline::writeDeployment(PackageWriter &writer, const Plan &plan,
     return error;
   if (Error error = writer.copyFile("deploy.sh", *data + "/host/deploy.sh"))
     return error;
+  if (std::error_code error = sys::fs::setPermissions(
+          writer.dir() + "/deploy.sh",
+          sys::fs::all_read | sys::fs::all_exe | sys::fs::owner_write))
+    return errorCodeToError(error);
   for (const char *name : {"CMakeLists.txt", "rhizome_client.h",
                            "rhizome_client.cpp", "example.c"})
     if (Error error = writer.copyFile(std::string("host/") + name,
