@@ -35,6 +35,7 @@ SUITES = {
     "cluster": cluster.small,
     "cluster-death": cluster.death,
     "nodes": nodes.loopback,
+    "nodes-client": nodes.generated_client,
     "nodes-namespaces": nodes.in_namespaces,
     "packages": packages.packages,
     "vendor-flows": vendorflows.vendor_flows,

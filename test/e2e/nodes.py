@@ -9,12 +9,14 @@ import random
 import selectors
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
 
+import networks
 from cluster import service
-from framework import Skip
+from framework import Skip, run_program
 
 PORT = 2718
 NODES = 4
@@ -277,3 +279,81 @@ def lives_and_dies(suite, package, places, nodes, start):
                 and answer["frames"] == frames,
                 f"all answers are right in the end: {answer['frames']}, "
                 f"{answer['repeated']} frames were sent again")
+
+
+def generated_client(suite):
+    """A package for a cluster: its script starts the nodes, its client, built
+    alone, gets what rhizome run gets."""
+    suite.tool("cmake")
+    network = networks.NETWORKS["CERN"]
+    package = suite.work / "service.rhz"
+    result = suite.compile(suite.need(network.path), network.options,
+                           "max-throughput", package, "--cluster", "ku060x2")
+    if not suite.check(result.status == 0, "compiles for a cluster"
+                       + ("" if result.status == 0 else result.message),
+                       result.command):
+        return
+    build = suite.work / "client"
+    for words in (["-S", package / "host", "-B", build], ["--build", build]):
+        made = run_program(["cmake", *words])
+        if not suite.check(made.status == 0, "the client builds "
+                           + ("" if made.status == 0 else made.message),
+                           made.command):
+            return
+    plan = json.loads((package / "plan.json").read_text())
+    base = 20000 + os.getpid() % 20000
+    places = {n["name"]: f"127.0.0.1:{base + n['address']}"
+              for n in plan["nodes"]}
+    manifest = package / "deploy.yaml"
+    text = manifest.read_text()
+    for node in plan["nodes"]:
+        text = text.replace(f"127.0.0.1:{PORT + node['address']}",
+                            places[node["name"]])
+    manifest.write_text(text)
+    script = [package / "deploy.sh"]
+    environment = {**os.environ,
+                   "RHIZOME_NODE": str(suite.rhizome.parent / "rhizome-node")}
+    started = subprocess.run([*script, "start"], env=environment,
+                             capture_output=True, text=True)
+    try:
+        suite.check(started.returncode == 0, f"starts: {started.stdout}"
+                    + started.stderr)
+        run = suite.run("run", package, "-n", "20", "--json")
+        check_answers(suite, run, 20, "places from deploy.yaml")
+        frames = "\n".join(" ".join(str((7 * f + 3 * i) % 100)
+                                    for i in range(16)) for f in range(3))
+        args = [str(build / "example"),
+                *(f"{n}={p}" for n, p in places.items())]
+        one, two = (subprocess.run(args, input=frames, capture_output=True,
+                                   text=True, timeout=30) for _ in range(2))
+        lines = one.stdout.strip().splitlines()
+        suite.check(one.returncode == 0 and len(lines) == 3
+                    and all(len(line.split()) == 5 for line in lines)
+                    and one.stdout == two.stdout,
+                    f"the example answers: {lines} {one.stderr}")
+        values = suite.work / "x.npy"
+        write_npy(values, [[(7 * f + 3 * i) % 100 for i in range(16)]
+                           for f in range(3)])
+        answers = suite.work / "y.npy"
+        write_npy(answers, [[int(word) for word in line.split()]
+                            for line in lines])
+        same = suite.run("simulate", package, "--level", "functional",
+                         "--input", values, "--expect", answers, "--json")
+        suite.check(same.status == 0 and same.json["unexpected"] == 0,
+                    f"and is right: {same.message}", same.command)
+    finally:
+        stopped = subprocess.run([*script, "stop"], env=environment,
+                                 capture_output=True, text=True)
+    suite.check(stopped.stdout.count("stopped") == len(plan["nodes"]),
+                f"stops: {stopped.stdout}{stopped.stderr}")
+
+
+def write_npy(path, rows):
+    """A two-dimensional float32 array."""
+    head = ("{'descr': '<f4', 'fortran_order': False, 'shape': "
+            f"({len(rows)}, {len(rows[0])}), }}")
+    head = head.ljust(117) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head))
+                     + head.encode()
+                     + b"".join(struct.pack(f"<{len(row)}f", *row)
+                                for row in rows))
