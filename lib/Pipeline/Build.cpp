@@ -158,11 +158,14 @@ llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
   if (!library)
     return library.takeError();
   std::set<std::string> seen;
-  for (auto instance : top.getBody().getOps<rtl::InstanceOp>())
-    if (auto error =
-            copyCell(writer, folder, *library, instance.getCallee().str(), seen,
-                     node.rtl, node.simulationModels))
-      return error;
+  for (auto module : holder.getBody()->getOps<rtl::ModuleOp>())
+    seen.insert(module.getSymName().str());
+  for (auto module : holder.getBody()->getOps<rtl::ModuleOp>())
+    for (auto instance : module.getBody().getOps<rtl::InstanceOp>())
+      if (auto error =
+              copyCell(writer, folder, *library, instance.getCallee().str(),
+                       seen, node.rtl, node.simulationModels))
+        return error;
   std::vector<std::string> tops;
   if (failed(emitDesign(holder, *path, &tops)))
     return llvm::createStringError("the RTL could not be written");
