@@ -162,7 +162,7 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
   sources.files.push_back(
       {"outer.sv", "module outer;\n  " + module +
                        (isGenerated ? "" : " #(" + parameters + ")") +
-                       ") actor ();\nendmodule\n"});
+                       " actor ();\nendmodule\n"});
   sources.files.push_back({"module.ys", reads +
                                             "read_verilog -sv outer.sv\n"
                                             "hierarchy -top outer\n"

@@ -117,7 +117,7 @@ TEST(Plugin, ComputesWhatTheInterpreterSays) {
   Registered registered;
   double interval;
   test::LayerRun run;
-  test::runLayer(n, f, chosen(f, device, interval), device, true, &run);
+  test::runLayer(n, f, chosen(f, device, interval), device, false, &run);
   EXPECT_TRUE(llvm::is_contained(run.kinds, "circuit"));
 }
 
