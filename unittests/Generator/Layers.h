@@ -89,6 +89,8 @@ inline void runLayer(NetworkBuilder &n, mlir::func::FuncOp network,
     ASSERT_TRUE(bool(writer)) << llvm::toString(writer.takeError());
     PlannedNode node = describeNode("node0", result, d);
     check(writeNode(**writer, node, result));
+    node.family = "ultrascale+";
+    node.budget = d.budget;
     Plan plan;
     plan.model = "layer";
     plan.device = "test";
@@ -130,7 +132,8 @@ inline void runLayer(NetworkBuilder &n, mlir::func::FuncOp network,
                 0.005 * timing->intervalCycles + 0.01);
     EXPECT_EQ(sim->latencyCycles, timing->latencyCycles);
   }
-  if (!::testing::Test::HasFailure())
+  // Kept for `rhizome characterise --add`, if asked for.
+  if (!::testing::Test::HasFailure() && !std::getenv("RHIZOME_KEEP_LAYERS"))
     llvm::sys::fs::remove_directories(folder);
 }
 } // namespace rhizome::test

@@ -89,12 +89,18 @@ func::FuncOp network(NetworkBuilder &n) {
 
 std::vector<gen::Selection>
 chosen(func::FuncOp f, const gen::DeviceContext &device, double &interval) {
-  auto result = explore::explore(f, *explore::parseGoal("max-throughput"),
-                                 device, {"test", 100, 64});
+  explore::ClusterPlace place;
+  place.device = "test";
+  place.context = device;
+  place.capacity = device.budget;
+  explore::Cluster cluster;
+  cluster.places = {place};
+  auto result =
+      explore::explore(f, *explore::parseGoal("max-throughput"), cluster);
   EXPECT_TRUE(succeeded(result));
-  interval = result->timing.intervalCycles;
-  result->design.erase();
-  return result->selections;
+  interval = result->nodes[0].timing.intervalCycles;
+  result->nodes[0].design.erase();
+  return result->nodes[0].selections;
 }
 
 TEST(Plugin, IsAskedAndTakenWhereItIsFaster) {

@@ -255,8 +255,9 @@ std::vector<Option> elementwiseOptions(Operation *op, Upstream upstream,
     if (!llvm::is_contained(candidates, f))
       candidates.push_back(f);
   };
-  if (!upstream.empty() && upstream[0])
-    consider(upstream[0]->lanes, upstream[0]->row);
+  for (const auto &f : upstream)
+    if (f)
+      consider(f->lanes, f->row);
   consider(channels, channels);
   int64_t pixels = base.count / channels;
   for (int64_t k = 2; k <= 16 && k <= pixels; k *= 2)
