@@ -290,6 +290,32 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
   return Timing{run.interval(shortFrames ? 10 : kWarmUp), run.latency()};
 }
 
+std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames) {
+  std::vector<ActorSpans> actors;
+  llvm::StringMap<size_t> index;
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    auto node = op->getAttrOfType<StringAttr>("rhizome.node");
+    index[op.getName()] = actors.size();
+    actors.push_back({op.getName().str(), node ? node.str() : "", {}});
+  }
+  Network network = networkOf(design);
+  SimResult run = simulate(network, frames);
+  // An actor of several processes works while one of them does.
+  for (auto [process, spans] : llvm::zip_equal(network.processes, run.spans)) {
+    auto it = index.find(llvm::StringRef(process.name).split('.').first);
+    if (it == index.end())
+      continue;
+    auto &all = actors[it->second].frames;
+    for (auto [f, span] : llvm::enumerate(spans)) {
+      if (f == all.size())
+        all.push_back(span);
+      all[f] = {std::min(all[f].first, span.first),
+                std::max(all[f].second, span.second)};
+    }
+  }
+  return actors;
+}
+
 Resources costOf(flow::DesignOp design, const CostContext &context,
                  const MemoryImages *images) {
   Resources sum;

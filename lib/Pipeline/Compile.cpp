@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // compile and coverage: from a model file to a package, phase by phase.
+#include "Analyse.h"
 #include "Explored.h"
 #include "Steer.h"
 #include "rhizome/Dialect/Flow/Flow.h"
@@ -90,6 +91,35 @@ exploreModule(ModuleOp module, const CompileRequest &request,
   return explored;
 }
 
+/// The unlike devices in use, each once with its clock and link.
+static std::vector<AnalysedDevice> analysedOf(const Targets &targets,
+                                              const explore::Result &result) {
+  std::vector<AnalysedDevice> devices;
+  for (const explore::NodeResult &node : result.nodes) {
+    const explore::ClusterPlace &place = targets.places.places[node.place];
+    AnalysedDevice entry{targets.devices[node.place], std::nullopt};
+    entry.device.clockMhz = place.context.clockMhz;
+    for (const PlannedLink &link : targets.links)
+      if (link.name == place.link)
+        entry.link =
+            Link{link.name,
+                 "",
+                 link.kind == "udp" ? Link::Kind::Udp : Link::Kind::Wire,
+                 link.bitsPerS,
+                 link.latencyNs,
+                 link.mtuBytes,
+                 link.overheadBytes,
+                 {}};
+    if (llvm::none_of(devices, [&](const AnalysedDevice &other) {
+          return other.device.name == entry.device.name &&
+                 other.device.clockMhz == entry.device.clockMhz &&
+                 other.device.budget == entry.device.budget;
+        }))
+      devices.push_back(std::move(entry));
+  }
+  return devices;
+}
+
 /// Everything behind exploration; errors are texts.
 static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
                                 const Targets &targets, Explored &explored,
@@ -118,6 +148,9 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
                                              llvm::createStringError(said));
     }
     if (llvm::Error error =
+            writeTimeline(**writer, node.name, built.design, node.clockMhz))
+      return error;
+    if (llvm::Error error =
             vendor::writeFlows(**writer, node, targets.devices[built.place],
                                node.clockMhz, result.notes))
       return error;
@@ -134,7 +167,13 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
   if (llvm::Error error = (*writer)->writeFile(
           "model/network.mlir", printModel(module, explored.result)))
     return error;
+  if (llvm::Error error =
+          writeAnalysis(**writer, module.lookupSymbol<func::FuncOp>("network"),
+                        plan.model, analysedOf(targets, explored.result)))
+    return error;
   if (llvm::Error error = (*writer)->writePlan(plan))
+    return error;
+  if (llvm::Error error = writeReport(**writer, result.notes))
     return error;
   if (llvm::Error error = (*writer)->commit())
     return error;

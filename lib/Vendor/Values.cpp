@@ -46,7 +46,7 @@ static json::Object borderOf(const BorderPort &port, size_t index, size_t count,
       {"memory_bank", ""},
   };
   // Banks are taken in turn, inputs first.
-  if (device.memory)
+  if (device.memory && !device.platform.empty())
     border["memory_bank"] = StringRef(device.memory->kind).upper() + "[" +
                             std::to_string(id % device.memory->banks) + "]";
   return border;
@@ -85,7 +85,7 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
       {"device", device.name},
       {"part", device.part},
       {"platform", device.platform},
-      {"has_memory", device.memory.has_value()},
+      {"has_memory", device.memory && !device.platform.empty()},
       {"is_7series", device.family == "7series"},
       {"top", node.top},
       {"clock_port", "clk_i"},

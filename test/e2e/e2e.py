@@ -15,6 +15,7 @@ import golden
 import hardware
 import packages
 import reference
+import report
 import robustness
 import vendorflows
 
@@ -31,6 +32,9 @@ SUITES = {
     "dsp-netlist": boards.dsp_netlist,
     "ecp5": boards.ecp5,
     "packages": packages.packages,
+    "report": report.report,
+    "report-baseline": report.baseline,
+    "targets": report.targets,
     "vendor-flows": vendorflows.vendor_flows,
     "doctor": vendorflows.doctor,
     "bad-models": robustness.bad_models,

@@ -24,14 +24,16 @@ ALLOWED = {
     "Transforms": "Dialect/Num Dialect/Osa Support",
     "Generator": "Dialect/Num Dialect/Osa Dialect/Flow Support",
     "Generator/Stream": "Generator Dialect/Num Dialect/Osa Support",
+    "Analysis": "Generator Dialect/Num Dialect/Osa Target Support",
+    "Report": "Package Support",
     "Simulate": "Package Support",
     "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
     "Explore": "Generator Dialect/Osa Dialect/Flow Support",
-    "Pipeline": "Import Transforms Interp Conversion Emit Explore Generator "
-                "Simulate Synth Vendor Package Target Dialect/Num "
+    "Pipeline": "Import Analysis Transforms Interp Conversion Emit Explore "
+                "Generator Report Simulate Synth Vendor Package Target Dialect/Num "
                 "Dialect/Osa Dialect/Flow Dialect/Rtl Support",
-    "tools/rhizome": "Pipeline Synth Vendor Package Target Support",
+    "tools/rhizome": "Pipeline Report Synth Vendor Package Target Support",
     "tools/rhizome-opt": "Conversion Transforms Dialect/Num Dialect/Osa "
                          "Dialect/Flow Dialect/Rtl",
 }

@@ -18,11 +18,13 @@ int main(int argc, char **argv) {
   cli::Run run;
   cli::addExplore(app, run);
   cli::addCompile(app, run);
+  cli::addAnalyse(app, run);
   cli::addSimulate(app, run);
   cli::addEvaluate(app, run);
   cli::addCoverage(app, run);
   cli::addSynth(app, run);
   cli::addCharacterise(app, run);
+  cli::addReport(app, run);
   cli::addTargets(app, run);
   cli::addDoctor(app, run);
   try {

@@ -103,6 +103,23 @@ struct CoverageResult {
 };
 CoverageResult coverModel(const ModelRequest &request);
 
+/// What a model needs and what devices could give; see Analysis/Analysis.h.
+struct AnalyseRequest {
+  ModelRequest model;
+  std::vector<std::string> devices; ///< names or .yaml files
+  std::string cluster;              ///< its unlike devices too; "" for none
+  std::string link; ///< of `devices`; "" for the width of their streams
+  std::optional<double> clockMhz; ///< otherwise the devices'
+  Progress progress;
+};
+struct AnalyseResult {
+  bool ok = false;
+  llvm::json::Object analysis; ///< as model/analysis.json holds it
+  Refusals refused;
+  std::string error;
+};
+AnalyseResult analyseModel(const AnalyseRequest &request);
+
 //===----------------------------------------------------------------------===//
 // simulate and evaluate
 //===----------------------------------------------------------------------===//
