@@ -31,12 +31,6 @@ bool pipeline::isKernelFile(llvm::StringRef path) {
          llvm::sys::fs::exists(path + "/kernel.mlir");
 }
 
-bool pipeline::isKernel(llvm::StringRef path) {
-  llvm::SmallString<128> inside(path);
-  llvm::sys::path::append(inside, "kernel.mlir");
-  return isKernelFile(path) || llvm::sys::fs::exists(inside);
-}
-
 namespace {
 /// A kernel in memory.
 struct Loaded {

@@ -131,7 +131,7 @@ void cli::addRun(CLI::App &app, Run &run) {
                   "  rhizome run helmholtz.cfd --input x.npz --output v.npy\n"
                   "  rhizome run helmholtz.cfd -n 1000 --threads 2 --check");
   command->callback([options, &run] {
-    if (isKernel(options->request.package)) {
+    if (isKernelFile(options->request.package)) {
       KernelRunRequest &kernel = options->kernel;
       const RunRequest &given = options->request;
       kernel.path = given.package;

@@ -12,8 +12,6 @@ namespace rhizome::pipeline {
 /// True if `path` names a kernel: .cfd (the language), .mlir, or a folder that
 /// compileKernel wrote.
 bool isKernelFile(llvm::StringRef path);
-/// True for these and for a folder that compileKernel wrote.
-bool isKernel(llvm::StringRef path);
 
 /// How a kernel is read and compiled.
 struct KernelOptions {
