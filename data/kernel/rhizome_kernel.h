@@ -99,7 +99,9 @@ template <typename T, std::size_t Rank> struct batch {
   view<T, Rank> first;
   std::int64_t element_stride = 0;
 
-  batch(view<T, Rank> first, std::int64_t element_stride = 0)
+  template <typename View, typename = std::enable_if_t<std::is_constructible_v<
+                               view<T, Rank>, const View &>>>
+  batch(const View &first, std::int64_t element_stride = 0)
       : first(first), element_stride(element_stride) {}
 };
 } // namespace rhizome

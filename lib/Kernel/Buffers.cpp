@@ -42,10 +42,10 @@ int64_t Argument::size() const {
 void rhizome::kernel::loadLoweringDialects(MLIRContext &context) {
   loadDialects(context);
   DialectRegistry registry;
-  registry.insert<affine::AffineDialect, bufferization::BufferizationDialect,
-                  cf::ControlFlowDialect, LLVM::LLVMDialect,
-                  memref::MemRefDialect, scf::SCFDialect,
-                  vector::VectorDialect>();
+  registry
+      .insert<affine::AffineDialect, bufferization::BufferizationDialect,
+              cf::ControlFlowDialect, LLVM::LLVMDialect, memref::MemRefDialect,
+              scf::SCFDialect, vector::VectorDialect>();
   arith::registerBufferizableOpInterfaceExternalModels(registry);
   linalg::registerBufferizableOpInterfaceExternalModels(registry);
   scf::registerBufferizableOpInterfaceExternalModels(registry);
@@ -63,8 +63,7 @@ static llvm::Error signatureError(const llvm::Twine &what) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), what);
 }
 
-llvm::Expected<Signature>
-rhizome::kernel::signatureOf(func::FuncOp kernel) {
+llvm::Expected<Signature> rhizome::kernel::signatureOf(func::FuncOp kernel) {
   Signature out;
   out.name = kernel.getSymName().str();
   if (auto count = kernel->getAttrOfType<IntegerAttr>(kElementsAttr))
@@ -108,8 +107,7 @@ rhizome::kernel::signatureOf(func::FuncOp kernel) {
     out.arguments.push_back(std::move(*one));
   }
   for (auto [i, type] : llvm::enumerate(kernel.getResultTypes())) {
-    auto one =
-        make(type, kernel.getResultAttrDict(i), "y" + std::to_string(i));
+    auto one = make(type, kernel.getResultAttrDict(i), "y" + std::to_string(i));
     if (!one)
       return one.takeError();
     one->isOutput = true;
@@ -143,8 +141,8 @@ static void makeArguments(func::FuncOp func, const Signature &signature) {
     if (!tensor)
       continue;
     argument.setType(memrefOf(border, tensor.getElementType()));
-    Value read = bufferization::ToTensorOp::create(
-        b, func.getLoc(), tensor, argument, /*restrict=*/true);
+    Value read = bufferization::ToTensorOp::create(b, func.getLoc(), tensor,
+                                                   argument, /*restrict=*/true);
     argument.replaceAllUsesExcept(read, read.getDefiningOp());
   }
   auto ret = cast<func::ReturnOp>(body.getTerminator());
@@ -175,6 +173,28 @@ static void makeArguments(func::FuncOp func, const Signature &signature) {
   func.setType(b.getFunctionType(body.getArgumentTypes(), {}));
 }
 
+/// Gives every sum a fill and every operation an empty tensor of its own; a
+/// shared one would be copied.
+static void unshareInits(func::FuncOp func) {
+  SmallVector<linalg::LinalgOp> ops;
+  func.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+  for (linalg::LinalgOp op : ops)
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      OpBuilder b(op);
+      if (auto fill = init.get().getDefiningOp<linalg::FillOp>();
+          fill && !fill->hasOneUse())
+        init.set(b.clone(*fill)->getResult(0));
+      OpOperand *start = &init;
+      if (auto fill = init.get().getDefiningOp<linalg::FillOp>())
+        start = fill.getDpsInitOperand(0);
+      if (auto empty = start->get().getDefiningOp<tensor::EmptyOp>();
+          empty && !empty->hasOneUse()) {
+        b.setInsertionPoint(start->getOwner());
+        start->set(b.clone(*empty)->getResult(0));
+      }
+    }
+}
+
 FailureOr<OwningOpRef<ModuleOp>>
 rhizome::kernel::bufferise(func::FuncOp kernel, const Signature &signature) {
   loadLoweringDialects(*kernel.getContext());
@@ -187,6 +207,7 @@ rhizome::kernel::bufferise(func::FuncOp kernel, const Signature &signature) {
   func->removeAttr(kKernelAttr);
   func->removeAttr(kElementsAttr);
 
+  unshareInits(func);
   IRRewriter rewriter(kernel.getContext());
   if (failed(bufferization::eliminateEmptyTensors(rewriter, func)))
     return failure();
@@ -268,15 +289,15 @@ int64_t rhizome::kernel::shareScratch(func::FuncOp body) {
   }
   OpBuilder b = OpBuilder::atBlockBegin(entry);
   total = std::max<int64_t>(total, 64);
-  Value scratch = entry->addArgument(
-      MemRefType::get({total}, b.getI8Type()), body.getLoc());
+  Value scratch = entry->addArgument(MemRefType::get({total}, b.getI8Type()),
+                                     body.getLoc());
   for (Buffer &buffer : buffers) {
     b.setInsertionPoint(buffer.alloc);
-    Value offset = arith::ConstantIndexOp::create(b, buffer.alloc.getLoc(),
-                                                  buffer.offset);
-    Value view = memref::ViewOp::create(b, buffer.alloc.getLoc(),
-                                        buffer.alloc.getType(), scratch, offset,
-                                        ValueRange{});
+    Value offset =
+        arith::ConstantIndexOp::create(b, buffer.alloc.getLoc(), buffer.offset);
+    Value view =
+        memref::ViewOp::create(b, buffer.alloc.getLoc(), buffer.alloc.getType(),
+                               scratch, offset, ValueRange{});
     buffer.alloc.replaceAllUsesWith(view);
     buffer.alloc.erase();
   }

@@ -108,8 +108,8 @@ DictionaryAttr ModuleBuilder::attributes(const Variable &variable) {
   }
   if (variable.element != ElementDim::None)
     list.set(kElementAttr,
-             b.getStringAttr(
-                 variable.element == ElementDim::First ? "first" : "last"));
+             b.getStringAttr(variable.element == ElementDim::First ? "first"
+                                                                   : "last"));
   return list.getDictionary(b.getContext());
 }
 
@@ -195,8 +195,7 @@ void ModuleBuilder::emit(const Statement &one) {
   statement = &one;
   temporaries.clear();
   const Variable &target = program.variables[one.target];
-  computeType =
-      floatType(std::max(target.bits, bitsOf(program, *one.value)));
+  computeType = floatType(std::max(target.bits, bitsOf(program, *one.value)));
   std::vector<int> dims;
   for (const Subscript &subscript : one.subscripts)
     if (subscript.index >= 0)
@@ -211,8 +210,8 @@ void ModuleBuilder::emit(const Statement &one) {
   RankedTensorType type = typeOf(target);
   Value old = values[one.target];
   if (!old)
-    old = tensor::EmptyOp::create(b, loc, type.getShape(),
-                                  type.getElementType());
+    old =
+        tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
   SmallVector<OpFoldResult> offsets, sizes, strides;
   for (auto [d, subscript] : llvm::enumerate(one.subscripts)) {
     bool whole = subscript.index >= 0;
@@ -240,13 +239,14 @@ void ModuleBuilder::hoist(const Expr &expr, ArrayRef<int> dims) {
     if (used[dim])
       temporary.dims.push_back(dim);
   temporary.tensor = tensorOf(expr, temporary.dims, computeType);
-  temporary.tensor.getDefiningOp()->setAttr(
-      kNameAttr, b.getStringAttr(temporaryName()));
+  temporary.tensor.getDefiningOp()->setAttr(kNameAttr,
+                                            b.getStringAttr(temporaryName()));
   temporaries[&expr] = temporary;
 }
 
-/// The variable that `access` reads. A dimension with a halo that is subscripted
-/// by an index alone is longer than the index runs: there only its start.
+/// The variable that `access` reads. A dimension with a halo that is
+/// subscripted by an index alone is longer than the index runs: there only its
+/// start.
 Value ModuleBuilder::windowOf(const Expr &access,
                               ArrayRef<AffineExpr> subscripts) {
   const Variable &variable = program.variables[access.variable];
@@ -269,7 +269,8 @@ Value ModuleBuilder::windowOf(const Expr &access,
                                         sizes, strides);
 }
 
-Value ModuleBuilder::tensorOf(const Expr &expr, ArrayRef<int> dims, Type element) {
+Value ModuleBuilder::tensorOf(const Expr &expr, ArrayRef<int> dims,
+                              Type element) {
   Location loc = locate(expr.at);
   bool reduces = expr.kind == Expr::Kind::Reduce && element == computeType;
   const Expr &inner = reduces ? *expr.operands[0] : expr;
@@ -362,8 +363,7 @@ Value ModuleBuilder::tensorOf(const Expr &expr, ArrayRef<int> dims, Type element
                             nested.getInsertionPoint());
         Value value = scalar(inner, [&](const Expr &access) -> Value {
           auto found = argumentOf.find(&access);
-          return found == argumentOf.end() ? Value()
-                                           : arguments[found->second];
+          return found == argumentOf.end() ? Value() : arguments[found->second];
         });
         if (reduces)
           value = combine(expr.op, arguments.back(), value, loc);
@@ -392,7 +392,8 @@ Value ModuleBuilder::identity(Operator op, Type type, Location loc) {
   return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
 }
 
-Value ModuleBuilder::combine(Operator op, Value left, Value right, Location loc) {
+Value ModuleBuilder::combine(Operator op, Value left, Value right,
+                             Location loc) {
   switch (op) {
   case Operator::Add:
     return arith::AddFOp::create(b, loc, left, right, fastmath);
@@ -412,13 +413,13 @@ Value ModuleBuilder::combine(Operator op, Value left, Value right, Location loc)
 }
 
 Value ModuleBuilder::scalar(const Expr &expr,
-                      llvm::function_ref<Value(const Expr &)> accessed) {
+                            llvm::function_ref<Value(const Expr &)> accessed) {
   Location loc = locate(expr.at);
   if (Value value = accessed(expr))
     return cast(value, computeType, loc);
   if (expr.kind == Expr::Kind::Literal)
-    return arith::ConstantOp::create(
-        b, loc, b.getFloatAttr(computeType, expr.literal));
+    return arith::ConstantOp::create(b, loc,
+                                     b.getFloatAttr(computeType, expr.literal));
   assert(expr.kind == Expr::Kind::Apply && "reductions have tensors");
   Value first = scalar(*expr.operands[0], accessed);
   if (expr.operands.size() == 2) {

@@ -58,7 +58,9 @@ private:
 };
 } // namespace
 
-static const char *cType(Type type) { return type.isF32() ? "float" : "double"; }
+static const char *cType(Type type) {
+  return type.isF32() ? "float" : "double";
+}
 
 std::string C99Printer::affine(AffineExpr expr, ValueRange operands,
                                unsigned dims) {
@@ -113,9 +115,7 @@ static std::string numberText(double value, bool single) {
 /// The right side of an operation on scalars.
 std::string C99Printer::scalar(Operation &op) {
   auto of = [&](unsigned i) { return nameOf(op.getOperand(i)); };
-  auto two = [&](const char *sign) {
-    return of(0) + " " + sign + " " + of(1);
-  };
+  auto two = [&](const char *sign) { return of(0) + " " + sign + " " + of(1); };
   bool single = op.getNumResults() && op.getResult(0).getType().isF32();
   auto call = [&](const char *name) {
     std::string out = std::string(name) + (single ? "f(" : "(") + of(0);
@@ -196,9 +196,9 @@ void C99Printer::visit(Operation &op) {
     return;
   }
   if (auto apply = dyn_cast<affine::AffineApplyOp>(op)) {
-    names[apply] = affine(apply.getAffineMap().getResult(0),
-                          apply.getMapOperands(),
-                          apply.getAffineMap().getNumDims());
+    names[apply] =
+        affine(apply.getAffineMap().getResult(0), apply.getMapOperands(),
+               apply.getAffineMap().getNumDims());
     return;
   }
   if (op.getNumRegions() || op.getNumResults() != 1 ||
@@ -240,11 +240,9 @@ void C99Printer::printRun() {
     return one.bits == 32 ? "float" : "double";
   };
   auto list = [](llvm::ArrayRef<int64_t> values) {
-    return llvm::join(llvm::map_range(values,
-                                      [](int64_t v) {
-                                        return std::to_string(v);
-                                      }),
-                      ", ");
+    return llvm::join(
+        llvm::map_range(values, [](int64_t v) { return std::to_string(v); }),
+        ", ");
   };
   std::string call;
   for (auto [i, one] : llvm::enumerate(signature.arguments)) {
@@ -298,9 +296,9 @@ llvm::Expected<std::string> C99Printer::run(func::FuncOp body) {
   printCopies();
   printRun();
   if (!problem.empty())
-    return llvm::createStringError(
-        llvm::inconvertibleErrorCode(),
-        "the kernel cannot be written as C99: " + problem);
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "the kernel cannot be written as C99: " +
+                                       problem);
   return text;
 }
 
@@ -319,6 +317,6 @@ rhizome::kernel::printC99(func::FuncOp kernel, const Signature &signature) {
   if (failed(pm.run(**module)))
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    "the kernel cannot become loops");
-  return C99Printer(signature)
-      .run((*module)->lookupSymbol<func::FuncOp>("body"));
+  return C99Printer(signature).run(
+      (*module)->lookupSymbol<func::FuncOp>("body"));
 }

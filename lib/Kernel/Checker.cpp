@@ -14,11 +14,11 @@ static constexpr int64_t kMostElements = int64_t(1) << 32;
 std::string rhizome::kernel::shown(llvm::ArrayRef<int64_t> shape) {
   if (shape.empty())
     return "a scalar";
-  return "[" + llvm::join(llvm::map_range(shape,
-                                          [](int64_t extent) {
-                                            return std::to_string(extent);
-                                          }),
-                          " ") +
+  return "[" +
+         llvm::join(
+             llvm::map_range(
+                 shape, [](int64_t extent) { return std::to_string(extent); }),
+             " ") +
          "]";
 }
 
@@ -40,8 +40,8 @@ std::vector<int> Program::arguments() const {
 }
 
 Program Checker::run() {
-  ignoreCase = llvm::any_of(
-      file.declarations, [](const auto &one) { return one.isFortran; });
+  ignoreCase = llvm::any_of(file.declarations,
+                            [](const auto &one) { return one.isFortran; });
   declareTypes();
   for (const syntax::Declaration &declaration : file.declarations)
     declare(declaration);
@@ -86,8 +86,8 @@ std::optional<Shape> Checker::shapeOf(const syntax::Type &type) {
 void Checker::declareTypes() {
   for (const syntax::TypeName &one : file.types) {
     if (auto found = types.find(one.name); found != types.end()) {
-      Diagnostic &d = diagnostics.error(
-          one.at, "the type '" + one.name + "' is declared twice");
+      Diagnostic &d = diagnostics.error(one.at, "the type '" + one.name +
+                                                    "' is declared twice");
       d.other = found->second.second, d.note = "first here";
     }
     if (std::optional<Shape> shape = shapeOf(one.type))
@@ -197,9 +197,9 @@ void Checker::applyElements() {
   if (!file.elements)
     return;
   if (file.elements->count < 1)
-    diagnostics.error(file.elements->at, "an elem loop of " +
-                                             llvm::Twine(file.elements->count) +
-                                             " elements",
+    diagnostics.error(file.elements->at,
+                      "an elem loop of " + llvm::Twine(file.elements->count) +
+                          " elements",
                       "there is at least one");
   program.elements = file.elements->count;
   for (auto [at, name] : file.elements->names) {
@@ -212,9 +212,8 @@ void Checker::applyElements() {
 }
 
 /// Names that an expression reads.
-static void
-collectReads(const syntax::Node &node,
-             const std::function<void(llvm::StringRef)> &visit) {
+static void collectReads(const syntax::Node &node,
+                         const std::function<void(llvm::StringRef)> &visit) {
   if (node.kind == syntax::Node::Kind::Name ||
       node.kind == syntax::Node::Kind::Access)
     visit(node.name);
@@ -311,9 +310,9 @@ int Checker::read(llvm::StringRef name, Place at) {
     return -1;
   if (!state.complete) {
     Diagnostic &d = diagnostics.error(
-        at, state.isAssigned
-                ? "'" + name + "' is read, but assigned only in part"
-                : "'" + name + "' is read before it is assigned",
+        at,
+        state.isAssigned ? "'" + name + "' is read, but assigned only in part"
+                         : "'" + name + "' is read before it is assigned",
         state.isAssigned ? "assign every number of the dimension"
                          : "assign it before, or declare it an input");
     d.other = program.variables[variable].at;
@@ -343,9 +342,11 @@ bool Checker::checkTarget(int variable, const syntax::Assignment &assignment) {
   const Variable &target = program.variables[variable];
   if (target.role == Role::Input) {
     Diagnostic &d = diagnostics.error(
-        assignment.at, "'" + target.name + "' is an input and cannot be assigned",
-        target.columnMajor ? "declare it INTENT(INOUT)"
-                           : "declare it 'var input output " + target.name + "'");
+        assignment.at,
+        "'" + target.name + "' is an input and cannot be assigned",
+        target.columnMajor
+            ? "declare it INTENT(INOUT)"
+            : "declare it 'var input output " + target.name + "'");
     d.other = target.at, d.note = "it is declared here";
     return false;
   }
@@ -427,8 +428,7 @@ ExprPtr Checker::apply(Operator op, std::vector<ExprPtr> operands, Place at) {
 std::optional<Program>
 rhizome::kernel::parseProgram(const Source &source, const ParseOptions &options,
                               Diagnostics &diagnostics) {
-  syntax::File file =
-      syntax::parse(source, options.cfdlangCompat, diagnostics);
+  syntax::File file = syntax::parse(source, options.cfdlangCompat, diagnostics);
   bool readable = diagnostics.empty();
   // What could not be read would only bring errors about itself.
   Program program;

@@ -27,7 +27,7 @@ private:
   struct State {
     bool known = true; ///< false: its declaration was wrong; say no more
     bool read = false;
-    bool complete = false;             ///< every element has a value
+    bool complete = false;                     ///< every element has a value
     std::vector<std::vector<Subscript>> parts; ///< assigned by numbers
     Place assigned;
     bool isAssigned = false, inferred = false;

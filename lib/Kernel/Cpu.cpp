@@ -124,8 +124,7 @@ rhizome::kernel::compileObject(func::FuncOp kernel, const Signature &signature,
         name != signature.name + "_fortran")
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
     function.addFnAttr("target-cpu", (*machine)->getTargetCPU());
-    function.addFnAttr("target-features",
-                       (*machine)->getTargetFeatureString());
+    function.addFnAttr("target-features", (*machine)->getTargetFeatureString());
     // Zen and later run 512 bits at full rate; the vectors are chosen already.
     function.addFnAttr("prefer-vector-width", "512");
   }
@@ -152,8 +151,8 @@ LoadedKernel::LoadedKernel(std::unique_ptr<State> state)
 LoadedKernel::LoadedKernel(LoadedKernel &&) = default;
 LoadedKernel::~LoadedKernel() = default;
 
-llvm::Expected<LoadedKernel>
-LoadedKernel::load(llvm::StringRef object, const Signature &signature) {
+llvm::Expected<LoadedKernel> LoadedKernel::load(llvm::StringRef object,
+                                                const Signature &signature) {
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit)
     return jit.takeError();

@@ -93,9 +93,8 @@ void Parser::annotations(Declaration &declaration) {
         }
         const Token &last = tokens[position - 1];
         llvm::StringRef from = tokens[first].text;
-        one.arguments.push_back(
-            llvm::StringRef(from.data(),
-                            last.text.data() + last.text.size() - from.data()));
+        one.arguments.push_back(llvm::StringRef(
+            from.data(), last.text.data() + last.text.size() - from.data()));
       } while (accept(","));
       expect(")", "behind the arguments of '@" + one.name + "'");
     }
@@ -110,9 +109,8 @@ static bool isWord(const Token &token, llvm::StringRef word) {
 bool Parser::atFortran() const {
   if (isWord(peek(), "double") && isWord(peek(1), "precision"))
     return true;
-  return isWord(peek(), "real") &&
-         (peek(1).is("::") || peek(1).is(",") || peek(1).is("(") ||
-          peek(1).is("*"));
+  return isWord(peek(), "real") && (peek(1).is("::") || peek(1).is(",") ||
+                                    peek(1).is("(") || peek(1).is("*"));
 }
 
 /// Bits from (8), (KIND=8), *8, (real64) or nothing; "REAL" is consumed.

@@ -41,7 +41,8 @@ marker(Host host, llvm::StringRef line) {
 
 static bool isIdentifier(llvm::StringRef name) {
   return !name.empty() && llvm::isAlpha(name.front()) &&
-         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+         llvm::all_of(name,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
 static llvm::SmallVector<llvm::StringRef> linesOf(llvm::StringRef text) {
@@ -87,8 +88,8 @@ rhizome::kernel::findEmbedded(Host host, const Source &file,
     }
     for (const EmbeddedKernel &other : out)
       if (words->back().equals_insensitive(other.name)) {
-        Diagnostic &d = diagnostics.error(
-            at, "two kernels are called '" + words->back() + "'");
+        Diagnostic &d = diagnostics.error(at, "two kernels are called '" +
+                                                  words->back() + "'");
         d.other = {other.begin, 1}, d.note = "the first one";
       }
     open = true;
@@ -109,9 +110,8 @@ rhizome::kernel::findEmbedded(Host host, const Source &file,
 }
 
 /// The call as lines of Fortran, at most `room` of them if that is possible.
-static std::vector<std::string> fortranCall(const Signature &signature,
-                                            llvm::StringRef indent,
-                                            unsigned room) {
+static std::vector<std::string>
+fortranCall(const Signature &signature, llvm::StringRef indent, unsigned room) {
   constexpr size_t most = 120;
   std::string enter = indent.str() + "block; use " + signature.name +
                       "_kernel, only: " + signature.name;
@@ -137,9 +137,10 @@ static std::vector<std::string> fortranCall(const Signature &signature,
   return lines;
 }
 
-std::string rhizome::kernel::replaceEmbedded(
-    Host host, const Source &file, llvm::ArrayRef<EmbeddedKernel> kernels,
-    llvm::ArrayRef<Signature> signatures) {
+std::string
+rhizome::kernel::replaceEmbedded(Host host, const Source &file,
+                                 llvm::ArrayRef<EmbeddedKernel> kernels,
+                                 llvm::ArrayRef<Signature> signatures) {
   std::string out;
   if (host == Host::Cpp) {
     for (const Signature &signature : signatures)

@@ -41,13 +41,12 @@ private:
 };
 } // namespace
 
-int64_t
-Evaluator::placeOf(int variable,
-                   const std::vector<Subscript> &subscripts) const {
+int64_t Evaluator::placeOf(int variable,
+                           const std::vector<Subscript> &subscripts) const {
   int64_t place = 0;
   for (size_t d = 0; d < subscripts.size(); ++d) {
-    int64_t at = subscripts[d].offset +
-                 program.variables[variable].halo[d].first;
+    int64_t at =
+        subscripts[d].offset + program.variables[variable].halo[d].first;
     if (subscripts[d].index >= 0)
       at += index[subscripts[d].index];
     place += at * strides[variable][d];
@@ -56,8 +55,8 @@ Evaluator::placeOf(int variable,
 }
 
 template <typename Fn>
-void Evaluator::forAll(const std::vector<int> &over,
-                       const Statement &statement, Fn fn) {
+void Evaluator::forAll(const std::vector<int> &over, const Statement &statement,
+                       Fn fn) {
   for (int i : over)
     index[i] = 0;
   while (true) {
@@ -115,9 +114,8 @@ double Evaluator::value(const Expr &expr, const Statement &statement) {
     return tensors[expr.variable][placeOf(expr.variable, expr.subscripts)];
   case Expr::Kind::Apply: {
     double first = value(*expr.operands[0], statement);
-    double second = expr.operands.size() > 1
-                        ? value(*expr.operands[1], statement)
-                        : 0;
+    double second =
+        expr.operands.size() > 1 ? value(*expr.operands[1], statement) : 0;
     return combine(expr.op, first, second);
   }
   case Expr::Kind::Reduce: {

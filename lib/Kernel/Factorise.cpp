@@ -41,8 +41,9 @@ struct Product {
 
 static bool mayReorder(Operation *op) {
   auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
-  return flags && arith::bitEnumContainsAll(flags.getFastMathFlagsAttr().getValue(),
-                                            arith::FastMathFlags::reassoc);
+  return flags &&
+         arith::bitEnumContainsAll(flags.getFastMathFlagsAttr().getValue(),
+                                   arith::FastMathFlags::reassoc);
 }
 
 /// The block arguments that `value` is the product of; false if it is more.
@@ -73,8 +74,7 @@ static bool isZeroFill(Value init) {
 static std::optional<Product> productOf(linalg::LinalgOp op) {
   if (!op || op.getNumDpsInits() != 1 || op->getNumResults() != 1 ||
       op.getNumReductionLoops() == 0 || op.getNumLoops() > 60 ||
-      op.hasDynamicShape() ||
-      !isZeroFill(op.getDpsInitOperand(0)->get()) ||
+      op.hasDynamicShape() || !isZeroFill(op.getDpsInitOperand(0)->get()) ||
       !isa<FloatType>(getElementTypeOrSelf(op->getResult(0))))
     return std::nullopt;
   Block *body = op.getBlock();
@@ -151,8 +151,8 @@ static void absorb(Product &product) {
       for (unsigned &index : one.indices)
         index = renamed[index];
     product.factors.erase(product.factors.begin() + i);
-    product.factors.insert(product.factors.begin() + i,
-                           inner->factors.begin(), inner->factors.end());
+    product.factors.insert(product.factors.begin() + i, inner->factors.begin(),
+                           inner->factors.end());
   }
 }
 
@@ -227,11 +227,12 @@ void Contractor::plan() {
     entry.cost = std::numeric_limits<double>::infinity();
     // Each pair of halves once: `left` holds the lowest factor.
     unsigned low = subset & -subset;
-    for (unsigned part = 0;; part = (part - (subset & ~low)) & (subset & ~low)) {
+    for (unsigned part = 0;;
+         part = (part - (subset & ~low)) & (subset & ~low)) {
       unsigned left = part | low, right = subset & ~left;
       if (right) {
-        double cost = best[left].cost + best[right].cost +
-                      size(live(left) | live(right));
+        double cost =
+            best[left].cost + best[right].cost + size(live(left) | live(right));
         double peak = std::max({best[left].peak, best[right].peak, size(kept)});
         if (std::pair(cost, peak) < std::pair(entry.cost, entry.peak))
           entry = {cost, peak, left};
@@ -311,8 +312,7 @@ Factor Contractor::emit(unsigned subset, const SmallVector<unsigned> *order) {
   for (unsigned index : out.indices)
     shape.push_back(product.extents[index]);
   Value init = tensor::EmptyOp::create(b, loc, shape, element);
-  Value zero =
-      arith::ConstantOp::create(b, loc, b.getFloatAttr(element, 0.0));
+  Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(element, 0.0));
   init = linalg::FillOp::create(b, loc, zero, init).getResult(0);
   bool plain = inputs.size() == 2 && loops.size() > out.indices.size() &&
                llvm::all_of(maps, [](AffineMap map) {
@@ -323,9 +323,8 @@ Factor Contractor::emit(unsigned subset, const SmallVector<unsigned> *order) {
               return llvm::is_contained(input.indices, index);
             });
   if (plain) {
-    out.tensor = linalg::ContractOp::create(
-                     b, loc, init.getType(), values, init,
-                     b.getAffineMapArrayAttr(maps))
+    out.tensor = linalg::ContractOp::create(b, loc, init.getType(), values,
+                                            init, b.getAffineMapArrayAttr(maps))
                      .getResult(0);
     return out;
   }
@@ -381,8 +380,7 @@ static void factorise(func::FuncOp kernel, IndexOrder order) {
   }
 }
 
-LogicalResult rhizome::kernel::optimise(func::FuncOp kernel,
-                                        IndexOrder order) {
+LogicalResult rhizome::kernel::optimise(func::FuncOp kernel, IndexOrder order) {
   MLIRContext *context = kernel.getContext();
   // Names would keep equal computations apart.
   kernel.walk([](Operation *op) {

@@ -41,8 +41,7 @@ static Value asMatrix(OpBuilder &b, Location loc, Value tensor,
       permutation.push_back(llvm::find(dims, dim) - dims.begin());
       shape.push_back(type.getDimSize(permutation.back()));
     }
-    Value empty =
-        tensor::EmptyOp::create(b, loc, shape, type.getElementType());
+    Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
     tensor = linalg::TransposeOp::create(b, loc, tensor, empty, permutation)
                  ->getResult(0);
   }
@@ -100,23 +99,23 @@ static Value matmulOf(linalg::ContractOp op) {
     return out;
   };
   auto element = getElementTypeOrSelf(op->getResult(0).getType());
-  Value empty = tensor::EmptyOp::create(
-      b, loc, {sizeOf(rows), sizeOf(columns)}, element);
+  Value empty =
+      tensor::EmptyOp::create(b, loc, {sizeOf(rows), sizeOf(columns)}, element);
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
   Value init = linalg::FillOp::create(b, loc, zero, empty).getResult(0);
   AffineExpr m, n, k;
   bindDims(context, m, n, k);
   auto map = [&](AffineExpr x, AffineExpr y, bool turned) {
-    return AffineMap::get(3, 0, turned ? ArrayRef<AffineExpr>{y, x}
-                                       : ArrayRef<AffineExpr>{x, y},
-                          context);
+    return AffineMap::get(
+        3, 0, turned ? ArrayRef<AffineExpr>{y, x} : ArrayRef<AffineExpr>{x, y},
+        context);
   };
-  auto matmul = linalg::MatmulOp::create(b, loc, ValueRange{a, c},
-                                         ValueRange{init});
-  matmul->setAttr("indexing_maps",
-                  b.getAffineMapArrayAttr({map(m, k, leftTurned),
-                                           map(k, n, rightTurned),
-                                           map(m, n, false)}));
+  auto matmul =
+      linalg::MatmulOp::create(b, loc, ValueRange{a, c}, ValueRange{init});
+  matmul->setAttr(
+      "indexing_maps",
+      b.getAffineMapArrayAttr(
+          {map(m, k, leftTurned), map(k, n, rightTurned), map(m, n, false)}));
   Value value = matmul->getResult(0);
   Group order = joined(rows, columns);
   if (order.size() > 2) {
@@ -134,8 +133,7 @@ static Value matmulOf(linalg::ContractOp op) {
     for (unsigned dim : result)
       permutation.push_back(llvm::find(order, dim) - order.begin());
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    Value into =
-        tensor::EmptyOp::create(b, loc, type.getShape(), element);
+    Value into = tensor::EmptyOp::create(b, loc, type.getShape(), element);
     value = linalg::TransposeOp::create(b, loc, value, into, permutation)
                 ->getResult(0);
   }

@@ -32,10 +32,12 @@ Checker::subscripts(int v, const std::vector<Index> &indices, Place at,
                     bool isTarget) {
   const Variable variable = program.variables[v];
   if (indices.size() != variable.extents.size()) {
-    Diagnostic &d = diagnostics.error(
-        at, "'" + variable.name + "' has " +
-                llvm::Twine(variable.extents.size()) + " dimensions, here it "
-                "gets " + llvm::Twine(indices.size()) + " indices");
+    Diagnostic &d =
+        diagnostics.error(at, "'" + variable.name + "' has " +
+                                  llvm::Twine(variable.extents.size()) +
+                                  " dimensions, here it "
+                                  "gets " +
+                                  llvm::Twine(indices.size()) + " indices");
     d.other = variable.at, d.note = "it is declared here";
     return std::nullopt;
   }
@@ -46,11 +48,10 @@ Checker::subscripts(int v, const std::vector<Index> &indices, Place at,
     auto [below, above] = variable.halo[dimension];
     if (index.name.empty()) {
       if (index.offset < -below || index.offset >= extent + above) {
-        diagnostics.error(index.at, llvm::Twine(index.offset) +
-                                        " is outside dimension " +
-                                        llvm::Twine(dimension) + " of '" +
-                                        variable.name + "', 0 to " +
-                                        llvm::Twine(extent - 1));
+        diagnostics.error(index.at,
+                          llvm::Twine(index.offset) + " is outside dimension " +
+                              llvm::Twine(dimension) + " of '" + variable.name +
+                              "', 0 to " + llvm::Twine(extent - 1));
         good = false;
       }
       out.push_back({-1, index.offset});
@@ -70,9 +71,15 @@ Checker::subscripts(int v, const std::vector<Index> &indices, Place at,
                               "' is neither on the left side nor reduced",
                           "write sum(" + index.name +
                               ") before the product, or put it on the left");
+        // Said once.
+        scope.insert(
+            {index.name.str(),
+             {int(statement->extents.size()), std::nullopt, index.at, ""}});
+        statement->extents.push_back(0);
         return std::nullopt;
       }
-      IndexName fresh{int(statement->extents.size()), std::nullopt, index.at, ""};
+      IndexName fresh{int(statement->extents.size()), std::nullopt, index.at,
+                      ""};
       found = scope.insert({index.name.str(), fresh}).first;
       statement->extents.push_back(0);
       indexNames.push_back(index.name.str());
@@ -84,9 +91,10 @@ Checker::subscripts(int v, const std::vector<Index> &indices, Place at,
     }
     if (-index.offset > below || index.offset > above) {
       Diagnostic &d = diagnostics.error(
-          index.at, "the offset " + llvm::Twine(index.offset) +
-                        " reaches outside dimension " + llvm::Twine(dimension) +
-                        " of '" + variable.name + "'",
+          index.at,
+          "the offset " + llvm::Twine(index.offset) +
+              " reaches outside dimension " + llvm::Twine(dimension) + " of '" +
+              variable.name + "'",
           "declare a halo: var input " + variable.name + " : " +
               shown(variable.extents) + " halo [… " +
               llvm::Twine(std::abs(index.offset)) + " …]");
@@ -155,8 +163,8 @@ ExprPtr Checker::reduceExpr(const Node &node) {
   bool good = true;
   for (const Index &index : node.indices) {
     if (scope.count(index.name.str())) {
-      diagnostics.error(index.at, "the index '" + index.name +
-                                      "' is used already",
+      diagnostics.error(index.at,
+                        "the index '" + index.name + "' is used already",
                         "reduce over a name of its own");
       good = false;
       continue;

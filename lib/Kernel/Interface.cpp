@@ -61,8 +61,8 @@ static std::string describe(const Argument &one) {
   std::string out = one.isInput && one.isOutput ? "in and out"
                     : one.isOutput              ? "out"
                                                 : "in";
-  out += one.shape.empty() ? ", a scalar"
-                           : ", [" + numbers(one.shape, " ") + "]";
+  out +=
+      one.shape.empty() ? ", a scalar" : ", [" + numbers(one.shape, " ") + "]";
   if (one.shape.size() > 1)
     out += one.columnMajor ? ", column-major" : ", row-major";
   if (one.element != ElementDim::None)
@@ -123,8 +123,8 @@ std::string rhizome::kernel::printHeader(const Signature &given) {
     os << one.name << ".array({" << numbers(one.shape) << "})";
   });
   os << "};\n  " << name << "_run(1, 1, arrays);\n}\n\n"
-     << "/// `elements` applications on `threads` threads.\ninline void " << name
-     << "_batch(int64_t elements, int32_t threads,\n    ";
+     << "/// `elements` applications on `threads` threads.\ninline void "
+     << name << "_batch(int64_t elements, int32_t threads,\n    ";
   interleave([&](const Argument &one) {
     os << "rhizome::batch" << typeOf(one) << " " << one.name;
   });
@@ -157,8 +157,8 @@ std::string rhizome::kernel::printFortranModule(const Signature &given) {
   const Signature signature = withLegalNames(given);
   const std::string &name = signature.name;
   // Fortran knows no case; names that differ by it get a number.
-  llvm::StringSet<> taken{name, name + "_elements", name + "_fortran",
-                          "status", "threads", "which"};
+  llvm::StringSet<> taken{name,     name + "_elements", name + "_fortran",
+                          "status", "threads",          "which"};
   std::vector<std::string> names;
   for (const Argument &one : signature.arguments) {
     std::string plain = llvm::StringRef(one.name).ltrim('_').str(),
@@ -193,9 +193,9 @@ std::string rhizome::kernel::printFortranModule(const Signature &given) {
      << "  use, intrinsic :: iso_c_binding, only: c_double, c_float, c_int\n"
      << "  implicit none\n  private\n  public :: " << name << ", " << name
      << "_elements\n\n  interface\n";
-  fortranLine(os, "    ", "function " + name + "_fortran(threads, " + list +
-                              ") result(status) bind(C, name=\"" + name +
-                              "_fortran\")");
+  fortranLine(os, "    ",
+              "function " + name + "_fortran(threads, " + list +
+                  ") result(status) bind(C, name=\"" + name + "_fortran\")");
   os << "      import :: c_double, c_float, c_int\n"
      << "      integer(c_int), value :: threads\n";
   declare("      ", true);
@@ -208,14 +208,16 @@ std::string rhizome::kernel::printFortranModule(const Signature &given) {
   fortranLine(os, "    ",
               "call check(" + name + "_fortran(1_c_int, " + list + "))");
   os << "  end subroutine\n\n"
-     << "  ! One application for each element, the last dimension of the arrays "
+     << "  ! One application for each element, the last dimension of the "
+        "arrays "
         "that have\n  ! one more than the kernel's; the others are shared.\n";
-  fortranLine(os, "  ", "subroutine " + name + "_elements(threads, " + list +
-                            ")");
+  fortranLine(os, "  ",
+              "subroutine " + name + "_elements(threads, " + list + ")");
   os << "    integer, intent(in) :: threads\n";
   declare("    ", true);
-  fortranLine(os, "    ", "call check(" + name +
-                              "_fortran(int(threads, c_int), " + list + "))");
+  fortranLine(os, "    ",
+              "call check(" + name + "_fortran(int(threads, c_int), " + list +
+                  "))");
   os << "  end subroutine\n\n"
      << "  subroutine check(which)\n    integer(c_int), intent(in) :: which\n"
      << "    if (which == 0) return\n"

@@ -17,9 +17,8 @@ public:
     std::vector<Token> tokens;
     while (skipBlanks()) {
       Token token = next();
-      if (token.kind == Token::Kind::End)
-        continue;
-      token.firstOfLine = tokens.empty() || tokens.back().at.line < token.at.line;
+      token.firstOfLine =
+          tokens.empty() || tokens.back().at.line < token.at.line;
       tokens.push_back(token);
     }
     Token end;
@@ -80,8 +79,8 @@ private:
     }
     if (end < rest.size() && llvm::StringRef("eEdD").contains(rest[end])) {
       size_t exponent = end + 1;
-      if (exponent < rest.size() && (rest[exponent] == '+' ||
-                                     rest[exponent] == '-'))
+      if (exponent < rest.size() &&
+          (rest[exponent] == '+' || rest[exponent] == '-'))
         ++exponent;
       if (exponent < rest.size() && llvm::isDigit(rest[exponent])) {
         token.kind = Token::Kind::Real;
@@ -110,16 +109,17 @@ private:
       token.text = take(1);
       return token;
     }
-    std::string shown =
-        llvm::isPrint(c) ? std::string(1, c)
-                         : "\\x" + llvm::toHex(llvm::StringRef(&c, 1), true);
+    std::string shown = llvm::isPrint(c)
+                            ? std::string(1, c)
+                            : "\\x" + llvm::toHex(llvm::StringRef(&c, 1), true);
     diagnostics.error(at, "'" + shown + "' means nothing in a kernel");
     // One error for a run of such bytes.
     take(1);
     while (!rest.empty() && !llvm::isPrint(rest.front()) &&
            !llvm::isSpace(rest.front()))
       take(1);
-    return Token();
+    token.kind = Token::Kind::Bad;
+    return token;
   }
 };
 } // namespace

@@ -7,7 +7,8 @@
 
 namespace rhizome::kernel {
 struct Token {
-  enum class Kind { Name, Integer, Real, Symbol, End } kind = Kind::End;
+  /// Bad: characters that mean nothing; they have been reported.
+  enum class Kind { Name, Integer, Real, Symbol, Bad, End } kind = Kind::End;
   Place at;
   llvm::StringRef text;
   bool firstOfLine = false;

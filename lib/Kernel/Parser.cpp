@@ -16,7 +16,7 @@ static std::string shown(const Token &token) {
 
 void Parser::fail(const Token &token, const llvm::Twine &expected,
                   const llvm::Twine &remedy) {
-  if (!failed)
+  if (!failed && token.kind != Token::Kind::Bad)
     diagnostics.error(token.at, expected + ", not " + shown(token), remedy);
   failed = true;
 }
@@ -28,8 +28,7 @@ bool Parser::expect(llvm::StringRef symbol, const llvm::Twine &where) {
   return false;
 }
 
-std::optional<int64_t> Parser::integer(const llvm::Twine &what,
-                                       bool negative) {
+std::optional<int64_t> Parser::integer(const llvm::Twine &what, bool negative) {
   bool minus = negative && accept("-");
   Token token = peek();
   int64_t value;
@@ -301,9 +300,10 @@ NodePtr Parser::transposed() {
 }
 
 bool Parser::pairsFollow() const {
-  return at("[") && (peek(1).is("]") ||
-                     (peek(1).is("[") && (peek(2).is("]") ||
-                                          peek(2).kind == Token::Kind::Integer)));
+  return at("[") &&
+         (peek(1).is("]") ||
+          (peek(1).is("[") &&
+           (peek(2).is("]") || peek(2).kind == Token::Kind::Integer)));
 }
 
 void Parser::pairs(Node &node) {

@@ -48,7 +48,8 @@ private:
   void fail(const Token &token, const llvm::Twine &expected,
             const llvm::Twine &remedy = "");
   bool expect(llvm::StringRef symbol, const llvm::Twine &where);
-  std::optional<int64_t> integer(const llvm::Twine &what, bool negative = false);
+  std::optional<int64_t> integer(const llvm::Twine &what,
+                                 bool negative = false);
   llvm::StringRef name(const llvm::Twine &what);
   void skipToItem();
 

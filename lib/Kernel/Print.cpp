@@ -99,8 +99,8 @@ std::string Printer::annotations(DictionaryAttr attrs, Type element) {
   return out;
 }
 
-void Printer::declare(StringRef keywords, StringRef name,
-                      RankedTensorType type, DictionaryAttr attrs) {
+void Printer::declare(StringRef keywords, StringRef name, RankedTensorType type,
+                      DictionaryAttr attrs) {
   if (!isa<Float32Type, Float64Type>(type.getElementType())) {
     std::string text;
     llvm::raw_string_ostream(text) << type;
@@ -232,9 +232,8 @@ std::vector<std::string> Printer::indexNames(unsigned count) {
   std::vector<std::string> out;
   static constexpr StringLiteral letters = "ijklmnopqrstuvwxyz";
   for (unsigned next = 0; out.size() < count; ++next) {
-    std::string name = next < letters.size()
-                           ? std::string(1, letters[next])
-                           : "i" + std::to_string(next);
+    std::string name = next < letters.size() ? std::string(1, letters[next])
+                                             : "i" + std::to_string(next);
     if (!taken.contains(name))
       out.push_back(name);
   }
@@ -277,8 +276,8 @@ Text Printer::access(OpOperand &operand, linalg::LinalgOp op,
     if (auto dim = dyn_cast<AffineDimExpr>(rest)) {
       index = indices[dim.getPosition()];
       if (offset)
-        index += (offset > 0 ? " + " : " - ") +
-                 std::to_string(std::abs(offset));
+        index +=
+            (offset > 0 ? " + " : " - ") + std::to_string(std::abs(offset));
     } else if (auto constant = dyn_cast<AffineConstantExpr>(rest)) {
       index = std::to_string(constant.getValue() + offset);
     } else {
@@ -333,9 +332,9 @@ Text Printer::scalar(Value value, linalg::LinalgOp op,
         return Text{numberText(number.getValueAsDouble()), Factor};
       })
       .Default([&](Operation *) {
-        return Text{fail("'" + def->getName().getStringRef() +
-                         "' has no notation"),
-                    Factor};
+        return Text{
+            fail("'" + def->getName().getStringRef() + "' has no notation"),
+            Factor};
       });
 }
 
@@ -348,16 +347,16 @@ std::string Printer::valueOf(linalg::LinalgOp op,
     return scalar(yielded, op, indices).text;
   Value accumulator = body->getArguments().back();
   Operation *combiner = yielded.getDefiningOp();
-  const char *word =
-      !combiner ? nullptr
-                : llvm::TypeSwitch<Operation *, const char *>(combiner)
-                      .Case<arith::AddFOp>([](auto) { return "sum"; })
-                      .Case<arith::MulFOp>([](auto) { return "prod"; })
-                      .Case<arith::MinNumFOp, arith::MinimumFOp>(
-                          [](auto) { return "min"; })
-                      .Case<arith::MaxNumFOp, arith::MaximumFOp>(
-                          [](auto) { return "max"; })
-                      .Default([](auto) { return nullptr; });
+  const char *word = !combiner
+                         ? nullptr
+                         : llvm::TypeSwitch<Operation *, const char *>(combiner)
+                               .Case<arith::AddFOp>([](auto) { return "sum"; })
+                               .Case<arith::MulFOp>([](auto) { return "prod"; })
+                               .Case<arith::MinNumFOp, arith::MinimumFOp>(
+                                   [](auto) { return "min"; })
+                               .Case<arith::MaxNumFOp, arith::MaximumFOp>(
+                                   [](auto) { return "max"; })
+                               .Default([](auto) { return nullptr; });
   if (!word || !llvm::is_contained(combiner->getOperands(), accumulator))
     return fail("a reduction is none of sum, prod, min and max");
   Value value = combiner->getOperand(combiner->getOperand(0) == accumulator);
@@ -380,7 +379,8 @@ void Printer::printGeneric(linalg::LinalgOp op) {
   std::string value = valueOf(op, indices), left = nameFor(op).str() + "[";
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   for (auto [d, result] : llvm::enumerate(map.getResults()))
-    left += (d ? ", " : "") + indices[cast<AffineDimExpr>(result).getPosition()];
+    left +=
+        (d ? ", " : "") + indices[cast<AffineDimExpr>(result).getPosition()];
   statements += left + "] = " + value + "\n";
 }
 
@@ -428,7 +428,8 @@ void Printer::visit(Operation &op) {
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
       slice && names.count(slice.getSource()) && slice.hasUnitStride() &&
       slice.getDroppedDims().none() &&
-      llvm::all_of(slice.getStaticOffsets(), [](int64_t o) { return o == 0; })) {
+      llvm::all_of(slice.getStaticOffsets(),
+                   [](int64_t o) { return o == 0; })) {
     std::string name = names[slice.getSource()];
     names[slice] = name;
     return;
@@ -466,7 +467,6 @@ llvm::Expected<std::string> Printer::run() {
   return declarations + statements;
 }
 
-llvm::Expected<std::string>
-rhizome::kernel::printProgram(func::FuncOp kernel) {
+llvm::Expected<std::string> rhizome::kernel::printProgram(func::FuncOp kernel) {
   return Printer(kernel).run();
 }

@@ -35,10 +35,10 @@ struct Node {
   } kind;
   Place at;
   double number = 0;
-  llvm::StringRef name;           ///< Name, Access
-  Operator op = Operator::Add;    ///< Binary, Reduce, Call
+  llvm::StringRef name;        ///< Name, Access
+  Operator op = Operator::Add; ///< Binary, Reduce, Call
   std::vector<NodePtr> operands;
-  std::vector<Index> indices;     ///< Access; Reduce: names
+  std::vector<Index> indices; ///< Access; Reduce: names
   /// Contract, Transpose: the groups with their places.
   std::vector<std::vector<int64_t>> groups;
   std::vector<Place> groupPlaces;

@@ -54,15 +54,15 @@ bool Checker::checkGroups(const Node &node, const Shape &shape) {
         return false;
       }
       if (node.kind == Kind::Contract && !seen.insert(i).second) {
-        diagnostics.error(at, "index " + llvm::Twine(i) +
-                                  " is contracted twice");
+        diagnostics.error(at,
+                          "index " + llvm::Twine(i) + " is contracted twice");
         return false;
       }
       if (node.kind == Kind::Contract && shape[i] != shape[group[0]]) {
-        diagnostics.error(at, "index " + llvm::Twine(group[0]) + " has extent " +
-                                  llvm::Twine(shape[group[0]]) + ", index " +
-                                  llvm::Twine(i) + " has " +
-                                  llvm::Twine(shape[i]),
+        diagnostics.error(at,
+                          "index " + llvm::Twine(group[0]) + " has extent " +
+                              llvm::Twine(shape[group[0]]) + ", index " +
+                              llvm::Twine(i) + " has " + llvm::Twine(shape[i]),
                           "indices are counted from 0 over all factors of the "
                           "product: " +
                               shown(shape));
@@ -106,11 +106,9 @@ std::optional<Shape> Checker::tensorShape(const Node &node) {
     int variable = read(node.name, node.at);
     if (variable >= 0) {
       if (program.variables[variable].hasHalo())
-        diagnostics.error(node.at,
-                          "'" + node.name +
-                              "' has a halo and is used as a whole",
-                          "use the index form for a stencil: " + node.name +
-                              "[i - 1]");
+        diagnostics.error(
+            node.at, "'" + node.name + "' has a halo and is used as a whole",
+            "use the index form for a stencil: " + node.name + "[i - 1]");
       out = program.variables[variable].extents;
     }
     break;
@@ -146,11 +144,10 @@ std::optional<Shape> Checker::tensorShape(const Node &node) {
       break;
     }
     if (left->back() != right->front()) {
-      diagnostics.error(node.at, "'.' between " + shown(*left) + " and " +
-                                     shown(*right) + ": the last extent, " +
-                                     llvm::Twine(left->back()) +
-                                     ", is not the first, " +
-                                     llvm::Twine(right->front()));
+      diagnostics.error(
+          node.at, "'.' between " + shown(*left) + " and " + shown(*right) +
+                       ": the last extent, " + llvm::Twine(left->back()) +
+                       ", is not the first, " + llvm::Twine(right->front()));
       break;
     }
     out = Shape(left->begin(), left->end() - 1);

@@ -127,29 +127,35 @@ bool Vectoriser::analyse() {
   return true;
 }
 
-/// Sums start from what the fill just before wrote.
+/// Sums start from what a fill before wrote, if nothing else reads that.
 bool Vectoriser::findFill() {
   Value out = op.getDpsInitOperand(0)->get();
-  for (Operation *before = op->getPrevNode(); before;
-       before = before->getPrevNode()) {
-    if (auto candidate = dyn_cast<linalg::FillOp>(before);
-        candidate && candidate.getOutputs()[0] == out) {
-      Attribute value;
-      if (!matchPattern(candidate.getInputs()[0], m_Constant(&value)))
-        return false;
-      start = value;
+  for (Operation *user : out.getUsers())
+    if (auto candidate = dyn_cast<linalg::FillOp>(user);
+        candidate && candidate.getOutputs()[0] == out &&
+        candidate->getBlock() == op->getBlock() &&
+        candidate->isBeforeInBlock(op) &&
+        (!fill || fill->isBeforeInBlock(candidate)))
       fill = candidate;
-      return true;
-    }
-    if (llvm::is_contained(before->getOperands(), out) || before->getNumRegions())
-      if (!isa<memref::ReinterpretCastOp>(before) &&
-          !isa<linalg::LinalgOp>(before))
+  Attribute value;
+  if (!fill || !matchPattern(fill.getInputs()[0], m_Constant(&value)))
+    return false;
+  start = value;
+  SmallVector<Value> names{out};
+  while (!names.empty()) {
+    Value name = names.pop_back_val();
+    for (Operation *user : name.getUsers()) {
+      if (isa<memref::ReinterpretCastOp>(user)) {
+        names.append(user->result_begin(), user->result_end());
+        continue;
+      }
+      Operation *at = op->getBlock()->findAncestorOpInBlock(*user);
+      if (at && at != op && fill->isBeforeInBlock(at) &&
+          at->isBeforeInBlock(op))
         return false;
-    if (llvm::is_contained(before->getOperands(), out) &&
-        isa<linalg::LinalgOp>(before))
-      return false;
+    }
   }
-  return false;
+  return true;
 }
 
 void Vectoriser::joinLoops() {
@@ -254,23 +260,23 @@ Value Vectoriser::scalarBody(ArrayRef<Value> arguments, Type type) {
   for (Operation &inner : body->without_terminator()) {
     if (auto number = dyn_cast<arith::ConstantOp>(inner); number && vector) {
       auto attr = cast<TypedAttr>(number.getValue());
-      mapping.map(number.getResult(),
-                  arith::ConstantOp::create(
-                      b, loc,
-                      DenseElementsAttr::get(
-                          VectorType::get(vector.getShape(), attr.getType()),
-                          attr)));
+      mapping.map(
+          number.getResult(),
+          arith::ConstantOp::create(
+              b, loc,
+              DenseElementsAttr::get(
+                  VectorType::get(vector.getShape(), attr.getType()), attr)));
       continue;
     }
     // What stands outside the body is a number for all places.
     for (Value operand : inner.getOperands())
       if (vector && operand.getParentBlock() != body &&
           !mapping.contains(operand))
-        mapping.map(operand, vector::BroadcastOp::create(
-                                 b, loc,
-                                 VectorType::get(vector.getShape(),
-                                                 operand.getType()),
-                                 operand));
+        mapping.map(operand,
+                    vector::BroadcastOp::create(
+                        b, loc,
+                        VectorType::get(vector.getShape(), operand.getType()),
+                        operand));
     Operation *clone = b.clone(inner, mapping);
     if (vector)
       for (Value value : clone->getResults())
@@ -361,8 +367,8 @@ void Vectoriser::emitSums(int vectorLoop) {
   auto columnOf = [&](int64_t v) {
     return std::min(v * width, extent - width);
   };
-  Value zero = arith::ConstantOp::create(
-      b, loc, DenseElementsAttr::get(type, *start));
+  Value zero =
+      arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, *start));
   SmallVector<Value> sums(rows * vectors, zero);
   Value outAddress = address(result(), indices);
 

@@ -13,8 +13,8 @@ static bool isArithmetic(Operation &op) {
     return true;
   return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
              arith::NegFOp, arith::MinNumFOp, arith::MaxNumFOp,
-             arith::MinimumFOp, arith::MaximumFOp, arith::AddIOp,
-             arith::SubIOp, arith::MulIOp>(op);
+             arith::MinimumFOp, arith::MaximumFOp, arith::AddIOp, arith::SubIOp,
+             arith::MulIOp>(op);
 }
 
 std::vector<std::pair<Operation *, Work>>

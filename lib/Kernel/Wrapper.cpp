@@ -92,7 +92,8 @@ void RangeBuilder::run(int64_t scratchBytes) {
     total += one.size() * one.bits / 8;
   bool onStack = total <= kMostStack;
   SmallVector<Value> owned;
-  Value scratch = buffer(MemRefType::get({scratchBytes}, b.getI8Type()), onStack);
+  Value scratch =
+      buffer(MemRefType::get({scratchBytes}, b.getI8Type()), onStack);
   owned.push_back(scratch);
 
   struct Array {
@@ -145,16 +146,14 @@ void RangeBuilder::run(int64_t scratchBytes) {
                                              loop.getInductionVar());
   SmallVector<Value> operands, strided;
   for (auto [border, array] : llvm::zip(signature.arguments, arrays)) {
-    Value offset =
-        LLVM::MulOp::create(b, loc, element, array.elementStride);
-    Value at = LLVM::GEPOp::create(b, loc, pointer, array.dense.getElementType(),
-                                   array.data,
-                                   ArrayRef<LLVM::GEPArg>{offset});
+    Value offset = LLVM::MulOp::create(b, loc, element, array.elementStride);
+    Value at =
+        LLVM::GEPOp::create(b, loc, pointer, array.dense.getElementType(),
+                            array.data, ArrayRef<LLVM::GEPArg>{offset});
     Value data =
         arith::SelectOp::create(b, loc, array.isDense, at, array.packed);
     strided.push_back(memref(at, border.shape, array.strides, array.any));
-    operands.push_back(
-        memref(data, border.shape, array.declared, array.dense));
+    operands.push_back(memref(data, border.shape, array.declared, array.dense));
   }
   auto copyUnlessDense = [&](const Array &array, Value from, Value to) {
     Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));

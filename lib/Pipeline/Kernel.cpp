@@ -88,8 +88,8 @@ static llvm::Expected<Loaded> loadMlir(const std::string &path,
         os << diagnostic.getLocation() << ": " << diagnostic << "\n";
         return mlir::success();
       });
-  loaded.module = mlir::parseSourceString<mlir::ModuleOp>(
-      text, loaded.context.get(), path);
+  loaded.module =
+      mlir::parseSourceString<mlir::ModuleOp>(text, loaded.context.get(), path);
   if (!loaded.module)
     return textError(path + " is no module that can be used:\n" + problem);
   if (llvm::Error error = finish(loaded))
@@ -104,8 +104,8 @@ static llvm::Expected<Loaded> load(const std::string &path,
     return text.takeError();
   if (llvm::StringRef(path).ends_with(".mlir"))
     return loadMlir(path, *text);
-  return loadText({path, *text},
-                  legalName(llvm::sys::path::stem(path)), options);
+  return loadText({path, *text}, legalName(llvm::sys::path::stem(path)),
+                  options);
 }
 
 static KernelWork work(mlir::func::FuncOp func) {
@@ -116,8 +116,8 @@ static KernelWork work(mlir::func::FuncOp func) {
 static llvm::Error optimiseFor(Loaded &loaded, const KernelOptions &options,
                                KernelResult &result) {
   result.direct = work(loaded.func);
-  if (failed(optimise(loaded.func, options.gemm ? IndexOrder::First
-                                                : IndexOrder::InPlace)))
+  if (failed(optimise(loaded.func,
+                      options.gemm ? IndexOrder::First : IndexOrder::InPlace)))
     return textError("the algebra failed on this kernel");
   if (auto text = printProgram(loaded.func)) {
     llvm::SmallVector<llvm::StringRef> lines;
@@ -146,7 +146,8 @@ static llvm::Error writeTo(const std::string &folder, const std::string &name,
 
 /// The files of one optimised kernel into `folder`.
 static llvm::Error writeKernel(Loaded &loaded, const KernelOptions &options,
-                               const std::string &folder, KernelResult &result) {
+                               const std::string &folder,
+                               KernelResult &result) {
   const Signature &signature = loaded.signature;
   if (std::error_code code = llvm::sys::fs::create_directories(folder))
     return textError(folder + " cannot be made: " + code.message());
@@ -204,17 +205,17 @@ KernelResult pipeline::compileKernel(const KernelRequest &request) {
   if (llvm::Error error = optimiseFor(*loaded, request.options, result))
     return fail(std::move(error));
   if (request.output != "-") {
-    result.package = request.output.empty()
-                         ? loaded->signature.name + ".kernel"
-                         : request.output;
-    if (llvm::Error error = writeKernel(*loaded, request.options,
-                                        result.package, result))
+    result.package = request.output.empty() ? loaded->signature.name + ".kernel"
+                                            : request.output;
+    if (llvm::Error error =
+            writeKernel(*loaded, request.options, result.package, result))
       return fail(std::move(error));
     // As written, before the algebra: what run and simulate compare with.
     auto source = readFile(request.path);
     if (!source)
       return fail(source.takeError());
-    std::string name = "kernel" + llvm::sys::path::extension(request.path).str();
+    std::string name =
+        "kernel" + llvm::sys::path::extension(request.path).str();
     if (llvm::Error error =
             writeTo(result.package, name, *source, result.files))
       return fail(std::move(error));
@@ -237,9 +238,8 @@ struct Values {
 } // namespace
 
 /// The values of one argument from an array of a file.
-static llvm::Expected<Values> valuesOf(const NamedTensor &array,
-                                       const Argument &argument,
-                                       int64_t &frames) {
+static llvm::Expected<Values>
+valuesOf(const NamedTensor &array, const Argument &argument, int64_t &frames) {
   Values out;
   const Tensor &tensor = array.tensor;
   if (!array.doubles.empty())
@@ -263,10 +263,11 @@ static llvm::Expected<Values> valuesOf(const NamedTensor &array,
     return "[" + t + "]";
   };
   if (shape != argument.shape)
-    return textError("'" + argument.name + "' is " + text(argument.shape) +
-                     ", the data are " + text(tensor.shape) +
-                     "; remedy: give the kernel's shape, or that with a leading "
-                     "dimension that counts elements");
+    return textError(
+        "'" + argument.name + "' is " + text(argument.shape) +
+        ", the data are " + text(tensor.shape) +
+        "; remedy: give the kernel's shape, or that with a leading "
+        "dimension that counts elements");
   if (frames >= 0 && frames != count)
     return textError("'" + argument.name + "' has " + llvm::Twine(count) +
                      " elements, another input has " + llvm::Twine(frames));
@@ -296,7 +297,8 @@ static llvm::Error readInputs(const KernelRunRequest &request,
         argument = wanted[next++];
       if (!argument)
         return textError(path + ": '" + array.name +
-                         "' is no input of the kernel '" + signature.name + "'");
+                         "' is no input of the kernel '" + signature.name +
+                         "'");
       auto read = valuesOf(array, *argument, frames);
       if (!read)
         return textError(path + ": " + llvm::toString(read.takeError()));
@@ -374,8 +376,8 @@ KernelRunResult pipeline::runKernel(const KernelRunRequest &request) {
   if (!loaded)
     return fail(loaded.takeError());
   if (request.check && !loaded->program)
-    return fail(textError("only kernels of the language can be checked: " +
-                          path + " is MLIR"));
+    return fail(textError(
+        "only kernels of the language can be checked: " + path + " is MLIR"));
   KernelResult ignored;
   if (llvm::Error error = optimiseFor(*loaded, request.options, ignored))
     return fail(std::move(error));

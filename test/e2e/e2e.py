@@ -13,6 +13,7 @@ import explore
 import framework
 import golden
 import hardware
+import kernels
 import packages
 import reference
 import robustness
@@ -32,6 +33,9 @@ SUITES = {
     "ecp5": boards.ecp5,
     "packages": packages.packages,
     "vendor-flows": vendorflows.vendor_flows,
+    "kernels": kernels.kernels,
+    "kernel-page": kernels.kernel_page,
+    "kernel-programs": kernels.kernel_programs,
     "doctor": vendorflows.doctor,
     "bad-models": robustness.bad_models,
     "bad-options": robustness.bad_options,

@@ -19,6 +19,7 @@ ALLOWED = {
     "Package": "Support",
     "Interp": "Dialect/Num Dialect/Osa Support",
     "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Support",
+    "Kernel": "Support",
     "Emit": "Dialect/Rtl Support",
     "Import": "Dialect/Num Dialect/Osa Support",
     "Transforms": "Dialect/Num Dialect/Osa Support",
@@ -28,7 +29,7 @@ ALLOWED = {
     "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
     "Explore": "Generator Dialect/Osa Dialect/Flow Support",
-    "Pipeline": "Import Transforms Interp Conversion Emit Explore Generator "
+    "Pipeline": "Import Kernel Transforms Interp Conversion Emit Explore Generator "
                 "Simulate Synth Vendor Package Target Dialect/Num "
                 "Dialect/Osa Dialect/Flow Dialect/Rtl Support",
     "tools/rhizome": "Pipeline Synth Vendor Package Target Support",

@@ -14,7 +14,10 @@ using Run = std::function<int()>;
 void addCompile(CLI::App &app, Run &run);
 void addExplore(CLI::App &app, Run &run);
 void addSimulate(CLI::App &app, Run &run);
+void addEmbed(CLI::App &app, Run &run);
 void addEvaluate(CLI::App &app, Run &run);
+/// `run`, of kernels.
+void addKernelRun(CLI::App &app, Run &run);
 void addCoverage(CLI::App &app, Run &run);
 void addCharacterise(CLI::App &app, Run &run);
 void addSynth(CLI::App &app, Run &run);

@@ -10,7 +10,10 @@ using namespace rhizome::pipeline;
 void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   CompileRequest &request = options.request;
   request.device = "xcku060-role";
-  command.add_option("MODEL", request.model.path, "an .onnx file")->required();
+  command
+      .add_option("MODEL", request.model.path,
+                  "an .onnx file, or a kernel: .cfd, .mlir")
+      ->required();
   CLI::Option *device =
       command
           .add_option("--device", request.device,
@@ -81,6 +84,12 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   command.add_flag("--accept-nearest", request.acceptNearest,
                    "if the goal cannot be met, take the nearest plan");
   addModelOptions(command, request.model);
+  command
+      .add_option("--target", options.target,
+                  "what a kernel is compiled for: cpu")
+      ->check(CLI::IsMember({"cpu"}))
+      ->option_text("TARGET [cpu]");
+  addKernelOptions(command, options.kernel);
   command.add_flag("--json", options.json, "one JSON object on stdout");
 }
 

@@ -19,6 +19,8 @@ int main(int argc, char **argv) {
   cli::addExplore(app, run);
   cli::addCompile(app, run);
   cli::addSimulate(app, run);
+  cli::addKernelRun(app, run);
+  cli::addEmbed(app, run);
   cli::addEvaluate(app, run);
   cli::addCoverage(app, run);
   cli::addSynth(app, run);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the algebra saves, and in which form its result stands.
+#include "rhizome/Kernel/Algebra.h"
 #include "Programs.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Verifier.h"
-#include "rhizome/Kernel/Algebra.h"
 #include <gtest/gtest.h>
 
 using namespace rhizome::kernel;
@@ -18,8 +18,7 @@ struct Algebra : testing::Test {
     module = buildModule(context, *parsed(text), reassociate);
     return llvm::cantFail(findKernel(*module));
   }
-  mlir::func::FuncOp optimised(const std::string &text,
-                               bool reassociate = true,
+  mlir::func::FuncOp optimised(const std::string &text, bool reassociate = true,
                                IndexOrder order = IndexOrder::InPlace) {
     mlir::func::FuncOp func = build(text, reassociate);
     EXPECT_TRUE(mlir::succeeded(optimise(func, order)));
@@ -67,17 +66,17 @@ TEST_F(Algebra, CommonSubexpressions) {
 }
 
 TEST_F(Algebra, ElementwiseWorkIsFused) {
-  mlir::func::FuncOp func = optimised(
-      "var input a : [4 4] var input b : [4 4] var output y : [4 4]\n"
-      "var t : [4 4] var r : [4 4]\n"
-      "t = a + b\nr = t * b\ny[i,j] = sqrt(abs(r[i,j]))\n");
+  mlir::func::FuncOp func =
+      optimised("var input a : [4 4] var input b : [4 4] var output y : [4 4]\n"
+                "var t : [4 4] var r : [4 4]\n"
+                "t = a + b\nr = t * b\ny[i,j] = sqrt(abs(r[i,j]))\n");
   EXPECT_EQ(count<mlir::linalg::GenericOp>(func), 1);
 }
 
 TEST_F(Algebra, ChainTakesTheCheaperOrder) {
   // (A B) x costs 64 + 16, A (B x) 16 + 16.
-  mlir::func::FuncOp func = optimised(
-      "var input A : [4 4] var input B : [4 4] var input x : [4] "
-      "var output y : [4]\ny = (A . B) . x\n");
+  mlir::func::FuncOp func =
+      optimised("var input A : [4 4] var input B : [4 4] var input x : [4] "
+                "var output y : [4]\ny = (A . B) . x\n");
   EXPECT_EQ(workOf(func).macs, 32);
 }

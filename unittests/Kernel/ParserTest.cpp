@@ -10,30 +10,30 @@ using namespace rhizome::kernel::test;
 
 TEST(Parser, GrammarOfCfdlang) {
   // Each production of the grammar.
-  for (const char *text : {
-           "var input a : [] var output b : [] b = a",
-           "type m : [3 3] type n : m var input a : n var output b : m b = a",
-           "var input a : [2] var output b : [2] b = a + a - a",
-           "var input output a : [2] a = a * a / a",
-           "var input a : [2] var output b : [2] b = 2 * a / 3",
-           "var input a : [2] var output b : [2 2] b = a # a",
-           "var input a : [2] var output b : [2 2 2] b = a # a # a",
-           "var input a : [2 3] var output b : [3 2] b = a ^ [[0 1]]",
-           "var input a : [2 3 4] var output b : [4 2 3] "
-           "b = a ^ [[0 1] [0 2]]",
-           "var input a : [2 3] var input c : [3 4] var output b : [2 4] "
-           "b = a . c",
-           "var input a : [2 2] var output b : [] b = a . [[0 1]]",
-           "var input a : [2 2 2] var output b : [] b = a . [[0 1 2]]",
-           "var input a : [2 3] var output b : [3] b = a . [[0]]",
-           "var input a : [2 3] var output b : [2 3] b = a . []",
-           "var input a : [2 3] var output b : [2 2 3] b = [a a + a]",
-           "var input a : [2] var output b : [2 2 2] b = [[a a] [a a]]",
-           "var input a : [2] var output b : [2] b = (((a)))",
-           "var input a : [2] var output b : [2] elem [a b] 5 first b = a",
-           "var input a : [2] var output b : [2] elem [a b] 5 last b = a",
-           "var input a : [2] var output b : [2] elem [] 5 last b = a",
-           "var input input : [2] var output output : [2] output = input"}) {
+  for (const char *text :
+       {"var input a : [] var output b : [] b = a",
+        "type m : [3 3] type n : m var input a : n var output b : m b = a",
+        "var input a : [2] var output b : [2] b = a + a - a",
+        "var input output a : [2] a = a * a / a",
+        "var input a : [2] var output b : [2] b = 2 * a / 3",
+        "var input a : [2] var output b : [2 2] b = a # a",
+        "var input a : [2] var output b : [2 2 2] b = a # a # a",
+        "var input a : [2 3] var output b : [3 2] b = a ^ [[0 1]]",
+        "var input a : [2 3 4] var output b : [4 2 3] "
+        "b = a ^ [[0 1] [0 2]]",
+        "var input a : [2 3] var input c : [3 4] var output b : [2 4] "
+        "b = a . c",
+        "var input a : [2 2] var output b : [] b = a . [[0 1]]",
+        "var input a : [2 2 2] var output b : [] b = a . [[0 1 2]]",
+        "var input a : [2 3] var output b : [3] b = a . [[0]]",
+        "var input a : [2 3] var output b : [2 3] b = a . []",
+        "var input a : [2 3] var output b : [2 2 3] b = [a a + a]",
+        "var input a : [2] var output b : [2 2 2] b = [[a a] [a a]]",
+        "var input a : [2] var output b : [2] b = (((a)))",
+        "var input a : [2] var output b : [2] elem [a b] 5 first b = a",
+        "var input a : [2] var output b : [2] elem [a b] 5 last b = a",
+        "var input a : [2] var output b : [2] elem [] 5 last b = a",
+        "var input input : [2] var output output : [2] output = input"}) {
     EXPECT_EQ(errorsOf(text), "") << text;
     EXPECT_EQ(errorsOf(text, true), "") << text;
   }

@@ -29,7 +29,9 @@ private:
   std::string indexText;
   unsigned depth = 0;
 
-  int below(int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); }
+  int below(int n) {
+    return std::uniform_int_distribution<int>(0, n - 1)(random);
+  }
   bool chance(int percent) { return below(100) < percent; }
   int extent() { return 1 + below(4); }
   Shape shape() {
@@ -40,10 +42,9 @@ private:
   }
   static std::string text(const Shape &shape) {
     return "[" +
-           llvm::join(llvm::map_range(shape, [](int e) {
-                        return std::to_string(e);
-                      }),
-                      " ") +
+           llvm::join(
+               llvm::map_range(shape, [](int e) { return std::to_string(e); }),
+               " ") +
            "]";
   }
   std::vector<const Var *> readable(const Shape *shape = nullptr) {
@@ -70,7 +71,8 @@ std::string Generator::tensor(const Shape &shape) {
   auto same = readable(&shape);
   bool leaf = depth > 2;
   if (shape.empty() && (leaf || chance(30)))
-    return same.empty() || chance(40) ? number() : same[below(same.size())]->name;
+    return same.empty() || chance(40) ? number()
+                                      : same[below(same.size())]->name;
   if (!same.empty() && (leaf || chance(30)))
     return same[below(same.size())]->name;
   ++depth;
@@ -215,8 +217,8 @@ std::string Generator::declaration(const Var &var) {
   if (var.fortran) {
     out = chance(50) ? "REAL(8), " : "real, ";
     out += var.input && var.output ? "INTENT(INOUT)"
-           : var.input            ? "intent(in)"
-                                  : "INTENT(OUT)";
+           : var.input             ? "intent(in)"
+                                   : "INTENT(OUT)";
     out += " :: " + var.name;
     if (!var.shape.empty())
       out += "(" +
@@ -278,9 +280,9 @@ std::string rhizome::kernel::test::randomProgram(unsigned seed) {
   return Generator(seed).run();
 }
 
-std::optional<Program>
-rhizome::kernel::test::parsed(const std::string &text, bool compat,
-                              const std::string &name) {
+std::optional<Program> rhizome::kernel::test::parsed(const std::string &text,
+                                                     bool compat,
+                                                     const std::string &name) {
   Source source{name + ".cfd", text};
   Diagnostics diagnostics(source);
   auto program = parseProgram(source, {name, compat}, diagnostics);

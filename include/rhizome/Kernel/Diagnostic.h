@@ -18,9 +18,9 @@ struct Place {
 struct Diagnostic {
   Place at;
   std::string message;
-  std::string remedy;             ///< "" if nothing is known
-  Place other = {};               ///< the place that `note` speaks of
-  std::string note = {};          ///< "" if there is none
+  std::string remedy;    ///< "" if nothing is known
+  Place other = {};      ///< the place that `note` speaks of
+  std::string note = {}; ///< "" if there is none
 };
 
 /// The text of a kernel. `text` begins at line `firstLine` of `file`.

@@ -16,8 +16,8 @@ std::optional<Host> hostOf(llvm::StringRef path);
 
 struct EmbeddedKernel {
   std::string name;
-  Source source;           ///< its lines are those of the host file
-  unsigned begin, end;     ///< the markers' lines
+  Source source;       ///< its lines are those of the host file
+  unsigned begin, end; ///< the markers' lines
 };
 
 /// The kernels of a host file, in order. Bad markers are errors.

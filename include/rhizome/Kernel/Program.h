@@ -25,9 +25,9 @@ struct Variable {
   std::vector<std::pair<int64_t, int64_t>> halo;
   Role role = Role::Local;
   bool columnMajor = false;
-  unsigned bits = 64;     ///< of the IEEE number that holds an element
-  std::string format;     ///< a number format, e.g. "fixed<8,24>", "" for none
-  double accuracy = 0;    ///< largest relative error wanted, 0 for none
+  unsigned bits = 64;  ///< of the IEEE number that holds an element
+  std::string format;  ///< a number format, e.g. "fixed<8,24>", "" for none
+  double accuracy = 0; ///< largest relative error wanted, 0 for none
   ElementDim element = ElementDim::None;
 
   bool isInput() const { return role == Role::Input || role == Role::InOut; }
@@ -36,8 +36,20 @@ struct Variable {
 };
 
 enum class Operator {
-  Add, Subtract, Multiply, Divide, Negate, Minimum, Maximum,
-  Sqrt, Exp, Log, Abs, Sin, Cos, Tanh
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  Negate,
+  Minimum,
+  Maximum,
+  Sqrt,
+  Exp,
+  Log,
+  Abs,
+  Sin,
+  Cos,
+  Tanh
 };
 
 /// One subscript: an index variable of the statement plus an offset, or only a

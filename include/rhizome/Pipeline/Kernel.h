@@ -54,7 +54,7 @@ struct KernelRunRequest {
   KernelOptions options;
   std::vector<std::string> inputs;  ///< .npz, or .npy in the arguments' order
   std::vector<std::string> outputs; ///< .npy files to write, one per output
-  int64_t frames = 0; ///< elements; 0: all of the data, or one
+  int64_t frames = 0;               ///< elements; 0: all of the data, or one
   int threads = 1;
   uint64_t seed = 1;
   bool check = false; ///< compare with direct evaluation
