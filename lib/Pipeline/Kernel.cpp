@@ -25,7 +25,10 @@ using namespace rhizome::pipeline;
 
 bool pipeline::isKernelFile(llvm::StringRef path) {
   llvm::StringRef end = llvm::sys::path::extension(path);
-  return end == ".cfd" || end == ".mlir";
+  if (end == ".cfd" || end == ".mlir")
+    return true;
+  return llvm::sys::fs::exists(path + "/kernel.cfd") ||
+         llvm::sys::fs::exists(path + "/kernel.mlir");
 }
 
 namespace {

@@ -9,7 +9,8 @@
 #include <vector>
 
 namespace rhizome::pipeline {
-/// True if `path` names a kernel: .cfd (the language) or .mlir.
+/// True if `path` names a kernel: .cfd (the language), .mlir, or a folder that
+/// compileKernel wrote.
 bool isKernelFile(llvm::StringRef path);
 
 /// How a kernel is read and compiled.
