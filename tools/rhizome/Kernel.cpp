@@ -31,12 +31,12 @@ static int failWithPlaces(const std::string &error, bool json) {
   return 1;
 }
 
-static llvm::json::Object toJson(const KernelWork &work) {
+static llvm::json::Object workJson(const KernelWork &work) {
   return llvm::json::Object{{"macs", work.macs},
                             {"operations", work.operations}};
 }
 
-static llvm::json::Array toJson(const std::vector<std::string> &texts) {
+static llvm::json::Array textsJson(const std::vector<std::string> &texts) {
   llvm::json::Array out;
   for (const std::string &text : texts)
     out.push_back(llvm::json::fixUTF8(text));
@@ -53,14 +53,14 @@ int cli::runKernelCompile(const KernelRequest &request, bool json) {
         {"package", llvm::json::fixUTF8(result.package)},
         {"seconds", result.seconds},
         {"predicted", nullptr},
-        {"work", llvm::json::Object{{"direct", toJson(result.direct)},
-                                    {"chosen", toJson(result.chosen)}}},
-        {"statements", toJson(result.statements)},
-        {"files", toJson(result.files)}};
+        {"work", llvm::json::Object{{"direct", workJson(result.direct)},
+                                    {"chosen", workJson(result.chosen)}}},
+        {"statements", textsJson(result.statements)},
+        {"files", textsJson(result.files)}};
     if (request.options.gemm)
       object["matmuls"] = result.matmuls;
     if (!result.notes.empty())
-      object["notes"] = toJson(result.notes);
+      object["notes"] = textsJson(result.notes);
     printJson(std::move(object));
     return 0;
   }
@@ -194,8 +194,8 @@ void cli::addEmbed(CLI::App &app, Run &run) {
         return failWithPlaces(result.error, options->json);
       if (options->json) {
         printJson(llvm::json::Object{{"ok", true},
-                                     {"kernels", toJson(result.kernels)},
-                                     {"files", toJson(result.files)}});
+                                     {"kernels", textsJson(result.kernels)},
+                                     {"files", textsJson(result.files)}});
         return 0;
       }
       for (const std::string &file : result.files)
