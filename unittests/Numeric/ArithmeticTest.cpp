@@ -212,7 +212,7 @@ TEST(Arithmetic, AgreesWithMpfrsSubnormals) {
 }
 
 TEST(Arithmetic, ExpAndLogWithinOneUnit) {
-  const int cases = setting("RHIZOME_ARITHMETIC_CASES", 4000) / 10;
+  const int cases = setting("RHIZOME_ARITHMETIC_CASES", 4000) / 80;
   for (const char *text : {"float<4,3>", "half", "bfloat16", "single", "double",
                            "float<6,9,bias=20,flush>", "float<9,41,finite>",
                            "fixed<24,40>", "fixed<8,24>", "fixed<37,91>"}) {
