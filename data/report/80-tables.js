@@ -36,6 +36,11 @@
   if (rows.length) table(compare, ["by", "figure", "predicted", "measured", "off by"], rows);
   else compare.append("p").text("Nothing was measured yet: rhizome simulate and rhizome synth do, then rhizome report draws this page again.");
 
+  const parties = ((data.results.cluster || {}).parties || []);
+  if (parties.length) table(compare, ["party", "busy", "link out", "link in"], parties.map((party, i) =>
+    [party.name, ...["utilisation", "sending", "receiving"].map(k => member(`results/cluster/parties/${i}/${k}`, percent))]),
+    "shares of time in the simulated cluster");
+
   const cpu = section("On a CPU");
   const baseline = data.results.baseline;
   if (baseline && baseline.runs) {

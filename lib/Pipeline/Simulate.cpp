@@ -83,20 +83,40 @@ Expected<Frames> runCluster(const SimulateRequest &request,
   return std::move(run->outputs);
 }
 
-/// Keeps what was measured beside what was promised: results/simulate.json.
+/// Keeps what was measured beside what was promised: results/simulate.json, of
+/// clusters results/cluster.json.
 Error keepMeasurement(const Package &package, const SimulateResult &result) {
-  double perS = result.intervalCycles > 0
-                    ? result.predicted.clockMhz * 1e6 / result.intervalCycles
-                    : 0;
-  json::Object measured{{"interval_cycles", result.intervalCycles},
-                        {"latency_cycles", result.latencyCycles},
-                        {"throughput_per_s", perS}};
+  bool isCluster = !result.measured;
+  json::Object measured;
+  if (isCluster) {
+    measured["throughput_per_s"] = result.throughputPerS;
+    measured["latency_us"] = result.latencyUs;
+  } else {
+    measured["interval_cycles"] = result.intervalCycles;
+    measured["latency_cycles"] = result.latencyCycles;
+    if (result.intervalCycles > 0)
+      measured["throughput_per_s"] =
+          result.predicted.clockMhz * 1e6 / result.intervalCycles;
+  }
+  json::Array parties;
+  for (const auto &party : result.parties)
+    parties.push_back(json::Object{{"name", party.name},
+                                   {"utilisation", party.utilisation},
+                                   {"sending", party.sending},
+                                   {"receiving", party.receiving}});
   json::Object kept{{"frames", result.frames},
                     {"mismatches", result.mismatches},
                     {"predicted", toJson(result.predicted)},
-                    {"measured", std::move(measured)}};
+                    {"measured", std::move(measured)},
+                    {"parties", std::move(parties)}};
+  if (std::error_code error =
+          sys::fs::create_directories(package.path("results")))
+    return createStringError(error, "cannot make '%s': %s",
+                             package.path("results").c_str(),
+                             error.message().c_str());
   return writeAtomically(
-      package.path("results/simulate.json"),
+      package.path(isCluster ? "results/cluster.json"
+                             : "results/simulate.json"),
       formatv("{0:2}\n", json::Value(std::move(kept))).str());
 }
 
@@ -149,7 +169,7 @@ Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
     result.buildSeconds = run->buildSeconds;
   }
   compare(got, *want, **model, result);
-  if (result.measured)
+  if (result.measured || result.throughputPerS > 0)
     if (Error error = keepMeasurement(*package, result))
       return error;
   if (!request.outputs.empty())
