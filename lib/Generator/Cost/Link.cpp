@@ -147,8 +147,11 @@ Resources endpointCost(const LinkEndpoint &endpoint,
   if (endpoint.channels.empty())
     return r;
   auto width = double(endpoint.streamBits);
+  bool parts = endpoint.streamBits < 64; // beats that make up a word
+  // Measured with LUTs of six inputs; with four it takes half as many again.
+  double luts = context.lutInputs >= 6 ? 1 : 1.55;
   auto add = [&](double lut, double ff) {
-    r.lut() += lut;
+    r.lut() += luts * lut;
     r.ff() += ff;
   };
   auto memory = [&](int64_t words, int64_t bits) {
@@ -158,25 +161,32 @@ Resources endpointCost(const LinkEndpoint &endpoint,
     r.lutram() += m.luts;
     r.ff() += m.ffs;
   };
-  // Four inputs do about two thirds of what six do.
-  double luts = context.lutInputs >= 6 ? 1 : 1.5;
-  add(luts * (220 + width), 420 + 5 * width);
+  // Parser, epochs and counters, and the multiplexer's buffer.
+  add(parts ? 340 : 290, 840 - width);
+  memory(2, endpoint.streamBits + 17);
   for (const LinkChannel &channel : endpoint.channels) {
     int64_t beats = linkSlotWords(channel.medium) * 64 / endpoint.streamBits;
     int64_t window =
         linkWindow(channel, endpoint.streamBits, endpoint.clockMhz);
-    auto slots = double(window);
-    if (channel.transmit) {
-      int64_t stored =
-          linkTransmitSlots(channel, endpoint.streamBits, endpoint.clockMhz);
-      memory(stored * beats, endpoint.streamBits);
-      bool retains = !channel.medium.reliable;
-      add(luts * (retains ? 460 : 260), (retains ? 420 : 280) + 2 * width);
+    int64_t slots =
+        channel.transmit
+            ? linkTransmitSlots(channel, endpoint.streamBits, endpoint.clockMhz)
+            : window;
+    auto places = double(slots);
+    bool retains = !channel.medium.reliable;
+    memory(slots * beats, endpoint.streamBits);
+    memory(4, endpoint.streamBits + 1); // the output's buffer
+    memory(slots, channel.transmit ? 16 : 8);
+    if (!channel.transmit) {
+      add(270 + 3.6 * places + (parts ? 45 : 0),
+          382 + 0.6 * width + 2.4 * places);
+    } else if (retains) {
+      add(600 + 0.9 * places, 560 + 0.6 * width + 0.5 * places);
+      memory(slots, 16); // when each was sent
     } else {
-      memory(window * beats, endpoint.streamBits);
-      add(luts * (250 + 2 * slots), 260 + slots + 2 * width);
+      add(parts ? 395 : 370, 384 + 0.6 * width);
     }
-    add(luts * width / 2, 0); // its part of the multiplexer
+    add(0.36 * (width + 40), 2); // its part of the multiplexer
   }
   return r;
 }
