@@ -114,11 +114,13 @@ private:
                             : "\\x" + llvm::toHex(llvm::StringRef(&c, 1), true);
     diagnostics.error(at, "'" + shown + "' means nothing in a kernel");
     // One error for a run of such bytes.
+    llvm::StringRef before = rest;
     take(1);
     while (!rest.empty() && !llvm::isPrint(rest.front()) &&
            !llvm::isSpace(rest.front()))
       take(1);
     token.kind = Token::Kind::Bad;
+    token.text = before.drop_back(rest.size());
     return token;
   }
 };

@@ -53,6 +53,9 @@ int cli::runKernelCompile(const KernelRequest &request, bool json) {
         {"package", llvm::json::fixUTF8(result.package)},
         {"seconds", result.seconds},
         {"predicted", nullptr},
+        {"utilisation", llvm::json::Object()},
+        {"multipliers", llvm::json::Object()},
+        {"bottleneck", ""},
         {"work", llvm::json::Object{{"direct", workJson(result.direct)},
                                     {"chosen", workJson(result.chosen)}}},
         {"statements", textsJson(result.statements)},
@@ -95,6 +98,7 @@ int cli::runKernelShown(const KernelRunRequest &request, bool json) {
         {"predicted", nullptr},
         {"measured",
          llvm::json::Object{{"throughput_per_s", result.throughputPerS}}},
+        {"sim_cycles_per_s", 0},
         {"seconds", result.seconds}};
     if (request.check)
       object["largest_error"] = result.largestError;

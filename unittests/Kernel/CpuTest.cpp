@@ -19,13 +19,15 @@ struct Compiled {
   std::optional<LoadedKernel> kernel;
 
   Compiled(const std::string &text, const std::string &cpu = "native",
-           bool algebra = true) {
+           bool gemm = false) {
     program = *parsed(text);
     auto module = buildModule(context, program, true);
     mlir::func::FuncOp func = llvm::cantFail(findKernel(*module));
     signature = llvm::cantFail(signatureOf(func));
-    if (algebra)
-      EXPECT_TRUE(mlir::succeeded(optimise(func)));
+    EXPECT_TRUE(mlir::succeeded(
+        optimise(func, gemm ? IndexOrder::First : IndexOrder::InPlace)));
+    if (gemm)
+      EXPECT_EQ(toMatmuls(func), 6);
     std::string object = llvm::cantFail(compileObject(func, signature, {cpu}));
     kernel.emplace(llvm::cantFail(LoadedKernel::load(object, signature)));
   }
@@ -96,6 +98,10 @@ TEST(Cpu, HelmholtzInterpolationGradient) {
   EXPECT_LT(Compiled(helmholtz(11)).error(2), 1e-12);
   EXPECT_LT(Compiled(interpolation(9, 7)).error(3), 1e-12);
   EXPECT_LT(Compiled(gradient(5, 6, 7)).error(4), 1e-12);
+}
+
+TEST(Cpu, MatrixProducts) {
+  EXPECT_LT(Compiled(helmholtz(11), "native", true).error(1), 1e-12);
 }
 
 TEST(Cpu, OtherVectorUnits) {
