@@ -7,7 +7,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 BUILD := build
 STARTED := $(shell date +%s)
-.PHONY: setup configure build build-all demo test test-fast bench resources format clean
+.PHONY: setup configure build build-all demo test test-fast bench paper-tables resources format clean
 
 ## Installs what packages.txt names and the Python packages of the tests.
 setup:
@@ -38,6 +38,10 @@ test-fast: build-all
 ## The table of networks, measured again.
 bench: build
 	@python3 bench/bench.py
+
+## Tables III to VI of the DOSA paper, its predictions beside ours.
+paper-tables: build
+	@python3 bench/paper_tables.py
 
 ## Predicted resources against Yosys; takes hours the first time.
 resources: build

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One instance per actor, valid/ready/data wires per stream. Ready flows
+// One instance per actor (of a library cell or, for a circuit, of a module made
+// of its gates), valid/ready/data wires per stream. Ready flows
 // against the order of actors; module bodies are graph regions, so a ready is
 // filled in once its reader exists.
 #include "rhizome/Conversion/FlowToRtl.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -51,6 +53,7 @@ public:
     auto module = rtl::ModuleOp::create(
         builder, design.getLoc(), "rhz_top", builder.getArrayAttr(inputNames),
         builder.getArrayAttr(outputNames), StringAttr());
+    top = module;
     Block *body = builder.createBlock(&module.getBody());
     for (Type t : inputTypes)
       body->addArgument(t, design.getLoc());
@@ -67,6 +70,7 @@ public:
 private:
   flow::DesignOp design;
   OpBuilder builder;
+  rtl::ModuleOp top;
   Value clock, reset;
   DenseMap<Value, Wires> wires;
 
@@ -82,8 +86,64 @@ private:
     return cast<IntegerAttr>(actor.getConfig().get("DataWidth")).getInt();
   }
 
+  int64_t depthOf(flow::ActorOp actor) {
+    return actor.getDepths().empty() ? 4 : actor.getDepths()[0];
+  }
+
+  /// The module of a circuit: its gates between the handshakes that every
+  /// actor has.
+  std::string buildCircuit(flow::ActorOp actor) {
+    OpBuilder::InsertionGuard guard(builder);
+    Location loc = actor.getLoc();
+    Type bit = builder.getI1Type();
+    auto bits = [&](Value stream) {
+      return builder.getIntegerType(
+          unsigned(cast<flow::StreamType>(stream.getType()).bits()));
+    };
+    Type in = bits(actor.getInputs()[0]), out = bits(actor.getOutputs()[0]);
+    std::string name =
+        cast<StringAttr>(actor.getConfig().get("module")).getValue().str();
+    builder.setInsertionPoint(top);
+    auto module = rtl::ModuleOp::create(
+        builder, loc, name,
+        builder.getStrArrayAttr(
+            {"clk_i", "rst_ni", "in_valid_i", "in_data_i", "out_ready_i"}),
+        builder.getStrArrayAttr({"in_ready_o", "out_valid_o", "out_data_o"}),
+        StringAttr());
+    Block *body = builder.createBlock(&module.getBody());
+    for (Type type : {bit, bit, bit, in, bit})
+      body->addArgument(type, loc);
+    Block &gates = actor.getGates().front();
+    IRMapping map;
+    map.map(gates.getArgument(0), body->getArgument(0));
+    map.map(gates.getArgument(1), body->getArgument(3));
+    for (Operation &op : gates.without_terminator())
+      builder.clone(op, map);
+    Value data = map.lookup(gates.getTerminator()->getOperand(0));
+    auto parameter = [&](const char *key, int64_t value) {
+      return builder.getNamedAttr(key, builder.getI64IntegerAttr(value));
+    };
+    auto stages = cast<IntegerAttr>(actor.getConfig().get("stages")).getInt();
+    auto pipeline = rtl::InstanceOp::create(
+        builder, loc, TypeRange{bit, bit, out},
+        ValueRange{body->getArgument(0), body->getArgument(1),
+                   body->getArgument(2), data, body->getArgument(4)},
+        builder.getStringAttr("pipeline"),
+        builder.getStringAttr("rhz_pipeline"),
+        builder.getDictionaryAttr(
+            {parameter("Width", out.getIntOrFloatBitWidth()),
+             parameter("Stages", stages), parameter("Depth", depthOf(actor))}),
+        builder.getStrArrayAttr(
+            {"clk_i", "rst_ni", "in_valid_i", "data_i", "out_ready_i"}),
+        builder.getStrArrayAttr({"in_ready_o", "out_valid_o", "out_data_o"}));
+    rtl::OutputOp::create(builder, loc, pipeline.getResults());
+    return name;
+  }
+
   DictionaryAttr parametersOf(flow::ActorOp actor) {
     SmallVector<NamedAttribute> parameters;
+    if (!actor.getGates().empty())
+      return builder.getDictionaryAttr({});
     for (NamedAttribute attr : actor.getConfig())
       if (!std::islower(attr.getName().str()[0]))
         parameters.push_back(attr);
@@ -167,9 +227,11 @@ private:
              builder.getIntegerType(unsigned(stream.bits() * branches)));
     }
 
+    std::string cell = actor.getGates().empty() ? "rhz_" + actor.getKind().str()
+                                                : buildCircuit(actor);
     auto instance = rtl::InstanceOp::create(
         builder, loc, types, operands, actor.getNameAttr(),
-        builder.getStringAttr("rhz_" + actor.getKind()), parametersOf(actor),
+        builder.getStringAttr(cell), parametersOf(actor),
         builder.getStrArrayAttr(inputNames),
         builder.getStrArrayAttr(outputNames));
     unsigned result = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Prints one rtl.module. Constants, concatenations and slices are written
-// where they are used; only instance outputs, and what is sliced without
-// having a name, become wires.
+// Prints one rtl.module. Constants, concatenations, slices and extensions are
+// written where they are used; instance outputs, results of arithmetic,
+// registers and what is sliced without having a name become wires.
 #include "rhizome/Emit/Emit.h"
 #include "rhizome/Support/Names.h"
 #include "rhizome/Support/Version.h"
@@ -34,6 +34,12 @@ std::string sliceText(StringRef name, unsigned total, unsigned low,
   return (name + "[" + Twine(low + width - 1) + ":" + Twine(low) + "]").str();
 }
 
+/// Operations whose result is a wire with an assignment of its own.
+bool isLogic(Operation *op) {
+  return isa<rtl::AddOp, rtl::SubOp, rtl::AndOp, rtl::AtLeastOp, rtl::MuxOp,
+             rtl::LookupOp>(op);
+}
+
 class Printer {
 public:
   Printer(rtl::ModuleOp module, raw_ostream &os) : module(module), os(os) {}
@@ -47,6 +53,9 @@ private:
   void printWires();
   void printInstance(rtl::InstanceOp op);
   void printUnused();
+  void printRegisters();
+  std::string signText(Value v);
+  std::string atLeastText(rtl::AtLeastOp op);
   std::string expression(Value v, unsigned indent);
   bool hasName(Value v) const { return names.count(v); }
 
@@ -58,6 +67,8 @@ private:
   DenseMap<Value, llvm::BitVector> used; // which bits of a named value
   SmallVector<Value> wires;              // in the order of declaration
   SmallVector<Value> assigned;           // wires that need an assign
+  /// Of each lookup: the names of its bits' constants.
+  DenseMap<Value, SmallVector<std::string>> lookups;
 };
 
 void Printer::nameValues() {
@@ -81,9 +92,25 @@ void Printer::nameValues() {
       wires.push_back(result);
     }
   }
-  for (auto op : body.getOps<rtl::ExtractOp>()) {
-    Value in = op.getInput();
-    if (hasName(in) || in.getDefiningOp<rtl::ExtractOp>())
+  unsigned number = 0;
+  for (Operation &op : body) {
+    bool isRegister = isa<rtl::RegisterOp>(op);
+    if (!isRegister && !isLogic(&op))
+      continue;
+    Value result = op.getResult(0);
+    names[result] =
+        scope.unique((isRegister ? "q" : "w") + std::to_string(number++));
+    wires.push_back(result);
+    if (!isRegister)
+      assigned.push_back(result);
+  }
+  // Slices, signs and bounds are taken of names.
+  for (Operation &op : body) {
+    if (!isa<rtl::ExtractOp, rtl::SignExtendOp, rtl::AtLeastOp>(op))
+      continue;
+    Value in = op.getOperand(0);
+    bool slice = in.getDefiningOp<rtl::ExtractOp>() && !isa<rtl::AtLeastOp>(op);
+    if (hasName(in) || slice)
       continue;
     names[in] = scope.unique("joined");
     wires.push_back(in);
@@ -103,17 +130,55 @@ void Printer::markUsed(Value v, unsigned low, unsigned width) {
   else if (auto concat = v.getDefiningOp<rtl::ConcatOp>())
     for (Value in : concat.getInputs())
       markUsed(in, 0, widthOf(in));
+  else if (auto extend = v.getDefiningOp<rtl::SignExtendOp>())
+    markUsed(extend.getInput(), 0, widthOf(extend.getInput()));
 }
 
 void Printer::markUses() {
   for (Operation &op : module.getBody().front())
-    if (isa<rtl::InstanceOp, rtl::OutputOp>(op))
+    if (isa<rtl::InstanceOp, rtl::OutputOp, rtl::RegisterOp>(op) ||
+        isLogic(&op))
       for (Value v : op.getOperands())
         markUsed(v, 0, widthOf(v));
   for (Value v : assigned)
-    if (auto concat = v.getDefiningOp<rtl::ConcatOp>())
-      for (Value in : concat.getInputs())
+    if (!isLogic(v.getDefiningOp()))
+      for (Value in : v.getDefiningOp()->getOperands())
         markUsed(in, 0, widthOf(in));
+}
+
+/// The top bit of a value that has a name or is a slice of one.
+std::string Printer::signText(Value v) {
+  unsigned at = widthOf(v) - 1;
+  while (!hasName(v)) {
+    auto slice = v.getDefiningOp<rtl::ExtractOp>();
+    assert(slice && "what is extended has a name");
+    at += slice.getLow();
+    v = slice.getInput();
+  }
+  return sliceText(names[v], widthOf(v), at, 1);
+}
+
+/// Bounds that are zero or a power of two are a look at some bits, whatever a
+/// tool makes of comparisons.
+std::string Printer::atLeastText(rtl::AtLeastOp op) {
+  Value in = op.getInput();
+  unsigned width = widthOf(in);
+  int64_t bound = op.getBound();
+  const std::string &name = names[in];
+  std::string positive = "~" + sliceText(name, width, width - 1, 1);
+  if (op.getIsSigned() && bound == 0)
+    return positive;
+  unsigned magnitude = width - (op.getIsSigned() ? 1 : 0);
+  if (bound > 0 && llvm::isPowerOf2_64(uint64_t(bound))) {
+    unsigned low = llvm::Log2_64(uint64_t(bound));
+    std::string any = "(|" + sliceText(name, width, low, magnitude - low) + ")";
+    return op.getIsSigned() ? positive + " & " + any : any;
+  }
+  std::string text = std::to_string(width);
+  if (!op.getIsSigned())
+    return name + " >= " + text + "'d" + std::to_string(bound);
+  return "$signed(" + name + ") >= " + (bound < 0 ? "-" : "") + text + "'sd" +
+         std::to_string(std::abs(bound));
 }
 
 std::string Printer::expression(Value v, unsigned indent) {
@@ -141,6 +206,40 @@ std::string Printer::expression(Value v, unsigned indent) {
         std::string pad(indent + 2, ' ');
         return "{\n" + pad + llvm::join(parts, ",\n" + pad) + "\n" +
                std::string(indent, ' ') + "}";
+      })
+      .Case([&](rtl::AddOp op) {
+        return expression(op.getLhs(), indent) + " + " +
+               expression(op.getRhs(), indent);
+      })
+      .Case([&](rtl::SubOp op) {
+        return expression(op.getLhs(), indent) + " - " +
+               expression(op.getRhs(), indent);
+      })
+      .Case([&](rtl::AndOp op) {
+        return expression(op.getLhs(), indent) + " & " +
+               expression(op.getRhs(), indent);
+      })
+      .Case([&](rtl::AtLeastOp op) { return atLeastText(op); })
+      .Case([&](rtl::MuxOp op) {
+        return expression(op.getCondition(), indent) + " ? " +
+               expression(op.getOnTrue(), indent) + " : " +
+               expression(op.getOnFalse(), indent);
+      })
+      .Case([&](rtl::SignExtendOp op) {
+        unsigned more = widthOf(v) - widthOf(op.getInput());
+        std::string sign = signText(op.getInput());
+        if (more > 1)
+          sign = "{" + std::to_string(more) + "{" + sign + "}}";
+        return "{" + sign + ", " + expression(op.getInput(), indent) + "}";
+      })
+      .Case([&](rtl::LookupOp op) {
+        // Each bit by itself: constants that the index selects from.
+        SmallVector<std::string> parts;
+        std::string index = expression(op.getIndex(), indent);
+        for (const std::string &table : llvm::reverse(lookups[v]))
+          parts.push_back(table + "[" + index + "]");
+        return parts.size() == 1 ? parts[0]
+                                 : "{" + llvm::join(parts, ", ") + "}";
       })
       .Case([&](rtl::ExtractOp op) {
         Value in = op.getInput();
@@ -183,12 +282,44 @@ void Printer::printHeader() {
 void Printer::printWires() {
   for (Value v : wires)
     os << "  " << typeText(widthOf(v)) << " " << names[v] << ";\n";
+  unsigned columns = 0;
+  for (auto op : module.getBody().getOps<rtl::LookupOp>()) {
+    unsigned entries = unsigned(op.getValues().size());
+    for (unsigned bit = 0; bit < widthOf(op.getResult()); ++bit) {
+      llvm::APInt column(entries, 0);
+      for (auto [i, value] : llvm::enumerate(op.getValues()))
+        column.setBitVal(unsigned(i), uint64_t(value) >> bit & 1);
+      SmallString<64> digits;
+      column.toString(digits, 16, /*Signed=*/false);
+      lookups[op.getResult()].push_back(
+          scope.unique("Column" + std::to_string(columns++)));
+      os << "  localparam " << typeText(entries) << " "
+         << lookups[op.getResult()].back() << " = " << entries << "'h"
+         << StringRef(digits).lower() << ";\n";
+    }
+  }
   for (Value v : assigned) {
     std::string name = std::move(names[v]);
     names.erase(v); // print what it stands for, not its name
     os << "  assign " << name << " = " << expression(v, 2) << ";\n";
     names[v] = std::move(name);
   }
+}
+
+void Printer::printRegisters() {
+  Value clock; // of all that one block holds
+  for (auto op : module.getBody().getOps<rtl::RegisterOp>()) {
+    if (op.getClock() != clock) {
+      if (clock)
+        os << "  end\n";
+      clock = op.getClock();
+      os << "\n  always_ff @(posedge " << expression(clock, 2) << ") begin\n";
+    }
+    os << "    " << names[op.getResult()]
+       << " <= " << expression(op.getInput(), 4) << ";\n";
+  }
+  if (clock)
+    os << "  end\n";
 }
 
 void Printer::printInstance(rtl::InstanceOp op) {
@@ -258,6 +389,7 @@ void Printer::print() {
   markUses();
   printHeader();
   printWires();
+  printRegisters();
   for (auto op : module.getBody().getOps<rtl::InstanceOp>())
     printInstance(op);
   os << "\n";

@@ -279,6 +279,11 @@ void Explorer::addOthers(Result &result) {
 }
 
 FailureOr<Result> Explorer::run(const Goal &goal) {
+  if (!posed.menu.refused().empty()) {
+    Result refused;
+    refused.refused = posed.menu.refused();
+    return refused;
+  }
   Limits limits;
   limits.maxNodes = goal.maxNodes;
   FailureOr<Result> result = failure();
@@ -377,13 +382,52 @@ std::vector<size_t> heaviest(func::FuncOp network) {
 }
 } // namespace
 
+/// A copy of `base` behind `network` in its module.
+static func::FuncOp copyOf(func::FuncOp base, func::FuncOp network) {
+  auto copy = cast<func::FuncOp>(base->clone());
+  copy.setSymName("network.split");
+  network->getBlock()->getOperations().insertAfter(network->getIterator(),
+                                                   copy);
+  return copy;
+}
+
+/// The network with the splits that a user asks for.
+static func::FuncOp splitAs(func::FuncOp network, const Steering &steering,
+                            Refusals &refused) {
+  if (steering.splits.empty())
+    return network;
+  func::FuncOp copy = copyOf(network, network);
+  for (const auto &[name, parts] : steering.splits) {
+    Operation *found = nullptr;
+    for (Operation &op : copy.getBody().front())
+      if (osa::nodeName(&op) == name && isSplittable(&op, parts))
+        found = &op;
+    if (found)
+      splitChannels(found, parts);
+    else
+      refused.push_back({name, "",
+                         "has no channels that " + std::to_string(parts) +
+                             " devices could share",
+                         "convolutions without groups and dense layers have"});
+  }
+  return copy;
+}
+
 FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
                           const Cluster &cluster, const Steering &steering) {
-  FailureOr<Result> best = Explorer(network, cluster, steering).run(goal);
-  if (failed(best) || cluster.places.size() < 2)
-    return best;
+  Result refusal;
+  func::FuncOp base = splitAs(network, steering, refusal.refused);
+  FailureOr<Result> best = refusal.refused.empty()
+                               ? Explorer(base, cluster, steering).run(goal)
+                               : FailureOr<Result>(std::move(refusal));
+  auto finish = [&]() -> FailureOr<Result> {
+    if (base != network)
+      base.erase();
+    return std::move(best);
+  };
+  if (failed(best) || cluster.places.size() < 2 || !steering.isEmpty())
+    return finish();
   // One operation after the other, as long as it helps.
-  func::FuncOp base = network;
   std::string done;
   for (int round = 0; round < 3 && mayGain(*best, goal, cluster); ++round) {
     func::FuncOp next;
@@ -393,10 +437,7 @@ FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
         if (parts > int(cluster.places.size()) || !isSplittable(op, parts))
           continue;
         std::string what = osa::nodeName(op) + " in " + std::to_string(parts);
-        auto copy = cast<func::FuncOp>(base->clone());
-        copy.setSymName("network.split");
-        network->getBlock()->getOperations().insertAfter(network->getIterator(),
-                                                         copy);
+        func::FuncOp copy = copyOf(base, network);
         splitChannels(&*std::next(copy.getBody().front().begin(), at), parts);
         auto split = Explorer(copy, cluster, steering).run(goal);
         if (failed(split))
@@ -422,8 +463,6 @@ FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
     base = next;
     done = best->split;
   }
-  if (base != network)
-    base.erase();
-  return best;
+  return finish();
 }
 } // namespace rhizome::explore

@@ -5,7 +5,9 @@
 #include "Menu.h"
 #include "Runs.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "llvm/ADT/StringExtras.h"
 #include <numeric>
+#include <set>
 
 using namespace mlir;
 using namespace rhizome::gen;
@@ -57,18 +59,65 @@ Menu::Menu(func::FuncOp network, std::vector<Operation *> order,
   addTensors(network);
   addPlaces();
   addChoices(steering);
-  for (size_t s = 0; s < this->order.size(); ++s) {
-    auto pin = steering.pins.find(posed.stages[s].name);
-    if (pin == steering.pins.end())
+  checkPins(steering);
+  for (int s = 0; s < int(this->order.size()); ++s) {
+    const Steering::Pin *pin = pinOf(steering, s);
+    if (!pin)
       continue;
-    posed.stages[s].place = pin->second.place;
+    posed.stages[s].place = pin->place;
     // Several operations of one model node stay together behind a cut.
     bool isFirst = s == 0 || posed.stages[s - 1].name != posed.stages[s].name;
-    posed.stages[s].mustCut = pin->second.cutBefore && isFirst && s > 0;
+    posed.stages[s].mustCut = pin->cutBefore && isFirst && s > 0;
   }
   std::vector<int> asIs(this->order.size());
   std::iota(asIs.begin(), asIs.end(), 0);
   posed = reorder(posed, asIs);
+}
+
+/// The key of a pin for one of a node's operations.
+static std::string keyOf(Operation *op) {
+  return osa::nodeName(op) + ":" + op->getName().stripDialect().str();
+}
+
+const Steering::Pin *Menu::pinOf(const Steering &steering, int stage) const {
+  for (const std::string &key : {keyOf(order[stage]), posed.stages[stage].name})
+    if (auto pin = steering.pins.find(key); pin != steering.pins.end())
+      return &pin->second;
+  return nullptr;
+}
+
+void Menu::checkPins(const Steering &steering) {
+  for (const auto &[key, pin] : steering.pins) {
+    std::string where =
+        pin.line ? "line " + std::to_string(pin.line) + ": " : "";
+    std::vector<int> stages;
+    std::set<std::string> generators, summaries;
+    for (int s = 0; s < int(order.size()); ++s)
+      if (key == posed.stages[s].name || key == keyOf(order[s]))
+        stages.push_back(s);
+    for (int s : stages)
+      for (size_t k = 0; k < options.size(); ++k)
+        for (const Option &o : options[k][s]) {
+          generators.insert(o.generator);
+          if (pin.generator.empty() || o.generator == pin.generator)
+            summaries.insert(o.summary);
+        }
+    auto refuse = [&](std::string reason, std::string remedy) {
+      unmet.push_back({key, "", where + reason, std::move(remedy)});
+    };
+    if (stages.empty())
+      refuse("the network has no such node",
+             "'rhizome explore' lists the nodes");
+    else if (!pin.generator.empty() && !generators.count(pin.generator))
+      refuse("the generator '" + pin.generator + "' offers nothing for it",
+             "these do: " + llvm::join(generators, ", "));
+    else if (!pin.option.empty() && !summaries.count(pin.option))
+      refuse("no generator offers the option '" + pin.option + "'",
+             "offered are, among others: " + llvm::join(summaries, "; "));
+    else if (pin.place >= int(cluster.places.size()))
+      refuse("there is no place " + std::to_string(pin.place),
+             "places are 0 to " + std::to_string(cluster.places.size() - 1));
+  }
 }
 
 void Menu::addTensors(func::FuncOp network) {
@@ -201,13 +250,11 @@ void Menu::addChoices(const Steering &steering) {
           if (!llvm::is_contained(upstream, std::optional(o.output)))
             upstream.push_back(o.output);
       }
-      auto pin = steering.pins.find(posed.stages[s].name);
+      const Steering::Pin *pin = pinOf(steering, int(s));
       auto isPinned = [&](const Option &o) {
-        if (pin == steering.pins.end())
-          return true;
-        const Steering::Pin &p = pin->second;
-        return (p.generator.empty() || p.generator == o.generator) &&
-               (p.option.empty() || p.option == o.summary);
+        return !pin ||
+               ((pin->generator.empty() || pin->generator == o.generator) &&
+                (pin->option.empty() || pin->option == o.summary));
       };
       std::vector<Option> all, pinned;
       for (const auto &generator : allGenerators())

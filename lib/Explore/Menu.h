@@ -31,6 +31,8 @@ public:
   }
   mlir::Operation *operation(int stage) const { return order[stage]; }
   mlir::Value value(int tensor) const { return values[tensor]; }
+  /// Pins that nothing met.
+  const Refusals &refused() const { return unmet; }
 
   Cost convert(int kind, int tensor, int from, int to) override;
   Cost fork(int kind, int tensor, int format, int readers) override;
@@ -47,7 +49,10 @@ private:
   std::vector<gen::Format> formats;
   std::map<std::vector<int64_t>, Cost> known; ///< costs of glue
   Problem posed;
+  Refusals unmet;
 
+  const Steering::Pin *pinOf(const Steering &steering, int stage) const;
+  void checkPins(const Steering &steering);
   int numberOf(const gen::Format &format);
   void addTensors(mlir::func::FuncOp network);
   void addPlaces();

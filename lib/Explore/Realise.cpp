@@ -102,7 +102,10 @@ LogicalResult Realiser::build(const Run &run, size_t first) {
   std::string name = "node" + std::to_string(first);
   node.function = posed.network;
   copies = ops;
-  if (solution.runs.size() > 1) {
+  // A network whose operations were split is no longer the model's.
+  bool isCut =
+      solution.runs.size() > 1 || posed.network.getSymName() != "network";
+  if (isCut) {
     copies.clear();
     Operation *after = posed.network;
     if (!result.nodes.empty())
@@ -128,7 +131,7 @@ LogicalResult Realiser::build(const Run &run, size_t first) {
       node.bottleneck = osa::nodeName(s.op);
     }
   // Two symbols cannot have one name: the design's is its node's.
-  std::string designName = solution.runs.size() > 1 ? name + "_design" : name;
+  std::string designName = isCut ? name + "_design" : name;
   node.design = buildDesign(
       node.function, node.selections,
       {device.device, device.context.clockMhz, device.streamBits, designName},

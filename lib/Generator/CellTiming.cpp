@@ -140,6 +140,8 @@ int64_t latencyOf(const Actor &a) {
     return 4 + v;
   if (cell == "reorder")
     return 3 + v;
+  if (cell == "circuit")
+    return a.get("stages") + v;
   return 1 + v; // gearbox, concat, fork, fifo, axis_in, axis_out
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Builds a `flow.design` and reads one. Glue is inserted here and nowhere else:
 // a converter where two formats differ, a fork where a value has several
-// readers, a FIFO between a fork and a join.
+// readers, a FIFO between a fork and a join. Circuits that follow each other
+// with nothing between become one, which saves a buffer and its cycle.
 #include "rhizome/Generator/Design.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Generator/Circuit.h"
 #include "rhizome/Support/Names.h"
 #include <cmath>
 
@@ -47,6 +49,9 @@ public:
     auto ret = cast<func::ReturnOp>(network.getBody().front().getTerminator());
     for (auto [i, v] : llvm::enumerate(ret.getOperands()))
       buildOutput(unsigned(i), v);
+    for (auto &[op, actor] : circuits)
+      emitCircuit(cast<flow::ActorOp>(op).getGates(), *actor.circuit,
+                  actor.get("levels"), op->getLoc());
     return design;
   }
 
@@ -64,6 +69,8 @@ private:
   flow::DesignOp design;
   NameScope names;
   DenseMap<Value, Branches> ready;
+  /// Circuits so far, without their gates.
+  llvm::MapVector<Operation *, Actor> circuits;
 
   flow::StreamType typeOf(Value v, const Format &f, StringRef order) {
     return flow::StreamType::get(builder.getContext(),
@@ -98,6 +105,39 @@ private:
         builder.getDenseI64ArrayAttr(
             SmallVector<int64_t>(outputs.size(), depth)));
     op->setAttr("rhizome.node", builder.getStringAttr(osa::nodeName(loc)));
+    if (actor.circuit)
+      circuits.insert({op, std::move(actor)});
+    return op;
+  }
+
+  /// `actor` on `stream`. A circuit behind a circuit takes the other's place
+  /// and does the work of both.
+  flow::ActorOp emitBehind(Location loc, Actor actor, ValueRange inputs,
+                           Type output) {
+    Operation *before = inputs[0].getDefiningOp();
+    auto found = circuits.find(before);
+    if (!actor.circuit || found == circuits.end())
+      return emit(loc, std::move(actor), inputs, output);
+    const Actor &first = found->second;
+    Actor both = actor;
+    both.circuit =
+        std::make_shared<Circuit>(first.circuit->then(*actor.circuit));
+    int64_t budget = std::min(first.get("levels"), actor.get("levels"));
+    describe(both, *both.circuit, budget);
+    both.set("Depth", 2);
+    // Deeper output buffers would be block RAMs as wide as the beat.
+    constexpr int64_t kDeepest = 64;
+    if (fullRateDepth(both) > kDeepest)
+      return emit(loc, std::move(actor), inputs, output);
+    both.set("Depth", fullRateDepth(both));
+    SmallVector<Value> operands(before->getOperands());
+    std::string nodes = cast<StringAttr>(before->getAttr("rhizome.node")).str();
+    if (std::string node = osa::nodeName(loc); node != nodes)
+      nodes += ", " + node;
+    circuits.erase(before);
+    auto op = emit(loc, std::move(both), operands, output);
+    op->setAttr("rhizome.node", builder.getStringAttr(nodes));
+    before->erase();
     return op;
   }
 
@@ -154,11 +194,14 @@ private:
     Operation *op = selection.op;
     Option &option = selection.option;
     Location loc = op->getLoc();
-    for (Actor &actor : option.actors)
+    for (Actor &actor : option.actors) {
       actor.name = uniqueName(loc, actor.name);
-    for (const auto &generator : allGenerators())
-      if (generator->name() == option.generator)
-        generator->build(op, option, images);
+      if (actor.cell == "circuit")
+        actor.files = {{"module", "rhz_circuit_" + actor.name}};
+    }
+    const Generator *generator = findGenerator(option.generator);
+    assert(generator && "an option comes from a generator");
+    generator->build(op, option, images);
 
     SmallVector<Value> inputs;
     for (size_t i = 0; i < option.inputs.size(); ++i)
@@ -175,10 +218,10 @@ private:
           operands.push_back(inputs[next++]);
       }
       Value elements = last ? op->getResult(0) : op->getOperand(0);
-      stream =
-          emit(loc, option.actors[i], operands,
-               typeOf(elements, option.formats[i], last ? "pixels" : "windows"))
-              .getOutputs()[0];
+      stream = emitBehind(loc, option.actors[i], operands,
+                          typeOf(elements, option.formats[i],
+                                 last ? "pixels" : "windows"))
+                   .getOutputs()[0];
     }
     produce(op->getResult(0), stream, option.output, loc);
   }
@@ -288,6 +331,32 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
   bool shortFrames = interval < 20000;
   run = simulate(network, shortFrames ? 20 : 12);
   return Timing{run.interval(shortFrames ? 10 : kWarmUp), run.latency()};
+}
+
+std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames) {
+  std::vector<ActorSpans> actors;
+  llvm::StringMap<size_t> index;
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    auto node = op->getAttrOfType<StringAttr>("rhizome.node");
+    index[op.getName()] = actors.size();
+    actors.push_back({op.getName().str(), node ? node.str() : "", {}});
+  }
+  Network network = networkOf(design);
+  SimResult run = simulate(network, frames);
+  // An actor of several processes works while one of them does.
+  for (auto [process, spans] : llvm::zip_equal(network.processes, run.spans)) {
+    auto it = index.find(llvm::StringRef(process.name).split('.').first);
+    if (it == index.end())
+      continue;
+    auto &all = actors[it->second].frames;
+    for (auto [f, span] : llvm::enumerate(spans)) {
+      if (f == all.size())
+        all.push_back(span);
+      all[f] = {std::min(all[f].first, span.first),
+                std::max(all[f].second, span.second)};
+    }
+  }
+  return actors;
 }
 
 Resources costOf(flow::DesignOp design, const CostContext &context,

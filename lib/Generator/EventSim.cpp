@@ -77,6 +77,7 @@ SimResult simulate(const Network &network, int frames, bool occupancy) {
   result.firstOut.resize(sinks);
   result.lastOut.resize(sinks);
   result.firstIn.assign(frames, INT64_MAX);
+  result.spans.resize(network.processes.size());
 
   std::deque<int> work;
   auto enqueue = [&](int p) {
@@ -131,6 +132,9 @@ SimResult simulate(const Network &network, int frames, bool occupancy) {
       if (process.inputs.empty() && state.first)
         result.firstIn[state.frame] =
             std::min(result.firstIn[state.frame], time);
+      if (state.first)
+        result.spans[p].push_back({time, time});
+      result.spans[p].back().second = time;
       if (sinkIndex[p] >= 0) {
         if (state.first) {
           result.firstOut[sinkIndex[p]].push_back(time);

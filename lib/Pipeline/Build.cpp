@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Pipeline/Build.h"
+#include "Cells.h"
 #include "rhizome/Conversion/FlowToRtl.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Emit/Emit.h"
@@ -92,12 +93,11 @@ llvm::Expected<gen::DeviceContext> contextOf(const Device &device,
   return context;
 }
 
-/// Copies `cell` and every cell that it instantiates; callees first.
-static llvm::Error copyCell(PackageWriter &writer, const std::string &folder,
-                            const std::string &library, const std::string &cell,
-                            std::set<std::string> &seen,
-                            std::vector<std::string> &files,
-                            std::vector<std::string> &models) {
+llvm::Error copyCell(PackageWriter &writer, const std::string &folder,
+                     const std::string &library, const std::string &cell,
+                     std::set<std::string> &seen,
+                     std::vector<std::string> &files,
+                     std::vector<std::string> &models) {
   if (!seen.insert(cell).second)
     return llvm::Error::success();
   std::string model = library + "/sim/" + cell + ".sv";
@@ -158,11 +158,14 @@ llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
   if (!library)
     return library.takeError();
   std::set<std::string> seen;
-  for (auto instance : top.getBody().getOps<rtl::InstanceOp>())
-    if (auto error =
-            copyCell(writer, folder, *library, instance.getCallee().str(), seen,
-                     node.rtl, node.simulationModels))
-      return error;
+  for (auto module : holder.getBody()->getOps<rtl::ModuleOp>())
+    seen.insert(module.getSymName().str());
+  for (auto module : holder.getBody()->getOps<rtl::ModuleOp>())
+    for (auto instance : module.getBody().getOps<rtl::InstanceOp>())
+      if (auto error =
+              copyCell(writer, folder, *library, instance.getCallee().str(),
+                       seen, node.rtl, node.simulationModels))
+        return error;
   std::vector<std::string> tops;
   if (failed(emitDesign(holder, *path, &tops)))
     return llvm::createStringError("the RTL could not be written");

@@ -140,7 +140,8 @@ Expected<gen::Actor> actorOf(const Package &package, const PlannedNode &node,
   for (const auto &[key, value] : planned.config) {
     if (auto number = value.getAsInteger()) {
       actor.params.push_back({key.str(), *number});
-    } else if (auto file = value.getAsString(); file && !file->empty()) {
+    } else if (auto file = value.getAsString();
+               file && !file->empty() && key != "module") {
       actor.files.push_back({key.str(), file->str()});
       Expected<std::string> text =
           readFile(package.rtlPath(node) + "/" + file->str());
@@ -329,7 +330,11 @@ Error Characterisation::run() {
 } // namespace
 
 std::vector<std::string> pipeline::characterisedUnits() {
-  return {gen::kUnitNames.begin(), gen::kUnitNames.end()};
+  std::vector<std::string> units(gen::kUnitNames.begin(),
+                                 gen::kUnitNames.end());
+  // Circuits are no cells of the library: packages that hold some are added.
+  llvm::erase(units, "circuit");
+  return units;
 }
 
 CharacteriseResult pipeline::characterise(const CharacteriseRequest &request) {

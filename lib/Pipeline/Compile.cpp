@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // compile and coverage: from a model file to a package, phase by phase.
+#include "Analyse.h"
 #include "Deploy.h"
 #include "Explored.h"
+#include "Steer.h"
 #include "rhizome/Dialect/Flow/Flow.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
 #include "rhizome/Generator/Generator.h"
+#include "rhizome/Pipeline/Node.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
@@ -60,13 +63,27 @@ exploreModule(ModuleOp module, const CompileRequest &request,
     request.progress("explore");
   explore::Goal goal = *explore::parseGoal(request.goal);
   goal.maxNodes = request.maxNodes.value_or(goal.maxNodes);
+  explore::Steering steering;
+  if (!request.steer.empty() || !request.plan.empty()) {
+    llvm::Expected<explore::Steering> read =
+        request.steer.empty() ? steeringOf(request.plan, targets.places)
+                              : readSteering(request.steer);
+    if (!read) {
+      error = llvm::toString(read.takeError());
+      return std::nullopt;
+    }
+    steering = std::move(*read);
+  }
   auto start = std::chrono::steady_clock::now();
   FailureOr<explore::Result> found =
-      explore::explore(network, goal, targets.places);
+      explore::explore(network, goal, targets.places, steering);
   if (failed(found)) {
     error = "exploration fails: " + diagnostics.take();
     return std::nullopt;
   }
+  refused = found->refused;
+  if (!refused.empty())
+    return std::nullopt;
   Explored explored;
   explored.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
@@ -74,6 +91,35 @@ exploreModule(ModuleOp module, const CompileRequest &request,
   explored.result = std::move(*found);
   explored.plan = planOf(request, targets, explored.result, network);
   return explored;
+}
+
+/// The unlike devices in use, each once with its clock and link.
+static std::vector<AnalysedDevice> analysedOf(const Targets &targets,
+                                              const explore::Result &result) {
+  std::vector<AnalysedDevice> devices;
+  for (const explore::NodeResult &node : result.nodes) {
+    const explore::ClusterPlace &place = targets.places.places[node.place];
+    AnalysedDevice entry{targets.devices[node.place], std::nullopt};
+    entry.device.clockMhz = place.context.clockMhz;
+    for (const PlannedLink &link : targets.links)
+      if (link.name == place.link)
+        entry.link =
+            Link{link.name,
+                 "",
+                 link.kind == "udp" ? Link::Kind::Udp : Link::Kind::Wire,
+                 link.bitsPerS,
+                 link.latencyNs,
+                 link.mtuBytes,
+                 link.overheadBytes,
+                 {}};
+    if (llvm::none_of(devices, [&](const AnalysedDevice &other) {
+          return other.device.name == entry.device.name &&
+                 other.device.clockMhz == entry.device.clockMhz &&
+                 other.device.budget == entry.device.budget;
+        }))
+      devices.push_back(std::move(entry));
+  }
+  return devices;
 }
 
 /// Everything behind exploration; errors are texts.
@@ -104,8 +150,15 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
                                              llvm::createStringError(said));
     }
     if (llvm::Error error =
-            vendor::writeFlows(**writer, node, targets.devices[built.place],
-                               node.clockMhz, result.notes))
+            writeTimeline(**writer, node.name, built.design, node.clockMhz))
+      return error;
+    if (!nodeChannels(plan, node).empty())
+      if (llvm::Error error =
+              writeNodeTop(**writer, plan, node, *module.getContext()))
+        return error;
+    if (llvm::Error error = vendor::writeFlows(
+            **writer, node, targets.devices[built.place], node.clockMhz,
+            result.notes, nodeConfiguration(plan, node)))
       return error;
   }
   // Replicas name their owner's files.
@@ -123,7 +176,13 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
   if (llvm::Error error = writeDeployment(
           **writer, plan, module.lookupSymbol<func::FuncOp>("network")))
     return error;
+  if (llvm::Error error =
+          writeAnalysis(**writer, module.lookupSymbol<func::FuncOp>("network"),
+                        plan.model, analysedOf(targets, explored.result)))
+    return error;
   if (llvm::Error error = (*writer)->writePlan(plan))
+    return error;
+  if (llvm::Error error = writeReport(**writer, result.notes))
     return error;
   if (llvm::Error error = (*writer)->commit())
     return error;
@@ -133,8 +192,7 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
 }
 
 /// The phases of compile, or with `write` false of explore.
-static CompileResult compileOrExplore(const CompileRequest &request,
-                                      bool write) {
+static CompileResult compileOrExplore(CompileRequest request, bool write) {
   auto start = std::chrono::steady_clock::now();
   CompileResult result;
   auto elapsed = [&] {
@@ -142,6 +200,12 @@ static CompileResult compileOrExplore(const CompileRequest &request,
                                          start)
         .count();
   };
+  std::vector<std::string> notes;
+  if (!request.constraints.empty())
+    if (llvm::Error error = applyConstraints(request, notes)) {
+      result.error = llvm::toString(std::move(error));
+      return result;
+    }
   llvm::Expected<Targets> targets = targetsOf(request);
   if (!targets) {
     result.error = llvm::toString(targets.takeError());
@@ -155,6 +219,7 @@ static CompileResult compileOrExplore(const CompileRequest &request,
   if (!module)
     return result;
   result.notes = notesOf(stats);
+  result.notes.insert(result.notes.end(), notes.begin(), notes.end());
   DiagnosticText diagnostics(&context);
   std::optional<Explored> explored = exploreModule(
       *module, request, *targets, diagnostics, result.refused, result.error);
@@ -163,6 +228,9 @@ static CompileResult compileOrExplore(const CompileRequest &request,
   result.exploreSeconds = explored->seconds;
   result.limit = explored->result.limit;
   result.meetsGoal = explored->result.meetsGoal;
+  if (!explored->result.split.empty())
+    result.notes.push_back("channels are shared out: " +
+                           explored->result.split);
   if (!write) {
     result.ok = result.meetsGoal || request.acceptNearest;
   } else if (result.meetsGoal || request.acceptNearest) {

@@ -7,6 +7,7 @@
 #include "rhizome/Conversion/Jit.h"
 #include "rhizome/Simulate/Cluster.h"
 #include "rhizome/Support/Data.h"
+#include "rhizome/Support/Tools.h"
 #include "rhizome/Synth/PlaceRoute.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -82,6 +83,23 @@ Expected<Frames> runCluster(const SimulateRequest &request,
   return std::move(run->outputs);
 }
 
+/// Keeps what was measured beside what was promised: results/simulate.json.
+Error keepMeasurement(const Package &package, const SimulateResult &result) {
+  double perS = result.intervalCycles > 0
+                    ? result.predicted.clockMhz * 1e6 / result.intervalCycles
+                    : 0;
+  json::Object measured{{"interval_cycles", result.intervalCycles},
+                        {"latency_cycles", result.latencyCycles},
+                        {"throughput_per_s", perS}};
+  json::Object kept{{"frames", result.frames},
+                    {"mismatches", result.mismatches},
+                    {"predicted", toJson(result.predicted)},
+                    {"measured", std::move(measured)}};
+  return writeAtomically(
+      package.path("results/simulate.json"),
+      formatv("{0:2}\n", json::Value(std::move(kept))).str());
+}
+
 Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
   Expected<Package> package = Package::open(request.package);
   if (!package)
@@ -131,6 +149,9 @@ Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
     result.buildSeconds = run->buildSeconds;
   }
   compare(got, *want, **model, result);
+  if (result.measured)
+    if (Error error = keepMeasurement(*package, result))
+      return error;
   if (!request.outputs.empty())
     if (Error error = writeOutputs(request, **model, got))
       return error;

@@ -97,9 +97,16 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
                                           StringRef script) {
   const std::string folder = package.rtlPath(node) + "/";
   Sources sources;
-  // The cell and all that its text names, in the order of the plan.
+  // The cell, or the module that was generated for this actor, and all that
+  // its text names, in the order of the plan.
+  std::string module = "rhz_" + actor.kind;
+  bool isGenerated = false;
+  if (auto own = actor.config.getString("module")) {
+    module = own->str();
+    isGenerated = true;
+  }
   std::map<std::string, std::string> texts;
-  std::vector<std::string> open = {"rhz_" + actor.kind + ".sv"};
+  std::vector<std::string> open = {module + ".sv"};
   std::set<std::string> files(node.rtl.begin(), node.rtl.end());
   if (!files.count(open.front()))
     return createStringError("the package '%s' is damaged: its plan names the "
@@ -123,7 +130,7 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
   std::string parameters, reads;
   for (const auto &[key, value] : actor.config) {
     StringRef name = key;
-    if (name.empty() || isLower(name.front()))
+    if (isGenerated || name.empty() || isLower(name.front()))
       continue; // of the compiler, not of the cell
     parameters += (parameters.empty() ? "" : ", ");
     parameters += "." + name.str() + "(";
@@ -152,9 +159,10 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
   }
   // The parameters as Verilog writes them; once they are set the outer module
   // goes and the cell is the top.
-  sources.files.push_back({"outer.sv", "module outer;\n  rhz_" + actor.kind +
-                                           " #(" + parameters +
-                                           ") actor ();\nendmodule\n"});
+  sources.files.push_back(
+      {"outer.sv", "module outer;\n  " + module +
+                       (isGenerated ? "" : " #(" + parameters + ")") +
+                       " actor ();\nendmodule\n"});
   sources.files.push_back({"module.ys", reads +
                                             "read_verilog -sv outer.sv\n"
                                             "hierarchy -top outer\n"

@@ -115,16 +115,18 @@ Expected<std::string> vendor::fillTemplate(StringRef path, StringRef text,
 
 Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
                          const Device &device, double clockMhz,
-                         std::vector<std::string> &notes) {
+                         std::vector<std::string> &notes,
+                         const std::vector<uint16_t> &configuration) {
   Expected<std::vector<Flow>> flows = listFlows();
   if (!flows)
     return flows.takeError();
-  json::Object values = valuesOf(node, device, clockMhz);
+  json::Object values = valuesOf(node, device, clockMhz, configuration);
   for (const Flow &flow : *flows) {
     if (!flow.serves(device))
       continue;
     auto streams = int64_t(std::max(node.inputs.size(), node.outputs.size()));
-    if (flow.maxStreams && streams > flow.maxStreams) {
+    // A link's endpoint has one stream each, whatever the network has.
+    if (flow.maxStreams && streams > flow.maxStreams && node.nodeTop.empty()) {
       notes.push_back(formatv(
           "no files for {0}: it takes at most {1} input and {1} output, this "
           "network has {2} and {3}",

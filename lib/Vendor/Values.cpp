@@ -46,14 +46,23 @@ static json::Object borderOf(const BorderPort &port, size_t index, size_t count,
       {"memory_bank", ""},
   };
   // Banks are taken in turn, inputs first.
-  if (device.memory)
+  if (device.memory && !device.platform.empty())
     border["memory_bank"] = StringRef(device.memory->kind).upper() + "[" +
                             std::to_string(id % device.memory->banks) + "]";
   return border;
 }
 
+/// The parts as one constant, the first in the low bits.
+static std::string constantOf(const std::vector<uint16_t> &parts) {
+  std::string digits;
+  for (uint16_t part : reverse(parts))
+    digits += utohexstr(part, /*LowerCase=*/true, 4);
+  return std::to_string(16 * parts.size()) + "'h" + digits;
+}
+
 json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
-                              double clockMhz) {
+                              double clockMhz,
+                              const std::vector<uint16_t> &configuration) {
   json::Array inputs, outputs;
   size_t total = node.inputs.size() + node.outputs.size();
   for (auto [i, port] : enumerate(node.inputs))
@@ -85,9 +94,13 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
       {"device", device.name},
       {"part", device.part},
       {"platform", device.platform},
-      {"has_memory", device.memory.has_value()},
+      {"has_memory", device.memory && !device.platform.empty()},
       {"is_7series", device.family == "7series"},
       {"top", node.top},
+      {"node_top", node.nodeTop},
+      {"has_link", !node.nodeTop.empty()},
+      {"has_no_link", node.nodeTop.empty()},
+      {"channel_constants", constantOf(configuration)},
       {"clock_port", "clk_i"},
       {"reset_port", "rst_ni"},
       {"period_ns", nanoseconds(periodNs)},

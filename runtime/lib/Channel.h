@@ -19,7 +19,7 @@ public:
   Time wait() const;
 
 private:
-  double smoothed, variation, minimum;
+  double smoothed, variation, minimum, least = 0;
   bool measured = false;
 };
 

@@ -10,14 +10,17 @@ namespace {
 constexpr uint32_t kReorder = 3;
 /// The window before the first acknowledgement of an epoch (S3).
 constexpr unsigned kInitialWindow = 4;
-constexpr unsigned kMaxBackoff = 6;
+constexpr unsigned kMaxBackoff = 4;
 constexpr double kMaximumWait = 1e9;
+/// The wait at most, in shortest round trips.
+constexpr double kMostWaits = 8;
 
 /// a < b for numbers that wrap around.
 bool below(uint32_t a, uint32_t b) { return int32_t(a - b) < 0; }
 } // namespace
 
 void RoundTrip::sample(double ns) {
+  least = measured ? std::min(least, ns) : ns;
   if (!measured) {
     smoothed = ns;
     variation = ns / 2;
@@ -29,7 +32,10 @@ void RoundTrip::sample(double ns) {
 }
 
 Time RoundTrip::wait() const {
-  return Time(std::clamp(smoothed + 4 * variation, minimum, kMaximumWait));
+  // Lost acknowledgements look like a long way; there is a limit to that.
+  double most = measured ? kMostWaits * least : kMaximumWait;
+  return Time(
+      std::clamp(smoothed + 4 * variation, minimum, std::max(minimum, most)));
 }
 
 Sender::Sender(const ChannelConfig &config, Counters &counters)
@@ -155,6 +161,9 @@ std::optional<std::vector<uint8_t>> Sender::pull(Time now, uint16_t epoch) {
   if (pollAt() <= now) {
     heard = now;
     backoff = std::min(backoff + 1, kMaxBackoff);
+    // What is acknowledged now tells of the silence, not of the round trip.
+    for (uint32_t s = base; s != next; ++s)
+      slot(s).again = true;
     ++counters.polls;
     Header h;
     h.kind = Kind::Poll;

@@ -10,12 +10,15 @@ import sys
 import accuracy
 import boards
 import cluster
+import explore
 import framework
 import golden
 import hardware
+import kernels
 import nodes
 import packages
 import reference
+import report
 import robustness
 import vendorflows
 
@@ -26,6 +29,7 @@ SUITES = {
     "first-frames": accuracy.first_frames,  # NETWORK
     "reference": reference.reference,   # NETWORK FRAMES
     "golden": golden.golden,            # NETWORK LEVEL
+    "explore": explore.explore,
     "boards": boards.boards,
     "bitstream": boards.bitstream,
     "dsp-netlist": boards.dsp_netlist,
@@ -36,7 +40,13 @@ SUITES = {
     "nodes-client": nodes.generated_client,
     "nodes-namespaces": nodes.in_namespaces,
     "packages": packages.packages,
+    "report": report.report,
+    "report-baseline": report.baseline,
+    "targets": report.targets,
     "vendor-flows": vendorflows.vendor_flows,
+    "kernels": kernels.kernels,
+    "kernel-page": kernels.kernel_page,
+    "kernel-programs": kernels.kernel_programs,
     "doctor": vendorflows.doctor,
     "bad-models": robustness.bad_models,
     "bad-options": robustness.bad_options,

@@ -91,7 +91,7 @@ def files_as_said(suite, device, node, flows):
     there = {f.relative_to(node).as_posix() for f in node.rglob("*")
              if f.is_file() and f.relative_to(node).parts[0] != "rtl"}
     wanted = {f"{flow}/{name}" for flow, what in said.items()
-              for name in what["files"]} | {"design.mlir"}
+              for name in what["files"]} | {"design.mlir", "timeline.json"}
     suite.check(there == wanted, f"{device}: the files that targets names "
                                  f"{sorted(there ^ wanted)}")
 

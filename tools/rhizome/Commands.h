@@ -13,12 +13,16 @@ using Run = std::function<int()>;
 
 void addCompile(CLI::App &app, Run &run);
 void addExplore(CLI::App &app, Run &run);
+void addAnalyse(CLI::App &app, Run &run);
 void addSimulate(CLI::App &app, Run &run);
 void addRun(CLI::App &app, Run &run);
+void addEmbed(CLI::App &app, Run &run);
 void addEvaluate(CLI::App &app, Run &run);
 void addCoverage(CLI::App &app, Run &run);
+void addFormats(CLI::App &app, Run &run);
 void addCharacterise(CLI::App &app, Run &run);
 void addSynth(CLI::App &app, Run &run);
+void addReport(CLI::App &app, Run &run);
 void addTargets(CLI::App &app, Run &run);
 void addDoctor(CLI::App &app, Run &run);
 } // namespace rhizome::cli

@@ -86,8 +86,16 @@ void cli::addExplore(CLI::App &app, Run &run) {
       "  rhizome explore net_qdq.onnx --goal throughput=5000/s\n"
       "  rhizome explore net.onnx --cluster ku060x9 --max-nodes 4\n"
       "  rhizome explore net.onnx --cluster ./lab.yaml --goal min-nodes "
-      "--json");
+      "--json\n"
+      "  rhizome explore kernel.cfd");
   command->callback([options, command, &run] {
+    if (isKernelFile(options->request.model.path)) {
+      run = [options] {
+        return runKernelCompile(
+            {options->request.model.path, options->kernel, "-"}, options->json);
+      };
+      return;
+    }
     run = [options, command] {
       return runExplore(requestOf(*command, *options), options->json);
     };

@@ -25,7 +25,10 @@ void cli::Table::print() const {
       StringRef digits = cell;
       if (digits.starts_with("+") || digits.starts_with("-"))
         digits = digits.drop_front();
-      if (r > 0 && !digits.empty() && !isDigit(digits.front()))
+      // A number and its unit, no words or lists that begin with one.
+      if (r > 0 && !digits.empty() &&
+          (!isDigit(digits.front()) || digits.count(' ') > 3 ||
+           digits.contains(", ")))
         numeric[c] = false;
     }
   for (const auto &row : rows) {

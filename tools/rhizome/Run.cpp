@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome run: frames through a service that runs, on boards or in processes.
+// rhizome run: frames through a service that runs, on boards or in processes,
+// or a tensor kernel applied to data.
 #include "Commands.h"
+#include "Kernel.h"
 #include "ModelOptions.h"
 #include "Output.h"
 #include "rhizome/Pipeline/Service.h"
@@ -75,13 +77,17 @@ void cli::addRun(CLI::App &app, Run &run) {
     RunRequest request;
     std::vector<std::string> inputs;
     std::string normalise;
+    KernelRunRequest kernel;
     bool json = false, noCheck = false;
   };
   auto options = std::make_shared<Options>();
   RunRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
-      "run", "Send frames to a package's nodes, boards or processes.");
-  command->add_option("DIR", request.package, "a package of several nodes")
+      "run", "Send frames to a package's nodes, or apply a tensor kernel.");
+  command
+      ->add_option("DIR", request.package,
+                   "a package of several nodes; or a kernel (.cfd, .mlir) or "
+                   "the folder of a compiled one")
       ->required();
   addData(*command, request, options->inputs, options->normalise);
   command
@@ -107,13 +113,37 @@ void cli::addRun(CLI::App &app, Run &run) {
       ->capture_default_str();
   command->add_flag("--no-check", options->noCheck,
                     "do not compare with the interpreter");
+  command->add_flag(
+      "--check", options->kernel.check,
+      "kernels: compare with a direct evaluation of the formulas");
+  command
+      ->add_option("--threads", options->kernel.threads,
+                   "kernels: threads over elements")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  addKernelOptions(*command, options->kernel.options);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"
                   "  rhizome run net.rhz -n 1000\n"
                   "  rhizome run net.rhz --input x.npy --expect y.npy --json\n"
                   "  rhizome run net.rhz --at node0=10.0.0.1:2719 "
-                  "--outstanding 1");
+                  "--outstanding 1\n"
+                  "  rhizome run helmholtz.cfd --input x.npz --output v.npy\n"
+                  "  rhizome run helmholtz.cfd -n 1000 --threads 2 --check");
   command->callback([options, &run] {
+    if (isKernelFile(options->request.package)) {
+      KernelRunRequest &kernel = options->kernel;
+      const RunRequest &given = options->request;
+      kernel.path = given.package;
+      kernel.inputs = options->inputs;
+      kernel.outputs = given.outputs;
+      kernel.frames = given.frames;
+      kernel.seed = given.seed;
+      run = [options] {
+        return runKernelShown(options->kernel, options->json);
+      };
+      return;
+    }
     for (const std::string &path : options->inputs)
       options->request.inputs.push_back({path, options->normalise});
     options->request.check = !options->noCheck;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rhizome simulate: a package's hardware against its semantics.
 #include "Commands.h"
+#include "Kernel.h"
 #include "ModelOptions.h"
 #include "Output.h"
 
@@ -117,7 +118,8 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   SimulateRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
       "simulate", "Run a package's hardware and compare it, bit for bit.");
-  command->add_option("DIR", request.package, "a package")->required();
+  command->add_option("DIR", request.package, "a package, or a kernel (.cfd)")
+      ->required();
   addLevel(*command, request.level, true);
   addData(*command, request, options->inputs, options->normalise);
   command
@@ -166,6 +168,18 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   command->callback([options, &run] {
     for (const std::string &path : options->inputs)
       options->request.inputs.push_back({path, options->normalise});
+    // A kernel has no hardware yet: its level is functional.
+    if (isKernelFile(options->request.package)) {
+      KernelRunRequest kernel;
+      kernel.path = options->request.package;
+      kernel.inputs = options->inputs;
+      kernel.outputs = options->request.outputs;
+      kernel.frames = options->request.frames;
+      kernel.seed = options->request.seed;
+      kernel.check = true;
+      run = [kernel, options] { return runKernelShown(kernel, options->json); };
+      return;
+    }
     run = [options] { return runSimulate(options->request, options->json); };
   });
 }

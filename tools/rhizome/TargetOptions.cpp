@@ -10,7 +10,10 @@ using namespace rhizome::pipeline;
 void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   CompileRequest &request = options.request;
   request.device = "xcku060-role";
-  command.add_option("MODEL", request.model.path, "an .onnx file")->required();
+  command
+      .add_option("MODEL", request.model.path,
+                  "an .onnx file, or a kernel: .cfd, .mlir")
+      ->required();
   CLI::Option *device =
       command
           .add_option("--device", request.device,
@@ -30,17 +33,39 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->option_text("NAME")
       ->excludes(device)
       ->excludes(board);
+  CLI::Option *goal =
+      command
+          .add_option("--goal", request.goal,
+                      "throughput=N/s, latency=T(ns|us|ms|s), max-throughput, "
+                      "min-resources or min-nodes")
+          ->capture_default_str()
+          ->check([](const std::string &text) -> std::string {
+            return isGoal(text)
+                       ? ""
+                       : "'" + text +
+                             "' is not throughput=N/s, latency=T, "
+                             "max-throughput, min-resources or min-nodes";
+          });
+  CLI::Option *steer =
+      command
+          .add_option("--steer", request.steer,
+                      "a .yaml file that pins generators, options, cuts and "
+                      "places by the model's nodes")
+          ->option_text("FILE");
   command
-      .add_option("--goal", request.goal,
-                  "throughput=N/s, latency=T(ns|us|ms|s), max-throughput, "
-                  "min-resources or min-nodes")
-      ->capture_default_str()
-      ->check([](const std::string &text) -> std::string {
-        return isGoal(text) ? ""
-                            : "'" + text +
-                                  "' is not throughput=N/s, latency=T, "
-                                  "max-throughput, min-resources or min-nodes";
-      });
+      .add_option("--plan", request.plan,
+                  "a plan.json, or a package, edited or not: its options, cuts "
+                  "and places")
+      ->option_text("FILE")
+      ->excludes(steer);
+  command
+      .add_option("--constraints", request.constraints,
+                  "a constraint file of DOSA's: its goal, shapes, device type "
+                  "and number format")
+      ->option_text("FILE")
+      ->excludes(goal)
+      ->excludes(device)
+      ->excludes(board);
   command
       .add_option("--max-nodes", options.maxNodes,
                   "devices of the cluster that may be used, otherwise all")
@@ -59,6 +84,12 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   command.add_flag("--accept-nearest", request.acceptNearest,
                    "if the goal cannot be met, take the nearest plan");
   addModelOptions(command, request.model);
+  command
+      .add_option("--target", options.target,
+                  "what a kernel is compiled for: cpu")
+      ->check(CLI::IsMember({"cpu"}))
+      ->option_text("TARGET [cpu]");
+  addKernelOptions(command, options.kernel);
   command.add_flag("--json", options.json, "one JSON object on stdout");
 }
 

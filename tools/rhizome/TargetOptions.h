@@ -3,6 +3,7 @@
 // and how what was found is shown.
 #pragma once
 
+#include "Kernel.h"
 #include "ModelOptions.h"
 #include "Output.h"
 
@@ -10,13 +11,15 @@ namespace rhizome::cli {
 /// A request as its options fill it.
 struct TargetOptions {
   pipeline::CompileRequest request;
+  pipeline::KernelOptions kernel; ///< if MODEL is one
+  std::string target = "cpu";     ///< of a kernel
   double clockMhz = 0;
   int64_t maxNodes = 0;
   bool json = false;
 };
 
 /// Adds MODEL, --device, --board, --cluster, --goal, --max-nodes, --clock-mhz,
-/// --accept-nearest, those of a model, and --json.
+/// --accept-nearest, --target, those of a model and of a kernel, and --json.
 void addTargetOptions(CLI::App &command, TargetOptions &options);
 
 /// The request, once the command line is read.

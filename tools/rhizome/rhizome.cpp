@@ -18,12 +18,16 @@ int main(int argc, char **argv) {
   cli::Run run;
   cli::addExplore(app, run);
   cli::addCompile(app, run);
+  cli::addAnalyse(app, run);
   cli::addSimulate(app, run);
   cli::addRun(app, run);
+  cli::addEmbed(app, run);
   cli::addEvaluate(app, run);
   cli::addCoverage(app, run);
+  cli::addFormats(app, run);
   cli::addSynth(app, run);
   cli::addCharacterise(app, run);
+  cli::addReport(app, run);
   cli::addTargets(app, run);
   cli::addDoctor(app, run);
   try {

@@ -102,6 +102,71 @@ TEST_F(EmitTest, ToolsAcceptTheDesign) {
         << folder.read("log.txt") << top;
 }
 
+// Arithmetic on constants and registers: the text, and values in Icarus.
+TEST_F(EmitTest, ArithmeticComputes) {
+  auto module = parse(R"mlir(
+rtl.module @sums attributes {input_names = ["clk_i", "a_i", "b_i"], output_names = ["x_o", "t_o"]} {
+^bb0(%clk: i1, %a: i4, %b: i4):
+  %wa = rtl.sign_extend %a : (i4) -> i6
+  %wb = rtl.sign_extend %b : (i4) -> i6
+  %sum = rtl.add %wa, %wb : i6
+  %difference = rtl.sub %sum, %five : i6
+  %five = rtl.constant 5 : i6
+  %q = rtl.register %difference at %clk : i6
+  %positive = rtl.at_least %q, 0 {is_signed = true} : i6
+  %many = rtl.at_least %q, 4 {is_signed = true} : i6
+  %more = rtl.at_least %q, -3 {is_signed = true} : i6
+  %unsigned = rtl.at_least %q, 33 {is_signed = false} : i6
+  %one = rtl.mux %positive, %q, %five : i6
+  %index = rtl.extract %q from 0 : (i6) -> i2
+  %looked = rtl.lookup %index in [3, 1, 4, 1] : (i2) -> i3
+  %both = rtl.and %many, %more : i1
+  %t = rtl.concat %both, %unsigned, %looked : (i1, i1, i3) -> i5
+  rtl.output %one, %t : i6, i5
+}
+)mlir");
+  ASSERT_TRUE(module) << messages;
+  ASSERT_TRUE(succeeded(emitDesign(*module, folder.path()))) << messages;
+  std::string text = folder.read("sums.sv");
+  folder.write("bench.sv", R"sv(
+module bench;
+  logic clk = 0;
+  logic signed [3:0] a, b;
+  logic signed [5:0] x, q;
+  logic [4:0] t;
+  logic [2:0] looked;
+  int wrong = 0;
+  sums u (.clk_i(clk), .a_i(a), .b_i(b), .x_o(x), .t_o(t));
+  initial begin
+    for (int i = 0; i < 256; i++) begin
+      {a, b} = i[7:0];
+      q = 6'(a) + 6'(b) - 6'sd5;
+      #1 clk = 1; #1 clk = 0;
+      case (q[1:0]) 0: looked = 3; 2: looked = 4; default: looked = 1; endcase
+      if (x !== (q >= 0 ? q : 6'sd5)) wrong++;
+      if (t !== {looked, $unsigned(q) >= 6'd33, q >= 4}) wrong++;
+    end
+    if (wrong == 0) $display("RIGHT");
+    $finish;
+  end
+endmodule
+)sv");
+  if (test::haveTool("verilator"))
+    EXPECT_EQ(folder.run("verilator --lint-only -Wall sums.sv"), 0)
+        << folder.read("log.txt") << text;
+  if (test::haveTool("yosys"))
+    EXPECT_EQ(folder.run("yosys -q -p 'read_verilog -sv sums.sv; hierarchy "
+                         "-check -top sums; proc; check -assert'"),
+              0)
+        << folder.read("log.txt") << text;
+  if (test::haveTool("iverilog")) {
+    EXPECT_EQ(folder.run("iverilog -g2012 -Wall -s bench -o x *.sv && ./x"), 0)
+        << folder.read("log.txt") << text;
+    EXPECT_NE(folder.read("log.txt").find("RIGHT"), std::string::npos)
+        << folder.read("log.txt") << text;
+  }
+}
+
 TEST_F(EmitTest, SameModuleSameBytes) {
   std::string first, second;
   for (std::string *text : {&first, &second}) {

@@ -4,38 +4,15 @@
 // stalls, against the interpreter. No mismatch, no hang, no X.
 // RHIZOME_RANDOM_LAYERS sets how many (default 24), RHIZOME_RANDOM_SEED where
 // to start: a failure names the seed that reproduces it.
-#include "../NetworkBuilder.h"
-#include "mlir/IR/Verifier.h"
-#include "rhizome/Interp/Interpreter.h"
-#include "rhizome/Pipeline/Build.h"
-#include "rhizome/Simulate/Simulate.h"
-#include "llvm/Support/FileSystem.h"
-#include <cstdlib>
-#include <gtest/gtest.h>
+#include "Layers.h"
 
 using namespace mlir;
 using namespace rhizome;
 using rhizome::test::NetworkBuilder;
+using rhizome::test::setting;
+using rhizome::test::testDevice;
 
 namespace {
-int64_t setting(const char *name, int64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? std::atoll(text) : otherwise;
-}
-
-gen::DeviceContext device() {
-  gen::DeviceContext d;
-  d.budget = {{"lut", 200000},
-              {"ff", 400000},
-              {"dsp", 2000},
-              {"bram", 500},
-              {"lutram", 100000}};
-  d.pairBits = 8;
-  d.packedSigned = 7;
-  d.packedUnsigned = 4;
-  return d;
-}
-
 void randomWindow(NetworkBuilder &n, int64_t size, int64_t &kernel,
                   int64_t &stride, int64_t &dilation, int64_t &low,
                   int64_t &high, bool pool) {
@@ -162,90 +139,13 @@ std::vector<gen::Selection> randomSelections(NetworkBuilder &n,
   return selections;
 }
 
-std::string describe(const std::vector<gen::Selection> &selections) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (const auto &s : selections)
-    os << "  " << s.op->getName() << " [" << s.option.summary << "] " << *s.op
-       << "\n";
-  return text;
-}
-
 void runLayer(uint64_t seed, bool measure) {
   MLIRContext context;
   NetworkBuilder n(context, seed);
   func::FuncOp network = randomNetwork(n);
-  ASSERT_TRUE(succeeded(mlir::verify(*n.module)));
-  gen::DeviceContext d = device();
-  explore::NodeResult result;
-  result.function = network;
-  result.selections = randomSelections(n, network, d);
-  SCOPED_TRACE("RHIZOME_RANDOM_SEED=" + std::to_string(seed) + "\n" +
-               describe(result.selections));
-  static const int64_t widths[] = {8, 24, 32, 64, 128};
-  gen::Border border{"test", 100, widths[n.draw(0, 4)]};
-  result.design =
-      gen::buildDesign(network, result.selections, border, result.images);
-  ASSERT_TRUE(succeeded(gen::sizeBuffers(result.design)));
-  auto timing = gen::predictTiming(result.design);
-  ASSERT_TRUE(succeeded(timing));
-  result.timing = *timing;
-  result.resources = gen::costOf(result.design, d.cost);
-
-  llvm::SmallString<128> folder;
-  ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("rhizome-layer", folder));
-  std::string dir = (folder + "/layer.rhz").str();
-  auto check = [](llvm::Error error) {
-    EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
-  };
-  {
-    auto writer = PackageWriter::create(dir);
-    ASSERT_TRUE(bool(writer)) << llvm::toString(writer.takeError());
-    PlannedNode node = describeNode("node0", result, d);
-    check(writeNode(**writer, node, result));
-    Plan plan;
-    plan.model = "layer";
-    plan.device = "test";
-    plan.goal = "random";
-    plan.predicted = node.predicted;
-    plan.clockMhz = d.clockMhz;
-    plan.nodes.push_back(std::move(node));
-    check((*writer)->writePlan(plan));
-    check((*writer)->commit());
-  }
-  auto package = Package::open(dir);
-  ASSERT_TRUE(bool(package)) << llvm::toString(package.takeError());
-
-  std::vector<std::vector<Tensor>> frames, expected;
-  auto inputType =
-      cast<RankedTensorType>(network.getFunctionType().getInput(0));
-  for (int frame = 0; frame < 3; ++frame) {
-    Tensor x = Tensor::ofInts(
-        inputType.getShape().vec(),
-        n.drawValues(inputType.getNumElements(), num::elementInt(inputType)));
-    auto out = interpret(network, {x});
-    ASSERT_TRUE(succeeded(out));
-    frames.push_back({x});
-    expected.push_back(*out);
-  }
-  SimOptions options;
-  options.seed = seed;
-  options.fourState = !measure;
-  options.measure = measure;
-  options.stallsIn = measure ? 0 : unsigned(n.draw(0, 70));
-  options.stallsOut = measure ? 0 : unsigned(n.draw(0, 70));
-  auto sim = simulateRtl(*package, frames, options);
-  ASSERT_TRUE(bool(sim)) << llvm::toString(sim.takeError()) << dir;
-  for (size_t f = 0; f < frames.size(); ++f)
-    EXPECT_EQ(sim->outputs[f][0].ints, expected[f][0].ints)
-        << "frame " << f << " in " << dir;
-  if (measure) {
-    EXPECT_NEAR(sim->intervalCycles, timing->intervalCycles,
-                0.005 * timing->intervalCycles + 0.01);
-    EXPECT_EQ(sim->latencyCycles, timing->latencyCycles);
-  }
-  if (!::testing::Test::HasFailure())
-    llvm::sys::fs::remove_directories(folder);
+  gen::DeviceContext d = testDevice();
+  SCOPED_TRACE("RHIZOME_RANDOM_SEED=" + std::to_string(seed));
+  test::runLayer(n, network, randomSelections(n, network, d), d, measure);
 }
 
 TEST(RandomLayers, FourStateRtlEqualsInterpreter) {

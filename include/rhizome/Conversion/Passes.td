@@ -19,4 +19,16 @@ def ConvertOsaToLinalg : Pass<"convert-osa-to-linalg", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def ConvertNumToArith : Pass<"convert-num-to-arith", "::mlir::ModuleOp"> {
+  let summary = "kernels in number formats to integers and arith";
+  let description = [{
+    Every `!num.fixed` and `!num.float` becomes the narrowest of i8, i16, i32,
+    i64 and i128 that holds it. Fixed point is computed in line, to the same
+    bits as the interpreter's; custom floats, square roots, exp and log call
+    the functions of `Numeric/Runtime.h`. Without `num` nothing changes.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
 #endif

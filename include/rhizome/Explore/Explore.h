@@ -53,10 +53,13 @@ struct Steering {
     std::string option;    ///< an option's summary, "" for any
     int place = -1;        ///< of the cluster, -1 for any
     bool cutBefore = false;
-    unsigned line = 0; ///< in the user's file
+    unsigned line = 0; ///< in the user's file, 0 if it has none
   };
+  /// Keys are nodes, or "node:op" for one of a node's operations.
   std::map<std::string, Pin> pins;
-  std::string file;
+  /// Operations whose output channels are shared out, and over how many.
+  std::map<std::string, int> splits;
+  bool isEmpty() const { return pins.empty() && splits.empty(); }
 };
 
 /// One device's part, or that of several equal ones.
@@ -91,6 +94,8 @@ struct Result {
     double perSecond = 0;
   };
   std::vector<Other> others; ///< that were looked at and not taken
+  /// Pins that name nothing there is; then there is no plan.
+  Refusals refused;
   int64_t devices() const;
 };
 
@@ -101,8 +106,4 @@ struct Result {
 mlir::FailureOr<Result> explore(mlir::func::FuncOp network, const Goal &goal,
                                 const Cluster &cluster,
                                 const Steering &steering = {});
-
-/// Pins that name no operation, generator or option, each at its line.
-Refusals checkSteering(mlir::func::FuncOp network, const Cluster &cluster,
-                       const Steering &steering);
 } // namespace rhizome::explore

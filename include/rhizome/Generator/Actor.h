@@ -14,6 +14,8 @@
 #include <vector>
 
 namespace rhizome::gen {
+class Circuit;
+
 /// How one tensor is cut into beats; see flow.stream.
 struct Format {
   bool isSigned = false;
@@ -38,12 +40,15 @@ struct Format {
 };
 
 /// A cell with parameters. `files` are memory images, whose contents stand
-/// in `MemoryImages` under the same name.
+/// in `MemoryImages` under the same name. The cell `circuit` is generated, not
+/// of the library: see Circuit.h.
 struct Actor {
   std::string cell; ///< "window" for rhz_window
   std::string name; ///< unique in the design once built
   std::vector<std::pair<std::string, int64_t>> params;
   std::vector<std::pair<std::string, std::string>> files;
+  /// Of an actor of kind `circuit`: its datapath, once it is built.
+  std::shared_ptr<const Circuit> circuit = nullptr;
 
   int64_t get(const char *key) const {
     for (const auto &[k, v] : params)
@@ -76,6 +81,9 @@ struct CostContext {
   int64_t lutramBits = 14;
   /// Rows of registers without a reset become LUTs.
   bool shiftRegisters = true;
+  /// What a level of LUTs with its routing takes, and a register before and
+  /// behind: how much logic generated pipelines put between registers.
+  double levelNs = 0.75, registerNs = 0.6;
   /// The family's calibrated model.
   std::shared_ptr<const CostModel> model =
       std::make_shared<CostModel>(CostModel::unit());

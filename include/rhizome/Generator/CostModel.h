@@ -44,12 +44,12 @@ constexpr std::array<const char *, 22> kTermNames = {
     "collision",    "lane"};
 
 /// What is characterised apart: cells, some of them by their options.
-constexpr std::array<const char *, 17> kUnitNames = {
+constexpr std::array<const char *, 18> kUnitNames = {
     "window_serial", "window_parallel", "matvec_lut", "matvec_dsp",
     "matvec_pair",   "lane_reduce",     "depthwise",  "requant",
     "requant_dsp",   "threshold",       "bisect",     "table",
     "scaled_add",    "gearbox",         "concat",     "reorder",
-    "fork"};
+    "fork",          "circuit"};
 
 using Terms = std::array<double, kTermNames.size()>;
 

@@ -50,6 +50,15 @@ struct Timing {
 };
 mlir::FailureOr<Timing> predictTiming(flow::DesignOp design);
 
+/// When an actor of a design works on each of the first frames.
+struct ActorSpans {
+  std::string actor, node; ///< the actor's name, the model node's
+  /// Per frame the cycles of its first and last firing.
+  std::vector<std::pair<int64_t, int64_t>> frames;
+};
+/// From the empty pipeline, with a source that always offers.
+std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames);
+
 /// The sum over all actors.
 Resources costOf(flow::DesignOp design, const CostContext &context,
                  const MemoryImages *images = nullptr);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rhizome::gen {
@@ -58,6 +59,8 @@ struct SimResult {
   std::vector<std::vector<int64_t>> firstOut, lastOut;
   /// When the first source beat of each frame was accepted.
   std::vector<int64_t> firstIn;
+  /// Per process and frame it began: its first and last firing.
+  std::vector<std::vector<std::pair<int64_t, int64_t>>> spans;
   /// Most tokens each channel held at once, if asked for.
   std::vector<int64_t> occupancy;
 

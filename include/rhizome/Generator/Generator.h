@@ -2,7 +2,7 @@
 // The interface of an Operation Set Generator: which operations it covers, what
 // it could build for one and at what cost, and how it builds what it offered.
 // Declared below all generators; a new generator is one folder that implements
-// it and one line in lib/Generator/Registry.cpp.
+// it and one line in lib/Generator/Registry.cpp, or one call of addGenerator().
 #pragma once
 
 #include "mlir/IR/Operation.h"
@@ -10,6 +10,10 @@
 #include "rhizome/Generator/MemoryImages.h"
 #include <memory>
 #include <optional>
+
+namespace rhizome::osa {
+struct Window;
+}
 
 namespace rhizome::gen {
 /// What a generator may know of the device it builds for.
@@ -21,6 +25,16 @@ struct DeviceContext {
   /// Bits of the largest weight and activation of which one DSP computes two
   /// products, 0 if it does not; how many such products may be added packed.
   int64_t pairBits = 0, packedSigned = 1, packedUnsigned = 1;
+};
+
+/// Where an option's weights live. It decides which roofline bounds the
+/// operation: with weights on chip only activations are traffic
+/// (`osa::Work::intensity`), with weights in DRAM every weight is read for each
+/// frame (`osa::Work::intensityWithParams`).
+enum class WeightPlace {
+  OnChip, ///< in the option's own resources: constants, LUTs, block RAM
+  Dram,   ///< outside; the option needs `dramBytesPerFrame` of bandwidth
+  Host,   ///< the operation runs on the host, no resource of the device
 };
 
 /// One way to build one operation: a chain of actors, the formats that its
@@ -36,6 +50,9 @@ struct Option {
   std::vector<Format> formats; ///< of each actor's output
   int64_t intervalCycles = 0;  ///< cycles a frame, by itself
   Resources resources;
+  WeightPlace weights = WeightPlace::OnChip;
+  /// Bytes that a frame reads from and writes to DRAM; 0 on chip.
+  int64_t dramBytesPerFrame = 0;
 };
 
 class Generator {
@@ -50,13 +67,42 @@ public:
   options(mlir::Operation *op, llvm::ArrayRef<std::optional<Format>> upstream,
           const DeviceContext &device) const = 0;
   /// Fills in the memory images of an option's actors, which have names by
-  /// now, and enters the files in the actors.
+  /// now, and enters the files in the actors; gives circuits their gates.
   virtual void build(mlir::Operation *op, Option &option,
                      MemoryImages &images) const = 0;
 };
 
 /// Every generator, in the order in which ties are broken.
 llvm::ArrayRef<std::unique_ptr<Generator>> allGenerators();
+/// The generator of that name, null if there is none.
+const Generator *findGenerator(llvm::StringRef name);
+/// Adds a generator behind all others, under a name that no other has: how a
+/// program that links the compiler brings its own. Not while another thread
+/// compiles.
+void addGenerator(std::unique_ptr<Generator> generator);
+/// Takes a generator out again.
+std::unique_ptr<Generator> removeGenerator(llvm::StringRef name);
+
+/// Closes an option whose actors have their parameters: places of read-only
+/// memories, depths of the output buffers for a firing in every cycle, and the
+/// resources, which are the sum over the actors.
+void finishOption(Option &option, const DeviceContext &device);
+
+/// How a `window` reads what it stores.
+struct WindowReading {
+  int64_t lanes = 1;     ///< channels a word
+  int64_t groups = 1;    ///< groups of words, read one after another
+  int64_t repeat = 1;    ///< times that a group is read
+  bool parallel = false; ///< all positions of the kernel at once
+  int64_t pixelsIn = 1, pixelsOut = 1;
+};
+/// The window actor of an operation: elements of `width` bits, `padValue`
+/// outside the frame.
+Actor makeWindow(const osa::Window &window, int64_t width, int64_t padValue,
+                 const WindowReading &reading);
+/// The fewest pixels a beat (a power of two) that bring a frame in within so
+/// many cycles.
+int64_t pixelsInFor(const osa::Window &window, int64_t cycles);
 
 /// A converter between two formats of one tensor.
 Actor makeConverter(const Format &from, const Format &to);

@@ -57,6 +57,16 @@ int64_t linkWindow(const LinkChannel &channel, int64_t streamBits,
 int64_t linkTransmitSlots(const LinkChannel &channel, int64_t streamBits,
                           double clockMhz);
 
+/// The medium as a channel of `framesPerS` frames needs it: windows cover what
+/// is wanted with a quarter to spare, not all that the medium could carry.
+LinkMedium linkMediumFor(const LinkMedium &medium, double framesPerS,
+                         int64_t frameBits);
+/// Ticks of 16 cycles: until a datagram counts as lost, and for which a
+/// receiver waits for more before it acknowledges.
+int64_t linkWaitTicks(const LinkMedium &medium, int64_t streamBits,
+                      double clockMhz);
+int64_t linkAckTicks(const LinkMedium &medium, double clockMhz);
+
 /// Bytes that a frame takes on the medium at full rate, and what its
 /// acknowledgements take in the other direction.
 double linkBytesPerFrame(const LinkMedium &medium, int64_t frameBits);

@@ -57,7 +57,10 @@ struct CompileRequest {
   std::optional<double> clockMhz;
   std::string goal = "max-throughput";
   std::optional<int64_t> maxNodes; ///< devices of the cluster that may be used
-  std::string output; ///< "" for "<model>.rhz" in the current folder
+  std::string steer;               ///< a file of pins, "" for none
+  std::string plan;        ///< a plan.json or package to build as it stands
+  std::string constraints; ///< a constraint file of DOSA's
+  std::string output;      ///< "" for "<model>.rhz" in the current folder
   bool acceptNearest = false;
   Progress progress;
 };
@@ -99,6 +102,23 @@ struct CoverageResult {
   std::string error;
 };
 CoverageResult coverModel(const ModelRequest &request);
+
+/// What a model needs and what devices could give; see Analysis/Analysis.h.
+struct AnalyseRequest {
+  ModelRequest model;
+  std::vector<std::string> devices; ///< names or .yaml files
+  std::string cluster;              ///< its unlike devices too; "" for none
+  std::string link; ///< of `devices`; "" for the width of their streams
+  std::optional<double> clockMhz; ///< otherwise the devices'
+  Progress progress;
+};
+struct AnalyseResult {
+  bool ok = false;
+  llvm::json::Object analysis; ///< as model/analysis.json holds it
+  Refusals refused;
+  std::string error;
+};
+AnalyseResult analyseModel(const AnalyseRequest &request);
 
 //===----------------------------------------------------------------------===//
 // simulate and evaluate

@@ -30,6 +30,7 @@ public:
 struct NamedTensor {
   std::string name; ///< "" if the file names none
   Tensor tensor;
+  std::vector<double> doubles; ///< the same unrounded, if 64-bit reals
   bool isPixels = false; ///< 8-bit unsigned: an image or samples of one
   bool isImage = false;  ///< from a PNG or JPEG file: `[H,W,C]`
 };
@@ -51,6 +52,10 @@ llvm::Expected<std::vector<int64_t>> readLabels(llvm::StringRef path);
 
 /// Writes `tensor` as .npy, version 1: int64 or float32, C order.
 llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
+
+/// The same for doubles.
+llvm::Error writeNpy(llvm::StringRef path, llvm::ArrayRef<int64_t> shape,
+                     llvm::ArrayRef<double> values);
 
 /// How pixels 0…255 become a model's reals (`--normalise`).
 struct Normalise {

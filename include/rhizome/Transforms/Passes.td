@@ -20,6 +20,29 @@ def OsaApplyFixedPoint : Pass<"osa-apply-fixed-point", "::mlir::ModuleOp"> {
   let dependentDialects = ["::rhizome::osa::OsaDialect"];
 }
 
+def NumApplyFormats : Pass<"num-apply-formats", "::mlir::ModuleOp"> {
+  let summary = "Put chosen number formats into kernels in f64 or f32";
+  let description = [{
+    Formats are the attribute `rhizome.format` of arguments, results and operations,
+    and `format` for values that no annotation reaches. Values that must agree
+    (an operation's result and its initial value, what is only moved) form a
+    class with one format; contradictions are errors. Where classes meet, and
+    at arguments and results, which keep their types, `num.cast` is put in.
+  }];
+  let options = [
+    Option<"format", "format", "std::string", "", "For unannotated values">,
+    Option<"rounding", "rounding", "std::string", "\"nearest_even\"",
+           "Direction of every rounding">,
+    Option<"saturate", "saturate", "bool", "false",
+           "Saturate instead of wrapping or going to infinity">,
+    Option<"fused", "fused", "bool", "false",
+           "Round a product with the sum that it enters">,
+  ];
+  let dependentDialects = ["::rhizome::num::NumDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def OsaCanonicalise : Pass<"osa-canonicalise", "::mlir::ModuleOp"> {
   let summary = "Move quantisers and padding to where they cost least";
   let description = [{

@@ -31,9 +31,11 @@ struct Flow {
 llvm::Expected<std::vector<Flow>> listFlows();
 
 /// What fills the templates: a JSON object whose text depends on the node, the
-/// device and the clock only.
+/// device, the clock and the constants of a node top's channels only
+/// (nodeConfiguration; empty without a link).
 llvm::json::Object valuesOf(const PlannedNode &node, const Device &device,
-                            double clockMhz);
+                            double clockMhz,
+                            const std::vector<uint16_t> &configuration = {});
 
 /// Fills a template in the Mustache language, without any escaping. A name
 /// that no value has is refused with its line; `path` is for messages.
@@ -45,5 +47,6 @@ llvm::Expected<std::string> fillTemplate(llvm::StringRef path,
 /// gets a sentence for each that serves it but not this network.
 llvm::Error writeFlows(PackageWriter &writer, const PlannedNode &node,
                        const Device &device, double clockMhz,
-                       std::vector<std::string> &notes);
+                       std::vector<std::string> &notes,
+                       const std::vector<uint16_t> &configuration = {});
 } // namespace rhizome::vendor

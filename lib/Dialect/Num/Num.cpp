@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rhizome/Dialect/Num/Num.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "rhizome/Dialect/Num/Ops.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace rhizome::num;
 
 #include "rhizome/Dialect/Num/NumDialect.cpp.inc"
+#include "rhizome/Dialect/Num/NumEnums.cpp.inc"
 
 #define GET_TYPEDEF_CLASSES
 #include "rhizome/Dialect/Num/NumTypes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "rhizome/Dialect/Num/NumOps.cpp.inc"
 
 void NumDialect::initialize() {
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "rhizome/Dialect/Num/NumTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "rhizome/Dialect/Num/NumOps.cpp.inc"
       >();
 }
 

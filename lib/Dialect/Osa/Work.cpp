@@ -8,15 +8,15 @@ using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::osa;
 
-double Work::intensityWithParams() const {
-  double bytes = (inputBits + outputBits + paramBits) / 8.0;
-  return bytes ? (2.0 * macs + ops) / bytes : 0;
+static double perByte(int64_t flops, int64_t bits) {
+  return bits ? double(flops) * 8 / double(bits) : 0;
 }
 
-double Work::intensity() const {
-  double bytes = (inputBits + outputBits) / 8.0;
-  return bytes ? (2.0 * macs + ops) / bytes : 0;
+double Work::engineIntensity() const {
+  return perByte(flops, inputBits + paramBits);
 }
+
+double Work::streamIntensity() const { return perByte(flops, inputBits); }
 
 static int64_t bitsOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -32,6 +32,11 @@ static int64_t elements(Value v) {
   return cast<RankedTensorType>(v.getType()).getNumElements();
 }
 
+/// Sums of K products each, and a bias on top.
+static int64_t flopsOf(int64_t outputs, int64_t macs, Value bias) {
+  return 2 * macs - outputs + (bias ? elements(bias) : 0);
+}
+
 Work osa::computeWork(Operation *op) {
   Work work;
   if (isa<ConstantOp>(op))
@@ -45,12 +50,16 @@ Work osa::computeWork(Operation *op) {
   if (auto conv = dyn_cast<Conv2dOp>(op)) {
     auto w = cast<RankedTensorType>(conv.getWeights().getType()).getShape();
     work.macs = out * w[1] * w[2] * w[3];
+    work.flops = flopsOf(out, work.macs, conv.getBias());
   } else if (auto dense = dyn_cast<DenseOp>(op)) {
     work.macs =
         out *
         cast<RankedTensorType>(dense.getWeights().getType()).getShape()[1];
+    work.flops = flopsOf(out, work.macs, dense.getBias());
   } else if (auto window = getWindow(op)) {
     work.ops = out * window->kernelH * window->kernelW;
+    // K - 1 comparisons or sums, and the division of a mean.
+    work.flops = work.ops - (isa<AvgPoolOp>(op) ? 0 : out);
   } else if (auto requantise = dyn_cast<RequantiseOp>(op)) {
     work.ops = 3 * out;
     work.paramBits += 64 * (requantise.getMultiplier().size() +
@@ -64,6 +73,8 @@ Work osa::computeWork(Operation *op) {
   } else if (!isa<ReshapeOp, TransposeOp, ConcatOp, PadOp>(op)) {
     work.ops = out;
   }
+  if (!work.flops)
+    work.flops = work.ops;
   return work;
 }
 

@@ -34,3 +34,17 @@ LogicalResult InstanceOp::verify() {
     return emitOpError("needs one port name per operand and per result");
   return success();
 }
+
+LogicalResult SignExtendOp::verify() {
+  if (getResult().getType().getIntOrFloatBitWidth() <
+      getInput().getType().getIntOrFloatBitWidth())
+    return emitOpError("gives fewer bits than it takes");
+  return success();
+}
+
+LogicalResult LookupOp::verify() {
+  unsigned bits = getIndex().getType().getIntOrFloatBitWidth();
+  if (bits > 12 || getValues().size() != size_t(1) << bits)
+    return emitOpError("C1: needs 2^N values for an index of N bits, N <= 12");
+  return success();
+}

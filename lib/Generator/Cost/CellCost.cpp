@@ -120,6 +120,7 @@ Structure structureOf(const Actor &a, const CostContext &context,
                                 {"axis_out", axis},
                                 {"concat", concat},
                                 {"reorder", reorder},
+                                {"circuit", circuit},
                                 {"fork", fork},
                                 {"fifo", fork}};
   Builder builder(a, context, images);

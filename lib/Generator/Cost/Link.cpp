@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sizes, timing and cost of a link endpoint. Windows follow from bandwidth ×
 // delay; LUTs and FFs are linear in the cells' widths and slots, as measured
-// with Yosys (bench/link.py --fit).
+// with Yosys.
 #include "rhizome/Generator/Link.h"
 #include "Structure.h"
 #include <cmath>
@@ -15,6 +15,9 @@ constexpr int64_t kAckEvery = 4;
 /// Cycles of both endpoints on a datagram's way and its acknowledgement's,
 /// without those of their beats.
 constexpr double kEndpointCycles = 64;
+/// Cycles of a tick, and what counters of ticks are for.
+constexpr double kTickCycles = 16;
+constexpr int64_t kMaxWaitTicks = 30000, kMaxAckTicks = 4000;
 /// Stages between the last beat in and the header out, and between the last
 /// beat of a datagram and the first beat to rhz_top.
 constexpr int64_t kTransmitStages = 7, kReceiveStages = 8;
@@ -73,6 +76,32 @@ int64_t linkTransmitSlots(const LinkChannel &channel, int64_t streamBits,
                           double clockMhz) {
   return channel.medium.reliable ? 2
                                  : linkWindow(channel, streamBits, clockMhz);
+}
+
+LinkMedium linkMediumFor(const LinkMedium &medium, double framesPerS,
+                         int64_t frameBits) {
+  LinkMedium needed = medium;
+  double wanted = 1.25 * framesPerS * 8 * linkBytesPerFrame(medium, frameBits);
+  if (wanted > 0)
+    needed.bitsPerS = std::min(medium.bitsPerS, wanted);
+  return needed;
+}
+
+int64_t linkWaitTicks(const LinkMedium &medium, int64_t streamBits,
+                      double clockMhz) {
+  double ns =
+      1.5 * linkRoundTripNs(medium, streamBits, clockMhz) +
+      1000 / clockMhz * kTickCycles * double(linkAckTicks(medium, clockMhz));
+  return std::clamp<int64_t>(
+      int64_t(std::ceil(ns * clockMhz / 1000 / kTickCycles)), 4, kMaxWaitTicks);
+}
+
+int64_t linkAckTicks(const LinkMedium &medium, double clockMhz) {
+  // So many datagrams at full rate are acknowledged by their number.
+  double ns = kAckEvery * datagramBytes(medium) * 8e9 / medium.bitsPerS;
+  return std::clamp<int64_t>(
+      int64_t(std::ceil(ns * clockMhz / 1000 / kTickCycles)) + 2, 4,
+      kMaxAckTicks);
 }
 
 double linkBytesPerFrame(const LinkMedium &medium, int64_t frameBits) {

@@ -112,4 +112,5 @@ void axis(Builder &b);
 void concat(Builder &b);
 void reorder(Builder &b);
 void fork(Builder &b);
+void circuit(Builder &b);
 } // namespace rhizome::gen::cost

@@ -81,39 +81,16 @@ struct Folding {
   int64_t style = 0;
 };
 
-Actor makeWindow(const Problem &p, const Folding &f) {
-  const osa::Window &w = p.w;
+Actor windowOf(const Problem &p, const Folding &f) {
   bool lanewise = p.kind != Kind::MatVec;
-  int64_t words = ceilDiv(w.channels, f.lanes);
-  Actor a{"window", "window", {}, {}};
-  a.params = {
-      {"Elem", p.x.width},
-      {"Channels", w.channels},
-      {"Height", w.height},
-      {"Width", w.width},
-      {"KernelH", w.kernelH},
-      {"KernelW", w.kernelW},
-      {"StrideH", w.strideH},
-      {"StrideW", w.strideW},
-      {"DilationH", w.dilationH},
-      {"DilationW", w.dilationW},
-      {"PadTop", w.padTop},
-      {"PadLeft", w.padLeft},
-      {"OutHeight", w.outHeight},
-      {"OutWidth", w.outWidth},
-      {"PadValue", p.padValue},
-      {"Lanes", f.lanes},
-      {"Groups", lanewise ? words : p.groups},
-      {"Repeat", lanewise ? 1 : ceilDiv(p.groupOut(), f.pe)},
-      {"KernelParallel", f.parallel},
-      {"PixelsIn", f.pixelsIn},
-      {"PixelsOut", f.pixelsOut},
-      // Twice the span: the rows of the next frame's first window fill up
-      // while the last window of this one is read, so frames follow each
-      // other without a bubble.
-      {"Rows", std::max(2 * w.spanH(), w.spanH() + w.strideH)},
-  };
-  return a;
+  WindowReading r;
+  r.lanes = f.lanes;
+  r.groups = lanewise ? ceilDiv(p.w.channels, f.lanes) : p.groups;
+  r.repeat = lanewise ? 1 : ceilDiv(p.groupOut(), f.pe);
+  r.parallel = f.parallel;
+  r.pixelsIn = f.pixelsIn;
+  r.pixelsOut = f.pixelsOut;
+  return makeWindow(p.w, p.x.width, p.padValue, r);
 }
 
 /// Appends an actor whose output has the given format.
@@ -137,7 +114,7 @@ Option makeOption(const Problem &p, const Folding &f) {
   in.row = f.pixelsIn > 1 ? w.width * w.channels : w.channels;
   option.inputs = {in.canonical()};
 
-  Actor window = makeWindow(p, f);
+  Actor window = windowOf(p, f);
   Format chunk = p.x;
   int64_t chunkLanes = f.pixelsOut * (f.parallel ? p.taps() : 1) * f.lanes;
   chunk.lanes = chunk.row = chunkLanes;
@@ -214,14 +191,6 @@ Option makeOption(const Problem &p, const Folding &f) {
                               : "")
                 .str();
   return option;
-}
-
-/// The fewest pixels a beat (a power of two) that bring a frame in time.
-int64_t pixelsInFor(const osa::Window &w, int64_t cycles) {
-  int64_t q = 1;
-  while (q < w.width && w.height * ceilDiv(w.width, q) > cycles)
-    q *= 2;
-  return q;
 }
 
 /// Which ways of multiplying the device has for these widths.

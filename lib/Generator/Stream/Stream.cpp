@@ -6,22 +6,10 @@
 using namespace mlir;
 
 namespace rhizome::gen {
-namespace stream {
-void finish(Option &option, const DeviceContext &device) {
+void stream::finish(Option &option, const DeviceContext &device) {
   option.generator = "stream";
-  for (Actor &actor : option.actors) {
-    // A beat every `period` firings needs fewer places in flight.
-    int64_t period = 1;
-    if (actor.cell == "matvec" || actor.cell == "lane_reduce")
-      period = actor.get("Folds");
-    placeRoms(actor, device.cost);
-    actor.set("Depth", 2);
-    actor.set("Depth",
-              std::max<int64_t>(2, ceilDiv(fullRateDepth(actor), period)));
-    option.resources += costOf(actor, device.cost);
-  }
+  finishOption(option, device);
 }
-} // namespace stream
 
 namespace {
 using namespace stream;

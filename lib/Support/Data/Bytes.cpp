@@ -148,8 +148,9 @@ data::decode(const Input &input, llvm::StringRef payload, Element element,
           llvm::bit_cast<float>(load<uint32_t>(at, bigEndian)));
       break;
     case Element::F64:
-      tensor.floats.push_back(
-          float(llvm::bit_cast<double>(load<uint64_t>(at, bigEndian))));
+      out.doubles.push_back(
+          llvm::bit_cast<double>(load<uint64_t>(at, bigEndian)));
+      tensor.floats.push_back(float(out.doubles.back()));
       break;
     }
   }

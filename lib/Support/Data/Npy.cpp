@@ -125,6 +125,8 @@ llvm::Expected<NamedTensor> data::readNpy(const Input &input) {
     Tensor &t = out->tensor;
     t.isFloat ? void(t.floats = fromFortran(t.shape, t.floats))
               : void(t.ints = fromFortran(t.shape, t.ints));
+    if (!out->doubles.empty())
+      out->doubles = fromFortran(t.shape, out->doubles);
   }
   return out;
 }
@@ -179,35 +181,53 @@ llvm::Expected<std::vector<NamedTensor>> data::readNpz(const Input &input) {
   return out;
 }
 
-llvm::Error rhizome::writeNpy(llvm::StringRef path, const Tensor &tensor) {
-  std::string header = "{'descr': '";
-  header += tensor.isFloat ? "<f4" : "<i8";
-  header += "', 'fortran_order': False, 'shape': (";
-  for (int64_t size : tensor.shape)
+/// Writes a .npy of `code` elements, whose bits `each` gives one by one.
+static llvm::Error
+writeElements(llvm::StringRef path, llvm::StringRef code,
+              llvm::ArrayRef<int64_t> shape, size_t count, unsigned bytes,
+              llvm::function_ref<uint64_t(size_t)> each) {
+  std::string header = "{'descr': '" + code.str() +
+                       "', 'fortran_order': False, 'shape': (";
+  for (int64_t size : shape)
     header += std::to_string(size) + ",";
   header += "), }";
   // Magic, version and length take 10 bytes; data starts at a multiple of 64.
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
-  std::error_code code;
-  llvm::raw_fd_ostream os(path, code);
-  if (code)
-    return Input{path, ""}.fail("it cannot be written: " + code.message());
+  std::error_code error;
+  llvm::raw_fd_ostream os(path, error);
+  if (error)
+    return Input{path, ""}.fail("it cannot be written: " + error.message());
   os << "\x93NUMPY" << '\1' << '\0' << char(header.size() & 255)
      << char(header.size() >> 8) << header;
-  auto write = [&](uint64_t bits, unsigned bytes) {
+  for (size_t k = 0; k < count; ++k) {
+    uint64_t bits = each(k);
     for (unsigned i = 0; i < bytes; ++i)
       os << char(bits >> (8 * i));
-  };
-  for (float v : tensor.floats)
-    write(llvm::bit_cast<uint32_t>(v), 4);
-  for (int64_t v : tensor.ints)
-    write(uint64_t(v), 8);
+  }
   os.close();
   if (os.has_error()) {
-    code = os.error();
+    error = os.error();
     os.clear_error();
-    return Input{path, ""}.fail("it cannot be written: " + code.message());
+    return Input{path, ""}.fail("it cannot be written: " + error.message());
   }
   return llvm::Error::success();
+}
+
+llvm::Error rhizome::writeNpy(llvm::StringRef path, const Tensor &tensor) {
+  if (tensor.isFloat)
+    return writeElements(path, "<f4", tensor.shape, tensor.floats.size(), 4,
+                         [&](size_t i) {
+                           return llvm::bit_cast<uint32_t>(tensor.floats[i]);
+                         });
+  return writeElements(path, "<i8", tensor.shape, tensor.ints.size(), 8,
+                       [&](size_t i) { return uint64_t(tensor.ints[i]); });
+}
+
+llvm::Error rhizome::writeNpy(llvm::StringRef path,
+                              llvm::ArrayRef<int64_t> shape,
+                              llvm::ArrayRef<double> values) {
+  return writeElements(
+      path, "<f8", shape, values.size(), 8,
+      [&](size_t i) { return llvm::bit_cast<uint64_t>(values[i]); });
 }

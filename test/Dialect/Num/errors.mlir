@@ -28,3 +28,65 @@ func.func private @width(!num.int<s65>)
 
 // expected-error@+1 {{expected s<width> or u<width> with a width in 1..64}}
 func.func private @sign(!num.int<i8>)
+
+// -----
+
+// expected-error@+1 {{C1: the width 129 is not in 1..128}}
+func.func private @fixed_width(!num.fixed<64, 65>)
+
+// -----
+
+// expected-error@+1 {{C1: the number of fraction bits 257 is not in -128..256}}
+func.func private @fixed_fraction(!num.fixed<-200, 257>)
+
+// -----
+
+// expected-error@+1 {{C1: the number of exponent bits 1 is not in 2..15}}
+func.func private @float_exponent(!num.float<1, 3>)
+
+// -----
+
+// expected-error@+1 {{C1: the number of mantissa bits 0 is not in 1..59}}
+func.func private @float_mantissa(!num.float<4, 0>)
+
+// -----
+
+// expected-error@+1 {{C1: the bias 70000 is not in -65536..65536}}
+func.func private @float_bias(!num.float<4, 3, bias = 70000>)
+
+// -----
+
+// expected-error@+1 {{expected bias, flush or finite}}
+func.func private @float_flag(!num.float<4, 3, wrap>)
+
+// -----
+
+func.func @no_infinity(%a: !num.fixed<8, 8>) {
+  // expected-error@+1 {{C1: '!num.fixed<8, 8>' has no infinity; overflow is wrap or saturate}}
+  %b = num.add %a, %a rounding(up) overflow(infinity) : !num.fixed<8, 8>
+  return
+}
+
+// -----
+
+func.func @no_wrap(%a: !num.float<5, 10>) {
+  // expected-error@+1 {{C1: '!num.float<5, 10>' does not wrap; overflow is infinity or saturate}}
+  %b = num.mul %a, %a rounding(up) overflow(wrap) : !num.float<5, 10>
+  return
+}
+
+// -----
+
+func.func @finite(%a: !num.float<4, 3, finite>) {
+  // expected-error@+1 {{is finite: it saturates}}
+  %b = num.neg %a rounding(up) overflow(infinity) : !num.float<4, 3, finite>
+  return
+}
+
+// -----
+
+func.func @native(%a: !num.fixed<8, 8>) {
+  // expected-error@+1 {{C1: 'f64' goes to infinity}}
+  %b = num.cast %a rounding(up) overflow(saturate) : !num.fixed<8, 8> to f64
+  return
+}

@@ -22,3 +22,26 @@ rtl.module @empty attributes {input_names = [], output_names = []} {
   // CHECK: rtl.output
   rtl.output
 }
+
+// CHECK-LABEL: rtl.module @arithmetic
+rtl.module @arithmetic attributes {input_names = ["clk_i", "a_i", "b_i"], output_names = ["x_o"]} {
+^bb0(%clk: i1, %a: i4, %b: i4):
+  // CHECK: rtl.add %{{.*}}, %{{.*}} : i4
+  %sum = rtl.add %a, %b : i4
+  // CHECK: rtl.sub %{{.*}}, %{{.*}} : i4
+  %difference = rtl.sub %sum, %b : i4
+  // CHECK: rtl.and %{{.*}}, %{{.*}} : i4
+  %both = rtl.and %difference, %b : i4
+  // CHECK: rtl.register %{{.*}} at %{{.*}} : i4
+  %q = rtl.register %both at %clk : i4
+  // CHECK: rtl.at_least %{{.*}}, 3 {is_signed = true} : i4
+  %many = rtl.at_least %q, 3 {is_signed = true} : i4
+  // CHECK: rtl.mux %{{.*}}, %{{.*}}, %{{.*}} : i4
+  %one = rtl.mux %many, %q, %a : i4
+  // CHECK: rtl.lookup %{{.*}} in [0, 3] : (i1) -> i2
+  %two = rtl.lookup %many in [0, 3] : (i1) -> i2
+  // CHECK: rtl.sign_extend %{{.*}} : (i2) -> i4
+  %wide = rtl.sign_extend %two : (i2) -> i4
+  %out = rtl.add %wide, %one : i4
+  rtl.output %out : i4
+}

@@ -71,14 +71,17 @@ def Flow_ActorOp : Flow_Op<"actor"> {
     `kind` names what the generator builds (`window`, `matvec`, …), `name` is
     unique in the design and comes from the model's node, `config` holds the
     kind's parameters, `depths` the capacity of each output's buffer in beats.
+    An actor of kind `circuit` is no library cell: `gates` holds its datapath as
+    `rtl` operations on (clock, input beat), a pipeline without stalls.
 
     - (C1) one depth per result.
   }];
   let arguments = (ins Variadic<AnyType>:$inputs, StrAttr:$kind, StrAttr:$name,
                        DictionaryAttr:$config, DenseI64ArrayAttr:$depths);
   let results = (outs Variadic<AnyType>:$outputs);
+  let regions = (region MaxSizedRegion<1>:$gates);
   let assemblyFormat =
-      "$kind $name `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";
+      "$kind $name `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs) ($gates^)?";
   let hasVerifier = 1;
 }
 

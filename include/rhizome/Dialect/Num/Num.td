@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The `num` dialect: in which numbers? Element types that carry signedness,
-// width and the range of values that can occur. Rounding and overflow belong
-// to operations, never to a type.
+// width and the range of values that can occur; formats of kernels and the
+// arithmetic in them. Rounding and overflow belong to operations, never to a
+// type.
 #ifndef RHIZOME_DIALECT_NUM_TD
 #define RHIZOME_DIALECT_NUM_TD
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Num_Dialect : Dialect {
   let name = "num";
@@ -15,6 +19,10 @@ def Num_Dialect : Dialect {
   let description = [{
     Element types for tensors of `osa` and streams of `flow`. They are erased to
     signless integers before `linalg`.
+
+    In kernels `!num.fixed` and `!num.float` are element types of `linalg` on
+    tensors, and the scalar operations below stand in its bodies.
+    `convert-num-to-arith` makes them integers and integer arithmetic.
   }];
   let useDefaultTypePrinterParser = 1;
 }
@@ -47,6 +55,137 @@ def Num_Int : TypeDef<Num_Dialect, "Int"> {
     bool contains(int64_t value) const {
       return getLo() <= value && value <= getHi();
     }
+  }];
+}
+
+def Num_Fixed : TypeDef<Num_Dialect, "Fixed"> {
+  let mnemonic = "fixed";
+  let summary = "a fixed-point number";
+  let description = [{
+    `!num.fixed<24, 40>` has 24 integer bits, the sign among them, and 40
+    fraction bits; `!num.fixed<8, 8, unsigned>` has no sign. Either count may be
+    negative.
+
+    Constraints:
+    - (C1) the width, integer plus fraction bits, is in 1..128; fraction bits
+      are in -128..256.
+  }];
+  let parameters = (ins "int":$integerBits, "int":$fractionBits,
+                        "bool":$isSigned);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    numeric::Format getFormat() const;
+  }];
+}
+
+def Num_CustomFloat : TypeDef<Num_Dialect, "CustomFloat"> {
+  let mnemonic = "float";
+  let summary = "a floating-point number of any widths";
+  let description = [{
+    `!num.float<5, 10>` has 5 exponent and 10 mantissa bits and is IEEE 754's
+    half. `bias = 9` gives another exponent bias, `flush` a format without
+    subnormal numbers, `finite` one without infinities and NaN, whose highest
+    exponent is one more binade of numbers.
+
+    Constraints:
+    - (C1) exponent bits are in 2..15, mantissa bits at least 1, the width with
+      the sign at most 64, the bias in -65536..65536.
+  }];
+  let parameters = (ins "int":$exponentBits, "int":$mantissaBits, "int":$bias,
+                        "bool":$subnormals, "bool":$finite);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    numeric::Format getFormat() const;
+  }];
+}
+
+def Num_Rounding : I32EnumAttr<"Rounding", "direction of rounding",
+  [I32EnumAttrCase<"NearestEven", 0, "nearest_even">,
+   I32EnumAttrCase<"NearestAway", 1, "nearest_away">,
+   I32EnumAttrCase<"TowardZero", 2, "toward_zero">,
+   I32EnumAttrCase<"Up", 3, "up">, I32EnumAttrCase<"Down", 4, "down">]> {
+  let cppNamespace = "::rhizome::num";
+}
+
+def Num_Overflow : I32EnumAttr<"Overflow", "what becomes of too large a result",
+  [I32EnumAttrCase<"Wrap", 0, "wrap">,
+   I32EnumAttrCase<"Saturate", 1, "saturate">,
+   I32EnumAttrCase<"Infinity", 2, "infinity">]> {
+  let cppNamespace = "::rhizome::num";
+}
+
+def Num_Number : AnyTypeOf<[Num_Fixed, Num_CustomFloat],
+                           "a number in a format">;
+def Num_Castable : AnyTypeOf<[Num_Fixed, Num_CustomFloat, F64, F32],
+                             "a number in a format, f64 or f32">;
+
+class Num_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Num_Dialect, mnemonic, !listconcat([Pure], traits)> {
+  let hasVerifier = 1;
+}
+
+class Num_Arith<string mnemonic, string what, dag operands, string syntax>
+    : Num_Op<mnemonic, [SameOperandsAndResultType]> {
+  let summary = what;
+  let description = !strconcat(what, [{; the exact result is rounded once.
+
+    Constraints:
+    - (C1) fixed point wraps or saturates; floats go to infinity or saturate,
+      finite ones always saturate.
+  }]);
+  let arguments = !con(operands, (ins Num_Rounding:$rounding,
+                                      Num_Overflow:$overflow));
+  let results = (outs Num_Number:$result);
+  let assemblyFormat = !strconcat(syntax, [{
+    `rounding` `(` $rounding `)` `overflow` `(` $overflow `)` attr-dict
+    `:` type($result)
+  }]);
+}
+
+class Num_Unary<string mnemonic, string what>
+    : Num_Arith<mnemonic, what, (ins Num_Number:$operand), "$operand">;
+class Num_Binary<string mnemonic, string what>
+    : Num_Arith<mnemonic, what, (ins Num_Number:$lhs, Num_Number:$rhs),
+                "$lhs `,` $rhs">;
+
+def Num_AddOp : Num_Binary<"add", "the sum">;
+def Num_SubOp : Num_Binary<"sub", "the difference">;
+def Num_MulOp : Num_Binary<"mul", "the product">;
+def Num_DivOp : Num_Binary<"div", "the quotient">;
+def Num_MinOp : Num_Binary<"min", "the lesser, NaN if either is">;
+def Num_MaxOp : Num_Binary<"max", "the greater, NaN if either is">;
+def Num_FmaOp : Num_Arith<"fma", "a product plus a third number",
+  (ins Num_Number:$lhs, Num_Number:$rhs, Num_Number:$addend),
+  "$lhs `,` $rhs `,` $addend">;
+def Num_SqrtOp : Num_Unary<"sqrt", "the square root">;
+def Num_ExpOp : Num_Unary<"exp", "e to the operand, within one unit">;
+def Num_LogOp : Num_Unary<"log", "the natural logarithm, within one unit">;
+def Num_NegOp : Num_Unary<"neg", "the operand with the other sign">;
+def Num_AbsOp : Num_Unary<"abs", "the magnitude">;
+
+def Num_CastOp : Num_Op<"cast"> {
+  let summary = "a number in another format";
+  let description = [{
+    Converts between formats, f64 and f32, rounding once. A NaN becomes zero
+    where the format has none; an infinity saturates or, wrapped, is zero.
+
+    ```mlir
+    %a = arith.constant 0.5 : f64
+    %b = num.cast %a rounding(nearest_even) overflow(saturate) : f64 to !num.fixed<8, 24>
+    ```
+
+    Constraints:
+    - (C1) as for arithmetic: the result's format has the overflow named; f64
+      and f32 go to infinity.
+  }];
+  let arguments = (ins Num_Castable:$operand, Num_Rounding:$rounding,
+                       Num_Overflow:$overflow);
+  let results = (outs Num_Castable:$result);
+  let assemblyFormat = [{
+    $operand `rounding` `(` $rounding `)` `overflow` `(` $overflow `)` attr-dict
+    `:` type($operand) `to` type($result)
   }];
 }
 

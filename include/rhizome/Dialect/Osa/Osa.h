@@ -14,17 +14,20 @@
 namespace rhizome::osa {
 /// Work and traffic of one operation for one frame.
 struct Work {
-  int64_t macs = 0;       ///< products accumulated
-  int64_t ops = 0;        ///< other elementary operations (compare, add, table)
+  int64_t macs = 0; ///< products accumulated
+  int64_t ops = 0;  ///< other elementary operations (compare, add, table)
+  /// Products and sums one by one: K products take K - 1 sums, and a bias one
+  /// for each of its elements, as EVEREST D4.2 and DOSA count.
+  int64_t flops = 0;
   int64_t paramBits = 0;  ///< constants read, each once
   int64_t inputBits = 0;  ///< activations in
   int64_t outputBits = 0; ///< activations out
 
-  /// Operational intensity in operations (2 per MAC) per byte, counting
-  /// parameters as traffic (weights in DRAM).
-  double intensityWithParams() const;
-  /// The same without parameters (weights on chip).
-  double intensity() const;
+  /// Operational intensity in flops per byte where weights come from DRAM
+  /// (an engine): over inputs and parameters.
+  double engineIntensity() const;
+  /// The same where weights stay on chip (streaming): over inputs.
+  double streamIntensity() const;
 };
 
 /// Geometry of a sliding window over `[1,H,W,C]`.

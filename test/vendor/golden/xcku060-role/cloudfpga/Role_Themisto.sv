@@ -257,7 +257,8 @@ module Role_Themisto #(
   logic unused;
   assign unused = ^{
     out_last, piFMC_ROLE_rank[31:8], siNRC_Role_Udp_Meta_TDATA[63:48], siNRC_Role_Udp_Meta_TDATA[23:0],
-    siNRC_Udp_Data_tkeep, siNRC_Role_Udp_Meta_TKEEP, siNRC_Role_Udp_Meta_TLAST,
+    siNRC_Udp_Data_tkeep,
+    siNRC_Role_Udp_Meta_TKEEP, siNRC_Role_Udp_Meta_TLAST,
     siNRC_Tcp_Data_tdata, siNRC_Tcp_Data_tkeep, siNRC_Tcp_Data_tvalid,
     siNRC_Tcp_Data_tlast, soNRC_Tcp_Data_tready, soROLE_Nrc_Tcp_Meta_TREADY,
     siNRC_Role_Tcp_Meta_TDATA, siNRC_Role_Tcp_Meta_TVALID, siNRC_Role_Tcp_Meta_TKEEP,

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Numbers, colours, tables and frames that every figure of the report uses.
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const plan = data.plan, analysis = data.analysis || null;
+const page = d3.select("#page");
+const colour = i => `var(--c${i % 10})`;
+const nodeIndex = new Map(plan.nodes.map((node, i) => [node.name, i]));
+
+/** 12345 -> "12,345"; small numbers keep three digits. */
+function number(x, digits = 3) {
+  if (x === null || x === undefined || !isFinite(x)) return "–";
+  if (Math.abs(x) >= 1000 || Number.isInteger(x)) return d3.format(",.0f")(x);
+  return d3.format(`.${digits}~r`)(x);
+}
+/** 12345678 -> "12.3 M". */
+function scaled(x, unit = "") {
+  if (x === null || x === undefined || !isFinite(x)) return "–";
+  for (const [size, prefix] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]])
+    if (Math.abs(x) >= size) return `${d3.format(".3~r")(x / size)} ${prefix}${unit}`;
+  return `${d3.format(".3~r")(x)} ${unit}`.trim();
+}
+/** A tick's label: "0", "0.1", "20k". */
+const tick = x => x === 0 ? "0" : Math.abs(x) < 1 ? String(+x.toPrecision(2)) : d3.format("~s")(x);
+const symbol = (shape, size) => d3.symbol().type(shape).size(size)();
+const percent = x => `${d3.format(".1f")(100 * x)} %`;
+const clip = (text, most) => text.length > most ? text.slice(0, most - 1) + "…" : text;
+
+/** A heading with its section, and a sentence that says what is seen. */
+function section(title, words) {
+  const part = page.append("section");
+  part.append("h2").text(title);
+  if (words) part.append("p").attr("class", "soft").text(words);
+  return part;
+}
+/** A figure of this size with a caption; returns its svg. */
+function figure(part, width, height, label, caption) {
+  const box = part.append("figure");
+  const svg = box.append("svg").attr("viewBox", `0 0 ${width} ${height}`)
+    .attr("width", width).attr("height", height)
+    .attr("role", "img").attr("aria-label", label);
+  if (caption) box.append("figcaption").text(caption);
+  return svg;
+}
+/** Rows of {text, value, path} or plain texts. A cell with `path` shows the
+    member of the data that it names; tests read both back. */
+function table(part, head, rows, caption) {
+  const t = part.append("div").attr("class", "wide").append("table");
+  if (caption) t.append("caption").text(caption);
+  const isNumber = head.map((_, c) => rows.some(r => typeof r[c] === "object") &&
+    rows.every(r => typeof r[c] === "object" || r[c] === "–" || r[c] === ""));
+  t.append("thead").append("tr").selectAll("th").data(head).join("th")
+    .attr("class", (_, c) => isNumber[c] ? "number" : null).text(h => h);
+  t.append("tbody").selectAll("tr").data(rows).join("tr").selectAll("td")
+    .data(r => r).join("td").each(function (cell, c) {
+      const td = d3.select(this).attr("class", isNumber[c] ? "number" : null);
+      if (cell !== null && typeof cell === "object")
+        td.text(cell.text).attr("data-path", cell.path || null)
+          .attr("data-value", cell.value === undefined ? null : String(cell.value));
+      else td.text(cell);
+    });
+  return t;
+}
+/** A cell that shows the member of the data at `path`. */
+function member(path, show = number) {
+  const value = path.split("/").reduce((o, k) => o === undefined || o === null ? o : o[k], data);
+  return {text: value === undefined || value === null ? "–" : show(value), value, path};
+}
+function key(part, entries) {
+  const box = part.append("div").attr("class", "key");
+  for (const [name, fill, shape] of entries) {
+    const e = box.append("span");
+    if (shape) e.append("svg").attr("width", 14).attr("height", 14)
+      .style("display", "inline-block").style("vertical-align", "-2px").style("margin-right", "5px")
+      .append("path").attr("transform", "translate(7,7)").attr("d", symbol(shape, 50))
+      .attr("fill", fill);
+    else e.append("i").style("background", fill);
+    e.append("span").text(name);
+  }
+}
+/** The planned operation of a model's node, with its hardware node. Of
+    replicas the first stands for all. */
+const planned = new Map();
+for (const node of plan.nodes)
+  for (const o of node.operations || [])
+    if (!planned.has(o.name + "/" + o.op)) planned.set(o.name + "/" + o.op, {...o, node});
+const planOf = o => planned.get(o.node + "/" + o.op);
+const generators = [...new Set([...planned.values()].map(o => o.generator))].sort();

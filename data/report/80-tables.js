@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Nodes and their options, alternatives, predicted against measured, the CPU
+// beside it, and energy as an estimate.
+"use strict";
+(function () {
+  const nodes = section("Nodes");
+  table(nodes, ["node", "device", "clock MHz", "predicted /s", "interval", "operations", "fullest"], plan.nodes.map((node, n) => {
+    const used = Object.entries(node.utilisation || {}).sort((a, b) => b[1] - a[1])[0];
+    return [node.name, node.device, member(`plan/nodes/${n}/clock_mhz`, x => number(x, 6)),
+      node.predicted ? member(`plan/nodes/${n}/predicted/throughput_per_s`) : "–",
+      node.predicted ? member(`plan/nodes/${n}/predicted/interval_cycles`) : "–",
+      {text: String((node.operations || []).length), value: (node.operations || []).length}, used ? `${used[0]} ${percent(used[1])}` : "–"];
+  }));
+  const fold = nodes.append("details");
+  fold.append("summary").text("the option taken for every operation");
+  table(fold, ["operation", "", "node", "generator", "option", "cycles"], plan.nodes.flatMap((node, n) => (node.operations || []).map((o, i) =>
+    [o.name, o.op, node.name, o.generator, o.option, member(`plan/nodes/${n}/operations/${i}/interval_cycles`)])));
+
+  if ((plan.alternatives || []).length) {
+    const part = section("Alternatives", "Plans that were looked at, and why they lost.");
+    table(part, ["plan", "nodes", "rate /s", "why it lost"], plan.alternatives.map((a, i) =>
+      [a.what, member(`plan/alternatives/${i}/nodes`), member(`plan/alternatives/${i}/throughput_per_s`), a.why]));
+  }
+
+  const compare = section("Predicted against measured");
+  const rows = [];
+  for (const [name, result] of Object.entries(data.results)) {
+    if (!result || !result.measured) continue;
+    for (const k of Object.keys(result.measured)) {
+      const said = (result.predicted || plan.predicted)[k], found = result.measured[k];
+      if (typeof found !== "number" || typeof said !== "number") continue;
+      rows.push([name, k.replace(/_/g, " "), {text: number(said), value: said},
+        member(`results/${name}/measured/${k}`), said ? d3.format("+.2%")((found - said) / said) : "–"]);
+    }
+  }
+  if (rows.length) table(compare, ["by", "figure", "predicted", "measured", "off by"], rows);
+  else compare.append("p").text("Nothing was measured yet: rhizome simulate and rhizome synth do, then rhizome report draws this page again.");
+
+  const cpu = section("On a CPU");
+  const baseline = data.results.baseline;
+  if (baseline && baseline.runs) {
+    table(cpu, ["threads", "latency µs", "inferences /s", "plan is faster by"], baseline.runs.map((run, i) =>
+      [member(`results/baseline/runs/${i}/threads`), member(`results/baseline/runs/${i}/latency_us`),
+        member(`results/baseline/runs/${i}/throughput_per_s`), `${number(plan.predicted.throughput_per_s / run.throughput_per_s)} ×`]));
+    cpu.append("p").attr("class", "soft").text(`${baseline.runtime} on ${baseline.cpu}, batch 1, the median of ${number(baseline.repeats)} runs.`);
+  } else cpu.append("p").text("Not measured: rhizome report DIR --baseline MODEL.onnx runs ONNX Runtime.");
+
+  if (data.energy) {
+    const part = section("Energy, an estimate");
+    part.append("p").text("Not measured: " + data.energy.model);
+    table(part, ["part", "µJ per inference"], data.energy.parts.map((e, i) => [e.name, member(`energy/parts/${i}/uj`)])
+      .concat([["all", member("energy/uj_per_inference")]]));
+    part.append("p").attr("class", "soft").text("Sources: " + data.energy.sources.join("; ") + ".");
+  }
+  page.append("footer").text(`Rhizome ${data.version}; drawn with D3 ${d3.version}. The page holds all its data and asks for nothing else.`);
+  document.body.dataset.drawn = "yes";
+})();

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a network needs and what a device could give: work and traffic of every
+// operation, both operational intensities, and the roofs over them in
+// iterations per second, for weights that stay on chip and for weights that
+// come from DRAM. It promises nothing; the explorer does.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Generator/Generator.h"
+#include "rhizome/Target/Cluster.h"
+#include "llvm/Support/JSON.h"
+
+namespace rhizome::analysis {
+/// Bits that cross a node's border for one frame.
+struct Traffic {
+  int64_t in = 0, out = 0;
+};
+
+/// One operation of a network.
+struct Operation {
+  std::string node, op; ///< the model's node; "conv2d", "requantise", …
+  osa::Work work;
+  /// Where its inputs come from: numbers of operations, or -1 - i for the
+  /// network's i-th input. Reshapes are looked through.
+  std::vector<int64_t> from;
+};
+
+struct Network {
+  std::vector<Operation> operations;
+  Traffic border; ///< the network's inputs and outputs
+  osa::Work total;
+  /// Operations whose values are the network's outputs.
+  std::vector<int64_t> outputs;
+};
+
+/// Reads off every operation. `network` may be at the integer or real level.
+Network analyse(mlir::func::FuncOp network);
+
+/// What a device can move and hold, and how fast.
+struct Capacity {
+  double networkBitsPerS = 0; ///< each way
+  double dramBytesPerS = 0;   ///< 0 without DRAM
+  double onChipBytesPerS = 0; ///< every memory read at its widest port
+  double onChipBytes = 0;     ///< that memories hold
+};
+/// `link` may be null: then the width of the device's streams counts.
+Capacity capacityOf(const Device &device, const Link *link);
+
+/// Upper bounds in iterations per second; infinity where nothing binds.
+struct Roofs {
+  double network = 0, onChip = 0, dram = 0;
+  /// By generator: the device filled with fractions of that generator's best
+  /// options. A generator that cannot build it is not in.
+  std::map<std::string, double> compute;
+};
+
+/// The lowest of the roofs, for one place of the weights.
+struct Attainable {
+  std::string weights;   ///< "on_chip", "dram"
+  std::string generator; ///< whose compute roof it is
+  bool possible = false; ///< the weights have room there
+  double perS = 0;
+  std::string bound; ///< "compute", "network", "on_chip", "dram"
+};
+
+struct OperationRoofs {
+  Roofs roofs;
+  std::vector<Attainable> attainable;
+  /// By generator, the fastest option that fits the device alone.
+  std::map<std::string, double> fastest;
+};
+
+struct DeviceAnalysis {
+  std::string device, link;
+  double clockMhz = 0;
+  Capacity capacity;
+  std::vector<OperationRoofs> operations; ///< as in Network
+  OperationRoofs whole;                   ///< the network on one device
+};
+
+/// Roofs over every operation and the network. `context` is the device as
+/// generators see it, null for a CPU.
+DeviceAnalysis roofsOf(mlir::func::FuncOp network, const Network &needs,
+                       const Device &device, const gen::DeviceContext *context,
+                       const Link *link);
+
+/// An upper bound on iterations a second of all operations together, by the
+/// dual of a linear program: at any prices of resources that the whole device
+/// costs 1 at, an iteration costs at least the sum of each operation's
+/// cheapest option. `options[i]` are those of one operation.
+double computeRoof(const std::vector<std::vector<gen::Option>> &options,
+                   const gen::Budget &budget, double clockHz);
+
+/// The form of model/analysis.json and of --json.
+llvm::json::Object toJson(const Network &network);
+llvm::json::Object toJson(const DeviceAnalysis &device);
+} // namespace rhizome::analysis

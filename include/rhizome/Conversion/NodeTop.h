@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The module around a design that talks to the node's links.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "rhizome/Dialect/Rtl/Rtl.h"
+
+namespace rhizome {
+/// A channel as hardware: numbers of rhz_link_rx or rhz_link_tx.
+struct EndpointChannel {
+  bool transmit = false;
+  int64_t port = 0;       ///< of rhz_top's s_axis_… or m_axis_…
+  int64_t frameBeats = 1; ///< of the stream
+  int64_t every = 1;      ///< frames of the port in which its channels repeat
+  int64_t slotWords = 128, slots = 16;
+  bool retain = true;
+  int64_t waitTicks = 200, ackTicks = 40; ///< of 16 cycles
+};
+
+struct EndpointOptions {
+  int64_t streamBits = 64;
+  int64_t inputs = 1, outputs = 1; ///< of rhz_top
+  /// Receiving channels by port, then transmitting ones by port.
+  std::vector<EndpointChannel> channels;
+};
+
+/// Adds `rtl.module @rhz_node` at the end of `parent`: an instance of
+/// @rhz_top, and the link endpoint between its streams and the shell's:
+/// docs/spec/link.md, "The endpoint in hardware".
+rtl::ModuleOp buildNodeTop(const EndpointOptions &options,
+                           mlir::ModuleOp parent);
+} // namespace rhizome

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The `num` dialect's scalar operations: arithmetic in formats.
+#pragma once
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Numeric/Arithmetic.h"
+
+#include "rhizome/Dialect/Num/NumEnums.h.inc"
+
+#define GET_OP_CLASSES
+#include "rhizome/Dialect/Num/NumOps.h.inc"
+
+namespace rhizome::num {
+/// What the operation computes with. The operation is one of this dialect's.
+numeric::Arithmetic arithmeticOf(mlir::Operation *op);
+} // namespace rhizome::num

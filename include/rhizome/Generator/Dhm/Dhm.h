@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The `dhm` generator: direct hardware mapping. Every weight is a circuit of
+// its own, and all results of a pixel come at once.
+#pragma once
+
+#include "rhizome/Generator/Generator.h"
+
+namespace rhizome::gen {
+std::unique_ptr<Generator> makeDhmGenerator();
+} // namespace rhizome::gen

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which values a kernel's operations can give, from the ranges of its inputs:
+// interval and affine arithmetic, both sound, the narrower one taken. Where a
+// value may leave its format: an input that makes it do so, found by search
+// and proved by running the kernel in its formats.
+#pragma once
+
+#include "rhizome/Interp/Kernel.h"
+
+namespace rhizome {
+/// A closed interval.
+struct Interval {
+  double lo = -1, hi = 1;
+};
+
+/// An operation whose exact results may leave its format.
+struct OverflowWarning {
+  mlir::Operation *op = nullptr;
+  mlir::Location place; ///< the operation's, or the nearest around it
+  numeric::Format format = {};
+  Interval range = {};    ///< what may occur before rounding into the format
+  Interval limits = {};   ///< what the format holds
+  bool isCertain = false; ///< `input` overflows there
+  double reached = 0;     ///< the value that `input` gives
+  std::vector<std::vector<double>> input = {}; ///< one vector per argument
+};
+
+struct RangeOptions {
+  std::vector<Interval>
+      inputs; ///< one per argument; [-1, 1] where none is given
+  uint64_t seed = 1;
+  int starts = 8; ///< of the search, for each operation
+  bool search = true;
+};
+
+struct RangeReport {
+  std::vector<OverflowWarning> warnings; ///< in the kernel's order
+  uint64_t scalars = 0;                  ///< scalar operations looked at
+};
+
+/// How great a kernel's numbers become, in real arithmetic.
+struct Magnitudes {
+  double onData = 0;   ///< the greatest of the given applications
+  double possible = 0; ///< an upper bound for all inputs in their ranges
+  int64_t multiplications = 0, additions = 0; ///< of one application
+};
+llvm::FailureOr<Magnitudes>
+magnitudes(mlir::func::FuncOp func,
+           llvm::ArrayRef<std::vector<NumberTensor>> applications,
+           const RangeOptions &options);
+
+/// Analyses a kernel whose formats are applied. Its arguments are f64 or f32.
+/// Kernels of more than 2^25 scalar operations are refused. Fails with a
+/// diagnostic.
+llvm::FailureOr<RangeReport> analyseRanges(mlir::func::FuncOp func,
+                                           const RangeOptions &options);
+} // namespace rhizome

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Kernels on the CPU: an object file of vector code for one processor with a C
+// interface, the same compiled in memory, and the texts that C, C++ and Fortran
+// programs include.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "rhizome/Kernel/Program.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+
+namespace rhizome::kernel {
+/// One array that the caller passes.
+struct Argument {
+  std::string name;
+  std::vector<int64_t> shape;   ///< halo included, element dimension not
+  std::vector<int64_t> strides; ///< of the declared layout, in elements
+  unsigned bits = 64;
+  bool isInput = false, isOutput = false, columnMajor = false;
+  ElementDim element = ElementDim::None;
+
+  int64_t size() const;
+};
+
+/// How a kernel is called.
+struct Signature {
+  std::string name;
+  std::vector<Argument> arguments; ///< inputs, then outputs that are no inputs
+  int64_t elements = 0;            ///< of its elem loop, 0 without one
+};
+
+/// The signature of a kernel; fails if its border holds anything but tensors of
+/// f32 or f64 with fixed extents, at most eight dimensions each.
+llvm::Expected<Signature> signatureOf(mlir::func::FuncOp kernel);
+
+/// The processor to compile for.
+struct CpuTarget {
+  std::string cpu = "native"; ///< or one of LLVM's names, e.g. "x86-64-v3"
+};
+
+/// An object file with the functions
+///   void NAME_run(int64_t elements, int32_t threads, const rhz_array *arrays)
+///   int32_t NAME_fortran(int32_t threads, CFI_cdesc_t *…)
+/// (rhizome_kernel.h says what an rhz_array is). `kernel` stays as it is.
+llvm::Expected<std::string> compileObject(mlir::func::FuncOp kernel,
+                                          const Signature &signature,
+                                          const CpuTarget &target);
+
+/// What rhizome_kernel.h calls rhz_array: strides count elements, an element
+/// stride of 0 means that all elements of a batch share the array.
+struct KernelArray {
+  void *data = nullptr;
+  int64_t elementStride = 0;
+  int64_t strides[8] = {};
+};
+
+/// A kernel compiled into this process.
+class LoadedKernel {
+public:
+  /// Loads an object of compileObject.
+  static llvm::Expected<LoadedKernel> load(llvm::StringRef object,
+                                           const Signature &signature);
+  LoadedKernel(LoadedKernel &&);
+  ~LoadedKernel();
+  void run(int64_t elements, int threads, const KernelArray *arrays) const;
+
+private:
+  struct State;
+  explicit LoadedKernel(std::unique_ptr<State> state);
+  std::unique_ptr<State> state;
+};
+
+/// The kernel as C99: a function on dense arrays and NAME_run.
+llvm::Expected<std::string> printC99(mlir::func::FuncOp kernel,
+                                     const Signature &signature);
+
+/// NAME.h: declarations for C, views for C++.
+std::string printHeader(const Signature &signature);
+/// NAME_kernel.f90: a module with checked subroutines.
+std::string printFortranModule(const Signature &signature);
+} // namespace rhizome::kernel

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A checked kernel in the one form that every notation becomes: each statement
+// gives a tensor's elements as a scalar expression over index variables. Names
+// are resolved, ranges are known, CFDlang's tensor operators are gone.
+#pragma once
+
+#include "rhizome/Kernel/Diagnostic.h"
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rhizome::kernel {
+/// What a variable is to the kernel's caller.
+enum class Role { Local, Input, Output, InOut };
+/// Where the element dimension of an `elem` variable stands.
+enum class ElementDim { None, First, Last };
+
+struct Variable {
+  std::string name;
+  Place at;
+  std::vector<int64_t> extents; ///< without halo and element dimension
+  /// Margins below and above each dimension that may be read; zeros if none.
+  std::vector<std::pair<int64_t, int64_t>> halo;
+  Role role = Role::Local;
+  bool columnMajor = false;
+  unsigned bits = 64;  ///< of the IEEE number that holds an element
+  std::string format;  ///< a number format, e.g. "fixed<8,24>", "" for none
+  double accuracy = 0; ///< largest relative error wanted, 0 for none
+  ElementDim element = ElementDim::None;
+
+  bool isInput() const { return role == Role::Input || role == Role::InOut; }
+  bool isOutput() const { return role == Role::Output || role == Role::InOut; }
+  bool hasHalo() const;
+};
+
+enum class Operator {
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  Negate,
+  Minimum,
+  Maximum,
+  Sqrt,
+  Exp,
+  Log,
+  Abs,
+  Sin,
+  Cos,
+  Tanh
+};
+
+/// One subscript: an index variable of the statement plus an offset, or only a
+/// number.
+struct Subscript {
+  int index = -1; ///< -1: none
+  int64_t offset = 0;
+};
+
+struct Expr;
+using ExprPtr = std::shared_ptr<const Expr>;
+struct Expr {
+  enum class Kind { Literal, Access, Apply, Reduce } kind;
+  Place at;
+  double literal = 0;                ///< Literal
+  int variable = -1;                 ///< Access
+  std::vector<Subscript> subscripts; ///< Access
+  Operator op = Operator::Add;       ///< Apply; Reduce: Add, Multiply, Minimum
+                                     ///< or Maximum
+  std::vector<int> reduced;          ///< Reduce: index variables
+  std::vector<ExprPtr> operands;
+};
+
+struct Statement {
+  Place at;
+  int target = -1;
+  std::vector<Subscript> subscripts; ///< of the target; offsets only alone
+  std::vector<int64_t> extents;      ///< of each index variable
+  ExprPtr value;
+};
+
+struct Program {
+  std::string name; ///< of the kernel: an identifier
+  std::string file;
+  std::vector<Variable> variables;
+  std::vector<Statement> statements;
+  int64_t elements = 0; ///< of an `elem` loop, 0 without one
+
+  /// Variables that the caller passes: inputs, then outputs that are no inputs.
+  std::vector<int> arguments() const;
+};
+
+struct ParseOptions {
+  std::string name = "kernel"; ///< the kernel's name
+  /// Binary operators associate to the right and `.` binds like `*`, as in the
+  /// reference implementation of CFDlang.
+  bool cfdlangCompat = false;
+};
+
+/// Parses and checks a kernel in any of the notations. nullopt with at least
+/// one error in `diagnostics`; never crashes, whatever the text.
+std::optional<Program> parseProgram(const Source &source,
+                                    const ParseOptions &options,
+                                    Diagnostics &diagnostics);
+} // namespace rhizome::kernel

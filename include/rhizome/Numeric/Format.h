@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Number formats as values: which numbers a pattern of bits means. The one
+// textual syntax that the command line, kernel annotations and the types of
+// the `num` dialect share. How results are rounded into a format, and what
+// happens when they do not fit, belongs to operations (Arithmetic.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rhizome::numeric {
+/// A pattern of at most 128 bits; those above the format's width are zero.
+using Bits = unsigned __int128;
+
+/// A fixed-point or floating-point format.
+///
+/// Fixed: the pattern n, two's complement if signed, means n · 2^-fractionBits.
+/// `integerBits` counts the sign; either count may be negative.
+/// Float: sign, exponent field, mantissa field, from the top. Exponent field e
+/// in 1 … means (1 + m/2^M) · 2^(e − bias); e = 0 means m/2^M · 2^(1 − bias)
+/// with subnormals, else zero whatever m is. The highest e means infinity
+/// (m = 0) and NaN unless the format is `finite`, where it is one more binade.
+struct Format {
+  enum class Kind : uint8_t { Fixed, Float };
+  Kind kind = Kind::Fixed;
+  bool isSigned = true;   ///< fixed
+  int integerBits = 0;    ///< fixed
+  int fractionBits = 0;   ///< fixed
+  int exponentBits = 0;   ///< float
+  int mantissaBits = 0;   ///< float, without the hidden one
+  int bias = 0;           ///< float
+  bool subnormals = true; ///< float
+  bool finite = false;    ///< float
+
+  /// Widths that `check` accepts.
+  static constexpr int maxFixedWidth = 128, maxFloatWidth = 64;
+
+  static Format fixed(int integerBits, int fractionBits, bool isSigned = true);
+  /// IEEE 754's bias, 2^(E−1) − 1, unless one is given.
+  static Format floating(int exponentBits, int mantissaBits,
+                         std::optional<int> bias = {}, bool subnormals = true,
+                         bool finite = false);
+  static Format binary64() { return floating(11, 52); }
+  static Format binary32() { return floating(8, 23); }
+
+  /// Reads `fixed<24,40>`, `fixed<8,8,unsigned>`, `float<5,10>`,
+  /// `float<4,3,bias=7,flush,finite>`, also with round brackets, or one of
+  /// `half`, `bfloat16`, `single`, `double` (f16, bf16, f32, f64). Blanks are
+  /// free. On failure `error` says what is wrong.
+  static std::optional<Format> parse(std::string_view text, std::string &error);
+  /// The shortest text that `parse` reads back.
+  std::string str() const;
+  /// "" if the format is one that can be computed in, else why not.
+  std::string check() const;
+
+  bool isFloat() const { return kind == Kind::Float; }
+  bool isFixed() const { return kind == Kind::Fixed; }
+  int width() const {
+    return isFixed() ? integerBits + fractionBits
+                     : 1 + exponentBits + mantissaBits;
+  }
+  bool hasSign() const { return isFloat() || isSigned; }
+  /// Float: exponents of the least normal and of the greatest binade.
+  int minExponent() const { return 1 - bias; }
+  int maxExponent() const {
+    return (1 << exponentBits) - (finite ? 1 : 2) - bias;
+  }
+  int ieeeBias() const { return (1 << (exponentBits - 1)) - 1; }
+  /// The pattern's bits, all ones.
+  Bits mask() const {
+    return width() >= 128 ? ~Bits(0) : (Bits(1) << width()) - 1;
+  }
+  /// The greatest finite number and the least one, as patterns.
+  Bits greatest() const;
+  Bits least() const;
+
+  bool operator==(const Format &) const = default;
+};
+} // namespace rhizome::numeric

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What compiled kernels call for arithmetic that is not put in line: custom
+// floats, and functions beyond the four operations. A call names its format,
+// rounding and overflow in one word. C linkage, no LLVM: a kernel's object file
+// links with libRhizomeNumeric.a, a JIT takes the addresses.
+#pragma once
+
+#include "rhizome/Numeric/Arithmetic.h"
+
+namespace rhizome::numeric {
+enum class Function : uint8_t {
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Min,
+  Max,
+  Fma,
+  Sqrt,
+  Exp,
+  Log,
+  Neg,
+  Abs
+};
+
+/// A format, a rounding and an overflow in 64 bits.
+uint64_t pack(const Arithmetic &arithmetic);
+Arithmetic unpack(uint64_t word);
+} // namespace rhizome::numeric
+
+extern "C" {
+/// A function on patterns of a float format; operands that it does not have
+/// are ignored.
+uint64_t rhizome_num_float(uint64_t arithmetic, uint32_t function, uint64_t a,
+                           uint64_t b, uint64_t c);
+/// A function of one operand on fixed-point patterns.
+unsigned __int128 rhizome_num_fixed(uint64_t arithmetic, uint32_t function,
+                                    unsigned __int128 a);
+/// A pattern of the format in `from` (its rounding and overflow are ignored)
+/// into the format of `arithmetic`.
+unsigned __int128 rhizome_num_convert(uint64_t arithmetic, uint64_t from,
+                                      unsigned __int128 a);
+}

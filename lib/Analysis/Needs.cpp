@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a network needs: work, traffic and neighbours of every operation.
+#include "rhizome/Analysis/Analysis.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::analysis;
+
+/// Looks through reshapes, which move nothing.
+static Value rootOf(Value v) {
+  while (auto reshape = v.getDefiningOp<osa::ReshapeOp>())
+    v = reshape.getInput();
+  return v;
+}
+
+static int64_t bitsOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return 0;
+  auto integer = num::elementInt(type);
+  return tensor.getNumElements() *
+         (integer ? integer.getWidth()
+                  : tensor.getElementType().getIntOrFloatBitWidth());
+}
+
+analysis::Network analysis::analyse(func::FuncOp network) {
+  Network result;
+  DenseMap<Value, int64_t> producer;
+  for (BlockArgument argument : network.getArguments()) {
+    producer[argument] = -1 - int64_t(argument.getArgNumber());
+    result.border.in += bitsOf(argument.getType());
+  }
+  for (mlir::Operation &op : network.getBody().front()) {
+    if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
+      continue;
+    analysis::Operation entry;
+    entry.node = osa::nodeName(&op);
+    entry.op = op.getName().stripDialect().str();
+    entry.work = osa::computeWork(&op);
+    for (Value v : op.getOperands()) {
+      auto it = producer.find(rootOf(v));
+      if (it != producer.end())
+        entry.from.push_back(it->second);
+    }
+    for (Value v : op.getResults())
+      producer[v] = int64_t(result.operations.size());
+    osa::Work &total = result.total;
+    total.macs += entry.work.macs;
+    total.ops += entry.work.ops;
+    total.flops += entry.work.flops;
+    total.paramBits += entry.work.paramBits;
+    result.operations.push_back(std::move(entry));
+  }
+  for (Value v : network.getBody().front().getTerminator()->getOperands()) {
+    auto it = producer.find(rootOf(v));
+    if (it != producer.end())
+      result.outputs.push_back(it->second);
+    result.border.out += bitsOf(v.getType());
+  }
+  result.total.inputBits = result.border.in;
+  result.total.outputBits = result.border.out;
+  return result;
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a device could give: roofs over operations in iterations per second.
+#include "rhizome/Analysis/Analysis.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::analysis;
+
+namespace {
+constexpr double kNone = std::numeric_limits<double>::infinity();
+/// Bits of one UltraRAM block and its port.
+constexpr double kUramBits = 294912, kUramPort = 72;
+
+double count(const Device &device, const char *resource) {
+  auto found = device.budget.find(resource);
+  return found == device.budget.end() ? 0 : double(found->second);
+}
+
+double ratio(double amount, double need) {
+  return need > 0 ? amount / need : kNone;
+}
+
+/// Seconds that `bits` take on a link, in pieces of its size.
+double secondsOn(const Link &link, int64_t bits) {
+  int64_t bytes = (bits + 7) / 8, pieces = bytes / link.mtuBytes;
+  double seconds = double(pieces) * link.secondsFor(link.mtuBytes);
+  if (int64_t rest = bytes % link.mtuBytes)
+    seconds += link.secondsFor(rest);
+  return seconds;
+}
+
+double networkRoof(const Traffic &traffic, const Capacity &capacity,
+                   const Link *link) {
+  auto seconds = [&](int64_t bits) {
+    return link ? secondsOn(*link, bits)
+                : double(bits) / capacity.networkBitsPerS;
+  };
+  return ratio(1, std::max(seconds(traffic.in), seconds(traffic.out)));
+}
+
+/// The lowest roof for each place of the weights, of the fastest generator.
+std::vector<Attainable>
+attainableOf(const Roofs &roofs, const Capacity &capacity, int64_t paramBits) {
+  std::vector<Attainable> list;
+  for (bool onChip : {true, false}) {
+    Attainable a;
+    a.weights = onChip ? "on_chip" : "dram";
+    a.possible = onChip ? double(paramBits) <= capacity.onChipBytes * 8
+                        : capacity.dramBytesPerS > 0;
+    double compute = 0;
+    for (auto &[generator, perS] : roofs.compute)
+      if (perS > compute) {
+        compute = perS;
+        a.generator = generator;
+      }
+    a.perS = kNone;
+    for (auto &[name, perS] :
+         {std::pair("compute", compute), std::pair("network", roofs.network),
+          onChip ? std::pair("on_chip", roofs.onChip)
+                 : std::pair("dram", roofs.dram)})
+      if (perS < a.perS) {
+        a.perS = perS;
+        a.bound = name;
+      }
+    list.push_back(std::move(a));
+  }
+  return list;
+}
+
+OperationRoofs roofsFor(const osa::Work &work, const Traffic &traffic,
+                        int64_t memoryBits, const Capacity &capacity,
+                        const Link *link) {
+  OperationRoofs r;
+  r.roofs.network = networkRoof(traffic, capacity, link);
+  r.roofs.onChip = ratio(capacity.onChipBytesPerS * 8, double(memoryBits));
+  // Weights are read once an iteration; what flows between operations stays on
+  // the chip.
+  r.roofs.dram = capacity.dramBytesPerS > 0
+                     ? ratio(capacity.dramBytesPerS * 8, double(work.paramBits))
+                     : 0;
+  return r;
+}
+
+/// Iterations a second of a CPU by products alone.
+double processorRoof(const Device &device, const osa::Work &work) {
+  double perS = device.clockMhz * 1e6 * device.processor->cores *
+                device.processor->macsPerCycle;
+  return ratio(2 * perS, double(work.flops));
+}
+} // namespace
+
+Capacity analysis::capacityOf(const Device &device, const Link *link) {
+  Capacity c;
+  double hz = device.clockMhz * 1e6;
+  c.networkBitsPerS = link ? link->bitsPerS : device.streamBits * hz;
+  if (device.memory)
+    c.dramBytesPerS = device.memory->bytesPerS;
+  if (device.processor) {
+    // A cache line of 64 bytes a cycle and core.
+    c.onChipBytesPerS = 64 * hz * device.processor->cores;
+    c.onChipBytes = double(device.processor->cacheBytes);
+    if (!link)
+      c.networkBitsPerS = kNone;
+    return c;
+  }
+  // A LUT that is a memory holds a bit for every value of its inputs.
+  double lutramBits = std::pow(2.0, device.lutInputs);
+  c.onChipBytes = (count(device, "bram") * double(device.bramBits) +
+                   count(device, "uram") * kUramBits +
+                   count(device, "lutram") * lutramBits) /
+                  8;
+  c.onChipBytesPerS =
+      hz *
+      (count(device, "bram") * device.bramMaxWidth +
+       count(device, "uram") * kUramPort + count(device, "lutram")) /
+      8;
+  return c;
+}
+
+double
+analysis::computeRoof(const std::vector<std::vector<gen::Option>> &options,
+                      const gen::Budget &budget, double clockHz) {
+  // Shares of the device that one iteration a cycle takes, by operation and
+  // option; what the device has not makes an option impossible.
+  using Shares = std::array<double, gen::kResourceNames.size()>;
+  std::vector<std::vector<Shares>> all;
+  for (const auto &some : options) {
+    std::vector<Shares> possible;
+    for (const gen::Option &option : some) {
+      Shares shares{};
+      bool fits = true;
+      for (size_t k = 0; k < shares.size(); ++k) {
+        double amount = option.resources.amount[k];
+        double there = gen::available(budget, k);
+        fits &= amount <= 0 || there > 0;
+        if (amount > 0 && there > 0)
+          shares[k] = amount / there * double(option.intervalCycles);
+      }
+      if (fits)
+        possible.push_back(shares);
+    }
+    if (possible.empty())
+      return 0;
+    all.push_back(std::move(possible));
+  }
+  // Multiplicative weights: what the cheapest mix uses most becomes dearer.
+  // Every round's prices give a bound; the lowest is kept.
+  Shares prices;
+  prices.fill(1.0 / double(prices.size()));
+  double best = kNone;
+  for (int round = 0; round < 200; ++round) {
+    Shares use{};
+    double cost = 0;
+    for (const auto &some : all) {
+      const Shares *cheapest = nullptr;
+      double least = kNone;
+      for (const Shares &shares : some) {
+        double price = 0;
+        for (size_t k = 0; k < shares.size(); ++k)
+          price += prices[k] * shares[k];
+        if (price < least) {
+          least = price;
+          cheapest = &shares;
+        }
+      }
+      cost += least;
+      for (size_t k = 0; k < use.size(); ++k)
+        use[k] += (*cheapest)[k];
+    }
+    if (cost <= 0)
+      return kNone;
+    best = std::min(best, clockHz / cost);
+    double most = *llvm::max_element(use), sum = 0;
+    double step = 1 / std::sqrt(1.0 + round);
+    for (size_t k = 0; k < prices.size(); ++k)
+      sum += prices[k] *= std::exp(step * use[k] / most);
+    for (double &price : prices)
+      price /= sum;
+  }
+  return best;
+}
+
+DeviceAnalysis analysis::roofsOf(func::FuncOp network, const Network &needs,
+                                 const Device &device,
+                                 const gen::DeviceContext *context,
+                                 const Link *link) {
+  DeviceAnalysis result;
+  result.device = device.name;
+  result.link = link ? link->name : "";
+  result.clockMhz = context ? context->clockMhz : device.clockMhz;
+  Device clocked = device;
+  clocked.clockMhz = result.clockMhz;
+  result.capacity = capacityOf(clocked, link);
+  const Capacity &capacity = result.capacity;
+  double clockHz = result.clockMhz * 1e6;
+
+  int64_t memoryBits = needs.total.paramBits;
+  for (const Operation &o : needs.operations) {
+    int64_t bits = o.work.paramBits + o.work.inputBits;
+    memoryBits += o.work.inputBits;
+    result.operations.push_back(roofsFor(
+        o.work, {o.work.inputBits, o.work.outputBits}, bits, capacity, link));
+  }
+  result.whole =
+      roofsFor(needs.total, needs.border, memoryBits, capacity, link);
+
+  if (device.processor) {
+    for (auto [roofs, o] : llvm::zip_equal(result.operations, needs.operations))
+      roofs.roofs.compute["host"] = processorRoof(device, o.work);
+    result.whole.roofs.compute["host"] = processorRoof(device, needs.total);
+  }
+  // Options by generator, then those of all generators together.
+  std::vector<std::vector<gen::Option>> any(needs.operations.size());
+  for (const auto &generator : gen::allGenerators()) {
+    if (!context)
+      break;
+    std::string name = generator->name().str();
+    std::vector<std::vector<gen::Option>> every;
+    size_t index = 0;
+    bool all = true;
+    for (mlir::Operation &op : network.getBody().front()) {
+      if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
+        continue;
+      OperationRoofs &roofs = result.operations[index];
+      std::vector<gen::Option> options;
+      if (!generator->coverage(&op)) {
+        SmallVector<std::optional<gen::Format>> upstream;
+        for (Value v : op.getOperands())
+          if (!v.getDefiningOp<osa::ConstantOp>())
+            upstream.push_back(std::nullopt);
+        options = generator->options(&op, upstream, *context);
+      }
+      llvm::append_range(any[index], options);
+      all &= !options.empty();
+      for (const gen::Option &option : options) {
+        bool fits = true;
+        for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
+          fits &=
+              option.resources.amount[k] <= gen::available(context->budget, k);
+        double &fastest = roofs.fastest[name];
+        if (fits)
+          fastest =
+              std::max(fastest, ratio(clockHz, double(option.intervalCycles)));
+      }
+      if (!options.empty())
+        roofs.roofs.compute[name] =
+            computeRoof({options}, context->budget, clockHz);
+      every.push_back(std::move(options));
+      ++index;
+    }
+    if (all && !every.empty())
+      result.whole.roofs.compute[name] =
+          computeRoof(every, context->budget, clockHz);
+  }
+  if (context && gen::allGenerators().size() > 1)
+    result.whole.roofs.compute["any"] =
+        computeRoof(any, context->budget, clockHz);
+  for (auto [roofs, o] : llvm::zip_equal(result.operations, needs.operations))
+    roofs.attainable = attainableOf(roofs.roofs, capacity, o.work.paramBits);
+  result.whole.attainable =
+      attainableOf(result.whole.roofs, capacity, needs.total.paramBits);
+  return result;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Structure of a circuit: what its graph counts to (Circuit/Schedule.cpp).
+#include "Structure.h"
+
+namespace rhizome::gen::cost {
+void circuit(Builder &b) {
+  b.term(Term::Adder, double(b.get("adderBits")));
+  b.term(Term::Compare, double(b.get("compareBits")));
+  b.term(Term::Select, double(b.get("selectBits")));
+  b.term(Term::RomLeaf, double(b.get("tableLeaves")));
+  b.ff(double(b.get("stages") + b.get("ffBits")));
+  if (b.isAmd())
+    b.shift(double(b.get("rowBits")));
+  else
+    b.ff(double(b.get("rowStageBits")));
+  b.outbuf(b.get("Depth"), b.get("outBits"));
+}
+} // namespace rhizome::gen::cost

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Greedy sharing of two-term sums (Hartley, IEEE TCAS-II 43, 1996): the pair of
+// digits that occurs most becomes a value of its own, until none occurs twice.
+// Counts are kept up to date, so that a step costs what it changes. Results
+// never become deeper than a bound: Kraft's inequality tells from the depths of
+// a sum's terms how deep the sum is.
+#include "AdderGraph.h"
+#include <algorithm>
+#include <queue>
+
+namespace rhizome::gen::dhm {
+namespace {
+using Op = Circuit::Op;
+
+/// ± (node << shift).
+struct Digit {
+  int node;
+  int shift;
+  bool negative;
+};
+using Sum = std::vector<Digit>;
+
+/// Canonical signed digits: (shift, negative), lowest first.
+template <typename Use> void forDigits(int64_t weight, Use use) {
+  for (int shift = 0; weight != 0; ++shift, weight >>= 1)
+    if (weight & 1) {
+      bool negative = (weight & 3) == 3;
+      use(shift, negative);
+      weight += negative ? 1 : -1;
+    }
+}
+
+/// A pair of digits up to a common shift and sign: first ± (second <<
+/// distance).
+struct Pattern {
+  int first, second, distance;
+  bool opposite;
+
+  static Pattern of(const Digit &x, const Digit &y) {
+    bool swap = y.shift < x.shift || (y.shift == x.shift && y.node < x.node);
+    const Digit &a = swap ? y : x, &b = swap ? x : y;
+    return {a.node, b.node, b.shift - a.shift, a.negative != b.negative};
+  }
+  uint64_t key() const {
+    return uint64_t(first) << 38 | uint64_t(second) << 12 |
+           uint64_t(distance) << 1 | uint64_t(opposite);
+  }
+  static Pattern ofKey(uint64_t k) {
+    return {int(k >> 38), int(k >> 12 & 0x3ffffff), int(k >> 1 & 0x7ff),
+            bool(k & 1)};
+  }
+};
+
+/// How often each pattern occurs: open addressing, never erased.
+class Counts {
+public:
+  int &operator[](uint64_t key) {
+    if (4 * used >= 3 * slots.size())
+      grow();
+    Slot &slot = find(key);
+    if (slot.key == kEmpty) {
+      slot.key = key;
+      ++used;
+    }
+    return slot.count;
+  }
+  template <typename Use> void forAll(Use use) const {
+    for (const Slot &slot : slots)
+      if (slot.key != kEmpty)
+        use(slot.key, slot.count);
+  }
+
+private:
+  static constexpr uint64_t kEmpty = ~uint64_t(0);
+  struct Slot {
+    uint64_t key = kEmpty;
+    int count = 0;
+  };
+  std::vector<Slot> slots{1024};
+  size_t used = 0;
+
+  Slot &find(uint64_t key) {
+    size_t mask = slots.size() - 1;
+    size_t at = size_t((key * 0x9e3779b97f4a7c15u) >> 20) & mask;
+    while (slots[at].key != key && slots[at].key != kEmpty)
+      at = (at + 1) & mask;
+    return slots[at];
+  }
+  void grow() {
+    std::vector<Slot> old(slots.size() * 2);
+    old.swap(slots);
+    for (const Slot &slot : old)
+      if (slot.key != kEmpty)
+        find(slot.key) = slot;
+  }
+};
+
+/// The linear form of a node, by input.
+using Form = std::vector<std::pair<int, int64_t>>;
+
+class Builder {
+public:
+  Builder(Circuit &circuit, const std::vector<int> &inputs,
+          const Effort &effort)
+      : circuit(circuit), inputs(inputs), effort(effort) {}
+
+  std::vector<int> run(const std::vector<Row> &rows,
+                       const std::vector<int64_t> &bias);
+
+private:
+  Circuit &circuit;
+  const std::vector<int> &inputs;
+  const Effort &effort;
+  std::vector<int> depth;    ///< by node
+  std::vector<Form> forms;   ///< by node; inputs are numbered as they come
+  std::vector<Sum> sums;     ///< by result
+  std::vector<double> kraft; ///< Σ 2^depth of a result's terms
+  double most = 0;           ///< that it may become
+
+  void learn(int node, int level, Form form) {
+    if (size_t(node) >= forms.size()) {
+      forms.resize(size_t(node) + 1);
+      depth.resize(size_t(node) + 1, 0);
+    }
+    depth[node] = level;
+    forms[node] = std::move(form);
+  }
+  int combine(Op op, int a, int b, int shift);
+  void share(const std::vector<Row> &rows, int first, int last);
+  int total(Sum terms, int64_t bias);
+};
+
+/// a ± (b << shift) with the range that its linear form has.
+int Builder::combine(Op op, int a, int b, int shift) {
+  Form form;
+  const Form &x = forms[a], &y = forms[b];
+  int64_t fx = op == Op::Rsub ? -1 : 1, fy = op == Op::Sub ? -1 : 1;
+  int64_t lo = 0, hi = 0;
+  auto add = [&](int input, int64_t factor) {
+    if (factor == 0)
+      return;
+    form.push_back({input, factor});
+    // Beyond the inputs stands the constant 1.
+    const Circuit::Node one{Op::Constant, -1, -1, -1, 0, 1, 1, 1};
+    const Circuit::Node &n =
+        size_t(input) < inputs.size() ? circuit.nodes[inputs[input]] : one;
+    lo += factor * (factor > 0 ? n.lo : n.hi);
+    hi += factor * (factor > 0 ? n.hi : n.lo);
+  };
+  size_t i = 0, j = 0;
+  while (i < x.size() || j < y.size()) {
+    if (j == y.size() || (i < x.size() && x[i].first < y[j].first)) {
+      add(x[i].first, fx * x[i].second);
+      ++i;
+    } else if (i == x.size() || y[j].first < x[i].first) {
+      add(y[j].first, fy * (y[j].second << shift));
+      ++j;
+    } else {
+      add(x[i].first, fx * x[i].second + fy * (y[j].second << shift));
+      ++i;
+      ++j;
+    }
+  }
+  int level = std::max(depth[a], depth[b]) + 1;
+  int node = circuit.sum(op, a, b, shift, lo, hi);
+  if (size_t(node) >= forms.size() || (forms[node].empty() && lo != hi))
+    learn(node, level, std::move(form));
+  return node;
+}
+
+/// What the inputs first … last−1 contribute to each result, sharing what
+/// occurs more than once.
+void Builder::share(const std::vector<Row> &rows, int first, int last) {
+  std::vector<Sum> part(rows.size());
+  std::vector<std::vector<int>> users; // by node: results, perhaps of the past
+  auto use = [&](int node, int row) {
+    if (size_t(node) >= users.size())
+      users.resize(size_t(node) + 1);
+    if (users[node].empty() || users[node].back() != row)
+      users[node].push_back(row);
+  };
+  for (size_t r = 0; r < rows.size(); ++r) {
+    auto from = std::lower_bound(
+        rows[r].begin(), rows[r].end(), first,
+        [](const auto &entry, int value) { return entry.first < value; });
+    for (auto it = from; it != rows[r].end() && it->first < last; ++it) {
+      int node = inputs[it->first];
+      forDigits(it->second, [&](int shift, bool negative) {
+        part[r].push_back({node, shift, negative});
+      });
+      use(node, int(r));
+    }
+  }
+
+  Counts counts;
+  for (const Sum &sum : part)
+    for (size_t i = 0; i < sum.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        ++counts[Pattern::of(sum[i], sum[j]).key()];
+  // By count; entries whose count has changed are put right when met.
+  std::vector<std::vector<uint64_t>> queue;
+  auto enqueue = [&](uint64_t key, int count) {
+    if (count < 2)
+      return;
+    if (size_t(count) >= queue.size())
+      queue.resize(size_t(count) + 1);
+    queue[count].push_back(key);
+  };
+  counts.forAll(enqueue);
+  // The table's order is not the patterns'.
+  for (auto &level : queue)
+    std::sort(level.begin(), level.end(), std::greater<>());
+
+  auto remove = [&](Sum &sum, const Digit &d) {
+    size_t at = 0;
+    while (sum[at].node != d.node || sum[at].shift != d.shift ||
+           sum[at].negative != d.negative)
+      ++at;
+    sum[at] = sum.back();
+    sum.pop_back();
+    for (const Digit &other : sum)
+      --counts[Pattern::of(d, other).key()];
+  };
+  auto insert = [&](Sum &sum, const Digit &d) {
+    for (const Digit &other : sum) {
+      uint64_t key = Pattern::of(d, other).key();
+      enqueue(key, ++counts[key]);
+    }
+    sum.push_back(d);
+  };
+
+  struct Place {
+    int row;
+    Digit a, b;
+  };
+  while (!queue.empty()) {
+    if (queue.back().empty()) {
+      queue.pop_back();
+      continue;
+    }
+    int expected = int(queue.size()) - 1;
+    uint64_t key = queue.back().back();
+    queue.back().pop_back();
+    int count = counts[key];
+    if (count != expected) {
+      if (count < expected)
+        enqueue(key, count);
+      continue;
+    }
+    Pattern p = Pattern::ofKey(key);
+    int level = std::max(depth[p.first], depth[p.second]) + 1;
+    double deeper = std::exp2(level) - std::exp2(depth[p.first]) -
+                    std::exp2(depth[p.second]);
+    std::vector<Place> places;
+    const auto &fewer = users[p.first].size() < users[p.second].size()
+                            ? users[p.first]
+                            : users[p.second];
+    for (int row : fewer) {
+      if (!places.empty() && places.back().row == row)
+        continue;
+      const Sum &sum = part[row];
+      double room = most - kraft[row];
+      std::vector<size_t> taken;
+      for (size_t i = 0; i < sum.size(); ++i) {
+        if (sum[i].node != p.first)
+          continue;
+        for (size_t j = 0; j < sum.size(); ++j) {
+          if (i == j || sum[j].node != p.second ||
+              sum[j].shift != sum[i].shift + p.distance ||
+              (sum[j].negative != sum[i].negative) != p.opposite ||
+              room < deeper || llvm::is_contained(taken, i) ||
+              llvm::is_contained(taken, j))
+            continue;
+          taken.push_back(i);
+          taken.push_back(j);
+          room -= deeper;
+          places.push_back({row, sum[i], sum[j]});
+          break;
+        }
+      }
+    }
+    // A row may stand twice among the users.
+    llvm::sort(places, [](const Place &x, const Place &y) {
+      return std::tuple(x.row, x.a.shift, x.a.negative) <
+             std::tuple(y.row, y.a.shift, y.a.negative);
+    });
+    auto same = [](const Place &x, const Place &y) {
+      return x.row == y.row && x.a.shift == y.a.shift &&
+             x.a.negative == y.a.negative && x.b.shift == y.b.shift;
+    };
+    places.erase(std::unique(places.begin(), places.end(), same), places.end());
+    if (places.size() < 2) {
+      counts[key] = 0; // until it occurs anew
+      continue;
+    }
+    int node =
+        combine(p.opposite ? Op::Sub : Op::Add, p.first, p.second, p.distance);
+    for (const Place &place : places) {
+      Sum &sum = part[place.row];
+      remove(sum, place.a);
+      remove(sum, place.b);
+      insert(sum, {node, place.a.shift, place.a.negative});
+      use(node, place.row);
+      kraft[place.row] += deeper;
+    }
+    counts[key] = 0;
+  }
+  for (size_t r = 0; r < rows.size(); ++r)
+    sums[r].insert(sums[r].end(), part[r].begin(), part[r].end());
+}
+
+/// Adds the terms up, the shallowest first.
+int Builder::total(Sum terms, int64_t bias) {
+  if (bias != 0) {
+    int node = circuit.constant(bias);
+    if (size_t(node) >= forms.size() || forms[node].empty())
+      learn(node, 0, {{int(inputs.size()), bias}});
+    terms.push_back({node, 0, false});
+  }
+  if (terms.empty())
+    return circuit.constant(0);
+  auto later = [&](const Digit &x, const Digit &y) {
+    return std::tuple(depth[x.node], x.shift, x.node, x.negative) >
+           std::tuple(depth[y.node], y.shift, y.node, y.negative);
+  };
+  std::priority_queue<Digit, Sum, decltype(later)> open(later,
+                                                        std::move(terms));
+  while (open.size() > 1) {
+    Digit a = open.top();
+    open.pop();
+    Digit b = open.top();
+    open.pop();
+    if (b.shift < a.shift || (b.shift == a.shift && a.negative && !b.negative))
+      std::swap(a, b);
+    int distance = b.shift - a.shift;
+    if (a.negative == b.negative) {
+      open.push(
+          {combine(Op::Add, a.node, b.node, distance), a.shift, a.negative});
+    } else if (!a.negative || !open.empty()) {
+      open.push(
+          {combine(Op::Sub, a.node, b.node, distance), a.shift, a.negative});
+    } else {
+      // The last one: the other way round saves a negation.
+      open.push({combine(Op::Rsub, a.node, b.node, distance), a.shift, false});
+    }
+  }
+  Digit last = open.top();
+  if (!last.negative && last.shift == 0)
+    return last.node;
+  int zero = circuit.constant(0);
+  if (size_t(zero) >= forms.size())
+    learn(zero, 0, {});
+  return combine(last.negative ? Op::Sub : Op::Add, zero, last.node,
+                 last.shift);
+}
+
+std::vector<int> Builder::run(const std::vector<Row> &rows,
+                              const std::vector<int64_t> &bias) {
+  for (size_t i = 0; i < inputs.size(); ++i)
+    learn(inputs[i], 0, {{int(i), 1}});
+  sums.resize(rows.size());
+  double pairs = 0;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    int64_t digits = 0;
+    for (auto [input, weight] : rows[r])
+      digits += digitsOf(weight);
+    pairs += 0.5 * double(digits) * double(digits);
+    kraft.push_back(double(digits) +
+                    (!bias.empty() && bias[r] != 0 ? 1.0 : 0.0));
+    most = std::max(
+        most, std::exp2(std::ceil(std::log2(std::max(kraft.back(), 1.0)))));
+  }
+  most *= std::exp2(double(effort.slack));
+  int64_t n = int64_t(inputs.size());
+  int64_t blocks =
+      std::clamp<int64_t>(int64_t(std::ceil(pairs / double(effort.pairs))), 1,
+                          std::max<int64_t>(n, 1));
+  for (int64_t block = 0; block < blocks; ++block)
+    share(rows, int(n * block / blocks), int(n * (block + 1) / blocks));
+  std::vector<int> results;
+  for (size_t r = 0; r < rows.size(); ++r)
+    results.push_back(total(std::move(sums[r]), bias.empty() ? 0 : bias[r]));
+  return results;
+}
+} // namespace
+
+int64_t digitsOf(int64_t weight) {
+  int64_t n = 0;
+  forDigits(weight, [&](int, bool) { ++n; });
+  return n;
+}
+
+std::vector<int> addLinear(Circuit &circuit, const std::vector<int> &inputs,
+                           const std::vector<Row> &rows,
+                           const std::vector<int64_t> &bias,
+                           const Effort &effort) {
+  return Builder(circuit, inputs, effort).run(rows, bias);
+}
+} // namespace rhizome::gen::dhm

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The `dhm` generator's face: coverage, which family builds what, and the
+// circuits that were made lately.
+#include "Units.h"
+#include <algorithm>
+#include <list>
+#include <mutex>
+
+using namespace mlir;
+
+namespace rhizome::gen {
+namespace dhm {
+Kept kept(std::vector<int64_t> key, int64_t budget,
+          llvm::function_ref<Circuit()> make) {
+  struct Entry {
+    std::vector<int64_t> key;
+    uint64_t hash;
+    int64_t budget;
+    Kept kept;
+  };
+  // The options of a network of this many operations are met again and again.
+  constexpr size_t kMost = 512;
+  static std::list<Entry> entries;
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  uint64_t hash = 0;
+  for (int64_t part : key)
+    hash = (hash ^ uint64_t(part)) * 0x9e3779b97f4a7c15u + 1;
+  for (auto it = entries.begin(); it != entries.end(); ++it)
+    if (it->hash == hash && it->key == key) {
+      if (it->budget != budget) {
+        it->budget = budget;
+        it->kept.described = Actor{};
+        describe(it->kept.described, *it->kept.circuit, budget);
+      }
+      entries.splice(entries.begin(), entries, it);
+      return it->kept;
+    }
+  Kept made{std::make_shared<const Circuit>(make()), {}};
+  describe(made.described, *made.circuit, budget);
+  entries.push_front({std::move(key), hash, budget, made});
+  if (entries.size() > kMost)
+    entries.pop_back();
+  return made;
+}
+
+Actor circuitActor(const Kept &one, int64_t copies, int64_t frameBeats) {
+  Actor actor = one.described;
+  actor.cell = actor.name = "circuit";
+  for (auto &[key, value] : actor.params)
+    if (key != "levels" && key != "stages")
+      value *= copies;
+  actor.set("frameBeats", frameBeats);
+  return actor;
+}
+
+int64_t budgetFor(const DeviceContext &device) {
+  // What is left of a period behind a register, in levels; no more than six,
+  // so that routing has its part.
+  double period = 1000 / device.clockMhz;
+  double levels = (period - device.cost.registerNs) / device.cost.levelNs;
+  return int64_t(32 * std::clamp(levels, 2.0, 6.0));
+}
+} // namespace dhm
+
+namespace {
+using namespace dhm;
+
+bool isLinear(Operation *op) { return isa<osa::Conv2dOp, osa::DenseOp>(op); }
+
+class DhmGenerator final : public Generator {
+public:
+  llvm::StringRef name() const override { return "dhm"; }
+
+  std::optional<std::string> coverage(Operation *op) const override {
+    for (Value v : op->getOperands())
+      if (!num::elementInt(v.getType()))
+        return "computes on integers only; the operand is not quantised";
+    return isLinear(op) ? linearCoverage(op) : elementwiseCoverage(op);
+  }
+
+  std::vector<Option> options(Operation *op, Upstream upstream,
+                              const DeviceContext &device) const override {
+    std::vector<Option> options =
+        isLinear(op) ? linearOptions(op, device)
+                     : elementwiseOptions(op, upstream, device);
+    for (Option &option : options) {
+      option.generator = "dhm";
+      finishOption(option, device);
+    }
+    return options;
+  }
+
+  void build(Operation *op, Option &option, MemoryImages &) const override {
+    if (isLinear(op))
+      buildLinear(op, option);
+    else
+      buildElementwise(op, option);
+  }
+};
+} // namespace
+
+std::unique_ptr<Generator> makeDhmGenerator() {
+  return std::make_unique<DhmGenerator>();
+}
+} // namespace rhizome::gen

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Convolution and dense: a window that delivers a whole kernel a beat (none
+// where the kernel is one pixel), and the constant matrix as a circuit. All
+// kinds of convolution (grouped, depthwise) are sparse matrices here. An option
+// shows what a quick search for shared sums finds; what is built has been
+// searched for longer, and is that one or a smaller.
+#include "Units.h"
+
+using namespace mlir;
+
+namespace rhizome::gen::dhm {
+namespace {
+/// More non-zero digits than these are not worth trying.
+constexpr int64_t kMostDigits = 60000;
+/// Pairs of digits that are looked at for each digit before the choice, and in
+/// all once an option is taken.
+constexpr int64_t kQuickPairs = 2, kThoroughPairs = 400000;
+
+struct Problem {
+  osa::Window w;
+  bool window = false; ///< one is needed
+  int64_t outChannels = 0;
+  Format x;
+  int64_t lo = 0, hi = 0; ///< of the input's elements
+  int64_t padValue = 0;
+
+  int64_t inputs() const { return w.kernelH * w.kernelW * w.channels; }
+  int64_t pixels() const { return w.outHeight * w.outWidth; }
+};
+
+Problem problemOf(Operation *op) {
+  Problem p;
+  auto in = cast<RankedTensorType>(op->getOperand(0).getType());
+  num::IntType element = num::elementInt(in);
+  p.x = formatOf(in, 1, 1);
+  p.lo = element.getLo();
+  p.hi = element.getHi();
+  p.outChannels =
+      cast<RankedTensorType>(op->getResult(0).getType()).getShape().back();
+  if (auto conv = dyn_cast<osa::Conv2dOp>(op)) {
+    p.w = *osa::getWindow(op);
+    p.padValue = conv.getPadValue();
+    const osa::Window &w = p.w;
+    bool padded = w.padTop || w.padLeft || w.padBottom || w.padRight;
+    p.window =
+        w.kernelH * w.kernelW > 1 || w.strideH > 1 || w.strideW > 1 || padded;
+    if (padded) {
+      p.lo = std::min(p.lo, p.padValue);
+      p.hi = std::max(p.hi, p.padValue);
+    }
+  } else {
+    int64_t channels = in.getShape().back();
+    int64_t rows = in.getNumElements() / channels;
+    p.w = {rows, 1, channels, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, rows, 1};
+  }
+  return p;
+}
+
+/// All that the circuit of one pixel depends on.
+std::vector<int64_t> keyOf(Operation *op, const Problem &p) {
+  std::vector<int64_t> key = {0,    p.inputs(), p.outChannels,
+                              p.lo, p.hi,       p.x.width};
+  int64_t groups = 1;
+  if (auto conv = dyn_cast<osa::Conv2dOp>(op))
+    groups = conv.getGroups();
+  key.push_back(groups);
+  key.push_back(p.w.channels);
+  key.push_back(num::elementInt(op->getResult(0).getType()).getWidth());
+  for (unsigned i = 1; i < op->getNumOperands(); ++i) {
+    std::vector<int64_t> values = *osa::constantInts(op->getOperand(i));
+    key.push_back(int64_t(values.size()));
+    key.insert(key.end(), values.begin(), values.end());
+  }
+  return key;
+}
+
+Circuit makeCircuit(Operation *op, const Problem &p, const Effort &effort) {
+  std::vector<int64_t> weights = *osa::constantInts(op->getOperand(1)), bias;
+  if (op->getNumOperands() > 2)
+    bias = *osa::constantInts(op->getOperand(2));
+  int64_t groups = 1;
+  if (auto conv = dyn_cast<osa::Conv2dOp>(op))
+    groups = conv.getGroups();
+  int64_t groupIn = p.w.channels / groups, groupOut = p.outChannels / groups;
+  int64_t taps = p.w.kernelH * p.w.kernelW;
+
+  Circuit c;
+  c.inLanes = p.inputs();
+  c.inWidth = p.x.width;
+  c.outWidth = num::elementInt(op->getResult(0).getType()).getWidth();
+  std::vector<int> inputs;
+  for (int64_t i = 0; i < p.inputs(); ++i)
+    inputs.push_back(c.input(i, p.lo, p.hi));
+  std::vector<Row> rows(p.outChannels);
+  for (int64_t o = 0; o < p.outChannels; ++o)
+    for (int64_t tap = 0; tap < taps; ++tap)
+      for (int64_t i = 0; i < groupIn; ++i)
+        if (int64_t weight = weights[(o * taps + tap) * groupIn + i])
+          rows[o].push_back(
+              {int(tap * p.w.channels + o / groupOut * groupIn + i), weight});
+  c.outputs = addLinear(c, inputs, rows, bias, effort);
+  return c;
+}
+
+int64_t digitsIn(Operation *op) {
+  int64_t digits = 0;
+  std::vector<int64_t> weights = *osa::constantInts(op->getOperand(1));
+  for (int64_t weight : weights)
+    digits += digitsOf(weight);
+  return digits;
+}
+
+Kept quickCircuitOf(Operation *op, const Problem &p, int64_t budget) {
+  std::vector<int64_t> key = keyOf(op, p);
+  Effort effort;
+  effort.pairs = std::max<int64_t>(kQuickPairs * digitsIn(op), 1000);
+  key[0] = effort.pairs;
+  return kept(std::move(key), budget,
+              [&] { return makeCircuit(op, p, effort); });
+}
+
+Kept circuitOf(Operation *op, const Problem &p, int64_t budget) {
+  Kept quick = quickCircuitOf(op, p, budget);
+  Effort effort;
+  effort.pairs = kThoroughPairs;
+  Kept thorough =
+      kept(keyOf(op, p), budget, [&] { return makeCircuit(op, p, effort); });
+  auto bits = [](const Kept &k) { return k.described.get("adderBits"); };
+  return bits(thorough) <= bits(quick) ? thorough : quick;
+}
+} // namespace
+
+std::optional<std::string> linearCoverage(Operation *op) {
+  if (!osa::constantInts(op->getOperand(1)))
+    return "needs constant weights";
+  if (op->getNumOperands() > 2 && !osa::constantInts(op->getOperand(2)))
+    return "needs a constant bias";
+  if (int64_t digits = digitsIn(op); digits > kMostDigits)
+    return "makes every weight a circuit, and these have " +
+           std::to_string(digits) + " non-zero digits; up to " +
+           std::to_string(kMostDigits) + " are tried";
+  return std::nullopt;
+}
+
+std::vector<Option> linearOptions(Operation *op, const DeviceContext &device) {
+  Problem p = problemOf(op);
+  // With all sharing there is, an adder for every sixth digit is left.
+  double least = double(digitsIn(op)) / 6 * double(p.x.width);
+  if (least > available(device.budget, 0))
+    return {};
+  Kept one = quickCircuitOf(op, p, budgetFor(device));
+  const osa::Window &w = p.w;
+  int64_t n = p.outChannels, k = p.inputs();
+  std::vector<Option> options;
+  for (int64_t pixels = 1; pixels <= 16 && pixels <= p.pixels(); pixels *= 2) {
+    Option option;
+    Format in = p.x, chunk = p.x,
+           out = formatOf(op->getResult(0).getType(), 1, 1);
+    int64_t columns = ceilDiv(w.outWidth, pixels);
+    int64_t beats = w.outHeight * columns;
+    out.lanes = pixels * n;
+    out.row = pixels > 1 ? w.outWidth * n : n;
+    if (p.window) {
+      if (pixels > w.outWidth)
+        break;
+      WindowReading r;
+      r.lanes = w.channels;
+      r.parallel = true;
+      r.pixelsOut = pixels;
+      r.pixelsIn = pixels > 1 ? pixelsInFor(w, beats) : 1;
+      in.lanes = r.pixelsIn * w.channels;
+      in.row = r.pixelsIn > 1 ? w.width * w.channels : w.channels;
+      option.actors.push_back(makeWindow(w, p.x.width, p.padValue, r));
+      chunk.lanes = chunk.row = pixels * k;
+      chunk.count = chunk.lanes * beats;
+      option.formats.push_back(chunk.canonical());
+      int64_t write = r.pixelsIn > 1 ? w.height * ceilDiv(w.width, r.pixelsIn)
+                                     : w.height * w.width;
+      option.intervalCycles = std::max(beats, write);
+    } else {
+      if (p.pixels() % pixels)
+        break;
+      beats = p.pixels() / pixels;
+      in.lanes = pixels * k;
+      in.row = in.count;
+      out.row = out.count;
+      option.intervalCycles = beats;
+    }
+    option.inputs = {in.canonical()};
+    option.output = out.canonical();
+    option.actors.push_back(circuitActor(one, pixels, beats));
+    option.formats.push_back(option.output);
+    option.summary = std::to_string(pixels * n) + " results a cycle, " +
+                     std::to_string(option.actors.back().get("adders")) +
+                     " adders";
+    options.push_back(std::move(option));
+  }
+  return options;
+}
+
+void buildLinear(Operation *op, Option &option) {
+  Problem p = problemOf(op);
+  Actor &unit = option.actors.back();
+  Kept one = circuitOf(op, p, unit.get("levels"));
+  int64_t copies = unit.get("inBits") / (one.circuit->inLanes * p.x.width);
+  Actor built = circuitActor(one, copies, unit.get("frameBeats"));
+  built.name = unit.name;
+  built.files = unit.files;
+  built.set("Depth", 2);
+  built.set("Depth", std::max<int64_t>(2, fullRateDepth(built)));
+  built.circuit =
+      copies == 1
+          ? one.circuit
+          : std::make_shared<const Circuit>(one.circuit->repeated(copies));
+  unit = std::move(built);
+}
+} // namespace rhizome::gen::dhm

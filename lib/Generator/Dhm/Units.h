@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Inside the `dhm` generator: its two families, and circuits that are kept, so
+// that what an option costs is what is then built, at no second search.
+#pragma once
+
+#include "AdderGraph.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Generator/Dhm/Dhm.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace rhizome::gen::dhm {
+using Upstream = llvm::ArrayRef<std::optional<Format>>;
+
+inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// conv2d, dense: a window where the kernel is more than a pixel, and a
+/// circuit. The reason why not, or nothing.
+std::optional<std::string> linearCoverage(mlir::Operation *op);
+std::vector<Option> linearOptions(mlir::Operation *op,
+                                  const DeviceContext &device);
+void buildLinear(mlir::Operation *op, Option &option);
+
+/// requantise, threshold, table: a circuit for whole pixels.
+std::optional<std::string> elementwiseCoverage(mlir::Operation *op);
+std::vector<Option> elementwiseOptions(mlir::Operation *op, Upstream upstream,
+                                       const DeviceContext &device);
+void buildElementwise(mlir::Operation *op, Option &option);
+
+/// A circuit and what it takes for one budget of logic between registers.
+struct Kept {
+  std::shared_ptr<const Circuit> circuit;
+  Actor described;
+};
+/// The circuit of that key (all that it depends on), made if it is new.
+Kept kept(std::vector<int64_t> key, int64_t budget,
+          llvm::function_ref<Circuit()> make);
+
+/// An actor of kind `circuit` for `copies` of one side by side.
+Actor circuitActor(const Kept &one, int64_t copies, int64_t frameBeats);
+
+/// Logic between two registers, in 32nds of a LUT level.
+int64_t budgetFor(const DeviceContext &device);
+} // namespace rhizome::gen::dhm

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The checker's state, shared by its parts: Checker.cpp looks at declarations
+// and assignments, TensorForm.cpp and IndexForm.cpp turn the two notations of
+// expressions into the one of Program.h.
+#pragma once
+
+#include "Syntax.h"
+#include "llvm/ADT/StringMap.h"
+#include <functional>
+#include <set>
+
+namespace rhizome::kernel {
+using Shape = std::vector<int64_t>;
+
+/// "[11 11]", "a scalar" for [].
+std::string shown(llvm::ArrayRef<int64_t> shape);
+
+class Checker {
+public:
+  Checker(syntax::File file, const Source &source, Diagnostics &diagnostics)
+      : file(std::move(file)), diagnostics(diagnostics) {
+    program.file = source.file;
+  }
+  Program run();
+
+private:
+  struct State {
+    bool known = true; ///< false: its declaration was wrong; say no more
+    bool read = false;
+    bool complete = false;                     ///< every element has a value
+    std::vector<std::vector<Subscript>> parts; ///< assigned by numbers
+    Place assigned;
+    bool isAssigned = false, inferred = false;
+  };
+
+  syntax::File file;
+  Diagnostics &diagnostics;
+  Program program;
+  std::vector<State> states; ///< of program.variables
+  llvm::StringMap<int> names;
+  llvm::StringMap<std::pair<Shape, Place>> types;
+  bool ignoreCase = false;
+  Statement *statement = nullptr;
+
+  // Declarations.
+  void declareTypes();
+  void declare(const syntax::Declaration &declaration);
+  std::optional<Shape> shapeOf(const syntax::Type &type);
+  void annotate(Variable &variable, const syntax::Annotation &annotation);
+  void applyElements();
+  void inferRoles();
+  void finish();
+
+  // Names.
+  int find(llvm::StringRef name) const;
+  /// The variable, -1 with an error; marks it as read.
+  int read(llvm::StringRef name, Place at);
+  std::string nearest(llvm::StringRef name) const;
+  std::string freshName(llvm::StringRef base);
+
+  // Assignments.
+  void assign(const syntax::Assignment &assignment);
+  bool checkTarget(int variable, const syntax::Assignment &assignment);
+  void markAssigned(int variable, const std::vector<Subscript> &subscripts,
+                    Place at);
+  static ExprPtr literal(double value, Place at);
+  static ExprPtr apply(Operator op, std::vector<ExprPtr> operands, Place at);
+
+  // CFDlang's operators.
+  using Indices = std::vector<Subscript>;
+  std::optional<Shape> tensorShape(const syntax::Node &node);
+  std::optional<Shape> binaryShape(const syntax::Node &node);
+  std::optional<Shape> contractShape(const syntax::Node &node);
+  std::optional<Shape> transposeShape(const syntax::Node &node);
+  bool checkGroups(const syntax::Node &node, const Shape &shape);
+  void tensorAssignment(int target, const syntax::Assignment &assignment);
+  void assignTensor(int target, Indices prefix, const syntax::Node &node,
+                    Place at);
+  ExprPtr tensorExpr(const syntax::Node &node, const Indices &indices);
+  ExprPtr stacked(const syntax::Node &node, const Indices &indices);
+  std::map<const syntax::Node *, Shape> shapes;
+
+  // The index form.
+  struct IndexName {
+    int id;
+    std::optional<int64_t> extent;
+    Place from; ///< where the extent was found
+    std::string source;
+  };
+  std::map<std::string, IndexName> scope;
+  std::vector<std::string> indexNames; ///< by id
+  void indexAssignment(int target, const syntax::Assignment &assignment);
+  ExprPtr indexExpr(const syntax::Node &node);
+  ExprPtr accessExpr(const syntax::Node &node);
+  ExprPtr reduceExpr(const syntax::Node &node);
+  std::optional<std::vector<Subscript>>
+  subscripts(int variable, const std::vector<syntax::Index> &indices, Place at,
+             bool isTarget);
+  bool bindExtent(const syntax::Index &index, int64_t extent,
+                  const Variable &variable, size_t dimension);
+};
+} // namespace rhizome::kernel

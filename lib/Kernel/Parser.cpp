@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Statements and expressions. After an error the rest of the item is skipped;
+// the next line that begins with a word begins the next item.
+#include "Parser.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace rhizome::kernel;
+using namespace rhizome::kernel::syntax;
+
+static constexpr unsigned kDeepest = 200;
+
+static std::string shown(const Token &token) {
+  return token.kind == Token::Kind::End ? "the end"
+                                        : "'" + token.text.str() + "'";
+}
+
+void Parser::fail(const Token &token, const llvm::Twine &expected,
+                  const llvm::Twine &remedy) {
+  if (!failed && token.kind != Token::Kind::Bad)
+    diagnostics.error(token.at, expected + ", not " + shown(token), remedy);
+  failed = true;
+}
+
+bool Parser::expect(llvm::StringRef symbol, const llvm::Twine &where) {
+  if (accept(symbol))
+    return true;
+  fail(peek(), "expected '" + symbol + "' " + where);
+  return false;
+}
+
+std::optional<int64_t> Parser::integer(const llvm::Twine &what, bool negative) {
+  bool minus = negative && accept("-");
+  Token token = peek();
+  int64_t value;
+  if (token.kind != Token::Kind::Integer) {
+    fail(token, "expected " + what);
+    return std::nullopt;
+  }
+  take();
+  if (token.text.getAsInteger(10, value) || value > (int64_t(1) << 40)) {
+    diagnostics.error(token.at, token.text + " is too large for " + what);
+    failed = true;
+    return std::nullopt;
+  }
+  return minus ? -value : value;
+}
+
+llvm::StringRef Parser::name(const llvm::Twine &what) {
+  if (peek().isName())
+    return take().text;
+  fail(peek(), "expected " + what);
+  return "";
+}
+
+void Parser::skipToItem() {
+  while (peek().kind != Token::Kind::End &&
+         !(peek().firstOfLine && peek().isName()))
+    take();
+}
+
+File Parser::run() {
+  while (peek().kind != Token::Kind::End) {
+    failed = false;
+    depth = 0;
+    size_t before = position;
+    item();
+    if (failed) {
+      if (position == before)
+        take();
+      skipToItem();
+    }
+  }
+  file.end = peek().at;
+  return std::move(file);
+}
+
+void Parser::item() {
+  if (atName("var") && peek(1).isName())
+    return varDeclaration();
+  if (atName("type") && peek(1).isName())
+    return typeDeclaration();
+  if (atName("elem") && peek(1).is("["))
+    return elements();
+  if (atFortran())
+    return fortranDeclaration();
+  if (!peek().isName())
+    return fail(peek(), "expected a declaration or a statement",
+                "begin with var, type, elem, REAL or the name of a variable");
+  assignment();
+}
+
+void Parser::elements() {
+  Elements out;
+  out.at = take().at;
+  expect("[", "before the names");
+  while (!failed && !accept("]")) {
+    Place place = peek().at;
+    llvm::StringRef variable = name("the name of a variable");
+    if (!variable.empty())
+      out.names.emplace_back(place, variable);
+  }
+  if (failed)
+    return;
+  std::optional<int64_t> count = integer("the number of elements");
+  if (!count)
+    return;
+  out.count = *count;
+  if (atName("last"))
+    out.where = ElementDim::Last;
+  else if (!atName("first"))
+    return fail(peek(), "expected 'first' or 'last' behind the number of "
+                        "elements");
+  take();
+  if (file.elements) {
+    Diagnostic &d = diagnostics.error(out.at, "a second 'elem'",
+                                      "name all variables in one");
+    d.other = file.elements->at, d.note = "the first stands here";
+    return;
+  }
+  file.elements = std::move(out);
+}
+
+std::optional<Index> Parser::index() {
+  Index out;
+  out.at = peek().at;
+  if (peek().isName()) {
+    out.name = take().text;
+    if (at("+") || at("-")) {
+      bool minus = take().text == "-";
+      std::optional<int64_t> offset = integer("an offset");
+      if (!offset)
+        return std::nullopt;
+      out.offset = minus ? -*offset : *offset;
+    }
+    return out;
+  }
+  std::optional<int64_t> number = integer("an index", true);
+  if (!number)
+    return std::nullopt;
+  out.offset = *number;
+  return out;
+}
+
+/// From behind '[' to behind ']'.
+std::vector<Index> Parser::indexList(const llvm::Twine &what) {
+  std::vector<Index> out;
+  if (accept("]"))
+    return out;
+  do {
+    std::optional<Index> one = index();
+    if (!one)
+      return out;
+    out.push_back(*one);
+  } while (accept(","));
+  if (!accept("]"))
+    fail(peek(), "expected ',' or ']' in the indices of " + what);
+  return out;
+}
+
+void Parser::assignment() {
+  Assignment out;
+  out.at = peek().at;
+  out.target = take().text;
+  indexForm = out.isIndexForm = accept("[");
+  if (indexForm)
+    out.indices = indexList("'" + out.target + "'");
+  if (failed || !expect("=", "behind '" + out.target + "'"))
+    return;
+  out.value = expression();
+  if (failed)
+    return;
+  // A statement ends where the next item may begin.
+  if (peek().kind != Token::Kind::End && !peek().isName()) {
+    llvm::StringRef remedy;
+    if (at("^"))
+      remedy = "'^' binds tighter than '.': put the contraction into "
+               "parentheses";
+    fail(peek(), "expected an operator or the next statement", remedy);
+    return;
+  }
+  file.assignments.push_back(std::move(out));
+}
+
+NodePtr Parser::make(Node::Kind kind, Place place) {
+  auto node = std::make_unique<Node>();
+  node->kind = kind;
+  node->at = place;
+  return node;
+}
+
+NodePtr Parser::binary(const Token &op, NodePtr left, NodePtr right) {
+  NodePtr node = make(Node::Kind::Binary, op.at);
+  node->op = llvm::StringSwitch<Operator>(op.text)
+                 .Case("+", Operator::Add)
+                 .Case("-", Operator::Subtract)
+                 .Case("*", Operator::Multiply)
+                 .Default(Operator::Divide);
+  node->operands.push_back(std::move(left));
+  node->operands.push_back(std::move(right));
+  return node;
+}
+
+NodePtr Parser::expression() {
+  if (++depth > kDeepest) {
+    if (!failed)
+      diagnostics.error(peek().at, "this expression is nested too deeply",
+                        "give its parts names");
+    failed = true;
+    return make(Node::Kind::Number, peek().at);
+  }
+  bool rightward = compat && !indexForm;
+  NodePtr left = term();
+  while (!failed && (at("+") || at("-"))) {
+    Token op = take();
+    left = binary(op, std::move(left), rightward ? expression() : term());
+    if (rightward)
+      break;
+  }
+  --depth;
+  return left;
+}
+
+NodePtr Parser::term() {
+  if (compat && !indexForm) {
+    // The reference grammar: '*', '/' and '.' alike, to the right, save that
+    // the pairs behind a '.' end its operand.
+    if (++depth > kDeepest) {
+      if (!failed)
+        diagnostics.error(peek().at, "this expression is nested too deeply",
+                          "give its parts names");
+      failed = true;
+      return make(Node::Kind::Number, peek().at);
+    }
+    NodePtr left = factor();
+    while (!failed && (at("*") || at("/") || at("."))) {
+      if (at(".")) {
+        left = dotted(std::move(left));
+        continue;
+      }
+      Token op = take();
+      left = binary(op, std::move(left), term());
+    }
+    --depth;
+    return left;
+  }
+  NodePtr left = contraction();
+  while (!failed && (at("*") || at("/"))) {
+    Token op = take();
+    left = binary(op, std::move(left), contraction());
+  }
+  return left;
+}
+
+NodePtr Parser::contraction() {
+  NodePtr left = factor();
+  while (!failed && !indexForm && at("."))
+    left = dotted(std::move(left));
+  return left;
+}
+
+NodePtr Parser::dotted(NodePtr left) {
+  Token dot = take();
+  NodePtr node = make(Node::Kind::Dot, dot.at);
+  node->operands.push_back(std::move(left));
+  if (pairsFollow()) {
+    node->kind = Node::Kind::Contract;
+    pairs(*node);
+  } else {
+    node->operands.push_back(compat ? term() : factor());
+  }
+  return node;
+}
+
+NodePtr Parser::factor() {
+  NodePtr left = transposed();
+  while (!failed && !indexForm && at("#")) {
+    Token op = take();
+    NodePtr node = make(Node::Kind::Product, op.at);
+    node->operands.push_back(std::move(left));
+    node->operands.push_back(transposed());
+    left = std::move(node);
+  }
+  return left;
+}
+
+NodePtr Parser::transposed() {
+  NodePtr left = atom();
+  while (!failed && !indexForm && at("^")) {
+    NodePtr node = make(Node::Kind::Transpose, take().at);
+    node->operands.push_back(std::move(left));
+    if (!pairsFollow()) {
+      fail(peek(), "expected pairs of indices behind '^'",
+           "for example ^[[0 1]]");
+      return node;
+    }
+    pairs(*node);
+    left = std::move(node);
+  }
+  return left;
+}
+
+bool Parser::pairsFollow() const {
+  return at("[") &&
+         (peek(1).is("]") ||
+          (peek(1).is("[") &&
+           (peek(2).is("]") || peek(2).kind == Token::Kind::Integer)));
+}
+
+void Parser::pairs(Node &node) {
+  take();
+  while (!failed && !accept("]")) {
+    Place place = peek().at;
+    if (!expect("[", "before a group of indices"))
+      return;
+    std::vector<int64_t> group;
+    while (!failed && !accept("]"))
+      if (std::optional<int64_t> i = integer("an index"))
+        group.push_back(*i);
+    node.groups.push_back(std::move(group));
+    node.groupPlaces.push_back(place);
+  }
+}
+
+/// Whether "(" names "," … ")" follows, none of them a variable: then `min` and
+/// `max` reduce.
+bool Parser::reductionFollows() const {
+  size_t ahead = 2;
+  for (;; ahead += 2) {
+    if (!peek(ahead).isName() || declared.contains(peek(ahead).text))
+      return false;
+    if (peek(ahead + 1).is(")"))
+      return true;
+    if (!peek(ahead + 1).is(","))
+      return false;
+  }
+}
+
+NodePtr Parser::call(Operator op) {
+  Token function = take();
+  take();
+  NodePtr node = make(Node::Kind::Call, function.at);
+  node->name = function.text;
+  node->op = op;
+  do
+    node->operands.push_back(expression());
+  while (!failed && accept(","));
+  if (!failed)
+    expect(")", "behind the arguments of '" + function.text + "'");
+  bool two = op == Operator::Minimum || op == Operator::Maximum;
+  if (!failed && node->operands.size() != (two ? 2 : 1)) {
+    diagnostics.error(function.at,
+                      "'" + function.text + "' takes " +
+                          (two ? "two arguments" : "one argument") + ", not " +
+                          llvm::Twine(node->operands.size()));
+    failed = true;
+  }
+  return node;
+}
+
+NodePtr Parser::nameOrAccess() {
+  Token token = peek();
+  std::optional<Operator> reduction, function;
+  if (indexForm && peek(1).is("(") && !declared.contains(token.text)) {
+    reduction = llvm::StringSwitch<std::optional<Operator>>(token.text)
+                    .Case("sum", Operator::Add)
+                    .Case("prod", Operator::Multiply)
+                    .Case("min", Operator::Minimum)
+                    .Case("max", Operator::Maximum)
+                    .Default(std::nullopt);
+    function = llvm::StringSwitch<std::optional<Operator>>(token.text)
+                   .Case("min", Operator::Minimum)
+                   .Case("max", Operator::Maximum)
+                   .Case("sqrt", Operator::Sqrt)
+                   .Case("exp", Operator::Exp)
+                   .Case("log", Operator::Log)
+                   .Case("abs", Operator::Abs)
+                   .Case("sin", Operator::Sin)
+                   .Case("cos", Operator::Cos)
+                   .Case("tanh", Operator::Tanh)
+                   .Default(std::nullopt);
+    if (function && (!reduction || !reductionFollows()))
+      return call(*function);
+    if (!reduction) {
+      fail(token, "expected a reduction or a function before '('",
+           "there are sum, prod, min, max, sqrt, exp, log, abs, sin, cos, "
+           "tanh");
+      return make(Node::Kind::Number, token.at);
+    }
+  }
+  take();
+  if (reduction) {
+    NodePtr node = make(Node::Kind::Reduce, token.at);
+    node->op = *reduction;
+    node->name = token.text;
+    take();
+    do {
+      Index one;
+      one.at = peek().at;
+      one.name = name("the name of an index");
+      node->indices.push_back(one);
+    } while (!failed && accept(","));
+    if (!failed && expect(")", "behind the indices of '" + token.text + "'")) {
+      // Over the whole product that follows.
+      if (++depth > kDeepest)
+        fail(peek(), "expected less nesting");
+      else
+        node->operands.push_back(term());
+      --depth;
+    }
+    return node;
+  }
+  NodePtr node = make(Node::Kind::Name, token.at);
+  node->name = token.text;
+  if (indexForm && accept("[")) {
+    node->kind = Node::Kind::Access;
+    node->indices = indexList("'" + token.text + "'");
+  }
+  return node;
+}
+
+NodePtr Parser::atom() {
+  Token token = peek();
+  if (token.isName())
+    return nameOrAccess();
+  if (token.kind == Token::Kind::Integer || token.kind == Token::Kind::Real) {
+    take();
+    NodePtr node = make(Node::Kind::Number, token.at);
+    std::string text = token.text.lower();
+    std::replace(text.begin(), text.end(), 'd', 'e');
+    if (llvm::StringRef(text).getAsDouble(node->number)) {
+      diagnostics.error(token.at, token.text + " is outside double precision");
+      failed = true;
+    }
+    return node;
+  }
+  if (accept("(")) {
+    NodePtr inner = expression();
+    if (!failed)
+      expect(")", "to close the parenthesis");
+    return inner;
+  }
+  if (at("-")) {
+    NodePtr node = make(Node::Kind::Negate, take().at);
+    if (++depth > kDeepest)
+      fail(peek(), "expected less nesting");
+    else
+      node->operands.push_back(transposed());
+    --depth;
+    return node;
+  }
+  if (!indexForm && accept("[")) {
+    NodePtr node = make(Node::Kind::Stack, token.at);
+    while (!failed && !accept("]")) {
+      if (peek().kind == Token::Kind::End) {
+        fail(peek(), "expected ']' to close the stack");
+        break;
+      }
+      node->operands.push_back(expression());
+    }
+    return node;
+  }
+  llvm::StringRef remedy;
+  if (indexForm && at("["))
+    remedy = "stacks belong to CFDlang; in the index form assign to "
+             "name[0, i] and name[1, i]";
+  fail(token, "expected a variable, a number or '('", remedy);
+  return make(Node::Kind::Number, token.at);
+}
+
+File rhizome::kernel::syntax::parse(const Source &source, bool cfdlangCompat,
+                                    Diagnostics &diagnostics) {
+  return Parser(source, cfdlangCompat, diagnostics).run();
+}

@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// MLIR to text of the language: declarations from the function's type and
+// attributes, one statement in the index form for each linalg operation.
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "rhizome/Kernel/Ir.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace rhizome::kernel;
+
+namespace {
+/// How tightly an expression's text binds.
+enum Binding { Sum, Term, Factor };
+struct Text {
+  std::string text;
+  Binding binding;
+  std::string within(Binding least) const {
+    return binding >= least ? text : "(" + text + ")";
+  }
+};
+
+class Printer {
+public:
+  explicit Printer(func::FuncOp func) : func(func) {}
+  llvm::Expected<std::string> run();
+
+private:
+  func::FuncOp func;
+  llvm::StringSet<> taken; ///< lower case
+  DenseMap<Value, std::string> names;
+  llvm::StringMap<DenseI64ArrayAttr> halos;
+  std::string declarations, statements, problem;
+
+  std::string fresh(StringRef wanted, StringRef fallback);
+  void declareBorder();
+  std::string annotations(DictionaryAttr attrs, Type element);
+  void declareLocal(StringRef name, RankedTensorType type, Operation *op);
+  void declare(StringRef keywords, StringRef name, RankedTensorType type,
+               DictionaryAttr attrs);
+  std::string elemLine();
+  StringRef nameFor(Operation *op);
+  void visit(Operation &op);
+  void printGeneric(linalg::LinalgOp op);
+  void printInsert(tensor::InsertSliceOp op);
+  std::string valueOf(linalg::LinalgOp op, ArrayRef<std::string> indices);
+  std::vector<std::string> indexNames(unsigned count);
+  Text scalar(Value value, linalg::LinalgOp op, ArrayRef<std::string> indices);
+  Text access(OpOperand &operand, linalg::LinalgOp op,
+              ArrayRef<std::string> indices);
+  std::string fail(const llvm::Twine &what) {
+    if (problem.empty())
+      problem = what.str();
+    return "0";
+  }
+};
+} // namespace
+
+/// The shortest text that reads as `value` again.
+static std::string numberText(double value) {
+  for (int digits : {6, 15, 16, 17}) {
+    char text[64];
+    snprintf(text, sizeof text, "%.*g", digits, value);
+    if (strtod(text, nullptr) == value)
+      return text;
+  }
+  llvm_unreachable("17 digits say every double");
+}
+
+std::string Printer::fresh(StringRef wanted, StringRef fallback) {
+  StringRef base = wanted.empty() ? fallback : wanted;
+  std::string name = base.str();
+  for (unsigned i = 1; !taken.insert(StringRef(name).lower()).second; ++i)
+    name = (base + "_" + llvm::Twine(i)).str();
+  return name;
+}
+
+static StringRef textAttr(DictionaryAttr attrs, StringRef name) {
+  auto text = attrs ? attrs.getAs<StringAttr>(name) : StringAttr();
+  return text ? text.getValue() : "";
+}
+
+std::string Printer::annotations(DictionaryAttr attrs, Type element) {
+  std::string out;
+  if (StringRef format = textAttr(attrs, kFormatAttr); !format.empty()) {
+    std::string text = format.str();
+    std::replace(text.begin(), text.end(), '<', '(');
+    std::replace(text.begin(), text.end(), '>', ')');
+    out += " @" + text;
+  }
+  if (auto bound = attrs ? attrs.getAs<FloatAttr>(kAccuracyAttr) : FloatAttr())
+    out += " @accuracy(" + numberText(bound.getValueAsDouble()) + ")";
+  if (element.isF32() && textAttr(attrs, kLayoutAttr) != kColumnMajor)
+    out += " @f32";
+  return out;
+}
+
+void Printer::declare(StringRef keywords, StringRef name, RankedTensorType type,
+                      DictionaryAttr attrs) {
+  if (!isa<Float32Type, Float64Type>(type.getElementType())) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    fail("elements of type " + text + " have no notation");
+    return;
+  }
+  SmallVector<int64_t> extents(type.getShape());
+  auto margins =
+      attrs ? attrs.getAs<DenseI64ArrayAttr>(kHaloAttr) : DenseI64ArrayAttr();
+  if (margins)
+    for (auto [d, extent] : llvm::enumerate(extents))
+      extent -= margins[2 * d] + margins[2 * d + 1];
+  llvm::raw_string_ostream os(declarations);
+  if (textAttr(attrs, kLayoutAttr) == kColumnMajor) {
+    StringRef intent = keywords == "input "    ? "IN"
+                       : keywords == "output " ? "OUT"
+                                               : "INOUT";
+    os << "REAL(" << (type.getElementType().isF32() ? 4 : 8) << "), INTENT("
+       << intent << ") :: " << name;
+    if (!extents.empty()) {
+      os << "(";
+      llvm::interleave(extents, os, ",");
+      os << ")";
+    }
+  } else {
+    os << "var " << keywords << name << " : [";
+    llvm::interleave(extents, os, " ");
+    os << "]";
+    if (margins) {
+      os << " halo [";
+      for (size_t d = 0; d < extents.size(); ++d) {
+        int64_t below = margins[2 * d], above = margins[2 * d + 1];
+        os << (d ? " " : "") << below;
+        if (above != below)
+          os << ":" << above;
+      }
+      os << "]";
+    }
+  }
+  os << annotations(attrs, type.getElementType()) << "\n";
+}
+
+void Printer::declareLocal(StringRef name, RankedTensorType type,
+                           Operation *op) {
+  NamedAttrList attrs;
+  for (StringRef key : {kFormatAttr, kAccuracyAttr})
+    if (Attribute attr = op->getAttr(key))
+      attrs.set(key, attr);
+  declare("", name, type, attrs.getDictionary(op->getContext()));
+}
+
+void Printer::declareBorder() {
+  auto resultNames = [&](unsigned i) {
+    return textAttr(func.getResultAttrDict(i), kNameAttr);
+  };
+  for (auto [i, argument] : llvm::enumerate(func.getArguments())) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type || !type.hasStaticShape()) {
+      fail("an argument is no tensor of fixed extents");
+      return;
+    }
+    DictionaryAttr attrs = func.getArgAttrDict(i);
+    std::string name = fresh(textAttr(attrs, kNameAttr), "x");
+    names[argument] = name;
+    if (attrs)
+      if (auto margins = attrs.getAs<DenseI64ArrayAttr>(kHaloAttr))
+        halos[name] = margins;
+    bool both = llvm::any_of(llvm::seq(func.getNumResults()), [&](unsigned r) {
+      return resultNames(r) == name;
+    });
+    declare(both ? "input output " : "input ", name, type, attrs);
+  }
+  for (unsigned i = 0; i < func.getNumResults(); ++i) {
+    auto type = dyn_cast<RankedTensorType>(func.getResultTypes()[i]);
+    if (!type || !type.hasStaticShape()) {
+      fail("a result is no tensor of fixed extents");
+      return;
+    }
+    StringRef name = resultNames(i);
+    if (!name.empty() && taken.contains(name.lower()))
+      continue;
+    declare("output ", fresh(name, "y"), type, func.getResultAttrDict(i));
+  }
+}
+
+std::string Printer::elemLine() {
+  auto count = func->getAttrOfType<IntegerAttr>(kElementsAttr);
+  if (!count)
+    return "";
+  std::string out = "elem [", where = "first";
+  const char *separator = "";
+  auto add = [&](DictionaryAttr attrs, StringRef name) {
+    StringRef side = textAttr(attrs, kElementAttr);
+    if (side.empty())
+      return;
+    out += separator + name.str();
+    separator = " ";
+    where = side;
+  };
+  llvm::StringSet<> seen;
+  for (unsigned i = 0; i < func.getNumArguments(); ++i) {
+    seen.insert(names[func.getArgument(i)]);
+    add(func.getArgAttrDict(i), names[func.getArgument(i)]);
+  }
+  for (unsigned i = 0; i < func.getNumResults(); ++i) {
+    StringRef name = textAttr(func.getResultAttrDict(i), kNameAttr);
+    if (!seen.contains(name))
+      add(func.getResultAttrDict(i), name);
+  }
+  return out + "] " + std::to_string(count.getInt()) + " " + where + "\n";
+}
+
+/// The variable that an operation's result is; declared if it is a local one.
+StringRef Printer::nameFor(Operation *op) {
+  Value result = op->getResult(0);
+  if (auto found = names.find(result); found != names.end())
+    return found->second;
+  StringRef wanted;
+  if (auto attr = op->getAttrOfType<StringAttr>(kNameAttr))
+    wanted = attr.getValue();
+  if (!wanted.empty() && taken.contains(wanted.lower()))
+    return names[result] = wanted.str();
+  std::string name = fresh(wanted, "t");
+  declareLocal(name, cast<RankedTensorType>(result.getType()), op);
+  return names[result] = name;
+}
+
+std::vector<std::string> Printer::indexNames(unsigned count) {
+  std::vector<std::string> out;
+  static constexpr StringLiteral letters = "ijklmnopqrstuvwxyz";
+  for (unsigned next = 0; out.size() < count; ++next) {
+    std::string name = next < letters.size() ? std::string(1, letters[next])
+                                             : "i" + std::to_string(next);
+    if (!taken.contains(name))
+      out.push_back(name);
+  }
+  return out;
+}
+
+Text Printer::access(OpOperand &operand, linalg::LinalgOp op,
+                     ArrayRef<std::string> indices) {
+  Value value = operand.get();
+  DenseElementsAttr splat;
+  if (matchPattern(value, m_Constant(&splat)) && splat.isSplat() &&
+      isa<FloatType>(splat.getElementType()))
+    return {numberText(splat.getSplatValue<APFloat>().convertToDouble()),
+            Factor};
+  auto found = names.find(value);
+  if (found == names.end()) {
+    if (op.isScalar(&operand)) {
+      FloatAttr constant;
+      if (matchPattern(value, m_Constant(&constant)))
+        return {numberText(constant.getValueAsDouble()), Factor};
+    }
+    fail("an operand comes from an operation that has no notation");
+    return {"0", Factor};
+  }
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  if (map.getNumResults() == 0)
+    return {found->second, Factor};
+  DenseI64ArrayAttr margins = halos.lookup(found->second);
+  std::string out = found->second + "[";
+  for (auto [d, result] : llvm::enumerate(map.getResults())) {
+    int64_t offset = margins ? -margins[2 * d] : 0;
+    std::string index;
+    AffineExpr rest = result;
+    if (auto sum = dyn_cast<AffineBinaryOpExpr>(rest);
+        sum && sum.getKind() == AffineExprKind::Add)
+      if (auto constant = dyn_cast<AffineConstantExpr>(sum.getRHS())) {
+        offset += constant.getValue();
+        rest = sum.getLHS();
+      }
+    if (auto dim = dyn_cast<AffineDimExpr>(rest)) {
+      index = indices[dim.getPosition()];
+      if (offset)
+        index +=
+            (offset > 0 ? " + " : " - ") + std::to_string(std::abs(offset));
+    } else if (auto constant = dyn_cast<AffineConstantExpr>(rest)) {
+      index = std::to_string(constant.getValue() + offset);
+    } else {
+      fail("a subscript is more than an index and an offset");
+    }
+    out += (d ? ", " : "") + index;
+  }
+  return {out + "]", Factor};
+}
+
+Text Printer::scalar(Value value, linalg::LinalgOp op,
+                     ArrayRef<std::string> indices) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return access(op->getOpOperand(argument.getArgNumber()), op, indices);
+  Operation *def = value.getDefiningOp();
+  auto of = [&](unsigned i) { return scalar(def->getOperand(i), op, indices); };
+  auto two = [&](const char *sign, Binding level) {
+    // The operators associate to the left.
+    Binding right = level == Sum ? Term : Factor;
+    return Text{of(0).within(level) + " " + sign + " " + of(1).within(right),
+                level};
+  };
+  auto call = [&](const char *name) {
+    std::string text = std::string(name) + "(" + of(0).text;
+    if (def->getNumOperands() == 2)
+      text += ", " + of(1).text;
+    return Text{text + ")", Factor};
+  };
+  return llvm::TypeSwitch<Operation *, Text>(def)
+      .Case<arith::AddFOp>([&](auto) { return two("+", Sum); })
+      .Case<arith::SubFOp>([&](auto) { return two("-", Sum); })
+      .Case<arith::MulFOp>([&](auto) { return two("*", Term); })
+      .Case<arith::DivFOp>([&](auto) { return two("/", Term); })
+      .Case<arith::NegFOp>(
+          [&](auto) { return Text{"-" + of(0).within(Factor), Factor}; })
+      .Case<arith::MinNumFOp, arith::MinimumFOp>(
+          [&](auto) { return call("min"); })
+      .Case<arith::MaxNumFOp, arith::MaximumFOp>(
+          [&](auto) { return call("max"); })
+      .Case<math::SqrtOp>([&](auto) { return call("sqrt"); })
+      .Case<math::ExpOp>([&](auto) { return call("exp"); })
+      .Case<math::LogOp>([&](auto) { return call("log"); })
+      .Case<math::AbsFOp>([&](auto) { return call("abs"); })
+      .Case<math::SinOp>([&](auto) { return call("sin"); })
+      .Case<math::CosOp>([&](auto) { return call("cos"); })
+      .Case<math::TanhOp>([&](auto) { return call("tanh"); })
+      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return of(0); })
+      .Case<arith::ConstantOp>([&](arith::ConstantOp constant) {
+        auto number = dyn_cast<FloatAttr>(constant.getValue());
+        if (!number || !number.getValue().isFinite())
+          return Text{fail("a constant has no notation"), Factor};
+        return Text{numberText(number.getValueAsDouble()), Factor};
+      })
+      .Default([&](Operation *) {
+        return Text{
+            fail("'" + def->getName().getStringRef() + "' has no notation"),
+            Factor};
+      });
+}
+
+/// The right side of a statement.
+std::string Printer::valueOf(linalg::LinalgOp op,
+                             ArrayRef<std::string> indices) {
+  Block *body = op.getBlock();
+  Value yielded = body->getTerminator()->getOperand(0);
+  if (op.getNumReductionLoops() == 0)
+    return scalar(yielded, op, indices).text;
+  Value accumulator = body->getArguments().back();
+  Operation *combiner = yielded.getDefiningOp();
+  const char *word = !combiner
+                         ? nullptr
+                         : llvm::TypeSwitch<Operation *, const char *>(combiner)
+                               .Case<arith::AddFOp>([](auto) { return "sum"; })
+                               .Case<arith::MulFOp>([](auto) { return "prod"; })
+                               .Case<arith::MinNumFOp, arith::MinimumFOp>(
+                                   [](auto) { return "min"; })
+                               .Case<arith::MaxNumFOp, arith::MaximumFOp>(
+                                   [](auto) { return "max"; })
+                               .Default([](auto) { return nullptr; });
+  if (!word || !llvm::is_contained(combiner->getOperands(), accumulator))
+    return fail("a reduction is none of sum, prod, min and max");
+  Value value = combiner->getOperand(combiner->getOperand(0) == accumulator);
+  std::string out = std::string(word) + "(";
+  const char *separator = "";
+  for (auto [i, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (kind == utils::IteratorType::reduction) {
+      out += separator + indices[i];
+      separator = ", ";
+    }
+  return out + ") " + scalar(value, op, indices).within(Term);
+}
+
+void Printer::printGeneric(linalg::LinalgOp op) {
+  if (op.getNumDpsInits() != 1) {
+    fail("an operation with several results");
+    return;
+  }
+  std::vector<std::string> indices = indexNames(op.getNumLoops());
+  std::string value = valueOf(op, indices), left = nameFor(op).str() + "[";
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  for (auto [d, result] : llvm::enumerate(map.getResults()))
+    left +=
+        (d ? ", " : "") + indices[cast<AffineDimExpr>(result).getPosition()];
+  statements += left + "] = " + value + "\n";
+}
+
+void Printer::printInsert(tensor::InsertSliceOp op) {
+  auto source = op.getSource().getDefiningOp<linalg::LinalgOp>();
+  if (!source || !op.hasUnitStride() || source.getNumDpsInits() != 1) {
+    fail("a slice has no notation");
+    return;
+  }
+  std::string name = nameFor(op).str();
+  std::vector<std::string> indices = indexNames(source.getNumLoops());
+  std::string value = valueOf(source, indices), left = name + "[";
+  AffineMap map = source.getMatchingIndexingMap(source.getDpsInitOperand(0));
+  auto dropped = op.getDroppedDims();
+  unsigned next = 0;
+  for (int64_t d = 0; d < op.getDestType().getRank(); ++d) {
+    left += d ? ", " : "";
+    if (dropped.test(d)) {
+      left += std::to_string(op.getStaticOffset(d));
+    } else if (op.getStaticSize(d) == op.getDestType().getDimSize(d)) {
+      AffineExpr result = map.getResult(next++);
+      left += indices[cast<AffineDimExpr>(result).getPosition()];
+    } else {
+      fail("a slice is a part of a dimension");
+      return;
+    }
+  }
+  statements += left + "] = " + value + "\n";
+}
+
+/// Whether `op` only computes what one insert_slice, its only user, takes.
+static bool isPart(Operation *op) {
+  if (!op->hasOneUse() || op->hasAttr(kNameAttr))
+    return false;
+  auto insert = dyn_cast<tensor::InsertSliceOp>(*op->user_begin());
+  return insert && insert.getSource() == op->getResult(0) &&
+         insert->hasAttr(kNameAttr);
+}
+
+void Printer::visit(Operation &op) {
+  if (isa<tensor::EmptyOp, linalg::FillOp, arith::ConstantOp, func::ReturnOp>(
+          op))
+    return;
+  // A window that starts where its tensor starts is read as the tensor.
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+      slice && names.count(slice.getSource()) && slice.hasUnitStride() &&
+      slice.getDroppedDims().none() &&
+      llvm::all_of(slice.getStaticOffsets(),
+                   [](int64_t o) { return o == 0; })) {
+    std::string name = names[slice.getSource()];
+    names[slice] = name;
+    return;
+  }
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+    return printInsert(insert);
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  if (!structured || op.getNumResults() != 1) {
+    fail("'" + op.getName().getStringRef() + "' has no notation");
+    return;
+  }
+  if (!isPart(&op))
+    printGeneric(structured);
+}
+
+llvm::Expected<std::string> Printer::run() {
+  declareBorder();
+  if (problem.empty()) {
+    // Results take their variables' names.
+    for (auto [i, value] :
+         llvm::enumerate(func.getBody().front().getTerminator()->getOperands()))
+      if (StringRef name = textAttr(func.getResultAttrDict(i), kNameAttr);
+          !name.empty() && value.getDefiningOp())
+        names[value] = name.str();
+    std::string elem = elemLine();
+    for (Operation &op : func.getBody().front())
+      visit(op);
+    declarations += elem;
+  }
+  if (!problem.empty())
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "the kernel cannot be written in the "
+                                   "language: " +
+                                       problem);
+  return declarations + statements;
+}
+
+llvm::Expected<std::string> rhizome::kernel::printProgram(func::FuncOp kernel) {
+  return Printer(kernel).run();
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Counts arithmetic: iterations of an operation times operations of its body.
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "rhizome/Kernel/Algebra.h"
+
+using namespace mlir;
+using namespace rhizome::kernel;
+
+static bool isArithmetic(Operation &op) {
+  if (isa<math::MathDialect>(op.getDialect()))
+    return true;
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+             arith::NegFOp, arith::MinNumFOp, arith::MaxNumFOp,
+             arith::MinimumFOp, arith::MaximumFOp, arith::AddIOp, arith::SubIOp,
+             arith::MulIOp>(op);
+}
+
+std::vector<std::pair<Operation *, Work>>
+rhizome::kernel::workByOperation(func::FuncOp kernel) {
+  std::vector<std::pair<Operation *, Work>> out;
+  kernel.walk([&](linalg::LinalgOp op) {
+    int64_t iterations = 1;
+    for (int64_t extent : op.getStaticLoopRanges())
+      iterations *= extent;
+    int64_t arithmetic = 0;
+    bool product = false, sum = false;
+    for (Operation &inner : op.getBlock()->without_terminator()) {
+      arithmetic += isArithmetic(inner);
+      product = product || isa<arith::MulFOp, arith::MulIOp>(inner);
+      sum = sum || isa<arith::AddFOp, arith::AddIOp>(inner);
+    }
+    Work work;
+    work.operations = iterations * arithmetic;
+    if (op.getNumReductionLoops() && product && sum)
+      work.macs = iterations;
+    if (arithmetic)
+      out.emplace_back(op, work);
+  });
+  return out;
+}
+
+Work rhizome::kernel::workOf(func::FuncOp kernel) {
+  Work total;
+  for (auto &[op, work] : workByOperation(kernel)) {
+    total.macs += work.macs;
+    total.operations += work.operations;
+  }
+  return total;
+}

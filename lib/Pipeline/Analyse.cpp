@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// analyse: import, integerise, and the roofs of the devices asked for; and
+// what a package keeps of it for its report.
+#include "Analyse.h"
+#include "Model.h"
+#include "rhizome/Generator/Design.h"
+#include "rhizome/Pipeline/Build.h"
+#include "rhizome/Report/Report.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::pipeline;
+
+std::vector<AnalysedDevice> pipeline::devicesOf(const Cluster &cluster) {
+  std::vector<AnalysedDevice> devices;
+  for (const ClusterNode &node : cluster.nodes) {
+    auto same = [&](const AnalysedDevice &other) {
+      return other.device.name == node.device.name &&
+             other.device.clockMhz == node.device.clockMhz &&
+             other.device.budget == node.device.budget &&
+             other.link->name == node.link.name;
+    };
+    if (llvm::none_of(devices, same))
+      devices.push_back({node.device, node.link});
+  }
+  return devices;
+}
+
+llvm::Expected<llvm::json::Object>
+pipeline::analysisOf(func::FuncOp network, llvm::StringRef model,
+                     const std::vector<AnalysedDevice> &devices) {
+  analysis::Network needs = analysis::analyse(network);
+  llvm::json::Object result = analysis::toJson(needs);
+  result["schema"] = 1;
+  result["model"] = llvm::json::fixUTF8(model);
+  llvm::json::Array list;
+  for (const AnalysedDevice &entry : devices) {
+    std::optional<gen::DeviceContext> context;
+    if (!entry.device.processor) {
+      auto known = contextOf(entry.device, entry.device.clockMhz);
+      if (!known)
+        return known.takeError();
+      context = std::move(*known);
+    }
+    list.push_back(analysis::toJson(analysis::roofsOf(
+        network, needs, entry.device, context ? &*context : nullptr,
+        entry.link ? &*entry.link : nullptr)));
+  }
+  result["devices"] = std::move(list);
+  return result;
+}
+
+static std::string textOf(llvm::json::Object object) {
+  return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object)));
+}
+
+llvm::Error
+pipeline::writeAnalysis(PackageWriter &writer, func::FuncOp network,
+                        llvm::StringRef model,
+                        const std::vector<AnalysedDevice> &devices) {
+  auto found = analysisOf(network, model, devices);
+  if (!found)
+    return found.takeError();
+  return writer.writeFile("model/analysis.json", textOf(std::move(*found)));
+}
+
+llvm::Error pipeline::writeTimeline(PackageWriter &writer, llvm::StringRef node,
+                                    flow::DesignOp design, double clockMhz) {
+  constexpr int kFrames = 4;
+  llvm::json::Array actors;
+  for (const gen::ActorSpans &actor : gen::timelineOf(design, kFrames)) {
+    llvm::json::Array spans;
+    for (auto [first, last] : actor.frames)
+      spans.push_back(llvm::json::Array{first, last});
+    actors.push_back(
+        llvm::json::Object{{"name", actor.actor},
+                           {"node", llvm::json::fixUTF8(actor.node)},
+                           {"spans", std::move(spans)}});
+  }
+  return writer.writeFile(
+      ("nodes/" + node + "/timeline.json").str(),
+      textOf(llvm::json::Object{{"clock_mhz", clockMhz},
+                                {"actors", std::move(actors)}}));
+}
+
+llvm::Error pipeline::writeReport(PackageWriter &writer,
+                                  std::vector<std::string> &notes) {
+  auto package = Package::open(writer.dir());
+  if (!package)
+    return package.takeError();
+  auto page = report::render(*package);
+  if (!page) {
+    notes.push_back("report.html is not written: " +
+                    llvm::toString(page.takeError()));
+    return llvm::Error::success();
+  }
+  return writer.writeFile("report.html", *page);
+}
+
+/// The devices that a request names.
+static llvm::Expected<std::vector<AnalysedDevice>>
+devicesFor(const AnalyseRequest &request) {
+  std::optional<Link> link;
+  if (!request.link.empty()) {
+    auto loaded = loadLink(request.link);
+    if (!loaded)
+      return loaded.takeError();
+    link = std::move(*loaded);
+  }
+  std::vector<AnalysedDevice> devices;
+  if (!request.cluster.empty()) {
+    auto cluster = loadCluster(request.cluster);
+    if (!cluster)
+      return cluster.takeError();
+    devices = devicesOf(*cluster);
+  }
+  for (const std::string &name : request.devices) {
+    auto device = loadDevice(name);
+    if (!device)
+      return device.takeError();
+    devices.push_back({std::move(*device), link});
+  }
+  if (request.clockMhz)
+    for (AnalysedDevice &entry : devices)
+      entry.device.clockMhz = *request.clockMhz;
+  return devices;
+}
+
+AnalyseResult pipeline::analyseModel(const AnalyseRequest &request) {
+  AnalyseResult result;
+  auto devices = devicesFor(request);
+  if (!devices) {
+    result.error = llvm::toString(devices.takeError());
+    return result;
+  }
+  MLIRContext context;
+  IntegeriseStats stats;
+  OwningOpRef<ModuleOp> module = importModel(
+      context, request.model, request.progress, result.refused, stats);
+  if (!module)
+    return result;
+  auto found = analysisOf(module->lookupSymbol<func::FuncOp>("network"),
+                          llvm::sys::path::stem(request.model.path), *devices);
+  if (!found) {
+    result.error = llvm::toString(found.takeError());
+    return result;
+  }
+  result.ok = true;
+  result.analysis = std::move(*found);
+  return result;
+}

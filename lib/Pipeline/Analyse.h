@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The analysis of an integer network as JSON: what `analyse` prints and what
+// packages keep as model/analysis.json.
+#pragma once
+
+#include "rhizome/Analysis/Analysis.h"
+#include "rhizome/Dialect/Flow/Flow.h"
+#include "rhizome/Package/Package.h"
+
+namespace rhizome::pipeline {
+/// A device at its clock and the link at which it hangs.
+struct AnalysedDevice {
+  Device device; ///< clockMhz is the design's
+  std::optional<Link> link;
+};
+
+/// The unlike devices of a cluster, each once, in order.
+std::vector<AnalysedDevice> devicesOf(const Cluster &cluster);
+
+llvm::Expected<llvm::json::Object>
+analysisOf(mlir::func::FuncOp network, llvm::StringRef model,
+           const std::vector<AnalysedDevice> &devices);
+
+/// Writes model/analysis.json.
+llvm::Error writeAnalysis(PackageWriter &writer, mlir::func::FuncOp network,
+                          llvm::StringRef model,
+                          const std::vector<AnalysedDevice> &devices);
+
+/// Writes nodes/<node>/timeline.json: when each actor works on the first
+/// frames.
+llvm::Error writeTimeline(PackageWriter &writer, llvm::StringRef node,
+                          flow::DesignOp design, double clockMhz);
+
+/// Writes report.html, once the plan is written; where it cannot be drawn,
+/// `notes` says why.
+llvm::Error writeReport(PackageWriter &writer, std::vector<std::string> &notes);
+} // namespace rhizome::pipeline

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Steer.h"
+#include "rhizome/Package/Package.h"
+#include "rhizome/Support/Resources.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/YAMLParser.h"
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::pipeline;
+
+//===----------------------------------------------------------------------===//
+// --steer
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Reads the file into a Steering; the first thing that is wrong stays.
+class SteeringReader {
+public:
+  SteeringReader(const std::string &path, StringRef text)
+      : path(path), stream(text, sources, /*ShowColors=*/false) {
+    sources.setDiagHandler(
+        [](const SMDiagnostic &diagnostic, void *self) {
+          auto *reader = static_cast<SteeringReader *>(self);
+          reader->fail(unsigned(diagnostic.getLineNo()),
+                       diagnostic.getMessage().str());
+        },
+        this);
+  }
+
+  Expected<explore::Steering> run() {
+    auto document = stream.begin();
+    auto *root = document == stream.end()
+                     ? nullptr
+                     : dyn_cast_or_null<yaml::MappingNode>(document->getRoot());
+    if (!root)
+      fail(1, "expected a mapping with the keys 'nodes' and 'splits'");
+    else
+      mapping(*root, [&](const std::string &key, yaml::Node &value) {
+        if (key == "nodes")
+          nodes(value);
+        else if (key == "splits")
+          splits(value);
+        else
+          fail(lineOf(value),
+               "unknown key '" + key + "'; known are: nodes, splits");
+      });
+    if (!problem.empty())
+      return createStringError("%s:%u: %s", path.c_str(), problemLine,
+                               problem.c_str());
+    return steering;
+  }
+
+private:
+  std::string path, problem;
+  unsigned problemLine = 0;
+  SourceMgr sources;
+  yaml::Stream stream;
+  explore::Steering steering;
+
+  void fail(unsigned line, const std::string &what) {
+    if (problem.empty()) {
+      problem = what;
+      problemLine = line;
+    }
+  }
+  unsigned lineOf(const yaml::Node &node) const {
+    return sources.getLineAndColumn(node.getSourceRange().Start).first;
+  }
+  std::string text(yaml::Node *node) {
+    SmallString<64> storage;
+    if (auto *scalar = dyn_cast_or_null<yaml::ScalarNode>(node))
+      return scalar->getValue(storage).str();
+    fail(node ? lineOf(*node) : 1, "expected a single value");
+    return "";
+  }
+  template <typename F> void mapping(yaml::Node &node, F each) {
+    auto *map = dyn_cast<yaml::MappingNode>(&node);
+    if (!map)
+      return fail(lineOf(node), "expected 'key: value' pairs");
+    for (yaml::KeyValueNode &pair : *map) {
+      std::string key = text(pair.getKey());
+      if (!pair.getValue() || !problem.empty())
+        return;
+      each(key, *pair.getValue());
+    }
+  }
+  int64_t number(yaml::Node &node, int64_t least) {
+    int64_t value = 0;
+    std::string digits = text(&node);
+    if (StringRef(digits).getAsInteger(10, value) || value < least ||
+        value > 65535)
+      fail(lineOf(node), "expected a whole number from " +
+                             std::to_string(least) + ", not '" + digits + "'");
+    return value;
+  }
+  void nodes(yaml::Node &all) {
+    mapping(all, [&](const std::string &name, yaml::Node &value) {
+      explore::Steering::Pin pin;
+      pin.line = lineOf(value);
+      mapping(value, [&](const std::string &key, yaml::Node &what) {
+        if (key == "generator")
+          pin.generator = text(&what);
+        else if (key == "option")
+          pin.option = text(&what);
+        else if (key == "place")
+          pin.place = int(number(what, 0));
+        else if (key == "cut") {
+          std::string word = text(&what);
+          if (word != "before")
+            fail(lineOf(what), "expected 'before', not '" + word + "'");
+          pin.cutBefore = true;
+        } else
+          fail(lineOf(what), "unknown key '" + key +
+                                 "'; known are: generator, option, place, cut");
+      });
+      steering.pins[name] = std::move(pin);
+    });
+  }
+  void splits(yaml::Node &all) {
+    mapping(all, [&](const std::string &name, yaml::Node &value) {
+      steering.splits[name] = int(number(value, 2));
+    });
+  }
+};
+} // namespace
+
+Expected<explore::Steering> pipeline::readSteering(const std::string &path) {
+  Expected<std::string> text = readFile(path);
+  if (!text)
+    return text.takeError();
+  return SteeringReader(path, *text).run();
+}
+
+//===----------------------------------------------------------------------===//
+// --plan
+//===----------------------------------------------------------------------===//
+
+Expected<explore::Steering>
+pipeline::steeringOf(const std::string &path, const explore::Cluster &cluster) {
+  std::string file = path;
+  if (sys::fs::is_directory(path))
+    file += "/plan.json";
+  Expected<std::string> text = readFile(file);
+  if (!text)
+    return text.takeError();
+  Expected<Plan> plan = parsePlan(*text);
+  if (!plan)
+    return createStringError("'%s' cannot be used: %s", file.c_str(),
+                             toString(plan.takeError()).c_str());
+  explore::Steering steering;
+  int place = 0;
+  bool isFirst = true;
+  for (const PlannedNode &node : plan->nodes) {
+    while (place < int(cluster.places.size()) &&
+           cluster.places[place].device != node.device)
+      ++place;
+    if (place == int(cluster.places.size()))
+      return createStringError(
+          "'%s' cannot be used: node '%s' stands on a %s, but there are not as "
+          "many of them, in this order, where the network is to run",
+          file.c_str(), node.name.c_str(), node.device.c_str());
+    if (node.rtlOf.empty()) {
+      bool begins = !isFirst;
+      isFirst = false;
+      for (const PlannedOperation &op : node.operations) {
+        explore::Steering::Pin pin{op.generator, op.option, place, begins, 0};
+        begins = false;
+        steering.pins[op.name + ":" + op.op] = std::move(pin);
+        // What an explorer split has its share's number behind the name.
+        auto [name, share] = StringRef(op.name).rsplit('.');
+        int64_t number = 0;
+        if ((op.op == "conv2d" || op.op == "dense") &&
+            !share.getAsInteger(10, number))
+          steering.splits[name.str()] =
+              std::max(steering.splits[name.str()], int(number) + 1);
+      }
+    }
+    ++place;
+  }
+  return steering;
+}
+
+//===----------------------------------------------------------------------===//
+// --constraints
+//===----------------------------------------------------------------------===//
+
+/// Our cluster of a device type of DOSA's, "" if we have none.
+static std::string clusterOf(StringRef type) {
+  return type == "cF_FMKU60_Themisto_1" ? "ku060x20" : "";
+}
+
+Error pipeline::applyConstraints(CompileRequest &request,
+                                 std::vector<std::string> &notes) {
+  const std::string &path = request.constraints;
+  Expected<std::string> text = readFile(path);
+  if (!text)
+    return text.takeError();
+  auto refuse = [&](const Twine &why) {
+    return createStringError("the constraint file '%s' cannot be used: %s",
+                             path.c_str(), why.str().c_str());
+  };
+  Expected<json::Value> value = json::parse(*text);
+  if (!value)
+    return refuse(toString(value.takeError()));
+  const json::Object *file = value->getAsObject();
+  if (!file)
+    return refuse("expected an object");
+  for (const char *key : {"name", "shape_dict", "used_batch_n", "targeted_hw",
+                          "arch_gen_strategy"})
+    if (!file->get(key))
+      return refuse("it has no '" + Twine(key) + "'");
+  if (file->getInteger("used_batch_n") != 1)
+    return refuse("'used_batch_n' must be 1: every frame is one inference");
+  const json::Object *shapes = file->getObject("shape_dict");
+  if (!shapes)
+    return refuse("'shape_dict' must be an object");
+  for (const auto &[name, sizes] : *shapes) {
+    std::vector<int64_t> shape;
+    if (const json::Array *list = sizes.getAsArray())
+      for (const json::Value &size : *list)
+        shape.push_back(size.getAsInteger().value_or(0));
+    if (shape.empty() || is_contained(shape, 0))
+      return refuse("the shape of '" + name.str() + "' must be whole numbers");
+    request.model.shapes.try_emplace(name.str(), std::move(shape));
+  }
+  auto positive = [&](const char *key) { // 0 if there is none
+    return std::max(0.0, file->getNumber(key).value_or(0));
+  };
+  StringRef strategy = file->getString("arch_gen_strategy").value_or("");
+  if (strategy == "performance" || strategy == "throughput" ||
+      strategy == "default") {
+    if (positive("target_sps") <= 0)
+      return refuse("'target_sps' must be positive");
+    request.goal = "throughput=" + std::to_string(positive("target_sps"));
+  } else if (strategy == "latency") {
+    if (positive("target_latency") <= 0)
+      return refuse("'target_latency' must be positive");
+    request.goal =
+        "latency=" + std::to_string(positive("target_latency") * 1e9) + "ns";
+  } else if (strategy == "resources") {
+    request.goal = "min-nodes";
+  } else {
+    return refuse("'arch_gen_strategy' is '" + strategy +
+                  "'; known are: performance, throughput, default, latency, "
+                  "resources");
+  }
+  if (int64_t budget = int64_t(positive("target_resource_budget")))
+    request.maxNodes = budget;
+  const json::Array *hardware = file->getArray("targeted_hw");
+  if (!hardware || hardware->size() != 1 || !(*hardware)[0].getAsString())
+    return refuse("'targeted_hw' must name one device type");
+  if (request.cluster.empty()) {
+    request.cluster = clusterOf(*(*hardware)[0].getAsString());
+    if (request.cluster.empty())
+      return refuse("the device type '" + *(*hardware)[0].getAsString() +
+                    "' is not known; --cluster NAME says what to use instead");
+  }
+  if (const json::Object *types = file->getObject("overwrite_dtypes")) {
+    StringRef data = types->getString("data").value_or("");
+    unsigned width = 0;
+    if (data.consume_front("int") && !data.getAsInteger(10, width) &&
+        !request.model.numberFormat) {
+      int64_t fraction = types->getInteger("fixed_point_fraction_bits")
+                             .value_or(int64_t(width) - 1);
+      request.model.numberFormat = NumberFormat{width, int(fraction)};
+    }
+  }
+  for (const char *key : {"fallback_hw", "osg_allowlist", "quantization"})
+    if (const json::Value *unused = file->get(key))
+      if (unused->getAsString() != "none")
+        notes.push_back("'" + std::string(key) + "' of " + path +
+                        " has no meaning here and is left aside");
+  return Error::success();
+}

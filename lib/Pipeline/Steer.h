@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What users decide themselves, from their files.
+#pragma once
+
+#include "rhizome/Explore/Explore.h"
+#include "rhizome/Pipeline/Pipeline.h"
+
+namespace rhizome::pipeline {
+/// --steer: pins by node, splits. A malformed file is refused with path, line
+/// and reason.
+llvm::Expected<explore::Steering> readSteering(const std::string &path);
+
+/// --plan: the options, devices, cuts and splits of a plan.json (or of a
+/// package), edited or not, as pins.
+llvm::Expected<explore::Steering> steeringOf(const std::string &path,
+                                             const explore::Cluster &cluster);
+
+/// --constraints: goal, shapes, devices and number format from a constraint
+/// file of DOSA's. What has no meaning here is said in `notes`.
+llvm::Error applyConstraints(CompileRequest &request,
+                             std::vector<std::string> &notes);
+} // namespace rhizome::pipeline

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Gathers a package's files and puts them into the page.
+#include "rhizome/Report/Report.h"
+#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Tools.h"
+#include "rhizome/Support/Version.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+
+using namespace llvm;
+using namespace rhizome;
+
+namespace {
+/// Larger results (place and route of every cell) are left to their tools.
+constexpr size_t kMostBytes = 200000;
+
+Expected<json::Value> readJson(const std::string &path) {
+  Expected<std::string> text = readFile(path);
+  if (!text)
+    return text.takeError();
+  Expected<json::Value> value = json::parse(*text);
+  if (!value)
+    return createStringError("%s: %s", path.c_str(),
+                             toString(value.takeError()).c_str());
+  return value;
+}
+
+/// The names of a folder's files that end in `extension`, ascending; none
+/// where there is no folder.
+std::vector<std::string> filesOf(const std::string &folder,
+                                 StringRef extension) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (sys::fs::directory_iterator it(folder, error), end; it != end && !error;
+       it.increment(error))
+    if (sys::path::extension(it->path()) == extension)
+      names.push_back(sys::path::filename(it->path()).str());
+  llvm::sort(names);
+  return names;
+}
+
+/// The drawing library.
+Expected<std::string> readLibrary() {
+  std::vector<std::string> places;
+  if (auto set = sys::Process::GetEnv("RHIZOME_D3"))
+    places.push_back(*set);
+  places.push_back("/usr/share/nodejs/d3/dist/d3.min.js");
+  places.push_back("/usr/share/javascript/d3/d3.min.js");
+  for (const std::string &place : places)
+    if (sys::fs::exists(place))
+      return readFile(place);
+  return createStringError("the report is drawn with D3, which is not there: "
+                           "install the package node-d3, or let RHIZOME_D3 "
+                           "name d3.min.js");
+}
+
+/// Puts values where the page says {{name}}. What a value says is left alone.
+std::string fill(StringRef page,
+                 const std::map<std::string, std::string> &values) {
+  std::string out;
+  while (true) {
+    auto [before, rest] = page.split("{{");
+    out += before;
+    if (rest.empty())
+      return out;
+    auto [name, behind] = rest.split("}}");
+    auto value = values.find(name.str());
+    assert(value != values.end() && "the page has a place of no value");
+    out += value->second;
+    page = behind;
+  }
+}
+
+/// Text that may stand in a script element: no "</" and no "<!--".
+std::string scriptSafe(StringRef text) {
+  std::string out;
+  for (char c : text)
+    out += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  return out;
+}
+
+std::string htmlSafe(StringRef text) {
+  std::string out;
+  for (char c : text)
+    out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return out;
+}
+} // namespace
+
+Expected<json::Object> report::dataOf(const Package &package) {
+  json::Object data;
+  data["version"] = version();
+  Expected<json::Value> plan = readJson(package.path("plan.json"));
+  if (!plan)
+    return plan.takeError();
+  data["energy"] = nullptr;
+  data["analysis"] = nullptr;
+  std::string analysisPath = package.path("model/analysis.json");
+  if (sys::fs::exists(analysisPath)) {
+    Expected<json::Value> analysis = readJson(analysisPath);
+    if (!analysis)
+      return analysis.takeError();
+    if (plan->getAsObject() && analysis->getAsObject()) {
+      auto energy = energyOf(*plan->getAsObject(), *analysis->getAsObject());
+      if (!energy)
+        return energy.takeError();
+      data["energy"] = std::move(*energy);
+    }
+    data["analysis"] = std::move(*analysis);
+  }
+  data["plan"] = std::move(*plan);
+  json::Object timelines, results;
+  for (const PlannedNode &node : package.plan().nodes) {
+    std::string path = package.path("nodes/" + node.name + "/timeline.json");
+    if (!sys::fs::exists(path))
+      continue;
+    Expected<json::Value> timeline = readJson(path);
+    if (!timeline)
+      return timeline.takeError();
+    timelines[node.name] = std::move(*timeline);
+  }
+  for (const std::string &name : filesOf(package.path("results"), ".json")) {
+    Expected<std::string> text = readFile(package.path("results/" + name));
+    if (!text)
+      return text.takeError();
+    if (text->size() > kMostBytes)
+      continue;
+    Expected<json::Value> value = json::parse(*text);
+    if (!value)
+      return createStringError("%s: %s",
+                               package.path("results/" + name).c_str(),
+                               toString(value.takeError()).c_str());
+    results[sys::path::stem(name).str()] = std::move(*value);
+  }
+  data["timelines"] = std::move(timelines);
+  data["results"] = std::move(results);
+  return data;
+}
+
+Expected<std::string> report::render(const Package &package) {
+  Expected<json::Object> data = dataOf(package);
+  if (!data)
+    return data.takeError();
+  Expected<std::string> library = readLibrary();
+  if (!library)
+    return library.takeError();
+  Expected<std::string> folder = dataDir();
+  if (!folder)
+    return folder.takeError();
+  std::string page = *folder + "/report";
+  Expected<std::string> text = readFile(page + "/page.html");
+  if (!text)
+    return text.takeError();
+  Expected<std::string> style = readFile(page + "/page.css");
+  if (!style)
+    return style.takeError();
+  std::string script;
+  for (const std::string &name : filesOf(page, ".js")) {
+    Expected<std::string> part = readFile(page + "/" + name);
+    if (!part)
+      return part.takeError();
+    script += *part;
+  }
+  std::string json;
+  raw_string_ostream(json) << json::Value(std::move(*data));
+  return fill(*text, {{"title", htmlSafe(package.plan().model)},
+                      {"style", *style},
+                      {"data", scriptSafe(json)},
+                      {"library", *library},
+                      {"script", script}});
+}
+
+Error report::write(const Package &package) {
+  Expected<std::string> page = render(package);
+  if (!page)
+    return page.takeError();
+  return writeAtomically(package.path("report.html"), *page);
+}
+
+Error report::measureBaseline(const Package &package, StringRef model) {
+  std::string python =
+      sys::Process::GetEnv("RHIZOME_PYTHON").value_or("python3");
+  Expected<std::string> folder = dataDir();
+  if (!folder)
+    return folder.takeError();
+  std::string results = package.path("results");
+  if (std::error_code error = sys::fs::create_directories(results))
+    return createStringError(error, "cannot make '%s': %s", results.c_str(),
+                             error.message().c_str());
+  SmallString<256> absolute(model), target(results + "/baseline.json"),
+      log(results + "/baseline.log");
+  for (SmallString<256> *path : {&absolute, &target, &log})
+    if (std::error_code error = sys::fs::make_absolute(*path))
+      return createStringError(error, "no current folder: %s",
+                               error.message().c_str());
+  if (Error error = runTool(python,
+                            {*folder + "/report/baseline.py",
+                             absolute.str().str(), target.str().str()},
+                            results, log))
+    return error;
+  sys::fs::remove(log);
+  return Error::success();
+}

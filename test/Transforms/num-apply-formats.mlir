@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --num-apply-formats="format=fixed<8,24> fused" | FileCheck %s
+
+// Arguments are converted at entry, the result at the end; what an annotation
+// reaches has its own format, and products meet their sums' format.
+// CHECK-LABEL: func.func @k(%arg0: tensor<4x4xf64>{{.*}}, %arg1: tensor<4xf64>) -> tensor<4xf64>
+// CHECK-DAG: num.cast {{.*}} : f64 to !num.fixed<2, 14>
+// CHECK-DAG: num.cast {{.*}} : f64 to !num.fixed<8, 24>
+// CHECK: linalg.generic
+// CHECK: ^bb0(%[[A:.*]]: !num.fixed<2, 14>, %[[X:.*]]: !num.fixed<8, 24>, %[[Y:.*]]: !num.fixed<8, 24>):
+// CHECK: %[[C:.*]] = num.cast %[[A]] rounding(nearest_even) overflow(wrap) : !num.fixed<2, 14> to !num.fixed<8, 24>
+// CHECK: %[[F:.*]] = num.fma %[[C]], %[[X]], %[[Y]] rounding(nearest_even) overflow(wrap)
+// CHECK: linalg.yield %[[F]]
+// CHECK: num.cast {{.*}} rounding(nearest_even) overflow(infinity) : !num.fixed<8, 24> to f64
+func.func @k(%a: tensor<4x4xf64> {rhizome.format = "fixed<2,14>"}, %x: tensor<4xf64>) -> tensor<4xf64> {
+  %zero = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<4xf64>
+  %i = linalg.fill ins(%zero : f64) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  %y = linalg.matvec ins(%a, %x : tensor<4x4xf64>, tensor<4xf64>) outs(%i : tensor<4xf64>) -> tensor<4xf64>
+  return %y : tensor<4xf64>
+}

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Exploration over devices and clusters, as the command line shows it: goals,
+steering, plans that are taken up again, constraint files."""
+import json
+
+from framework import Skip
+from networks import DOSA, NETWORKS
+
+FIVE = ("CERN", "MPCNN", "TFC", "lenet5", "PTTCNN_int8")
+RATE = 5000
+# Far above what a quiet machine takes; bench/explore.cpp measures.
+SECONDS = 5
+
+
+def explored(suite, network, *options, status=0):
+    result = suite.run("explore", NETWORKS[network].path, *options, "--json")
+    suite.check(result.status == status and result.json is not None,
+                f"explore {network} {' '.join(map(str, options))}"
+                + (f": {result.message}" if result.status != status else ""),
+                result.command)
+    return result.json or {}
+
+
+def explore(suite):
+    if not DOSA.exists():
+        raise Skip(f"{DOSA} is missing")
+    for network in FIVE:
+        plan = explored(suite, network, *NETWORKS[network].options,
+                        "--goal", f"throughput={RATE}/s")
+        suite.check(plan.get("ok") and len(plan["nodes"]) == 1
+                    and plan["predicted"]["throughput_per_s"] >= RATE
+                    and plan["bound"] >= plan["predicted"]["throughput_per_s"],
+                    f"{network}: one KU060 role at {RATE}/s, below the bound")
+        suite.check(plan.get("seconds", SECONDS) < SECONDS,
+                    f"{network}: explored in {plan.get('seconds')} s")
+        suite.check(all(share <= 1 for node in plan.get("nodes", [])
+                        for share in node["utilisation"].values()),
+                    f"{network}: within the budget")
+
+    codes = NETWORKS["MPCNN"].options
+    one = explored(suite, "PTTCNN_int8", *codes, "--cluster", "ku060x1")
+    suite.check(one.get("ok") and
+                one["predicted"]["throughput_per_s"] > 363000
+                and one["predicted"]["latency_us"] < 30,
+                "PTTCNN_int8 at the rate of 10 GbE on one KU060 role")
+
+    # Several small devices; a plan that is taken up again is the same plan.
+    package = suite.work / "mpcnn.rhz"
+    small = ["--cluster", "ecp5-12fx4"]
+    built = suite.run("compile", NETWORKS["MPCNN"].path, *codes, *small,
+                          "-o", package, "--json")
+    suite.check(built.status == 0, "MPCNN on several ECP5-12F", built.command)
+    if built.status != 0:
+        return
+    plan = json.loads((package / "plan.json").read_text())
+    suite.check(len(plan["nodes"]) > 2 and any(
+        op["op"] == "concat" for n in plan["nodes"] for op in n["operations"]),
+        "one layer is split by channels")
+    ports = {(c["to"]["node"], c["to"]["port"]) for c in plan["channels"]}
+    suite.check(all((n["name"], i["port"]) in ports
+                    for n in plan["nodes"] for i in n["inputs"]),
+                "every input of a node has a channel")
+    suite.check(all((package / "nodes" / n["name"] / "rtl/rhz_top.sv").exists()
+                    for n in plan["nodes"]), "every node has its hardware")
+    again = explored(suite, "MPCNN", *codes, *small, "--plan", package)
+    suite.check(again.get("ok") and again["predicted"] == built.json["predicted"],
+                "--plan gives the same plan")
+
+    # A user's pins, and what is wrong with some.
+    steer = suite.work / "steer.yaml"
+
+    def steered(text, status=0):
+        steer.write_text(text)
+        return explored(suite, "MPCNN", *codes, "--cluster", "ku060x2",
+                        "--steer", steer, status=status)
+
+    plan = steered("nodes:\n  Conv_3: {cut: before, place: 1}\n")
+    suite.check(len(plan.get("nodes", [])) == 2
+                and plan["nodes"][1]["operations"][0]["name"] == "Conv_3",
+                "a cut where the user wants it")
+    plan = steered("nodes:\n  Conv_4: {place: 1}\n", status=1)
+    suite.check("line 2: the network has no such node"
+                in json.dumps(plan.get("refused")), "an unknown node")
+    plan = steered("nodes:\n  Conv_3:\n    speed: 1\n", status=1)
+    suite.check("steer.yaml:3: unknown key 'speed'" in plan.get("error", ""),
+                "an unknown key, by line")
+    plan = steered("nodes: [\n", status=1)
+    suite.check("steer.yaml:" in plan.get("error", ""), "no YAML at all")
+
+    meta = DOSA / "PTTCNN_meta.json"
+    plan = explored(suite, "PTTCNN_int8", "--raw-integers", "--constraints", meta)
+    suite.check(plan.get("ok") and len(plan["nodes"]) == 1
+                and plan["predicted"]["throughput_per_s"] >= RATE,
+                "DOSA's own constraint file")
+    broken = json.loads(meta.read_text())
+    broken["used_batch_n"] = 4
+    constraints = suite.work / "constraints.json"
+    constraints.write_text(json.dumps(broken))
+    plan = explored(suite, "PTTCNN_int8", "--raw-integers", "--constraints",
+                    constraints, status=1)
+    suite.check("'used_batch_n' must be 1" in plan.get("error", ""),
+                "a constraint file for batches")

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// rhizome analyse: what a model needs, and what devices could give it.
+#include "Analyse.h"
+#include "Commands.h"
+#include "ModelOptions.h"
+#include "Output.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <set>
+
+using namespace rhizome;
+using namespace rhizome::cli;
+using namespace rhizome::pipeline;
+using llvm::json::Array;
+using llvm::json::Object;
+
+namespace {
+/// "12.3 k", "4.56 M"; "-" where nothing binds.
+std::string scaled(std::optional<double> value) {
+  if (!value)
+    return "-";
+  for (auto [unit, prefix] : {std::pair(1e12, " T"), std::pair(1e9, " G"),
+                              std::pair(1e6, " M"), std::pair(1e3, " k")})
+    if (*value >= unit)
+      return decimal(*value / unit, *value < 100 * unit ? 2 : 1) + prefix;
+  return decimal(*value, 2);
+}
+
+std::string bytes(double value) { return grouped(int64_t(std::ceil(value))); }
+
+void printNeeds(const Object &analysis) {
+  Table table({"node", "op", "MACs", "flops", "params B", "in B", "out B",
+               "flop/B stream", "flop/B engine"});
+  auto add = [&](const Object &o, std::string node, std::string op) {
+    auto number = [&](const char *key) { return o.getNumber(key).value_or(0); };
+    table.add({std::move(node), std::move(op), grouped(int64_t(number("macs"))),
+               grouped(int64_t(number("flops"))), bytes(number("param_bytes")),
+               bytes(number("input_bytes")), bytes(number("output_bytes")),
+               decimal(number("intensity_stream"), 2),
+               decimal(number("intensity_engine"), 2)});
+  };
+  for (const llvm::json::Value &value : *analysis.getArray("operations")) {
+    const Object &o = *value.getAsObject();
+    add(o, o.getString("node")->str(), o.getString("op")->str());
+  }
+  add(*analysis.getObject("total"), "all", "");
+  table.print();
+}
+
+/// One device: what it can move and hold, then a roof a column.
+void printRoofs(const Object &device, const Array &operations) {
+  std::string link = device.getString("link")->str();
+  llvm::outs() << "\n"
+               << *device.getString("device") << " at "
+               << decimal(*device.getNumber("clock_mhz"), 3) << " MHz, "
+               << (link.empty() ? "its streams" : link) << " "
+               << scaled(device.getNumber("network_bits_per_s")) << "b/s, DRAM "
+               << scaled(device.getNumber("dram_bytes_per_s"))
+               << "B/s, on chip "
+               << scaled(device.getNumber("on_chip_bytes_per_s")) << "B/s and "
+               << scaled(device.getNumber("on_chip_bytes"))
+               << "B; iterations a second:\n";
+  const Array &roofs = *device.getArray("operations");
+  const Object &whole = *device.getObject("whole");
+  std::set<std::string> generators;
+  auto collect = [&](const Object &o) {
+    for (auto &[name, value] : *o.getObject("compute"))
+      generators.insert(name.str());
+  };
+  for (const llvm::json::Value &o : roofs)
+    collect(*o.getAsObject());
+  collect(whole);
+  std::vector<std::string> head = {"node"};
+  for (const std::string &name : generators)
+    head.push_back("compute " + name);
+  for (const char *name : {"network", "on chip", "DRAM", "weights on chip",
+                           "bound", "weights in DRAM", "bound"})
+    head.push_back(name);
+  Table table(head);
+  auto add = [&](const Object &o, const std::string &node) {
+    std::vector<std::string> row = {node};
+    const Object &compute = *o.getObject("compute");
+    for (const std::string &name : generators)
+      row.push_back(compute.get(name) ? scaled(compute.getNumber(name)) : "no");
+    for (const char *key : {"network", "on_chip", "dram"})
+      row.push_back(scaled(o.getNumber(key)));
+    for (const llvm::json::Value &value : *o.getArray("attainable")) {
+      const Object &a = *value.getAsObject();
+      bool possible = a.getBoolean("possible").value_or(false);
+      row.push_back(possible ? scaled(a.getNumber("per_s")) : "no room");
+      row.push_back(possible ? a.getString("bound")->str() : "-");
+    }
+    table.add(std::move(row));
+  };
+  for (size_t i = 0; i < roofs.size(); ++i)
+    add(*roofs[i].getAsObject(),
+        operations[i].getAsObject()->getString("node")->str());
+  add(whole, "all");
+  table.print();
+}
+
+int runAnalyse(AnalyseRequest request, bool json) {
+  ProgressLine line(!json);
+  request.progress = [&line](llvm::StringRef phase) {
+    line.show(phase.str() + " …");
+  };
+  AnalyseResult result = analyseModel(request);
+  line.show("");
+  if (!result.error.empty())
+    return failWith(result.error, json);
+  if (!result.refused.empty())
+    return failWith(result.refused, json);
+  if (json) {
+    result.analysis["ok"] = true;
+    printJson(std::move(result.analysis));
+  } else {
+    printAnalysis(result.analysis);
+  }
+  return 0;
+}
+} // namespace
+
+void cli::printAnalysis(const Object &analysis) {
+  printNeeds(analysis);
+  for (const llvm::json::Value &device : *analysis.getArray("devices"))
+    printRoofs(*device.getAsObject(), *analysis.getArray("operations"));
+}
+
+void cli::addAnalyse(CLI::App &app, Run &run) {
+  struct Options {
+    AnalyseRequest request;
+    double clockMhz = 0;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  AnalyseRequest &request = options->request;
+  CLI::App *command = app.add_subcommand(
+      "analyse", "Say what each operation needs, and the roofs of devices.");
+  command->add_option("MODEL", request.model.path, "an .onnx file")->required();
+  CLI::Option *device =
+      command
+          ->add_option("--device", request.devices,
+                       "a name from 'rhizome targets', or a .yaml file; may be "
+                       "repeated, otherwise xcku060-role")
+          ->option_text("NAME")
+          ->take_all();
+  CLI::Option *cluster =
+      command
+          ->add_option("--cluster", request.cluster,
+                       "the unlike devices of a cluster, each at its link")
+          ->option_text("NAME");
+  command
+      ->add_option("--link", request.link,
+                   "a link at which every --device hangs, otherwise the width "
+                   "of its streams counts")
+      ->option_text("NAME");
+  CLI::Option *clock =
+      command
+          ->add_option("--clock-mhz", options->clockMhz,
+                       "the clock, otherwise each device's own")
+          ->check(CLI::Range(0.001, 10000.0));
+  addModelOptions(*command, request.model);
+  command->add_flag("--json", options->json, "one JSON object on stdout");
+  command->footer(
+      "A roof is what one resource alone would allow: all of a device's "
+      "multipliers\nand LUTs, its link, its memories, its DRAM. What two "
+      "columns name as bound is\nthe lowest of them, for weights that stay on "
+      "chip and for weights from DRAM.\n"
+      "Examples:\n"
+      "  rhizome analyse net_qdq.onnx\n"
+      "  rhizome analyse net_qdq.onnx --device xcu55c --device cpu-x86\n"
+      "  rhizome analyse net_qdq.onnx --cluster mixed9 --json");
+  command->callback([options, device, cluster, clock, &run] {
+    if (!device->count() && !cluster->count())
+      options->request.devices = {"xcku060-role"};
+    if (clock->count())
+      options->request.clockMhz = options->clockMhz;
+    run = [options] { return runAnalyse(options->request, options->json); };
+  });
+}

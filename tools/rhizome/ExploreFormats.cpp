@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// rhizome formats: a kernel's errors and costs in number formats, and where it
+// overflows.
+#include "rhizome/Pipeline/ExploreFormats.h"
+#include "Commands.h"
+#include "Output.h"
+#include "rhizome/Numeric/Arithmetic.h"
+#include "llvm/Support/Format.h"
+#include <cmath>
+
+using namespace rhizome;
+using namespace rhizome::cli;
+using namespace rhizome::pipeline;
+
+namespace {
+struct Options {
+  ExploreFormatsRequest request;
+  std::string rounding = "nearest_even", picture;
+  std::vector<double> range;
+  bool checkRanges = false, json = false;
+};
+} // namespace
+
+static std::string scientific(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.3g", value);
+  return text;
+}
+
+static llvm::json::Value number(double value) {
+  if (std::isfinite(value))
+    return value;
+  return scientific(value); // JSON has no infinity
+}
+
+static llvm::json::Value toJson(const OverflowPlace &place) {
+  llvm::json::Object input;
+  for (auto &[name, values] : place.input)
+    input[name] = llvm::json::Array(values);
+  return llvm::json::Object{
+      {"place", place.place},
+      {"operation", place.what},
+      {"range",
+       llvm::json::Array{number(place.range.lo), number(place.range.hi)}},
+      {"limits",
+       llvm::json::Array{number(place.limits.lo), number(place.limits.hi)}},
+      {"shown", place.isCertain},
+      {"reached", number(place.reached)},
+      {"input", std::move(input)}};
+}
+
+static int runRanges(const Options &options) {
+  if (options.request.formats.size() != 1)
+    return failWith("--check-ranges looks at one format: name it with "
+                    "--formats",
+                    options.json);
+  CheckRangesResult result = checkRanges(options.request);
+  if (!result.error.empty())
+    return failWith(result.error, options.json);
+  if (options.json) {
+    llvm::json::Array places;
+    for (const OverflowPlace &place : result.places)
+      places.push_back(toJson(place));
+    printJson(llvm::json::Object{{"format", options.request.formats[0]},
+                                 {"overflows", std::move(places)}});
+    return 0;
+  }
+  if (result.places.empty())
+    llvm::outs() << "no result can leave " << options.request.formats[0]
+                 << "\n";
+  for (const OverflowPlace &place : result.places) {
+    llvm::outs() << place.place << ": warning: '" << place.what
+                 << "' may overflow " << options.request.formats[0]
+                 << ": results in " << scientific(place.range.lo) << " … "
+                 << scientific(place.range.hi) << ", the format ends at "
+                 << scientific(place.limits.lo) << " and "
+                 << scientific(place.limits.hi) << "\n";
+    if (!place.isCertain) {
+      bool follows =
+          place.reached < place.limits.lo || place.reached > place.limits.hi;
+      llvm::outs() << (follows ? "  only behind an earlier overflow: without "
+                                 "it the value is "
+                               : "  no input found that overflows; the search "
+                                 "reached ")
+                   << scientific(place.reached) << "\n";
+      continue;
+    }
+    llvm::outs() << "  overflows with " << scientific(place.reached)
+                 << " for this input:\n";
+    for (auto &[name, values] : place.input) {
+      llvm::outs() << "    " << name << " =";
+      size_t shown = 0;
+      for (double v : values) {
+        if (shown++ == 16) {
+          llvm::outs() << " … (" << values.size()
+                       << " values; --json prints all)";
+          break;
+        }
+        llvm::outs() << " " << decimal(v, 6);
+      }
+      llvm::outs() << "\n";
+    }
+  }
+  return 0;
+}
+
+static int runFormats(Options options) {
+  if (options.checkRanges)
+    return runRanges(options);
+  ProgressLine line(!options.json);
+  options.request.progress = [&line](llvm::StringRef what) {
+    line.show(what.str() + " …");
+  };
+  ExploreFormatsResult result = exploreFormats(options.request);
+  line.show("");
+  if (!result.error.empty())
+    return failWith(result.error, options.json);
+  if (!options.picture.empty()) {
+    std::error_code code;
+    llvm::raw_fd_ostream os(options.picture, code);
+    if (code)
+      return failWith("cannot write '" + options.picture +
+                          "': " + code.message(),
+                      options.json);
+    os << drawFormats(result, "Number formats of " + options.request.kernel);
+  }
+  if (options.json) {
+    llvm::json::Array points;
+    for (const FormatPoint &p : result.points)
+      points.push_back(
+          llvm::json::Object{{"format", p.format.str()},
+                             {"bits", p.format.width()},
+                             {"mean_square_error", number(p.meanSquare)},
+                             {"max_error", number(p.maximum)},
+                             {"relative_error", number(p.relative)},
+                             {"multiply_add_luts", std::round(p.luts)},
+                             {"multiplier_dsps", p.dsps},
+                             {"overflows", int64_t(p.overflows)},
+                             {"can_overflow", p.canOverflow},
+                             {"pareto", p.isPareto}});
+    printJson(llvm::json::Object{{"kernel", options.request.kernel},
+                                 {"device", options.request.device},
+                                 {"formats", std::move(points)}});
+    return 0;
+  }
+  Table table({"", "format", "bits", "mean square", "maximum", "relative",
+               "LUTs", "DSPs", "overflow"});
+  for (const FormatPoint &p : result.points)
+    table.add({p.isPareto ? "*" : "", p.format.str(),
+               std::to_string(p.format.width()), scientific(p.meanSquare),
+               scientific(p.maximum), scientific(p.relative),
+               grouped(int64_t(std::round(p.luts))), std::to_string(p.dsps),
+               p.overflows     ? grouped(int64_t(p.overflows))
+               : p.canOverflow ? "possible"
+                               : "never"});
+  table.print();
+  llvm::outs() << "* no cheaper format has a smaller error; LUTs of one "
+                  "multiply-add, DSPs of its multiplier on "
+               << options.request.device << "\n";
+  return 0;
+}
+
+void cli::addFormats(CLI::App &app, Run &run) {
+  auto options = std::make_shared<Options>();
+  ExploreFormatsRequest &request = options->request;
+  CLI::App *command = app.add_subcommand(
+      "formats", "Compare number formats for a kernel: error against double "
+                 "beside cost, and where it overflows.");
+  command->add_option("KERNEL", request.kernel, "a kernel: linalg as .mlir")
+      ->required();
+  command
+      ->add_option("--formats", request.formats,
+                   "candidates, e.g. 'fixed<8,24>' half 'float<6,9>'; "
+                   "otherwise a sweep over widths")
+      ->option_text("FORMAT …");
+  command->add_option("--input", request.input,
+                      "the kernel's arguments: .npz, by name or in order");
+  command->add_option("--seed", request.seed, "of random inputs and the search")
+      ->capture_default_str();
+  command
+      ->add_option("-n,--elements", request.elements,
+                   "random applications of the kernel")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command
+      ->add_option("--range", options->range,
+                   "LOW HIGH of every input, otherwise -1 1")
+      ->expected(2)
+      ->option_text("LOW HIGH");
+  command
+      ->add_option("--rounding", options->rounding,
+                   "nearest_even, nearest_away, toward_zero, up or down")
+      ->capture_default_str()
+      ->check([](const std::string &text) -> std::string {
+        return numeric::parseRounding(text)
+                   ? ""
+                   : "'" + text +
+                         "' is not nearest_even, nearest_away, "
+                         "toward_zero, up or down";
+      });
+  command->add_flag("--saturate", request.choice.saturate,
+                    "too large results become the nearest bound");
+  command->add_flag("--fused", request.choice.fused,
+                    "products are rounded with the sums they enter");
+  command->add_flag("--check-ranges", options->checkRanges,
+                    "for one format: where it may overflow, with an input "
+                    "that shows it");
+  command
+      ->add_option("--device", request.device,
+                   "whose LUTs and DSPs are counted")
+      ->capture_default_str();
+  command->add_option("--picture", options->picture,
+                      "write error over cost as an .svg file");
+  command->add_flag("--json", options->json, "one JSON object on stdout");
+  command->footer("Examples:\n"
+                  "  rhizome formats helmholtz.mlir --picture formats.svg\n"
+                  "  rhizome formats helmholtz.mlir --formats 'fixed<24,40>' "
+                  "'fixed<8,24>' half\n"
+                  "  rhizome formats helmholtz.mlir --check-ranges --formats "
+                  "'fixed<8,24>'");
+  command->callback([options, &run] {
+    if (options->range.size() == 2) {
+      options->request.lo = options->range[0];
+      options->request.hi = options->range[1];
+    }
+    options->request.choice.rounding =
+        *numeric::parseRounding(options->rounding);
+    run = [options] {
+      if (!(options->request.lo <= options->request.hi)) {
+        llvm::errs() << "--range: the first bound is above the second\n";
+        return 2;
+      }
+      return runFormats(*options);
+    };
+  });
+}

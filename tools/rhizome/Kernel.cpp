@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Kernels on the command line: compile, run, simulate and embed.
+#include "Kernel.h"
+#include "Commands.h"
+#include "Output.h"
+
+using namespace rhizome;
+using namespace rhizome::cli;
+using namespace rhizome::pipeline;
+
+void cli::addKernelOptions(CLI::App &command, KernelOptions &options) {
+  command
+      .add_option("--cpu", options.cpu,
+                  "of a kernel: the processor, one of LLVM's names")
+      ->option_text("NAME [native]");
+  command.add_flag("--cfdlang-compat", options.cfdlangCompat,
+                   "of a kernel: operators associate to the right, as in the "
+                   "reference implementation of CFDlang");
+  command.add_flag("--keep-order", options.keepOrder,
+                   "of a kernel: floating point in the order written, nothing "
+                   "reassociated or contracted");
+  command.add_flag("--gemm", options.gemm,
+                   "of a kernel: contractions as matrix products");
+}
+
+/// Errors of kernels have places; they are shown as they are.
+static int failWithPlaces(const std::string &error, bool json) {
+  if (json || llvm::StringRef(error).count('\n') < 2)
+    return failWith(error, json);
+  llvm::errs() << error;
+  return 1;
+}
+
+static llvm::json::Object workJson(const KernelWork &work) {
+  return llvm::json::Object{{"macs", work.macs},
+                            {"operations", work.operations}};
+}
+
+static llvm::json::Array textsJson(const std::vector<std::string> &texts) {
+  llvm::json::Array out;
+  for (const std::string &text : texts)
+    out.push_back(llvm::json::fixUTF8(text));
+  return out;
+}
+
+int cli::runKernelCompile(const KernelRequest &request, bool json) {
+  KernelResult result = compileKernel(request);
+  if (!result.ok)
+    return failWithPlaces(result.error, json);
+  if (json) {
+    llvm::json::Object object{
+        {"ok", true},
+        {"package", llvm::json::fixUTF8(result.package)},
+        {"seconds", result.seconds},
+        {"predicted", nullptr},
+        {"work", llvm::json::Object{{"direct", workJson(result.direct)},
+                                    {"chosen", workJson(result.chosen)}}},
+        {"statements", textsJson(result.statements)},
+        {"files", textsJson(result.files)}};
+    if (request.options.gemm)
+      object["matmuls"] = result.matmuls;
+    if (!result.notes.empty())
+      object["notes"] = textsJson(result.notes);
+    printJson(std::move(object));
+    return 0;
+  }
+  for (const std::string &note : result.notes)
+    llvm::errs() << "note: " << note << "\n";
+  if (!result.package.empty())
+    llvm::outs() << result.package << "  (" << decimal(result.seconds, 2)
+                 << " s)\n";
+  Table table({"one application", "as written", "chosen"});
+  table.add({"multiply-accumulates", grouped(result.direct.macs),
+             grouped(result.chosen.macs)});
+  table.add({"operations", grouped(result.direct.operations),
+             grouped(result.chosen.operations)});
+  table.print();
+  for (const std::string &statement : result.statements)
+    llvm::outs() << "  " << statement << "\n";
+  if (request.options.gemm)
+    llvm::outs() << result.matmuls << " matrix products\n";
+  return 0;
+}
+
+int cli::runKernelShown(const KernelRunRequest &request, bool json) {
+  KernelRunResult result = runKernel(request);
+  if (!result.ok)
+    return failWithPlaces(result.error, json);
+  bool good = result.mismatches == 0;
+  if (json) {
+    llvm::json::Object object{
+        {"ok", true},
+        {"frames", result.frames},
+        {"mismatches", result.mismatches},
+        {"predicted", nullptr},
+        {"measured",
+         llvm::json::Object{{"throughput_per_s", result.throughputPerS}}},
+        {"seconds", result.seconds}};
+    if (request.check)
+      object["largest_error"] = result.largestError;
+    if (!result.firstMismatch.empty())
+      object["first_mismatch"] = result.firstMismatch;
+    printJson(std::move(object));
+    return good ? 0 : 1;
+  }
+  llvm::outs() << grouped(result.frames)
+               << (result.frames == 1 ? " frame" : " frames");
+  if (request.check)
+    llvm::outs() << ", " << grouped(result.mismatches)
+                 << " mismatches with the formula, largest relative error "
+                 << llvm::formatv("{0:e2}", result.largestError);
+  llvm::outs() << "\n";
+  if (!result.firstMismatch.empty())
+    llvm::outs() << "first: " << result.firstMismatch << "\n";
+  llvm::outs() << grouped(int64_t(result.throughputPerS))
+               << " applications per second\n";
+  return good ? 0 : 1;
+}
+
+void cli::addEmbed(CLI::App &app, Run &run) {
+  struct Options {
+    EmbedRequest request;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  EmbedRequest &request = options->request;
+  CLI::App *command = app.add_subcommand(
+      "embed", "Compile the kernels inside a Fortran or C++ file.");
+  command
+      ->add_option("FILE", request.path,
+                   "a .f90, .c or .cpp file with kernels between markers")
+      ->required();
+  command
+      ->add_option("-o,--output", request.output,
+                   "the folder for the objects and the rewritten file")
+      ->required();
+  addKernelOptions(*command, request.options);
+  command->add_flag("--json", options->json, "one JSON object on stdout");
+  command->footer(
+      "Markers are '!$rhizome kernel NAME' and '!$rhizome end' in Fortran,\n"
+      "'#pragma rhizome kernel NAME' and '#pragma rhizome end' in C and C++.\n"
+      "Examples:\n"
+      "  rhizome embed solver.f90 -o build/kernels\n"
+      "  rhizome embed solver.cpp -o build/kernels --json");
+  command->callback([options, &run] {
+    run = [options] {
+      EmbedResult result = embedKernels(options->request);
+      if (!result.ok)
+        return failWithPlaces(result.error, options->json);
+      if (options->json) {
+        printJson(llvm::json::Object{{"ok", true},
+                                     {"kernels", textsJson(result.kernels)},
+                                     {"files", textsJson(result.files)}});
+        return 0;
+      }
+      for (const std::string &file : result.files)
+        llvm::outs() << options->request.output << "/" << file << "\n";
+      return 0;
+    };
+  });
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the commands do when they are given a tensor kernel (.cfd, .mlir) in a
+// model's place: the options that only kernels have, and the runs.
+#pragma once
+
+#include "rhizome/Pipeline/Kernel.h"
+#include <CLI/CLI.hpp>
+
+namespace rhizome::cli {
+/// Adds --cpu, --cfdlang-compat, --keep-order and --gemm.
+void addKernelOptions(CLI::App &command, pipeline::KernelOptions &options);
+
+/// compile and explore: the work before and after the algebra, the files.
+int runKernelCompile(const pipeline::KernelRequest &request, bool json);
+
+/// run and simulate: applies the kernel and says what came out.
+int runKernelShown(const pipeline::KernelRunRequest &request, bool json);
+} // namespace rhizome::cli

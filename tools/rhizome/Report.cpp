@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// rhizome report: draws a package's page again, with what was measured since.
+#include "rhizome/Report/Report.h"
+#include "Commands.h"
+#include "Output.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace rhizome;
+using namespace rhizome::cli;
+
+static int runReport(const std::string &dir, const std::string &baseline,
+                     bool json) {
+  auto package = Package::open(dir);
+  if (!package)
+    return failWith(llvm::toString(package.takeError()), json);
+  std::string skipped;
+  if (!baseline.empty())
+    if (llvm::Error error = report::measureBaseline(*package, baseline))
+      skipped = llvm::toString(std::move(error));
+  if (llvm::Error error = report::write(*package))
+    return failWith(llvm::toString(std::move(error)), json);
+  std::string page = package->path("report.html");
+  if (json) {
+    llvm::json::Object object{{"ok", true},
+                              {"report", llvm::json::fixUTF8(page)}};
+    if (!skipped.empty())
+      object["baseline_skipped"] = llvm::json::fixUTF8(skipped);
+    printJson(std::move(object));
+    return 0;
+  }
+  if (!skipped.empty())
+    llvm::errs() << "note: SKIPPED the CPU baseline: " << skipped << "\n";
+  llvm::outs() << page << "\n";
+  return 0;
+}
+
+void cli::addReport(CLI::App &app, Run &run) {
+  struct Options {
+    std::string dir, baseline;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand(
+      "report", "Draw a package's report.html again, with what was measured.");
+  command->add_option("DIR", options->dir, "a package")->required();
+  command
+      ->add_option("--baseline", options->baseline,
+                   "measure this ONNX file with ONNX Runtime, batch 1, one "
+                   "thread and all, and put it beside")
+      ->option_text("MODEL");
+  command->add_flag("--json", options->json, "one JSON object on stdout");
+  command->footer(
+      "The page holds its data and its drawing library and needs no network. "
+      "Every\ncompile writes it; simulate and synth leave their results in the "
+      "package.\n"
+      "Examples:\n"
+      "  rhizome report net.rhz\n"
+      "  rhizome report net.rhz --baseline net.onnx");
+  command->callback([options, &run] {
+    run = [options] {
+      return runReport(options->dir, options->baseline, options->json);
+    };
+  });
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What tests of generators share: a device, and the differential run of one
+// network with given options: simulated RTL against the interpreter, cycles
+// against the prediction.
+#pragma once
+
+#include "../NetworkBuilder.h"
+#include "mlir/IR/Verifier.h"
+#include "rhizome/Interp/Interpreter.h"
+#include "rhizome/Pipeline/Build.h"
+#include "rhizome/Simulate/Simulate.h"
+#include "llvm/Support/FileSystem.h"
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+namespace rhizome::test {
+/// An environment variable's number.
+inline int64_t setting(const char *name, int64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::atoll(text) : otherwise;
+}
+
+inline gen::DeviceContext testDevice() {
+  gen::DeviceContext d;
+  d.budget = {{"lut", 200000},
+              {"ff", 400000},
+              {"dsp", 2000},
+              {"bram", 500},
+              {"lutram", 100000}};
+  d.pairBits = 8;
+  d.packedSigned = 7;
+  d.packedUnsigned = 4;
+  return d;
+}
+
+inline std::string describe(const std::vector<gen::Selection> &selections) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const auto &s : selections)
+    os << "  " << s.op->getName() << " [" << s.option.summary << "] " << *s.op
+       << "\n";
+  return text;
+}
+
+/// What a run leaves to look at.
+struct LayerRun {
+  gen::Timing timing;
+  gen::Resources resources;
+  std::vector<std::string> kinds; ///< of the design's actors
+};
+
+/// Builds `network` from `selections` behind a border of random width and
+/// simulates three frames: four-state with random stalls, or (`measure`)
+/// without stalls, when cycles must equal the prediction. Every value must
+/// equal the interpreter's.
+inline void runLayer(NetworkBuilder &n, mlir::func::FuncOp network,
+                     std::vector<gen::Selection> chosen,
+                     const gen::DeviceContext &d, bool measure,
+                     LayerRun *left = nullptr) {
+  ASSERT_TRUE(mlir::succeeded(mlir::verify(*n.module)));
+  explore::NodeResult result;
+  result.function = network;
+  result.selections = std::move(chosen);
+  SCOPED_TRACE(describe(result.selections));
+  static const int64_t widths[] = {8, 24, 32, 64, 128};
+  gen::Border border{"test", 100, widths[n.draw(0, 4)]};
+  result.design =
+      gen::buildDesign(network, result.selections, border, result.images);
+  ASSERT_TRUE(mlir::succeeded(gen::sizeBuffers(result.design)));
+  auto timing = gen::predictTiming(result.design);
+  ASSERT_TRUE(mlir::succeeded(timing));
+  result.timing = *timing;
+  if (left) {
+    left->timing = *timing;
+    left->resources = gen::costOf(result.design, d.cost);
+    for (auto op : result.design.getBody().getOps<flow::ActorOp>())
+      left->kinds.push_back(op.getKind().str());
+  }
+  result.resources = gen::costOf(result.design, d.cost);
+
+  llvm::SmallString<128> folder;
+  ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("rhizome-layer", folder));
+  std::string dir = (folder + "/layer.rhz").str();
+  auto check = [](llvm::Error error) {
+    EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
+  };
+  {
+    auto writer = PackageWriter::create(dir);
+    ASSERT_TRUE(bool(writer)) << llvm::toString(writer.takeError());
+    PlannedNode node = describeNode("node0", result, d);
+    check(writeNode(**writer, node, result));
+    node.family = "ultrascale+";
+    node.budget = d.budget;
+    Plan plan;
+    plan.model = "layer";
+    plan.device = "test";
+    plan.goal = "random";
+    plan.predicted = node.predicted;
+    plan.clockMhz = d.clockMhz;
+    plan.nodes.push_back(std::move(node));
+    check((*writer)->writePlan(plan));
+    check((*writer)->commit());
+  }
+  auto package = Package::open(dir);
+  ASSERT_TRUE(bool(package)) << llvm::toString(package.takeError());
+
+  std::vector<std::vector<Tensor>> frames, expected;
+  auto inputType =
+      llvm::cast<mlir::RankedTensorType>(network.getFunctionType().getInput(0));
+  for (int frame = 0; frame < 3; ++frame) {
+    Tensor x = Tensor::ofInts(
+        inputType.getShape().vec(),
+        n.drawValues(inputType.getNumElements(), num::elementInt(inputType)));
+    auto out = interpret(network, {x});
+    ASSERT_TRUE(mlir::succeeded(out));
+    frames.push_back({x});
+    expected.push_back(*out);
+  }
+  SimOptions options;
+  options.seed = uint64_t(n.draw(1, 1 << 20));
+  options.fourState = !measure;
+  options.measure = measure;
+  options.stallsIn = measure ? 0 : unsigned(n.draw(0, 70));
+  options.stallsOut = measure ? 0 : unsigned(n.draw(0, 70));
+  auto sim = simulateRtl(*package, frames, options);
+  ASSERT_TRUE(bool(sim)) << llvm::toString(sim.takeError()) << dir;
+  for (size_t f = 0; f < frames.size(); ++f)
+    EXPECT_EQ(sim->outputs[f][0].ints, expected[f][0].ints)
+        << "frame " << f << " in " << dir;
+  if (measure) {
+    EXPECT_NEAR(sim->intervalCycles, timing->intervalCycles,
+                0.005 * timing->intervalCycles + 0.01);
+    EXPECT_EQ(sim->latencyCycles, timing->latencyCycles);
+  }
+  // Kept for `rhizome characterise --add`, if asked for.
+  if (!::testing::Test::HasFailure() && !std::getenv("RHIZOME_KEEP_LAYERS"))
+    llvm::sys::fs::remove_directories(folder);
+}
+} // namespace rhizome::test

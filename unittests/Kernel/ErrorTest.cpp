@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Wrong programs and what a user is told: the place in the file, both values,
+// and all errors of a text at once.
+#include "Programs.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include <gtest/gtest.h>
+
+using namespace rhizome::kernel::test;
+
+/// The lines "file:line:column: error: …" of the errors of a text.
+static std::string messagesOf(const std::string &text) {
+  llvm::SmallVector<llvm::StringRef> lines;
+  std::string errors = errorsOf(text), out;
+  llvm::StringRef(errors).split(lines, '\n');
+  for (llvm::StringRef line : lines)
+    if (line.contains(": error: "))
+      out += line.str() + "\n";
+  return out;
+}
+
+TEST(Errors, TwentyWrongPrograms) {
+  const std::string head = "var input S : [3 3]\nvar input u : [3 4]\n"
+                           "var output v : [3 4]\n";
+  const std::pair<const char *, const char *> wrong[] = {
+      {"v = S . w\n", "4:9: error: 'w' is not declared"},
+      {"v = S + u\n", "4:7: error: '+' between [3 3] and [3 4]"},
+      {"v = S # u . [[1 3]]\n",
+       "4:14: error: index 1 has extent 3, index 3 has 4"},
+      {"v = S # u . [[1 4]]\n", "4:14: error: there is no index 4: [3 3 3 4] "
+                                "has the indices 0 to 3"},
+      {"v = S # u . [[1 2] [2 0]]\n", "4:20: error: index 2 is contracted "
+                                      "twice"},
+      {"v = S # u\n", "4:1: error: 'v' is [3 4], its value is [3 3 3 4]"},
+      {"v = u . S\n", "4:7: error: '.' between [3 4] and [3 3]: the last "
+                      "extent, 4, is not the first, 3"},
+      {"v = 2 # u\n", "4:7: error: '#' with a scalar"},
+      {"v = u * 2\n", "4:7: error: '*' between [3 4] and a scalar"},
+      {"v = [u S]\n", "4:8: error: a stack of [3 4] and [3 3]"},
+      {"v = u ^ [[0 1 1]]\n", "4:10: error: '^' swaps two indices, not 3"},
+      {"v = u\nu = v\n", "5:1: error: 'u' is an input and cannot be assigned"},
+      {"v[i,j] = S[i,k] * u[k,j]\n",
+       "4:14: error: the index 'k' is neither on the left side nor reduced"},
+      {"v[i,j] = S[i,j] * u[i,j]\n",
+       "4:14: error: the index 'j' runs to 3 in dimension 1 of 'S' and to 4 in "
+       "dimension 1 of 'v'"},
+      {"v[i,j] = u[i,j + 1]\n",
+       "4:14: error: the offset 1 reaches outside dimension 1 of 'u'"},
+      {"v[i] = u[i,0]\n",
+       "4:1: error: 'v' has 2 dimensions, here it gets 1 indices"},
+      {"v[0,j] = u[0,j]\nv[1,j] = u[1,j]\n",
+       "5:1: error: the output 'v' is assigned only in part"},
+      {"v = (u + u\n", "5:1: error: expected ')' to close the parenthesis, not "
+                       "the end"},
+      {"v[i,j] = cosh(u[i,j])\n",
+       "4:10: error: expected a reduction or a function before '(', not "
+       "'cosh'"},
+      {"v = u $ u\n", "4:7: error: '$' means nothing in a kernel"},
+      {"var t : [3 4]\nv = t\n",
+       "5:5: error: 't' is read before it is assigned"},
+      {"var input S : [3 3]\nv = u\n", "4:11: error: 'S' is declared twice"},
+      {"var w : [3 0]\nv = u\n", "4:9: error: an extent is 0"},
+      {"var w : matrix\nv = u\n", "4:9: error: there is no type 'matrix'"},
+      {"var w : [3] @fixd(8,24)\nv = u\n",
+       "4:14: error: there is no annotation '@fixd'"},
+  };
+  for (auto [text, message] : wrong) {
+    std::string got = messagesOf(head + text);
+    EXPECT_TRUE(
+        llvm::StringRef(got).starts_with(std::string("k.cfd:") + message))
+        << text << got;
+    EXPECT_EQ(llvm::StringRef(got).count('\n'), 1u) << text << got;
+  }
+}
+
+TEST(Errors, AllAtOnceWithCaretsNotesAndRemedies) {
+  EXPECT_EQ(errorsOf("var input S : [3 3]\n"
+                     "var input uu : [3 4]\n"
+                     "var output v : [3 4]\n"
+                     "\tv = S . ux\n"
+                     "v[i,j] = S[i,j] * uu[i,j]\n"),
+            "k.cfd:4:10: error: 'ux' is not declared; did you mean 'uu'?\n"
+            "  \tv = S . ux\n"
+            "  \t        ^\n"
+            "k.cfd:5:14: error: the index 'j' runs to 3 in dimension 1 of 'S' "
+            "and to 4 in dimension 1 of 'v'\n"
+            "  v[i,j] = S[i,j] * uu[i,j]\n"
+            "               ^\n"
+            "k.cfd:5:5: note: the other range comes from here\n"
+            "  v[i,j] = S[i,j] * uu[i,j]\n"
+            "      ^\n");
+}
+
+TEST(Errors, FortranDeclarations) {
+  auto firstOf = [](const std::string &text) {
+    return messagesOf(text + "\nvar output v : [3]\nv = v\n");
+  };
+  EXPECT_TRUE(llvm::StringRef(firstOf("REAL(16) :: a(3)"))
+                  .starts_with("k.cfd:1:6: error: expected the kind 4 or 8"));
+  EXPECT_TRUE(llvm::StringRef(firstOf("REAL :: a(0:2)"))
+                  .starts_with("k.cfd:1:12: error: expected ',' or ')' behind "
+                               "an extent"));
+  EXPECT_TRUE(llvm::StringRef(firstOf("REAL, ALLOCATABLE :: a(3)"))
+                  .starts_with("k.cfd:1:7: error: expected DIMENSION(…) or "
+                               "INTENT(…)"));
+  EXPECT_TRUE(llvm::StringRef(firstOf("REAL, INTENT(INPUT) :: a(3)"))
+                  .starts_with("k.cfd:1:14: error: expected IN, OUT or INOUT"));
+}

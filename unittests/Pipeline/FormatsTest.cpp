@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The sweep over number formats, its Pareto front and picture, and overflow
+// reports by place.
+#include "../HelmholtzKernel.h"
+#include "../TestFolder.h"
+#include "rhizome/Pipeline/ExploreFormats.h"
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace rhizome;
+using namespace rhizome::pipeline;
+
+namespace {
+class Formats : public ::testing::Test {
+protected:
+  test::TestFolder folder;
+  ExploreFormatsRequest request(const std::string &text) {
+    ExploreFormatsRequest r;
+    r.kernel = folder.path("kernel.mlir");
+    std::ofstream(r.kernel) << text;
+    r.elements = 2;
+    return r;
+  }
+};
+} // namespace
+
+TEST_F(Formats, TheFrontFallsInErrorAsItRisesInCost) {
+  auto result = exploreFormats(request(test::helmholtz(3)));
+  ASSERT_EQ(result.error, "");
+  ASSERT_GT(result.points.size(), 20u);
+  double error = std::numeric_limits<double>::infinity(), cost = 0;
+  int front = 0;
+  for (const FormatPoint &p : result.points) {
+    EXPECT_GE(p.luts, cost);
+    cost = p.luts;
+    if (p.overflows) {
+      EXPECT_TRUE(p.canOverflow) << p.format.str();
+    }
+    if (!p.isPareto) {
+      EXPECT_TRUE(p.meanSquare >= error || p.overflows);
+      continue;
+    }
+    EXPECT_LT(p.meanSquare, error);
+    error = p.meanSquare;
+    ++front;
+  }
+  EXPECT_GT(front, 5);
+  EXPECT_EQ(result.multiplications, 6 * 81 + 27);
+  std::string picture = drawFormats(result, "a < b");
+  EXPECT_NE(picture.find("a &lt; b"), std::string::npos);
+  EXPECT_NE(picture.find("</svg>"), std::string::npos);
+}
+
+TEST_F(Formats, MoreFractionBitsAreMoreExact) {
+  auto r = request(test::helmholtz(3));
+  r.formats = {"fixed<8,8>", "fixed<8,16>", "fixed<8,24>", "double"};
+  auto result = exploreFormats(r);
+  ASSERT_EQ(result.error, "");
+  ASSERT_EQ(result.points.size(), 4u);
+  for (size_t i = 1; i < 3; ++i)
+    EXPECT_LT(result.points[i].meanSquare,
+              result.points[i - 1].meanSquare / 1e3);
+  EXPECT_EQ(result.points[3].meanSquare, 0); // the widest costs most
+}
+
+TEST_F(Formats, OverflowsHaveTheirPlace) {
+  auto r = request(test::helmholtz(7));
+  r.formats = {"fixed<8,24>"};
+  auto result = checkRanges(r);
+  ASSERT_EQ(result.error, "");
+  ASSERT_FALSE(result.places.empty());
+  // 7^3 products of at most 1: the third contraction, the twelfth line.
+  EXPECT_NE(result.places[0].place.find("kernel.mlir:11:"), std::string::npos)
+      << result.places[0].place;
+  EXPECT_TRUE(result.places[0].isCertain);
+  ASSERT_EQ(result.places[0].input.size(), 3u);
+  EXPECT_EQ(result.places[0].input[0].second.size(), 49u);
+}
+
+TEST_F(Formats, WrongKernelsAndFormatsAreErrors) {
+  auto r = request("func.func @k(%a: tensor<2xf64>) -> tensor<2xf64> {\n"
+                   "  return %b : tensor<2xf64>\n}\n");
+  EXPECT_NE(exploreFormats(r).error.find("kernel.mlir:2:10"), std::string::npos)
+      << exploreFormats(r).error;
+  r = request(test::helmholtz(2));
+  r.formats = {"fixed<8>"};
+  EXPECT_NE(exploreFormats(r).error.find("not a number format"),
+            std::string::npos);
+  r.kernel = folder.path("missing.mlir");
+  EXPECT_NE(exploreFormats(r).error, "");
+}
