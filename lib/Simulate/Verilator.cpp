@@ -234,7 +234,8 @@ Expected<SimResult> sim::runVerilator(const Package &package,
   const Plan &plan = package.plan();
   const PlannedNode &node = plan.nodes.front();
   Expected<Simulator> simulator =
-      build(package, node, options, kHarness, plan.predicted.intervalCycles);
+      build(package, node, options, kHarness, plan.predicted.intervalCycles,
+            portsHeader(node));
   if (!simulator)
     return simulator.takeError();
 
