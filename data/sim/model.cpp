@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A Verilated design behind the C interface of rhz_model.h. The generated
-// rhz_ports.h names the ports.
+// rhz_ports.h names the ports of a design by itself, or says how wide the
+// streams of a node with an endpoint are (RHZ_LINK bits) and how many parts its
+// configuration has.
 #include "rhz_model.h"
 #include "rhz_ports.h"
 #include "verilated.h"
@@ -12,10 +14,17 @@
 namespace {
 constexpr int kResetCycles = 8;
 
+#ifdef RHZ_LINK
+constexpr rhz_model_info kInfo = {RHZ_MODEL_ABI, 1, 1, RHZ_PARTS};
+#define FOR_INPUTS(X) X(0, s_link, RHZ_LINK)
+#define FOR_OUTPUTS(X) X(0, m_link, RHZ_LINK)
+#else
 #define COUNT(k, p, w) +1
-constexpr int kInputs = 0 RHZ_INPUTS(COUNT);
-constexpr int kOutputs = 0 RHZ_OUTPUTS(COUNT);
-#undef COUNT
+constexpr rhz_model_info kInfo = {RHZ_MODEL_ABI, 0 RHZ_INPUTS(COUNT),
+                                  0 RHZ_OUTPUTS(COUNT), 0};
+#define FOR_INPUTS RHZ_INPUTS
+#define FOR_OUTPUTS RHZ_OUTPUTS
+#endif
 
 struct Model {
   VerilatedContext context;
@@ -29,11 +38,10 @@ template <typename T> void copyIn(T &port, const uint8_t *bytes, int width) {
 }
 } // namespace
 
-rhz_model_info rhz_model_describe(void) {
-  return {RHZ_MODEL_ABI, kInputs, kOutputs};
-}
+rhz_model_info rhz_model_describe(void) { return kInfo; }
 
-void *rhz_model_open(const char *folder, uint64_t seed) {
+void *rhz_model_open(const char *folder, uint64_t seed, uint16_t address,
+                     const uint16_t *configuration) {
   int before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (before < 0 || chdir(folder) != 0)
     return nullptr;
@@ -41,12 +49,19 @@ void *rhz_model_open(const char *folder, uint64_t seed) {
   model->context.randReset(2);
   model->context.randSeed(int(seed % 2147483646 + 1));
   Top *top = model->top = new Top(&model->context);
+#ifdef RHZ_LINK
+  top->address_i = address;
+  copyIn(top->channels_i, reinterpret_cast<const uint8_t *>(configuration),
+         16 * RHZ_PARTS);
+#else
+  (void)address, (void)configuration;
+#endif
   top->rst_ni = 0;
   for (int i = 0; i < kResetCycles; ++i) {
 #define QUIET_IN(k, p, w) top->p##_tvalid = 0;
-    RHZ_INPUTS(QUIET_IN)
+    FOR_INPUTS(QUIET_IN)
 #define QUIET_OUT(k, p, w) top->p##_tready = 0;
-    RHZ_OUTPUTS(QUIET_OUT)
+    FOR_OUTPUTS(QUIET_OUT)
     top->clk_i = 0;
     top->eval();
     top->clk_i = 1;
@@ -66,19 +81,26 @@ void rhz_model_cycle(void *handle, rhz_stream *inputs, rhz_stream *outputs) {
   top->p##_tlast = inputs[k].last;                                             \
   if (inputs[k].valid)                                                         \
     copyIn(top->p##_tdata, inputs[k].data, w);
-  RHZ_INPUTS(DRIVE_IN)
+  FOR_INPUTS(DRIVE_IN)
+#ifdef RHZ_LINK
+  top->s_link_tkeep = inputs[0].keep;
+#endif
 #define DRIVE_OUT(k, p, w) top->p##_tready = outputs[k].ready;
-  RHZ_OUTPUTS(DRIVE_OUT)
+  FOR_OUTPUTS(DRIVE_OUT)
   top->clk_i = 0;
   top->eval();
 #define SAMPLE_IN(k, p, w) inputs[k].ready = top->p##_tready;
-  RHZ_INPUTS(SAMPLE_IN)
+  FOR_INPUTS(SAMPLE_IN)
 #define SAMPLE_OUT(k, p, w)                                                    \
   outputs[k].valid = top->p##_tvalid;                                          \
   outputs[k].last = top->p##_tlast;                                            \
   if (outputs[k].valid)                                                        \
     std::memcpy(outputs[k].data, &top->p##_tdata, size_t(w / 8));
-  RHZ_OUTPUTS(SAMPLE_OUT)
+  FOR_OUTPUTS(SAMPLE_OUT)
+#ifdef RHZ_LINK
+  outputs[0].keep = top->m_link_tkeep;
+  outputs[0].dest = top->m_link_tdest;
+#endif
   top->clk_i = 1;
   top->eval();
 }

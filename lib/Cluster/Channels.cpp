@@ -37,6 +37,9 @@ std::vector<link::ChannelConfig> cluster::channelsOf(const Plan &plan,
     // A datagram there and an acknowledgement back behind a few others.
     config.roundTrip = link::Time(2 * medium.latencyNs) +
                        link::Time(8 * datagramBits * 1e9 / medium.bitsPerS);
+    // On a slow medium too a busy channel's datagrams share acknowledgements.
+    config.ackDelay = std::max(
+        config.ackDelay, link::Time(16 * datagramBits * 1e9 / medium.bitsPerS));
   }
   return configs;
 }

@@ -12,7 +12,7 @@ using namespace rhizome::cluster;
 namespace {
 constexpr size_t kDistances = 8;
 /// Nothing is on its way any more when the single request is sent.
-constexpr Picoseconds kPause = 20'000'000;
+constexpr Picoseconds kPause = 5'000'000;
 } // namespace
 
 HostParty::HostParty(const Plan &plan, Disturbance disturbance, Request wanted)

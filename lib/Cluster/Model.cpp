@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Cluster/Model.h"
-#include "rhz_model.h"
+#include "Library.h"
 #include <algorithm>
-#include <cstring>
-#include <dlfcn.h>
 
 using namespace llvm;
 using namespace rhizome;
@@ -13,52 +11,18 @@ using namespace rhizome::cluster;
 // design; they need a cycle per actor.
 static constexpr int64_t kSettleCycles = 256;
 
-struct Model::Library {
-  void *handle = nullptr, *model = nullptr;
-  decltype(&rhz_model_cycle) cycle = nullptr;
-  decltype(&rhz_model_close) close = nullptr;
-  std::vector<rhz_stream> inputs, outputs;
-
-  // The library stays loaded: a design's static data may be in use until exit.
-  ~Library() {
-    if (model)
-      close(model);
-  }
-};
+Model::Model() = default;
 
 Expected<std::unique_ptr<Model>> Model::open(const std::string &path,
                                              const std::string &images,
                                              const PlannedNode &node,
                                              uint64_t seed) {
   std::unique_ptr<Model> model(new Model);
-  model->name = node.name;
-  model->library = std::make_unique<Library>();
-  Library &library = *model->library;
-  library.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library.handle)
-    return createStringError("cannot load the simulated design of '%s': %s",
-                             node.name.c_str(), dlerror());
-  auto symbol = [&](auto &function, const char *name) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(
-        dlsym(library.handle, name));
-    return function != nullptr;
-  };
-  decltype(&rhz_model_describe) describe = nullptr;
-  decltype(&rhz_model_open) open = nullptr;
-  if (!symbol(describe, "rhz_model_describe") ||
-      !symbol(open, "rhz_model_open") ||
-      !symbol(library.cycle, "rhz_model_cycle") ||
-      !symbol(library.close, "rhz_model_close"))
-    return createStringError("'%s' is no simulated design", path.c_str());
-  rhz_model_info info = describe();
-  if (info.abi != RHZ_MODEL_ABI || size_t(info.inputs) != node.inputs.size() ||
-      size_t(info.outputs) != node.outputs.size())
-    return createStringError("'%s' was built for another plan", path.c_str());
-  library.model = open(images.c_str(), seed);
-  if (!library.model)
-    return createStringError("the folder '%s' of the memory images cannot be "
-                             "entered",
-                             images.c_str());
+  Expected<std::unique_ptr<Library>> library = Library::open(
+      path, images, seed, 0, {}, node.inputs.size(), node.outputs.size());
+  if (!library)
+    return library.takeError();
+  model->library = std::move(*library);
   for (const BorderPort &port : node.inputs)
     model->inputs.push_back({port, {}, 0, 0});
   for (const BorderPort &port : node.outputs) {
@@ -66,10 +30,8 @@ Expected<std::unique_ptr<Model>> Model::open(const std::string &path,
     output.port = port;
     output.beatData.resize(port.dataWidth / 8);
   }
-  library.inputs.resize(model->inputs.size());
-  library.outputs.resize(model->outputs.size());
   for (size_t k = 0; k < model->outputs.size(); ++k)
-    library.outputs[k] = {0, 0, 0, model->outputs[k].beatData.data()};
+    model->library->outputs[k].data = model->outputs[k].beatData.data();
   return std::move(model);
 }
 
@@ -125,8 +87,7 @@ Error Model::cycle() {
   }
   for (size_t k = 0; k < outputs.size(); ++k)
     library->outputs[k].ready = outputs[k].beat > 0 || !outputs[k].held;
-  library->cycle(library->model, library->inputs.data(),
-                 library->outputs.data());
+  library->cycle();
   ++counts.cycles;
   bool moved = false, starved = false, blocked = false;
   for (size_t k = 0; k < inputs.size(); ++k) {

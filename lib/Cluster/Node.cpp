@@ -26,25 +26,38 @@ static link::Time nanoseconds(Picoseconds time) {
   return link::Time(time / 1000);
 }
 
-LinkParty::LinkParty(const Plan &plan, int rank, Disturbance disturbance)
-    : Party(rank, plan.links, disturbance), plan(plan), rank(rank),
-      protocol(addressOf(plan, nameOf(plan, rank)),
-               channelsOf(plan, nameOf(plan, rank))),
-      inputs(routerOf(plan, nameOf(plan, rank), true)),
-      outputs(routerOf(plan, nameOf(plan, rank), false)) {
+PlannedParty::PlannedParty(const Plan &plan, int rank, Disturbance disturbance)
+    : Party(rank, plan.links, disturbance), plan(plan), rank(rank) {
   std::string name = nameOf(plan, rank);
   for (const Channel &channel : plan.channels) {
     if (channel.from.node != name && channel.to.node != name)
       continue;
     uint16_t peer = addressOf(
         plan, channel.from.node == name ? channel.to.node : channel.from.node);
-    size_t medium = size_t(plan.link(channel.link) - plan.links.data());
+    const PlannedLink &link = *plan.link(channel.link);
+    size_t medium = size_t(&link - plan.links.data());
     routes[peer] = {rankOf(plan, peer), medium};
     ports.connect(medium);
-    if (plan.links[medium].kind == "udp")
+    if (link.kind == "udp")
       switched = medium;
+    twoDatagrams = std::max(
+        twoDatagrams, transmissionTime(2 * (link.mtuBytes + link.overheadBytes),
+                                       link.bitsPerS));
   }
 }
+
+void PlannedParty::sendTo(Picoseconds now, uint16_t address,
+                          std::vector<uint8_t> bytes) {
+  auto [to, medium] = routes.at(address);
+  ports.send(now, to, medium, std::move(bytes));
+}
+
+LinkParty::LinkParty(const Plan &plan, int rank, Disturbance disturbance)
+    : PlannedParty(plan, rank, disturbance),
+      protocol(addressOf(plan, nameOf(plan, rank)),
+               channelsOf(plan, nameOf(plan, rank))),
+      inputs(routerOf(plan, nameOf(plan, rank), true)),
+      outputs(routerOf(plan, nameOf(plan, rank), false)) {}
 
 void LinkParty::receive(Picoseconds now) {
   Datagram datagram;
@@ -57,8 +70,7 @@ void LinkParty::send(Picoseconds now) {
     std::optional<link::Outgoing> out = protocol.pull(nanoseconds(now));
     if (!out)
       return;
-    auto [to, medium] = routes.at(out->peer);
-    ports.send(now, to, medium, std::move(out->bytes));
+    sendTo(now, out->peer, std::move(out->bytes));
   }
 }
 
@@ -78,28 +90,32 @@ Picoseconds LinkParty::nextOnLink(Picoseconds now) const {
 // NodeParty
 //===----------------------------------------------------------------------===//
 
+Picoseconds Clock::edge(int64_t cycle) const {
+  return Picoseconds(__int128(cycle) * 1'000'000'000'000 / hertz);
+}
+
+int64_t Clock::cycleAt(Picoseconds time) const {
+  auto cycle = int64_t(__int128(time) * hertz / 1'000'000'000'000);
+  while (edge(cycle) < time)
+    ++cycle;
+  return cycle;
+}
+
+static Clock clockOf(const Plan &plan, int rank) {
+  return {std::llround(plan.nodes[size_t(rank) - 1].clockMhz * 1e6)};
+}
+
 NodeParty::NodeParty(const Plan &plan, int rank, Disturbance disturbance,
                      std::unique_ptr<Model> design)
     : LinkParty(plan, rank, disturbance), model(std::move(design)),
-      hertz(std::llround(plan.nodes[size_t(rank) - 1].clockMhz * 1e6)) {}
-
-Picoseconds NodeParty::edge(int64_t at) const {
-  return Picoseconds(__int128(at) * 1'000'000'000'000 / hertz);
-}
-
-int64_t NodeParty::cycleAt(Picoseconds time) const {
-  auto at = int64_t(__int128(time) * hertz / 1'000'000'000'000);
-  while (edge(at) < time)
-    ++at;
-  return at;
-}
+      clock(clockOf(plan, rank)) {}
 
 Picoseconds NodeParty::next() const {
-  Picoseconds now = edge(cycle);
+  Picoseconds now = clock.edge(cycle);
   if (!model->isIdle())
     return now;
   Picoseconds link = nextOnLink(now);
-  return link == kNever ? kNever : edge(cycleAt(link));
+  return link == kNever ? kNever : clock.edge(clock.cycleAt(link));
 }
 
 Error NodeParty::run(Picoseconds until) {
@@ -107,10 +123,10 @@ Error NodeParty::run(Picoseconds until) {
     Picoseconds wake = next();
     if (wake >= until)
       return Error::success();
-    int64_t at = cycleAt(wake);
+    int64_t at = clock.cycleAt(wake);
     cyclesSkipped += at - cycle;
     cycle = at;
-    Picoseconds now = edge(cycle);
+    Picoseconds now = clock.edge(cycle);
     receive(now);
     for (size_t k = 0; k < inputs.size(); ++k)
       while (model->canPush(k)) {
@@ -138,4 +154,33 @@ Error NodeParty::run(Picoseconds until) {
     send(now);
     ++cycle;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// BoardParty
+//===----------------------------------------------------------------------===//
+
+BoardParty::BoardParty(const Plan &plan, int rank, Disturbance disturbance,
+                       std::unique_ptr<NodeModel> design)
+    : PlannedParty(plan, rank, disturbance), model(std::move(design)),
+      clock(clockOf(plan, rank)) {}
+
+Error BoardParty::run(Picoseconds until) {
+  for (Picoseconds now = next(); now < until; now = next()) {
+    Datagram datagram;
+    while (ports.receive(now, datagram))
+      model->push(std::move(datagram.bytes));
+    model->accept(ports.freeAt() <= now + twoDatagrams);
+    if (Error error = model->cycle())
+      return error;
+    NodeModel::Outgoing out;
+    while (model->pop(out)) {
+      if (!knows(out.to))
+        return createStringError("its endpoint sends to address %u, which is "
+                                 "no peer's",
+                                 unsigned(out.to));
+      sendTo(now, out.to, std::move(out.bytes));
+    }
+  }
+  return Error::success();
 }

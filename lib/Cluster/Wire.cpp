@@ -66,6 +66,13 @@ Picoseconds Ports::freeAt(int to, size_t link) const {
   return lane == sending.end() ? 0 : lane->second.free;
 }
 
+Picoseconds Ports::freeAt() const {
+  Picoseconds free = 0;
+  for (const auto &[key, lane] : sending)
+    free = std::max(free, lane.free);
+  return free;
+}
+
 void Ports::send(Picoseconds now, int to, size_t link,
                  std::vector<uint8_t> bytes) {
   const PlannedLink &medium = links[link];

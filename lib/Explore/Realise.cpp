@@ -157,6 +157,8 @@ double Realiser::secondsOf(const NodeResult &node, const Ends &ends) const {
     for (auto *side : {&ends.in, &ends.out}) {
       double busy = 0;
       int64_t cycles = 0;
+      for (int t : side == &ends.in ? ends.out : ends.in)
+        busy += place.wire->answerFor(problem.tensors[t].bits);
       for (int t : *side) {
         busy += place.wire->secondsFor(problem.tensors[t].bits);
         cycles +=
@@ -245,15 +247,9 @@ void Realiser::predict() {
                         : beats >= double(slowest) ? "the border"
                                                    : node.bottleneck;
   }
-  double host = 0, back = 0;
-  for (const Tensor &tensor : problem.tensors)
-    if (problem.hostWire) {
-      double once = problem.hostWire->secondsFor(tensor.bits);
-      host += tensor.producer < 0 ? once : 0;
-      back += tensor.toHost ? once : 0;
-    }
-  if (std::max(host, back) > result.seconds) {
-    result.seconds = std::max(host, back);
+  double host = hostSeconds(problem);
+  if (host > result.seconds) {
+    result.seconds = host;
     result.bottleneck = "the host's link";
   }
   result.latency = latency(ends);

@@ -251,6 +251,9 @@ bool passes(const Problem &problem, const Ends &ends, const Place &place,
   for (auto *side : {&ends.in, &ends.out}) {
     double busy = 0;
     int64_t cycles = 0;
+    if (place.wire)
+      for (int t : side == &ends.in ? ends.out : ends.in)
+        busy += place.wire->answerFor(problem.tensors[t].bits);
     for (int t : *side) {
       int64_t bits = problem.tensors[t].bits;
       int64_t beats = (bits + place.streamBits - 1) / place.streamBits;

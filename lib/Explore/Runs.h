@@ -76,6 +76,9 @@ private:
 /// Tensors that enter or leave [begin, end).
 Ends crossingOf(const Problem &problem, int begin, int end);
 
+/// Seconds for which a frame holds the host's link, the busier way.
+double hostSeconds(const Problem &problem);
+
 /// Do they come and go in `seconds` over the place's border and link?
 bool passes(const Problem &problem, const Ends &ends, const Place &place,
             double seconds);

@@ -24,6 +24,12 @@ double Wire::secondsFor(int64_t bits) const {
   return bytes * 8 / bitsPerS;
 }
 
+/// A busy channel is acknowledged once in four datagrams, by a word.
+double Wire::answerFor(int64_t bits) const {
+  double datagrams = double((bits + 63) / 64) / double(slotWords);
+  return datagrams / 4 * double(headerBytes + 8 + overheadBytes) * 8 / bitsPerS;
+}
+
 int64_t Wire::cyclesFor(int64_t bits, int64_t streamBits) const {
   auto words = double((bits + 63) / 64);
   // A datagram's beats, those of its header and the gap to the next.
@@ -36,6 +42,26 @@ int64_t Solution::nodes() const {
   for (const Run &run : runs)
     n += int64_t(run.places.size());
   return n;
+}
+
+double hostSeconds(const Problem &problem) {
+  if (!problem.hostWire)
+    return 0;
+  const Wire &wire = *problem.hostWire;
+  double in = 0, out = 0;
+  for (const Tensor &tensor : problem.tensors) {
+    double once = wire.secondsFor(tensor.bits);
+    double answer = wire.answerFor(tensor.bits);
+    if (tensor.producer < 0) {
+      out += once;
+      in += answer;
+    }
+    if (tensor.toHost) {
+      in += once;
+      out += answer;
+    }
+  }
+  return std::max(in, out);
 }
 
 std::string exceededName(const Resources &need, const Resources &budget) {
@@ -290,6 +316,9 @@ void addWireTimes(const Problem &problem, const Place &place,
       for (auto *side : {&crossing.in, &crossing.out}) {
         double sum = 0;
         int64_t cycles = 0;
+        auto *other = side == &crossing.in ? &crossing.out : &crossing.in;
+        for (int t : *other)
+          sum += wire.answerFor(problem.tensors[t].bits);
         for (int t : *side) {
           sum += wire.secondsFor(problem.tensors[t].bits);
           cycles += wire.cyclesFor(problem.tensors[t].bits, place.streamBits);
@@ -327,21 +356,6 @@ std::vector<double> times(const Problem &problem) {
                   [](double a, double b) { return b <= a * (1 + 1e-12); }),
       all.end());
   return all;
-}
-
-/// Seconds that the host's link needs for a frame, each way.
-double hostSeconds(const Problem &problem) {
-  if (!problem.hostWire)
-    return 0;
-  double in = 0, out = 0;
-  for (const Tensor &tensor : problem.tensors) {
-    double once = problem.hostWire->secondsFor(tensor.bits);
-    if (tensor.producer < 0)
-      out += once;
-    if (tensor.toHost)
-      in += once;
-  }
-  return std::max(in, out);
 }
 
 /// Choices of one stage by interval, with the least price so far.

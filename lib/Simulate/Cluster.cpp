@@ -148,7 +148,7 @@ int64_t patience(const Plan &plan) {
       frame += double(std::max(node.predicted.intervalCycles,
                                node.predicted.latencyCycles)) /
                node.clockMhz;
-  return int64_t(std::max(5000.0, 20 * frame) * 1e6);
+  return int64_t(std::max(2000.0, 20 * frame) * 1e6);
 }
 
 Error runRanks(const Package &package, const std::string &folder,
@@ -239,7 +239,8 @@ Expected<ClusterResult> rhizome::simulateCluster(
   ClusterResult result;
   json::Array libraries;
   for (const PlannedNode &node : plan.nodes) {
-    Expected<sim::Simulator> model = sim::buildModel(package, node);
+    Expected<sim::Simulator> model =
+        sim::buildModel(package, node, !node.nodeTop.empty());
     if (!model)
       return createStringError("%s: %s", node.name.c_str(),
                                toString(model.takeError()).c_str());
@@ -283,7 +284,8 @@ Expected<ClusterResult> rhizome::simulateCluster(
 
 Expected<std::string> rhizome::buildNodeModel(const Package &package,
                                               const PlannedNode &node) {
-  Expected<sim::Simulator> model = sim::buildModel(package, node);
+  Expected<sim::Simulator> model =
+      sim::buildModel(package, node, /*withEndpoint=*/false);
   if (!model)
     return model.takeError();
   return model->program;

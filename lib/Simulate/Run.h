@@ -39,9 +39,10 @@ struct Simulator {
   double buildSeconds = 0; ///< 0 if it was found
 };
 /// A node's design as a shared library with the interface of
-/// data/sim/rhz_model.h. Nodes that share files share the library.
-llvm::Expected<Simulator> buildModel(const Package &package,
-                                     const PlannedNode &node);
+/// data/sim/rhz_model.h, `withEndpoint` as rhz_node. Nodes that share files
+/// share the library.
+llvm::Expected<Simulator>
+buildModel(const Package &package, const PlannedNode &node, bool withEndpoint);
 
 /// Cycles without output that count as a hang.
 int64_t hangLimit(const Plan &plan, const SimOptions &options);

@@ -2,6 +2,7 @@
 // Builds the package's Verilator model around data/sim/harness.cpp, keeps it by
 // content, and runs it. Frames go in and out in files of raw beats.
 #include "Run.h"
+#include "rhizome/Package/NodeChannels.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Resources.h"
 #include "llvm/ADT/STLExtras.h"
@@ -24,9 +25,8 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-/// The header that tells the harness which ports the top module has: number,
-/// name, bits of data.
-std::string portsHeader(const PlannedNode &node, const std::string &top) {
+/// What tells the harness which ports a design has: number, name, bits of data.
+std::string portsHeader(const PlannedNode &node) {
   auto list = [](const std::vector<BorderPort> &ports) {
     std::string text;
     for (auto [k, port] : enumerate(ports))
@@ -36,8 +36,14 @@ std::string portsHeader(const PlannedNode &node, const std::string &top) {
   };
   std::string text = "#define RHZ_INPUTS(X)" + list(node.inputs);
   text += "\n#define RHZ_OUTPUTS(X)" + list(node.outputs);
-  text += "\n#include \"V" + top + ".h\"\nusing Top = V" + top + ";\n";
-  return text;
+  return text + "\n";
+}
+
+/// The same of a node in its link endpoint.
+std::string endpointHeader(const Plan &plan, const PlannedNode &node) {
+  return "#define RHZ_LINK " + std::to_string(node.streamBits) +
+         "\n#define RHZ_PARTS " +
+         std::to_string(nodeConfiguration(plan, node).size()) + "\n";
 }
 
 /// Few cycles a frame mean a wide design, which takes longer to compile than
@@ -61,7 +67,8 @@ constexpr Frame kModel = {"model.cpp", "rhz_model.h", "model-", ".so", true};
 
 Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
                                const SimOptions &options, const Frame &frame,
-                               int64_t intervalCycles) {
+                               int64_t intervalCycles,
+                               const std::string &ports) {
   SmallString<256> results(package.path("results/sim"));
   if (std::error_code error = sys::fs::make_absolute(results))
     return errorCodeToError(error);
@@ -76,7 +83,8 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   if (!data)
     return data.takeError();
   std::vector<std::pair<std::string, std::string>> files = {
-      {"rhz_ports.h", portsHeader(node, top)}};
+      {"rhz_ports.h",
+       ports + "#include \"V" + top + ".h\"\nusing Top = V" + top + ";\n"}};
   for (StringRef name : {frame.source, frame.header})
     if (!name.empty()) {
       Expected<std::string> text = readFile(*data + "/sim/" + name.str());
@@ -204,9 +212,20 @@ Expected<Report> readReport(const std::string &path) {
 } // namespace
 
 Expected<sim::Simulator> sim::buildModel(const Package &package,
-                                         const PlannedNode &node) {
-  return build(package, package.plan().owner(node), SimOptions(), kModel,
-               node.predicted.intervalCycles);
+                                         const PlannedNode &node,
+                                         bool withEndpoint) {
+  SimOptions options;
+  if (withEndpoint) {
+    // The same files, another module on top.
+    PlannedNode wrapped = package.plan().owner(node);
+    wrapped.top = node.nodeTop;
+    return build(package, wrapped, options, kModel,
+                 node.predicted.intervalCycles,
+                 endpointHeader(package.plan(), node));
+  }
+  const PlannedNode &owner = package.plan().owner(node);
+  return build(package, owner, options, kModel, node.predicted.intervalCycles,
+               portsHeader(owner));
 }
 
 Expected<SimResult> sim::runVerilator(const Package &package,
@@ -215,7 +234,8 @@ Expected<SimResult> sim::runVerilator(const Package &package,
   const Plan &plan = package.plan();
   const PlannedNode &node = plan.nodes.front();
   Expected<Simulator> simulator =
-      build(package, node, options, kHarness, plan.predicted.intervalCycles);
+      build(package, node, options, kHarness, plan.predicted.intervalCycles,
+            portsHeader(node));
   if (!simulator)
     return simulator.takeError();
 

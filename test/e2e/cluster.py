@@ -160,3 +160,61 @@ def death(suite):
                 f"killed rank 2, told after {took:.1f} s: {text.strip()[:200]}")
     time.sleep(1)
     suite.check(not ranks_of(package), "no rank is left")
+
+
+def promised(suite, name, cluster, goal, frames, *more):
+    """A network compiled for a cluster and simulated: bits, and the rate that
+    the plan promises within 1 %; the measured figures."""
+    suite.tool("mpirun")
+    network = networks.NETWORKS[name]
+    package = suite.work / f"{cluster}.rhz"
+    built = suite.compile(suite.need(network.path), network.options, goal,
+                          package, "--cluster", cluster, *more)
+    if not suite.check(built.status == 0, f"{name} on {cluster} compiles"
+                       + ("" if built.status == 0 else f": {built.message}"),
+                       built.command):
+        return None
+    result = simulate(suite, package, "-n", frames)
+    if not exact(suite, result, f"{name} on {cluster}"):
+        return None
+    predicted = result.json["predicted"]
+    measured = result.json["measured"]
+    suite.check(
+        abs(measured["throughput_per_s"] / predicted["throughput_per_s"] - 1)
+        <= 0.01,
+        f"{measured['throughput_per_s']:.0f}/s measured, "
+        f"{predicted['throughput_per_s']:.0f}/s promised; a request takes "
+        f"{measured['latency_us']:.2f} us, {predicted['latency_us']:.2f} "
+        "promised", result.command)
+    for party in result.json["parties"][1:]:
+        print(f"      {party['name']} {party['device']}: "
+              f"{100 * party['utilisation']:.1f} % busy", flush=True)
+    return measured
+
+
+def line_rate(suite):
+    """PTTCNN_int8 at what 10 GbE brings in, on one KU060 role."""
+    measured = promised(suite, "PTTCNN_int8", "ku060x1", "max-throughput", 8)
+    if measured:
+        suite.check(measured["throughput_per_s"] >= 363000,
+                    "at least 363,000 inferences per second")
+        suite.check(measured["latency_us"] < 30,
+                    "a single request takes less than 30 us")
+
+
+def unlike(suite):
+    """PTTCNN_int8 over nine unlike devices, each at its own clock. One of them
+    would do for what the host's link brings in: cuts are asked for, and a rate
+    below what the links bear."""
+    cuts = ("MaxPool_2", "Conv_3", "MaxPool_5", "Conv_6", "Relu_7", "Gemm_9",
+            "Relu_10", "Gemm_11")
+    steer = suite.work / "steer.yaml"
+    steer.write_text("nodes:\n" + "".join(
+        f"  {node}: {{cut: before}}\n" for node in cuts))
+    promised(suite, "PTTCNN_int8", "mixed9", "throughput=20000/s", 6, "--steer",
+             steer)
+
+
+def split(suite):
+    """MPCNN over small parts, one layer split by channels."""
+    promised(suite, "MPCNN", "ecp5-12fx4", "throughput=4000/s", 2)

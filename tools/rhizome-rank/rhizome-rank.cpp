@@ -48,9 +48,8 @@ Expected<Run> readRun(const std::string &folder) {
   return run;
 }
 
-json::Object statisticsOf(const LinkParty &party) {
+json::Object statisticsOf(const Party &party) {
   Ports::Statistics ports = party.ports.statistics();
-  const link::Counters &counters = party.endpoint().counters();
   return json::Object{{"sent", ports.sent},
                       {"received", ports.received},
                       {"lost", ports.lost},
@@ -58,9 +57,7 @@ json::Object statisticsOf(const LinkParty &party) {
                       {"bytes_sent", ports.bytesSent},
                       {"bytes_received", ports.bytesReceived},
                       {"send_busy_ps", ports.sendBusy},
-                      {"receive_busy_ps", ports.receiveBusy},
-                      {"resent", int64_t(counters.resent)},
-                      {"malformed", int64_t(counters.malformed)}};
+                      {"receive_busy_ps", ports.receiveBusy}};
 }
 
 Error runHost(const Package &package, const Run &run, const std::string &folder,
@@ -82,6 +79,7 @@ Error runHost(const Package &package, const Run &run, const std::string &folder,
   Expected<RunStatistics> done =
       simulate(host, transport, lookahead(package.plan().links));
   report = statisticsOf(host);
+  report["resent"] = int64_t(host.endpoint().counters().resent);
   if (!done)
     return done.takeError();
   report["end_ps"] = done->end;
@@ -101,8 +99,24 @@ Error runNode(const Package &package, const Run &run, Transport &transport,
               json::Object &report) {
   size_t k = size_t(transport.rank()) - 1;
   const PlannedNode &node = package.plan().nodes[k];
-  Expected<std::unique_ptr<Model>> model = Model::open(
-      run.libraries[k], package.rtlPath(node), node, run.disturbance.seed + k);
+  const std::string &library = run.libraries[k];
+  std::string images = package.rtlPath(node);
+  uint64_t seed = run.disturbance.seed + k;
+  if (!node.nodeTop.empty()) {
+    Expected<std::unique_ptr<NodeModel>> model =
+        NodeModel::open(library, images, package.plan(), node, seed);
+    if (!model)
+      return model.takeError();
+    BoardParty party(package.plan(), transport.rank(), run.disturbance,
+                     std::move(*model));
+    Expected<RunStatistics> done =
+        simulate(party, transport, lookahead(package.plan().links));
+    report = statisticsOf(party);
+    report["cycles"] = party.design().cycles();
+    return done.takeError();
+  }
+  Expected<std::unique_ptr<Model>> model =
+      Model::open(library, images, node, seed);
   if (!model)
     return model.takeError();
   NodeParty party(package.plan(), transport.rank(), run.disturbance,
@@ -110,13 +124,9 @@ Error runNode(const Package &package, const Run &run, Transport &transport,
   Expected<RunStatistics> done =
       simulate(party, transport, lookahead(package.plan().links));
   report = statisticsOf(party);
-  const Model::Statistics &counts = party.design().statistics();
-  report["cycles"] = counts.cycles;
+  report["resent"] = int64_t(party.endpoint().counters().resent);
+  report["cycles"] = party.design().statistics().cycles;
   report["skipped"] = party.skipped();
-  report["busy"] = counts.busy;
-  report["starved"] = counts.starved;
-  report["blocked"] = counts.blocked;
-  report["frames"] = counts.frames;
   return done.takeError();
 }
 

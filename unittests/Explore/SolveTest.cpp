@@ -109,8 +109,10 @@ double bruteForce(const Problem &p) {
   int n = int(p.stages.size()), places = int(p.places.size());
   double host = 0, back = 0;
   for (const Tensor &t : p.tensors) {
-    host += t.producer < 0 ? p.hostWire->secondsFor(t.bits) : 0;
-    back += t.toHost ? p.hostWire->secondsFor(t.bits) : 0;
+    double once = p.hostWire->secondsFor(t.bits);
+    double answer = p.hostWire->answerFor(t.bits);
+    host += (t.producer < 0 ? once : 0) + (t.toHost ? answer : 0);
+    back += (t.toHost ? once : 0) + (t.producer < 0 ? answer : 0);
   }
   double floor = std::max(host, back);
 
@@ -131,6 +133,7 @@ double bruteForce(const Problem &p) {
         continue;
       (made ? ends.out : ends.in).push_back(t);
       (made ? outS : inS) += place.wire->secondsFor(tensor.bits);
+      (made ? inS : outS) += place.wire->answerFor(tensor.bits);
       (made ? outC : inC) +=
           place.wire->cyclesFor(tensor.bits, place.streamBits);
       border = std::max(border, (tensor.bits + place.streamBits - 1) /

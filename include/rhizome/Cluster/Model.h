@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A Verilated design that was built as a shared library (data/sim/model.cpp):
-// loaded, reset, clocked. Frames go in and out whole; this turns them into
-// beats at its border.
+// Verilated designs that were built as shared libraries (data/sim/model.cpp):
+// loaded, reset, clocked. Model is a design by itself, frames go in and out;
+// NodeModel has a link endpoint around it, datagrams go in and out. Both turn
+// these into beats at the border.
 #pragma once
 
 #include "rhizome/Package/Plan.h"
@@ -10,6 +11,9 @@
 #include <memory>
 
 namespace rhizome::cluster {
+/// A loaded library and one design of it.
+class Library;
+
 class Model {
 public:
   /// Loads the library and resets the design. `images` is the folder of its
@@ -46,8 +50,7 @@ public:
   const Statistics &statistics() const { return counts; }
 
 private:
-  Model() = default;
-  struct Library;
+  Model();
   struct Input {
     BorderPort port;
     std::deque<std::vector<uint8_t>> frames; ///< padded; the first is going in
@@ -68,5 +71,41 @@ private:
   std::vector<Output> outputs;
   int64_t quiet = 0; ///< cycles since the border last moved
   Statistics counts;
+};
+
+/// rhz_node: a design in its link endpoint, on a shell's byte streams.
+class NodeModel {
+public:
+  static llvm::Expected<std::unique_ptr<NodeModel>>
+  open(const std::string &library, const std::string &images, const Plan &plan,
+       const PlannedNode &node, uint64_t seed);
+  ~NodeModel();
+
+  /// A datagram for the node. They enter one behind the other.
+  void push(std::vector<uint8_t> datagram);
+  /// Whether the shell takes beats of datagrams that leave.
+  void accept(bool accepts) { accepting = accepts; }
+  struct Outgoing {
+    uint16_t to; ///< an address
+    std::vector<uint8_t> bytes;
+  };
+  /// A datagram that has left.
+  bool pop(Outgoing &datagram);
+  /// One clock cycle. Fails if the node breaks the stream protocol.
+  llvm::Error cycle();
+  int64_t cycles() const { return clocked; }
+  /// Datagrams that wait for the node.
+  size_t waiting() const { return arriving.size(); }
+
+private:
+  NodeModel();
+  std::unique_ptr<Library> library;
+  unsigned beatBytes = 8;
+  std::deque<std::vector<uint8_t>> arriving;
+  size_t position = 0; ///< in the first
+  std::vector<uint8_t> beat, current;
+  std::deque<Outgoing> leaving;
+  bool accepting = true;
+  int64_t clocked = 0;
 };
 } // namespace rhizome::cluster

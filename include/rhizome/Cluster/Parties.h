@@ -15,8 +15,28 @@ int rankOf(const Plan &plan, uint16_t address);
 /// "host" or a node's name.
 std::string nameOf(const Plan &plan, int rank);
 
-/// What every party does: an endpoint between its ports and its function.
-class LinkParty : public Party {
+/// A party of a plan: who its peers are and over which links they are reached.
+class PlannedParty : public Party {
+public:
+  PlannedParty(const Plan &plan, int rank, Disturbance disturbance);
+
+protected:
+  /// Sends to the party at an address.
+  void sendTo(Picoseconds now, uint16_t address, std::vector<uint8_t> bytes);
+
+  bool knows(uint16_t address) const { return routes.count(address); }
+
+  const Plan &plan;
+  const int rank;
+  std::optional<size_t> switched; ///< some link of kind "udp"
+  Picoseconds twoDatagrams = 0;   ///< of the largest size, on the slowest link
+
+private:
+  std::map<uint16_t, std::pair<int, size_t>> routes; ///< peer: rank and link
+};
+
+/// A party whose endpoint is the runtime's.
+class LinkParty : public PlannedParty {
 public:
   LinkParty(const Plan &plan, int rank, Disturbance disturbance);
   const link::Endpoint &endpoint() const { return protocol; }
@@ -29,16 +49,19 @@ protected:
   /// When `receive` or `send` will do something, `now` at the earliest.
   Picoseconds nextOnLink(Picoseconds now) const;
 
-  const Plan &plan;
-  const int rank;
   link::Endpoint protocol;
   link::Router inputs, outputs;
-
-private:
-  std::map<uint16_t, std::pair<int, size_t>> routes; ///< peer: rank and link
-  std::optional<size_t> switched; ///< some link of kind "udp"
 };
 
+/// A node's clock; cycle 0 begins at time 0.
+struct Clock {
+  int64_t hertz = 0;
+  Picoseconds edge(int64_t cycle) const;
+  /// The first cycle whose edge is not before `time`.
+  int64_t cycleAt(Picoseconds time) const;
+};
+
+/// A node without an endpoint of its own: rhz_top behind the runtime's.
 class NodeParty : public LinkParty {
 public:
   NodeParty(const Plan &plan, int rank, Disturbance disturbance,
@@ -50,12 +73,25 @@ public:
   int64_t skipped() const { return cyclesSkipped; }
 
 private:
-  /// The first cycle whose edge is not before `time`, and a cycle's edge.
-  int64_t cycleAt(Picoseconds time) const;
-  Picoseconds edge(int64_t cycle) const;
-
   std::unique_ptr<Model> model;
-  int64_t hertz, cycle = 0, cyclesSkipped = 0;
+  Clock clock;
+  int64_t cycle = 0, cyclesSkipped = 0;
+};
+
+/// A node as on a board: rhz_node behind a shell, which takes whole datagrams
+/// from the port and holds two on their way to it.
+class BoardParty : public PlannedParty {
+public:
+  BoardParty(const Plan &plan, int rank, Disturbance disturbance,
+             std::unique_ptr<NodeModel> model);
+  /// Its endpoint has timers: every cycle counts.
+  Picoseconds next() const override { return clock.edge(model->cycles()); }
+  llvm::Error run(Picoseconds until) override;
+  const NodeModel &design() const { return *model; }
+
+private:
+  std::unique_ptr<NodeModel> model;
+  Clock clock;
 };
 
 class HostParty : public LinkParty {

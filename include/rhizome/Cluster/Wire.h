@@ -55,6 +55,8 @@ public:
   void send(Picoseconds now, int to, size_t link, std::vector<uint8_t> bytes);
   /// When the port towards `to` will have sent all it was given.
   Picoseconds freeAt(int to, size_t link) const;
+  /// When all ports will have.
+  Picoseconds freeAt() const;
   /// What was sent since the last call.
   std::vector<Datagram> takeSent() { return std::exchange(sent, {}); }
 

@@ -69,6 +69,8 @@ struct Wire {
   int64_t headerBytes = 16; ///< of the protocol, in each
   /// Seconds for which a frame of so many bits holds the medium.
   double secondsFor(int64_t bits) const;
+  /// Seconds for which what answers such a frame holds the way back.
+  double answerFor(int64_t bits) const;
   /// Cycles for which it holds an endpoint's byte stream.
   int64_t cyclesFor(int64_t bits, int64_t streamBits) const;
   bool operator==(const Wire &) const = default;
