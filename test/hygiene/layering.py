@@ -22,7 +22,7 @@ ALLOWED = {
     "Interp": "Dialect/Num Dialect/Osa Numeric Support",
     "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Numeric "
                   "Support",
-    "Kernel": "Support",
+    "Kernel": "Numeric Support",
     "Emit": "Dialect/Rtl Support",
     "Import": "Dialect/Num Dialect/Osa Support",
     "Transforms": "Dialect/Num Dialect/Osa Numeric Support",

@@ -21,6 +21,38 @@ void cli::addKernelOptions(CLI::App &command, KernelOptions &options) {
                    "reassociated or contracted");
   command.add_flag("--gemm", options.gemm,
                    "of a kernel: contractions as matrix products");
+  command
+      .add_option_function<std::string>(
+          "--numbers",
+          [&options](const std::string &text) {
+            std::string error;
+            options.numbers.format = numeric::Format::parse(text, error);
+            if (!options.numbers.format)
+              throw CLI::ValidationError(error);
+          },
+          "of a kernel: the number format of what is not annotated, e.g. "
+          "'fixed<8,24>', half, 'float<6,9>'")
+      ->option_text("FORMAT");
+  command
+      .add_option_function<std::string>(
+          "--rounding",
+          [&options](const std::string &text) {
+            auto rounding = numeric::parseRounding(text);
+            if (!rounding)
+              throw CLI::ValidationError("'" + text +
+                                         "' is not nearest_even, nearest_away, "
+                                         "toward_zero, up or down");
+            options.numbers.rounding = *rounding;
+          },
+          "of numbers in formats: nearest_even, nearest_away, toward_zero, up "
+          "or down")
+      ->option_text("DIRECTION [nearest_even]");
+  command.add_flag("--saturate", options.numbers.saturate,
+                   "of numbers in formats: too large results become the "
+                   "nearest bound");
+  command.add_flag("--fused", options.numbers.fused,
+                   "of numbers in formats: products are rounded with the sums "
+                   "they enter");
 }
 
 /// Errors of kernels have places; they are shown as they are.
@@ -44,6 +76,8 @@ static llvm::json::Array textsJson(const std::vector<std::string> &texts) {
 }
 
 int cli::runKernelCompile(const KernelRequest &request, bool json) {
+  if (request.options.exploreFormats)
+    return runExploreFormats(request, json);
   KernelResult result = compileKernel(request);
   if (!result.ok)
     return failWithPlaces(result.error, json);

@@ -13,6 +13,11 @@ void addKernelOptions(CLI::App &command, pipeline::KernelOptions &options);
 /// compile and explore: the work before and after the algebra, the files.
 int runKernelCompile(const pipeline::KernelRequest &request, bool json);
 
+/// Adds --explore-formats, to compile and explore.
+void addExploreFormats(CLI::App &command, pipeline::KernelOptions &options);
+/// What it does: the table of `rhizome formats` on random data.
+int runExploreFormats(const pipeline::KernelRequest &request, bool json);
+
 /// run and simulate: applies the kernel and says what came out.
 int runKernelShown(const pipeline::KernelRunRequest &request, bool json);
 } // namespace rhizome::cli

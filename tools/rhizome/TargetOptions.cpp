@@ -90,6 +90,7 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->check(CLI::IsMember({"cpu"}))
       ->option_text("TARGET [cpu]");
   addKernelOptions(command, options.kernel);
+  addExploreFormats(command, options.kernel);
   command.add_flag("--json", options.json, "one JSON object on stdout");
 }
 
