@@ -278,9 +278,12 @@ KernelResult pipeline::compileKernel(const KernelRequest &request) {
       return fail(source.takeError());
     std::string name =
         "kernel" + llvm::sys::path::extension(request.path).str();
-    if (llvm::Error error =
-            writeTo(result.package, name, *source, result.files))
-      return fail(std::move(error));
+    for (auto &[file, bytes] : {std::pair(name, *source),
+                                std::pair(std::string(kernelOptionsFile),
+                                          kernelOptionsText(request.options))})
+      if (llvm::Error error =
+              writeTo(result.package, file, bytes, result.files))
+        return fail(std::move(error));
   }
   result.seconds = since(start);
   result.ok = true;
@@ -471,20 +474,29 @@ KernelRunResult pipeline::runKernel(const KernelRunRequest &request) {
     return result;
   };
   std::string path = request.path;
-  if (llvm::sys::fs::is_directory(path))
+  KernelOptions options = request.options;
+  if (llvm::sys::fs::is_directory(path)) {
+    if (options.numbers.format)
+      return fail(textError("'" + path + "' is compiled, its numbers are " +
+                            "chosen; remedy: run the kernel's file"));
+    auto compiled = readKernelOptions(path, options);
+    if (!compiled)
+      return fail(compiled.takeError());
+    options = *compiled;
     path += llvm::sys::fs::exists(path + "/kernel.cfd") ? "/kernel.cfd"
                                                         : "/kernel.mlir";
-  auto loaded = load(path, request.options);
+  }
+  auto loaded = load(path, options);
   if (!loaded)
     return fail(loaded.takeError());
   if (request.check && !loaded->program)
     return fail(textError(
         "only kernels of the language can be checked: " + path + " is MLIR"));
   KernelResult ignored;
-  if (llvm::Error error = optimiseFor(*loaded, request.options, ignored))
+  if (llvm::Error error = optimiseFor(*loaded, options, ignored))
     return fail(std::move(error));
   // In formats the interpreter is what a check compares with.
-  auto chosen = chooseNumbers(*loaded, request.options);
+  auto chosen = chooseNumbers(*loaded, options);
   if (!chosen)
     return fail(chosen.takeError());
   mlir::OwningOpRef<mlir::ModuleOp> inFormats;
@@ -494,7 +506,7 @@ KernelRunResult pipeline::runKernel(const KernelRunRequest &request) {
       return fail(std::move(error));
   }
   const Signature &signature = loaded->signature;
-  auto object = compileObject(loaded->func, signature, {request.options.cpu});
+  auto object = compileObject(loaded->func, signature, {options.cpu});
   if (!object)
     return fail(object.takeError());
   auto kernel = LoadedKernel::load(*object, signature);

@@ -17,4 +17,11 @@ struct KernelFile {
 /// In reals: formats are annotations still.
 llvm::Expected<KernelFile> readKernel(const std::string &path,
                                       const KernelOptions &options);
+
+/// How the kernel of a folder was compiled: run and simulate do the same.
+inline constexpr const char *kernelOptionsFile = "options.json";
+std::string kernelOptionsText(const KernelOptions &options);
+/// `options` with what the folder's file decides.
+llvm::Expected<KernelOptions> readKernelOptions(const std::string &folder,
+                                                KernelOptions options);
 } // namespace rhizome::pipeline

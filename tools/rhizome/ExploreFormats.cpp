@@ -163,8 +163,9 @@ static int runFormats(Options options) {
 
 void cli::addExploreFormats(CLI::App &command, KernelOptions &options) {
   command.add_flag("--explore-formats", options.exploreFormats,
-                   "of a kernel: compare number formats by error and cost "
-                   "instead; 'rhizome formats' has more options");
+                   "compare number formats by error and cost instead; "
+                   "'rhizome formats' has more options");
+  ofKernels(command, {"--explore-formats"});
 }
 
 int cli::runExploreFormats(const KernelRequest &request, bool json) {
