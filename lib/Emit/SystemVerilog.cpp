@@ -48,6 +48,8 @@ public:
 private:
   void nameValues();
   void markUses();
+  void markOperands(Operation *op);
+  unsigned lowestBitSeen(rtl::AtLeastOp op);
   void markUsed(Value v, unsigned low, unsigned width);
   void printHeader();
   void printWires();
@@ -134,16 +136,26 @@ void Printer::markUsed(Value v, unsigned low, unsigned width) {
     markUsed(extend.getInput(), 0, widthOf(extend.getInput()));
 }
 
+/// Marks what the text of `op` looks at.
+void Printer::markOperands(Operation *op) {
+  if (auto extract = dyn_cast<rtl::ExtractOp>(op))
+    return markUsed(extract.getInput(), extract.getLow(),
+                    widthOf(extract.getResult()));
+  if (auto atLeast = dyn_cast<rtl::AtLeastOp>(op))
+    return markUsed(atLeast.getInput(), lowestBitSeen(atLeast),
+                    widthOf(atLeast.getInput()) - lowestBitSeen(atLeast));
+  for (Value v : op->getOperands())
+    markUsed(v, 0, widthOf(v));
+}
+
 void Printer::markUses() {
   for (Operation &op : module.getBody().front())
     if (isa<rtl::InstanceOp, rtl::OutputOp, rtl::RegisterOp>(op) ||
         isLogic(&op))
-      for (Value v : op.getOperands())
-        markUsed(v, 0, widthOf(v));
+      markOperands(&op);
   for (Value v : assigned)
     if (!isLogic(v.getDefiningOp()))
-      for (Value in : v.getDefiningOp()->getOperands())
-        markUsed(in, 0, widthOf(in));
+      markOperands(v.getDefiningOp());
 }
 
 /// The top bit of a value that has a name or is a slice of one.
@@ -158,6 +170,16 @@ std::string Printer::signText(Value v) {
   return sliceText(names[v], widthOf(v), at, 1);
 }
 
+/// The lowest bit that a comparison's text looks at.
+unsigned Printer::lowestBitSeen(rtl::AtLeastOp op) {
+  int64_t bound = op.getBound();
+  if (op.getIsSigned() && bound == 0)
+    return widthOf(op.getInput()) - 1;
+  return bound > 0 && llvm::isPowerOf2_64(uint64_t(bound))
+             ? llvm::Log2_64(uint64_t(bound))
+             : 0;
+}
+
 /// Bounds that are zero or a power of two are a look at some bits, whatever a
 /// tool makes of comparisons.
 std::string Printer::atLeastText(rtl::AtLeastOp op) {
@@ -170,7 +192,7 @@ std::string Printer::atLeastText(rtl::AtLeastOp op) {
     return positive;
   unsigned magnitude = width - (op.getIsSigned() ? 1 : 0);
   if (bound > 0 && llvm::isPowerOf2_64(uint64_t(bound))) {
-    unsigned low = llvm::Log2_64(uint64_t(bound));
+    unsigned low = lowestBitSeen(op);
     std::string any = "(|" + sliceText(name, width, low, magnitude - low) + ")";
     return op.getIsSigned() ? positive + " & " + any : any;
   }

@@ -257,7 +257,7 @@ FailureOr<Result> Explorer::realiseQuickest(double target, Limits limits) {
 void Explorer::addOthers(Result &result) {
   int64_t devices = result.devices();
   for (int64_t fewer : {int64_t(1), devices - 1}) {
-    if (fewer < 1 || fewer >= devices ||
+    if (isLarge(posed.problems[0]) || fewer < 1 || fewer >= devices ||
         (fewer == 1 && devices == 2 && !result.others.empty()))
       continue;
     Limits limits;
@@ -429,10 +429,10 @@ FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
     return finish();
   // One operation after the other, as long as it helps.
   std::string done;
-  for (int round = 0; round < 3 && mayGain(*best, goal, cluster); ++round) {
+  for (int round = 0; round < 2 && mayGain(*best, goal, cluster); ++round) {
     func::FuncOp next;
     for (size_t at : heaviest(base))
-      for (int parts : {2, 3, 4, 6, 8}) {
+      for (int parts : {2, 3, 4, 8}) {
         Operation *op = &*std::next(base.getBody().front().begin(), at);
         if (parts > int(cluster.places.size()) || !isSplittable(op, parts))
           continue;

@@ -42,7 +42,7 @@ std::vector<std::vector<int>> ordersOf(const Problem &problem) {
                problem.tensors[stage.result].readers.size() <= 1;
   }
   std::vector<std::vector<int>> orders{own};
-  if (isChain)
+  if (isChain || isLarge(problem))
     return orders;
   for (bool newest : {true, false}) {
     std::vector<int> other = sorted(problem, newest);

@@ -8,6 +8,7 @@
 // or a faster link only lets more of them pass, and a further place may be left
 // out.
 #include "Runs.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cmath>
@@ -56,10 +57,25 @@ std::string exceededName(const Resources &need, const Resources &budget) {
                        budget.amount[worst]);
 }
 
+bool isLarge(const Problem &problem) { return problem.stages.size() > 40; }
+
+/// The limits that a problem of this size is solved with; they depend on
+/// nothing that more devices or budgets could change.
+static Limits limitsFor(const Problem &problem, Limits limits) {
+  if (isLarge(problem)) {
+    limits.choices = std::min<size_t>(limits.choices, 6);
+    limits.partial = std::min<size_t>(limits.partial, 6);
+  }
+  return limits;
+}
+
 /// Numbers of replicas that are considered.
 static std::vector<int> copiesUpTo(const Problem &problem) {
+  static const int kAll[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 32};
+  static const int kFew[] = {1, 2, 4, 8, 16, 32};
   std::vector<int> copies;
-  for (int r : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 32})
+  for (int r :
+       isLarge(problem) ? llvm::ArrayRef<int>(kFew) : llvm::ArrayRef<int>(kAll))
     if (r <= int(problem.places.size()) && (r == 1 || problem.mayReplicate))
       copies.push_back(r);
   return copies;
@@ -488,7 +504,11 @@ std::optional<Solution> solveWithin(const Problem &problem, double seconds,
                                     const Limits &limits) {
   if (hostSeconds(problem) > seconds * (1 + 1e-12))
     return std::nullopt;
-  return Placement(problem, seconds, limits).run();
+  Limits used = limitsFor(problem, limits);
+  auto solution = Placement(problem, seconds, used).run();
+  if (solution && isLarge(problem))
+    solution->isExact = false;
+  return solution;
 }
 
 std::optional<Solution> solveFastest(const Problem &problem,
@@ -514,12 +534,15 @@ std::optional<Solution> solveFastest(const Problem &problem,
     low = high + 1;
     if (low == all.size())
       return std::nullopt;
-    ratio = std::min(1.3, 1 + (ratio - 1) * 1.15 + 0.002);
+    ratio =
+        isLarge(problem) ? 1.25 : std::min(1.3, 1 + (ratio - 1) * 1.15 + 0.002);
     high = std::upper_bound(all.begin(), all.end(), all[high] * ratio) -
            all.begin();
     high = std::max(low, std::min(high, all.size() - 1));
   }
-  while (low < high) {
+  // To half a per cent where a step is expensive.
+  double close = isLarge(problem) ? 1.005 : 1;
+  while (low < high && all[high] > all[low] * close) {
     size_t middle = (low + high) / 2;
     if (auto better = solveWithin(problem, all[middle], limits)) {
       found = std::move(better);

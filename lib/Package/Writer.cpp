@@ -37,7 +37,8 @@ extern "C" void rhizomeRemoveAside(int signal) {
   for (Slot &slot : slots) {
     if (slot.state.load() != 2)
       continue;
-    pid_t child = fork();
+    // fork() would wait for malloc's lock, which what was interrupted may hold.
+    pid_t child = _Fork();
     if (child == 0) {
       execl("/bin/rm", "rm", "-rf", "--", slot.path,
             static_cast<char *>(nullptr));

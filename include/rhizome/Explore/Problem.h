@@ -154,6 +154,9 @@ struct Solution {
   int64_t nodes() const;
 };
 
+/// Is it so large that fewer replicas and partial runs are followed?
+bool isLarge(const Problem &problem);
+
 /// The plan with the fewest nodes, and among these the least resources, in
 /// which a frame takes at most `seconds`; none if there is none.
 std::optional<Solution> solveWithin(const Problem &problem, double seconds,
