@@ -360,7 +360,7 @@ CheckRangesResult pipeline::checkRanges(const ExploreFormatsRequest &request) {
   }
   for (OverflowWarning &warning : report->warnings) {
     OverflowPlace place;
-    if (auto at = dyn_cast<FileLineColLoc>(warning.place))
+    if (auto at = warning.place->findInstanceOf<FileLineColLoc>())
       place.place = at.getFilename().str() + ":" +
                     std::to_string(at.getLine()) + ":" +
                     std::to_string(at.getColumn());
