@@ -184,7 +184,7 @@ def kernel_formats(suite):
     formats = "fixed<24,40>", "fixed<8,24>"
     for points, published in ((11, (9.39e-22, 3.58e-12)), (7, None)):
         kernel = helmholtz_of(suite, points)
-        result = suite.run("formats", kernel, "--formats", *formats, "-n", "1",
+        result = suite.run("formats", kernel, "--formats", *formats, "-n", "40",
                            "--json")
         answer = {p["format"]: p["mean_square_error"]
                   for p in (result.json or {}).get("formats", [])}
