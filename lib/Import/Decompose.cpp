@@ -72,14 +72,17 @@ public:
   void quantize(const std::string &x, int scale) {
     last("QuantizeLinear", {x, input(scale), input(scale + 1)});
   }
-  /// The scale 1 of integers that are read as they are.
-  std::string one() {
+  std::string constant(float value) {
     NodeProto &made = add("Constant", {});
     AttributeProto &a = *made.add_attribute();
     a.set_name("value_float");
     a.set_type(AttributeProto::FLOAT);
-    a.set_f(1);
+    a.set_f(value);
     return made.output(0);
+  }
+  double getFloat(StringRef which, double fallback) const {
+    const AttributeProto *a = attribute(which);
+    return a && a->has_f() ? a->f() : fallback;
   }
   std::string transpose(const std::string &x, std::vector<int64_t> order) {
     NodeProto &made = add("Transpose", {x});
@@ -211,7 +214,7 @@ static void qlinearConcat(Expansion &e) {
 
 /// (x, w, x_zero, w_zero)
 static void convInteger(Expansion &e) {
-  std::string scale = e.one();
+  std::string scale = e.constant(1);
   std::string x = e.dequantize(e.input(0), scale, e.input(2));
   std::string w = e.dequantize(e.input(1), scale, e.input(3), 0);
   e.last("Identity", {e.real("Conv", {x, w})});
@@ -219,7 +222,7 @@ static void convInteger(Expansion &e) {
 
 /// (a, b, a_zero, b_zero)
 static void matMulInteger(Expansion &e) {
-  std::string scale = e.one();
+  std::string scale = e.constant(1);
   std::string a = e.dequantize(e.input(0), scale, e.input(2), -2);
   std::string b = e.dequantize(e.input(1), scale, e.input(3), -1);
   e.last("MatMul", {a, b});
@@ -233,6 +236,44 @@ static void matMulIntegerToFloat(Expansion &e) {
     e.last("MatMul", {a, b});
   else
     e.last("Add", {e.put("MatMul", {a, b}), e.input(6)});
+}
+
+//===----------------------------------------------------------------------===//
+// Activations made of others
+//===----------------------------------------------------------------------===//
+
+/// The part of the input below zero.
+static std::string negativePart(Expansion &e) {
+  NodeProto &clip = e.add("Clip", {e.input(0), "", e.constant(0)});
+  return clip.output(0);
+}
+
+/// max(0, min(1, alpha · x + beta))
+static void hardSigmoid(Expansion &e) {
+  std::string alpha = e.constant(float(e.getFloat("alpha", 0.2f))),
+              beta = e.constant(float(e.getFloat("beta", 0.5f)));
+  std::string line = e.put("Add", {e.put("Mul", {e.input(0), alpha}), beta});
+  std::string low = e.constant(0), high = e.constant(1);
+  e.last("Clip", {line, low, high});
+}
+
+/// max(0, x) + slope · min(0, x)
+static void pRelu(Expansion &e) {
+  std::string below = e.put("Mul", {negativePart(e), e.input(1)});
+  e.last("Add", {e.put("Relu", {e.input(0)}), below});
+}
+
+/// gamma · (max(0, x) + alpha · (exp(min(0, x)) − 1))
+static void exponential(Expansion &e, double alpha, double gamma) {
+  std::string scale = e.constant(float(alpha * gamma)), one = e.constant(1);
+  std::string curve = e.put("Exp", {negativePart(e)});
+  std::string below = e.put("Mul", {e.put("Sub", {curve, one}), scale});
+  std::string above = e.put("Relu", {e.input(0)});
+  if (gamma != 1) {
+    std::string factor = e.constant(float(gamma));
+    above = e.put("Mul", {above, factor});
+  }
+  e.last("Add", {above, below});
 }
 
 namespace {
@@ -259,6 +300,16 @@ static const llvm::StringMap<Rule> &rules() {
       {"ConvInteger", {convInteger, 2, 4}},
       {"MatMulInteger", {matMulInteger, 2, 4}},
       {"MatMulIntegerToFloat", {matMulIntegerToFloat, 4, 7}},
+      {"HardSigmoid", {hardSigmoid, 1, 1}},
+      {"PRelu", {pRelu, 2, 2}},
+      {"Elu",
+       {[](Expansion &e) { exponential(e, e.getFloat("alpha", 1), 1); }, 1, 1}},
+      {"Selu",
+       {[](Expansion &e) {
+          exponential(e, e.getFloat("alpha", 1.67326319217681884765625),
+                      e.getFloat("gamma", 1.05070102214813232421875));
+        },
+        1, 1}},
   };
   return table;
 }

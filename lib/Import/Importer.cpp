@@ -57,6 +57,13 @@ const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
       {"Sqrt", {&I::unary, {}}},
       {"Neg", {&I::unary, {}}},
       {"Abs", {&I::unary, {}}},
+      {"Erf", {&I::unary, {}}},
+      {"Gelu", {&I::unary, {"approximate"}}},
+      {"HardSwish", {&I::unary, {}}},
+      {"Mish", {&I::unary, {}}},
+      {"Reciprocal", {&I::unary, {}}},
+      {"Softplus", {&I::unary, {}}},
+      {"Softsign", {&I::unary, {}}},
       {"Softmax", {&I::softmax, {"axis"}}},
       {"LogSoftmax", {&I::softmax, {"axis"}}},
       {"ArgMax", {&I::argMax, {"axis", "keepdims", "select_last_index"}}},
@@ -91,7 +98,6 @@ const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
       {"Floor", {&I::roundToWhole, {}}},
       {"Ceil", {&I::roundToWhole, {}}},
       {"Round", {&I::roundToWhole, {}}},
-      {"Reciprocal", {&I::foldedOnly, {}}},
   };
   return table;
 }
@@ -304,7 +310,8 @@ static bool hasExpectedKind(const onnx::AttributeProto &a, StringRef op) {
               name == "momentum" || name == "min" || name == "max" ||
               name == "ratio" || name == "value_float" ||
               (name == "value" && op == "Pad");
-  bool text = name == "auto_pad" || name == "mode" || name == "rounding_mode";
+  bool text = name == "approximate" || name == "auto_pad" || name == "mode" ||
+              name == "rounding_mode";
   bool list = name == "axes" || name == "dilations" || name == "ends" ||
               name == "kernel_shape" || name == "pads" || name == "perm" ||
               name == "starts" || name == "strides" || name == "value_ints" ||

@@ -297,6 +297,9 @@ LogicalResult Importer::clip() {
 LogicalResult Importer::unary() {
   if (failed(requireReal(0)))
     return failure();
+  if (std::string form = node->getString("approximate", "none"); form != "none")
+    return refuse(formatv("its attribute approximate is '{0}'", form),
+                  "only 'none', the function itself, is supported");
   return elementwise(
       input(0), f32, [&](Value v, RankedTensorType t, bool) -> Value {
         return osa::UnaryOp::create(builder, loc, t, v,

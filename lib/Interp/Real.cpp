@@ -190,17 +190,31 @@ static LogicalResult softmax(osa::SoftmaxOp op, Frame &frame) {
   return success();
 }
 
+static double softplus(double x) {
+  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+}
+
 static LogicalResult unary(osa::UnaryOp op, Frame &frame) {
   using Fn = double (*)(double);
-  Fn fn = llvm::StringSwitch<Fn>(op.getKind())
-              .Case("sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); })
-              .Case("tanh", [](double x) { return std::tanh(x); })
-              .Case("exp", [](double x) { return std::exp(x); })
-              .Case("log", [](double x) { return std::log(x); })
-              .Case("sqrt", [](double x) { return std::sqrt(x); })
-              .Case("neg", [](double x) { return -x; })
-              .Case("abs", [](double x) { return std::fabs(x); })
-              .Default(nullptr);
+  Fn fn =
+      llvm::StringSwitch<Fn>(op.getKind())
+          .Case("sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); })
+          .Case("tanh", [](double x) { return std::tanh(x); })
+          .Case("exp", [](double x) { return std::exp(x); })
+          .Case("log", [](double x) { return std::log(x); })
+          .Case("sqrt", [](double x) { return std::sqrt(x); })
+          .Case("neg", [](double x) { return -x; })
+          .Case("abs", [](double x) { return std::fabs(x); })
+          .Case("erf", [](double x) { return std::erf(x); })
+          .Case("gelu",
+                [](double x) { return x * std::erfc(-x * M_SQRT1_2) / 2; })
+          .Case("hardswish",
+                [](double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; })
+          .Case("mish", [](double x) { return x * std::tanh(softplus(x)); })
+          .Case("reciprocal", [](double x) { return 1 / x; })
+          .Case("softplus", softplus)
+          .Case("softsign", [](double x) { return x / (1 + std::fabs(x)); })
+          .Default(nullptr);
   if (!fn)
     return op.emitOpError()
            << "kind '" << op.getKind() << "' is not one that Osa.td names";

@@ -35,8 +35,9 @@ void Integeriser::visitDequantize(osa::DequantizeOp op, Lazy in) {
   setResult(op, out);
 }
 
-bool Integeriser::applyConstant(Operation *op, LazyTensor &t,
-                                const ExactConstant &c, bool constantFirst) {
+std::optional<std::vector<Real>>
+Integeriser::constantPerChannel(Operation *op, LazyTensor &t,
+                                const ExactConstant &c) {
   auto result = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
   if (ArrayRef<int64_t>(t.shape) != result) {
     int64_t n = cast<RankedTensorType>(op->getResult(0).getType())
@@ -45,19 +46,30 @@ bool Integeriser::applyConstant(Operation *op, LazyTensor &t,
     for (int64_t d : t.shape)
       have *= d;
     if (n != have)
-      return false; // the constant broadcasts the tensor
+      return std::nullopt; // the constant broadcasts the tensor
     t.reshape(result);
   }
   std::vector<int64_t> which(1, 0);
   if (c.size() > 1) {
     auto channels = t.perChannel(broadcastMap(c.shape, t.shape));
     if (!channels)
-      return false;
+      return std::nullopt;
     which = *channels;
     t.expand();
   }
+  std::vector<Real> values;
+  for (int64_t k : which)
+    values.push_back(Real(c.at(k)));
+  return values;
+}
+
+bool Integeriser::applyConstant(Operation *op, LazyTensor &t,
+                                const ExactConstant &c, bool constantFirst) {
+  auto values = constantPerChannel(op, t, c);
+  if (!values)
+    return false;
   for (size_t i = 0; i < t.f.size(); ++i) {
-    Real v(c.at(which[which.size() == 1 ? 0 : i]));
+    const Real &v = (*values)[values->size() == 1 ? 0 : i];
     PiecewiseLinear &f = t.f[i];
     if (isa<osa::AddOp>(op)) {
       f.shift(v);
@@ -111,9 +123,73 @@ bool Integeriser::applyBatchNorm(osa::BatchNormOp op, LazyTensor &t) {
   return true;
 }
 
+/// The function of a tensor as an expression.
+static std::shared_ptr<const Curve> curveOf(const LazyTensor &t) {
+  return t.curve ? t.curve : std::make_shared<Curve>(t.f);
+}
+
+bool Integeriser::applyCurve(Operation *op, ArrayRef<Lazy> tensors) {
+  auto out = std::make_shared<LazyTensor>(*tensors[0]);
+  if (!settle(op, *out))
+    return false;
+  std::vector<std::shared_ptr<const Curve>> operands{curveOf(*out)};
+  std::string kind;
+  mpq_class bound;
+  if (tensors.size() == 2) {
+    // Two functions of one tensor are one function of it.
+    const LazyTensor &other = *tensors[1];
+    if (other.sum || other.physical != out->physical ||
+        other.shape != out->shape || other.layout.size() != out->layout.size())
+      return false;
+    for (size_t i = 0; i < other.layout.size(); ++i)
+      if (other.layout[i].permutation != out->layout[i].permutation ||
+          other.layout[i].shape != out->layout[i].shape)
+        return false;
+    operands.push_back(curveOf(other));
+    if (other.f.size() > out->f.size())
+      out->expand();
+  } else if (op->getNumOperands() == 2) {
+    bool constantFirst = !lazy(op->getOperand(0));
+    auto c = constants.get(op->getOperand(constantFirst ? 0 : 1));
+    auto values = c ? constantPerChannel(op, *out, *c) : std::nullopt;
+    if (!values)
+      return false;
+    auto [lo, hi] = out->range();
+    std::vector<PiecewiseLinear> leaf;
+    for (const Real &v : *values)
+      leaf.push_back(PiecewiseLinear::affine(lo, hi, Real(0), v));
+    operands.push_back(std::make_shared<Curve>(std::move(leaf)));
+    if (constantFirst)
+      std::swap(operands[0], operands[1]);
+  }
+  if (auto unary = dyn_cast<osa::UnaryOp>(op)) {
+    kind = unary.getKind().str();
+    if (!Curve::knows(kind))
+      return false;
+  } else if (isa<osa::AddOp, osa::SubOp, osa::MulOp, osa::DivOp>(op)) {
+    kind = op->getName().stripDialect().str();
+  } else if (isa<osa::ReluOp>(op)) {
+    kind = "relu";
+  } else if (auto clip = dyn_cast<osa::ClipOp>(op)) {
+    float low = clip.getMin().convertToFloat(),
+          high = clip.getMax().convertToFloat();
+    if (!std::isfinite(low) || !std::isfinite(high))
+      return false;
+    operands = {std::make_shared<Curve>("atleast", operands, exact(low))};
+    kind = "atmost";
+    bound = exact(high);
+  } else {
+    return false;
+  }
+  out->curve = std::make_shared<Curve>(kind, operands, bound);
+  setResult(op, out);
+  return true;
+}
+
 void Integeriser::visitElementwise(Operation *op, Lazy in) {
   auto out = std::make_shared<LazyTensor>(*in);
   bool done =
+      !in->curve &&
       llvm::TypeSwitch<Operation *, bool>(op)
           .Case<osa::ReluOp>([&](auto) {
             for (PiecewiseLinear &f : out->f)
@@ -144,10 +220,13 @@ void Integeriser::visitElementwise(Operation *op, Lazy in) {
           .Case<osa::BatchNormOp>(
               [&](auto norm) { return applyBatchNorm(norm, *out); })
           .Case<osa::UnaryOp>([&](osa::UnaryOp unary) {
-            if (unary.getKind() != "neg")
-              return false;
             for (PiecewiseLinear &f : out->f)
-              f.scale(Real(-1));
+              if (unary.getKind() == "neg")
+                f.scale(Real(-1));
+              else if (unary.getKind() == "abs")
+                f.leaky(Real(-1));
+              else
+                return false;
             return true;
           })
           .Case<osa::AddOp, osa::SubOp, osa::MulOp, osa::DivOp>([&](auto) {
@@ -158,6 +237,8 @@ void Integeriser::visitElementwise(Operation *op, Lazy in) {
           .Default([](Operation *) { return false; });
   if (done)
     return setResult(op, out);
+  if (applyCurve(op, {in}))
+    return;
   leaveToHost(op,
               "it can't be expressed as one exact linear function per channel "
               "between two quantisers",

@@ -78,6 +78,11 @@ Integeriser::Lazy Integeriser::materialise(Operation *op, Lazy source) {
     return nullptr;
   if (t->layout.empty())
     return t;
+  if (t->curve) {
+    leaveToHost(op, "its input has an activation but no quantiser",
+                "put a quantiser before it");
+    return nullptr;
+  }
   // The functions, per channel of the logical tensor's last axis.
   auto map = t->elementMap();
   std::vector<PiecewiseLinear> f = t->f;
@@ -210,17 +215,18 @@ void Integeriser::visit(Operation *op) {
         setResult(op, out);
       })
       .Case<osa::AddOp, osa::SubOp>([&](auto) {
-        if (tensors.size() == 2)
-          visitSum(op, tensors[0], tensors[1]);
-        else
+        if (tensors.size() != 2)
           visitElementwise(op, in);
+        else if ((in->isAffine() && tensors[1]->isAffine()) ||
+                 !applyCurve(op, tensors))
+          visitSum(op, tensors[0], tensors[1]);
       })
       .Case<osa::MulOp, osa::DivOp>([&](auto) {
-        if (tensors.size() == 2)
+        if (tensors.size() != 2)
+          visitElementwise(op, in);
+        else if (!applyCurve(op, tensors))
           leaveToHost(op, "it multiplies two tensors that depend on the input",
                       "");
-        else
-          visitElementwise(op, in);
       })
       .Case<osa::ReluOp, osa::LeakyReluOp, osa::ClipOp, osa::BatchNormOp>(
           [&](auto) { visitElementwise(op, in); })

@@ -56,6 +56,13 @@ private:
   void visitElementwise(mlir::Operation *op, Lazy in);
   bool applyConstant(mlir::Operation *op, LazyTensor &t, const ExactConstant &c,
                      bool constantFirst);
+  /// A constant operand's value for each channel of `t`, or one for all; null
+  /// if it varies within a channel. May reshape and expand `t`.
+  std::optional<std::vector<Real>> constantPerChannel(mlir::Operation *op,
+                                                      LazyTensor &t,
+                                                      const ExactConstant &c);
+  /// Functions that are not piecewise linear.
+  bool applyCurve(mlir::Operation *op, llvm::ArrayRef<Lazy> tensors);
   bool applyBatchNorm(osa::BatchNormOp op, LazyTensor &t);
 
   // Layers.cpp: operations that compute in integers.

@@ -16,7 +16,7 @@ std::pair<int64_t, int64_t> LazyTensor::range() const {
 }
 
 bool LazyTensor::isAffine() const {
-  return llvm::all_of(f, [](auto &g) { return g.isAffine(); });
+  return !curve && llvm::all_of(f, [](auto &g) { return g.isAffine(); });
 }
 
 void LazyTensor::expand() {

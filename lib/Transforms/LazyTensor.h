@@ -4,6 +4,7 @@
 // tensor, and per physical channel the exact function from integer to real.
 #pragma once
 
+#include "Curve.h"
 #include "ExactConstant.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 
@@ -29,6 +30,9 @@ struct LazyTensor {
   /// Integer to real, one for all channels (the physical tensor's last axis) or
   /// one each. The identity if the logical tensor is an integer one.
   std::vector<PiecewiseLinear> f;
+  /// In place of `f`, which then only holds the ranges, where the function is
+  /// not piecewise linear. The physical tensor is settled.
+  std::shared_ptr<const Curve> curve;
 
   int64_t channels() const {
     return physicalShape.empty() ? 1 : physicalShape.back();

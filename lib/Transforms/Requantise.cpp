@@ -130,8 +130,15 @@ Value Integeriser::emitTable(osa::QuantizeOp op, LazyTensor &in,
   for (size_t c = 0; c < count; ++c) {
     const PiecewiseLinear &f = in.function(c);
     for (int64_t x = type.getLo(); x <= type.getHi(); ++x) {
-      int64_t code = channels.code(
-          channels.quantiser(c).level(f.at(std::clamp(x, f.lo(), f.hi()))));
+      int64_t within = std::clamp(x, f.lo(), f.hi());
+      std::optional<int64_t> level;
+      if (!in.curve)
+        level = channels.quantiser(c).level(f.at(within));
+      else if (std::optional<Number> value = in.curve->at(c, within))
+        level = levelOf(channels.quantiser(c), *value);
+      if (!level)
+        return nullptr; // not a number there
+      int64_t code = channels.code(*level);
       lo = std::min(lo, code);
       hi = std::max(hi, code);
       values.push_back(code);
@@ -384,7 +391,7 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
     channels.quantisers = own;
   }
 
-  if (passesThrough(op, *in, channels))
+  if (!in->curve && passesThrough(op, *in, channels))
     return setResult(op, in);
 
   channels.stats.node = osa::nodeName(op);
@@ -394,11 +401,14 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
   channels.stats.accumulatorBits =
       in->physical ? num::elementInt(in->physical.getType()).getWidth() : 0;
   Value result;
-  if (in->physical)
+  if (in->physical && !in->curve)
     result = emitDyadic(op, *in, channels);
   bool monotone = true;
   for (size_t c = 0; c < count && monotone && !result; ++c) {
-    auto steps = computeSteps(in->function(c), channels.quantiser(c));
+    const PiecewiseLinear &f = in->function(c);
+    auto steps = in->curve ? computeSteps(*in->curve, c, f.lo(), f.hi(),
+                                          channels.quantiser(c), kMaxThresholds)
+                           : computeSteps(f, channels.quantiser(c));
     if (!(monotone = steps.has_value()))
       break;
     channels.lo = std::min(channels.lo, steps->bottom);
@@ -417,6 +427,12 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
     result =
         monotone ? emitSteps(op, *in, channels) : emitTable(op, *in, channels);
   }
+  // The end of a model may well compute this on the host.
+  if (!result && in->curve)
+    return leaveToHost(op,
+                       "its function is not linear, and its input's range is "
+                       "too wide for a table",
+                       "put a quantiser before the function");
   if (!result)
     return refuse(op,
                   monotone ? "no requantiser below 62 bits equals it on every "

@@ -151,6 +151,26 @@ TEST(ImportInteger, RoundingOfReals) {
   }
 }
 
+TEST(ImportActivations, WrittenOut) {
+  ModelBuilder m;
+  m.input("x", {1, 3});
+  m.floats("s", {3}, {0.5f, 0.25f, 2});
+  m.set(m.node("HardSigmoid", {"x"}, {"a"}), "alpha", 0.25f);
+  m.node("PRelu", {"x", "s"}, {"b"});
+  m.set(m.node("Elu", {"x"}, {"c"}), "alpha", 2.0f);
+  m.node("HardSwish", {"x"}, {"d"});
+  for (const char *name : {"a", "b", "c", "d"})
+    m.output(name);
+  Imported i(m);
+  std::vector<Tensor> out = i.run({{-3, 0, 4}});
+  ASSERT_EQ(out.size(), 4u) << i.text();
+  EXPECT_EQ(out[0].floats, (Values{0, 0.5f, 1}));
+  EXPECT_EQ(out[1].floats, (Values{-1.5f, 0, 4 * 1.0f}));
+  EXPECT_FLOAT_EQ(out[2].floats[0], 2 * (std::exp(-3.0f) - 1));
+  EXPECT_EQ(out[2].floats[2], 4);
+  EXPECT_EQ(out[3].floats, (Values{0, 0, 4}));
+}
+
 TEST(ImportInteger, CastsThatWrapAreRefused) {
   ModelBuilder m;
   m.input("x", {1, 4});

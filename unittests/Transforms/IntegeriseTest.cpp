@@ -154,6 +154,63 @@ TEST_F(Integerised, LeakyReluBecomesThresholds) {
   EXPECT_EQ(compare(*model, *lowered, 50, -40, 40), 0);
 }
 
+/// One tensor of bytes through `body`, which makes %y of %d, and a quantiser.
+static std::string curve(const std::string &body, const char *scale) {
+  std::string real = "tensor<1x4x4x3xf32>",
+              code = "tensor<1x4x4x3x!num.int<u8>>";
+  std::string in = "{scale = dense<0.05> : tensor<1xf32>, zero_point = "
+                   "dense<128> : tensor<1xi64>}",
+              out = std::string("{scale = dense<") + scale +
+                    "> : tensor<1xf32>, zero_point = dense<40> : "
+                    "tensor<1xi64>}";
+  return "func.func @main(%x: " + real + " {rhizome.name = \"x\"}) -> (" +
+         real + " {rhizome.name = \"y\"}) {\n  %q = osa.quantize %x " + in +
+         " : (" + real + ") -> " + code + "\n  %d = osa.dequantize %q " + in +
+         " : (" + code + ") -> " + real + "\n" + body +
+         "  %r = osa.quantize %y " + out + " : (" + real + ") -> " + code +
+         "\n  %s = osa.dequantize %r " + out + " : (" + code + ") -> " + real +
+         "\n  return %s : " + real + "\n}\n";
+}
+
+TEST_F(Integerised, CurvesAreExact) {
+  std::string one = " : (tensor<1x4x4x3xf32>) -> tensor<1x4x4x3xf32>\n",
+              two = " : (tensor<1x4x4x3xf32>, tensor<1x4x4x3xf32>) -> "
+                    "tensor<1x4x4x3xf32>\n";
+  auto unary = [&](const std::string &to, const std::string &from,
+                   const std::string &kind) {
+    return "  %" + to + " = osa.unary %" + from + " {kind = \"" + kind + "\"}" +
+           one;
+  };
+  struct Case {
+    std::string body;
+    const char *scale;
+    bool monotone;
+  };
+  std::vector<Case> cases;
+  for (const char *kind : {"sigmoid", "tanh", "erf", "exp", "softplus"})
+    cases.push_back({unary("y", "d", kind), "0.01", true});
+  for (const char *kind : {"gelu", "mish", "hardswish"})
+    cases.push_back({unary("y", "d", kind), "0.0371", false});
+  // x · sigmoid(x), and |x| · x + x.
+  cases.push_back({unary("a", "d", "sigmoid") + "  %y = osa.mul %d, %a" + two,
+                   "0.03", false});
+  cases.push_back({unary("a", "d", "abs") + "  %b = osa.mul %a, %d" + two +
+                       "  %y = osa.add %b, %d" + two,
+                   "0.4", false});
+  for (const Case &c : cases) {
+    auto model = parse(curve(c.body, c.scale));
+    ASSERT_TRUE(model) << c.body;
+    auto lowered = OwningOpRef<ModuleOp>(model->clone());
+    ASSERT_TRUE(lower(*lowered)) << c.body;
+    EXPECT_EQ(count<osa::ThresholdOp>(*lowered) + count<osa::TableOp>(*lowered),
+              1)
+        << c.body;
+    if (!c.monotone)
+      EXPECT_EQ(count<osa::TableOp>(*lowered), 1) << c.body;
+    EXPECT_EQ(compare(*model, *lowered, 30, -6.4f, 6.3f), 0) << c.body;
+  }
+}
+
 TEST_F(Integerised, ResidualPoolsAndConcat) {
   auto model = parse(R"mlir(
 func.func @main(%x: tensor<1x6x6x2xf32> {rhizome.name = "x"}) -> (tensor<1x4x4x4xf32> {rhizome.name = "y"}, tensor<1x3x3x2xf32> {rhizome.name = "z"}) {

@@ -217,8 +217,9 @@ def Osa_SoftmaxOp : Osa_Op<"softmax"> {
 }
 
 def Osa_UnaryOp : Osa_Op<"unary"> {
-  let summary = "an elementwise real function (host only)";
-  let description = [{ `kind`: sigmoid, tanh, exp, log, sqrt, neg, abs. }];
+  let summary = "an elementwise real function";
+  let description = [{ `kind`: abs, erf, exp, gelu, hardswish, log, mish, neg,
+    reciprocal, sigmoid, softplus, softsign, sqrt, tanh. }];
   let arguments = (ins Osa_Tensor:$input, StrAttr:$kind);
   let results = (outs Osa_Tensor:$output);
 }

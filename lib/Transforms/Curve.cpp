@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Rational arithmetic stays exact; a transcendental function of a rational is
+// never rational except at a few known points, so a bound of some 2⁻⁵⁵ decides
+// every rounding that occurs.
+#include "Curve.h"
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+using namespace rhizome;
+
+namespace {
+using Wide = long double;
+/// What one operation of the C library may be off, relatively; generous.
+constexpr Wide kRelative = 0x1p-58L;
+
+/// A function of the C library with a bound on its slope's size near x.
+struct Unary {
+  Wide (*value)(Wide);
+  Wide (*slope)(Wide);
+  int direction; ///< as Curve::direction
+  /// The points at which it is rational, and its values there.
+  std::vector<std::pair<int, mpq_class>> known;
+};
+
+Wide sigmoid(Wide x) { return 1 / (1 + std::exp(-x)); }
+Wide normal(Wide x) { return std::erfc(-x / std::sqrt(Wide(2))) / 2; }
+Wide softplus(Wide x) {
+  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+}
+
+const std::map<std::string, Unary> &unaries() {
+  auto one = [](Wide) { return Wide(1.2); };
+  static const std::map<std::string, Unary> table = {
+      {"sigmoid", {sigmoid, one, 1, {{0, mpq_class(1, 2)}}}},
+      {"tanh", {[](Wide x) { return std::tanh(x); }, one, 1, {{0, 0}}}},
+      {"erf", {[](Wide x) { return std::erf(x); }, one, 1, {{0, 0}}}},
+      {"exp",
+       {[](Wide x) { return std::exp(x); },
+        [](Wide x) { return 2 * std::exp(x); },
+        1,
+        {{0, 1}}}},
+      {"log",
+       {[](Wide x) { return std::log(x); },
+        [](Wide x) { return 2 / x; },
+        1,
+        {{1, 0}}}},
+      {"softplus", {softplus, one, 1, {}}},
+      {"gelu", {[](Wide x) { return x * normal(x); }, one, 0, {{0, 0}}}},
+      {"mish",
+       {[](Wide x) { return x * std::tanh(softplus(x)); }, one, 0, {{0, 0}}}},
+      {"elu",
+       {[](Wide x) { return x > 0 ? x : std::expm1(x); }, one, 1, {{0, 0}}}},
+  };
+  return table;
+}
+
+Number near(Wide value, Wide off) {
+  Number n;
+  n.exact = false;
+  n.near = value;
+  n.off = off + std::abs(value) * kRelative + 0x1p-100L;
+  return n;
+}
+
+/// An exact number as a bounded one.
+Number rough(const Number &n) {
+  if (!n.exact)
+    return n;
+  // get_d truncates to 53 bits; the rest of the quotient gives 53 more.
+  double high = n.value.get_d();
+  double low = mpq_class(n.value - mpq_class(high)).get_d();
+  return near(Wide(high) + Wide(low), 0);
+}
+
+std::optional<Number> apply(const std::string &kind, const Number &x,
+                            const mpq_class &bound) {
+  auto choose = [&](bool atLeast, const mpq_class &limit) {
+    if (x.exact)
+      return Number::of(atLeast ? std::max(x.value, limit)
+                                : std::min(x.value, limit));
+    Wide l = limit.get_d();
+    Number n = near(atLeast ? std::max(x.near, l) : std::min(x.near, l), x.off);
+    return n;
+  };
+  if (kind == "relu")
+    return choose(true, 0);
+  if (kind == "atleast")
+    return choose(true, bound);
+  if (kind == "atmost")
+    return choose(false, bound);
+  if (kind == "neg" || kind == "abs") {
+    Number n = x;
+    if (kind == "neg" || (x.exact ? sgn(x.value) < 0 : x.near < 0)) {
+      n.value = -n.value;
+      n.near = -n.near;
+    }
+    return n;
+  }
+  if (kind == "reciprocal") {
+    if (x.exact ? sgn(x.value) == 0 : std::abs(x.near) <= 2 * x.off)
+      return std::nullopt;
+    if (x.exact)
+      return Number::of(1 / x.value);
+    return near(1 / x.near, 4 * x.off / (x.near * x.near));
+  }
+  if (kind == "hardswish") { // x · min(max(x + 3, 0), 6) / 6
+    if (!x.exact)
+      return std::nullopt;
+    mpq_class inner =
+        std::clamp(mpq_class(x.value + 3), mpq_class(0), mpq_class(6));
+    return Number::of(x.value * inner / 6);
+  }
+  if (kind == "softsign") { // x / (1 + |x|)
+    if (!x.exact)
+      return std::nullopt;
+    return Number::of(x.value / (1 + abs(x.value)));
+  }
+  if (kind == "sqrt") {
+    if (x.exact ? sgn(x.value) < 0 : x.near <= 2 * x.off)
+      return std::nullopt;
+    if (x.exact) {
+      Real root = Real::sqrt(x.value);
+      if (root.isRational())
+        return Number::of(root.rational());
+    }
+    Number r = rough(x);
+    Wide root = std::sqrt(r.near);
+    return near(root, r.off / root);
+  }
+  auto found = unaries().find(kind);
+  if (found == unaries().end())
+    return std::nullopt;
+  const Unary &u = found->second;
+  if (kind == "log" && (x.exact ? sgn(x.value) <= 0 : x.near <= 2 * x.off))
+    return std::nullopt;
+  if (x.exact)
+    for (const auto &[point, value] : u.known)
+      if (x.value == point)
+        return Number::of(value);
+  // An elu is the identity above 0.
+  if (kind == "elu" && x.exact && sgn(x.value) > 0)
+    return x;
+  Number r = rough(x);
+  Wide value = u.value(r.near);
+  if (!std::isfinite(value))
+    return std::nullopt;
+  // Some are made of several operations of the library.
+  return near(value, r.off * u.slope(r.near) +
+                         8 * kRelative * (std::abs(value) + std::abs(r.near)));
+}
+
+std::optional<Number> combine(const std::string &kind, const Number &a,
+                              const Number &b) {
+  if (a.exact && b.exact) {
+    if (kind == "add")
+      return Number::of(a.value + b.value);
+    if (kind == "sub")
+      return Number::of(a.value - b.value);
+    if (kind == "mul")
+      return Number::of(a.value * b.value);
+    if (sgn(b.value) == 0)
+      return std::nullopt;
+    return Number::of(a.value / b.value);
+  }
+  if (kind == "mul" &&
+      ((a.exact && sgn(a.value) == 0) || (b.exact && sgn(b.value) == 0)))
+    return Number::of(mpq_class(0));
+  Number x = rough(a), y = rough(b);
+  if (kind == "add")
+    return near(x.near + y.near, x.off + y.off);
+  if (kind == "sub")
+    return near(x.near - y.near, x.off + y.off);
+  if (kind == "mul")
+    return near(x.near * y.near,
+                x.off * (std::abs(y.near) + y.off) + y.off * std::abs(x.near));
+  if (std::abs(y.near) <= 2 * y.off)
+    return std::nullopt;
+  Wide quotient = x.near / y.near;
+  return near(quotient,
+              2 * (x.off + std::abs(quotient) * y.off) / std::abs(y.near));
+}
+} // namespace
+
+Number Number::of(const Real &v) {
+  if (v.isRational())
+    return of(v.rational());
+  return ::near(v.toDouble(), Wide(v.magnitude()) * 0x1p-50L);
+}
+
+bool Curve::knows(const std::string &unary) {
+  static const char *const others[] = {"neg",        "abs",       "sqrt",
+                                       "reciprocal", "hardswish", "softsign"};
+  return unaries().count(unary) ||
+         std::find(std::begin(others), std::end(others), unary) !=
+             std::end(others);
+}
+
+std::optional<Number> Curve::at(size_t channel, int64_t x) const {
+  if (operands.empty()) {
+    const PiecewiseLinear &f = leaf[leaf.size() == 1 ? 0 : channel];
+    return Number::of(f.at(std::clamp(x, f.lo(), f.hi())));
+  }
+  std::optional<Number> first = operands[0]->at(channel, x);
+  if (!first || operands.size() == 1)
+    return first ? apply(kind, *first, bound) : std::nullopt;
+  std::optional<Number> second = operands[1]->at(channel, x);
+  return second ? combine(kind, *first, *second) : std::nullopt;
+}
+
+int Curve::direction(size_t channel) const {
+  if (operands.empty()) {
+    const PiecewiseLinear &f = leaf[leaf.size() == 1 ? 0 : channel];
+    return f.neverFalls() ? 1 : f.mirrored().neverFalls() ? -1 : 0;
+  }
+  auto constant = [&](const Curve &c) -> const PiecewiseLinear * {
+    if (!c.operands.empty())
+      return nullptr;
+    const PiecewiseLinear &f = c.leaf[c.leaf.size() == 1 ? 0 : channel];
+    return f.isAffine() && f.pieces()[0].slope.sign() == 0 ? &f : nullptr;
+  };
+  int own = operands[0]->direction(channel);
+  if (operands.size() == 1) {
+    if (kind == "relu" || kind == "atleast" || kind == "atmost" ||
+        kind == "softsign" || kind == "sqrt")
+      return own;
+    if (kind == "neg")
+      return -own;
+    auto found = unaries().find(kind);
+    return found == unaries().end() ? 0 : own * found->second.direction;
+  }
+  int other = operands[1]->direction(channel);
+  if (kind == "add")
+    return own == other ? own : 0;
+  if (kind == "sub") {
+    if (constant(*operands[1]))
+      return own;
+    return constant(*operands[0]) ? -other : own == -other ? own : 0;
+  }
+  if (const PiecewiseLinear *factor = constant(*operands[1]))
+    return own * factor->pieces()[0].offset.sign();
+  if (const PiecewiseLinear *factor = constant(*operands[0]);
+      factor && kind == "mul")
+    return other * factor->pieces()[0].offset.sign();
+  return 0;
+}
+
+std::optional<int64_t> rhizome::levelOf(const Quantiser &quantiser,
+                                        const Number &value) {
+  if (value.exact)
+    return quantiser.level(Real(value.value));
+  double low = std::nextafter(double(value.near - value.off), -INFINITY),
+         high = std::nextafter(double(value.near + value.off), INFINITY);
+  int64_t from = quantiser.level(Real(exact(low)));
+  if (from != quantiser.level(Real(exact(high)))) {
+    // Doubles are coarse: try the bounds themselves.
+    auto whole = [](Wide v) {
+      double high = double(v);
+      return mpq_class(mpq_class(high) + mpq_class(double(v - Wide(high))));
+    };
+    from = quantiser.level(Real(whole(value.near - value.off)));
+    if (from != quantiser.level(Real(whole(value.near + value.off))))
+      return std::nullopt;
+  }
+  return from;
+}
+
+std::optional<Steps> rhizome::computeSteps(const Curve &curve, size_t channel,
+                                           int64_t lo, int64_t hi,
+                                           const Quantiser &quantiser,
+                                           int64_t most) {
+  int direction = curve.direction(channel);
+  if (direction == 0)
+    return std::nullopt;
+  Steps steps;
+  steps.falls = direction < 0;
+  steps.lo = steps.falls ? -hi : lo;
+  steps.hi = steps.falls ? -lo : hi;
+  auto level = [&](int64_t x) -> std::optional<int64_t> {
+    std::optional<Number> value = curve.at(channel, steps.falls ? -x : x);
+    return value ? levelOf(quantiser, *value) : std::nullopt;
+  };
+  std::optional<int64_t> bottom = level(steps.lo), top = level(steps.hi);
+  if (!bottom || !top || *top - *bottom > most)
+    return std::nullopt;
+  steps.bottom = *bottom;
+  int64_t from = steps.lo;
+  for (int64_t k = *bottom; k < *top; ++k) {
+    int64_t low = from, high = steps.hi; // level(high) > k
+    while (low < high) {
+      int64_t middle = low + (high - low) / 2;
+      std::optional<int64_t> here = level(middle);
+      if (!here)
+        return std::nullopt;
+      if (*here > k)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    steps.at.push_back(low);
+    from = low;
+  }
+  return steps;
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Functions of one integer that are not piecewise linear: sigmoid(a·x + b),
+// x·sigmoid(x), and whatever else a network computes from one tensor alone
+// between two quantisers. They become tables or thresholds.
+#pragma once
+
+#include "rhizome/Transforms/StepFunction.h"
+#include <memory>
+#include <string>
+
+namespace rhizome {
+/// A real number: exact where it is rational, else bounded.
+struct Number {
+  bool exact = true;
+  mpq_class value;               ///< if exact
+  long double near = 0, off = 0; ///< else |number − near| ≤ off
+  static Number of(mpq_class v) { return {true, std::move(v), 0, 0}; }
+  static Number of(const Real &v);
+  long double middle() const { return exact ? value.get_d() : near; }
+};
+
+/// An expression over piecewise-linear functions of one integer.
+class Curve {
+public:
+  /// A leaf: one function for all channels, or one each.
+  explicit Curve(std::vector<PiecewiseLinear> leaf) : leaf(std::move(leaf)) {}
+  /// `kind` is add, sub, mul, div, relu, atleast, atmost, or one of osa.unary;
+  /// `bound` belongs to atleast and atmost.
+  Curve(std::string kind, std::vector<std::shared_ptr<const Curve>> operands,
+        mpq_class bound = 0)
+      : kind(std::move(kind)), operands(std::move(operands)),
+        bound(std::move(bound)) {}
+
+  /// True if the kind of an osa.unary can be evaluated.
+  static bool knows(const std::string &unary);
+
+  /// The value at `x`; nullopt where it is not defined (log of 0, …).
+  std::optional<Number> at(size_t channel, int64_t x) const;
+  /// 1 if it never falls, −1 if it never rises, 0 if neither is known.
+  int direction(size_t channel) const;
+
+private:
+  std::string kind;
+  std::vector<PiecewiseLinear> leaf;
+  std::vector<std::shared_ptr<const Curve>> operands;
+  mpq_class bound;
+};
+
+/// The quantiser's level of a number; nullopt if the bounds leave two.
+std::optional<int64_t> levelOf(const Quantiser &quantiser, const Number &value);
+
+/// The steps of quantiser ∘ curve over lo..hi; nullopt if the curve is not
+/// known to be monotone, has more than `most` levels or a value that can't be
+/// decided.
+std::optional<Steps> computeSteps(const Curve &curve, size_t channel,
+                                  int64_t lo, int64_t hi,
+                                  const Quantiser &quantiser, int64_t most);
+} // namespace rhizome
