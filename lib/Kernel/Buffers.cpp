@@ -201,6 +201,10 @@ rhizome::kernel::bufferise(func::FuncOp kernel, const Signature &signature) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
   auto func = cast<func::FuncOp>(kernel->clone());
   module->push_back(func);
+  // What it calls.
+  for (auto other : kernel->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
+    if (other.isExternal())
+      module->push_back(other.clone());
   makeArguments(func, signature);
   func.setSymName("body");
   func.setPublic();

@@ -2,6 +2,7 @@
 // Declarations, roles and assignments: names are resolved, every variable is
 // assigned before it is read, and wholly.
 #include "Checker.h"
+#include "rhizome/Numeric/Format.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
@@ -141,6 +142,8 @@ void Checker::annotate(Variable &variable,
   variable.format = name.str();
   if (count)
     variable.format += "<" + llvm::join(annotation.arguments, ",") + ">";
+  if (std::string error; !numeric::Format::parse(variable.format, error))
+    wrong(error, "");
 }
 
 void Checker::declare(const syntax::Declaration &declaration) {

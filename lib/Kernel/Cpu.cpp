@@ -9,7 +9,9 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
+#include "rhizome/Numeric/Runtime.h"
 #include "llvm/AsmParser/Parser.h"
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -156,6 +158,21 @@ llvm::Expected<LoadedKernel> LoadedKernel::load(llvm::StringRef object,
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit)
     return jit.takeError();
+  // What kernels in custom floats call.
+  auto address = [&](auto *function) {
+    return llvm::orc::ExecutorSymbolDef(
+        llvm::orc::ExecutorAddr::fromPtr(function),
+        llvm::JITSymbolFlags::Exported);
+  };
+  if (llvm::Error error =
+          (*jit)->getMainJITDylib().define(llvm::orc::absoluteSymbols(
+              {{(*jit)->mangleAndIntern("rhizome_num_float"),
+                address(&rhizome_num_float)},
+               {(*jit)->mangleAndIntern("rhizome_num_fixed"),
+                address(&rhizome_num_fixed)},
+               {(*jit)->mangleAndIntern("rhizome_num_convert"),
+                address(&rhizome_num_convert)}})))
+    return std::move(error);
   if (llvm::Error error = (*jit)->addObjectFile(
           llvm::MemoryBuffer::getMemBufferCopy(object, signature.name)))
     return std::move(error);

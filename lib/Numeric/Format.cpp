@@ -127,6 +127,9 @@ std::optional<Format> Format::parse(std::string_view given,
   };
   size_t open = text.find_first_of("<(");
   std::string kind = text.substr(0, open);
+  const bool isUnsigned = kind == "ufixed";
+  if (isUnsigned)
+    kind = "fixed";
   if (open == std::string::npos || (kind != "fixed" && kind != "float"))
     return fail("expected fixed<I,F>, float<E,M>, half, bfloat16, single or "
                 "double");
@@ -144,7 +147,8 @@ std::optional<Format> Format::parse(std::string_view given,
                                 : "expected float<exponent bits,mantissa "
                                   "bits>");
   bool isFixed = kind == "fixed";
-  Format f = isFixed ? fixed(first, second) : floating(first, second);
+  Format f =
+      isFixed ? fixed(first, second, !isUnsigned) : floating(first, second);
   for (size_t i = 2; i < parts.size(); ++i) {
     const std::string &flag = parts[i];
     if (isFixed && flag == "unsigned")

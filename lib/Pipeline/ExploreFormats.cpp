@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The sweep over formats, what a multiply-add costs, and the Pareto front.
 #include "rhizome/Pipeline/ExploreFormats.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "KernelFile.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Target/CostModel.h"
@@ -24,30 +19,27 @@ namespace {
 /// A kernel's module and what went wrong with it.
 class Kernel {
 public:
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
+  KernelFile file;
   std::string error;
 
-  explicit Kernel(const std::string &path)
-      : handler(&context, [this](auto &d) {
-          if (error.empty() && d.getSeverity() == DiagnosticSeverity::Error) {
-            llvm::raw_string_ostream text(error);
-            if (auto at =
-                    d.getLocation()->template findInstanceOf<FileLineColLoc>())
-              text << at.getFilename().getValue() << ":" << at.getLine() << ":"
-                   << at.getColumn() << ": ";
-            text << d;
-          }
+  explicit Kernel(const ExploreFormatsRequest &request) {
+    auto read = readKernel(request.kernel, request.options);
+    if (!read) {
+      error = llvm::toString(read.takeError());
+      return;
+    }
+    file = std::move(*read);
+    handler = std::make_unique<ScopedDiagnosticHandler>(
+        file.context.get(), [this](Diagnostic &d) {
+          if (!error.empty() || d.getSeverity() != DiagnosticSeverity::Error)
+            return success();
+          llvm::raw_string_ostream text(error);
+          if (auto at = d.getLocation()->findInstanceOf<FileLineColLoc>())
+            text << at.getFilename().getValue() << ":" << at.getLine() << ":"
+                 << at.getColumn() << ": ";
+          text << d;
           return success();
-        }) {
-    context.loadDialect<affine::AffineDialect, arith::ArithDialect,
-                        func::FuncDialect, linalg::LinalgDialect,
-                        math::MathDialect, tensor::TensorDialect,
-                        num::NumDialect>();
-    context.allowUnregisteredDialects();
-    module = parseSourceFile<ModuleOp>(path, &context);
-    if (!module && error.empty())
-      error = "cannot read '" + path + "'";
+        });
   }
   static func::FuncOp kernelOf(ModuleOp module) {
     for (auto func : module.getOps<func::FuncOp>())
@@ -57,7 +49,7 @@ public:
   }
   /// A copy in a format; null with `error` set if the kernel has none.
   OwningOpRef<ModuleOp> in(const FormatChoice &choice) {
-    OwningOpRef<ModuleOp> copy = module->clone();
+    OwningOpRef<ModuleOp> copy = file.module->clone();
     if (failed(applyFormats(kernelOf(*copy), choice)))
       return {};
     return copy;
@@ -71,7 +63,7 @@ public:
   }
 
 private:
-  ScopedDiagnosticHandler handler;
+  std::unique_ptr<ScopedDiagnosticHandler> handler;
 };
 
 using Inputs = std::vector<NumberTensor>;
@@ -96,10 +88,11 @@ llvm::Expected<Inputs> readInputs(func::FuncOp func, const std::string &path) {
       return llvm::createStringError(
           "'" + path + "' holds no array '" + name + "' of the shape of " +
           "the kernel's argument " + std::to_string(i));
-    std::vector<double> values(found->tensor.floats.begin(),
-                               found->tensor.floats.end());
-    values.insert(values.end(), found->tensor.ints.begin(),
-                  found->tensor.ints.end());
+    std::vector<double> values = found->doubles;
+    if (values.empty()) {
+      llvm::append_range(values, found->tensor.floats);
+      llvm::append_range(values, found->tensor.ints);
+    }
     inputs.push_back(NumberTensor::ofDoubles(type.getShape().vec(), values,
                                              *num::formatOf(type)));
   }
@@ -236,10 +229,10 @@ pipeline::exploreFormats(const ExploreFormatsRequest &request) {
     if (request.progress)
       request.progress(what);
   };
-  Kernel kernel(request.kernel);
+  Kernel kernel(request);
   if (!kernel.error.empty())
     return fail(kernel.error);
-  func::FuncOp exact = Kernel::kernelOf(*kernel.module);
+  func::FuncOp exact = Kernel::kernelOf(*kernel.file.module);
   if (!exact)
     return fail("'" + request.kernel + "' holds no function");
   for (Type type : exact.getArgumentTypes())
@@ -343,7 +336,7 @@ pipeline::exploreFormats(const ExploreFormatsRequest &request) {
 
 CheckRangesResult pipeline::checkRanges(const ExploreFormatsRequest &request) {
   CheckRangesResult result;
-  Kernel kernel(request.kernel);
+  Kernel kernel(request);
   FormatChoice choice = request.choice;
   if (kernel.error.empty() && request.formats.size() == 1)
     choice.format = Format::parse(request.formats[0], kernel.error);
@@ -367,7 +360,7 @@ CheckRangesResult pipeline::checkRanges(const ExploreFormatsRequest &request) {
   }
   for (OverflowWarning &warning : report->warnings) {
     OverflowPlace place;
-    if (auto at = dyn_cast<FileLineColLoc>(warning.place))
+    if (auto at = warning.place->findInstanceOf<FileLineColLoc>())
       place.place = at.getFilename().str() + ":" +
                     std::to_string(at.getLine()) + ":" +
                     std::to_string(at.getColumn());

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels from file to folder, to results, and out of host files.
 #include "rhizome/Pipeline/Kernel.h"
+#include "KernelFile.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "rhizome/Conversion/Passes.h"
+#include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Interp/Kernel.h"
 #include "rhizome/Kernel/Algebra.h"
 #include "rhizome/Kernel/Cpu.h"
 #include "rhizome/Kernel/Embed.h"
@@ -184,14 +189,67 @@ static llvm::Error writeKernel(Loaded &loaded, const KernelOptions &options,
   return llvm::Error::success();
 }
 
-static void noteFormats(const Loaded &loaded, KernelResult &result) {
-  if (!loaded.program)
-    return;
-  for (const Variable &variable : loaded.program->variables)
-    if (!variable.format.empty())
-      result.notes.push_back("'" + variable.name + "' is computed in " +
-                             (variable.bits == 32 ? "single" : "double") +
-                             " precision, not in " + variable.format);
+/// True if a value of the kernel is annotated with a format.
+static bool isAnnotated(mlir::func::FuncOp func) {
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    if (func.getArgAttr(i, kFormatAttr))
+      return true;
+  for (unsigned i = 0; i < func.getNumResults(); ++i)
+    if (func.getResultAttr(i, kFormatAttr))
+      return true;
+  return func
+      ->walk([](mlir::Operation *op) {
+        return op->hasAttr(kFormatAttr) ? mlir::WalkResult::interrupt()
+                                        : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Puts the chosen formats into a kernel; tells whether there are any.
+static llvm::Expected<bool> chooseNumbers(Loaded &loaded,
+                                          const KernelOptions &options) {
+  if (!options.numbers.format && !isAnnotated(loaded.func))
+    return false;
+  std::string problem;
+  mlir::ScopedDiagnosticHandler handler(
+      loaded.context.get(), [&](mlir::Diagnostic &diagnostic) {
+        llvm::raw_string_ostream os(problem);
+        os << diagnostic.getLocation() << ": " << diagnostic << "\n";
+        return mlir::success();
+      });
+  loaded.context->loadDialect<num::NumDialect>();
+  if (failed(rhizome::applyFormats(loaded.func, options.numbers)))
+    return textError(problem);
+  return true;
+}
+
+/// Numbers in formats to integers, for the CPU.
+static llvm::Error lowerNumbers(Loaded &loaded) {
+  mlir::PassManager pm(loaded.context.get());
+  pm.addPass(createConvertNumToArith());
+  if (failed(pm.run(*loaded.module)))
+    return textError("the kernel's numbers cannot be lowered to integers");
+  return llvm::Error::success();
+}
+
+static llvm::Error numbersToCpu(Loaded &loaded, const KernelOptions &options) {
+  auto chosen = chooseNumbers(loaded, options);
+  if (!chosen)
+    return chosen.takeError();
+  return *chosen ? lowerNumbers(loaded) : llvm::Error::success();
+}
+
+llvm::Expected<KernelFile> pipeline::readKernel(const std::string &path,
+                                                const KernelOptions &options) {
+  auto loaded = load(path, options);
+  if (!loaded)
+    return loaded.takeError();
+  KernelResult unused;
+  if (llvm::Error error = optimiseFor(*loaded, options, unused))
+    return std::move(error);
+  loaded->context->loadDialect<num::NumDialect>();
+  return KernelFile{std::move(loaded->context), std::move(loaded->module),
+                    loaded->func};
 }
 
 KernelResult pipeline::compileKernel(const KernelRequest &request) {
@@ -204,8 +262,9 @@ KernelResult pipeline::compileKernel(const KernelRequest &request) {
   auto loaded = load(request.path, request.options);
   if (!loaded)
     return fail(loaded.takeError());
-  noteFormats(*loaded, result);
   if (llvm::Error error = optimiseFor(*loaded, request.options, result))
+    return fail(std::move(error));
+  if (llvm::Error error = numbersToCpu(*loaded, request.options))
     return fail(std::move(error));
   if (request.output != "-") {
     result.package = request.output.empty() ? loaded->signature.name + ".kernel"
@@ -219,9 +278,12 @@ KernelResult pipeline::compileKernel(const KernelRequest &request) {
       return fail(source.takeError());
     std::string name =
         "kernel" + llvm::sys::path::extension(request.path).str();
-    if (llvm::Error error =
-            writeTo(result.package, name, *source, result.files))
-      return fail(std::move(error));
+    for (auto &[file, bytes] : {std::pair(name, *source),
+                                std::pair(std::string(kernelOptionsFile),
+                                          kernelOptionsText(request.options))})
+      if (llvm::Error error =
+              writeTo(result.package, file, bytes, result.files))
+        return fail(std::move(error));
   }
   result.seconds = since(start);
   result.ok = true;
@@ -365,6 +427,46 @@ static void compare(const Program &program, const Signature &signature,
   }
 }
 
+/// Compares one element's outputs with the interpreter's, bit by bit.
+static llvm::Error
+compareInFormats(mlir::func::FuncOp func, const Signature &signature,
+                 const std::map<std::string, std::vector<double>> &inputs,
+                 const std::map<std::string, std::vector<double>> &outputs,
+                 int64_t frame, KernelRunResult &result) {
+  std::vector<NumberTensor> arguments;
+  for (const Argument &argument : signature.arguments)
+    if (argument.isInput)
+      arguments.push_back(NumberTensor::ofDoubles(
+          argument.shape, inputs.at(argument.name),
+          argument.bits == 32 ? numeric::Format::binary32()
+                              : numeric::Format::binary64()));
+  auto results = interpretKernel(func, arguments);
+  if (failed(results))
+    return textError("the interpreter does not know this kernel");
+  size_t next = 0;
+  for (const Argument &argument : signature.arguments) {
+    if (!argument.isOutput)
+      continue;
+    // A result of the argument's name, or the next one.
+    size_t place = next++;
+    for (unsigned r = 0; r < func.getNumResults(); ++r)
+      if (auto name = func.getResultAttrOfType<mlir::StringAttr>(r, kNameAttr);
+          name && name.getValue() == argument.name)
+        place = r;
+    std::vector<double> want = (*results)[place].toDoubles();
+    const std::vector<double> &got = outputs.at(argument.name);
+    for (size_t i = 0; i < want.size(); ++i) {
+      if (got[i] == want[i] || (got[i] != got[i] && want[i] != want[i]))
+        continue;
+      if (++result.mismatches == 1)
+        result.firstMismatch = llvm::formatv(
+            "element {0} of '{1}' of frame {2} is {3}, the interpreter has {4}",
+            i, argument.name, frame, got[i], want[i]);
+    }
+  }
+  return llvm::Error::success();
+}
+
 KernelRunResult pipeline::runKernel(const KernelRunRequest &request) {
   KernelRunResult result;
   auto fail = [&](llvm::Error error) {
@@ -372,20 +474,39 @@ KernelRunResult pipeline::runKernel(const KernelRunRequest &request) {
     return result;
   };
   std::string path = request.path;
-  if (llvm::sys::fs::is_directory(path))
+  KernelOptions options = request.options;
+  if (llvm::sys::fs::is_directory(path)) {
+    if (options.numbers.format)
+      return fail(textError("'" + path + "' is compiled, its numbers are " +
+                            "chosen; remedy: run the kernel's file"));
+    auto compiled = readKernelOptions(path, options);
+    if (!compiled)
+      return fail(compiled.takeError());
+    options = *compiled;
     path += llvm::sys::fs::exists(path + "/kernel.cfd") ? "/kernel.cfd"
                                                         : "/kernel.mlir";
-  auto loaded = load(path, request.options);
+  }
+  auto loaded = load(path, options);
   if (!loaded)
     return fail(loaded.takeError());
   if (request.check && !loaded->program)
     return fail(textError(
         "only kernels of the language can be checked: " + path + " is MLIR"));
   KernelResult ignored;
-  if (llvm::Error error = optimiseFor(*loaded, request.options, ignored))
+  if (llvm::Error error = optimiseFor(*loaded, options, ignored))
     return fail(std::move(error));
+  // In formats the interpreter is what a check compares with.
+  auto chosen = chooseNumbers(*loaded, options);
+  if (!chosen)
+    return fail(chosen.takeError());
+  mlir::OwningOpRef<mlir::ModuleOp> inFormats;
+  if (*chosen) {
+    inFormats = loaded->module->clone();
+    if (llvm::Error error = lowerNumbers(*loaded))
+      return fail(std::move(error));
+  }
   const Signature &signature = loaded->signature;
-  auto object = compileObject(loaded->func, signature, {request.options.cpu});
+  auto object = compileObject(loaded->func, signature, {options.cpu});
   if (!object)
     return fail(object.takeError());
   auto kernel = LoadedKernel::load(*object, signature);
@@ -457,7 +578,17 @@ KernelRunResult pipeline::runKernel(const KernelRunRequest &request) {
         outputs[argument.name].assign(from, from + size);
       }
     }
-    compare(*loaded->program, signature, std::move(inputs), outputs, f, result);
+    if (!inFormats) {
+      compare(*loaded->program, signature, std::move(inputs), outputs, f,
+              result);
+      continue;
+    }
+    auto inNumbers = findKernel(*inFormats);
+    if (!inNumbers)
+      return fail(inNumbers.takeError());
+    if (llvm::Error error =
+            compareInFormats(*inNumbers, signature, inputs, outputs, f, result))
+      return fail(std::move(error));
   }
   size_t next = 0;
   for (const Argument &argument : signature.arguments) {
@@ -508,6 +639,8 @@ EmbedResult pipeline::embedKernels(const EmbedRequest &request) {
     auto loaded = loadText(one.source, one.name, request.options);
     llvm::Error error = loaded ? optimiseFor(*loaded, request.options, kernel)
                                : loaded.takeError();
+    if (!error)
+      error = numbersToCpu(*loaded, request.options);
     if (!error)
       error = writeKernel(*loaded, request.options, request.output, kernel);
     if (error) {

@@ -49,6 +49,7 @@ SUITES = {
     "vendor-flows": vendorflows.vendor_flows,
     "kernels": kernels.kernels,
     "kernel-page": kernels.kernel_page,
+    "kernel-formats": kernels.kernel_formats,
     "kernel-programs": kernels.kernel_programs,
     "doctor": vendorflows.doctor,
     "bad-models": robustness.bad_models,

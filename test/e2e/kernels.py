@@ -169,6 +169,71 @@ def kernel_page(suite):
     suite.check(count > 8, f"{count} snippets")
 
 
+def helmholtz_of(suite, points):
+    """The example for another number of points a side."""
+    text = (EXAMPLES / "helmholtz.cfd").read_text()
+    text = re.sub(r"\b11\b", str(points), text)
+    path = suite.work / f"helmholtz{points}.cfd"
+    path.write_text(text)
+    return path
+
+
+def kernel_formats(suite):
+    """Kernels in number formats: published errors, an overflow and the input
+    that shows it, compiled code against the interpreter."""
+    formats = "fixed<24,40>", "fixed<8,24>"
+    for points, published in ((11, (9.39e-22, 3.58e-12)), (7, None)):
+        kernel = helmholtz_of(suite, points)
+        result = suite.run("formats", kernel, "--formats", *formats, "-n", "40",
+                           "--json")
+        answer = {p["format"]: p["mean_square_error"]
+                  for p in (result.json or {}).get("formats", [])}
+        for number, format in enumerate(formats):
+            error = answer.get(format, 1.0)
+            wanted = published[number] if published else None
+            suite.check(abs(error / wanted - 1) < 0.15 if wanted else
+                        error < 1e-11, f"p = {points}, {format}: mean square "
+                        f"error {error:.3g}, published {wanted}", result.command)
+    for annotation in ("fixed<24,40>", "fixed<8,24>", "half", "float<6,9>"):
+        result = suite.run("run", kernel, "--numbers", annotation, "--check",
+                           "-n", "2", "--json")
+        suite.check((result.json or {}).get("mismatches") == 0,
+                    f"{annotation}: the interpreter's bits "
+                    f"{result.message if result.status else ''}", result.command)
+    # The input that the search finds does overflow, where saturation shows it.
+    result = suite.run("formats", kernel, "--check-ranges", "--formats",
+                       "fixed<8,24>", "--json")
+    shown = [place for place in (result.json or {}).get("overflows", [])
+             if place["shown"]]
+    suite.check(shown and {len(v) for v in shown[0]["input"].values()} ==
+                {49, 343} and not -128 <= shown[0]["reached"] < 128,
+                f"8.24 overflows for an input ({len(shown)} places)",
+                result.command)
+    # What a folder's kernel computes in was chosen when it was compiled.
+    folder = suite.work / "compiled"
+    suite.run("compile", kernel, "--numbers", "half", "-o", folder)
+    files = [suite.work / "a.npy", suite.work / "b.npy"]
+    suite.run("run", kernel, "--numbers", "half", "--output", files[0])
+    result = suite.run("run", folder, "--output", files[1])
+    suite.check(result.status == 0 and
+                files[0].read_bytes() == files[1].read_bytes(),
+                f"the folder remembers its format {result.message}",
+                result.command)
+    for command, option in (("compile", "--number-format=fixed:16,10"),
+                            ("compile", "--device=xczu3eg"),
+                            ("explore", "--goal=max-throughput"),
+                            ("run", "--patience-s=3"),
+                            ("simulate", "--loss=0.1"),
+                            ("simulate", "--level=rtl")):
+        result = suite.run(command, kernel, option)
+        suite.check(result.status == 2 and option.split("=")[0] in result.err,
+                    f"{command} {option} of a kernel is refused",
+                    result.command)
+    result = suite.run("compile", "net.onnx", "--numbers", "half")
+    suite.check(result.status == 2 and "--numbers" in result.err,
+                "--numbers of a network is refused", result.command)
+
+
 AFFINE = """
 func.func @scale(%a: memref<8x4xf64>, %b: memref<8x4xf64>) {
   %two = arith.constant 2.0 : f64

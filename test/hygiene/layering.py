@@ -22,7 +22,7 @@ ALLOWED = {
     "Interp": "Dialect/Num Dialect/Osa Numeric Support",
     "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Numeric "
                   "Support",
-    "Kernel": "Support",
+    "Kernel": "Numeric Support",
     "Emit": "Dialect/Rtl Support",
     "Import": "Dialect/Num Dialect/Osa Support",
     "Transforms": "Dialect/Num Dialect/Osa Numeric Support",
@@ -43,7 +43,7 @@ ALLOWED = {
                      "Support",
     "tools/rhizome-rank": "Cluster Package Support runtime",
     "tools/rhizome-node": "Pipeline Support",
-    "tools/rhizome-opt": "Conversion Transforms Dialect/Num Dialect/Osa "
+    "tools/rhizome-opt": "Conversion Kernel Transforms Dialect/Num Dialect/Osa "
                          "Dialect/Flow Dialect/Rtl",
 }
 # The one place where the list of generators may name each of them.

@@ -9,6 +9,7 @@
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
+#include "rhizome/Kernel/Ir.h"
 #include "rhizome/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
@@ -18,7 +19,8 @@ int main(int argc, char **argv) {
   rhizome::registerTransformsPasses();
   rhizome::registerConversionPasses();
   registry.insert<rhizome::num::NumDialect, rhizome::osa::OsaDialect,
-                  rhizome::flow::FlowDialect, rhizome::rtl::RtlDialect>();
+                  rhizome::flow::FlowDialect, rhizome::rtl::RtlDialect,
+                  rhizome::kernel::KernelDialect>();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Rhizome optimiser driver\n", registry));
 }

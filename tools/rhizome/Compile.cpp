@@ -121,7 +121,9 @@ void cli::addCompile(CLI::App &app, Run &run) {
       "  rhizome compile kernel.cfd --target cpu -o kernel.cpu");
   command->callback([options, command, &run] {
     const CompileRequest &request = options->request;
-    if (isKernelFile(request.model.path)) {
+    const bool isKernel = isKernelFile(request.model.path);
+    checkOptions(*command, isKernel, {"--output", "--json"});
+    if (isKernel) {
       run = [options, &request] {
         return runKernelCompile(
             {request.model.path, options->kernel, request.output},

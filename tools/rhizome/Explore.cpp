@@ -89,7 +89,9 @@ void cli::addExplore(CLI::App &app, Run &run) {
       "--json\n"
       "  rhizome explore kernel.cfd");
   command->callback([options, command, &run] {
-    if (isKernelFile(options->request.model.path)) {
+    const bool isKernel = isKernelFile(options->request.model.path);
+    checkOptions(*command, isKernel, {"--json"});
+    if (isKernel) {
       run = [options] {
         return runKernelCompile(
             {options->request.model.path, options->kernel, "-"}, options->json);

@@ -3,6 +3,7 @@
 // overflows.
 #include "rhizome/Pipeline/ExploreFormats.h"
 #include "Commands.h"
+#include "Kernel.h"
 #include "Output.h"
 #include "rhizome/Numeric/Arithmetic.h"
 #include "llvm/Support/Format.h"
@@ -160,13 +161,29 @@ static int runFormats(Options options) {
   return 0;
 }
 
+void cli::addExploreFormats(CLI::App &command, KernelOptions &options) {
+  command.add_flag("--explore-formats", options.exploreFormats,
+                   "compare number formats by error and cost instead; "
+                   "'rhizome formats' has more options");
+  ofKernels(command, {"--explore-formats"});
+}
+
+int cli::runExploreFormats(const KernelRequest &request, bool json) {
+  Options options;
+  options.request.kernel = request.path;
+  options.request.options = request.options;
+  options.request.choice = request.options.numbers;
+  options.json = json;
+  return runFormats(options);
+}
+
 void cli::addFormats(CLI::App &app, Run &run) {
   auto options = std::make_shared<Options>();
   ExploreFormatsRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
       "formats", "Compare number formats for a kernel: error against double "
                  "beside cost, and where it overflows.");
-  command->add_option("KERNEL", request.kernel, "a kernel: linalg as .mlir")
+  command->add_option("KERNEL", request.kernel, "a kernel: .cfd or .mlir")
       ->required();
   command
       ->add_option("--formats", request.formats,
@@ -213,10 +230,10 @@ void cli::addFormats(CLI::App &app, Run &run) {
                       "write error over cost as an .svg file");
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"
-                  "  rhizome formats helmholtz.mlir --picture formats.svg\n"
-                  "  rhizome formats helmholtz.mlir --formats 'fixed<24,40>' "
+                  "  rhizome formats helmholtz.cfd --picture formats.svg\n"
+                  "  rhizome formats helmholtz.cfd --formats 'fixed<24,40>' "
                   "'fixed<8,24>' half\n"
-                  "  rhizome formats helmholtz.mlir --check-ranges --formats "
+                  "  rhizome formats helmholtz.cfd --check-ranges --formats "
                   "'fixed<8,24>'");
   command->callback([options, &run] {
     if (options->range.size() == 2) {

@@ -8,19 +8,74 @@ using namespace rhizome;
 using namespace rhizome::cli;
 using namespace rhizome::pipeline;
 
+/// The part of --help that options of kernels alone stand in.
+static const char *const kernelGroup = "Of kernels";
+
 void cli::addKernelOptions(CLI::App &command, KernelOptions &options) {
   command
-      .add_option("--cpu", options.cpu,
-                  "of a kernel: the processor, one of LLVM's names")
+      .add_option("--cpu", options.cpu, "the processor, one of LLVM's names")
       ->option_text("NAME [native]");
   command.add_flag("--cfdlang-compat", options.cfdlangCompat,
-                   "of a kernel: operators associate to the right, as in the "
+                   "operators associate to the right, as in the "
                    "reference implementation of CFDlang");
   command.add_flag("--keep-order", options.keepOrder,
-                   "of a kernel: floating point in the order written, nothing "
+                   "floating point in the order written, nothing "
                    "reassociated or contracted");
-  command.add_flag("--gemm", options.gemm,
-                   "of a kernel: contractions as matrix products");
+  command.add_flag("--gemm", options.gemm, "contractions as matrix products");
+  command
+      .add_option_function<std::string>(
+          "--numbers",
+          [&options](const std::string &text) {
+            std::string error;
+            options.numbers.format = numeric::Format::parse(text, error);
+            if (!options.numbers.format)
+              throw CLI::ValidationError(error);
+          },
+          "the number format of what is not annotated, e.g. "
+          "'fixed<8,24>', half, 'float<6,9>'")
+      ->option_text("FORMAT");
+  command
+      .add_option_function<std::string>(
+          "--rounding",
+          [&options](const std::string &text) {
+            auto rounding = numeric::parseRounding(text);
+            if (!rounding)
+              throw CLI::ValidationError("'" + text +
+                                         "' is not nearest_even, nearest_away, "
+                                         "toward_zero, up or down");
+            options.numbers.rounding = *rounding;
+          },
+          "of numbers in formats: nearest_even, nearest_away, toward_zero, up "
+          "or down")
+      ->option_text("DIRECTION [nearest_even]");
+  command.add_flag("--saturate", options.numbers.saturate,
+                   "of numbers in formats: too large results become the "
+                   "nearest bound");
+  command.add_flag("--fused", options.numbers.fused,
+                   "of numbers in formats: products are rounded with the sums "
+                   "they enter");
+  ofKernels(command, {"--cpu", "--cfdlang-compat", "--keep-order", "--gemm",
+                      "--numbers", "--rounding", "--saturate", "--fused"});
+}
+
+void cli::ofKernels(CLI::App &command, const std::vector<std::string> &names) {
+  for (const std::string &name : names)
+    command.get_option(name)->group(kernelGroup);
+}
+
+void cli::checkOptions(const CLI::App &command, bool isKernel,
+                       const std::vector<std::string> &common) {
+  for (const CLI::Option *option : command.get_options()) {
+    if (option->count() == 0 || option->get_positional() ||
+        llvm::is_contained(common, option->get_name()) ||
+        (option->get_group() == kernelGroup) == isKernel)
+      continue;
+    throw CLI::ValidationError(option->get_name(),
+                               isKernel ? "a kernel does not take it, only a "
+                                          "network"
+                                        : "a network does not take it, only a "
+                                          "kernel");
+  }
 }
 
 /// Errors of kernels have places; they are shown as they are.
@@ -44,6 +99,8 @@ static llvm::json::Array textsJson(const std::vector<std::string> &texts) {
 }
 
 int cli::runKernelCompile(const KernelRequest &request, bool json) {
+  if (request.options.exploreFormats)
+    return runExploreFormats(request, json);
   KernelResult result = compileKernel(request);
   if (!result.ok)
     return failWithPlaces(result.error, json);

@@ -10,8 +10,23 @@ namespace rhizome::cli {
 /// Adds --cpu, --cfdlang-compat, --keep-order and --gemm.
 void addKernelOptions(CLI::App &command, pipeline::KernelOptions &options);
 
+/// Options that say something of kernels alone, by name: they stand apart in
+/// --help.
+void ofKernels(CLI::App &command, const std::vector<std::string> &names);
+
+/// A usage error for the first given option that says nothing of what the
+/// command works on: a kernel, or else a network. `common` says something of
+/// both.
+void checkOptions(const CLI::App &command, bool isKernel,
+                  const std::vector<std::string> &common);
+
 /// compile and explore: the work before and after the algebra, the files.
 int runKernelCompile(const pipeline::KernelRequest &request, bool json);
+
+/// Adds --explore-formats, to compile and explore.
+void addExploreFormats(CLI::App &command, pipeline::KernelOptions &options);
+/// What it does: the table of `rhizome formats` on random data.
+int runExploreFormats(const pipeline::KernelRequest &request, bool json);
 
 /// run and simulate: applies the kernel and says what came out.
 int runKernelShown(const pipeline::KernelRunRequest &request, bool json);

@@ -113,14 +113,16 @@ void cli::addRun(CLI::App &app, Run &run) {
       ->capture_default_str();
   command->add_flag("--no-check", options->noCheck,
                     "do not compare with the interpreter");
-  command->add_flag(
-      "--check", options->kernel.check,
-      "kernels: compare with a direct evaluation of the formulas");
+  command->add_flag("--check", options->kernel.check,
+                    "compare with a direct evaluation of the formulas; in "
+                    "number formats with "
+                    "the interpreter");
   command
       ->add_option("--threads", options->kernel.threads,
-                   "kernels: threads over elements")
+                   "threads over elements")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
+  ofKernels(*command, {"--check", "--threads"});
   addKernelOptions(*command, options->kernel.options);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"
@@ -130,8 +132,11 @@ void cli::addRun(CLI::App &app, Run &run) {
                   "--outstanding 1\n"
                   "  rhizome run helmholtz.cfd --input x.npz --output v.npy\n"
                   "  rhizome run helmholtz.cfd -n 1000 --threads 2 --check");
-  command->callback([options, &run] {
-    if (isKernelFile(options->request.package)) {
+  command->callback([options, command, &run] {
+    const bool isKernel = isKernelFile(options->request.package);
+    checkOptions(*command, isKernel,
+                 {"--input", "--output", "--frames", "--seed", "--json"});
+    if (isKernel) {
       KernelRunRequest &kernel = options->kernel;
       const RunRequest &given = options->request;
       kernel.path = given.package;

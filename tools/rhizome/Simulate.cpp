@@ -112,6 +112,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
     SimulateRequest request;
     std::vector<std::string> inputs;
     std::string normalise, range, stalls;
+    KernelOptions kernel;
     bool json = false;
   };
   auto options = std::make_shared<Options>();
@@ -156,6 +157,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       ->option_text("FILE");
   command->add_flag("--four-state", request.fourState,
                     "Icarus Verilog with X checks instead of Verilator");
+  addKernelOptions(*command, options->kernel);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer(
       "Examples:\n"
@@ -165,13 +167,21 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       "  rhizome simulate net.rhz --level functional -n 1000\n"
       "  rhizome simulate net.rhz --level cluster -n 20 --loss 0.01\n"
       "  rhizome simulate net.rhz --level bitstream --input x.npy");
-  command->callback([options, &run] {
+  command->callback([options, command, &run] {
+    const bool isKernel = isKernelFile(options->request.package);
+    checkOptions(
+        *command, isKernel,
+        {"--level", "--input", "--output", "--frames", "--seed", "--json"});
+    if (isKernel && command->count("--level") &&
+        options->request.level != Level::Functional)
+      throw CLI::ValidationError("--level",
+                                 "a kernel has no hardware yet: functional");
     for (const std::string &path : options->inputs)
       options->request.inputs.push_back({path, options->normalise});
-    // A kernel has no hardware yet: its level is functional.
-    if (isKernelFile(options->request.package)) {
+    if (isKernel) {
       KernelRunRequest kernel;
       kernel.path = options->request.package;
+      kernel.options = options->kernel;
       kernel.inputs = options->inputs;
       kernel.outputs = options->request.outputs;
       kernel.frames = options->request.frames;

@@ -89,7 +89,9 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
                   "what a kernel is compiled for: cpu")
       ->check(CLI::IsMember({"cpu"}))
       ->option_text("TARGET [cpu]");
+  ofKernels(command, {"--target"});
   addKernelOptions(command, options.kernel);
+  addExploreFormats(command, options.kernel);
   command.add_flag("--json", options.json, "one JSON object on stdout");
 }
 

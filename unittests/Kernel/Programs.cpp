@@ -238,7 +238,7 @@ std::string Generator::declaration(const Var &var) {
   }
   static const char *annotations[] = {" @f32", " @fixed(8,24)",
                                       " @float(5,10) @accuracy(1e-6)",
-                                      " @fixed(24,40,nearest,wrap)"};
+                                      " @fixed(24,40)"};
   if (chance(25))
     out += annotations[below(4)];
   return out + "\n";

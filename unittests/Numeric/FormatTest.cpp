@@ -21,6 +21,7 @@ TEST(Format, PrintsWhatItReads) {
 TEST(Format, ReadsOtherSpellings) {
   std::string error;
   EXPECT_EQ(Format::parse("fixed(8, 24)", error), Format::fixed(8, 24));
+  EXPECT_EQ(Format::parse("ufixed<8,24>", error), Format::fixed(8, 24, false));
   EXPECT_EQ(Format::parse("f32", error), Format::binary32());
   EXPECT_EQ(Format::parse("float<11,52>", error)->str(), "double");
   EXPECT_EQ(Format::parse(" float < 4 , 3, bias = 7 > ", error)->str(),

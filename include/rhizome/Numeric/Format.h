@@ -45,7 +45,7 @@ struct Format {
   static Format binary64() { return floating(11, 52); }
   static Format binary32() { return floating(8, 23); }
 
-  /// Reads `fixed<24,40>`, `fixed<8,8,unsigned>`, `float<5,10>`,
+  /// Reads `fixed<24,40>`, `fixed<8,8,unsigned>` (or `ufixed<8,8>`), `float<5,10>`,
   /// `float<4,3,bias=7,flush,finite>`, also with round brackets, or one of
   /// `half`, `bfloat16`, `single`, `double` (f16, bf16, f32, f64). Blanks are
   /// free. On failure `error` says what is wrong.

@@ -4,13 +4,15 @@
 #pragma once
 
 #include "rhizome/Interp/Ranges.h"
+#include "rhizome/Pipeline/Kernel.h"
 #include "rhizome/Transforms/ApplyFormats.h"
 #include "llvm/ADT/StringRef.h"
 #include <functional>
 
 namespace rhizome::pipeline {
 struct ExploreFormatsRequest {
-  std::string kernel;               ///< a file: .mlir
+  std::string kernel;               ///< a file: .cfd or .mlir
+  KernelOptions options;            ///< how it is read
   std::vector<std::string> formats; ///< candidates; empty: a sweep
   std::string input;                ///< .npz with the arguments; "": random
   uint64_t seed = 1;

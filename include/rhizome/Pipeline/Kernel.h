@@ -3,6 +3,7 @@
 // embed. One request in, one result out, nothing printed.
 #pragma once
 
+#include "rhizome/Transforms/ApplyFormats.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <string>
@@ -19,6 +20,9 @@ struct KernelOptions {
   bool keepOrder = false;     ///< floating point exactly as written
   bool gemm = false;          ///< contractions as matrix products
   std::string cpu = "native"; ///< or one of LLVM's names
+  /// Rounding, overflow, and the number format of what no annotation reaches.
+  FormatChoice numbers;
+  bool exploreFormats = false; ///< compare formats instead of compiling
 };
 
 struct KernelRequest {
@@ -58,7 +62,9 @@ struct KernelRunRequest {
   int64_t frames = 0;               ///< elements; 0: all of the data, or one
   int threads = 1;
   uint64_t seed = 1;
-  bool check = false; ///< compare with direct evaluation
+  /// Compare with direct evaluation; in number formats with the interpreter's
+  /// bits.
+  bool check = false;
 };
 
 struct KernelRunResult {
