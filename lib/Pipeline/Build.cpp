@@ -185,7 +185,9 @@ static void fillPrediction(PlannedNode &node, const explore::NodeResult &result,
   p.intervalCycles = int64_t(std::llround(result.timing.intervalCycles));
   p.latencyCycles = result.timing.latencyCycles;
   p.clockMhz = device.clockMhz;
-  p.throughputPerS = device.clockMhz * 1e6 / result.timing.intervalCycles;
+  // A design that nobody timed promises nothing.
+  if (p.intervalCycles > 0)
+    p.throughputPerS = device.clockMhz * 1e6 / result.timing.intervalCycles;
   p.latencyUs = double(p.latencyCycles) / device.clockMhz;
   auto round = [](double v) { return int64_t(std::ceil(v)); };
   p.lut = round(result.resources.lut());
