@@ -314,16 +314,6 @@ Cost Menu::border(int kind, int64_t streamBits, int tensor, int format,
   return it->second;
 }
 
-LinkMedium mediumOf(const Wire &wire, double framesPerS, int64_t bits) {
-  // Windows cover what is wanted, not all that the medium could carry: a faster
-  // link never costs more.
-  Wire slow = wire;
-  slow.bitsPerS = 1;
-  double wanted = 1.25 * framesPerS * slow.secondsFor(bits);
-  return {wire.reliable, std::min(wire.bitsPerS, wanted), wire.latencyS * 1e9,
-          wire.mtuBytes, wire.overheadBytes};
-}
-
 Cost Menu::endpoint(const Place &place, const Ends &ends) {
   LinkEndpoint endpoint;
   endpoint.streamBits = place.streamBits;
@@ -332,7 +322,8 @@ Cost Menu::endpoint(const Place &place, const Ends &ends) {
     LinkChannel channel;
     channel.transmit = transmit;
     channel.frameBits = posed.tensors[t].bits;
-    channel.medium = mediumOf(*place.wire, ends.framesPerS, channel.frameBits);
+    channel.medium =
+        linkMediumFor(place.wire->medium(), ends.framesPerS, channel.frameBits);
     endpoint.channels.push_back(channel);
   };
   for (int t : ends.in)

@@ -17,17 +17,16 @@ namespace rhizome::explore {
 using gen::Resources;
 constexpr size_t kKinds = gen::kResourceNames.size();
 
-double Wire::secondsFor(int64_t bits) const {
-  auto words = double((bits + 63) / 64);
-  double bytes = words * 8 + words / double(slotWords) *
-                                 double(headerBytes + overheadBytes);
-  return bytes * 8 / bitsPerS;
+gen::LinkMedium Wire::medium() const {
+  return {reliable, bitsPerS, latencyS * 1e9, mtuBytes, overheadBytes};
 }
 
-/// A busy channel is acknowledged once in four datagrams, by a word.
+double Wire::secondsFor(int64_t bits) const {
+  return gen::linkBytesPerFrame(medium(), bits) * 8 / bitsPerS;
+}
+
 double Wire::answerFor(int64_t bits) const {
-  double datagrams = double((bits + 63) / 64) / double(slotWords);
-  return datagrams / 4 * double(headerBytes + 8 + overheadBytes) * 8 / bitsPerS;
+  return gen::linkAckBytesPerFrame(medium(), bits) * 8 / bitsPerS;
 }
 
 int64_t Wire::cyclesFor(int64_t bits, int64_t streamBits) const {

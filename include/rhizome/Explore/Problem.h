@@ -6,6 +6,7 @@
 // networks; tests compare it with brute force.
 #pragma once
 
+#include "rhizome/Generator/Link.h"
 #include "rhizome/Generator/Resources.h"
 #include <functional>
 #include <optional>
@@ -67,6 +68,8 @@ struct Wire {
   bool reliable = false;    ///< loses and reorders nothing
   int64_t slotWords = 128;  ///< words in a full datagram
   int64_t headerBytes = 16; ///< of the protocol, in each
+  /// As the link's cost and timing know it.
+  gen::LinkMedium medium() const;
   /// Seconds for which a frame of so many bits holds the medium.
   double secondsFor(int64_t bits) const;
   /// Seconds for which what answers such a frame holds the way back.
