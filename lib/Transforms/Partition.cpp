@@ -71,11 +71,11 @@ static std::optional<SmallVector<int64_t>> firstTranspose(Value v) {
   return std::nullopt;
 }
 
-void Integeriser::visitEntry(osa::QuantizeOp op) {
-  Value host = beforeValue(op.getResult());
+void Integeriser::visitEntry(Operation *op) {
+  Value result = op->getResult(0), host = beforeValue(result);
   auto type = cast<RankedTensorType>(host.getType());
   auto t = std::make_shared<LazyTensor>();
-  auto permutation = firstTranspose(op.getResult());
+  auto permutation = firstTranspose(result);
   if (permutation && permutation->size() == size_t(type.getRank())) {
     SmallVector<int64_t> shape;
     for (int64_t axis : *permutation)
@@ -83,12 +83,12 @@ void Integeriser::visitEntry(osa::QuantizeOp op) {
     OpBuilder b(builder.getContext());
     b.setInsertionPointToEnd(&prologue.getBody().front());
     type = RankedTensorType::get(shape, type.getElementType());
-    host = osa::TransposeOp::create(b, op.getLoc(), type, host, *permutation);
+    host = osa::TransposeOp::create(b, op->getLoc(), type, host, *permutation);
   } else {
     permutation.reset();
   }
   prologueResults.push_back(host);
-  t->physical = network.getBody().front().addArgument(type, op.getLoc());
+  t->physical = network.getBody().front().addArgument(type, op->getLoc());
   t->shape = t->physicalShape = SmallVector<int64_t>(type.getShape());
   num::IntType element = num::elementInt(type);
   t->f = {PiecewiseLinear::identity(element.getLo(), element.getHi())};
@@ -99,7 +99,7 @@ void Integeriser::visitEntry(osa::QuantizeOp op) {
     t->transpose(inverse);
   }
   // The graph input that it comes from, if it is one.
-  Value source = op.getInput();
+  Value source = op->getOperand(0);
   while (Operation *producer = source.getDefiningOp())
     source = producer->getNumOperands() ? producer->getOperand(0) : Value();
   std::string name;
