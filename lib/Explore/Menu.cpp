@@ -172,7 +172,7 @@ void Menu::addPlaces() {
     }
     posed.places.push_back({int(kind), vectorOf(place.context.budget),
                             place.context.clockMhz * 1e6, place.streamBits,
-                            place.wire});
+                            place.leastBits, place.wire});
   }
 }
 

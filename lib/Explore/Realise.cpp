@@ -79,6 +79,12 @@ private:
   Result result;
 
   LogicalResult build(const Run &run, size_t first);
+  /// The node's place, with the streams that it has there.
+  Place placeOf(const NodeResult &node) const {
+    Place place = problem.places[node.place];
+    place.streamBits = node.streamBits;
+    return place;
+  }
   double secondsOf(const NodeResult &node, const Ends &ends) const;
   void predict();
   double latency(const std::vector<Ends> &ends) const;
@@ -89,6 +95,7 @@ LogicalResult Realiser::build(const Run &run, size_t first) {
   const ClusterPlace &device = posed.cluster.places[run.places[0]];
   NodeResult node;
   node.place = run.places[0];
+  node.streamBits = run.streamBits;
   node.places = run.places;
   node.copies = int(run.places.size());
   // In the network's own order, whatever the order along the devices.
@@ -134,7 +141,7 @@ LogicalResult Realiser::build(const Run &run, size_t first) {
   std::string designName = isCut ? name + "_design" : name;
   node.design = buildDesign(
       node.function, node.selections,
-      {device.device, device.context.clockMhz, device.streamBits, designName},
+      {device.device, device.context.clockMhz, node.streamBits, designName},
       node.images);
   const CostContext &context = device.context.cost;
   if (failed(sizeBuffers(node.design)))
@@ -151,7 +158,7 @@ LogicalResult Realiser::build(const Run &run, size_t first) {
 
 /// What bounds the rate of all copies of a node together.
 double Realiser::secondsOf(const NodeResult &node, const Ends &ends) const {
-  const Place &place = problem.places[node.place];
+  Place place = placeOf(node);
   double seconds = node.timing.intervalCycles / place.clockHz;
   if (place.wire)
     for (auto *side : {&ends.in, &ends.out}) {
@@ -193,7 +200,7 @@ double Realiser::latency(const std::vector<Ends> &ends) const {
   };
   for (size_t n = 0; n < result.nodes.size(); ++n) {
     const NodeResult &node = result.nodes[n];
-    const Place &place = problem.places[node.place];
+    Place place = placeOf(node);
     double own = double(node.timing.latencyCycles) / place.clockHz;
     double start = 0, end = 0;
     for (int t : ends[n].in) {
@@ -232,7 +239,7 @@ void Realiser::predict() {
     if (seconds <= result.seconds)
       continue;
     result.seconds = seconds;
-    const Place &place = problem.places[node.place];
+    Place place = placeOf(node);
     double own = node.timing.intervalCycles / place.clockHz / node.copies;
     double beats = 0;
     for (auto *side : {&ends[n].in, &ends[n].out})
@@ -255,7 +262,7 @@ void Realiser::predict() {
   result.latency = latency(ends);
   for (size_t n = 0; n < result.nodes.size(); ++n) {
     NodeResult &node = result.nodes[n];
-    const Place &place = problem.places[node.place];
+    Place place = placeOf(node);
     if (!place.wire)
       continue;
     ends[n].framesPerS = 1 / (result.seconds * node.copies);

@@ -83,9 +83,14 @@ struct Place {
   int kind = 0;
   gen::Resources budget;
   double clockHz = 1e8;
-  int64_t streamBits = 64;  ///< of the border and of the link's byte streams
+  int64_t streamBits = 64; ///< of the border and of the link's byte streams
+  /// Streams may be narrower, by halves down to this, where the rate allows it;
+  /// 0 if they must be what they are.
+  int64_t leastBits = 0;
   std::optional<Wire> wire; ///< none if the device stands alone
   bool operator==(const Place &) const = default;
+  /// This place with its streams as narrow as they may be, and all wider ones.
+  std::vector<Place> widths() const;
   /// Can it hold a replica of whatever `other` holds, at the same rate?
   bool covers(const Place &other) const;
 };
@@ -150,6 +155,7 @@ struct Run {
   std::vector<int> places;
   std::vector<int> choices; ///< of each stage of the run
   Cost cost;                ///< of one copy, with all glue
+  int64_t streamBits = 64;  ///< of its border
 };
 
 struct Solution {
