@@ -202,6 +202,8 @@ void RunFront::extend() {
     for (int c : options) {
       const Choice &choice = device.choices[stage][c];
       Label label{choice.cost, 0, c, parent};
+      if (!device.beyond.empty())
+        label.cost.resources += device.beyond[stage];
       if (parent >= 0)
         label.cost += levels[level - 1][parent].cost;
       for (size_t i = 0; i < what.operands.size(); ++i) {

@@ -75,6 +75,7 @@ struct NodeResult {
   gen::MemoryImages images;
   gen::Timing timing;
   gen::Resources resources; ///< the endpoint's included
+  gen::Resources endpoint;  ///< its part of them
   gen::Resources errors;    ///< how far LUTs and FFs may be off
   std::string bottleneck;   ///< the slowest operation
 };

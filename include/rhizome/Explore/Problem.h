@@ -57,6 +57,9 @@ struct Kind {
   /// it a user allows.
   gen::Resources capacity;
   std::vector<std::vector<Choice>> choices; ///< of each stage
+  /// What stages take beyond their choices and glue, as far as designs that
+  /// were built have shown it; empty if nothing is known.
+  std::vector<gen::Resources> beyond;
 };
 
 /// A medium, as far as it bounds rates. Frames are packed into words of 64 bits
@@ -147,6 +150,8 @@ struct Limits {
   double share = 1;
   /// Do error bars count?
   bool errorBars = true;
+  /// solveFastest looks for nothing quicker.
+  double least = 0;
 };
 
 /// A run of stages, on one place or as replicas on several.
@@ -180,6 +185,14 @@ std::optional<Solution> solveFastest(const Problem &problem,
 /// No plan takes fewer seconds a frame than this: every stage by itself, all
 /// stages on the sum of all budgets, and the host's link. `why` names which.
 double lowerBound(const Problem &problem, std::string *why = nullptr);
+
+/// The least seconds a frame for which a stage and those that stay with it
+/// stand on one place, or on as many replicas as there may be; infinite if they
+/// fit none, 0 if the stage stays with the one before.
+double aloneSeconds(const Problem &problem, int stage);
+
+/// What such stages would need at least of the place that they fit best.
+std::string whyNotAlone(const Problem &problem, int stage);
 
 /// What binds a run that does not fit: the resource exceeded most, "" if none.
 std::string exceededName(const gen::Resources &need,
