@@ -412,7 +412,8 @@ bool Importer::foldConstant() {
   }
   HostRef out;
   std::string error;
-  switch (foldNode(*node, hosts, out, error)) {
+  switch (foldNode(*node, hosts, out,
+                   options.limits.foldedElements - foldedElements, error)) {
   case Fold::NotFoldable:
     return false;
   case Fold::Failed:
@@ -420,6 +421,8 @@ bool Importer::foldConstant() {
     failOutputs();
     return true;
   case Fold::Folded:
+    if (node->op() != "Constant")
+      foldedElements += int64_t(out->size());
     if (options.rawIntegerFraction && node->op() == "Constant" &&
         out->type == TensorProto::FLOAT && !out->shape.empty()) {
       auto scaled = std::make_shared<HostTensor>(*out);
@@ -703,7 +706,7 @@ OwningOpRef<ModuleOp> importer::importOnnxBuffer(MLIRContext *context,
                                                  StringRef directory,
                                                  const ImportOptions &options,
                                                  Refusals &refusals) {
-  std::unique_ptr<Graph> graph = readGraph(bytes, refusals);
+  std::unique_ptr<Graph> graph = readGraph(bytes, options.limits, refusals);
   if (!graph)
     return {};
   return Importer(context, *graph, directory, options, refusals).run();

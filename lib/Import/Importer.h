@@ -260,6 +260,7 @@ private:
   llvm::StringMap<TensorRef> tensors;
   mlir::func::FuncOp function;
   std::vector<std::string> argumentNames;
+  int64_t foldedElements = 0; ///< of all constants computed so far
 
   const Node *node = nullptr;     ///< the current one
   std::string placeName, placeOp; ///< whom a refusal concerns

@@ -55,6 +55,7 @@ Integeriser::Lazy Integeriser::makeLazy(Value physical, const LazyTensor &like,
   auto out = std::make_shared<LazyTensor>(like);
   out->physical = physical;
   out->sum.reset();
+  out->curve.reset();
   out->f = std::move(f);
   return out;
 }
