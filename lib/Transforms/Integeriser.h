@@ -108,7 +108,7 @@ private:
                        mlir::Value model);
   mlir::Value beforeValue(mlir::Value v);
   mlir::Value behindValue(mlir::Value v);
-  mlir::Value behindInteger(mlir::Location loc, const LazyTensor &t);
+  mlir::Value behindInteger(mlir::Value v, const LazyTensor &t);
   mlir::Value behindReal(mlir::Location loc, const LazyTensor &t);
   mlir::Value behindLayout(mlir::Location loc, const LazyTensor &t,
                            mlir::Value v);

@@ -138,8 +138,24 @@ Value Integeriser::behindLayout(Location loc, const LazyTensor &t, Value v) {
   return v;
 }
 
-Value Integeriser::behindInteger(Location loc, const LazyTensor &t) {
-  return behindLayout(loc, t, networkResult(t.physical));
+/// The levels of `t`, which are the network's integers unless a quantiser
+/// passed them through.
+Value Integeriser::behindInteger(Value v, const LazyTensor &t) {
+  Location loc = v.getLoc();
+  bool same = llvm::all_of(t.f, [](const PiecewiseLinear &f) {
+    auto &piece = f.pieces()[0];
+    return f.isAffine() && piece.slope == Real(1) && piece.offset.sign() == 0;
+  });
+  if (same)
+    return behindLayout(loc, t, networkResult(t.physical));
+  Value levels = behindReal(loc, t);
+  OpBuilder b(builder.getContext());
+  b.setInsertionPointToEnd(&epilogue.getBody().front());
+  auto one =
+      DenseElementsAttr::get(RankedTensorType::get({1}, b.getF32Type()), 1.0f);
+  auto zero = DenseElementsAttr::get(RankedTensorType::get({1}, b.getI64Type()),
+                                     int64_t(0));
+  return osa::QuantizeOp::create(b, loc, v.getType(), levels, one, zero);
 }
 
 Value Integeriser::behindReal(Location loc, const LazyTensor &t) {
@@ -192,7 +208,7 @@ Value Integeriser::behindValue(Value v) {
   if (Lazy t = lazy(v)) {
     Value out;
     if (num::elementInt(v.getType()))
-      out = behindInteger(op->getLoc(), *t);
+      out = behindInteger(v, *t);
     else if (pickUp.contains(v) && t->isAffine() &&
              (t->physical || settle(op, *t)))
       out = behindReal(op->getLoc(), *t);
