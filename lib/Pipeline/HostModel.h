@@ -73,4 +73,7 @@ private:
   mlir::func::FuncOp networkFunc;
   std::unique_ptr<Interpreter> onPrologue, onNetwork, onEpilogue;
 };
+
+/// A function's arguments or results by their names.
+std::vector<HostModel::Value> valuesOf(mlir::func::FuncOp func, bool results);
 } // namespace rhizome::pipeline

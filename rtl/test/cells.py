@@ -597,34 +597,80 @@ def table(rng, fixed):
                        lambda f, l, x: entries[f][l][x - p["Lo"]])
 
 
-@maker({"MulA": 1, "MulB": 1, "MulWidth": 2, "Lanes": 1}, {"MulA": -1, "MulB": 0, "MulWidth": 1},
-       {"MulA": 30000, "MulB": -32768, "MulWidth": 16})
+@maker({"MulA": 1, "MulB": 1, "MulWidth": 2, "Lanes": 1, "Max": 0},
+       {"MulA": -1, "MulB": 0, "MulWidth": 1, "Max": 0},
+       {"MulA": 30000, "MulB": -32768, "MulWidth": 16, "Max": 0},
+       {"Max": 1, "MulA": 3, "MulB": -7, "MulWidth": 4, "Offset": -100})
 def scaled_add(rng, fixed):
     p = pick(rng, fixed, Lanes=(1, 4), AWidth=(1, 12), ASigned=[0, 1], BWidth=(1, 12),
-             BSigned=[0, 1], MulWidth=(1, 16), Depth=[2, 3, 64, 65])
+             BSigned=[0, 1], MulWidth=(1, 16), Max=[0, 0, 1], Depth=[2, 3, 64, 65])
     p["MulA"] = fixed.get("MulA", number(rng, p["MulWidth"], True))
     p["MulB"] = fixed.get("MulB", number(rng, p["MulWidth"], True))
+    p["Offset"] = fixed.get("Offset", rng.randint(-5000, 5000)) if p["Max"] else 0
     p["OutWidth"] = max(p["AWidth"], p["BWidth"]) + p["MulWidth"] + 2
+    if p["Max"]:
+        p["OutWidth"] = p["MaxWidth"] = max(p["OutWidth"], 14) + 1
     a, b = ([[number(rng, p[k + "Width"], p[k + "Signed"]) for _ in range(p["Lanes"])]
              for _ in range(80)] for k in "AB")
-    out = [[x * p["MulA"] + y * p["MulB"] for x, y in zip(u, v)] for u, v in zip(a, b)]
+    join = max if p["Max"] else lambda x, y: x + y
+    out = [[join(x * p["MulA"], y * p["MulB"] + p["Offset"]) for x, y in zip(u, v)]
+           for u, v in zip(a, b)]
     return Case("rhz_scaled_add", p,
                 [Port("a", p["AWidth"], p["Lanes"], a), Port("b", p["BWidth"], p["Lanes"], b)],
                 [Port("out", p["OutWidth"], p["Lanes"], out)], 4, timing.actor)
 
 
-@maker({"Elements": 1}, {"Elements": 2}, {"Elements": 17})
+@maker({"ZeroA": 128, "AWidth": 8, "ASigned": 0, "ZeroB": -3, "BWidth": 4, "BSigned": 1},
+       {"AWidth": 1, "ASigned": 0, "ZeroA": 0, "BWidth": 1, "BSigned": 0, "ZeroB": 0})
+def product(rng, fixed):
+    p = pick(rng, fixed, Lanes=(1, 4), AWidth=(1, 12), ASigned=[0, 1], BWidth=(1, 12),
+             BSigned=[0, 1], ZeroA=[0, 0, 7, -200], ZeroB=[0, 0, -1, 300], Style=[0, 1],
+             Depth=[2, 3, 64, 65])
+    p["ADiff"], p["BDiff"] = 14, 15
+    p["OutWidth"] = 29
+    a, b = ([[number(rng, p[k + "Width"], p[k + "Signed"]) for _ in range(p["Lanes"])]
+             for _ in range(80)] for k in "AB")
+    out = [[(x - p["ZeroA"]) * (y - p["ZeroB"]) for x, y in zip(u, v)] for u, v in zip(a, b)]
+    return Case("rhz_product", p,
+                [Port("a", p["AWidth"], p["Lanes"], a), Port("b", p["BWidth"], p["Lanes"], b)],
+                [Port("out", p["OutWidth"], p["Lanes"], out)], 4, timing.actor)
+
+
+@maker({"Period": 1, "Start": 0, "Stride": 1, "Count": 1}, {"Period": 5, "Start": 4, "Count": 1},
+       {"Period": 8, "Start": 1, "Stride": 3, "Count": 3, "Inner": 1},
+       {"Period": 9, "Start": 0, "Stride": 4, "Count": 2, "Inner": 3})
+def select(rng, fixed):
+    p = pick(rng, fixed, Elem=(1, 9), Inner=[1, 1, 2, 5], Period=(1, 12), Depth=[2, 3, 64, 65])
+    p["Start"] = fixed.get("Start", rng.randint(0, p["Period"] - 1))
+    p["Stride"] = fixed.get("Stride", rng.randint(1, 4))
+    p["Count"] = fixed.get("Count", rng.randint(1, (p["Period"] - 1 - p["Start"]) // p["Stride"] + 1))
+    kept = range(p["Start"], p["Period"], p["Stride"])[:p["Count"]]
+    keep = [g in kept for g in range(p["Period"]) for _ in range(p["Inner"])]
+    beats = [[number(rng, p["Elem"], False)] for _ in range(-(-120 // len(keep)) * len(keep))]
+    out = [v for i, v in enumerate(beats) if keep[i % len(keep)]]
+    return Case("rhz_select", p, [Port("in", p["Elem"], 1, beats)],
+                [Port("out", p["Elem"], 1, out)], 1,
+                lambda i, o: timing.actor(i, o, produces=lambda n: keep[n % len(keep)]))
+
+
+@maker({"Elements": 1, "OutElements": 1}, {"Elements": 2, "OutElements": 2},
+       {"Elements": 17, "OutElements": 17}, {"Elements": 1, "OutElements": 4},
+       {"Elements": 6, "OutElements": 1})
 def reorder(rng, fixed):
-    p = pick(rng, fixed, Elem=(1, 9), Elements=(1, 30), Block=[0, 1], Depth=[2, 3, 64, 65])
-    order = list(range(p["Elements"]))
-    rng.shuffle(order)
+    p = pick(rng, fixed, Elem=(1, 9), Elements=(1, 30), OutElements=(1, 40), Block=[0, 1],
+             Depth=[2, 3, 64, 65])
+    order = [rng.randrange(p["Elements"]) for _ in range(p["OutElements"])]
+    if p["OutElements"] == p["Elements"]:
+        order = list(range(p["Elements"]))
+        rng.shuffle(order)
     frames = max(4, 100 // p["Elements"])
     beats_in, beats_out = [], []
     for _ in range(frames):
-        frame = [number(rng, p["Elem"], False) for _ in order]
+        frame = [number(rng, p["Elem"], False) for _ in range(p["Elements"])]
         beats_in += [[v] for v in frame]
         beats_out += [[frame[k]] for k in order]
     p["AddressFile"] = "a.txt"
     return Case("rhz_reorder", p, [Port("in", p["Elem"], 1, beats_in)],
                 [Port("out", p["Elem"], 1, beats_out)], 3,
-                lambda i, o: timing.reorder(i[0], o[0], p["Elements"]), {"a.txt": order})
+                lambda i, o: timing.reorder(i[0], o[0], p["Elements"], p["OutElements"]),
+                {"a.txt": order})

@@ -66,6 +66,16 @@ def explore(suite):
     suite.check(again.get("ok") and again["predicted"] == built.json["predicted"],
                 "--plan gives the same plan")
 
+    plan = explored(suite, "MPCNN", *codes, *small, "--goal",
+                    "throughput=5000/s")
+    suite.check(plan.get("ok")
+                and plan["predicted"]["throughput_per_s"] >= 5000,
+                "four ECP5-12F at 5,000/s")
+    plan = explored(suite, "MPCNN", *codes, *small, "--goal",
+                    "throughput=50000/s", status=1)
+    suite.check("by itself is slower" in plan.get("limit", ""),
+                f"why not ten times as many: {plan.get('limit')}")
+
     # A user's pins, and what is wrong with some.
     steer = suite.work / "steer.yaml"
 

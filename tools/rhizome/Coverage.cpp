@@ -3,6 +3,7 @@
 #include "Commands.h"
 #include "ModelOptions.h"
 #include "Output.h"
+#include "Quantisation.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -29,11 +30,14 @@ static int runCoverage(const ModelRequest &request, bool json) {
     }
     for (const std::string &name : result.host)
       host.push_back(name);
-    printJson(llvm::json::Object{{"ok", result.ok},
-                                 {"nodes", std::move(nodes)},
-                                 {"host", std::move(host)}});
+    llvm::json::Object object{{"ok", result.ok},
+                              {"nodes", std::move(nodes)},
+                              {"host", std::move(host)}};
+    reportQuantisation(request, object);
+    printJson(std::move(object));
     return result.ok ? 0 : 1;
   }
+  printQuantisation(request);
   std::vector<std::string> head = {"node", "op", "type"};
   if (!result.rows.empty())
     for (auto &[name, reason] : result.rows[0].generators)

@@ -59,11 +59,9 @@ struct ActorSpans {
 /// From the empty pipeline, with a source that always offers.
 std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames);
 
-/// The sum over all actors.
+/// The sum over all actors; `error` is how far it may be off, as actors deviate
+/// independently.
 Resources costOf(flow::DesignOp design, const CostContext &context,
-                 const MemoryImages *images = nullptr);
-
-/// How far that may be off: actors deviate independently.
-Resources errorOf(flow::DesignOp design, const CostContext &context,
-                  const MemoryImages *images = nullptr);
+                 const MemoryImages *images = nullptr,
+                 Resources *error = nullptr);
 } // namespace rhizome::gen

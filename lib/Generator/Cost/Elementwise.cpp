@@ -177,7 +177,25 @@ void scaledAdd(Builder &b) {
     (void)sign;
   }
   b.ff(lanes * double(out));
-  b.adder(lanes, out);
+  b.adder(lanes, b.get("Max") ? b.get("MaxWidth") : out);
+  if (b.get("Max"))
+    b.mux(lanes * double(out), 2);
+  b.outbuf(b.get("Depth"), channels * out);
+}
+
+void product(Builder &b) {
+  int64_t channels = b.get("Lanes"), out = b.get("OutWidth");
+  double lanes = double(channels);
+  b.term(Term::Fixed, 1);
+  b.ff(4);
+  for (auto [zero, width, diff] : {std::tuple("ZeroA", "AWidth", "ADiff"),
+                                   std::tuple("ZeroB", "BWidth", "BDiff")}) {
+    b.ff(lanes * double(b.get(width) + b.get(diff)));
+    if (b.get(zero))
+      b.adder(lanes, b.get(diff));
+  }
+  b.products(lanes, b.get("BDiff"), b.get("ADiff"), b.get("Style"));
+  b.ff(lanes * double(out));
   b.outbuf(b.get("Depth"), channels * out);
 }
 } // namespace rhizome::gen::cost

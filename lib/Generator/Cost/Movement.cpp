@@ -108,12 +108,23 @@ void reorder(Builder &b) {
   int64_t elements = b.get("Elements"), elem = b.get("Elem");
   int64_t address = addressBits(elements);
   b.term(Term::Fixed, 1);
+  int64_t reads = b.get("OutElements");
   b.counter(elements);
-  b.counter(elements);
+  b.counter(reads);
   b.ff(4 + 3 + 1 + 2 + double(address + elem));
-  b.rom("AddressFile", "Block", elements, address, 1);
+  b.rom("AddressFile", "Block", reads, address, 1);
   b.ram(int64_t(2) << address, elem, 2);
   b.outbuf(b.get("Depth"), elem);
+}
+
+void select(Builder &b) {
+  int64_t gap = clog2(b.get("Period") + 1), left = clog2(b.get("Count") + 1);
+  b.term(Term::Fixed, 1);
+  b.counter(b.get("Inner"));
+  b.counter(b.get("Period"));
+  b.ff(double(2 + gap + left + b.get("Elem")));
+  b.term(Term::Control, double(gap + left));
+  b.outbuf(b.get("Depth"), b.get("Elem"));
 }
 
 void fork(Builder &b) {

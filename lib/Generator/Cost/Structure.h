@@ -111,6 +111,8 @@ void gearbox(Builder &b);
 void axis(Builder &b);
 void concat(Builder &b);
 void reorder(Builder &b);
+void select(Builder &b);
+void product(Builder &b);
 void fork(Builder &b);
 void circuit(Builder &b);
 } // namespace rhizome::gen::cost
