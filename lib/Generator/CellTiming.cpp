@@ -117,6 +117,21 @@ void addWindow(const Actor &a, Network &network, const std::vector<int> &inputs,
 }
 } // namespace
 
+int64_t multiplierStages(const Actor &a) {
+  auto isDeep = [&](const char *style, int64_t x, int64_t w) {
+    return a.get(style) == 0 && std::min(x, w) > 4;
+  };
+  bool deep = false;
+  if (a.cell == "requant") {
+    int64_t x = a.get("InWidth"), split = a.get("Split");
+    deep = isDeep("Style", x, a.get("MulWidth") - split) ||
+           (split > 0 && isDeep("SplitStyle", x, split + 1));
+  } else if (productsOf(a) > 0) {
+    deep = isDeep("Style", a.get("XWidth"), a.get("WWidth"));
+  }
+  return deep ? 2 : 1;
+}
+
 int64_t latencyOf(const Actor &a) {
   int64_t v = bufferLatency(a);
   const std::string &cell = a.cell;
@@ -124,16 +139,16 @@ int64_t latencyOf(const Actor &a) {
     return (a.get("KernelParallel") ? 5 : 4) + v;
   if (cell == "matvec") {
     if (a.get("Style") != 2)
-      return 6 + clog2(a.get("Simd")) + v;
+      return 5 + multiplierStages(a) + clog2(a.get("Simd")) + v;
     int64_t packed = a.get("XSigned") ? 7 : 4;
     int64_t cascades = ceilDiv(a.get("Simd"), packed);
     int64_t length = ceilDiv(a.get("Simd"), cascades);
     return 8 + length + clog2(cascades) + v;
   }
   if (cell == "lane_reduce")
-    return 7 + clog2(a.get("Taps")) + v;
+    return 6 + multiplierStages(a) + clog2(a.get("Taps")) + v;
   if (cell == "requant")
-    return 7 + (a.get("Split") > 0 ? 1 : 0) + v;
+    return 6 + multiplierStages(a) + (a.get("Split") > 0 ? 1 : 0) + v;
   if (cell == "threshold")
     return (a.get("Count") <= 3 ? 4 : 2 + 2 * clog2(a.get("Count") + 1)) + v;
   if (cell == "table" || cell == "scaled_add" || cell == "product")

@@ -29,6 +29,8 @@ module rhz_product #(
   output logic [Lanes*OutWidth-1:0] out_data_o
 );
   localparam int Lat = 4 + ((Depth > 64) ? 2 : 1);
+  // A product in LUTs may take the output's stage, too (rhz_mul).
+  localparam bit Deep = Style == 0 && ADiff > 4 && BDiff > 4;
   if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
     initial $fatal(1, "rhz_product: Latency %0d given, %0d built", Latency, Lat);
   end
@@ -60,7 +62,11 @@ module rhz_product #(
     rhz_mul #(.XWidth(ADiff), .XSigned(1), .WWidth(BDiff), .Style(Style)) u_mul (
       .clk_i, .x_i(a_diff_q), .w_i(b_diff_q), .product_o(product)
     );
-    always_ff @(posedge clk_i) out_q[l*OutWidth +: OutWidth] <= OutWidth'(product);
+    if (Deep) begin : gen_made
+      assign out_q[l*OutWidth +: OutWidth] = OutWidth'(product);
+    end else begin : gen_delayed
+      always_ff @(posedge clk_i) out_q[l*OutWidth +: OutWidth] <= OutWidth'(product);
+    end
   end
 
   rhz_outbuf #(.Width(Lanes * OutWidth), .Depth(Depth)) u_outbuf (
