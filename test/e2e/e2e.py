@@ -20,6 +20,7 @@ import packages
 import reference
 import report
 import robustness
+import trained
 import vendorflows
 
 SUITES = {
@@ -27,6 +28,9 @@ SUITES = {
     "smallest": hardware.smallest,      # NETWORK
     "accuracy": accuracy.accuracy,      # NETWORK
     "first-frames": accuracy.first_frames,  # NETWORK
+    "kws": accuracy.kws,
+    "mnist": trained.mnist,             # NAME…
+    "calibrated": trained.calibrated,   # NAME…
     "reference": reference.reference,   # NETWORK FRAMES
     "golden": golden.golden,            # NETWORK LEVEL
     "explore": explore.explore,
