@@ -35,7 +35,23 @@ const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
       {"GlobalAveragePool", {&I::globalPool, {}}},
       {"GlobalMaxPool", {&I::globalPool, {}}},
       {"ReduceMean",
-       {&I::reduceMean, {"axes", "keepdims", "noop_with_empty_axes"}}},
+       {&I::reduce, {"axes", "keepdims", "noop_with_empty_axes"}}},
+      {"ReduceSum", {&I::reduce, {"axes", "keepdims", "noop_with_empty_axes"}}},
+      {"ReduceMax", {&I::reduce, {"axes", "keepdims", "noop_with_empty_axes"}}},
+      {"ReduceMin", {&I::reduce, {"axes", "keepdims", "noop_with_empty_axes"}}},
+      {"ConvTranspose",
+       {&I::convTranspose,
+        {"auto_pad", "dilations", "group", "kernel_shape", "output_padding",
+         "output_shape", "pads", "strides"}}},
+      {"Resize",
+       {&I::resize,
+        {"antialias", "axes", "coordinate_transformation_mode", "cubic_coeff_a",
+         "exclude_outside", "extrapolation_value", "keep_aspect_ratio_policy",
+         "mode", "nearest_mode"}}},
+      {"Upsample", {&I::resize, {"mode", "scales"}}},
+      {"DepthToSpace", {&I::depthToSpace, {"blocksize", "mode"}}},
+      {"SpaceToDepth", {&I::spaceToDepth, {"blocksize"}}},
+      {"Split", {&I::split, {"axis", "split", "num_outputs"}}},
       {"BatchNormalization",
        {&I::batchNormalization,
         {"epsilon", "momentum", "training_mode", "spatial"}}},
@@ -84,17 +100,23 @@ const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
         {"axis", "saturate", "block_size", "output_dtype"}}},
       {"DequantizeLinear", {&I::dequantizeLinear, {"axis", "block_size"}}},
       {"Quant", {&I::quant, {"signed", "narrow", "rounding_mode"}}},
+      {"IntQuant", {&I::quant, {"signed", "narrow", "rounding_mode"}}},
       {"BipolarQuant", {&I::bipolarQuant, {}}},
+      {"Trunc",
+       {&I::trunc, {"rounding_mode", "signed", "narrow", "output_scale"}}},
+      {"MultiThreshold",
+       {&I::multiThreshold,
+        {"out_scale", "out_bias", "out_dtype", "data_layout"}}},
       {"Constant",
        {&I::foldedOnly,
         {"value", "value_float", "value_floats", "value_int", "value_ints"}}},
       {"ConstantOfShape", {&I::foldedOnly, {"value"}}},
-      {"Gather", {&I::foldedOnly, {"axis"}}},
-      {"Slice", {&I::foldedOnly, {"starts", "ends", "axes"}}},
+      {"Gather", {&I::gather, {"axis"}}},
+      {"Slice", {&I::slice, {"starts", "ends", "axes"}}},
       {"Expand", {&I::foldedOnly, {}}},
       {"Equal", {&I::foldedOnly, {}}},
-      {"Min", {&I::foldedOnly, {}}},
-      {"Max", {&I::foldedOnly, {}}},
+      {"Min", {&I::extremum, {}}},
+      {"Max", {&I::extremum, {}}},
       {"Floor", {&I::roundToWhole, {}}},
       {"Ceil", {&I::roundToWhole, {}}},
       {"Round", {&I::roundToWhole, {}}},
@@ -289,7 +311,8 @@ const Importer::OpInfo *Importer::findOperation(const Node &n) {
   StringRef op = n.op(), domain = n.proto.domain();
   bool standard = domain.empty() || domain == "ai.onnx";
   bool linear = op == "QuantizeLinear" || op == "DequantizeLinear";
-  bool qonnx = op == "Quant" || op == "BipolarQuant";
+  bool qonnx = op == "Quant" || op == "IntQuant" || op == "BipolarQuant" ||
+               op == "Trunc" || op == "MultiThreshold";
   auto it = operations().find(op);
   if (it != operations().end() &&
       (qonnx ? isQonnxDomain(domain)
@@ -308,17 +331,24 @@ static bool hasExpectedKind(const onnx::AttributeProto &a, StringRef op) {
   bool tensor = name == "value" && op != "Pad";
   bool real = name == "alpha" || name == "beta" || name == "epsilon" ||
               name == "momentum" || name == "min" || name == "max" ||
-              name == "ratio" || name == "value_float" ||
-              (name == "value" && op == "Pad");
+              name == "ratio" || name == "value_float" || name == "out_scale" ||
+              name == "out_bias" || name == "cubic_coeff_a" ||
+              name == "extrapolation_value" || (name == "value" && op == "Pad");
   bool text = name == "approximate" || name == "auto_pad" || name == "mode" ||
-              name == "rounding_mode";
+              name == "rounding_mode" || name == "out_dtype" ||
+              name == "data_layout" || name == "nearest_mode" ||
+              name == "coordinate_transformation_mode" ||
+              name == "keep_aspect_ratio_policy";
   bool list = name == "axes" || name == "dilations" || name == "ends" ||
-              name == "kernel_shape" || name == "pads" || name == "perm" ||
-              name == "starts" || name == "strides" || name == "value_ints" ||
-              name == "value_floats";
+              name == "kernel_shape" || name == "output_padding" ||
+              name == "output_shape" || name == "pads" || name == "perm" ||
+              name == "split" || name == "starts" || name == "strides" ||
+              name == "value_ints" || name == "value_floats" ||
+              name == "scales";
   if (list)
     return !a.has_i() && !a.has_f() && !a.has_s() && !a.has_t() &&
-           (name == "value_floats" ? a.ints_size() : a.floats_size()) == 0;
+           (name == "value_floats" || name == "scales" ? a.ints_size()
+                                                       : a.floats_size()) == 0;
   return tensor ? a.has_t() : real ? a.has_f() : text ? a.has_s() : a.has_i();
 }
 
@@ -524,6 +554,8 @@ static OnIntegers onIntegers(StringRef op) {
              OnIntegers::Keeps)
       .Cases({"Pad", "Relu", "Reshape", "Squeeze", "Transpose", "Unsqueeze"},
              OnIntegers::Keeps)
+      .Cases({"Gather", "Slice", "Split", "DepthToSpace", "SpaceToDepth"},
+             OnIntegers::Decides)
       .Cases({"Add", "Div", "MatMul", "Mul", "Neg", "Sub", "Sum"},
              OnIntegers::Computes)
       .Cases({"ArgMax", "Cast", "Ceil", "Clip", "Floor", "Round", "Shape"},

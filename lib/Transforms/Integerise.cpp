@@ -184,8 +184,8 @@ void Integeriser::visit(Operation *op) {
                     "it computes on real numbers: no quantiser stands "
                     "before it",
                     "quantise the model, or give --number-format fixed:W,F");
-    if (auto quantize = dyn_cast<osa::QuantizeOp>(op))
-      return visitEntry(quantize);
+    if (isa<osa::QuantizeOp, osa::MultiThresholdOp>(op))
+      return visitEntry(op);
     for (Value v : op->getResults())
       before.insert(v);
     return;
@@ -199,12 +199,14 @@ void Integeriser::visit(Operation *op) {
   Lazy in = tensors[0];
   llvm::TypeSwitch<Operation *>(op)
       .Case<osa::QuantizeOp>([&](auto q) { visitQuantize(q, in); })
+      .Case<osa::MultiThresholdOp>([&](auto t) { visitMultiThreshold(t, in); })
       .Case<osa::DequantizeOp>([&](auto d) { visitDequantize(d, in); })
       .Case<osa::Conv2dOp, osa::DenseOp>([&](auto) { visitLinear(op, in); })
       .Case<osa::MaxPoolOp>([&](auto pool) { visitMaxPool(pool, in); })
       .Case<osa::AvgPoolOp>([&](auto pool) { visitAvgPool(pool, in); })
       .Case<osa::ConcatOp>([&](auto concat) { visitConcat(concat); })
       .Case<osa::PadOp>([&](auto pad) { visitPad(pad, in); })
+      .Case<osa::GatherOp>([&](auto gather) { visitGather(gather, in); })
       .Case<osa::ReshapeOp>([&](auto reshape) {
         auto out = std::make_shared<LazyTensor>(*in);
         out->reshape(cast<RankedTensorType>(reshape.getType()).getShape());
@@ -222,12 +224,24 @@ void Integeriser::visit(Operation *op) {
                  !applyCurve(op, tensors))
           visitSum(op, tensors[0], tensors[1]);
       })
-      .Case<osa::MulOp, osa::DivOp>([&](auto) {
+      .Case<osa::MulOp>([&](auto mul) {
         if (tensors.size() != 2)
           visitElementwise(op, in);
         else if (!applyCurve(op, tensors))
-          leaveToHost(op, "it multiplies two tensors that depend on the input",
+          visitProduct(mul, tensors[0], tensors[1]);
+      })
+      .Case<osa::DivOp>([&](auto) {
+        if (tensors.size() != 2)
+          visitElementwise(op, in);
+        else if (!applyCurve(op, tensors))
+          leaveToHost(op, "it divides by a tensor that depends on the input",
                       "");
+      })
+      .Case<osa::MaxOp, osa::MinOp>([&](auto) {
+        if (tensors.size() != 2)
+          visitElementwise(op, in);
+        else if (!applyCurve(op, tensors))
+          visitMax(op, tensors[0], tensors[1]);
       })
       .Case<osa::ReluOp, osa::LeakyReluOp, osa::ClipOp, osa::BatchNormOp>(
           [&](auto) { visitElementwise(op, in); })
