@@ -11,6 +11,7 @@
 #include "rhizome/Pipeline/Node.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include <chrono>
 
 using namespace mlir;
@@ -240,7 +241,15 @@ static CompileResult compileOrExplore(CompileRequest request, bool write) {
     result.notes.push_back("channels are shared out: " +
                            explored->result.split);
   if (!write) {
-    result.ok = result.meetsGoal || request.acceptNearest;
+    auto analysis = analysisOf(module->lookupSymbol<func::FuncOp>("network"),
+                               explored->plan.model,
+                               analysedOf(*targets, explored->result));
+    if (analysis)
+      result.analysis = std::move(*analysis);
+    else
+      result.error = llvm::toString(analysis.takeError());
+    result.ok =
+        result.error.empty() && (result.meetsGoal || request.acceptNearest);
   } else if (result.meetsGoal || request.acceptNearest) {
     if (llvm::Error error = writePackage(*module, request, *targets, *explored,
                                          diagnostics, result))
@@ -287,5 +296,14 @@ CoverageResult pipeline::coverModel(const ModelRequest &request) {
     result.ok &= built;
     result.rows.push_back(std::move(row));
   }
+  llvm::Expected<Device> device = loadDevice("xcku060-role");
+  llvm::Expected<llvm::json::Object> analysis =
+      device ? analysisOf(network, llvm::sys::path::stem(request.path),
+                          {{std::move(*device), std::nullopt}})
+             : device.takeError();
+  if (analysis)
+    result.analysis = std::move(*analysis);
+  else
+    result.error = llvm::toString(analysis.takeError());
   return result;
 }
