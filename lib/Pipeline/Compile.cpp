@@ -170,15 +170,25 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
             result.notes, nodeConfiguration(plan, node)))
       return error;
   }
-  // Replicas name their owner's files.
-  for (PlannedNode &node : plan.nodes)
-    if (!node.rtlOf.empty()) {
-      const PlannedNode &owner = plan.owner(node);
-      node.top = owner.top;
-      node.nodeTop = owner.nodeTop;
-      node.rtl = owner.rtl;
-      node.simulationModels = owner.simulationModels;
+  // Replicas name their owner's files. A role holds its node's address, so each
+  // has a project of its own around them.
+  run = explored.result.nodes.begin();
+  std::vector<std::string> saidBefore;
+  for (PlannedNode &node : plan.nodes) {
+    if (node.rtlOf.empty()) {
+      ++run;
+      continue;
     }
+    const PlannedNode &owner = plan.owner(node);
+    node.top = owner.top;
+    node.nodeTop = owner.nodeTop;
+    node.rtl = owner.rtl;
+    node.simulationModels = owner.simulationModels;
+    if (llvm::Error error = vendor::writeFlows(
+            **writer, node, targets.devices[std::prev(run)->place],
+            node.clockMhz, saidBefore, nodeConfiguration(plan, node)))
+      return error;
+  }
   if (llvm::Error error = (*writer)->writeFile(
           "model/network.mlir", printModel(module, explored.result)))
     return error;
