@@ -41,6 +41,7 @@ SUITES = {
     "ecp5": boards.ecp5,
     "cluster": cluster.small,
     "cluster-death": cluster.death,
+    "cluster-cut": cluster.cut,         # NETWORK
     "cluster-line-rate": cluster.line_rate,
     "cluster-saturated": cluster.saturated,
     "cluster-split": cluster.split,
