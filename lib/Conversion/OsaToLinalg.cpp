@@ -627,6 +627,10 @@ private:
     SmallVector<AffineExpr> from;
     for (unsigned d = 0; d < rank; ++d)
       from.push_back(dim(d));
+    SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)), sizes,
+        strides(rank, b.getIndexAttr(1));
+    for (int64_t size : shapeOf(op.getOutput()))
+      sizes.push_back(b.getIndexAttr(size));
     // In equal steps, repeated or not; else one index after another.
     int64_t repeats = 1;
     while (repeats < count && indices[repeats] == start)
@@ -635,9 +639,15 @@ private:
     bool regular = true;
     for (int64_t i = 0; i < count; ++i)
       regular &= indices[i] == start + i / repeats * step;
+    if (regular && repeats == 1 && step > 0) {
+      offsets[axis] = b.getIndexAttr(start);
+      strides[axis] = b.getIndexAttr(step);
+      Value out = tensor::ExtractSliceOp::create(b, loc, in.value, offsets,
+                                                 sizes, strides);
+      return finish(op, {out, in.storage});
+    }
     if (regular) {
-      AffineExpr at = repeats == 1 ? dim(axis) : dim(axis).floorDiv(repeats);
-      from[axis] = at * step + start;
+      from[axis] = dim(axis).floorDiv(repeats) * step + start;
       Value out = generic({in.value}, {map(rank, from)},
                           empty(shapeOf(op.getOutput()), in.storage.width),
                           identity(rank),
@@ -645,17 +655,12 @@ private:
       return finish(op, {out, in.storage});
     }
     Value whole = empty(shapeOf(op.getOutput()), in.storage.width);
-    SmallVector<int64_t> slice(shapeOf(op.getOutput()));
-    slice[axis] = 1;
-    SmallVector<OpFoldResult> at(rank, b.getIndexAttr(0)), sizes,
-        strides(rank, b.getIndexAttr(1));
-    for (int64_t size : slice)
-      sizes.push_back(b.getIndexAttr(size));
+    sizes[axis] = b.getIndexAttr(1);
     SmallVector<int64_t> to(rank, 0);
     for (int64_t index : indices) {
-      at[axis] = b.getIndexAttr(index);
-      Value part =
-          tensor::ExtractSliceOp::create(b, loc, in.value, at, sizes, strides);
+      offsets[axis] = b.getIndexAttr(index);
+      Value part = tensor::ExtractSliceOp::create(b, loc, in.value, offsets,
+                                                  sizes, strides);
       whole = insert(part, whole, to);
       ++to[axis];
     }

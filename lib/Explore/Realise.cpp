@@ -4,6 +4,7 @@
 // nodes' and the links'.
 #include "Realise.h"
 #include "Cut.h"
+#include "Latency.h"
 #include "Runs.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -93,7 +94,6 @@ private:
   }
   double secondsOf(const NodeResult &node, const Ends &ends) const;
   void addEndpoints(double seconds);
-  double latency() const;
 };
 
 LogicalResult Realiser::build(const Run &run, size_t first) {
@@ -178,58 +178,6 @@ double Realiser::secondsOf(const NodeResult &node, const Ends &ends) const {
   return seconds / node.copies;
 }
 
-/// When the last bit of every output comes, the whole being empty before. A
-/// node cannot begin before its first datagram and not end before it has done
-/// with its last.
-double Realiser::latency() const {
-  std::vector<double> done(problem.tensors.size(), 0);
-  double answer = 0, hostBusy = 0;
-  // From a tensor's last beat at its producer to the first and last one here.
-  auto arrival = [&](int t, const Place *to, double &first) {
-    const Tensor &tensor = problem.tensors[t];
-    const Wire &wire = to && to->wire ? *to->wire : *problem.hostWire;
-    int64_t once = std::min(tensor.bits, wire.slotWords * 64);
-    double slot = wire.secondsFor(once) + wire.latencyS;
-    if (to)
-      slot += 2 * double(wire.cyclesFor(once, to->streamBits)) / to->clockHz;
-    if (tensor.producer >= 0) {
-      first = done[t] + slot;
-      return first;
-    }
-    first = hostBusy + slot;
-    hostBusy += wire.secondsFor(tensor.bits);
-    return std::max(first, hostBusy + wire.latencyS);
-  };
-  for (size_t n = 0; n < result.nodes.size(); ++n) {
-    const NodeResult &node = result.nodes[n];
-    Place place = placeOf(node);
-    double own = double(node.timing.latencyCycles) / place.clockHz;
-    double start = 0, end = 0;
-    for (int t : ends[n].in) {
-      if (!place.wire)
-        continue;
-      double first;
-      double last = arrival(t, &place, first);
-      double beats = double((problem.tensors[t].bits + place.streamBits - 1) /
-                            place.streamBits) /
-                     place.clockHz;
-      start = std::max(start, first);
-      end = std::max(end, last + std::max(0.0, own - beats));
-    }
-    end = std::max(end, start + own);
-    for (int t : ends[n].out)
-      done[t] = end;
-  }
-  for (size_t t = 0; t < problem.tensors.size(); ++t)
-    if (problem.tensors[t].toHost) {
-      double first = done[t];
-      if (problem.hostWire)
-        arrival(int(t), nullptr, first);
-      answer = std::max(answer, first);
-    }
-  return answer;
-}
-
 /// The endpoints' resources, at this rate of the whole.
 void Realiser::addEndpoints(double seconds) {
   for (size_t n = 0; n < result.nodes.size(); ++n) {
@@ -276,7 +224,13 @@ FailureOr<Result> Realiser::addTiming() {
     result.seconds = host;
     result.bottleneck = "the host's link";
   }
-  result.latency = latency();
+  std::vector<RequestNode> nodes;
+  for (size_t n = 0; n < result.nodes.size(); ++n)
+    nodes.push_back({result.nodes[n], placeOf(result.nodes[n]), ends[n]});
+  auto latency = latencyOf(posed, problem, nodes);
+  if (failed(latency))
+    return failure();
+  result.latency = *latency;
   addEndpoints(result.seconds);
   return std::move(result);
 }

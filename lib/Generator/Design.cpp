@@ -343,6 +343,35 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
   return Timing{run.interval(shortFrames ? 10 : kWarmUp), run.latency()};
 }
 
+FailureOr<std::vector<std::vector<int64_t>>>
+followFrame(flow::DesignOp design, ArrayRef<std::vector<int64_t>> offers) {
+  Network network = networkOf(design);
+  // An actor at the border is two processes, or with the sink three.
+  llvm::StringMap<int64_t> ports;
+  int64_t outputs = 0;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    if (auto port = op->getAttrOfType<IntegerAttr>("rhizome.port")) {
+      ports[op.getName()] = port.getInt();
+      outputs += op.getNumResults() == 0;
+    }
+  std::vector<int64_t> sinks;
+  for (Process &process : network.processes) {
+    auto port = ports.find(StringRef(process.name).rsplit('.').first);
+    if (process.inputs.empty())
+      process.offers = offers[port->second];
+    if (process.outputs.empty())
+      sinks.push_back(port->second);
+  }
+  Simulation simulation(network);
+  const SimResult &run = simulation.upTo(1);
+  if (run.deadlock)
+    return design.emitError("internal: the design deadlocks: ") << run.blocked;
+  std::vector<std::vector<int64_t>> taken(outputs);
+  for (auto [port, times] : llvm::zip_equal(sinks, run.taken))
+    taken[port] = times;
+  return taken;
+}
+
 std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames) {
   std::vector<ActorSpans> actors;
   llvm::StringMap<size_t> index;

@@ -92,6 +92,7 @@ struct ProcessState {
   int64_t period = 0; ///< rounds of the current frame
   int64_t frame = 0;  ///< frames completed
   int64_t last = -1;  ///< time of the last firing
+  size_t offer = 0;   ///< the next of the process's
   bool first = true;  ///< the next firing is the first of a frame
   bool queued = false;
   int sink = -1; ///< its number among the sinks
@@ -113,7 +114,7 @@ struct Simulation::State {
       work.push_back(p);
     }
   }
-  bool fire(const Phase &phase, ProcessState &state);
+  bool fire(const Phase &phase, ProcessState &state, int64_t earliest);
   void note(int p, int64_t time);
   bool advance(int p, int frames);
 };
@@ -144,14 +145,16 @@ Simulation::Simulation(const Network &network, llvm::ArrayRef<int> watched)
   }
   state->result.firstOut.resize(sinks);
   state->result.lastOut.resize(sinks);
+  state->result.taken.resize(sinks);
   state->result.spans.resize(network.processes.size());
 }
 
 Simulation::~Simulation() = default;
 
 /// One firing, if tokens and places allow it.
-bool Simulation::State::fire(const Phase &phase, ProcessState &state) {
-  int64_t time = state.last + 1;
+bool Simulation::State::fire(const Phase &phase, ProcessState &state,
+                             int64_t earliest) {
+  int64_t time = std::max(state.last + 1, earliest);
   for (size_t i = 0; i < state.inputs.size(); ++i)
     if (phase.need[i] > 0) {
       ChannelState &c = *state.inputs[i];
@@ -196,9 +199,13 @@ bool Simulation::State::advance(int p, int frames) {
   bool progress = false;
   while (s.frame < frames) {
     const Phase &phase = process.phases[s.phase];
-    if (!fire(phase, s))
+    bool waits = s.offer < process.offers.size();
+    if (!fire(phase, s, waits ? process.offers[s.offer] : 0))
       break;
+    s.offer += waits;
     progress = true;
+    if (s.sink >= 0 && s.frame == 0)
+      result.taken[s.sink].push_back(s.last);
     if (s.first)
       note(p, s.last);
     s.first = false;

@@ -50,6 +50,11 @@ struct Timing {
 };
 mlir::FailureOr<Timing> predictTiming(flow::DesignOp design);
 
+/// One frame through an empty design: when every beat of each output port is
+/// taken if the beats of each input port are offered at the given cycles.
+mlir::FailureOr<std::vector<std::vector<int64_t>>>
+followFrame(flow::DesignOp design, llvm::ArrayRef<std::vector<int64_t>> offers);
+
 /// When an actor of a design works on each of the first frames.
 struct ActorSpans {
   std::string actor, node; ///< the actor's name, the model node's

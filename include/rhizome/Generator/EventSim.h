@@ -39,6 +39,8 @@ struct Process {
   int64_t periods = 1;
   std::vector<int> inputs;  ///< channel indices, at most two
   std::vector<int> outputs; ///< channel indices
+  /// Of a source: before these times its first firings cannot be.
+  std::vector<int64_t> offers = {};
 };
 
 /// A graph of processes. Processes without inputs are sources that always
@@ -59,6 +61,8 @@ struct SimResult {
   /// Per sink process, in order of appearance: when the first and the last
   /// beat of each frame were taken.
   std::vector<std::vector<int64_t>> firstOut, lastOut;
+  /// Per sink: when every beat of the first frame was taken.
+  std::vector<std::vector<int64_t>> taken;
   /// When the first source beat of each frame was accepted.
   std::vector<int64_t> firstIn;
   /// Per process and frame it began: its first and last firing.
