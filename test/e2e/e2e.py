@@ -39,6 +39,7 @@ SUITES = {
     "bitstream": boards.bitstream,
     "dsp-netlist": boards.dsp_netlist,
     "ecp5": boards.ecp5,
+    "depth": boards.depth,
     "cluster": cluster.small,
     "cluster-death": cluster.death,
     "cluster-cut": cluster.cut,         # NETWORK
