@@ -57,6 +57,7 @@ const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
         {"epsilon", "momentum", "training_mode", "spatial"}}},
       {"Gemm", {&I::gemm, {"alpha", "beta", "transA", "transB"}}},
       {"MatMul", {&I::matMul, {}}},
+      {"Einsum", {&I::einsum, {"equation"}}},
       {"Add", {&I::binary, {}}},
       {"Sub", {&I::binary, {}}},
       {"Mul", {&I::binary, {}}},
@@ -336,7 +337,8 @@ static bool hasExpectedKind(const onnx::AttributeProto &a, StringRef op) {
               name == "extrapolation_value" || (name == "value" && op == "Pad");
   bool text = name == "approximate" || name == "auto_pad" || name == "mode" ||
               name == "rounding_mode" || name == "out_dtype" ||
-              name == "data_layout" || name == "nearest_mode" ||
+              name == "equation" || name == "data_layout" ||
+              name == "nearest_mode" ||
               name == "coordinate_transformation_mode" ||
               name == "keep_aspect_ratio_policy";
   bool list = name == "axes" || name == "dilations" || name == "ends" ||

@@ -224,10 +224,17 @@ private:
   /// CRD) or innermost.
   mlir::Value spread(mlir::Value v, int64_t h, int64_t w,
                      bool channelOutermost);
-  mlir::Value conv2d(mlir::Value x, mlir::Value weights, Shape pads,
-                     int64_t groups);
+  mlir::Value conv2d(mlir::Value x, mlir::Value weights, mlir::Value bias,
+                     Shape pads, int64_t groups);
   TensorRef interpolated(const TensorRef &x, llvm::ArrayRef<int64_t> factors,
                          bool halfPixel);
+
+  // Products.cpp
+  Result matMulOfTwo();
+  Result einsum();
+  mlir::Value product(mlir::Value a, mlir::Value b);
+  /// True if the tensor holds integers behind a dequantiser, perhaps moved.
+  bool isQuantised(const TensorRef &t) const;
 
   // Thresholds.cpp
   Result multiThreshold();
@@ -248,6 +255,10 @@ private:
   num::IntType qonnxType(bool isSigned, bool narrow, unsigned width) const;
   std::optional<std::vector<double>> scaleValues(size_t i);
   Result linearStep(QuantStep &step, int64_t rank);
+  bool isBlocked() const;
+  TensorRef blockwise(size_t i, llvm::StringRef what);
+  Result blockedQuantise(num::IntType type);
+  Result blockedDequantise(num::IntType type);
   Result applySteps(const TensorRef &x, llvm::ArrayRef<QuantStep> steps);
 
   mlir::MLIRContext *context;

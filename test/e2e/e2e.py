@@ -16,6 +16,7 @@ import golden
 import hardware
 import kernels
 import nodes
+import operations
 import packages
 import reference
 import report
@@ -47,6 +48,7 @@ SUITES = {
     "nodes": nodes.loopback,
     "nodes-client": nodes.generated_client,
     "nodes-namespaces": nodes.in_namespaces,
+    "operations": operations.operations,
     "packages": packages.packages,
     "report": report.report,
     "report-baseline": report.baseline,
