@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Model.h"
+#include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Support/Data.h"
 #include <atomic>
@@ -32,11 +33,18 @@ static FixedFormat fixedOf(NumberFormat format) {
   return {format.width, format.fraction};
 }
 
-OwningOpRef<ModuleOp> pipeline::importModel(MLIRContext &context,
-                                            const ModelRequest &request,
-                                            const Progress &progress,
-                                            Refusals &refusals,
-                                            IntegeriseStats &stats) {
+/// True if a network computes nothing.
+static bool isEmpty(func::FuncOp network) {
+  return llvm::all_of(network.getOps(), [](Operation &op) {
+    return op.hasTrait<OpTrait::IsTerminator>() ||
+           isa<osa::ConstantOp, osa::ReshapeOp, osa::TransposeOp>(op);
+  });
+}
+
+OwningOpRef<ModuleOp>
+pipeline::importModel(MLIRContext &context, const ModelRequest &request,
+                      const Progress &progress, Refusals &refusals,
+                      IntegeriseStats &stats, bool hostOnly) {
   loadDialects(context);
   DiagnosticText diagnostics(&context);
   auto refuse = [&](const char *phase) {
@@ -87,6 +95,18 @@ OwningOpRef<ModuleOp> pipeline::importModel(MLIRContext &context,
   if (failed(integerise(*module, options, refusals, stats)) ||
       !refusals.empty())
     return refuse("the model cannot be turned into exact integers");
+  if (!hostOnly && isEmpty(module->lookupSymbol<func::FuncOp>("network"))) {
+    // Why the host keeps what computes.
+    for (const Refusal &entry : stats.host)
+      if (!entry.reason.empty())
+        refusals.push_back(entry);
+    if (refusals.empty())
+      refusals.push_back({request.path, "",
+                          "no operation of the model can be built: none "
+                          "computes on integers",
+                          "quantise it, or give --number-format fixed:W,F"});
+    return nullptr;
+  }
   return module;
 }
 

@@ -23,6 +23,8 @@ using namespace rhizome::pipeline;
 namespace {
 /// Runs integer frames on the CPU path.
 Expected<Frames> runCpu(const HostModel &model, const Frames &frames) {
+  if (model.networkOutputs().empty()) // all on the host
+    return Frames(frames.size());
   FailureOr<std::unique_ptr<CompiledFunction>> compiled =
       CompiledFunction::compile(model.network());
   if (failed(compiled))
@@ -130,9 +132,10 @@ Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
     return model.takeError();
   const Plan &plan = package->plan();
   result.predicted = plan.predicted;
-  Expected<Frames> frames = framesFor(request, **model);
-  if (!frames)
-    return frames.takeError();
+  Expected<PreparedFrames> prepared = framesFor(request, **model);
+  if (!prepared)
+    return prepared.takeError();
+  const Frames *frames = &prepared->inputs;
   result.frames = int64_t(frames->size());
   Expected<Frames> want = runInterpreter(**model, *frames);
   if (!want)
@@ -173,10 +176,10 @@ Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
     if (Error error = keepMeasurement(*package, result))
       return error;
   if (!request.outputs.empty())
-    if (Error error = writeOutputs(request, **model, got))
+    if (Error error = writeOutputs(request, **model, got, prepared->carried))
       return error;
   if (!request.expect.empty())
-    return compareExpected(request, **model, got, result);
+    return compareExpected(request, **model, got, prepared->carried, result);
   return Error::success();
 }
 
@@ -199,8 +202,9 @@ Expected<std::unique_ptr<HostModel>> loadModel(const EvaluateRequest &request,
   }
   auto context = std::make_unique<mlir::MLIRContext>();
   IntegeriseStats stats;
-  mlir::OwningOpRef<mlir::ModuleOp> module = importModel(
-      *context, request.model, request.progress, result.refused, stats);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      importModel(*context, request.model, request.progress, result.refused,
+                  stats, request.level == Level::Functional);
   if (!module)
     return nullptr;
   return HostModel::create(std::move(context), std::move(module));
@@ -263,9 +267,10 @@ Error evaluateInto(const EvaluateRequest &request, EvaluateResult &result) {
   if (request.progress)
     request.progress("run");
   auto start = std::chrono::steady_clock::now();
-  Expected<Frames> integers = toIntegers(**model, *given);
-  if (!integers)
-    return integers.takeError();
+  Expected<PreparedFrames> prepared = prepare(**model, *given);
+  if (!prepared)
+    return prepared.takeError();
+  const Frames *integers = &prepared->inputs;
   result.backend = request.level == Level::Rtl ? "rtl" : "cpu";
   Expected<Frames> outputs = request.level == Level::Rtl
                                  ? runRtl(request, *integers, result)
@@ -279,7 +284,8 @@ Error evaluateInto(const EvaluateRequest &request, EvaluateResult &result) {
   }
   result.frames = int64_t(outputs->size());
   for (size_t f = 0; f < outputs->size(); ++f) {
-    Expected<std::vector<Tensor>> values = (*model)->runEpilogue((*outputs)[f]);
+    Expected<std::vector<Tensor>> values =
+        (*model)->runEpilogue((*outputs)[f], prepared->carried[f]);
     if (!values)
       return values.takeError();
     result.correct += classOf(*values) == (*labels)[f];
