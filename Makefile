@@ -7,7 +7,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 BUILD := build
 STARTED := $(shell date +%s)
-.PHONY: setup configure build build-all demo test test-fast bench paper-tables resources format clean
+.PHONY: setup configure build build-all demo test test-fast bench paper-tables resources fuzz format clean
 
 ## Installs what packages.txt names and the Python packages of the tests.
 setup:
@@ -47,6 +47,12 @@ paper-tables: build
 resources: build
 	cmake --build $(BUILD) -j $(JOBS) --target rhizome-points
 	@python3 bench/resources.py
+
+## The importer under libFuzzer, FUZZ_SECONDS long; what it finds lies in build-fuzz.
+FUZZ_SECONDS ?= 3600
+fuzz: setup
+	cmake --preset fuzz && cmake --build --preset fuzz
+	@scripts/fuzz.sh $(FUZZ_SECONDS)
 
 ## Formats the C++ sources in place.
 format:

@@ -221,6 +221,37 @@ public:
                                      other, ma, mb);
   }
 
+  /// The larger one of two scaled values, or their product less zeros.
+  void pair(llvm::StringRef name, mlir::Value other, bool product, int64_t a,
+            int64_t b_, int64_t offset) {
+    auto x = element(), y = num::elementInt(other.getType());
+    std::vector<int64_t> xs, ys, all;
+    for (int64_t v : {x.getLo(), x.getHi()})
+      xs.push_back(product ? v - a : v * a);
+    for (int64_t v : {y.getLo(), y.getHi()})
+      ys.push_back(product ? v - b_ : v * b_ + offset);
+    llvm::sort(xs);
+    llvm::sort(ys);
+    for (int64_t v : xs)
+      for (int64_t w : ys)
+        all.push_back(product ? v * w : std::max(v, w));
+    llvm::sort(all);
+    auto type = tensor(shape(), num::IntType::getForRange(
+                                    b.getContext(), all.front(), all.back()));
+    if (product)
+      value = osa::ProductOp::create(b, loc(name), type, value, other, a, b_);
+    else
+      value = osa::ScaledMaxOp::create(b, loc(name), type, value, other, a, b_,
+                                       offset);
+  }
+
+  void gather(llvm::StringRef name, int64_t axis, Shape indices) {
+    llvm::SmallVector<int64_t> s(shape());
+    s[axis] = int64_t(indices.size());
+    value = osa::GatherOp::create(b, loc(name), tensor(s, element()), value,
+                                  axis, indices);
+  }
+
   void concat(llvm::StringRef name, mlir::Value other, int64_t axis) {
     llvm::SmallVector<int64_t> s(shape());
     s[axis] +=

@@ -66,6 +66,9 @@ public:
         .Case<osa::ConcatOp>([&](auto o) { return concat(o); })
         .Case<osa::PadOp>([&](auto o) { return pad(o); })
         .Case<osa::TransposeOp>([&](auto o) { return transpose(o); })
+        .Case<osa::GatherOp>([&](auto o) { return gather(o); })
+        .Case<osa::ScaledMaxOp>([&](auto o) { return scaledMax(o); })
+        .Case<osa::ProductOp>([&](auto o) { return product(o); })
         .Case<osa::ReshapeOp>(
             [&](auto o) { return finish(o, load(o.getInput())); })
         .Default([](Operation *other) {
@@ -576,6 +579,92 @@ private:
           return resize(at, arith::AddIOp::create(at, loc, l, r), acc, out);
         });
     return finish(op, {sum, Storage::of(intType(op.getOutput()))});
+  }
+
+  /// An elementwise result of two operands, each brought to `width` bits first.
+  LogicalResult
+  pairwise(Operation *op, unsigned width,
+           function_ref<Value(OpBuilder &, Value lhs, Value rhs)> body) {
+    Stored lhs = load(op->getOperand(0)), rhs = load(op->getOperand(1));
+    unsigned rank = lhs.shape().size();
+    Storage out = Storage::of(intType(op->getResult(0)));
+    Value result =
+        generic({lhs.value, rhs.value}, {identity(rank), identity(rank)},
+                empty(lhs.shape(), out.width), identity(rank),
+                [&](OpBuilder &at, ValueRange args) -> Value {
+                  Value l = resize(at, args[0], lhs.storage, width);
+                  Value r = resize(at, args[1], rhs.storage, width);
+                  return resize(at, body(at, l, r), {width, true}, out.width);
+                });
+    return finish(op, {result, out});
+  }
+
+  LogicalResult scaledMax(osa::ScaledMaxOp op) {
+    auto scaled = [&](OpBuilder &at, Value v, int64_t factor) -> Value {
+      return arith::MulIOp::create(at, loc, v, scalar(at, factor, 64));
+    };
+    return pairwise(op, 64, [&](OpBuilder &at, Value l, Value r) -> Value {
+      l = scaled(at, l, op.getLhsMultiplier());
+      r = scaled(at, r, op.getRhsMultiplier());
+      r = arith::AddIOp::create(at, loc, r, scalar(at, op.getRhsOffset(), 64));
+      return arith::MaxSIOp::create(at, loc, l, r);
+    });
+  }
+
+  LogicalResult product(osa::ProductOp op) {
+    return pairwise(op, 64, [&](OpBuilder &at, Value l, Value r) -> Value {
+      l = arith::SubIOp::create(at, loc, l, scalar(at, op.getLhsZero(), 64));
+      r = arith::SubIOp::create(at, loc, r, scalar(at, op.getRhsZero(), 64));
+      return arith::MulIOp::create(at, loc, l, r);
+    });
+  }
+
+  LogicalResult gather(osa::GatherOp op) {
+    Stored in = load(op.getInput());
+    unsigned rank = in.shape().size(), axis = op.getAxis();
+    auto indices = op.getIndices();
+    int64_t count = int64_t(indices.size()), start = indices[0];
+    SmallVector<AffineExpr> from;
+    for (unsigned d = 0; d < rank; ++d)
+      from.push_back(dim(d));
+    SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)), sizes,
+        strides(rank, b.getIndexAttr(1));
+    for (int64_t size : shapeOf(op.getOutput()))
+      sizes.push_back(b.getIndexAttr(size));
+    // In equal steps, repeated or not; else one index after another.
+    int64_t repeats = 1;
+    while (repeats < count && indices[repeats] == start)
+      ++repeats;
+    int64_t step = repeats < count ? indices[repeats] - start : 0;
+    bool regular = true;
+    for (int64_t i = 0; i < count; ++i)
+      regular &= indices[i] == start + i / repeats * step;
+    if (regular && repeats == 1 && step > 0) {
+      offsets[axis] = b.getIndexAttr(start);
+      strides[axis] = b.getIndexAttr(step);
+      Value out = tensor::ExtractSliceOp::create(b, loc, in.value, offsets,
+                                                 sizes, strides);
+      return finish(op, {out, in.storage});
+    }
+    if (regular) {
+      from[axis] = dim(axis).floorDiv(repeats) * step + start;
+      Value out = generic({in.value}, {map(rank, from)},
+                          empty(shapeOf(op.getOutput()), in.storage.width),
+                          identity(rank),
+                          [](OpBuilder &, ValueRange args) { return args[0]; });
+      return finish(op, {out, in.storage});
+    }
+    Value whole = empty(shapeOf(op.getOutput()), in.storage.width);
+    sizes[axis] = b.getIndexAttr(1);
+    SmallVector<int64_t> to(rank, 0);
+    for (int64_t index : indices) {
+      offsets[axis] = b.getIndexAttr(index);
+      Value part = tensor::ExtractSliceOp::create(b, loc, in.value, offsets,
+                                                  sizes, strides);
+      whole = insert(part, whole, to);
+      ++to[axis];
+    }
+    return finish(op, {whole, in.storage});
   }
 
   LogicalResult concat(osa::ConcatOp op) {

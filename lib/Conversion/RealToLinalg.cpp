@@ -68,6 +68,8 @@ private:
 
   LogicalResult constantOp(osa::ConstantOp op);
   LogicalResult quantize(osa::QuantizeOp op);
+  LogicalResult multiThreshold(osa::MultiThresholdOp op);
+  LogicalResult gather(osa::GatherOp op);
   LogicalResult dequantize(osa::DequantizeOp op);
   LogicalResult conv2d(osa::Conv2dOp op);
   LogicalResult dense(osa::DenseOp op);
@@ -159,6 +161,15 @@ static Value rounded(Scalars &s, StringRef mode, Value x) {
     return doubled(-0.5, [&](Value v) { return s.apply<math::CeilOp>(v); });
   if (mode == "half_away" || mode == "half_away_from_zero")
     return s.apply<math::RoundOp>(x);
+  Value isNegative = s.less(x, s.real(0));
+  if (mode == "half_toward_zero")
+    return s.select(
+        isNegative,
+        doubled(0.5, [&](Value v) { return s.apply<math::FloorOp>(v); }),
+        doubled(-0.5, [&](Value v) { return s.apply<math::CeilOp>(v); }));
+  if (mode == "away_from_zero")
+    return s.select(isNegative, s.apply<math::FloorOp>(x),
+                    s.apply<math::CeilOp>(x));
   if (mode == "sign")
     return s.select(s.notLess(x, s.real(0)), s.real(1), s.real(-1));
   return s.apply<math::RoundEvenOp>(x);
@@ -191,6 +202,41 @@ LogicalResult RealLowering::quantize(osa::QuantizeOp op) {
                    return arith::TruncIOp::create(s.b, s.loc, element, q);
                  });
   return give(op, out);
+}
+
+LogicalResult RealLowering::multiThreshold(osa::MultiThresholdOp op) {
+  Value x = in(op, 0);
+  unsigned rank = loops.shapeOf(x).size();
+  auto shape = op.getThresholds().getShapedType().getShape();
+  Value limits = constant(shape, osa::floatValues(op.getThresholds()));
+  AffineExpr channel =
+      shape[0] == 1 ? b.getAffineConstantExpr(0) : loops.dim(rank - 1);
+  Type element = hostType(op.getType(), b.getContext()).getElementType();
+  Value count = loops.loop(
+      loops.shapeOf(x), {shape[1]}, element, loops.number(0, element),
+      {{x, map(rank + 1, b.getMultiDimIdentityMap(rank).getResults())},
+       {limits, map(rank + 1, {channel, loops.dim(rank)})}},
+      [&](Scalars &s, ValueRange a) -> Value {
+        Value reached = s.notLess(a[0], a[1]);
+        return s.add(a[2],
+                     arith::ExtUIOp::create(s.b, s.loc, element, reached));
+      });
+  return give(op, count);
+}
+
+LogicalResult RealLowering::gather(osa::GatherOp op) {
+  Value x = in(op, 0);
+  Value places = constant({int64_t(op.getIndices().size())}, op.getIndices());
+  Type element = cast<RankedTensorType>(x.getType()).getElementType();
+  unsigned rank = loops.shapeOf(x).size(), axis = unsigned(op.getAxis());
+  return give(op, loops.each(loops.shapeOf(op.getOutput()), element,
+                             [&](Scalars &s, ValueRange) {
+                               SmallVector<Value> at;
+                               for (unsigned i = 0; i < rank; ++i)
+                                 at.push_back(s.index(i));
+                               at[axis] = s.at(places, {at[axis]});
+                               return s.at(x, at);
+                             }));
 }
 
 LogicalResult RealLowering::dequantize(osa::DequantizeOp op) {
@@ -426,6 +472,14 @@ LogicalResult RealLowering::convert(Operation *op) {
       .Case<osa::ConstantOp>([&](auto o) { return constantOp(o); })
       .Case<osa::QuantizeOp>([&](auto o) { return quantize(o); })
       .Case<osa::DequantizeOp>([&](auto o) { return dequantize(o); })
+      .Case<osa::MultiThresholdOp>([&](auto o) { return multiThreshold(o); })
+      .Case<osa::GatherOp>([&](auto o) { return gather(o); })
+      .Case<osa::MaxOp>([&](auto o) {
+        return binary(o, [](S &s, R a) { return s.max(a[0], a[1]); });
+      })
+      .Case<osa::MinOp>([&](auto o) {
+        return binary(o, [](S &s, R a) { return s.min(a[0], a[1]); });
+      })
       .Case<osa::Conv2dOp>([&](auto o) { return conv2d(o); })
       .Case<osa::DenseOp>([&](auto o) { return dense(o); })
       .Case<osa::MaxPoolOp>([&](auto o) { return maxPool(o); })

@@ -50,7 +50,7 @@ int Menu::numberOf(const Format &format) {
 }
 
 Menu::Menu(func::FuncOp network, std::vector<Operation *> order,
-           const Cluster &cluster, const Steering &steering)
+           const Cluster &cluster, const Steering &steering, OptionCache &cache)
     : order(std::move(order)), cluster(cluster) {
   posed.glue = this;
   posed.hostWire = cluster.hostWire;
@@ -58,7 +58,7 @@ Menu::Menu(func::FuncOp network, std::vector<Operation *> order,
   posed.mayReplicate = cluster.mayReplicate;
   addTensors(network);
   addPlaces();
-  addChoices(steering);
+  addChoices(steering, cache);
   checkPins(steering);
   for (int s = 0; s < int(this->order.size()); ++s) {
     const Steering::Pin *pin = pinOf(steering, s);
@@ -172,7 +172,7 @@ void Menu::addPlaces() {
     }
     posed.places.push_back({int(kind), vectorOf(place.context.budget),
                             place.context.clockMhz * 1e6, place.streamBits,
-                            place.wire});
+                            place.leastBits, place.wire});
   }
 }
 
@@ -230,7 +230,33 @@ static std::vector<int> frontOf(const std::vector<Option> &all,
   return front;
 }
 
-void Menu::addChoices(const Steering &steering) {
+const std::vector<Option> &OptionCache::of(Operation *op,
+                                           const Upstream &upstream,
+                                           const DeviceContext &device) {
+  std::vector<const void *> key{
+      &device, op->getName().getAsOpaquePointer(),
+      op->getAttrDictionary().getAsOpaquePointer(),
+      op->getResult(0).getType().getAsOpaquePointer()};
+  for (Value v : op->getOperands()) {
+    key.push_back(v.getType().getAsOpaquePointer());
+    auto constant = v.getDefiningOp<osa::ConstantOp>();
+    key.push_back(constant ? constant->getAttrDictionary().getAsOpaquePointer()
+                           : nullptr);
+  }
+  std::vector<Entry> &entries = known[key];
+  for (const Entry &entry : entries)
+    if (entry.upstream == upstream)
+      return entry.options;
+  std::vector<Option> all;
+  for (const auto &generator : allGenerators())
+    if (!generator->coverage(op))
+      for (Option &o : generator->options(op, upstream, device))
+        all.push_back(std::move(o));
+  entries.push_back({upstream, std::move(all)});
+  return entries.back().options;
+}
+
+void Menu::addChoices(const Steering &steering, OptionCache &cache) {
   options.resize(devices.size());
   for (size_t kind = 0; kind < devices.size(); ++kind) {
     const DeviceContext &device = *devices[kind];
@@ -256,17 +282,15 @@ void Menu::addChoices(const Steering &steering) {
                ((pin->generator.empty() || pin->generator == o.generator) &&
                 (pin->option.empty() || pin->option == o.summary));
       };
-      std::vector<Option> all, pinned;
-      for (const auto &generator : allGenerators())
-        if (!generator->coverage(op))
-          for (Option &o : generator->options(op, upstream, device))
-            all.push_back(std::move(o));
+      const std::vector<Option> *all = &cache.of(op, upstream, device);
+      std::vector<Option> pinned;
       // A model node's pin speaks of that of its operations that offers it.
-      llvm::copy_if(all, std::back_inserter(pinned), isPinned);
+      if (pin)
+        llvm::copy_if(*all, std::back_inserter(pinned), isPinned);
       if (!pinned.empty())
-        all = std::move(pinned);
-      for (int o : frontOf(all, target.capacity, follows)) {
-        Option &option = all[o];
+        all = &pinned;
+      for (int o : frontOf(*all, target.capacity, follows)) {
+        const Option &option = (*all)[o];
         Choice choice;
         choice.interval = option.intervalCycles;
         for (const Actor &actor : option.actors)
@@ -275,7 +299,7 @@ void Menu::addChoices(const Steering &steering) {
           choice.in.push_back(numberOf(f));
         choice.out = numberOf(option.output);
         target.choices[s].push_back(std::move(choice));
-        options[kind][s].push_back(std::move(option));
+        options[kind][s].push_back(option);
       }
       assert(!target.choices[s].empty() && "covered, but no option");
     }

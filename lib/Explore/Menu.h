@@ -16,13 +16,33 @@ bool isHardware(mlir::Operation &op);
 /// The medium as an endpoint must serve it at this rate.
 gen::LinkMedium mediumOf(const Wire &wire, double framesPerS, int64_t bits);
 
+/// What generators offer, kept by operation and device: the same operations
+/// stand in many variants of a network.
+class OptionCache {
+public:
+  using Upstream = std::vector<std::optional<gen::Format>>;
+  /// Every generator's options.
+  const std::vector<gen::Option> &of(mlir::Operation *op,
+                                     const Upstream &upstream,
+                                     const gen::DeviceContext &device);
+
+private:
+  struct Entry {
+    Upstream upstream;
+    std::vector<gen::Option> options;
+  };
+  /// By what an operation is: name, attributes, types and constants, all of
+  /// which the context holds once.
+  std::map<std::vector<const void *>, std::vector<Entry>> known;
+};
+
 /// Options of every operation on every kind of device, and the problem they
 /// pose. Holds what the problem's Glue needs; the network must outlive it.
 class Menu final : public Glue {
 public:
   /// `order` holds the network's hardware operations, operands first.
   Menu(mlir::func::FuncOp network, std::vector<mlir::Operation *> order,
-       const Cluster &cluster, const Steering &steering);
+       const Cluster &cluster, const Steering &steering, OptionCache &cache);
 
   const Problem &problem() const { return posed; }
   /// The option behind a choice.
@@ -56,7 +76,7 @@ private:
   int numberOf(const gen::Format &format);
   void addTensors(mlir::func::FuncOp network);
   void addPlaces();
-  void addChoices(const Steering &steering);
+  void addChoices(const Steering &steering, OptionCache &cache);
   Cost costOf(int kind, const gen::Actor &actor) const;
 };
 } // namespace rhizome::explore

@@ -64,6 +64,10 @@ Problem reorder(const Problem &problem, const std::vector<int> &order) {
     for (int s : order)
       choices.push_back(std::move(kind.choices[s]));
     kind.choices = std::move(choices);
+    std::vector<gen::Resources> beyond;
+    for (size_t i = 0; i < kind.beyond.size(); ++i)
+      beyond.push_back(kind.beyond[order[i]]);
+    kind.beyond = std::move(beyond);
   }
   for (Tensor &tensor : result.tensors) {
     if (tensor.producer >= 0)

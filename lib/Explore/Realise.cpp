@@ -4,6 +4,7 @@
 // nodes' and the links'.
 #include "Realise.h"
 #include "Cut.h"
+#include "Latency.h"
 #include "Runs.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -22,9 +23,9 @@ static std::vector<Operation *> hardwareOf(func::FuncOp network) {
 }
 
 Posed::Posed(func::FuncOp network, const Cluster &cluster,
-             const Steering &steering)
+             const Steering &steering, OptionCache &cache)
     : network(network), cluster(cluster),
-      menu(network, hardwareOf(network), cluster, steering),
+      menu(network, hardwareOf(network), cluster, steering, cache),
       orders(ordersOf(menu.problem())) {
   for (const auto &order : orders)
     problems.push_back(reorder(menu.problem(), order));
@@ -66,10 +67,15 @@ void Posed::addOptions(const NodeResult &node, Result &result) const {
 namespace {
 class Realiser {
 public:
-  Realiser(Posed &posed, const Proposal &proposal)
+  Realiser(Posed &posed, const Proposal &proposal, Result result = {})
       : posed(posed), problem(posed.problems[proposal.order]),
-        order(posed.orders[proposal.order]), solution(proposal.solution) {}
+        order(posed.orders[proposal.order]), solution(proposal.solution),
+        result(std::move(result)) {
+    for (const Run &run : solution.runs)
+      ends.push_back(crossingOf(problem, run.begin, run.end));
+  }
   FailureOr<Result> run();
+  FailureOr<Result> addTiming();
 
 private:
   Posed &posed;
@@ -77,11 +83,17 @@ private:
   const std::vector<int> &order;
   const Solution &solution;
   Result result;
+  std::vector<Ends> ends; ///< of every run
 
   LogicalResult build(const Run &run, size_t first);
+  /// The node's place, with the streams that it has there.
+  Place placeOf(const NodeResult &node) const {
+    Place place = problem.places[node.place];
+    place.streamBits = node.streamBits;
+    return place;
+  }
   double secondsOf(const NodeResult &node, const Ends &ends) const;
-  void predict();
-  double latency(const std::vector<Ends> &ends) const;
+  void addEndpoints(double seconds);
 };
 
 LogicalResult Realiser::build(const Run &run, size_t first) {
@@ -89,6 +101,7 @@ LogicalResult Realiser::build(const Run &run, size_t first) {
   const ClusterPlace &device = posed.cluster.places[run.places[0]];
   NodeResult node;
   node.place = run.places[0];
+  node.streamBits = run.streamBits;
   node.places = run.places;
   node.copies = int(run.places.size());
   // In the network's own order, whatever the order along the devices.
@@ -134,24 +147,20 @@ LogicalResult Realiser::build(const Run &run, size_t first) {
   std::string designName = isCut ? name + "_design" : name;
   node.design = buildDesign(
       node.function, node.selections,
-      {device.device, device.context.clockMhz, device.streamBits, designName},
+      {device.device, device.context.clockMhz, node.streamBits, designName},
       node.images);
   const CostContext &context = device.context.cost;
   if (failed(sizeBuffers(node.design)))
     return failure();
-  auto timing = predictTiming(node.design);
-  if (failed(timing))
-    return failure();
-  node.timing = *timing;
-  node.resources = gen::costOf(node.design, context, &node.images);
-  node.errors = gen::errorOf(node.design, context, &node.images);
+  node.resources =
+      gen::costOf(node.design, context, &node.images, &node.errors);
   result.nodes.push_back(std::move(node));
   return success();
 }
 
 /// What bounds the rate of all copies of a node together.
 double Realiser::secondsOf(const NodeResult &node, const Ends &ends) const {
-  const Place &place = problem.places[node.place];
+  Place place = placeOf(node);
   double seconds = node.timing.intervalCycles / place.clockHz;
   if (place.wire)
     for (auto *side : {&ends.in, &ends.out}) {
@@ -169,70 +178,33 @@ double Realiser::secondsOf(const NodeResult &node, const Ends &ends) const {
   return seconds / node.copies;
 }
 
-/// When the last bit of every output comes, the whole being empty before. A
-/// node cannot begin before its first datagram and not end before it has done
-/// with its last.
-double Realiser::latency(const std::vector<Ends> &ends) const {
-  std::vector<double> done(problem.tensors.size(), 0);
-  double answer = 0, hostBusy = 0;
-  // From a tensor's last beat at its producer to the first and last one here.
-  auto arrival = [&](int t, const Place *to, double &first) {
-    const Tensor &tensor = problem.tensors[t];
-    const Wire &wire = to && to->wire ? *to->wire : *problem.hostWire;
-    int64_t once = std::min(tensor.bits, wire.slotWords * 64);
-    double slot = wire.secondsFor(once) + wire.latencyS;
-    if (to)
-      slot += 2 * double(wire.cyclesFor(once, to->streamBits)) / to->clockHz;
-    if (tensor.producer >= 0) {
-      first = done[t] + slot;
-      return first;
-    }
-    first = hostBusy + slot;
-    hostBusy += wire.secondsFor(tensor.bits);
-    return std::max(first, hostBusy + wire.latencyS);
-  };
-  for (size_t n = 0; n < result.nodes.size(); ++n) {
-    const NodeResult &node = result.nodes[n];
-    const Place &place = problem.places[node.place];
-    double own = double(node.timing.latencyCycles) / place.clockHz;
-    double start = 0, end = 0;
-    for (int t : ends[n].in) {
-      if (!place.wire)
-        continue;
-      double first;
-      double last = arrival(t, &place, first);
-      double beats = double((problem.tensors[t].bits + place.streamBits - 1) /
-                            place.streamBits) /
-                     place.clockHz;
-      start = std::max(start, first);
-      end = std::max(end, last + std::max(0.0, own - beats));
-    }
-    end = std::max(end, start + own);
-    for (int t : ends[n].out)
-      done[t] = end;
-  }
-  for (size_t t = 0; t < problem.tensors.size(); ++t)
-    if (problem.tensors[t].toHost) {
-      double first = done[t];
-      if (problem.hostWire)
-        arrival(int(t), nullptr, first);
-      answer = std::max(answer, first);
-    }
-  return answer;
-}
-
-void Realiser::predict() {
-  std::vector<Ends> ends;
-  for (const Run &run : solution.runs)
-    ends.push_back(crossingOf(problem, run.begin, run.end));
-  result.isExact = solution.isExact;
+/// The endpoints' resources, at this rate of the whole.
+void Realiser::addEndpoints(double seconds) {
   for (size_t n = 0; n < result.nodes.size(); ++n) {
     NodeResult &node = result.nodes[n];
+    Place place = placeOf(node);
+    if (!place.wire)
+      continue;
+    ends[n].framesPerS = 1 / (seconds * node.copies);
+    for (size_t k = 0; k < node.resources.amount.size(); ++k)
+      node.resources.amount[k] -= node.endpoint.amount[k];
+    node.endpoint = problem.glue->endpoint(place, ends[n]).resources;
+    node.resources += node.endpoint;
+  }
+}
+
+FailureOr<Result> Realiser::addTiming() {
+  for (size_t n = 0; n < result.nodes.size(); ++n) {
+    NodeResult &node = result.nodes[n];
+    auto timing = predictTiming(node.design);
+    if (failed(timing))
+      return failure();
+    node.timing = *timing;
     double seconds = secondsOf(node, ends[n]);
     if (seconds <= result.seconds)
       continue;
     result.seconds = seconds;
-    const Place &place = problem.places[node.place];
+    Place place = placeOf(node);
     double own = node.timing.intervalCycles / place.clockHz / node.copies;
     double beats = 0;
     for (auto *side : {&ends[n].in, &ends[n].out})
@@ -252,15 +224,15 @@ void Realiser::predict() {
     result.seconds = host;
     result.bottleneck = "the host's link";
   }
-  result.latency = latency(ends);
-  for (size_t n = 0; n < result.nodes.size(); ++n) {
-    NodeResult &node = result.nodes[n];
-    const Place &place = problem.places[node.place];
-    if (!place.wire)
-      continue;
-    ends[n].framesPerS = 1 / (result.seconds * node.copies);
-    node.resources += problem.glue->endpoint(place, ends[n]).resources;
-  }
+  std::vector<RequestNode> nodes;
+  for (size_t n = 0; n < result.nodes.size(); ++n)
+    nodes.push_back({result.nodes[n], placeOf(result.nodes[n]), ends[n]});
+  auto latency = latencyOf(posed, problem, nodes);
+  if (failed(latency))
+    return failure();
+  result.latency = *latency;
+  addEndpoints(result.seconds);
+  return std::move(result);
 }
 
 FailureOr<Result> Realiser::run() {
@@ -272,13 +244,55 @@ FailureOr<Result> Realiser::run() {
     }
     first += int(run.places.size());
   }
-  predict();
+  result.isExact = solution.isExact;
+  addEndpoints(solution.seconds);
   return std::move(result);
 }
 } // namespace
 
 FailureOr<Result> realise(Posed &posed, const Proposal &proposal) {
   return Realiser(posed, proposal).run();
+}
+
+LogicalResult addTiming(Posed &posed, const Proposal &proposal,
+                        Result &result) {
+  auto timed = Realiser(posed, proposal, std::move(result)).addTiming();
+  if (failed(timed))
+    return failure();
+  result = std::move(*timed);
+  return success();
+}
+
+bool learn(Posed &posed, const Proposal &proposal, const Result &result) {
+  const std::vector<int> &order = posed.orders[proposal.order];
+  bool isNew = false;
+  for (size_t n = 0; n < result.nodes.size(); ++n) {
+    const NodeResult &node = result.nodes[n];
+    const Run &run = proposal.solution.runs[n];
+    const Problem &problem = posed.problems[proposal.order];
+    Resources most = node.resources, known = run.cost.most(), beyond;
+    most += node.errors;
+    if (exceededName(most, problem.places[node.place].budget).empty())
+      continue;
+    for (size_t k = 0; k < most.amount.size(); ++k)
+      beyond.amount[k] = std::max(0.0, most.amount[k] - known.amount[k]);
+    if (beyond.amount == Resources().amount)
+      continue;
+    // Buffers in front of joins are what isn't known before a design is built.
+    int at = run.begin;
+    for (int s = run.begin; s < run.end; ++s)
+      if (problem.stages[s].operands.size() > 1)
+        at = s;
+    int stage = order[at], kind = problem.places[node.place].kind;
+    for (size_t o = 0; o < posed.problems.size(); ++o) {
+      Kind &target = posed.problems[o].kinds[kind];
+      target.beyond.resize(target.choices.size());
+      target.beyond[llvm::find(posed.orders[o], stage) -
+                    posed.orders[o].begin()] += beyond;
+    }
+    isNew = true;
+  }
+  return isNew;
 }
 
 void erase(Result &result) {

@@ -15,7 +15,7 @@ struct Posed {
   llvm::SmallVector<mlir::Value> values; ///< that cross between nodes
 
   Posed(mlir::func::FuncOp network, const Cluster &cluster,
-        const Steering &steering);
+        const Steering &steering, OptionCache &cache);
   /// Enters in `result.others` what other generators offered for a node's
   /// operations at its rate.
   void addOptions(const NodeResult &node, Result &result) const;
@@ -27,9 +27,16 @@ struct Proposal {
   Solution solution;
 };
 
-/// Builds functions and designs and predicts their timing. The endpoint's
-/// resources are part of every node's.
+/// Builds functions and designs, without timing: that takes the most time.
+/// Endpoints are part of every node's resources, for the proposal's rate.
 mlir::FailureOr<Result> realise(Posed &posed, const Proposal &proposal);
+/// Predicts the timing of what `realise` has built: rate, latency, bottleneck,
+/// and endpoints for this rate.
+mlir::LogicalResult addTiming(Posed &posed, const Proposal &proposal,
+                              Result &result);
+/// Enters in the problems what nodes that exceed their budget took beyond the
+/// proposal's account; false if that explains none of them.
+bool learn(Posed &posed, const Proposal &proposal, const Result &result);
 
 /// Removes a result's functions and designs from the module.
 void erase(Result &result);

@@ -202,6 +202,8 @@ void RunFront::extend() {
     for (int c : options) {
       const Choice &choice = device.choices[stage][c];
       Label label{choice.cost, 0, c, parent};
+      if (!device.beyond.empty())
+        label.cost.resources += device.beyond[stage];
       if (parent >= 0)
         label.cost += levels[level - 1][parent].cost;
       for (size_t i = 0; i < what.operands.size(); ++i) {
@@ -311,14 +313,11 @@ bool RunFront::exceeds(int end, const std::vector<Resources> &budgets) {
   return true;
 }
 
-std::optional<Run> RunFront::best(int end, const Place &place, double seconds) {
+std::optional<Run> RunFront::best(int end, const Place &place,
+                                  const Ends &ends) {
   while (begin + int(levels.size()) < end)
     extend();
   int level = end - begin - 1;
-  Ends ends = crossingOf(problem, begin, end);
-  ends.framesPerS = 1 / seconds;
-  if (!passes(problem, ends, place, seconds))
-    return std::nullopt;
   std::optional<Run> best;
   int bestLabel = -1;
   double bestPrice = INFINITY;
@@ -333,7 +332,7 @@ std::optional<Run> RunFront::best(int end, const Place &place, double seconds) {
       continue;
     bestPrice = price;
     bestLabel = l;
-    best = Run{begin, end, {}, {}, cost};
+    best = Run{begin, end, {}, {}, cost, streamBits};
   }
   if (best) {
     best->choices.resize(end - begin);

@@ -51,8 +51,9 @@ public:
       : problem(problem), limits(limits), candidates(candidates), kind(kind),
         begin(begin), streamBits(streamBits), interval(interval) {}
 
-  /// The run [begin, end) that costs least and fits; none if none does.
-  std::optional<Run> best(int end, const Place &place, double seconds);
+  /// The run [begin, end) that costs least and fits; none if none does. `ends`
+  /// pass the place.
+  std::optional<Run> best(int end, const Place &place, const Ends &ends);
   /// Do all runs up to `end` exceed every budget?
   bool exceeds(int end, const std::vector<gen::Resources> &budgets);
   bool isExact() const { return exact; }

@@ -106,9 +106,20 @@ static std::vector<int> copiesUpTo(const Problem &problem) {
   return copies;
 }
 
+std::vector<Place> Place::widths() const {
+  std::vector<Place> all;
+  for (int64_t bits = leastBits > 0 ? leastBits : streamBits; bits < streamBits;
+       bits *= 2) {
+    all.push_back(*this);
+    all.back().streamBits = bits;
+  }
+  all.push_back(*this);
+  return all;
+}
+
 bool Place::covers(const Place &other) const {
   if (kind != other.kind || clockHz != other.clockHz ||
-      streamBits != other.streamBits ||
+      streamBits != other.streamBits || leastBits != other.leastBits ||
       wire.has_value() != other.wire.has_value())
     return false;
   for (size_t k = 0; k < kKinds; ++k)
@@ -154,6 +165,8 @@ public:
         sorts(sortsOf(problem)), budgets(problem.kinds.size()) {
     for (const Place &place : problem.places)
       budgets[place.kind].push_back(place.budget);
+    for (const Sort &sort : sorts)
+      widths.push_back(sort.place->widths());
   }
   std::optional<Solution> run();
 
@@ -176,6 +189,7 @@ private:
   Candidates candidates;
   std::vector<int> copies;
   std::vector<Sort> sorts;
+  std::vector<std::vector<Place>> widths;      ///< by sort, ascending
   std::vector<std::vector<Resources>> budgets; ///< by kind
   std::map<std::tuple<int, int64_t, int64_t, int>, RunFront> fronts;
   std::map<std::tuple<int, int, int, int>, std::optional<Run>> runs;
@@ -209,13 +223,30 @@ private:
            std::find(places.begin(), places.end(), pin) != places.end();
   }
   void place(int sort, const std::vector<int> &places, int begin);
+  const std::optional<Run> &best(int sort, int copies, int begin, int end);
 };
+
+/// The cheapest run with the narrowest streams that are wide enough.
+const std::optional<Run> &Placement::best(int sort, int copies, int begin,
+                                          int end) {
+  auto [it, isNew] = runs.try_emplace({sort, copies, begin, end});
+  if (!isNew)
+    return it->second;
+  Ends ends = crossingOf(problem, begin, end);
+  ends.framesPerS = 1 / (seconds * copies);
+  for (const Place &as : widths[sort])
+    if (passes(problem, ends, as, seconds * copies)) {
+      it->second = front(as, copies, begin).best(end, as, ends);
+      break;
+    }
+  return it->second;
+}
 
 void Placement::place(int sort, const std::vector<int> &places, int begin) {
   const Place &here = *sorts[sort].place;
   int p = places.front(), r = int(places.size());
   const State from = states[p][begin];
-  RunFront &labels = front(here, r, begin);
+  RunFront &labels = front(widths[sort].front(), r, begin);
   int n = int(problem.stages.size());
   for (int end = begin + 1; end <= n; ++end) {
     const Stage &last = problem.stages[end - 1];
@@ -224,20 +255,13 @@ void Placement::place(int sort, const std::vector<int> &places, int begin) {
       break;
     if (!mayEnd(end))
       continue;
-    auto [it, isNew] = runs.try_emplace({sort, r, begin, end});
-    if (isNew)
-      it->second = labels.best(end, here, seconds * r);
-    if (!it->second)
+    const std::optional<Run> &found = best(sort, r, begin, end);
+    if (!found)
       continue;
-    double price = pricesOf(it->second->cost.resources,
-                            problem.kinds[here.kind].capacity)[0];
-    State next{from.nodes + r,
-               from.price + r * price,
-               p,
-               begin,
-               &*it->second,
-               sort,
-               r};
+    double price =
+        pricesOf(found->cost.resources, problem.kinds[here.kind].capacity)[0];
+    State next{
+        from.nodes + r, from.price + r * price, p, begin, &*found, sort, r};
     State &best = states[places.back() + 1][end];
     if (next < best)
       best = next;
@@ -338,12 +362,14 @@ std::vector<double> times(const Problem &problem) {
     for (const auto &choices : problem.kinds[place.kind].choices)
       for (const Choice &choice : choices)
         once.push_back(double(choice.interval) / place.clockHz);
-    for (const Tensor &tensor : problem.tensors)
-      once.push_back(
-          double((tensor.bits + place.streamBits - 1) / place.streamBits) /
-          place.clockHz);
-    if (place.wire)
-      addWireTimes(problem, place, once);
+    for (const Place &as : place.widths()) {
+      for (const Tensor &tensor : problem.tensors)
+        once.push_back(
+            double((tensor.bits + as.streamBits - 1) / as.streamBits) /
+            as.clockHz);
+      if (as.wire)
+        addWireTimes(problem, as, once);
+    }
     for (int r : copies)
       for (double t : once)
         if (r <= int(sort.members.size()))
@@ -531,6 +557,7 @@ std::optional<Solution> solveFastest(const Problem &problem,
   double host = hostSeconds(problem);
   if (host > 0)
     all.insert(std::lower_bound(all.begin(), all.end(), host), host);
+  bound = std::max(bound, limits.least);
   size_t low = std::lower_bound(all.begin(), all.end(), bound * (1 - 1e-12)) -
                all.begin();
   if (low == all.size())
@@ -565,5 +592,99 @@ std::optional<Solution> solveFastest(const Problem &problem,
     }
   }
   return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Stages by themselves
+//===----------------------------------------------------------------------===//
+
+/// The end of a stage and those that stay with it.
+static int groupEnd(const Problem &problem, int stage) {
+  int end = stage + 1;
+  while (end < int(problem.stages.size()) && !problem.stages[end].mayCut)
+    ++end;
+  return end;
+}
+
+/// The cheapest run of a group on one place like this, with the group behind it
+/// if that is easier: a part with the tensor that it is joined to.
+static std::optional<Run> runAlone(const Problem &problem, int begin,
+                                   const Place &place, double seconds) {
+  Limits limits = limitsFor(problem, {});
+  Candidates candidates(problem, limits);
+  auto interval =
+      int64_t(std::min(9e15, seconds * place.clockHz * (1 + 1e-12)));
+  int end = groupEnd(problem, begin), n = int(problem.stages.size());
+  for (int last : {end, end < n ? groupEnd(problem, end) : end}) {
+    Ends ends = crossingOf(problem, begin, last);
+    ends.framesPerS = 1 / seconds;
+    for (const Place &as : place.widths()) {
+      if (!passes(problem, ends, as, seconds))
+        continue;
+      RunFront front(problem, limits, candidates, as.kind, as.streamBits, begin,
+                     interval);
+      if (auto run = front.best(last, as, ends))
+        return run;
+      break;
+    }
+  }
+  return std::nullopt;
+}
+
+double aloneSeconds(const Problem &problem, int stage) {
+  if (stage > 0 && !problem.stages[stage].mayCut)
+    return 0;
+  int end = groupEnd(problem, stage);
+  double least = INFINITY;
+  for (const Sort &sort : sortsOf(problem)) {
+    const Place &place = *sort.place;
+    std::vector<double> all;
+    for (int s = stage; s < end; ++s)
+      for (const Choice &choice : problem.kinds[place.kind].choices[s])
+        all.push_back(double(choice.interval) / place.clockHz);
+    all.push_back(INFINITY);
+    std::sort(all.begin(), all.end());
+    size_t low = 0, high = all.size();
+    while (low < high) {
+      size_t middle = (low + high) / 2;
+      if (runAlone(problem, stage, place, all[middle]))
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    int most = 1;
+    for (int r : copiesUpTo(problem))
+      if (r <= int(sort.members.size()))
+        most = r;
+    if (low < all.size())
+      least = std::min(least, all[low] / most);
+  }
+  return least;
+}
+
+std::string whyNotAlone(const Problem &problem, int stage) {
+  std::string why;
+  double least = INFINITY;
+  for (const Sort &sort : sortsOf(problem)) {
+    Place open = *sort.place;
+    open.budget.amount.fill(INFINITY);
+    auto run = runAlone(problem, stage, open, INFINITY);
+    if (!run)
+      continue;
+    Resources need = run->cost.most();
+    double ratio = 0;
+    for (size_t k = 0; k < kKinds; ++k)
+      if (need.amount[k] > 0)
+        ratio =
+            std::max(ratio, need.amount[k] /
+                                std::max(1e-9, sort.place->budget.amount[k]));
+    if (ratio >= least)
+      continue;
+    least = ratio;
+    why = "node '" + problem.stages[stage].name + "' by itself on a '" +
+          problem.kinds[open.kind].name + "', " +
+          exceededName(need, sort.place->budget);
+  }
+  return why;
 }
 } // namespace rhizome::explore

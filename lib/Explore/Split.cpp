@@ -104,7 +104,10 @@ void splitChannels(Operation *op, int parts) {
   OpBuilder b(op->getContext());
   b.setInsertionPointAfter(chain.back());
   int64_t channels = channelsOf(op->getResult(0));
-  SmallVector<Value> shares;
+  Value whole = chain.back()->getResult(0);
+  // Part after part joins what came before, so that between two devices of a
+  // row there is one tensor of it, however many hold parts.
+  Value joined;
   auto named = [&](Operation *of, const std::string &suffix) {
     return NameLoc::get(b.getStringAttr(osa::nodeName(of) + suffix));
   };
@@ -114,12 +117,17 @@ void splitChannels(Operation *op, int parts) {
     for (Operation *step : chain)
       value =
           partOf(b, step, value, share, named(step, "." + std::to_string(k)));
-    shares.push_back(value);
+    if (!joined) {
+      joined = value;
+      continue;
+    }
+    auto type = cast<RankedTensorType>(
+        narrowed(whole.getType(), {0, share.high, channels}));
+    std::string suffix = share.high < channels ? "." + std::to_string(k) : "";
+    joined =
+        osa::ConcatOp::create(b, named(op, ".concat" + suffix), type,
+                              ValueRange{joined, value}, type.getRank() - 1);
   }
-  Value whole = chain.back()->getResult(0);
-  auto type = cast<RankedTensorType>(whole.getType());
-  Value joined = osa::ConcatOp::create(b, named(op, ".concat"), type, shares,
-                                       type.getRank() - 1);
   whole.replaceAllUsesWith(joined);
   for (Operation *step : llvm::reverse(chain))
     step->erase();

@@ -12,6 +12,6 @@ bool isSplittable(mlir::Operation *op, int parts);
 
 /// Replaces `op` by `parts` operations with as equal shares of the output
 /// channels as can be, each followed by its share of the elementwise operations
-/// that alone read `op`, and an osa.concat.
+/// that alone read `op`, and joined one after the other by osa.concat.
 void splitChannels(mlir::Operation *op, int parts);
 } // namespace rhizome::explore

@@ -117,6 +117,21 @@ void addWindow(const Actor &a, Network &network, const std::vector<int> &inputs,
 }
 } // namespace
 
+int64_t multiplierStages(const Actor &a) {
+  auto isDeep = [&](const char *style, int64_t x, int64_t w) {
+    return a.get(style) == 0 && std::min(x, w) > 4;
+  };
+  bool deep = false;
+  if (a.cell == "requant") {
+    int64_t x = a.get("InWidth"), split = a.get("Split");
+    deep = isDeep("Style", x, a.get("MulWidth") - split) ||
+           (split > 0 && isDeep("SplitStyle", x, split + 1));
+  } else if (productsOf(a) > 0) {
+    deep = isDeep("Style", a.get("XWidth"), a.get("WWidth"));
+  }
+  return deep ? 2 : 1;
+}
+
 int64_t latencyOf(const Actor &a) {
   int64_t v = bufferLatency(a);
   const std::string &cell = a.cell;
@@ -124,25 +139,25 @@ int64_t latencyOf(const Actor &a) {
     return (a.get("KernelParallel") ? 5 : 4) + v;
   if (cell == "matvec") {
     if (a.get("Style") != 2)
-      return 6 + clog2(a.get("Simd")) + v;
+      return 5 + multiplierStages(a) + clog2(a.get("Simd")) + v;
     int64_t packed = a.get("XSigned") ? 7 : 4;
     int64_t cascades = ceilDiv(a.get("Simd"), packed);
     int64_t length = ceilDiv(a.get("Simd"), cascades);
     return 8 + length + clog2(cascades) + v;
   }
   if (cell == "lane_reduce")
-    return 7 + clog2(a.get("Taps")) + v;
+    return 6 + multiplierStages(a) + clog2(a.get("Taps")) + v;
   if (cell == "requant")
-    return 7 + (a.get("Split") > 0 ? 1 : 0) + v;
+    return 6 + multiplierStages(a) + (a.get("Split") > 0 ? 1 : 0) + v;
   if (cell == "threshold")
     return (a.get("Count") <= 3 ? 4 : 2 + 2 * clog2(a.get("Count") + 1)) + v;
-  if (cell == "table" || cell == "scaled_add")
+  if (cell == "table" || cell == "scaled_add" || cell == "product")
     return 4 + v;
   if (cell == "reorder")
     return 3 + v;
   if (cell == "circuit")
     return a.get("stages") + v;
-  return 1 + v; // gearbox, concat, fork, fifo, axis_in, axis_out
+  return 1 + v; // gearbox, concat, select, fork, fifo, axis_in, axis_out
 }
 
 int64_t fullRateDepth(const Actor &actor) { return latencyOf(actor) + 1; }
@@ -176,28 +191,26 @@ void addProcesses(const Actor &a, Network &network,
     return;
   }
   if (cell == "reorder") {
-    int64_t n = a.get("Elements");
+    int64_t n = a.get("Elements"), m = a.get("OutElements");
+    int64_t blocks = a.get("frameBeats") / m;
     int store = network.addChannel(a.name + ".pages", 2 * n, 1);
     Phase write;
     write.repeat = n;
     write.need[0] = write.consume[0] = write.produce = 1;
-    // A page is free only as a whole: its last read frees all of it.
     network.processes.push_back(
-        {a.name + ".write", {write}, 1, inputs, {store}});
+        {a.name + ".write", {write}, blocks, inputs, {store}});
+    // A page is free only as a whole: its last read frees all of it.
+    Process read{a.name + ".read", {}, blocks, {store}, outputs};
     Phase first, middle, last;
     first.need[0] = n;
     first.produce = middle.produce = last.produce = 1;
-    middle.repeat = n - 2;
-    last.consume[0] = n;
-    Process read{a.name + ".read", {}, 1, {store}, outputs};
-    if (n == 1) {
-      first.consume[0] = 1;
-      read.phases = {first};
-    } else if (n == 2) {
-      read.phases = {first, last};
-    } else {
-      read.phases = {first, middle, last};
-    }
+    middle.repeat = m - 2;
+    (m == 1 ? first : last).consume[0] = n;
+    read.phases = {first};
+    if (m > 2)
+      read.phases.push_back(middle);
+    if (m > 1)
+      read.phases.push_back(last);
     network.processes.push_back(std::move(read));
     return;
   }
@@ -213,6 +226,29 @@ void addProcesses(const Actor &a, Network &network,
       process.phases.push_back(collect);
     process.phases.push_back(one);
     process.periods = a.get("frameBeats");
+  } else if (cell == "select") {
+    // Dropped, kept, dropped between, …
+    int64_t inner = a.get("Inner"), stride = a.get("Stride"),
+            count = a.get("Count");
+    auto add = [&](int64_t groups, bool keep) {
+      Phase phase = one;
+      phase.repeat = groups * inner;
+      phase.produce = keep;
+      if (groups > 0)
+        process.phases.push_back(phase);
+    };
+    add(a.get("Start"), false);
+    if (stride == 1) {
+      add(count, true);
+    } else {
+      for (int64_t i = 0; i < count; ++i) {
+        add(1, true);
+        if (i + 1 < count)
+          add(stride - 1, false);
+      }
+    }
+    add(a.get("Period") - a.get("Start") - (count - 1) * stride - 1, false);
+    process.periods = a.get("frameBeats") / (count * inner);
   } else if (cell == "concat") {
     Phase first = one, second;
     first.repeat = a.get("BlockA");
@@ -222,7 +258,7 @@ void addProcesses(const Actor &a, Network &network,
     process.periods = a.get("frameBeats") / (first.repeat + second.repeat);
   } else {
     one.repeat = a.get("frameBeats");
-    if (cell == "scaled_add")
+    if (cell == "scaled_add" || cell == "product")
       one.need[1] = one.consume[1] = 1;
     process.phases = {one};
   }
@@ -230,7 +266,8 @@ void addProcesses(const Actor &a, Network &network,
 }
 
 int64_t serviceCycles(const Actor &actor) {
-  bool joins = actor.cell == "scaled_add" || actor.cell == "concat";
+  bool joins = actor.cell == "scaled_add" || actor.cell == "product" ||
+               actor.cell == "concat";
   Network network;
   std::vector<int> inputs, outputs;
   if (actor.cell != "axis_in")

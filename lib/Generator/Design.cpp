@@ -298,14 +298,18 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
         joins.push_back({v.getDefiningOp<flow::ActorOp>(), numbers[v]});
   if (joins.empty())
     return success();
-  for (auto &[op, index] : joins)
+  SmallVector<int> watched;
+  for (auto &[op, index] : joins) {
     network.channels[index].capacity = INT64_MAX / 4;
-  SimResult run = simulate(network, 2, /*occupancy=*/true);
+    watched.push_back(index);
+  }
+  Simulation simulation(network, watched);
+  const SimResult &run = simulation.upTo(2);
   if (run.deadlock)
     return design.emitError("internal: deadlock with unbounded buffers: ")
            << run.blocked;
   for (auto &[op, index] : joins) {
-    int64_t depth = std::max<int64_t>(2, run.occupancy[index]);
+    int64_t depth = std::max<int64_t>(2, simulation.occupancy(index));
     // The deep form of the buffer is visible one cycle later.
     if (depth > 62)
       depth += 2;
@@ -320,17 +324,52 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
   // whose frames are so short that the first ones meet an empty pipeline, are
   // followed for as long as data/sim/harness.cpp measures them. Frame 0 never
   // waits for a later one, so that its latency is that of a single frame.
+  // Long frames that come evenly are steady a frame earlier.
   constexpr int kWarmUp = 3, kShort = 5;
-  SimResult run = simulate(network, kShort);
+  constexpr double kLong = 20000;
+  Simulation simulation(network);
+  const SimResult &run = simulation.upTo(kShort - 1);
   if (run.deadlock)
     return design.emitError("internal: the design deadlocks: ") << run.blocked;
+  if (run.interval(kWarmUp - 1) > kLong && run.isSteady(kWarmUp - 2))
+    return Timing{run.interval(kWarmUp - 1), run.latency()};
+  simulation.upTo(kShort);
   double interval = run.interval(kWarmUp);
   bool filling = interval < 1000 && double(run.latency()) > 3 * interval;
   if (run.isSteady(kWarmUp - 1) && !filling)
     return Timing{interval, run.latency()};
-  bool shortFrames = interval < 20000;
-  run = simulate(network, shortFrames ? 20 : 12);
+  bool shortFrames = interval < kLong;
+  simulation.upTo(shortFrames ? 20 : 12);
   return Timing{run.interval(shortFrames ? 10 : kWarmUp), run.latency()};
+}
+
+FailureOr<std::vector<std::vector<int64_t>>>
+followFrame(flow::DesignOp design, ArrayRef<std::vector<int64_t>> offers) {
+  Network network = networkOf(design);
+  // An actor at the border is two processes, or with the sink three.
+  llvm::StringMap<int64_t> ports;
+  int64_t outputs = 0;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    if (auto port = op->getAttrOfType<IntegerAttr>("rhizome.port")) {
+      ports[op.getName()] = port.getInt();
+      outputs += op.getNumResults() == 0;
+    }
+  std::vector<int64_t> sinks;
+  for (Process &process : network.processes) {
+    auto port = ports.find(StringRef(process.name).rsplit('.').first);
+    if (process.inputs.empty())
+      process.offers = offers[port->second];
+    if (process.outputs.empty())
+      sinks.push_back(port->second);
+  }
+  Simulation simulation(network);
+  const SimResult &run = simulation.upTo(1);
+  if (run.deadlock)
+    return design.emitError("internal: the design deadlocks: ") << run.blocked;
+  std::vector<std::vector<int64_t>> taken(outputs);
+  for (auto [port, times] : llvm::zip_equal(sinks, run.taken))
+    taken[port] = times;
+  return taken;
 }
 
 std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames) {
@@ -342,7 +381,8 @@ std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames) {
     actors.push_back({op.getName().str(), node ? node.str() : "", {}});
   }
   Network network = networkOf(design);
-  SimResult run = simulate(network, frames);
+  Simulation simulation(network);
+  const SimResult &run = simulation.upTo(frames);
   // An actor of several processes works while one of them does.
   for (auto [process, spans] : llvm::zip_equal(network.processes, run.spans)) {
     auto it = index.find(llvm::StringRef(process.name).split('.').first);
@@ -360,25 +400,22 @@ std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames) {
 }
 
 Resources costOf(flow::DesignOp design, const CostContext &context,
-                 const MemoryImages *images) {
-  Resources sum;
-  for (auto op : design.getBody().getOps<flow::ActorOp>())
-    sum += costOf(actorOf(op), context, images);
-  return sum;
-}
-
-Resources errorOf(flow::DesignOp design, const CostContext &context,
-                  const MemoryImages *images) {
-  Resources squares;
+                 const MemoryImages *images, Resources *error) {
+  Resources sum, squares;
   for (auto op : design.getBody().getOps<flow::ActorOp>()) {
     Actor actor = actorOf(op);
-    Resources error = errorOf(actor, costOf(actor, context, images), context);
-    squares.lut() += error.lut() * error.lut();
-    squares.ff() += error.ff() * error.ff();
+    Resources cost = costOf(actor, context, images);
+    sum += cost;
+    if (!error)
+      continue;
+    Resources off = errorOf(actor, cost, context);
+    squares.lut() += off.lut() * off.lut();
+    squares.ff() += off.ff() * off.ff();
   }
-  Resources error;
-  error.lut() = std::sqrt(squares.lut());
-  error.ff() = std::sqrt(squares.ff());
-  return error;
+  if (error) {
+    error->lut() = std::sqrt(squares.lut());
+    error->ff() = std::sqrt(squares.ff());
+  }
+  return sum;
 }
 } // namespace rhizome::gen

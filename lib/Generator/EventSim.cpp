@@ -10,41 +10,80 @@
 
 namespace rhizome::gen {
 namespace {
+/// Channels that hold this much never wait for their reader.
+constexpr int64_t kUnbounded = INT64_MAX / 8;
+
 /// A growing count of tokens with the time at which each batch took place, and
 /// its one reader, which asks for ascending counts. What it has passed is
-/// forgotten, unless all is kept for later.
-struct Series {
-  std::vector<std::pair<int64_t, int64_t>> events; ///< (count after, time)
+/// forgotten.
+class Series {
+public:
   int64_t total = 0;
-  size_t at = 0;
-  bool keep = false;
 
   void add(int64_t tokens, int64_t time) {
     total += tokens;
-    events.push_back({total, time});
+    if (end - begin == ring.size())
+      grow();
+    ring[end++ & (ring.size() - 1)] = {total, time};
   }
 
   /// True if the count has reached n; raises `time` to when it did.
   bool reached(int64_t n, int64_t &time) {
-    if (n <= 0)
-      return true;
     if (total < n)
       return false;
-    while (events[at].first < n)
-      ++at;
-    time = std::max(time, events[at].second);
-    if (!keep && at > 4096 && at > events.size() / 2) {
-      events.erase(events.begin(), events.begin() + int64_t(at));
-      at = 0;
-    }
+    while (ring[begin & (ring.size() - 1)].count < n)
+      ++begin;
+    time = std::max(time, ring[begin & (ring.size() - 1)].time);
     return true;
+  }
+
+private:
+  struct Event {
+    int64_t count, time;
+  };
+  std::vector<Event> ring = std::vector<Event>(16); ///< a power of two
+  size_t begin = 0, end = 0;
+
+  void grow() {
+    std::vector<Event> larger(2 * ring.size());
+    for (size_t i = begin; i != end; ++i)
+      larger[i & (larger.size() - 1)] = ring[i & (ring.size() - 1)];
+    ring = std::move(larger);
   }
 };
 
 struct ChannelState {
+  int64_t capacity = 0, latency = 1;
   Series pushed, popped; ///< visible times; pop times
-  Series reserved;       ///< firing times of the producer
   int consumer = -1, producer = -1;
+  /// Of a watched channel: firing times of the producer, pop times.
+  bool watched = false;
+  std::vector<std::pair<int64_t, int64_t>> reserved, freed;
+
+  void push(int64_t tokens, int64_t time) {
+    pushed.add(tokens, time + latency);
+    if (watched)
+      reserved.push_back({pushed.total, time});
+  }
+  void pop(int64_t tokens, int64_t time) {
+    if (capacity < kUnbounded)
+      popped.add(tokens, time);
+    else
+      popped.total += tokens;
+    if (watched)
+      freed.push_back({popped.total, time});
+  }
+  /// A place is taken from the producer's firing to the consumer's.
+  int64_t occupancy() const {
+    size_t j = 0;
+    int64_t gone = 0, most = 0;
+    for (auto [count, time] : reserved) {
+      while (j < freed.size() && freed[j].second < time)
+        gone = freed[j++].first;
+      most = std::max(most, count - gone);
+    }
+    return most;
+  }
 };
 
 struct ProcessState {
@@ -53,138 +92,170 @@ struct ProcessState {
   int64_t period = 0; ///< rounds of the current frame
   int64_t frame = 0;  ///< frames completed
   int64_t last = -1;  ///< time of the last firing
+  size_t offer = 0;   ///< the next of the process's
   bool first = true;  ///< the next firing is the first of a frame
   bool queued = false;
+  int sink = -1; ///< its number among the sinks
+  std::vector<ChannelState *> inputs, outputs;
 };
 } // namespace
 
-SimResult simulate(const Network &network, int frames, bool occupancy) {
-  std::vector<ChannelState> channels(network.channels.size());
-  for (ChannelState &c : channels)
-    c.popped.keep = occupancy;
-  std::vector<ProcessState> states(network.processes.size());
-  SimResult result;
-  std::vector<int> sinkIndex(network.processes.size(), -1);
-  int sinks = 0;
-  for (size_t p = 0; p < network.processes.size(); ++p) {
-    for (int c : network.processes[p].inputs)
-      channels[c].consumer = int(p);
-    for (int c : network.processes[p].outputs)
-      channels[c].producer = int(p);
-    if (network.processes[p].outputs.empty())
-      sinkIndex[p] = sinks++;
-  }
-  result.firstOut.resize(sinks);
-  result.lastOut.resize(sinks);
-  result.firstIn.assign(frames, INT64_MAX);
-  result.spans.resize(network.processes.size());
-
+struct Simulation::State {
+  const Network &network;
+  std::vector<ChannelState> channels;
+  std::vector<ProcessState> processes;
   std::deque<int> work;
-  auto enqueue = [&](int p) {
-    if (p >= 0 && !states[p].queued) {
-      states[p].queued = true;
+  SimResult result;
+
+  explicit State(const Network &network) : network(network) {}
+  void enqueue(int p) {
+    if (p >= 0 && !processes[p].queued) {
+      processes[p].queued = true;
       work.push_back(p);
     }
-  };
-  for (size_t p = 0; p < network.processes.size(); ++p)
-    enqueue(int(p));
+  }
+  bool fire(const Phase &phase, ProcessState &state, int64_t earliest);
+  void note(int p, int64_t time);
+  bool advance(int p, int frames);
+};
 
-  while (!work.empty()) {
-    int p = work.front();
-    work.pop_front();
-    const Process &process = network.processes[p];
-    ProcessState &state = states[p];
-    state.queued = false;
-    bool progress = false;
-    while (state.frame < frames) {
-      const Phase &phase = process.phases[state.phase];
-      int64_t time = state.last + 1;
-      bool ready = true;
-      for (size_t i = 0; ready && i < process.inputs.size(); ++i) {
-        ChannelState &c = channels[process.inputs[i]];
-        if (phase.need[i] > 0)
-          ready = c.pushed.reached(c.popped.total + phase.need[i], time);
-      }
-      if (phase.produce > 0)
-        for (size_t o = 0; ready && o < process.outputs.size(); ++o) {
-          int index = process.outputs[o];
-          ChannelState &c = channels[index];
-          int64_t freed =
-              c.pushed.total + phase.produce - network.channels[index].capacity;
-          int64_t popTime = -1;
-          ready = c.popped.reached(freed, popTime);
-          time = std::max(time, popTime + 1);
-        }
-      if (!ready)
-        break;
-      progress = true;
-      state.last = time;
-      for (size_t i = 0; i < process.inputs.size(); ++i)
-        if (phase.consume[i] > 0)
-          channels[process.inputs[i]].popped.add(phase.consume[i], time);
-      if (phase.produce > 0)
-        for (int index : process.outputs) {
-          channels[index].pushed.add(phase.produce,
-                                     time + network.channels[index].latency);
-          if (occupancy)
-            channels[index].reserved.add(phase.produce, time);
-        }
-      if (process.inputs.empty() && state.first)
-        result.firstIn[state.frame] =
-            std::min(result.firstIn[state.frame], time);
-      if (state.first)
-        result.spans[p].push_back({time, time});
-      result.spans[p].back().second = time;
-      if (sinkIndex[p] >= 0) {
-        if (state.first) {
-          result.firstOut[sinkIndex[p]].push_back(time);
-          result.lastOut[sinkIndex[p]].push_back(time);
-        }
-        result.lastOut[sinkIndex[p]].back() = time;
-      }
-      state.first = false;
-      if (++state.done == phase.repeat) {
-        state.done = 0;
-        if (++state.phase == process.phases.size()) {
-          state.phase = 0;
-          if (++state.period == process.periods) {
-            state.period = 0;
-            ++state.frame;
-            state.first = true;
-          }
-        }
-      }
+Simulation::Simulation(const Network &network, llvm::ArrayRef<int> watched)
+    : state(std::make_unique<State>(network)) {
+  state->channels.resize(network.channels.size());
+  for (size_t c = 0; c < network.channels.size(); ++c) {
+    state->channels[c].capacity = network.channels[c].capacity;
+    state->channels[c].latency = network.channels[c].latency;
+  }
+  for (int c : watched)
+    state->channels[c].watched = true;
+  state->processes.resize(network.processes.size());
+  int sinks = 0;
+  for (size_t p = 0; p < network.processes.size(); ++p) {
+    ProcessState &process = state->processes[p];
+    for (int c : network.processes[p].inputs) {
+      state->channels[c].consumer = int(p);
+      process.inputs.push_back(&state->channels[c]);
     }
-    if (!progress)
+    for (int c : network.processes[p].outputs) {
+      state->channels[c].producer = int(p);
+      process.outputs.push_back(&state->channels[c]);
+    }
+    if (process.outputs.empty())
+      process.sink = sinks++;
+  }
+  state->result.firstOut.resize(sinks);
+  state->result.lastOut.resize(sinks);
+  state->result.taken.resize(sinks);
+  state->result.spans.resize(network.processes.size());
+}
+
+Simulation::~Simulation() = default;
+
+/// One firing, if tokens and places allow it.
+bool Simulation::State::fire(const Phase &phase, ProcessState &state,
+                             int64_t earliest) {
+  int64_t time = std::max(state.last + 1, earliest);
+  for (size_t i = 0; i < state.inputs.size(); ++i)
+    if (phase.need[i] > 0) {
+      ChannelState &c = *state.inputs[i];
+      if (!c.pushed.reached(c.popped.total + phase.need[i], time))
+        return false;
+    }
+  if (phase.produce > 0)
+    for (ChannelState *c : state.outputs) {
+      int64_t freed = c->pushed.total + phase.produce - c->capacity;
+      int64_t popTime = -1;
+      if (freed > 0 && !c->popped.reached(freed, popTime))
+        return false;
+      time = std::max(time, popTime + 1);
+    }
+  state.last = time;
+  for (size_t i = 0; i < state.inputs.size(); ++i)
+    if (phase.consume[i] > 0)
+      state.inputs[i]->pop(phase.consume[i], time);
+  if (phase.produce > 0)
+    for (ChannelState *c : state.outputs)
+      c->push(phase.produce, time);
+  return true;
+}
+
+/// Enters the first firing of a frame in the result.
+void Simulation::State::note(int p, int64_t time) {
+  const ProcessState &process = processes[p];
+  if (process.inputs.empty())
+    result.firstIn[process.frame] =
+        std::min(result.firstIn[process.frame], time);
+  result.spans[p].push_back({time, time});
+  if (process.sink >= 0) {
+    result.firstOut[process.sink].push_back(time);
+    result.lastOut[process.sink].push_back(time);
+  }
+}
+
+/// Fires a process as often as it can; false if it can't.
+bool Simulation::State::advance(int p, int frames) {
+  const Process &process = network.processes[p];
+  ProcessState &s = processes[p];
+  bool progress = false;
+  while (s.frame < frames) {
+    const Phase &phase = process.phases[s.phase];
+    bool waits = s.offer < process.offers.size();
+    if (!fire(phase, s, waits ? process.offers[s.offer] : 0))
+      break;
+    s.offer += waits;
+    progress = true;
+    if (s.sink >= 0 && s.frame == 0)
+      result.taken[s.sink].push_back(s.last);
+    if (s.first)
+      note(p, s.last);
+    s.first = false;
+    if (++s.done < phase.repeat)
       continue;
-    for (int c : process.inputs)
-      enqueue(channels[c].producer);
-    for (int c : process.outputs)
-      enqueue(channels[c].consumer);
+    s.done = 0;
+    if (++s.phase < process.phases.size())
+      continue;
+    s.phase = 0;
+    if (++s.period < process.periods)
+      continue;
+    s.period = 0;
+    ++s.frame;
+    s.first = true;
+    result.spans[p].back().second = s.last;
+    if (s.sink >= 0)
+      result.lastOut[s.sink].back() = s.last;
   }
+  return progress;
+}
 
-  for (size_t p = 0; p < network.processes.size(); ++p)
-    if (states[p].frame < frames) {
-      result.deadlock = true;
-      result.blocked +=
-          (result.blocked.empty() ? "" : ", ") + network.processes[p].name;
-    }
-
-  // A place is taken from the producer's firing to the consumer's.
-  result.occupancy.resize(channels.size());
-  for (size_t c = 0; c < channels.size(); ++c) {
-    const auto &in = channels[c].reserved.events;
-    const auto &out = channels[c].popped.events;
-    size_t j = 0;
-    int64_t popped = 0, most = 0;
-    for (auto [count, time] : in) {
-      while (j < out.size() && out[j].second < time)
-        popped = out[j++].first;
-      most = std::max(most, count - popped);
-    }
-    result.occupancy[c] = most;
+const SimResult &Simulation::upTo(int frames) {
+  State &s = *state;
+  s.result.firstIn.resize(frames, INT64_MAX);
+  for (size_t p = 0; p < s.processes.size(); ++p)
+    s.enqueue(int(p));
+  while (!s.work.empty()) {
+    int p = s.work.front();
+    s.work.pop_front();
+    s.processes[p].queued = false;
+    if (!s.advance(p, frames))
+      continue;
+    for (ChannelState *c : s.processes[p].inputs)
+      s.enqueue(c->producer);
+    for (ChannelState *c : s.processes[p].outputs)
+      s.enqueue(c->consumer);
   }
-  return result;
+  s.result.deadlock = false;
+  s.result.blocked.clear();
+  for (size_t p = 0; p < s.processes.size(); ++p)
+    if (s.processes[p].frame < frames) {
+      s.result.deadlock = true;
+      s.result.blocked +=
+          (s.result.blocked.empty() ? "" : ", ") + s.network.processes[p].name;
+    }
+  return s.result;
+}
+
+int64_t Simulation::occupancy(int channel) const {
+  return state->channels[channel].occupancy();
 }
 
 double SimResult::interval(int warmUp) const {

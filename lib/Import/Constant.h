@@ -66,8 +66,9 @@ HostRef withShape(const HostTensor &in, Shape shape);
 
 enum class Fold { NotFoldable, Folded, Failed };
 
-/// Computes a node whose inputs are all constant (absent optional ones null).
-/// `Failed` sets `error` to what is wrong.
+/// Computes a node whose inputs are all constant (absent optional ones null),
+/// with a result of at most `limit` elements. `Failed` sets `error` to what is
+/// wrong.
 Fold foldNode(const Node &node, llvm::ArrayRef<HostRef> inputs, HostRef &out,
-              std::string &error);
+              int64_t limit, std::string &error);
 } // namespace rhizome::importer

@@ -17,8 +17,9 @@ using onnx::TensorProto;
 namespace {
 class Folder {
 public:
-  Folder(const Node &node, ArrayRef<HostRef> inputs, std::string &error)
-      : node(node), inputs(inputs), error(error) {}
+  Folder(const Node &node, ArrayRef<HostRef> inputs, int64_t limit,
+         std::string &error)
+      : node(node), inputs(inputs), limit(limit), error(error) {}
   Fold run(HostRef &out);
 
 private:
@@ -46,6 +47,7 @@ private:
 
   const Node &node;
   ArrayRef<HostRef> inputs;
+  int64_t limit; ///< elements of the result
   std::string &error;
 };
 } // namespace
@@ -83,10 +85,10 @@ static bool computable(int type) {
 
 std::shared_ptr<HostTensor> Folder::make(int type, Shape shape) {
   std::optional<int64_t> count = elementCount(shape);
-  if (!count || *count > kMaxFoldedElements) {
+  if (!count || *count > limit) {
     error = formatv("it computes a constant of shape {0}, more than the {1} "
-                    "elements allowed",
-                    describe(shape), kMaxFoldedElements);
+                    "elements still allowed",
+                    describe(shape), limit);
     return nullptr;
   }
   auto out = std::make_shared<HostTensor>();
@@ -507,6 +509,7 @@ Fold Folder::run(HostRef &out) {
 }
 
 Fold importer::foldNode(const Node &node, ArrayRef<HostRef> inputs,
-                        HostRef &out, std::string &error) {
-  return Folder(node, inputs, error).run(out);
+                        HostRef &out, int64_t limit, std::string &error) {
+  return Folder(node, inputs, std::min(limit, kMaxFoldedElements), error)
+      .run(out);
 }

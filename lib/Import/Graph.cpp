@@ -267,6 +267,7 @@ void Sorter::run() {
 }
 
 std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
+                                           const ImportOptions::Limits &limits,
                                            Refusals &refusals) {
   auto refuse = [&](std::string reason, std::string remedy) {
     refusals.push_back({"", "", std::move(reason), std::move(remedy)});
@@ -276,8 +277,11 @@ std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
     return refuse("the file is empty",
                   "give an ONNX model, e.g. export it again");
   auto graph = std::make_unique<Graph>();
-  if (bytes.size() > INT32_MAX ||
-      !graph->model.ParseFromArray(bytes.data(), int(bytes.size())))
+  if (int64_t(bytes.size()) > limits.bytes)
+    return refuse(formatv("the file has {0} bytes, more than the {1} allowed",
+                          bytes.size(), limits.bytes),
+                  "store the weights as external data");
+  if (!graph->model.ParseFromArray(bytes.data(), int(bytes.size())))
     return refuse(formatv("the file ({0} bytes) is not an ONNX model, or it is "
                           "truncated",
                           bytes.size()),

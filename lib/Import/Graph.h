@@ -4,7 +4,7 @@
 // need.
 #pragma once
 
-#include "rhizome/Support/Refusal.h"
+#include "rhizome/Import/OnnxImport.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include <onnx/onnx_pb.h>
@@ -49,5 +49,7 @@ struct Graph {
 };
 
 /// Parses and checks; null if the file as a whole is refused.
-std::unique_ptr<Graph> readGraph(llvm::StringRef bytes, Refusals &refusals);
+std::unique_ptr<Graph> readGraph(llvm::StringRef bytes,
+                                 const ImportOptions::Limits &limits,
+                                 Refusals &refusals);
 } // namespace rhizome::importer

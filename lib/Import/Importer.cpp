@@ -36,7 +36,23 @@ const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
       {"GlobalAveragePool", {&I::globalPool, {}}},
       {"GlobalMaxPool", {&I::globalPool, {}}},
       {"ReduceMean",
-       {&I::reduceMean, {"axes", "keepdims", "noop_with_empty_axes"}}},
+       {&I::reduce, {"axes", "keepdims", "noop_with_empty_axes"}}},
+      {"ReduceSum", {&I::reduce, {"axes", "keepdims", "noop_with_empty_axes"}}},
+      {"ReduceMax", {&I::reduce, {"axes", "keepdims", "noop_with_empty_axes"}}},
+      {"ReduceMin", {&I::reduce, {"axes", "keepdims", "noop_with_empty_axes"}}},
+      {"ConvTranspose",
+       {&I::convTranspose,
+        {"auto_pad", "dilations", "group", "kernel_shape", "output_padding",
+         "output_shape", "pads", "strides"}}},
+      {"Resize",
+       {&I::resize,
+        {"antialias", "axes", "coordinate_transformation_mode", "cubic_coeff_a",
+         "exclude_outside", "extrapolation_value", "keep_aspect_ratio_policy",
+         "mode", "nearest_mode"}}},
+      {"Upsample", {&I::resize, {"mode", "scales"}}},
+      {"DepthToSpace", {&I::depthToSpace, {"blocksize", "mode"}}},
+      {"SpaceToDepth", {&I::spaceToDepth, {"blocksize"}}},
+      {"Split", {&I::split, {"axis", "split", "num_outputs"}}},
       {"BatchNormalization",
        {&I::batchNormalization,
         {"epsilon", "momentum", "training_mode", "spatial"}}},
@@ -85,17 +101,23 @@ const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
         {"axis", "saturate", "block_size", "output_dtype"}}},
       {"DequantizeLinear", {&I::dequantizeLinear, {"axis", "block_size"}}},
       {"Quant", {&I::quant, {"signed", "narrow", "rounding_mode"}}},
+      {"IntQuant", {&I::quant, {"signed", "narrow", "rounding_mode"}}},
       {"BipolarQuant", {&I::bipolarQuant, {}}},
+      {"Trunc",
+       {&I::trunc, {"rounding_mode", "signed", "narrow", "output_scale"}}},
+      {"MultiThreshold",
+       {&I::multiThreshold,
+        {"out_scale", "out_bias", "out_dtype", "data_layout"}}},
       {"Constant",
        {&I::foldedOnly,
         {"value", "value_float", "value_floats", "value_int", "value_ints"}}},
       {"ConstantOfShape", {&I::foldedOnly, {"value"}}},
-      {"Gather", {&I::foldedOnly, {"axis"}}},
-      {"Slice", {&I::foldedOnly, {"starts", "ends", "axes"}}},
+      {"Gather", {&I::gather, {"axis"}}},
+      {"Slice", {&I::slice, {"starts", "ends", "axes"}}},
       {"Expand", {&I::foldedOnly, {}}},
       {"Equal", {&I::foldedOnly, {}}},
-      {"Min", {&I::foldedOnly, {}}},
-      {"Max", {&I::foldedOnly, {}}},
+      {"Min", {&I::extremum, {}}},
+      {"Max", {&I::extremum, {}}},
       {"Floor", {&I::roundToWhole, {}}},
       {"Ceil", {&I::roundToWhole, {}}},
       {"Round", {&I::roundToWhole, {}}},
@@ -300,7 +322,8 @@ Importer::findOperation(const Node &n,
   StringRef op = n.op(), domain = n.proto.domain();
   bool standard =
       domain.empty() || domain == "ai.onnx" || domain == "com.microsoft";
-  bool qonnx = op == "Quant" || op == "BipolarQuant";
+  bool qonnx = op == "Quant" || op == "IntQuant" || op == "BipolarQuant" ||
+               op == "Trunc" || op == "MultiThreshold";
   auto it = table.find(op);
   if (it == table.end() || !(qonnx ? isQonnxDomain(domain) : standard))
     return nullptr;
@@ -317,24 +340,28 @@ static bool hasExpectedKind(const onnx::AttributeProto &a, StringRef op) {
               name == "ratio" || name == "value_float" || name == "lambd" ||
               name == "clip" || name == "cubic_coeff_a" || name == "softcap" ||
               name == "extrapolation_value" || name == "scale" ||
-              (name == "bias") || (name == "value" && op == "Pad");
+              name == "out_scale" || name == "out_bias" || name == "bias" ||
+              (name == "value" && op == "Pad");
   bool text = name == "approximate" || name == "auto_pad" || name == "mode" ||
               name == "rounding_mode" || name == "equation" ||
               name == "direction" || name == "reduction" ||
               name == "coordinate_transformation_mode" ||
               name == "nearest_mode" || name == "padding_mode" ||
-              name == "keep_aspect_ratio_policy" || name == "round_mode";
+              name == "keep_aspect_ratio_policy" || name == "round_mode" ||
+              name == "out_dtype" || name == "data_layout";
   // Lists whose reader checks every entry.
-  if (name.starts_with("activation") || name == "scales")
+  if (name.starts_with("activation"))
     return !a.has_i() && !a.has_f() && !a.has_s() && !a.has_t();
   bool list = name == "axes" || name == "dilations" || name == "ends" ||
-              name == "kernel_shape" || name == "pads" || name == "perm" ||
-              name == "starts" || name == "strides" || name == "value_ints" ||
-              name == "split" || name == "output_padding" ||
-              name == "output_shape" || name == "value_floats";
+              name == "kernel_shape" || name == "output_padding" ||
+              name == "output_shape" || name == "pads" || name == "perm" ||
+              name == "split" || name == "starts" || name == "strides" ||
+              name == "value_ints" || name == "value_floats" ||
+              name == "scales";
   if (list)
     return !a.has_i() && !a.has_f() && !a.has_s() && !a.has_t() &&
-           (name == "value_floats" ? a.ints_size() : a.floats_size()) == 0;
+           (name == "value_floats" || name == "scales" ? a.ints_size()
+                                                       : a.floats_size()) == 0;
   return tensor ? a.has_t() : real ? a.has_f() : text ? a.has_s() : a.has_i();
 }
 
@@ -398,7 +425,8 @@ bool Importer::foldConstant() {
   }
   HostRef out;
   std::string error;
-  switch (foldNode(*node, hosts, out, error)) {
+  switch (foldNode(*node, hosts, out,
+                   options.limits.foldedElements - foldedElements, error)) {
   case Fold::NotFoldable:
     return false;
   case Fold::Failed:
@@ -406,6 +434,8 @@ bool Importer::foldConstant() {
     failOutputs();
     return true;
   case Fold::Folded:
+    if (node->op() != "Constant")
+      foldedElements += int64_t(out->size());
     if (options.rawIntegerFraction && node->op() == "Constant" &&
         out->type == TensorProto::FLOAT && !out->shape.empty()) {
       auto scaled = std::make_shared<HostTensor>(*out);
@@ -559,6 +589,8 @@ static OnIntegers onIntegers(StringRef op) {
              OnIntegers::Keeps)
       .Cases({"Pad", "Relu", "Reshape", "Squeeze", "Transpose", "Unsqueeze"},
              OnIntegers::Keeps)
+      .Cases({"Gather", "Slice", "Split", "DepthToSpace", "SpaceToDepth"},
+             OnIntegers::Decides)
       .Cases({"Add", "Div", "MatMul", "Mul", "Neg", "Sub", "Sum"},
              OnIntegers::Computes)
       .Cases({"ArgMax", "Cast", "Ceil", "Clip", "Floor", "Round", "Shape"},
@@ -716,7 +748,7 @@ OwningOpRef<ModuleOp> importer::importOnnxBuffer(MLIRContext *context,
                                                  StringRef directory,
                                                  const ImportOptions &options,
                                                  Refusals &refusals) {
-  std::unique_ptr<Graph> graph = readGraph(bytes, refusals);
+  std::unique_ptr<Graph> graph = readGraph(bytes, options.limits, refusals);
   if (!graph)
     return {};
   return Importer(context, *graph, directory, options, refusals).run();

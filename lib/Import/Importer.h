@@ -52,6 +52,9 @@ using TensorRef = std::shared_ptr<GraphTensor>;
 constexpr std::pair<int64_t, int64_t> kWideIntegers{-(int64_t(1) << 47),
                                                     (int64_t(1) << 47) - 1};
 
+/// QONNX's rounding modes as `osa.quantize` names them; "" for unknown ones.
+llvm::StringRef qonnxRounding(llvm::StringRef mode);
+
 /// Along each of two spatial axes (one-dimensional windows have H = 1).
 struct WindowSpec {
   std::array<int64_t, 2> kernel, strides, dilations, low, high, out;
@@ -171,7 +174,6 @@ private:
   Result maxPool();
   Result averagePool();
   Result globalPool();
-  Result reduceMean();
   Result batchNormalization();
   std::optional<WindowSpec> window(llvm::ArrayRef<int64_t> spatial,
                                    llvm::ArrayRef<int64_t> kernel);
@@ -219,16 +221,48 @@ private:
   Result setShape(Shape shape);
   std::optional<std::vector<int64_t>> axesArgument(bool &given);
 
+  // Moves.cpp, Resize.cpp, Upsample.cpp, Reduce.cpp
+  Result gather();
+  Result slice();
+  Result split();
+  Result depthToSpace();
+  Result spaceToDepth();
+  Result resize();
+  Result convTranspose();
+  Result reduce();
+  Result extremum();
+  /// Elements `indices` of `x` along `axis`, in the layout that `x` has.
+  TensorRef taken(const TensorRef &x, int64_t axis,
+                  llvm::ArrayRef<int64_t> indices);
+  mlir::Value take(mlir::Value v, int64_t axis,
+                   llvm::ArrayRef<int64_t> indices);
+  mlir::Value scalar(double value);
+  /// [1,H,W,C·h·w] to [1,H·h,W·w,C], the channel outermost (as DepthToSpace's
+  /// CRD) or innermost.
+  mlir::Value spread(mlir::Value v, int64_t h, int64_t w,
+                     bool channelOutermost);
+  mlir::Value conv2d(mlir::Value x, mlir::Value weights, Shape pads,
+                     int64_t groups);
+  TensorRef interpolated(const TensorRef &x, llvm::ArrayRef<int64_t> factors,
+                         bool halfPixel);
+
+  // Thresholds.cpp
+  Result multiThreshold();
+  Result trunc();
+
   // Quantisers.cpp
   Result quantizeLinear();
   Result dequantizeLinear();
   Result quant();
+  Result shiftedQuant(QuantStep step);
   Result bipolarQuant();
   Result roundToWhole();
   /// Rounds the reals of `x` to whole numbers within `bounds`.
   TensorRef rounded(const TensorRef &x, llvm::StringRef rounding,
                     std::pair<int64_t, int64_t> bounds);
   num::IntType integerType(int onnxType) const;
+  /// The integers of QONNX's Quant.
+  num::IntType qonnxType(bool isSigned, bool narrow, unsigned width) const;
   std::optional<std::vector<double>> scaleValues(size_t i);
   Result linearStep(QuantStep &step, int64_t rank);
   Result applySteps(const TensorRef &x, llvm::ArrayRef<QuantStep> steps);
@@ -322,6 +356,7 @@ private:
   llvm::StringMap<TensorRef> tensors;
   mlir::func::FuncOp function;
   std::vector<std::string> argumentNames;
+  int64_t foldedElements = 0; ///< of all constants computed so far
 
   const Node *node = nullptr;     ///< the current one
   std::string placeName, placeOp; ///< whom a refusal concerns

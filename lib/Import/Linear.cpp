@@ -136,6 +136,10 @@ Value Importer::emitBinary(StringRef op, Value a, Value b, Type result) {
     return osa::SubOp::create(builder, loc, result, a, b);
   if (op == "Mul")
     return osa::MulOp::create(builder, loc, result, a, b);
+  if (op == "Max")
+    return osa::MaxOp::create(builder, loc, result, a, b);
+  if (op == "Min")
+    return osa::MinOp::create(builder, loc, result, a, b);
   if (op == "Div")
     return osa::DivOp::create(builder, loc, result, a, b);
   return osa::AddOp::create(builder, loc, result, a, b);

@@ -170,15 +170,24 @@ static std::optional<int64_t> channelAxis(ArrayRef<int64_t> shape,
   return axis;
 }
 
-/// QONNX's rounding modes; "" for those that `osa.quantize` does not have.
-static StringRef qonnxRounding(StringRef mode) {
+StringRef importer::qonnxRounding(StringRef mode) {
   return llvm::StringSwitch<StringRef>(mode.upper())
       .Cases({"ROUND", "HALF_EVEN"}, "half_even")
       .Case("CEIL", "up")
       .Case("FLOOR", "down")
       .Cases({"DOWN", "ROUND_TO_ZERO"}, "toward_zero")
+      .Case("UP", "away_from_zero")
       .Case("HALF_UP", "half_away")
+      .Case("HALF_DOWN", "half_toward_zero")
       .Default("");
+}
+
+num::IntType Importer::qonnxType(bool isSigned, bool narrow,
+                                 unsigned width) const {
+  int64_t half = int64_t(1) << (width - 1);
+  int64_t lo = isSigned ? -half + narrow : 0;
+  int64_t hi = isSigned ? half - 1 : 2 * half - 1 - narrow;
+  return num::IntType::get(context, isSigned, width, lo, hi);
 }
 
 LogicalResult Importer::quant() {
@@ -236,14 +245,12 @@ LogicalResult Importer::quant() {
     step.rounding = "sign";
     step.type = num::IntType::get(context, true, 2, -1, 1);
   } else {
-    int64_t half = int64_t(1) << (width - 1);
-    int64_t lo = isSigned ? -half + narrow : 0;
-    int64_t hi = isSigned ? half - 1 : 2 * half - 1 - narrow;
-    step.type = num::IntType::get(context, isSigned, width, lo, hi);
+    step.type = qonnxType(isSigned, narrow, width);
   }
   if (step.rounding.empty())
     return refuse(formatv("its rounding mode is '{0}'", mode),
-                  "ROUND, CEIL, FLOOR, DOWN and HALF_UP are supported");
+                  "ROUND, CEIL, FLOOR, UP, DOWN, HALF_UP and HALF_DOWN are "
+                  "supported");
   // QONNX adds the zero point before it rounds, which is the same only for
   // modes that a whole number does not change.
   bool even =
@@ -251,14 +258,36 @@ LogicalResult Importer::quant() {
   bool shifts = step.rounding == "up" || step.rounding == "down" ||
                 (step.rounding == "half_even" && even);
   if (!zeroFree && !shifts)
-    return refuse(formatv("it rounds with mode '{0}' after adding the zero "
-                          "point {1}",
-                          mode, step.zeroPoint.front()),
-                  "an even zero point, or the modes CEIL and FLOOR, are "
-                  "supported");
+    return shiftedQuant(step);
   QuantStep back = step;
   back.quantise = false;
   return applySteps(x, {step, back});
+}
+
+/// A Quant that rounds x / scale + zero, written out: real arithmetic around a
+/// quantiser without scale and zero point.
+LogicalResult Importer::shiftedQuant(QuantStep step) {
+  TensorRef x = input(0), scale = input(1), zero = input(2);
+  if (x->isConstant())
+    return refuse(formatv("it rounds a constant after adding the zero point "
+                          "{0}",
+                          step.zeroPoint.front()),
+                  "an even zero point, or the modes CEIL and FLOOR, are "
+                  "supported for constants");
+  step.scale = {1.0};
+  step.zeroPoint = {0};
+  step.axis = -1;
+  TensorRef t = emitBinaryTensors("Div", x, scale);
+  t = t ? emitBinaryTensors("Add", t, zero) : nullptr;
+  if (!t)
+    return failure();
+  Value &v = t->last ? t->last : t->plain;
+  v = quantStep(v, step, -1);
+  step.quantise = false;
+  v = quantStep(v, step, -1);
+  t = emitBinaryTensors("Sub", t, zero);
+  t = t ? emitBinaryTensors("Mul", t, scale) : nullptr;
+  return t ? setResult(0, t) : failure();
 }
 
 TensorRef Importer::rounded(const TensorRef &x, StringRef rounding,

@@ -284,33 +284,6 @@ static WindowSpec wholeImage(const GraphTensor &x) {
   return w;
 }
 
-/// The mean over all positions, another spelling of GlobalAveragePool.
-LogicalResult Importer::reduceMean() {
-  TensorRef x = input(0);
-  if (failed(checkImage(x)) || failed(requireReal(0)))
-    return failure();
-  bool given;
-  auto axes = axesArgument(given);
-  if (!axes)
-    return failure();
-  std::vector<int64_t> sorted = *axes, spatial;
-  for (int64_t &axis : sorted)
-    axis += axis < 0 ? int64_t(x->rank()) : 0;
-  llvm::sort(sorted);
-  for (size_t i = 2; i < x->rank(); ++i)
-    spatial.push_back(int64_t(i));
-  if (sorted != spatial)
-    return refuse(formatv("it takes the mean over the axes {0} of {1}",
-                          describe(*axes), describe(x->shape)),
-                  "the mean over all positions of an image is supported");
-  if (failed(emitAveragePool(x, wholeImage(*x), false)))
-    return failure();
-  TensorRef mean = tensors.lookup(node->proto.output(0));
-  if (node->getInt("keepdims", 1) != 0 || !mean)
-    return success();
-  return setPlain(reshape(plain(mean), {1, x->shape[1]}));
-}
-
 LogicalResult Importer::globalPool() {
   TensorRef x = input(0);
   if (failed(checkImage(x)) || failed(requireReal(0)))

@@ -143,6 +143,17 @@ template <typename T> static void transpose(osa::TransposeOp op, Frame &frame) {
   });
 }
 
+template <typename T> static void gather(osa::GatherOp op, Frame &frame) {
+  auto strides = stridesOf(frame.in[0]->shape);
+  forEachIndex(frame.out.shape, [&](int64_t linear, ArrayRef<int64_t> index) {
+    int64_t from = 0;
+    for (size_t d = 0; d < index.size(); ++d)
+      from += (d == op.getAxis() ? op.getIndices()[index[d]] : index[d]) *
+              strides[d];
+    values<T>(frame.out)[linear] = values<T>(*frame.in[0])[from];
+  });
+}
+
 template <typename T> static void pad(osa::PadOp op, Frame &frame) {
   auto strides = stridesOf(frame.out.shape);
   auto &out = values<T>(frame.out);
@@ -176,6 +187,8 @@ template <typename T> static LogicalResult evaluate(Frame &frame) {
     concat<T>(op, frame);
   else if (auto op = dyn_cast<osa::TransposeOp>(frame.op))
     transpose<T>(op, frame);
+  else if (auto op = dyn_cast<osa::GatherOp>(frame.op))
+    gather<T>(op, frame);
   else if (auto op = dyn_cast<osa::PadOp>(frame.op))
     pad<T>(op, frame);
   else if (isa<osa::ReshapeOp>(frame.op))
@@ -187,7 +200,7 @@ template <typename T> static LogicalResult evaluate(Frame &frame) {
 
 bool interp::isCommon(Operation *op) {
   return isa<osa::Conv2dOp, osa::DenseOp, osa::MaxPoolOp, osa::ConcatOp,
-             osa::ReshapeOp, osa::TransposeOp, osa::PadOp>(op);
+             osa::ReshapeOp, osa::TransposeOp, osa::GatherOp, osa::PadOp>(op);
 }
 
 LogicalResult interp::evaluateCommon(Frame &frame) {

@@ -67,6 +67,28 @@ static LogicalResult scaledAdd(osa::ScaledAddOp op, Frame &frame) {
   return success();
 }
 
+static LogicalResult scaledMax(osa::ScaledMaxOp op, Frame &frame) {
+  __int128 lhs = int64_t(op.getLhsMultiplier()),
+           rhs = int64_t(op.getRhsMultiplier()),
+           offset = int64_t(op.getRhsOffset());
+  for (size_t i = 0; i < frame.out.ints.size(); ++i)
+    if (failed(store(frame, i,
+                     std::max(frame.in[0]->ints[i] * lhs,
+                              frame.in[1]->ints[i] * rhs + offset))))
+      return failure();
+  return success();
+}
+
+static LogicalResult product(osa::ProductOp op, Frame &frame) {
+  for (size_t i = 0; i < frame.out.ints.size(); ++i)
+    if (failed(store(
+            frame, i,
+            (__int128(frame.in[0]->ints[i]) - int64_t(op.getLhsZero())) *
+                (__int128(frame.in[1]->ints[i]) - int64_t(op.getRhsZero())))))
+      return failure();
+  return success();
+}
+
 static LogicalResult sumPool(osa::SumPoolOp op, Frame &frame) {
   osa::Window w = *osa::getWindow(op);
   auto scale = op.getPositionScale();
@@ -95,7 +117,8 @@ static LogicalResult sumPool(osa::SumPoolOp op, Frame &frame) {
 
 bool interp::isInteger(Operation *op) {
   return isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp,
-             osa::ScaledAddOp, osa::SumPoolOp>(op);
+             osa::ScaledAddOp, osa::ScaledMaxOp, osa::ProductOp,
+             osa::SumPoolOp>(op);
 }
 
 LogicalResult interp::evaluateInteger(Frame &frame) {
@@ -107,6 +130,8 @@ LogicalResult interp::evaluateInteger(Frame &frame) {
       .Case<osa::ThresholdOp>([&](auto op) { return threshold(op, frame); })
       .Case<osa::TableOp>([&](auto op) { return table(op, frame); })
       .Case<osa::ScaledAddOp>([&](auto op) { return scaledAdd(op, frame); })
+      .Case<osa::ScaledMaxOp>([&](auto op) { return scaledMax(op, frame); })
+      .Case<osa::ProductOp>([&](auto op) { return product(op, frame); })
       .Case<osa::SumPoolOp>([&](auto op) { return sumPool(op, frame); })
       .Default([](Operation *op) {
         return op->emitOpError("is not an integer operation");

@@ -43,6 +43,10 @@ static std::optional<double> roundBy(StringRef mode, float x) {
     return std::ceil(double(x) - 0.5);
   if (mode == "half_away" || mode == "half_away_from_zero")
     return std::round(x);
+  if (mode == "half_toward_zero")
+    return x < 0 ? std::floor(double(x) + 0.5) : std::ceil(double(x) - 0.5);
+  if (mode == "away_from_zero")
+    return x < 0 ? std::floor(x) : std::ceil(x);
   if (mode == "sign")
     return x >= 0 ? 1.0 : -1.0;
   return std::nullopt;
@@ -70,6 +74,19 @@ static LogicalResult quantize(osa::QuantizeOp op, Frame &frame) {
       frame.out.ints[i] = lo;
     else
       frame.out.ints[i] = int64_t(*rounded) + z;
+  }
+  return success();
+}
+
+static LogicalResult multiThreshold(osa::MultiThresholdOp op, Frame &frame) {
+  auto shape = op.getThresholds().getShapedType().getShape();
+  const auto &thresholds = frame.decoded(op.getThresholds()).floats;
+  for (auto [i, x] : llvm::enumerate(frame.in[0]->floats)) {
+    size_t c = shape[0] == 1 ? 0 : i % frame.out.shape.back();
+    int64_t count = 0;
+    for (int64_t k = 0; k < shape[1]; ++k)
+      count += x >= thresholds[c * shape[1] + k];
+    frame.out.ints[i] = count;
   }
   return success();
 }
@@ -240,9 +257,10 @@ static LogicalResult argMax(osa::ArgMaxOp op, Frame &frame) {
 
 bool interp::isReal(Operation *op) {
   return isa<osa::QuantizeOp, osa::DequantizeOp, osa::AddOp, osa::SubOp,
-             osa::MulOp, osa::DivOp, osa::BatchNormOp, osa::ReluOp,
-             osa::LeakyReluOp, osa::ClipOp, osa::AvgPoolOp, osa::SoftmaxOp,
-             osa::UnaryOp, osa::ArgMaxOp>(op);
+             osa::MulOp, osa::DivOp, osa::MaxOp, osa::MinOp, osa::BatchNormOp,
+             osa::ReluOp, osa::LeakyReluOp, osa::ClipOp, osa::AvgPoolOp,
+             osa::SoftmaxOp, osa::UnaryOp, osa::ArgMaxOp,
+             osa::MultiThresholdOp>(op);
 }
 
 LogicalResult interp::evaluateReal(Frame &frame) {
@@ -250,7 +268,8 @@ LogicalResult interp::evaluateReal(Frame &frame) {
     if (in->isFloat == isa<osa::DequantizeOp>(frame.op) &&
         !isa<osa::ArgMaxOp>(frame.op))
       return frame.op->emitOpError("has an operand of the other level");
-  if (frame.out.isFloat == isa<osa::QuantizeOp, osa::ArgMaxOp>(frame.op))
+  if (frame.out.isFloat ==
+      isa<osa::QuantizeOp, osa::MultiThresholdOp, osa::ArgMaxOp>(frame.op))
     return frame.op->emitOpError("has a result of the other level");
   return llvm::TypeSwitch<Operation *, LogicalResult>(frame.op)
       .Case<osa::QuantizeOp>([&](auto op) { return quantize(op, frame); })
@@ -262,6 +281,14 @@ LogicalResult interp::evaluateReal(Frame &frame) {
           [&](auto) { return binary(frame, std::multiplies<float>()); })
       .Case<osa::DivOp>(
           [&](auto) { return binary(frame, std::divides<float>()); })
+      .Case<osa::MaxOp>([&](auto) {
+        return binary(frame, [](float a, float b) { return a < b ? b : a; });
+      })
+      .Case<osa::MinOp>([&](auto) {
+        return binary(frame, [](float a, float b) { return b < a ? b : a; });
+      })
+      .Case<osa::MultiThresholdOp>(
+          [&](auto op) { return multiThreshold(op, frame); })
       .Case<osa::BatchNormOp>([&](auto op) { return batchNorm(op, frame); })
       .Case<osa::ReluOp>([&](auto) {
         return map(frame, [](float x) { return x < 0 ? 0.0f : x; });

@@ -41,11 +41,19 @@ static std::string printModel(ModuleOp module, const explore::Result &result) {
 
 static std::vector<std::string> notesOf(const IntegeriseStats &stats) {
   std::vector<std::string> notes;
-  for (const IntegeriseStats::Saturation &s : stats.saturations)
+  int64_t saturated = 0, elements = 0;
+  for (const IntegeriseStats::Saturation &s : stats.saturations) {
+    saturated += s.saturated;
+    elements += s.elements;
     if (s.saturated)
       notes.push_back(llvm::formatv("{0} of {1} elements of '{2}' are "
                                     "saturated to the number format",
                                     s.saturated, s.elements, s.tensor));
+  }
+  if (2 * saturated > elements)
+    notes.push_back("most constants lie outside the number format: if the file "
+                    "holds integer codes, give --raw-integers, otherwise more "
+                    "integer bits");
   return notes;
 }
 

@@ -15,6 +15,9 @@ using namespace rhizome::pipeline;
 // Devices
 //===----------------------------------------------------------------------===//
 
+/// The narrowest streams that the link's endpoint has.
+static constexpr int64_t kLeastStreamBits = 8;
+
 static explore::Wire wireOf(const Link &link) {
   explore::Wire wire;
   wire.bitsPerS = link.bitsPerS;
@@ -68,8 +71,12 @@ llvm::Expected<Targets> pipeline::targetsOf(const CompileRequest &request) {
     for (const ClusterNode &node : cluster->nodes) {
       if (llvm::Error error = addPlace(targets, node.device, request.clockMhz))
         return std::move(error);
-      targets.places.places.back().wire = wireOf(node.link);
-      targets.places.places.back().link = node.link.name;
+      explore::ClusterPlace &place = targets.places.places.back();
+      place.wire = wireOf(node.link);
+      place.link = node.link.name;
+      // A shell has the streams that it has; a wire's endpoint is ours alone.
+      if (place.wire->reliable)
+        place.leastBits = kLeastStreamBits;
       addLink(targets, node.link);
     }
     return targets;
@@ -257,7 +264,7 @@ Plan pipeline::planOf(const CompileRequest &request, const Targets &targets,
       PlannedNode node =
           describeNode("node" + std::to_string(number), run, context);
       node.family = targets.devices[run.place].family;
-      node.streamBits = targets.devices[run.place].streamBits;
+      node.streamBits = run.streamBits;
       node.address = uint16_t(number + 1);
       node.replica = {int64_t(number) - copy, copy, run.copies};
       node.rtlOf = owner;

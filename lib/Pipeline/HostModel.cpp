@@ -68,7 +68,8 @@ HostModel::read(llvm::StringRef path) {
   return create(std::move(context), std::move(module));
 }
 
-static std::vector<HostModel::Value> valuesOf(func::FuncOp func, bool results) {
+std::vector<HostModel::Value> pipeline::valuesOf(func::FuncOp func,
+                                                 bool results) {
   std::vector<HostModel::Value> values;
   TypeRange types = results ? func.getResultTypes() : func.getArgumentTypes();
   for (auto [i, type] : llvm::enumerate(types)) {

@@ -91,4 +91,7 @@ private:
   Part prologue, theNetwork, epilogue;
   size_t carried = 0;
 };
+
+/// A function's arguments or results by their names.
+std::vector<HostModel::Value> valuesOf(mlir::func::FuncOp func, bool results);
 } // namespace rhizome::pipeline

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Model.h"
+#include "Frames.h"
+#include "rhizome/Calibrate/Calibrate.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Support/Data.h"
@@ -31,6 +33,29 @@ bool pipeline::isNormalisation(llvm::StringRef text) {
 
 static FixedFormat fixedOf(NumberFormat format) {
   return {format.width, format.fraction};
+}
+
+/// Quantises the module; false if that is refused.
+static bool calibrated(ModuleOp module, const Calibration &calibration,
+                       const std::string &path, const Progress &progress,
+                       Refusals &refusals) {
+  canonicaliseReal(module);
+  llvm::Expected<Frames> frames = readValues(
+      calibration.data,
+      valuesOf(module.lookupSymbol<func::FuncOp>("main"), /*results=*/false),
+      calibration.frames, "input");
+  if (!frames) {
+    refusals.push_back({path, "", llvm::toString(frames.takeError()), ""});
+    return false;
+  }
+  llvm::Expected<calibrate::Report> report =
+      calibrate::quantise(module, *frames, calibration.options, progress);
+  if (!report) {
+    refusals.push_back({path, "", llvm::toString(report.takeError()), ""});
+    return false;
+  }
+  *calibration.report = std::move(*report);
+  return true;
 }
 
 /// True if a network computes nothing.
@@ -75,6 +100,13 @@ pipeline::importModel(MLIRContext &context, const ModelRequest &request,
                         "add --number-format fixed:W,F"});
     return nullptr;
   }
+  if (request.numberFormat && request.calibration) {
+    refusals.push_back({request.path, "",
+                        "--calibration and --number-format both say how "
+                        "numbers are rounded",
+                        "give one of them"});
+    return nullptr;
+  }
   if (request.numberFormat)
     options.fixed = fixedOf(*request.numberFormat);
   for (auto &[name, format] : request.tensorFormats)
@@ -90,6 +122,9 @@ pipeline::importModel(MLIRContext &context, const ModelRequest &request,
       refusal.node = request.path;
   if (!module || !refusals.empty())
     return refuse("the model cannot be imported");
+  if (request.calibration && !calibrated(*module, *request.calibration,
+                                         request.path, progress, refusals))
+    return nullptr;
   if (progress)
     progress("integerise");
   if (failed(integerise(*module, options, refusals, stats)) ||

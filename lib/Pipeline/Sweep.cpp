@@ -276,6 +276,7 @@ void Sampler::scaledAdd() {
                   {"MulA", ma},
                   {"MulB", mb},
                   {"MulWidth", plain ? 2 : 13},
+                  {"Max", 0},
                   {"OutWidth", std::max(a, b) + (plain ? 2 : 13)}};
 }
 
@@ -322,7 +323,9 @@ void Sampler::movement() {
     int64_t elements = any({16, 48, 64, 196, 784}), bits = 0;
     while ((int64_t(1) << bits) < elements)
       ++bits;
-    actor.params = {{"Elem", any({4, 7, 8})}, {"Elements", elements}};
+    actor.params = {{"Elem", any({4, 7, 8})},
+                    {"Elements", elements},
+                    {"OutElements", elements}};
     MemoryImage order(bits, elements);
     std::vector<int64_t> places(elements);
     int64_t rows = any({4, 8});

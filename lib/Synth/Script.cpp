@@ -17,8 +17,8 @@ struct Family {
   const char *name, *script, *withDsp, *withoutDsp;
 };
 
-// Without wide multiplexers AMD's multipliers come out a third smaller and no
-// larger anything else; modules have no pads and no clock buffer of their own.
+// Without wide multiplexers multipliers and choices come out a third smaller and
+// nothing larger; modules have no pads and no clock buffer of their own.
 constexpr Family kFamilies[] = {
     {"7series",
      "synth_xilinx -top actor -family xc7 -flatten -noiopad -noclkbuf "
@@ -32,7 +32,7 @@ constexpr Family kFamilies[] = {
      "synth_xilinx -top actor -family xcup -flatten -noiopad -noclkbuf "
      "-nowidelut",
      "", " -nodsp"},
-    {"ecp5", "synth_ecp5 -top actor", "", " -nodsp"},
+    {"ecp5", "synth_ecp5 -top actor -nowidelut", "", " -nodsp"},
     {"ice40", "synth_ice40 -top actor", " -dsp", ""},
     {"nexus", "synth_nexus -top actor -noiopad", "", " -nodsp"},
     {"gowin", "synth_gowin -top actor -noiopads", "", ""},

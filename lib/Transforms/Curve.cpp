@@ -152,6 +152,16 @@ std::optional<Number> apply(const std::string &kind, const Number &x,
 
 std::optional<Number> combine(const std::string &kind, const Number &a,
                               const Number &b) {
+  if (kind == "max" || kind == "min") {
+    // Bounded numbers that overlap leave the choice open, but not the bound.
+    bool second =
+        (a.exact && b.exact ? a.value < b.value : a.middle() < b.middle()) ==
+        (kind == "max");
+    if (a.exact && b.exact)
+      return second ? b : a;
+    Number x = rough(a), y = rough(b);
+    return near(second ? y.near : x.near, std::max(x.off, y.off));
+  }
   if (a.exact && b.exact) {
     if (kind == "add")
       return Number::of(a.value + b.value);
@@ -230,6 +240,11 @@ int Curve::direction(size_t channel) const {
     return found == unaries().end() ? 0 : own * found->second.direction;
   }
   int other = operands[1]->direction(channel);
+  if (kind == "max" || kind == "min") {
+    if (constant(*operands[1]))
+      return own;
+    return constant(*operands[0]) ? other : own == other ? own : 0;
+  }
   if (kind == "add")
     return own == other ? own : 0;
   if (kind == "sub") {

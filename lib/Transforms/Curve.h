@@ -24,8 +24,8 @@ class Curve {
 public:
   /// A leaf: one function for all channels, or one each.
   explicit Curve(std::vector<PiecewiseLinear> leaf) : leaf(std::move(leaf)) {}
-  /// `kind` is add, sub, mul, div, relu, atleast, atmost, or one of osa.unary;
-  /// `bound` belongs to atleast and atmost.
+  /// `kind` is add, sub, mul, div, max, min, relu, atleast, atmost, or one of
+  /// osa.unary; `bound` belongs to atleast and atmost.
   Curve(std::string kind, std::vector<std::shared_ptr<const Curve>> operands,
         mpq_class bound = 0)
       : kind(std::move(kind)), operands(std::move(operands)),

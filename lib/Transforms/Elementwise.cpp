@@ -75,6 +75,10 @@ bool Integeriser::applyConstant(Operation *op, LazyTensor &t,
       f.shift(v);
     } else if (isa<osa::MulOp>(op)) {
       f.scale(v);
+    } else if (isa<osa::MaxOp>(op)) {
+      f.atLeast(v);
+    } else if (isa<osa::MinOp>(op)) {
+      f.atMost(v);
     } else if (isa<osa::SubOp>(op)) {
       if (constantFirst)
         f.scale(Real(-1));
@@ -166,7 +170,8 @@ bool Integeriser::applyCurve(Operation *op, ArrayRef<Lazy> tensors) {
     kind = unary.getKind().str();
     if (!Curve::knows(kind))
       return false;
-  } else if (isa<osa::AddOp, osa::SubOp, osa::MulOp, osa::DivOp>(op)) {
+  } else if (isa<osa::AddOp, osa::SubOp, osa::MulOp, osa::DivOp, osa::MaxOp,
+                 osa::MinOp>(op)) {
     kind = op->getName().stripDialect().str();
   } else if (isa<osa::ReluOp>(op)) {
     kind = "relu";
@@ -188,53 +193,54 @@ bool Integeriser::applyCurve(Operation *op, ArrayRef<Lazy> tensors) {
 
 void Integeriser::visitElementwise(Operation *op, Lazy in) {
   auto out = std::make_shared<LazyTensor>(*in);
-  bool done =
-      !in->curve &&
-      llvm::TypeSwitch<Operation *, bool>(op)
-          .Case<osa::ReluOp>([&](auto) {
-            for (PiecewiseLinear &f : out->f)
-              f.atLeast(Real(0));
-            return true;
-          })
-          .Case<osa::LeakyReluOp>([&](osa::LeakyReluOp leaky) {
-            float alpha = leaky.getAlpha().convertToFloat();
-            if (!std::isfinite(alpha))
-              return false;
-            for (PiecewiseLinear &f : out->f)
-              f.leaky(Real(exact(alpha)));
-            return true;
-          })
-          .Case<osa::ClipOp>([&](osa::ClipOp clip) {
-            float low = clip.getMin().convertToFloat(),
-                  high = clip.getMax().convertToFloat();
-            if (std::isnan(low) || std::isnan(high))
-              return false;
-            for (PiecewiseLinear &f : out->f) {
-              if (!std::isinf(low))
-                f.atLeast(Real(exact(low)));
-              if (!std::isinf(high))
-                f.atMost(Real(exact(high)));
-            }
-            return true;
-          })
-          .Case<osa::BatchNormOp>(
-              [&](auto norm) { return applyBatchNorm(norm, *out); })
-          .Case<osa::UnaryOp>([&](osa::UnaryOp unary) {
-            for (PiecewiseLinear &f : out->f)
-              if (unary.getKind() == "neg")
-                f.scale(Real(-1));
-              else if (unary.getKind() == "abs")
-                f.leaky(Real(-1));
-              else
-                return false;
-            return true;
-          })
-          .Case<osa::AddOp, osa::SubOp, osa::MulOp, osa::DivOp>([&](auto) {
-            bool constantFirst = !lazy(op->getOperand(0));
-            auto c = constants.get(op->getOperand(constantFirst ? 0 : 1));
-            return c && applyConstant(op, *out, *c, constantFirst);
-          })
-          .Default([](Operation *) { return false; });
+  bool done = !in->curve &&
+              llvm::TypeSwitch<Operation *, bool>(op)
+                  .Case<osa::ReluOp>([&](auto) {
+                    for (PiecewiseLinear &f : out->f)
+                      f.atLeast(Real(0));
+                    return true;
+                  })
+                  .Case<osa::LeakyReluOp>([&](osa::LeakyReluOp leaky) {
+                    float alpha = leaky.getAlpha().convertToFloat();
+                    if (!std::isfinite(alpha))
+                      return false;
+                    for (PiecewiseLinear &f : out->f)
+                      f.leaky(Real(exact(alpha)));
+                    return true;
+                  })
+                  .Case<osa::ClipOp>([&](osa::ClipOp clip) {
+                    float low = clip.getMin().convertToFloat(),
+                          high = clip.getMax().convertToFloat();
+                    if (std::isnan(low) || std::isnan(high))
+                      return false;
+                    for (PiecewiseLinear &f : out->f) {
+                      if (!std::isinf(low))
+                        f.atLeast(Real(exact(low)));
+                      if (!std::isinf(high))
+                        f.atMost(Real(exact(high)));
+                    }
+                    return true;
+                  })
+                  .Case<osa::BatchNormOp>(
+                      [&](auto norm) { return applyBatchNorm(norm, *out); })
+                  .Case<osa::UnaryOp>([&](osa::UnaryOp unary) {
+                    for (PiecewiseLinear &f : out->f)
+                      if (unary.getKind() == "neg")
+                        f.scale(Real(-1));
+                      else if (unary.getKind() == "abs")
+                        f.leaky(Real(-1));
+                      else
+                        return false;
+                    return true;
+                  })
+                  .Case<osa::AddOp, osa::SubOp, osa::MulOp, osa::DivOp,
+                        osa::MaxOp, osa::MinOp>([&](auto) {
+                    bool constantFirst = !lazy(op->getOperand(0));
+                    auto c =
+                        constants.get(op->getOperand(constantFirst ? 0 : 1));
+                    return c && applyConstant(op, *out, *c, constantFirst);
+                  })
+                  .Default([](Operation *) { return false; });
   if (done)
     return setResult(op, out);
   if (applyCurve(op, {in}))

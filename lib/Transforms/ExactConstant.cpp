@@ -263,6 +263,49 @@ rearrange(const ExactConstant &in, ArrayRef<int64_t> shape,
   return out;
 }
 
+/// For each element of a gather its element of the input.
+static std::vector<int64_t> gatherMap(osa::GatherOp op,
+                                      ArrayRef<int64_t> shape) {
+  int64_t inner = 1, outer = 1;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (i != op.getAxis())
+      (i < op.getAxis() ? outer : inner) *= shape[i];
+  std::vector<int64_t> map;
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t index : op.getIndices())
+      for (int64_t i = 0; i < inner; ++i)
+        map.push_back((o * shape[op.getAxis()] + index) * inner + i);
+  return map;
+}
+
+/// The input among zeros; null for another value.
+static std::shared_ptr<ExactConstant>
+evaluatePad(osa::PadOp op, const ExactConstant &in, ArrayRef<int64_t> shape) {
+  if (!op.getValue().isZero())
+    return nullptr;
+  auto out = std::make_shared<ExactConstant>();
+  out->shape = shape.vec();
+  out->scales = in.scales;
+  int64_t n = 1;
+  for (int64_t d : shape)
+    n *= d;
+  out->codes.resize(n, 0);
+  if (!in.groups.empty())
+    out->groups.resize(n, 0);
+  for (size_t i = 0; i < in.size(); ++i) {
+    int64_t rest = int64_t(i), to = 0, stride = 1;
+    for (size_t d = shape.size(); d-- > 0;) {
+      to += (rest % in.shape[d] + op.getLow()[d]) * stride;
+      rest /= in.shape[d];
+      stride *= shape[d];
+    }
+    out->codes[to] = in.codes[i];
+    if (!in.groups.empty())
+      out->groups[to] = in.groups[i];
+  }
+  return out;
+}
+
 std::shared_ptr<const ExactConstant> ConstantEvaluator::compute(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !isa<osa::OsaDialect>(op->getDialect()))
@@ -297,6 +340,11 @@ std::shared_ptr<const ExactConstant> ConstantEvaluator::compute(Value value) {
         return rearrange(*in, shape,
                          transposeMap(in->shape, t.getPermutation()));
       })
+      .Case<osa::GatherOp>([&](osa::GatherOp g) {
+        return rearrange(*in, shape, gatherMap(g, in->shape));
+      })
+      .Case<osa::PadOp>(
+          [&](osa::PadOp p) { return evaluatePad(p, *in, shape); })
       .Case<osa::ReshapeOp>([&](auto) {
         auto out = std::make_shared<ExactConstant>(*in);
         out->shape = shape.vec();

@@ -55,6 +55,7 @@ Integeriser::Lazy Integeriser::makeLazy(Value physical, const LazyTensor &like,
   auto out = std::make_shared<LazyTensor>(like);
   out->physical = physical;
   out->sum.reset();
+  out->curve.reset();
   out->f = std::move(f);
   return out;
 }
@@ -184,8 +185,8 @@ void Integeriser::visit(Operation *op) {
       anyBefore = true;
   }
   if (tensors.empty()) {
-    if (auto quantize = dyn_cast<osa::QuantizeOp>(op))
-      return visitEntry(quantize);
+    if (isa<osa::QuantizeOp, osa::MultiThresholdOp>(op))
+      return visitEntry(op);
     if (layer && anyBefore)
       reasons[op] = {osa::nodeName(op), modelOpName(op),
                      "it computes on real numbers: no quantiser stands "
@@ -204,12 +205,14 @@ void Integeriser::visit(Operation *op) {
   Lazy in = tensors[0];
   llvm::TypeSwitch<Operation *>(op)
       .Case<osa::QuantizeOp>([&](auto q) { visitQuantize(q, in); })
+      .Case<osa::MultiThresholdOp>([&](auto t) { visitMultiThreshold(t, in); })
       .Case<osa::DequantizeOp>([&](auto d) { visitDequantize(d, in); })
       .Case<osa::Conv2dOp, osa::DenseOp>([&](auto) { visitLinear(op, in); })
       .Case<osa::MaxPoolOp>([&](auto pool) { visitMaxPool(pool, in); })
       .Case<osa::AvgPoolOp>([&](auto pool) { visitAvgPool(pool, in); })
       .Case<osa::ConcatOp>([&](auto concat) { visitConcat(concat); })
       .Case<osa::PadOp>([&](auto pad) { visitPad(pad, in); })
+      .Case<osa::GatherOp>([&](auto gather) { visitGather(gather, in); })
       .Case<osa::ReshapeOp>([&](auto reshape) {
         auto out = std::make_shared<LazyTensor>(*in);
         out->reshape(cast<RankedTensorType>(reshape.getType()).getShape());
@@ -227,12 +230,24 @@ void Integeriser::visit(Operation *op) {
                  !applyCurve(op, tensors))
           visitSum(op, tensors[0], tensors[1]);
       })
-      .Case<osa::MulOp, osa::DivOp>([&](auto) {
+      .Case<osa::MulOp>([&](auto mul) {
         if (tensors.size() != 2)
           visitElementwise(op, in);
         else if (!applyCurve(op, tensors))
-          leaveToHost(op, "it multiplies two tensors that depend on the input",
+          visitProduct(mul, tensors[0], tensors[1]);
+      })
+      .Case<osa::DivOp>([&](auto) {
+        if (tensors.size() != 2)
+          visitElementwise(op, in);
+        else if (!applyCurve(op, tensors))
+          leaveToHost(op, "it divides by a tensor that depends on the input",
                       "");
+      })
+      .Case<osa::MaxOp, osa::MinOp>([&](auto) {
+        if (tensors.size() != 2)
+          visitElementwise(op, in);
+        else if (!applyCurve(op, tensors))
+          visitMax(op, tensors[0], tensors[1]);
       })
       .Case<osa::ReluOp, osa::LeakyReluOp, osa::ClipOp, osa::BatchNormOp>(
           [&](auto) { visitElementwise(op, in); })
@@ -347,9 +362,9 @@ struct OsaIntegerise : rhizome::impl::OsaIntegeriseBase<OsaIntegerise> {
     }
     for (const Refusal &entry : stats.host)
       if (!entry.reason.empty()) {
-        auto remark = getOperation()->emitRemark()
-                      << "\"" << entry.node << "\" (" << entry.op
-                      << "): " << entry.reason;
+        InFlightDiagnostic remark = mlir::emitRemark(getOperation().getLoc())
+                                    << "\"" << entry.node << "\" (" << entry.op
+                                    << "): " << entry.reason;
         if (!entry.remedy.empty())
           remark.attachNote() << entry.remedy;
       }

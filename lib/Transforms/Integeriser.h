@@ -85,28 +85,42 @@ private:
   void visitConcat(osa::ConcatOp op);
   void visitPad(osa::PadOp op, Lazy in);
 
+  // Streams.cpp: elements that are chosen, and pairs of streams.
+  void visitGather(osa::GatherOp op, Lazy in);
+  void visitMax(mlir::Operation *op, Lazy lhs, Lazy rhs);
+  void visitProduct(osa::MulOp op, Lazy lhs, Lazy rhs);
+  /// Elements `indices` of `t` along logical axis `axis`.
+  Lazy gathered(mlir::Operation *op, Lazy t, int64_t axis,
+                llvm::ArrayRef<int64_t> indices);
+  /// Brings both to the shape of the result and to one layout; false (and a
+  /// note to the host) if that can't be.
+  bool align(mlir::Operation *op, Lazy &lhs, Lazy &rhs);
+
   // Requantise.cpp
   void visitQuantize(osa::QuantizeOp op, Lazy in);
+  void visitMultiThreshold(osa::MultiThresholdOp op, Lazy in);
   struct Channels; ///< the step functions of one quantiser
   bool passesThrough(osa::QuantizeOp op, LazyTensor &in,
                      const Channels &channels);
   mlir::Value emitDyadic(osa::QuantizeOp op, LazyTensor &in,
                          Channels &channels);
-  mlir::Value emitSteps(osa::QuantizeOp op, LazyTensor &in, Channels &channels);
-  mlir::Value emitThreshold(osa::QuantizeOp op, LazyTensor &in,
+  mlir::Value emitSteps(mlir::Operation *op, LazyTensor &in,
+                        Channels &channels);
+  mlir::Value emitThreshold(mlir::Operation *op, LazyTensor &in,
                             Channels &channels);
-  mlir::Value emitTable(osa::QuantizeOp op, LazyTensor &in, Channels &channels);
+  mlir::Value emitTable(mlir::Operation *op, LazyTensor &in,
+                        Channels &channels);
   mlir::Value emitPair(osa::QuantizeOp op, LazyTensor &in, Channels &channels);
   mlir::Value riseEverywhere(mlir::Operation *op, LazyTensor &in,
                              Channels &channels);
 
   // Partition.cpp: the border to the host.
-  void visitEntry(osa::QuantizeOp op);
+  void visitEntry(mlir::Operation *op);
   Lazy addNetworkInput(mlir::Location loc, mlir::Value hostValue,
                        mlir::Value model);
   mlir::Value beforeValue(mlir::Value v);
   mlir::Value behindValue(mlir::Value v);
-  mlir::Value behindInteger(mlir::Location loc, const LazyTensor &t);
+  mlir::Value behindInteger(mlir::Value v, const LazyTensor &t);
   mlir::Value behindReal(mlir::Location loc, const LazyTensor &t);
   mlir::Value behindLayout(mlir::Location loc, const LazyTensor &t,
                            mlir::Value v);

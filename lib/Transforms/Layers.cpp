@@ -335,33 +335,13 @@ void Integeriser::visitAvgPool(osa::AvgPoolOp op, Lazy in) {
   pickUp.insert(op.getResult());
 }
 
-static bool sameLayout(const LazyTensor &a, const LazyTensor &b) {
-  if (a.physicalShape != b.physicalShape || a.layout.size() != b.layout.size())
-    return false;
-  for (size_t i = 0; i < a.layout.size(); ++i)
-    if (a.layout[i].permutation != b.layout[i].permutation ||
-        a.layout[i].shape != b.layout[i].shape)
-      return false;
-  return true;
-}
-
 void Integeriser::visitSum(Operation *op, Lazy lhs, Lazy rhs) {
   const char *remedy = "put a quantiser on each operand";
-  if (lhs->shape != rhs->shape)
-    return leaveToHost(op, "its operands differ in shape", "");
   if (!lhs->isAffine() || !rhs->isAffine())
     return leaveToHost(op, "an operand has an activation but no quantiser",
                        remedy);
-  lhs = std::make_shared<LazyTensor>(*lhs);
-  rhs = std::make_shared<LazyTensor>(*rhs);
-  if (!settle(op, *lhs) || !settle(op, *rhs))
+  if (!align(op, lhs, rhs))
     return;
-  if (!sameLayout(*lhs, *rhs)) {
-    lhs = materialise(op, lhs);
-    rhs = lhs ? materialise(op, rhs) : nullptr;
-    if (!lhs || !rhs)
-      return;
-  }
   size_t count = std::max(lhs->f.size(), rhs->f.size());
   bool minus = isa<osa::SubOp>(op);
   auto slopeOf = [](const Lazy &t, size_t c) -> const Real & {

@@ -103,11 +103,11 @@ static std::optional<SmallVector<int64_t>> firstTranspose(Value v) {
   return std::nullopt;
 }
 
-void Integeriser::visitEntry(osa::QuantizeOp op) {
-  Value host = beforeValue(op.getResult());
+void Integeriser::visitEntry(Operation *op) {
+  Value result = op->getResult(0), host = beforeValue(result);
   auto type = cast<RankedTensorType>(host.getType());
   auto t = std::make_shared<LazyTensor>();
-  auto permutation = firstTranspose(op.getResult());
+  auto permutation = firstTranspose(result);
   if (permutation && permutation->size() == size_t(type.getRank())) {
     SmallVector<int64_t> shape;
     for (int64_t axis : *permutation)
@@ -115,12 +115,12 @@ void Integeriser::visitEntry(osa::QuantizeOp op) {
     OpBuilder b(builder.getContext());
     b.setInsertionPointToEnd(&prologue.getBody().front());
     type = RankedTensorType::get(shape, type.getElementType());
-    host = osa::TransposeOp::create(b, op.getLoc(), type, host, *permutation);
+    host = osa::TransposeOp::create(b, op->getLoc(), type, host, *permutation);
   } else {
     permutation.reset();
   }
   prologueResults.push_back(host);
-  t->physical = network.getBody().front().addArgument(type, op.getLoc());
+  t->physical = network.getBody().front().addArgument(type, op->getLoc());
   t->shape = t->physicalShape = SmallVector<int64_t>(type.getShape());
   num::IntType element = num::elementInt(type);
   t->f = {PiecewiseLinear::identity(element.getLo(), element.getHi())};
@@ -131,7 +131,7 @@ void Integeriser::visitEntry(osa::QuantizeOp op) {
     t->transpose(inverse);
   }
   // The graph input that it comes from, if it is one.
-  Value source = op.getInput();
+  Value source = op->getOperand(0);
   while (Operation *producer = source.getDefiningOp())
     source = producer->getNumOperands() ? producer->getOperand(0) : Value();
   std::string name;
@@ -170,8 +170,24 @@ Value Integeriser::behindLayout(Location loc, const LazyTensor &t, Value v) {
   return v;
 }
 
-Value Integeriser::behindInteger(Location loc, const LazyTensor &t) {
-  return behindLayout(loc, t, networkResult(t.physical));
+/// The levels of `t`, which are the network's integers unless a quantiser
+/// passed them through.
+Value Integeriser::behindInteger(Value v, const LazyTensor &t) {
+  Location loc = v.getLoc();
+  bool same = llvm::all_of(t.f, [](const PiecewiseLinear &f) {
+    auto &piece = f.pieces()[0];
+    return f.isAffine() && piece.slope == Real(1) && piece.offset.sign() == 0;
+  });
+  if (same)
+    return behindLayout(loc, t, networkResult(t.physical));
+  Value levels = behindReal(loc, t);
+  OpBuilder b(builder.getContext());
+  b.setInsertionPointToEnd(&epilogue.getBody().front());
+  auto one =
+      DenseElementsAttr::get(RankedTensorType::get({1}, b.getF32Type()), 1.0f);
+  auto zero = DenseElementsAttr::get(RankedTensorType::get({1}, b.getI64Type()),
+                                     int64_t(0));
+  return osa::QuantizeOp::create(b, loc, v.getType(), levels, one, zero);
 }
 
 Value Integeriser::behindReal(Location loc, const LazyTensor &t) {
@@ -222,7 +238,7 @@ Value Integeriser::behindValue(Value v) {
   if (Lazy t = lazy(v)) {
     Value out;
     if (num::elementInt(v.getType()))
-      out = behindInteger(op->getLoc(), *t);
+      out = behindInteger(v, *t);
     else if (pickUp.contains(v) && t->isAffine() &&
              (t->physical || settle(op, *t)))
       out = behindReal(op->getLoc(), *t);

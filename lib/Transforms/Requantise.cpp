@@ -86,7 +86,7 @@ Value Integeriser::riseEverywhere(Operation *op, LazyTensor &in,
                                    compress(sign), ArrayRef<int64_t>{0}, 0);
 }
 
-Value Integeriser::emitThreshold(osa::QuantizeOp op, LazyTensor &in,
+Value Integeriser::emitThreshold(Operation *op, LazyTensor &in,
                                  Channels &channels) {
   Value x = riseEverywhere(op, in, channels);
   num::IntType type = num::elementInt(x.getType());
@@ -112,13 +112,13 @@ Value Integeriser::emitThreshold(osa::QuantizeOp op, LazyTensor &in,
   channels.stats.thresholds = count;
   channels.stats.accumulatorBits = type.getWidth();
   return osa::ThresholdOp::create(
-      builder, op.getLoc(),
+      builder, op->getLoc(),
       withElement(
           x, intType(channels.code(channels.lo), channels.code(channels.hi))),
       x, attr, channels.code(channels.lo), channels.quantisers[0].step());
 }
 
-Value Integeriser::emitTable(osa::QuantizeOp op, LazyTensor &in,
+Value Integeriser::emitTable(Operation *op, LazyTensor &in,
                              Channels &channels) {
   num::IntType type = num::elementInt(in.physical.getType());
   int64_t entries = type.getHi() - type.getLo() + 1;
@@ -149,12 +149,12 @@ Value Integeriser::emitTable(osa::QuantizeOp op, LazyTensor &in,
       {int64_t(count), entries},
       num::IntType::getFull(builder.getContext(), true, 64), values);
   channels.stats.kind = "table";
-  return osa::TableOp::create(builder, op.getLoc(),
+  return osa::TableOp::create(builder, op->getLoc(),
                               withElement(in.physical, intType(lo, hi)),
                               in.physical, attr);
 }
 
-Value Integeriser::emitSteps(osa::QuantizeOp op, LazyTensor &in,
+Value Integeriser::emitSteps(Operation *op, LazyTensor &in,
                              Channels &channels) {
   if (llvm::all_of(channels.steps, isIdentity)) {
     channels.stats.kind = "none";
@@ -174,7 +174,7 @@ Value Integeriser::emitSteps(osa::QuantizeOp op, LazyTensor &in,
   channels.stats.multiplierBits = found->multiplierBits();
   channels.stats.shift = found->shift;
   return osa::RequantiseOp::create(
-      builder, op.getLoc(),
+      builder, op->getLoc(),
       withElement(in.physical, intType(channels.lo, channels.hi)), in.physical,
       compress(found->multiplier), compress(found->offset), found->shift,
       found->tiesEven);
@@ -452,6 +452,93 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
     num::IntType type = num::elementInt(result.getType());
     f.push_back(PiecewiseLinear::identity(type.getLo(), type.getHi()));
   }
+  if (llvm::all_equal(f))
+    f.resize(1);
+  stats.quantisers.push_back(channels.stats);
+  setResult(op, makeLazy(result, *in, std::move(f)));
+}
+
+/// The steps of #{k : f(x) ≥ thresholds[k]}; nullopt if f is not monotone.
+static std::optional<Steps> stepsOf(const PiecewiseLinear &f,
+                                    ArrayRef<float> thresholds) {
+  Steps steps;
+  PiecewiseLinear rising = f;
+  if (!f.neverFalls()) {
+    rising = f.mirrored();
+    steps.falls = true;
+    if (!rising.neverFalls())
+      return std::nullopt;
+  }
+  steps.lo = rising.lo();
+  steps.hi = rising.hi();
+  for (float threshold : thresholds) {
+    Real bound(exact(threshold));
+    if (rising.at(steps.hi) < bound)
+      break;
+    if (!(rising.at(steps.lo) < bound)) {
+      ++steps.bottom;
+      continue;
+    }
+    int64_t low = steps.lo, high = steps.hi; // reached at `high`
+    while (low + 1 < high) {
+      int64_t middle = low + (high - low) / 2;
+      (rising.at(middle) < bound ? low : high) = middle;
+    }
+    steps.at.push_back(high);
+  }
+  return steps;
+}
+
+void Integeriser::visitMultiThreshold(osa::MultiThresholdOp op, Lazy source) {
+  auto in = std::make_shared<LazyTensor>(*source);
+  if (!settle(op, *in))
+    return;
+  if (in->curve)
+    return leaveToHost(op, "its input has an activation but no quantiser",
+                       "put a quantiser before it");
+  auto shape = op.getThresholds().getShapedType().getShape();
+  std::vector<float> values = osa::floatValues(op.getThresholds());
+  Channels channels;
+  Quantiser count;
+  count.hi = shape[1];
+  channels.quantisers = {count};
+  std::vector<int64_t> rows(1, 0);
+  if (shape[0] > 1) {
+    std::vector<int64_t> map;
+    int64_t elements = cast<RankedTensorType>(op.getType()).getNumElements();
+    for (int64_t i = 0; i < elements; ++i)
+      map.push_back(i % shape[0]);
+    auto which = in->perChannel(map);
+    if (!which)
+      return leaveToHost(op,
+                         "its thresholds run along an axis that is not the "
+                         "channel axis",
+                         "");
+    rows = *which;
+  }
+  for (size_t c = 0; c < std::max(rows.size(), in->f.size()); ++c) {
+    int64_t row = rows[rows.size() == 1 ? 0 : c];
+    auto steps =
+        stepsOf(in->function(c),
+                ArrayRef<float>(values).slice(row * shape[1], shape[1]));
+    if (!steps)
+      return leaveToHost(op, "its input is not monotone", "");
+    channels.lo = std::min(channels.lo, steps->bottom);
+    channels.hi = std::max(channels.hi, steps->top());
+    channels.levels.push_back({steps->bottom, steps->top()});
+    channels.steps.push_back(std::move(*steps));
+  }
+  channels.stats.node = osa::nodeName(op);
+  channels.stats.accumulatorBits =
+      num::elementInt(in->physical.getType()).getWidth();
+  channels.stats.multiplierBits = 0;
+  channels.stats.shift = channels.stats.thresholds = 0;
+  Value result = emitSteps(op, *in, channels);
+  if (!result)
+    return leaveToHost(op, "it has too many thresholds", "use fewer bits");
+  std::vector<PiecewiseLinear> f;
+  for (auto [bottom, top] : channels.levels)
+    f.push_back(PiecewiseLinear::identity(bottom, top));
   if (llvm::all_equal(f))
     f.resize(1);
   stats.quantisers.push_back(channels.stats);

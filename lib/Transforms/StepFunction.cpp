@@ -123,7 +123,9 @@ std::optional<Rounding> rhizome::parseRounding(std::string_view name) {
       {"half_down", Rounding::HalfDown},
       {"half_away", Rounding::HalfAway},
       {"half_away_from_zero", Rounding::HalfAway},
+      {"half_toward_zero", Rounding::HalfTowardZero},
       {"toward_zero", Rounding::TowardZero},
+      {"away_from_zero", Rounding::AwayFromZero},
       {"up", Rounding::Up},
       {"down", Rounding::Down},
       {"sign", Rounding::Sign}};
@@ -156,8 +158,14 @@ int64_t Quantiser::level(const Real &value) const {
   case Rounding::HalfAway:
     n = u.sign() < 0 ? (u - half).ceil() : (u + half).floor();
     break;
+  case Rounding::HalfTowardZero:
+    n = u.sign() < 0 ? (u + half).floor() : (u - half).ceil();
+    break;
   case Rounding::TowardZero:
     n = u.sign() < 0 ? u.ceil() : u.floor();
+    break;
+  case Rounding::AwayFromZero:
+    n = u.sign() < 0 ? u.floor() : u.ceil();
     break;
   case Rounding::Up:
     n = u.ceil();
@@ -181,6 +189,10 @@ Quantiser::Boundary Quantiser::boundary(int64_t level) const {
     return {1, false};
   case Rounding::HalfAway:
     return {1, n > 0};
+  case Rounding::HalfTowardZero:
+    return {1, n <= 0};
+  case Rounding::AwayFromZero:
+    return n > 0 ? Boundary{2, false} : Boundary{0, true};
   case Rounding::TowardZero:
     return n > 0 ? Boundary{0, true} : Boundary{2, false};
   case Rounding::Up:

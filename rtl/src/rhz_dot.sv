@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Dot product of Simd activations with Simd signed weights, one product a
-// multiplier (Style as in rhz_mul), then a tree. Latency = 1 + clog2(Simd).
+// multiplier (Style as in rhz_mul), then a tree. Latency = M + clog2(Simd), M that
+// of rhz_mul.
 module rhz_dot #(
   parameter int Simd    = 1,
   parameter int XWidth  = 8,

@@ -56,8 +56,8 @@ module rhz_gearbox #(
   localparam int CountW  = $clog2(Store + 1);
 
   // A ring whose length is a multiple of both step widths needs no shifter; if
-  // that makes it long, a line that shifts down and is filled behind the last
-  // unit takes its place.
+  // that makes it long, a line that is filled behind the last unit and shifts
+  // down takes its place.
   localparam int StepIn   = gcd(UIn, TailIn);
   localparam int StepOut  = gcd(UOut, TailOut);
   localparam int StepBoth = StepIn * StepOut / gcd(StepIn, StepOut);
@@ -82,16 +82,33 @@ module rhz_gearbox #(
   );
   assign in_n  = in_last ? CountW'(LastIn) : CountW'(UIn);
   assign out_m = out_last ? CountW'(LastOut) : CountW'(UOut);
-  assign in_ready_o =
-      count_q <= (in_last ? CountW'(Store - LastIn) : CountW'(Store - UIn));
+  assign in_ready_o = in_last ? count_q <= CountW'(Store - LastIn)
+                              : count_q <= CountW'(Store - UIn);
   assign accept = in_valid_i && in_ready_o;
-  assign emit   = credit && count_q >= out_m;
+  assign emit   = credit && (out_last ? count_q >= CountW'(LastOut)
+                                      : count_q >= CountW'(UOut));
+  // Every sum is there before it is known which is wanted.
+  logic [CountW-1:0] more, less, both, count_d;
+  assign more = count_q + in_n;
+  assign less = count_q - out_m;
+  always_comb begin
+    unique case ({in_last, out_last})
+      2'b00:   both = count_q + CountW'(UIn - UOut);
+      2'b01:   both = count_q + CountW'(UIn - LastOut);
+      2'b10:   both = count_q + CountW'(LastIn - UOut);
+      default: both = count_q + CountW'(LastIn - LastOut);
+    endcase
+  end
+  always_comb begin
+    if (accept) count_d = emit ? both : more;
+    else        count_d = emit ? less : count_q;
+  end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       count_q <= '0;
       push_q  <= 1'b0;
     end else begin
-      count_q <= count_q + (accept ? in_n : '0) - (emit ? out_m : '0);
+      count_q <= count_d;
       push_q  <= emit;
     end
   end
@@ -102,17 +119,21 @@ module rhz_gearbox #(
     localparam int WrW = $clog2(WrCount + UIn / StepIn);
     localparam int RdW = $clog2(RdCount + UOut / StepOut);
     logic [RingLen*UnitW-1:0] store_q;
-    logic [WrW-1:0] wr_q, wr_sum;
-    logic [RdW-1:0] rd_q, rd_sum;
-    assign wr_sum = wr_q + (in_last ? WrW'(LastIn / StepIn) : WrW'(UIn / StepIn));
-    assign rd_sum = rd_q + (out_last ? RdW'(LastOut / StepOut) : RdW'(UOut / StepOut));
+    logic [WrW-1:0] wr_q, wr_step;
+    logic [RdW-1:0] rd_q, rd_step;
+    assign wr_step = in_last ? WrW'(LastIn / StepIn) : WrW'(UIn / StepIn);
+    assign rd_step = out_last ? RdW'(LastOut / StepOut) : RdW'(UOut / StepOut);
     always_ff @(posedge clk_i) begin
       if (!rst_ni) begin
         wr_q <= '0;
         rd_q <= '0;
       end else begin
-        if (accept) wr_q <= (wr_sum >= WrW'(WrCount)) ? wr_sum - WrW'(WrCount) : wr_sum;
-        if (emit)   rd_q <= (rd_sum >= RdW'(RdCount)) ? rd_sum - RdW'(RdCount) : rd_sum;
+        if (accept)
+          wr_q <= (wr_q >= WrW'(WrCount) - wr_step) ? wr_q + (wr_step - WrW'(WrCount))
+                                                    : wr_q + wr_step;
+        if (emit)
+          rd_q <= (rd_q >= RdW'(RdCount) - rd_step) ? rd_q + (rd_step - RdW'(RdCount))
+                                                    : rd_q + rd_step;
       end
     end
     for (genvar w = 0; w < WrCount; w++) begin : gen_wr
@@ -152,21 +173,37 @@ module rhz_gearbox #(
       assign out_d[k*UnitW +: UnitW] = (k < LastOut || !out_last) ? picked : '0;
     end
   end else begin : gen_line
-    logic [Store*UnitW-1:0] store_q, kept, placed;
-    logic [CountW-1:0] pos;
-    assign pos = emit ? count_q - out_m : count_q;
-    always_comb begin
-      kept = store_q;
-      if (emit) kept = out_last ? store_q >> (LastOut * UnitW) : store_q >> (UOut * UnitW);
-      placed = (Store*UnitW)'(in_data_i);
-      for (int b = 0; b < CountW; b++)
-        if (pos[b]) placed = placed << (UnitW << b);
+    // A beat lies behind the last unit before everything shifts down: where it
+    // goes depends on a register only. Above the last unit the store is zero.
+    localparam int Fine = (CountW < 4) ? CountW : 3;
+    localparam int FineUnits = UIn + (1 << Fine) - 1;
+    logic [Store*UnitW-1:0] store_q, all;
+    logic [LanesIn*Elem-1:0] beat;
+    logic [FineUnits*UnitW-1:0] fine;
+    for (genvar k = 0; k < UIn; k++) begin : gen_valid
+      assign beat[k*UnitW +: UnitW] =
+          (k < LastIn || !in_last) ? in_data_i[k*UnitW +: UnitW] : '0;
     end
-    for (genvar j = 0; j < Store; j++) begin : gen_unit
-      always_ff @(posedge clk_i) begin
-        if (CountW'(j) < pos) store_q[j*UnitW +: UnitW] <= kept[j*UnitW +: UnitW];
-        else                  store_q[j*UnitW +: UnitW] <= placed[j*UnitW +: UnitW];
+    always_comb begin
+      fine = (FineUnits*UnitW)'(beat);
+      for (int b = 0; b < Fine; b++)
+        if (count_q[b]) fine = fine << (UnitW << b);
+    end
+    for (genvar j = 0; j < Store; j++) begin : gen_place
+      logic [UnitW-1:0] unit;
+      always_comb begin
+        unit = store_q[j*UnitW +: UnitW];
+        for (int c = 0; c <= (Store >> Fine); c++)
+          if (j >= (c << Fine) && j - (c << Fine) < FineUnits)
+            unit = unit | (fine[(j - (c << Fine))*UnitW +: UnitW] &
+                           {UnitW{accept && (count_q >> Fine) == CountW'(c)}});
       end
+      assign all[j*UnitW +: UnitW] = unit;
+    end
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni)   store_q <= '0;
+      else if (emit) store_q <= out_last ? all >> (LastOut * UnitW) : all >> (UOut * UnitW);
+      else           store_q <= all;
     end
     for (genvar k = 0; k < UOut; k++) begin : gen_out
       assign out_d[k*UnitW +: UnitW] =

@@ -2,7 +2,8 @@
 // Per-lane reduction over Taps and Folds: Op 0 weighted sum and bias
 // (depthwise convolution), Op 1 maximum, Op 2 sum or, with Positions > 0, the
 // sum without its zero point times a scale of the output position (average
-// pooling). Latency = 7 + clog2(Taps) + V for every Op.
+// pooling). Latency = 6 + M + clog2(Taps) + V, M being the stages of rhz_mul for
+// Op 0 and otherwise 1.
 module rhz_lane_reduce #(
   parameter int Pixels   = 1,
   parameter int Lanes    = 1,
@@ -36,7 +37,9 @@ module rhz_lane_reduce #(
   input  logic                                out_ready_i,
   output logic [Pixels*Lanes*AccWidth-1:0]    out_data_o
 );
-  localparam int TreeStage = 4 + $clog2(Taps);   // results of the taps are there
+  localparam int MulStages =
+      (Op == 0 && Style == 0 && ((XWidth < WWidth) ? XWidth : WWidth) > 4) ? 2 : 1;
+  localparam int TreeStage = 3 + MulStages + $clog2(Taps);   // results of the taps are there
   localparam int Push = TreeStage + 3;
   localparam int Lat  = Push + ((Depth > 64) ? 2 : 1);
   // Signed terms of the tree: products or extended activations.
@@ -77,7 +80,7 @@ module rhz_lane_reduce #(
     .clk_i, .data_i(in_data_i), .data_o(x)
   );
 
-  // Stage 4: terms, [p][lane][tap].
+  // Stage 3 + MulStages: terms, [p][lane][tap].
   logic [Pixels*Lanes*Taps*TermWidth-1:0] terms;
   if (Op == 0) begin : gen_weighted
     logic [AddrW-1:0] addr, addr_q;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Matrix times vector in folds: Pixels x Pe dot products over Simd lanes a
 // cycle, Folds firings a result, OutFolds weight sets in turn. Weights and
-// biases lie in memories. Push comes 6 + clog2(Simd) cycles after the fire for
-// Style 0 and 1; for Style 2 it is 8 + C + clog2(N) with N = ceil(Simd/M)
+// biases lie in memories. Push comes 5 + M + clog2(Simd) cycles after the fire for
+// Style 0 and 1, M being the stages of rhz_mul; for Style 2 it is 8 + C + clog2(N) with N = ceil(Simd/M)
 // cascades of C = ceil(Simd/N) DSPs, M = 7 for signed and 4 for unsigned x.
 module rhz_matvec #(
   parameter int Pixels   = 1,
@@ -37,8 +37,11 @@ module rhz_matvec #(
   localparam int Length   = (Simd + Cascades - 1) / Cascades;
   // The dot products of the firing at stage 0 are there at stage DotStage.
   localparam int RomStages = (Style == 2) ? 1 : 2;
+  localparam int MulStages =
+      (Style == 0 && ((XWidth < WWidth) ? XWidth : WWidth) > 4) ? 2 : 1;
   localparam int DotStage  =
-      1 + RomStages + ((Style == 2) ? 4 + Length + $clog2(Cascades) : 1 + $clog2(Simd));
+      1 + RomStages +
+      ((Style == 2) ? 4 + Length + $clog2(Cascades) : MulStages + $clog2(Simd));
   localparam int Push = DotStage + 2;
   localparam int Lat  = Push + ((Depth > 64) ? 2 : 1);
   localparam int SumWidth = XWidth + WWidth + $clog2(Simd);

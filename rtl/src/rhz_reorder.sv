@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Permutes frames of Elements elements, one a beat: a frame is written to one
-// of two pages and read in the order of an address memory. Latency = 3 + V.
+// Rearranges blocks of Elements beats: a block is written to one of two pages,
+// and OutElements beats are read at the places that an address memory names, in
+// any order, more than once or never. Latency = 3 + V.
 module rhz_reorder #(
   parameter int Elem     = 8,
   parameter int Elements = 4,
+  parameter int OutElements = 4,
   parameter int Block    = 0,   // 1: the order in block RAM
   parameter     AddressFile = "",
   parameter int Depth    = 2,
@@ -20,6 +22,7 @@ module rhz_reorder #(
 );
   localparam int Lat   = 3 + ((Depth > 64) ? 2 : 1);
   localparam int AddrW = (Elements > 1) ? $clog2(Elements) : 1;
+  localparam int IndexW = (OutElements > 1) ? $clog2(OutElements) : 1;
   if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
     initial $fatal(1, "rhz_reorder: Latency %0d given, %0d built", Latency, Lat);
   end
@@ -27,11 +30,12 @@ module rhz_reorder #(
   logic credit, write, read, write_last, read_last;
   logic write_page_q, read_page_q;
   logic [1:0] full_q;   // a page is full from the cycle after its last write
-  logic [AddrW-1:0] write_addr, read_index;
+  logic [AddrW-1:0] write_addr;
+  logic [IndexW-1:0] read_index;
   rhz_counter #(.Count(Elements)) u_write (
     .clk_i, .rst_ni, .en_i(write), .value_o(write_addr), .last_o(write_last)
   );
-  rhz_counter #(.Count(Elements)) u_read (
+  rhz_counter #(.Count(OutElements)) u_read (
     .clk_i, .rst_ni, .en_i(read), .value_o(read_index), .last_o(read_last)
   );
   assign in_ready_o = !full_q[write_page_q];
@@ -72,7 +76,7 @@ module rhz_reorder #(
     write_addr_q  <= write_addr;
     write_data_q  <= in_data_i;
   end
-  rhz_rom #(.Width(AddrW), .Words(Elements), .Stages(1), .Block(Block), .File(AddressFile)) u_order (
+  rhz_rom #(.Width(AddrW), .Words(OutElements), .Stages(1), .Block(Block), .File(AddressFile)) u_order (
     .clk_i, .addr_i(read_index), .data_o(read_addr)
   );
   rhz_sdpram #(.Width(Elem), .Words(2 << AddrW), .Stages(2)) u_pages (

@@ -2,7 +2,8 @@
 // out = clamp((x·m + o) >>> Shift, Lo, Hi) with m and o per channel; without a
 // multiplier (MulWidth = 0) m is 1 and only offsets are stored. Split > 0 cuts
 // m into m_hi·2^Split + m_lo, whose products are made apart, each in DSPs or
-// LUTs (Style, SplitStyle). Latency = 7 + V, one more if split.
+// LUTs (Style, SplitStyle). Latency = 6 + M + V, one more if split; M are the
+// stages of the products, of two unlike ones the larger.
 module rhz_requant #(
   parameter int Pixels   = 1,
   parameter int Lanes    = 1,
@@ -33,7 +34,12 @@ module rhz_requant #(
   input  logic                             out_ready_i,
   output logic [Pixels*Lanes*OutWidth-1:0] out_data_o
 );
-  localparam int Late = (Split > 0) ? 1 : 0;
+  // A product in LUTs of more than four rows takes two stages (rhz_mul).
+  localparam int HighWidth = MulWidth - Split;
+  localparam int MulStages =
+      ((Style == 0 && InWidth > 4 && HighWidth > 4) ||
+       (Split > 3 && SplitStyle == 0 && InWidth > 4)) ? 2 : 1;
+  localparam int Late = MulStages - 1 + ((Split > 0) ? 1 : 0);
   localparam int Push = 7 + Late;
   localparam int Lat  = Push + ((Depth > 64) ? 2 : 1);
   localparam int PairWidth    = MulWidth + OffsetWidth;
@@ -77,11 +83,12 @@ module rhz_requant #(
     .Width(Lanes * PairWidth), .Words(OutFolds), .Stages(2), .Block(Block), .File(ParamFile)
   ) u_params (.clk_i, .addr_i(index_q), .data_o(pairs));
 
-  logic [Lanes*OffsetWidth-1:0] offset;   // stage 4
+  logic [Lanes*OffsetWidth-1:0] offset;   // stage 3 + MulStages
   for (genvar l = 0; l < Lanes; l++) begin : gen_offset
-    always_ff @(posedge clk_i)
-      offset[l*OffsetWidth +: OffsetWidth] <=
-          pairs[l*PairWidth+MulWidth +: OffsetWidth];
+    rhz_delay #(.Width(OffsetWidth), .Stages(MulStages)) u_offset (
+      .clk_i, .data_i(pairs[l*PairWidth+MulWidth +: OffsetWidth]),
+      .data_o(offset[l*OffsetWidth +: OffsetWidth])
+    );
   end
 
   logic [Pixels*Lanes*OutWidth-1:0] out_q;
@@ -100,7 +107,8 @@ module rhz_requant #(
       end else if (Split == 0) begin : gen_mul
         logic signed [ProductWidth-1:0] product;
         rhz_mul #(
-          .XWidth(InWidth), .XSigned(InSigned), .WWidth(MulWidth), .Style(Style)
+          .XWidth(InWidth), .XSigned(InSigned), .WWidth(MulWidth), .Style(Style),
+          .Stages(MulStages)
         ) u_mul (
           .clk_i, .x_i(x[I*InWidth +: InWidth]),
           .w_i(pairs[l*PairWidth +: MulWidth]), .product_o(product)
@@ -113,13 +121,15 @@ module rhz_requant #(
         logic signed [InWidth+Split:0] low;
         logic signed [SumWidth-1:0] low_q;
         rhz_mul #(
-          .XWidth(InWidth), .XSigned(InSigned), .WWidth(MulWidth - Split), .Style(Style)
+          .XWidth(InWidth), .XSigned(InSigned), .WWidth(HighWidth), .Style(Style),
+          .Stages(MulStages)
         ) u_high (
           .clk_i, .x_i(x[I*InWidth +: InWidth]),
           .w_i(pairs[l*PairWidth+Split +: MulWidth-Split]), .product_o(high)
         );
         rhz_mul #(
-          .XWidth(InWidth), .XSigned(InSigned), .WWidth(Split + 1), .Style(SplitStyle)
+          .XWidth(InWidth), .XSigned(InSigned), .WWidth(Split + 1), .Style(SplitStyle),
+          .Stages(MulStages)
         ) u_low (
           .clk_i, .x_i(x[I*InWidth +: InWidth]),
           .w_i({1'b0, pairs[l*PairWidth +: Split]}), .product_o(low)
@@ -133,7 +143,7 @@ module rhz_requant #(
         end
       end
 
-      // Stage 6: the level, and whether it is below, above or beside a tie.
+      // Stage 6 + Late: the level, and whether it is below, above or beside a tie.
       logic signed [WideWidth-1:0] wide;
       logic signed [LevelWidth-1:0] level;
       logic [OutWidth-1:0] level_q;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// out = a·MulA + b·MulB with constant signed factors; one firing pops both
-// inputs. Latency = 4 + V.
+// out = a·MulA + b·MulB with constant signed factors, or with Max the larger
+// one of a·MulA and b·MulB + Offset; one firing pops both inputs.
+// Latency = 4 + V.
 module rhz_scaled_add #(
   parameter int Lanes    = 1,
   parameter int AWidth   = 8,
@@ -10,6 +11,9 @@ module rhz_scaled_add #(
   parameter int MulA     = 1,
   parameter int MulB     = 1,
   parameter int MulWidth = 2,
+  parameter int Max      = 0,
+  parameter int Offset   = 0,
+  parameter int MaxWidth = 16,  // signed bits that hold both operands of Max
   parameter int OutWidth = 12,
   parameter int Depth    = 2,
   parameter int Latency  = 0
@@ -50,6 +54,15 @@ module rhz_scaled_add #(
     logic signed [BWidth+MulWidth:0] b_product_q, b_product2_q;
     logic unused_sign;  // the sum's range bounds the products: sign copies
     assign unused_sign = &{1'b0, a_product2_q, b_product2_q};
+    logic signed [OutWidth-1:0] result;
+    if (Max != 0) begin : gen_max
+      logic signed [MaxWidth-1:0] a_scaled, b_scaled;
+      assign a_scaled = MaxWidth'(a_product2_q);
+      assign b_scaled = MaxWidth'(b_product2_q) + MaxWidth'(Offset);
+      assign result = (a_scaled > b_scaled) ? OutWidth'(a_scaled) : OutWidth'(b_scaled);
+    end else begin : gen_sum
+      assign result = OutWidth'(a_product2_q) + OutWidth'(b_product2_q);
+    end
     always_ff @(posedge clk_i) begin
       a_q <= {(ASigned != 0) && a_data_i[l*AWidth+AWidth-1], a_data_i[l*AWidth +: AWidth]};
       b_q <= {(BSigned != 0) && b_data_i[l*BWidth+BWidth-1], b_data_i[l*BWidth +: BWidth]};
@@ -57,7 +70,7 @@ module rhz_scaled_add #(
       b_product_q  <= b_q * FactorB;
       a_product2_q <= a_product_q;
       b_product2_q <= b_product_q;
-      out_q[l*OutWidth +: OutWidth] <= OutWidth'(a_product2_q) + OutWidth'(b_product2_q);
+      out_q[l*OutWidth +: OutWidth] <= result;
     end
   end
 

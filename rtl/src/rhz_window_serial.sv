@@ -77,14 +77,14 @@ module rhz_window_serial #(
   localparam int KernelStep = (DilationH % Rows) * RowWords;
   localparam int FirstTop   = (Rows - PadTop % Rows) % Rows * RowWords;
   // Every sum is there before it is known which is wanted.
-  logic [RA-1:0] top_q, top_d, base_q, base_d, row_sum, frame_sum, kernel_sum;
+  logic [RA-1:0] top_q, top_d, base_q, base_d;
   logic [RA-1:0] row_top, frame_top, kernel_base;
-  assign row_sum     = top_q + RA'(TopStep);
-  assign frame_sum   = top_q + RA'(FrameStep);
-  assign kernel_sum  = base_q + RA'(KernelStep);
-  assign row_top     = (row_sum >= RA'(MemWords)) ? row_sum - RA'(MemWords) : row_sum;
-  assign frame_top   = (frame_sum >= RA'(MemWords)) ? frame_sum - RA'(MemWords) : frame_sum;
-  assign kernel_base = (kernel_sum >= RA'(MemWords)) ? kernel_sum - RA'(MemWords) : kernel_sum;
+  assign row_top     = (top_q >= RA'(MemWords - TopStep)) ? top_q + RA'(TopStep - MemWords)
+                                                          : top_q + RA'(TopStep);
+  assign frame_top   = (top_q >= RA'(MemWords - FrameStep)) ? top_q + RA'(FrameStep - MemWords)
+                                                            : top_q + RA'(FrameStep);
+  assign kernel_base = (base_q >= RA'(MemWords - KernelStep)) ? base_q + RA'(KernelStep - MemWords)
+                                                              : base_q + RA'(KernelStep);
   always_comb begin
     top_d = top_q;
     if (frame_end_i)    top_d = frame_top;

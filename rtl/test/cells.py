@@ -418,7 +418,7 @@ def matvec(rng, fixed):
     if p["Bias"]:
         files["b.txt"] = [words(row, p["AccWidth"]) for row in bias]
         p["BiasFile"] = "b.txt"
-    stages = 6 + clog2(p["Simd"])
+    stages = 5 + multiplier_stages(p["Style"], p["XWidth"], p["WWidth"]) + clog2(p["Simd"])
     if p["Style"] == 2:
         cascades = -(-p["Simd"] // (7 if p["XSigned"] else 4))
         stages = 8 + -(-p["Simd"] // cascades) + clog2(cascades)
@@ -494,9 +494,15 @@ def lane_reduce(rng, fixed):
     return Case("rhz_lane_reduce", p,
                 [Port("in", p["XWidth"], p["Pixels"] * p["Taps"] * p["Lanes"], beats_in)],
                 [Port("out", p["AccWidth"], p["Pixels"] * p["Lanes"], beats_out)],
-                7 + clog2(p["Taps"]),
+                6 + multiplier_stages(p["Style"] or p["Op"], p["XWidth"], p["WWidth"])
+                + clog2(p["Taps"]),
                 lambda i, o: timing.actor(
                     i, o, produces=lambda n: n % p["Folds"] == p["Folds"] - 1), files)
+
+
+def multiplier_stages(style, x, w):
+    """Of rhz_mul."""
+    return 2 if style == 0 and min(x, w) > 4 else 1
 
 
 def channelwise(rng, p, cell, out_width, stages, files, function, count=80):
@@ -546,7 +552,12 @@ def requant(rng, fixed):
         if p["TiesEven"] and p["Shift"] and total == value << p["Shift"]:
             value &= ~1
         return max(p["Lo"], min(p["Hi"], value))
-    return channelwise(rng, p, "rhz_requant", p["OutWidth"], 7 + (p["Split"] > 0), files, level)
+    multiplier = multiplier_stages(p["Style"], p["InWidth"], p["MulWidth"] - p["Split"])
+    if p["Split"]:
+        multiplier = max(multiplier, multiplier_stages(p["SplitStyle"], p["InWidth"],
+                                                       p["Split"] + 1))
+    return channelwise(rng, p, "rhz_requant", p["OutWidth"],
+                       6 + multiplier + (p["Split"] > 0), files, level)
 
 
 @maker({"Count": 1, "OutWidth": 1, "InWidth": 1, "OutFolds": 1}, {"Count": 2}, {"Count": 3},
@@ -586,34 +597,80 @@ def table(rng, fixed):
                        lambda f, l, x: entries[f][l][x - p["Lo"]])
 
 
-@maker({"MulA": 1, "MulB": 1, "MulWidth": 2, "Lanes": 1}, {"MulA": -1, "MulB": 0, "MulWidth": 1},
-       {"MulA": 30000, "MulB": -32768, "MulWidth": 16})
+@maker({"MulA": 1, "MulB": 1, "MulWidth": 2, "Lanes": 1, "Max": 0},
+       {"MulA": -1, "MulB": 0, "MulWidth": 1, "Max": 0},
+       {"MulA": 30000, "MulB": -32768, "MulWidth": 16, "Max": 0},
+       {"Max": 1, "MulA": 3, "MulB": -7, "MulWidth": 4, "Offset": -100})
 def scaled_add(rng, fixed):
     p = pick(rng, fixed, Lanes=(1, 4), AWidth=(1, 12), ASigned=[0, 1], BWidth=(1, 12),
-             BSigned=[0, 1], MulWidth=(1, 16), Depth=[2, 3, 64, 65])
+             BSigned=[0, 1], MulWidth=(1, 16), Max=[0, 0, 1], Depth=[2, 3, 64, 65])
     p["MulA"] = fixed.get("MulA", number(rng, p["MulWidth"], True))
     p["MulB"] = fixed.get("MulB", number(rng, p["MulWidth"], True))
+    p["Offset"] = fixed.get("Offset", rng.randint(-5000, 5000)) if p["Max"] else 0
     p["OutWidth"] = max(p["AWidth"], p["BWidth"]) + p["MulWidth"] + 2
+    if p["Max"]:
+        p["OutWidth"] = p["MaxWidth"] = max(p["OutWidth"], 14) + 1
     a, b = ([[number(rng, p[k + "Width"], p[k + "Signed"]) for _ in range(p["Lanes"])]
              for _ in range(80)] for k in "AB")
-    out = [[x * p["MulA"] + y * p["MulB"] for x, y in zip(u, v)] for u, v in zip(a, b)]
+    join = max if p["Max"] else lambda x, y: x + y
+    out = [[join(x * p["MulA"], y * p["MulB"] + p["Offset"]) for x, y in zip(u, v)]
+           for u, v in zip(a, b)]
     return Case("rhz_scaled_add", p,
                 [Port("a", p["AWidth"], p["Lanes"], a), Port("b", p["BWidth"], p["Lanes"], b)],
                 [Port("out", p["OutWidth"], p["Lanes"], out)], 4, timing.actor)
 
 
-@maker({"Elements": 1}, {"Elements": 2}, {"Elements": 17})
+@maker({"ZeroA": 128, "AWidth": 8, "ASigned": 0, "ZeroB": -3, "BWidth": 4, "BSigned": 1},
+       {"AWidth": 1, "ASigned": 0, "ZeroA": 0, "BWidth": 1, "BSigned": 0, "ZeroB": 0})
+def product(rng, fixed):
+    p = pick(rng, fixed, Lanes=(1, 4), AWidth=(1, 12), ASigned=[0, 1], BWidth=(1, 12),
+             BSigned=[0, 1], ZeroA=[0, 0, 7, -200], ZeroB=[0, 0, -1, 300], Style=[0, 1],
+             Depth=[2, 3, 64, 65])
+    p["ADiff"], p["BDiff"] = 14, 15
+    p["OutWidth"] = 29
+    a, b = ([[number(rng, p[k + "Width"], p[k + "Signed"]) for _ in range(p["Lanes"])]
+             for _ in range(80)] for k in "AB")
+    out = [[(x - p["ZeroA"]) * (y - p["ZeroB"]) for x, y in zip(u, v)] for u, v in zip(a, b)]
+    return Case("rhz_product", p,
+                [Port("a", p["AWidth"], p["Lanes"], a), Port("b", p["BWidth"], p["Lanes"], b)],
+                [Port("out", p["OutWidth"], p["Lanes"], out)], 4, timing.actor)
+
+
+@maker({"Period": 1, "Start": 0, "Stride": 1, "Count": 1}, {"Period": 5, "Start": 4, "Count": 1},
+       {"Period": 8, "Start": 1, "Stride": 3, "Count": 3, "Inner": 1},
+       {"Period": 9, "Start": 0, "Stride": 4, "Count": 2, "Inner": 3})
+def select(rng, fixed):
+    p = pick(rng, fixed, Elem=(1, 9), Inner=[1, 1, 2, 5], Period=(1, 12), Depth=[2, 3, 64, 65])
+    p["Start"] = fixed.get("Start", rng.randint(0, p["Period"] - 1))
+    p["Stride"] = fixed.get("Stride", rng.randint(1, 4))
+    p["Count"] = fixed.get("Count", rng.randint(1, (p["Period"] - 1 - p["Start"]) // p["Stride"] + 1))
+    kept = range(p["Start"], p["Period"], p["Stride"])[:p["Count"]]
+    keep = [g in kept for g in range(p["Period"]) for _ in range(p["Inner"])]
+    beats = [[number(rng, p["Elem"], False)] for _ in range(-(-120 // len(keep)) * len(keep))]
+    out = [v for i, v in enumerate(beats) if keep[i % len(keep)]]
+    return Case("rhz_select", p, [Port("in", p["Elem"], 1, beats)],
+                [Port("out", p["Elem"], 1, out)], 1,
+                lambda i, o: timing.actor(i, o, produces=lambda n: keep[n % len(keep)]))
+
+
+@maker({"Elements": 1, "OutElements": 1}, {"Elements": 2, "OutElements": 2},
+       {"Elements": 17, "OutElements": 17}, {"Elements": 1, "OutElements": 4},
+       {"Elements": 6, "OutElements": 1})
 def reorder(rng, fixed):
-    p = pick(rng, fixed, Elem=(1, 9), Elements=(1, 30), Block=[0, 1], Depth=[2, 3, 64, 65])
-    order = list(range(p["Elements"]))
-    rng.shuffle(order)
+    p = pick(rng, fixed, Elem=(1, 9), Elements=(1, 30), OutElements=(1, 40), Block=[0, 1],
+             Depth=[2, 3, 64, 65])
+    order = [rng.randrange(p["Elements"]) for _ in range(p["OutElements"])]
+    if p["OutElements"] == p["Elements"]:
+        order = list(range(p["Elements"]))
+        rng.shuffle(order)
     frames = max(4, 100 // p["Elements"])
     beats_in, beats_out = [], []
     for _ in range(frames):
-        frame = [number(rng, p["Elem"], False) for _ in order]
+        frame = [number(rng, p["Elem"], False) for _ in range(p["Elements"])]
         beats_in += [[v] for v in frame]
         beats_out += [[frame[k]] for k in order]
     p["AddressFile"] = "a.txt"
     return Case("rhz_reorder", p, [Port("in", p["Elem"], 1, beats_in)],
                 [Port("out", p["Elem"], 1, beats_out)], 3,
-                lambda i, o: timing.reorder(i[0], o[0], p["Elements"]), {"a.txt": order})
+                lambda i, o: timing.reorder(i[0], o[0], p["Elements"], p["OutElements"]),
+                {"a.txt": order})

@@ -175,7 +175,7 @@ def window(source, sink, p, frames):
     return len(fired)
 
 
-def reorder(source, sink, elements):
+def reorder(source, sink, elements, out_elements):
     """Two pages."""
     writes, reads = [], []
     progress = True
@@ -183,15 +183,15 @@ def reorder(source, sink, elements):
         progress = False
         while source.more():
             frame = len(writes) // elements
-            if (frame - 1) * elements > len(reads):
+            if (frame - 1) * out_elements > len(reads):
                 break
-            free = reads[(frame - 1) * elements - 1] + 1 if frame >= 2 else 0
+            free = reads[(frame - 1) * out_elements - 1] + 1 if frame >= 2 else 0
             cycle = max(source.visible(), writes[-1] + 1 if writes else 0, free)
             source.pop(cycle)
             writes.append(cycle)
             progress = True
-        while (len(reads) // elements + 1) * elements <= len(writes):
-            last = (len(reads) // elements + 1) * elements - 1
+        while (len(reads) // out_elements + 1) * elements <= len(writes):
+            last = (len(reads) // out_elements + 1) * elements - 1
             cycle = max(sink.credit(), reads[-1] + 1 if reads else 0, writes[last] + 1)
             sink.fire(cycle)
             reads.append(cycle)

@@ -37,6 +37,7 @@ SUITES = {
     "cluster": cluster.small,
     "cluster-death": cluster.death,
     "cluster-line-rate": cluster.line_rate,
+    "cluster-saturated": cluster.saturated,
     "cluster-split": cluster.split,
     "cluster-unlike": cluster.unlike,
     "nodes": nodes.loopback,

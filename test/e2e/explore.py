@@ -2,6 +2,7 @@
 """Exploration over devices and clusters, as the command line shows it: goals,
 steering, plans that are taken up again, constraint files."""
 import json
+import re
 
 from framework import Skip
 from networks import DOSA, NETWORKS
@@ -65,6 +66,17 @@ def explore(suite):
     again = explored(suite, "MPCNN", *codes, *small, "--plan", package)
     suite.check(again.get("ok") and again["predicted"] == built.json["predicted"],
                 "--plan gives the same plan")
+
+    plan = explored(suite, "MPCNN", *codes, *small, "--goal",
+                    "throughput=5000/s")
+    suite.check(plan.get("ok")
+                and plan["predicted"]["throughput_per_s"] >= 5000,
+                "four ECP5-12F at 5,000/s")
+    plan = explored(suite, "MPCNN", *codes, *small, "--goal",
+                    "throughput=50000/s", status=1)
+    suite.check(re.search(r"by itself is slower|\d needed, \d+ available",
+                          plan.get("limit", "")),
+                f"why not ten times as many: {plan.get('limit')}")
 
     # A user's pins, and what is wrong with some.
     steer = suite.work / "steer.yaml"

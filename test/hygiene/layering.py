@@ -27,6 +27,7 @@ ALLOWED = {
     "Emit": "Dialect/Rtl Support",
     "Import": "Interp Host Dialect/Num Dialect/Osa Support",
     "Transforms": "Dialect/Num Dialect/Osa Numeric Support",
+    "Calibrate": "Interp Transforms Dialect/Num Dialect/Osa Support",
     "Generator": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Support",
     "Generator/Dhm": "Generator Dialect/Num Dialect/Osa Support",
     "Generator/Stream": "Generator Dialect/Num Dialect/Osa Support",
@@ -36,11 +37,11 @@ ALLOWED = {
     "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
     "Explore": "Generator Dialect/Osa Dialect/Flow Support",
-    "Pipeline": "Import Kernel Analysis Transforms Interp Conversion Emit "
+    "Pipeline": "Import Kernel Calibrate Analysis Transforms Interp Conversion Emit "
                 "Explore Generator Report Simulate Synth Vendor Cluster "
                 "Package Target Dialect/Num Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Numeric Support runtime",
-    "tools/rhizome": "Pipeline Numeric Report Synth Vendor Package Target "
+    "tools/rhizome": "Pipeline Calibrate Numeric Report Synth Vendor Package Target "
                      "Support",
     "tools/rhizome-rank": "Cluster Package Support runtime",
     "tools/rhizome-node": "Pipeline Support",

@@ -4,6 +4,7 @@
 #include "Commands.h"
 #include "ModelOptions.h"
 #include "Output.h"
+#include "Quantisation.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <set>
@@ -112,8 +113,10 @@ int runAnalyse(AnalyseRequest request, bool json) {
     return failWith(result.refused, json);
   if (json) {
     result.analysis["ok"] = true;
+    reportQuantisation(request.model, result.analysis);
     printJson(std::move(result.analysis));
   } else {
+    printQuantisation(request.model);
     printAnalysis(result.analysis);
   }
   return 0;

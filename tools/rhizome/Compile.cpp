@@ -2,6 +2,7 @@
 // rhizome compile: a model becomes a package.
 #include "Commands.h"
 #include "PlaceRoute.h"
+#include "Quantisation.h"
 #include "TargetOptions.h"
 
 using namespace rhizome;
@@ -62,6 +63,7 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
   }
   if (json) {
     llvm::json::Object object = toJson(result);
+    reportQuantisation(request.model, object);
     if (placed)
       object["place_and_route"] = rhizome::toJson(*placed);
     printJson(std::move(object));
@@ -71,6 +73,7 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
     llvm::errs() << "note: " << note << "\n";
   if (!result.ok)
     return failNearest(request, result);
+  printQuantisation(request.model);
   Plan &plan = result.plan;
   llvm::outs() << result.package << "  (" << decimal(result.seconds, 2)
                << " s)\n";

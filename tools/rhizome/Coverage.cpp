@@ -4,12 +4,13 @@
 #include "Commands.h"
 #include "ModelOptions.h"
 #include "Output.h"
+#include "Quantisation.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
 using namespace rhizome::pipeline;
 
-static llvm::json::Value toJson(const CoverageResult &result) {
+static llvm::json::Object toJson(const CoverageResult &result) {
   llvm::json::Array ops;
   for (const CoverageRow &row : result.rows) {
     llvm::json::Object op{{"node", row.node},
@@ -82,10 +83,14 @@ static int runCoverage(const ModelRequest &request, bool json) {
     return failWith(result.error, json);
   if (!result.refused.empty())
     return failWith(result.refused, json);
-  if (json)
-    printJson(toJson(result));
-  else
+  if (json) {
+    llvm::json::Object object = toJson(result);
+    reportQuantisation(request, object);
+    printJson(std::move(object));
+  } else {
+    printQuantisation(request);
     printCoverage(result);
+  }
   return result.ok ? 0 : 1;
 }
 

@@ -3,6 +3,7 @@
 #include "Commands.h"
 #include "ModelOptions.h"
 #include "Output.h"
+#include "Quantisation.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -21,16 +22,20 @@ static int runEvaluate(EvaluateRequest request, bool json) {
     return failWith(result.refused, json);
   double accuracy =
       result.frames ? double(result.correct) / double(result.frames) : 0;
-  if (json)
-    printJson(llvm::json::Object{{"frames", result.frames},
-                                 {"correct", result.correct},
-                                 {"accuracy", accuracy},
-                                 {"seconds", result.seconds}});
-  else
-    llvm::outs() << grouped(result.correct) << " of " << grouped(result.frames)
-                 << " correct, " << decimal(accuracy * 100, 2) << " % ("
-                 << result.backend << ", " << decimal(result.seconds, 1)
-                 << " s)\n";
+  if (json) {
+    llvm::json::Object object{{"frames", result.frames},
+                              {"correct", result.correct},
+                              {"accuracy", accuracy},
+                              {"seconds", result.seconds}};
+    reportQuantisation(request.model, object);
+    printJson(std::move(object));
+    return 0;
+  }
+  printQuantisation(request.model);
+  llvm::outs() << grouped(result.correct) << " of " << grouped(result.frames)
+               << " correct, " << decimal(accuracy * 100, 2) << " % ("
+               << result.backend << ", " << decimal(result.seconds, 1)
+               << " s)\n";
   return 0;
 }
 

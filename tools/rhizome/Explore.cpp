@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rhizome explore: the plan alone, with what binds and what lost.
 #include "Commands.h"
+#include "Quantisation.h"
 #include "TargetOptions.h"
 
 using namespace rhizome;
@@ -38,13 +39,16 @@ static int runExplore(CompileRequest request, bool json) {
   if (!result.refused.empty())
     return failWith(result.refused, json);
   if (json) {
-    printJson(toJson(result));
+    llvm::json::Object object = toJson(result);
+    reportQuantisation(request.model, object);
+    printJson(std::move(object));
     return result.ok ? 0 : 1;
   }
   for (const std::string &note : result.notes)
     llvm::errs() << "note: " << note << "\n";
   if (!result.ok)
     return failNearest(request, result);
+  printQuantisation(request.model);
   const Plan &plan = result.plan;
   llvm::outs() << plan.model << ", " << plan.goal << ", explored in "
                << decimal(result.exploreSeconds * 1e3, 1) << " ms\n\n";

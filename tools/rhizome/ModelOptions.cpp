@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ModelOptions.h"
+#include "Quantisation.h"
 #include "llvm/ADT/SmallVector.h"
 
 using namespace llvm;
@@ -83,6 +84,7 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
       ->allow_extra_args(false);
   command.add_flag("--raw-integers", request.rawIntegers,
                    "the file's tensors hold the number format's integer codes");
+  addCalibration(command, request);
 }
 
 void cli::addNormalise(CLI::App &command, std::string &normalise) {

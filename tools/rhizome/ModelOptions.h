@@ -7,8 +7,9 @@
 #include <CLI/CLI.hpp>
 
 namespace rhizome::cli {
-/// Adds --shape, --number-format, --tensor-format and --raw-integers, which
-/// fill `request`. Bad values are usage errors.
+/// Adds --shape, --input-type, --number-format, --tensor-format,
+/// --raw-integers and those of post-training quantisation, which fill
+/// `request`. Bad values are usage errors.
 void addModelOptions(CLI::App &command, pipeline::ModelRequest &request);
 
 /// Adds --normalise, which must be one of the known forms.

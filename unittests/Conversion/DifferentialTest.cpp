@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Interpreter against CPU path on seeded random integer functions: every value
 // of every frame must be equal. A failure prints its seed and function.
+// RHIZOME_RANDOM_FUNCTIONS sets how many a batch compares (default 20).
 #include "RandomFunction.h"
 #include "mlir/IR/Verifier.h"
 #include "rhizome/Conversion/Jit.h"
@@ -43,12 +44,12 @@ void compare(unsigned seed, unsigned length,
   }
 }
 
-constexpr unsigned kPerBatch = 50;
-
 TEST_P(Differential, InterpreterEqualsCpu) {
   std::map<std::string, int> operations;
-  for (unsigned i = 0; i < kPerBatch && !HasFatalFailure(); ++i) {
-    unsigned seed = GetParam() * kPerBatch + i;
+  const char *text = std::getenv("RHIZOME_RANDOM_FUNCTIONS");
+  unsigned perBatch = text ? std::atoi(text) : 20;
+  for (unsigned i = 0; i < perBatch && !HasFatalFailure(); ++i) {
+    unsigned seed = GetParam() * perBatch + i;
     // Single operations first, then chains of two to five.
     compare(seed, GetParam() < 3 ? 1 : 2 + seed % 4, operations);
   }

@@ -231,6 +231,37 @@ Value RandomFunction::scaledAdd(Value v) {
                                   b.getI64IntegerAttr(r));
 }
 
+Value RandomFunction::pair(Value v) {
+  Value other = coin() ? v : argument(shape(v), randomInt(16));
+  bool product = coin();
+  int64_t l = pick(-9, 9), r = pick(-300, 300), offset = pick(-999, 999);
+  int64_t lo = INT64_MAX, hi = INT64_MIN;
+  for (int64_t x : {element(v).getLo(), element(v).getHi()})
+    for (int64_t y : {element(other).getLo(), element(other).getHi()}) {
+      int64_t result =
+          product ? (x - l) * (y - r) : std::max(x * l, y * r + offset);
+      lo = std::min(lo, result);
+      hi = std::max(hi, result);
+    }
+  if (product)
+    return osa::ProductOp::create(b, loc, type(shape(v), lo, hi), v, other, l,
+                                  r);
+  return osa::ScaledMaxOp::create(b, loc, type(shape(v), lo, hi), v, other, l,
+                                  r, offset);
+}
+
+Value RandomFunction::gather(Value v) {
+  if (shape(v).empty())
+    return {};
+  int64_t axis = pick(shape(v).size() == 4, shape(v).size() - 1);
+  SmallVector<int64_t> indices, out(shape(v));
+  for (int64_t i = pick(1, 7); i > 0; --i)
+    indices.push_back(pick(0, shape(v)[axis] - 1));
+  out[axis] = indices.size();
+  return osa::GatherOp::create(b, loc, RankedTensorType::get(out, element(v)),
+                               v, axis, indices);
+}
+
 Value RandomFunction::concat(Value v) {
   if (shape(v).empty())
     return {};
@@ -302,7 +333,7 @@ Value RandomFunction::reshape(Value v) {
 Value RandomFunction::step(Value v) {
   if (element(v).getWidth() > 26)
     return requantise(v);
-  switch (pick(0, 13)) {
+  switch (pick(0, 15)) {
   case 0:
   case 1:
   case 2:
@@ -327,6 +358,10 @@ Value RandomFunction::step(Value v) {
     return pad(v);
   case 12:
     return transpose(v);
+  case 13:
+    return gather(v);
+  case 14:
+    return pair(v);
   default:
     return reshape(v);
   }

@@ -38,6 +38,8 @@ private:
   mlir::Value threshold(mlir::Value v);
   mlir::Value table(mlir::Value v);
   mlir::Value scaledAdd(mlir::Value v);
+  mlir::Value pair(mlir::Value v);
+  mlir::Value gather(mlir::Value v);
   mlir::Value concat(mlir::Value v);
   mlir::Value pad(mlir::Value v);
   mlir::Value transpose(mlir::Value v);

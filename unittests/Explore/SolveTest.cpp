@@ -19,8 +19,8 @@ public:
     return luts(1 + (7 * kind + 5 * tensor + 3 * from + to) % 9);
   }
   Cost fork(int, int, int, int readers) override { return luts(readers); }
-  Cost border(int, int64_t, int tensor, int format, bool) override {
-    return luts(1 + (tensor + format) % 4);
+  Cost border(int, int64_t bits, int tensor, int format, bool) override {
+    return luts(1 + (tensor + format) % 4 + double(bits) / 32);
   }
   Cost endpoint(const Place &place, const Ends &ends) override {
     return luts(3 * double(ends.in.size() + ends.out.size()) + place.kind);
@@ -99,6 +99,8 @@ struct Drawn {
     wire.bitsPerS = 1e9 * draw(1, 10);
     wire.overheadBytes = draw(0, 60);
     place.wire = wire;
+    if (wire.overheadBytes < 30)
+      place.leastBits = 8 << draw(0, 3);
     return place;
   }
 };
@@ -116,9 +118,8 @@ double bruteForce(const Problem &p) {
   }
   double floor = std::max(host, back);
 
-  // Least seconds of stages [begin, end) on `copies` places from `place` on.
-  auto runSeconds = [&](int begin, int end, int at, int copies) {
-    const Place &place = p.places[at];
+  // Least seconds of stages [begin, end) on `copies` places like this.
+  auto runSeconds = [&](int begin, int end, const Place &place, int copies) {
     const Kind &kind = p.kinds[place.kind];
     Ends ends;
     double inS = 0, outS = 0;
@@ -212,8 +213,9 @@ double bruteForce(const Problem &p) {
         for (int q = 0; q < places; ++q)
           covered &= !(mask >> q & 1) || p.places[q].covers(p.places[as]);
         for (int end = begin + 1; covered && end <= n; ++end)
-          lay(end, last + 1,
-              std::max(seconds, runSeconds(begin, end, as, copies)));
+          for (const Place &width : p.places[as].widths())
+            lay(end, last + 1,
+                std::max(seconds, runSeconds(begin, end, width, copies)));
       }
     }
   };

@@ -32,7 +32,7 @@ void randomWindow(NetworkBuilder &n, int64_t size, int64_t &kernel,
 
 /// One layer, sometimes with a second one behind it, of a random kind.
 func::FuncOp randomNetwork(NetworkBuilder &n) {
-  int64_t kind = n.draw(0, 9);
+  int64_t kind = n.draw(0, 11);
   int64_t h = n.coin() ? 1 : n.draw(1, 7), w = n.draw(1, 8), c = n.draw(1, 6);
   num::IntType x = n.drawType(kind == 6 ? 6 : n.coin() ? 8 : 16);
   mlir::Value input = n.begin({1, h, w, c}, x);
@@ -99,6 +99,31 @@ func::FuncOp randomNetwork(NetworkBuilder &n) {
     conv.weightBits = n.draw(1, 6);
     n.conv("conv", conv);
     n.add("add", input, n.draw(-5, 5) | 1, n.draw(1, 100));
+    break;
+  }
+  case 10: {
+    n.maxPool("pool", {{1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
+    bool product = n.coin();
+    n.pair(product ? "product" : "max", input, product, n.draw(-5, 5),
+           n.draw(-9, 9), n.draw(-70, 70));
+    break;
+  }
+  case 11: {
+    int64_t axis = n.draw(1, 3), size = n.shape()[axis];
+    std::vector<int64_t> indices;
+    if (n.coin()) { // a slice
+      int64_t step = n.draw(1, 3), end = n.draw(1, size);
+      for (int64_t i = n.draw(0, end - 1); i < end; i += step)
+        indices.push_back(i);
+    } else if (n.coin()) { // nearest neighbours
+      int64_t factor = n.draw(2, 3);
+      for (int64_t i = 0; i < size * factor; ++i)
+        indices.push_back(i / factor);
+    } else {
+      for (int64_t i = n.draw(1, 9); i > 0; --i)
+        indices.push_back(n.draw(0, size - 1));
+    }
+    n.gather("gather", axis, indices);
     break;
   }
   case 8: {

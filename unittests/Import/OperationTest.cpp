@@ -184,6 +184,126 @@ TEST(ImportPool, MeanOverAllPositions) {
   EXPECT_EQ(others.run({ramp(8)}).at(1).floats, (Values{3, 4}));
 }
 
+TEST(ImportPool, ReductionsOverAnyAxes) {
+  // x[c][h][w] = 6c + 3h + w.
+  auto reduced = [](const char *op, std::vector<int64_t> axes, bool keep,
+                    bool image) {
+    ModelBuilder m;
+    m.input("x", {1, 2, 2, 3});
+    if (image) // so that its channels lie last
+      m.set(m.node("MaxPool", {"x"}, {"p"}), "kernel_shape", {1, 1});
+    auto &n = m.node(op, {image ? "p" : "x"}, {"y"});
+    m.set(n, "axes", axes);
+    m.set(n, "keepdims", int64_t(keep));
+    m.output("y");
+    Imported i(m);
+    return valuesOf(i, {ramp(12)});
+  };
+  for (bool image : {false, true}) {
+    EXPECT_EQ(reduced("ReduceMean", {1, 2}, false, image),
+              (Values{4.5f, 5.5f, 6.5f}));
+    EXPECT_EQ(reduced("ReduceSum", {1}, true, image),
+              (Values{6, 8, 10, 12, 14, 16}));
+    EXPECT_EQ(reduced("ReduceMax", {3}, false, image), (Values{2, 5, 8, 11}));
+    EXPECT_EQ(reduced("ReduceMin", {1, 3}, false, image), (Values{0, 3}));
+    EXPECT_EQ(reduced("ReduceSum", {-1, -2}, true, image), (Values{15, 51}));
+  }
+}
+
+TEST(ImportMove, SliceSplitGather) {
+  ModelBuilder m;
+  m.input("x", {1, 2, 2, 3});
+  m.int64s("starts", {0, -1});
+  m.int64s("ends", {2, -9});
+  m.int64s("axes", {2, 3});
+  m.int64s("steps", {1, -2});
+  m.node("Slice", {"x", "starts", "ends", "axes", "steps"}, {"s"});
+  m.set(m.node("Split", {"s"}, {"a", "b"}), "axis", int64_t(1));
+  m.ints("i", {2, 2}, onnx::TensorProto::INT32, {1, 0, -1, 1});
+  m.set(m.node("Gather", {"b", "i"}, {"y"}), "axis", int64_t(3));
+  m.output("y");
+  Imported i(m);
+  // b = [[8, 6], [11, 9]].
+  EXPECT_EQ(valuesOf(i, {ramp(12)}), (Values{6, 8, 6, 6, 9, 11, 9, 9}))
+      << i.text();
+}
+
+TEST(ImportMove, DepthToSpaceAndBack) {
+  for (const char *mode : {"DCR", "CRD"}) {
+    ModelBuilder m(13);
+    m.input("x", {1, 8, 1, 2});
+    auto &d = m.node("DepthToSpace", {"x"}, {"y"});
+    m.set(d, "blocksize", int64_t(2));
+    m.set(d, "mode", mode);
+    m.output("y");
+    Imported i(m);
+    // Channel c holds 2c and 2c + 1.
+    Values dcr = {0, 4, 1, 5, 8, 12, 9, 13, 2, 6, 3, 7, 10, 14, 11, 15},
+           crd = {0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15};
+    EXPECT_EQ(valuesOf(i, {ramp(16)}), *mode == 'D' ? dcr : crd) << i.text();
+  }
+  ModelBuilder m(13);
+  m.input("x", {1, 1, 2, 4});
+  m.set(m.node("SpaceToDepth", {"x"}, {"y"}), "blocksize", int64_t(2));
+  m.output("y");
+  Imported i(m);
+  EXPECT_EQ(valuesOf(i, {ramp(8)}), (Values{0, 2, 1, 3, 4, 6, 5, 7}));
+}
+
+TEST(ImportMove, Resize) {
+  auto resized = [](const char *mode, const char *coordinates,
+                    const char *nearest, std::vector<float> scales) {
+    ModelBuilder m(13);
+    m.input("x", {1, 1, 2, 2});
+    m.floats("scales", {4}, scales);
+    auto &n = m.node("Resize", {"x", "", "scales"}, {"y"});
+    m.set(n, "mode", mode);
+    m.set(n, "coordinate_transformation_mode", coordinates);
+    m.set(n, "nearest_mode", nearest);
+    m.output("y");
+    Imported i(m);
+    return valuesOf(i, {ramp(4)});
+  };
+  EXPECT_EQ(resized("nearest", "asymmetric", "floor", {1, 1, 2, 3}),
+            (Values{0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1,
+                    2, 2, 2, 3, 3, 3, 2, 2, 2, 3, 3, 3}));
+  EXPECT_EQ(
+      resized("nearest", "half_pixel", "round_prefer_floor", {1, 1, 0.5f, 1}),
+      (Values{0, 1}));
+  EXPECT_EQ(resized("linear", "half_pixel", "floor", {1, 1, 1, 2}),
+            (Values{0, 0.25f, 0.75f, 1, 2, 2.25f, 2.75f, 3}));
+  EXPECT_EQ(resized("linear", "asymmetric", "floor", {1, 1, 2, 1}),
+            (Values{0, 1, 1, 2, 2, 3, 2, 3}));
+}
+
+TEST(ImportConv, Transposed) {
+  ModelBuilder m;
+  m.input("x", {1, 1, 1, 2});
+  m.floats("w", {1, 1, 1, 3}, {1, 10, 100});
+  m.floats("b", {1}, {0.5f});
+  auto &n = m.node("ConvTranspose", {"x", "w", "b"}, {"y"});
+  m.set(n, "strides", {1, 2});
+  m.set(n, "pads", {0, 1, 0, 0});
+  m.set(n, "output_padding", {0, 1});
+  m.output("y");
+  Imported i(m);
+  // Without padding 1, 10, 102, 20, 200 and, behind, 0.
+  EXPECT_EQ(valuesOf(i, {{1, 2}}), (Values{10.5f, 102.5f, 20.5f, 200.5f, 0.5f}))
+      << i.text();
+}
+
+TEST(ImportElementwise, MaxAndMin) {
+  ModelBuilder m;
+  m.input("x", {1, 3});
+  m.floats("low", {1}, {2});
+  m.floats("c", {3}, {9, 0, 3});
+  m.node("Max", {"x", "low"}, {"a"});
+  m.node("Min", {"a", "c"}, {"y"});
+  m.output("y");
+  Imported i(m);
+  EXPECT_EQ(valuesOf(i, {{1, 5, 2.5f}}), (Values{2, 0, 2.5f}));
+}
+
 TEST(ImportPool, WithoutAKernelIsRefused) {
   ModelBuilder m;
   m.input("x", {1, 1, 4, 4});

@@ -184,18 +184,77 @@ TEST(ImportQonnx, WhatCannotBeBuiltIsRefusedByName) {
             std::string::npos);
   EXPECT_NE(refusal(quantModel(1, 0.5f, 4)).find("its zero point holds"),
             std::string::npos);
-  // round(x + 1) and round(x) + 1 differ at ties.
-  EXPECT_NE(refusal(quantModel(1, 1, 4)).find("after adding the zero point"),
-            std::string::npos);
   EXPECT_NE(refusal(quantModel(1, 0, 4, "com.example"))
                 .find("Quant of domain 'com.example' is not supported"),
             std::string::npos);
   ModelBuilder m = quantModel(1, 0, 4);
-  m.set(*m.graph().mutable_node(0), "rounding_mode", "UP");
-  EXPECT_NE(refusal(m).find("its rounding mode is 'UP'"), std::string::npos);
+  m.set(*m.graph().mutable_node(0), "rounding_mode", "STOCHASTIC");
+  EXPECT_NE(refusal(m).find("its rounding mode is 'STOCHASTIC'"),
+            std::string::npos);
   importer::ImportOptions raw;
   raw.rawIntegerFraction = 7;
   Imported i(quantModel(1, 0, 4), raw);
   EXPECT_TRUE(i.contains("leave out --raw-integers"));
+}
+
+TEST(ImportQonnx, ZeroPointIsAddedBeforeRounding) {
+  // round(x + 1) and round(x) + 1 differ at ties.
+  Imported i(quantModel(1, 1, 4));
+  EXPECT_EQ(valuesOf(i, {{0.5f, 1.5f, -0.5f, 9}}), (Values{1, 1, -1, 6}))
+      << i.text();
+}
+
+TEST(ImportQonnx, EveryRoundingMode) {
+  auto rounded = [](const char *mode) {
+    ModelBuilder m = quantModel(1, 0, 4);
+    m.set(*m.graph().mutable_node(0), "rounding_mode", mode);
+    Imported i(m);
+    return valuesOf(i, {{0.5f, 1.25f, -0.5f, -1.75f}});
+  };
+  EXPECT_EQ(rounded("UP"), (Values{1, 2, -1, -2}));
+  EXPECT_EQ(rounded("DOWN"), (Values{0, 1, 0, -1}));
+  EXPECT_EQ(rounded("HALF_UP"), (Values{1, 1, -1, -2}));
+  EXPECT_EQ(rounded("HALF_DOWN"), (Values{0, 1, 0, -2}));
+  EXPECT_EQ(rounded("ROUND"), (Values{0, 1, 0, -2}));
+  EXPECT_EQ(rounded("CEIL"), (Values{1, 2, 0, -1}));
+  EXPECT_EQ(rounded("FLOOR"), (Values{0, 1, -1, -2}));
+}
+
+TEST(ImportQonnx, TruncDropsBits) {
+  ModelBuilder m(9);
+  m.input("x", {1, 4});
+  for (auto [name, value] : {std::pair("s", 0.5f),
+                             {"z", 0.f},
+                             {"in", 6.f},
+                             {"out", 4.f},
+                             {"so", 2.f}})
+    m.floats(name, {}, {value});
+  m.node("Trunc", {"x", "s", "z", "in", "out"}, {"y"},
+         "qonnx.custom_op.general");
+  m.node("Trunc", {"x", "s", "z", "in", "so", "out"}, {"v"},
+         "qonnx.custom_op.general");
+  m.output("y");
+  m.output("v");
+  Imported i(m);
+  // Codes 7, −7, 14, 40 become ⌊code / 4⌋ = 1, −2, 3, 10; the later form
+  // clamps to −8 … 7 and keeps the size.
+  auto out = i.run({{3.5f, -3.5f, 7, 20}});
+  EXPECT_EQ(out[0].floats, (Values{0.5f, -1, 1.5f, 5}));
+  EXPECT_EQ(out[1].floats, (Values{2, -4, 6, 14}));
+}
+
+TEST(ImportFinn, MultiThreshold) {
+  ModelBuilder m(9);
+  m.input("x", {1, 2, 1, 2});
+  m.floats("t", {2, 3}, {0, 2, 1, -1, -1, 5});
+  auto &n =
+      m.node("MultiThreshold", {"x", "t"}, {"y"}, "finn.custom_op.general");
+  m.set(n, "out_scale", 2.0f);
+  m.set(n, "out_bias", -1.0f);
+  m.set(n, "out_dtype", "INT4");
+  m.output("y");
+  Imported i(m);
+  EXPECT_EQ(valuesOf(i, {{1, -0.5f, -1, 4.9f}}), (Values{3, -1, 3, 3}))
+      << i.text();
 }
 } // namespace

@@ -126,6 +126,78 @@ func.func @main(%x: tensor<1x2x5x5xf32> {rhizome.name = "x"})
 }
 } // namespace
 
+namespace {
+/// Two quantised tensors a [1,4,4,2] and b of `shape`, `body` between them and
+/// the end; scales are powers of two, so that float32 is exact.
+std::string twoTensors(const std::string &shape, const std::string &body,
+                       const std::string &result) {
+  auto step = [](const std::string &name, const std::string &type,
+                 const std::string &scale, const std::string &zero) {
+    std::string attrs = "{scale = dense<" + scale +
+                        "> : tensor<1xf32>, zero_point = dense<" + zero +
+                        "> : tensor<1xi64>}";
+    return "  %q" + name + " = osa.quantize %" + name + " " + attrs +
+           " : (tensor<" + type + "xf32>) -> tensor<" + type +
+           "x!num.int<u8>>\n  %d" + name + " = osa.dequantize %q" + name + " " +
+           attrs + " : (tensor<" + type + "x!num.int<u8>>) -> tensor<" + type +
+           "xf32>\n";
+  };
+  return "func.func @main(%a: tensor<1x4x4x2xf32> {rhizome.name = \"a\"}, %b: "
+         "tensor<" +
+         shape + "xf32> {rhizome.name = \"b\"}) -> (tensor<" + result +
+         "xf32> {rhizome.name = \"y\"}) {\n" +
+         step("a", "1x4x4x2", "0.125", "100") + step("b", shape, "0.5", "7") +
+         body + step("m", result, "0.25", "128") + "  return %dm : tensor<" +
+         result + "xf32>\n}\n";
+}
+} // namespace
+
+TEST_F(Integerised, PairsOfStreams) {
+  const std::string whole = "1x4x4x2", gate = "2";
+  for (const char *op : {"add", "sub", "mul", "max", "min"})
+    for (const std::string &shape : {whole, gate}) {
+      SCOPED_TRACE(op + (" " + shape));
+      auto model =
+          parse(twoTensors(shape,
+                           "%m = osa." + std::string(op) +
+                               " %da, %db : (tensor<1x4x4x2xf32>, tensor<" +
+                               shape + "xf32>) -> tensor<1x4x4x2xf32>\n",
+                           whole));
+      auto lowered = OwningOpRef<ModuleOp>(model->clone());
+      ASSERT_TRUE(lower(*lowered));
+      EXPECT_EQ(compare(*model, *lowered, 20, -20, 40), 0);
+      EXPECT_EQ(count<osa::GatherOp>(*lowered), shape == whole ? 0 : 2);
+    }
+}
+
+TEST_F(Integerised, GathersStayBehindTransposes) {
+  auto model = parse(twoTensors("2", R"(
+  %t = osa.transpose %da {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x4x4x2xf32>) -> tensor<1x2x4x4xf32>
+  %s = osa.gather %t {axis = 2 : i64, indices = array<i64: 3, 1, 1>} : (tensor<1x2x4x4xf32>) -> tensor<1x2x3x4xf32>
+  %u = osa.transpose %s {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x2x3x4xf32>) -> tensor<1x3x4x2xf32>
+  %g = osa.gather %u {axis = 3 : i64, indices = array<i64: 1>} : (tensor<1x3x4x2xf32>) -> tensor<1x3x4x1xf32>
+  %m = osa.mul %g, %db : (tensor<1x3x4x1xf32>, tensor<2xf32>) -> tensor<1x3x4x2xf32>
+)",
+                                "1x3x4x2"));
+  auto lowered = OwningOpRef<ModuleOp>(model->clone());
+  ASSERT_TRUE(lower(*lowered));
+  EXPECT_EQ(compare(*model, *lowered, 20, -20, 40), 0);
+  EXPECT_EQ(count<osa::TransposeOp>(*lowered), 0);
+}
+
+TEST_F(Integerised, MultiThresholdsAreExact) {
+  auto model = parse(twoTensors("2", R"(
+  %k = osa.constant {value = dense<[-0.5, 2.0]> : tensor<2xf32>} : () -> tensor<2xf32>
+  %f = osa.mul %da, %k : (tensor<1x4x4x2xf32>, tensor<2xf32>) -> tensor<1x4x4x2xf32>
+  %n = osa.multi_threshold %f {thresholds = dense<[[-5.0, -4.9, 0.0, 0.0, 3.0625], [-9.0, 0.1, 0.25, 0.26, 99.0]]> : tensor<2x5xf32>} : (tensor<1x4x4x2xf32>) -> tensor<1x4x4x2x!num.int<u3, 0:5>>
+  %m = osa.dequantize %n {scale = dense<2.0> : tensor<1xf32>, zero_point = dense<2> : tensor<1xi64>} : (tensor<1x4x4x2x!num.int<u3, 0:5>>) -> tensor<1x4x4x2xf32>
+)",
+                                "1x4x4x2"));
+  auto lowered = OwningOpRef<ModuleOp>(model->clone());
+  ASSERT_TRUE(lower(*lowered));
+  EXPECT_EQ(compare(*model, *lowered, 40, -12, 20), 0);
+}
+
 TEST_F(Integerised, ConvolutionKeepsNoTranspose) {
   auto model = parse(convolution(
       "%m = osa.relu %c : (tensor<1x5x5x3xf32>) -> tensor<1x5x5x3xf32>"));

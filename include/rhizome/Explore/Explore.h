@@ -35,6 +35,7 @@ struct ClusterPlace {
   gen::DeviceContext context;
   gen::Budget capacity; ///< the device's own, whatever part may be used
   int64_t streamBits = 64;
+  int64_t leastBits = 0;    ///< streams may be as narrow as this, 0: may not
   std::optional<Wire> wire; ///< none: the device stands alone
   std::string link;         ///< the wire's name
 };
@@ -67,12 +68,14 @@ struct NodeResult {
   mlir::func::FuncOp function;
   int place = 0, copies = 1;
   std::vector<int> places; ///< of every copy
+  int64_t streamBits = 64; ///< of its border
   std::vector<gen::Selection> selections;
   std::vector<int> stages; ///< of each selection, of the network's operations
   flow::DesignOp design;
   gen::MemoryImages images;
   gen::Timing timing;
   gen::Resources resources; ///< the endpoint's included
+  gen::Resources endpoint;  ///< its part of them
   gen::Resources errors;    ///< how far LUTs and FFs may be off
   std::string bottleneck;   ///< the slowest operation
 };

@@ -57,6 +57,9 @@ struct Kind {
   /// it a user allows.
   gen::Resources capacity;
   std::vector<std::vector<Choice>> choices; ///< of each stage
+  /// What stages take beyond their choices and glue, as far as designs that
+  /// were built have shown it; empty if nothing is known.
+  std::vector<gen::Resources> beyond;
 };
 
 /// A medium, as far as it bounds rates. Frames are packed into words of 64 bits
@@ -83,9 +86,14 @@ struct Place {
   int kind = 0;
   gen::Resources budget;
   double clockHz = 1e8;
-  int64_t streamBits = 64;  ///< of the border and of the link's byte streams
+  int64_t streamBits = 64; ///< of the border and of the link's byte streams
+  /// Streams may be narrower, by halves down to this, where the rate allows it;
+  /// 0 if they must be what they are.
+  int64_t leastBits = 0;
   std::optional<Wire> wire; ///< none if the device stands alone
   bool operator==(const Place &) const = default;
+  /// This place with its streams as narrow as they may be, and all wider ones.
+  std::vector<Place> widths() const;
   /// Can it hold a replica of whatever `other` holds, at the same rate?
   bool covers(const Place &other) const;
 };
@@ -142,6 +150,8 @@ struct Limits {
   double share = 1;
   /// Do error bars count?
   bool errorBars = true;
+  /// solveFastest looks for nothing quicker.
+  double least = 0;
 };
 
 /// A run of stages, on one place or as replicas on several.
@@ -150,6 +160,7 @@ struct Run {
   std::vector<int> places;
   std::vector<int> choices; ///< of each stage of the run
   Cost cost;                ///< of one copy, with all glue
+  int64_t streamBits = 64;  ///< of its border
 };
 
 struct Solution {
@@ -174,6 +185,14 @@ std::optional<Solution> solveFastest(const Problem &problem,
 /// No plan takes fewer seconds a frame than this: every stage by itself, all
 /// stages on the sum of all budgets, and the host's link. `why` names which.
 double lowerBound(const Problem &problem, std::string *why = nullptr);
+
+/// The least seconds a frame for which a stage and those that stay with it
+/// stand on one place, or on as many replicas as there may be; infinite if they
+/// fit none, 0 if the stage stays with the one before.
+double aloneSeconds(const Problem &problem, int stage);
+
+/// What such stages would need at least of the place that they fit best.
+std::string whyNotAlone(const Problem &problem, int stage);
 
 /// What binds a run that does not fit: the resource exceeded most, "" if none.
 std::string exceededName(const gen::Resources &need,

@@ -100,6 +100,9 @@ int64_t fullRateDepth(const Actor &actor);
 /// Products of weights and activations that the actor computes each cycle; its
 /// parameter `Style` says in what (0 LUTs, 1 a DSP each, 2 two in one DSP).
 int64_t productsOf(const Actor &actor);
+/// Stages of the actor's multipliers: those in LUTs take a second one where
+/// both operands have more than four bits (rhz_mul).
+int64_t multiplierStages(const Actor &actor);
 /// A read-only memory of an actor: the parameter that places it in block RAM
 /// (1) or LUTs (0), its shape and how many of it there are.
 struct RomUse {

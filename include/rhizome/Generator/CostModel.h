@@ -27,8 +27,8 @@ enum class Term : unsigned {
   Select,      ///< bits that one of two values or a constant is chosen for
   Product,     ///< full adders of products in LUTs
   ProductSign, ///< such that only pass on a sign
-  ProductDeep, ///< those of a product beyond sixteen
-  ProductEdge, ///< bits of products in LUTs
+  ProductRow,  ///< bits of the rows that products are added from
+  ProductEdge, ///< bits of the adders that end a product's stages
   Products,    ///< products in LUTs
   RomLeaf,     ///< functions of as many address bits as a LUT has inputs
   RomMux,      ///< choices between these
@@ -39,7 +39,7 @@ enum class Term : unsigned {
 constexpr std::array<const char *, 22> kTermNames = {
     "fixed",        "counter",  "buffer",    "control",      "adder",
     "compare",      "mux",      "mux_pairs", "pick",         "pick_base",
-    "shift",        "select",   "product",   "product_sign", "product_deep",
+    "shift",        "select",   "product",   "product_sign", "product_row",
     "product_edge", "products", "rom_leaf",  "rom_mux",      "memory_mux",
     "collision",    "lane"};
 

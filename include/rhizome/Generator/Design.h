@@ -50,6 +50,11 @@ struct Timing {
 };
 mlir::FailureOr<Timing> predictTiming(flow::DesignOp design);
 
+/// One frame through an empty design: when every beat of each output port is
+/// taken if the beats of each input port are offered at the given cycles.
+mlir::FailureOr<std::vector<std::vector<int64_t>>>
+followFrame(flow::DesignOp design, llvm::ArrayRef<std::vector<int64_t>> offers);
+
 /// When an actor of a design works on each of the first frames.
 struct ActorSpans {
   std::string actor, node; ///< the actor's name, the model node's
@@ -59,11 +64,9 @@ struct ActorSpans {
 /// From the empty pipeline, with a source that always offers.
 std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames);
 
-/// The sum over all actors.
+/// The sum over all actors; `error` is how far it may be off, as actors deviate
+/// independently.
 Resources costOf(flow::DesignOp design, const CostContext &context,
-                 const MemoryImages *images = nullptr);
-
-/// How far that may be off: actors deviate independently.
-Resources errorOf(flow::DesignOp design, const CostContext &context,
-                  const MemoryImages *images = nullptr);
+                 const MemoryImages *images = nullptr,
+                 Resources *error = nullptr);
 } // namespace rhizome::gen

@@ -5,7 +5,9 @@
 // docs/rationale/stream-cells.md, a max-plus recurrence over firings.
 #pragma once
 
+#include "llvm/ADT/ArrayRef.h"
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +39,8 @@ struct Process {
   int64_t periods = 1;
   std::vector<int> inputs;  ///< channel indices, at most two
   std::vector<int> outputs; ///< channel indices
+  /// Of a source: before these times its first firings cannot be.
+  std::vector<int64_t> offers = {};
 };
 
 /// A graph of processes. Processes without inputs are sources that always
@@ -57,12 +61,12 @@ struct SimResult {
   /// Per sink process, in order of appearance: when the first and the last
   /// beat of each frame were taken.
   std::vector<std::vector<int64_t>> firstOut, lastOut;
+  /// Per sink: when every beat of the first frame was taken.
+  std::vector<std::vector<int64_t>> taken;
   /// When the first source beat of each frame was accepted.
   std::vector<int64_t> firstIn;
   /// Per process and frame it began: its first and last firing.
   std::vector<std::vector<std::pair<int64_t, int64_t>>> spans;
-  /// Most tokens each channel held at once, if asked for.
-  std::vector<int64_t> occupancy;
 
   /// The definitions of docs/architecture.md: mean distance between first
   /// output beats of successive frames, the first `warmUp` frames apart.
@@ -73,7 +77,21 @@ struct SimResult {
   int64_t latency() const;
 };
 
-/// Runs `frames` frames through the network from the empty state; with
-/// `occupancy` that member is filled in, which takes memory for every firing.
-SimResult simulate(const Network &network, int frames, bool occupancy = false);
+/// A run of a network from the empty state, which can be carried on. The
+/// network must outlive it.
+class Simulation {
+public:
+  /// `watched` are channels whose occupancy will be asked for, which takes
+  /// memory for every firing at them.
+  explicit Simulation(const Network &network, llvm::ArrayRef<int> watched = {});
+  ~Simulation();
+  /// Runs until so many frames have gone through, the earlier ones included.
+  const SimResult &upTo(int frames);
+  /// Most tokens that a watched channel held at once.
+  int64_t occupancy(int channel) const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
 } // namespace rhizome::gen

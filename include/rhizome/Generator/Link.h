@@ -71,17 +71,13 @@ int64_t linkAckTicks(const LinkMedium &medium, double clockMhz);
 /// acknowledgements take in the other direction.
 double linkBytesPerFrame(const LinkMedium &medium, int64_t frameBits);
 double linkAckBytesPerFrame(const LinkMedium &medium, int64_t frameBits);
-/// Frames a second that one channel carries when the medium is its own: what
-/// the medium, the window and both endpoints' streams allow.
-double linkFramesPerS(const LinkChannel &channel, int64_t streamBits,
-                      double clockMhz);
-/// Cycles from the last beat of a frame that enters the endpoint to its last
-/// beat on the byte stream, and from that to the last beat at rhz_top, with
-/// nothing else on the link.
-int64_t linkTransmitCycles(const LinkMedium &medium, int64_t frameBits,
-                           int64_t streamBits);
-int64_t linkReceiveCycles(const LinkMedium &medium, int64_t frameBits,
-                          int64_t streamBits);
+/// Cycles that a datagram with so many words of payload is on a byte stream;
+/// from the last beat that fills it at rhz_top until it has left; and from its
+/// last beat on the byte stream until its first one reaches rhz_top, one a
+/// cycle from then on. With nothing else on the link.
+int64_t linkStreamCycles(int64_t words, int64_t streamBits);
+int64_t linkTransmitCycles(int64_t words, int64_t streamBits);
+int64_t linkReceiveCycles();
 
 /// What the endpoint takes: everything of rhz_node beside rhz_top.
 Resources endpointCost(const LinkEndpoint &endpoint,

@@ -30,6 +30,13 @@ struct ImportOptions {
   /// `--raw-integers`: F of the fixed-point format. Float tensors of rank 1 or
   /// more in the file hold integer codes; their real value is code / 2^F.
   std::optional<int> rawIntegerFraction;
+  /// What a file may ask for; beyond it, it is refused.
+  struct Limits {
+    int64_t bytes = INT32_MAX; ///< of the protobuf
+    /// Of all tensors that folding constants computes, together.
+    int64_t foldedElements = int64_t(1) << 28;
+  };
+  Limits limits;
 };
 
 /// Reads the ONNX file at `path` (IR version 3 to 13, opset 7 to 25).

@@ -5,10 +5,12 @@
 // `error`.
 #pragma once
 
+#include "rhizome/Calibrate/Options.h"
 #include "rhizome/Package/Plan.h"
 #include "rhizome/Support/Refusal.h"
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +28,25 @@ struct NumberFormat {
 /// Parses "fixed:W,F"; nullopt unless 1 ≤ W ≤ 16 and -32 ≤ F ≤ 32.
 std::optional<NumberFormat> parseNumberFormat(llvm::StringRef text);
 
+/// Where input values come from and how they are brought to the model's range.
+struct DataRequest {
+  std::string path; ///< .npy .npz .pb .idx .gz .png .jpg, or a folder of these
+  /// How 8-bit pixels become a model's reals: "0..1" is x / 255, "0..255" x,
+  /// "MEAN,STD" (x / 255 - MEAN) / STD, per channel with a list of each; "" is
+  /// for files of other numbers.
+  std::string normalise;
+};
+
+/// --calibration: a float model is quantised after training.
+struct Calibration {
+  DataRequest data;
+  int64_t frames = 200; ///< at most
+  calibrate::Options options;
+  /// Filled once the model was quantised.
+  std::shared_ptr<calibrate::Report> report =
+      std::make_shared<calibrate::Report>();
+};
+
 /// A model file and how its numbers and shapes are to be read.
 struct ModelRequest {
   std::string path;
@@ -37,6 +58,7 @@ struct ModelRequest {
   std::map<std::string, std::pair<bool, unsigned>> inputTypes;
   /// --raw-integers: the file's tensors hold the number format's codes.
   bool rawIntegers = false;
+  std::optional<Calibration> calibration;
 };
 
 //===----------------------------------------------------------------------===//
@@ -129,15 +151,6 @@ AnalyseResult analyseModel(const AnalyseRequest &request);
 //===----------------------------------------------------------------------===//
 // simulate and evaluate
 //===----------------------------------------------------------------------===//
-
-/// Where input values come from and how they are brought to the model's range.
-struct DataRequest {
-  std::string path; ///< .npy .npz .pb .idx .gz .png .jpg, or a folder of these
-  /// How 8-bit pixels become a model's reals: "0..1" is x / 255, "0..255" x,
-  /// "MEAN,STD" (x / 255 - MEAN) / STD, per channel with a list of each; "" is
-  /// for files of other numbers.
-  std::string normalise;
-};
 
 /// True if `text` is a normalisation as above.
 bool isNormalisation(llvm::StringRef text);

@@ -69,7 +69,9 @@ enum class Rounding {
   HalfUp,
   HalfDown,
   HalfAway,
+  HalfTowardZero,
   TowardZero,
+  AwayFromZero,
   Up,
   Down,
   Sign

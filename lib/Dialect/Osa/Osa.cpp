@@ -4,6 +4,7 @@
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace rhizome;
@@ -193,6 +194,19 @@ LogicalResult TransposeOp::verify() {
   return checkShape(*this, getOutput(), out, "the output");
 }
 
+LogicalResult GatherOp::verify() {
+  SmallVector<int64_t> out(tensor(getInput()).getShape());
+  int64_t axis = getAxis();
+  if (axis < 0 || axis >= int64_t(out.size()))
+    return emitOpError("C1: the axis is out of range");
+  for (int64_t index : getIndices())
+    if (index < 0 || index >= out[axis])
+      return emitOpError() << "C2: the index " << index << " is not below "
+                           << out[axis];
+  out[axis] = int64_t(getIndices().size());
+  return checkShape(*this, getOutput(), out, "C1: the output");
+}
+
 LogicalResult PadOp::verify() {
   SmallVector<int64_t> out(tensor(getInput()).getShape());
   if (getLow().size() != out.size() || getHigh().size() != out.size())
@@ -245,6 +259,8 @@ LogicalResult AddOp::verify() { return verifyBinary(*this); }
 LogicalResult SubOp::verify() { return verifyBinary(*this); }
 LogicalResult MulOp::verify() { return verifyBinary(*this); }
 LogicalResult DivOp::verify() { return verifyBinary(*this); }
+LogicalResult MaxOp::verify() { return verifyBinary(*this); }
+LogicalResult MinOp::verify() { return verifyBinary(*this); }
 LogicalResult BatchNormOp::verify() { return verifySameShape(*this); }
 LogicalResult ReluOp::verify() { return verifySameShape(*this); }
 LogicalResult LeakyReluOp::verify() { return verifySameShape(*this); }
@@ -300,6 +316,22 @@ LogicalResult ThresholdOp::verify() {
                                                   : verifySameShape(*this);
 }
 
+LogicalResult MultiThresholdOp::verify() {
+  auto shape = getThresholds().getShapedType().getShape();
+  num::IntType out = num::elementInt(getOutput().getType());
+  if (shape.size() != 2 || !out || !out.contains(0) || !out.contains(shape[1]))
+    return emitOpError("C1: thresholds must have rank 2, and the result hold "
+                       "their number");
+  std::vector<float> values = floatValues(getThresholds());
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!std::isfinite(values[i]) ||
+        (i % size_t(shape[1]) && values[i] < values[i - 1]))
+      return emitOpError("C1: the thresholds of a channel must be finite and "
+                         "ascend");
+  return failed(checkPerChannel(*this, shape[0])) ? failure()
+                                                  : verifySameShape(*this);
+}
+
 LogicalResult TableOp::verify() {
   auto shape = getValues().getShapedType().getShape();
   num::IntType in = num::elementInt(getInput().getType());
@@ -309,9 +341,14 @@ LogicalResult TableOp::verify() {
                                                   : verifySameShape(*this);
 }
 
-LogicalResult ScaledAddOp::verify() {
-  return failed(checkShape(*this, getRhs(), tensor(getLhs()).getShape(),
+/// Two operands and a result of one shape.
+static LogicalResult verifyPair(Operation *op) {
+  return failed(checkShape(op, op->getOperand(1),
+                           tensor(op->getOperand(0)).getShape(),
                            "the right operand"))
              ? failure()
-             : verifySameShape(*this);
+             : verifySameShape(op);
 }
+LogicalResult ScaledAddOp::verify() { return verifyPair(*this); }
+LogicalResult ScaledMaxOp::verify() { return verifyPair(*this); }
+LogicalResult ProductOp::verify() { return verifyPair(*this); }

@@ -70,7 +70,7 @@ Work osa::computeWork(Operation *op) {
   } else if (auto table = dyn_cast<TableOp>(op)) {
     work.ops = out;
     work.paramBits += bitsOf(table.getValues().getType());
-  } else if (!isa<ReshapeOp, TransposeOp, ConcatOp, PadOp>(op)) {
+  } else if (!isa<ReshapeOp, TransposeOp, GatherOp, ConcatOp, PadOp>(op)) {
     work.ops = out;
   }
   if (!work.flops)

@@ -58,7 +58,7 @@ std::vector<RomUse> romsOf(const Actor &a) {
                     a.get("OutWidth"), a.get("Lanes")});
   } else if (cell == "reorder") {
     roms.push_back(
-        {"Block", a.get("Elements"), addressBits(a.get("Elements")), 1});
+        {"Block", a.get("OutElements"), addressBits(a.get("Elements")), 1});
   }
   return roms;
 }
@@ -92,6 +92,10 @@ static unsigned unitOf(const Actor &a) {
     name = "bisect";
   } else if (cell == "axis_in" || cell == "axis_out") {
     name = "gearbox";
+  } else if (cell == "product") { // as alike as the characterised cells are
+    name = "scaled_add";
+  } else if (cell == "select") {
+    name = "concat";
   } else if (cell == "fifo") {
     name = "fork";
   }
@@ -115,10 +119,12 @@ Structure structureOf(const Actor &a, const CostContext &context,
                                 {"threshold", threshold},
                                 {"table", table},
                                 {"scaled_add", scaledAdd},
+                                {"product", product},
                                 {"gearbox", gearbox},
                                 {"axis_in", axis},
                                 {"axis_out", axis},
                                 {"concat", concat},
+                                {"select", select},
                                 {"reorder", reorder},
                                 {"circuit", circuit},
                                 {"fork", fork},

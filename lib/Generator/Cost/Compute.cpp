@@ -63,7 +63,7 @@ void matvec(Builder &b) {
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   int64_t style = b.get("Style"), words = folds * outFolds;
   double dots = double(pixels * pe);
-  int64_t levels = clog2(simd), stages = 4 + levels;
+  int64_t levels = clog2(simd), stages = 3 + multiplierStages(b.actor()) + levels;
   if (style == 2) {
     Cascades cascades(simd, b.get("XSigned") ? 7 : 4);
     stages = 6 + cascades.length + clog2(cascades.count);
@@ -80,7 +80,7 @@ void matvec(Builder &b) {
     b.delay(double(pixels * simd * x), 3);
     b.ff(dots * double(simd) * double(std::min(w + x, acc)));
     if (words == 1 && style == 0)
-      b.constantProducts(dots * double(simd), w, x);
+      b.constantProducts(dots * double(simd), w, x, acc);
     else
       b.products(dots * double(simd), w, x + (style && !b.get("XSigned")),
                  style, acc);
@@ -106,7 +106,7 @@ void laneReduce(Builder &b) {
   int64_t acc = b.get("AccWidth"), w = b.get("WWidth");
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   double lanes = double(pixels * channels);
-  int64_t stages = 4 + clog2(taps);
+  int64_t stages = 3 + multiplierStages(b.actor()) + clog2(taps);
   b.term(Term::Fixed, 1);
   resultControl(b, stages, 3);
   bool isSigned = b.get("XSigned");

@@ -16,7 +16,8 @@ void requant(Builder &b) {
   b.term(Term::Fixed, 1);
   b.term(Term::Lane, lanes);
   b.counter(folds, false);
-  b.ff(7 + (split > 0 ? 1 : 0)); // valid bits
+  int64_t multiplier = multiplierStages(b.actor());
+  b.ff(double(6 + multiplier + (split > 0 ? 1 : 0))); // valid bits
   if (folds > 1)
     b.ff(double(clog2(folds)));
   // Multipliers and offsets: one memory, the offsets a stage longer.
@@ -32,12 +33,12 @@ void requant(Builder &b) {
     }
     if (b.get("Block")) {
       b.addMemory(romOf(folds, int64_t(c.varying), b.context()));
-      b.delay(offsets, 2);
+      b.delay(offsets, 1 + multiplier);
       b.delay(factors, 1);
     } else {
       b.term(Term::RomLeaf, c.leaves);
       b.term(Term::RomMux, c.muxes);
-      b.delay(offsets, 3);
+      b.delay(offsets, 2 + multiplier);
       b.delay(factors, 2);
     }
   }
@@ -61,6 +62,14 @@ void requant(Builder &b) {
   } else {
     b.delay(lanes * double(in), 3);
     b.ff(lanes * double(in + mul - split + in + split));
+    // The shorter one of two products waits.
+    auto waits = [&](const char *style, int64_t w) {
+      return multiplier > 1 && (b.get(style) || std::min(w, in) <= 4);
+    };
+    if (waits("Style", mul - split))
+      b.ff(lanes * double(in + mul - split));
+    if (waits("SplitStyle", split + 1))
+      b.ff(lanes * double(in + split));
     b.products(lanes, mul - split, x, b.get("Style"));
     b.products(lanes, split + 1, x, b.get("SplitStyle"));
     b.ff(lanes * double(in + mul - split)); // the high product once more
@@ -168,7 +177,25 @@ void scaledAdd(Builder &b) {
     (void)sign;
   }
   b.ff(lanes * double(out));
-  b.adder(lanes, out);
+  b.adder(lanes, b.get("Max") ? b.get("MaxWidth") : out);
+  if (b.get("Max"))
+    b.mux(lanes * double(out), 2);
+  b.outbuf(b.get("Depth"), channels * out);
+}
+
+void product(Builder &b) {
+  int64_t channels = b.get("Lanes"), out = b.get("OutWidth");
+  double lanes = double(channels);
+  b.term(Term::Fixed, 1);
+  b.ff(4);
+  for (auto [zero, width, diff] : {std::tuple("ZeroA", "AWidth", "ADiff"),
+                                   std::tuple("ZeroB", "BWidth", "BDiff")}) {
+    b.ff(lanes * double(b.get(width) + b.get(diff)));
+    if (b.get(zero))
+      b.adder(lanes, b.get(diff));
+  }
+  b.products(lanes, b.get("BDiff"), b.get("ADiff"), b.get("Style"));
+  b.ff(lanes * double(out));
   b.outbuf(b.get("Depth"), channels * out);
 }
 } // namespace rhizome::gen::cost

@@ -24,11 +24,6 @@ constexpr int64_t kTransmitStages = 7, kReceiveStages = 8;
 
 int64_t wordsOf(int64_t frameBits) { return cost::ceilDiv(frameBits, 64); }
 
-/// Words of the datagram that ends a frame.
-int64_t lastWords(const LinkMedium &medium, int64_t frameBits) {
-  return (wordsOf(frameBits) - 1) % linkSlotWords(medium) + 1;
-}
-
 /// Bytes of a full datagram on the medium.
 double datagramBytes(const LinkMedium &medium) {
   return double(linkSlotWords(medium) * kWordBytes + kHeaderBytes +
@@ -47,10 +42,12 @@ int64_t linkSlotWords(const LinkMedium &medium) {
 double linkRoundTripNs(const LinkMedium &medium, int64_t streamBits,
                        double clockMhz) {
   double beats = double(linkSlotWords(medium) * 64 / streamBits);
-  // A datagram is stored whole at both ends; it shares the medium with one
-  // other.
+  // A datagram is stored whole at both ends. A shell takes two ahead of it:
+  // with fewer places the medium would run dry, or slots that end with a frame
+  // leave half empty, although others wait.
   double endpoint = 1000 / clockMhz * (2 * beats + kEndpointCycles);
-  double wire = 2 * datagramBytes(medium) * 8e9 / medium.bitsPerS;
+  double ahead = medium.reliable ? 1 : 2;
+  double wire = (ahead + 1) * datagramBytes(medium) * 8e9 / medium.bitsPerS;
   return 2 * medium.latencyNs + endpoint + wire;
 }
 
@@ -115,31 +112,15 @@ double linkAckBytesPerFrame(const LinkMedium &medium, int64_t frameBits) {
   return datagrams / kAckEvery * double(kAckBytes + medium.overheadBytes);
 }
 
-double linkFramesPerS(const LinkChannel &channel, int64_t streamBits,
-                      double clockMhz) {
-  const LinkMedium &medium = channel.medium;
-  double wire =
-      medium.bitsPerS / 8 / linkBytesPerFrame(medium, channel.frameBits);
-  auto slotWords = double(linkSlotWords(medium));
-  double words = double(wordsOf(channel.frameBits));
-  // A datagram's beats, two of header words and the gap to the next.
-  double beats = (slotWords + 2) * 64 / double(streamBits) + 4;
-  double stream = clockMhz * 1e6 / beats * slotWords / words;
-  double window =
-      double(linkWindow(channel, streamBits, clockMhz) - kAckEvery) * 1e9 /
-      linkRoundTripNs(medium, streamBits, clockMhz) * slotWords / words;
-  return std::min({wire, stream, window});
+int64_t linkTransmitCycles(int64_t words, int64_t streamBits) {
+  return kTransmitStages + linkStreamCycles(words, streamBits);
 }
 
-int64_t linkTransmitCycles(const LinkMedium &medium, int64_t frameBits,
-                           int64_t streamBits) {
-  return kTransmitStages + (lastWords(medium, frameBits) + 2) * 64 / streamBits;
+int64_t linkStreamCycles(int64_t words, int64_t streamBits) {
+  return (words + kHeaderBytes / kWordBytes) * 64 / streamBits;
 }
 
-int64_t linkReceiveCycles(const LinkMedium &medium, int64_t frameBits,
-                          int64_t streamBits) {
-  return kReceiveStages + lastWords(medium, frameBits) * 64 / streamBits;
-}
+int64_t linkReceiveCycles() { return kReceiveStages; }
 
 Resources endpointCost(const LinkEndpoint &endpoint,
                        const CostContext &context) {

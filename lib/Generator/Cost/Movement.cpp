@@ -23,7 +23,7 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
   b.counter(tailIn ? ceilDiv(rowIn, lanesIn) : 1);
   b.counter(tailOut ? ceilDiv(rowOut, lanesOut) : 1);
   b.ff(double(count + 1));
-  b.term(Term::Control, double(count));
+  b.term(Term::Control, double(3 * count));
   if (ring) {
     int64_t writes = length / stepIn, reads = length / stepOut;
     int64_t wr = clog2(writes + in / stepIn), rd = clog2(reads + out / stepOut);
@@ -58,10 +58,14 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
       b.term(Term::Select, double((out - tailOut) * width));
   } else {
     b.ff(double(store * width));
-    // Shifted down or not, and each input unit to any place.
+    // A beat shifts by up to seven units, goes to one of the places that lie
+    // eight apart, and all of it shifts down or not.
+    int64_t fine = std::min<int64_t>(count, 3), step = int64_t(1) << fine;
+    int64_t units = in + step - 1;
+    b.term(Term::Shift, double(units * width * fine));
+    b.pick(double(width), ceilDiv(store, step) * units);
+    b.term(Term::Lane, double(ceilDiv(store, step)));
     b.mux(double(store * width), tailOut ? 3 : 2);
-    b.term(Term::Shift, double(store * width * count));
-    b.term(Term::Lane, double(store));
     if (tailOut)
       b.term(Term::Select, double((out - tailOut) * width));
   }
@@ -104,12 +108,23 @@ void reorder(Builder &b) {
   int64_t elements = b.get("Elements"), elem = b.get("Elem");
   int64_t address = addressBits(elements);
   b.term(Term::Fixed, 1);
+  int64_t reads = b.get("OutElements");
   b.counter(elements);
-  b.counter(elements);
+  b.counter(reads);
   b.ff(4 + 3 + 1 + 2 + double(address + elem));
-  b.rom("AddressFile", "Block", elements, address, 1);
+  b.rom("AddressFile", "Block", reads, address, 1);
   b.ram(int64_t(2) << address, elem, 2);
   b.outbuf(b.get("Depth"), elem);
+}
+
+void select(Builder &b) {
+  int64_t gap = clog2(b.get("Period") + 1), left = clog2(b.get("Count") + 1);
+  b.term(Term::Fixed, 1);
+  b.counter(b.get("Inner"));
+  b.counter(b.get("Period"));
+  b.ff(double(2 + gap + left + b.get("Elem")));
+  b.term(Term::Control, double(gap + left));
+  b.outbuf(b.get("Depth"), b.get("Elem"));
 }
 
 void fork(Builder &b) {

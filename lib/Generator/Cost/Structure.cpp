@@ -7,6 +7,9 @@
 namespace rhizome::gen::cost {
 namespace {
 bool isPower(int64_t n) { return (n & (n - 1)) == 0; }
+
+/// Of a product in LUTs (rhz_mul).
+constexpr int64_t kRowsAtOnce = 4;
 } // namespace
 
 void Builder::counter(int64_t count, bool last) {
@@ -111,24 +114,38 @@ void Builder::products(double count, int64_t w, int64_t x, int64_t style,
     dsp(count * double(dspTiles(w, x, ctx)));
     return;
   }
-  // One row a bit of x, each a place further up.
-  // All but two rows are full adders; above a row's own bits its sign repeats.
-  constexpr int64_t kShallow = 16;
-  int64_t width = std::min(w + x, kept), bits = 0, signs = 0;
-  for (int64_t row = 2; row < std::min(x, width); ++row) {
-    bits += std::min(w, width - row);
-    signs += std::max<int64_t>(0, width - row - w);
+  // Rows of the wider operand under the bits of the other one. Of at most four
+  // rows all but two are full adders, and so are all but two of such groups.
+  int64_t rows = std::min(w, x), across = std::max(w, x);
+  int64_t groups = ceilDiv(rows, kRowsAtOnce), width = std::min(w + x, kept);
+  int64_t adders = 0, signs = 0, edge = 0;
+  for (int64_t g = 0; g < groups; ++g) {
+    int64_t first = g * kRowsAtOnce, n = std::min(kRowsAtOnce, rows - first);
+    int64_t part = std::min(across + n, std::max<int64_t>(0, width - first));
+    adders += std::max<int64_t>(0, n - 2) * std::min(across, part);
+    signs += std::max<int64_t>(0, part - across) * (n - 1) / 2;
+    edge += n > 1 || g + 1 == groups ? part : 0;
+    if (groups > 1)
+      ff(count * double(part));
   }
-  term(Term::Product, count * double(bits));
+  adders += std::max<int64_t>(0, groups - 2) * across;
+  edge += groups > 1 ? std::max<int64_t>(0, width - kRowsAtOnce) : 0;
+  term(Term::Product, count * double(adders));
   term(Term::ProductSign, count * double(signs));
-  term(Term::ProductDeep,
-       count * double(std::max<int64_t>(0, bits - kShallow)));
-  term(Term::ProductEdge, count * double(width));
+  term(Term::ProductRow, count * double(rows * across));
+  term(Term::ProductEdge, count * double(edge));
   term(Term::Products, count);
 }
 
-void Builder::constantProducts(double count, int64_t w, int64_t x) {
+void Builder::constantProducts(double count, int64_t w, int64_t x,
+                               int64_t kept) {
   adder(count * std::max(0.0, double(w) / 2 - 1), w + x);
+  // A register behind each group of rows, as of any product.
+  int64_t rows = std::min(w, x), across = std::max(w, x);
+  for (int64_t first = 0; rows > kRowsAtOnce && first < rows;
+       first += kRowsAtOnce)
+    ff(count * double(std::min(across + std::min(kRowsAtOnce, rows - first),
+                               std::max<int64_t>(0, kept - first))));
 }
 
 void Builder::tree(double count, int64_t n, int64_t width, int64_t kept) {

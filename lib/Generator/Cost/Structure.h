@@ -74,11 +74,11 @@ public:
   const MemoryImage *image(const char *file) const;
   RomContents contents(const char *file, int64_t words, int64_t width,
                        double share) const;
-  /// Products of w × x bits of rhz_mul, without registers.
+  /// Products of w × x bits of rhz_mul, without their last registers.
   void products(double count, int64_t w, int64_t x, int64_t style,
                 int64_t kept = 128);
   /// The same by constants of w bits: half of a constant's bits are rows.
-  void constantProducts(double count, int64_t w, int64_t x);
+  void constantProducts(double count, int64_t w, int64_t x, int64_t kept);
   /// rhz_sum of `n` terms of `width` bits, of which `kept` are used.
   void tree(double count, int64_t n, int64_t width, int64_t kept);
   /// Multiplexers of n choices, per bit.
@@ -111,6 +111,8 @@ void gearbox(Builder &b);
 void axis(Builder &b);
 void concat(Builder &b);
 void reorder(Builder &b);
+void select(Builder &b);
+void product(Builder &b);
 void fork(Builder &b);
 void circuit(Builder &b);
 } // namespace rhizome::gen::cost

@@ -55,11 +55,12 @@ Actor circuitActor(const Kept &one, int64_t copies, int64_t frameBeats) {
 }
 
 int64_t budgetFor(const DeviceContext &device) {
-  // What is left of a period behind a register, in levels; no more than six,
-  // so that routing has its part.
+  // What is left of a period behind a register, in levels; no more than six
+  // (five of LUTs of four inputs), so that routing has its part.
   double period = 1000 / device.clockMhz;
   double levels = (period - device.cost.registerNs) / device.cost.levelNs;
-  return int64_t(32 * std::clamp(levels, 2.0, 6.0));
+  double most = device.cost.lutInputs >= 6 ? 6 : 5;
+  return int64_t(32 * std::clamp(levels, 2.0, most));
 }
 } // namespace dhm
 

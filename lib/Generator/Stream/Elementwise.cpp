@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Units with one result per element: requantise, threshold, table, scaled add.
+// Units with one result per element: requantise, threshold, table, and sums,
+// maxima and products of two streams.
 // A requantiser is offered with its multiplier whole or split over two smaller
 // ones, or as thresholds where it has few levels: the device's prices decide.
 // Their lanes carry any channels; which ones a beat holds follows from the
@@ -140,6 +141,56 @@ void multiplierVariants(const Actor &whole, const DeviceContext &device,
     add(1, split, 0);
 }
 
+/// The signed bits that hold every value of `type` times `factor` plus `term`.
+unsigned scaledBits(num::IntType type, int64_t factor, int64_t term) {
+  return signedBits(
+      {type.getLo() * factor + term, type.getHi() * factor + term});
+}
+
+/// The unit of an operation of two streams.
+void pairUnit(Operation *op, const Format &in, const Format &out, Actor &a) {
+  Format b = formatOf(op->getOperand(1).getType(), 1, 1);
+  num::IntType lhs = num::elementInt(op->getOperand(0).getType()),
+               rhs = num::elementInt(op->getOperand(1).getType());
+  a.params = {{"Lanes", in.lanes},
+              {"AWidth", in.width},
+              {"ASigned", in.isSigned},
+              {"BWidth", b.width},
+              {"BSigned", b.isSigned}};
+  if (auto product = dyn_cast<osa::ProductOp>(op)) {
+    a.cell = "product";
+    int64_t za = product.getLhsZero(), zb = product.getRhsZero();
+    for (auto [key, value] :
+         std::initializer_list<std::pair<const char *, int64_t>>{
+             {"ZeroA", za},
+             {"ZeroB", zb},
+             {"ADiff", scaledBits(lhs, 1, -za)},
+             {"BDiff", scaledBits(rhs, 1, -zb)},
+             {"OutWidth", out.width},
+             {"Style", 0}})
+      a.set(key, value);
+    return;
+  }
+  auto add = dyn_cast<osa::ScaledAddOp>(op);
+  auto most = dyn_cast<osa::ScaledMaxOp>(op);
+  int64_t ma = add ? add.getLhsMultiplier() : most.getLhsMultiplier();
+  int64_t mb = add ? add.getRhsMultiplier() : most.getRhsMultiplier();
+  int64_t offset = add ? 0 : int64_t(most.getRhsOffset());
+  a.cell = "scaled_add";
+  for (auto [key, value] :
+       std::initializer_list<std::pair<const char *, int64_t>>{
+           {"MulA", ma},
+           {"MulB", mb},
+           {"MulWidth", signedBits({ma, mb})},
+           {"Max", bool(most)},
+           {"Offset", offset},
+           {"MaxWidth",
+            most ? std::max(scaledBits(lhs, ma, 0), scaledBits(rhs, mb, offset))
+                 : 1},
+           {"OutWidth", out.width}})
+    a.set(key, value);
+}
+
 Actor makeUnit(Operation *op, const Format &in, const Format &out,
                int64_t beats) {
   Actor a;
@@ -183,19 +234,7 @@ Actor makeUnit(Operation *op, const Format &in, const Format &out,
                 {"Entries", inType.getHi() - inType.getLo() + 1},
                 {"OutFolds", beats}};
   } else {
-    auto add = cast<osa::ScaledAddOp>(op);
-    Format b = formatOf(op->getOperand(1).getType(), 1, 1);
-    int64_t ma = add.getLhsMultiplier(), mb = add.getRhsMultiplier();
-    a.cell = "scaled_add";
-    a.params = {{"Lanes", in.lanes},
-                {"AWidth", in.width},
-                {"ASigned", in.isSigned},
-                {"BWidth", b.width},
-                {"BSigned", b.isSigned},
-                {"MulA", ma},
-                {"MulB", mb},
-                {"MulWidth", signedBits({ma, mb})},
-                {"OutWidth", out.width}};
+    pairUnit(op, in, out, a);
   }
   a.name = a.cell;
   a.set("frameBeats", out.beats());
@@ -207,10 +246,18 @@ std::vector<Actor> unitVariants(Operation *op, const Format &in,
                                 const Format &out, int64_t beats,
                                 const DeviceContext &device) {
   Actor unit = makeUnit(op, in, out, beats);
+  std::vector<Actor> variants;
+  if (unit.cell == "product") {
+    variants.push_back(unit);
+    if (device.hasDsp) {
+      unit.set("Style", 1);
+      variants.push_back(std::move(unit));
+    }
+    return variants;
+  }
   auto r = dyn_cast<osa::RequantiseOp>(op);
   if (!r)
     return {unit};
-  std::vector<Actor> variants;
   multiplierVariants(unit, device, variants);
   if (isThresholdable(r)) {
     Actor compare{"threshold", "threshold", {}, {}};
@@ -262,7 +309,7 @@ std::vector<Option> elementwiseOptions(Operation *op, Upstream upstream,
     out.lanes = in.lanes;
     out.row = in.row;
     option.inputs = {in};
-    if (isa<osa::ScaledAddOp>(op)) {
+    if (op->getNumOperands() == 2) {
       Format b = formatOf(op->getOperand(1).getType(), 1, 1);
       b.lanes = in.lanes;
       b.row = in.row;
@@ -284,7 +331,7 @@ std::vector<Option> elementwiseOptions(Operation *op, Upstream upstream,
 
 void buildElementwise(Operation *op, Option &option, MemoryImages &images) {
   Actor &unit = option.actors.back();
-  if (isa<osa::ScaledAddOp>(op))
+  if (op->getNumOperands() == 2)
     return;
   int64_t lanes = unit.get("Lanes"), beats = unit.get("OutFolds");
   std::vector<std::vector<int64_t>> pattern;

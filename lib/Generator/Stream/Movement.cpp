@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Units that move elements: concatenation (blocks in turn), transposition (two
-// pages of memory), padding (a 1×1 window).
+// Units that move elements: concatenation (blocks in turn), transposes and
+// gathers (dropped beats, or two pages of memory), padding (a 1×1 window).
 #include "Units.h"
 #include <numeric>
 
@@ -54,28 +54,156 @@ std::vector<Option> concatOptions(osa::ConcatOp op,
   }
   return options;
 }
+/// For every element of the result its place in the input.
+std::vector<int64_t> elementMap(Operation *op) {
+  auto in = cast<RankedTensorType>(op->getOperand(0).getType()).getShape();
+  auto out = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+  auto transpose = dyn_cast<osa::TransposeOp>(op);
+  auto gather = dyn_cast<osa::GatherOp>(op);
+  size_t rank = in.size();
+  std::vector<int64_t> stride(rank, 1), index(rank, 0);
+  for (size_t i = rank; i-- > 1;)
+    stride[i - 1] = stride[i] * in[i];
+  int64_t n = ShapedType::getNumElements(out);
+  std::vector<int64_t> map(n);
+  for (int64_t &from : map) {
+    from = 0;
+    for (size_t d = 0; d < rank; ++d) {
+      size_t axis = transpose ? transpose.getPermutation()[d] : d;
+      int64_t at = gather && d == gather.getAxis()
+                       ? gather.getIndices()[index[d]]
+                       : index[d];
+      from += at * stride[axis];
+    }
+    for (size_t d = rank; d-- > 0 && ++index[d] == out[d];)
+      index[d] = 0;
+  }
+  return map;
+}
+
+/// The most neighbouring elements that stay together everywhere.
+int64_t togetherIn(const std::vector<int64_t> &map, int64_t elements) {
+  int64_t n = std::gcd(int64_t(map.size()), elements);
+  // Runs end where the next element is not the next one.
+  int64_t start = 0;
+  for (int64_t i = 0; i < int64_t(map.size()); ++i) {
+    if (i == start)
+      n = std::gcd(n, map[i]);
+    if (i + 1 < int64_t(map.size()) && map[i + 1] == map[i] + 1)
+      continue;
+    n = std::gcd(n, i + 1 - start);
+    start = i + 1;
+  }
+  return n;
+}
+
+/// The most blocks into which the elements can be cut so that all blocks are
+/// rearranged alike, each within itself.
+int64_t blocksOf(const std::vector<int64_t> &map, int64_t elements) {
+  int64_t most = std::gcd(int64_t(map.size()), elements);
+  for (int64_t blocks = most; blocks > 1; --blocks) {
+    if (most % blocks)
+      continue;
+    int64_t in = elements / blocks, out = int64_t(map.size()) / blocks;
+    bool alike = true;
+    for (int64_t i = 0; i < int64_t(map.size()) && alike; ++i)
+      alike = i < out ? map[i] < in : map[i] == map[i - out] + in;
+    if (alike)
+      return blocks;
+  }
+  return 1;
+}
+
+/// A gather that only drops elements, in equal steps, as a `select` of words of
+/// `lanes` elements; nullopt if it is none.
+std::optional<Actor> makeSelect(osa::GatherOp op, int64_t lanes) {
+  auto indices = op.getIndices();
+  auto shape = cast<RankedTensorType>(op.getInput().getType()).getShape();
+  int64_t inner = 1, start = indices[0], count = int64_t(indices.size()),
+          stride = count > 1 ? indices[1] - start : 1,
+          period = shape[op.getAxis()];
+  for (size_t i = op.getAxis() + 1; i < shape.size(); ++i)
+    inner *= shape[i];
+  for (int64_t i = 0; i < count; ++i)
+    if (stride < 1 || indices[i] != start + i * stride)
+      return std::nullopt;
+  if (inner % lanes == 0) {
+    inner /= lanes;
+  } else { // words of several neighbours
+    int64_t group = lanes / inner;
+    if (lanes % inner || stride != 1 || start % group || count % group ||
+        period % group)
+      return std::nullopt;
+    inner = 1;
+    start /= group;
+    count /= group;
+    period /= group;
+  }
+  Actor a{"select", "select", {}, {}};
+  a.params = {{"Inner", inner},
+              {"Period", period},
+              {"Start", start},
+              {"Stride", stride},
+              {"Count", count}};
+  return a;
+}
+
+/// The largest divisor of `n` below `than`.
+int64_t largestDivisorBelow(int64_t n, int64_t than) {
+  do
+    --than;
+  while (n % than);
+  return than;
+}
+
+/// Transposes and gathers: drop beats, or two pages of memory.
+std::vector<Option> rearrangeOptions(Operation *op,
+                                     const DeviceContext &device) {
+  std::vector<int64_t> map = elementMap(op);
+  Format in = formatOf(op->getOperand(0).getType(), 1, 1);
+  int64_t together = togetherIn(map, in.count);
+  int64_t blocks = blocksOf(map, in.count);
+  auto gather = dyn_cast<osa::GatherOp>(op);
+  std::vector<Option> options;
+  for (int64_t lanes = 1; lanes <= together; ++lanes) {
+    if (together % lanes)
+      continue;
+    Option option;
+    Format x = formatOf(op->getOperand(0).getType(), lanes, lanes);
+    Format y = formatOf(op->getResult(0).getType(), lanes, lanes);
+    Actor a{"reorder", "reorder", {}, {}};
+    if (auto select = gather ? makeSelect(gather, lanes) : std::nullopt) {
+      a = *select;
+    } else {
+      int64_t own = blocks; // words must not straddle blocks
+      while (in.count / own % lanes || int64_t(map.size()) / own % lanes)
+        own = largestDivisorBelow(blocks, own);
+      a.params = {{"Elements", in.count / own / lanes},
+                  {"OutElements", int64_t(map.size()) / own / lanes}};
+    }
+    a.set("Elem", x.width * lanes);
+    a.set("frameBeats", y.beats());
+    option.inputs = {x.canonical()};
+    option.output = y.canonical();
+    option.actors = {a};
+    option.formats = {option.output};
+    option.intervalCycles = std::max(x.beats(), y.beats());
+    option.summary = std::to_string(lanes) + " lanes" +
+                     (a.cell == "select" ? "" : ", two pages");
+    finish(option, device);
+    options.push_back(std::move(option));
+  }
+  return options;
+}
 } // namespace
 
 std::vector<Option> movementOptions(Operation *op, Upstream,
                                     const DeviceContext &device) {
   if (auto concat = dyn_cast<osa::ConcatOp>(op))
     return concatOptions(concat, device);
+  if (isa<osa::TransposeOp, osa::GatherOp>(op))
+    return rearrangeOptions(op, device);
   std::vector<Option> options;
-  if (isa<osa::TransposeOp>(op)) {
-    Option option;
-    Format f = formatOf(op->getOperand(0).getType(), 1, 1);
-    Actor a{"reorder", "reorder", {}, {}};
-    a.params = {{"Elem", f.width}, {"Elements", f.count}};
-    option.inputs = {f};
-    option.output = f;
-    option.actors = {a};
-    option.formats = {f};
-    option.intervalCycles = f.count;
-    option.summary = "two pages";
-    finish(option, device);
-    options.push_back(std::move(option));
-    return options;
-  }
   auto pad = cast<osa::PadOp>(op);
   auto in = cast<RankedTensorType>(pad.getInput().getType()).getShape();
   auto out = cast<RankedTensorType>(pad.getOutput().getType()).getShape();
@@ -123,28 +251,17 @@ std::vector<Option> movementOptions(Operation *op, Upstream,
 }
 
 void buildMovement(Operation *op, Option &option, MemoryImages &images) {
-  auto transpose = dyn_cast<osa::TransposeOp>(op);
-  if (!transpose)
-    return;
   Actor &unit = option.actors.back();
-  auto in = cast<RankedTensorType>(transpose.getInput().getType()).getShape();
-  auto out = cast<RankedTensorType>(transpose.getOutput().getType()).getShape();
-  int64_t elements = unit.get("Elements"), rank = int64_t(in.size());
-  std::vector<int64_t> stride(rank, 1);
-  for (int64_t i = rank - 2; i >= 0; --i)
-    stride[i] = stride[i + 1] * in[i + 1];
-  int64_t bits = 1;
+  if (unit.cell != "reorder")
+    return;
+  int64_t elements = unit.get("Elements"), reads = unit.get("OutElements");
+  int64_t lanes = option.inputs[0].lanes, bits = 1;
   while ((int64_t(1) << bits) < elements)
     ++bits;
-  MemoryImage image(bits, elements);
-  for (int64_t i = 0; i < elements; ++i) {
-    int64_t rest = i, address = 0;
-    for (int64_t axis = rank - 1; axis >= 0; --axis) {
-      address += rest % out[axis] * stride[transpose.getPermutation()[axis]];
-      rest /= out[axis];
-    }
-    image.set(i, 0, bits, address);
-  }
+  std::vector<int64_t> map = elementMap(op);
+  MemoryImage image(bits, reads);
+  for (int64_t i = 0; i < reads; ++i)
+    image.set(i, 0, bits, map[i * lanes] / lanes);
   std::string name = unit.name + "_addresses.hex";
   images[name] = std::move(image);
   unit.files.push_back({"AddressFile", name});

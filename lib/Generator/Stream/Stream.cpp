@@ -19,7 +19,7 @@ bool isCompute(Operation *op) {
 }
 bool isElementwise(Operation *op) {
   return isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp,
-             osa::ScaledAddOp>(op);
+             osa::ScaledAddOp, osa::ScaledMaxOp, osa::ProductOp>(op);
 }
 
 class StreamGenerator final : public Generator {
@@ -28,7 +28,7 @@ public:
 
   std::optional<std::string> coverage(Operation *op) const override {
     if (!isCompute(op) && !isElementwise(op) &&
-        !isa<osa::ConcatOp, osa::TransposeOp, osa::PadOp>(op))
+        !isa<osa::ConcatOp, osa::TransposeOp, osa::GatherOp, osa::PadOp>(op))
       return "has no streaming unit for " + op->getName().getStringRef().str();
     for (Value v : op->getOperands())
       if (!num::elementInt(v.getType()))

@@ -217,6 +217,38 @@ func.func @transpose_output(%x: tensor<1x3x!num.int<u2>>) {
 
 // -----
 
+func.func @gather_axis(%x: tensor<1x3x!num.int<u2>>) {
+  // expected-error@+1 {{'osa.gather' op C1: the axis is out of range}}
+  %g = osa.gather %x {axis = 2 : i64, indices = array<i64: 0>} : (tensor<1x3x!num.int<u2>>) -> tensor<1x3x!num.int<u2>>
+  return
+}
+
+// -----
+
+func.func @gather_index(%x: tensor<1x3x!num.int<u2>>) {
+  // expected-error@+1 {{'osa.gather' op C2: the index 3 is not below 3}}
+  %g = osa.gather %x {axis = 1 : i64, indices = array<i64: 0, 3>} : (tensor<1x3x!num.int<u2>>) -> tensor<1x2x!num.int<u2>>
+  return
+}
+
+// -----
+
+func.func @multi_threshold_count(%x: tensor<1x3xf32>) {
+  // expected-error@+1 {{'osa.multi_threshold' op C1: thresholds must have rank 2, and the result hold their number}}
+  %t = osa.multi_threshold %x {thresholds = dense<0.0> : tensor<1x4xf32>} : (tensor<1x3xf32>) -> tensor<1x3x!num.int<u2>>
+  return
+}
+
+// -----
+
+func.func @multi_threshold_order(%x: tensor<1x3xf32>) {
+  // expected-error@+1 {{'osa.multi_threshold' op C1: the thresholds of a channel must be finite and ascend}}
+  %t = osa.multi_threshold %x {thresholds = dense<[[1.0, 0.0]]> : tensor<1x2xf32>} : (tensor<1x3xf32>) -> tensor<1x3x!num.int<u2>>
+  return
+}
+
+// -----
+
 func.func @pad_rank(%x: tensor<1x3x!num.int<u2>>) {
   // expected-error@+1 {{'osa.pad' op low and high need one value per axis}}
   %p = osa.pad %x {low = array<i64: 1>, high = array<i64: 0, 0>} : (tensor<1x3x!num.int<u2>>) -> tensor<2x3x!num.int<u2>>

@@ -65,6 +65,12 @@ func.func @movement(%x: tensor<1x2x3x!num.int<u2>>) {
   %t = osa.transpose %x {permutation = array<i64: 0, 2, 1>} : (tensor<1x2x3x!num.int<u2>>) -> tensor<1x3x2x!num.int<u2>>
   // CHECK: osa.pad %{{.*}} {high = array<i64: 0, 0, 1>, low = array<i64: 0, 2, 0>, value = 3.000000e+00 : f64}
   %p = osa.pad %x {low = array<i64: 0, 2, 0>, high = array<i64: 0, 0, 1>, value = 3.0} : (tensor<1x2x3x!num.int<u2>>) -> tensor<1x4x4x!num.int<u2>>
+  // CHECK: osa.gather %{{.*}} {axis = 2 : i64, indices = array<i64: 2, 0, 0, 1>}
+  %g = osa.gather %x {axis = 2 : i64, indices = array<i64: 2, 0, 0, 1>} : (tensor<1x2x3x!num.int<u2>>) -> tensor<1x2x4x!num.int<u2>>
+  // CHECK: osa.scaled_max %{{.*}}, %{{.*}} {rhs_offset = -1 : i64}
+  %m = osa.scaled_max %x, %x {rhs_offset = -1 : i64} : (tensor<1x2x3x!num.int<u2>>, tensor<1x2x3x!num.int<u2>>) -> tensor<1x2x3x!num.int<u2>>
+  // CHECK: osa.product %{{.*}}, %{{.*}} {lhs_zero = 1 : i64}
+  %q = osa.product %x, %x {lhs_zero = 1 : i64} : (tensor<1x2x3x!num.int<u2>>, tensor<1x2x3x!num.int<u2>>) -> tensor<1x2x3x!num.int<s4, -3:6>>
   return
 }
 

@@ -123,6 +123,20 @@ def Osa_TransposeOp : Osa_Op<"transpose"> {
   let results = (outs Osa_Tensor:$output);
 }
 
+def Osa_GatherOp : Osa_Op<"gather"> {
+  let summary = "elements at constant places along an axis, in any order and number";
+  let description = [{
+    out[…, j, …] = in[…, indices[j], …]. Slices, splits, nearest-neighbour
+    resizing and broadcasting are gathers.
+
+    - (C1) the axis is one of the input's, its size in the output the number of indices.
+    - (C2) 0 ≤ index < the input's size along the axis.
+  }];
+  let arguments = (ins Osa_Tensor:$input, I64Attr:$axis,
+                       DenseI64ArrayAttr:$indices);
+  let results = (outs Osa_Tensor:$output);
+}
+
 def Osa_PadOp : Osa_Op<"pad"> {
   let summary = "constant padding";
   let description = [{ `low` and `high` elements of `value` per axis (≥ 0). At the integer level `value` is a whole number. }];
@@ -142,7 +156,7 @@ def Osa_QuantizeOp : Osa_Op<"quantize"> {
     result type's range; c runs along `axis`, or scale and zero_point hold one
     value and axis is −1. `rounding`: `half_even` (ONNX, QONNX ROUND),
     `toward_zero`, `up`, `down` (QONNX CEIL, FLOOR), `half_up`, `half_down`,
-    `half_away` (`half_away_from_zero`), or `sign` (BipolarQuant: x ≥ 0 gives 1, else −1).
+    `half_away` (`half_away_from_zero`), `half_toward_zero`, `away_from_zero`, or `sign` (BipolarQuant: x ≥ 0 gives 1, else −1).
 
     - (C1) scale is positive and finite; f32.
   }];
@@ -159,6 +173,17 @@ def Osa_DequantizeOp : Osa_Op<"dequantize"> {
   let results = (outs Osa_Tensor:$output);
 }
 
+def Osa_MultiThresholdOp : Osa_Op<"multi_threshold"> {
+  let summary = "real to integer: out = #{k : x ≥ thresholds[c][k]}";
+  let description = [{
+    The quantiser of FINN's MultiThreshold; c runs along the last axis.
+
+    - (C1) thresholds: f32 `[C or 1, K]`, finite, ascending in k; the result's range holds 0 … K.
+  }];
+  let arguments = (ins Osa_Tensor:$input, ElementsAttr:$thresholds);
+  let results = (outs Osa_Tensor:$output);
+}
+
 class Osa_Binary<string mnemonic, string sum> : Osa_Op<mnemonic> {
   let summary = sum # ", with NumPy broadcasting";
   let arguments = (ins Osa_Tensor:$lhs, Osa_Tensor:$rhs);
@@ -168,6 +193,8 @@ def Osa_AddOp : Osa_Binary<"add", "real sum">;
 def Osa_SubOp : Osa_Binary<"sub", "real difference">;
 def Osa_MulOp : Osa_Binary<"mul", "real product">;
 def Osa_DivOp : Osa_Binary<"div", "real quotient">;
+def Osa_MaxOp : Osa_Binary<"max", "the larger one">;
+def Osa_MinOp : Osa_Binary<"min", "the smaller one">;
 
 def Osa_BatchNormOp : Osa_Op<"batch_norm"> {
   let summary = "gamma · (x − mean) / √(variance + epsilon) + beta along the last axis";
@@ -280,6 +307,24 @@ def Osa_ScaledAddOp : Osa_Op<"scaled_add"> {
   let arguments = (ins Osa_Tensor:$lhs, Osa_Tensor:$rhs,
       DefaultValuedAttr<I64Attr, "1">:$lhs_multiplier,
       DefaultValuedAttr<I64Attr, "1">:$rhs_multiplier);
+  let results = (outs Osa_Tensor:$output);
+}
+
+def Osa_ScaledMaxOp : Osa_Op<"scaled_max"> {
+  let summary = "out = max(lhs · lhs_multiplier, rhs · rhs_multiplier + rhs_offset), equal shapes";
+  let description = [{ A minimum is a maximum with negative multipliers. }];
+  let arguments = (ins Osa_Tensor:$lhs, Osa_Tensor:$rhs,
+      DefaultValuedAttr<I64Attr, "1">:$lhs_multiplier,
+      DefaultValuedAttr<I64Attr, "1">:$rhs_multiplier,
+      DefaultValuedAttr<I64Attr, "0">:$rhs_offset);
+  let results = (outs Osa_Tensor:$output);
+}
+
+def Osa_ProductOp : Osa_Op<"product"> {
+  let summary = "out = (lhs − lhs_zero) · (rhs − rhs_zero), equal shapes";
+  let arguments = (ins Osa_Tensor:$lhs, Osa_Tensor:$rhs,
+      DefaultValuedAttr<I64Attr, "0">:$lhs_zero,
+      DefaultValuedAttr<I64Attr, "0">:$rhs_zero);
   let results = (outs Osa_Tensor:$output);
 }
 

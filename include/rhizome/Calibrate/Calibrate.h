@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Post-training quantisation: a float network gets quantisers whose ranges are
+// observed on sample data. The result is real-level `osa` such as a file with
+// quantisers of its own gives.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "rhizome/Calibrate/Options.h"
+#include "rhizome/Support/Tensor.h"
+#include "llvm/Support/Error.h"
+#include <functional>
+
+namespace rhizome::calibrate {
+using Frames = std::vector<std::vector<Tensor>>; ///< [frame][graph input]
+
+/// Told what is being done, e.g. "observe"; may be empty.
+using Progress = std::function<void(llvm::StringRef)>;
+
+/// Quantises `@main` in place. Fails if there is nothing to quantise, if a
+/// bound can't be kept at the widths given, or if a name of `layers` is
+/// unknown. Deterministic.
+llvm::Expected<Report> quantise(mlir::ModuleOp module, const Frames &frames,
+                                const Options &options,
+                                const Progress &progress);
+
+/// 10·log10 of signal power over error power; 200 for no error.
+double decibels(double signal, double noise);
+} // namespace rhizome::calibrate

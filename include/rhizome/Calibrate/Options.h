@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a user may say about post-training quantisation, and what is reported of
+// it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rhizome::calibrate {
+/// How a range follows from observed values: all of them, all but a share at
+/// the ends, or the range with the least squared rounding error.
+enum class Method { MinMax, Percentile, MeanSquare };
+
+/// Widths of a layer's weights and of the tensor that it makes.
+struct Bits {
+  unsigned weights = 8, activations = 8;
+  bool operator==(const Bits &) const = default;
+};
+
+struct Options {
+  Method method = Method::MeanSquare;
+  double percentile = 99.9; ///< of Method::Percentile
+  Bits bits;
+  std::map<std::string, Bits> layers; ///< that differ, by node or input name
+  /// Widths are lowered as long as at most this many per cent of the frames
+  /// change their class.
+  std::optional<double> maxLoss;
+  /// … and as long as every output keeps this signal-to-noise ratio, in dB.
+  std::optional<double> minSnr;
+};
+
+/// One tensor that is rounded, or the last layer, which isn't.
+struct Layer {
+  std::string name, op;
+  unsigned weightBits = 0;     ///< 0: it has none
+  unsigned activationBits = 0; ///< 0: its result stays exact
+  double low = 0, high = 0;    ///< observed
+  double scale = 0;
+  int64_t zeroPoint = 0;
+  double snr = 0; ///< dB, quantised network against float, here
+};
+
+struct Report {
+  std::string method;
+  int64_t frames = 0;
+  std::vector<Layer> layers;
+  double snr = 0;       ///< dB, at the worst output
+  double agreement = 1; ///< share of frames with the float network's class
+  /// Pairs of layers whose channels were equalised, and `snr` without that.
+  int64_t equalised = 0;
+  double snrPlain = 0;
+};
+} // namespace rhizome::calibrate

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where a float network gets quantisers, whatever their formats: at its inputs,
+// behind every layer, on the weights. What only leads to graph outputs keeps
+// its exact accumulator.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include <string>
+#include <vector>
+
+namespace rhizome {
+struct Placement {
+  /// A tensor of the network; its readers are to see the rounded one, graph
+  /// outputs are not.
+  struct Point {
+    mlir::Value value;
+    mlir::Location loc; ///< of the layer that ends here, or of the input
+    bool isInput = false;
+  };
+  /// A constant operand of a layer.
+  struct Constant {
+    mlir::OpOperand *operand;
+    bool isBias;
+  };
+  std::vector<Point> activations; ///< in order; inputs come last
+  std::vector<Constant> constants;
+};
+
+/// Reads a real-level function; changes nothing. Tensors that the file
+/// quantises itself are left out.
+Placement placeQuantisers(mlir::func::FuncOp function);
+
+/// What a quantiser rounds to: codes lo..hi, one scale and zero point for all
+/// or one for each position of `axis`.
+struct AffineFormat {
+  int64_t lo, hi;
+  std::vector<float> scale;
+  std::vector<int32_t> zero;
+  int64_t axis = -1;
+};
+
+/// quantise and dequantise `v`; returns the reals behind.
+mlir::Value quantised(mlir::OpBuilder &builder, mlir::Value v,
+                      const AffineFormat &format, mlir::Location loc);
+/// Puts that between a point and its readers.
+void quantiseUses(mlir::OpBuilder &builder, const Placement::Point &point,
+                  const AffineFormat &format);
+} // namespace rhizome

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A float network as rows: what is rounded where, how it behaves on the frames,
+// and what becomes of it at given widths.
+#pragma once
+
+#include "Ranges.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "rhizome/Interp/Interpreter.h"
+
+namespace rhizome::calibrate {
+/// A layer with weights, with the point that it ends in if it is rounded; or
+/// another point.
+struct Row {
+  std::string name, op;
+  mlir::Value value;                  ///< what is compared
+  std::optional<size_t> point = {};   ///< in Placement::activations
+  std::optional<size_t> weights = {}; ///< in Placement::constants
+  bool isInput = false;
+  int64_t macs = 0;                 ///< of a frame
+  std::vector<size_t> readers = {}; ///< rows with weights that read it directly
+};
+
+using Config = std::vector<Bits>; ///< one for each row
+
+/// Quantised against float, over the frames.
+struct Quality {
+  std::vector<double> snr; ///< by row; empty unless asked for
+  double noise = 0;        ///< power at the worst output, relative to signal
+  double outputSnr = 0;    ///< the same in dB
+  double agreement = 1;
+};
+
+class Network {
+public:
+  /// Takes a module with `@main`, folded; keeps a copy.
+  Network(mlir::ModuleOp module, const Frames &frames, const Options &options);
+
+  mlir::func::FuncOp main() const;
+  const std::vector<Row> &rows() const { return list; }
+  const Placement &placement() const { return places; }
+
+  /// Runs the frames; to be called before what follows.
+  llvm::Error observe();
+  const Observed &observed(size_t row) const { return seen[row]; }
+
+  AffineFormat activation(size_t row, unsigned bits);
+  AffineFormat weights(size_t row, unsigned bits);
+
+  /// Quantises `@main` of a copy (or of the network's original). Rows marked
+  /// in `only`, if given, alone. Returns what stands for each row's value.
+  std::vector<mlir::Value> apply(mlir::ModuleOp copy, const Config &config,
+                                 const std::vector<bool> *weightsOnly = nullptr,
+                                 const std::vector<bool> *pointsOnly = nullptr);
+  llvm::Expected<Quality>
+  measure(const Config &config, bool layers,
+          const std::vector<bool> *weightsOnly = nullptr,
+          const std::vector<bool> *pointsOnly = nullptr);
+
+private:
+  void makeRows();
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  const Frames &frames;
+  const Options &options;
+  Placement places;
+  std::vector<Row> list;
+  std::vector<Observed> seen;
+  std::vector<std::vector<Tensor>> outputs; ///< of the float network, by frame
+  std::map<std::pair<size_t, unsigned>, AffineFormat> chosen, chosenWeights;
+};
+
+/// Lowers widths from `config` as far as the bounds of `options` allow.
+llvm::Expected<Config> searchWidths(Network &network, Config config,
+                                    const Options &options,
+                                    const Progress &progress);
+/// Why a quality misses the bounds; "" if it does not.
+std::string missedBound(const Quality &quality, const Options &options);
+} // namespace rhizome::calibrate

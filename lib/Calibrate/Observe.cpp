@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The network on its frames: all that is seen or compared is kept by frame and
+// joined in order, so that the number of threads changes nothing.
+#include "Network.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "llvm/Support/Parallel.h"
+#include <atomic>
+#include <cmath>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::calibrate;
+
+double calibrate::decibels(double signal, double noise) {
+  if (noise <= 0 || signal <= 0)
+    return noise <= 0 ? 200 : 0;
+  return std::min(200.0, 10 * std::log10(signal / noise));
+}
+
+Network::Network(ModuleOp original, const Frames &frames,
+                 const Options &options)
+    : module(original.clone()), frames(frames), options(options) {
+  places = placeQuantisers(main());
+  makeRows();
+}
+
+func::FuncOp Network::main() const {
+  return const_cast<OwningOpRef<ModuleOp> &>(module)
+      ->lookupSymbol<func::FuncOp>("main");
+}
+
+static std::string opName(Operation *op) {
+  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+    if (auto child = dyn_cast<NameLoc>(name.getChildLoc()))
+      return child.getName().str();
+  return op->getName().stripDialect().str();
+}
+
+void Network::makeRows() {
+  DenseMap<Value, size_t> points;
+  DenseMap<Operation *, size_t> weights;
+  for (auto [i, constant] : llvm::enumerate(places.constants))
+    if (!constant.isBias)
+      weights[constant.operand->getOwner()] = i;
+  for (auto [i, point] : llvm::enumerate(places.activations)) {
+    points[point.value] = i;
+    if (point.isInput)
+      list.push_back(
+          {osa::nodeName(point.loc), "input", point.value, i, {}, true});
+  }
+  // The row with weights, or the point, that a value belongs to.
+  DenseMap<Value, size_t> rowOf;
+  for (auto [i, row] : llvm::enumerate(list))
+    rowOf[row.value] = i;
+  for (Operation &op : main().getBody().front()) {
+    if (op.getNumResults() != 1 || isa<osa::ConstantOp>(op))
+      continue;
+    Value v = op.getResult(0);
+    std::optional<size_t> row;
+    for (Value operand : op.getOperands())
+      if (auto found = rowOf.find(operand); found != rowOf.end() && !row)
+        row = found->second;
+    if (auto found = weights.find(&op); found != weights.end()) {
+      if (row)
+        list[*row].readers.push_back(list.size());
+      row = list.size();
+      list.push_back({osa::nodeName(&op),
+                      opName(&op),
+                      v,
+                      {},
+                      found->second,
+                      false,
+                      osa::computeWork(&op).macs});
+    }
+    auto point = points.find(v);
+    if (point != points.end() && !places.activations[point->second].isInput) {
+      bool ends = row && !list[*row].point && list[*row].weights &&
+                  op.getNumOperands() &&
+                  !isa<osa::ConcatOp, osa::AvgPoolOp, osa::UnaryOp>(op);
+      if (!ends) {
+        row = list.size();
+        list.push_back({osa::nodeName(&op), opName(&op), v});
+      }
+      list[*row].point = point->second;
+      list[*row].value = v;
+    }
+    if (row && point == points.end() && list[*row].isInput &&
+        !isa<osa::TransposeOp, osa::ReshapeOp, osa::MaxPoolOp>(op) &&
+        v != list[*row].value)
+      continue;
+    if (row)
+      rowOf[v] = *row;
+  }
+}
+
+static llvm::Error stopped() {
+  return llvm::createStringError(
+      "the float network cannot be evaluated on the calibration data");
+}
+
+llvm::Error Network::observe() {
+  Interpreter interpreter(main());
+  DenseMap<Operation *, size_t> rowOf;
+  for (auto [i, row] : llvm::enumerate(list))
+    if (row.point && row.value.getDefiningOp())
+      rowOf[row.value.getDefiningOp()] = i;
+  constexpr size_t kSamples = 1 << 16;
+  size_t share = std::max<size_t>(kSamples / frames.size(), 16);
+  std::vector<std::vector<Observed>> found(frames.size(),
+                                           std::vector<Observed>(list.size()));
+  outputs.assign(frames.size(), {});
+  std::atomic<bool> failedOnce{false};
+  llvm::parallelFor(0, frames.size(), [&](size_t f) {
+    auto look = [&](size_t row, const Tensor &t) {
+      Observed &o = found[f][row];
+      size_t channels = t.shape.empty() ? 1 : t.shape.back();
+      o.largest.assign(channels, 0);
+      for (auto [i, x] : llvm::enumerate(t.floats)) {
+        o.low = std::min(o.low, double(x));
+        o.high = std::max(o.high, double(x));
+        float &largest = o.largest[i % channels];
+        largest = std::max(largest, std::fabs(x));
+      }
+      double step = std::max(1.0, double(t.floats.size()) / double(share));
+      for (double i = 0; i < double(t.floats.size()); i += step)
+        o.samples.push_back(t.floats[size_t(i)]);
+    };
+    for (auto [i, row] : llvm::enumerate(list))
+      if (auto arg = dyn_cast<BlockArgument>(row.value))
+        look(i, frames[f][arg.getArgNumber()]);
+    auto out = interpreter.run(frames[f], [&](Operation *op, const Tensor &t) {
+      if (auto it = rowOf.find(op); it != rowOf.end())
+        look(it->second, t);
+    });
+    if (failed(out))
+      failedOnce = true;
+    else
+      outputs[f] = std::move(*out);
+  });
+  if (failedOnce)
+    return stopped();
+  seen.assign(list.size(), {});
+  for (auto &frame : found)
+    for (auto [i, o] : llvm::enumerate(frame)) {
+      Observed &all = seen[i];
+      all.low = std::min(all.low, o.low);
+      all.high = std::max(all.high, o.high);
+      if (!std::isfinite(all.low) || !std::isfinite(all.high))
+        return llvm::createStringError(
+            "'%s' is not finite on the calibration data", list[i].name.c_str());
+      all.samples.insert(all.samples.end(), o.samples.begin(), o.samples.end());
+      all.largest.resize(std::max(all.largest.size(), o.largest.size()));
+      for (auto [c, x] : llvm::enumerate(o.largest))
+        all.largest[c] = std::max(all.largest[c], x);
+    }
+  for (Observed &o : seen)
+    llvm::sort(o.samples);
+  chosen.clear();
+  return llvm::Error::success();
+}
+
+AffineFormat Network::activation(size_t row, unsigned bits) {
+  auto [it, fresh] = chosen.try_emplace({row, bits});
+  if (fresh)
+    it->second = chooseRange(seen[row], bits, options, list[row].isInput);
+  return it->second;
+}
+
+AffineFormat Network::weights(size_t row, unsigned bits) {
+  auto [it, fresh] = chosenWeights.try_emplace({row, bits});
+  if (fresh) {
+    Value v = places.constants[*list[row].weights].operand->get();
+    auto constant = v.getDefiningOp<osa::ConstantOp>();
+    it->second = chooseWeights(
+        osa::floatValues(constant.getValue()),
+        cast<RankedTensorType>(v.getType()).getShape()[0], bits, options);
+  }
+  return it->second;
+}
+
+std::vector<Value> Network::apply(ModuleOp copy, const Config &config,
+                                  const std::vector<bool> *weightsOnly,
+                                  const std::vector<bool> *pointsOnly) {
+  Placement there = placeQuantisers(copy.lookupSymbol<func::FuncOp>("main"));
+  OpBuilder builder(copy.getContext());
+  std::vector<Value> values;
+  for (auto [i, row] : llvm::enumerate(list)) {
+    if (row.weights && (!weightsOnly || (*weightsOnly)[i])) {
+      OpOperand &operand = *there.constants[*row.weights].operand;
+      operand.set(quantised(builder, operand.get(),
+                            weights(i, config[i].weights),
+                            operand.getOwner()->getLoc()));
+    }
+    if (!row.point) {
+      values.push_back(
+          there.constants[*row.weights].operand->getOwner()->getResult(0));
+      continue;
+    }
+    const Placement::Point &point = there.activations[*row.point];
+    if (pointsOnly && !(*pointsOnly)[i]) {
+      values.push_back(point.value);
+      continue;
+    }
+    quantiseUses(builder, point, activation(i, config[i].activations));
+    Value d;
+    for (Operation *user : point.value.getUsers())
+      if (auto q = dyn_cast<osa::QuantizeOp>(user))
+        for (Operation *next : q->getUsers())
+          d = next->getResult(0);
+    values.push_back(d);
+  }
+  return values;
+}
+
+/// Where the largest value stands, or the index that the model gives.
+static int64_t classOf(const std::vector<Tensor> &outputs) {
+  const Tensor &t = outputs.front();
+  if (!t.isFloat)
+    return t.ints.front();
+  return std::max_element(t.floats.begin(), t.floats.end()) - t.floats.begin();
+}
+
+namespace {
+struct Power {
+  double signal = 0, noise = 0;
+  void add(const Tensor &want, const Tensor &got) {
+    for (size_t i = 0; i < want.floats.size() && i < got.floats.size(); ++i) {
+      double e = double(got.floats[i]) - want.floats[i];
+      signal += double(want.floats[i]) * want.floats[i];
+      noise += e * e;
+    }
+  }
+};
+} // namespace
+
+llvm::Expected<Quality> Network::measure(const Config &config, bool layers,
+                                         const std::vector<bool> *weightsOnly,
+                                         const std::vector<bool> *pointsOnly) {
+  OwningOpRef<ModuleOp> copy = module->clone();
+  std::vector<Value> values = apply(*copy, config, weightsOnly, pointsOnly);
+  auto function = copy->lookupSymbol<func::FuncOp>("main");
+  Interpreter exact(main()), rounded(function);
+  DenseMap<Operation *, size_t> exactRow, roundedRow;
+  for (auto [i, row] : llvm::enumerate(list)) {
+    if (Operation *op = row.value.getDefiningOp())
+      exactRow[op] = i;
+    if (Operation *op = values[i].getDefiningOp())
+      roundedRow[op] = i;
+  }
+  size_t results = function.getNumResults();
+  std::vector<std::vector<Power>> byRow(frames.size()), byOutput(frames.size());
+  std::vector<char> agrees(frames.size());
+  std::atomic<bool> failedOnce{false};
+  llvm::parallelFor(0, frames.size(), [&](size_t f) {
+    std::vector<Tensor> want(list.size());
+    if (layers) {
+      for (auto [i, row] : llvm::enumerate(list))
+        if (auto arg = dyn_cast<BlockArgument>(row.value))
+          want[i] = frames[f][arg.getArgNumber()];
+      auto out = exact.run(frames[f], [&](Operation *op, const Tensor &t) {
+        if (auto it = exactRow.find(op); it != exactRow.end())
+          want[it->second] = t;
+      });
+      failedOnce = failedOnce || failed(out);
+    }
+    byRow[f].resize(list.size());
+    byOutput[f].resize(results);
+    auto out = rounded.run(frames[f], [&](Operation *op, const Tensor &t) {
+      if (auto it = roundedRow.find(op); layers && it != roundedRow.end())
+        byRow[f][it->second].add(want[it->second], t);
+    });
+    if (failed(out)) {
+      failedOnce = true;
+      return;
+    }
+    for (size_t k = 0; k < results; ++k)
+      byOutput[f][k].add(outputs[f][k], (*out)[k]);
+    agrees[f] = classOf(*out) == classOf(outputs[f]);
+  });
+  if (failedOnce)
+    return stopped();
+  auto sum = [&](const std::vector<std::vector<Power>> &parts, size_t at) {
+    Power all;
+    for (const auto &frame : parts) {
+      all.signal += frame[at].signal;
+      all.noise += frame[at].noise;
+    }
+    return all;
+  };
+  Quality quality;
+  if (layers)
+    for (size_t i = 0; i < list.size(); ++i) {
+      Power p = sum(byRow, i);
+      quality.snr.push_back(decibels(p.signal, p.noise));
+    }
+  quality.outputSnr = 200;
+  for (size_t k = 0; k < results; ++k) {
+    Power p = sum(byOutput, k);
+    quality.outputSnr =
+        std::min(quality.outputSnr, decibels(p.signal, p.noise));
+    if (p.signal > 0)
+      quality.noise = std::max(quality.noise, p.noise / p.signal);
+  }
+  quality.agreement = double(std::count(agrees.begin(), agrees.end(), 1)) /
+                      double(frames.size());
+  return quality;
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Post-training quantisation from beginning to end: fold, observe, equalise
+// where that helps, choose widths and ranges, put the quantisers in, and tell
+// what became of it.
+#include "FloatLayers.h"
+#include "Network.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::calibrate;
+
+static Config configFor(const Network &network, const Options &options) {
+  Config config;
+  for (const Row &row : network.rows()) {
+    auto found = options.layers.find(row.name);
+    config.push_back(found == options.layers.end() ? options.bits
+                                                   : found->second);
+  }
+  return config;
+}
+
+static llvm::Error checkNames(const Network &network, const Options &options) {
+  for (auto &[name, bits] : options.layers)
+    if (llvm::none_of(network.rows(),
+                      [&](const Row &row) { return row.name == name; })) {
+      std::string known;
+      for (const Row &row : network.rows())
+        known += (known.empty() ? "'" : ", '") + row.name + "'";
+      return llvm::createStringError("--bits names '%s', but the layers are %s",
+                                     name.c_str(), known.c_str());
+    }
+  return llvm::Error::success();
+}
+
+/// Observed, and the quality at the widths that the options begin with.
+static llvm::Expected<double> outputSnr(Network &network,
+                                        const Options &options) {
+  if (llvm::Error error = network.observe())
+    return error;
+  llvm::Expected<Quality> quality =
+      network.measure(configFor(network, options), false);
+  if (!quality)
+    return quality.takeError();
+  return quality->outputSnr;
+}
+
+/// Equalises pair by pair, and keeps what makes the output better.
+static llvm::Error tryEqualising(ModuleOp module, const Frames &frames,
+                                 const Options &options,
+                                 const Progress &progress,
+                                 std::unique_ptr<Network> &network,
+                                 Report &report) {
+  size_t count = findPairs(network->main()).size();
+  double best = report.snrPlain;
+  for (size_t i = 0; i < count; ++i) {
+    if (progress)
+      progress("equalise " + std::to_string(i + 1) + " of " +
+               std::to_string(count));
+    OwningOpRef<ModuleOp> copy = module.clone();
+    Pair pair = findPairs(copy->lookupSymbol<func::FuncOp>("main"))[i];
+    // What was seen of the tensor between, per channel.
+    std::vector<float> largest;
+    std::string name = osa::nodeName(pair.first);
+    for (auto [r, row] : llvm::enumerate(network->rows()))
+      if (row.name == name && row.weights && row.point)
+        largest = network->observed(r).largest;
+    if (int64_t(largest.size()) !=
+        cast<RankedTensorType>(pair.first->getOperand(1).getType())
+            .getShape()[0])
+      continue;
+    equalise(pair, largest);
+    auto next = std::make_unique<Network>(*copy, frames, options);
+    llvm::Expected<double> snr = outputSnr(*next, options);
+    if (!snr)
+      return snr.takeError();
+    if (*snr < best + 0.2)
+      continue;
+    best = *snr;
+    ++report.equalised;
+    network = std::move(next);
+    equalise(findPairs(module.lookupSymbol<func::FuncOp>("main"))[i], largest);
+  }
+  return llvm::Error::success();
+}
+
+static void describe(Network &network, const Config &config,
+                     const Quality &quality, Report &report) {
+  for (auto [i, row] : llvm::enumerate(network.rows())) {
+    Layer layer;
+    layer.name = row.name;
+    layer.op = row.op;
+    layer.snr = quality.snr[i];
+    if (row.weights)
+      layer.weightBits = config[i].weights;
+    if (row.point) {
+      AffineFormat format = network.activation(i, config[i].activations);
+      layer.activationBits = config[i].activations;
+      layer.low = network.observed(i).low;
+      layer.high = network.observed(i).high;
+      layer.scale = format.scale[0];
+      layer.zeroPoint = format.zero[0];
+    }
+    report.layers.push_back(layer);
+  }
+}
+
+llvm::Expected<Report> calibrate::quantise(ModuleOp module,
+                                           const Frames &frames,
+                                           const Options &options,
+                                           const Progress &progress) {
+  if (frames.empty())
+    return llvm::createStringError("the calibration data hold no frame");
+  auto function = module.lookupSymbol<func::FuncOp>("main");
+  foldIntoWeights(function);
+  if (placeQuantisers(function).constants.empty())
+    return llvm::createStringError(
+        "no layer of this model has float weights to quantise: drop "
+        "--calibration");
+  if (progress)
+    progress("observe");
+  auto network = std::make_unique<Network>(module, frames, options);
+  if (llvm::Error error = checkNames(*network, options))
+    return error;
+  Report report;
+  report.method = options.method == Method::MinMax       ? "min-max"
+                  : options.method == Method::Percentile ? "percentile"
+                                                         : "mse";
+  report.frames = int64_t(frames.size());
+  llvm::Expected<double> plain = outputSnr(*network, options);
+  if (!plain)
+    return plain.takeError();
+  report.snrPlain = *plain;
+  if (llvm::Error error =
+          tryEqualising(module, frames, options, progress, network, report))
+    return error;
+  Config config = configFor(*network, options);
+  if (options.maxLoss || options.minSnr) {
+    llvm::Expected<Quality> quality = network->measure(config, false);
+    if (!quality)
+      return quality.takeError();
+    if (std::string why = missedBound(*quality, options); !why.empty())
+      return llvm::createStringError(
+          "the bound can't be kept: %s; allow more bits or more loss",
+          why.c_str());
+    llvm::Expected<Config> found =
+        searchWidths(*network, config, options, progress);
+    if (!found)
+      return found.takeError();
+    config = *found;
+  }
+  llvm::Expected<Quality> quality = network->measure(config, true);
+  if (!quality)
+    return quality.takeError();
+  report.snr = quality->outputSnr;
+  report.agreement = quality->agreement;
+  describe(*network, config, *quality, report);
+  network->apply(module, config);
+  return report;
+}

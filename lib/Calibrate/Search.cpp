@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Widths under a bound. What lowering one width alone costs in noise at the
+// output is measured; noise adds up, so the widths are lowered in the order of
+// noise for work saved, and bisection finds how far along the bound holds.
+#include "Network.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace rhizome;
+using namespace rhizome::calibrate;
+
+std::string calibrate::missedBound(const Quality &quality,
+                                   const Options &options) {
+  if (options.maxLoss && (1 - quality.agreement) * 100 > *options.maxLoss)
+    return llvm::formatv("{0:f2} % of the frames change their class, {1:f2} % "
+                         "are allowed",
+                         (1 - quality.agreement) * 100, *options.maxLoss);
+  if (options.minSnr && quality.outputSnr < *options.minSnr)
+    return llvm::formatv("the output has a signal-to-noise ratio of {0:f1} dB, "
+                         "{1:f1} dB are asked for",
+                         quality.outputSnr, *options.minSnr);
+  return "";
+}
+
+namespace {
+constexpr unsigned kLeast = 2;
+
+/// One width of one row, lowered by a bit.
+struct Move {
+  size_t row;
+  bool weights;
+  unsigned to;
+  double price; ///< noise added for work saved
+};
+} // namespace
+
+llvm::Expected<Config> calibrate::searchWidths(Network &network, Config config,
+                                               const Options &options,
+                                               const Progress &progress) {
+  const auto &rows = network.rows();
+  auto fixed = [&](const Row &row) { return options.layers.count(row.name); };
+  std::vector<Move> moves;
+  size_t done = 0, all = 0;
+  for (size_t r = 0; r < rows.size(); ++r)
+    if (!fixed(rows[r]))
+      all += (rows[r].weights ? config[r].weights - kLeast : 0) +
+             (rows[r].point ? config[r].activations - kLeast : 0);
+  for (size_t r = 0; r < rows.size(); ++r)
+    for (bool weights : {true, false}) {
+      if (fixed(rows[r]) || !(weights ? rows[r].weights : rows[r].point))
+        continue;
+      // Work that becomes narrower: this layer's, or its readers'.
+      double work = 1;
+      if (weights)
+        work += double(rows[r].macs);
+      else
+        for (size_t reader : rows[r].readers)
+          work += double(rows[reader].macs);
+      std::vector<bool> onlyWeights(rows.size()), onlyPoints(rows.size());
+      (weights ? onlyWeights : onlyPoints)[r] = true;
+      double before = -1, highest = 0;
+      unsigned width = weights ? config[r].weights : config[r].activations;
+      for (unsigned bits = width; bits >= kLeast; --bits) {
+        if (progress && bits < width)
+          progress(llvm::formatv("sensitivity {0} of {1}", ++done, all).str());
+        Config one = config;
+        (weights ? one[r].weights : one[r].activations) = bits;
+        llvm::Expected<Quality> quality =
+            network.measure(one, false, &onlyWeights, &onlyPoints);
+        if (!quality)
+          return quality.takeError();
+        if (before >= 0) {
+          // Prices of one width only rise, so that its moves stay in order.
+          highest =
+              std::max(highest, std::max(quality->noise - before, 0.0) / work);
+          moves.push_back({r, weights, bits, highest});
+        }
+        before = quality->noise;
+      }
+    }
+  llvm::sort(moves, [](const Move &a, const Move &b) {
+    return std::tuple(a.price, a.row, a.weights, -int(a.to)) <
+           std::tuple(b.price, b.row, b.weights, -int(b.to));
+  });
+  auto after = [&](size_t count) {
+    Config result = config;
+    for (size_t i = 0; i < count; ++i) {
+      Bits &bits = result[moves[i].row];
+      (moves[i].weights ? bits.weights : bits.activations) = moves[i].to;
+    }
+    return result;
+  };
+  size_t good = 0, bad = moves.size() + 1;
+  while (bad - good > 1) {
+    size_t middle = (good + bad) / 2;
+    if (progress)
+      progress(llvm::formatv("widths: {0} of {1} steps", middle, moves.size())
+                   .str());
+    llvm::Expected<Quality> quality = network.measure(after(middle), false);
+    if (!quality)
+      return quality.takeError();
+    (missedBound(*quality, options).empty() ? good : bad) = middle;
+  }
+  return after(good);
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the solver proposes is built; where a design takes more than its run's
+// account, or the event simulator says that it is slower, the next proposal
+// knows or aims lower.
+#include "Explorer.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rhizome::gen;
+
+namespace rhizome::explore {
+int64_t Result::devices() const {
+  int64_t n = 0;
+  for (const NodeResult &node : nodes)
+    n += node.copies;
+  return n;
+}
+
+std::optional<Proposal> Explorer::fastest(const Limits &limits) {
+  bool isPlain = limits.share == 1 && limits.least == 0 && limits.errorBars &&
+                 limits.maxNodes >= int64_t(problem().places.size());
+  if (isPlain && isSolved)
+    return quickest;
+  std::optional<Proposal> best;
+  for (size_t o = 0; o < posed.orders.size(); ++o)
+    if (auto s = solveFastest(posed.problems[o], limits))
+      if (!best || s->seconds < best->solution.seconds ||
+          (s->seconds == best->solution.seconds &&
+           s->nodes() < best->solution.nodes()))
+        best = Proposal{o, std::move(*s)};
+  if (isPlain) {
+    quickest = best;
+    isSolved = true;
+  }
+  return best;
+}
+
+std::optional<Proposal> Explorer::within(double seconds, const Limits &limits) {
+  std::optional<Proposal> best;
+  for (size_t o = 0; o < posed.orders.size(); ++o)
+    if (auto s = solveWithin(posed.problems[o], seconds, limits))
+      if (!best || s->nodes() < best->solution.nodes())
+        best = Proposal{o, std::move(*s)};
+  return best;
+}
+
+Proposal Explorer::nearest() {
+  Problem open = posed.problems[0];
+  open.places.resize(1);
+  for (double &amount : open.places[0].budget.amount)
+    amount = INFINITY;
+  for (Stage &stage : open.stages) {
+    stage.place = -1;
+    stage.mustCut = false;
+  }
+  open.isChain = false;
+  auto solution = solveWithin(open, INFINITY, {});
+  assert(solution && "without budgets everything fits");
+  return {0, std::move(*solution)};
+}
+
+/// Why no plan takes so few seconds a frame.
+std::string Explorer::limitAt(double seconds, const Limits &limits) {
+  std::string why;
+  if (seconds < lowerBound(posed.problems[0], &why) &&
+      why != "the resources of all devices together" && why != "the border")
+    return why;
+  // What the cheapest plan would need of one place's budget, or of all.
+  Problem open = posed.problems[0];
+  Resources all;
+  for (Place &place : open.places) {
+    all += place.budget;
+    for (double &amount : place.budget.amount)
+      amount = INFINITY;
+  }
+  auto solution = solveWithin(open, seconds, limits);
+  if (!solution) {
+    if (open.places[0].wire)
+      return "the links";
+    int64_t beats = 0, bits = open.places[0].streamBits;
+    for (const Tensor &tensor : open.tensors)
+      if (tensor.producer < 0 || tensor.toHost)
+        beats = std::max(beats, (tensor.bits + bits - 1) / bits);
+    return llvm::formatv("the border: {0} beats of {1} bits a frame", beats,
+                         bits);
+  }
+  Resources need;
+  for (const Run &run : solution->runs)
+    for (int c = 0; c < int(run.places.size()); ++c)
+      need += limits.errorBars ? run.cost.most() : run.cost.resources;
+  std::string name = exceededName(need, all);
+  return name.empty() ? "where the network can be cut: all devices together "
+                        "would have enough"
+                      : name;
+}
+
+/// Do all nodes fit, if the prediction is as far off as it may be?
+bool Explorer::holds(const Result &result) const {
+  for (const NodeResult &node : result.nodes) {
+    Resources most = node.resources;
+    most += node.errors;
+    if (!exceededName(most, posed.problems[0].places[node.place].budget)
+             .empty())
+      return false;
+  }
+  return true;
+}
+
+FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
+                                                           Limits &limits) {
+  constexpr int kAttempts = 12;
+  std::optional<Built> last;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    auto proposal = propose(limits);
+    if (!proposal)
+      break;
+    auto result = realise(posed, *proposal);
+    if (failed(result))
+      return failure();
+    if (last)
+      erase(last->result);
+    bool good = holds(*result);
+    last = Built{std::move(*proposal), std::move(*result), good};
+    if (good)
+      break;
+    limits.least = std::max(limits.least, last->proposal.solution.seconds);
+    if (learn(posed, last->proposal, last->result))
+      isSolved = false;
+    else
+      limits.share -= 0.03;
+  }
+  return last;
+}
+
+FailureOr<Result> Explorer::realiseFastest(Limits limits) {
+  for (bool errorBars : {true, false}) {
+    limits.errorBars = errorBars;
+    limits.share = 1;
+    limits.least = 0;
+    auto built = settle([&](const Limits &l) { return fastest(l); }, limits);
+    if (failed(built))
+      return failure();
+    if (!*built)
+      continue;
+    auto &[proposal, result, holds] = **built;
+    if (failed(addTiming(posed, proposal, result)))
+      return failure();
+    result.limit = limitAt(proposal.solution.seconds * (1 - 1e-9), limits);
+    result.meetsGoal = holds;
+    return std::move(result);
+  }
+  // Not even the smallest plan fits.
+  Proposal proposal = nearest();
+  auto result = realise(posed, proposal);
+  if (failed(result) || failed(addTiming(posed, proposal, *result)))
+    return failure();
+  result->meetsGoal = false;
+  Resources most = result->nodes[0].resources;
+  most += result->nodes[0].errors;
+  Resources all;
+  for (const Place &place : posed.problems[0].places)
+    all += place.budget;
+  result->limit = exceededName(most, all);
+  for (int s = 0; result->limit.empty() && s < int(problem().stages.size());
+       ++s)
+    if (std::isinf(aloneSeconds(problem(), s)))
+      result->limit = whyNotAlone(problem(), s);
+  if (result->limit.empty())
+    result->limit = limitAt(INFINITY, {});
+  if (result->limit.empty())
+    result->limit = "no way to cut the network fits the devices";
+  return result;
+}
+
+FailureOr<Result> Explorer::realiseWithin(double target, Limits limits) {
+  // Rows that wait for each other cost a few cycles at times: aim lower.
+  double seconds = target;
+  std::string limit;
+  for (int attempt = 0; attempt < 6; ++attempt) {
+    limits.least = 0;
+    auto built =
+        settle([&](const Limits &l) { return within(seconds, l); }, limits);
+    if (failed(built))
+      return failure();
+    if (!*built) {
+      limit = limitAt(seconds, limits);
+      break;
+    }
+    auto &[proposal, result, holds] = **built;
+    if (holds) {
+      if (failed(addTiming(posed, proposal, result)))
+        return failure();
+      if (result.seconds <= target * (1 + 1e-9))
+        return std::move(result);
+      seconds *= target / result.seconds * 0.995;
+    }
+    erase(result);
+    if (!holds)
+      break;
+  }
+  limits.share = 1;
+  auto result = realiseFastest(limits);
+  if (succeeded(result) && result->seconds > target * (1 + 1e-9)) {
+    result->meetsGoal = false;
+    if (!limit.empty())
+      result->limit = limit;
+  }
+  return result;
+}
+
+FailureOr<Result> Explorer::realiseQuickest(double target, Limits limits) {
+  // Fewer devices, fewer links: more are taken only if they are needed.
+  int64_t most =
+      std::min<int64_t>(limits.maxNodes, posed.problems[0].places.size());
+  std::optional<Result> best;
+  double low = 0;
+  for (limits.maxNodes = 1;;
+       limits.maxNodes = std::min(2 * limits.maxNodes, most)) {
+    auto result = realiseFastest(limits);
+    if (failed(result))
+      return failure();
+    bool good = result->meetsGoal && result->latency <= target;
+    bool better = !best || (result->meetsGoal && !best->meetsGoal) ||
+                  (result->meetsGoal == best->meetsGoal &&
+                   result->latency < best->latency);
+    if (better) {
+      if (best)
+        erase(*best);
+      best = std::move(*result);
+      low = best->seconds;
+    } else {
+      erase(*result);
+    }
+    if (good || limits.maxNodes >= most)
+      break;
+  }
+  if (best->latency > target) {
+    if (best->limit.empty())
+      best->limit = "the latency of the quickest plan";
+    best->meetsGoal = false;
+  }
+  // Slower and smaller, as long as the answer comes in time.
+  double high = target;
+  for (int step = 0; best->meetsGoal && step < 10 && high / low > 1.02;
+       ++step) {
+    double seconds = std::sqrt(low * high);
+    limits.least = 0;
+    auto built =
+        settle([&](const Limits &l) { return within(seconds, l); }, limits);
+    if (failed(built))
+      return failure();
+    bool good = *built && (*built)->holds;
+    if (good && failed(addTiming(posed, (*built)->proposal, (*built)->result)))
+      return failure();
+    if (good && (*built)->result.latency <= target) {
+      erase(*best);
+      best = std::move((*built)->result);
+      low = seconds;
+    } else {
+      if (*built)
+        erase((*built)->result);
+      high = seconds;
+    }
+  }
+  return std::move(*best);
+}
+
+/// What else was looked at: fewer devices, other generators.
+void Explorer::addOthers(Result &result) {
+  int64_t devices = result.devices();
+  for (int64_t fewer : {int64_t(1), devices - 1}) {
+    if (isLarge(posed.problems[0]) || fewer < 1 || fewer >= devices ||
+        (fewer == 1 && devices == 2 && !result.others.empty()))
+      continue;
+    Limits limits;
+    limits.maxNodes = fewer;
+    auto proposal = fastest(limits);
+    std::string what =
+        std::to_string(fewer) + (fewer == 1 ? " device" : " devices");
+    if (proposal)
+      result.others.push_back(
+          {what,
+           llvm::formatv("slower: {0:F0} of {1:F0} per second",
+                         1 / proposal->solution.seconds, 1 / result.seconds),
+           proposal->solution.nodes(), 1 / proposal->solution.seconds});
+    else
+      result.others.push_back({what, "does not fit", fewer, 0});
+  }
+  for (const NodeResult &node : result.nodes)
+    posed.addOptions(node, result);
+}
+
+FailureOr<Result> Explorer::run(const Goal &goal) {
+  if (!posed.menu.refused().empty()) {
+    Result refused;
+    refused.refused = posed.menu.refused();
+    return refused;
+  }
+  Limits limits;
+  limits.maxNodes = goal.maxNodes;
+  FailureOr<Result> result = failure();
+  switch (goal.kind) {
+  case Goal::Kind::MinResources:
+    result = realiseWithin(INFINITY, limits);
+    break;
+  case Goal::Kind::MinNodes:
+    if (auto smallest = within(INFINITY, limits))
+      limits.maxNodes = smallest->solution.nodes();
+    [[fallthrough]];
+  case Goal::Kind::MaxThroughput:
+    result = realiseFastest(limits);
+    break;
+  case Goal::Kind::Throughput:
+    result = realiseWithin(1 / goal.value, limits);
+    break;
+  case Goal::Kind::Latency:
+    result = realiseQuickest(goal.value, limits);
+    break;
+  }
+  if (failed(result))
+    return failure();
+  std::string why;
+  result->fits = holds(*result);
+  result->bound = INFINITY;
+  for (const Problem &problem : posed.problems)
+    result->bound = std::min(result->bound, lowerBound(problem, &why));
+  addOthers(*result);
+  return result;
+}
+Prospect Explorer::prospect(const Goal &goal) {
+  Limits limits;
+  limits.maxNodes = goal.maxNodes;
+  std::optional<Proposal> found;
+  if (goal.kind == Goal::Kind::Throughput)
+    found = within(1 / goal.value, limits);
+  bool meets = goal.kind != Goal::Kind::Throughput || found;
+  if (goal.kind == Goal::Kind::MinNodes ||
+      goal.kind == Goal::Kind::MinResources)
+    found = within(INFINITY, limits);
+  else if (!found)
+    found = fastest(limits);
+  if (!found)
+    return {};
+  return {meets, found->solution.seconds, found->solution.nodes()};
+}
+} // namespace rhizome::explore

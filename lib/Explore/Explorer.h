@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Goals as searches over the solver, for one network as it stands.
+#pragma once
+
+#include "Realise.h"
+
+namespace rhizome::explore {
+/// What the solver alone promises for a goal, before anything is built.
+struct Prospect {
+  bool meets = false;
+  double seconds = INFINITY; ///< a frame; infinite if nothing fits
+  int64_t nodes = 0;
+};
+
+class Explorer {
+public:
+  Explorer(mlir::func::FuncOp network, const Cluster &cluster,
+           const Steering &steering, OptionCache &cache)
+      : posed(network, cluster, steering, cache) {}
+
+  Prospect prospect(const Goal &goal);
+  mlir::FailureOr<Result> run(const Goal &goal);
+  const Problem &problem() const { return posed.problems[0]; }
+  /// The network's operation behind a stage of that problem.
+  mlir::Operation *operation(int stage) const {
+    return posed.menu.operation(posed.orders[0][stage]);
+  }
+
+private:
+  Posed posed;
+  std::optional<Proposal> quickest; ///< of all devices, before anything is
+                                    ///< learned
+  bool isSolved = false;
+
+  /// The best of all orders.
+  std::optional<Proposal> fastest(const Limits &limits);
+  std::optional<Proposal> within(double seconds, const Limits &limits);
+  /// The plan without regard to budgets, on the first place.
+  Proposal nearest();
+  std::string limitAt(double seconds, const Limits &limits);
+  bool holds(const Result &result) const;
+
+  /// A proposal, built.
+  struct Built {
+    Proposal proposal;
+    Result result; ///< without timing
+    bool holds = false;
+  };
+  using Propose = llvm::function_ref<std::optional<Proposal>(const Limits &)>;
+  /// Builds what is proposed; where that exceeds a budget, says so and asks
+  /// again. None if nothing was proposed.
+  mlir::FailureOr<std::optional<Built>> settle(Propose propose, Limits &limits);
+
+  mlir::FailureOr<Result> realiseFastest(Limits limits);
+  mlir::FailureOr<Result> realiseWithin(double target, Limits limits);
+  mlir::FailureOr<Result> realiseQuickest(double target, Limits limits);
+  void addOthers(Result &result);
+};
+} // namespace rhizome::explore

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A layer is a convolution or dense layer with its bias, batch norm and
+// activation; it is exact inside and rounds once at its end. Sums, average
+// pools, concatenations and curves are layers of their own.
+#include "rhizome/Transforms/Placement.h"
+#include "ExactConstant.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+
+using namespace mlir;
+using namespace rhizome;
+
+Value rhizome::quantised(OpBuilder &builder, Value v,
+                         const AffineFormat &format, Location loc) {
+  MLIRContext *context = builder.getContext();
+  builder.setInsertionPointAfterValue(v);
+  auto code = RankedTensorType::get(
+      cast<RankedTensorType>(v.getType()).getShape(),
+      num::IntType::getForRange(context, format.lo, format.hi));
+  int64_t n = int64_t(format.scale.size());
+  auto scale =
+      DenseElementsAttr::get(RankedTensorType::get({n}, builder.getF32Type()),
+                             ArrayRef<float>(format.scale));
+  auto zero =
+      DenseElementsAttr::get(RankedTensorType::get({n}, builder.getI32Type()),
+                             ArrayRef<int32_t>(format.zero));
+  Value q =
+      osa::QuantizeOp::create(builder, loc, code, v, scale, zero, format.axis);
+  return osa::DequantizeOp::create(builder, loc, v.getType(), q, scale, zero,
+                                   format.axis);
+}
+
+void rhizome::quantiseUses(OpBuilder &builder, const Placement::Point &point,
+                           const AffineFormat &format) {
+  Value v = point.value, d = quantised(builder, v, format, point.loc);
+  Operation *q = d.getDefiningOp()->getOperand(0).getDefiningOp();
+  v.replaceUsesWithIf(d, [&](OpOperand &use) {
+    return use.getOwner() != q && !isa<func::ReturnOp>(use.getOwner());
+  });
+}
+
+namespace {
+class Placer {
+public:
+  explicit Placer(func::FuncOp function) : function(function) {}
+  Placement run();
+
+private:
+  bool isConstant(Value v) { return constants.get(v) != nullptr; }
+  bool binaryWithConstant(Operation *op) {
+    return isa<osa::AddOp, osa::SubOp, osa::MulOp, osa::DivOp>(op) &&
+           (isConstant(op->getOperand(0)) || isConstant(op->getOperand(1)));
+  }
+  /// Of two tensors of the network.
+  bool isBinary(Operation *op) {
+    return isa<osa::AddOp, osa::SubOp, osa::MulOp, osa::DivOp>(op) &&
+           !binaryWithConstant(op);
+  }
+  static bool isActivation(Operation *op) {
+    return isa<osa::ReluOp, osa::LeakyReluOp, osa::ClipOp>(op);
+  }
+  /// Only gives elements another place.
+  static bool moves(Operation *op) {
+    return isa<osa::TransposeOp, osa::ReshapeOp>(op);
+  }
+  bool begins(Operation *op) {
+    return isa<osa::Conv2dOp, osa::DenseOp, osa::AvgPoolOp, osa::ConcatOp,
+               osa::UnaryOp>(op) ||
+           isBinary(op);
+  }
+  /// The tensor that `v` is computed from by elementwise operations alone.
+  Value root(Value v);
+  /// True if `op` computes a curve of one tensor, e.g. x · sigmoid(x).
+  bool isCurve(Operation *op) {
+    return isBinary(op) && root(op->getOperand(0)) == root(op->getOperand(1));
+  }
+  bool isInsideCurve(Value v);
+  bool continues(Operation *op, Operation *next);
+  bool feedsLayer(Value v);
+  void addConstant(OpOperand &operand, bool isBias);
+  void addConstants();
+  void addEnds();
+  void addInput(BlockArgument arg);
+
+  func::FuncOp function;
+  ConstantEvaluator constants;
+  Placement placement;
+};
+} // namespace
+
+/// A constant that the file quantises has its format already.
+void Placer::addConstant(OpOperand &operand, bool isBias) {
+  if (!operand.get().getDefiningOp<osa::DequantizeOp>() &&
+      isConstant(operand.get()))
+    placement.constants.push_back({&operand, isBias});
+}
+
+void Placer::addConstants() {
+  for (Operation &op : function.getBody().front()) {
+    if (!isa<osa::Conv2dOp, osa::DenseOp>(op))
+      continue;
+    addConstant(op.getOpOperand(1), false);
+    if (op.getNumOperands() > 2)
+      addConstant(op.getOpOperand(2), true);
+    // A bias that the file adds in its own node.
+    Operation *at = &op;
+    while (at->getResult(0).hasOneUse()) {
+      Operation *next = *at->getResult(0).getUsers().begin();
+      if (moves(next)) {
+        at = next;
+        continue;
+      }
+      if (isa<osa::AddOp>(next) && binaryWithConstant(next))
+        addConstant(next->getOpOperand(isConstant(next->getOperand(0)) ? 0 : 1),
+                    true);
+      break;
+    }
+  }
+}
+
+Value Placer::root(Value v) {
+  while (Operation *op = v.getDefiningOp()) {
+    if (isa<osa::UnaryOp>(op) || isActivation(op))
+      v = op->getOperand(0);
+    else if (binaryWithConstant(op))
+      v = op->getOperand(isConstant(op->getOperand(0)) ? 1 : 0);
+    else
+      break;
+  }
+  return v;
+}
+
+bool Placer::isInsideCurve(Value v) {
+  while (v.hasOneUse()) {
+    Operation *next = *v.getUsers().begin();
+    if (isCurve(next))
+      return true;
+    if (!isa<osa::UnaryOp>(next) && !isActivation(next) &&
+        !binaryWithConstant(next))
+      return false;
+    v = next->getResult(0);
+  }
+  return false;
+}
+
+/// True if `next` belongs to the layer that has come to `op`.
+bool Placer::continues(Operation *op, Operation *next) {
+  // Its inputs get one format, behind it.
+  if (isa<osa::ConcatOp>(next))
+    return true;
+  if (isa<osa::Conv2dOp, osa::DenseOp, osa::BatchNormOp>(op) ||
+      binaryWithConstant(op) || isCurve(op))
+    return isActivation(next) || isa<osa::BatchNormOp>(next) ||
+           binaryWithConstant(next);
+  // A sum's rounding and Relu commute.
+  if (isa<osa::AddOp, osa::SubOp>(op))
+    return isa<osa::ReluOp>(next);
+  // What only moves elements may lie between a dense layer and its bias.
+  if (moves(op))
+    return isActivation(next) || isa<osa::BatchNormOp>(next) ||
+           binaryWithConstant(next);
+  return false;
+}
+
+/// True if a layer of the network reads `v`, however indirectly.
+bool Placer::feedsLayer(Value v) {
+  SmallVector<Value> work{v};
+  DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    for (Operation *user : next.getUsers()) {
+      bool sum = isa<osa::AddOp, osa::SubOp>(user) && isBinary(user);
+      if (isa<osa::Conv2dOp, osa::DenseOp, osa::AvgPoolOp>(user) || sum)
+        return true;
+      llvm::append_range(work, user->getResults());
+    }
+  }
+  return false;
+}
+
+void Placer::addEnds() {
+  DenseSet<Value> open; // inside a layer, not yet rounded
+  for (Operation &it : function.getBody().front()) {
+    Operation *op = &it;
+    if (op->getNumResults() != 1 || isa<osa::ConstantOp>(op) ||
+        isConstant(op->getResult(0)))
+      continue;
+    bool arithmetic =
+        isa<osa::BatchNormOp>(op) || isActivation(op) || binaryWithConstant(op);
+    bool inside = llvm::any_of(op->getOperands(),
+                               [&](Value v) { return open.contains(v); });
+    if (!begins(op) && !arithmetic && !(moves(op) && inside))
+      continue;
+    Value v = op->getResult(0);
+    if (isInsideCurve(v) && v != root(v)) {
+      open.insert(v);
+      continue;
+    }
+    // Follow transposes to the operation that reads the value.
+    Operation *next = nullptr;
+    bool chain = v.hasOneUse();
+    Value at = v;
+    while (at.hasOneUse()) {
+      next = *at.getUsers().begin();
+      if (!moves(next))
+        break;
+      at = next->getResult(0);
+      next = nullptr;
+    }
+    if (chain && next && continues(op, next)) {
+      open.insert(v);
+      continue;
+    }
+    if (next && isa<osa::QuantizeOp>(next))
+      continue; // the file rounds here
+    if (!moves(op) && feedsLayer(v))
+      placement.activations.push_back({v, op->getLoc()});
+  }
+}
+
+void Placer::addInput(BlockArgument arg) {
+  if (!cast<RankedTensorType>(arg.getType()).getElementType().isF32())
+    return;
+  auto isPoint = [&](Value v) {
+    return llvm::any_of(placement.activations, [&](const Placement::Point &p) {
+      return p.value == v;
+    });
+  };
+  // The host may normalise before the network begins.
+  Value v = arg;
+  while (v.hasOneUse() && !isPoint(v)) {
+    Operation *user = *v.getUsers().begin();
+    if (!moves(user) && !isa<osa::UnaryOp>(user) && !binaryWithConstant(user))
+      break;
+    v = user->getResult(0);
+  }
+  // There is a quantiser already.
+  if (isPoint(v) ||
+      (v.hasOneUse() && isa<osa::QuantizeOp>(*v.getUsers().begin())))
+    return;
+  auto name =
+      function.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "rhizome.name");
+  placement.activations.push_back(
+      {v, NameLoc::get(name ? name : StringAttr::get(arg.getContext(), "")),
+       true});
+}
+
+Placement Placer::run() {
+  addConstants();
+  addEnds();
+  for (BlockArgument arg : function.getArguments())
+    addInput(arg);
+  return std::move(placement);
+}
+
+Placement rhizome::placeQuantisers(func::FuncOp function) {
+  return Placer(function).run();
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Quantisation.h"
+#include "Output.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::cli;
+using namespace rhizome::pipeline;
+
+static Calibration &calibrationOf(ModelRequest &request) {
+  if (!request.calibration)
+    request.calibration.emplace();
+  return *request.calibration;
+}
+
+/// "W" or "W,A"; nullopt if it is neither.
+static std::optional<calibrate::Bits> parseBits(StringRef text) {
+  auto [weights, activations] = text.split(',');
+  calibrate::Bits bits;
+  if (weights.trim().getAsInteger(10, bits.weights) ||
+      (text.contains(',') &&
+       activations.trim().getAsInteger(10, bits.activations)))
+    return std::nullopt;
+  if (!text.contains(','))
+    bits.activations = bits.weights;
+  auto good = [](unsigned width) { return width >= 2 && width <= 16; };
+  return good(bits.weights) && good(bits.activations) ? std::optional(bits)
+                                                      : std::nullopt;
+}
+
+/// "W,A", "NAME=W,A", or a file with one of these a line.
+static void addBits(calibrate::Options &options, StringRef text,
+                    bool mayBeFile) {
+  if (auto bits = parseBits(text)) {
+    options.bits = *bits;
+    return;
+  }
+  auto [name, widths] = text.rsplit('=');
+  if (auto bits = parseBits(widths); bits && !name.empty()) {
+    options.layers[name.trim().str()] = *bits;
+    return;
+  }
+  auto buffer = MemoryBuffer::getFile(text);
+  if (!mayBeFile || !buffer)
+    throw CLI::ValidationError(
+        "--bits", "'" + text.str() +
+                      "' is neither W, W,A nor NAME=W,A of 2 to 16 bits, nor "
+                      "a file of these");
+  SmallVector<StringRef> lines;
+  (*buffer)->getBuffer().split(lines, '\n');
+  for (StringRef line : lines)
+    if (line = line.split('#').first.trim(); !line.empty())
+      addBits(options, line, false);
+}
+
+static void setMethod(calibrate::Options &options, StringRef text) {
+  auto [name, share] = text.split(':');
+  if (name == "min-max" && share.empty()) {
+    options.method = calibrate::Method::MinMax;
+  } else if (name == "mse" && share.empty()) {
+    options.method = calibrate::Method::MeanSquare;
+  } else if (name == "percentile" &&
+             (share.empty() || !share.getAsDouble(options.percentile)) &&
+             options.percentile > 50 && options.percentile <= 100) {
+    options.method = calibrate::Method::Percentile;
+  } else {
+    throw CLI::ValidationError("--calibration-method",
+                               "'" + text.str() +
+                                   "' is not min-max, mse, percentile or "
+                                   "percentile:99.9");
+  }
+}
+
+void cli::addCalibration(CLI::App &command, ModelRequest &request) {
+  CLI::Option *data =
+      command
+          .add_option_function<std::string>(
+              "--calibration",
+              [&request](const std::string &path) {
+                calibrationOf(request).data.path = path;
+              },
+              "quantise a float model, with ranges observed on these inputs "
+              "(.npz that names them, .npy idx .png .jpg or a folder)")
+          ->option_text("FILE");
+  auto text = [&](const char *name, auto set, const char *type,
+                  const char *help) {
+    return command
+        .add_option_function<std::string>(
+            name,
+            [&request, set](const std::string &value) {
+              set(calibrationOf(request), value);
+            },
+            help)
+        ->needs(data)
+        ->type_name(type);
+  };
+  text(
+      "--calibration-normalise",
+      [](Calibration &c, const std::string &v) {
+        if (!isNormalisation(v))
+          throw CLI::ValidationError("--calibration-normalise",
+                                     "'" + v +
+                                         "' is not 0..1, 0..255 or MEAN,STD");
+        c.data.normalise = v;
+      },
+      "RANGE", "how its bytes become the model's range, as --normalise");
+  text(
+      "--calibration-method",
+      [](Calibration &c, const std::string &v) { setMethod(c.options, v); },
+      "METHOD",
+      "how ranges follow: mse, the least squared error (the default), min-max, "
+      "percentile or percentile:P");
+  auto number = [&](const char *name, auto set, auto range, const char *type,
+                    const char *help) {
+    return command
+        .add_option_function<double>(
+            name,
+            [&request, set](double value) {
+              set(calibrationOf(request), value);
+            },
+            help)
+        ->needs(data)
+        ->check(range)
+        ->option_text(type);
+  };
+  number(
+      "--calibration-frames",
+      [](Calibration &c, double v) { c.frames = int64_t(v); },
+      CLI::Range(1, 100000), "N", "its first N frames at most, otherwise 200");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--bits",
+          [&request](const std::vector<std::string> &texts) {
+            for (StringRef text : texts)
+              addBits(calibrationOf(request).options, text, true);
+          },
+          "widths of weights and activations, 2 to 16, otherwise 8; NAME=W,A "
+          "for one layer; or a file of such lines")
+      ->needs(data)
+      ->type_name("W[,A]")
+      ->allow_extra_args(false);
+  number(
+      "--max-loss", [](Calibration &c, double v) { c.options.maxLoss = v; },
+      CLI::Range(0.0, 100.0), "PERCENT",
+      "lower the widths layer by layer, as long as no more of the calibration "
+      "frames change their class");
+  number(
+      "--min-snr", [](Calibration &c, double v) { c.options.minSnr = v; },
+      CLI::Range(0.0, 150.0), "DB",
+      "the same, as long as the outputs keep this signal-to-noise ratio");
+}
+
+void cli::reportQuantisation(const ModelRequest &request, json::Object &into) {
+  if (!request.calibration || request.calibration->report->layers.empty())
+    return;
+  const calibrate::Report &report = *request.calibration->report;
+  json::Array layers;
+  for (const calibrate::Layer &layer : report.layers) {
+    json::Object object{
+        {"name", layer.name}, {"op", layer.op}, {"snr_db", layer.snr}};
+    if (layer.weightBits)
+      object["weight_bits"] = layer.weightBits;
+    if (layer.activationBits) {
+      object["activation_bits"] = layer.activationBits;
+      object["low"] = layer.low;
+      object["high"] = layer.high;
+      object["scale"] = layer.scale;
+      object["zero_point"] = layer.zeroPoint;
+    }
+    layers.push_back(std::move(object));
+  }
+  into["quantisation"] = json::Object{{"method", report.method},
+                                      {"frames", report.frames},
+                                      {"snr_db", report.snr},
+                                      {"agreement", report.agreement},
+                                      {"equalised_pairs", report.equalised},
+                                      {"snr_plain_db", report.snrPlain},
+                                      {"layers", std::move(layers)}};
+}
+
+static std::string significant(double value) {
+  std::string text;
+  raw_string_ostream(text) << format("%.4g", value);
+  return text;
+}
+
+void cli::printQuantisation(const ModelRequest &request) {
+  if (!request.calibration || request.calibration->report->layers.empty())
+    return;
+  const calibrate::Report &report = *request.calibration->report;
+  Table table({"layer", "operation", "weights", "activations", "observed",
+               "scale", "zero", "SNR dB"});
+  for (const calibrate::Layer &layer : report.layers) {
+    bool rounds = layer.activationBits;
+    table.add(
+        {layer.name, layer.op,
+         layer.weightBits ? std::to_string(layer.weightBits) : "",
+         rounds ? std::to_string(layer.activationBits) : "",
+         rounds ? formatv("{0:f3} … {1:f3}", layer.low, layer.high).str() : "",
+         rounds ? significant(layer.scale) : "",
+         rounds ? std::to_string(layer.zeroPoint) : "", decimal(layer.snr, 1)});
+  }
+  outs() << "quantised after training: " << report.method << " over "
+         << report.frames << " frames";
+  if (report.equalised)
+    outs() << ", " << report.equalised << " pairs of layers equalised ("
+           << decimal(report.snrPlain, 1) << " dB without)";
+  outs() << "\n";
+  table.print();
+  outs() << "  output     " << decimal(report.snr, 1) << " dB, "
+         << percent(report.agreement) << " of the frames keep their class\n";
+}
