@@ -89,7 +89,7 @@ def measure(rhizome, path, rtl, frames, device):
     if not data.get("ok"):
         refused = data["refused"]
         row["refused"] = [f"{r['node']} ({r['op']}): {r['reason']}"
-                          for r in refused]
+                          .replace(f"{path} (): ", "") for r in refused]
         why = next((title for pattern, title in RIGHT
                     if re.search(pattern, row["refused"][0])), "")
         if not why and re.search(BAD, path.stem):

@@ -39,7 +39,7 @@ static llvm::Expected<double> outputSnr(Network &network,
   if (llvm::Error error = network.observe())
     return error;
   llvm::Expected<Quality> quality =
-      network.measure(configFor(network, options), false);
+      network.measure(configFor(network, options));
   if (!quality)
     return quality.takeError();
   return quality->outputSnr;
@@ -113,7 +113,8 @@ llvm::Expected<Report> calibrate::quantise(ModuleOp module,
     return llvm::createStringError("the calibration data hold no frame");
   auto function = module.lookupSymbol<func::FuncOp>("main");
   foldIntoWeights(function);
-  if (placeQuantisers(function).constants.empty())
+  if (llvm::all_of(placeQuantisers(function).constants,
+                   [](const Placement::Constant &c) { return c.isBias; }))
     return llvm::createStringError(
         "no layer of this model has float weights to quantise: drop "
         "--calibration");
@@ -136,7 +137,7 @@ llvm::Expected<Report> calibrate::quantise(ModuleOp module,
     return error;
   Config config = configFor(*network, options);
   if (options.maxLoss || options.minSnr) {
-    llvm::Expected<Quality> quality = network->measure(config, false);
+    llvm::Expected<Quality> quality = network->measure(config);
     if (!quality)
       return quality.takeError();
     if (std::string why = missedBound(*quality, options); !why.empty())

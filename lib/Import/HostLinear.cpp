@@ -24,7 +24,7 @@ static Type elementOf(Value v) {
 
 /// ONNX's MatMul: vectors become matrices and lose the axis again; null if the
 /// shapes do not fit.
-Value Importer::product(Value x, Value y) {
+Value Importer::hostProduct(Value x, Value y) {
   Loops l = loops();
   Loops::Shape p(Loops::shapeOf(x)), q(Loops::shapeOf(y));
   bool row = p.size() == 1, column = q.size() == 1;
@@ -48,7 +48,7 @@ LogicalResult Importer::hostMatMul() {
   Value x = hostValue(0), y = x ? hostValue(1) : Value();
   if (!y)
     return failure();
-  Value v = Loops::isReal(x) == Loops::isReal(y) ? product(x, y) : Value();
+  Value v = Loops::isReal(x) == Loops::isReal(y) ? hostProduct(x, y) : Value();
   if (!v)
     return refuse(formatv("its inputs {0} and {1} do not fit",
                           describe(input(0)->shape),
@@ -69,7 +69,7 @@ LogicalResult Importer::hostGemm() {
     a = l.transpose(a, {1, 0});
   if (node->getInt("transB", 0))
     b = l.transpose(b, {1, 0});
-  Value v = Loops::isReal(a) == Loops::isReal(b) ? product(a, b) : Value();
+  Value v = Loops::isReal(a) == Loops::isReal(b) ? hostProduct(a, b) : Value();
   if (!v || (c && Loops::broadcast(Loops::shapeOf(v), Loops::shapeOf(c)) !=
                       Loops::Shape(Loops::shapeOf(v))))
     return refuse(formatv("its inputs {0} and {1} do not fit",

@@ -181,7 +181,7 @@ LogicalResult Importer::hostRecurrent() {
     cell.f.assign(activations.begin() + d * int64_t(defaults.size()),
                   activations.begin() + (d + 1) * int64_t(defaults.size()));
     // All steps' input products at once.
-    Value fromX = product(x, cell.w);
+    Value fromX = hostProduct(x, cell.w);
     if (cell.wb)
       fromX = plus(fromX, cell.wb);
     bool backwards = direction == "reverse" || d == 1;
@@ -199,7 +199,7 @@ LogicalResult Importer::hostRecurrent() {
         auto recurrent = [&](Value state, int64_t first, int64_t count) {
           Value weights =
               l.slice(cell.r, {0, first * size}, {1, 1}, {size, count * size});
-          Value v = product(state, weights);
+          Value v = hostProduct(state, weights);
           return cell.rb ? plus(v, l.slice(cell.rb, {first * size}, {1},
                                            {count * size}))
                          : v;
@@ -214,7 +214,7 @@ LogicalResult Importer::hostRecurrent() {
           return s.add(s.mul(s.sub(s.real(1), e[0]), e[1]), s.mul(e[0], e[2]));
         });
       } else {
-        a = plus(a, product(cell.h, cell.r));
+        a = plus(a, hostProduct(cell.h, cell.r));
         if (cell.rb)
           a = plus(a, cell.rb);
         if (op == "RNN") {
@@ -332,7 +332,7 @@ LogicalResult Importer::hostAttention() {
   if (qs[3] != ks[3] || Loops::shapeOf(v)[2] != ks[2])
     return refuse("its inputs do not fit");
   double scale = node->getFloat("scale", float(1 / std::sqrt(double(qs[3]))));
-  Value scores = product(q, l.transpose(k, {0, 1, 3, 2}));
+  Value scores = hostProduct(q, l.transpose(k, {0, 1, 3, 2}));
   scores = eachOf({scores}, TensorProto::FLOAT,
                   [&](S &s, R a) { return s.mul(a[0], s.real(scale)); });
   int64_t mode = node->getInt("qk_matmul_output_mode", 0);
@@ -370,7 +370,7 @@ LogicalResult Importer::hostAttention() {
   Value weights = l.softmax(masked, 3, false);
   if (mode == 3)
     shown = weights;
-  Value y = product(weights, v);
+  Value y = hostProduct(weights, v);
   if (flat) {
     Loops::Shape s(Loops::shapeOf(y));
     y = l.reshape(l.transpose(y, {0, 2, 1, 3}), {s[0], s[2], s[1] * s[3]});

@@ -58,6 +58,7 @@ const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
         {"epsilon", "momentum", "training_mode", "spatial"}}},
       {"Gemm", {&I::gemm, {"alpha", "beta", "transA", "transB"}}},
       {"MatMul", {&I::matMul, {}}},
+      {"Einsum", {&I::einsum, {"equation"}}},
       {"Add", {&I::binary, {}}},
       {"Sub", {&I::binary, {}}},
       {"Mul", {&I::binary, {}}},

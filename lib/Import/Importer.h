@@ -241,10 +241,17 @@ private:
   /// CRD) or innermost.
   mlir::Value spread(mlir::Value v, int64_t h, int64_t w,
                      bool channelOutermost);
-  mlir::Value conv2d(mlir::Value x, mlir::Value weights, Shape pads,
-                     int64_t groups);
+  mlir::Value conv2d(mlir::Value x, mlir::Value weights, mlir::Value bias,
+                     Shape pads, int64_t groups);
   TensorRef interpolated(const TensorRef &x, llvm::ArrayRef<int64_t> factors,
                          bool halfPixel);
+
+  // Products.cpp
+  Result matMulOfTwo();
+  Result einsum();
+  mlir::Value product(mlir::Value a, mlir::Value b);
+  /// True if the tensor holds integers behind a dequantiser, perhaps moved.
+  bool isQuantised(const TensorRef &t) const;
 
   // Thresholds.cpp
   Result multiThreshold();
@@ -265,6 +272,10 @@ private:
   num::IntType qonnxType(bool isSigned, bool narrow, unsigned width) const;
   std::optional<std::vector<double>> scaleValues(size_t i);
   Result linearStep(QuantStep &step, int64_t rank);
+  bool isBlocked() const;
+  TensorRef blockwise(size_t i, llvm::StringRef what);
+  Result blockedQuantise(num::IntType type);
+  Result blockedDequantise(num::IntType type);
   Result applySteps(const TensorRef &x, llvm::ArrayRef<QuantStep> steps);
 
   // Host.cpp: operations of the host; tensors in ONNX's layout, f32 or i64.
@@ -291,7 +302,7 @@ private:
                             int onnxType);
   mlir::Value times(mlir::Value x, mlir::Value y);
   mlir::Value plus(mlir::Value x, mlir::Value y);
-  mlir::Value product(mlir::Value x, mlir::Value y);
+  mlir::Value hostProduct(mlir::Value x, mlir::Value y);
   /// Makes the current node's results constants if its inputs are.
   void foldResults();
 

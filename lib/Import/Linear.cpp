@@ -123,8 +123,7 @@ LogicalResult Importer::matMul() {
     Value v = x ? emitDense(transpose(x, {1, 0}), a, nullptr) : Value();
     return setPlain(v ? transpose(v, {1, 0}) : v);
   }
-  return refuse("neither of its operands is a constant matrix",
-                "products of two activations are not supported");
+  return matMulOfTwo();
 }
 
 //===----------------------------------------------------------------------===//

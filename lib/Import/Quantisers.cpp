@@ -80,9 +80,13 @@ LogicalResult Importer::applySteps(const TensorRef &x,
 
 /// Scale, zero point and axis of QuantizeLinear and DequantizeLinear.
 LogicalResult Importer::linearStep(QuantStep &step, int64_t rank) {
-  if (node->getInt("block_size", 0) != 0 || (input(1) && input(1)->rank() > 1))
+  if (node->getInt("block_size", 0) != 0)
     return refuse("it quantises in blocks",
                   "quantise per tensor or per channel");
+  if (input(1) && input(1)->rank() > 1)
+    return refuse(formatv("its scale has the shape {0} and no block_size",
+                          describe(input(1)->shape)),
+                  "give one scale, one per channel, or a block_size");
   auto scale = scaleValues(1);
   if (!scale)
     return failure();
@@ -114,6 +118,108 @@ LogicalResult Importer::linearStep(QuantStep &step, int64_t rank) {
   return success();
 }
 
+bool Importer::isBlocked() const { return node->getInt("block_size", 0) != 0; }
+
+/// Input `i` of a blocked quantiser, one value a block, as one value an element
+/// of input 0; null (refused) if it does not fit.
+TensorRef Importer::blockwise(size_t i, StringRef what) {
+  const Shape &shape = input(0)->shape;
+  TensorRef blocks = input(i);
+  if (!blocks || !blocks->isPlainConstant()) {
+    refuse(formatv("its {0} is not constant", what), "use static quantisation");
+    return nullptr;
+  }
+  std::optional<int64_t> axis = axisAttribute(1, shape.size());
+  int64_t size = node->getInt("block_size", 0);
+  if (!axis)
+    return nullptr;
+  Shape expected = shape;
+  if (size > 0)
+    expected[*axis] = (shape[*axis] + size - 1) / size;
+  if (size < 1 || blocks->shape != expected) {
+    refuse(formatv("its {0} has the shape {1} for blocks of {2} along axis {3} "
+                   "of {4}",
+                   what, describe(blocks->shape), size, *axis, describe(shape)),
+           formatv("the shape {0} is needed", describe(expected)));
+    return nullptr;
+  }
+  const HostTensor &from = *blocks->constant;
+  auto host = std::make_shared<HostTensor>();
+  host->type = TensorProto::FLOAT;
+  host->shape = shape;
+  int64_t inner = 1, n = *elementCount(shape);
+  for (size_t d = *axis + 1; d < shape.size(); ++d)
+    inner *= shape[d];
+  for (int64_t e = 0; e < n; ++e) {
+    int64_t at = e / inner % shape[*axis], outer = e / inner / shape[*axis];
+    int64_t block = (outer * expected[*axis] + at / size) * inner + e % inner;
+    double v = from.isReal() ? from.reals[block] : double(from.ints[block]);
+    if (from.isReal() && (!(float(v) > 0) || !std::isfinite(float(v)))) {
+      refuse(formatv("its {0} holds the value {1}", what, v),
+             "a scale must be positive and finite");
+      return nullptr;
+    }
+    host->reals.push_back(v);
+  }
+  return hostTensor(host);
+}
+
+/// A blocked quantiser as real arithmetic around a plain one: its scales and
+/// zero points are tensors.
+LogicalResult Importer::blockedQuantise(num::IntType type) {
+  TensorRef scale = blockwise(1, "scale"),
+            zero = input(2) && scale ? blockwise(2, "zero point") : nullptr;
+  if (!scale || (input(2) && !zero))
+    return failure();
+  TensorRef t = emitBinaryTensors("Div", input(0), scale);
+  if (!t)
+    return failure();
+  QuantStep whole{true, {1.0}, {0}, -1, type, "half_even"};
+  if (zero) {
+    whole.type = num::IntType::getFull(context, true, 32);
+    Value &v = t->last ? t->last : t->plain;
+    v = quantStep(v, whole, -1);
+    whole.quantise = false;
+    v = quantStep(v, whole, -1);
+    if (!(t = emitBinaryTensors("Add", t, zero)))
+      return failure();
+    whole.quantise = true;
+    whole.type = type;
+  }
+  Value v = quantStep(t->last ? t->last : t->plain, whole, -1);
+  return t->last ? setLast(v, t->shape) : setPlain(v);
+}
+
+LogicalResult Importer::blockedDequantise(num::IntType type) {
+  TensorRef scale = blockwise(1, "scale"),
+            zero = input(2) && scale ? blockwise(2, "zero point") : nullptr;
+  if (!scale || (input(2) && !zero))
+    return failure();
+  TensorRef x = input(0);
+  if (x->isPlainConstant()) { // stored weights: the floats that ONNX defines
+    auto host = std::make_shared<HostTensor>();
+    host->type = TensorProto::FLOAT;
+    host->shape = x->shape;
+    for (size_t i = 0; i < x->constant->size(); ++i)
+      host->reals.push_back(float(double(x->constant->ints[i]) -
+                                  (zero ? zero->constant->reals[i] : 0.0)) *
+                            float(scale->constant->reals[i]));
+    return setResult(0, hostTensor(host));
+  }
+  auto t = std::make_shared<GraphTensor>();
+  t->shape = x->shape;
+  t->element = f32;
+  Value v = plain(x);
+  if (!v)
+    return failure();
+  t->plain = quantStep(v, {false, {1.0}, {0}, -1, type, ""}, -1);
+  TensorRef out = t;
+  if (zero)
+    out = emitBinaryTensors("Sub", out, zero);
+  out = out ? emitBinaryTensors("Mul", out, scale) : nullptr;
+  return out ? setResult(0, out) : failure();
+}
+
 LogicalResult Importer::quantizeLinear() {
   if (failed(requireReal(0)))
     return failure();
@@ -127,7 +233,9 @@ LogicalResult Importer::quantizeLinear() {
   step.type = integerType(onnxType);
   if (!step.type || step.type.getWidth() > 16)
     return refuse(formatv("it quantises to {0}", typeName(onnxType)),
-                  "int8, uint8, int16 and uint16 are supported");
+                  "integers of 4, 8 and 16 bits are supported");
+  if (isBlocked())
+    return blockedQuantise(step.type);
   if (failed(linearStep(step, int64_t(input(0)->rank()))))
     return failure();
   return applySteps(input(0), {step});
@@ -150,6 +258,8 @@ LogicalResult Importer::dequantizeLinear() {
       zero && zero->constant && integerType(zero->constant->type) != step.type)
     return refuse(formatv("its zero point has the type {0}, its input another",
                           typeName(zero->constant->type)));
+  if (isBlocked())
+    return blockedDequantise(step.type);
   if (failed(linearStep(step, int64_t(x->rank()))))
     return failure();
   return applySteps(x, {step});

@@ -54,14 +54,15 @@ Value Importer::scalar(double value) {
   return osa::ConstantOp::create(builder, loc, attr.getType(), attr);
 }
 
-Value Importer::conv2d(Value x, Value weights, Shape pads, int64_t groups) {
+Value Importer::conv2d(Value x, Value weights, Value bias, Shape pads,
+                       int64_t groups) {
   auto in = cast<RankedTensorType>(x.getType()).getShape(),
        w = cast<RankedTensorType>(weights.getType()).getShape();
   Shape out = {1, in[1] + pads[0] + pads[2] - w[1] + 1,
                in[2] + pads[1] + pads[3] - w[2] + 1, w[0]};
   SmallVector<int64_t> ones = {1, 1};
   return osa::Conv2dOp::create(
-      builder, loc, type(out, f32), x, weights, Value(),
+      builder, loc, type(out, f32), x, weights, bias,
       builder.getDenseI64ArrayAttr(ones), builder.getDenseI64ArrayAttr(pads),
       builder.getDenseI64ArrayAttr(ones), builder.getI64IntegerAttr(groups),
       builder.getI64IntegerAttr(0));
@@ -105,7 +106,7 @@ TensorRef Importer::interpolated(const TensorRef &x, ArrayRef<int64_t> factors,
   Value w = osa::ConstantOp::create(
       builder, loc, type(shape, f32),
       osa::makeFloatAttr(context, node->name, shape, weights));
-  v = conv2d(v, w, {0, 0, 0, 0}, channels);
+  v = conv2d(v, w, Value(), {0, 0, 0, 0}, channels);
   v = spread(v, fh, fw, true);
   double divisor = double(kh == 1 ? 1 : 2 * fh) * double(kw == 1 ? 1 : 2 * fw);
   v = emitBinary("Div", v, scalar(divisor), v.getType());

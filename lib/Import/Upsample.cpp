@@ -118,18 +118,22 @@ LogicalResult Importer::convTranspose() {
   w = transpose(w, {0, 2, 3, 5, 4, 6, 1});
   w = reshape(
       w, {outputs * h.stride * v.stride, h.taps, v.taps, channels / groups});
-  Value y = conv2d(in, w, {h.taps - 1, v.taps - 1, h.high, v.high}, groups);
+  Value addend;
+  if (bias) { // one for every phase
+    if (!(addend = plain(bias)))
+      return failure();
+    std::vector<int64_t> owner;
+    for (int64_t o = 0; o < outputs * h.stride * v.stride; ++o)
+      owner.push_back(o / (h.stride * v.stride));
+    addend = take(addend, 0, owner);
+  }
+  Value y =
+      conv2d(in, w, addend, {h.taps - 1, v.taps - 1, h.high, v.high}, groups);
   y = spread(y, h.stride, v.stride, true);
   for (int axis : {0, 1}) {
     std::vector<int64_t> kept(along[axis].size);
     std::iota(kept.begin(), kept.end(), along[axis].from);
     y = take(y, axis + 1, kept);
-  }
-  if (bias) {
-    Value addend = plain(bias);
-    if (!addend)
-      return failure();
-    y = emitBinary("Add", y, addend, y.getType());
   }
   return setLast(y, shape);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Frames.h"
 #include "Model.h"
+#include "rhizome/Conversion/Jit.h"
 #include "rhizome/Support/Data.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -156,6 +157,27 @@ Expected<Frames> pipeline::runInterpreter(const HostModel &model,
   Frames outputs = emptyFrames(frames.size());
   if (Error error = parallelFrames(frames.size(), [&](int64_t i) -> Error {
         Expected<std::vector<Tensor>> out = model.runNetwork(frames[i]);
+        if (!out)
+          return out.takeError();
+        outputs[i] = std::move(*out);
+        return Error::success();
+      }))
+    return error;
+  return outputs;
+}
+
+/// Runs integer frames on the CPU path.
+Expected<Frames> pipeline::runCpu(const HostModel &model,
+                                  const Frames &frames) {
+  if (model.networkOutputs().empty()) // all on the host
+    return Frames(frames.size());
+  FailureOr<std::unique_ptr<CompiledFunction>> compiled =
+      CompiledFunction::compile(model.network());
+  if (failed(compiled))
+    return createStringError("the CPU path cannot be built for this model");
+  Frames outputs(frames.size());
+  if (Error error = parallelFrames(frames.size(), [&](int64_t i) -> Error {
+        Expected<std::vector<Tensor>> out = (*compiled)->run(frames[i]);
         if (!out)
           return out.takeError();
         outputs[i] = std::move(*out);

@@ -27,6 +27,8 @@ llvm::Expected<PreparedFrames> framesFor(const DataChoice &request,
                                          const HostModel &model);
 llvm::Expected<Frames> runInterpreter(const HostModel &model,
                                       const Frames &frames);
+/// Runs integer frames on the CPU path.
+llvm::Expected<Frames> runCpu(const HostModel &model, const Frames &frames);
 /// Counts elements that differ, and describes the first.
 void compare(const Frames &got, const Frames &want, const HostModel &model,
              Comparison &result);

@@ -16,6 +16,18 @@ importModel(mlir::MLIRContext &context, const ModelRequest &request,
             const Progress &progress, Refusals &refusals,
             IntegeriseStats &stats, bool hostOnly = false);
 
+/// The first step alone: real-level @main, with the quantisers of
+/// --calibration if that is asked for.
+mlir::OwningOpRef<mlir::ModuleOp> importReal(mlir::MLIRContext &context,
+                                             const ModelRequest &request,
+                                             const Progress &progress,
+                                             Refusals &refusals);
+/// The second step.
+llvm::LogicalResult integeriseModel(mlir::ModuleOp module,
+                                    const ModelRequest &request,
+                                    const Progress &progress,
+                                    Refusals &refusals, IntegeriseStats &stats);
+
 /// Calls `work(i)` for 0 ≤ i < count on all cores; the first error stops it.
 llvm::Error parallelFrames(int64_t count,
                            const std::function<llvm::Error(int64_t)> &work);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rewrites of the real-level network that change no value and make hardware
-// smaller: activations and quantisers move before max pools and concatenations,
-// zero padding into the convolution, clips into the rounding before them.
-// Transposes need no rewrite: the integer lowering cancels them.
+// smaller: activations and quantisers move before max pools, gathers and
+// concatenations, zero padding into the convolution, clips into the rounding
+// before them. Transposes need no rewrite: the integer lowering cancels them.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -45,12 +45,40 @@ static LogicalResult moveBeforeMaxPool(Operation *op,
   return success();
 }
 
+/// g(gather(x)) is gather(g(x)) for an elementwise g of one parameter for all.
+/// Not where most elements would be computed in vain.
+static LogicalResult moveBeforeGather(Operation *op,
+                                      PatternRewriter &rewriter) {
+  auto gather = op->getOperand(0).getDefiningOp<osa::GatherOp>();
+  if (!gather || !gather->hasOneUse() ||
+      gather.getInput().getDefiningOp<osa::DequantizeOp>())
+    return failure();
+  auto in = cast<RankedTensorType>(gather.getInput().getType()),
+       out = cast<RankedTensorType>(gather.getType());
+  if (2 * out.getNumElements() < in.getNumElements())
+    return failure();
+  Operation *moved = rewriter.clone(*op);
+  Type element =
+      cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  rewriter.modifyOpInPlace(moved, [&] {
+    moved->setOperand(0, gather.getInput());
+    moved->getResult(0).setType(withElement(gather.getInput(), element));
+  });
+  rewriter.replaceOpWithNewOp<osa::GatherOp>(
+      op, op->getResult(0).getType(), moved->getResult(0), gather.getAxis(),
+      gather.getIndices());
+  return success();
+}
+
 namespace {
 struct MoveActivation : RewritePattern {
   explicit MoveActivation(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
+    if (isa<osa::ReluOp, osa::ClipOp, osa::LeakyReluOp>(op) &&
+        succeeded(moveBeforeGather(op, rewriter)))
+      return success();
     if (isa<osa::ReluOp, osa::ClipOp>(op))
       return moveBeforeMaxPool(op, rewriter);
     if (auto leaky = dyn_cast<osa::LeakyReluOp>(op))
@@ -67,7 +95,8 @@ struct MoveQuantize : OpRewritePattern<osa::QuantizeOp> {
     // The channel axis stays last; scales along others would not fit a pool.
     if (int64_t(op.getAxis()) >= 0)
       return failure();
-    if (succeeded(moveBeforeMaxPool(op, rewriter)))
+    if (succeeded(moveBeforeMaxPool(op, rewriter)) ||
+        succeeded(moveBeforeGather(op, rewriter)))
       return success();
     auto concat = op.getInput().getDefiningOp<osa::ConcatOp>();
     if (!concat || !concat->hasOneUse())

@@ -223,6 +223,19 @@ void Integeriser::visitMaxPool(osa::MaxPoolOp op, Lazy in) {
   if (!in)
     return;
   auto rises = [](auto &g) { return g.neverFalls(); };
+  auto falls = [](auto &g) { return g.mirrored().neverFalls(); };
+  if (!llvm::all_of(in->f, rises) && llvm::all_of(in->f, falls)) {
+    // The largest value of what falls is that of the smallest integer.
+    auto [lo, hi] = in->range();
+    auto negated = RankedTensorType::get(in->physicalShape, intType(-hi, -lo));
+    auto out = std::make_shared<LazyTensor>(*in);
+    out->physical = osa::RequantiseOp::create(
+        builder, op.getLoc(), negated, in->physical, ArrayRef<int64_t>{-1},
+        ArrayRef<int64_t>{0}, 0);
+    for (PiecewiseLinear &g : out->f)
+      g = g.mirrored();
+    in = out;
+  }
   if (!llvm::all_of(in->f, rises))
     return leaveToHost(op, "its input falls where the accumulator rises",
                        "put a quantiser before it");

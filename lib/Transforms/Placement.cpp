@@ -29,13 +29,14 @@ Value rhizome::quantised(OpBuilder &builder, Value v,
                                    format.axis);
 }
 
-void rhizome::quantiseUses(OpBuilder &builder, const Placement::Point &point,
-                           const AffineFormat &format) {
+Value rhizome::quantiseUses(OpBuilder &builder, const Placement::Point &point,
+                            const AffineFormat &format) {
   Value v = point.value, d = quantised(builder, v, format, point.loc);
   Operation *q = d.getDefiningOp()->getOperand(0).getDefiningOp();
   v.replaceUsesWithIf(d, [&](OpOperand &use) {
     return use.getOwner() != q && !isa<func::ReturnOp>(use.getOwner());
   });
+  return d;
 }
 
 namespace {

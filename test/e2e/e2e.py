@@ -16,10 +16,12 @@ import golden
 import hardware
 import kernels
 import nodes
+import operations
 import packages
 import reference
 import report
 import robustness
+import trained
 import vendorflows
 
 SUITES = {
@@ -27,6 +29,9 @@ SUITES = {
     "smallest": hardware.smallest,      # NETWORK
     "accuracy": accuracy.accuracy,      # NETWORK
     "first-frames": accuracy.first_frames,  # NETWORK
+    "kws": accuracy.kws,
+    "mnist": trained.mnist,             # NAME…
+    "calibrated": trained.calibrated,   # NAME…
     "reference": reference.reference,   # NETWORK FRAMES
     "golden": golden.golden,            # NETWORK LEVEL
     "explore": explore.explore,
@@ -43,6 +48,7 @@ SUITES = {
     "nodes": nodes.loopback,
     "nodes-client": nodes.generated_client,
     "nodes-namespaces": nodes.in_namespaces,
+    "operations": operations.operations,
     "packages": packages.packages,
     "report": report.report,
     "report-baseline": report.baseline,

@@ -52,6 +52,25 @@ TEST(ImportQLinear, MatrixProductPerColumn) {
   EXPECT_EQ(valuesOf(i, {{1, 2}}), (Values{7, 20}));
 }
 
+TEST(ImportQLinear, ProductOfTwoTensors) {
+  ModelBuilder m;
+  byteInput(m, {2, 2, 3}, 1, 1);
+  byteInput(m, {3, 2}, 0.5f, 2, "u");
+  byteOutput(m, 1, 0);
+  m.node("QLinearMatMul", {"x", "xs", "xz", "u", "us", "uz", "ys", "yz"},
+         {"y"});
+  m.node("DequantizeLinear", {"x", "xs", "xz"}, {"xd"});
+  m.node("DequantizeLinear", {"u", "us", "uz"}, {"ud"});
+  m.set(m.node("Einsum", {"xd", "ud"}, {"e"}), "equation", "abc,cd->dba");
+  m.output("e");
+  Imported i(m);
+  // x: [[1, 2, 3], [0, 0, 1]] and twice as much; u: [[1, 0], [0, 1], [1, 1]].
+  auto out = i.run({{2, 3, 4, 1, 1, 2, 3, 5, 7, 1, 1, 3}, {4, 2, 2, 4, 4, 4}});
+  ASSERT_EQ(out.size(), 2u) << i.text();
+  EXPECT_EQ(out[0].floats, (Values{4, 5, 1, 1, 8, 10, 2, 2}));
+  EXPECT_EQ(out[1].floats, (Values{4, 8, 1, 2, 5, 10, 1, 2}));
+}
+
 TEST(ImportQLinear, SumsAndConcatenations) {
   ModelBuilder m;
   byteInput(m, {1, 2}, 0.5f, 0);

@@ -257,4 +257,32 @@ TEST(ImportFinn, MultiThreshold) {
   EXPECT_EQ(valuesOf(i, {{1, -0.5f, -1, 4.9f}}), (Values{3, -1, 3, 3}))
       << i.text();
 }
+
+TEST(ImportQdq, Blocks) {
+  ModelBuilder m(21);
+  m.input("x", {1, 3});
+  m.floats("s", {1, 2}, {0.5f, 2});
+  m.ints("z", {1, 2}, onnx::TensorProto::INT8, {1, -1});
+  auto blocks = [&](onnx::NodeProto &n, int64_t size) {
+    m.set(n, "axis", int64_t(1));
+    m.set(n, "block_size", size);
+  };
+  blocks(m.node("QuantizeLinear", {"x", "s", "z"}, {"q"}), 2);
+  blocks(m.node("DequantizeLinear", {"q", "s", "z"}, {"y"}), 2);
+  m.ints("w", {1, 3}, onnx::TensorProto::INT8, {2, 3, 4});
+  blocks(m.node("DequantizeLinear", {"w", "s", "z"}, {"c"}), 2);
+  m.node("Add", {"y", "c"}, {"v"});
+  m.output("y");
+  m.output("v");
+  Imported i(m);
+  auto out = i.run({{1.25f, -500, 5}});
+  ASSERT_EQ(out.size(), 2u) << i.text();
+  EXPECT_EQ(out[0].floats, (Values{1, -64.5f, 4}));
+  EXPECT_EQ(out[1].floats, (Values{1.5f, -63.5f, 14}));
+  blocks(m.node("DequantizeLinear", {"w", "s", "z"}, {"bad"}), 1);
+  m.output("bad");
+  Imported refused(m);
+  EXPECT_TRUE(refused.contains("its scale or zero point does not fit"))
+      << refused.text();
+}
 } // namespace

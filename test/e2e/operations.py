@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One network of many branches, each an operation on streams that no real
+network of the collection has quantised, through simulated RTL, against ONNX
+Runtime. All scales are powers of two, so that float32 is exact: every element
+must be equal."""
+import framework
+
+FRAMES = 3
+
+
+class Branches:
+    """Nodes and constants of a QDQ model; every branch is quantised at its end
+    and all are concatenated."""
+
+    def __init__(self, np, onnx):
+        self.np, self.helper, self.numpy = np, onnx.helper, onnx.numpy_helper
+        self.onnx = onnx
+        self.nodes, self.constants, self.ends = [], [], []
+        self.rng = np.random.default_rng(5)
+
+    def constant(self, value, dtype):
+        name = f"c{len(self.constants)}"
+        self.constants.append(self.numpy.from_array(
+            self.np.array(value, dtype), name))
+        return name
+
+    def floats(self, *values):
+        return self.constant(values, "float32")
+
+    def ints(self, *values):
+        return self.constant(values, "int64")
+
+    def node(self, op, *inputs, outputs=1, **attributes):
+        names = [f"{op}{len(self.nodes)}_{i}" for i in range(outputs)]
+        self.nodes.append(self.helper.make_node(op, list(inputs), names,
+                                                name=names[0], **attributes))
+        return names[0] if outputs == 1 else names
+
+    def quantised(self, x, scale, zero=0, kind="int8"):
+        q = [self.constant(scale, "float32"), self.constant(zero, kind)]
+        return self.node("DequantizeLinear",
+                         self.node("QuantizeLinear", x, *q), *q)
+
+    def weights(self, *shape, scale=0.25):
+        w = self.constant(self.rng.integers(-8, 8, shape), "int8")
+        return self.node("DequantizeLinear", w,
+                         self.constant(scale, "float32"),
+                         self.constant(0, "int8"))
+
+    def end(self, x, scale, zero=0, kind="int8"):
+        self.ends.append(self.node(
+            "Reshape", self.quantised(x, scale, zero, kind), self.ints(1, -1)))
+
+    def model(self):
+        out = self.node("Concat", *self.ends, axis=1)
+        self.nodes[-1].output[0] = "y"
+        assert out
+        info = self.helper.make_tensor_value_info
+        graph = self.helper.make_graph(
+            self.nodes, "operations",
+            [info("x", self.onnx.TensorProto.FLOAT, (1, 8, 4, 6))],
+            [info("y", self.onnx.TensorProto.FLOAT, None)], self.constants)
+        return self.helper.make_model(
+            graph, opset_imports=[self.helper.make_opsetid("", 17)],
+            ir_version=8)
+
+
+def build(b):
+    x = b.quantised("x", 0.25, 3)
+    half = b.quantised(x, 0.5, -7)
+    # Elements chosen.
+    b.end(b.node("Slice", x, b.ints(1, -1), b.ints(8, -9), b.ints(1, 3),
+                 b.ints(3, -2)), 0.25)
+    first, second = b.node("Split", x, outputs=2, axis=1)
+    b.end(b.node("Gather", first, b.constant([[2, 0], [5, 2]], "int64"),
+                 axis=3), 0.5)
+    # Pairs of streams, of other scales and broadcast.
+    b.end(b.node("Max", second, b.node("Slice", half, b.ints(2), b.ints(6),
+                                       b.ints(1))), 0.25)
+    b.end(b.node("Min", x, half), 0.25)
+    gate = b.quantised(b.node("ReduceMax", x, axes=[2, 3], keepdims=1), 0.5)
+    b.end(b.node("Mul", x, gate), 4.0)
+    b.end(b.node("Sub", half, gate), 1.0)
+    # Reductions.
+    b.end(b.node("ReduceSum", x, b.ints(1), keepdims=0), 2.0)
+    b.end(b.node("ReduceMean", half, axes=[2], keepdims=0), 0.25)
+    b.end(b.node("ReduceMin", x, axes=[1, 3], keepdims=1), 0.25)
+    # Sizes.
+    b.end(b.node("Resize", first, "", b.floats(1, 1, 2, 3), mode="nearest",
+                 coordinate_transformation_mode="asymmetric",
+                 nearest_mode="floor"), 0.25)
+    b.end(b.node("Resize", second, "", b.floats(1, 1, 2, 2), mode="linear",
+                 coordinate_transformation_mode="half_pixel"), 0.125, 5)
+    b.end(b.node("ConvTranspose", x, b.weights(8, 2, 3, 3), strides=[2, 2],
+                 pads=[1, 0, 0, 1], output_padding=[1, 0]), 4.0)
+    deep = b.node("DepthToSpace", x, blocksize=2, mode="CRD")
+    b.end(b.node("SpaceToDepth", b.node("Conv", deep, b.weights(3, 2, 3, 3)),
+                 blocksize=2), 2.0)
+    # Products of two matrices.
+    rows = b.node("Reshape", x, b.ints(1, 8, 24))
+    columns = b.node("Reshape", b.node("Slice", half, b.ints(1), b.ints(4),
+                                       b.ints(1)), b.ints(1, 3, 24))
+    b.end(b.node("MatMul", rows, b.node("Transpose", columns,
+                                        perm=[0, 2, 1])), 16.0)
+    b.end(b.node("Einsum", columns, rows, equation="bik,bjk->ji"), 16.0)
+
+
+def operations(suite):
+    try:
+        import numpy as np
+        import onnx
+        import onnxruntime
+    except ImportError as why:
+        raise framework.Skip(f"no {why.name}: run make setup") from None
+    suite.tool("verilator")
+    b = Branches(np, onnx)
+    build(b)
+    path = suite.work / "operations.onnx"
+    onnx.save(b.model(), path)
+    x = b.rng.integers(-140, 140, (FRAMES, 8, 4, 6)).astype(np.float32) / 4
+    np.save(suite.work / "x.npy", x)
+    package = suite.work / "operations.rhz"
+    result = suite.run("compile", path, "--device", "xcku060-role",
+                       "--goal", "throughput=20000/s", "-o", package, "--json")
+    if not suite.check(result.status == 0, "compiles"
+                       + ("" if result.status == 0 else f": {result.message}"),
+                       result.command):
+        return
+    result = suite.run("simulate", package, "--input", suite.work / "x.npy",
+                       "--output", suite.work / "y.npy", "--json")
+    suite.check(result.status == 0 and result.json["mismatches"] == 0,
+                "RTL equals the interpreter"
+                + ("" if result.status == 0 else f": {result.message}"),
+                result.command)
+    session = onnxruntime.InferenceSession(
+        str(path), providers=["CPUExecutionProvider"])
+    wanted = np.concatenate([session.run(None, {"x": frame[None]})[0]
+                             for frame in x])
+    got = np.load(suite.work / "y.npy").reshape(wanted.shape)
+    wrong = np.argwhere(got != wanted)
+    suite.check(len(wrong) == 0, f"{wanted.size} elements equal ONNX Runtime's",
+                f"{len(wrong)} differ, the first at {wrong[:3].tolist()}")
