@@ -283,10 +283,10 @@ CoverageResult pipeline::coverModel(const ModelRequest &request) {
   MLIRContext context;
   IntegeriseStats stats;
   OwningOpRef<ModuleOp> module =
-      importModel(context, request, nullptr, result.refused, stats);
+      importModel(context, request, nullptr, result.refused, stats,
+                  /*hostOnly=*/true);
   if (!module)
     return result;
-  result.host = stats.hostNodes;
   result.ok = true;
   auto network = module->lookupSymbol<func::FuncOp>("network");
   for (Operation &op : network.getBody().front()) {
@@ -306,6 +306,16 @@ CoverageResult pipeline::coverModel(const ModelRequest &request) {
     result.ok &= built;
     result.rows.push_back(std::move(row));
   }
+  result.fpga = int64_t(result.rows.size());
+  for (const Refusal &entry : stats.host)
+    result.rows.push_back(
+        {entry.node, entry.op, "", true, entry.reason, entry.remedy, {}});
+  result.host = int64_t(stats.host.size());
+  result.copiesIn = network.getNumArguments();
+  result.copiesOut = network.getNumResults();
+  result.carried = stats.carried;
+  if (!result.fpga)
+    return result; // nothing to analyse
   llvm::Expected<Device> device = loadDevice("xcku060-role");
   llvm::Expected<llvm::json::Object> analysis =
       device ? analysisOf(network, llvm::sys::path::stem(request.path),

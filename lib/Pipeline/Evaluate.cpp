@@ -26,10 +26,12 @@ int64_t classOf(const std::vector<Tensor> &outputs) {
 
 using Classes = std::vector<int64_t>;
 
-Expected<Classes> classesOf(const HostModel &model, const Frames &outputs) {
+Expected<Classes> classesOf(const HostModel &model, const Frames &outputs,
+                            const Frames &carried) {
   Classes classes(outputs.size());
   if (Error error = parallelFrames(outputs.size(), [&](int64_t f) -> Error {
-        Expected<std::vector<Tensor>> values = model.runEpilogue(outputs[f]);
+        Expected<std::vector<Tensor>> values =
+            model.runEpilogue(outputs[f], carried[f]);
         if (!values)
           return values.takeError();
         classes[f] = classOf(*values);
@@ -227,18 +229,19 @@ Error Evaluation::run() {
     return error;
   int64_t all = int64_t(given.size());
   bool isRtl = request.level == Level::Rtl;
-  Frames integers;
+  Frames integers, carried;
   if (model) {
     say("integer");
-    Expected<Frames> entered = toIntegers(*model, given);
+    Expected<PreparedFrames> entered = prepare(*model, given);
     if (!entered)
       return entered.takeError();
-    integers = std::move(*entered);
+    integers = std::move(entered->inputs);
+    carried = std::move(entered->carried);
     auto integer = [&]() -> Expected<Classes> {
       Expected<Frames> outputs = runCpu(*model, integers);
       if (!outputs)
         return outputs.takeError();
-      Expected<Classes> classes = classesOf(*model, *outputs);
+      Expected<Classes> classes = classesOf(*model, *outputs, carried);
       if (classes)
         integerClasses = *classes;
       return classes;
@@ -248,7 +251,7 @@ Error Evaluation::run() {
           first(integers, isRtl ? all : std::min(request.rtlFrames, all)));
       if (!outputs)
         return outputs.takeError();
-      return classesOf(*model, *outputs);
+      return classesOf(*model, *outputs, carried);
     };
     if (!isRtl)
       if (Error error = add("integer", integer))
@@ -271,7 +274,7 @@ Error Evaluation::run() {
     int64_t n = std::min(request.layerFrames, all);
     Expected<std::vector<EvaluateResult::Layer>> layers =
         layerNoise(*real, request.model.calibration.has_value(), *model,
-                   first(given, n), first(integers, n));
+                   first(given, n), first(integers, n), first(carried, n));
     if (!layers)
       return layers.takeError();
     result.layers = std::move(*layers);

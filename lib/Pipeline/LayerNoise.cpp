@@ -90,7 +90,8 @@ static std::vector<float> dequantised(const Tensor &codes, osa::QuantizeOp q) {
 
 llvm::Expected<std::vector<EvaluateResult::Layer>>
 pipeline::layerNoise(ModuleOp real, bool calibrated, const HostModel &model,
-                     const Frames &given, const Frames &integers) {
+                     const Frames &given, const Frames &integers,
+                     const Frames &carried) {
   OwningOpRef<ModuleOp> exact = real.clone(), rounded = real.clone();
   canonicaliseReal(*rounded);
   auto exactMain = exact->lookupSymbol<func::FuncOp>("main");
@@ -158,7 +159,8 @@ pipeline::layerNoise(ModuleOp real, bool calibrated, const HostModel &model,
     if (failed(want) || failed(got))
       return llvm::createStringError(
           "the model cannot be evaluated layer by layer");
-    llvm::Expected<std::vector<Tensor>> out = model.runEpilogue(*got);
+    llvm::Expected<std::vector<Tensor>> out =
+        model.runEpilogue(*got, carried[f]);
     if (!out)
       return out.takeError();
     for (auto [k, match] : llvm::enumerate(outputs))

@@ -10,5 +10,5 @@ namespace rhizome::pipeline {
 /// clips in their place, as far as they have one scale.
 llvm::Expected<std::vector<EvaluateResult::Layer>>
 layerNoise(mlir::ModuleOp real, bool calibrated, const HostModel &model,
-           const Frames &given, const Frames &integers);
+           const Frames &given, const Frames &integers, const Frames &carried);
 } // namespace rhizome::pipeline

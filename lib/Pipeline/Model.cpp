@@ -2,6 +2,7 @@
 #include "Model.h"
 #include "Frames.h"
 #include "rhizome/Calibrate/Calibrate.h"
+#include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Support/Data.h"
 #include <atomic>
@@ -138,17 +139,35 @@ LogicalResult pipeline::integeriseModel(ModuleOp module,
   return failure();
 }
 
-OwningOpRef<ModuleOp> pipeline::importModel(MLIRContext &context,
-                                            const ModelRequest &request,
-                                            const Progress &progress,
-                                            Refusals &refusals,
-                                            IntegeriseStats &stats) {
+/// True if a network computes nothing.
+static bool isEmpty(func::FuncOp network) {
+  return llvm::all_of(network.getOps(), [](Operation &op) {
+    return op.hasTrait<OpTrait::IsTerminator>() ||
+           isa<osa::ConstantOp, osa::ReshapeOp, osa::TransposeOp>(op);
+  });
+}
+
+OwningOpRef<ModuleOp>
+pipeline::importModel(MLIRContext &context, const ModelRequest &request,
+                      const Progress &progress, Refusals &refusals,
+                      IntegeriseStats &stats, bool hostOnly) {
   OwningOpRef<ModuleOp> module =
       importReal(context, request, progress, refusals);
-  if (module &&
+  if (!module ||
       failed(integeriseModel(*module, request, progress, refusals, stats)))
     return nullptr;
-  return module;
+  if (hostOnly || !isEmpty(module->lookupSymbol<func::FuncOp>("network")))
+    return module;
+  // Why the host keeps what computes.
+  for (const Refusal &entry : stats.host)
+    if (!entry.reason.empty())
+      refusals.push_back(entry);
+  if (refusals.empty())
+    refusals.push_back({request.path, "",
+                        "no operation of the model can be built: none "
+                        "computes on integers",
+                        "quantise it, or give --number-format fixed:W,F"});
+  return nullptr;
 }
 
 llvm::Error

@@ -111,9 +111,10 @@ Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
     return model.takeError();
   const Plan &plan = package->plan();
   result.predicted = plan.predicted;
-  Expected<Frames> frames = framesFor(request, **model);
-  if (!frames)
-    return frames.takeError();
+  Expected<PreparedFrames> prepared = framesFor(request, **model);
+  if (!prepared)
+    return prepared.takeError();
+  const Frames *frames = &prepared->inputs;
   result.frames = int64_t(frames->size());
   Expected<Frames> want = runInterpreter(**model, *frames);
   if (!want)
@@ -154,10 +155,10 @@ Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
     if (Error error = keepMeasurement(*package, result))
       return error;
   if (!request.outputs.empty())
-    if (Error error = writeOutputs(request, **model, got))
+    if (Error error = writeOutputs(request, **model, got, prepared->carried))
       return error;
   if (!request.expect.empty())
-    return compareExpected(request, **model, got, result);
+    return compareExpected(request, **model, got, prepared->carried, result);
   return Error::success();
 }
 } // namespace

@@ -111,17 +111,23 @@ CompileResult compileModel(const CompileRequest &request);
 /// The same as far as the plan; nothing is written.
 CompileResult exploreModel(const CompileRequest &request);
 
-/// Which operation of a model each generator can build.
+/// Where an operation runs, and who can build it.
 struct CoverageRow {
-  std::string node, op, type; ///< of the integer model
+  /// Of the integer model on the FPGA, of the file on the host.
+  std::string node, op, type;
+  bool onHost = false;
+  /// Of the host's: why not on the FPGA; "" if it is none's business there.
+  std::string reason, remedy;
   /// generator -> "" if it can, else the reason.
   std::vector<std::pair<std::string, std::string>> generators;
 };
 struct CoverageResult {
-  bool ok = false; ///< every operation has a generator
+  bool ok = false; ///< the model can be compiled, or computed by the host alone
   std::vector<CoverageRow> rows;
   llvm::json::Object analysis; ///< needs, and the roofs of the default device
-  std::vector<std::string> host; ///< what the host computes
+  int64_t fpga = 0, host = 0; ///< operations
+  /// Tensors that go to the FPGA, come from it, and pass it by on the host.
+  int64_t copiesIn = 0, copiesOut = 0, carried = 0;
   Refusals refused;
   std::string error;
 };
