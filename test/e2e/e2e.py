@@ -42,6 +42,7 @@ SUITES = {
     "depth": boards.depth,
     "cluster": cluster.small,
     "cluster-death": cluster.death,
+    "cluster-cut": cluster.cut,         # NETWORK
     "cluster-line-rate": cluster.line_rate,
     "cluster-saturated": cluster.saturated,
     "cluster-split": cluster.split,
