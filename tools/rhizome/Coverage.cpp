@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rhizome coverage: what each generator can build of a model, and why not.
+#include "Analyse.h"
 #include "Commands.h"
 #include "ModelOptions.h"
 #include "Output.h"
@@ -32,7 +33,8 @@ static int runCoverage(const ModelRequest &request, bool json) {
       host.push_back(name);
     llvm::json::Object object{{"ok", result.ok},
                               {"nodes", std::move(nodes)},
-                              {"host", std::move(host)}};
+                              {"host", std::move(host)},
+                              {"analysis", std::move(result.analysis)}};
     reportQuantisation(request, object);
     printJson(std::move(object));
     return result.ok ? 0 : 1;
@@ -52,6 +54,8 @@ static int runCoverage(const ModelRequest &request, bool json) {
   table.print();
   for (const std::string &name : result.host)
     llvm::outs() << "on the host: " << name << "\n";
+  llvm::outs() << "\n";
+  printAnalysis(result.analysis);
   return result.ok ? 0 : 1;
 }
 
@@ -63,7 +67,8 @@ void cli::addCoverage(CLI::App &app, Run &run) {
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
       "coverage",
-      "Say for each operation which generator can build it, and why not.");
+      "Say for each operation which generator can build it, and why not; what "
+      "it\nneeds, and the roofs of a KU060 role.");
   command->add_option("MODEL", options->request.path, "an .onnx file")
       ->required();
   addModelOptions(*command, options->request);

@@ -97,6 +97,7 @@ struct CompileResult {
   Plan plan;
   bool meetsGoal = false;
   std::string limit;              ///< what binds
+  llvm::json::Object analysis;    ///< of explore: needs and the devices' roofs
   std::vector<std::string> notes; ///< what a user should know, e.g. saturation
   Refusals refused;               ///< all of the model's, if any
   std::string error;              ///< anything else: files, devices
@@ -119,6 +120,7 @@ struct CoverageRow {
 struct CoverageResult {
   bool ok = false; ///< every operation has a generator
   std::vector<CoverageRow> rows;
+  llvm::json::Object analysis; ///< needs, and the roofs of the default device
   std::vector<std::string> host; ///< what the host computes
   Refusals refused;
   std::string error;
