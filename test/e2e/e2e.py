@@ -32,6 +32,7 @@ SUITES = {
     "kws": accuracy.kws,
     "mnist": trained.mnist,             # NAME…
     "calibrated": trained.calibrated,   # NAME…
+    "calibrated-rtl": trained.calibrated_rtl,  # NAME
     "reference": reference.reference,   # NETWORK FRAMES
     "golden": golden.golden,            # NETWORK LEVEL
     "explore": explore.explore,

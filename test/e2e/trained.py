@@ -108,3 +108,32 @@ def calibrated(suite, *names):
     for name in names or (n for n, t in MNIST.items() if t.calibrated):
         for bits in (8, 6, 4) if not names else (8,):
             quantised(suite, name, bits, MNIST[name].checked)
+
+
+def calibrated_rtl(suite, name):
+    """The hardware of a network quantised after training, bit by bit."""
+    network = MNIST[name]
+    suite.need(network.path)
+    suite.need(networks.MNIST_IMAGES)
+    suite.tool("verilator")
+    package = suite.work / "calibrated.rhz"
+    result = suite.run("compile", network.path, "--calibration",
+                       networks.MNIST_IMAGES, "--calibration-normalise",
+                       network.normalise, "--bits", "6,8", "--goal",
+                       "min-resources", "-o", package, "--json")
+    found = (result.json or {}).get("quantisation", {}).get("layers", [])
+    suite.check(result.status == 0 and any(
+        layer.get("weight_bits") == 6 for layer in found),
+        f"{name}: compiles with {len(found)} rounded tensors"
+        + ("" if result.status == 0 else f": {result.message}"),
+        result.command)
+    result = suite.run("simulate", package, "--level", "rtl", "--input",
+                       networks.MNIST_IMAGES, "--normalise",
+                       network.normalise, "-n", 3, "--json")
+    answer = result.json or {}
+    suite.check(result.status == 0 and answer.get("frames") == 3
+                and answer.get("mismatches") == 0,
+                f"{name}: 3 images through RTL, {answer.get('mismatches')} "
+                "mismatches"
+                + ("" if result.status == 0 else f": {result.message}"),
+                result.command)

@@ -3,6 +3,7 @@
 // files that are only unusual are read.
 #include "../TestFolder.h"
 #include "ModelBuilder.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <random>
 
@@ -54,6 +55,51 @@ TEST(ImportRobust, NoModelAtAll) {
       importer::importOnnx(&context, "/no/such/file.onnx", {}, refusals));
   EXPECT_FALSE(importer::importOnnx(&context, "/", {}, refusals));
   EXPECT_EQ(refusals.size(), 2u);
+}
+
+/// What the fuzzer has kept: imported, or refused with reasons.
+TEST(ImportRobust, TheFuzzersCorpus) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  importer::ImportOptions options;
+  options.limits.foldedElements = 1 << 20;
+  int files = 0;
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator
+           file(RHIZOME_SOURCE_DIR "/test/fuzz/corpus", error),
+       end;
+       file != end && !error; file.increment(error), ++files) {
+    auto bytes = llvm::MemoryBuffer::getFile(file->path());
+    ASSERT_TRUE(bytes) << file->path();
+    Refusals refusals;
+    auto module = importer::importOnnxBuffer(&context, (*bytes)->getBuffer(),
+                                             "/nonexistent", options, refusals);
+    EXPECT_EQ(bool(module), refusals.empty()) << file->path();
+    for (const Refusal &refusal : refusals)
+      EXPECT_FALSE(refusal.reason.empty()) << file->path();
+  }
+  EXPECT_GT(files, 100);
+}
+
+TEST(ImportRobust, FoldedConstantsAreBoundedTogether) {
+  ModelBuilder m;
+  m.input("x", {1, 4});
+  m.int64s("n", {1000, 4});
+  std::string sum = "x";
+  for (int i = 0; i < 3; ++i) {
+    std::string name = std::to_string(i);
+    m.node("ConstantOfShape", {"n"}, {"c" + name});
+    m.node("Add", {sum, "c" + name}, {"s" + name});
+    sum = "s" + name;
+  }
+  m.output(sum);
+  EXPECT_TRUE(Imported(m).module);
+  importer::ImportOptions options;
+  options.limits.foldedElements = 10000;
+  Imported bounded(m, options);
+  expectRefused(bounded, "elements still allowed");
+  options.limits.bytes = 100;
+  Imported small(m, options);
+  expectRefused(small, "more than the 100 allowed");
 }
 
 TEST(ImportRobust, Versions) {
