@@ -84,8 +84,9 @@ public:
     const AttributeProto *a = attribute(which);
     return a && a->has_f() ? a->f() : fallback;
   }
-  std::string transpose(const std::string &x, std::vector<int64_t> order) {
-    NodeProto &made = add("Transpose", {x});
+  std::string transpose(const std::string &x, std::vector<int64_t> order,
+                        bool last = false) {
+    NodeProto &made = add("Transpose", {x}, last);
     AttributeProto &a = *made.add_attribute();
     a.set_name("perm");
     a.set_type(AttributeProto::INTS);
@@ -276,6 +277,48 @@ static void exponential(Expansion &e, double alpha, double gamma) {
   e.last("Add", {above, below});
 }
 
+//===----------------------------------------------------------------------===//
+// QONNX's operations on tensors with their channels last
+//===----------------------------------------------------------------------===//
+
+/// The standard operation between two transposes, which then vanish. A Conv has
+/// its weights [O, kH, kW, C], too.
+static void channelsLast(Expansion &e, StringRef op, size_t rank) {
+  std::vector<int64_t> first = {0, int64_t(rank) - 1}, back = {0};
+  for (size_t i = 1; i + 1 < rank; ++i) {
+    first.push_back(int64_t(i));
+    back.push_back(int64_t(i) + 1);
+  }
+  back.push_back(1);
+  std::vector<std::string> inputs = {e.transpose(e.input(0), first)};
+  for (int i = 1; i < e.inputs(); ++i)
+    inputs.push_back(op == "Conv" && i == 1 ? e.transpose(e.input(i), first)
+                                            : e.input(i));
+  e.transpose(e.real(op, inputs), back, true);
+}
+
+/// The number of axes of a node's first input, as far as the file tells it.
+static size_t rankOf(const NodeProto &n,
+                     const llvm::StringMap<size_t> &declared) {
+  for (const AttributeProto &a : n.attribute())
+    if (a.name() == "kernel_shape")
+      return size_t(a.ints_size()) + 2;
+  for (const std::string &name : {n.input(0), n.output(0)})
+    if (auto found = declared.find(name); found != declared.end())
+      return found->second;
+  return 4;
+}
+
+static bool isChannelsLast(const NodeProto &n) {
+  static const StringRef ops[] = {"AveragePool", "BatchNormalization", "Conv",
+                                  "MaxPool"};
+  std::string domain = StringRef(n.domain()).lower();
+  bool named = domain.find("channels_last") != std::string::npos ||
+               domain.find("channelslast") != std::string::npos;
+  return named && llvm::is_contained(ops, StringRef(n.op_type())) &&
+         n.input_size() > 0 && n.output_size() == 1;
+}
+
 namespace {
 struct Rule {
   std::function<void(Expansion &)> expand;
@@ -315,9 +358,24 @@ static const llvm::StringMap<Rule> &rules() {
 }
 
 void importer::decompose(onnx::GraphProto &graph) {
+  llvm::StringMap<size_t> ranks;
+  for (const auto *list :
+       {&graph.input(), &graph.output(), &graph.value_info()})
+    for (const onnx::ValueInfoProto &info : *list)
+      if (info.type().tensor_type().has_shape())
+        ranks[info.name()] =
+            size_t(info.type().tensor_type().shape().dim_size());
   google::protobuf::RepeatedPtrField<NodeProto> nodes;
   nodes.Swap(graph.mutable_node());
   for (NodeProto &n : nodes) {
+    if (isChannelsLast(n)) {
+      size_t rank = rankOf(n, ranks);
+      if (rank >= 3 && rank <= 4) {
+        Expansion e(n, graph);
+        channelsLast(e, n.op_type(), rank);
+        continue;
+      }
+    }
     auto rule = rules().find(n.op_type());
     StringRef domain = n.domain();
     bool known =

@@ -75,6 +75,8 @@ private:
     return isBinary(op) && root(op->getOperand(0)) == root(op->getOperand(1));
   }
   bool isInsideCurve(Value v);
+  /// True if a curve lies between the last layer and `op`'s result.
+  bool endsCurve(Operation *op);
   bool continues(Operation *op, Operation *next);
   bool feedsLayer(Value v);
   void addConstant(OpOperand &operand, bool isBias);
@@ -143,11 +145,22 @@ bool Placer::isInsideCurve(Value v) {
   return false;
 }
 
+bool Placer::endsCurve(Operation *op) {
+  while (op && (isActivation(op) || binaryWithConstant(op)))
+    op = op->getOperand(
+               binaryWithConstant(op) && isConstant(op->getOperand(0)) ? 1 : 0)
+             .getDefiningOp();
+  return op && (isa<osa::UnaryOp>(op) || isCurve(op));
+}
+
 /// True if `next` belongs to the layer that has come to `op`.
 bool Placer::continues(Operation *op, Operation *next) {
   // Its inputs get one format, behind it.
   if (isa<osa::ConcatOp>(next))
     return true;
+  // A curve becomes a table, which is rounded.
+  if (isa<osa::BatchNormOp>(next) && endsCurve(op))
+    return false;
   if (isa<osa::Conv2dOp, osa::DenseOp, osa::BatchNormOp>(op) ||
       binaryWithConstant(op) || isCurve(op))
     return isActivation(next) || isa<osa::BatchNormOp>(next) ||

@@ -39,8 +39,10 @@ SUITES = {
     "bitstream": boards.bitstream,
     "dsp-netlist": boards.dsp_netlist,
     "ecp5": boards.ecp5,
+    "depth": boards.depth,
     "cluster": cluster.small,
     "cluster-death": cluster.death,
+    "cluster-cut": cluster.cut,         # NETWORK
     "cluster-line-rate": cluster.line_rate,
     "cluster-saturated": cluster.saturated,
     "cluster-split": cluster.split,

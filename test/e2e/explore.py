@@ -81,15 +81,19 @@ def explore(suite):
     # A user's pins, and what is wrong with some.
     steer = suite.work / "steer.yaml"
 
-    def steered(text, status=0):
+    def steered(text, status=0, cluster="ku060x2"):
         steer.write_text(text)
-        return explored(suite, "MPCNN", *codes, "--cluster", "ku060x2",
+        return explored(suite, "MPCNN", *codes, "--cluster", cluster,
                         "--steer", steer, status=status)
 
     plan = steered("nodes:\n  Conv_3: {cut: before, place: 1}\n")
     suite.check(len(plan.get("nodes", [])) == 2
                 and plan["nodes"][1]["operations"][0]["name"] == "Conv_3",
                 "a cut where the user wants it")
+    plan = steered("nodes:\n  Conv_0: {place: 5}\n  Conv_3: {place: 0}\n",
+                   status=1, cluster="mixed9")
+    suite.check("'Conv_3' at place 0 comes behind" in plan.get("limit", ""),
+                f"places out of order: {plan.get('limit')}")
     plan = steered("nodes:\n  Conv_4: {place: 1}\n", status=1)
     suite.check("line 2: the network has no such node"
                 in json.dumps(plan.get("refused")), "an unknown node")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Networks whose authors publish an input and the last layer's integers: DORY's
-examples, integerised into float tensors. Every integer must be met."""
+"""Networks whose authors publish inputs and what must come out: DORY's examples,
+integerised into float tensors, with the last layer's integers; FINN's and
+tract's with the outputs. Every one must be met."""
 import re
 
 import framework
@@ -8,17 +9,75 @@ import networks
 
 DORY = networks.MODELS / "pulp-platform+dory_examples/examples/Nemo_examples"
 # Folder, model, graph input, its shape, whether the text has channels last,
-# the last layer's file, whether the model ends in a LogSoftmax.
+# the last layer's file, what the model's outputs make of its integers.
 CASES = {
     "tcn": ("8-bits-1D/TCN_T", "TCN.onnx", "input.1", (1, 1, 140), False,
-            "out_layer11.txt", True),
+            "out_layer11.txt", "logsoftmax"),
     "dscnn": ("8-bits-2D/dscnn_test", "model_int.onnx", "input.1",
-              (1, 1, 49, 10), False, "out_layer10.txt", True),
+              (1, 1, 49, 10), False, "out_layer10.txt", "logsoftmax"),
     "eegnet": ("8-bits-2D/eegnet_1d_8b_1xW", "eegnet_id_8b.onnx", "0",
-               (1, 100, 1, 512), True, "out_layer6.txt", False),
+               (1, 100, 1, 512), True, "out_layer6.txt", ""),
     "eegnet_depthwise": ("8-bits-2D/eegnetDW_1d_8b_Hx1", "eegnet_id_8b.onnx",
-                         "0", (1, 100, 512, 1), True, "out_layer6.txt", False),
+                         "0", (1, 100, 512, 1), True, "out_layer6.txt", ""),
+    "frontnet": ("8-bits-2D/NAS_Frontnet", "Frontnet.onnx", "0",
+                 (1, 1, 96, 160), False, "out_layer8.txt", "four"),
+    "dronet": ("8-bits-2D/dronet_2.0", "model_int.onnx", "0",
+               (1, 1, 200, 200), False, "out_layer20.txt", "sigmoid"),
 }
+FINN = networks.MODELS / "Xilinx+finn/src/finn/qnn-data/build_dataflow"
+KWS = networks.MODELS / ("mlcommons+tiny_results_v0.7/open/hls4ml-finn/code/kws/"
+                         "KWS-W3A3")
+TRACT = networks.MODELS / "sonos+tract/onnx/test_cases"
+# Model, its options, file and key of the input and of the output, and how the
+# two are compared.
+VECTORS = {
+    "finn": (FINN / "model.onnx", [], FINN / "input.npy",
+             FINN / "expected_output.npy", "equal"),
+    "kws": (KWS / "training/training_checkpoint/QONNX_model.onnx", [],
+            KWS / "inference/pynq-z2/input.npy",
+            KWS / "inference/pynq-z2/expected_output.npy", "class"),
+}
+for _name, _rows in (("qrelu_1", 5), ("qsigmoid_1", 5),
+                     ("qtdnn_10x5_101_i32_biases", 10)):
+    VECTORS[_name] = (TRACT / _name / "model.onnx",
+                      ["--shape", f"input={_rows},10"],
+                      TRACT / _name / "io.npz", TRACT / _name / "io.npz",
+                      "inner rows" if "tdnn" in _name else "float")
+
+
+def vectors(suite, np, name, level):
+    model, options, given, wanted, how = VECTORS[name]
+
+    def load(path, key):
+        array = np.load(suite.need(path))
+        return array[key] if path.suffix == ".npz" else array
+    x, y = load(given, "input"), load(wanted, "output")
+    np.save(suite.work / "x.npy", x)
+    package = suite.work / f"{name}.rhz"
+    result = suite.run("compile", suite.need(model), "--device", "xcku060-role",
+                       "--goal", "throughput=500/s", *options, "-o", package,
+                       "--json")
+    if not suite.check(result.status == 0, f"{name}: compiles"
+                       + ("" if result.status == 0 else f": {result.message}"),
+                       result.command):
+        return
+    result = suite.run("simulate", package, "--level", level, "--input",
+                       suite.work / "x.npy", "--output", suite.work / "y.npy",
+                       "--json")
+    suite.check(result.status == 0 and result.json["mismatches"] == 0,
+                f"{name}: no bit differs from the interpreter's"
+                + ("" if result.status == 0 else f": {result.message}"),
+                result.command)
+    got = np.load(suite.work / "y.npy")
+    if how == "class":
+        got = got.reshape(len(y), -1).argmax(axis=1)
+    if how == "inner rows":  # the author pads the signal with its ends
+        y = y[1:-1]
+    got = got.reshape(y.shape)
+    bound = 1e-6 * abs(y).max() if y.dtype.kind == "f" else 0
+    suite.check((abs(got - y) <= bound).all(),
+                f"{name}: {y.size} golden outputs are met",
+                f"expected {y.ravel()[:8]}, got {got.ravel()[:8]}")
 
 
 def integers(np, path):
@@ -33,7 +92,11 @@ def golden(suite, name, level):
         import numpy as np
     except ImportError:
         raise framework.Skip("no numpy: run make setup") from None
-    folder, model, argument, shape, last, layer, softmax = CASES[name]
+    if name in VECTORS:
+        if level == "rtl":
+            suite.tool("verilator")
+        return vectors(suite, np, name, level)
+    folder, model, argument, shape, last, layer, ending = CASES[name]
     model = suite.need(DORY / folder / model)
     if level == "rtl":
         suite.tool("verilator")
@@ -51,21 +114,25 @@ def golden(suite, name, level):
                        + ("" if result.status == 0 else f": {result.message}"),
                        result.command):
         return
+    files = [suite.work / f"y{i}.npy"
+             for i in range({"four": 4, "sigmoid": 2}.get(ending, 1))]
     result = suite.run("simulate", package, "--level", level, "--input",
-                       suite.work / "x.npy", "--output", suite.work / "y.npy",
+                       suite.work / "x.npy", *sum((["--output", f]
+                                                   for f in files), []),
                        "--json")
     suite.check(result.status == 0 and result.json["mismatches"] == 0,
                 f"{name}: no bit differs from the interpreter's"
                 + ("" if result.status == 0 else f": {result.message}"),
                 result.command)
     expected = integers(np, suite.need(DORY / folder / layer))
-    got = np.load(suite.work / "y.npy").reshape(-1).astype(np.float64)
-    if softmax:  # differences of its results are differences of the integers
-        exact = expected - expected[0] - np.log(np.exp(
-            (expected - expected.max()).astype(np.float64)).sum())
-        wanted, got = exact - exact[0], got - got[0]
-    else:
-        wanted = expected
+    got = np.concatenate([np.load(f).reshape(-1).astype(np.float64)
+                          for f in files])
+    wanted = expected.astype(np.float64)
+    if ending == "logsoftmax":  # only differences of its results are exact
+        wanted = wanted - wanted[0]
+        got = got - got[0]
+    elif ending == "sigmoid":
+        wanted[1] = 1 / (1 + np.exp(-wanted[1]))
     suite.check(got.shape == wanted.shape and (abs(got - wanted) < 0.5).all(),
                 f"{name}: {len(wanted)} golden outputs of {layer} are met",
                 f"expected {wanted}, got {got}")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rhizome coverage: where each operation of a model runs, which generators can
 // build it, and why not the others.
+#include "Analyse.h"
 #include "Commands.h"
 #include "ModelOptions.h"
 #include "Output.h"
@@ -85,11 +86,16 @@ static int runCoverage(const ModelRequest &request, bool json) {
     return failWith(result.refused, json);
   if (json) {
     llvm::json::Object object = toJson(result);
+    object["analysis"] = std::move(result.analysis);
     reportQuantisation(request, object);
     printJson(std::move(object));
   } else {
     printQuantisation(request);
     printCoverage(result);
+    if (result.fpga) {
+      llvm::outs() << "\n";
+      printAnalysis(result.analysis);
+    }
   }
   return result.ok ? 0 : 1;
 }
@@ -101,9 +107,11 @@ void cli::addCoverage(CLI::App &app, Run &run) {
   };
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
-      "coverage", "Say for each operation where it runs, which generators can "
-                  "build it, and "
-                  "why not the others. Fails if the model is refused.");
+      "coverage",
+      "Say for each operation where it runs, which generators can build it,\n"
+      "and why not the others; what the network needs, and the roofs of a "
+      "KU060\n"
+      "role. Fails if the model is refused.");
   command->add_option("MODEL", options->request.path, "an .onnx file")
       ->required();
   addModelOptions(*command, options->request);

@@ -80,7 +80,7 @@ static void printResult(const EvaluateRequest &request,
   double before = 0;
   for (const EvaluateResult::Layer &layer : result.layers) {
     bool isFirst = &layer == &result.layers.front();
-    layers.add({layer.name, layer.op, decimal(layer.snr, 1),
+    layers.add({shortened(layer.name), layer.op, decimal(layer.snr, 1),
                 isFirst ? "" : decimal(before - layer.snr, 1)});
     before = layer.snr;
   }

@@ -106,6 +106,29 @@ TEST(ImportQLinear, PoolsInEitherLayout) {
   }
 }
 
+TEST(ImportQonnx, ChannelsLast) {
+  const char *domain = "qonnx.custom_op.channels_last";
+  ModelBuilder m;
+  m.addDomain(domain, 1);
+  m.input("x", {1, 2, 2, 2});
+  m.floats("w", {1, 1, 2, 2}, {1, 10, 100, 1000});
+  auto &conv = m.node("Conv", {"x", "w"}, {"c"}, domain);
+  m.set(conv, "kernel_shape", {1, 2});
+  m.floats("two", {1}, {2});
+  m.floats("one", {1}, {1});
+  m.floats("none", {1}, {0});
+  m.set(m.node("BatchNormalization", {"c", "two", "one", "none", "one"}, {"b"},
+               domain),
+        "epsilon", 0.0f);
+  m.set(m.node("MaxPool", {"b"}, {"y"}, domain), "kernel_shape", {2, 1});
+  m.output("y");
+  Imported i(m);
+  // Rows (1, 2), (3, 4) and (5, 6), (7, 8): 4321 and 8765.
+  EXPECT_EQ(valuesOf(i, {{1, 2, 3, 4, 5, 6, 7, 8}}), (Values{17531}))
+      << i.text();
+  EXPECT_EQ(i.count("osa.transpose"), 0);
+}
+
 TEST(ImportQLinear, RefusalsNameTheOperationOfTheFile) {
   ModelBuilder m;
   byteInput(m, {1, 2}, 1, 0);

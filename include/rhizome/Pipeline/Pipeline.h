@@ -97,6 +97,7 @@ struct CompileResult {
   Plan plan;
   bool meetsGoal = false;
   std::string limit;              ///< what binds
+  llvm::json::Object analysis;    ///< of explore: needs and the devices' roofs
   std::vector<std::string> notes; ///< what a user should know, e.g. saturation
   Refusals refused;               ///< all of the model's, if any
   std::string error;              ///< anything else: files, devices
@@ -126,6 +127,8 @@ struct CoverageResult {
   int64_t fpga = 0, host = 0; ///< operations
   /// Tensors that go to the FPGA, come from it, and pass it by on the host.
   int64_t copiesIn = 0, copiesOut = 0, carried = 0;
+  /// Needs, and the roofs of the default device; empty without a network.
+  llvm::json::Object analysis;
   Refusals refused;
   std::string error;
 };
@@ -155,9 +158,9 @@ AnalyseResult analyseModel(const AnalyseRequest &request);
 /// True if `text` is a normalisation as above.
 bool isNormalisation(llvm::StringRef text);
 
-/// What computes: the CPU path, the file's own float arithmetic, the RTL, all nodes and what joins them, or a
-/// board at the far end of its serial line: its RTL, the netlist that entered
-/// the router, the bitstream.
+/// What computes: the CPU path, the file's own float arithmetic, the RTL, all
+/// nodes and what joins them, or a board at the far end of its serial line: its
+/// RTL, the netlist that entered the router, the bitstream.
 enum class Level { Functional, Float, Rtl, Cluster, Board, Netlist, Bitstream };
 
 /// Which frames run, and what becomes of the answers.
