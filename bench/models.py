@@ -101,12 +101,11 @@ def measure(rhizome, path, rtl, frames, device):
             why = "a case of bad input"
         row["verdict"] = f"rightly refused: {why}" if why else "refused"
         return row
-    row["fpga"] = len(data["nodes"])
-    row["host"] = len(data["host"])
-    built = [n for n in data["nodes"]
-             if any(v is True for v in n["generators"].values())]
-    row["verdict"] = "accepted" if len(built) == len(data["nodes"]) else \
-        f"{len(data['nodes']) - len(built)} operations without a generator"
+    row["fpga"], row["host"] = data["fpga"], data["host"]
+    built = [n for n in data["ops"] if n["runs_on"] == "fpga"
+             and any(v is True for v in n["generators"].values())]
+    row["verdict"] = "accepted" if len(built) == row["fpga"] else \
+        f"{row['fpga'] - len(built)} operations without a generator"
     if rtl and row["verdict"] == "accepted" and row["fpga"]:
         cut = next((o for pattern, o in CUT if re.search(pattern, name)), [])
         row["rtl"] = simulate(rhizome, path, row["options"] + cut, frames,

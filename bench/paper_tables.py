@@ -84,7 +84,8 @@ def covered(rhizome, network):
     run = subprocess.run([rhizome, "coverage", str(network.path),
                           *network.options, "--json"],
                          capture_output=True, text=True, timeout=300)
-    nodes = json.loads(run.stdout)["nodes"]
+    nodes = [op for op in json.loads(run.stdout)["ops"]
+             if op["runs_on"] == "fpga"]
     return sum(any(v is True for v in n["generators"].values())
                for n in nodes), len(nodes)
 

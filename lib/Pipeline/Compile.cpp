@@ -314,8 +314,8 @@ CoverageResult pipeline::coverModel(const ModelRequest &request) {
   result.copiesIn = network.getNumArguments();
   result.copiesOut = network.getNumResults();
   result.carried = stats.carried;
-  if (!result.fpga)
-    return result; // nothing to analyse
+  if (result.fpga == 0)
+    return result;
   llvm::Expected<Device> device = loadDevice("xcku060-role");
   llvm::Expected<llvm::json::Object> analysis =
       device ? analysisOf(network, llvm::sys::path::stem(request.path),

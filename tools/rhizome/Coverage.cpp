@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rhizome coverage: where each operation of a model runs, which generators can
-// build it, and why not the others; what it needs, and a device's roofs.
+// build it, and why not the others.
 #include "Analyse.h"
 #include "Commands.h"
 #include "ModelOptions.h"
@@ -74,8 +74,8 @@ static void printCoverage(const CoverageResult &result) {
                << grouped(result.copiesOut) << " back, "
                << grouped(result.carried) << " carried past it\n";
   if (result.fpga == 0)
-    llvm::outs() << "nothing runs on the FPGA: quantise the model "
-                    "(--calibration), or give "
+    llvm::outs() << "nothing runs on the FPGA: quantise the model, or give "
+                    "--calibration or "
                     "--number-format fixed:W,F\n";
 }
 
@@ -109,9 +109,10 @@ void cli::addCoverage(CLI::App &app, Run &run) {
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
       "coverage",
-      "Say for each operation where it runs, which generators can build it, "
-      "and\nwhy not the others; what it needs, and the roofs of a KU060 role. "
-      "Fails if\nthe model is refused.");
+      "Say for each operation where it runs, which generators can build it,\n"
+      "and why not the others; what the network needs, and the roofs of a "
+      "KU060\n"
+      "role. Fails if the model is refused.");
   command->add_option("MODEL", options->request.path, "an .onnx file")
       ->required();
   addModelOptions(*command, options->request);

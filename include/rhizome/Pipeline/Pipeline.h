@@ -124,10 +124,11 @@ struct CoverageRow {
 struct CoverageResult {
   bool ok = false; ///< the model can be compiled, or computed by the host alone
   std::vector<CoverageRow> rows;
-  llvm::json::Object analysis; ///< needs, and the roofs of the default device
   int64_t fpga = 0, host = 0; ///< operations
   /// Tensors that go to the FPGA, come from it, and pass it by on the host.
   int64_t copiesIn = 0, copiesOut = 0, carried = 0;
+  /// Needs, and the roofs of the default device; empty without a network.
+  llvm::json::Object analysis;
   Refusals refused;
   std::string error;
 };
@@ -157,9 +158,9 @@ AnalyseResult analyseModel(const AnalyseRequest &request);
 /// True if `text` is a normalisation as above.
 bool isNormalisation(llvm::StringRef text);
 
-/// What computes: the CPU path, the file's own float arithmetic, the RTL, all nodes and what joins them, or a
-/// board at the far end of its serial line: its RTL, the netlist that entered
-/// the router, the bitstream.
+/// What computes: the CPU path, the file's own float arithmetic, the RTL, all
+/// nodes and what joins them, or a board at the far end of its serial line: its
+/// RTL, the netlist that entered the router, the bitstream.
 enum class Level { Functional, Float, Rtl, Cluster, Board, Netlist, Bitstream };
 
 /// Which frames run, and what becomes of the answers.
