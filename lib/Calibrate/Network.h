@@ -20,7 +20,8 @@ struct Row {
   std::vector<size_t> readers = {}; ///< rows with weights that read it directly
 };
 
-using Config = std::vector<Bits>; ///< one for each row
+/// Widths of each row; 0 leaves the reals.
+using Config = std::vector<Bits>;
 
 /// Quantised against float, over the frames.
 struct Quality {
@@ -46,15 +47,13 @@ public:
   AffineFormat activation(size_t row, unsigned bits);
   AffineFormat weights(size_t row, unsigned bits);
 
-  /// Quantises `@main` of a copy (or of the network's original). Rows marked
-  /// in `only`, if given, alone. Returns what stands for each row's value.
-  std::vector<mlir::Value> apply(mlir::ModuleOp copy, const Config &config,
-                                 const std::vector<bool> *weightsOnly = nullptr,
-                                 const std::vector<bool> *pointsOnly = nullptr);
-  llvm::Expected<Quality>
-  measure(const Config &config, bool layers,
-          const std::vector<bool> *weightsOnly = nullptr,
-          const std::vector<bool> *pointsOnly = nullptr);
+  /// Quantises `@main` of a module like the network's own. Returns what stands
+  /// for each row's value.
+  std::vector<mlir::Value> apply(mlir::ModuleOp copy, const Config &config);
+  /// Runs the first `count` frames (0: all), with the rows' own quality if
+  /// `layers`.
+  llvm::Expected<Quality> measure(const Config &config, bool layers = false,
+                                  size_t count = 0);
 
 private:
   void makeRows();

@@ -178,36 +178,27 @@ AffineFormat Network::weights(size_t row, unsigned bits) {
   return it->second;
 }
 
-std::vector<Value> Network::apply(ModuleOp copy, const Config &config,
-                                  const std::vector<bool> *weightsOnly,
-                                  const std::vector<bool> *pointsOnly) {
+std::vector<Value> Network::apply(ModuleOp copy, const Config &config) {
   Placement there = placeQuantisers(copy.lookupSymbol<func::FuncOp>("main"));
   OpBuilder builder(copy.getContext());
   std::vector<Value> values;
   for (auto [i, row] : llvm::enumerate(list)) {
-    if (row.weights && (!weightsOnly || (*weightsOnly)[i])) {
+    if (row.weights) {
       OpOperand &operand = *there.constants[*row.weights].operand;
-      operand.set(quantised(builder, operand.get(),
-                            weights(i, config[i].weights),
-                            operand.getOwner()->getLoc()));
+      if (config[i].weights)
+        operand.set(quantised(builder, operand.get(),
+                              weights(i, config[i].weights),
+                              operand.getOwner()->getLoc()));
+      values.push_back(operand.getOwner()->getResult(0));
     }
-    if (!row.point) {
-      values.push_back(
-          there.constants[*row.weights].operand->getOwner()->getResult(0));
+    if (!row.point)
       continue;
-    }
     const Placement::Point &point = there.activations[*row.point];
-    if (pointsOnly && !(*pointsOnly)[i]) {
-      values.push_back(point.value);
-      continue;
-    }
-    quantiseUses(builder, point, activation(i, config[i].activations));
-    Value d;
-    for (Operation *user : point.value.getUsers())
-      if (auto q = dyn_cast<osa::QuantizeOp>(user))
-        for (Operation *next : q->getUsers())
-          d = next->getResult(0);
-    values.push_back(d);
+    values.resize(i + 1);
+    values[i] =
+        config[i].activations
+            ? quantiseUses(builder, point, activation(i, config[i].activations))
+            : point.value;
   }
   return values;
 }
@@ -234,10 +225,10 @@ struct Power {
 } // namespace
 
 llvm::Expected<Quality> Network::measure(const Config &config, bool layers,
-                                         const std::vector<bool> *weightsOnly,
-                                         const std::vector<bool> *pointsOnly) {
+                                         size_t count) {
+  count = count ? std::min(count, frames.size()) : frames.size();
   OwningOpRef<ModuleOp> copy = module->clone();
-  std::vector<Value> values = apply(*copy, config, weightsOnly, pointsOnly);
+  std::vector<Value> values = apply(*copy, config);
   auto function = copy->lookupSymbol<func::FuncOp>("main");
   Interpreter exact(main()), rounded(function);
   DenseMap<Operation *, size_t> exactRow, roundedRow;
@@ -248,10 +239,10 @@ llvm::Expected<Quality> Network::measure(const Config &config, bool layers,
       roundedRow[op] = i;
   }
   size_t results = function.getNumResults();
-  std::vector<std::vector<Power>> byRow(frames.size()), byOutput(frames.size());
-  std::vector<char> agrees(frames.size());
+  std::vector<std::vector<Power>> byRow(count), byOutput(count);
+  std::vector<char> agrees(count);
   std::atomic<bool> failedOnce{false};
-  llvm::parallelFor(0, frames.size(), [&](size_t f) {
+  llvm::parallelFor(0, count, [&](size_t f) {
     std::vector<Tensor> want(list.size());
     if (layers) {
       for (auto [i, row] : llvm::enumerate(list))
@@ -301,7 +292,7 @@ llvm::Expected<Quality> Network::measure(const Config &config, bool layers,
     if (p.signal > 0)
       quality.noise = std::max(quality.noise, p.noise / p.signal);
   }
-  quality.agreement = double(std::count(agrees.begin(), agrees.end(), 1)) /
-                      double(frames.size());
+  quality.agreement =
+      double(std::count(agrees.begin(), agrees.end(), 1)) / double(count);
   return quality;
 }

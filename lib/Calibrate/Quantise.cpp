@@ -39,11 +39,14 @@ static llvm::Expected<double> outputSnr(Network &network,
   if (llvm::Error error = network.observe())
     return error;
   llvm::Expected<Quality> quality =
-      network.measure(configFor(network, options), false);
+      network.measure(configFor(network, options));
   if (!quality)
     return quality.takeError();
   return quality->outputSnr;
 }
+
+/// Products computed by all trials, at most; beyond, nothing is equalised.
+constexpr double kMostTrialWork = 3e10;
 
 /// Equalises pair by pair, and keeps what makes the output better.
 static llvm::Error tryEqualising(ModuleOp module, const Frames &frames,
@@ -52,6 +55,12 @@ static llvm::Error tryEqualising(ModuleOp module, const Frames &frames,
                                  std::unique_ptr<Network> &network,
                                  Report &report) {
   size_t count = findPairs(network->main()).size();
+  double work = 0;
+  for (const Row &row : network->rows())
+    work += double(row.macs);
+  // A trial observes and measures.
+  if (work * 2 * double(frames.size()) * double(count) > kMostTrialWork)
+    return llvm::Error::success();
   double best = report.snrPlain;
   for (size_t i = 0; i < count; ++i) {
     if (progress)
@@ -113,7 +122,8 @@ llvm::Expected<Report> calibrate::quantise(ModuleOp module,
     return llvm::createStringError("the calibration data hold no frame");
   auto function = module.lookupSymbol<func::FuncOp>("main");
   foldIntoWeights(function);
-  if (placeQuantisers(function).constants.empty())
+  if (llvm::all_of(placeQuantisers(function).constants,
+                   [](const Placement::Constant &c) { return c.isBias; }))
     return llvm::createStringError(
         "no layer of this model has float weights to quantise: drop "
         "--calibration");
@@ -136,7 +146,7 @@ llvm::Expected<Report> calibrate::quantise(ModuleOp module,
     return error;
   Config config = configFor(*network, options);
   if (options.maxLoss || options.minSnr) {
-    llvm::Expected<Quality> quality = network->measure(config, false);
+    llvm::Expected<Quality> quality = network->measure(config);
     if (!quality)
       return quality.takeError();
     if (std::string why = missedBound(*quality, options); !why.empty())

@@ -23,6 +23,8 @@ std::string calibrate::missedBound(const Quality &quality,
 
 namespace {
 constexpr unsigned kLeast = 2;
+/// Noise is known well from few frames; the bound is checked on all.
+constexpr size_t kSensitivityFrames = 40;
 
 /// One width of one row, lowered by a bit.
 struct Move {
@@ -55,17 +57,15 @@ llvm::Expected<Config> calibrate::searchWidths(Network &network, Config config,
       else
         for (size_t reader : rows[r].readers)
           work += double(rows[reader].macs);
-      std::vector<bool> onlyWeights(rows.size()), onlyPoints(rows.size());
-      (weights ? onlyWeights : onlyPoints)[r] = true;
       double before = -1, highest = 0;
       unsigned width = weights ? config[r].weights : config[r].activations;
       for (unsigned bits = width; bits >= kLeast; --bits) {
         if (progress && bits < width)
           progress(llvm::formatv("sensitivity {0} of {1}", ++done, all).str());
-        Config one = config;
+        Config one(rows.size(), Bits{0, 0});
         (weights ? one[r].weights : one[r].activations) = bits;
         llvm::Expected<Quality> quality =
-            network.measure(one, false, &onlyWeights, &onlyPoints);
+            network.measure(one, false, kSensitivityFrames);
         if (!quality)
           return quality.takeError();
         if (before >= 0) {
@@ -95,7 +95,7 @@ llvm::Expected<Config> calibrate::searchWidths(Network &network, Config config,
     if (progress)
       progress(llvm::formatv("widths: {0} of {1} steps", middle, moves.size())
                    .str());
-    llvm::Expected<Quality> quality = network.measure(after(middle), false);
+    llvm::Expected<Quality> quality = network.measure(after(middle));
     if (!quality)
       return quality.takeError();
     (missedBound(*quality, options).empty() ? good : bad) = middle;

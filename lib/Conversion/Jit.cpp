@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -39,14 +40,19 @@ namespace {
 /// What stands at the function's border.
 struct Border {
   std::vector<int64_t> shape;
-  int64_t lo, hi;
+  int64_t lo = INT64_MIN, hi = INT64_MAX;
   Storage storage;
+  bool isFloat = false;
 
   explicit Border(Type type) {
-    num::IntType i = num::elementInt(type);
     shape = cast<RankedTensorType>(type).getShape().vec();
-    lo = i.getLo(), hi = i.getHi();
-    storage = Storage::of(i);
+    if (num::IntType i = num::elementInt(type)) {
+      lo = i.getLo(), hi = i.getHi();
+      storage = Storage::of(i);
+    } else if (cast<RankedTensorType>(type).getElementType().isF32()) {
+      isFloat = true;
+      storage = {32, true};
+    }
   }
   size_t elements() const { return ShapedType::getNumElements(shape); }
 };
@@ -165,6 +171,8 @@ static LogicalResult lower(ModuleOp module, std::vector<Bytes> &constants) {
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
@@ -178,11 +186,11 @@ static LogicalResult lower(ModuleOp module, std::vector<Bytes> &constants) {
 
 static void registerDialects(MLIRContext *context) {
   DialectRegistry registry;
-  registry
-      .insert<affine::AffineDialect, arith::ArithDialect,
-              bufferization::BufferizationDialect, cf::ControlFlowDialect,
-              func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
-              memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect>();
+  registry.insert<affine::AffineDialect, arith::ArithDialect,
+                  bufferization::BufferizationDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  tensor::TensorDialect>();
   arith::registerBufferizableOpInterfaceExternalModels(registry);
   linalg::registerBufferizableOpInterfaceExternalModels(registry);
   tensor::registerBufferizableOpInterfaceExternalModels(registry);
@@ -213,9 +221,11 @@ FailureOr<std::unique_ptr<CompiledFunction>>
 CompiledFunction::compile(func::FuncOp func) {
   for (Type type :
        llvm::concat<const Type>(func.getArgumentTypes(), func.getResultTypes()))
-    if (!num::elementInt(type))
-      return func.emitError() << "the CPU path takes integer functions only, "
-                                 "but @"
+    if (Type element = cast<RankedTensorType>(type).getElementType();
+        !isa<num::IntType>(element) && !element.isF32() &&
+        !element.isInteger(64))
+      return func.emitError() << "the CPU path takes integers, indices and "
+                                 "float32, but @"
                               << func.getSymName() << " has a " << type;
   registerDialects(func.getContext());
   std::unique_ptr<CompiledFunction> compiled(new CompiledFunction());
@@ -303,8 +313,9 @@ CompiledFunction::run(ArrayRef<Tensor> inputs) const {
   std::vector<std::vector<int64_t>> buffers;
   for (auto [i, border] : llvm::enumerate(state->inputs)) {
     const Tensor &tensor = inputs[i];
-    if (tensor.isFloat || tensor.shape != border.shape ||
-        tensor.ints.size() != border.elements())
+    if (tensor.isFloat != border.isFloat || tensor.shape != border.shape ||
+        (border.isFloat ? tensor.floats.size() : tensor.ints.size()) !=
+            border.elements())
       return fail("input " + llvm::Twine(i) +
                   " has another shape or kind than the function's");
     for (int64_t v : tensor.ints)
@@ -313,6 +324,11 @@ CompiledFunction::run(ArrayRef<Tensor> inputs) const {
                     ", outside " + llvm::Twine(border.lo) + ":" +
                     llvm::Twine(border.hi));
     buffers.push_back(words(border));
+    if (border.isFloat) {
+      llvm::copy(tensor.floats,
+                 reinterpret_cast<float *>(buffers.back().data()));
+      continue;
+    }
     withType(border.storage, [&](auto t) {
       pack<decltype(t)>(tensor.ints,
                         reinterpret_cast<char *>(buffers.back().data()));
@@ -335,12 +351,17 @@ CompiledFunction::run(ArrayRef<Tensor> inputs) const {
 
   std::vector<Tensor> results;
   for (auto [i, border] : llvm::enumerate(state->outputs)) {
-    Tensor tensor = Tensor::ofInts(border.shape, {});
-    tensor.ints.resize(border.elements());
     auto *from =
         reinterpret_cast<const char *>(buffers[inputs.size() + i].data());
-    withType(border.storage,
-             [&](auto t) { unpack<decltype(t)>(from, tensor.ints); });
+    Tensor tensor{border.shape, border.isFloat, {}, {}};
+    if (border.isFloat) {
+      auto *reals = reinterpret_cast<const float *>(from);
+      tensor.floats.assign(reals, reals + border.elements());
+    } else {
+      tensor.ints.resize(border.elements());
+      withType(border.storage,
+               [&](auto t) { unpack<decltype(t)>(from, tensor.ints); });
+    }
     results.push_back(std::move(tensor));
   }
   return results;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // convert-osa-to-linalg: integer-level osa to linalg.generic on signless
-// integers. It decides storage, the width of arithmetic and the order of loops
-// (the innermost one runs over contiguous data); buffers and machine code are
-// the business of Jit.cpp. It shares nothing with the interpreter, which it is
-// tested against.
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+// integers (real-level functions: RealToLinalg.cpp). It decides storage, the
+// width of arithmetic and the order of loops (the innermost one runs over
+// contiguous data); buffers and machine code are the business of Jit.cpp. It
+// shares nothing with the interpreter, which it is tested against.
+#include "RealToLinalg.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "rhizome/Conversion/Passes.h"
@@ -752,8 +752,9 @@ struct ConvertOsaToLinalg
     : rhizome::impl::ConvertOsaToLinalgBase<ConvertOsaToLinalg> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isExternal() && isInteger(func) &&
-          failed(convertFunction(func)))
+      if (!func.isExternal() &&
+          failed(isInteger(func) ? convertFunction(func)
+                                 : convertRealFunction(func)))
         return signalPassFailure();
   }
 };

@@ -61,6 +61,31 @@ Proposal Explorer::nearest() {
   return {0, std::move(*solution)};
 }
 
+/// Pins that contradict each other: no order of the stages lays them along the
+/// places. "" if there are none.
+static std::string contradiction(const std::vector<Problem> &problems) {
+  std::string first;
+  for (const Problem &problem : problems) {
+    const Stage *before = nullptr;
+    std::string why;
+    for (const Stage &stage : problem.stages) {
+      if (stage.place < 0)
+        continue;
+      if (before && stage.place < before->place && why.empty())
+        why =
+            llvm::formatv("the pins: '{0}' at place {1} comes behind '{2}' "
+                          "at place {3}, but places are taken in order",
+                          stage.name, stage.place, before->name, before->place);
+      before = &stage;
+    }
+    if (why.empty())
+      return "";
+    if (first.empty())
+      first = why;
+  }
+  return first;
+}
+
 /// Why no plan takes so few seconds a frame.
 std::string Explorer::limitAt(double seconds, const Limits &limits) {
   std::string why;
@@ -77,6 +102,18 @@ std::string Explorer::limitAt(double seconds, const Limits &limits) {
   }
   auto solution = solveWithin(open, seconds, limits);
   if (!solution) {
+    Problem free = open;
+    for (Stage &stage : free.stages) {
+      stage.place = -1;
+      stage.mustCut = false;
+    }
+    bool isPinned = llvm::any_of(open.stages, [](const Stage &stage) {
+      return stage.place >= 0 || stage.mustCut;
+    });
+    if (isPinned && solveWithin(free, seconds, limits)) {
+      std::string pins = contradiction(posed.problems);
+      return pins.empty() ? "the pinned places and cuts" : pins;
+    }
     if (open.places[0].wire)
       return "the links";
     int64_t beats = 0, bits = open.places[0].streamBits;
@@ -157,6 +194,9 @@ FailureOr<Result> Explorer::realiseFastest(Limits limits) {
   if (failed(result) || failed(addTiming(posed, proposal, *result)))
     return failure();
   result->meetsGoal = false;
+  result->limit = contradiction(posed.problems);
+  if (!result->limit.empty())
+    return result;
   Resources most = result->nodes[0].resources;
   most += result->nodes[0].errors;
   Resources all;

@@ -6,6 +6,7 @@
 #include "Importer.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -230,23 +231,25 @@ void Importer::declareInputs() {
     int elementType = input->type().tensor_type().elem_type();
     num::IntType integer = integerType(elementType);
     bool wide =
-        elementType == TensorProto::INT32 || elementType == TensorProto::INT64;
+        isWholeType(elementType) && (!integer || integer.getWidth() > 16);
     if (wide)
       integer = {};
     auto given = options.inputTypes.find(input->name());
     bool isGiven = given != options.inputTypes.end();
-    if (wide && !isGiven) {
-      refuse(formatv("this graph input has the element type {0}",
-                     typeName(elementType)),
-             formatv("say which integers it really holds, e.g. --input-type "
-                     "{0}=u8",
-                     input->name()));
+    if (wide && !isGiven) { // indices, or truths
+      tensor->unknown = false;
+      tensor->shape = *shape;
+      tensor->element = builder.getI64Type();
+      tensor->onnx = elementType;
+      tensor->plain =
+          block->addArgument(type(*shape, builder.getI64Type()), loc);
+      argumentNames.push_back(input->name());
       continue;
     }
     if (!HostTensor::isRealType(elementType) && !integer && !wide) {
       refuse(formatv("this graph input has the element type {0}",
                      typeName(elementType)),
-             "float32 and integers are supported");
+             "floats, integers and bool are supported");
       continue;
     }
     tensor->unknown = false;
@@ -278,7 +281,8 @@ void Importer::finish() {
     TensorRef t = lookup(output.name());
     if (!t || t->unknown)
       continue;
-    Value v = plain(t);
+    bool indices = t->isPlainConstant() && !t->constant->isReal();
+    Value v = indices ? wholeConstant(t->shape, t->constant->ints) : plain(t);
     if (!v)
       continue;
     if (num::IntType integer = num::elementInt(v.getType())) {
@@ -296,6 +300,11 @@ void Importer::finish() {
   }
   func::ReturnOp::create(builder, loc, results);
   Block &block = function.getBody().front();
+  // What was tried in vain, and what constants took the place of.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (!op.hasTrait<OpTrait::IsTerminator>() && op.use_empty() &&
+        isMemoryEffectFree(&op))
+      op.erase();
   function.setFunctionType(builder.getFunctionType(
       block.getArgumentTypes(), ValueRange(results).getTypes()));
   for (auto [i, name] : llvm::enumerate(argumentNames))
@@ -308,21 +317,18 @@ void Importer::finish() {
 // One node
 //===----------------------------------------------------------------------===//
 
-const Importer::OpInfo *Importer::findOperation(const Node &n) {
+const Importer::OpInfo *
+Importer::findOperation(const Node &n,
+                        const llvm::StringMap<OpInfo> &table) const {
   StringRef op = n.op(), domain = n.proto.domain();
-  bool standard = domain.empty() || domain == "ai.onnx";
-  bool linear = op == "QuantizeLinear" || op == "DequantizeLinear";
+  bool standard =
+      domain.empty() || domain == "ai.onnx" || domain == "com.microsoft";
   bool qonnx = op == "Quant" || op == "IntQuant" || op == "BipolarQuant" ||
                op == "Trunc" || op == "MultiThreshold";
-  auto it = operations().find(op);
-  if (it != operations().end() &&
-      (qonnx ? isQonnxDomain(domain)
-             : standard || (linear && domain == "com.microsoft")))
-    return &it->second;
-  std::string where = standard ? "" : formatv(" of domain '{0}'", domain).str();
-  refuse(formatv("the operation {0}{1} is not supported", op, where),
-         remedyFor(op, domain));
-  return nullptr;
+  auto it = table.find(op);
+  if (it == table.end() || !(qonnx ? isQonnxDomain(domain) : standard))
+    return nullptr;
+  return &it->second;
 }
 
 /// True if an attribute holds what its name promises; a reader would otherwise
@@ -332,15 +338,21 @@ static bool hasExpectedKind(const onnx::AttributeProto &a, StringRef op) {
   bool tensor = name == "value" && op != "Pad";
   bool real = name == "alpha" || name == "beta" || name == "epsilon" ||
               name == "momentum" || name == "min" || name == "max" ||
-              name == "ratio" || name == "value_float" || name == "out_scale" ||
-              name == "out_bias" || name == "cubic_coeff_a" ||
-              name == "extrapolation_value" || (name == "value" && op == "Pad");
+              name == "ratio" || name == "value_float" || name == "lambd" ||
+              name == "clip" || name == "cubic_coeff_a" || name == "softcap" ||
+              name == "extrapolation_value" || name == "scale" ||
+              name == "out_scale" || name == "out_bias" || name == "bias" ||
+              (name == "value" && op == "Pad");
   bool text = name == "approximate" || name == "auto_pad" || name == "mode" ||
-              name == "rounding_mode" || name == "out_dtype" ||
-              name == "equation" || name == "data_layout" ||
-              name == "nearest_mode" ||
+              name == "rounding_mode" || name == "equation" ||
+              name == "direction" || name == "reduction" ||
               name == "coordinate_transformation_mode" ||
-              name == "keep_aspect_ratio_policy";
+              name == "nearest_mode" || name == "padding_mode" ||
+              name == "keep_aspect_ratio_policy" || name == "round_mode" ||
+              name == "out_dtype" || name == "data_layout";
+  // Lists whose reader checks every entry.
+  if (name.starts_with("activation"))
+    return !a.has_i() && !a.has_f() && !a.has_s() && !a.has_t();
   bool list = name == "axes" || name == "dilations" || name == "ends" ||
               name == "kernel_shape" || name == "output_padding" ||
               name == "output_shape" || name == "pads" || name == "perm" ||
@@ -493,18 +505,40 @@ void Importer::importNode(const Node &n) {
   node = &n;
   enter(n.name, n.writtenOp());
   size_t before = refusals.size();
-  const OpInfo *info = findOperation(n);
-  bool good = info && checkAttributes(n, *info);
-  if (!loadInputs() || !good)
+  const OpInfo *info = findOperation(n, operations()),
+               *host = findOperation(n, hostOperations());
+  if (!info && !host) {
+    StringRef domain = n.proto.domain();
+    bool standard = domain.empty() || domain == "ai.onnx";
+    std::string where =
+        standard ? "" : formatv(" of domain '{0}'", domain).str();
+    refuse(formatv("the operation {0}{1} is not supported", n.op(), where),
+           remedyFor(n.op(), domain));
+  }
+  if (!loadInputs() || (!info && !host))
     return failOutputs();
-  if (!foldConstant() && (failed(checkWhole()) || failed(liftIntegers()) ||
-                          failed((this->*info->handler)()))) {
+  // As part of the network where that is possible, else on the host.
+  bool done = false, onHost = false;
+  if (info && checkAttributes(n, *info))
+    done = foldConstant() ||
+           (succeeded(checkWhole()) && succeeded(liftIntegers()) &&
+            succeeded((this->*info->handler)()));
+  if (!done && host) {
+    refusals.resize(before);
+    loadInputs();
+    onHost = done =
+        checkAttributes(n, *host) && succeeded((this->*host->handler)());
+    if (done)
+      foldResults();
+  }
+  if (!done) {
     assert(refusals.size() != before && "failure without a reason");
     return failOutputs();
   }
   if (refusals.size() != before)
     return;
-  propagateWhole();
+  if (!onHost)
+    propagateWhole();
   for (int i = 0; i < n.proto.output_size(); ++i)
     if (!tensors.count(n.proto.output(i)) && outputUsed(i)) {
       refuse(formatv("its output {0} ('{1}') is used, which {2} does not have",
@@ -597,6 +631,11 @@ void Importer::propagateWhole() {
                 std::max(bounds ? bounds->second : 0, t->whole->second)};
   if (bounds)
     setWhole(kind == OnIntegers::Keeps ? *bounds : kWideIntegers);
+  // Indices that were only moved keep the file's element type.
+  auto out = tensors.find(node->proto.output(0));
+  if (kind == OnIntegers::Keeps && out != tensors.end() && input(0) &&
+      out->second != input(0) && out->second->element == builder.getI64Type())
+    out->second->onnx = input(0)->onnx;
 }
 
 LogicalResult Importer::liftIntegers() {
@@ -683,7 +722,9 @@ void Importer::verify(ModuleOp module) {
 }
 
 OwningOpRef<ModuleOp> Importer::run() {
-  context->loadDialect<num::NumDialect, osa::OsaDialect, func::FuncDialect>();
+  context->loadDialect<num::NumDialect, osa::OsaDialect, func::FuncDialect,
+                       arith::ArithDialect, linalg::LinalgDialect,
+                       math::MathDialect, tensor::TensorDialect>();
   size_t before = refusals.size();
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
   builder.setInsertionPointToEnd(module->getBody());

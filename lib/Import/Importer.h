@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Host/Loops.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -33,6 +34,8 @@ struct GraphTensor {
   mlir::Value plain;    ///< in ONNX's layout, once asked for
   mlir::Value last;     ///< channels-last, once asked for
   bool unknown = false; ///< behind a refused node, shape not known
+  mlir::Value host;     ///< as f32 or i64 for the host, once asked for
+  int onnx = 0; ///< the file's element type, where `element` does not tell it
   /// The file gives the tensor an integer type; its whole numbers are carried
   /// as reals (element f32), between these bounds.
   std::optional<std::pair<int64_t, int64_t>> whole;
@@ -62,6 +65,16 @@ struct WindowSpec {
   }
 };
 
+/// Along each spatial axis, for the host.
+struct HostWindow {
+  Shape kernel, strides, dilations, low, high, out;
+};
+
+/// The bounds of an integer type; nullopt for others and for uint64.
+std::optional<std::pair<int64_t, int64_t>> wholeRange(int onnxType);
+/// True for bool and the integers that the host computes with.
+bool isWholeType(int onnxType);
+
 /// What refusing gives: a failure that callers may also ignore.
 struct Refused {
   operator llvm::LogicalResult() const { return llvm::failure(); }
@@ -81,12 +94,16 @@ private:
     Handler handler;
     std::vector<llvm::StringRef> attributes; ///< those that we understand
   };
+  /// Operations that may become part of the network, and those that the host
+  /// has beside or in place of them.
   static const llvm::StringMap<OpInfo> &operations();
+  static const llvm::StringMap<OpInfo> &hostOperations();
 
   // Importer.cpp: the walk over the graph.
   void declareInputs();
   void importNode(const Node &n);
-  const OpInfo *findOperation(const Node &n);
+  const OpInfo *findOperation(const Node &n,
+                              const llvm::StringMap<OpInfo> &table) const;
   bool checkAttributes(const Node &n, const OpInfo &info);
   bool loadInputs();
   bool foldConstant();
@@ -262,6 +279,85 @@ private:
   Result blockedQuantise(num::IntType type);
   Result blockedDequantise(num::IntType type);
   Result applySteps(const TensorRef &x, llvm::ArrayRef<QuantStep> steps);
+
+  // Host.cpp: operations of the host; tensors in ONNX's layout, f32 or i64.
+  int typeOf(const TensorRef &t) const; ///< the ONNX element type
+  static bool isUnsigned(int onnxType);
+  host::Loops loops();
+  /// Input `i` for the host; null (refused) if it is missing.
+  mlir::Value hostValue(size_t i);
+  Result requireReals();
+  Result give(size_t i, mlir::Value v, int onnxType);
+  mlir::Value wholeConstant(llvm::ArrayRef<int64_t> shape,
+                            llvm::ArrayRef<int64_t> values);
+  mlir::Value realConstant(llvm::ArrayRef<int64_t> shape,
+                           llvm::ArrayRef<float> values);
+  mlir::Value scalarConstant(double value, int onnxType);
+  /// Integers wrapped to their width.
+  mlir::Value wrapped(mlir::Value v, int onnxType);
+  /// Elementwise with broadcasting; integers wrap to the type's width.
+  mlir::Value eachOf(
+      llvm::ArrayRef<mlir::Value> in, int onnxType,
+      llvm::function_ref<mlir::Value(host::Scalars &, mlir::ValueRange)> body);
+  mlir::Value convertTo(mlir::Value v, int from, int to);
+  mlir::Value computeBinary(llvm::StringRef op, mlir::Value x, mlir::Value y,
+                            int onnxType);
+  mlir::Value times(mlir::Value x, mlir::Value y);
+  mlir::Value plus(mlir::Value x, mlir::Value y);
+  mlir::Value hostProduct(mlir::Value x, mlir::Value y);
+  /// Makes the current node's results constants if its inputs are.
+  void foldResults();
+
+  // Host*.cpp
+  Result hostUnary();
+  Result hostActivation();
+  Result hostBinary();
+  Result hostTest();
+  Result hostWhere();
+  Result hostClip();
+  Result hostCast();
+  std::optional<llvm::SmallVector<bool>>
+  reducedAxes(size_t rank, size_t axesInput, bool &none);
+  Result hostReduce();
+  Result hostArg();
+  Result hostCumulate();
+  Result hostTopK();
+  Result hostSoftmax();
+  mlir::Value standardise(mlir::Value x, llvm::ArrayRef<bool> axes,
+                          double epsilon, mlir::Value *mean = nullptr,
+                          mlir::Value *inverse = nullptr);
+  Result hostNormalise();
+  Result hostGather();
+  Result hostScatter();
+  Result hostSlice();
+  Result hostSplit();
+  Result hostConcat();
+  Result hostExpand();
+  Result hostPad();
+  Result hostBlocks();
+  Result hostTrilu();
+  Result hostOneHot();
+  Result hostReverse();
+  Result hostCompress();
+  Result hostMake();
+  Result hostMatMul();
+  Result hostGemm();
+  Result hostEinsum();
+  std::optional<HostWindow> hostWindow(llvm::ArrayRef<int64_t> spatial,
+                                       llvm::ArrayRef<int64_t> kernel);
+  Result hostConv();
+  Result hostConvTranspose();
+  Result hostPool();
+  Result hostResize();
+  Result hostGridSample();
+  Result hostRecurrent();
+  Result hostAttention();
+  mlir::Value besideAxis(mlir::Value v, llvm::ArrayRef<int64_t> shape,
+                         int64_t axis);
+  Result checkScale();
+  Result hostQuantize();
+  Result hostDequantize();
+  Result hostDynamicQuantize();
 
   mlir::MLIRContext *context;
   const Graph &graph;

@@ -7,6 +7,7 @@
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Support/Tensor.h"
 #include "llvm/ADT/DenseMap.h"
+#include <functional>
 
 namespace rhizome::interp {
 /// An ElementsAttr's values, in the vector that its element type selects.
@@ -22,6 +23,8 @@ struct Frame {
   llvm::SmallVector<const Tensor *> in;
   const DecodedAttrs &attrs;
   Tensor out;
+  /// A tensor of the function that a loop's body reads by index; or null.
+  std::function<const Tensor *(mlir::Value)> outer;
 
   const Decoded &decoded(mlir::Attribute attr) const {
     return attrs.find(attr)->second;
@@ -54,4 +57,7 @@ llvm::LogicalResult evaluateInteger(Frame &frame);
 bool isCommon(mlir::Operation *op);
 bool isReal(mlir::Operation *op);
 bool isInteger(mlir::Operation *op);
+/// The host's loops: linalg on tensors of f32 and i64.
+llvm::LogicalResult evaluateHost(Frame &frame);
+bool isHost(mlir::Operation *op);
 } // namespace rhizome::interp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The interpreter's frame: binds values to tensors, decodes constants once,
 // walks the function and checks declared ranges. The operations' meanings
-// stand in Common.cpp, Real.cpp and Integer.cpp.
+// stand in Common.cpp, Real.cpp, Integer.cpp and Host.cpp.
 #include "rhizome/Interp/Interpreter.h"
 #include "Evaluate.h"
 
@@ -14,8 +14,14 @@ struct Interpreter::Constants {
   llvm::DenseMap<Value, Tensor> values;
 };
 
+/// Scalars, which begin the host's loops, are tensors of rank 0.
+static RankedTensorType tensorType(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor;
+  return RankedTensorType::get({}, type);
+}
 static bool isFloatTensor(Type type) {
-  return isa<FloatType>(cast<ShapedType>(type).getElementType());
+  return isa<FloatType>(tensorType(type).getElementType());
 }
 
 static Decoded decode(ElementsAttr attr) {
@@ -137,21 +143,24 @@ FailureOr<std::vector<Tensor>> Interpreter::run(ArrayRef<Tensor> inputs,
       return out;
     }
     bool common = isCommon(&op), real = isReal(&op), integer = isInteger(&op);
-    if (!common && !real && !integer)
+    if (!common && !real && !integer && !isHost(&op))
       return op.emitOpError("is unknown to the interpreter");
-    Frame frame{&op, {}, constants->attrs, {}};
+    Frame frame{&op, {}, constants->attrs, {}, [&](Value v) {
+                  return bound.lookup(v);
+                }};
     for (Value v : op.getOperands())
       frame.in.push_back(bound[v]);
-    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    auto type = tensorType(op.getResult(0).getType());
     frame.out.shape = type.getShape().vec();
     frame.out.isFloat = isFloatTensor(type);
     if (frame.out.isFloat)
       frame.out.floats.resize(type.getNumElements());
     else
       frame.out.ints.resize(type.getNumElements());
-    if (failed(common ? evaluateCommon(frame)
-               : real ? evaluateReal(frame)
-                      : evaluateInteger(frame)))
+    if (failed(common    ? evaluateCommon(frame)
+               : real    ? evaluateReal(frame)
+               : integer ? evaluateInteger(frame)
+                         : evaluateHost(frame)))
       return failure();
     results.push_back(std::make_unique<Tensor>(std::move(frame.out)));
     bound[op.getResult(0)] = results.back().get();

@@ -11,6 +11,7 @@
 #include "rhizome/Pipeline/Node.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include <chrono>
 
 using namespace mlir;
@@ -169,15 +170,25 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
             result.notes, nodeConfiguration(plan, node)))
       return error;
   }
-  // Replicas name their owner's files.
-  for (PlannedNode &node : plan.nodes)
-    if (!node.rtlOf.empty()) {
-      const PlannedNode &owner = plan.owner(node);
-      node.top = owner.top;
-      node.nodeTop = owner.nodeTop;
-      node.rtl = owner.rtl;
-      node.simulationModels = owner.simulationModels;
+  // Replicas name their owner's files. A role holds its node's address, so each
+  // has a project of its own around them.
+  run = explored.result.nodes.begin();
+  std::vector<std::string> saidBefore;
+  for (PlannedNode &node : plan.nodes) {
+    if (node.rtlOf.empty()) {
+      ++run;
+      continue;
     }
+    const PlannedNode &owner = plan.owner(node);
+    node.top = owner.top;
+    node.nodeTop = owner.nodeTop;
+    node.rtl = owner.rtl;
+    node.simulationModels = owner.simulationModels;
+    if (llvm::Error error = vendor::writeFlows(
+            **writer, node, targets.devices[std::prev(run)->place],
+            node.clockMhz, saidBefore, nodeConfiguration(plan, node)))
+      return error;
+  }
   if (llvm::Error error = (*writer)->writeFile(
           "model/network.mlir", printModel(module, explored.result)))
     return error;
@@ -240,7 +251,15 @@ static CompileResult compileOrExplore(CompileRequest request, bool write) {
     result.notes.push_back("channels are shared out: " +
                            explored->result.split);
   if (!write) {
-    result.ok = result.meetsGoal || request.acceptNearest;
+    auto analysis = analysisOf(module->lookupSymbol<func::FuncOp>("network"),
+                               explored->plan.model,
+                               analysedOf(*targets, explored->result));
+    if (analysis)
+      result.analysis = std::move(*analysis);
+    else
+      result.error = llvm::toString(analysis.takeError());
+    result.ok =
+        result.error.empty() && (result.meetsGoal || request.acceptNearest);
   } else if (result.meetsGoal || request.acceptNearest) {
     if (llvm::Error error = writePackage(*module, request, *targets, *explored,
                                          diagnostics, result))
@@ -264,10 +283,10 @@ CoverageResult pipeline::coverModel(const ModelRequest &request) {
   MLIRContext context;
   IntegeriseStats stats;
   OwningOpRef<ModuleOp> module =
-      importModel(context, request, nullptr, result.refused, stats);
+      importModel(context, request, nullptr, result.refused, stats,
+                  /*hostOnly=*/true);
   if (!module)
     return result;
-  result.host = stats.hostNodes;
   result.ok = true;
   auto network = module->lookupSymbol<func::FuncOp>("network");
   for (Operation &op : network.getBody().front()) {
@@ -287,5 +306,24 @@ CoverageResult pipeline::coverModel(const ModelRequest &request) {
     result.ok &= built;
     result.rows.push_back(std::move(row));
   }
+  result.fpga = int64_t(result.rows.size());
+  for (const Refusal &entry : stats.host)
+    result.rows.push_back(
+        {entry.node, entry.op, "", true, entry.reason, entry.remedy, {}});
+  result.host = int64_t(stats.host.size());
+  result.copiesIn = network.getNumArguments();
+  result.copiesOut = network.getNumResults();
+  result.carried = stats.carried;
+  if (!result.fpga)
+    return result; // nothing to analyse
+  llvm::Expected<Device> device = loadDevice("xcku060-role");
+  llvm::Expected<llvm::json::Object> analysis =
+      device ? analysisOf(network, llvm::sys::path::stem(request.path),
+                          {{std::move(*device), std::nullopt}})
+             : device.takeError();
+  if (analysis)
+    result.analysis = std::move(*analysis);
+  else
+    result.error = llvm::toString(analysis.takeError());
   return result;
 }

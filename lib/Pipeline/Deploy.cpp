@@ -113,7 +113,8 @@ Error pipeline::writeDeployment(PackageWriter &writer, const Plan &plan,
   Expected<std::string> runtime = runtimeDir();
   if (!runtime)
     return runtime.takeError();
-  if (Error error = writer.writeFile(kManifest, manifestText(plan)))
+  if (Error error =
+          writer.writeFile(kManifest, manifestText(plan, writer.dir())))
     return error;
   if (Error error = writer.copyFile("deploy.sh", *data + "/host/deploy.sh"))
     return error;

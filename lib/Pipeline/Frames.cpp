@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Frames.h"
 #include "Model.h"
+#include "rhizome/Conversion/Jit.h"
 #include "rhizome/Support/Data.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -18,6 +19,15 @@ static std::string namesOf(ArrayRef<HostModel::Value> values) {
   for (const HostModel::Value &value : values)
     names.push_back("'" + value.name + "'");
   return join(names, ", ");
+}
+
+/// Values of graph inputs that hold indices come as reals from files.
+static void toIndices(Tensor &tensor) {
+  if (!tensor.isFloat)
+    return;
+  tensor.ints.assign(tensor.floats.begin(), tensor.floats.end());
+  tensor.floats.clear();
+  tensor.isFloat = false;
 }
 
 /// Values of graph inputs or outputs, [frame][value], from one file per value
@@ -53,24 +63,27 @@ Expected<Frames> pipeline::readValues(ArrayRef<DataRequest> files,
       if (!tensor)
         return tensor.takeError();
       frames[f].push_back(std::move(*tensor));
+      if (!value.isFloat)
+        toIndices(frames[f].back());
     }
   }
   return frames;
 }
 
-/// Runs the model's prologue over frames of graph inputs.
-Expected<Frames> pipeline::toIntegers(const HostModel &model,
-                                      const Frames &frames) {
-  Frames integers = emptyFrames(frames.size());
+Expected<PreparedFrames> pipeline::prepare(const HostModel &model,
+                                           const Frames &frames) {
+  PreparedFrames prepared{emptyFrames(frames.size()),
+                          emptyFrames(frames.size())};
   if (Error error = parallelFrames(frames.size(), [&](int64_t i) -> Error {
-        Expected<std::vector<Tensor>> out = model.runPrologue(frames[i]);
+        Expected<HostModel::Prepared> out = model.runPrologue(frames[i]);
         if (!out)
           return out.takeError();
-        integers[i] = std::move(*out);
+        prepared.inputs[i] = std::move(out->inputs);
+        prepared.carried[i] = std::move(out->carried);
         return Error::success();
       }))
     return error;
-  return integers;
+  return prepared;
 }
 
 /// Seeded frames, one value per spec.
@@ -91,30 +104,35 @@ static Expected<Frames> randomFrames(ArrayRef<InputSpec> specs, int64_t n,
   return frames;
 }
 
-Expected<Frames> pipeline::framesFor(const DataChoice &request,
-                                     const HostModel &model) {
+Expected<PreparedFrames> pipeline::framesFor(const DataChoice &request,
+                                             const HostModel &model) {
   int64_t n = std::max<int64_t>(request.frames, 1);
   std::vector<InputSpec> specs;
-  if (request.inputs.empty() && !request.inputRange) {
+  // Without a host's part that reads the graph's inputs, the network's own.
+  if (request.inputs.empty() && !request.inputRange && !model.carriedCount()) {
     for (const BorderPort &port : model.networkInputs())
       specs.push_back({port.name, port.shape, /*isFloat=*/false,
                        port.element.lo, port.element.hi});
-    return randomFrames(specs, n, request.seed, {0, 1});
+    Expected<Frames> integers = randomFrames(specs, n, request.seed, {0, 1});
+    if (!integers)
+      return integers.takeError();
+    return PreparedFrames{std::move(*integers), emptyFrames(n)};
   }
   if (request.inputs.empty()) {
     for (const HostModel::Value &value : model.inputs())
-      specs.push_back({value.name, value.shape});
-    Expected<Frames> reals =
-        randomFrames(specs, n, request.seed, *request.inputRange);
-    if (!reals)
-      return reals.takeError();
-    return toIntegers(model, *reals);
+      specs.push_back({value.name, value.shape, value.isFloat, 0, 1});
+    Expected<Frames> given = randomFrames(
+        specs, n, request.seed,
+        request.inputRange.value_or(std::pair<double, double>(0, 1)));
+    if (!given)
+      return given.takeError();
+    return prepare(model, *given);
   }
   Expected<Frames> given =
       readValues(request.inputs, model.inputs(), request.frames, "input");
   if (!given)
     return given.takeError();
-  return toIntegers(model, *given);
+  return prepare(model, *given);
 }
 
 /// Counts elements that differ, and describes the first.
@@ -148,10 +166,31 @@ Expected<Frames> pipeline::runInterpreter(const HostModel &model,
   return outputs;
 }
 
+/// Runs integer frames on the CPU path.
+Expected<Frames> pipeline::runCpu(const HostModel &model,
+                                  const Frames &frames) {
+  if (model.networkOutputs().empty()) // all on the host
+    return Frames(frames.size());
+  FailureOr<std::unique_ptr<CompiledFunction>> compiled =
+      CompiledFunction::compile(model.network());
+  if (failed(compiled))
+    return createStringError("the CPU path cannot be built for this model");
+  Frames outputs(frames.size());
+  if (Error error = parallelFrames(frames.size(), [&](int64_t i) -> Error {
+        Expected<std::vector<Tensor>> out = (*compiled)->run(frames[i]);
+        if (!out)
+          return out.takeError();
+        outputs[i] = std::move(*out);
+        return Error::success();
+      }))
+    return error;
+  return outputs;
+}
+
 /// Compares the graph's outputs with expected values.
 Error pipeline::compareExpected(const DataChoice &request,
                                 const HostModel &model, const Frames &outputs,
-                                Comparison &result) {
+                                const Frames &carried, Comparison &result) {
   std::vector<DataRequest> files;
   for (const std::string &path : request.expect)
     files.push_back({path, ""});
@@ -161,14 +200,17 @@ Error pipeline::compareExpected(const DataChoice &request,
     return want.takeError();
   result.unexpected = 0;
   for (size_t f = 0; f < std::min(want->size(), outputs.size()); ++f) {
-    Expected<std::vector<Tensor>> got = model.runEpilogue(outputs[f]);
+    Expected<std::vector<Tensor>> got =
+        model.runEpilogue(outputs[f], carried[f]);
     if (!got)
       return got.takeError();
     for (size_t k = 0; k < got->size(); ++k)
       for (int64_t i = 0; i < (*got)[k].size(); ++i) {
         const Tensor &t = (*got)[k];
         double g = t.isFloat ? t.floats[i] : double(t.ints[i]);
-        double w = (*want)[f][k].floats[i];
+        const Tensor &expected = (*want)[f][k];
+        double w =
+            expected.isFloat ? expected.floats[i] : double(expected.ints[i]);
         if (std::abs(g - w) <= 1e-6 + 1e-5 * std::abs(w))
           continue;
         if (result.unexpected++ == 0 && result.firstMismatch.empty())
@@ -183,10 +225,10 @@ Error pipeline::compareExpected(const DataChoice &request,
 
 /// Runs the epilogue and writes each graph output of all frames to its file.
 Error pipeline::writeOutputs(const DataChoice &request, const HostModel &model,
-                             const Frames &outputs) {
+                             const Frames &outputs, const Frames &carried) {
   std::vector<Tensor> all;
-  for (const std::vector<Tensor> &frame : outputs) {
-    Expected<std::vector<Tensor>> values = model.runEpilogue(frame);
+  for (auto [frame, past] : llvm::zip_equal(outputs, carried)) {
+    Expected<std::vector<Tensor>> values = model.runEpilogue(frame, past);
     if (!values)
       return values.takeError();
     if (all.empty())

@@ -15,20 +15,28 @@ using Frames = std::vector<std::vector<Tensor>>; ///< [frame][value]
 llvm::Expected<Frames> readValues(llvm::ArrayRef<DataRequest> files,
                                   llvm::ArrayRef<HostModel::Value> values,
                                   int64_t limit, const char *what);
+/// What the prologue gives: the network's inputs, and what is carried past it.
+struct PreparedFrames {
+  Frames inputs, carried;
+};
 /// Runs the model's prologue over frames of graph inputs.
-llvm::Expected<Frames> toIntegers(const HostModel &model, const Frames &frames);
+llvm::Expected<PreparedFrames> prepare(const HostModel &model,
+                                       const Frames &frames);
 /// The network's inputs that a request asks for.
-llvm::Expected<Frames> framesFor(const DataChoice &request,
-                                 const HostModel &model);
+llvm::Expected<PreparedFrames> framesFor(const DataChoice &request,
+                                         const HostModel &model);
 llvm::Expected<Frames> runInterpreter(const HostModel &model,
                                       const Frames &frames);
+/// Runs integer frames on the CPU path.
+llvm::Expected<Frames> runCpu(const HostModel &model, const Frames &frames);
 /// Counts elements that differ, and describes the first.
 void compare(const Frames &got, const Frames &want, const HostModel &model,
              Comparison &result);
 /// Compares the graph's outputs with expected values.
 llvm::Error compareExpected(const DataChoice &request, const HostModel &model,
-                            const Frames &outputs, Comparison &result);
+                            const Frames &outputs, const Frames &carried,
+                            Comparison &result);
 /// Runs the epilogue and writes each graph output of all frames to its file.
 llvm::Error writeOutputs(const DataChoice &request, const HostModel &model,
-                         const Frames &outputs);
+                         const Frames &outputs, const Frames &carried);
 } // namespace rhizome::pipeline

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "HostModel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -10,7 +14,9 @@ using namespace rhizome;
 using namespace rhizome::pipeline;
 
 void pipeline::loadDialects(MLIRContext &context) {
-  context.loadDialect<func::FuncDialect, num::NumDialect, osa::OsaDialect>();
+  context.loadDialect<func::FuncDialect, num::NumDialect, osa::OsaDialect,
+                      arith::ArithDialect, linalg::LinalgDialect,
+                      math::MathDialect, tensor::TensorDialect>();
 }
 
 static std::string describe(Location location) {
@@ -71,7 +77,8 @@ std::vector<HostModel::Value> pipeline::valuesOf(func::FuncOp func,
                     ? func.getResultAttrOfType<StringAttr>(i, "rhizome.name")
                     : func.getArgAttrOfType<StringAttr>(i, "rhizome.name");
     values.push_back({name ? name.str() : std::to_string(i),
-                      cast<ShapedType>(type).getShape().vec()});
+                      cast<ShapedType>(type).getShape().vec(),
+                      isa<FloatType>(cast<ShapedType>(type).getElementType())});
   }
   return values;
 }
@@ -98,6 +105,15 @@ func::FuncOp HostModel::function(llvm::StringRef name) const {
   return module.get().lookupSymbol<func::FuncOp>(name);
 }
 
+/// True if a function computes more than the border's conversions and a
+/// classifier's end.
+static bool isHeavy(func::FuncOp func) {
+  return llvm::any_of(func.getOps(), [](Operation &op) {
+    return isa<linalg::GenericOp, osa::Conv2dOp, osa::DenseOp, osa::MaxPoolOp,
+               osa::AvgPoolOp, osa::UnaryOp>(op);
+  });
+}
+
 llvm::Expected<std::unique_ptr<HostModel>>
 HostModel::create(std::unique_ptr<MLIRContext> context,
                   OwningOpRef<ModuleOp> module) {
@@ -111,12 +127,15 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
   }
   model->graphInputs = valuesOf(parts[0], false);
   model->graphOutputs = valuesOf(parts[2], true);
-  model->networkFunc = parts[1];
   model->inputPorts = hostPorts(parts[1], false);
   model->outputPorts = hostPorts(parts[1], true);
-  model->onPrologue = std::make_unique<Interpreter>(parts[0]);
-  model->onNetwork = std::make_unique<Interpreter>(parts[1]);
-  model->onEpilogue = std::make_unique<Interpreter>(parts[2]);
+  model->carried = parts[0].getNumResults() - parts[1].getNumArguments();
+  Part *to[] = {&model->prologue, &model->theNetwork, &model->epilogue};
+  for (int i = 0; i < 3; ++i) {
+    to[i]->function = parts[i];
+    to[i]->interpreter = std::make_unique<Interpreter>(parts[i]);
+    to[i]->isHeavy = i != 1 && isHeavy(parts[i]);
+  }
   model->context = std::move(context);
   model->module = std::move(module);
   model->diagnostics = std::make_unique<DiagnosticText>(model->context.get());
@@ -124,24 +143,46 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
 }
 
 llvm::Expected<std::vector<Tensor>>
-HostModel::run(const Interpreter &interpreter,
-               llvm::ArrayRef<Tensor> in) const {
-  llvm::FailureOr<std::vector<Tensor>> out = interpreter.run(in);
+HostModel::run(const Part &part, llvm::ArrayRef<Tensor> in) const {
+  if (part.isHeavy) {
+    std::call_once(part.once, [&] {
+      auto compiled = CompiledFunction::compile(part.function);
+      if (succeeded(compiled))
+        part.compiled = std::move(*compiled);
+    });
+    if (!part.compiled)
+      return llvm::createStringError("the host's part cannot be compiled: %s",
+                                     diagnostics->take().c_str());
+    return part.compiled->run(in);
+  }
+  llvm::FailureOr<std::vector<Tensor>> out = part.interpreter->run(in);
   if (failed(out))
     return llvm::createStringError("the interpreter stops: %s",
                                    diagnostics->take().c_str());
   return std::move(*out);
 }
 
-llvm::Expected<std::vector<Tensor>>
+llvm::Expected<HostModel::Prepared>
 HostModel::runPrologue(llvm::ArrayRef<Tensor> in) const {
-  return run(*onPrologue, in);
+  llvm::Expected<std::vector<Tensor>> out = run(prologue, in);
+  if (!out)
+    return out.takeError();
+  Prepared prepared;
+  auto border = out->begin() + int64_t(inputPorts.size());
+  prepared.inputs.assign(std::make_move_iterator(out->begin()),
+                         std::make_move_iterator(border));
+  prepared.carried.assign(std::make_move_iterator(border),
+                          std::make_move_iterator(out->end()));
+  return prepared;
 }
 llvm::Expected<std::vector<Tensor>>
 HostModel::runNetwork(llvm::ArrayRef<Tensor> in) const {
-  return run(*onNetwork, in);
+  return run(theNetwork, in);
 }
 llvm::Expected<std::vector<Tensor>>
-HostModel::runEpilogue(llvm::ArrayRef<Tensor> in) const {
-  return run(*onEpilogue, in);
+HostModel::runEpilogue(llvm::ArrayRef<Tensor> outputs,
+                       llvm::ArrayRef<Tensor> carriedOver) const {
+  std::vector<Tensor> in(outputs.begin(), outputs.end());
+  in.insert(in.end(), carriedOver.begin(), carriedOver.end());
+  return run(epilogue, in);
 }

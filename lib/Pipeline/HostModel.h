@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "rhizome/Conversion/Jit.h"
 #include "rhizome/Interp/Interpreter.h"
 #include "rhizome/Package/Plan.h"
 #include "rhizome/Support/Tensor.h"
@@ -44,34 +45,51 @@ public:
   struct Value {
     std::string name; ///< rhizome.name
     std::vector<int64_t> shape;
+    bool isFloat = true;
   };
   const std::vector<Value> &inputs() const { return graphInputs; }
   const std::vector<Value> &outputs() const { return graphOutputs; }
-  mlir::func::FuncOp network() const { return networkFunc; }
+  mlir::func::FuncOp network() const { return theNetwork.function; }
   /// The network's `hostPorts`.
   const std::vector<BorderPort> &networkInputs() const { return inputPorts; }
   const std::vector<BorderPort> &networkOutputs() const { return outputPorts; }
   /// A function of the model, e.g. a node's; null if there is none.
   mlir::func::FuncOp function(llvm::StringRef name) const;
 
-  // One frame each; safe from several threads.
-  llvm::Expected<std::vector<Tensor>>
-  runPrologue(llvm::ArrayRef<Tensor> in) const;
+  /// What a frame's prologue gives: the network's inputs, and what the
+  /// epilogue takes behind the network's outputs.
+  struct Prepared {
+    std::vector<Tensor> inputs, carried;
+  };
+  size_t carriedCount() const { return carried; }
+
+  // One frame each; safe from several threads. Prologue and epilogue run as
+  // machine code where they compute more than the border's conversions.
+  llvm::Expected<Prepared> runPrologue(llvm::ArrayRef<Tensor> in) const;
   llvm::Expected<std::vector<Tensor>>
   runNetwork(llvm::ArrayRef<Tensor> in) const;
   llvm::Expected<std::vector<Tensor>>
-  runEpilogue(llvm::ArrayRef<Tensor> in) const;
+  runEpilogue(llvm::ArrayRef<Tensor> outputs,
+              llvm::ArrayRef<Tensor> carried) const;
 
 private:
-  llvm::Expected<std::vector<Tensor>> run(const Interpreter &interpreter,
+  /// A function and the ways to run it.
+  struct Part {
+    mlir::func::FuncOp function;
+    std::unique_ptr<Interpreter> interpreter;
+    bool isHeavy = false;
+    mutable std::once_flag once;
+    mutable std::unique_ptr<CompiledFunction> compiled;
+  };
+  llvm::Expected<std::vector<Tensor>> run(const Part &part,
                                           llvm::ArrayRef<Tensor> in) const;
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::unique_ptr<DiagnosticText> diagnostics;
   std::vector<Value> graphInputs, graphOutputs;
   std::vector<BorderPort> inputPorts, outputPorts;
-  mlir::func::FuncOp networkFunc;
-  std::unique_ptr<Interpreter> onPrologue, onNetwork, onEpilogue;
+  Part prologue, theNetwork, epilogue;
+  size_t carried = 0;
 };
 
 /// A function's arguments or results by their names.

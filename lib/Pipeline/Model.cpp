@@ -2,6 +2,7 @@
 #include "Model.h"
 #include "Frames.h"
 #include "rhizome/Calibrate/Calibrate.h"
+#include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Support/Data.h"
 #include <atomic>
@@ -57,24 +58,25 @@ static bool calibrated(ModuleOp module, const Calibration &calibration,
   return true;
 }
 
-OwningOpRef<ModuleOp> pipeline::importModel(MLIRContext &context,
-                                            const ModelRequest &request,
-                                            const Progress &progress,
-                                            Refusals &refusals,
-                                            IntegeriseStats &stats) {
+/// What stopped a phase: the refusals, or else what a diagnostic said.
+static std::nullptr_t stopped(DiagnosticText &diagnostics, const char *phase,
+                              Refusals &refusals) {
+  std::string text = diagnostics.take();
+  if (refusals.empty())
+    refusals.push_back({"", "", text.empty() ? phase : text, ""});
+  return nullptr;
+}
+
+OwningOpRef<ModuleOp> pipeline::importReal(MLIRContext &context,
+                                           const ModelRequest &request,
+                                           const Progress &progress,
+                                           Refusals &refusals) {
   loadDialects(context);
   DiagnosticText diagnostics(&context);
-  auto refuse = [&](const char *phase) {
-    std::string text = diagnostics.take();
-    if (refusals.empty())
-      refusals.push_back({"", "", text.empty() ? phase : text, ""});
-    return nullptr;
-  };
   importer::ImportOptions importOptions;
   importOptions.shapes = request.shapes;
   for (const auto &[name, type] : request.inputTypes)
     importOptions.inputTypes[name] = {type.first, type.second};
-  IntegeriseOptions options;
   if (request.rawIntegers) {
     if (!request.numberFormat) {
       refusals.push_back({"", "",
@@ -99,11 +101,6 @@ OwningOpRef<ModuleOp> pipeline::importModel(MLIRContext &context,
                         "give one of them"});
     return nullptr;
   }
-  if (request.numberFormat)
-    options.fixed = fixedOf(*request.numberFormat);
-  for (auto &[name, format] : request.tensorFormats)
-    options.tensorFormats[name] = fixedOf(format);
-
   if (progress)
     progress("import");
   OwningOpRef<ModuleOp> module =
@@ -113,16 +110,64 @@ OwningOpRef<ModuleOp> pipeline::importModel(MLIRContext &context,
     if (refusal.node.empty())
       refusal.node = request.path;
   if (!module || !refusals.empty())
-    return refuse("the model cannot be imported");
+    return stopped(diagnostics, "the model cannot be imported", refusals);
   if (request.calibration && !calibrated(*module, *request.calibration,
                                          request.path, progress, refusals))
     return nullptr;
+  return module;
+}
+
+LogicalResult pipeline::integeriseModel(ModuleOp module,
+                                        const ModelRequest &request,
+                                        const Progress &progress,
+                                        Refusals &refusals,
+                                        IntegeriseStats &stats) {
+  IntegeriseOptions options;
+  if (request.numberFormat)
+    options.fixed = fixedOf(*request.numberFormat);
+  for (auto &[name, format] : request.tensorFormats)
+    options.tensorFormats[name] = fixedOf(format);
+
+  DiagnosticText diagnostics(module.getContext());
   if (progress)
     progress("integerise");
-  if (failed(integerise(*module, options, refusals, stats)) ||
-      !refusals.empty())
-    return refuse("the model cannot be turned into exact integers");
-  return module;
+  if (succeeded(integerise(module, options, refusals, stats)) &&
+      refusals.empty())
+    return success();
+  stopped(diagnostics, "the model cannot be turned into exact integers",
+          refusals);
+  return failure();
+}
+
+/// True if a network computes nothing.
+static bool isEmpty(func::FuncOp network) {
+  return llvm::all_of(network.getOps(), [](Operation &op) {
+    return op.hasTrait<OpTrait::IsTerminator>() ||
+           isa<osa::ConstantOp, osa::ReshapeOp, osa::TransposeOp>(op);
+  });
+}
+
+OwningOpRef<ModuleOp>
+pipeline::importModel(MLIRContext &context, const ModelRequest &request,
+                      const Progress &progress, Refusals &refusals,
+                      IntegeriseStats &stats, bool hostOnly) {
+  OwningOpRef<ModuleOp> module =
+      importReal(context, request, progress, refusals);
+  if (!module ||
+      failed(integeriseModel(*module, request, progress, refusals, stats)))
+    return nullptr;
+  if (hostOnly || !isEmpty(module->lookupSymbol<func::FuncOp>("network")))
+    return module;
+  // Why the host keeps what computes.
+  for (const Refusal &entry : stats.host)
+    if (!entry.reason.empty())
+      refusals.push_back(entry);
+  if (refusals.empty())
+    refusals.push_back({request.path, "",
+                        "no operation of the model can be built: none "
+                        "computes on integers",
+                        "quantise it, or give --number-format fixed:W,F"});
+  return nullptr;
 }
 
 llvm::Error

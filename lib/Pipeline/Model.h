@@ -9,12 +9,24 @@
 namespace rhizome::pipeline {
 /// Import and integerise. Returns a module with @prologue, @network and
 /// @epilogue, or null with the reasons in `refusals` (the first also where a
-/// part only said it as a diagnostic).
-mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context,
-                                              const ModelRequest &request,
-                                              const Progress &progress,
-                                              Refusals &refusals,
-                                              IntegeriseStats &stats);
+/// part only said it as a diagnostic). A model of which nothing can be built on
+/// an FPGA is refused, unless `hostOnly` allows it.
+mlir::OwningOpRef<mlir::ModuleOp>
+importModel(mlir::MLIRContext &context, const ModelRequest &request,
+            const Progress &progress, Refusals &refusals,
+            IntegeriseStats &stats, bool hostOnly = false);
+
+/// The first step alone: real-level @main, with the quantisers of
+/// --calibration if that is asked for.
+mlir::OwningOpRef<mlir::ModuleOp> importReal(mlir::MLIRContext &context,
+                                             const ModelRequest &request,
+                                             const Progress &progress,
+                                             Refusals &refusals);
+/// The second step.
+llvm::LogicalResult integeriseModel(mlir::ModuleOp module,
+                                    const ModelRequest &request,
+                                    const Progress &progress,
+                                    Refusals &refusals, IntegeriseStats &stats);
 
 /// Calls `work(i)` for 0 ≤ i < count on all cores; the first error stops it.
 llvm::Error parallelFrames(int64_t count,

@@ -84,7 +84,7 @@ pipeline::readPlaces(const Package &package, const PlacesRequest &request) {
   return places;
 }
 
-std::string pipeline::manifestText(const Plan &plan) {
+std::string pipeline::manifestText(const Plan &plan, StringRef root) {
   std::string text =
       "# Where the parties of this service are, as ADDRESS:PORT, and what "
       "each\n"
@@ -96,7 +96,10 @@ std::string pipeline::manifestText(const Plan &plan) {
       "  place: \"0.0.0.0:0\"\n"
       "nodes:\n";
   for (const PlannedNode &node : plan.nodes) {
-    const std::string folder = "nodes/" + plan.owner(node).name;
+    // A replica without a project of its own is its owner.
+    std::string folder = "nodes/" + node.name;
+    if (!sys::fs::is_directory(root + "/" + folder))
+      folder = "nodes/" + plan.owner(node).name;
     text += "  - name: " + node.name +
             "\n    address: " + std::to_string(node.address) +
             "\n    device: " + node.device + "\n    files: " + folder +

@@ -14,6 +14,7 @@ constexpr const char *kManifest = "deploy.yaml";
 llvm::Expected<std::map<std::string, std::string>>
 readPlaces(const Package &package, const PlacesRequest &request);
 
-/// The text of a fresh manifest: all nodes, their files, places to fill in.
-std::string manifestText(const Plan &plan);
+/// The text of a fresh manifest: all nodes, their files below `root`, places to
+/// fill in.
+std::string manifestText(const Plan &plan, llvm::StringRef root);
 } // namespace rhizome::pipeline

@@ -79,9 +79,10 @@ Error runInto(const RunRequest &request, RunResult &result) {
       HostModel::read(package->modelPath());
   if (!model)
     return model.takeError();
-  Expected<Frames> frames = framesFor(request, **model);
-  if (!frames)
-    return frames.takeError();
+  Expected<PreparedFrames> prepared = framesFor(request, **model);
+  if (!prepared)
+    return prepared.takeError();
+  const Frames *frames = &prepared->inputs;
   const std::vector<BorderPort> &outputs = (*model)->networkOutputs();
   Expected<std::vector<link::Client::Frame>> packed =
       packAll(*frames, (*model)->networkInputs());
@@ -128,10 +129,10 @@ Error runInto(const RunRequest &request, RunResult &result) {
     compare(got, *want, **model, result);
   }
   if (!request.outputs.empty())
-    if (Error error = writeOutputs(request, **model, got))
+    if (Error error = writeOutputs(request, **model, got, prepared->carried))
       return error;
   if (!request.expect.empty())
-    return compareExpected(request, **model, got, result);
+    return compareExpected(request, **model, got, prepared->carried, result);
   return Error::success();
 }
 } // namespace

@@ -308,7 +308,7 @@ evaluatePad(osa::PadOp op, const ExactConstant &in, ArrayRef<int64_t> shape) {
 
 std::shared_ptr<const ExactConstant> ConstantEvaluator::compute(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!op)
+  if (!op || !isa<osa::OsaDialect>(op->getDialect()))
     return nullptr;
   auto shape = cast<RankedTensorType>(value.getType()).getShape();
   if (auto constant = dyn_cast<osa::ConstantOp>(op)) {

@@ -3,6 +3,7 @@
 // the layer's steps.
 #include "Integeriser.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "rhizome/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -21,21 +22,20 @@ std::string rhizome::modelOpName(Operation *op) {
   return op->getName().stripDialect().str();
 }
 
-void Integeriser::refuse(Operation *op, std::string reason,
-                         std::string remedy) {
-  refusals.push_back({osa::nodeName(op), modelOpName(op), std::move(reason),
-                      std::move(remedy)});
-  // What hangs on it is not refused again.
-  for (Value v : op->getResults())
-    behind[v] = Refusal{};
+SmallVector<Value> rhizome::valuesRead(Operation *op) {
+  SmallVector<Value> values(op->getOperands());
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  values.append(captured.begin(), captured.end());
+  return values;
 }
 
 void Integeriser::leaveToHost(Operation *op, std::string reason,
                               std::string remedy) {
-  Refusal why{osa::nodeName(op), modelOpName(op), std::move(reason),
-              std::move(remedy)};
+  reasons[op] = {osa::nodeName(op), modelOpName(op), std::move(reason),
+                 std::move(remedy)};
   for (Value v : op->getResults())
-    behind[v] = why;
+    behind.insert(v);
 }
 
 Value Integeriser::constant(Location loc, StringRef name,
@@ -154,23 +154,29 @@ void Integeriser::visit(Operation *op) {
       isConstant(op->getResult(0)))
     return;
 
+  SmallVector<Value> reads = valuesRead(op);
+  bool depends =
+      llvm::any_of(reads, [&](Value v) { return dependsOnInput.contains(v); });
+  if (depends)
+    for (Value v : op->getResults())
+      dependsOnInput.insert(v);
+  auto stayBefore = [&] {
+    for (Value v : op->getResults()) {
+      before.insert(v);
+      if (depends)
+        beforeValue(v);
+    }
+  };
+  if (heldBefore.contains(op))
+    return stayBefore();
   SmallVector<Lazy> tensors;
   bool anyBefore = false;
   bool layer = isa<osa::Conv2dOp, osa::DenseOp>(op);
-  for (Value v : op->getOperands()) {
-    auto found = behind.find(v);
-    if (found != behind.end()) {
-      Refusal why = found->second;
-      if (layer && !why.reason.empty()) {
-        why.reason += ", and \"" + osa::nodeName(op) + "\" needs its result";
-        if (llvm::none_of(refusals, [&](const Refusal &r) {
-              return r.node == why.node && r.reason == why.reason;
-            }))
-          refusals.push_back(why);
-        why = Refusal{};
-      }
+  for (Value v : reads) {
+    if (behind.contains(v)) {
+      cutLayers += layer;
       for (Value result : op->getResults())
-        behind[result] = why;
+        behind.insert(result);
       return;
     }
     if (Lazy t = lazy(v))
@@ -179,22 +185,22 @@ void Integeriser::visit(Operation *op) {
       anyBefore = true;
   }
   if (tensors.empty()) {
-    if (layer && anyBefore)
-      return refuse(op,
-                    "it computes on real numbers: no quantiser stands "
-                    "before it",
-                    "quantise the model, or give --number-format fixed:W,F");
     if (isa<osa::QuantizeOp, osa::MultiThresholdOp>(op))
       return visitEntry(op);
-    for (Value v : op->getResults())
-      before.insert(v);
-    return;
+    if (layer && anyBefore)
+      reasons[op] = {osa::nodeName(op), modelOpName(op),
+                     "it computes on real numbers: no quantiser stands "
+                     "before it",
+                     "quantise the model, or give --number-format fixed:W,F"};
+    return stayBefore();
   }
+  if (!isa<osa::OsaDialect>(op->getDialect()))
+    return leaveToHost(op, "it is computed on the host", "");
   if (anyBefore)
-    return refuse(op,
-                  "it joins a tensor of the network with one that is real "
-                  "(not quantised)",
-                  "put a quantiser on each operand");
+    return leaveToHost(op,
+                       "it joins a tensor of the network with one that is "
+                       "real (not quantised)",
+                       "put a quantiser on each operand");
 
   Lazy in = tensors[0];
   llvm::TypeSwitch<Operation *>(op)
@@ -251,24 +257,76 @@ void Integeriser::visit(Operation *op) {
       });
 }
 
-LogicalResult Integeriser::run() {
+void Integeriser::walk() {
   model = module.lookupSymbol<func::FuncOp>("main");
+  createFunctions();
+  for (Operation &op : model.getBody().front())
+    visit(&op);
+}
+
+void Integeriser::discard() {
+  prologue.erase();
+  network.erase();
+  epilogue.erase();
+}
+
+int64_t Integeriser::work() const {
+  int64_t sum = 0;
+  for (Operation &op : func::FuncOp(network).getBody().front())
+    if (isa<osa::OsaDialect>(op.getDialect()) && op.getNumResults()) {
+      osa::Work work = osa::computeWork(&op);
+      sum += work.macs + work.ops;
+    }
+  return sum;
+}
+
+llvm::DenseSet<Operation *> Integeriser::heldForNext() const {
+  llvm::DenseSet<Operation *> held;
+  for (Operation &op : func::FuncOp(model).getBody().front())
+    if (llvm::none_of(valuesRead(&op),
+                      [&](Value v) { return behind.contains(v); }))
+      held.insert(&op);
+  return held;
+}
+
+/// Regions lie one behind the other, separated by operations of the host: each
+/// attempt keeps everything before the next region on the host.
+LogicalResult rhizome::lowerToIntegers(ModuleOp module, Refusals &refusals,
+                                       IntegeriseStats &stats) {
+  auto model = module.lookupSymbol<func::FuncOp>("main");
   if (!model || model.getBody().empty()) {
     refusals.push_back({"", "", "the module has no function @main", ""});
     return failure();
   }
-  createFunctions();
-  for (Operation &op : model.getBody().front())
-    visit(&op);
-  if (!refusals.empty())
-    return failure();
-  return finishFunctions();
-}
-
-LogicalResult rhizome::lowerToIntegers(ModuleOp module, Refusals &refusals,
-                                       IntegeriseStats &stats) {
-  Integeriser integeriser(module, refusals, stats);
-  return integeriser.run();
+  constexpr int kRegions = 16;
+  llvm::DenseSet<Operation *> held, best;
+  int64_t most = -1;
+  const IntegeriseStats empty = stats;
+  for (int region = 0; region < kRegions; ++region) {
+    stats = empty;
+    Integeriser attempt(module, stats, held);
+    attempt.walk();
+    // With one region there is nothing to choose.
+    if (region == 0 && !attempt.isCut()) {
+      attempt.finish();
+      return success();
+    }
+    if (attempt.work() > most) {
+      most = attempt.work();
+      best = held;
+    }
+    auto next = attempt.heldForNext();
+    bool more = attempt.isCut() && next.size() > held.size();
+    attempt.discard();
+    if (!more)
+      break;
+    held = std::move(next);
+  }
+  stats = empty;
+  Integeriser chosen(module, stats, std::move(best));
+  chosen.walk();
+  chosen.finish();
+  return success();
 }
 
 LogicalResult rhizome::integerise(ModuleOp module,
@@ -302,6 +360,14 @@ struct OsaIntegerise : rhizome::impl::OsaIntegeriseBase<OsaIntegerise> {
       emitRefusals(getOperation(), refusals);
       signalPassFailure();
     }
+    for (const Refusal &entry : stats.host)
+      if (!entry.reason.empty()) {
+        InFlightDiagnostic remark = mlir::emitRemark(getOperation().getLoc())
+                                    << "\"" << entry.node << "\" (" << entry.op
+                                    << "): " << entry.reason;
+        if (!entry.remedy.empty())
+          remark.attachNote() << entry.remedy;
+      }
   }
 };
 } // namespace

@@ -16,10 +16,24 @@
 namespace rhizome {
 class Integeriser {
 public:
-  Integeriser(mlir::ModuleOp module, Refusals &refusals, IntegeriseStats &stats)
-      : module(module), builder(module.getContext()), refusals(refusals),
-        stats(stats) {}
-  mlir::LogicalResult run();
+  /// `held` are operations that the host computes before the network,
+  /// whatever they are.
+  Integeriser(mlir::ModuleOp module, IntegeriseStats &stats,
+              llvm::DenseSet<mlir::Operation *> held = {})
+      : module(module), builder(module.getContext()), stats(stats),
+        heldBefore(std::move(held)) {}
+  /// Walks over `@main` and makes the three functions; `finish` fills them.
+  void walk();
+  void finish();
+  /// Undoes `walk`.
+  void discard();
+
+  /// Multiplications and other operations that the network holds.
+  int64_t work() const;
+  /// Layers that could belong to a network further behind.
+  bool isCut() const { return cutLayers > 0; }
+  /// What the host would compute before such a network.
+  llvm::DenseSet<mlir::Operation *> heldForNext() const;
 
 private:
   using Lazy = std::shared_ptr<LazyTensor>;
@@ -28,10 +42,8 @@ private:
   void visit(mlir::Operation *op);
   bool isHostBefore(mlir::Value v) const { return before.contains(v); }
   Lazy lazy(mlir::Value v) const { return held.lookup(v); }
-  /// Leaves the op to the host behind the network; `reason` is told if a layer
-  /// of the network turns out to need its result.
+  /// Leaves the op to the host behind the network, for `reason`.
   void leaveToHost(mlir::Operation *op, std::string reason, std::string remedy);
-  void refuse(mlir::Operation *op, std::string reason, std::string remedy);
   void setResult(mlir::Operation *op, Lazy result) {
     held[op->getResult(0)] = std::move(result);
   }
@@ -113,14 +125,17 @@ private:
   mlir::Value behindLayout(mlir::Location loc, const LazyTensor &t,
                            mlir::Value v);
   mlir::Value networkResult(mlir::Value physical);
+  mlir::Value carriedValue(mlir::Value v);
+  void noteHost(mlir::Operation *op);
   void createFunctions();
-  mlir::LogicalResult finishFunctions();
+  void orderEpilogue(std::vector<mlir::Value> &results);
 
   mlir::ModuleOp module;
   mlir::OpBuilder builder; ///< inserts at the end of @network
-  Refusals &refusals;
   IntegeriseStats &stats;
   ConstantEvaluator constants;
+  llvm::DenseSet<mlir::Operation *> heldBefore;
+  int64_t cutLayers = 0;
 
   mlir::func::FuncOp model, prologue, network, epilogue;
   mlir::IRMapping beforeMap, behindMap;
@@ -128,12 +143,21 @@ private:
   llvm::DenseMap<mlir::Value, Lazy> held;
   /// Reals that an integer operation made: where the epilogue may pick up.
   llvm::DenseSet<mlir::Value> pickUp;
-  /// Values behind the network, with the refusal that a layer would get.
-  llvm::DenseMap<mlir::Value, Refusal> behind;
+  /// Values behind the network.
+  llvm::DenseSet<mlir::Value> behind;
+  llvm::DenseMap<mlir::Operation *, Refusal> reasons; ///< of leaveToHost
+  llvm::DenseSet<mlir::Value> dependsOnInput;
   std::vector<mlir::Value> prologueResults, networkResults;
+  /// The epilogue's arguments as they were asked for: of the network's
+  /// results, and of values carried past it.
+  std::vector<mlir::BlockArgument> resultArguments, carriedArguments;
+  std::vector<mlir::Value> carriedResults;
   std::vector<std::string> inputNames;
   unsigned blobs = 0;
 };
+
+/// The values that an operation reads, those of its loops' bodies included.
+llvm::SmallVector<mlir::Value> valuesRead(mlir::Operation *op);
 
 /// The ONNX operation's name that a location carries as metadata, else the
 /// `osa` one.

@@ -68,18 +68,18 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
   auto conv = dyn_cast<osa::Conv2dOp>(op);
   auto constantWeights = constants.get(op->getOperand(1));
   if (!constantWeights)
-    return refuse(op, "its weights are not constant", "");
+    return leaveToHost(op, "its weights are not constant", "");
   Weights weights;
   if (std::string reason = splitWeights(*constantWeights, weights);
       !reason.empty())
-    return refuse(op, reason, remedy);
+    return leaveToHost(op, reason, remedy);
   std::shared_ptr<const ExactConstant> bias;
   if (op->getNumOperands() > 2 && !(bias = constants.get(op->getOperand(2))))
-    return refuse(op, "its bias is not constant", "");
+    return leaveToHost(op, "its bias is not constant", "");
 
   if (!in->isAffine())
-    return refuse(op, "its input has an activation but no quantiser before it",
-                  remedy);
+    return leaveToHost(
+        op, "its input has an activation but no quantiser before it", remedy);
   // The input as the layer reads it: a vector in any order of elements, or
   // channels last.
   auto shape = SmallVector<int64_t>(in->shape);
@@ -132,8 +132,9 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
             z == Real(mpq_class(z.floor())))
           zero = toInt64(z.floor());
       if (!zero || (c > 0 && *zero != padValue))
-        return refuse(op, "it pads an input whose codes have no common zero",
-                      "pad before the quantiser, or use a zero point");
+        return leaveToHost(op,
+                           "it pads an input whose codes have no common zero",
+                           "pad before the quantiser, or use a zero point");
       padValue = *zero;
     }
   num::IntType inType = num::elementInt(x.getType());
@@ -166,8 +167,8 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
       const PiecewiseLinear &g = source->f[which];
       const Real &own = g.pieces()[0].slope;
       if (slope && slope != &own && !(*slope == own))
-        return refuse(op, "it sums channels of different scales",
-                      "quantise its input with one scale");
+        return leaveToHost(op, "it sums channels of different scales",
+                           "quantise its input with one scale");
       slope = &own;
       sums[which] += code;
       int64_t xlo = g.lo(), xhi = g.hi();
@@ -179,7 +180,7 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
       hi += Wide(code) * (code > 0 ? xhi : xlo);
     }
     if (!fits(lo) || !fits(hi))
-      return refuse(op, "its accumulator needs more than 60 bits", "");
+      return leaveToHost(op, "its accumulator needs more than 60 bits", "");
     lowest = std::min(lowest, lo);
     highest = std::max(highest, hi);
     Real scale(weights.scales[o]), offset(0);
@@ -323,7 +324,7 @@ void Integeriser::visitAvgPool(osa::AvgPoolOp op, Lazy in) {
       hi = std::max(hi, factor * (g.hi() - zero));
     }
     if (!fits(lo) || !fits(hi))
-      return refuse(op, "its sum needs more than 60 bits", "");
+      return leaveToHost(op, "its sum needs more than 60 bits", "");
     lowest = std::min(lowest, lo);
     highest = std::max(highest, hi);
     auto &piece = g.pieces()[0];

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The border between network and host: what is real before the first quantiser
-// goes to @prologue, what is real behind the last integer operation to
-// @epilogue, and only integers pass.
+// The border between network and host: what the host computes before the
+// network goes to @prologue, what is behind its last integer operation to
+// @epilogue. Into and out of @network only integers pass; what the host needs
+// on both sides is carried past it.
 #include "Integeriser.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -25,6 +28,7 @@ void Integeriser::createFunctions() {
       make("epilogue", FunctionType::get(context, {}, modelType.getResults()));
   for (auto [i, arg] : llvm::enumerate(model.getArguments())) {
     before.insert(arg);
+    dependsOnInput.insert(arg);
     beforeMap.map(arg, prologue.getArgument(i));
     if (DictionaryAttr attrs = model.getArgAttrDict(i))
       prologue.setArgAttrs(i, attrs);
@@ -39,12 +43,40 @@ Value Integeriser::beforeValue(Value v) {
   if (Value known = beforeMap.lookupOrNull(v))
     return known;
   Operation *op = v.getDefiningOp();
-  for (Value operand : op->getOperands())
+  for (Value operand : valuesRead(op))
     beforeValue(operand);
   OpBuilder b(builder.getContext());
   b.setInsertionPointToEnd(&prologue.getBody().front());
   b.clone(*op, beforeMap);
+  noteHost(op);
   return beforeMap.lookup(v);
+}
+
+/// Enters an operation of the host that computes, once.
+void Integeriser::noteHost(Operation *op) {
+  if (isa<osa::ConstantOp, osa::QuantizeOp, osa::DequantizeOp, osa::ReshapeOp,
+          osa::TransposeOp, tensor::EmptyOp, arith::ConstantOp, linalg::FillOp,
+          tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+    return;
+  auto found = reasons.find(op);
+  Refusal entry = found != reasons.end()
+                      ? found->second
+                      : Refusal{osa::nodeName(op), modelOpName(op), "", ""};
+  for (Refusal &known : stats.host)
+    if (known.node == entry.node) {
+      if (known.reason.empty())
+        known = entry;
+      return;
+    }
+  stats.host.push_back(entry);
+}
+
+Value Integeriser::carriedValue(Value v) {
+  carriedResults.push_back(beforeValue(v));
+  BlockArgument arg =
+      epilogue.getBody().front().addArgument(v.getType(), v.getLoc());
+  carriedArguments.push_back(arg);
+  return arg;
 }
 
 /// The transpose that a layer of the network applies to `v` first, behind
@@ -118,10 +150,10 @@ Value Integeriser::networkResult(Value physical) {
   size_t i = found - networkResults.begin();
   if (found == networkResults.end()) {
     networkResults.push_back(physical);
-    epilogue.getBody().front().addArgument(physical.getType(),
-                                           physical.getLoc());
+    resultArguments.push_back(epilogue.getBody().front().addArgument(
+        physical.getType(), physical.getLoc()));
   }
-  return epilogue.getArgument(i);
+  return resultArguments[i];
 }
 
 Value Integeriser::behindLayout(Location loc, const LazyTensor &t, Value v) {
@@ -198,12 +230,10 @@ Value Integeriser::behindValue(Value v) {
   if (Value known = behindMap.lookupOrNull(v))
     return known;
   Operation *op = v.getDefiningOp();
-  if (isHostBefore(v)) {
-    Location loc = v.getLoc();
-    refusals.push_back({osa::nodeName(loc), op ? modelOpName(op) : "",
-                        "an output depends on it without passing the network",
-                        "remove this part of the model"});
-    return nullptr;
+  if (isHostBefore(v) && dependsOnInput.contains(v)) {
+    Value out = carriedValue(v);
+    behindMap.map(v, out);
+    return out;
   }
   if (Lazy t = lazy(v)) {
     Value out;
@@ -217,43 +247,61 @@ Value Integeriser::behindValue(Value v) {
       return out;
     }
   }
-  for (Value operand : op->getOperands())
-    if (!behindValue(operand))
-      return nullptr;
+  for (Value operand : valuesRead(op))
+    behindValue(operand);
   OpBuilder b(builder.getContext());
   b.setInsertionPointToEnd(&epilogue.getBody().front());
   b.clone(*op, behindMap);
-  if (!isa<osa::ConstantOp, osa::DequantizeOp>(op))
-    stats.hostNodes.push_back(osa::nodeName(op));
+  noteHost(op);
   return behindMap.lookup(v);
 }
 
-LogicalResult Integeriser::finishFunctions() {
-  MLIRContext *context = builder.getContext();
-  auto terminator = cast<func::ReturnOp>(model.getBody().front().back());
-  SmallVector<Value> results;
-  for (Value v : terminator.getOperands()) {
-    Value out = behindValue(v);
-    if (!out)
-      return failure();
-    results.push_back(out);
-  }
-  if (networkResults.empty() && refusals.empty())
-    refusals.push_back({"", "", "no operation of the model can be built",
-                        "quantise it, or give --number-format fixed:W,F"});
-  if (!refusals.empty())
-    return failure();
+/// The network's results first, then what is carried.
+void Integeriser::orderEpilogue(std::vector<Value> &results) {
+  Block &body = epilogue.getBody().front();
+  auto last = body.getNumArguments();
+  for (auto *list : {&resultArguments, &carriedArguments})
+    for (BlockArgument arg : *list) {
+      Value moved = body.addArgument(arg.getType(), arg.getLoc());
+      arg.replaceAllUsesWith(moved);
+      std::replace(results.begin(), results.end(), Value(arg), moved);
+    }
+  body.eraseArguments(0, last);
+}
 
-  auto finish = [&](func::FuncOp f, ValueRange values) {
+void Integeriser::finish() {
+  MLIRContext *context = builder.getContext();
+  // In order, so that nothing recurses deeply.
+  for (Operation &op : model.getBody().front())
+    if (op.getNumResults() && behind.contains(op.getResult(0)))
+      behindValue(op.getResult(0));
+  auto terminator = cast<func::ReturnOp>(model.getBody().front().back());
+  std::vector<Value> results;
+  for (Value v : terminator.getOperands())
+    results.push_back(behindValue(v));
+  // Inputs that turn out to feed nothing of the network go again.
+  for (unsigned i = network.getNumArguments(); i-- > 0;) {
+    BlockArgument arg = network.getArgument(i);
+    if (!arg.use_empty() || llvm::is_contained(networkResults, Value(arg)))
+      continue;
+    network.getBody().front().eraseArgument(i);
+    prologueResults.erase(prologueResults.begin() + i);
+    inputNames.erase(inputNames.begin() + i);
+  }
+  orderEpilogue(results);
+  stats.carried = int64_t(carriedResults.size());
+  llvm::append_range(prologueResults, carriedResults);
+
+  auto close = [&](func::FuncOp f, ValueRange values) {
     OpBuilder b(context);
     b.setInsertionPointToEnd(&f.getBody().front());
     func::ReturnOp::create(b, f.getLoc(), values);
     f.setFunctionType(FunctionType::get(
         context, f.getBody().front().getArgumentTypes(), values.getTypes()));
   };
-  finish(prologue, prologueResults);
-  finish(network, networkResults);
-  finish(epilogue, results);
+  close(prologue, prologueResults);
+  close(network, networkResults);
+  close(epilogue, results);
 
   // Names: of the inputs that they come from; of the outputs in order.
   for (auto [i, name] : llvm::enumerate(inputNames))
@@ -274,5 +322,4 @@ LogicalResult Integeriser::finishFunctions() {
       if (!op.hasTrait<OpTrait::IsTerminator>() && op.use_empty())
         op.erase();
   model.erase();
-  return success();
 }

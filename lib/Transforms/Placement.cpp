@@ -29,13 +29,14 @@ Value rhizome::quantised(OpBuilder &builder, Value v,
                                    format.axis);
 }
 
-void rhizome::quantiseUses(OpBuilder &builder, const Placement::Point &point,
-                           const AffineFormat &format) {
+Value rhizome::quantiseUses(OpBuilder &builder, const Placement::Point &point,
+                            const AffineFormat &format) {
   Value v = point.value, d = quantised(builder, v, format, point.loc);
   Operation *q = d.getDefiningOp()->getOperand(0).getDefiningOp();
   v.replaceUsesWithIf(d, [&](OpOperand &use) {
     return use.getOwner() != q && !isa<func::ReturnOp>(use.getOwner());
   });
+  return d;
 }
 
 namespace {
@@ -74,6 +75,8 @@ private:
     return isBinary(op) && root(op->getOperand(0)) == root(op->getOperand(1));
   }
   bool isInsideCurve(Value v);
+  /// True if a curve lies between the last layer and `op`'s result.
+  bool endsCurve(Operation *op);
   bool continues(Operation *op, Operation *next);
   bool feedsLayer(Value v);
   void addConstant(OpOperand &operand, bool isBias);
@@ -142,11 +145,22 @@ bool Placer::isInsideCurve(Value v) {
   return false;
 }
 
+bool Placer::endsCurve(Operation *op) {
+  while (op && (isActivation(op) || binaryWithConstant(op)))
+    op = op->getOperand(
+               binaryWithConstant(op) && isConstant(op->getOperand(0)) ? 1 : 0)
+             .getDefiningOp();
+  return op && (isa<osa::UnaryOp>(op) || isCurve(op));
+}
+
 /// True if `next` belongs to the layer that has come to `op`.
 bool Placer::continues(Operation *op, Operation *next) {
   // Its inputs get one format, behind it.
   if (isa<osa::ConcatOp>(next))
     return true;
+  // A curve becomes a table, which is rounded.
+  if (isa<osa::BatchNormOp>(next) && endsCurve(op))
+    return false;
   if (isa<osa::Conv2dOp, osa::DenseOp, osa::BatchNormOp>(op) ||
       binaryWithConstant(op) || isCurve(op))
     return isActivation(next) || isa<osa::BatchNormOp>(next) ||

@@ -434,13 +434,14 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
                        "too wide for a table",
                        "put a quantiser before the function");
   if (!result)
-    return refuse(op,
-                  monotone ? "no requantiser below 62 bits equals it on every "
+    return leaveToHost(op,
+                       monotone
+                           ? "no requantiser below 62 bits equals it on every "
                              "accumulator value, and it has too many steps for "
                              "thresholds or a table"
                            : "it is not monotone, and its input's range is too "
                              "wide for a table",
-                  "use fewer bits, or scales that are powers of two");
+                       "use fewer bits, or scales that are powers of two");
 
   std::vector<PiecewiseLinear> f;
   if (monotone) {
@@ -534,7 +535,7 @@ void Integeriser::visitMultiThreshold(osa::MultiThresholdOp op, Lazy source) {
   channels.stats.shift = channels.stats.thresholds = 0;
   Value result = emitSteps(op, *in, channels);
   if (!result)
-    return refuse(op, "it has too many thresholds", "use fewer bits");
+    return leaveToHost(op, "it has too many thresholds", "use fewer bits");
   std::vector<PiecewiseLinear> f;
   for (auto [bottom, top] : channels.levels)
     f.push_back(PiecewiseLinear::identity(bottom, top));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt --convert-osa-to-linalg %s | FileCheck %s
 // The range selects the storage: u4 and s4 in i8. Unsigned values extend with
-// zeros, signed ones by sign. Functions on real tensors stay as they are.
+// zeros, signed ones by sign. Functions on real tensors become loops on f32.
 
 // CHECK-LABEL: func.func @network(%arg0: tensor<1x3xi8>) -> tensor<1x2xi8>
 // CHECK-NOT: osa.
@@ -17,8 +17,11 @@
 // CHECK: arith.shrsi
 // CHECK: arith.maxsi
 // CHECK: arith.minsi
-// CHECK-LABEL: func.func @epilogue
-// CHECK: osa.dequantize
+// CHECK-LABEL: func.func @epilogue(%arg0: tensor<1x2xi8>) -> tensor<1x2xf32>
+// CHECK-NOT: osa.
+// CHECK: arith.extsi %{{.*}} : i8 to i64
+// CHECK: arith.sitofp
+// CHECK: arith.mulf
 func.func @network(%x: tensor<1x3x!num.int<u4>>) -> tensor<1x2x!num.int<s4>> {
   %w = osa.constant {value = dense<[[1, -2, 3], [0, 1, 2]]> : tensor<2x3xi8>} : () -> tensor<2x3x!num.int<s3, -2:3>>
   %d = osa.dense %x, %w : (tensor<1x3x!num.int<u4>>, tensor<2x3x!num.int<s3, -2:3>>) -> tensor<1x2x!num.int<s7, -30:60>>

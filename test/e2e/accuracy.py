@@ -2,6 +2,7 @@
 """Accuracy on real data: the CPU path on all images, and the hardware on the
 first ones, which must give the same bits and so the same classes."""
 import networks
+import numpy as np
 from framework import slug
 
 EXAMPLES = networks.ROOT / "examples/digits"
@@ -25,11 +26,13 @@ CASES = {
                           0.01),
 }
 FIRST = 200
+QUICK = ("--float-frames", 0, "--layer-frames", 0)
 
 
 def arguments(case, network):
     images, labels, normalise = case[:3]
-    args = ["--data", images, "--labels", labels, "--json", *network.options]
+    args = ["--data", images, "--labels", labels, "--json", *network.options,
+            *QUICK]
     return args + (["--normalise", normalise] if normalise else [])
 
 
@@ -47,6 +50,36 @@ def accuracy(suite, name):
                 f"{case[4]} ± {case[5]} ({result.wall_s:.1f} s)"
                 + ("" if result.status == 0 else f": {result.message}"),
                 result.command)
+
+
+def kws(suite):
+    """KWS-W3A3 on its 1,000 vectors: the truth, and the predictions of
+    QONNX's executor."""
+    network = networks.NETWORKS["KWS_W3A3"]
+    suite.need(network.path)
+    labels = {}
+    for kind in ("y", "tflm"):
+        lines = suite.need(networks.KWS / f"{kind}_labels.csv").read_text()
+        labels[kind] = {line.split(",")[0].strip(): int(line.split(",")[2])
+                        for line in lines.splitlines() if line.strip()}
+    vectors = [np.frombuffer((networks.KWS / name).read_bytes(), np.int8)
+               for name in labels["y"]]
+    data = suite.work / "x.npy"
+    np.save(data, np.float32(0.33674246)
+            * np.stack(vectors).reshape(-1, 1, 10, 49).astype(np.float32))
+    for kind, wanted, tolerance, what in (
+            ("y", 825, 0, "right"),
+            ("tflm", 999, 1, "as QONNX's executor says")):
+        classes = suite.work / f"{kind}.npy"
+        np.save(classes, [labels[kind][name] for name in labels["y"]])
+        result = suite.run("evaluate", network.path, "--data", data,
+                           "--labels", classes, "--json", *QUICK)
+        correct = (result.json or {}).get("correct", 0)
+        suite.check(result.status == 0 and abs(correct - wanted) <= tolerance,
+                    f"KWS-W3A3: {correct} of {len(vectors)} {what} "
+                    f"({result.wall_s:.1f} s)"
+                    + ("" if result.status == 0 else f": {result.message}"),
+                    result.command)
 
 
 def first_frames(suite, name):

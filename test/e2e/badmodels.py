@@ -90,9 +90,9 @@ def external(location):
 
 
 def unsupported():
-    """Three nodes that no generator can build, beside good ones."""
-    extra = [node("Sin", ["c"], ["e0"]), node("Sinh", ["e0"], ["e1"]),
-             node("Einsum", ["e1", "e1"], ["e"], equation="abcd,abcd->abcd")]
+    """Three nodes that are refused by name, beside good ones."""
+    extra = [node("RandomNormalLike", ["c"], ["e0"]),
+             node("Unique", ["e0"], ["e1"]), node("NonZero", ["e1"], ["e"])]
     return qdq(extra=extra)
 
 
@@ -241,7 +241,7 @@ def cases(good):
 
 
 # Labels whose message must name these nodes.
-NAMES = {"unsupported": ["the_Sin", "the_Sinh", "the_Einsum"]}
+NAMES = {"unsupported": ["the_RandomNormalLike", "the_Unique", "the_NonZero"]}
 
 
 def unsorted():

@@ -199,3 +199,29 @@ def ecp5(suite):
     mhz = (result.json or {}).get("fmax_mhz", 0)
     suite.check(mhz >= 80, f"digits at {mhz} MHz {result.message[:200]}",
                 result.command)
+
+
+# Levels of logic between registers that every module of an example keeps to.
+DEPTHS = {"xczu3eg": 6, "lfe5u-85f": 5}
+
+
+def depth(suite):
+    """The examples' modules by the walk of their netlists."""
+    suite.tool("yosys")
+    for device, most in DEPTHS.items():
+        for name in ("digits_qdq_int8", "digits_qonnx_w4a4", "lenet5"):
+            network = networks.NETWORKS[name]
+            package = suite.work / f"{name}-{device}.rhz"
+            made = suite.compile(network.path, network.options, network.quick,
+                                 package, "--device", device,
+                                 "--accept-nearest")
+            suite.check(made.status == 0, f"{name} on {device}: compiles "
+                        f"{made.message[:200]}", made.command)
+            result = suite.run("synth", package, "--jobs", 2, "--json")
+            modules = (result.json or {}).get("modules", [])
+            deep = [f"{m['name']} ({m['cell']}): {m['depth']}"
+                    for m in modules if m["depth"] > most]
+            suite.check(modules and not deep,
+                        f"{name} on {device}: {len(modules)} modules with at "
+                        f"most {most} levels; {', '.join(deep) or 'none'} "
+                        "deeper", result.command)

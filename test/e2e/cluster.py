@@ -229,6 +229,38 @@ def unlike(suite):
              steer)
 
 
+UNLIKE = """name: unlike
+description: three unlike devices on 10 Gigabit Ethernet
+link: udp-10g
+nodes:
+  - {device: xc7a100t}
+  - {device: xczu3eg}
+  - {device: lfe5u-85f}
+sources: ["this test"]
+"""
+
+
+def cut(suite, name):
+    """A network cut over three unlike devices: at every node what one device
+    promises."""
+    cluster = suite.work / "unlike.yaml"
+    cluster.write_text(UNLIKE)
+    network = networks.NETWORKS[name]
+    whole = suite.run("explore", suite.need(network.path), *network.options,
+                      "--goal", network.quick, "--json")
+    if not suite.check(whole.status == 0, f"{name} on one device",
+                       whole.command):
+        return
+    names = list(dict.fromkeys(
+        op["name"] for op in whole.json["nodes"][0]["operations"]))
+    thirds = [names[len(names) * k // 3] for k in (1, 2) if len(names) > 2]
+    steer = suite.work / "steer.yaml"
+    steer.write_text("nodes:\n" + "".join(
+        f"  {json.dumps(node)}: {{cut: before, place: {k + 1}}}\n"
+        for k, node in enumerate(thirds)))
+    promised(suite, name, cluster, network.quick, 4, "--steer", steer)
+
+
 def split(suite):
     """MPCNN over small parts, one layer split by channels."""
     promised(suite, "MPCNN", "ecp5-12fx4", "throughput=5000/s", 2)

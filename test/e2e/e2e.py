@@ -21,6 +21,7 @@ import packages
 import reference
 import report
 import robustness
+import trained
 import vendorflows
 
 SUITES = {
@@ -28,6 +29,9 @@ SUITES = {
     "smallest": hardware.smallest,      # NETWORK
     "accuracy": accuracy.accuracy,      # NETWORK
     "first-frames": accuracy.first_frames,  # NETWORK
+    "kws": accuracy.kws,
+    "mnist": trained.mnist,             # NAME…
+    "calibrated": trained.calibrated,   # NAME…
     "reference": reference.reference,   # NETWORK FRAMES
     "golden": golden.golden,            # NETWORK LEVEL
     "explore": explore.explore,
@@ -35,8 +39,10 @@ SUITES = {
     "bitstream": boards.bitstream,
     "dsp-netlist": boards.dsp_netlist,
     "ecp5": boards.ecp5,
+    "depth": boards.depth,
     "cluster": cluster.small,
     "cluster-death": cluster.death,
+    "cluster-cut": cluster.cut,         # NETWORK
     "cluster-line-rate": cluster.line_rate,
     "cluster-saturated": cluster.saturated,
     "cluster-split": cluster.split,

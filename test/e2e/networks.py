@@ -14,6 +14,8 @@ TFC = (MODELS / "fastmachinelearning+qonnx_model_zoo/models/MNIST"
        / "Brevitas_FINN_TFC/TFC")
 MNIST = SHARED / "datasets/frej-dahlin+aesia/examples/data/mnist"
 MNIST_IMAGES = MNIST / "t10k-images-idx3-ubyte.gz"
+KWS = (SHARED / "datasets/mlcommons+tiny_results_v0.7/open/hls4ml-finn/code"
+       / "kws/KWS-W3A3/training/kws_bin_files")
 MNIST_LABELS = MNIST / "t10k-labels-idx1-ubyte.gz"
 
 CODES = ("--number-format", "fixed:8,7", "--raw-integers")
@@ -72,6 +74,10 @@ NETWORKS = {n.name: n for n in (
             MODELS / "eml-eda+match/examples/targets/arcane/model/mnist.onnx",
             ("--input-type", "0=u8"), "throughput=20000/s", "min-resources",
             bench=False),
+    Network("KWS_W3A3",
+            MODELS / "mlcommons+tiny_results_v0.7/open/hls4ml-finn/code/kws"
+            / "KWS-W3A3/training/training_checkpoint/QONNX_model.onnx", (),
+            "min-resources", "throughput=1000/s", (-40, 40), bench=False),
     Network("qrelu_1", MODELS / "sonos+tract/onnx/test_cases/qrelu_1"
             / "model.onnx", (), "min-resources", "throughput=50000000/s",
             (-4, 4)),

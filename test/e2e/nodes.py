@@ -302,6 +302,10 @@ def generated_client(suite):
                            made.command):
             return
     plan = json.loads((package / "plan.json").read_text())
+    roles = {(package / "nodes" / n["name"] / "cloudfpga/Role_Themisto.sv")
+             .read_text() for n in plan["nodes"]}
+    suite.check(len(roles) == len(plan["nodes"]) == 2,
+                "each replica has a role with its own channels")
     base = 20000 + os.getpid() % 20000
     places = {n["name"]: f"127.0.0.1:{base + n['address']}"
               for n in plan["nodes"]}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome coverage: what each generator can build of a model, and why not.
+// rhizome coverage: where each operation of a model runs, which generators can
+// build it, and why not the others; what it needs, and a device's roofs.
+#include "Analyse.h"
 #include "Commands.h"
 #include "ModelOptions.h"
 #include "Output.h"
@@ -9,6 +11,74 @@ using namespace rhizome;
 using namespace rhizome::cli;
 using namespace rhizome::pipeline;
 
+static llvm::json::Object toJson(const CoverageResult &result) {
+  llvm::json::Array ops;
+  for (const CoverageRow &row : result.rows) {
+    llvm::json::Object op{{"node", row.node},
+                          {"op", row.op},
+                          {"runs_on", row.onHost ? "host" : "fpga"}};
+    if (row.onHost) {
+      op["reason"] = row.reason;
+      op["remedy"] = row.remedy;
+    } else {
+      llvm::json::Object generators;
+      for (auto &[name, reason] : row.generators)
+        generators[name] = reason.empty() ? llvm::json::Value(true)
+                                          : llvm::json::Value(reason);
+      op["type"] = row.type;
+      op["generators"] = std::move(generators);
+    }
+    ops.push_back(std::move(op));
+  }
+  return llvm::json::Object{{"ok", result.ok},
+                            {"ops", std::move(ops)},
+                            {"fpga", result.fpga},
+                            {"host", result.host},
+                            {"copies_in", result.copiesIn},
+                            {"copies_out", result.copiesOut},
+                            {"carried", result.carried}};
+}
+
+static void printCoverage(const CoverageResult &result) {
+  std::vector<std::string> head = {"node", "op", "type"};
+  for (const CoverageRow &row : result.rows)
+    if (head.size() < 3 + row.generators.size())
+      for (auto &[name, reason] : row.generators)
+        head.push_back(name);
+  Table fpga(head), host({"node", "op", "why not on the FPGA"});
+  for (const CoverageRow &row : result.rows) {
+    if (row.onHost) {
+      host.add({row.node, row.op, row.reason.empty() ? "-" : row.reason});
+      continue;
+    }
+    std::vector<std::string> cells = {row.node, row.op, row.type};
+    for (auto &[name, reason] : row.generators)
+      cells.push_back(reason.empty() ? "yes" : "no: " + reason);
+    fpga.add(cells);
+  }
+  auto counted = [](int64_t n, const char *what) {
+    return grouped(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  if (!fpga.empty()) {
+    llvm::outs() << "on the FPGA\n";
+    fpga.print();
+  }
+  if (!host.empty()) {
+    llvm::outs() << (fpga.empty() ? "" : "\n") << "on the host\n";
+    host.print();
+  }
+  llvm::outs() << "\n"
+               << counted(result.fpga, "operation") << " on the FPGA, "
+               << grouped(result.host) << " on the host; "
+               << counted(result.copiesIn, "tensor") << " to the FPGA, "
+               << grouped(result.copiesOut) << " back, "
+               << grouped(result.carried) << " carried past it\n";
+  if (result.fpga == 0)
+    llvm::outs() << "nothing runs on the FPGA: quantise the model "
+                    "(--calibration), or give "
+                    "--number-format fixed:W,F\n";
+}
+
 static int runCoverage(const ModelRequest &request, bool json) {
   CoverageResult result = coverModel(request);
   if (!result.error.empty())
@@ -16,42 +86,18 @@ static int runCoverage(const ModelRequest &request, bool json) {
   if (!result.refused.empty())
     return failWith(result.refused, json);
   if (json) {
-    llvm::json::Array nodes, host;
-    for (const CoverageRow &row : result.rows) {
-      llvm::json::Object generators;
-      for (auto &[name, reason] : row.generators)
-        generators[name] = reason.empty() ? llvm::json::Value(true)
-                                          : llvm::json::Value(reason);
-      nodes.push_back(
-          llvm::json::Object{{"node", row.node},
-                             {"op", row.op},
-                             {"type", row.type},
-                             {"generators", std::move(generators)}});
-    }
-    for (const std::string &name : result.host)
-      host.push_back(name);
-    llvm::json::Object object{{"ok", result.ok},
-                              {"nodes", std::move(nodes)},
-                              {"host", std::move(host)}};
+    llvm::json::Object object = toJson(result);
+    object["analysis"] = std::move(result.analysis);
     reportQuantisation(request, object);
     printJson(std::move(object));
-    return result.ok ? 0 : 1;
+  } else {
+    printQuantisation(request);
+    printCoverage(result);
+    if (result.fpga) {
+      llvm::outs() << "\n";
+      printAnalysis(result.analysis);
+    }
   }
-  printQuantisation(request);
-  std::vector<std::string> head = {"node", "op", "type"};
-  if (!result.rows.empty())
-    for (auto &[name, reason] : result.rows[0].generators)
-      head.push_back(name);
-  Table table(head);
-  for (const CoverageRow &row : result.rows) {
-    std::vector<std::string> cells = {row.node, row.op, row.type};
-    for (auto &[name, reason] : row.generators)
-      cells.push_back(reason.empty() ? "yes" : "no: " + reason);
-    table.add(cells);
-  }
-  table.print();
-  for (const std::string &name : result.host)
-    llvm::outs() << "on the host: " << name << "\n";
   return result.ok ? 0 : 1;
 }
 
@@ -63,7 +109,9 @@ void cli::addCoverage(CLI::App &app, Run &run) {
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
       "coverage",
-      "Say for each operation which generator can build it, and why not.");
+      "Say for each operation where it runs, which generators can build it, "
+      "and\nwhy not the others; what it needs, and the roofs of a KU060 role. "
+      "Fails if\nthe model is refused.");
   command->add_option("MODEL", options->request.path, "an .onnx file")
       ->required();
   addModelOptions(*command, options->request);

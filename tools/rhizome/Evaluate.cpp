@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome evaluate: the accuracy of a model on labelled data.
+// rhizome evaluate: the accuracy of a model's forms on labelled data.
 #include "Commands.h"
 #include "ModelOptions.h"
 #include "Output.h"
@@ -8,6 +8,84 @@
 using namespace rhizome;
 using namespace rhizome::cli;
 using namespace rhizome::pipeline;
+
+static double share(int64_t part, int64_t whole) {
+  return whole ? double(part) / double(whole) : 0;
+}
+
+static llvm::json::Object toJson(const EvaluateRequest &request,
+                                 const EvaluateResult &result) {
+  llvm::json::Array forms, confusion, layers;
+  for (const Accuracy &form : result.forms)
+    forms.push_back(
+        llvm::json::Object{{"form", form.form},
+                           {"frames", form.frames},
+                           {"correct", form.correct},
+                           {"accuracy", share(form.correct, form.frames)},
+                           {"same_class", form.sameClass},
+                           {"seconds", form.seconds}});
+  for (const auto &row : result.confusion)
+    confusion.push_back(llvm::json::Array(row));
+  for (const EvaluateResult::Layer &layer : result.layers)
+    layers.push_back(llvm::json::Object{
+        {"name", layer.name}, {"op", layer.op}, {"snr_db", layer.snr}});
+  const Accuracy &first = result.forms.front();
+  llvm::json::Object object{{"ok", result.ok},
+                            {"frames", first.frames},
+                            {"correct", first.correct},
+                            {"accuracy", share(first.correct, first.frames)},
+                            {"seconds", first.seconds},
+                            {"forms", std::move(forms)},
+                            {"confusion", std::move(confusion)},
+                            {"layers", std::move(layers)}};
+  reportQuantisation(request.model, object);
+  return object;
+}
+
+static void printConfusion(const EvaluateResult &result) {
+  size_t classes = result.confusion.size();
+  if (classes > 20)
+    return;
+  std::vector<std::string> head{"label"};
+  for (size_t c = 0; c < classes; ++c)
+    head.push_back("→" + std::to_string(c));
+  Table table(std::move(head));
+  for (auto [label, row] : llvm::enumerate(result.confusion)) {
+    std::vector<std::string> cells{std::to_string(label)};
+    for (int64_t count : row)
+      cells.push_back(count ? grouped(count) : "");
+    table.add(std::move(cells));
+  }
+  llvm::outs() << "\nclasses of the " << result.forms.front().form
+               << " model\n";
+  table.print();
+}
+
+static void printResult(const EvaluateRequest &request,
+                        const EvaluateResult &result) {
+  printQuantisation(request.model);
+  Table forms(
+      {"model", "frames", "correct", "accuracy %", "as integer", "seconds"});
+  for (const Accuracy &form : result.forms)
+    forms.add({form.form, grouped(form.frames), grouped(form.correct),
+               decimal(share(form.correct, form.frames) * 100, 2),
+               form.sameClass ? grouped(form.sameClass) : "",
+               decimal(form.seconds, 1)});
+  forms.print();
+  printConfusion(result);
+  if (result.layers.empty())
+    return;
+  llvm::outs() << "\nthe integer model against the network without rounding\n";
+  Table layers({"layer", "operation", "SNR dB", "lost dB"});
+  double before = 0;
+  for (const EvaluateResult::Layer &layer : result.layers) {
+    bool isFirst = &layer == &result.layers.front();
+    layers.add({shortened(layer.name), layer.op, decimal(layer.snr, 1),
+                isFirst ? "" : decimal(before - layer.snr, 1)});
+    before = layer.snr;
+  }
+  layers.print();
+}
 
 static int runEvaluate(EvaluateRequest request, bool json) {
   ProgressLine line(!json);
@@ -18,25 +96,14 @@ static int runEvaluate(EvaluateRequest request, bool json) {
   line.show("");
   if (!result.error.empty())
     return failWith(result.error, json);
-  if (!result.refused.empty())
+  if (result.forms.empty())
     return failWith(result.refused, json);
-  double accuracy =
-      result.frames ? double(result.correct) / double(result.frames) : 0;
   if (json) {
-    llvm::json::Object object{{"frames", result.frames},
-                              {"correct", result.correct},
-                              {"accuracy", accuracy},
-                              {"seconds", result.seconds}};
-    reportQuantisation(request.model, object);
-    printJson(std::move(object));
-    return 0;
+    printJson(toJson(request, result));
+    return result.ok ? 0 : 1;
   }
-  printQuantisation(request.model);
-  llvm::outs() << grouped(result.correct) << " of " << grouped(result.frames)
-               << " correct, " << decimal(accuracy * 100, 2) << " % ("
-               << result.backend << ", " << decimal(result.seconds, 1)
-               << " s)\n";
-  return 0;
+  printResult(request, result);
+  return result.ok ? 0 : failWith(result.refused, json);
 }
 
 void cli::addEvaluate(CLI::App &app, Run &run) {
@@ -60,19 +127,35 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
       ->required();
   addNormalise(*command, request.data.normalise);
   addLevel(*command, request.level, false);
-  command->add_option("-n,--frames", request.frames, "the first N frames only")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 32))
-      ->option_text("N");
+  auto count = [&](const char *name, int64_t &value, const char *help) {
+    return command->add_option(name, value, help)
+        ->check(CLI::Range(int64_t(0), int64_t(1) << 32))
+        ->option_text("N");
+  };
+  count("-n,--frames", request.frames, "the first N frames only")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 32));
+  count("--float-frames", request.floatFrames,
+        "how many of them also in the file's float arithmetic, otherwise "
+        "1000");
+  count("--rtl-frames", request.rtlFrames,
+        "how many of them also through the simulated hardware");
+  count("--layer-frames", request.layerFrames,
+        "over how many of them the layers are compared, otherwise 20");
   command
       ->add_option("--device", request.device,
-                   "for --level rtl from a model file")
+                   "of hardware made from a model file")
       ->capture_default_str();
   addModelOptions(*command, request.model);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer(
+      "Prints the accuracy of the integer model, of the file in float32 and, "
+      "where\nasked for, of the RTL; how the classes are taken for each other; "
+      "and the\nsignal-to-noise ratio at every layer.\n"
       "Examples:\n"
       "  rhizome evaluate net.onnx --data t10k-images.idx3-ubyte.gz \\\n"
       "      --labels t10k-labels.idx1-ubyte.gz --normalise 0..1\n"
+      "  rhizome evaluate float.onnx --data x.npy --labels y.npy \\\n"
+      "      --calibration train.npz --bits 6 --rtl-frames 20\n"
       "  rhizome evaluate net.rhz --data x.npy --labels y.npy --level rtl -n "
       "200");
   command->callback([options, &run] {

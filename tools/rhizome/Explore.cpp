@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rhizome explore: the plan alone, with what binds and what lost.
+#include "Analyse.h"
 #include "Commands.h"
 #include "Quantisation.h"
 #include "TargetOptions.h"
@@ -8,7 +9,7 @@ using namespace rhizome;
 using namespace rhizome::cli;
 using namespace rhizome::pipeline;
 
-static llvm::json::Object toJson(const CompileResult &result) {
+static llvm::json::Object toJson(CompileResult &result) {
   const Plan &plan = result.plan;
   llvm::json::Array others;
   for (const Alternative &other : plan.alternatives)
@@ -24,7 +25,8 @@ static llvm::json::Object toJson(const CompileResult &result) {
                             {"bound", plan.boundPerS},
                             {"bottleneck", plan.bottleneck},
                             {"limit", result.limit},
-                            {"alternatives", std::move(others)}};
+                            {"alternatives", std::move(others)},
+                            {"analysis", std::move(result.analysis)}};
 }
 
 static int runExplore(CompileRequest request, bool json) {
@@ -69,13 +71,15 @@ static int runExplore(CompileRequest request, bool json) {
     llvm::outs() << "  limit      " << result.limit << "\n";
   llvm::outs() << "  bound      " << decimal(plan.boundPerS, 0)
                << " per second, which no plan exceeds\n";
-  if (plan.alternatives.empty())
-    return 0;
-  llvm::outs() << "\nlooked at and not taken:\n";
-  Table others({"what", "per second", "why not"});
-  for (const Alternative &other : plan.alternatives)
-    others.add({other.what, decimal(other.throughputPerS, 0), other.why});
-  others.print();
+  if (!plan.alternatives.empty()) {
+    llvm::outs() << "\nlooked at and not taken:\n";
+    Table others({"what", "per second", "why not"});
+    for (const Alternative &other : plan.alternatives)
+      others.add({other.what, decimal(other.throughputPerS, 0), other.why});
+    others.print();
+  }
+  llvm::outs() << "\n";
+  printAnalysis(result.analysis);
   return 0;
 }
 

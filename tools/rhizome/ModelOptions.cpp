@@ -142,18 +142,22 @@ void cli::addData(CLI::App &command, DataChoice &choice,
 void cli::addLevel(CLI::App &command, Level &level, bool boards) {
   std::map<std::string, Level> levels = {{"functional", Level::Functional},
                                          {"rtl", Level::Rtl}};
-  std::string text = "the CPU path or the simulated hardware";
+  std::string text = "the CPU path, the simulated hardware";
+  if (!boards) {
+    levels.insert({"float", Level::Float});
+    text += ", or the file's own float arithmetic";
+  }
   if (boards) {
     levels.insert({{"cluster", Level::Cluster},
                    {"board", Level::Board},
                    {"netlist", Level::Netlist},
                    {"bitstream", Level::Bitstream}});
-    text += ", or all nodes and the links between them, or the hardware on its "
+    text += ", all nodes and the links between them, or the hardware on its "
             "board from the serial line's far end: its RTL, "
             "the netlist before routing, the bitstream";
   }
   command.add_option("--level", level, "what computes: " + text)
       ->transform(CLI::CheckedTransformer(levels))
       ->option_text(boards ? "functional|rtl|cluster|board|netlist|bitstream"
-                           : "functional|rtl");
+                           : "functional|rtl|float");
 }

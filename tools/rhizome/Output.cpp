@@ -98,6 +98,11 @@ std::string cli::decimal(double value, int digits) {
   return result.str();
 }
 
+std::string cli::shortened(const std::string &name) {
+  constexpr size_t kMost = 32;
+  return name.size() <= kMost ? name : name.substr(0, kMost - 3) + "...";
+}
+
 std::string cli::percent(double share) {
   return decimal(share * 100, 1) + " %";
 }

@@ -37,6 +37,8 @@ std::string grouped(int64_t value);
 /// At most `digits` behind the point, no trailing zeros.
 std::string decimal(double value, int digits);
 std::string percent(double share);
+/// A name's beginning, if it is too long for a table.
+std::string shortened(const std::string &name);
 
 /// Interval, latency, rate and resources of a prediction as lines of text.
 void printPrediction(const Prediction &p);

@@ -197,7 +197,7 @@ void cli::printQuantisation(const ModelRequest &request) {
   for (const calibrate::Layer &layer : report.layers) {
     bool rounds = layer.activationBits;
     table.add(
-        {layer.name, layer.op,
+        {shortened(layer.name), layer.op,
          layer.weightBits ? std::to_string(layer.weightBits) : "",
          rounds ? std::to_string(layer.activationBits) : "",
          rounds ? formatv("{0:f3} … {1:f3}", layer.low, layer.high).str() : "",

@@ -35,12 +35,29 @@ protected:
   std::string message;
 };
 
-TEST_F(JitTest, RefusesRealFunctions) {
+TEST_F(JitTest, RefusesOtherElementTypes) {
   EXPECT_FALSE(compile(R"(
-    func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
-      return %x : tensor<2xf32>
+    func.func @f(%x: tensor<2xf64>) -> tensor<2xf64> {
+      return %x : tensor<2xf64>
     })"));
-  EXPECT_NE(message.find("takes integer functions only"), std::string::npos);
+  EXPECT_NE(message.find("takes integers, indices and"), std::string::npos);
+}
+
+TEST_F(JitTest, RunsRealFunctions) {
+  auto f = compile(R"(
+    func.func @f(%x: tensor<1x3xf32>) -> (tensor<1x3xf32>, tensor<1x1xi64>) {
+      %y = osa.softmax %x {axis = 1 : i64} : (tensor<1x3xf32>) -> tensor<1x3xf32>
+      %i = osa.arg_max %x {axis = 1 : i64} : (tensor<1x3xf32>) -> tensor<1x1xi64>
+      return %y, %i : tensor<1x3xf32>, tensor<1x1xi64>
+    })");
+  ASSERT_TRUE(f) << message;
+  auto out = f->run({Tensor::ofFloats({1, 3}, {0, 2, 1})});
+  ASSERT_TRUE(bool(out));
+  auto expected = interpret(func, {Tensor::ofFloats({1, 3}, {0, 2, 1})});
+  ASSERT_TRUE(succeeded(expected));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_NEAR((*out)[0].floats[i], (*expected)[0].floats[i], 1e-6);
+  EXPECT_EQ((*out)[1].ints, (std::vector<int64_t>{1}));
 }
 
 TEST_F(JitTest, RefusesRealOperationsOnIntegers) {

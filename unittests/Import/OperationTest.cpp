@@ -105,11 +105,10 @@ TEST(ImportConv, WhatDoesNotFitIsRefused) {
     m.output(name);
   Imported i(m);
   EXPECT_FALSE(i.module);
-  EXPECT_EQ(i.refusals.size(), 6u) << i.text();
-  EXPECT_TRUE(i.contains("Conv_a | Conv | its weights [4, 2, 3, 3]"));
-  EXPECT_TRUE(i.contains("Conv_b | Conv | its weights are not constant"));
-  EXPECT_TRUE(i.contains("a batch of 2"));
-  EXPECT_TRUE(i.contains("Conv_d | Conv | its window of 9"));
+  EXPECT_EQ(i.refusals.size(), 4u) << i.text();
+  EXPECT_TRUE(i.contains("Conv_a | Conv | its input [1, 3, 8, 8] and weights "
+                         "[4, 2, 3, 3] do not fit"));
+  EXPECT_TRUE(i.contains("Conv_d | Conv | its window does not fit"));
   EXPECT_TRUE(i.contains("'activation' is not supported"));
 }
 
@@ -179,6 +178,10 @@ TEST(ImportPool, MeanOverAllPositions) {
   m.output("y");
   Imported i(m);
   EXPECT_EQ(valuesOf(i, {ramp(8)}), (Values{1.5f, 5.5f})) << i.text();
+  m.set(m.node("ReduceMean", {"x"}, {"z"}), "axes", {1, 2});
+  m.output("z");
+  Imported others(m);
+  EXPECT_EQ(others.run({ramp(8)}).at(1).floats, (Values{3, 4}));
 }
 
 TEST(ImportPool, ReductionsOverAnyAxes) {
@@ -301,20 +304,18 @@ TEST(ImportElementwise, MaxAndMin) {
   EXPECT_EQ(valuesOf(i, {{1, 5, 2.5f}}), (Values{2, 0, 2.5f}));
 }
 
-TEST(ImportPool, IndicesAndEmptyWindowsAreRefused) {
+TEST(ImportPool, WithoutAKernelIsRefused) {
   ModelBuilder m;
   m.input("x", {1, 1, 4, 4});
-  m.set(m.node("MaxPool", {"x"}, {"a", "indices"}), "kernel_shape", {2, 2});
   auto &p = m.node("MaxPool", {"x"}, {"b"});
   m.set(p, "kernel_shape", {2, 2});
   m.set(p, "pads", {2, 0, 0, 0});
   m.node("MaxPool", {"x"}, {"c"});
-  for (const char *name : {"a", "indices", "b", "c"})
+  for (const char *name : {"b", "c"})
     m.output(name);
   Imported i(m);
-  EXPECT_TRUE(i.contains("its second output (indices) is used"));
-  EXPECT_TRUE(i.contains("holds no position of the input"));
-  EXPECT_TRUE(i.contains("its kernel_shape is missing"));
+  EXPECT_EQ(i.refusals.size(), 1u) << i.text();
+  EXPECT_TRUE(i.contains("MaxPool_c | MaxPool | its kernel"));
 }
 
 TEST(ImportNorm, BatchNormalization) {
@@ -380,7 +381,7 @@ TEST(ImportDense, MatMulInItsForms) {
   EXPECT_EQ(out[2].floats, (Values{38, 53}));
 }
 
-TEST(ImportDense, ProductsOfActivationsAreRefused) {
+TEST(ImportDense, ShapesThatDoNotFitAreRefused) {
   ModelBuilder m;
   m.input("x", {2, 2});
   m.node("MatMul", {"x", "x"}, {"y"});
@@ -389,7 +390,7 @@ TEST(ImportDense, ProductsOfActivationsAreRefused) {
   m.output("y");
   m.output("z");
   Imported i(m);
-  EXPECT_TRUE(i.contains("neither of its operands is a constant matrix"));
+  EXPECT_EQ(i.refusals.size(), 1u) << i.text();
   EXPECT_TRUE(i.contains("its inputs [2, 2] and [3, 2] do not fit"));
 }
 
@@ -459,8 +460,8 @@ TEST(ImportHead, ArgMaxAndTopK) {
   EXPECT_EQ(out[1].ints, (std::vector<int64_t>{1}));
   EXPECT_TRUE(i.contains("tensor<1xi64>"));
   m.output("values");
-  Imported refused(m);
-  EXPECT_TRUE(refused.contains("its first output (the values) is used"));
+  Imported values(m);
+  EXPECT_EQ(values.run({{3, 9, 1, 9}}).at(2).floats, (Values{9}));
 }
 
 TEST(ImportShape, ArithmeticFoldsAway) {

@@ -105,15 +105,12 @@ TEST(ImportQdq, WhatCannotBeBuiltIsRefusedByName) {
   m.output("d");
   Imported i(m);
   EXPECT_FALSE(i.module);
-  EXPECT_EQ(i.refusals.size(), 9u) << i.text();
+  EXPECT_EQ(i.refusals.size(), 6u) << i.text();
   EXPECT_TRUE(i.contains("QuantizeLinear_q0 | QuantizeLinear | its scale holds "
                          "the value 0"))
       << i.text();
   EXPECT_TRUE(i.contains("its scale holds the value nan"));
-  EXPECT_TRUE(i.contains("it has 3 scales for axis 1 of the shape [1, 2]"));
-  EXPECT_TRUE(i.contains("and no block_size"));
-  EXPECT_TRUE(i.contains("its scale is not constant"));
-  EXPECT_TRUE(i.contains("it quantises to int32"));
+  EXPECT_TRUE(i.contains("its scale or zero point does not fit its input"));
   EXPECT_TRUE(i.contains("its input has the element type float"));
 }
 
@@ -285,7 +282,7 @@ TEST(ImportQdq, Blocks) {
   blocks(m.node("DequantizeLinear", {"w", "s", "z"}, {"bad"}), 1);
   m.output("bad");
   Imported refused(m);
-  EXPECT_TRUE(refused.contains("for blocks of 1 along axis 1 of [1, 3]"))
+  EXPECT_TRUE(refused.contains("its scale or zero point does not fit"))
       << refused.text();
 }
 } // namespace

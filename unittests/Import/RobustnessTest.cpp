@@ -106,18 +106,18 @@ TEST(ImportRobust, DeadNodesDoNotMatter) {
 TEST(ImportRobust, EverythingIsRefusedAtOnce) {
   ModelBuilder m;
   m.input("x", {1, 2});
-  m.node("Sign", {"x"}, {"a"});
+  m.node("NonZero", {"x"}, {"a"});
   m.node("Loop", {"a"}, {"b"});
   m.node("LSTM", {"b"}, {"c"});
   m.node("Adam", {"a"}, {"d"}, "ai.onnx.preview.training");
-  m.set(m.node("Softmax", {"a"}, {"e"}), "axis", int64_t(5));
+  m.set(m.node("Softmax", {"x"}, {"e"}), "axis", int64_t(5));
   for (const char *name : {"c", "d", "e"})
     m.output(name);
   Imported i(m);
   EXPECT_FALSE(i.module);
-  EXPECT_EQ(i.refusals.size(), 5u) << i.text();
-  EXPECT_TRUE(
-      i.contains("Sign_a | Sign | the operation Sign is not supported"));
+  EXPECT_EQ(i.refusals.size(), 4u) << i.text();
+  EXPECT_TRUE(i.contains(
+      "NonZero_a | NonZero | the operation NonZero is not supported"));
   EXPECT_TRUE(i.contains("export the model without control flow"));
   EXPECT_TRUE(i.contains("inference mode"));
   EXPECT_TRUE(i.contains("its axis 5 is out of range"));
@@ -185,28 +185,16 @@ TEST(ImportRobust, HugeTensorsAreNeverAllocated) {
 TEST(ImportRobust, WrongTypesAndMissingShapes) {
   ModelBuilder m;
   m.input("text", {1}, TensorProto::STRING);
-  m.input("flag", {1}, TensorProto::BOOL);
-  m.input("bytes", {1}, TensorProto::INT8);
   auto *bare = m.graph().add_input();
   bare->set_name("bare");
   bare->mutable_type()->mutable_tensor_type()->set_elem_type(
       TensorProto::FLOAT);
-  m.tensor("doubles", {1}, TensorProto::DOUBLE).add_double_data(0.1);
-  m.floats("nan", {1}, {NAN});
-  m.input("x", {1});
-  m.node("Relu", {"bytes"}, {"a"});
-  m.node("Add", {"x", "doubles"}, {"b"});
-  m.node("Add", {"x", "nan"}, {"c"});
-  for (const char *name : {"text", "flag", "bare", "a", "b", "c"})
+  for (const char *name : {"text", "bare"})
     m.output(name);
   Imported i(m);
   expectRefused(i,
                 "text | input | this graph input has the element type string");
-  EXPECT_TRUE(i.contains("element type bool"));
   EXPECT_TRUE(i.contains("give it one: --shape bare=1"));
-  EXPECT_TRUE(i.contains("Relu_a | Relu | its input 0 has integers of 8 bits"));
-  EXPECT_TRUE(i.contains("its input 1 has double"));
-  EXPECT_TRUE(i.contains("holds the value nan")) << i.text();
 }
 
 TEST(ImportRobust, AttributesOfAnotherKind) {

@@ -9,7 +9,7 @@ package require ::quartus::flow
 
 set top {{top}}
 set here [file dirname [file normalize [info script]]]
-set rtl_dir [file normalize [file join $here .. rtl]]
+set rtl_dir [file normalize [file join $here .. {{rtl_folder}}]]
 set out_dir [file join $here out]
 set arguments {}
 if {[info exists quartus(args)]} {

@@ -4,7 +4,7 @@
 set part {{part}}
 set top {{top}}
 set here [file dirname [file normalize [info script]]]
-set rtl_dir [file normalize [file join $here .. rtl]]
+set rtl_dir [file normalize [file join $here .. {{rtl_folder}}]]
 set out_dir [file join $here out]
 
 set rtl_files [list]

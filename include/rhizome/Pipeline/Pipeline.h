@@ -97,6 +97,7 @@ struct CompileResult {
   Plan plan;
   bool meetsGoal = false;
   std::string limit;              ///< what binds
+  llvm::json::Object analysis;    ///< of explore: needs and the devices' roofs
   std::vector<std::string> notes; ///< what a user should know, e.g. saturation
   Refusals refused;               ///< all of the model's, if any
   std::string error;              ///< anything else: files, devices
@@ -110,16 +111,23 @@ CompileResult compileModel(const CompileRequest &request);
 /// The same as far as the plan; nothing is written.
 CompileResult exploreModel(const CompileRequest &request);
 
-/// Which operation of a model each generator can build.
+/// Where an operation runs, and who can build it.
 struct CoverageRow {
-  std::string node, op, type; ///< of the integer model
+  /// Of the integer model on the FPGA, of the file on the host.
+  std::string node, op, type;
+  bool onHost = false;
+  /// Of the host's: why not on the FPGA; "" if it is none's business there.
+  std::string reason, remedy;
   /// generator -> "" if it can, else the reason.
   std::vector<std::pair<std::string, std::string>> generators;
 };
 struct CoverageResult {
-  bool ok = false; ///< every operation has a generator
+  bool ok = false; ///< the model can be compiled, or computed by the host alone
   std::vector<CoverageRow> rows;
-  std::vector<std::string> host; ///< what the host computes
+  llvm::json::Object analysis; ///< needs, and the roofs of the default device
+  int64_t fpga = 0, host = 0; ///< operations
+  /// Tensors that go to the FPGA, come from it, and pass it by on the host.
+  int64_t copiesIn = 0, copiesOut = 0, carried = 0;
   Refusals refused;
   std::string error;
 };
@@ -149,10 +157,10 @@ AnalyseResult analyseModel(const AnalyseRequest &request);
 /// True if `text` is a normalisation as above.
 bool isNormalisation(llvm::StringRef text);
 
-/// What computes: the CPU path, the RTL, all nodes and what joins them, or a
+/// What computes: the CPU path, the file's own float arithmetic, the RTL, all nodes and what joins them, or a
 /// board at the far end of its serial line: its RTL, the netlist that entered
 /// the router, the bitstream.
-enum class Level { Functional, Rtl, Cluster, Board, Netlist, Bitstream };
+enum class Level { Functional, Float, Rtl, Cluster, Board, Netlist, Bitstream };
 
 /// Which frames run, and what becomes of the answers.
 struct DataChoice {
@@ -218,16 +226,36 @@ struct EvaluateRequest {
   DataRequest data;
   std::string labels; ///< .npy, idx(.gz), or text: one label a line
   Level level = Level::Functional;
-  int64_t frames = 0;                  ///< 0: all
-  std::string device = "xcku060-role"; ///< level rtl from a model file
+  int64_t frames = 0; ///< 0: all
+  // Beside the integer model on the CPU path, each on the first frames:
+  int64_t floatFrames = 1000; ///< the file in float32
+  int64_t rtlFrames = 0;      ///< the hardware
+  int64_t layerFrames = 20;   ///< the signal-to-noise ratio of every layer
+  std::string device = "xcku060-role"; ///< of hardware from a model file
   Progress progress;
+};
+
+/// How one form of the model did.
+struct Accuracy {
+  std::string form; ///< "float", "integer" or "rtl"
+  int64_t frames = 0, correct = 0;
+  double seconds = 0;
+  int64_t sameClass = 0; ///< frames with the integer model's class
 };
 
 struct EvaluateResult {
   bool ok = false;
-  int64_t frames = 0, correct = 0;
-  double seconds = 0;  ///< of running the frames
-  std::string backend; ///< what computed: "cpu", "interpreter", "rtl"
+  std::vector<Accuracy> forms; ///< the one that was asked for first
+  /// [label][class] of that one.
+  std::vector<std::vector<int64_t>> confusion;
+  /// The integer model against the network without rounding, in dB, at the
+  /// tensors that both hold, in order.
+  struct Layer {
+    std::string name, op;
+    double snr;
+  };
+  std::vector<Layer> layers;
+  /// Why there is no integer model; the float one may have been evaluated.
   Refusals refused;
   std::string error;
 };

@@ -45,13 +45,21 @@ struct IntegeriseStats {
     int64_t saturated, elements;
   };
   std::vector<Saturation> saturations;
-  /// Nodes that the host computes behind the network.
-  std::vector<std::string> hostNodes;
+  /// Nodes that the host computes, before or behind the network, with the
+  /// reason where the network could not hold one that computes.
+  Refusals host;
+  /// Tensors that the host hands over the network's head, from what it
+  /// computes before to what it computes behind.
+  int64_t carried = 0;
 };
 
 /// Turns `@main` (real level, as Import leaves it) into `@prologue`, `@network`
-/// and `@epilogue`, equal to it in exact arithmetic. On failure `refusals`
-/// holds every reason found, and the module must not be used further.
+/// and `@epilogue`, equal to it in exact arithmetic. What the network cannot
+/// hold stays with the host: of the regions between such operations the one
+/// with the most work becomes `@network`, which may be empty. `@prologue` gives
+/// the network's inputs and then tensors that `@epilogue` takes behind the
+/// network's outputs. On failure `refusals` holds every reason found, and the
+/// module must not be used further.
 mlir::LogicalResult integerise(mlir::ModuleOp module,
                                const IntegeriseOptions &options,
                                Refusals &refusals, IntegeriseStats &stats);

@@ -43,7 +43,8 @@ struct AffineFormat {
 /// quantise and dequantise `v`; returns the reals behind.
 mlir::Value quantised(mlir::OpBuilder &builder, mlir::Value v,
                       const AffineFormat &format, mlir::Location loc);
-/// Puts that between a point and its readers.
-void quantiseUses(mlir::OpBuilder &builder, const Placement::Point &point,
-                  const AffineFormat &format);
+/// Puts that between a point and its readers; returns what they read now.
+mlir::Value quantiseUses(mlir::OpBuilder &builder,
+                         const Placement::Point &point,
+                         const AffineFormat &format);
 } // namespace rhizome

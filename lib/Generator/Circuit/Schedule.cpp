@@ -12,6 +12,8 @@ namespace {
 constexpr int64_t kLevel = 32;
 /// The beat comes out of a memory in LUTs.
 constexpr int64_t kArrival = kLevel;
+/// Carry chains that a path passes before each takes a level more.
+constexpr int kFreeChains = 2;
 
 /// Length of a node's logic in 32nds of a level.
 int64_t delayOf(const Circuit &c, const Circuit::Node &n) {
@@ -42,6 +44,13 @@ int64_t delayOf(const Circuit &c, const Circuit::Node &n) {
   return 0;
 }
 
+/// Whether a node's logic is a carry chain.
+bool hasChain(const Circuit &c, const Circuit::Node &n) {
+  if (n.op == Op::AtLeast)
+    return c.nodes[n.a].bits() > 6;
+  return c.adderBits(n) > 0;
+}
+
 /// Calls `use(operand)` for the operands of a node.
 template <typename Use> void forOperands(const Circuit::Node &n, Use use) {
   for (int operand : {n.a, n.b, n.c})
@@ -60,6 +69,7 @@ Schedule schedule(const Circuit &c, int64_t budget) {
       forOperands(c.nodes[i], [&](int o) { needed[o] = true; });
   s.stage.assign(c.nodes.size(), -1);
   std::vector<int64_t> at(c.nodes.size(), 0);
+  std::vector<int> chains(c.nodes.size(), 0); ///< on the way, in its stage
   for (size_t i = 0; i < c.nodes.size(); ++i) {
     const Circuit::Node &n = c.nodes[i];
     if (!needed[i])
@@ -70,16 +80,23 @@ Schedule schedule(const Circuit &c, int64_t budget) {
       if (s.stage[o] > s.stage[i]) {
         s.stage[i] = s.stage[o];
         at[i] = 0;
+        chains[i] = 0;
       }
-      if (s.stage[o] == s.stage[i])
+      if (s.stage[o] == s.stage[i]) {
         at[i] = std::max(at[i], at[o]);
+        chains[i] = std::max(chains[i], chains[o]);
+      }
     });
     int64_t delay = delayOf(c, n);
-    if (delay > 0 && at[i] > 0 && at[i] + delay > budget) {
+    bool chain = delay > 0 && hasChain(c, n);
+    int64_t entry = chain && chains[i] >= kFreeChains ? kLevel : 0;
+    if (delay > 0 && at[i] > 0 && at[i] + delay + entry > budget) {
       ++s.stage[i];
-      at[i] = 0;
+      at[i] = entry = 0;
+      chains[i] = 0;
     }
-    at[i] += delay;
+    at[i] += delay + entry;
+    chains[i] += chain;
   }
   for (int o : c.outputs)
     s.stages = std::max(s.stages, s.stage[o]);

@@ -56,8 +56,10 @@ void requant(Builder &b) {
       }
   } else if (split == 0) {
     b.delay(lanes * double(in), 3);
-    b.ff(lanes * double(product));
-    b.products(lanes, mul, x, b.get("Style"));
+    // Scales are positive: in LUTs their sign takes nothing.
+    int64_t zeros = b.get("Style") ? 0 : 1;
+    b.ff(lanes * double(product - zeros));
+    b.products(lanes, mul, zeros ? in : x, b.get("Style"), 128, zeros);
     b.adder(lanes, sum);
   } else {
     b.delay(lanes * double(in), 3);

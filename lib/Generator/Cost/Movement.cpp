@@ -46,14 +46,7 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
       if (++level % wide == 0 || n == 1)
         nodes += std::min(length, n * out);
     }
-    // Seen with LUTs of four inputs: multiplexers of an even number of levels
-    // are built from pairs of levels and share them, others are not.
-    if (wide == 2)
-      b.term(Term::Mux, double(nodes * width));
-    else if (level >= 4 && level % 2 == 0)
-      b.term(Term::MuxPairs, double(nodes * width));
-    else
-      b.term(Term::Mux, double(out * width * (reads - 1)));
+    b.term(Term::Mux, double(nodes * width));
     if (tailOut)
       b.term(Term::Select, double((out - tailOut) * width));
   } else {

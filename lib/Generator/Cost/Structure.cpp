@@ -109,7 +109,7 @@ double Builder::rom(const char *file, const char *placedBy, int64_t words,
 }
 
 void Builder::products(double count, int64_t w, int64_t x, int64_t style,
-                       int64_t kept) {
+                       int64_t kept, int64_t zeros) {
   if (style && ctx.dspWide > 0) {
     dsp(count * double(dspTiles(w, x, ctx)));
     return;
@@ -117,15 +117,19 @@ void Builder::products(double count, int64_t w, int64_t x, int64_t style,
   // Rows of the wider operand under the bits of the other one. Of at most four
   // rows all but two are full adders, and so are all but two of such groups.
   int64_t rows = std::min(w, x), across = std::max(w, x);
-  int64_t groups = ceilDiv(rows, kRowsAtOnce), width = std::min(w + x, kept);
+  int64_t groups = ceilDiv(rows, kRowsAtOnce);
+  bool staged = groups > 1;
   int64_t adders = 0, signs = 0, edge = 0;
+  (w <= x ? rows : across) -= zeros;
+  int64_t width = std::min(rows + across, kept);
+  groups = ceilDiv(rows, kRowsAtOnce);
   for (int64_t g = 0; g < groups; ++g) {
     int64_t first = g * kRowsAtOnce, n = std::min(kRowsAtOnce, rows - first);
     int64_t part = std::min(across + n, std::max<int64_t>(0, width - first));
     adders += std::max<int64_t>(0, n - 2) * std::min(across, part);
     signs += std::max<int64_t>(0, part - across) * (n - 1) / 2;
     edge += n > 1 || g + 1 == groups ? part : 0;
-    if (groups > 1)
+    if (staged)
       ff(count * double(part));
   }
   adders += std::max<int64_t>(0, groups - 2) * across;

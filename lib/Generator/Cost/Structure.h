@@ -74,9 +74,10 @@ public:
   const MemoryImage *image(const char *file) const;
   RomContents contents(const char *file, int64_t words, int64_t width,
                        double share) const;
-  /// Products of w × x bits of rhz_mul, without their last registers.
+  /// Products of w × x bits of rhz_mul, without their last registers. The top
+  /// bits of w may be known to be zero.
   void products(double count, int64_t w, int64_t x, int64_t style,
-                int64_t kept = 128);
+                int64_t kept = 128, int64_t zeros = 0);
   /// The same by constants of w bits: half of a constant's bits are rows.
   void constantProducts(double count, int64_t w, int64_t x, int64_t kept);
   /// rhz_sum of `n` terms of `width` bits, of which `kept` are used.

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Computations for the host, written as linalg.generic on tensors of f32 and
+// i64: loops over a result and, inside, over what is reduced, with a scalar
+// body. Everything that the host computes beside `osa` is one or several of
+// these; the interpreter and the CPU path know no other primitive.
+#pragma once
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace rhizome::host {
+using mlir::Value;
+
+/// Writes scalars of f32, i64 and i1 into a loop's body; operands of one
+/// operation have one type.
+class Scalars {
+public:
+  Scalars(mlir::OpBuilder &b, mlir::Location loc) : b(b), loc(loc) {}
+
+  Value real(double value);
+  Value whole(int64_t value);
+  /// A number of `like`'s type.
+  Value number(double value, Value like) {
+    return isReal(like) ? real(value) : whole(int64_t(value));
+  }
+  static bool isReal(Value v) {
+    return llvm::isa<mlir::FloatType>(v.getType());
+  }
+  /// The loop's index along a dimension, as i64.
+  Value index(unsigned dimension);
+  /// tensor[indices], of i64 each.
+  Value at(Value tensor, llvm::ArrayRef<Value> indices);
+
+  Value add(Value x, Value y);
+  Value sub(Value x, Value y);
+  Value mul(Value x, Value y);
+  /// Real division, or towards zero.
+  Value div(Value x, Value y, bool isUnsigned = false);
+  /// The remainder with the sign of x.
+  Value rem(Value x, Value y, bool isUnsigned = false);
+  Value max(Value x, Value y, bool isUnsigned = false);
+  Value min(Value x, Value y, bool isUnsigned = false);
+  Value less(Value x, Value y, bool isUnsigned = false);    ///< i1
+  Value notLess(Value x, Value y, bool isUnsigned = false); ///< x ≥ y, i1
+  Value equal(Value x, Value y);                            ///< i1
+  Value select(Value condition, Value x, Value y);
+  Value both(Value x, Value y);
+  Value either(Value x, Value y);
+  Value exclusive(Value x, Value y);
+  /// i64 to i1: not zero; and back: 0 or 1.
+  Value truth(Value v);
+  Value flag(Value v);
+  Value toReal(Value v, bool isUnsigned = false); ///< i64 to f32
+  Value toWhole(Value v);                         ///< f32 to i64, towards zero
+  /// i64 wrapped to a width, extended again.
+  Value wrap(Value v, unsigned width, bool isSigned);
+  /// A function of one real of the math dialect.
+  template <typename Op> Value apply(Value x) { return Op::create(b, loc, x); }
+  template <typename Op> Value apply(Value x, Value y) {
+    return Op::create(b, loc, x, y);
+  }
+  Value exp(Value x) { return apply<mlir::math::ExpOp>(x); }
+  Value sigmoid(Value x);
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+};
+
+/// A tensor that a loop reads with an affine map of its indices.
+struct Operand {
+  Value tensor;
+  mlir::AffineMap map;
+};
+
+/// Writes loops.
+class Loops {
+public:
+  Loops(mlir::OpBuilder &b, mlir::Location loc) : b(b), loc(loc) {}
+
+  using Body = llvm::function_ref<Value(Scalars &, mlir::ValueRange)>;
+  using Shape = llvm::SmallVector<int64_t>;
+
+  mlir::Type real() { return b.getF32Type(); }
+  mlir::Type whole() { return b.getI64Type(); }
+  static llvm::ArrayRef<int64_t> shapeOf(Value v);
+  static bool isReal(Value v);
+  static std::optional<Shape> broadcast(llvm::ArrayRef<int64_t> x,
+                                        llvm::ArrayRef<int64_t> y);
+
+  /// result[i…] = body(scalars of `operands`), dimensions of `shape` first,
+  /// then those of `reduced`. With reduced dimensions or an initial value the
+  /// body's last argument is the result so far, which `init` begins.
+  Value loop(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> reduced,
+             mlir::Type element, mlir::TypedAttr init,
+             llvm::ArrayRef<Operand> operands, Body body);
+  /// result[i…] = body(), which reads by index.
+  Value each(llvm::ArrayRef<int64_t> shape, mlir::Type element, Body body) {
+    return loop(shape, {}, element, {}, {}, body);
+  }
+  /// The result begins as `init` and is folded over `reduced`; the body's one
+  /// argument is the result so far.
+  Value fold(Value init, llvm::ArrayRef<int64_t> reduced, Body body);
+  /// Elementwise with NumPy broadcasting, which the shapes must allow.
+  Value map(llvm::ArrayRef<Value> in, mlir::Type element, Body body);
+  /// Folds the flagged axes, which stay with size 1.
+  Value reduce(Value in, llvm::ArrayRef<bool> axes, mlir::TypedAttr init,
+               Body combine);
+  /// Σ x[…,i,k] · y[…,k,j] over broadcast batches.
+  Value matmul(Value x, Value y);
+  Value reshape(Value v, llvm::ArrayRef<int64_t> shape);
+  Value transpose(Value v, llvm::ArrayRef<int64_t> permutation);
+  /// The box at `begin` with strides that may be negative.
+  Value slice(Value v, llvm::ArrayRef<int64_t> begin,
+              llvm::ArrayRef<int64_t> step, llvm::ArrayRef<int64_t> size);
+  Value concat(llvm::ArrayRef<Value> parts, int64_t axis);
+  /// Repeats axes of size 1.
+  Value expand(Value v, llvm::ArrayRef<int64_t> shape);
+
+  Value max(Value in, llvm::ArrayRef<bool> axes, bool isUnsigned = false);
+  Value min(Value in, llvm::ArrayRef<bool> axes, bool isUnsigned = false);
+  Value sum(Value in, llvm::ArrayRef<bool> axes);
+  Value mean(Value in, llvm::ArrayRef<bool> axes);
+  Value softmax(Value in, int64_t axis, bool log);
+  /// The index of the largest (or smallest) element along the one flagged
+  /// axis, the first or last of equals; i64, the axis stays with size 1.
+  Value argMax(Value in, llvm::ArrayRef<bool> axes, bool last,
+               bool smallest = false);
+
+  mlir::TypedAttr number(double value, mlir::Type element);
+  mlir::AffineExpr dim(unsigned i) { return b.getAffineDimExpr(i); }
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+};
+} // namespace rhizome::host

@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the host computes around the network (@prologue, @epilogue), as loops:
+// real-level osa on f32, indices on i64, the border's integers in their
+// storage. Loops that are there already stay as they are.
+#include "RealToLinalg.h"
+#include "mlir/IR/IRMapping.h"
+#include "rhizome/Conversion/Storage.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Host/Loops.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rhizome;
+using host::Loops;
+using host::Scalars;
+
+namespace {
+using Shape = Loops::Shape;
+
+/// What a value's type becomes.
+RankedTensorType hostType(Type type, MLIRContext *context) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (num::IntType i = num::elementInt(type))
+    return RankedTensorType::get(
+        tensor.getShape(), IntegerType::get(context, Storage::of(i).width));
+  return tensor;
+}
+
+class RealLowering {
+public:
+  RealLowering(OpBuilder &builder, Location loc)
+      : b(builder), loops(builder, loc) {}
+  IRMapping values;
+
+  LogicalResult convert(Operation *op);
+
+private:
+  Value in(Operation *op, unsigned i) {
+    return values.lookup(op->getOperand(i));
+  }
+  LogicalResult give(Operation *op, Value v) {
+    auto type = hostType(op->getResult(0).getType(), b.getContext());
+    values.map(op->getResult(0), loops.reshape(v, type.getShape()));
+    return success();
+  }
+  Value constant(ArrayRef<int64_t> shape, ArrayRef<float> content) {
+    auto type = RankedTensorType::get(shape, b.getF32Type());
+    return arith::ConstantOp::create(b, loops.loc,
+                                     DenseElementsAttr::get(type, content));
+  }
+  Value constant(ArrayRef<int64_t> shape, ArrayRef<int64_t> content) {
+    auto type = RankedTensorType::get(shape, b.getI64Type());
+    return arith::ConstantOp::create(b, loops.loc,
+                                     DenseElementsAttr::get(type, content));
+  }
+  AffineMap map(unsigned dims, ArrayRef<AffineExpr> exprs) {
+    return AffineMap::get(dims, 0, exprs, b.getContext());
+  }
+  /// One value for all (axis −1), or one along an axis.
+  AffineMap along(unsigned rank, int64_t axis, size_t count) {
+    return map(rank, {count == 1 || axis < 0 ? b.getAffineConstantExpr(0)
+                                             : loops.dim(unsigned(axis))});
+  }
+  AffineMap identity(unsigned rank) { return b.getMultiDimIdentityMap(rank); }
+  Value padded(Value v, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+               TypedAttr value);
+
+  LogicalResult constantOp(osa::ConstantOp op);
+  LogicalResult quantize(osa::QuantizeOp op);
+  LogicalResult multiThreshold(osa::MultiThresholdOp op);
+  LogicalResult gather(osa::GatherOp op);
+  LogicalResult dequantize(osa::DequantizeOp op);
+  LogicalResult conv2d(osa::Conv2dOp op);
+  LogicalResult dense(osa::DenseOp op);
+  LogicalResult maxPool(osa::MaxPoolOp op);
+  LogicalResult avgPool(osa::AvgPoolOp op);
+  LogicalResult batchNorm(osa::BatchNormOp op);
+  LogicalResult unary(osa::UnaryOp op);
+  LogicalResult argMax(osa::ArgMaxOp op);
+  template <typename Fn> LogicalResult binary(Operation *op, Fn fn) {
+    return give(op, loops.map({in(op, 0), in(op, 1)}, loops.real(), fn));
+  }
+  template <typename Fn> LogicalResult each(Operation *op, Fn fn) {
+    return give(
+        op, loops.map({in(op, 0)}, loops.real(),
+                      [&](Scalars &s, ValueRange a) { return fn(s, a[0]); }));
+  }
+
+  OpBuilder &b;
+  Loops loops;
+};
+} // namespace
+
+Value RealLowering::padded(Value v, ArrayRef<int64_t> low,
+                           ArrayRef<int64_t> high, TypedAttr value) {
+  auto none = [](int64_t n) { return n == 0; };
+  if (llvm::all_of(low, none) && llvm::all_of(high, none))
+    return v;
+  auto type = cast<RankedTensorType>(v.getType());
+  Shape shape(type.getShape());
+  SmallVector<OpFoldResult> at, sizes, steps;
+  for (auto [d, n] : llvm::enumerate(shape)) {
+    at.push_back(b.getIndexAttr(low[d]));
+    sizes.push_back(b.getIndexAttr(n));
+    steps.push_back(b.getIndexAttr(1));
+    n += low[d] + high[d];
+  }
+  Location loc = loops.loc;
+  Value whole =
+      linalg::FillOp::create(
+          b, loc, Value(arith::ConstantOp::create(b, loc, value)),
+          Value(tensor::EmptyOp::create(b, loc, shape, type.getElementType())))
+          .getResult(0);
+  return tensor::InsertSliceOp::create(b, loc, v, whole, at, sizes, steps);
+}
+
+LogicalResult RealLowering::constantOp(osa::ConstantOp op) {
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  TypedAttr attr;
+  if (num::IntType i = num::elementInt(type))
+    attr = cast<TypedAttr>(osa::makeIntAttr(
+        b.getContext(), "host", type.getShape(),
+        num::IntType::getFull(b.getContext(), true, Storage::of(i).width),
+        *osa::constantInts(op.getResult())));
+  else if (op.getValue().getElementType() == type.getElementType())
+    attr = cast<TypedAttr>(op.getValue());
+  else
+    return op.emitOpError("holds another element type than its result");
+  values.map(op.getResult(),
+             Value(arith::ConstantOp::create(b, loops.loc, attr)));
+  return success();
+}
+
+/// Zero points come as integers, or as whole floats (QONNX).
+static std::vector<int64_t> zeroPoints(ElementsAttr attr) {
+  if (isa<FloatType>(attr.getElementType())) {
+    std::vector<float> reals = osa::floatValues(attr);
+    return {reals.begin(), reals.end()};
+  }
+  return osa::intValues(attr, !attr.getElementType().isUnsignedInteger());
+}
+
+/// x rounded to a whole number, in f64 where f32 could round twice.
+static Value rounded(Scalars &s, StringRef mode, Value x) {
+  auto doubled = [&](double half, auto round) {
+    Value wide = arith::ExtFOp::create(s.b, s.loc, s.b.getF64Type(), x);
+    Value h = arith::ConstantOp::create(s.b, s.loc, s.b.getF64FloatAttr(half));
+    wide = round(arith::AddFOp::create(s.b, s.loc, wide, h));
+    return Value(arith::TruncFOp::create(s.b, s.loc, s.b.getF32Type(), wide));
+  };
+  if (mode == "toward_zero")
+    return s.apply<math::TruncOp>(x);
+  if (mode == "up")
+    return s.apply<math::CeilOp>(x);
+  if (mode == "down")
+    return s.apply<math::FloorOp>(x);
+  if (mode == "half_up")
+    return doubled(0.5, [&](Value v) { return s.apply<math::FloorOp>(v); });
+  if (mode == "half_down")
+    return doubled(-0.5, [&](Value v) { return s.apply<math::CeilOp>(v); });
+  if (mode == "half_away" || mode == "half_away_from_zero")
+    return s.apply<math::RoundOp>(x);
+  Value isNegative = s.less(x, s.real(0));
+  if (mode == "half_toward_zero")
+    return s.select(
+        isNegative,
+        doubled(0.5, [&](Value v) { return s.apply<math::FloorOp>(v); }),
+        doubled(-0.5, [&](Value v) { return s.apply<math::CeilOp>(v); }));
+  if (mode == "away_from_zero")
+    return s.select(isNegative, s.apply<math::FloorOp>(x),
+                    s.apply<math::CeilOp>(x));
+  if (mode == "sign")
+    return s.select(s.notLess(x, s.real(0)), s.real(1), s.real(-1));
+  return s.apply<math::RoundEvenOp>(x);
+}
+
+LogicalResult RealLowering::quantize(osa::QuantizeOp op) {
+  Value x = in(op, 0);
+  unsigned rank = loops.shapeOf(x).size();
+  std::vector<float> scale = osa::floatValues(op.getScale());
+  std::vector<int64_t> zero = zeroPoints(op.getZeroPoint());
+  int64_t axis = int64_t(op.getAxis());
+  num::IntType type = num::elementInt(op.getOutput().getType());
+  Type element = hostType(op.getType(), b.getContext()).getElementType();
+  Value out =
+      loops.loop(loops.shapeOf(x), {}, element, {},
+                 {{x, identity(rank)},
+                  {constant({int64_t(scale.size())}, scale),
+                   along(rank, axis, scale.size())},
+                  {constant({int64_t(zero.size())}, zero),
+                   along(rank, axis, zero.size())}},
+                 [&](Scalars &s, ValueRange a) -> Value {
+                   Value r = rounded(s, op.getRounding(), s.div(a[0], a[1]));
+                   // What the conversion takes; beyond it everything saturates.
+                   r = s.min(s.max(r, s.real(-0x1p62)), s.real(0x1p62));
+                   Value q = s.add(s.toWhole(r), a[2]);
+                   q = s.max(q, s.whole(type.getLo()));
+                   q = s.min(q, s.whole(type.getHi()));
+                   if (element.isInteger(64))
+                     return q;
+                   return arith::TruncIOp::create(s.b, s.loc, element, q);
+                 });
+  return give(op, out);
+}
+
+LogicalResult RealLowering::multiThreshold(osa::MultiThresholdOp op) {
+  Value x = in(op, 0);
+  unsigned rank = loops.shapeOf(x).size();
+  auto shape = op.getThresholds().getShapedType().getShape();
+  Value limits = constant(shape, osa::floatValues(op.getThresholds()));
+  AffineExpr channel =
+      shape[0] == 1 ? b.getAffineConstantExpr(0) : loops.dim(rank - 1);
+  Type element = hostType(op.getType(), b.getContext()).getElementType();
+  Value count = loops.loop(
+      loops.shapeOf(x), {shape[1]}, element, loops.number(0, element),
+      {{x, map(rank + 1, b.getMultiDimIdentityMap(rank).getResults())},
+       {limits, map(rank + 1, {channel, loops.dim(rank)})}},
+      [&](Scalars &s, ValueRange a) -> Value {
+        Value reached = s.notLess(a[0], a[1]);
+        return s.add(a[2],
+                     arith::ExtUIOp::create(s.b, s.loc, element, reached));
+      });
+  return give(op, count);
+}
+
+LogicalResult RealLowering::gather(osa::GatherOp op) {
+  Value x = in(op, 0);
+  Value places = constant({int64_t(op.getIndices().size())}, op.getIndices());
+  Type element = cast<RankedTensorType>(x.getType()).getElementType();
+  unsigned rank = loops.shapeOf(x).size(), axis = unsigned(op.getAxis());
+  return give(op, loops.each(loops.shapeOf(op.getOutput()), element,
+                             [&](Scalars &s, ValueRange) {
+                               SmallVector<Value> at;
+                               for (unsigned i = 0; i < rank; ++i)
+                                 at.push_back(s.index(i));
+                               at[axis] = s.at(places, {at[axis]});
+                               return s.at(x, at);
+                             }));
+}
+
+LogicalResult RealLowering::dequantize(osa::DequantizeOp op) {
+  Value x = in(op, 0);
+  unsigned rank = loops.shapeOf(x).size();
+  std::vector<float> scale = osa::floatValues(op.getScale());
+  std::vector<int64_t> zero = zeroPoints(op.getZeroPoint());
+  int64_t axis = int64_t(op.getAxis());
+  bool isSigned =
+      Storage::of(num::elementInt(op.getInput().getType())).isSigned;
+  Value out = loops.loop(loops.shapeOf(x), {}, loops.real(), {},
+                         {{x, identity(rank)},
+                          {constant({int64_t(scale.size())}, scale),
+                           along(rank, axis, scale.size())},
+                          {constant({int64_t(zero.size())}, zero),
+                           along(rank, axis, zero.size())}},
+                         [&](Scalars &s, ValueRange a) -> Value {
+                           Value q = a[0];
+                           if (q.getType() != s.b.getI64Type())
+                             q = isSigned
+                                     ? Value(arith::ExtSIOp::create(
+                                           s.b, s.loc, s.b.getI64Type(), q))
+                                     : Value(arith::ExtUIOp::create(
+                                           s.b, s.loc, s.b.getI64Type(), q));
+                           return s.mul(s.toReal(s.sub(q, a[2])), a[1]);
+                         });
+  return give(op, out);
+}
+
+LogicalResult RealLowering::conv2d(osa::Conv2dOp op) {
+  osa::Window w = *osa::getWindow(op);
+  int64_t groups = op.getGroups(), outs = loops.shapeOf(op.getOutput()).back();
+  int64_t perIn = w.channels / groups, perOut = outs / groups;
+  int64_t bottom = std::max<int64_t>(0, (w.outHeight - 1) * w.strideH +
+                                            w.spanH() - w.padTop - w.height);
+  int64_t right = std::max<int64_t>(0, (w.outWidth - 1) * w.strideW +
+                                           w.spanW() - w.padLeft - w.width);
+  Value x = padded(in(op, 0), {0, w.padTop, w.padLeft, 0},
+                   {0, bottom, right, 0}, b.getF32FloatAttr(0));
+  x = loops.reshape(x,
+                    {loops.shapeOf(x)[1], loops.shapeOf(x)[2], groups, perIn});
+  Value f =
+      loops.reshape(in(op, 1), {groups, perOut, w.kernelH, w.kernelW, perIn});
+  auto d = [&](unsigned i) { return loops.dim(i); };
+  // y, x, group, output | row, column, input
+  AffineMap readIn =
+      map(7, {d(0) * w.strideH + d(4) * w.dilationH,
+              d(1) * w.strideW + d(5) * w.dilationW, d(2), d(6)});
+  AffineMap readFilter = map(7, {d(2), d(3), d(4), d(5), d(6)});
+  Value sum = loops.loop(
+      {w.outHeight, w.outWidth, groups, perOut}, {w.kernelH, w.kernelW, perIn},
+      loops.real(), b.getF32FloatAttr(0), {{x, readIn}, {f, readFilter}},
+      [](Scalars &s, ValueRange a) { return s.add(a[2], s.mul(a[0], a[1])); });
+  sum = loops.reshape(sum, {1, w.outHeight, w.outWidth, outs});
+  if (op.getBias())
+    sum = loops.map({sum, in(op, 2)}, loops.real(),
+                    [](Scalars &s, ValueRange a) { return s.add(a[0], a[1]); });
+  return give(op, sum);
+}
+
+LogicalResult RealLowering::dense(osa::DenseOp op) {
+  Value x = in(op, 0), w = in(op, 1);
+  int64_t outs = loops.shapeOf(w)[0], ins = loops.shapeOf(w)[1];
+  int64_t rows = ShapedType::getNumElements(loops.shapeOf(x).drop_back());
+  auto d = [&](unsigned i) { return loops.dim(i); };
+  Value sum = loops.loop(
+      {rows, outs}, {ins}, loops.real(), b.getF32FloatAttr(0),
+      {{loops.reshape(x, {rows, ins}), map(3, {d(0), d(2)})},
+       {w, map(3, {d(1), d(2)})}},
+      [](Scalars &s, ValueRange a) { return s.add(a[2], s.mul(a[0], a[1])); });
+  if (op.getBias())
+    sum = loops.map({sum, in(op, 2)}, loops.real(),
+                    [](Scalars &s, ValueRange a) { return s.add(a[0], a[1]); });
+  return give(op, sum);
+}
+
+/// How a pool's source [H, W, C] is read by the loops y, x, c | row, column.
+static AffineMap poolMap(OpBuilder &b, const osa::Window &w) {
+  auto d = [&](unsigned i) { return b.getAffineDimExpr(i); };
+  return AffineMap::get(5, 0,
+                        {d(0) * w.strideH + d(3) * w.dilationH,
+                         d(1) * w.strideW + d(4) * w.dilationW, d(2)},
+                        b.getContext());
+}
+
+LogicalResult RealLowering::maxPool(osa::MaxPoolOp op) {
+  osa::Window w = *osa::getWindow(op);
+  Value x = in(op, 0);
+  Type element = cast<RankedTensorType>(x.getType()).getElementType();
+  bool isUnsigned = false;
+  TypedAttr least;
+  if (num::IntType i = num::elementInt(op.getInput().getType())) {
+    isUnsigned = !Storage::of(i).isSigned;
+    least = b.getIntegerAttr(element, i.getLo());
+  } else if (isa<FloatType>(element)) {
+    least = b.getF32FloatAttr(-std::numeric_limits<float>::infinity());
+  } else {
+    least = b.getI64IntegerAttr(INT64_MIN);
+  }
+  x = padded(x, {0, w.padTop, w.padLeft, 0}, {0, w.padBottom, w.padRight, 0},
+             least);
+  x = loops.reshape(x, loops.shapeOf(x).drop_front());
+  return give(op,
+              loops.loop({w.outHeight, w.outWidth, w.channels},
+                         {w.kernelH, w.kernelW}, element, least,
+                         {{x, poolMap(b, w)}}, [&](Scalars &s, ValueRange a) {
+                           return s.max(a[0], a[1], isUnsigned);
+                         }));
+}
+
+LogicalResult RealLowering::avgPool(osa::AvgPoolOp op) {
+  osa::Window w = *osa::getWindow(op);
+  Value x = padded(in(op, 0), {0, w.padTop, w.padLeft, 0},
+                   {0, w.padBottom, w.padRight, 0}, b.getF32FloatAttr(0));
+  x = loops.reshape(x, loops.shapeOf(x).drop_front());
+  Value sum =
+      loops.loop({w.outHeight, w.outWidth, w.channels}, {w.kernelH, w.kernelW},
+                 loops.real(), b.getF32FloatAttr(0), {{x, poolMap(b, w)}},
+                 [](Scalars &s, ValueRange a) { return s.add(a[1], a[0]); });
+  std::vector<float> divisors;
+  auto inside = [](int64_t from, int64_t kernel, int64_t step, int64_t size) {
+    int64_t n = 0;
+    for (int64_t k = 0; k < kernel; ++k)
+      n += from + k * step >= 0 && from + k * step < size;
+    return n;
+  };
+  for (int64_t y = 0; y < w.outHeight; ++y)
+    for (int64_t c = 0; c < w.outWidth; ++c)
+      divisors.push_back(
+          float(op.getCountIncludePad()
+                    ? w.kernelH * w.kernelW
+                    : inside(y * w.strideH - w.padTop, w.kernelH, w.dilationH,
+                             w.height) *
+                          inside(c * w.strideW - w.padLeft, w.kernelW,
+                                 w.dilationW, w.width)));
+  Value counts = constant({w.outHeight, w.outWidth, 1}, divisors);
+  return give(
+      op, loops.map({sum, counts}, loops.real(), [](Scalars &s, ValueRange a) {
+        return s.div(a[0], a[1]);
+      }));
+}
+
+LogicalResult RealLowering::batchNorm(osa::BatchNormOp op) {
+  auto gamma = osa::floatValues(op.getGamma()),
+       beta = osa::floatValues(op.getBeta()),
+       mean = osa::floatValues(op.getMean()),
+       variance = osa::floatValues(op.getVariance());
+  double epsilon = op.getEpsilon().convertToFloat();
+  size_t n =
+      std::max({gamma.size(), beta.size(), mean.size(), variance.size()});
+  auto at = [](const std::vector<float> &v, size_t i) -> double {
+    return v[v.size() == 1 ? 0 : i];
+  };
+  std::vector<float> factor(n), term(n);
+  for (size_t i = 0; i < n; ++i) {
+    double f = at(gamma, i) / std::sqrt(at(variance, i) + epsilon);
+    factor[i] = float(f);
+    term[i] = float(at(beta, i) - f * at(mean, i));
+  }
+  Value f = constant({int64_t(n)}, factor), t = constant({int64_t(n)}, term);
+  return give(op, loops.map({in(op, 0), f, t}, loops.real(),
+                            [](Scalars &s, ValueRange a) {
+                              return s.add(s.mul(a[0], a[1]), a[2]);
+                            }));
+}
+
+LogicalResult RealLowering::unary(osa::UnaryOp op) {
+  StringRef kind = op.getKind();
+  auto softplus = [](Scalars &s, Value x) {
+    Value tail = s.exp(s.sub(s.real(0), s.apply<math::AbsFOp>(x)));
+    return s.add(s.max(x, s.real(0)), s.apply<math::Log1pOp>(tail));
+  };
+  return each(op, [&](Scalars &s, Value x) -> Value {
+    if (kind == "sigmoid")
+      return s.sigmoid(x);
+    if (kind == "tanh")
+      return s.apply<math::TanhOp>(x);
+    if (kind == "exp")
+      return s.exp(x);
+    if (kind == "log")
+      return s.apply<math::LogOp>(x);
+    if (kind == "sqrt")
+      return s.apply<math::SqrtOp>(x);
+    if (kind == "neg")
+      return s.sub(s.real(-0.0), x);
+    if (kind == "abs")
+      return s.apply<math::AbsFOp>(x);
+    if (kind == "erf")
+      return s.apply<math::ErfOp>(x);
+    if (kind == "gelu") {
+      Value e = s.apply<math::ErfOp>(s.mul(x, s.real(M_SQRT1_2)));
+      return s.mul(s.mul(x, s.real(0.5)), s.add(e, s.real(1)));
+    }
+    if (kind == "hardswish") {
+      Value line = s.add(x, s.real(3));
+      line = s.min(s.max(line, s.real(0)), s.real(6));
+      return s.div(s.mul(x, line), s.real(6));
+    }
+    if (kind == "mish")
+      return s.mul(x, s.apply<math::TanhOp>(softplus(s, x)));
+    if (kind == "reciprocal")
+      return s.div(s.real(1), x);
+    if (kind == "softplus")
+      return softplus(s, x);
+    assert(kind == "softsign" && "Osa.td names no other kind");
+    return s.div(x, s.add(s.real(1), s.apply<math::AbsFOp>(x)));
+  });
+}
+
+LogicalResult RealLowering::argMax(osa::ArgMaxOp op) {
+  Value x = in(op, 0);
+  int64_t axis = int64_t(op.getAxis());
+  SmallVector<bool> axes(loops.shapeOf(x).size(), false);
+  axes[axis < 0 ? axis + int64_t(axes.size()) : axis] = true;
+  return give(op, loops.argMax(x, axes, op.getSelectLast()));
+}
+
+LogicalResult RealLowering::convert(Operation *op) {
+  loops.loc = op->getLoc();
+  Dialect *dialect = op->getDialect();
+  if (!isa<osa::OsaDialect>(dialect)) {
+    b.clone(*op, values);
+    return success();
+  }
+  auto softmaxAxis = [](osa::SoftmaxOp o) {
+    int64_t axis = int64_t(o.getAxis());
+    return axis < 0 ? axis + cast<RankedTensorType>(o.getType()).getRank()
+                    : axis;
+  };
+  using S = Scalars;
+  using R = ValueRange;
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<osa::ConstantOp>([&](auto o) { return constantOp(o); })
+      .Case<osa::QuantizeOp>([&](auto o) { return quantize(o); })
+      .Case<osa::DequantizeOp>([&](auto o) { return dequantize(o); })
+      .Case<osa::MultiThresholdOp>([&](auto o) { return multiThreshold(o); })
+      .Case<osa::GatherOp>([&](auto o) { return gather(o); })
+      .Case<osa::MaxOp>([&](auto o) {
+        return binary(o, [](S &s, R a) { return s.max(a[0], a[1]); });
+      })
+      .Case<osa::MinOp>([&](auto o) {
+        return binary(o, [](S &s, R a) { return s.min(a[0], a[1]); });
+      })
+      .Case<osa::Conv2dOp>([&](auto o) { return conv2d(o); })
+      .Case<osa::DenseOp>([&](auto o) { return dense(o); })
+      .Case<osa::MaxPoolOp>([&](auto o) { return maxPool(o); })
+      .Case<osa::AvgPoolOp>([&](auto o) { return avgPool(o); })
+      .Case<osa::BatchNormOp>([&](auto o) { return batchNorm(o); })
+      .Case<osa::UnaryOp>([&](auto o) { return unary(o); })
+      .Case<osa::ArgMaxOp>([&](auto o) { return argMax(o); })
+      .Case<osa::SoftmaxOp>([&](auto o) {
+        return give(o, loops.softmax(in(o, 0), softmaxAxis(o), o.getLog()));
+      })
+      .Case<osa::AddOp>([&](auto o) {
+        return binary(o, [](S &s, R a) { return s.add(a[0], a[1]); });
+      })
+      .Case<osa::SubOp>([&](auto o) {
+        return binary(o, [](S &s, R a) { return s.sub(a[0], a[1]); });
+      })
+      .Case<osa::MulOp>([&](auto o) {
+        return binary(o, [](S &s, R a) { return s.mul(a[0], a[1]); });
+      })
+      .Case<osa::DivOp>([&](auto o) {
+        return binary(o, [](S &s, R a) { return s.div(a[0], a[1]); });
+      })
+      .Case<osa::ReluOp>([&](auto o) {
+        return each(o, [](S &s, Value x) {
+          return s.select(s.less(x, s.real(0)), s.real(0), x);
+        });
+      })
+      .Case<osa::LeakyReluOp>([&](auto o) {
+        double alpha = o.getAlpha().convertToFloat();
+        return each(o, [=](S &s, Value x) {
+          return s.select(s.less(x, s.real(0)), s.mul(x, s.real(alpha)), x);
+        });
+      })
+      .Case<osa::ClipOp>([&](auto o) {
+        double lo = o.getMin().convertToFloat(),
+               hi = o.getMax().convertToFloat();
+        return each(o, [=](S &s, Value x) {
+          return s.min(s.max(x, s.real(lo)), s.real(hi));
+        });
+      })
+      .Case<osa::ReshapeOp>([&](auto o) { return give(o, in(o, 0)); })
+      .Case<osa::TransposeOp>([&](auto o) {
+        return give(o, loops.transpose(in(o, 0), o.getPermutation()));
+      })
+      .Case<osa::ConcatOp>([&](osa::ConcatOp o) -> LogicalResult {
+        Type first = hostType(o.getType(), b.getContext());
+        SmallVector<Value> parts;
+        for (unsigned i = 0; i < o->getNumOperands(); ++i) {
+          parts.push_back(in(o, i));
+          if (cast<RankedTensorType>(parts.back().getType()).getElementType() !=
+              cast<RankedTensorType>(first).getElementType())
+            return o.emitOpError("joins integers of different storage");
+        }
+        return give(o, loops.concat(parts, o.getAxis()));
+      })
+      .Case<osa::PadOp>([&](osa::PadOp o) {
+        Type element = hostType(o.getType(), b.getContext()).getElementType();
+        return give(
+            o, padded(in(o, 0), o.getLow(), o.getHigh(),
+                      loops.number(o.getValue().convertToDouble(), element)));
+      })
+      .Default([](Operation *other) {
+        return other->emitOpError("has no CPU form at the real level");
+      });
+}
+
+LogicalResult rhizome::convertRealFunction(func::FuncOp func) {
+  MLIRContext *context = func.getContext();
+  auto stored = [&](Type type) -> Type { return hostType(type, context); };
+  Block &old = func.getBody().front();
+  auto *fresh = new Block();
+  func.getBody().push_back(fresh);
+  OpBuilder builder = OpBuilder::atBlockBegin(fresh);
+  RealLowering lowering(builder, func.getLoc());
+  for (BlockArgument arg : old.getArguments())
+    lowering.values.map(
+        arg, fresh->addArgument(stored(arg.getType()), arg.getLoc()));
+  for (Operation &op : old)
+    if (failed(lowering.convert(&op)))
+      return failure();
+  old.dropAllReferences();
+  old.erase();
+  func.setType(FunctionType::get(
+      context, llvm::map_to_vector(func.getArgumentTypes(), stored),
+      llvm::map_to_vector(func.getResultTypes(), stored)));
+  return success();
+}

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Scalars and loops as arith, math, tensor and linalg. Sums of reals may be
+// taken in any order, which lets the CPU path vectorise them.
+#include "rhizome/Host/Loops.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
+#include <limits>
+
+using namespace mlir;
+using namespace rhizome::host;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+Value Scalars::real(double value) {
+  return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(float(value)));
+}
+Value Scalars::whole(int64_t value) {
+  return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+}
+Value Scalars::index(unsigned dimension) {
+  return arith::IndexCastOp::create(b, loc, b.getI64Type(),
+                                    linalg::IndexOp::create(b, loc, dimension));
+}
+Value Scalars::at(Value tensor, ArrayRef<Value> indices) {
+  SmallVector<Value> places;
+  for (Value i : indices)
+    places.push_back(arith::IndexCastOp::create(b, loc, b.getIndexType(), i));
+  return tensor::ExtractOp::create(b, loc, tensor, places);
+}
+
+Value Scalars::add(Value x, Value y) {
+  if (isReal(x))
+    return arith::AddFOp::create(b, loc, x, y, arith::FastMathFlags::reassoc);
+  return arith::AddIOp::create(b, loc, x, y);
+}
+Value Scalars::sub(Value x, Value y) {
+  return isReal(x) ? apply<arith::SubFOp>(x, y) : apply<arith::SubIOp>(x, y);
+}
+Value Scalars::mul(Value x, Value y) {
+  return isReal(x) ? apply<arith::MulFOp>(x, y) : apply<arith::MulIOp>(x, y);
+}
+Value Scalars::div(Value x, Value y, bool isUnsigned) {
+  if (isReal(x))
+    return apply<arith::DivFOp>(x, y);
+  return isUnsigned ? apply<arith::DivUIOp>(x, y) : apply<arith::DivSIOp>(x, y);
+}
+Value Scalars::rem(Value x, Value y, bool isUnsigned) {
+  if (isReal(x))
+    return apply<arith::RemFOp>(x, y);
+  return isUnsigned ? apply<arith::RemUIOp>(x, y) : apply<arith::RemSIOp>(x, y);
+}
+Value Scalars::max(Value x, Value y, bool isUnsigned) {
+  if (isReal(x))
+    return apply<arith::MaximumFOp>(x, y);
+  return isUnsigned ? apply<arith::MaxUIOp>(x, y) : apply<arith::MaxSIOp>(x, y);
+}
+Value Scalars::min(Value x, Value y, bool isUnsigned) {
+  if (isReal(x))
+    return apply<arith::MinimumFOp>(x, y);
+  return isUnsigned ? apply<arith::MinUIOp>(x, y) : apply<arith::MinSIOp>(x, y);
+}
+Value Scalars::less(Value x, Value y, bool isUnsigned) {
+  if (isReal(x))
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, y);
+  return arith::CmpIOp::create(
+      b, loc,
+      isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt, x, y);
+}
+Value Scalars::notLess(Value x, Value y, bool isUnsigned) {
+  if (isReal(x))
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, x, y);
+  return arith::CmpIOp::create(
+      b, loc,
+      isUnsigned ? arith::CmpIPredicate::uge : arith::CmpIPredicate::sge, x, y);
+}
+Value Scalars::equal(Value x, Value y) {
+  if (isReal(x))
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, y);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y);
+}
+Value Scalars::select(Value condition, Value x, Value y) {
+  return arith::SelectOp::create(b, loc, condition, x, y);
+}
+Value Scalars::both(Value x, Value y) { return apply<arith::AndIOp>(x, y); }
+Value Scalars::either(Value x, Value y) { return apply<arith::OrIOp>(x, y); }
+Value Scalars::exclusive(Value x, Value y) {
+  return apply<arith::XOrIOp>(x, y);
+}
+Value Scalars::truth(Value v) {
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, v, whole(0));
+}
+Value Scalars::flag(Value v) {
+  return arith::ExtUIOp::create(b, loc, b.getI64Type(), v);
+}
+Value Scalars::toReal(Value v, bool isUnsigned) {
+  if (isUnsigned)
+    return arith::UIToFPOp::create(b, loc, b.getF32Type(), v);
+  return arith::SIToFPOp::create(b, loc, b.getF32Type(), v);
+}
+Value Scalars::toWhole(Value v) {
+  return arith::FPToSIOp::create(b, loc, b.getI64Type(), v);
+}
+Value Scalars::wrap(Value v, unsigned width, bool isSigned) {
+  if (width >= 64)
+    return v;
+  Value narrow = arith::TruncIOp::create(b, loc, b.getIntegerType(width), v);
+  if (isSigned)
+    return arith::ExtSIOp::create(b, loc, b.getI64Type(), narrow);
+  return arith::ExtUIOp::create(b, loc, b.getI64Type(), narrow);
+}
+Value Scalars::sigmoid(Value x) {
+  return div(real(1), add(real(1), exp(sub(real(0), x))));
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+ArrayRef<int64_t> Loops::shapeOf(Value v) {
+  return cast<RankedTensorType>(v.getType()).getShape();
+}
+bool Loops::isReal(Value v) {
+  return isa<FloatType>(cast<RankedTensorType>(v.getType()).getElementType());
+}
+
+std::optional<Loops::Shape> Loops::broadcast(ArrayRef<int64_t> x,
+                                             ArrayRef<int64_t> y) {
+  Shape out(std::max(x.size(), y.size()));
+  for (size_t i = 0; i < out.size(); ++i) {
+    int64_t p = i < x.size() ? x[x.size() - 1 - i] : 1;
+    int64_t q = i < y.size() ? y[y.size() - 1 - i] : 1;
+    if (p != q && p != 1 && q != 1)
+      return std::nullopt;
+    out[out.size() - 1 - i] = p == 1 ? q : p;
+  }
+  return out;
+}
+
+TypedAttr Loops::number(double value, Type element) {
+  if (isa<FloatType>(element))
+    return b.getFloatAttr(element, value);
+  return b.getIntegerAttr(element, int64_t(value));
+}
+
+/// The loop nest over `out`'s axes and then `reduced`; `carries` says whether
+/// the body reads the result so far.
+static Value nest(Loops &l, Value out, ArrayRef<int64_t> reduced,
+                  ArrayRef<Operand> operands, bool carries, Loops::Body body) {
+  unsigned rank = l.shapeOf(out).size(), dims = rank + reduced.size();
+  SmallVector<Value> in;
+  SmallVector<AffineMap> maps;
+  for (const Operand &o : operands) {
+    in.push_back(o.tensor);
+    maps.push_back(o.map);
+  }
+  MLIRContext *context = l.b.getContext();
+  if (!reduced.empty()) {
+    // Gives the loops' extents; it is never read.
+    in.push_back(tensor::EmptyOp::create(l.b, l.loc, reduced, l.b.getI8Type()));
+    SmallVector<AffineExpr> inner;
+    for (unsigned i = rank; i < dims; ++i)
+      inner.push_back(l.dim(i));
+    maps.push_back(AffineMap::get(dims, 0, inner, context));
+  }
+  SmallVector<AffineExpr> outer;
+  for (unsigned i = 0; i < rank; ++i)
+    outer.push_back(l.dim(i));
+  maps.push_back(AffineMap::get(dims, 0, outer, context));
+  SmallVector<utils::IteratorType> kinds(rank, utils::IteratorType::parallel);
+  kinds.append(reduced.size(), utils::IteratorType::reduction);
+  return linalg::GenericOp::create(
+             l.b, l.loc, out.getType(), in, out, maps, kinds,
+             [&](OpBuilder &nested, Location, ValueRange args) {
+               SmallVector<Value> given(args.take_front(operands.size()));
+               if (carries)
+                 given.push_back(args.back());
+               Scalars s(nested, l.loc);
+               linalg::YieldOp::create(nested, l.loc, body(s, given));
+             })
+      .getResult(0);
+}
+
+Value Loops::loop(ArrayRef<int64_t> shape, ArrayRef<int64_t> reduced,
+                  Type element, TypedAttr init, ArrayRef<Operand> operands,
+                  Body body) {
+  Value out = tensor::EmptyOp::create(b, loc, shape, element);
+  if (init)
+    out = linalg::FillOp::create(
+              b, loc, Value(arith::ConstantOp::create(b, loc, init)), out)
+              .getResult(0);
+  return nest(*this, out, reduced, operands, bool(init), body);
+}
+
+Value Loops::fold(Value init, ArrayRef<int64_t> reduced, Body body) {
+  return nest(*this, init, reduced, {}, true, body);
+}
+
+/// How an operand of `shape` is read under NumPy's broadcasting to `rank` axes
+/// of a loop with `dims` dimensions.
+static AffineMap broadcastMap(OpBuilder &b, ArrayRef<int64_t> shape,
+                              unsigned rank, unsigned dims) {
+  SmallVector<AffineExpr> exprs;
+  for (unsigned i = 0; i < shape.size(); ++i)
+    exprs.push_back(shape[i] == 1
+                        ? b.getAffineConstantExpr(0)
+                        : b.getAffineDimExpr(rank - shape.size() + i));
+  return AffineMap::get(dims, 0, exprs, b.getContext());
+}
+
+Value Loops::map(ArrayRef<Value> in, Type element, Body body) {
+  Shape shape;
+  for (Value v : in)
+    shape = *broadcast(shape, shapeOf(v));
+  SmallVector<Operand> operands;
+  for (Value v : in)
+    operands.push_back(
+        {v, broadcastMap(b, shapeOf(v), shape.size(), shape.size())});
+  return loop(shape, {}, element, {}, operands, body);
+}
+
+Value Loops::reduce(Value in, ArrayRef<bool> axes, TypedAttr init,
+                    Body combine) {
+  ArrayRef<int64_t> from = shapeOf(in);
+  Shape kept, inner, keptDims(from.begin(), from.end());
+  SmallVector<AffineExpr> exprs(from.size());
+  for (size_t i = 0; i < from.size(); ++i)
+    if (!axes[i]) {
+      exprs[i] = dim(kept.size());
+      kept.push_back(from[i]);
+    }
+  for (size_t i = 0; i < from.size(); ++i)
+    if (axes[i]) {
+      exprs[i] = dim(kept.size() + inner.size());
+      inner.push_back(from[i]);
+      keptDims[i] = 1;
+    }
+  auto map =
+      AffineMap::get(kept.size() + inner.size(), 0, exprs, b.getContext());
+  Value v =
+      loop(kept, inner, cast<RankedTensorType>(in.getType()).getElementType(),
+           init, {{in, map}}, combine);
+  return reshape(v, keptDims);
+}
+
+Value Loops::matmul(Value x, Value y) {
+  ArrayRef<int64_t> p = shapeOf(x), q = shapeOf(y);
+  Shape shape = *broadcast(p.drop_back(2), q.drop_back(2));
+  unsigned batch = shape.size(), rank = batch + 2;
+  shape.push_back(p[p.size() - 2]);
+  shape.push_back(q.back());
+  int64_t depth = p.back();
+  auto mapOf = [&](ArrayRef<int64_t> s, unsigned row, unsigned column) {
+    AffineMap lead = broadcastMap(b, s.drop_back(2), batch, rank + 1);
+    SmallVector<AffineExpr> exprs(lead.getResults());
+    exprs.push_back(dim(row));
+    exprs.push_back(dim(column));
+    return AffineMap::get(rank + 1, 0, exprs, b.getContext());
+  };
+  Type element = cast<RankedTensorType>(x.getType()).getElementType();
+  return loop(
+      shape, {depth}, element, number(0, element),
+      {{x, mapOf(p, rank - 2, rank)}, {y, mapOf(q, rank, rank - 1)}},
+      [](Scalars &s, ValueRange a) { return s.add(a[2], s.mul(a[0], a[1])); });
+}
+
+Value Loops::reshape(Value v, ArrayRef<int64_t> shape) {
+  auto from = cast<RankedTensorType>(v.getType());
+  auto to = RankedTensorType::get(shape, from.getElementType());
+  if (from == to)
+    return v;
+  if (auto groups = getReassociationIndicesForReshape(from, to)) {
+    if (from.getRank() > to.getRank())
+      return tensor::CollapseShapeOp::create(b, loc, to, v, *groups);
+    if (from.getRank() < to.getRank())
+      return tensor::ExpandShapeOp::create(b, loc, to, v, *groups);
+  }
+  return reshape(reshape(v, {from.getNumElements()}), shape);
+}
+
+Value Loops::transpose(Value v, ArrayRef<int64_t> permutation) {
+  auto from = cast<RankedTensorType>(v.getType());
+  Shape shape;
+  SmallVector<AffineExpr> exprs(permutation.size());
+  for (auto [i, axis] : llvm::enumerate(permutation)) {
+    shape.push_back(from.getDimSize(axis));
+    exprs[axis] = dim(i);
+  }
+  auto map = AffineMap::get(shape.size(), 0, exprs, b.getContext());
+  return loop(shape, {}, from.getElementType(), {}, {{v, map}},
+              [](Scalars &, ValueRange a) { return a[0]; });
+}
+
+Value Loops::slice(Value v, ArrayRef<int64_t> begin, ArrayRef<int64_t> step,
+                   ArrayRef<int64_t> size) {
+  auto from = cast<RankedTensorType>(v.getType());
+  return each(size, from.getElementType(), [&](Scalars &s, ValueRange) {
+    SmallVector<Value> place;
+    for (unsigned i = 0; i < size.size(); ++i) {
+      Value at = s.index(i);
+      if (step[i] != 1)
+        at = s.mul(at, s.whole(step[i]));
+      place.push_back(begin[i] ? s.add(at, s.whole(begin[i])) : at);
+    }
+    return s.at(v, place);
+  });
+}
+
+Value Loops::concat(ArrayRef<Value> parts, int64_t axis) {
+  if (parts.size() == 1)
+    return parts[0];
+  auto type = cast<RankedTensorType>(parts[0].getType());
+  Shape shape(type.getShape());
+  shape[axis] = 0;
+  for (Value v : parts)
+    shape[axis] += shapeOf(v)[axis];
+  Value whole = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
+  int64_t begin = 0;
+  for (Value v : parts) {
+    SmallVector<OpFoldResult> at, sizes, steps;
+    for (auto [i, n] : llvm::enumerate(shapeOf(v))) {
+      at.push_back(b.getIndexAttr(int64_t(i) == axis ? begin : 0));
+      sizes.push_back(b.getIndexAttr(n));
+      steps.push_back(b.getIndexAttr(1));
+    }
+    begin += shapeOf(v)[axis];
+    whole = tensor::InsertSliceOp::create(b, loc, v, whole, at, sizes, steps);
+  }
+  return whole;
+}
+
+Value Loops::expand(Value v, ArrayRef<int64_t> shape) {
+  Type element = cast<RankedTensorType>(v.getType()).getElementType();
+  return loop(shape, {}, element, {},
+              {{v, broadcastMap(b, shapeOf(v), shape.size(), shape.size())}},
+              [](Scalars &, ValueRange a) { return a[0]; });
+}
+
+/// What every number of a tensor's type is at least (or at most).
+static TypedAttr bound(OpBuilder &b, bool real, bool least, bool isUnsigned) {
+  if (real) {
+    float all = std::numeric_limits<float>::infinity();
+    return b.getF32FloatAttr(least ? -all : all);
+  }
+  if (isUnsigned)
+    return b.getI64IntegerAttr(least ? 0 : -1);
+  return b.getI64IntegerAttr(least ? INT64_MIN : INT64_MAX);
+}
+
+Value Loops::max(Value in, ArrayRef<bool> axes, bool isUnsigned) {
+  return reduce(
+      in, axes, bound(b, isReal(in), true, isUnsigned),
+      [&](Scalars &s, ValueRange a) { return s.max(a[0], a[1], isUnsigned); });
+}
+Value Loops::min(Value in, ArrayRef<bool> axes, bool isUnsigned) {
+  return reduce(
+      in, axes, bound(b, isReal(in), false, isUnsigned),
+      [&](Scalars &s, ValueRange a) { return s.min(a[0], a[1], isUnsigned); });
+}
+
+Value Loops::argMax(Value in, ArrayRef<bool> axes, bool last, bool smallest) {
+  Value best = smallest ? min(in, axes) : max(in, axes);
+  int64_t axis = llvm::find(axes, true) - axes.begin();
+  int64_t none = last ? 0 : shapeOf(in)[axis] - 1;
+  // Where it stands; elsewhere what loses.
+  Value places = map({in, best}, whole(), [&](Scalars &s, ValueRange a) {
+    return s.select(s.equal(a[0], a[1]), s.index(unsigned(axis)),
+                    s.whole(none));
+  });
+  return last ? max(places, axes) : min(places, axes);
+}
+Value Loops::sum(Value in, ArrayRef<bool> axes) {
+  Type element = cast<RankedTensorType>(in.getType()).getElementType();
+  return reduce(in, axes, number(0, element),
+                [](Scalars &s, ValueRange a) { return s.add(a[1], a[0]); });
+}
+Value Loops::mean(Value in, ArrayRef<bool> axes) {
+  int64_t n = 1;
+  for (auto [size, flagged] : llvm::zip_equal(shapeOf(in), axes))
+    n *= flagged ? size : 1;
+  return map({sum(in, axes)}, real(), [&](Scalars &s, ValueRange a) {
+    return s.div(a[0], s.real(double(n)));
+  });
+}
+
+Value Loops::softmax(Value in, int64_t axis, bool log) {
+  SmallVector<bool> axes(shapeOf(in).size(), false);
+  axes[axis] = true;
+  Value top = max(in, axes);
+  Value shifted = map({in, top}, real(), [](Scalars &s, ValueRange a) {
+    return s.sub(a[0], a[1]);
+  });
+  Value powers = map({shifted}, real(),
+                     [](Scalars &s, ValueRange a) { return s.exp(a[0]); });
+  Value total = sum(powers, axes);
+  if (log)
+    return map({shifted, total}, real(), [](Scalars &s, ValueRange a) {
+      return s.sub(a[0], s.apply<math::LogOp>(a[1]));
+    });
+  return map({powers, total}, real(),
+             [](Scalars &s, ValueRange a) { return s.div(a[0], a[1]); });
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Quantisers whose scales are computed while the network runs: on the host.
+#include "Importer.h"
+#include "rhizome/Host/Loops.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::importer;
+using host::Loops;
+using host::Scalars;
+using llvm::formatv;
+using onnx::TensorProto;
+
+using S = Scalars;
+using R = ValueRange;
+
+/// A scale or zero point beside its tensor: one value, one along the axis, or
+/// one per block of it; null if it does not fit.
+Value Importer::besideAxis(Value v, ArrayRef<int64_t> shape, int64_t axis) {
+  Loops l = loops();
+  Loops::Shape own(Loops::shapeOf(v));
+  int64_t n = ShapedType::getNumElements(own), rank = int64_t(shape.size());
+  if (n == 1)
+    return l.reshape(v, {});
+  if (axis < -rank || axis >= rank)
+    return {};
+  axis = axis < 0 ? axis + rank : axis;
+  if (own.size() == 1 && n == shape[axis]) {
+    Loops::Shape wide(rank, 1);
+    wide[axis] = n;
+    return l.reshape(v, wide);
+  }
+  int64_t block = node->getInt("block_size", 0);
+  if (int64_t(own.size()) != rank || block < 1)
+    return Loops::broadcast(own, shape) == Loops::Shape(shape) ? v : Value();
+  for (int64_t i = 0; i < rank; ++i)
+    if (own[i] != (i == axis ? (shape[i] + block - 1) / block : shape[i]))
+      return {};
+  Type element = cast<RankedTensorType>(v.getType()).getElementType();
+  return l.each(shape, element, [&](S &s, R) {
+    SmallVector<Value> at;
+    for (unsigned i = 0; i < rank; ++i)
+      at.push_back(int64_t(i) == axis ? s.div(s.index(i), s.whole(block))
+                                      : s.index(i));
+    return s.at(v, at);
+  });
+}
+
+/// A constant scale is positive and finite.
+LogicalResult Importer::checkScale() {
+  TensorRef t = input(1);
+  if (t && t->isPlainConstant() && t->constant->isReal())
+    for (double v : t->constant->reals)
+      if (!(v > 0) || !std::isfinite(v))
+        return refuse(formatv("its scale holds the value {0}", v),
+                      "scales are positive and finite");
+  return success();
+}
+
+LogicalResult Importer::hostQuantize() {
+  if (failed(checkScale()))
+    return failure();
+  Value x = hostValue(0), scale = x ? hostValue(1) : Value();
+  Value zero = scale && input(2) ? hostValue(2) : Value();
+  if (!scale || (input(2) && !zero))
+    return failure();
+  int to = input(2) ? typeOf(input(2))
+                    : int(node->getInt("output_dtype", TensorProto::UINT8));
+  auto range = wholeRange(to);
+  if (!range || !Loops::isReal(scale))
+    return refuse(formatv("it quantises to {0}", typeName(to)));
+  x = convertTo(x, typeOf(input(0)), TensorProto::FLOAT);
+  int64_t axis = node->getInt("axis", 1);
+  scale = besideAxis(scale, input(0)->shape, axis);
+  if (zero)
+    zero = besideAxis(zero, input(0)->shape, axis);
+  if (!scale || (input(2) && !zero))
+    return refuse("its scale or zero point does not fit its input");
+  SmallVector<Value> in = {x, scale};
+  if (zero)
+    in.push_back(zero);
+  return give(0,
+              eachOf(in, to,
+                     [&](S &s, R a) {
+                       Value r = s.apply<math::RoundEvenOp>(s.div(a[0], a[1]));
+                       r = s.min(s.max(r, s.real(-0x1p62)), s.real(0x1p62));
+                       Value q = s.toWhole(r);
+                       if (zero)
+                         q = s.add(q, a[2]);
+                       return s.min(s.max(q, s.whole(range->first)),
+                                    s.whole(range->second));
+                     }),
+              to);
+}
+
+LogicalResult Importer::hostDequantize() {
+  if (failed(checkScale()))
+    return failure();
+  Value x = hostValue(0), scale = x ? hostValue(1) : Value();
+  Value zero = scale && input(2) ? hostValue(2) : Value();
+  if (!scale || (input(2) && !zero))
+    return failure();
+  if (Loops::isReal(x) || !Loops::isReal(scale) ||
+      (zero && Loops::isReal(zero)))
+    return refuse(formatv("its input has the element type {0}",
+                          typeName(typeOf(input(0)))));
+  int64_t axis = node->getInt("axis", 1);
+  scale = besideAxis(scale, input(0)->shape, axis);
+  if (zero)
+    zero = besideAxis(zero, input(0)->shape, axis);
+  if (!scale || (input(2) && !zero))
+    return refuse("its scale or zero point does not fit its input");
+  SmallVector<Value> in = {x, scale};
+  if (zero)
+    in.push_back(zero);
+  return give(0,
+              eachOf(in, TensorProto::FLOAT,
+                     [&](S &s, R a) {
+                       Value q = zero ? s.sub(a[0], a[2]) : a[0];
+                       return s.mul(s.toReal(q), a[1]);
+                     }),
+              TensorProto::FLOAT);
+}
+
+LogicalResult Importer::hostDynamicQuantize() {
+  if (failed(requireReals()))
+    return failure();
+  Value x = hostValue(0);
+  if (!x)
+    return failure();
+  Loops l = loops();
+  SmallVector<bool> all(input(0)->rank(), true);
+  auto scalar = [&](Value v) { return l.reshape(v, {}); };
+  Value low = eachOf({scalar(l.min(x, all))}, TensorProto::FLOAT,
+                     [](S &s, R a) { return s.min(a[0], s.real(0)); });
+  Value high = eachOf({scalar(l.max(x, all))}, TensorProto::FLOAT,
+                      [](S &s, R a) { return s.max(a[0], s.real(0)); });
+  Value scale = eachOf({low, high}, TensorProto::FLOAT, [](S &s, R a) {
+    return s.div(s.sub(a[1], a[0]), s.real(255));
+  });
+  auto code = [](S &s, Value v) {
+    return s.toWhole(
+        s.min(s.max(s.apply<math::RoundEvenOp>(v), s.real(0)), s.real(255)));
+  };
+  Value zero = eachOf({low, scale}, TensorProto::UINT8, [&](S &s, R a) {
+    return code(s, s.sub(s.real(0), s.div(a[0], a[1])));
+  });
+  Value y = eachOf({x, scale, zero}, TensorProto::UINT8, [&](S &s, R a) {
+    Value r = s.apply<math::RoundEvenOp>(s.div(a[0], a[1]));
+    return code(s, s.add(r, s.toReal(a[2])));
+  });
+  if (failed(give(0, y, TensorProto::UINT8)) ||
+      failed(give(1, scale, TensorProto::FLOAT)))
+    return failure();
+  return give(2, zero, TensorProto::UINT8);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// evaluate: labelled frames through the file's float arithmetic, the integer
+// model and the hardware, and where the first two part.
+#include "Frames.h"
+#include "LayerNoise.h"
+#include "Model.h"
+#include "rhizome/Simulate/Simulate.h"
+#include "rhizome/Support/Data.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::pipeline;
+
+namespace {
+/// The class that a graph's outputs name: an index if the model gives one,
+/// else where the largest value of the first output stands.
+int64_t classOf(const std::vector<Tensor> &outputs) {
+  const Tensor &t = outputs.front();
+  if (!t.isFloat)
+    return t.ints.front();
+  return std::max_element(t.floats.begin(), t.floats.end()) - t.floats.begin();
+}
+
+using Classes = std::vector<int64_t>;
+
+Expected<Classes> classesOf(const HostModel &model, const Frames &outputs,
+                            const Frames &carried) {
+  Classes classes(outputs.size());
+  if (Error error = parallelFrames(outputs.size(), [&](int64_t f) -> Error {
+        Expected<std::vector<Tensor>> values =
+            model.runEpilogue(outputs[f], carried[f]);
+        if (!values)
+          return values.takeError();
+        classes[f] = classOf(*values);
+        return Error::success();
+      }))
+    return error;
+  return classes;
+}
+
+/// One evaluation: the model's forms, the frames and what came of them.
+class Evaluation {
+public:
+  Evaluation(const EvaluateRequest &request, EvaluateResult &result)
+      : request(request), result(result) {}
+  Error run();
+
+private:
+  bool isPackage() const { return sys::fs::is_directory(request.model.path); }
+  void say(const Twine &phase) {
+    if (request.progress)
+      request.progress(phase.str());
+  }
+  Error loadModels();
+  Error readData();
+  Expected<Classes> runFloat(int64_t frames);
+  Expected<Frames> runRtl(const Frames &integers);
+  /// Times `classes` and counts.
+  Error add(const char *form, function_ref<Expected<Classes>()> classes);
+  Frames first(const Frames &frames, int64_t n) const {
+    return Frames(frames.begin(), frames.begin() + n);
+  }
+
+  const EvaluateRequest &request;
+  EvaluateResult &result;
+  mlir::MLIRContext floatContext;
+  /// The file as it stands; below, what the integer model was made of.
+  mlir::OwningOpRef<mlir::ModuleOp> original;
+  std::unique_ptr<HostModel> model;       ///< null if refused
+  mlir::OwningOpRef<mlir::ModuleOp> real; ///< in the model's context
+  Frames given;
+  std::vector<int64_t> labels;
+  Classes integerClasses;
+};
+} // namespace
+
+Error Evaluation::loadModels() {
+  if (isPackage()) {
+    Expected<Package> package = Package::open(request.model.path);
+    if (!package)
+      return package.takeError();
+    Expected<std::unique_ptr<HostModel>> read =
+        HostModel::read(package->modelPath());
+    if (!read)
+      return read.takeError();
+    model = std::move(*read);
+    return Error::success();
+  }
+  ModelRequest plain = request.model;
+  plain.calibration.reset();
+  original = importReal(floatContext, plain, request.progress, result.refused);
+  if (!original || request.level == Level::Float)
+    return Error::success();
+  auto context = std::make_unique<mlir::MLIRContext>();
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      importReal(*context, request.model, request.progress, result.refused);
+  if (!module)
+    return Error::success();
+  real = module->clone();
+  IntegeriseStats stats;
+  if (failed(integeriseModel(*module, request.model, request.progress,
+                             result.refused, stats))) {
+    real = nullptr; // its context goes
+    return Error::success();
+  }
+  Expected<std::unique_ptr<HostModel>> made =
+      HostModel::create(std::move(context), std::move(module));
+  if (!made)
+    return made.takeError();
+  model = std::move(*made);
+  return Error::success();
+}
+
+Error Evaluation::readData() {
+  std::vector<HostModel::Value> inputs =
+      model ? model->inputs()
+            : valuesOf(original->lookupSymbol<mlir::func::FuncOp>("main"),
+                       /*results=*/false);
+  Expected<std::vector<int64_t>> read = readLabels(request.labels);
+  if (!read)
+    return read.takeError();
+  Expected<Frames> frames =
+      readValues(request.data, inputs, request.frames, "input");
+  if (!frames)
+    return frames.takeError();
+  if (read->size() < frames->size())
+    return createStringError("'%s' has %zu labels for %zu frames",
+                             request.labels.c_str(), read->size(),
+                             frames->size());
+  given = std::move(*frames);
+  labels = std::move(*read);
+  return Error::success();
+}
+
+Error Evaluation::add(const char *form,
+                      function_ref<Expected<Classes>()> compute) {
+  auto start = std::chrono::steady_clock::now();
+  Expected<Classes> classes = compute();
+  if (!classes)
+    return classes.takeError();
+  Accuracy accuracy{form, int64_t(classes->size())};
+  accuracy.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  bool isFirst = result.forms.empty();
+  for (auto [f, found] : enumerate(*classes)) {
+    accuracy.correct += found == labels[f];
+    accuracy.sameClass +=
+        f < integerClasses.size() && found == integerClasses[f];
+    if (!isFirst || found < 0 || labels[f] < 0)
+      continue;
+    size_t size = size_t(std::max(found, labels[f])) + 1;
+    if (size > 1000)
+      continue;
+    if (size > result.confusion.size()) {
+      result.confusion.resize(size);
+      for (auto &row : result.confusion)
+        row.resize(size, 0);
+    }
+    ++result.confusion[labels[f]][found];
+  }
+  result.forms.push_back(std::move(accuracy));
+  return Error::success();
+}
+
+Expected<Classes> Evaluation::runFloat(int64_t n) {
+  Interpreter interpreter(original->lookupSymbol<mlir::func::FuncOp>("main"));
+  Classes classes(n);
+  std::atomic<int64_t> done{0};
+  if (Error error = parallelFrames(n, [&](int64_t f) -> Error {
+        FailureOr<std::vector<Tensor>> out = interpreter.run(given[f]);
+        if (failed(out))
+          return createStringError("the model cannot be evaluated in float32");
+        classes[f] = classOf(*out);
+        if (int64_t count = ++done; count % 100 == 0)
+          say(formatv("float: {0} of {1} frames", count, n).str());
+        return Error::success();
+      }))
+    return error;
+  return classes;
+}
+
+/// Runs frames through simulated hardware, compiling a model file first.
+Expected<Frames> Evaluation::runRtl(const Frames &integers) {
+  std::string dir = request.model.path;
+  SmallString<128> temporary;
+  if (!isPackage()) {
+    if (std::error_code error =
+            sys::fs::createUniqueDirectory("rhizome", temporary))
+      return createStringError(error, "cannot make a temporary folder");
+    CompileRequest compile;
+    compile.model = request.model;
+    compile.device = request.device;
+    compile.progress = request.progress;
+    compile.output = dir = (temporary + "/m.rhz").str();
+    CompileResult built = compileModel(compile);
+    result.refused = built.refused;
+    if (!built.ok)
+      return createStringError(
+          "%s", (built.error.empty() ? built.limit : built.error).c_str());
+  }
+  auto run = [&]() -> Expected<Frames> {
+    Expected<Package> package = Package::open(dir);
+    if (!package)
+      return package.takeError();
+    SimOptions options;
+    options.measure = false;
+    say("rtl");
+    Expected<SimResult> simulated = simulateRtl(*package, integers, options);
+    if (!simulated)
+      return simulated.takeError();
+    return std::move(simulated->outputs);
+  };
+  Expected<Frames> outputs = run();
+  if (!temporary.empty())
+    sys::fs::remove_directories(temporary);
+  return outputs;
+}
+
+Error Evaluation::run() {
+  if (Error error = loadModels())
+    return error;
+  if (!model && !original)
+    return Error::success(); // refused
+  if (Error error = readData())
+    return error;
+  int64_t all = int64_t(given.size());
+  bool isRtl = request.level == Level::Rtl;
+  Frames integers, carried;
+  if (model) {
+    say("integer");
+    Expected<PreparedFrames> entered = prepare(*model, given);
+    if (!entered)
+      return entered.takeError();
+    integers = std::move(entered->inputs);
+    carried = std::move(entered->carried);
+    auto integer = [&]() -> Expected<Classes> {
+      Expected<Frames> outputs = runCpu(*model, integers);
+      if (!outputs)
+        return outputs.takeError();
+      Expected<Classes> classes = classesOf(*model, *outputs, carried);
+      if (classes)
+        integerClasses = *classes;
+      return classes;
+    };
+    auto rtl = [&]() -> Expected<Classes> {
+      Expected<Frames> outputs = runRtl(
+          first(integers, isRtl ? all : std::min(request.rtlFrames, all)));
+      if (!outputs)
+        return outputs.takeError();
+      return classesOf(*model, *outputs, carried);
+    };
+    if (!isRtl)
+      if (Error error = add("integer", integer))
+        return error;
+    if (isRtl || request.rtlFrames)
+      if (Error error = add("rtl", rtl)) {
+        if (result.refused.empty())
+          return error;
+        consumeError(std::move(error));
+        return Error::success();
+      }
+  }
+  int64_t floats =
+      request.level == Level::Float ? all : std::min(request.floatFrames, all);
+  if (original && !isRtl && floats)
+    if (Error error = add("float", [&] { return runFloat(floats); }))
+      return error;
+  if (model && original && !isRtl && request.layerFrames) {
+    say("layers");
+    int64_t n = std::min(request.layerFrames, all);
+    Expected<std::vector<EvaluateResult::Layer>> layers =
+        layerNoise(*real, request.model.calibration.has_value(), *model,
+                   first(given, n), first(integers, n), first(carried, n));
+    if (!layers)
+      return layers.takeError();
+    result.layers = std::move(*layers);
+  }
+  result.ok = model || request.level == Level::Float;
+  return Error::success();
+}
+
+EvaluateResult pipeline::evaluateModel(const EvaluateRequest &request) {
+  EvaluateResult result;
+  if (Error error = Evaluation(request, result).run())
+    result.error = toString(std::move(error));
+  return result;
+}
