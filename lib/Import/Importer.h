@@ -236,6 +236,8 @@ private:
                   llvm::ArrayRef<int64_t> indices);
   mlir::Value take(mlir::Value v, int64_t axis,
                    llvm::ArrayRef<int64_t> indices);
+  /// Refuses (and says true) more positions than a list of them should hold.
+  bool isTooLong(int64_t positions);
   mlir::Value scalar(double value);
   /// [1,H,W,C·h·w] to [1,H·h,W·w,C], the channel outermost (as DepthToSpace's
   /// CRD) or innermost.

@@ -25,6 +25,15 @@ Value Importer::take(Value v, int64_t axis, ArrayRef<int64_t> indices) {
                                builder.getDenseI64ArrayAttr(indices));
 }
 
+bool Importer::isTooLong(int64_t positions) {
+  constexpr int64_t kMost = 1 << 24;
+  if (positions <= kMost)
+    return false;
+  refuse(formatv("it chooses among {0} positions", positions),
+         formatv("up to {0} are supported", kMost));
+  return true;
+}
+
 TensorRef Importer::taken(const TensorRef &x, int64_t axis,
                           ArrayRef<int64_t> indices) {
   bool last = x->last && x->hasChannelsLast() && !x->isConstant();
@@ -134,6 +143,10 @@ LogicalResult Importer::slice() {
     int64_t end = std::clamp<int64_t>((*ends)[i], -size - 1, size);
     int64_t start = std::clamp<int64_t>((*starts)[i], -size - 1, size);
     step = std::clamp<int64_t>(step, -size - 1, size + 1);
+    if (step == 1 && bound(start, 0, size) == 0 && bound(end, 0, size) == size)
+      continue;
+    if (isTooLong(size))
+      return failure();
     if (step > 0)
       for (int64_t at = bound(start, 0, size); at < bound(end, 0, size);
            at += step)
@@ -177,6 +190,8 @@ LogicalResult Importer::split() {
   if (int64_t(sizes.size()) != outputs || sum != size)
     return refuse(formatv("it splits a size of {0} into {1} for {2} outputs",
                           size, describe(sizes), outputs));
+  if (isTooLong(size))
+    return failure();
   int64_t at = 0;
   for (int64_t i = 0; i < outputs; at += sizes[i++]) {
     if (!outputUsed(i))

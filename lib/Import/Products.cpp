@@ -39,6 +39,11 @@ Value Importer::product(Value a, Value b) {
   sa.insert(sa.begin() + batch + 1, 1);
   sb.insert(sb.begin() + batch, 1);
   shape.insert(shape.end(), {m, n, k});
+  if (!elementCount(shape)) {
+    refuse(formatv("its product has the shape {0}", describe(shape)),
+           "give smaller input shapes with --shape");
+    return {};
+  }
   Value v = emitBinary("Mul", reshape(a, sa), reshape(b, sb), type(shape, f32));
   auto ones = DenseElementsAttr::get(type({1, k}, f32), 1.0f);
   Value w = osa::ConstantOp::create(builder, loc, ones.getType(), ones);
@@ -76,6 +81,8 @@ LogicalResult Importer::matMulOfTwo() {
   std::iota(turn.begin(), turn.end(), 0);
   std::swap(turn[rank - 1], turn[rank - 2]);
   Value v = product(reshape(x, sa), transpose(reshape(y, sb), turn));
+  if (!v)
+    return failure();
   Shape shape(cast<RankedTensorType>(v.getType()).getShape());
   if (column)
     shape.pop_back();

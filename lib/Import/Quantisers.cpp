@@ -148,6 +148,11 @@ TensorRef Importer::blockwise(size_t i, StringRef what) {
   host->type = TensorProto::FLOAT;
   host->shape = shape;
   int64_t inner = 1, n = *elementCount(shape);
+  if (n > kMaxFoldedElements) {
+    refuse(formatv("it quantises {0} elements in blocks", n),
+           "quantise per tensor or per channel");
+    return nullptr;
+  }
   for (size_t d = *axis + 1; d < shape.size(); ++d)
     inner *= shape[d];
   for (int64_t e = 0; e < n; ++e) {

@@ -75,6 +75,9 @@ TensorRef Importer::interpolated(const TensorRef &x, ArrayRef<int64_t> factors,
     return nullptr;
   Shape size(cast<RankedTensorType>(v.getType()).getShape());
   int64_t channels = size[3];
+  if (isTooLong(size[1]) || isTooLong(size[2]) ||
+      isTooLong(channels * factors[0] * factors[1]))
+    return nullptr;
   // Per axis: taps[phase][k] / (2·factor), k over the neighbours at −1, 0, 1.
   std::array<std::vector<std::array<int64_t, 3>>, 2> taps;
   for (int a : {0, 1}) {
@@ -201,6 +204,8 @@ LogicalResult Importer::resize() {
         continue;
       Coordinates c{coordinates, x->shape[axis], sizes[axis],
                     float(scales[axis])};
+      if (isTooLong(sizes[axis]))
+        return failure();
       std::vector<int64_t> indices;
       for (int64_t i = 0; i < sizes[axis]; ++i)
         indices.push_back(std::clamp<int64_t>(

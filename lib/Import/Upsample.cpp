@@ -84,6 +84,8 @@ LogicalResult Importer::convTranspose() {
     a.size = full - low - high;
     if (a.size < 1)
       return refuse(formatv("its output would have a size of {0}", a.size));
+    if (isTooLong(a.size) || isTooLong(span))
+      return failure();
     a.stride = s;
     a.from = low;
     a.taps = (span + s - 1) / s;
