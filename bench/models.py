@@ -102,10 +102,10 @@ def measure(rhizome, path, rtl, frames, device):
         row["verdict"] = f"rightly refused: {why}" if why else "refused"
         return row
     row["fpga"], row["host"] = data["fpga"], data["host"]
-    built = [n for n in data["ops"] if n["runs_on"] == "fpga"
-             and any(v is True for v in n["generators"].values())]
-    row["verdict"] = "accepted" if len(built) == row["fpga"] else \
-        f"{row['fpga'] - len(built)} operations without a generator"
+    missing = [o for o in data["ops"] if o["runs_on"] == "fpga"
+               and not any(v is True for v in o["generators"].values())]
+    row["verdict"] = f"{len(missing)} operations without a generator" \
+        if missing else "accepted"
     if rtl and row["verdict"] == "accepted" and row["fpga"]:
         cut = next((o for pattern, o in CUT if re.search(pattern, name)), [])
         row["rtl"] = simulate(rhizome, path, row["options"] + cut, frames,
