@@ -207,17 +207,20 @@ bool Sharing::mayGain(const Prospect &prospect, const Problem &problem) const {
   double bound = lowerBound(problem, &why);
   bool isLink = (why == "the border" || why == "the host's link") &&
                 prospect.seconds <= bound * (1 + 1e-6);
-  return goal.kind == Goal::Kind::MaxThroughput && !isLink &&
-         prospect.nodes < devices();
+  return goal.kind == Goal::Kind::MaxThroughput && !isLink;
 }
 
-/// Shares out more of what bounds the rate, as long as it helps.
+/// Shares out more of what bounds the rate, as long as it helps. Where every
+/// device has work already, little is tried: it would have to move too.
 Sharing::Handle Sharing::climb(Handle best) {
-  constexpr int kSteps = 8, kWidest = 2, kFurther = 2;
+  constexpr int kSteps = 8;
   for (int step = 0; step < kSteps; ++step) {
     const Problem &problem = best->explorer->problem();
     if (!mayGain(best->prospect, problem))
       break;
+    bool idle = best->prospect.nodes < devices();
+    size_t widest = idle ? 2 : 1;
+    int furthest = idle ? 2 : 1;
     std::vector<std::pair<double, size_t>> slowest;
     for (int s = 0; s < int(problem.stages.size()); ++s)
       if (auto at = originOf(best->explorer->operation(s)))
@@ -226,13 +229,13 @@ Sharing::Handle Sharing::climb(Handle best) {
     std::vector<size_t> tried;
     Handle better;
     for (auto [seconds, at] : slowest) {
-      if (better || tried.size() >= kWidest)
+      if (better || tried.size() >= widest)
         break;
       if (llvm::is_contained(tried, at))
         continue;
       tried.push_back(at);
       int count = best->parts.count(at) ? best->parts[at] : 1;
-      for (int further = 0; !better && further < kFurther; ++further) {
+      for (int further = 0; !better && further < furthest; ++further) {
         auto next = more(at, count, 1);
         if (!next)
           break;

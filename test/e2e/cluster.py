@@ -263,4 +263,4 @@ def cut(suite, name):
 
 def split(suite):
     """MPCNN over small parts, one layer split by channels."""
-    promised(suite, "MPCNN", "ecp5-12fx4", "throughput=5000/s", 2)
+    promised(suite, "MPCNN", "ecp5-12fx4", "throughput=8000/s", 2)

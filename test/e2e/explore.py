@@ -49,7 +49,7 @@ def explore(suite):
     package = suite.work / "mpcnn.rhz"
     small = ["--cluster", "ecp5-12fx4"]
     built = suite.run("compile", NETWORKS["MPCNN"].path, *codes, *small,
-                          "-o", package, "--json")
+                      "--goal", "max-throughput", "-o", package, "--json")
     suite.check(built.status == 0, "MPCNN on several ECP5-12F", built.command)
     if built.status != 0:
         return
