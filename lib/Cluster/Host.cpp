@@ -75,8 +75,11 @@ Error HostParty::collect() {
             static_cast<long long>(taken[k] % request.frames), k);
       ++taken[k];
       int64_t complete = *std::min_element(taken.begin(), taken.end());
-      if (phase == Phase::Frames)
+      if (phase == Phase::Frames && size_t(complete) > completed.size()) {
         completed.resize(size_t(complete), now);
+        if (request.progress)
+          request.progress(complete, now);
+      }
       if (complete == toSend) {
         if (Error error = finished())
           return error;

@@ -48,6 +48,7 @@ Expected<Frames> runCluster(const SimulateRequest &request,
   options.reorder = request.reorder;
   options.reorderDelayUs = request.reorderDelayUs;
   options.hostfile = request.hostfile;
+  options.progress = request.showProgress;
   Expected<ClusterResult> run = simulateCluster(
       package, frames, model.networkInputs(), model.networkOutputs(), options);
   if (!run)

@@ -12,6 +12,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <chrono>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace rhizome;
@@ -263,7 +264,12 @@ Expected<ClusterResult> rhizome::simulateCluster(
       {"patience_ps", patience(plan)},
       {"loss", options.loss},
       {"reorder", options.reorder},
-      {"reorder_delay_ps", int64_t(options.reorderDelayUs * 1e6)}});
+      {"reorder_delay_ps", int64_t(options.reorderDelayUs * 1e6)},
+      // Our own standard error, for the rank on this machine: what mpirun says
+      // there is kept in a log.
+      {"progress", options.progress
+                       ? "/proc/" + std::to_string(getpid()) + "/fd/2"
+                       : std::string()}});
   if (Error error = writeBytes(*folder + "/run.json", run))
     return error;
   auto start = std::chrono::steady_clock::now();

@@ -9,6 +9,7 @@
 #include "rhizome/Support/Tools.h"
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
+#include <fstream>
 #include <sys/prctl.h>
 
 using namespace llvm;
@@ -22,6 +23,7 @@ struct Run {
   int64_t frames = 1, total = 1;
   bool latency = false;
   int64_t patience = kNever;
+  std::string progress; ///< where to count frames, or ""
   Disturbance disturbance;
 };
 
@@ -40,6 +42,7 @@ Expected<Run> readRun(const std::string &folder) {
       !map.map("frames", run.frames) || !map.map("total", run.total) ||
       !map.map("latency", run.latency) || !map.map("seed", seed) ||
       !map.map("patience_ps", run.patience) ||
+      !map.map("progress", run.progress) ||
       !map.map("loss", run.disturbance.loss) ||
       !map.map("reorder", run.disturbance.reorder) ||
       !map.map("reorder_delay_ps", run.disturbance.reorderDelay))
@@ -75,9 +78,18 @@ Error runHost(const Package &package, const Run &run, const std::string &folder,
       return bytes.takeError();
     request.inputs.emplace_back(bytes->begin(), bytes->end());
   }
+  std::ofstream terminal;
+  if (!run.progress.empty())
+    terminal.open(run.progress, std::ios::app);
+  if (terminal.is_open())
+    request.progress = [&, total = run.total](int64_t frames, Picoseconds now) {
+      terminal << "\rsimulating frame " << frames << " of " << total << ", "
+               << now / 1'000'000 << " us " << std::flush;
+    };
   HostParty host(package.plan(), run.disturbance, std::move(request));
   Expected<RunStatistics> done =
       simulate(host, transport, lookahead(package.plan().links));
+  terminal << "\r" << std::string(60, ' ') << "\r" << std::flush;
   report = statisticsOf(host);
   report["resent"] = int64_t(host.endpoint().counters().resent);
   if (!done)

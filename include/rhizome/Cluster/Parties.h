@@ -7,6 +7,7 @@
 #include "rhizome/Cluster/Engine.h"
 #include "rhizome/Cluster/Model.h"
 #include "rhizome/runtime/link.h"
+#include <functional>
 #include <optional>
 
 namespace rhizome::cluster {
@@ -104,6 +105,8 @@ public:
     bool latency = false;
     /// Simulated time without any answer that counts as a hang.
     Picoseconds patience = kNever;
+    /// Called, if set, with the number of complete frames of `total`.
+    std::function<void(int64_t frames, Picoseconds now)> progress;
   };
   HostParty(const Plan &plan, Disturbance disturbance, Request request);
   Picoseconds next() const override;

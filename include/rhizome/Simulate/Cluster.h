@@ -15,6 +15,7 @@ struct ClusterOptions {
   double reorder = 0;         ///< probability that one is delayed
   double reorderDelayUs = 20; ///< by this at most
   bool measure = true;        ///< rate and latency as well
+  bool progress = false;      ///< count frames on standard error
   /// A file for mpirun --hostfile, "" for this machine alone. The package must
   /// have the same path everywhere.
   std::string hostfile;
