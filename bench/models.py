@@ -40,6 +40,10 @@ RIGHT = (
     (r"of domain 'finn[^']*(fpgadataflow|')", "FINN's hardware layers"),
     (r"has integers of \d+ bits, float32 is needed|for which \w+ is not defined",
      "an integer tensor before an operation on floats"),
+    (r"the file has opset [1-6],", "an opset before 7"),
+    (r"scale or zero point does not fit its input", "blocks without a size"),
+    (r"float4", "float4"),
+    (r"attribute 'epsion'", "an attribute that does not exist"),
 )
 BAD = r"(error|mismatch|invalid|too_few|bad_|zero_block|size_mismatch)"
 

@@ -77,7 +77,9 @@ LogicalResult Importer::hostQuantize() {
   if (zero)
     zero = besideAxis(zero, input(0)->shape, axis);
   if (!scale || (input(2) && !zero))
-    return refuse("its scale or zero point does not fit its input");
+    return refuse("its scale or zero point does not fit its input",
+                  "give one value, one for each place of the axis, or "
+                  "block_size");
   SmallVector<Value> in = {x, scale};
   if (zero)
     in.push_back(zero);
@@ -111,7 +113,9 @@ LogicalResult Importer::hostDequantize() {
   if (zero)
     zero = besideAxis(zero, input(0)->shape, axis);
   if (!scale || (input(2) && !zero))
-    return refuse("its scale or zero point does not fit its input");
+    return refuse("its scale or zero point does not fit its input",
+                  "give one value, one for each place of the axis, or "
+                  "block_size");
   SmallVector<Value> in = {x, scale};
   if (zero)
     in.push_back(zero);
