@@ -44,7 +44,25 @@ Value Importer::hostProduct(Value x, Value y) {
   return l.reshape(v, shape);
 }
 
+LogicalResult Importer::requireFactors(bool takesWide) {
+  for (size_t i : {0, 1}) {
+    if (!input(i))
+      return refuse(formatv("its input {0} is missing", i));
+    int type = typeOf(input(i));
+    bool isWide = type == TensorProto::INT32 || type == TensorProto::UINT32 ||
+                  type == TensorProto::INT64 || type == TensorProto::UINT64;
+    if (!HostTensor::isRealType(type) && !(takesWide && isWide))
+      return refuse(formatv("its input {0} has the type {1}, for which {2} is "
+                            "not defined",
+                            i, typeName(type), node->op()),
+                    "put a DequantizeLinear or Cast before it");
+  }
+  return success();
+}
+
 LogicalResult Importer::hostMatMul() {
+  if (failed(requireFactors(/*takesWide=*/true)))
+    return failure();
   Value x = hostValue(0), y = x ? hostValue(1) : Value();
   if (!y)
     return failure();
@@ -58,6 +76,8 @@ LogicalResult Importer::hostMatMul() {
 }
 
 LogicalResult Importer::hostGemm() {
+  if (failed(requireFactors(/*takesWide=*/true)))
+    return failure();
   Value a = hostValue(0), b = a ? hostValue(1) : Value();
   Value c = b && input(2) ? hostValue(2) : Value();
   if (!b || (input(2) && !c))
@@ -266,6 +286,8 @@ static Value coordinates(S &s, const HostWindow &w, ArrayRef<int64_t> spatial,
 }
 
 LogicalResult Importer::hostConv() {
+  if (failed(requireFactors(/*takesWide=*/false)))
+    return failure();
   Value x = hostValue(0), w = x ? hostValue(1) : Value();
   Value bias = w && input(2) ? hostValue(2) : Value();
   if (!w || (input(2) && !bias))
@@ -316,6 +338,8 @@ LogicalResult Importer::hostConv() {
 
 /// out[o] = Σ in[i] · w over all i, k with o = i · stride + k · dilation − low.
 LogicalResult Importer::hostConvTranspose() {
+  if (failed(requireFactors(/*takesWide=*/false)))
+    return failure();
   Value x = hostValue(0), w = x ? hostValue(1) : Value();
   Value bias = w && input(2) ? hostValue(2) : Value();
   if (!w || (input(2) && !bias))

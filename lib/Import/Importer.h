@@ -282,6 +282,9 @@ private:
 
   // Host.cpp: operations of the host; tensors in ONNX's layout, f32 or i64.
   int typeOf(const TensorRef &t) const; ///< the ONNX element type
+  /// Refuses element types for which ONNX does not define a product of inputs
+  /// 0 and 1: integers, or, if `takesWide`, integers of less than 32 bits.
+  Result requireFactors(bool takesWide);
   static bool isUnsigned(int onnxType);
   host::Loops loops();
   /// Input `i` for the host; null (refused) if it is missing.
