@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kMostDigits = 60000;
 /// Pairs of digits that are looked at for each digit before the choice, and in
 /// all once an option is taken.
-constexpr int64_t kQuickPairs = 2, kThoroughPairs = 400000;
+constexpr int64_t kQuickPairs = 1, kThoroughPairs = 400000;
 
 struct Problem {
   osa::Window w;
