@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-3600}
-work=build-fuzz/work
+work=build-fuzz/run
 mkdir -p "$work"/{corpus,found,seeds,nodes}
 .venv/bin/python test/fuzz/seeds.py "$work/seeds"
 find /usr/share -path '*/node/*' -name model.onnx -size -4k 2>/dev/null |

@@ -44,28 +44,34 @@ Value Importer::hostProduct(Value x, Value y) {
   return l.reshape(v, shape);
 }
 
-LogicalResult Importer::requireFactors(bool takesWide) {
+std::optional<Importer::Factors> Importer::hostFactors(bool takesWide) {
   for (size_t i : {0, 1}) {
-    if (!input(i))
-      return refuse(formatv("its input {0} is missing", i));
+    if (!input(i)) {
+      refuse(formatv("its input {0} is missing", i));
+      return std::nullopt;
+    }
     int type = typeOf(input(i));
     bool isWide = type == TensorProto::INT32 || type == TensorProto::UINT32 ||
                   type == TensorProto::INT64 || type == TensorProto::UINT64;
-    if (!HostTensor::isRealType(type) && !(takesWide && isWide))
-      return refuse(formatv("its input {0} has the type {1}, for which {2} is "
-                            "not defined",
-                            i, typeName(type), node->op()),
-                    "put a DequantizeLinear or Cast before it");
+    if (!HostTensor::isRealType(type) && !(takesWide && isWide)) {
+      refuse(formatv("its input {0} has the type {1}, for which {2} is not "
+                     "defined",
+                     i, typeName(type), node->op()),
+             "put a DequantizeLinear or Cast before it");
+      return std::nullopt;
+    }
   }
-  return success();
+  Factors f = {hostValue(0), hostValue(1), input(2) ? hostValue(2) : Value()};
+  if (!f.x || !f.y || (input(2) && !f.addend))
+    return std::nullopt;
+  return f;
 }
 
 LogicalResult Importer::hostMatMul() {
-  if (failed(requireFactors(/*takesWide=*/true)))
+  auto factors = hostFactors(/*takesWide=*/true);
+  if (!factors)
     return failure();
-  Value x = hostValue(0), y = x ? hostValue(1) : Value();
-  if (!y)
-    return failure();
+  Value x = factors->x, y = factors->y;
   Value v = Loops::isReal(x) == Loops::isReal(y) ? hostProduct(x, y) : Value();
   if (!v)
     return refuse(formatv("its inputs {0} and {1} do not fit",
@@ -76,12 +82,10 @@ LogicalResult Importer::hostMatMul() {
 }
 
 LogicalResult Importer::hostGemm() {
-  if (failed(requireFactors(/*takesWide=*/true)))
+  auto factors = hostFactors(/*takesWide=*/true);
+  if (!factors)
     return failure();
-  Value a = hostValue(0), b = a ? hostValue(1) : Value();
-  Value c = b && input(2) ? hostValue(2) : Value();
-  if (!b || (input(2) && !c))
-    return failure();
+  Value a = factors->x, b = factors->y, c = factors->addend;
   if (input(0)->rank() != 2 || input(1)->rank() != 2)
     return refuse("its inputs are no matrices");
   Loops l = loops();
@@ -286,12 +290,10 @@ static Value coordinates(S &s, const HostWindow &w, ArrayRef<int64_t> spatial,
 }
 
 LogicalResult Importer::hostConv() {
-  if (failed(requireFactors(/*takesWide=*/false)))
+  auto factors = hostFactors(/*takesWide=*/false);
+  if (!factors)
     return failure();
-  Value x = hostValue(0), w = x ? hostValue(1) : Value();
-  Value bias = w && input(2) ? hostValue(2) : Value();
-  if (!w || (input(2) && !bias))
-    return failure();
+  Value x = factors->x, w = factors->y, bias = factors->addend;
   const Shape &from = input(0)->shape, &kernel = input(1)->shape;
   int64_t groups = node->getInt("group", 1);
   if (from.size() < 3 || kernel.size() != from.size() || groups < 1 ||
@@ -338,12 +340,10 @@ LogicalResult Importer::hostConv() {
 
 /// out[o] = Σ in[i] · w over all i, k with o = i · stride + k · dilation − low.
 LogicalResult Importer::hostConvTranspose() {
-  if (failed(requireFactors(/*takesWide=*/false)))
+  auto factors = hostFactors(/*takesWide=*/false);
+  if (!factors)
     return failure();
-  Value x = hostValue(0), w = x ? hostValue(1) : Value();
-  Value bias = w && input(2) ? hostValue(2) : Value();
-  if (!w || (input(2) && !bias))
-    return failure();
+  Value x = factors->x, w = factors->y, bias = factors->addend;
   const Shape &from = input(0)->shape, &kernel = input(1)->shape;
   int64_t groups = node->getInt("group", 1);
   if (from.size() < 3 || kernel.size() != from.size() || groups < 1 ||

@@ -59,27 +59,34 @@ LogicalResult Importer::checkScale() {
   return success();
 }
 
+std::optional<Importer::Levels> Importer::hostLevels() {
+  Levels l = {hostValue(0), hostValue(1), input(2) ? hostValue(2) : Value()};
+  if (!l.x || !l.scale || (input(2) && !l.zero))
+    return std::nullopt;
+  int64_t axis = node->getInt("axis", 1);
+  l.scale = besideAxis(l.scale, input(0)->shape, axis);
+  if (l.zero)
+    l.zero = besideAxis(l.zero, input(0)->shape, axis);
+  if (l.scale && (!input(2) || l.zero))
+    return l;
+  refuse("its scale or zero point does not fit its input",
+         "give one value, one for each place of the axis, or block_size");
+  return std::nullopt;
+}
+
 LogicalResult Importer::hostQuantize() {
   if (failed(checkScale()))
     return failure();
-  Value x = hostValue(0), scale = x ? hostValue(1) : Value();
-  Value zero = scale && input(2) ? hostValue(2) : Value();
-  if (!scale || (input(2) && !zero))
+  auto levels = hostLevels();
+  if (!levels)
     return failure();
+  Value x = levels->x, scale = levels->scale, zero = levels->zero;
   int to = input(2) ? typeOf(input(2))
                     : int(node->getInt("output_dtype", TensorProto::UINT8));
   auto range = wholeRange(to);
   if (!range || !Loops::isReal(scale))
     return refuse(formatv("it quantises to {0}", typeName(to)));
   x = convertTo(x, typeOf(input(0)), TensorProto::FLOAT);
-  int64_t axis = node->getInt("axis", 1);
-  scale = besideAxis(scale, input(0)->shape, axis);
-  if (zero)
-    zero = besideAxis(zero, input(0)->shape, axis);
-  if (!scale || (input(2) && !zero))
-    return refuse("its scale or zero point does not fit its input",
-                  "give one value, one for each place of the axis, or "
-                  "block_size");
   SmallVector<Value> in = {x, scale};
   if (zero)
     in.push_back(zero);
@@ -100,22 +107,14 @@ LogicalResult Importer::hostQuantize() {
 LogicalResult Importer::hostDequantize() {
   if (failed(checkScale()))
     return failure();
-  Value x = hostValue(0), scale = x ? hostValue(1) : Value();
-  Value zero = scale && input(2) ? hostValue(2) : Value();
-  if (!scale || (input(2) && !zero))
+  auto levels = hostLevels();
+  if (!levels)
     return failure();
+  Value x = levels->x, scale = levels->scale, zero = levels->zero;
   if (Loops::isReal(x) || !Loops::isReal(scale) ||
       (zero && Loops::isReal(zero)))
     return refuse(formatv("its input has the element type {0}",
                           typeName(typeOf(input(0)))));
-  int64_t axis = node->getInt("axis", 1);
-  scale = besideAxis(scale, input(0)->shape, axis);
-  if (zero)
-    zero = besideAxis(zero, input(0)->shape, axis);
-  if (!scale || (input(2) && !zero))
-    return refuse("its scale or zero point does not fit its input",
-                  "give one value, one for each place of the axis, or "
-                  "block_size");
   SmallVector<Value> in = {x, scale};
   if (zero)
     in.push_back(zero);

@@ -282,9 +282,18 @@ private:
 
   // Host.cpp: operations of the host; tensors in ONNX's layout, f32 or i64.
   int typeOf(const TensorRef &t) const; ///< the ONNX element type
-  /// Refuses element types for which ONNX does not define a product of inputs
-  /// 0 and 1: integers, or, if `takesWide`, integers of less than 32 bits.
-  Result requireFactors(bool takesWide);
+  /// The factors of a product, inputs 0 and 1, and what is added, input 2 or
+  /// null. Refuses element types for which ONNX does not define the product:
+  /// integers, or, if `takesWide`, integers of less than 32 bits.
+  struct Factors {
+    mlir::Value x, y, addend;
+  };
+  std::optional<Factors> hostFactors(bool takesWide);
+  /// A tensor with scale and zero point (or null), each brought beside it.
+  struct Levels {
+    mlir::Value x, scale, zero;
+  };
+  std::optional<Levels> hostLevels();
   static bool isUnsigned(int onnxType);
   host::Loops loops();
   /// Input `i` for the host; null (refused) if it is missing.

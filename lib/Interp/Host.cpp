@@ -81,18 +81,62 @@ LogicalResult Nest::extract(tensor::ExtractOp inner) {
   return success();
 }
 
-/// What an operation computes of up to three scalars; null if it is unknown.
-static std::function<void(Scalar &, const Scalar &, const Scalar &,
-                          const Scalar &)>
-meaningOf(Operation *op) {
-  using S = const Scalar &;
-  using Fn = std::function<void(Scalar &, S, S, S)>;
+using S = const Scalar &;
+/// What an operation computes of up to three scalars.
+using Meaning = std::function<void(Scalar &, S, S, S)>;
+
+/// Of conversions, selections and comparisons, `width` bits the first operand;
+/// null if it is unknown.
+static Meaning otherMeaning(Operation *op, unsigned width) {
+  if (isa<arith::ExtUIOp>(op))
+    return [=](Scalar &r, S x, S, S) { r.i = int64_t(zeroExtend(x.i, width)); };
+  if (auto cut = dyn_cast<arith::TruncIOp>(op)) {
+    unsigned to = cut.getType().getIntOrFloatBitWidth();
+    return [=](Scalar &r, S x, S, S) { r.i = signExtend(x.i, to); };
+  }
+  if (isa<arith::SIToFPOp>(op))
+    return [](Scalar &r, S x, S, S) { r.f = float(x.i); };
+  if (isa<arith::UIToFPOp>(op))
+    return [=](Scalar &r, S x, S, S) { r.f = float(zeroExtend(x.i, width)); };
+  if (isa<arith::FPToSIOp>(op))
+    return [](Scalar &r, S x, S, S) {
+      bool fits = x.f >= -0x1p63f && x.f < 0x1p63f;
+      r.i = fits ? int64_t(x.f) : INT64_MIN;
+    };
+  if (auto cut = dyn_cast<arith::TruncFOp>(op)) {
+    auto &semantics = cast<FloatType>(cut.getType()).getFloatSemantics();
+    return [&semantics](Scalar &r, S x, S, S) {
+      llvm::APFloat v(x.f);
+      bool lost;
+      for (auto *to : {&semantics, &llvm::APFloat::IEEEsingle()})
+        v.convert(*to, llvm::APFloat::rmNearestTiesToEven, &lost);
+      r.f = v.convertToFloat();
+    };
+  }
+  if (isa<arith::ExtFOp>(op))
+    return [](Scalar &r, S x, S, S) { r.f = x.f; };
+  if (isa<arith::SelectOp>(op))
+    return [](Scalar &r, S c, S x, S y) { r = c.i ? x : y; };
+  if (auto compare = dyn_cast<arith::CmpFOp>(op))
+    return [p = compare.getPredicate()](Scalar &r, S x, S y, S) {
+      r.i = arith::applyCmpPredicate(p, llvm::APFloat(x.f), llvm::APFloat(y.f));
+    };
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    return [p = compare.getPredicate()](Scalar &r, S x, S y, S) {
+      r.i = arith::applyCmpPredicate(p, llvm::APInt(64, uint64_t(x.i)),
+                                     llvm::APInt(64, uint64_t(y.i)));
+    };
+  return {};
+}
+
+/// Null if the operation is unknown.
+static Meaning meaningOf(Operation *op) {
   unsigned width = 64;
   if (auto type = dyn_cast<IntegerType>(
           op->getNumOperands() ? op->getOperand(0).getType() : Type()))
     width = type.getWidth();
 #define REAL(OP, EXPRESSION)                                                   \
-  .Case<OP>([](auto) -> Fn {                                                   \
+  .Case<OP>([](auto) -> Meaning {                                              \
     return [](Scalar &r, S x, S y, S) {                                        \
       (void)y;                                                                 \
       double a = x.f, b = y.f;                                                 \
@@ -101,7 +145,7 @@ meaningOf(Operation *op) {
     };                                                                         \
   })
 #define WHOLE(OP, EXPRESSION)                                                  \
-  .Case<OP>([](auto) -> Fn {                                                   \
+  .Case<OP>([](auto) -> Meaning {                                              \
     return [](Scalar &r, S x, S y, S) {                                        \
       int64_t a = x.i, b = y.i;                                                \
       uint64_t ua = uint64_t(a), ub = uint64_t(b);                             \
@@ -109,7 +153,7 @@ meaningOf(Operation *op) {
       r.i = int64_t(EXPRESSION);                                               \
     };                                                                         \
   })
-  return llvm::TypeSwitch<Operation *, Fn>(op)
+  return llvm::TypeSwitch<Operation *, Meaning>(op)
       // clang-format off
       REAL(arith::AddFOp, x.f + y.f) REAL(arith::SubFOp, x.f - y.f)
       REAL(arith::MulFOp, x.f * y.f) REAL(arith::DivFOp, x.f / y.f)
@@ -142,158 +186,8 @@ meaningOf(Operation *op) {
       WHOLE(arith::MaxSIOp, std::max(a, b)) WHOLE(arith::MinSIOp, std::min(a, b))
       WHOLE(arith::MaxUIOp, std::max(ua, ub)) WHOLE(arith::MinUIOp, std::min(ua, ub))
       WHOLE(arith::IndexCastOp, a) WHOLE(arith::ExtSIOp, a)
-                                                      // clang-format on
-                                                      .Case<
-                                                          arith::
-                                                              ExtUIOp>([=](auto)
-                                                                           -> Fn {
-                                                        return [=](Scalar &r,
-                                                                   S x, S, S) {
-                                                          r.i = int64_t(
-                                                              zeroExtend(
-                                                                  x.i, width));
-                                                        };
-                                                      })
-                                                      .Case<arith::TruncIOp>(
-                                                          [](arith::TruncIOp o)
-                                                              -> Fn {
-                                                            unsigned to =
-                                                                o.getType()
-                                                                    .getIntOrFloatBitWidth();
-                                                            return [=](Scalar
-                                                                           &r,
-                                                                       S x, S,
-                                                                       S) {
-                                                              r.i = signExtend(
-                                                                  x.i, to);
-                                                            };
-                                                          })
-                                                      .Case<arith::SIToFPOp>(
-                                                          [](auto) -> Fn {
-                                                            return [](Scalar &r,
-                                                                      S x, S,
-                                                                      S) {
-                                                              r.f = float(x.i);
-                                                            };
-                                                          })
-                                                      .Case<arith::UIToFPOp>(
-                                                          [=](auto) -> Fn {
-                                                            return [=](Scalar
-                                                                           &r,
-                                                                       S x, S,
-                                                                       S) {
-                                                              r.f = float(
-                                                                  zeroExtend(
-                                                                      x.i,
-                                                                      width));
-                                                            };
-                                                          })
-                                                      .Case<arith::FPToSIOp>(
-                                                          [](auto) -> Fn {
-                                                            return [](Scalar &r,
-                                                                      S x, S,
-                                                                      S) {
-                                                              bool fits =
-                                                                  x.f >=
-                                                                      -0x1p63f &&
-                                                                  x.f < 0x1p63f;
-                                                              r.i =
-                                                                  fits
-                                                                      ? int64_t(
-                                                                            x.f)
-                                                                      : INT64_MIN;
-                                                            };
-                                                          })
-                                                      .Case<
-                                                          arith::
-                                                              TruncFOp>([](arith::TruncFOp
-                                                                               o)
-                                                                            -> Fn {
-                                                        auto &semantics =
-                                                            cast<FloatType>(
-                                                                o.getType())
-                                                                .getFloatSemantics();
-                                                        return [&semantics](
-                                                                   Scalar &r,
-                                                                   S x, S, S) {
-                                                          llvm::APFloat v(x.f);
-                                                          bool lost;
-                                                          v.convert(
-                                                              semantics,
-                                                              llvm::APFloat::
-                                                                  rmNearestTiesToEven,
-                                                              &lost);
-                                                          v.convert(
-                                                              llvm::APFloat::
-                                                                  IEEEsingle(),
-                                                              llvm::APFloat::
-                                                                  rmNearestTiesToEven,
-                                                              &lost);
-                                                          r.f =
-                                                              v.convertToFloat();
-                                                        };
-                                                      })
-                                                      .Case<arith::ExtFOp>(
-                                                          [](auto) -> Fn {
-                                                            return
-                                                                [](Scalar &r,
-                                                                   S x, S, S) {
-                                                                  r.f = x.f;
-                                                                };
-                                                          })
-                                                      .Case<arith::SelectOp>(
-                                                          [](auto) -> Fn {
-                                                            return [](Scalar &r,
-                                                                      S c, S x,
-                                                                      S y) {
-                                                              r = c.i ? x : y;
-                                                            };
-                                                          })
-                                                      .Case<
-                                                          arith::
-                                                              CmpFOp>([](arith::CmpFOp
-                                                                             o)
-                                                                          -> Fn {
-                                                        arith::CmpFPredicate p =
-                                                            o.getPredicate();
-                                                        return [=](Scalar &r,
-                                                                   S x, S y,
-                                                                   S) {
-                                                          r.i = arith::
-                                                              applyCmpPredicate(
-                                                                  p,
-                                                                  llvm::APFloat(
-                                                                      x.f),
-                                                                  llvm::APFloat(
-                                                                      y.f));
-                                                        };
-                                                      })
-                                                      .Case<
-                                                          arith::
-                                                              CmpIOp>([](arith::CmpIOp
-                                                                             o)
-                                                                          -> Fn {
-                                                        arith::CmpIPredicate p =
-                                                            o.getPredicate();
-                                                        return [=](Scalar &r,
-                                                                   S x, S y,
-                                                                   S) {
-                                                          r.i = arith::
-                                                              applyCmpPredicate(
-                                                                  p,
-                                                                  llvm::APInt(
-                                                                      64,
-                                                                      uint64_t(
-                                                                          x.i)),
-                                                                  llvm::APInt(
-                                                                      64,
-                                                                      uint64_t(
-                                                                          y.i)));
-                                                        };
-                                                      })
-                                                      .Default([](Operation *) {
-                                                        return Fn();
-                                                      });
+      .Default([&](Operation *other) { return otherMeaning(other, width); });
+  // clang-format on
 #undef REAL
 #undef WHOLE
 }
