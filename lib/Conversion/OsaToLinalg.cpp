@@ -9,6 +9,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "rhizome/Conversion/Passes.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Host/Loops.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -154,17 +155,7 @@ private:
   }
 
   Value reshape(Value v, ArrayRef<int64_t> shape) {
-    auto from = cast<RankedTensorType>(v.getType());
-    auto to = RankedTensorType::get(shape, from.getElementType());
-    if (from == to)
-      return v;
-    if (auto groups = getReassociationIndicesForReshape(from, to)) {
-      if (from.getRank() > to.getRank())
-        return tensor::CollapseShapeOp::create(b, loc, to, v, *groups);
-      if (from.getRank() < to.getRank())
-        return tensor::ExpandShapeOp::create(b, loc, to, v, *groups);
-    }
-    return reshape(reshape(v, {from.getNumElements()}), shape);
+    return host::Loops(b, loc).reshape(v, shape);
   }
 
   /// The same values in the storage given.

@@ -189,7 +189,7 @@ rhizome::interpretKernel(func::FuncOp func, ArrayRef<NumberTensor> inputs,
   }
   Numbers domain;
   domain.overflow = overflow;
-  auto results = KernelWalk(domain).run(func, std::move(values));
+  auto results = KernelWalk<Numbers>(domain).run(func, std::move(values));
   if (failed(results))
     return failure();
   std::vector<NumberTensor> tensors;

@@ -84,7 +84,7 @@ FailureOr<Tape> Tape::of(func::FuncOp func) {
           recorder.add({Code::Input, -1, -1, -1, -1, 0}));
     tape.inputs.push_back({first, int(arguments.back().size())});
   }
-  auto results = KernelWalk(recorder).run(func, std::move(arguments));
+  auto results = KernelWalk<Recorder>(recorder).run(func, std::move(arguments));
   if (failed(results))
     return failure();
   if (recorder.isFull)
