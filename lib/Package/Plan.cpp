@@ -102,6 +102,8 @@ void print(json::OStream &os, const PlannedNode &node) {
     os.attribute("family", node.family);
     number(os, "clock_mhz", node.clockMhz);
     os.attribute("address", node.address);
+    if (!node.link.empty())
+      os.attribute("link", node.link);
     os.attributeObject("replica", [&] {
       os.attribute("group", node.replica.group);
       os.attribute("index", node.replica.index);
@@ -241,6 +243,8 @@ std::string rhizome::printPlan(const Plan &plan) {
     printAll(os, "nodes", plan.nodes);
     printAll(os, "channels", plan.channels);
     printAll(os, "links", plan.links);
+    if (!plan.hostLink.empty())
+      os.attribute("host_link", plan.hostLink);
   });
   os.flush();
   stream << "\n";

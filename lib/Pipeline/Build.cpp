@@ -234,7 +234,7 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
             std::ceil(parts * r.amount[k]) / parts;
     }
     for (const auto &[key, value] : actor.params)
-      planned.config[key] = value;
+      planned.config[StringRef(key)] = value;
     for (const auto &[key, value] : actor.files)
       planned.config[key] = value;
     node.actors.push_back(std::move(planned));

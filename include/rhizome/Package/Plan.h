@@ -89,6 +89,9 @@ struct PlannedNode {
   std::map<std::string, int64_t> budget;
   double clockMhz = 0;
   uint16_t address = 1; ///< on the links, unique; the host's is 0
+  /// The link at which its port hangs, "" for that of its channels. Its
+  /// channels may be slower: they are as fast as the slower end's link.
+  std::string link;
   Replica replica;
   /// The node whose files this one shares, "" if it has its own.
   std::string rtlOf;
@@ -177,6 +180,7 @@ struct Plan {
   std::vector<PlannedNode> nodes;
   std::vector<Channel> channels;
   std::vector<PlannedLink> links;
+  std::string hostLink; ///< at which the host's port hangs, as a node's
 
   /// Null if there is none of that name.
   const PlannedNode *node(llvm::StringRef name) const;
