@@ -14,10 +14,6 @@ constexpr int64_t kMostThresholds = 31;
 /// Bits of the widest operand of a table.
 constexpr int64_t kMostTableBits = 8;
 
-int64_t channelsOf(Operation *op) {
-  return cast<RankedTensorType>(op->getResult(0).getType()).getShape().back();
-}
-
 /// Sets of constants: one for all channels, or one each.
 int64_t setsOf(Operation *op) {
   if (auto r = dyn_cast<osa::RequantiseOp>(op))
