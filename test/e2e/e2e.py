@@ -21,6 +21,7 @@ import packages
 import reference
 import report
 import robustness
+import rtl
 import trained
 import vendorflows
 
@@ -52,6 +53,7 @@ SUITES = {
     "nodes-client": nodes.generated_client,
     "nodes-namespaces": nodes.in_namespaces,
     "operations": operations.operations,
+    "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "report": report.report,
     "report-baseline": report.baseline,
