@@ -241,8 +241,8 @@ private:
   }
 
   /// Products of windows and weights, summed. `in` is [1,H,W,C], padded. Loops:
-  /// y, x, group, then the reduction with channels innermost if they are many,
-  /// or with output channels innermost (weights transposed) if not; a
+  /// y, x, group, then the reduction with output channels innermost (weights
+  /// transposed), or with channels innermost if there are few outputs; a
   /// depthwise convolution has the channels innermost and no further loop.
   LogicalResult contract(Operation *op, Stored in, const osa::Window &w,
                          int64_t groups, Value weights, Value bias) {
@@ -258,7 +258,7 @@ private:
     int64_t kernelW = runs ? 1 : w.kernelW;
     int64_t run = runs ? w.kernelW * perIn : perIn;
     bool depthwise = perIn == 1 && perOut == 1 && groups > 1;
-    bool outInnermost = !depthwise && run < 32 && perOut >= 8;
+    bool outInnermost = !depthwise && (perOut >= 4 || run < 32);
 
     // Weights as [group][kh][kw][run][out], or …[out][kh][kw][run].
     std::vector<int64_t> packed(constants->size());

@@ -83,16 +83,20 @@ bool runCase(const TestFolder &folder, const std::string &name,
 }
 
 /// Calls `run` with every RHIZOME_NODE_CASE_STEP-th case's name and its number
-/// of inputs, by default each 300th; RHIZOME_NODE_CASE_FILTER chooses others.
+/// of inputs, from number RHIZOME_NODE_CASE_FIRST on, by default each 300th;
+/// RHIZOME_NODE_CASE_FILTER chooses others.
 void forCases(llvm::function_ref<void(const std::string &, int)> run) {
   const char *given = std::getenv("RHIZOME_NODE_CASE_STEP");
+  const char *givenFirst = std::getenv("RHIZOME_NODE_CASE_FIRST");
   const char *filter = std::getenv("RHIZOME_NODE_CASE_FILTER");
   size_t step = given ? std::stoul(given) : 300;
+  size_t first = givenFirst ? std::stoul(givenFirst) : 0;
   for (auto [number, name] : llvm::enumerate(nodeCaseNames())) {
-    if (filter ? name.find(filter) == std::string::npos : number % step)
+    if (filter ? name.find(filter) == std::string::npos
+               : number % step != first)
       continue;
-    if (auto model =
-            readNodeCase(std::string(kNodeCases) + "/" + name, 1 << 20))
+    std::string folder = std::string(kNodeCases) + "/" + name;
+    if (auto model = readNodeCase(folder, 1 << 20))
       run(name, model->graph().input_size());
   }
 }

@@ -32,7 +32,8 @@ void requant(Builder &b) {
       offsets = image->contents(k, mul + offset, mul, offset).columns;
     }
     if (b.get("Block")) {
-      b.addMemory(romOf(folds, int64_t(c.varying), b.context()));
+      b.addMemory(romOf(folds, int64_t(c.varying), b.context()), folds,
+                  int64_t(c.varying));
       b.delay(offsets, 1 + multiplier);
       b.delay(factors, 1);
     } else {
