@@ -51,8 +51,11 @@ def main():
                         help="keep the rows of bench/rtl.json that are right")
     arguments = parser.parse_args()
     kept = ROOT / "bench/rtl.json"
-    known = {r["model"]: r for r in (json.loads(kept.read_text())
-                                     if kept.exists() else [])}
+
+    def read():
+        return {r["model"]: r for r in (json.loads(kept.read_text())
+                                        if kept.exists() else [])}
+    known = read()
     todo = [r for r in rtl.listed() if arguments.only in r["model"]]
     rows = []
     for i, row in enumerate(todo):
@@ -61,11 +64,12 @@ def main():
             rows.append(old)
             continue
         with tempfile.TemporaryDirectory() as folder:
-            known[row["model"]] = rtl.simulate(
-                numpy, arguments.rhizome, row, pathlib.Path(folder))
-        rows.append(known[row["model"]])
+            rows.append(rtl.simulate(numpy, arguments.rhizome, row,
+                                     pathlib.Path(folder)))
         print(f"{i + 1} of {len(todo)}: {row['model']}: "
               f"{rows[-1]['verdict']}", file=sys.stderr, flush=True)
+        # Another run may have added rows meanwhile.
+        known = {**read(), row["model"]: rows[-1]}
         ordered = [known[r["model"]] for r in rtl.listed()
                    if r["model"] in known]
         kept.write_text(json.dumps(ordered, indent=1) + "\n")

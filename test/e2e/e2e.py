@@ -54,6 +54,7 @@ SUITES = {
     "nodes-client": nodes.generated_client,
     "nodes-namespaces": nodes.in_namespaces,
     "operations": operations.operations,
+    "turns": operations.turns,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "report": report.report,

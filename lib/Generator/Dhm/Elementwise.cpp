@@ -215,9 +215,6 @@ Kept circuitOf(Operation *op, int64_t budget) {
 } // namespace
 
 std::optional<std::string> elementwiseCoverage(Operation *op) {
-  if (!isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp>(op))
-    return "wires constants in, of which " +
-           op->getName().getStringRef().str() + " has none";
   if (op->getOperand(0).getDefiningOp<osa::ConstantOp>())
     return "needs a stream as operand, not a constant";
   if (auto t = dyn_cast<osa::ThresholdOp>(op)) {
