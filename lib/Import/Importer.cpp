@@ -243,7 +243,7 @@ void Importer::declareInputs() {
       tensor->onnx = elementType;
       tensor->plain =
           block->addArgument(type(*shape, builder.getI64Type()), loc);
-      argumentNames.push_back(input->name());
+      arguments.push_back({input->name(), false});
       continue;
     }
     if (!HostTensor::isRealType(elementType) && !integer && !wide) {
@@ -255,10 +255,10 @@ void Importer::declareInputs() {
     tensor->unknown = false;
     tensor->shape = *shape;
     Value v = block->addArgument(type(*shape, f32), loc);
-    argumentNames.push_back(input->name());
     if (isGiven)
       integer = num::IntType::getFull(context, given->second.isSigned,
                                       given->second.width);
+    arguments.push_back({input->name(), bool(integer)});
     if (integer)
       v = quantStep(v, {true, {1.0}, {0}, -1, integer, "half_even"}, -1);
     tensor->element = integer ? Type(integer) : f32;
@@ -307,8 +307,12 @@ void Importer::finish() {
       op.erase();
   function.setFunctionType(builder.getFunctionType(
       block.getArgumentTypes(), ValueRange(results).getTypes()));
-  for (auto [i, name] : llvm::enumerate(argumentNames))
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    auto [name, isWhole] = argument;
     function.setArgAttr(i, "rhizome.name", builder.getStringAttr(name));
+    if (isWhole)
+      function.setArgAttr(i, "rhizome.whole", builder.getUnitAttr());
+  }
   for (auto [i, name] : llvm::enumerate(names))
     function.setResultAttr(i, "rhizome.name", builder.getStringAttr(name));
 }

@@ -380,7 +380,8 @@ private:
   mlir::Type f32;
   llvm::StringMap<TensorRef> tensors;
   mlir::func::FuncOp function;
-  std::vector<std::string> argumentNames;
+  /// Of the arguments: the graph input, and whether it holds whole numbers.
+  std::vector<std::pair<std::string, bool>> arguments;
   int64_t foldedElements = 0; ///< of all constants computed so far
 
   const Node *node = nullptr;     ///< the current one

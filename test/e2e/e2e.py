@@ -21,6 +21,7 @@ import packages
 import reference
 import report
 import robustness
+import rtl
 import trained
 import vendorflows
 
@@ -53,6 +54,8 @@ SUITES = {
     "nodes-client": nodes.generated_client,
     "nodes-namespaces": nodes.in_namespaces,
     "operations": operations.operations,
+    "turns": operations.turns,
+    "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "report": report.report,
     "report-baseline": report.baseline,
