@@ -93,7 +93,10 @@ LogicalResult Importer::hostGemm() {
     a = l.transpose(a, {1, 0});
   if (node->getInt("transB", 0))
     b = l.transpose(b, {1, 0});
-  Value v = Loops::isReal(a) == Loops::isReal(b) ? hostProduct(a, b) : Value();
+  Value v = Loops::isReal(a) == Loops::isReal(b) &&
+                    (!c || Loops::isReal(c) == Loops::isReal(a))
+                ? hostProduct(a, b)
+                : Value();
   if (!v || (c && Loops::broadcast(Loops::shapeOf(v), Loops::shapeOf(c)) !=
                       Loops::Shape(Loops::shapeOf(v))))
     return refuse(formatv("its inputs {0} and {1} do not fit",

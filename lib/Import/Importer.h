@@ -212,6 +212,7 @@ private:
   Result transposeOp();
   Result concat();
   Result pad();
+  bool endsLast() const;
   Result identity();
   Result dropout();
   Result castOp();
@@ -266,6 +267,7 @@ private:
   Result shiftedQuant(QuantStep step);
   Result bipolarQuant();
   Result roundToWhole();
+  Result clipIntegers(int64_t lo, int64_t hi);
   /// Rounds the reals of `x` to whole numbers within `bounds`.
   TensorRef rounded(const TensorRef &x, llvm::StringRef rounding,
                     std::pair<int64_t, int64_t> bounds);
@@ -370,6 +372,7 @@ private:
   Result hostQuantize();
   Result hostDequantize();
   Result hostDynamicQuantize();
+  Result hostFloatQuant();
 
   mlir::MLIRContext *context;
   const Graph &graph;

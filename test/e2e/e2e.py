@@ -14,6 +14,7 @@ import explore
 import framework
 import golden
 import hardware
+import imports
 import kernels
 import nodes
 import operations
@@ -21,6 +22,7 @@ import packages
 import reference
 import report
 import robustness
+import styles
 import trained
 import vendorflows
 
@@ -51,6 +53,11 @@ SUITES = {
     "nodes": nodes.loopback,
     "nodes-client": nodes.generated_client,
     "nodes-namespaces": nodes.in_namespaces,
+    "migraphx": imports.migraphx,
+    "functions": imports.shipping_functions,
+    "shipping": imports.shipping,
+    "channels-last": imports.channels_last,
+    "styles": styles.styles,            # NAME…
     "operations": operations.operations,
     "packages": packages.packages,
     "report": report.report,
