@@ -94,8 +94,8 @@ private:
       if (key == "Depth")
         depth = value;
       else
-        config.push_back(
-            builder.getNamedAttr(key, builder.getI64IntegerAttr(value)));
+        config.push_back(builder.getNamedAttr(
+            StringRef(key), builder.getI64IntegerAttr(value)));
     }
     for (auto &[key, value] : actor.files)
       config.push_back(builder.getNamedAttr(key, builder.getStringAttr(value)));
@@ -253,7 +253,7 @@ Actor actorOf(flow::ActorOp op) {
   Actor actor{op.getKind().str(), op.getName().str(), {}, {}};
   for (NamedAttribute attr : op.getConfig()) {
     if (auto i = dyn_cast<IntegerAttr>(attr.getValue()))
-      actor.params.push_back({attr.getName().str(), i.getInt()});
+      actor.params.push_back({ParamName::kept(attr.getName()), i.getInt()});
     else
       actor.files.push_back(
           {attr.getName().str(), cast<StringAttr>(attr.getValue()).str()});

@@ -216,6 +216,26 @@ def saturated(suite):
              steer)
 
 
+def host_port(suite):
+    """CERN on two replicas with Gigabit Ethernet and a host with ten times as
+    much: the host's port serves both at once."""
+    cluster = suite.work / "dealing.yaml"
+    cluster.write_text(
+        "name: dealing\ndescription: two devices behind a faster host\n"
+        "link: udp-1g\nhost_link: udp-10g\n"
+        "nodes:\n  - {device: xcku060-role, count: 2}\n"
+        "sources: [\"this test\"]\n")
+    measured = promised(suite, "CERN", cluster, "max-throughput", 4000)
+    alone = suite.compile(
+        networks.NETWORKS["CERN"].path, networks.NETWORKS["CERN"].options,
+        "max-throughput", suite.work / "alone.rhz", "--cluster", cluster,
+        "--max-nodes", "1")
+    if measured and suite.check(alone.status == 0, "on one", alone.command):
+        one = alone.json["predicted"]["throughput_per_s"]
+        suite.check(measured["throughput_per_s"] > 1.9 * one,
+                    f"two give twice what one gives, {one:.0f}/s")
+
+
 def unlike(suite):
     """PTTCNN_int8 over nine unlike devices, each at its own clock. One of them
     would do for what the host's link brings in: cuts are asked for, and a rate

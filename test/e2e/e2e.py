@@ -48,6 +48,7 @@ SUITES = {
     "cluster-cut": cluster.cut,         # NETWORK
     "cluster-line-rate": cluster.line_rate,
     "cluster-saturated": cluster.saturated,
+    "cluster-host-port": cluster.host_port,
     "cluster-split": cluster.split,
     "cluster-unlike": cluster.unlike,
     "nodes": nodes.loopback,

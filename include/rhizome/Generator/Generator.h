@@ -55,6 +55,8 @@ struct Option {
   int64_t dramBytesPerFrame = 0;
 };
 
+/// What is const may be called by several threads at once, also for one
+/// operation.
 class Generator {
 public:
   virtual ~Generator() = default;

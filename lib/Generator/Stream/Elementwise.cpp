@@ -161,13 +161,12 @@ void pairUnit(Operation *op, const Format &in, const Format &out, Actor &a) {
     a.cell = "product";
     int64_t za = product.getLhsZero(), zb = product.getRhsZero();
     for (auto [key, value] :
-         std::initializer_list<std::pair<const char *, int64_t>>{
-             {"ZeroA", za},
-             {"ZeroB", zb},
-             {"ADiff", scaledBits(lhs, 1, -za)},
-             {"BDiff", scaledBits(rhs, 1, -zb)},
-             {"OutWidth", out.width},
-             {"Style", 0}})
+         std::initializer_list<Param>{{"ZeroA", za},
+                                      {"ZeroB", zb},
+                                      {"ADiff", scaledBits(lhs, 1, -za)},
+                                      {"BDiff", scaledBits(rhs, 1, -zb)},
+                                      {"OutWidth", out.width},
+                                      {"Style", 0}})
       a.set(key, value);
     return;
   }
@@ -177,8 +176,7 @@ void pairUnit(Operation *op, const Format &in, const Format &out, Actor &a) {
   int64_t mb = add ? add.getRhsMultiplier() : most.getRhsMultiplier();
   int64_t offset = add ? 0 : int64_t(most.getRhsOffset());
   a.cell = "scaled_add";
-  for (auto [key, value] :
-       std::initializer_list<std::pair<const char *, int64_t>>{
+  for (auto [key, value] : std::initializer_list<Param>{
            {"MulA", ma},
            {"MulB", mb},
            {"MulWidth", signedBits({ma, mb})},
@@ -205,7 +203,7 @@ Actor makeUnit(Operation *op, const Format &in, const Format &out,
                 {"InSigned", in.isSigned},
                 {"MulWidth", unit ? 0 : signedBits(r.getMultiplier())},
                 {"OffsetWidth", signedBits(r.getOffset())},
-                {"Shift", r.getShift()},
+                {"Shift", int64_t(r.getShift())},
                 {"TiesEven", r.getTiesEven()},
                 {"OutWidth", out.width},
                 {"Lo", outType.getLo()},
