@@ -240,9 +240,10 @@ Value Importer::hostValue(size_t i) {
   return t->host = v;
 }
 
-LogicalResult Importer::requireReals() {
+LogicalResult Importer::requireReals(ArrayRef<size_t> others) {
   for (auto [i, t] : llvm::enumerate(inputs))
-    if (t && !HostTensor::isRealType(typeOf(t)))
+    if (t && !llvm::is_contained(others, i) &&
+        !HostTensor::isRealType(typeOf(t)))
       return refuse(formatv("its input {0} has the element type {1}, for which "
                             "{2} is not defined",
                             i, typeName(typeOf(t)), node->op()));

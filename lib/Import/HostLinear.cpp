@@ -64,6 +64,13 @@ std::optional<Importer::Factors> Importer::hostFactors(bool takesWide) {
   Factors f = {hostValue(0), hostValue(1), input(2) ? hostValue(2) : Value()};
   if (!f.x || !f.y || (input(2) && !f.addend))
     return std::nullopt;
+  if (f.addend && Loops::isReal(f.addend) != Loops::isReal(f.x)) {
+    refuse(formatv("its inputs 0 and 2 have the types {0} and {1}, which must "
+                   "be one",
+                   typeName(typeOf(input(0))), typeName(typeOf(input(2)))),
+           "put a Cast before one of them");
+    return std::nullopt;
+  }
   return f;
 }
 
@@ -93,10 +100,7 @@ LogicalResult Importer::hostGemm() {
     a = l.transpose(a, {1, 0});
   if (node->getInt("transB", 0))
     b = l.transpose(b, {1, 0});
-  Value v = Loops::isReal(a) == Loops::isReal(b) &&
-                    (!c || Loops::isReal(c) == Loops::isReal(a))
-                ? hostProduct(a, b)
-                : Value();
+  Value v = Loops::isReal(a) == Loops::isReal(b) ? hostProduct(a, b) : Value();
   if (!v || (c && Loops::broadcast(Loops::shapeOf(v), Loops::shapeOf(c)) !=
                       Loops::Shape(Loops::shapeOf(v))))
     return refuse(formatv("its inputs {0} and {1} do not fit",

@@ -300,7 +300,8 @@ private:
   host::Loops loops();
   /// Input `i` for the host; null (refused) if it is missing.
   mlir::Value hostValue(size_t i);
-  Result requireReals();
+  /// All inputs are reals, except `others`.
+  Result requireReals(llvm::ArrayRef<size_t> others = {});
   Result give(size_t i, mlir::Value v, int onnxType);
   mlir::Value wholeConstant(llvm::ArrayRef<int64_t> shape,
                             llvm::ArrayRef<int64_t> values);

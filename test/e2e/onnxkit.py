@@ -149,13 +149,12 @@ def runtime_outputs(model, feeds):
 
 def our_outputs(suite, path, feeds, outputs, options=()):
     """The CPU path's, or the result of the command that failed."""
-    command = ["simulate", path, *options, "--json"]
-    for i, (name, values) in enumerate(feeds.items()):
-        file = suite.work / f"in{i}.npy"
-        values = values.astype("float32" if values.dtype.kind == "f"
-                               else "int64")
-        np.save(file, values)
-        command += ["--input", file]
+    data = suite.work / "inputs.npz"
+    np.savez(data, **{
+        name: values.astype("float32" if values.dtype.kind == "f" else "int64")
+        for name, values in feeds.items()})
+    command = ["evaluate", path, "--data", data, *options, "--json",
+               "--float-frames", 0, "--layer-frames", 0]
     files = [suite.work / f"out{i}.npy" for i in range(outputs)]
     for file in files:
         file.unlink(missing_ok=True)
@@ -195,7 +194,7 @@ def difference(got, want, within, few=0.02):
 
 def agrees(suite, label, model, feeds=None, want=None, options=(), within=0.0,
            host=None, shapes=None):
-    """Checks that `simulate MODEL` gives ONNX Runtime's outputs (or `want`),
+    """Checks that `evaluate MODEL --output` gives ONNX Runtime's outputs (or `want`),
     and that `coverage` puts so many operations on the host."""
     path = suite.work / f"{label.replace(' ', '_').replace('/', '_')}.onnx"
     made = isinstance(model, onnx.ModelProto)

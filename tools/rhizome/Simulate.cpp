@@ -4,7 +4,6 @@
 #include "Kernel.h"
 #include "ModelOptions.h"
 #include "Output.h"
-#include "llvm/Support/FileSystem.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -55,8 +54,6 @@ static int runSimulate(SimulateRequest request, bool json) {
   line.show("building the simulator …");
   SimulateResult result = simulatePackage(request);
   line.show("");
-  if (!result.refused.empty())
-    return failWith(result.refused, json);
   if (!result.ok)
     return failWith(result.error, json);
   bool good = result.mismatches == 0 && result.unexpected <= 0;
@@ -110,33 +107,6 @@ static int runSimulate(SimulateRequest request, bool json) {
   return good ? 0 : 1;
 }
 
-/// Of a model file only the CPU path runs; how a file is to be read says
-/// nothing of a package.
-static void checkFileOptions(const CLI::App &command,
-                             SimulateRequest &request) {
-  const bool isFile = llvm::sys::fs::is_regular_file(request.model.path);
-  if (isFile && command.count("--level") && request.level != Level::Functional)
-    throw CLI::ValidationError(
-        "--level", "a model file has no hardware: compile it, then simulate "
-                   "the package");
-  static const llvm::StringRef ofHardware[] = {
-      "--stalls-in",        "--stalls-out", "--loss",      "--reorder",
-      "--reorder-delay-us", "--hostfile",   "--four-state"};
-  static const llvm::StringRef ofFiles[] = {
-      "--shape",         "--input-type",   "--number-format",
-      "--tensor-format", "--raw-integers", "--calibration"};
-  for (llvm::StringRef name :
-       isFile ? llvm::ArrayRef(ofHardware) : llvm::ArrayRef(ofFiles))
-    if (command.count(name.str()))
-      throw CLI::ValidationError(
-          name.str(), isFile ? "a model file has no hardware: compile it, "
-                               "then simulate the package"
-                             : "a package is compiled: give it to 'rhizome "
-                               "compile'");
-  if (isFile)
-    request.level = Level::Functional;
-}
-
 void cli::addSimulate(CLI::App &app, Run &run) {
   struct Options {
     SimulateRequest request;
@@ -149,14 +119,10 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   SimulateRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
       "simulate", "Run a package's hardware and compare it, bit for bit.");
-  command
-      ->add_option("DIR", request.model.path,
-                   "a package; an .onnx file, of which the CPU path runs; or "
-                   "a kernel (.cfd)")
+  command->add_option("DIR", request.package, "a package, or a kernel (.cfd)")
       ->required();
   addLevel(*command, request.level, true);
   addData(*command, request, options->inputs, options->normalise);
-  addModelOptions(*command, request.model);
   command
       ->add_option("--stalls-in", request.stallsIn,
                    "per cent of cycles in which sources pause")
@@ -200,10 +166,9 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       "  rhizome simulate net.rhz --input x.npy --expect y.npy --json\n"
       "  rhizome simulate net.rhz --level functional -n 1000\n"
       "  rhizome simulate net.rhz --level cluster -n 20 --loss 0.01\n"
-      "  rhizome simulate net.rhz --level bitstream --input x.npy\n"
-      "  rhizome simulate net.onnx --input x.npy --output y.npy");
+      "  rhizome simulate net.rhz --level bitstream --input x.npy");
   command->callback([options, command, &run] {
-    const bool isKernel = isKernelFile(options->request.model.path);
+    const bool isKernel = isKernelFile(options->request.package);
     checkOptions(
         *command, isKernel,
         {"--level", "--input", "--output", "--frames", "--seed", "--json"});
@@ -215,7 +180,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       options->request.inputs.push_back({path, options->normalise});
     if (isKernel) {
       KernelRunRequest kernel;
-      kernel.path = options->request.model.path;
+      kernel.path = options->request.package;
       kernel.options = options->kernel;
       kernel.inputs = options->inputs;
       kernel.outputs = options->request.outputs;
@@ -225,7 +190,6 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       run = [kernel, options] { return runKernelShown(kernel, options->json); };
       return;
     }
-    checkFileOptions(*command, options->request);
     run = [options] { return runSimulate(options->request, options->json); };
   });
 }

@@ -39,7 +39,7 @@ TEST(Commands, RefuseWithoutLeavingAnything) {
             std::string::npos);
   EXPECT_FALSE(llvm::sys::fs::exists(folder.path("m.rhz")));
   SimulateRequest simulate;
-  simulate.model.path = folder.path();
+  simulate.package = folder.path();
   SimulateResult simulated = simulatePackage(simulate);
   EXPECT_FALSE(simulated.ok);
   EXPECT_NE(simulated.error.find("holds no plan.json"), std::string::npos);

@@ -188,8 +188,7 @@ struct Comparison {
 };
 
 struct SimulateRequest : DataChoice {
-  /// A package, or a model file, of which only the CPU path runs.
-  ModelRequest model;
+  std::string package;
   Level level = Level::Rtl;
   unsigned stallsIn = 0, stallsOut = 0;
   bool fourState = false;
@@ -219,7 +218,6 @@ struct SimulateResult : Comparison {
   double throughputPerS = 0, latencyUs = 0;
   std::vector<PartyResult> parties;
   double simulatedUs = 0, seconds = 0;
-  Refusals refused; ///< of a model file
   std::string error;
 };
 SimulateResult simulatePackage(const SimulateRequest &request);
