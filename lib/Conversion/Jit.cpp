@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From a converted function to machine code: constants and results become
 // memref arguments (so no weight ever reaches LLVM IR), tensors become buffers,
-// linalg becomes loops, and LLVM compiles these for this host. Every argument
-// is noalias, which lets LLVM keep sums in registers and vectorise.
+// linalg becomes vector code (VectorLoops.cpp) or loops, and LLVM compiles
+// these for this host. Every argument is noalias, which lets LLVM keep sums in
+// registers and vectorise.
 #include "rhizome/Conversion/Jit.h"
+#include "VectorLoops.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -20,6 +23,7 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Pass/PassManager.h"
@@ -28,6 +32,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "rhizome/Conversion/Passes.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -130,7 +135,7 @@ static void makeArguments(func::FuncOp func, std::vector<Bytes> &constants) {
                     b.getUnitAttr());
 }
 
-/// Tensors to buffers; every allocation is freed at the function's end.
+/// Tensors to buffers.
 static LogicalResult bufferize(ModuleOp module, func::FuncOp func) {
   bufferization::OneShotBufferizationOptions options;
   options.memCpyFn = [](OpBuilder &b, Location loc, Value from, Value to) {
@@ -142,35 +147,63 @@ static LogicalResult bufferize(ModuleOp module, func::FuncOp func) {
   bufferization::BufferizationState state;
   if (failed(bufferization::runOneShotBufferize(module, options, state)))
     return failure();
-  Operation *ret = func.getBody().front().getTerminator();
-  OpBuilder b(ret);
-  func.walk([&](memref::AllocOp alloc) {
-    alloc.removeAlignmentAttr();
-    if (alloc->use_empty())
-      return;
-    memref::DeallocOp::create(b, ret->getLoc(), alloc);
-  });
   return success();
 }
 
-static LogicalResult lower(ModuleOp module, std::vector<Bytes> &constants) {
+/// Every buffer gets readable bytes behind its end and is freed at the
+/// function's end.
+static void ownBuffers(func::FuncOp func) {
+  Operation *ret = func.getBody().front().getTerminator();
+  SmallVector<memref::AllocOp> allocs;
+  func.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+  for (memref::AllocOp alloc : allocs) {
+    if (alloc->use_empty()) {
+      alloc.erase();
+      continue;
+    }
+    MemRefType type = alloc.getType();
+    int64_t bytes = type.getNumElements() *
+                    llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    OpBuilder b(alloc);
+    auto raw = memref::AllocOp::create(
+        b, alloc.getLoc(),
+        MemRefType::get({bytes + kReadableBytes}, b.getI8Type()));
+    Value zero = arith::ConstantIndexOp::create(b, alloc.getLoc(), 0);
+    Value view = memref::ViewOp::create(b, alloc.getLoc(), type, raw, zero,
+                                        ValueRange());
+    alloc.replaceAllUsesWith(view);
+    alloc.erase();
+    b.setInsertionPoint(ret);
+    memref::DeallocOp::create(b, ret->getLoc(), raw);
+  }
+}
+
+static LogicalResult lower(ModuleOp module, const VectorUnit &unit,
+                           std::vector<Bytes> &constants) {
   MLIRContext *context = module.getContext();
   PassManager convert(context);
   convert.addPass(createConvertOsaToLinalg());
   if (failed(convert.run(module)))
     return failure();
   auto func = *module.getOps<func::FuncOp>().begin();
+  unsigned inputs = func.getNumArguments();
   makeArguments(func, constants);
   PassManager clean(context);
   clean.addPass(createCSEPass());
   if (failed(clean.run(module)) || failed(bufferize(module, func)))
     return failure();
 
+  vectoriseLoops(func, unit, inputs, constants);
+  func.setType(FunctionType::get(
+      context, func.getBody().front().getArgumentTypes(), {}));
+  ownBuffers(func);
+
   PassManager pm(context);
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createArithToLLVMConversionPass());
@@ -190,7 +223,7 @@ static void registerDialects(MLIRContext *context) {
                   bufferization::BufferizationDialect, cf::ControlFlowDialect,
                   func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
                   math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                  tensor::TensorDialect>();
+                  tensor::TensorDialect, vector::VectorDialect>();
   arith::registerBufferizableOpInterfaceExternalModels(registry);
   linalg::registerBufferizableOpInterfaceExternalModels(registry);
   tensor::registerBufferizableOpInterfaceExternalModels(registry);
@@ -215,6 +248,17 @@ static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> hostMachine() {
     return builder.takeError();
   builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Aggressive);
   return builder->createTargetMachine();
+}
+
+/// What the processor's features say about vectors.
+static VectorUnit unitOf(const llvm::TargetMachine &machine) {
+  const llvm::MCSubtargetInfo *info = machine.getMCSubtargetInfo();
+  if (machine.getTargetTriple().isX86()) {
+    if (info->checkFeatures("+avx512bw"))
+      return {512, 32};
+    return {info->checkFeatures("+avx2") ? 256u : 128u, 16};
+  }
+  return {128, 32};
 }
 
 FailureOr<std::unique_ptr<CompiledFunction>>
@@ -242,13 +286,15 @@ CompiledFunction::compile(func::FuncOp func) {
   clone.removeArgAttrsAttr();
   clone.removeResAttrsAttr();
   module->push_back(clone);
-  if (failed(lower(*module, state.constants)))
-    return failure();
-
   auto machine = hostMachine();
   if (!machine)
     return func.emitError() << "this host's CPU is not supported: "
                             << llvm::toString(machine.takeError());
+  if (failed(lower(*module, unitOf(**machine), state.constants)))
+    return failure();
+  for (Bytes &constant : state.constants)
+    constant.resize(constant.size() + kReadableBytes);
+
   ExecutionEngineOptions options;
   auto optimise = makeOptimizingTransformer(3, 0, machine->get());
   options.transformer = optimise;
@@ -308,7 +354,8 @@ CompiledFunction::run(ArrayRef<Tensor> inputs) const {
   // Whole words, so that every element type is aligned.
   auto words = [](const Border &border) {
     return std::vector<int64_t>(
-        (border.elements() * border.storage.width / 8 + 7) / 8);
+        (border.elements() * border.storage.width / 8 + 7 + kReadableBytes) /
+        8);
   };
   std::vector<std::vector<int64_t>> buffers;
   for (auto [i, border] : llvm::enumerate(state->inputs)) {

@@ -310,6 +310,11 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
            << run.blocked;
   for (auto &[op, index] : joins) {
     int64_t depth = std::max<int64_t>(2, simulation.occupancy(index));
+    // Two frames of fewer beats do not show what the full rate needs.
+    auto stream = cast<flow::StreamType>(op.getOutputs()[0].getType());
+    int64_t atFullRate = fullRateDepth(actorOf(op));
+    if (2 * stream.beatsPerFrame() < atFullRate)
+      depth = std::max(depth, atFullRate);
     // The deep form of the buffer is visible one cycle later.
     if (depth > 62)
       depth += 2;

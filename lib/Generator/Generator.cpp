@@ -26,6 +26,11 @@ Format formatOf(Type tensor, int64_t lanes, int64_t row) {
   return f.canonical();
 }
 
+int64_t channelsOf(Operation *op) {
+  auto shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+  return shape.empty() ? 1 : shape.back();
+}
+
 std::vector<int64_t> foldings(int64_t n) {
   std::vector<int64_t> out;
   for (int64_t lanes = 1; lanes <= n;) {

@@ -116,6 +116,8 @@ void print(json::OStream &os, const PlannedNode &node) {
       for (auto &[name, count] : node.budget)
         os.attribute(name, count);
     });
+    os.attribute("block_bits", node.blockBits);
+    os.attribute("held_bits", node.heldBits);
     os.attribute("top", node.top);
     os.attribute("node_top", node.nodeTop);
     os.attribute("stream_bits", node.streamBits);

@@ -119,7 +119,9 @@ static bool fromJSON(const json::Value &value, PlannedNode &n,
          readNumber(map, n.address, "address", path) &&
          map.mapOptional("link", n.link) && map.map("replica", n.replica) &&
          map.map("rtl_of", n.rtlOf) && map.map("predicted", n.predicted) &&
-         map.map("utilisation", n.utilisation) && map.map("top", n.top) &&
+         map.map("utilisation", n.utilisation) &&
+         map.mapOptional("block_bits", n.blockBits) &&
+         map.mapOptional("held_bits", n.heldBits) && map.map("top", n.top) &&
          map.map("node_top", n.nodeTop) &&
          map.map("stream_bits", n.streamBits) && map.map("rtl", n.rtl) &&
          map.mapOptional("simulation_models", n.simulationModels) &&

@@ -115,6 +115,9 @@ Actor makeBorder(const Format &format, int64_t dataWidth, bool enters);
 /// The element format of a tensor of `!num.int`, in beats of `lanes`.
 Format formatOf(mlir::Type tensor, int64_t lanes, int64_t row);
 
+/// Channels of an operation's first result: its last size, 1 of a scalar.
+int64_t channelsOf(mlir::Operation *op);
+
 /// Parts of n into which a folding can cut it: every value ceil(n / k) once,
 /// ascending.
 std::vector<int64_t> foldings(int64_t n);

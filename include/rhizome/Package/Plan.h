@@ -97,6 +97,8 @@ struct PlannedNode {
   std::string rtlOf;
   Prediction predicted;                      ///< this node by itself
   std::map<std::string, double> utilisation; ///< share of the budget, 1 = all
+  /// Bits of its block RAMs, and how many of them hold data.
+  int64_t blockBits = 0, heldBits = 0;
   std::string top = "rhz_top";               ///< the design's top module
   /// The module around it with a link endpoint, "" if there is no link.
   std::string nodeTop;

@@ -90,6 +90,9 @@ namespace {
 using namespace dhm;
 
 bool isLinear(Operation *op) { return isa<osa::Conv2dOp, osa::DenseOp>(op); }
+bool isElementwise(Operation *op) {
+  return isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp>(op);
+}
 
 class DhmGenerator final : public Generator {
 public:
@@ -99,6 +102,9 @@ public:
     for (Value v : op->getOperands())
       if (!num::elementInt(v.getType()))
         return "computes on integers only; the operand is not quantised";
+    if (!isLinear(op) && !isElementwise(op))
+      return "wires constants in, of which " +
+             op->getName().getStringRef().str() + " has none";
     return isLinear(op) ? linearCoverage(op) : elementwiseCoverage(op);
   }
 

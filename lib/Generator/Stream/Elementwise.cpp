@@ -37,10 +37,6 @@ std::vector<std::vector<int64_t>> channelPattern(const Format &f,
   return beats;
 }
 
-int64_t channelsOf(Operation *op) {
-  return cast<RankedTensorType>(op->getResult(0).getType()).getShape().back();
-}
-
 /// True if all channels share one set of parameters.
 bool isUniform(Operation *op) {
   if (auto r = dyn_cast<osa::RequantiseOp>(op))
