@@ -34,7 +34,7 @@ RIGHT = (
     (r"has integers of \d+ bits, float32 is needed|for which \w+ is not defined",
      "an integer tensor before an operation on floats"),
     (r"the file has opset [1-6],", "an opset before 7"),
-    (r"scale or zero point does not fit its input", "blocks without a size"),
+    (r"which does not fit .* without a block_size", "blocks without a size"),
     (r"float4", "float4"),
     (r"attribute 'epsion'", "an attribute that does not exist"),
 )

@@ -8,87 +8,11 @@
 // instruction. What begins the sums (a bias) and what follows (a requantiser)
 // are computed on the tile. Lanes beyond the end read what lies behind and are
 // not stored.
-#include "VectorLoops.h"
-#include "Nest.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "Vectoriser.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace rhizome;
-
-namespace {
-/// Vectorises the operations of one function, in order.
-class Vectoriser {
-public:
-  Vectoriser(func::FuncOp func, const VectorUnit &unit, unsigned firstConstant,
-             std::vector<std::vector<char>> &constants)
-      : func(func), unit(unit), firstConstant(firstConstant),
-        constants(constants), b(func.getContext()), loc(func.getLoc()) {}
-  void run();
-
-private:
-  //===--- One operation ---===//
-  bool vectorise(Nest nest);
-  int laneLoop(const Nest &nest) const;
-
-  //===--- Pairs of 16 bits ---===//
-  bool findPairs();
-  bool packWeights(size_t weights, int summed);
-  void widen(Access &access);
-
-  //===--- Code ---===//
-  struct Part {
-    int64_t size; ///< of a tile, in steps of the loop
-    Value at;     ///< the loop's index where the tile begins
-  };
-  void emitLoops(size_t next);
-  void emitTile();
-  std::vector<SmallVector<int64_t>> placesOfTile() const;
-  void chooseTile();
-  Value flat(const Access &access);
-  Value number(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
-  Value plus(Value base, int64_t offset) {
-    return offset ? arith::AddIOp::create(b, loc, base, number(offset)) : base;
-  }
-  Value address(const Access &access, bool summed);
-  Value loadVector(Value flat, Type element, Value at, int64_t count) {
-    return vector::LoadOp::create(b, loc, VectorType::get({count}, element),
-                                  flat, at);
-  }
-  Value body(linalg::LinalgOp op, ArrayRef<Value> arguments, Value out);
-  Value spread(Value v);
-  Value pairProduct(Value a, Value w, Value sum);
-  void store(Value v, Value flat, Value at, int64_t valid);
-  SmallVector<Value> onTile(const Following &f, ArrayRef<Value> sums);
-
-  func::FuncOp func;
-  VectorUnit unit;
-  unsigned firstConstant;
-  std::vector<std::vector<char>> &constants;
-  OpBuilder b;
-  Location loc;
-
-  // Of the operation at hand.
-  Nest nest;
-  int lanes = 0;               ///< the loop along vectors
-  int64_t width = 0;           ///< elements of a vector
-  int64_t vectors = 1;         ///< of a tile
-  std::map<int, int64_t> tile; ///< steps of other loops in a tile
-  std::optional<Following> beginning, end;
-  bool isPairs = false;
-  size_t pairWeights = 0;
-  int pairLoop = -1; ///< the summed loop that runs over pairs
-  SmallVector<int> order;
-  std::vector<Part> blocks; ///< by loop
-  SmallVector<Value> summedIndex;
-  std::vector<SmallVector<int64_t>> places; ///< of the tile at hand
-};
-} // namespace
 
 void Vectoriser::run() {
   SmallVector<Operation *> work;
@@ -120,9 +44,6 @@ int Vectoriser::laneLoop(const Nest &nest) const {
   for (auto [i, loop] : llvm::enumerate(nest.loops)) {
     if (loop.isSummed || nest.out.steps[i] != 1)
       continue;
-    for (const Access &a : nest.in)
-      if (!a.isScalar() && a.steps[i] != 0 && a.steps[i] != 1)
-        return -1;
     return int(i);
   }
   return -1;
@@ -151,6 +72,13 @@ bool Vectoriser::vectorise(Nest given) {
   lanes = laneLoop(nest);
   if (lanes < 0 || nest.loops[lanes].extent < 2)
     return false;
+  SmallVector<size_t> toPack;
+  for (auto [k, a] : llvm::enumerate(nest.in))
+    if (!a.isScalar() && a.steps[lanes] != 0 && a.steps[lanes] != 1) {
+      if (!canPack(k))
+        return false;
+      toPack.push_back(k);
+    }
   loc = nest.op.getLoc();
   if (nest.hasSums()) {
     beginning = beginningOf(nest);
@@ -158,7 +86,9 @@ bool Vectoriser::vectorise(Nest given) {
       end = endOf(nest, beginning);
   }
   b.setInsertionPoint(end ? end->nest.op : nest.op);
-  findPairs();
+  if (!findPairs())
+    for (size_t k : toPack)
+      pack(k);
   width = std::max<int64_t>(unit.bits / widest(nest), 4);
   while (width / 2 >= nest.loops[lanes].extent)
     width /= 2;
@@ -173,150 +103,6 @@ bool Vectoriser::vectorise(Nest given) {
   order.insert(nest.hasSums() ? order.begin() : order.end(), lanes);
   emitLoops(0);
   return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Pairs of 16 bits
-//===----------------------------------------------------------------------===//
-
-/// The input that a value of the body extends to i32, if it fits 16 bits.
-static std::optional<unsigned> narrowInput(const Nest &nest, Value v) {
-  bool isSigned = false;
-  if (auto s = v.getDefiningOp<arith::ExtSIOp>())
-    v = s.getIn(), isSigned = true;
-  else if (auto u = v.getDefiningOp<arith::ExtUIOp>())
-    v = u.getIn();
-  else
-    return std::nullopt;
-  auto argument = dyn_cast<BlockArgument>(v);
-  unsigned bits = v.getType().getIntOrFloatBitWidth();
-  if (!argument || argument.getArgNumber() >= nest.in.size() ||
-      bits > (isSigned ? 16 : 8))
-    return std::nullopt;
-  return argument.getArgNumber();
-}
-
-bool Vectoriser::findPairs() {
-  auto sum = nest.op.getBlock()
-                 ->getTerminator()
-                 ->getOperand(0)
-                 .getDefiningOp<arith::AddIOp>();
-  if (!sum || !sum.getType().isInteger(32) || !nest.hasSums())
-    return false;
-  Value out = nest.op.getBlock()->getArguments().back();
-  Value product = sum.getLhs() == out   ? sum.getRhs()
-                  : sum.getRhs() == out ? sum.getLhs()
-                                        : Value();
-  auto mul = product ? product.getDefiningOp<arith::MulIOp>() : nullptr;
-  if (!mul)
-    return false;
-  auto l = narrowInput(nest, mul.getLhs()), r = narrowInput(nest, mul.getRhs());
-  if (!l || !r || *l == *r)
-    return false;
-  if (nest.in[*l].steps[lanes] == 1)
-    std::swap(l, r);
-  const Access &data = nest.in[*l], &weights = nest.in[*r];
-  if (data.steps[lanes] != 0 || weights.steps[lanes] != 1)
-    return false;
-  int summed = -1;
-  for (int i = 0, n = int(nest.loops.size()); i < n; ++i)
-    if (nest.loops[i].isSummed)
-      summed = i;
-  if (summed < 0 || data.steps[summed] != 1 || !weights.steps[summed] ||
-      !packWeights(*r, summed))
-    return false;
-  isPairs = true;
-  pairWeights = *r;
-  pairLoop = summed;
-  widen(nest.in[*l]);
-  nest.loops[summed].extent = llvm::divideCeil(nest.loops[summed].extent, 2);
-  nest.in[*l].steps[summed] = 2;
-  return true;
-}
-
-/// Constant weights as 16-bit numbers, two along the summed loop side by side.
-bool Vectoriser::packWeights(size_t weights, int summed) {
-  Access &access = nest.in[weights];
-  auto argument = dyn_cast<BlockArgument>(access.memory);
-  if (!argument || !argument.hasOneUse() ||
-      argument.getArgNumber() < firstConstant ||
-      argument.getArgNumber() - firstConstant >= constants.size())
-    return false;
-  std::vector<char> &bytes = constants[argument.getArgNumber() - firstConstant];
-  unsigned bits = access.element().getIntOrFloatBitWidth();
-  bool isSigned = false;
-  for (Operation *user :
-       nest.op.getBlock()->getArgument(unsigned(weights)).getUsers())
-    isSigned |= isa<arith::ExtSIOp>(user);
-  auto read = [&](int64_t i) -> int16_t {
-    if (bits == 16)
-      return reinterpret_cast<const int16_t *>(bytes.data())[i];
-    return isSigned ? int16_t(int8_t(bytes[i])) : int16_t(uint8_t(bytes[i]));
-  };
-  // Loops from the outermost to the innermost: others, pairs, lanes.
-  SmallVector<int> loops;
-  for (int i = 0, n = int(nest.loops.size()); i < n; ++i)
-    if (access.steps[i] && i != summed && i != lanes)
-      loops.push_back(i);
-  int64_t depth = nest.loops[summed].extent, pairs = (depth + 1) / 2;
-  int64_t columns = nest.loops[lanes].extent, rows = 1;
-  for (int i : loops)
-    rows *= nest.loops[i].extent;
-  std::vector<int16_t> packed(size_t(rows * pairs * columns * 2), 0);
-  for (int64_t row = 0; row < rows; ++row) {
-    int64_t from = access.offset, rest = row;
-    for (int i : llvm::reverse(loops)) {
-      from += rest % nest.loops[i].extent * access.steps[i];
-      rest /= nest.loops[i].extent;
-    }
-    for (int64_t k = 0; k < depth; ++k)
-      for (int64_t c = 0; c < columns; ++c)
-        packed[size_t(((row * pairs + k / 2) * columns + c) * 2 + k % 2)] =
-            read(from + k * access.steps[summed] + c);
-  }
-  auto *first = reinterpret_cast<const char *>(packed.data());
-  bytes.assign(first, first + packed.size() * 2);
-  argument.setType(MemRefType::get({int64_t(packed.size())}, b.getI16Type()));
-  access.offset = 0;
-  access.steps.assign(nest.loops.size(), 0);
-  access.steps[lanes] = 2;
-  access.steps[summed] = 2 * columns;
-  int64_t step = 2 * columns * pairs;
-  for (int i : llvm::reverse(loops)) {
-    access.steps[i] = step;
-    step *= nest.loops[i].extent;
-  }
-  return true;
-}
-
-/// Reads a copy in 16 bits instead.
-void Vectoriser::widen(Access &access) {
-  if (access.element().isInteger(16))
-    return;
-  bool isSigned = false;
-  size_t index = size_t(&access - nest.in.data());
-  for (Operation *user :
-       nest.op.getBlock()->getArgument(unsigned(index)).getUsers())
-    isSigned |= isa<arith::ExtSIOp>(user);
-  int64_t size = access.offset + 1;
-  for (auto [loop, step] : llvm::zip(nest.loops, access.steps))
-    size += (loop.extent - 1) * step;
-  constexpr int64_t kStep = 32;
-  int64_t whole = llvm::alignTo(size, kStep);
-  Value from = flat(access);
-  Value copy =
-      memref::AllocOp::create(b, loc, MemRefType::get({whole}, b.getI16Type()));
-  Value zero = number(0), to = number(whole), step = number(kStep);
-  auto loop = scf::ForOp::create(b, loc, zero, to, step);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value i = loop.getInductionVar();
-  Value v = loadVector(from, access.element(), i, kStep);
-  auto wide = VectorType::get({kStep}, b.getI16Type());
-  v = isSigned ? Value(arith::ExtSIOp::create(b, loc, wide, v))
-               : Value(arith::ExtUIOp::create(b, loc, wide, v));
-  vector::StoreOp::create(b, loc, v, copy, i);
-  access.memory = copy;
 }
 
 //===----------------------------------------------------------------------===//
@@ -470,6 +256,15 @@ Value Vectoriser::body(linalg::LinalgOp op, ArrayRef<Value> arguments,
     made->setOperands(operands);
     for (Value result : made->getResults())
       result.setType(VectorType::get({width}, result.getType()));
+    // A product goes into its sum unrounded, as processors do it at once.
+    if (nest.hasSums() && op == nest.op &&
+        isa<arith::AddFOp, arith::MulFOp>(made)) {
+      auto fast = cast<arith::ArithFastMathInterface>(made);
+      made->setAttr(fast.getFastMathAttrName(),
+                    arith::FastMathFlagsAttr::get(
+                        b.getContext(), fast.getFastMathFlagsAttr().getValue() |
+                                            arith::FastMathFlags::contract));
+    }
     b.insert(made);
     mapping.map(inner.getResults(), made->getResults());
   }

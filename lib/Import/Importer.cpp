@@ -138,6 +138,9 @@ static std::string remedyFor(StringRef op, StringRef domain) {
   if (op == "DynamicQuantizeLinear" || op.ends_with("Integer") ||
       op == "MatMulIntegerToFloat")
     return "use static quantisation in QDQ format";
+  if (!domain.empty() && domain != "ai.onnx" && domain != "com.microsoft")
+    return "export the model with the functions of this domain, or with "
+           "standard operations";
   return "replace it by operations of docs/operations.md, or cut the model "
          "before it";
 }
@@ -189,6 +192,9 @@ static std::optional<Shape> staticShape(const onnx::ValueInfoProto &info) {
 }
 
 void Importer::declareInputs() {
+  std::string names;
+  for (const onnx::ValueInfoProto *input : graph.inputs)
+    names += (names.empty() ? "'" : ", '") + input->name() + "'";
   auto checkName = [&](const std::string &name, StringRef what) {
     if (llvm::none_of(graph.inputs,
                       [&](const auto *input) { return input->name() == name; }))
@@ -196,7 +202,7 @@ void Importer::declareInputs() {
                           formatv("a {0} is given for this name, but the model "
                                   "has no such input",
                                   what),
-                          ""});
+                          "its inputs are " + names});
   };
   for (const auto &entry : options.shapes)
     checkName(entry.first, "shape");
@@ -210,8 +216,14 @@ void Importer::declareInputs() {
     tensor->unknown = true;
     std::optional<Shape> shape = staticShape(*input);
     if (auto it = options.shapes.find(input->name());
-        it != options.shapes.end())
+        it != options.shapes.end()) {
+      if (shape && shape->size() != it->second.size())
+        refuse(formatv("the shape {0} is given for this graph input, the file "
+                       "has {1}",
+                       describe(it->second), describe(*shape)),
+               formatv("give {0} sizes", shape->size()));
       shape = it->second;
+    }
     if (!input->type().has_tensor_type()) {
       refuse("this graph input is not a tensor");
       continue;
@@ -328,7 +340,7 @@ Importer::findOperation(const Node &n,
   bool standard =
       domain.empty() || domain == "ai.onnx" || domain == "com.microsoft";
   bool qonnx = op == "Quant" || op == "IntQuant" || op == "BipolarQuant" ||
-               op == "Trunc" || op == "MultiThreshold";
+               op == "Trunc" || op == "MultiThreshold" || op == "FloatQuant";
   auto it = table.find(op);
   if (it == table.end() || !(qonnx ? isQonnxDomain(domain) : standard))
     return nullptr;
@@ -404,7 +416,10 @@ TensorRef Importer::lookup(StringRef name) {
     }
     t = hostTensor(host);
   } else {
-    refusals.push_back({name.str(), "initializer", error, ""});
+    refusals.push_back({name.str(), "initializer", error,
+                        it->second->data_location() == TensorProto::EXTERNAL
+                            ? "give the model together with its data file"
+                            : ""});
     t = std::make_shared<GraphTensor>();
     t->unknown = true;
   }

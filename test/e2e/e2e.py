@@ -14,6 +14,7 @@ import explore
 import framework
 import golden
 import hardware
+import imports
 import kernels
 import nodes
 import operations
@@ -22,6 +23,7 @@ import reference
 import report
 import robustness
 import rtl
+import styles
 import trained
 import vendorflows
 
@@ -53,6 +55,11 @@ SUITES = {
     "nodes": nodes.loopback,
     "nodes-client": nodes.generated_client,
     "nodes-namespaces": nodes.in_namespaces,
+    "migraphx": imports.migraphx,
+    "functions": imports.shipping_functions,
+    "shipping": imports.shipping,
+    "channels-last": imports.channels_last,
+    "styles": styles.styles,            # NAME…
     "operations": operations.operations,
     "turns": operations.turns,
     "rtl": rtl.rtl,                     # PART PARTS

@@ -40,8 +40,14 @@ void Builder::outbuf(int64_t depth, int64_t width) {
   }
   // The read pointer becomes the memory's address register as well.
   Memory m = memoryOf(depth, width, ctx);
-  ff(double(pointer));
   addMemory(m, depth, width);
+  if (m.blocks > 0 && !isAmd()) {
+    // A read of what is written beside it takes that from a register.
+    ff(double(width + 1));
+    term(Term::Collision, double(width + pointer));
+  } else {
+    ff(double(pointer));
+  }
 }
 
 void Builder::collision(int64_t words, int64_t width, int64_t banks) {
