@@ -63,7 +63,8 @@ void matvec(Builder &b) {
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   int64_t style = b.get("Style"), words = folds * outFolds;
   double dots = double(pixels * pe);
-  int64_t levels = clog2(simd), stages = 3 + multiplierStages(b.actor()) + levels;
+  int64_t levels = clog2(simd),
+          stages = 3 + multiplierStages(b.actor()) + levels;
   if (style == 2) {
     Cascades cascades(simd, b.get("XSigned") ? 7 : 4);
     stages = 6 + cascades.length + clog2(cascades.count);
@@ -83,7 +84,7 @@ void matvec(Builder &b) {
       b.constantProducts(dots * double(simd), w, x, acc);
     else
       b.products(dots * double(simd), w, x + (style && !b.get("XSigned")),
-                 style, acc);
+                 style, acc, 0, b.usedShare("WeightFile", words));
     b.tree(dots, simd, w + x, acc);
   }
   if (b.get("Bias")) {
@@ -118,7 +119,11 @@ void laneReduce(Builder &b) {
     b.rom("WeightFile", "Block", words, taps * channels * w, 2);
     b.delay(lanes * double(taps * x), 3);
     b.ff(lanes * double(taps * std::min(w + x, acc)));
-    b.products(lanes * double(taps), w, x + (style && !isSigned), style, acc);
+    if (words == 1 && style == 0)
+      b.constantProducts(lanes * double(taps), w, x, acc);
+    else
+      b.products(lanes * double(taps), w, x + (style && !isSigned), style, acc,
+                 0, b.usedShare("WeightFile", words));
     b.tree(lanes, taps, w + x, acc);
     if (b.get("Bias")) {
       b.counter(outFolds, false);
