@@ -78,7 +78,8 @@ std::vector<HostModel::Value> pipeline::valuesOf(func::FuncOp func,
                     : func.getArgAttrOfType<StringAttr>(i, "rhizome.name");
     values.push_back({name ? name.str() : std::to_string(i),
                       cast<ShapedType>(type).getShape().vec(),
-                      isa<FloatType>(cast<ShapedType>(type).getElementType())});
+                      isa<FloatType>(cast<ShapedType>(type).getElementType()),
+                      !results && func.getArgAttr(i, "rhizome.whole")});
   }
   return values;
 }

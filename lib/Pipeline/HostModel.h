@@ -46,6 +46,7 @@ public:
     std::string name; ///< rhizome.name
     std::vector<int64_t> shape;
     bool isFloat = true;
+    bool isWhole = false; ///< whole numbers in the file, if also as reals
   };
   const std::vector<Value> &inputs() const { return graphInputs; }
   const std::vector<Value> &outputs() const { return graphOutputs; }

@@ -66,6 +66,7 @@ module rhz_gearbox #(
       (RingLen / StepIn) * UIn + (RingLen / StepOut) * UOut <= 4096;
 
   logic accept, emit, credit, push_q;
+  logic over_full_q, over_last_q, there_full_q, there_last_q;
   logic in_last, out_last;
   logic [CountW-1:0] count_q, in_n, out_m;
   logic [UOut*UnitW-1:0] out_d, out_q;
@@ -82,11 +83,10 @@ module rhz_gearbox #(
   );
   assign in_n  = in_last ? CountW'(LastIn) : CountW'(UIn);
   assign out_m = out_last ? CountW'(LastOut) : CountW'(UOut);
-  assign in_ready_o = in_last ? count_q <= CountW'(Store - LastIn)
-                              : count_q <= CountW'(Store - UIn);
+  // Whether a full or a last beat is too much, or there, comes from registers.
+  assign in_ready_o = in_last ? !over_last_q : !over_full_q;
   assign accept = in_valid_i && in_ready_o;
-  assign emit   = credit && (out_last ? count_q >= CountW'(LastOut)
-                                      : count_q >= CountW'(UOut));
+  assign emit   = credit && (out_last ? there_last_q : there_full_q);
   // Every sum is there before it is known which is wanted.
   logic [CountW-1:0] more, less, both, count_d;
   assign more = count_q + in_n;
@@ -103,13 +103,34 @@ module rhz_gearbox #(
     if (accept) count_d = emit ? both : more;
     else        count_d = emit ? less : count_q;
   end
+  logic over_full, over_last, there_full, there_last;
+  rhz_at_least #(.Width(CountW), .Bound(Store - UIn + 1)) u_over_full (
+    .value_i(count_d), .yes_o(over_full)
+  );
+  rhz_at_least #(.Width(CountW), .Bound(Store - LastIn + 1)) u_over_last (
+    .value_i(count_d), .yes_o(over_last)
+  );
+  rhz_at_least #(.Width(CountW), .Bound(UOut)) u_there_full (
+    .value_i(count_d), .yes_o(there_full)
+  );
+  rhz_at_least #(.Width(CountW), .Bound(LastOut)) u_there_last (
+    .value_i(count_d), .yes_o(there_last)
+  );
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      count_q <= '0;
-      push_q  <= 1'b0;
+      count_q      <= '0;
+      push_q       <= 1'b0;
+      over_full_q  <= 1'b0;
+      over_last_q  <= 1'b0;
+      there_full_q <= 1'b0;
+      there_last_q <= 1'b0;
     end else begin
-      count_q <= count_d;
-      push_q  <= emit;
+      count_q      <= count_d;
+      push_q       <= emit;
+      over_full_q  <= over_full;
+      over_last_q  <= over_last;
+      there_full_q <= there_full;
+      there_last_q <= there_last;
     end
   end
 

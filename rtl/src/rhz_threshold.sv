@@ -87,7 +87,9 @@ module rhz_threshold #(
       assign number[i*Bits +: Bits] = sum;
     end
   end else begin : gen_bisect
-    // The index of stage 1 + 2·i, and the operand, travel along.
+    // The index of stage 1 + 2·s, and the operand, travel along. The index does
+    // so inverted: tools move a register that addresses a memory behind it,
+    // where the words are wide, but not through an inverter.
     for (genvar s = 0; s < Bits; s++) begin : gen_stage
       logic [OutW-1:0] at;
       logic [Pixels*Lanes*TW-1:0] x;
@@ -95,7 +97,7 @@ module rhz_threshold #(
       logic [Pixels*Lanes*TW-1:0] x1_q, threshold_q;
       logic [Pixels*Lanes-1:0] exists_q;
       if (s == 0) begin : gen_first
-        assign at    = index_q;
+        assign at    = ~index_q;
         assign x     = x_q;
         assign found = '0;
       end else begin : gen_next
@@ -114,7 +116,7 @@ module rhz_threshold #(
           .Lanes(Lanes), .Count(Count), .Width(TW), .OutFolds(OutFolds), .Lane(i % Lanes),
           .Stage(s), .Bits(Bits), .File(ParamFile)
         ) u_rom (
-          .clk_i, .index_i(at), .found_i(found[i*Bits +: Bits]),
+          .clk_i, .index_i(~at), .found_i(found[i*Bits +: Bits]),
           .threshold_o(threshold_q[i*TW +: TW]), .exists_o(exists_q[i])
         );
         logic reached;

@@ -35,11 +35,12 @@ module rhz_threshold_rom #(
   assign unused = &{1'b0, word, found_i, index_i};
 
   localparam int Half = 1 << (Bits - 1 - Stage);
+  localparam bit All  = Count == (1 << Bits) - 1;
   logic [Width-1:0] threshold;
   logic exists;
   always_comb begin
     threshold = '0;
-    exists    = 1'b0;
+    exists    = All;
     for (int j = 0; j < (1 << Stage); j++) begin
       if (found_i == Bits'(2 * j * Half) && (2 * j + 1) * Half <= Count) begin
         threshold = word[(Lane*Count+(((2*j+1)*Half <= Count) ? (2*j+1)*Half-1 : 0))*Width +: Width];

@@ -79,6 +79,10 @@ TEST_F(FramesTest, NormalisesPixels) {
   EXPECT_EQ(one("0..255"), (Floats{0, 255}));
   EXPECT_EQ(one("0.5,0.25"), (Floats{-2, 2}));
   EXPECT_EQ(one("0,0.5,1,0.25"), (Floats{0, 2}));
+  InputSpec whole{"x", {1, 2}};
+  whole.isWhole = true;
+  EXPECT_EQ(llvm::cantFail(open(pixels("(1, 2)", 2), whole).frame(0)).floats,
+            (Floats{0, 1}));
   EXPECT_NE(
       refusal(pixels("(1, 2)", 2), {"x", {1, 2}}).find("--normalise 0..1"),
       std::string::npos);

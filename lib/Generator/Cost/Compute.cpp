@@ -36,7 +36,8 @@ void pairedProducts(Builder &b, int64_t kept) {
   RomContents c = b.contents("WeightFile", words, pe * simd * w, 1);
   if (words > 1) {
     if (block) {
-      b.addMemory(romOf(words, int64_t(c.varying), b.context()));
+      b.addMemory(romOf(words, int64_t(c.varying), b.context()), words,
+                  int64_t(c.varying));
       for (int64_t s = 0; s < simd; ++s) {
         int64_t skew = s % cascades.length;
         b.delay(c.columns / double(simd), skew);
@@ -63,7 +64,8 @@ void matvec(Builder &b) {
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   int64_t style = b.get("Style"), words = folds * outFolds;
   double dots = double(pixels * pe);
-  int64_t levels = clog2(simd), stages = 3 + multiplierStages(b.actor()) + levels;
+  int64_t levels = clog2(simd),
+          stages = 3 + multiplierStages(b.actor()) + levels;
   if (style == 2) {
     Cascades cascades(simd, b.get("XSigned") ? 7 : 4);
     stages = 6 + cascades.length + clog2(cascades.count);

@@ -24,15 +24,20 @@ void requant(Builder &b) {
   if (folds > 1) {
     RomContents c =
         b.contents("ParamFile", folds, channels * (mul + offset), 1);
-    double factors = c.columns * double(mul) / double(mul + offset);
-    double offsets = c.columns - factors;
+    // Blocks put out equal columns as often as they hold them.
+    auto registers = [&](const RomContents &r) {
+      return b.get("Block") ? r.varying : r.columns;
+    };
+    double factors = registers(c) * double(mul) / double(mul + offset);
+    double offsets = registers(c) - factors;
     if (const MemoryImage *image = b.image("ParamFile")) {
       int64_t k = b.context().lutInputs;
-      factors = image->contents(k, mul + offset, 0, mul).columns;
-      offsets = image->contents(k, mul + offset, mul, offset).columns;
+      factors = registers(image->contents(k, mul + offset, 0, mul));
+      offsets = registers(image->contents(k, mul + offset, mul, offset));
     }
     if (b.get("Block")) {
-      b.addMemory(romOf(folds, int64_t(c.varying), b.context()));
+      b.addMemory(romOf(folds, int64_t(c.varying), b.context()), folds,
+                  int64_t(c.varying));
       b.delay(offsets, 1 + multiplier);
       b.delay(factors, 1);
     } else {
@@ -44,16 +49,25 @@ void requant(Builder &b) {
   }
   int64_t product = in + std::max<int64_t>(mul, 1);
   int64_t sum = std::max(product, offset) + 1;
+  bool ties = b.get("TiesEven") && shift > 0;
   if (mul == 0) {
-    b.delay(lanes * double(in), 4);
     sum = std::max(x, offset) + 1;
-    b.adder(lanes, sum);
-    // Where an offset's low bits are zero those of the sum are the input's.
-    if (const MemoryImage *image = b.image("ParamFile"); image && b.isAmd())
-      for (int64_t l = 0; l < channels; ++l) {
-        int64_t zeros = image->zeroColumns(l * offset, offset);
-        b.ff(-double(zeros == offset ? sum : std::min(shift, zeros)));
+    for (int64_t l = 0; l < channels; ++l) {
+      // Where an offset's low bits are zero those of the sum are the input's:
+      // late by one more stage if ties read them, otherwise of no use.
+      const MemoryImage *image = b.image("ParamFile");
+      int64_t zeros = image ? image->zeroColumns(l * offset, offset) : 0;
+      int64_t low = std::min({shift, zeros, in});
+      if (zeros == offset) { // the sum is the input, one stage later
+        b.delay(double(in - (ties ? 0 : low)), 5);
+        b.ff(-double(ties ? sum : std::max<int64_t>(sum - shift, 1)));
+        continue;
       }
+      b.delay(double(in - low), 4);
+      b.delay(ties ? double(low) : 0, 5);
+      b.ff(-double(ties ? low : 0));
+      b.adder(1, sum - low);
+    }
   } else if (split == 0) {
     b.delay(lanes * double(in), 3);
     // Scales are positive: in LUTs their sign takes nothing.
@@ -63,7 +77,21 @@ void requant(Builder &b) {
     b.adder(lanes, sum);
   } else {
     b.delay(lanes * double(in), 3);
-    b.ff(lanes * double(in + mul - split + in + split));
+    // Lanes whose multipliers end in zeros need no low product: what the high
+    // one meets is the offset.
+    double lows = lanes, plain = 0;
+    if (const MemoryImage *image = b.image("ParamFile"))
+      for (int64_t l = 0; l < channels; ++l) {
+        int64_t pair = mul + offset;
+        if (image->zeroColumns(l * pair, split) < split)
+          continue;
+        --lows;
+        plain += image
+                     ->contents(b.context().lutInputs, image->width,
+                                l * pair + mul, offset)
+                     .columns;
+      }
+    b.ff(lanes * double(in + mul - split) + lows * double(in + split));
     // The shorter one of two products waits.
     auto waits = [&](const char *style, int64_t w) {
       return multiplier > 1 && (b.get(style) || std::min(w, in) <= 4);
@@ -71,16 +99,15 @@ void requant(Builder &b) {
     if (waits("Style", mul - split))
       b.ff(lanes * double(in + mul - split));
     if (waits("SplitStyle", split + 1))
-      b.ff(lanes * double(in + split));
+      b.ff(lows * double(in + split));
     b.products(lanes, mul - split, x, b.get("Style"));
-    b.products(lanes, split + 1, x, b.get("SplitStyle"));
+    b.products(lows, split + 1, x, b.get("SplitStyle"));
     b.ff(lanes * double(in + mul - split)); // the high product once more
-    b.ff(lanes * double(std::max(in + split, offset)));
-    b.adder(lanes, std::max(in + split, offset) + 1);
+    b.ff(lows * double(std::max(in + split, offset)) + plain);
+    b.adder(lows, std::max(in + split, offset) + 1);
     b.adder(lanes, sum - split);
   }
   // The bits of the sum that a level or a tie reads.
-  bool ties = b.get("TiesEven") && shift > 0;
   b.ff(lanes * double(ties ? sum : std::max<int64_t>(sum - shift, 1)));
   int64_t level = std::max<int64_t>(sum - shift, out + 1);
   b.compare(2 * lanes, level);
@@ -91,6 +118,40 @@ void requant(Builder &b) {
   b.term(Term::Select, lanes * double(out));
   b.outbuf(b.get("Depth"), channels * out);
 }
+
+namespace {
+/// What the stages of a bisection read for one lane each: the thresholds that
+/// they can meet, by index and by what was found.
+std::vector<RomContents> bisected(const Builder &b, int64_t bits) {
+  int64_t count = b.get("Count"), width = b.get("InWidth") + 1;
+  int64_t folds = b.get("OutFolds"), k = b.context().lutInputs;
+  std::vector<RomContents> found;
+  const MemoryImage *image = b.image("ParamFile");
+  const std::string digits = image ? image->hex() : "";
+  auto isSet = [&](int64_t word, int64_t column) {
+    int64_t line = (image->width + 3) / 4;
+    char c = digits[size_t((line + 1) * word + line - 1 - column / 4)];
+    return ((c <= '9' ? c - '0' : c - 'a' + 10) >> (column % 4) & 1) != 0;
+  };
+  for (int64_t s = 0; s < bits; ++s)
+    for (int64_t lane = 0; lane < b.get("Lanes"); ++lane) {
+      if (!image) {
+        found.push_back(RomContents::expected(folds << s, double(width), k));
+        continue;
+      }
+      MemoryImage met(width, folds << s);
+      int64_t half = int64_t(1) << (bits - 1 - s);
+      for (int64_t word = 0; word < folds; ++word)
+        for (int64_t j = 0; j < int64_t(1) << s; ++j)
+          if (int64_t n = (2 * j + 1) * half; n <= count)
+            for (int64_t bit = 0; bit < width; ++bit)
+              met.set(word << s | j, bit, 1,
+                      isSet(word, (lane * count + n - 1) * width + bit));
+      found.push_back(met.contents(k));
+    }
+  return found;
+}
+} // namespace
 
 void threshold(Builder &b) {
   int64_t count = b.get("Count"), in = b.get("InWidth"), width = in + 1;
@@ -114,14 +175,14 @@ void threshold(Builder &b) {
     // functions of the index and of what was found.
     b.ff(lanes * double(in * 2 * bits));
     b.delay(double(folds > 1 ? clog2(folds) : 0), 2 * (bits - 1));
+    bool all = count == (int64_t(1) << bits) - 1;
+    for (const RomContents &c : bisected(b, bits)) {
+      b.term(Term::RomLeaf, c.leaves);
+      b.term(Term::RomMux, c.muxes);
+      b.ff(c.columns);
+    }
     for (int64_t s = 0; s < bits; ++s) {
-      RomContents c = RomContents::expected(folds << s, double(width),
-                                            b.context().lutInputs);
-      if (folds << s > 1) {
-        b.term(Term::RomLeaf, lanes * c.leaves);
-        b.term(Term::RomMux, lanes * c.muxes);
-        b.ff(lanes * double(width + 1));
-      }
+      b.ff(s > 0 && !all ? lanes : 0); // whether there is a threshold
       b.compare(lanes, width);
       b.ff(lanes * double(2 * s + 1));
     }
@@ -140,12 +201,26 @@ void table(Builder &b) {
   b.term(Term::Lane, lanes);
   b.counter(b.get("OutFolds"));
   b.ff(4);
-  if (b.get("OutFolds") > 1) {
-    b.ff(double(address));
-    b.adder(1, address);
+  // Tables of 2^n entries from 0 on lie at places whose low n bits are zero:
+  // the address is the table's number and x. Lanes of equal tables' number
+  // share its registers.
+  int64_t entries = b.get("Entries"), low = clog2(entries), high = address;
+  bool aligned = entries == int64_t(1) << low && b.get("Lo") == 0;
+  bool folded = b.get("OutFolds") > 1;
+  if (aligned)
+    high -=
+        low + (channels == int64_t(1) << clog2(channels) ? clog2(channels) : 0);
+  if (folded) {
+    b.ff(double(high));
+    b.adder(1, high);
   }
-  b.ff(lanes * double(b.get("InWidth") + 2 * address));
-  b.adder(2 * lanes, address);
+  if (aligned) {
+    b.ff(lanes * double(2 * std::min(low, b.get("InWidth"))));
+    b.ff(folded ? double(2 * high) : 0);
+  } else {
+    b.ff(lanes * double(b.get("InWidth") + (folded ? 2 : 1) * address));
+    b.adder(lanes * (folded ? 2 : 1), address);
+  }
   b.rom("TableFile", "Block", words, out, 2, channels);
   b.outbuf(b.get("Depth"), channels * out);
 }
@@ -155,7 +230,9 @@ void scaledAdd(Builder &b) {
   double lanes = double(channels);
   b.term(Term::Fixed, 1);
   b.ff(4);
-  // A constant factor is a sum of shifted copies, or a DSP block.
+  // A constant factor is a sum of shifted copies, or a DSP block. Its low zero
+  // bits are those of the product.
+  int64_t wide = 0, least = out;
   for (auto [factor, width, sign] : {std::tuple("MulA", "AWidth", "ASigned"),
                                      std::tuple("MulB", "BWidth", "BSigned")}) {
     int64_t m = std::abs(b.get(factor)), x = b.get(width);
@@ -163,22 +240,22 @@ void scaledAdd(Builder &b) {
     while (m > 0 && !(m >> zeros & 1))
       ++zeros;
     bool power = m > 0 && m >> zeros == 1;
+    int64_t product = x + bits - (power ? 1 : 0) + (b.get(sign) ? 1 : 0);
+    wide = std::max(wide, product);
+    least = std::min(least, zeros);
     if (power) {
       b.delay(lanes * double(x), 3);
       if (b.get(factor) < 0)
         b.adder(lanes, x + 1);
-    } else if (b.context().dspWide > 0) {
-      b.ff(lanes * double(x));
-      b.products(lanes, b.get("MulWidth"), x + 1, 1);
-      b.ff(2 * lanes * double(x + bits));
     } else {
-      b.ff(lanes * double(x));
-      b.products(lanes, b.get("MulWidth"), x + 1, 0);
-      b.ff(2 * lanes * double(x + bits));
+      b.ff(lanes * double(x + 2 * (product - zeros)));
+      b.products(lanes, b.get("MulWidth"), x + 1, b.context().dspWide > 0);
     }
-    (void)sign;
   }
-  b.ff(lanes * double(out));
+  if (b.get("Max") == 0)
+    b.ff(lanes * double(std::min(out, wide + 1) - least));
+  else
+    b.ff(lanes * double(out));
   b.adder(lanes, b.get("Max") ? b.get("MaxWidth") : out);
   if (b.get("Max"))
     b.mux(lanes * double(out), 2);

@@ -22,7 +22,8 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
   b.term(Term::Fixed, 1);
   b.counter(tailIn ? ceilDiv(rowIn, lanesIn) : 1);
   b.counter(tailOut ? ceilDiv(rowOut, lanesOut) : 1);
-  b.ff(double(count + 1));
+  // The count; whether a full beat and a row's last one fit and are there.
+  b.ff(double(count + 1 + (tailIn ? 2 : 1) + (tailOut ? 2 : 1)));
   b.term(Term::Control, double(3 * count));
   if (ring) {
     int64_t writes = length / stepIn, reads = length / stepOut;

@@ -148,7 +148,7 @@ llvm::Expected<Tensor> FrameSource::finish(Tensor values, bool isPixels,
                       "leave --normalise out");
   if (values.isFloat)
     return values;
-  if (normalise.kind == Normalise::Kind::None && isPixels)
+  if (normalise.kind == Normalise::Kind::None && isPixels && !spec.isWhole)
     return input.fail("it holds pixels 0..255 and the input '" + spec.name +
                           "' takes reals",
                       "say how with --normalise 0..1, 0..255 or MEAN,STD");
