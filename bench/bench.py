@@ -3,7 +3,8 @@
 """The table of networks, measured again: compile time, promised and simulated
 cycles, estimated resources, simulator speed, and the CPU path's inferences per
 second beside ONNX Runtime's on the same machine. Prints the table and writes
-bench/results.json and bench/results.txt.
+bench/results.json and bench/results.txt. `--latency` measures only the table of
+latencies and keeps the others.
 """
 import argparse
 import json
@@ -35,6 +36,25 @@ COLUMNS = (  # title, key, digits after the point
     ("DSP", "dsp", 0), ("LUT", "lut", 0), ("BRAM", "bram", 0),
     ("sim cycles/s", "sim_cycles_per_s", 0), ("differ", "mismatches", 0),
 )
+LATENCY_COLUMNS = (
+    ("network", "network", None), ("device", "device", None),
+    ("MHz", "clock_mhz", 2), ("interval", "interval_cycles", 0),
+    ("measured", "measured_interval", 0), ("latency", "latency_cycles", 0),
+    ("measured", "measured_latency", 0), ("ns", "measured_ns", 1),
+    ("DSP", "dsp", 0), ("LUT", "lut", 0), ("FF", "ff", 0),
+    ("differ", "mismatches", 0),
+)
+# The jet tagger 16-64-32-32-5, its weights of 8 and of 16 bits, as fast as its
+# answer can come: device and clock.
+LATENCY_NETWORKS = ("CERN", "three_layer_keras")
+LATENCY_POINTS = (("xcku060-role", 156.25), ("xcvu9p-slr", 200),
+                  ("xcvu9p-slr", 320))
+LATENCY_NOTE = """\
+Latency of a single frame, border to border, of the jet tagger 16-64-32-32-5
+(--goal min-latency). Cycles are simulated, clocks
+are planned (no place and route of these families here). hls4ml has 45-70 ns on a
+VU9P, with 66-1,826 DSP, for networks of this shape, pruned or of fewer bits; these
+are dense, without a DSP where the column says 0."""
 CPU_COLUMNS = (
     ("network", "network", None),
     ("CPU path, 1 thread", "cpu_1", 0), ("all cores", "cpu_all", 0),
@@ -79,17 +99,38 @@ def measure_hardware(suite, network, goal):
     row.update(answer["predicted"], compile_s=answer["seconds"],
                multipliers=hardware.multipliers(
                    json.loads((package / "plan.json").read_text())))
+    return measure_package(suite, row, package)
+
+
+def measure_package(suite, row, package):
+    """Adds to the row what simulation says."""
     result = suite.run("simulate", package, "--level", "rtl", "-n", FRAMES,
                        "--json")
     found = result.json or {}
     suite.check(result.status == 0 and found.get("mismatches") == 0,
-                f"{network.name} {goal}: {found.get('mismatches')} mismatches",
+                f"{package.name}: {found.get('mismatches')} mismatches",
                 result.command)
     measured = found.get("measured") or {}
     row.update(mismatches=found.get("mismatches"),
                sim_cycles_per_s=found.get("sim_cycles_per_s"),
                measured_interval=measured.get("interval_cycles"),
                measured_latency=measured.get("latency_cycles"))
+    return row
+
+
+def measure_latency(suite, network, device, clock):
+    row = {"network": network.name, "device": device, "clock_mhz": clock}
+    package = suite.work / f"{framework.slug(f'{network.name} {device} {clock}')}.rhz"
+    built = suite.compile(suite.need(network.path), network.options,
+                          "min-latency", package, "--device", device,
+                          "--clock-mhz", str(clock))
+    if not suite.check(built.status == 0, f"{network.name} on {device} at "
+                       f"{clock} MHz compiles", built.command):
+        return row
+    row.update(built.json["predicted"])
+    measure_package(suite, row, package)
+    if row["measured_latency"]:
+        row["measured_ns"] = row["measured_latency"] * 1000 / clock
     return row
 
 
@@ -212,30 +253,46 @@ def table(columns, rows):
     return "\n".join(lines)
 
 
+def text_of(results):
+    """results.txt: every table that there are results of."""
+    text = (f"Machine: {results['machine']}\n"
+            f"Cycles at 156.25 MHz on xcku060-role; resources are the cost "
+            f"model's; {results['frames']} frames simulated.\n\n"
+            f"{table(COLUMNS, results['hardware'])}\n\n"
+            f"Inferences per second, one frame at a time:\n"
+            f"{table(CPU_COLUMNS, results['cpu'])}\n")
+    if results.get("latency"):
+        text += (f"\n{LATENCY_NOTE}\n"
+                 f"{table(LATENCY_COLUMNS, results['latency'])}\n")
+    return text
+
+
 def bench(suite, options):
     chosen = [n for n in networks.NETWORKS.values()
               if (n.name in options.networks if options.networks else n.bench)]
-    rows, cpu_rows = [], []
-    for network in chosen:
+    folder = pathlib.Path(options.results)
+    known = folder / "results.json"
+    results = json.loads(known.read_text()) if known.exists() else {}
+    if not options.latency or not results:
+        results.update(machine=machine(), frames=FRAMES, hardware=[], cpu=[])
+    for network in chosen if not options.latency else []:
         if not network.path.exists():
             suite.skip(f"{network.path} is missing")
             continue
         goals = network.goals[:{"quick": 1, "two": 2, "all": 3}[options.goals]]
-        rows += [measure_hardware(suite, network, goal) for goal in goals]
-        cpu_rows.append(measure_cpu(suite, network))
+        results["hardware"] += [measure_hardware(suite, network, goal)
+                                for goal in goals]
+        results["cpu"].append(measure_cpu(suite, network))
         suite.check(True, f"{network.name}: CPU path measured")
-    text = (f"Machine: {machine()}\n"
-            f"Cycles at 156.25 MHz on xcku060-role; resources are the cost "
-            f"model's; {FRAMES} frames simulated.\n\n{table(COLUMNS, rows)}\n\n"
-            f"Inferences per second, one frame at a time:\n"
-            f"{table(CPU_COLUMNS, cpu_rows)}\n")
+    named = [n for n in chosen if n.name in LATENCY_NETWORKS and n.path.exists()]
+    results["latency"] = [measure_latency(suite, network, device, clock)
+                          for network in named
+                          for device, clock in LATENCY_POINTS]
+    text = text_of(results)
     print("\n" + text)
-    folder = pathlib.Path(options.results)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "results.txt").write_text(text)
-    (folder / "results.json").write_text(json.dumps(
-        {"machine": machine(), "frames": FRAMES, "hardware": rows,
-         "cpu": cpu_rows}, indent=2) + "\n")
+    known.write_text(json.dumps(results, indent=2) + "\n")
 
 
 def main():
@@ -249,6 +306,8 @@ def main():
                              "third goal of the acceptance suite")
     parser.add_argument("--results", default=ROOT / "bench",
                         help="the folder of results.json and results.txt")
+    parser.add_argument("--latency", action="store_true",
+                        help="only the latencies; the other tables stay")
     parser.add_argument("networks", nargs="*",
                         help="names from test/e2e/networks.py; all otherwise")
     options = parser.parse_args()

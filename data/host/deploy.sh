@@ -38,6 +38,10 @@ tab=$(printf '\t')
 case $action in
 start)
   mkdir -p run
+  if nodes | grep -q "$tab-\$" && ! command -v "$program" >/dev/null; then
+    echo "there is no program '$program': name it in RHIZOME_NODE" >&2
+    exit 1
+  fi
   nodes | while IFS=$tab read -r name place load; do
     if [ "$load" != - ]; then
       echo "$name: $load"
@@ -49,6 +53,15 @@ start)
       "$program" . "$name" --json "$@" >"run/$name.json" 2>"run/$name.log" &
       echo $! >"run/$name.pid"
       echo "$name: process $!, at $place"
+    fi
+  done || exit 1
+  # One that cannot serve its place ends at once.
+  sleep 0.3
+  nodes | while IFS=$tab read -r name place load; do
+    if [ "$load" = - ] && ! alive "$name"; then
+      echo "$name: ended: $(tail -n 1 "run/$name.log" "run/$name.json" |
+        grep -v '^==>' | grep . | tail -n 1)" >&2
+      exit 1
     fi
   done || exit 1
   ;;

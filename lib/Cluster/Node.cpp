@@ -29,6 +29,10 @@ static link::Time nanoseconds(Picoseconds time) {
 PlannedParty::PlannedParty(const Plan &plan, int rank, Disturbance disturbance)
     : Party(rank, plan.links, disturbance), plan(plan), rank(rank) {
   std::string name = nameOf(plan, rank);
+  const std::string &own =
+      rank == 0 ? plan.hostLink : plan.nodes[size_t(rank) - 1].link;
+  if (const PlannedLink *link = plan.link(own))
+    ports.connect(size_t(link - plan.links.data()));
   for (const Channel &channel : plan.channels) {
     if (channel.from.node != name && channel.to.node != name)
       continue;

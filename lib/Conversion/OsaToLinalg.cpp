@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // convert-osa-to-linalg: integer-level osa to linalg.generic on signless
-// integers (real-level functions: RealToLinalg.cpp). It decides storage, the
-// width of arithmetic and the order of loops (the innermost one runs over
-// contiguous data); buffers and machine code are the business of Jit.cpp. It
-// shares nothing with the interpreter, which it is tested against.
+// integers (real-level functions: RealToLinalg.cpp). It decides storage and the
+// width of arithmetic; the order of loops, buffers and machine code are the
+// business of VectorLoops.cpp and Jit.cpp. It shares nothing with the
+// interpreter, which it is tested against.
 #include "RealToLinalg.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -241,9 +241,7 @@ private:
   }
 
   /// Products of windows and weights, summed. `in` is [1,H,W,C], padded. Loops:
-  /// y, x, group, then the reduction with channels innermost if they are many,
-  /// or with output channels innermost (weights transposed) if not; a
-  /// depthwise convolution has the channels innermost and no further loop.
+  /// y, x, group, output channel, then the reduction as weights lie.
   LogicalResult contract(Operation *op, Stored in, const osa::Window &w,
                          int64_t groups, Value weights, Value bias) {
     auto constants = osa::constantInts(weights);
@@ -257,64 +255,16 @@ private:
     bool runs = groups == 1 && w.dilationW == 1;
     int64_t kernelW = runs ? 1 : w.kernelW;
     int64_t run = runs ? w.kernelW * perIn : perIn;
-    bool depthwise = perIn == 1 && perOut == 1 && groups > 1;
-    bool outInnermost = !depthwise && run < 32 && perOut >= 8;
-
-    // Weights as [group][kh][kw][run][out], or …[out][kh][kw][run].
-    std::vector<int64_t> packed(constants->size());
-    size_t to = 0;
-    auto at = [&](int64_t g, int64_t o, int64_t kh, int64_t kw, int64_t r) {
-      return (
-          *constants)[((g * perOut + o) * w.kernelH + kh) * w.kernelW * perIn +
-                      kw * perIn + r];
-    };
-    auto place = [&](int64_t g, int64_t o, int64_t kh, int64_t kw, int64_t r) {
-      packed[to++] = at(g, o, kh, kw, r);
-    };
-    SmallVector<int64_t> shape;
-    if (depthwise) {
-      shape = {w.kernelH, kernelW, groups};
-      for (int64_t kh = 0; kh < w.kernelH; ++kh)
-        for (int64_t kw = 0; kw < kernelW; ++kw)
-          for (int64_t g = 0; g < groups; ++g)
-            place(g, 0, kh, kw, 0);
-    } else if (outInnermost) {
-      shape = {groups, w.kernelH, kernelW, run, perOut};
-      for (int64_t g = 0; g < groups; ++g)
-        for (int64_t kh = 0; kh < w.kernelH; ++kh)
-          for (int64_t kw = 0; kw < kernelW; ++kw)
-            for (int64_t r = 0; r < run; ++r)
-              for (int64_t o = 0; o < perOut; ++o)
-                place(g, o, kh, kw, r);
-    } else {
-      shape = {groups, perOut, w.kernelH, kernelW, run};
-      packed = *constants;
-    }
     Storage weightStorage = Storage::of(intType(weights));
-    Value filter = tensor(shape, packed, weightStorage.width);
-
-    // Dimensions: y, x, g, then o, kh, kw, r in the chosen order.
+    Value filter = tensor({groups, perOut, w.kernelH, kernelW, run}, *constants,
+                          weightStorage.width);
     Storage acc = accumulator(op->getResult(0));
-    AffineExpr y = dim(0), x = dim(1), g, o, kh, kw, r;
-    unsigned dims = depthwise ? 5 : 7;
-    AffineMap filterMap, outMap;
-    SmallVector<int64_t> outShape = {w.outHeight, w.outWidth, groups};
-    if (depthwise) {
-      kh = dim(2), kw = dim(3), g = dim(4);
-      filterMap = map(dims, {kh, kw, g});
-      outMap = map(dims, {y, x, g});
-    } else {
-      outShape.push_back(perOut);
-      g = dim(2);
-      if (outInnermost) {
-        kh = dim(3), kw = dim(4), r = dim(5), o = dim(6);
-        filterMap = map(dims, {g, kh, kw, r, o});
-      } else {
-        o = dim(3), kh = dim(4), kw = dim(5), r = dim(6);
-        filterMap = map(dims, {g, o, kh, kw, r});
-      }
-      outMap = map(dims, {y, x, g, o});
-    }
+    constexpr unsigned dims = 7;
+    AffineExpr y = dim(0), x = dim(1), g = dim(2), o = dim(3), kh = dim(4),
+               kw = dim(5), r = dim(6);
+    AffineMap filterMap = map(dims, {g, o, kh, kw, r});
+    AffineMap outMap = map(dims, {y, x, g, o});
+    SmallVector<int64_t> outShape = {w.outHeight, w.outWidth, groups, perOut};
     AffineExpr row = y * w.strideH + kh * w.dilationH;
     Value source;
     AffineMap inMap;
@@ -323,13 +273,8 @@ private:
       inMap = map(dims, {row, x * (w.strideW * w.channels) + r});
     } else {
       AffineExpr column = x * w.strideW + kw * w.dilationW;
-      if (depthwise) {
-        source = reshape(in.value, {rowsIn, columnsIn, groups});
-        inMap = map(dims, {row, column, g});
-      } else {
-        source = reshape(in.value, {rowsIn, columnsIn, groups, perIn});
-        inMap = map(dims, {row, column, g, r});
-      }
+      source = reshape(in.value, {rowsIn, columnsIn, groups, perIn});
+      inMap = map(dims, {row, column, g, r});
     }
 
     Value init;

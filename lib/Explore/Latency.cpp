@@ -190,7 +190,12 @@ LogicalResult Request::pass(size_t n) {
 }
 
 FailureOr<double> Request::run() {
-  // A switched port is as fast as the fastest link that it is used for.
+  // A switched port is as fast as its own link, whatever its peers' are.
+  for (size_t n = 0; n < ports.size(); ++n) {
+    int party = n < nodes.size() ? int(n) : kHost;
+    if (!wireOf(party).reliable)
+      portsOf(party).bitsPerS = wireOf(party).bitsPerS;
+  }
   auto joins = [&](int from, int to) {
     for (int party : {from, to}) {
       Ports &p = portsOf(party);

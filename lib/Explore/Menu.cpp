@@ -6,6 +6,7 @@
 #include "Runs.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Parallel.h"
 #include <numeric>
 #include <set>
 
@@ -230,30 +231,70 @@ static std::vector<int> frontOf(const std::vector<Option> &all,
   return front;
 }
 
-const std::vector<Option> &OptionCache::of(Operation *op,
-                                           const Upstream &upstream,
-                                           const DeviceContext &device) {
-  std::vector<const void *> key{
-      &device, op->getName().getAsOpaquePointer(),
-      op->getAttrDictionary().getAsOpaquePointer(),
-      op->getResult(0).getType().getAsOpaquePointer()};
+/// All that options depend on beside what comes from upstream.
+static OptionCache::Key keyOf(Operation *op, const DeviceContext &device) {
+  OptionCache::Key key{&device, op->getName().getAsOpaquePointer(),
+                       op->getAttrDictionary().getAsOpaquePointer(),
+                       op->getResult(0).getType().getAsOpaquePointer()};
   for (Value v : op->getOperands()) {
     key.push_back(v.getType().getAsOpaquePointer());
     auto constant = v.getDefiningOp<osa::ConstantOp>();
     key.push_back(constant ? constant->getAttrDictionary().getAsOpaquePointer()
                            : nullptr);
   }
-  std::vector<Entry> &entries = known[key];
+  return key;
+}
+
+/// What one generator offers.
+static std::vector<Option> offered(const Generator &generator, Operation *op,
+                                   const OptionCache::Upstream &upstream,
+                                   const DeviceContext &device) {
+  if (generator.coverage(op))
+    return {};
+  return generator.options(op, upstream, device);
+}
+
+const std::vector<Option> &OptionCache::of(Operation *op,
+                                           const Upstream &upstream,
+                                           const DeviceContext &device) {
+  std::vector<Entry> &entries = known[keyOf(op, device)];
   for (const Entry &entry : entries)
     if (entry.upstream == upstream)
       return entry.options;
   std::vector<Option> all;
   for (const auto &generator : allGenerators())
-    if (!generator->coverage(op))
-      for (Option &o : generator->options(op, upstream, device))
-        all.push_back(std::move(o));
+    llvm::move(offered(*generator, op, upstream, device),
+               std::back_inserter(all));
   entries.push_back({upstream, std::move(all)});
   return entries.back().options;
+}
+
+void OptionCache::prepare(ArrayRef<Operation *> ops,
+                          const DeviceContext &device) {
+  std::set<Key> seen;
+  std::vector<std::pair<Key, Operation *>> missing;
+  for (Operation *op : ops) {
+    Key key = keyOf(op, device);
+    if (!known.count(key) && seen.insert(key).second)
+      missing.push_back({std::move(key), op});
+  }
+  ArrayRef<std::unique_ptr<Generator>> generators = allGenerators();
+  std::vector<std::vector<Option>> parts(missing.size() * generators.size());
+  llvm::parallelFor(0, parts.size(), [&](size_t i) {
+    parts[i] = offered(*generators[i % generators.size()],
+                       missing[i / generators.size()].second, {}, device);
+  });
+  for (size_t i = 0; i < missing.size(); ++i) {
+    std::vector<Option> all;
+    for (size_t g = 0; g < generators.size(); ++g)
+      llvm::move(parts[i * generators.size() + g], std::back_inserter(all));
+    known[std::move(missing[i].first)].push_back({{}, std::move(all)});
+  }
+}
+
+/// Does it take its input as it comes? Others choose their own formats.
+static bool followsUpstream(Operation *op) {
+  return !osa::getWindow(op) && !isa<osa::DenseOp>(op);
 }
 
 void Menu::addChoices(const Steering &steering, OptionCache &cache) {
@@ -263,9 +304,13 @@ void Menu::addChoices(const Steering &steering, OptionCache &cache) {
     Kind &target = posed.kinds[kind];
     options[kind].resize(order.size());
     target.choices.resize(order.size());
+    std::vector<Operation *> independent;
+    llvm::copy_if(order, std::back_inserter(independent),
+                  [](Operation *op) { return !followsUpstream(op); });
+    cache.prepare(independent, device);
     for (size_t s = 0; s < order.size(); ++s) {
       Operation *op = order[s];
-      bool follows = !osa::getWindow(op) && !isa<osa::DenseOp>(op);
+      bool follows = followsUpstream(op);
       // Formats in which the operands may come.
       std::vector<std::optional<Format>> upstream;
       for (int t : posed.stages[s].operands) {

@@ -21,10 +21,15 @@ gen::LinkMedium mediumOf(const Wire &wire, double framesPerS, int64_t bits);
 class OptionCache {
 public:
   using Upstream = std::vector<std::optional<gen::Format>>;
+  using Key = std::vector<const void *>;
   /// Every generator's options.
   const std::vector<gen::Option> &of(mlir::Operation *op,
                                      const Upstream &upstream,
                                      const gen::DeviceContext &device);
+  /// Asks generators about operations that are not known yet, with nothing from
+  /// upstream, on all threads.
+  void prepare(llvm::ArrayRef<mlir::Operation *> ops,
+               const gen::DeviceContext &device);
 
 private:
   struct Entry {
@@ -33,7 +38,7 @@ private:
   };
   /// By what an operation is: name, attributes, types and constants, all of
   /// which the context holds once.
-  std::map<std::vector<const void *>, std::vector<Entry>> known;
+  std::map<Key, std::vector<Entry>> known;
 };
 
 /// Options of every operation on every kind of device, and the problem they

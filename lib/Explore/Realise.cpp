@@ -8,6 +8,7 @@
 #include "Runs.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Parallel.h"
 #include <cmath>
 
 using namespace mlir;
@@ -85,7 +86,8 @@ private:
   Result result;
   std::vector<Ends> ends; ///< of every run
 
-  LogicalResult build(const Run &run, size_t first);
+  void build(const Run &run, size_t first);
+  LogicalResult forNodes(llvm::function_ref<LogicalResult(size_t)> work);
   /// The node's place, with the streams that it has there.
   Place placeOf(const NodeResult &node) const {
     Place place = problem.places[node.place];
@@ -96,7 +98,7 @@ private:
   void addEndpoints(double seconds);
 };
 
-LogicalResult Realiser::build(const Run &run, size_t first) {
+void Realiser::build(const Run &run, size_t first) {
   const Place &place = problem.places[run.places[0]];
   const ClusterPlace &device = posed.cluster.places[run.places[0]];
   NodeResult node;
@@ -149,13 +151,16 @@ LogicalResult Realiser::build(const Run &run, size_t first) {
       node.function, node.selections,
       {device.device, device.context.clockMhz, node.streamBits, designName},
       node.images);
-  const CostContext &context = device.context.cost;
-  if (failed(sizeBuffers(node.design)))
-    return failure();
-  node.resources =
-      gen::costOf(node.design, context, &node.images, &node.errors);
   result.nodes.push_back(std::move(node));
-  return success();
+}
+
+/// `work` on every node, on all threads: designs know nothing of each other.
+LogicalResult
+Realiser::forNodes(llvm::function_ref<LogicalResult(size_t)> work) {
+  std::vector<char> done(result.nodes.size());
+  llvm::parallelFor(0, done.size(),
+                    [&](size_t n) { done[n] = succeeded(work(n)); });
+  return success(!llvm::is_contained(done, 0));
 }
 
 /// What bounds the rate of all copies of a node together.
@@ -194,12 +199,16 @@ void Realiser::addEndpoints(double seconds) {
 }
 
 FailureOr<Result> Realiser::addTiming() {
+  auto time = [&](size_t n) -> LogicalResult {
+    auto timing = predictTiming(result.nodes[n].design);
+    if (succeeded(timing))
+      result.nodes[n].timing = *timing;
+    return timing;
+  };
+  if (failed(forNodes(time)))
+    return failure();
   for (size_t n = 0; n < result.nodes.size(); ++n) {
     NodeResult &node = result.nodes[n];
-    auto timing = predictTiming(node.design);
-    if (failed(timing))
-      return failure();
-    node.timing = *timing;
     double seconds = secondsOf(node, ends[n]);
     if (seconds <= result.seconds)
       continue;
@@ -238,11 +247,21 @@ FailureOr<Result> Realiser::addTiming() {
 FailureOr<Result> Realiser::run() {
   size_t first = 0;
   for (const Run &run : solution.runs) {
-    if (failed(build(run, first))) {
-      erase(result);
-      return failure();
-    }
+    build(run, first);
     first += int(run.places.size());
+  }
+  auto size = [&](size_t n) -> LogicalResult {
+    NodeResult &node = result.nodes[n];
+    if (failed(sizeBuffers(node.design)))
+      return failure();
+    const CostContext &context = posed.cluster.places[node.place].context.cost;
+    node.resources =
+        gen::costOf(node.design, context, &node.images, &node.errors);
+    return success();
+  };
+  if (failed(forNodes(size))) {
+    erase(result);
+    return failure();
   }
   result.isExact = solution.isExact;
   addEndpoints(solution.seconds);

@@ -272,8 +272,7 @@ bool passes(const Problem &problem, const Ends &ends, const Place &place,
   return true;
 }
 
-Cost RunFront::closing(int level, int label, const Place &place,
-                       const Ends &ends) const {
+Cost RunFront::closing(int level, int label, const Ends &ends) const {
   Cost cost;
   for (int t : ends.out) {
     const Tensor &tensor = problem.tensors[t];
@@ -298,8 +297,6 @@ Cost RunFront::closing(int level, int label, const Place &place,
     }
     cost += problem.glue->border(kind, streamBits, t, format, false);
   }
-  if (place.wire)
-    cost += problem.glue->endpoint(place, ends);
   return cost;
 }
 
@@ -321,11 +318,15 @@ std::optional<Run> RunFront::best(int end, const Place &place,
   std::optional<Run> best;
   int bestLabel = -1;
   double bestPrice = INFINITY;
+  std::optional<Cost> endpoint; // the same for all labels
   for (int l = 0; l < int(levels[level].size()); ++l) {
     const Label &label = levels[level][l];
     if (label.price >= bestPrice || !fits(label.cost, place.budget, limits))
       continue;
-    Cost cost = closing(level, l, place, ends);
+    if (!endpoint)
+      endpoint = place.wire ? problem.glue->endpoint(place, ends) : Cost();
+    Cost cost = closing(level, l, ends);
+    cost += *endpoint;
     cost += label.cost;
     double price = pricesOf(cost.resources, problem.kinds[kind].capacity)[0];
     if (price >= bestPrice || !fits(cost, place.budget, limits))

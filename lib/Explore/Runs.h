@@ -70,8 +70,8 @@ private:
   void extend();
   const Choice &choiceAt(int level, int label, int stage) const;
   void prune(std::vector<Label> &labels, int stage);
-  Cost closing(int level, int label, const Place &place,
-               const Ends &ends) const;
+  /// What stands at the borders of a run but for the link's endpoint.
+  Cost closing(int level, int label, const Ends &ends) const;
 };
 
 /// Tensors that enter or leave [begin, end).

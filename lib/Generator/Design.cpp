@@ -94,8 +94,8 @@ private:
       if (key == "Depth")
         depth = value;
       else
-        config.push_back(
-            builder.getNamedAttr(key, builder.getI64IntegerAttr(value)));
+        config.push_back(builder.getNamedAttr(
+            StringRef(key), builder.getI64IntegerAttr(value)));
     }
     for (auto &[key, value] : actor.files)
       config.push_back(builder.getNamedAttr(key, builder.getStringAttr(value)));
@@ -253,7 +253,7 @@ Actor actorOf(flow::ActorOp op) {
   Actor actor{op.getKind().str(), op.getName().str(), {}, {}};
   for (NamedAttribute attr : op.getConfig()) {
     if (auto i = dyn_cast<IntegerAttr>(attr.getValue()))
-      actor.params.push_back({attr.getName().str(), i.getInt()});
+      actor.params.push_back({ParamName::kept(attr.getName()), i.getInt()});
     else
       actor.files.push_back(
           {attr.getName().str(), cast<StringAttr>(attr.getValue()).str()});
@@ -310,6 +310,11 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
            << run.blocked;
   for (auto &[op, index] : joins) {
     int64_t depth = std::max<int64_t>(2, simulation.occupancy(index));
+    // Two frames of fewer beats do not show what the full rate needs.
+    auto stream = cast<flow::StreamType>(op.getOutputs()[0].getType());
+    int64_t atFullRate = fullRateDepth(actorOf(op));
+    if (2 * stream.beatsPerFrame() < atFullRate)
+      depth = std::max(depth, atFullRate);
     // The deep form of the buffer is visible one cycle later.
     if (depth > 62)
       depth += 2;

@@ -22,18 +22,18 @@ public:
 
   void add(int64_t tokens, int64_t time) {
     total += tokens;
-    if (end - begin == ring.size())
+    if (end - begin > mask)
       grow();
-    ring[end++ & (ring.size() - 1)] = {total, time};
+    ring[end++ & mask] = {total, time};
   }
 
   /// True if the count has reached n; raises `time` to when it did.
   bool reached(int64_t n, int64_t &time) {
     if (total < n)
       return false;
-    while (ring[begin & (ring.size() - 1)].count < n)
+    while (ring[begin & mask].count < n)
       ++begin;
-    time = std::max(time, ring[begin & (ring.size() - 1)].time);
+    time = std::max(time, ring[begin & mask].time);
     return true;
   }
 
@@ -41,14 +41,16 @@ private:
   struct Event {
     int64_t count, time;
   };
-  std::vector<Event> ring = std::vector<Event>(16); ///< a power of two
-  size_t begin = 0, end = 0;
+  size_t begin = 0, end = 0, mask = 15; ///< a power of two, less one
+  std::unique_ptr<Event[]> ring = std::make_unique<Event[]>(mask + 1);
 
   void grow() {
-    std::vector<Event> larger(2 * ring.size());
+    size_t wider = 2 * mask + 1;
+    auto larger = std::make_unique<Event[]>(wider + 1);
     for (size_t i = begin; i != end; ++i)
-      larger[i & (larger.size() - 1)] = ring[i & (ring.size() - 1)];
+      larger[i & wider] = ring[i & mask];
     ring = std::move(larger);
+    mask = wider;
   }
 };
 
@@ -114,7 +116,8 @@ struct Simulation::State {
       work.push_back(p);
     }
   }
-  bool fire(const Phase &phase, ProcessState &state, int64_t earliest);
+  int64_t fire(const Phase &phase, ProcessState &state, int64_t most,
+               int64_t earliest);
   void note(int p, int64_t time);
   bool advance(int p, int frames);
 };
@@ -151,32 +154,47 @@ Simulation::Simulation(const Network &network, llvm::ArrayRef<int> watched)
 
 Simulation::~Simulation() = default;
 
-/// One firing, if tokens and places allow it.
-bool Simulation::State::fire(const Phase &phase, ProcessState &state,
-                             int64_t earliest) {
-  int64_t time = std::max(state.last + 1, earliest);
+/// Up to `most` equal firings, as many as tokens and places allow; how many.
+int64_t Simulation::State::fire(const Phase &phase, ProcessState &state,
+                                int64_t most, int64_t earliest) {
+  struct Input {
+    ChannelState *channel;
+    int64_t need, consume;
+  };
+  Input inputs[2];
+  size_t count = 0;
   for (size_t i = 0; i < state.inputs.size(); ++i)
-    if (phase.need[i] > 0) {
-      ChannelState &c = *state.inputs[i];
-      if (!c.pushed.reached(c.popped.total + phase.need[i], time))
-        return false;
-    }
-  if (phase.produce > 0)
-    for (ChannelState *c : state.outputs) {
-      int64_t freed = c->pushed.total + phase.produce - c->capacity;
+    if (phase.need[i] > 0 || phase.consume[i] > 0)
+      inputs[count++] = {state.inputs[i], phase.need[i], phase.consume[i]};
+  ChannelState *const *outputs = state.outputs.data();
+  size_t readers = phase.produce > 0 ? state.outputs.size() : 0;
+  int64_t produce = phase.produce, last = state.last, fired = 0;
+  for (; fired < most; ++fired) {
+    int64_t time = std::max(last + 1, earliest);
+    bool ready = true;
+    for (size_t i = 0; ready && i < count; ++i)
+      if (inputs[i].need > 0) {
+        ChannelState &c = *inputs[i].channel;
+        ready = c.pushed.reached(c.popped.total + inputs[i].need, time);
+      }
+    for (size_t i = 0; ready && i < readers; ++i) {
+      ChannelState &c = *outputs[i];
+      int64_t freed = c.pushed.total + produce - c.capacity;
       int64_t popTime = -1;
-      if (freed > 0 && !c->popped.reached(freed, popTime))
-        return false;
+      ready = freed <= 0 || c.popped.reached(freed, popTime);
       time = std::max(time, popTime + 1);
     }
-  state.last = time;
-  for (size_t i = 0; i < state.inputs.size(); ++i)
-    if (phase.consume[i] > 0)
-      state.inputs[i]->pop(phase.consume[i], time);
-  if (phase.produce > 0)
-    for (ChannelState *c : state.outputs)
-      c->push(phase.produce, time);
-  return true;
+    if (!ready)
+      break;
+    last = time;
+    for (size_t i = 0; i < count; ++i)
+      if (inputs[i].consume > 0)
+        inputs[i].channel->pop(inputs[i].consume, time);
+    for (size_t i = 0; i < readers; ++i)
+      outputs[i]->push(produce, time);
+  }
+  state.last = last;
+  return fired;
 }
 
 /// Enters the first firing of a frame in the result.
@@ -200,16 +218,23 @@ bool Simulation::State::advance(int p, int frames) {
   while (s.frame < frames) {
     const Phase &phase = process.phases[s.phase];
     bool waits = s.offer < process.offers.size();
-    if (!fire(phase, s, waits ? process.offers[s.offer] : 0))
+    // One by one where the time of each firing counts.
+    bool isTaken = s.sink >= 0 && s.frame == 0;
+    int64_t most = waits || isTaken || s.first ? 1 : phase.repeat - s.done;
+    int64_t fired = fire(phase, s, most, waits ? process.offers[s.offer] : 0);
+    if (fired == 0)
       break;
     s.offer += waits;
     progress = true;
-    if (s.sink >= 0 && s.frame == 0)
+    if (isTaken)
       result.taken[s.sink].push_back(s.last);
     if (s.first)
       note(p, s.last);
     s.first = false;
-    if (++s.done < phase.repeat)
+    s.done += fired;
+    if (fired < most)
+      break;
+    if (s.done < phase.repeat)
       continue;
     s.done = 0;
     if (++s.phase < process.phases.size())

@@ -2,10 +2,19 @@
 // What generators share: formats, foldings and the converter between formats.
 #include "rhizome/Generator/Generator.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "llvm/ADT/StringSet.h"
+#include <mutex>
 
 using namespace mlir;
 
 namespace rhizome::gen {
+ParamName ParamName::kept(llvm::StringRef text) {
+  static std::mutex mutex;
+  static llvm::StringSet<> known;
+  std::lock_guard<std::mutex> lock(mutex);
+  return {known.insert(text).first->getKey(), Kept{}};
+}
+
 Format formatOf(Type tensor, int64_t lanes, int64_t row) {
   num::IntType element = num::elementInt(tensor);
   Format f;
@@ -15,6 +24,11 @@ Format formatOf(Type tensor, int64_t lanes, int64_t row) {
   f.row = row;
   f.count = cast<RankedTensorType>(tensor).getNumElements();
   return f.canonical();
+}
+
+int64_t channelsOf(Operation *op) {
+  auto shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+  return shape.empty() ? 1 : shape.back();
 }
 
 std::vector<int64_t> foldings(int64_t n) {

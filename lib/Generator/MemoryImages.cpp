@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Generator/MemoryImages.h"
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
-#include <set>
 
 namespace rhizome::gen {
 void MemoryImage::set(int64_t word, int64_t low, int64_t bits, int64_t value) {
@@ -56,47 +56,87 @@ int64_t MemoryImage::zeroColumns(int64_t at, int64_t bits) const {
   return bits;
 }
 
+/// Bit i of word j becomes bit j of word i.
+static void transpose(std::array<uint64_t, 64> &m) {
+  uint64_t mask = 0x00000000ffffffff;
+  for (int step = 32; step > 0; step /= 2, mask ^= mask << step)
+    for (int i = 0; i < 64; i = (i + step + 1) & ~step) {
+      uint64_t swap = (m[i] >> step ^ m[i + step]) & mask;
+      m[i + step] ^= swap;
+      m[i] ^= swap << step;
+    }
+}
+
 RomContents MemoryImage::contents(int64_t lutInputs, int64_t period,
                                   int64_t first, int64_t count) const {
   RomContents c;
   if (depth <= 1)
     return c;
-  int64_t stride = (width + 63) / 64;
-  auto bit = [&](int64_t word, int64_t column) {
-    return words[stride * word + column / 64] >> (column % 64) & 1;
-  };
+  // Columns as rows of `pieces` words.
+  int64_t stride = (width + 63) / 64, pieces = (depth + 63) / 64;
+  std::vector<uint64_t> bits(size_t(64 * stride * pieces));
+  std::array<uint64_t, 64> block;
+  for (int64_t group = 0; group < stride; ++group)
+    for (int64_t piece = 0; piece < pieces; ++piece) {
+      for (int64_t i = 0; i < 64; ++i) {
+        int64_t word = 64 * piece + i;
+        block[i] = word < depth ? words[stride * word + group] : 0;
+      }
+      transpose(block);
+      for (int64_t i = 0; i < 64; ++i)
+        bits[size_t((64 * group + i) * pieces + piece)] = block[i];
+    }
   // Distinct columns, complements apart: registers hold them.
-  std::set<std::vector<bool>> columns, parts;
-  int64_t leaf = int64_t(1) << lutInputs;
+  std::vector<const uint64_t *> columns;
+  uint64_t top = ~uint64_t(0) >> (64 * pieces - depth);
   for (int64_t at = 0; at < width; ++at) {
     if (period > 0 && (at % period < first || at % period >= first + count))
       continue;
-    std::vector<bool> column(depth);
-    bool varies = false;
-    for (int64_t word = 0; word < depth; ++word) {
-      column[word] = bit(word, at);
-      varies |= column[word] != column[0];
-    }
+    const uint64_t *column = &bits[size_t(at * pieces)];
+    uint64_t all = column[0] & 1 ? ~uint64_t(0) : 0;
+    bool varies = (column[pieces - 1] ^ all) & top;
+    for (int64_t piece = 0; piece + 1 < pieces; ++piece)
+      varies |= column[piece] != all;
     c.varying += varies;
     if (varies)
-      columns.insert(std::move(column));
+      columns.push_back(column);
   }
+  std::sort(columns.begin(), columns.end(),
+            [&](const uint64_t *x, const uint64_t *y) {
+              return std::lexicographical_compare(x, x + pieces, y, y + pieces);
+            });
+  columns.erase(std::unique(columns.begin(), columns.end(),
+                            [&](const uint64_t *x, const uint64_t *y) {
+                              return std::equal(x, x + pieces, y);
+                            }),
+                columns.end());
   c.columns = double(columns.size());
-  for (const std::vector<bool> &column : columns) {
-    std::set<std::vector<bool>> chosen;
+  // Parts of a column, each with its length: a LUT has up to six inputs.
+  assert(lutInputs <= 6 && "a part fits a word");
+  int64_t leaf = int64_t(1) << lutInputs;
+  using Part = std::pair<uint64_t, int64_t>;
+  std::vector<Part> parts, chosen;
+  auto distinct = [](std::vector<Part> &all) {
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+  };
+  for (const uint64_t *column : columns) {
+    chosen.clear();
     for (int64_t low = 0; low < depth; low += leaf) {
-      int64_t high = std::min(depth, low + leaf);
-      std::vector<bool> part(column.begin() + low, column.begin() + high);
+      int64_t length = std::min(depth - low, leaf);
+      uint64_t mask = ~uint64_t(0) >> (64 - length);
+      uint64_t part = column[low / 64] >> (low % 64) & mask;
       // Behind a choice a complement is the same function.
-      if (depth > leaf && part[0])
-        part.flip();
-      if (std::find(part.begin(), part.end(), true) != part.end() ||
-          depth <= leaf)
-        parts.insert(part);
-      chosen.insert(std::move(part));
+      if (depth > leaf && part & 1)
+        part ^= mask;
+      if (part || depth <= leaf)
+        parts.push_back({part, length});
+      chosen.push_back({part, length});
     }
+    distinct(chosen);
     c.muxes += double(chosen.size() - 1);
   }
+  distinct(parts);
   c.leaves = double(parts.size());
   return c;
 }

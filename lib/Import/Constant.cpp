@@ -4,6 +4,7 @@
 #include "Constant.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -297,10 +298,23 @@ static std::unique_ptr<llvm::MemoryBuffer> readExternal(const TensorProto &t,
     return nullptr;
   llvm::SmallString<256> path(directory);
   llvm::sys::path::append(path, location);
+  // A folder or device must not be opened as a file.
+  llvm::sys::fs::file_status status;
+  if (std::error_code why = llvm::sys::fs::status(path, status))
+    error = formatv("its external data is missing: '{0}': {1}", path.str(),
+                    why.message());
+  else if (status.type() != llvm::sys::fs::file_type::regular_file)
+    error = formatv("its external data '{0}' is not a file", path.str());
+  else if (offset > status.getSize() || status.getSize() - offset < bytes)
+    error = formatv("its external data needs {0} bytes from {1} on of '{2}', "
+                    "the file has {3}",
+                    bytes, offset, path.str(), status.getSize());
+  if (!error.empty())
+    return nullptr;
   auto buffer = llvm::MemoryBuffer::getFileSlice(path, bytes, offset);
-  if (!buffer || (*buffer)->getBufferSize() != bytes) {
-    error = formatv("its external data '{0}' can't be read ({1} bytes at {2})",
-                    location, bytes, offset);
+  if (!buffer) {
+    error = formatv("its external data '{0}' can't be read: {1}", path.str(),
+                    buffer.getError().message());
     return nullptr;
   }
   return std::move(*buffer);

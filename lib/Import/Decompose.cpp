@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
+#include <cfloat>
 #include <functional>
 #include <string>
 #include <vector>
@@ -127,16 +128,21 @@ private:
 // QLinear*: integers in, integers out
 //===----------------------------------------------------------------------===//
 
-/// (x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias)
+/// (x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias); the contrib
+/// form may have images with their channels last.
 static void qlinearConv(Expansion &e) {
+  bool last = e.getInt("channels_last", 0) != 0;
   std::string x = e.dequantize(e.input(0), e.input(1), e.input(2));
   std::string w = e.dequantize(e.input(3), e.input(4), e.input(5), 0);
+  if (last)
+    x = e.transpose(x, {0, 3, 1, 2});
   std::string bias;
   if (!e.input(8).empty()) {
     std::string scaled = e.dequantize(e.input(8), e.input(1), "", 0);
     bias = e.put("Mul", {scaled, e.input(4)});
   }
-  e.quantize(e.real("Conv", {x, w, bias}), 6);
+  std::string y = e.real("Conv", {x, w, bias}, {"channels_last"});
+  e.quantize(last ? e.transpose(y, {0, 2, 3, 1}) : y, 6);
 }
 
 /// (a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero)
@@ -229,14 +235,108 @@ static void matMulInteger(Expansion &e) {
   e.last("MatMul", {a, b});
 }
 
-/// (a, b, a_scale, b_scale, a_zero, b_zero, bias)
+/// (a, b, a_scale, b_scale, a_zero, b_zero, bias); both per column
 static void matMulIntegerToFloat(Expansion &e) {
-  std::string a = e.dequantize(e.input(0), e.input(2), e.input(4), -2);
+  std::string a = e.dequantize(e.input(0), e.input(2), e.input(4), -1);
   std::string b = e.dequantize(e.input(1), e.input(3), e.input(5), -1);
   if (e.input(6).empty())
     e.last("MatMul", {a, b});
   else
     e.last("Add", {e.put("MatMul", {a, b}), e.input(6)});
+}
+
+/// (a, b, b_scale, b_zero, bias): a is quantised by its own range.
+static void dynamicQuantizeMatMul(Expansion &e) {
+  NodeProto &range = e.add("DynamicQuantizeLinear", {e.input(0)});
+  std::string q = range.output(0), scale = q + "s", zero = q + "z";
+  range.add_output(scale);
+  range.add_output(zero);
+  std::string a = e.dequantize(q, scale, zero);
+  std::string b = e.dequantize(e.input(1), e.input(2), e.input(3), -1);
+  if (e.input(4).empty())
+    e.last("MatMul", {a, b});
+  else
+    e.last("Add", {e.put("MatMul", {a, b}), e.input(4)});
+}
+
+//===----------------------------------------------------------------------===//
+// What ONNX Runtime's optimiser writes
+//===----------------------------------------------------------------------===//
+
+/// Adds the activation that a fused node names, with `parameters` in the order
+/// of the operation's own.
+static void activate(Expansion &e, const std::string &x,
+                     const std::vector<float> &parameters) {
+  const AttributeProto *which = e.attribute("activation");
+  if (!which)
+    return e.last("Identity", {x});
+  auto parameter = [&](size_t i, float fallback) {
+    return i < parameters.size() ? parameters[i] : fallback;
+  };
+  if (which->s() == "Clip") {
+    std::string low = e.constant(parameter(0, -FLT_MAX)),
+                high = e.constant(parameter(1, FLT_MAX));
+    return e.last("Clip", {x, low, high});
+  }
+  if (which->s() == "HardSigmoid") {
+    std::string alpha = e.constant(parameter(0, 0.2f)),
+                beta = e.constant(parameter(1, 0.5f)), low = e.constant(0),
+                high = e.constant(1);
+    std::string line = e.put("Add", {e.put("Mul", {x, alpha}), beta});
+    return e.last("Clip", {line, low, high});
+  }
+  NodeProto &made = e.add(which->s(), {x}, true);
+  if (which->s() != "LeakyRelu" || parameters.empty())
+    return;
+  AttributeProto &a = *made.add_attribute();
+  a.set_name("alpha");
+  a.set_type(AttributeProto::FLOAT);
+  a.set_f(parameters[0]);
+}
+
+/// (x, w, bias, what is added before the activation)
+static void fusedConv(Expansion &e) {
+  std::string y = e.real("Conv", {e.input(0), e.input(1), e.input(2)},
+                         {"activation", "activation_params"});
+  if (!e.input(3).empty())
+    y = e.put("Add", {y, e.input(3)});
+  std::vector<float> parameters;
+  if (const AttributeProto *a = e.attribute("activation_params"))
+    parameters.assign(a->floats().begin(), a->floats().end());
+  activate(e, y, parameters);
+}
+
+/// (a, b, c)
+static void fusedGemm(Expansion &e) {
+  std::vector<float> parameters;
+  for (StringRef name : {"activation_alpha", "activation_beta"})
+    if (const AttributeProto *a = e.attribute(name))
+      parameters.push_back(a->f());
+  activate(e,
+           e.real("Gemm", {e.input(0), e.input(1), e.input(2)},
+                  {"activation", "activation_alpha", "activation_beta",
+                   "activation_gamma"}),
+           parameters);
+}
+
+/// alpha · A · B, of matrices that may be transposed: Gemm has the same.
+static void fusedMatMul(Expansion &e) {
+  bool batches = e.getInt("transBatchA", 0) || e.getInt("transBatchB", 0);
+  if (batches || e.getInt("transA", 0) || e.getInt("transB", 0)) {
+    std::vector<StringRef> without;
+    if (!batches) // else Gemm refuses them by name
+      without = {"transBatchA", "transBatchB"};
+    return e.last("Identity",
+                  {e.real("Gemm", {e.input(0), e.input(1)}, without)});
+  }
+  std::string alpha = e.constant(float(e.getFloat("alpha", 1)));
+  e.last("Mul", {e.put("MatMul", {e.input(0), e.input(1)}), alpha});
+}
+
+/// A pool of integers with their channels last.
+static void nhwcMaxPool(Expansion &e) {
+  std::string x = e.transpose(e.input(0), {0, 3, 1, 2});
+  e.transpose(e.real("MaxPool", {x}), {0, 2, 3, 1}, true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -343,6 +443,11 @@ static const llvm::StringMap<Rule> &rules() {
       {"ConvInteger", {convInteger, 2, 4}},
       {"MatMulInteger", {matMulInteger, 2, 4}},
       {"MatMulIntegerToFloat", {matMulIntegerToFloat, 4, 7}},
+      {"DynamicQuantizeMatMul", {dynamicQuantizeMatMul, 3, 5}},
+      {"FusedConv", {fusedConv, 2, 4}},
+      {"FusedGemm", {fusedGemm, 2, 3}},
+      {"FusedMatMul", {fusedMatMul, 2, 2}},
+      {"NhwcMaxPool", {nhwcMaxPool, 1, 1}},
       {"HardSigmoid", {hardSigmoid, 1, 1}},
       {"PRelu", {pRelu, 2, 2}},
       {"Elu",

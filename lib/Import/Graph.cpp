@@ -3,6 +3,8 @@
 // protobuf only: ONNX's own checker knows fewer versions than we read.
 #include "Constant.h"
 #include "Decompose.h"
+#include "Functions.h"
+#include "Types.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -62,9 +64,15 @@ static bool checkVersions(Graph &graph, Refusals &refusals) {
          formatv("the file has IR version {0}, we read 3 to 13",
                  model.ir_version()),
          "convert it with onnx.version_converter or export it anew"});
-  for (const onnx::OperatorSetIdProto &set : model.opset_import())
-    if (set.domain().empty() || set.domain() == "ai.onnx")
-      graph.opset = std::max<int64_t>(graph.opset, set.version());
+  auto take = [&](const auto &sets) {
+    for (const onnx::OperatorSetIdProto &set : sets)
+      if (set.domain().empty() || set.domain() == "ai.onnx")
+        graph.opset = std::max<int64_t>(graph.opset, set.version());
+  };
+  take(model.opset_import());
+  if (graph.opset == 0) // all its standard operations are inside functions
+    for (const onnx::FunctionProto &function : model.functions())
+      take(function.opset_import());
   if (graph.opset < 7 || graph.opset > 25)
     refusals.push_back(
         {"", "",
@@ -266,6 +274,27 @@ void Sorter::run() {
     reportCycle(left);
 }
 
+/// What a file that is no ONNX model may be, and what to do then.
+static std::string otherKind(StringRef bytes) {
+  static const struct {
+    size_t at;
+    StringRef begins, remedy;
+  } kinds[] = {
+      {0, "version https://git-lfs",
+       "it is a pointer of Git LFS: fetch the file with 'git lfs pull'"},
+      {0, "<", "it is a web page or XML: download the model itself"},
+      {0, "PK\x03\x04",
+       "it is a ZIP archive: unpack it, or export a PyTorch model with "
+       "torch.onnx.export"},
+      {1, "HDF\r\n", "it is a Keras file: convert it with tf2onnx"},
+      {4, "TFL3", "it is a TFLite model: convert it with tf2onnx"},
+  };
+  for (const auto &kind : kinds)
+    if (bytes.substr(kind.at).starts_with(kind.begins))
+      return kind.remedy.str();
+  return "give an ONNX model, e.g. export it again";
+}
+
 std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
                                            const ImportOptions::Limits &limits,
                                            Refusals &refusals) {
@@ -285,17 +314,20 @@ std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
     return refuse(formatv("the file ({0} bytes) is not an ONNX model, or it is "
                           "truncated",
                           bytes.size()),
-                  "");
+                  otherKind(bytes));
   if (!graph->model.has_graph() || graph->model.ir_version() == 0)
     return refuse("the file holds no ONNX graph",
                   "give an ONNX model, e.g. export it again");
-  if (!checkVersions(*graph, refusals) ||
-      !checkNames(graph->model.graph(), refusals))
+  if (!checkVersions(*graph, refusals))
+    return nullptr;
+  size_t before = refusals.size();
+  inlineFunctions(graph->model, limits, refusals);
+  if (refusals.size() != before || !checkNames(graph->model.graph(), refusals))
     return nullptr;
   if (graph->model.graph().output_size() == 0)
     return refuse("the graph has no output", "");
+  checkTypes(graph->model.graph(), refusals);
   decompose(*graph->model.mutable_graph());
-  size_t before = refusals.size();
   collectTensors(*graph, refusals);
   Sorter(*graph, refusals).run();
   if (refusals.size() != before)

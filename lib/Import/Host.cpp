@@ -107,6 +107,9 @@ const llvm::StringMap<Importer::OpInfo> &Importer::hostOperations() {
     add({"DequantizeLinear"}, &I::hostDequantize,
         {"axis", "block_size", "output_dtype"});
     add({"DynamicQuantizeLinear"}, &I::hostDynamicQuantize);
+    add({"FloatQuant"}, &I::hostFloatQuant,
+        {"has_inf", "has_infinity", "has_nan", "has_subnormal", "rounding_mode",
+         "saturation"});
     return t;
   }();
   return table;
@@ -149,7 +152,7 @@ bool importer::isWholeType(int type) {
 }
 
 int Importer::typeOf(const TensorRef &t) const {
-  if (t->constant)
+  if (t->isPlainConstant())
     return t->constant->type;
   if (t->onnx)
     return t->onnx;
@@ -237,12 +240,13 @@ Value Importer::hostValue(size_t i) {
   return t->host = v;
 }
 
-LogicalResult Importer::requireReals() {
+LogicalResult Importer::requireReals(ArrayRef<size_t> others) {
   for (auto [i, t] : llvm::enumerate(inputs))
-    if (i == 0 && t && !HostTensor::isRealType(typeOf(t)))
-      return refuse(formatv(
-          "its input has the element type {0}, for which {1} is not defined",
-          typeName(typeOf(t)), node->op()));
+    if (t && !llvm::is_contained(others, i) &&
+        !HostTensor::isRealType(typeOf(t)))
+      return refuse(formatv("its input {0} has the element type {1}, for which "
+                            "{2} is not defined",
+                            i, typeName(typeOf(t)), node->op()));
   return success();
 }
 

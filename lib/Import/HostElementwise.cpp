@@ -330,7 +330,7 @@ LogicalResult Importer::hostClip() {
   if (!out)
     return failure();
   int type = typeOf(input(0));
-  auto bounded = [&](size_t i, StringRef attribute, bool low) {
+  auto bounded = [&](size_t i, StringRef attribute, bool low) -> LogicalResult {
     Value bound;
     if (input(i))
       bound = hostValue(i);
@@ -340,6 +340,14 @@ LogicalResult Importer::hostClip() {
       return success();
     if (!bound)
       return failure();
+    if (ShapedType::getNumElements(Loops::shapeOf(bound)) != 1 ||
+        Loops::isReal(bound) != Loops::isReal(out))
+      return refuse(formatv("its {0} has the shape {1} and the element type "
+                            "{2}",
+                            attribute, describe(Loops::shapeOf(bound)),
+                            typeName(typeOf(input(i)))),
+                    formatv("one value of type {0} is needed", typeName(type)));
+    bound = loops().reshape(bound, {});
     out = computeBinary(low ? "Max" : "Min", out, bound, type);
     return success();
   };

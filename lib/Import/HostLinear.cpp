@@ -64,6 +64,13 @@ std::optional<Importer::Factors> Importer::hostFactors(bool takesWide) {
   Factors f = {hostValue(0), hostValue(1), input(2) ? hostValue(2) : Value()};
   if (!f.x || !f.y || (input(2) && !f.addend))
     return std::nullopt;
+  if (f.addend && Loops::isReal(f.addend) != Loops::isReal(f.x)) {
+    refuse(formatv("its inputs 0 and 2 have the types {0} and {1}, which must "
+                   "be one",
+                   typeName(typeOf(input(0))), typeName(typeOf(input(2)))),
+           "put a Cast before one of them");
+    return std::nullopt;
+  }
   return f;
 }
 

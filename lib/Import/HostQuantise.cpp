@@ -69,8 +69,15 @@ std::optional<Importer::Levels> Importer::hostLevels() {
     l.zero = besideAxis(l.zero, input(0)->shape, axis);
   if (l.scale && (!input(2) || l.zero))
     return l;
-  refuse("its scale or zero point does not fit its input",
-         "give one value, one for each place of the axis, or block_size");
+  int64_t block = node->getInt("block_size", 0);
+  refuse(formatv("its {0} has the shape {1}, which does not fit {2} along axis "
+                 "{3} {4}",
+                 l.scale ? "zero point" : "scale",
+                 describe(input(l.scale ? 2 : 1)->shape),
+                 describe(input(0)->shape), axis,
+                 block ? formatv("in blocks of {0}", block).str()
+                       : "without a block_size"),
+         "give one value, one for each place of the axis, or one a block");
   return std::nullopt;
 }
 
@@ -158,4 +165,94 @@ LogicalResult Importer::hostDynamicQuantize() {
       failed(give(1, scale, TensorProto::FLOAT)))
     return failure();
   return give(2, zero, TensorProto::UINT8);
+}
+
+/// A real rounded to a whole number, as `osa.quantize` names the ways.
+static Value roundedTo(S &s, Value x, StringRef rounding) {
+  auto floor = [&](Value v) { return s.apply<math::FloorOp>(v); };
+  auto ceil = [&](Value v) { return s.apply<math::CeilOp>(v); };
+  if (rounding == "half_even")
+    return s.apply<math::RoundEvenOp>(x);
+  if (rounding == "up")
+    return ceil(x);
+  if (rounding == "down")
+    return floor(x);
+  Value isNegative = s.less(x, s.real(0)), size = s.apply<math::AbsFOp>(x);
+  Value whole = rounding == "toward_zero"      ? floor(size)
+                : rounding == "away_from_zero" ? ceil(size)
+                : rounding == "half_away"      ? floor(s.add(size, s.real(0.5)))
+                                               : ceil(s.sub(size, s.real(0.5)));
+  return s.select(isNegative, s.sub(s.real(0), whole), whole);
+}
+
+/// (x, scale, exponent bits, mantissa bits, exponent bias, largest value):
+/// QONNX's rounding to a small floating-point format, subnormals included.
+LogicalResult Importer::hostFloatQuant() {
+  if (failed(requireReals()))
+    return failure();
+  double format[4]; // bits of the exponent and mantissa, bias, largest
+  static const StringRef names[] = {"exponent's width", "mantissa's width",
+                                    "exponent's bias", "largest value"};
+  for (size_t i = 0; i < 4; ++i) {
+    auto values = constantReals(i + 2, names[i]);
+    if (!values)
+      return failure();
+    if (values->size() != 1)
+      return refuse(formatv("its {0} has the shape {1}", names[i],
+                            describe(input(i + 2)->shape)),
+                    "one format per tensor is supported");
+    format[i] = values->front();
+  }
+  auto [exponent, mantissa, bias, most] = format;
+  bool isWhole = exponent == std::floor(exponent) &&
+                 mantissa == std::floor(mantissa) && bias == std::floor(bias);
+  if (!isWhole || exponent < 1 || exponent > 8 || mantissa < 0 ||
+      mantissa > 23 || bias < -100 || bias > 127 || !(most > 0))
+    return refuse(formatv("its format has {0} bits of exponent, {1} of "
+                          "mantissa, the bias {2} and the largest value {3}",
+                          exponent, mantissa, bias, most),
+                  "what float32 holds is supported: 1 to 8 bits, 0 to 23, a "
+                  "bias of -100 to 127, a largest value above 0");
+  if (node->getInt("saturation", 1) == 0)
+    return refuse("it does not saturate: what is too large would be infinite "
+                  "or no number",
+                  "export it with saturation=1");
+  std::string mode = node->getString("rounding_mode", "ROUND");
+  StringRef rounding = qonnxRounding(mode);
+  if (rounding.empty())
+    return refuse(formatv("its rounding mode is '{0}'", mode),
+                  "ROUND, CEIL, FLOOR, UP, DOWN, HALF_UP and HALF_DOWN are "
+                  "supported");
+  if (failed(checkScale()))
+    return failure();
+  Value x = hostValue(0), scale = hostValue(1);
+  if (!x || !scale)
+    return failure();
+  if (Loops::broadcast(Loops::shapeOf(x), Loops::shapeOf(scale)) !=
+      Loops::Shape(Loops::shapeOf(x)))
+    return refuse(formatv("its scale has the shape {0}, which does not fit {1}",
+                          describe(input(1)->shape),
+                          describe(input(0)->shape)));
+  double top = std::ldexp(2 - std::ldexp(1.0, -int(mantissa)),
+                          int(std::exp2(exponent) - 1 - bias));
+  most = std::min({most, top, double(std::numeric_limits<float>::max())});
+  return give(
+      0,
+      eachOf({x, scale}, TensorProto::FLOAT,
+             [&](S &s, R a) {
+               Value v = s.div(a[0], a[1]), size = s.apply<math::AbsFOp>(v);
+               // The power of two at or below |v|, from the smallest normal
+               // number on, found bit by bit of its exponent: exact.
+               Value power = s.real(std::ldexp(1.0, int(1 - bias)));
+               for (int step : {64, 64, 64, 32, 16, 8, 4, 2, 1}) {
+                 Value next = s.mul(power, s.real(std::ldexp(1.0, step)));
+                 power = s.select(s.notLess(size, next), next, power);
+               }
+               Value unit =
+                   s.mul(power, s.real(std::ldexp(1.0, -int(mantissa))));
+               Value q = s.mul(roundedTo(s, s.div(v, unit), rounding), unit);
+               q = s.min(s.max(q, s.real(-most)), s.real(most));
+               return s.mul(q, a[1]);
+             }),
+      TensorProto::FLOAT);
 }

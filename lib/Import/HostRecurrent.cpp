@@ -97,6 +97,8 @@ static std::vector<Activation> activationsOf(const Node &node,
 
 LogicalResult Importer::hostRecurrent() {
   StringRef op = node->op();
+  if (failed(requireReals({4}))) // the sequences' lengths
+    return failure();
   Value x = hostValue(0), w = x ? hostValue(1) : Value(),
         r = w ? hostValue(2) : Value();
   if (!r)
@@ -284,6 +286,8 @@ LogicalResult Importer::hostRecurrent() {
 
 /// softmax(Q · Kᵀ · scale + mask) · V for each head.
 LogicalResult Importer::hostAttention() {
+  if (failed(requireReals({3, 6}))) // a mask of truths, the keys' lengths
+    return failure();
   Value q = hostValue(0), k = q ? hostValue(1) : Value(),
         v = k ? hostValue(2) : Value();
   if (!v)

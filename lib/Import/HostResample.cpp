@@ -256,6 +256,8 @@ LogicalResult Importer::hostResize() {
 
 /// Samples at computed places, in −1..1, of the last two axes.
 LogicalResult Importer::hostGridSample() {
+  if (failed(requireReals()))
+    return failure();
   Value x = hostValue(0), grid = x ? hostValue(1) : Value();
   if (!grid)
     return failure();

@@ -138,6 +138,9 @@ static std::string remedyFor(StringRef op, StringRef domain) {
   if (op == "DynamicQuantizeLinear" || op.ends_with("Integer") ||
       op == "MatMulIntegerToFloat")
     return "use static quantisation in QDQ format";
+  if (!domain.empty() && domain != "ai.onnx" && domain != "com.microsoft")
+    return "export the model with the functions of this domain, or with "
+           "standard operations";
   return "replace it by operations of docs/operations.md, or cut the model "
          "before it";
 }
@@ -189,6 +192,9 @@ static std::optional<Shape> staticShape(const onnx::ValueInfoProto &info) {
 }
 
 void Importer::declareInputs() {
+  std::string names;
+  for (const onnx::ValueInfoProto *input : graph.inputs)
+    names += (names.empty() ? "'" : ", '") + input->name() + "'";
   auto checkName = [&](const std::string &name, StringRef what) {
     if (llvm::none_of(graph.inputs,
                       [&](const auto *input) { return input->name() == name; }))
@@ -196,7 +202,7 @@ void Importer::declareInputs() {
                           formatv("a {0} is given for this name, but the model "
                                   "has no such input",
                                   what),
-                          ""});
+                          "its inputs are " + names});
   };
   for (const auto &entry : options.shapes)
     checkName(entry.first, "shape");
@@ -210,8 +216,14 @@ void Importer::declareInputs() {
     tensor->unknown = true;
     std::optional<Shape> shape = staticShape(*input);
     if (auto it = options.shapes.find(input->name());
-        it != options.shapes.end())
+        it != options.shapes.end()) {
+      if (shape && shape->size() != it->second.size())
+        refuse(formatv("the shape {0} is given for this graph input, the file "
+                       "has {1}",
+                       describe(it->second), describe(*shape)),
+               formatv("give {0} sizes", shape->size()));
       shape = it->second;
+    }
     if (!input->type().has_tensor_type()) {
       refuse("this graph input is not a tensor");
       continue;
@@ -243,7 +255,7 @@ void Importer::declareInputs() {
       tensor->onnx = elementType;
       tensor->plain =
           block->addArgument(type(*shape, builder.getI64Type()), loc);
-      argumentNames.push_back(input->name());
+      arguments.push_back({input->name(), false});
       continue;
     }
     if (!HostTensor::isRealType(elementType) && !integer && !wide) {
@@ -255,10 +267,10 @@ void Importer::declareInputs() {
     tensor->unknown = false;
     tensor->shape = *shape;
     Value v = block->addArgument(type(*shape, f32), loc);
-    argumentNames.push_back(input->name());
     if (isGiven)
       integer = num::IntType::getFull(context, given->second.isSigned,
                                       given->second.width);
+    arguments.push_back({input->name(), bool(integer)});
     if (integer)
       v = quantStep(v, {true, {1.0}, {0}, -1, integer, "half_even"}, -1);
     tensor->element = integer ? Type(integer) : f32;
@@ -307,8 +319,12 @@ void Importer::finish() {
       op.erase();
   function.setFunctionType(builder.getFunctionType(
       block.getArgumentTypes(), ValueRange(results).getTypes()));
-  for (auto [i, name] : llvm::enumerate(argumentNames))
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    auto [name, isWhole] = argument;
     function.setArgAttr(i, "rhizome.name", builder.getStringAttr(name));
+    if (isWhole)
+      function.setArgAttr(i, "rhizome.whole", builder.getUnitAttr());
+  }
   for (auto [i, name] : llvm::enumerate(names))
     function.setResultAttr(i, "rhizome.name", builder.getStringAttr(name));
 }
@@ -324,7 +340,7 @@ Importer::findOperation(const Node &n,
   bool standard =
       domain.empty() || domain == "ai.onnx" || domain == "com.microsoft";
   bool qonnx = op == "Quant" || op == "IntQuant" || op == "BipolarQuant" ||
-               op == "Trunc" || op == "MultiThreshold";
+               op == "Trunc" || op == "MultiThreshold" || op == "FloatQuant";
   auto it = table.find(op);
   if (it == table.end() || !(qonnx ? isQonnxDomain(domain) : standard))
     return nullptr;
@@ -400,7 +416,10 @@ TensorRef Importer::lookup(StringRef name) {
     }
     t = hostTensor(host);
   } else {
-    refusals.push_back({name.str(), "initializer", error, ""});
+    refusals.push_back({name.str(), "initializer", error,
+                        it->second->data_location() == TensorProto::EXTERNAL
+                            ? "give the model together with its data file"
+                            : ""});
     t = std::make_shared<GraphTensor>();
     t->unknown = true;
   }

@@ -212,6 +212,7 @@ private:
   Result transposeOp();
   Result concat();
   Result pad();
+  bool endsLast() const;
   Result identity();
   Result dropout();
   Result castOp();
@@ -266,6 +267,7 @@ private:
   Result shiftedQuant(QuantStep step);
   Result bipolarQuant();
   Result roundToWhole();
+  Result clipIntegers(int64_t lo, int64_t hi);
   /// Rounds the reals of `x` to whole numbers within `bounds`.
   TensorRef rounded(const TensorRef &x, llvm::StringRef rounding,
                     std::pair<int64_t, int64_t> bounds);
@@ -298,7 +300,8 @@ private:
   host::Loops loops();
   /// Input `i` for the host; null (refused) if it is missing.
   mlir::Value hostValue(size_t i);
-  Result requireReals();
+  /// All inputs are reals, except `others`.
+  Result requireReals(llvm::ArrayRef<size_t> others = {});
   Result give(size_t i, mlir::Value v, int onnxType);
   mlir::Value wholeConstant(llvm::ArrayRef<int64_t> shape,
                             llvm::ArrayRef<int64_t> values);
@@ -370,6 +373,7 @@ private:
   Result hostQuantize();
   Result hostDequantize();
   Result hostDynamicQuantize();
+  Result hostFloatQuant();
 
   mlir::MLIRContext *context;
   const Graph &graph;
@@ -380,7 +384,8 @@ private:
   mlir::Type f32;
   llvm::StringMap<TensorRef> tensors;
   mlir::func::FuncOp function;
-  std::vector<std::string> argumentNames;
+  /// Of the arguments: the graph input, and whether it holds whole numbers.
+  std::vector<std::pair<std::string, bool>> arguments;
   int64_t foldedElements = 0; ///< of all constants computed so far
 
   const Node *node = nullptr;     ///< the current one

@@ -144,6 +144,16 @@ Value Importer::emitBinary(StringRef op, Value a, Value b, Type result) {
   return osa::AddOp::create(builder, loc, result, a, b);
 }
 
+/// True for a constant that varies along axis 1 of a tensor of `rank` alone.
+static bool isPerChannel(const GraphTensor &t, size_t rank) {
+  if (!t.isConstant() || t.rank() > rank || t.rank() + 1 < rank)
+    return false;
+  for (size_t i = 0; i < t.rank(); ++i)
+    if ((t.shape[i] != 1) != (i + rank - t.rank() == 1))
+      return false;
+  return true;
+}
+
 TensorRef Importer::emitBinaryTensors(StringRef op, const TensorRef &a,
                                       const TensorRef &b) {
   std::optional<Shape> shape = broadcast(a->shape, b->shape);
@@ -158,7 +168,8 @@ TensorRef Importer::emitBinaryTensors(StringRef op, const TensorRef &a,
   };
   auto isLast = [](const TensorRef &t) { return t->last && !t->isConstant(); };
   bool last = (rank == 3 || rank == 4) && fits(a) && fits(b) &&
-              (isLast(a) || isLast(b));
+              (isLast(a) || isLast(b) || isPerChannel(*a, rank) ||
+               isPerChannel(*b, rank));
   auto value = [&](const TensorRef &t) -> Value {
     if (!last)
       return plain(t);
@@ -236,6 +247,8 @@ LogicalResult Importer::pow() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Importer::relu() {
+  if (input(0) && isa_and_nonnull<num::IntType>(input(0)->element))
+    return clipIntegers(0, INT64_MAX);
   if (failed(requireReal(0)))
     return failure();
   return elementwise(input(0), f32,
@@ -258,6 +271,21 @@ LogicalResult Importer::leakyRelu() {
 }
 
 LogicalResult Importer::clip() {
+  if (input(0) && isa_and_nonnull<num::IntType>(input(0)->element)) {
+    int64_t bounds[] = {INT64_MIN, INT64_MAX};
+    for (size_t i : {0, 1}) {
+      if (!input(i + 1))
+        continue;
+      auto values = constantInts(i + 1, i ? "maximum" : "minimum");
+      if (!values)
+        return failure();
+      if (values->size() != 1)
+        return refuse(formatv("its {0} holds {1} values",
+                              i ? "maximum" : "minimum", values->size()));
+      bounds[i] = values->front();
+    }
+    return clipIntegers(bounds[0], bounds[1]);
+  }
   if (failed(requireReal(0)))
     return failure();
   double bounds[] = {node->getFloat("min", -FLT_MAX),

@@ -259,8 +259,9 @@ LogicalResult Importer::dequantizeLinear() {
     return refuse(formatv("its input has the element type {0}", have),
                   "integers of 8, 16 and 32 bits are supported");
   }
-  if (TensorRef zero = input(2);
-      zero && zero->constant && integerType(zero->constant->type) != step.type)
+  if (TensorRef zero = input(2); zero && zero->constant &&
+                                 zero->constant->type != typeOf(x) &&
+                                 integerType(zero->constant->type) != step.type)
     return refuse(formatv("its zero point has the type {0}, its input another",
                           typeName(zero->constant->type)));
   if (isBlocked())
@@ -403,6 +404,47 @@ LogicalResult Importer::shiftedQuant(QuantStep step) {
   t = emitBinaryTensors("Sub", t, zero);
   t = t ? emitBinaryTensors("Mul", t, scale) : nullptr;
   return t ? setResult(0, t) : failure();
+}
+
+/// Integers kept within bounds, as between the quantiser and the dequantiser of
+/// widths that ONNX does not have: the quantiser saturates there.
+LogicalResult Importer::clipIntegers(int64_t lo, int64_t hi) {
+  TensorRef x = input(0);
+  auto from = cast<num::IntType>(x->element);
+  auto clipped = [&](int64_t v) { return std::min(std::max(v, lo), hi); };
+  int64_t least = clipped(from.getLo()), most = clipped(from.getHi());
+  unsigned width =
+      num::bitsForRange(least, most) + (from.getIsSigned() && least >= 0);
+  auto to = num::IntType::get(context, from.getIsSigned(), width, least, most);
+  const int onnxType = typeOf(x);
+  auto out = std::make_shared<GraphTensor>(*x);
+  if (x->isPlainConstant()) {
+    auto host = std::make_shared<HostTensor>(*x->constant);
+    llvm::transform(host->ints, host->ints.begin(), clipped);
+    return setResult(0, hostTensor(host));
+  }
+  out->element = to;
+  out->onnx = onnxType;
+  out->host = {};
+  if (x->isConstant()) {
+    out->steps.back().type = to;
+    out->plain = out->last = {};
+    return setResult(0, out);
+  }
+  const bool last = x->last != nullptr;
+  Value v = last ? x->last : plain(x);
+  auto type = this->type(cast<RankedTensorType>(v.getType()).getShape(), to);
+  if (auto q = v.getDefiningOp<osa::QuantizeOp>()) {
+    v = osa::QuantizeOp::create(builder, loc, type, q.getInput(),
+                                q.getScaleAttr(), q.getZeroPointAttr(),
+                                q.getAxisAttr(), q.getRoundingAttr());
+  } else {
+    v = quantStep(v, {false, {1.0}, {0}, -1, from, ""}, -1);
+    v = quantStep(v, {true, {1.0}, {0}, -1, to, "half_even"}, -1);
+  }
+  (last ? out->plain : out->last) = {};
+  (last ? out->last : out->plain) = v;
+  return setResult(0, out);
 }
 
 TensorRef Importer::rounded(const TensorRef &x, StringRef rounding,

@@ -227,6 +227,20 @@ LogicalResult Importer::concat() {
   return last ? setLast(v, shape) : setPlain(v);
 }
 
+/// True if all that reads the current node's output transposes it from
+/// channels-last: it is laid out so already.
+bool Importer::endsLast() const {
+  bool any = false;
+  for (const Node &n : graph.nodes)
+    if (llvm::is_contained(n.proto.input(), node->proto.output(0))) {
+      any = true;
+      if (n.op() != "Transpose" ||
+          n.getInts("perm") != std::vector<int64_t>{0, 3, 1, 2})
+        return false;
+    }
+  return any;
+}
+
 LogicalResult Importer::pad() {
   TensorRef x = input(0);
   if (!x)
@@ -267,7 +281,8 @@ LogicalResult Importer::pad() {
                           describe(*pads), value, describe(x->shape)),
                   "one value ≥ 0 per side and axis is supported");
   // Beside the convolution that is to pad by itself.
-  bool last = x->hasChannelsLast() && !x->isConstant();
+  bool last =
+      x->hasChannelsLast() && !x->isConstant() && (x->last || !endsLast());
   Shape shape = x->shape, low(last ? 4 : rank), high(last ? 4 : rank);
   for (size_t i = 0; i < axes.size(); ++i) {
     int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];

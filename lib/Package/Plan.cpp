@@ -102,6 +102,8 @@ void print(json::OStream &os, const PlannedNode &node) {
     os.attribute("family", node.family);
     number(os, "clock_mhz", node.clockMhz);
     os.attribute("address", node.address);
+    if (!node.link.empty())
+      os.attribute("link", node.link);
     os.attributeObject("replica", [&] {
       os.attribute("group", node.replica.group);
       os.attribute("index", node.replica.index);
@@ -114,6 +116,8 @@ void print(json::OStream &os, const PlannedNode &node) {
       for (auto &[name, count] : node.budget)
         os.attribute(name, count);
     });
+    os.attribute("block_bits", node.blockBits);
+    os.attribute("held_bits", node.heldBits);
     os.attribute("top", node.top);
     os.attribute("node_top", node.nodeTop);
     os.attribute("stream_bits", node.streamBits);
@@ -239,6 +243,8 @@ std::string rhizome::printPlan(const Plan &plan) {
     printAll(os, "nodes", plan.nodes);
     printAll(os, "channels", plan.channels);
     printAll(os, "links", plan.links);
+    if (!plan.hostLink.empty())
+      os.attribute("host_link", plan.hostLink);
   });
   os.flush();
   stream << "\n";

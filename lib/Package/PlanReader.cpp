@@ -117,9 +117,11 @@ static bool fromJSON(const json::Value &value, PlannedNode &n,
          map.mapOptional("budget", n.budget) &&
          map.map("clock_mhz", n.clockMhz) &&
          readNumber(map, n.address, "address", path) &&
-         map.map("replica", n.replica) && map.map("rtl_of", n.rtlOf) &&
-         map.map("predicted", n.predicted) &&
-         map.map("utilisation", n.utilisation) && map.map("top", n.top) &&
+         map.mapOptional("link", n.link) && map.map("replica", n.replica) &&
+         map.map("rtl_of", n.rtlOf) && map.map("predicted", n.predicted) &&
+         map.map("utilisation", n.utilisation) &&
+         map.mapOptional("block_bits", n.blockBits) &&
+         map.mapOptional("held_bits", n.heldBits) && map.map("top", n.top) &&
          map.map("node_top", n.nodeTop) &&
          map.map("stream_bits", n.streamBits) && map.map("rtl", n.rtl) &&
          map.mapOptional("simulation_models", n.simulationModels) &&
@@ -191,7 +193,8 @@ static bool fromJSON(const json::Value &value, Plan &p, json::Path path) {
          map.map("bottleneck", p.bottleneck) &&
          map.map("bound_per_s", p.boundPerS) &&
          map.map("alternatives", p.alternatives) && map.map("nodes", p.nodes) &&
-         map.map("channels", p.channels) && map.map("links", p.links);
+         map.map("channels", p.channels) && map.map("links", p.links) &&
+         map.mapOptional("host_link", p.hostLink);
 }
 } // namespace rhizome
 
@@ -263,6 +266,18 @@ static Error check(const Plan &plan) {
   for (const PlannedLink &link : plan.links)
     if (!links.insert(link.name).second)
       return createStringError("two links are named '%s'", link.name.c_str());
+  auto isKnown = [&](const std::string &name, const std::string &link) {
+    return link.empty() || links.count(link)
+               ? Error::success()
+               : createStringError("'%s' hangs at the link '%s', which is not "
+                                   "in the plan",
+                                   name.c_str(), link.c_str());
+  };
+  if (Error error = isKnown(kHost, plan.hostLink))
+    return error;
+  for (const PlannedNode &node : plan.nodes)
+    if (Error error = isKnown(node.name, node.link))
+      return error;
   for (const Channel &channel : plan.channels) {
     if (!ids.insert(channel.id).second)
       return createStringError("two channels have the number %u", channel.id);

@@ -214,8 +214,12 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
   node.function = result.function.getSymName().str();
   node.device = result.design.getDevice().str();
   fillPrediction(node, result, device);
+  double blocks = 0, held = 0;
   for (auto op : result.design.getBody().getOps<flow::ActorOp>()) {
     gen::Actor actor = gen::actorOf(op);
+    gen::Structure structure = gen::structureOf(actor, cost, &result.images);
+    blocks += structure.exact.bram();
+    held += structure.heldBits;
     PlannedActor planned;
     planned.name = actor.name;
     planned.kind = actor.cell;
@@ -230,11 +234,13 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
             std::ceil(parts * r.amount[k]) / parts;
     }
     for (const auto &[key, value] : actor.params)
-      planned.config[key] = value;
+      planned.config[StringRef(key)] = value;
     for (const auto &[key, value] : actor.files)
       planned.config[key] = value;
     node.actors.push_back(std::move(planned));
   }
+  node.blockBits = int64_t(blocks * double(cost.bramBits));
+  node.heldBits = int64_t(held);
 
   for (const gen::Selection &selection : result.selections)
     node.operations.push_back({osa::nodeName(selection.op),

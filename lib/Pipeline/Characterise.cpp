@@ -111,7 +111,7 @@ Expected<std::string> Characterisation::sample(const Device &device) {
       planned.kind = actor.cell;
       planned.node = unit;
       for (const auto &[key, value] : actor.params)
-        planned.config[key] = value;
+        planned.config[StringRef(key)] = value;
       for (const auto &[key, value] : actor.files)
         planned.config[key] = value;
       for (const auto &[name, image] : images)
@@ -139,7 +139,7 @@ Expected<gen::Actor> actorOf(const Package &package, const PlannedNode &node,
   actor.name = planned.name;
   for (const auto &[key, value] : planned.config) {
     if (auto number = value.getAsInteger()) {
-      actor.params.push_back({key.str(), *number});
+      actor.params.push_back({gen::ParamName::kept(key), *number});
     } else if (auto file = value.getAsString();
                file && !file->empty() && key != "module") {
       actor.files.push_back({key.str(), file->str()});

@@ -26,19 +26,55 @@ int64_t classOf(const std::vector<Tensor> &outputs) {
 
 using Classes = std::vector<int64_t>;
 
-Expected<Classes> classesOf(const HostModel &model, const Frames &outputs,
-                            const Frames &carried) {
-  Classes classes(outputs.size());
+Expected<Frames> epilogue(const HostModel &model, const Frames &outputs,
+                          const Frames &carried) {
+  Frames ended(outputs.size());
   if (Error error = parallelFrames(outputs.size(), [&](int64_t f) -> Error {
         Expected<std::vector<Tensor>> values =
             model.runEpilogue(outputs[f], carried[f]);
         if (!values)
           return values.takeError();
-        classes[f] = classOf(*values);
+        ended[f] = std::move(*values);
         return Error::success();
       }))
     return error;
-  return classes;
+  return ended;
+}
+
+using OneFrame =
+    std::function<Expected<std::vector<Tensor>>(const std::vector<Tensor> &)>;
+
+/// Microseconds a frame takes on this core: the fastest of the passes of half
+/// a second, since other work on the machine only slows them.
+Expected<double> frameTime(const Frames &frames, const OneFrame &run) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> passes;
+  const auto start = Clock::now();
+  auto since = [](Clock::time_point from) {
+    return std::chrono::duration<double, std::micro>(Clock::now() - from)
+        .count();
+  };
+  // So many frames in a row that the clock costs nothing beside them.
+  int64_t count = 1, next = 0;
+  while (passes.size() < 3 || since(start) < 5e5) {
+    auto begin = Clock::now();
+    for (int64_t i = 0; i < count; ++i) {
+      Expected<std::vector<Tensor>> out =
+          run(frames[size_t(next++) % frames.size()]);
+      if (!out)
+        return out.takeError();
+    }
+    double spent = since(begin);
+    if (spent < 2e3)
+      count *= 2;
+    // The first fifth of a second warms up.
+    if (since(start) < 2e5 && spent < 2e5)
+      continue;
+    passes.push_back(spent / double(count));
+    if (since(start) > 2e7)
+      break;
+  }
+  return *std::min_element(passes.begin(), passes.end());
 }
 
 /// One evaluation: the model's forms, the frames and what came of them.
@@ -56,10 +92,11 @@ private:
   }
   Error loadModels();
   Error readData();
-  Expected<Classes> runFloat(int64_t frames);
+  Expected<Frames> runFloat(int64_t frames);
   Expected<Frames> runRtl(const Frames &integers);
-  /// Times `classes` and counts.
-  Error add(const char *form, function_ref<Expected<Classes>()> classes);
+  /// Times `outputs` and counts their classes; `one` computes a frame.
+  Error add(const char *form, function_ref<Expected<Frames>()> outputs,
+            const OneFrame &one = {});
   Frames first(const Frames &frames, int64_t n) const {
     return Frames(frames.begin(), frames.begin() + n);
   }
@@ -74,6 +111,8 @@ private:
   Frames given;
   std::vector<int64_t> labels;
   Classes integerClasses;
+  std::vector<HostModel::Value> outputValues;
+  std::unique_ptr<CompiledFunction> floatPath; ///< `original` as machine code
 };
 } // namespace
 
@@ -119,34 +158,55 @@ Error Evaluation::readData() {
       model ? model->inputs()
             : valuesOf(original->lookupSymbol<mlir::func::FuncOp>("main"),
                        /*results=*/false);
-  Expected<std::vector<int64_t>> read = readLabels(request.labels);
-  if (!read)
-    return read.takeError();
   Expected<Frames> frames =
       readValues(request.data, inputs, request.frames, "input");
   if (!frames)
     return frames.takeError();
-  if (read->size() < frames->size())
+  given = std::move(*frames);
+  if (request.labels.empty())
+    return Error::success();
+  Expected<std::vector<int64_t>> read = readLabels(request.labels);
+  if (!read)
+    return read.takeError();
+  if (read->size() < given.size())
     return createStringError("'%s' has %zu labels for %zu frames",
                              request.labels.c_str(), read->size(),
-                             frames->size());
-  given = std::move(*frames);
+                             given.size());
   labels = std::move(*read);
   return Error::success();
 }
 
 Error Evaluation::add(const char *form,
-                      function_ref<Expected<Classes>()> compute) {
+                      function_ref<Expected<Frames>()> compute,
+                      const OneFrame &one) {
   auto start = std::chrono::steady_clock::now();
-  Expected<Classes> classes = compute();
-  if (!classes)
-    return classes.takeError();
-  Accuracy accuracy{form, int64_t(classes->size())};
+  Expected<Frames> outputs = compute();
+  if (!outputs)
+    return outputs.takeError();
+  Accuracy accuracy{form, int64_t(outputs->size())};
   accuracy.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
   bool isFirst = result.forms.empty();
-  for (auto [f, found] : enumerate(*classes)) {
+  if (isFirst && !request.outputs.empty())
+    if (Error error = writeValues(request.outputs, outputValues, *outputs))
+      return error;
+  if (request.time && one) {
+    Expected<double> us = frameTime(given, one);
+    if (!us)
+      return us.takeError();
+    accuracy.frameUs = *us;
+  }
+  if (labels.empty()) {
+    result.forms.push_back(std::move(accuracy));
+    return Error::success();
+  }
+  Classes classes;
+  for (const std::vector<Tensor> &frame : *outputs)
+    classes.push_back(classOf(frame));
+  if (StringRef(form) == "integer")
+    integerClasses = classes;
+  for (auto [f, found] : enumerate(classes)) {
     accuracy.correct += found == labels[f];
     accuracy.sameClass +=
         f < integerClasses.size() && found == integerClasses[f];
@@ -166,21 +226,20 @@ Error Evaluation::add(const char *form,
   return Error::success();
 }
 
-Expected<Classes> Evaluation::runFloat(int64_t n) {
-  Interpreter interpreter(original->lookupSymbol<mlir::func::FuncOp>("main"));
-  Classes classes(n);
+Expected<Frames> Evaluation::runFloat(int64_t n) {
+  Frames outputs(n);
   std::atomic<int64_t> done{0};
   if (Error error = parallelFrames(n, [&](int64_t f) -> Error {
-        FailureOr<std::vector<Tensor>> out = interpreter.run(given[f]);
-        if (failed(out))
-          return createStringError("the model cannot be evaluated in float32");
-        classes[f] = classOf(*out);
+        Expected<std::vector<Tensor>> out = floatPath->run(given[f]);
+        if (!out)
+          return out.takeError();
+        outputs[f] = std::move(*out);
         if (int64_t count = ++done; count % 100 == 0)
           say(formatv("float: {0} of {1} frames", count, n).str());
         return Error::success();
       }))
     return error;
-  return classes;
+  return outputs;
 }
 
 /// Runs frames through simulated hardware, compiling a model file first.
@@ -227,6 +286,10 @@ Error Evaluation::run() {
     return Error::success(); // refused
   if (Error error = readData())
     return error;
+  outputValues =
+      model ? model->outputs()
+            : valuesOf(original->lookupSymbol<mlir::func::FuncOp>("main"),
+                       /*results=*/true);
   int64_t all = int64_t(given.size());
   bool isRtl = request.level == Level::Rtl;
   Frames integers, carried;
@@ -237,24 +300,36 @@ Error Evaluation::run() {
       return entered.takeError();
     integers = std::move(entered->inputs);
     carried = std::move(entered->carried);
-    auto integer = [&]() -> Expected<Classes> {
+    auto integer = [&]() -> Expected<Frames> {
       Expected<Frames> outputs = runCpu(*model, integers);
       if (!outputs)
         return outputs.takeError();
-      Expected<Classes> classes = classesOf(*model, *outputs, carried);
-      if (classes)
-        integerClasses = *classes;
-      return classes;
+      return epilogue(*model, *outputs, carried);
     };
-    auto rtl = [&]() -> Expected<Classes> {
+    auto rtl = [&]() -> Expected<Frames> {
       Expected<Frames> outputs = runRtl(
           first(integers, isRtl ? all : std::min(request.rtlFrames, all)));
       if (!outputs)
         return outputs.takeError();
-      return classesOf(*model, *outputs, carried);
+      return epilogue(*model, *outputs, carried);
+    };
+    auto one =
+        [&](const std::vector<Tensor> &frame) -> Expected<std::vector<Tensor>> {
+      Expected<HostModel::Prepared> in = model->runPrologue(frame);
+      if (!in)
+        return in.takeError();
+      std::vector<Tensor> out;
+      if (!model->networkOutputs().empty()) {
+        Expected<std::vector<Tensor>> computed =
+            model->runCompiledNetwork(in->inputs);
+        if (!computed)
+          return computed.takeError();
+        out = std::move(*computed);
+      }
+      return model->runEpilogue(out, in->carried);
     };
     if (!isRtl)
-      if (Error error = add("integer", integer))
+      if (Error error = add("integer", integer, one))
         return error;
     if (isRtl || request.rtlFrames)
       if (Error error = add("rtl", rtl)) {
@@ -266,9 +341,17 @@ Error Evaluation::run() {
   }
   int64_t floats =
       request.level == Level::Float ? all : std::min(request.floatFrames, all);
-  if (original && !isRtl && floats)
-    if (Error error = add("float", [&] { return runFloat(floats); }))
+  if (original && !isRtl && floats) {
+    auto compiled = CompiledFunction::compile(
+        original->lookupSymbol<mlir::func::FuncOp>("main"));
+    if (failed(compiled))
+      return createStringError("the model cannot be evaluated in float32");
+    floatPath = std::move(*compiled);
+    if (Error error = add(
+            "float", [&] { return runFloat(floats); },
+            [&](const std::vector<Tensor> &f) { return floatPath->run(f); }))
       return error;
+  }
   if (model && original && !isRtl && request.layerFrames) {
     say("layers");
     int64_t n = std::min(request.layerFrames, all);

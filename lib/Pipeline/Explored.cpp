@@ -266,6 +266,8 @@ Plan pipeline::planOf(const CompileRequest &request, const Targets &targets,
       node.family = targets.devices[run.place].family;
       node.streamBits = run.streamBits;
       node.address = uint16_t(number + 1);
+      if (!targets.cluster.empty())
+        node.link = targets.places.places[run.places[copy]].link;
       node.replica = {int64_t(number) - copy, copy, run.copies};
       node.rtlOf = owner;
       if (owner.empty())
@@ -284,6 +286,7 @@ Plan pipeline::planOf(const CompileRequest &request, const Targets &targets,
         {other.what, other.nodes, other.perSecond, other.why});
   if (!plan.cluster.empty()) {
     plan.links = targets.links;
+    plan.hostLink = targets.hostLink;
     Wiring(plan, targets, result, network).run();
   }
   return plan;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Frames.h"
 #include "Model.h"
-#include "rhizome/Conversion/Jit.h"
 #include "rhizome/Support/Data.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -47,8 +46,10 @@ Expected<Frames> pipeline::readValues(ArrayRef<DataRequest> files,
     Expected<Normalise> normalise = Normalise::parse(file.normalise);
     if (!normalise)
       return normalise.takeError();
-    Expected<FrameSource> source = FrameSource::open(
-        file.path, InputSpec{value.name, value.shape}, *normalise);
+    InputSpec spec{value.name, value.shape};
+    spec.isWhole = value.isWhole;
+    Expected<FrameSource> source =
+        FrameSource::open(file.path, spec, *normalise);
     if (!source)
       return source.takeError();
     size_t count = source->size();
@@ -171,13 +172,9 @@ Expected<Frames> pipeline::runCpu(const HostModel &model,
                                   const Frames &frames) {
   if (model.networkOutputs().empty()) // all on the host
     return Frames(frames.size());
-  FailureOr<std::unique_ptr<CompiledFunction>> compiled =
-      CompiledFunction::compile(model.network());
-  if (failed(compiled))
-    return createStringError("the CPU path cannot be built for this model");
   Frames outputs(frames.size());
   if (Error error = parallelFrames(frames.size(), [&](int64_t i) -> Error {
-        Expected<std::vector<Tensor>> out = (*compiled)->run(frames[i]);
+        Expected<std::vector<Tensor>> out = model.runCompiledNetwork(frames[i]);
         if (!out)
           return out.takeError();
         outputs[i] = std::move(*out);
@@ -194,8 +191,11 @@ Error pipeline::compareExpected(const DataChoice &request,
   std::vector<DataRequest> files;
   for (const std::string &path : request.expect)
     files.push_back({path, ""});
+  std::vector<HostModel::Value> values = model.outputs();
+  for (HostModel::Value &value : values)
+    value.isWhole = true; // what is expected is no picture
   Expected<Frames> want =
-      readValues(files, model.outputs(), int64_t(outputs.size()), "output");
+      readValues(files, values, int64_t(outputs.size()), "output");
   if (!want)
     return want.takeError();
   result.unexpected = 0;
@@ -223,34 +223,43 @@ Error pipeline::compareExpected(const DataChoice &request,
   return Error::success();
 }
 
-/// Runs the epilogue and writes each graph output of all frames to its file.
-Error pipeline::writeOutputs(const DataChoice &request, const HostModel &model,
-                             const Frames &outputs, const Frames &carried) {
+Error pipeline::writeValues(const std::vector<std::string> &paths,
+                            ArrayRef<HostModel::Value> values,
+                            const Frames &frames) {
   std::vector<Tensor> all;
-  for (auto [frame, past] : llvm::zip_equal(outputs, carried)) {
-    Expected<std::vector<Tensor>> values = model.runEpilogue(frame, past);
-    if (!values)
-      return values.takeError();
+  for (const std::vector<Tensor> &frame : frames) {
     if (all.empty())
-      for (const Tensor &value : *values) {
+      for (const Tensor &value : frame) {
         Tensor joined;
         joined.isFloat = value.isFloat;
         joined.shape = value.shape;
-        joined.shape.insert(joined.shape.begin(), int64_t(outputs.size()));
+        joined.shape.insert(joined.shape.begin(), int64_t(frames.size()));
         all.push_back(std::move(joined));
       }
-    for (auto [joined, value] : llvm::zip_equal(all, *values)) {
+    for (auto [joined, value] : llvm::zip_equal(all, frame)) {
       llvm::append_range(joined.floats, value.floats);
       llvm::append_range(joined.ints, value.ints);
     }
   }
-  if (request.outputs.size() != all.size())
+  if (paths.size() != all.size())
     return createStringError("the model has %zu outputs (%s), %zu files are "
                              "named",
-                             all.size(), namesOf(model.outputs()).c_str(),
-                             request.outputs.size());
-  for (auto [path, tensor] : llvm::zip_equal(request.outputs, all))
+                             all.size(), namesOf(values).c_str(), paths.size());
+  for (auto [path, tensor] : llvm::zip_equal(paths, all))
     if (Error error = writeNpy(path, tensor))
       return error;
   return Error::success();
+}
+
+/// Runs the epilogue and writes each graph output of all frames to its file.
+Error pipeline::writeOutputs(const DataChoice &request, const HostModel &model,
+                             const Frames &outputs, const Frames &carried) {
+  Frames all;
+  for (auto [frame, past] : llvm::zip_equal(outputs, carried)) {
+    Expected<std::vector<Tensor>> values = model.runEpilogue(frame, past);
+    if (!values)
+      return values.takeError();
+    all.push_back(std::move(*values));
+  }
+  return writeValues(request.outputs, model.outputs(), all);
 }

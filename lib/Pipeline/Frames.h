@@ -36,6 +36,10 @@ void compare(const Frames &got, const Frames &want, const HostModel &model,
 llvm::Error compareExpected(const DataChoice &request, const HostModel &model,
                             const Frames &outputs, const Frames &carried,
                             Comparison &result);
+/// Writes each value of all frames to its file, [frame, shape…].
+llvm::Error writeValues(const std::vector<std::string> &paths,
+                        llvm::ArrayRef<HostModel::Value> values,
+                        const Frames &frames);
 /// Runs the epilogue and writes each graph output of all frames to its file.
 llvm::Error writeOutputs(const DataChoice &request, const HostModel &model,
                          const Frames &outputs, const Frames &carried);

@@ -78,7 +78,8 @@ std::vector<HostModel::Value> pipeline::valuesOf(func::FuncOp func,
                     : func.getArgAttrOfType<StringAttr>(i, "rhizome.name");
     values.push_back({name ? name.str() : std::to_string(i),
                       cast<ShapedType>(type).getShape().vec(),
-                      isa<FloatType>(cast<ShapedType>(type).getElementType())});
+                      isa<FloatType>(cast<ShapedType>(type).getElementType()),
+                      !results && func.getArgAttr(i, "rhizome.whole")});
   }
   return values;
 }
@@ -143,18 +144,29 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
 }
 
 llvm::Expected<std::vector<Tensor>>
+HostModel::runCompiled(const Part &part, llvm::ArrayRef<Tensor> in) const {
+  std::call_once(part.once, [&] {
+    auto compiled = CompiledFunction::compile(part.function);
+    if (succeeded(compiled))
+      part.compiled = std::move(*compiled);
+  });
+  if (!part.compiled)
+    return llvm::createStringError(
+        "@%s cannot be compiled for this CPU: %s",
+        mlir::func::FuncOp(part.function).getSymName().str().c_str(),
+        diagnostics->take().c_str());
+  return part.compiled->run(in);
+}
+
+llvm::Expected<std::vector<Tensor>>
 HostModel::run(const Part &part, llvm::ArrayRef<Tensor> in) const {
-  if (part.isHeavy) {
-    std::call_once(part.once, [&] {
-      auto compiled = CompiledFunction::compile(part.function);
-      if (succeeded(compiled))
-        part.compiled = std::move(*compiled);
-    });
-    if (!part.compiled)
-      return llvm::createStringError("the host's part cannot be compiled: %s",
-                                     diagnostics->take().c_str());
-    return part.compiled->run(in);
-  }
+  // So many elements take the interpreter less time than compiling would.
+  constexpr int64_t kFew = 1 << 18;
+  int64_t elements = 1;
+  for (const Tensor &tensor : in)
+    elements += tensor.size();
+  if (part.isHeavy || (part.elements += elements) > kFew)
+    return runCompiled(part, in);
   llvm::FailureOr<std::vector<Tensor>> out = part.interpreter->run(in);
   if (failed(out))
     return llvm::createStringError("the interpreter stops: %s",
@@ -177,7 +189,15 @@ HostModel::runPrologue(llvm::ArrayRef<Tensor> in) const {
 }
 llvm::Expected<std::vector<Tensor>>
 HostModel::runNetwork(llvm::ArrayRef<Tensor> in) const {
-  return run(theNetwork, in);
+  llvm::FailureOr<std::vector<Tensor>> out = theNetwork.interpreter->run(in);
+  if (failed(out))
+    return llvm::createStringError("the interpreter stops: %s",
+                                   diagnostics->take().c_str());
+  return std::move(*out);
+}
+llvm::Expected<std::vector<Tensor>>
+HostModel::runCompiledNetwork(llvm::ArrayRef<Tensor> in) const {
+  return runCompiled(theNetwork, in);
 }
 llvm::Expected<std::vector<Tensor>>
 HostModel::runEpilogue(llvm::ArrayRef<Tensor> outputs,

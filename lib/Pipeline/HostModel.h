@@ -46,6 +46,7 @@ public:
     std::string name; ///< rhizome.name
     std::vector<int64_t> shape;
     bool isFloat = true;
+    bool isWhole = false; ///< whole numbers in the file, if also as reals
   };
   const std::vector<Value> &inputs() const { return graphInputs; }
   const std::vector<Value> &outputs() const { return graphOutputs; }
@@ -64,7 +65,8 @@ public:
   size_t carriedCount() const { return carried; }
 
   // One frame each; safe from several threads. Prologue and epilogue run as
-  // machine code where they compute more than the border's conversions.
+  // machine code where they compute more than the border's conversions, or
+  // often.
   llvm::Expected<Prepared> runPrologue(llvm::ArrayRef<Tensor> in) const;
   llvm::Expected<std::vector<Tensor>>
   runNetwork(llvm::ArrayRef<Tensor> in) const;
@@ -72,17 +74,24 @@ public:
   runEpilogue(llvm::ArrayRef<Tensor> outputs,
               llvm::ArrayRef<Tensor> carried) const;
 
+  /// The network on the CPU path.
+  llvm::Expected<std::vector<Tensor>>
+  runCompiledNetwork(llvm::ArrayRef<Tensor> in) const;
+
 private:
   /// A function and the ways to run it.
   struct Part {
     mlir::func::FuncOp function;
     std::unique_ptr<Interpreter> interpreter;
     bool isHeavy = false;
+    mutable std::atomic<int64_t> elements{0}; ///< interpreted so far
     mutable std::once_flag once;
     mutable std::unique_ptr<CompiledFunction> compiled;
   };
   llvm::Expected<std::vector<Tensor>> run(const Part &part,
                                           llvm::ArrayRef<Tensor> in) const;
+  llvm::Expected<std::vector<Tensor>>
+  runCompiled(const Part &part, llvm::ArrayRef<Tensor> in) const;
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::unique_ptr<DiagnosticText> diagnostics;

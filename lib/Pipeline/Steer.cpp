@@ -3,6 +3,7 @@
 #include "rhizome/Package/Package.h"
 #include "rhizome/Support/Resources.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLParser.h"
 
@@ -228,17 +229,21 @@ Error pipeline::applyConstraints(CompileRequest &request,
   auto positive = [&](const char *key) { // 0 if there is none
     return std::max(0.0, file->getNumber(key).value_or(0));
   };
+  auto digits = [](double value) { // without zeros that say nothing
+    std::string shortest;
+    llvm::raw_string_ostream(shortest) << llvm::format("%.15g", value);
+    return shortest;
+  };
   StringRef strategy = file->getString("arch_gen_strategy").value_or("");
   if (strategy == "performance" || strategy == "throughput" ||
       strategy == "default") {
     if (positive("target_sps") <= 0)
       return refuse("'target_sps' must be positive");
-    request.goal = "throughput=" + std::to_string(positive("target_sps"));
+    request.goal = "throughput=" + digits(positive("target_sps")) + "/s";
   } else if (strategy == "latency") {
     if (positive("target_latency") <= 0)
       return refuse("'target_latency' must be positive");
-    request.goal =
-        "latency=" + std::to_string(positive("target_latency") * 1e9) + "ns";
+    request.goal = "latency=" + digits(positive("target_latency") * 1e9) + "ns";
   } else if (strategy == "resources") {
     request.goal = "min-nodes";
   } else {

@@ -30,7 +30,7 @@ private:
   int64_t any(std::initializer_list<int64_t> of) {
     return *(of.begin() + draw(0, int64_t(of.size()) - 1));
   }
-  void set(const char *key, int64_t value) { actor.set(key, value); }
+  void set(gen::ParamName key, int64_t value) { actor.set(key, value); }
   int64_t get(const char *key) const { return actor.get(key); }
 
   /// Values of up to `bits` bits, sign-extended to fields of `field` bits.

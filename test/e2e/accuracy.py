@@ -41,7 +41,9 @@ def accuracy(suite, name):
     network, case = networks.NETWORKS[name], CASES[name]
     for path in (network.path, *case[:2]):
         suite.need(path)
-    result = suite.run("evaluate", network.path, *arguments(case, network))
+    written = suite.work / "y.npy"
+    result = suite.run("evaluate", network.path, *arguments(case, network),
+                       "--output", written, "--time")
     answer = result.json or {}
     percent = 100 * answer.get("accuracy", -1)
     suite.check(result.status == 0 and answer.get("frames") == case[3]
@@ -50,6 +52,22 @@ def accuracy(suite, name):
                 f"{case[4]} ± {case[5]} ({result.wall_s:.1f} s)"
                 + ("" if result.status == 0 else f": {result.message}"),
                 result.command)
+    form = (answer.get("forms") or [{}])[0]
+    suite.check(form.get("frame_us", 0) > 0,
+                f"{name}: {form.get('frame_us')} us a frame", result.command)
+    if result.status:
+        return
+    # Without labels nothing is counted, and the outputs are the same.
+    plain = arguments(case, network)
+    at = plain.index("--labels")
+    del plain[at:at + 2]
+    again = suite.work / "z.npy"
+    result = suite.run("evaluate", network.path, *plain, "--output", again,
+                       "-n", FIRST)
+    suite.check(result.status == 0 and np.array_equal(
+        np.load(written)[:FIRST], np.load(again)),
+        f"{name}: {FIRST} frames without labels give the same outputs",
+        result.command)
 
 
 def kws(suite):

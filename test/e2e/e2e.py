@@ -14,6 +14,7 @@ import explore
 import framework
 import golden
 import hardware
+import imports
 import kernels
 import nodes
 import operations
@@ -21,6 +22,8 @@ import packages
 import reference
 import report
 import robustness
+import rtl
+import styles
 import trained
 import vendorflows
 
@@ -46,12 +49,20 @@ SUITES = {
     "cluster-cut": cluster.cut,         # NETWORK
     "cluster-line-rate": cluster.line_rate,
     "cluster-saturated": cluster.saturated,
+    "cluster-host-port": cluster.host_port,
     "cluster-split": cluster.split,
     "cluster-unlike": cluster.unlike,
     "nodes": nodes.loopback,
     "nodes-client": nodes.generated_client,
     "nodes-namespaces": nodes.in_namespaces,
+    "migraphx": imports.migraphx,
+    "functions": imports.shipping_functions,
+    "shipping": imports.shipping,
+    "channels-last": imports.channels_last,
+    "styles": styles.styles,            # NAME…
     "operations": operations.operations,
+    "turns": operations.turns,
+    "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "report": report.report,
     "report-baseline": report.baseline,

@@ -106,7 +106,8 @@ def explore(suite):
     meta = DOSA / "PTTCNN_meta.json"
     plan = explored(suite, "PTTCNN_int8", "--raw-integers", "--constraints", meta)
     suite.check(plan.get("ok") and len(plan["nodes"]) == 1
-                and plan["predicted"]["throughput_per_s"] >= RATE,
+                and plan["predicted"]["throughput_per_s"] >= RATE
+                and plan["goal"] == f"throughput={RATE}/s",
                 "DOSA's own constraint file")
     broken = json.loads(meta.read_text())
     broken["used_batch_n"] = 4

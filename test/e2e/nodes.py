@@ -318,6 +318,11 @@ def generated_client(suite):
     script = [package / "deploy.sh"]
     environment = {**os.environ,
                    "RHIZOME_NODE": str(suite.rhizome.parent / "rhizome-node")}
+    missing = subprocess.run(
+        [*script, "start"], env={**environment, "RHIZOME_NODE": "no-such-node"},
+        capture_output=True, text=True)
+    suite.check(missing.returncode == 1 and "no-such-node" in missing.stderr,
+                f"without the program: {missing.stderr.strip()}")
     started = subprocess.run([*script, "start"], env=environment,
                              capture_output=True, text=True)
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One network of many branches, each an operation on streams that no real
-network of the collection has quantised, through simulated RTL, against ONNX
-Runtime. All scales are powers of two, so that float32 is exact: every element
-must be equal."""
+"""Networks made for the purpose, through simulated RTL, against ONNX Runtime:
+one of many branches, each an operation on streams that no real network of the
+collection has quantised; and one in which host and FPGA take turns. All scales
+are powers of two, so that float32 is exact: every element must be equal."""
 import framework
 
 FRAMES = 3
@@ -52,9 +52,8 @@ class Branches:
             "Reshape", self.quantised(x, scale, zero, kind), self.ints(1, -1)))
 
     def model(self):
-        out = self.node("Concat", *self.ends, axis=1)
+        """The graph from x to the last node's result, which is called y."""
         self.nodes[-1].output[0] = "y"
-        assert out
         info = self.helper.make_tensor_value_info
         graph = self.helper.make_graph(
             self.nodes, "operations",
@@ -105,7 +104,31 @@ def build(b):
     b.end(b.node("Einsum", columns, rows, equation="bik,bjk->ji"), 16.0)
 
 
-def operations(suite):
+def build_operations(b):
+    build(b)
+    b.node("Concat", *b.ends, axis=1)
+
+
+def build_turns(b):
+    """Host, network, host, a second network with less work, host. Read behind
+    the second, too: the first one's result as a whole, from the FPGA, its
+    maximum, and what was computed before the first, past the FPGA."""
+    def summed(x, axis):
+        return b.node("CumSum", x, b.constant(axis, "int64"))
+
+    def convolution(x, *kernel, scale):
+        return b.quantised(b.node("Conv", b.quantised(x, 0.5),
+                                  b.weights(*kernel)), scale)
+    first = convolution(summed("x", 3), 8, 8, 3, 3, scale=4.0)
+    second = convolution(summed(first, 1), 4, 8, 1, 1, scale=8.0)
+    total = b.node("ReduceMax", first, axes=[1, 2, 3], keepdims=1)
+    b.node("Add", b.node("Add", summed(second, 2), total),
+           b.node("ReduceMin", summed("x", 2), axes=[1, 2, 3], keepdims=1))
+
+
+def exact(suite, name, build_graph):
+    """Builds, compiles and simulates; every element must be ONNX Runtime's.
+    Returns what the coverage says."""
     try:
         import numpy as np
         import onnx
@@ -114,24 +137,26 @@ def operations(suite):
         raise framework.Skip(f"no {why.name}: run make setup") from None
     suite.tool("verilator")
     b = Branches(np, onnx)
-    build(b)
-    path = suite.work / "operations.onnx"
+    build_graph(b)
+    path = suite.work / f"{name}.onnx"
     onnx.save(b.model(), path)
     x = b.rng.integers(-140, 140, (FRAMES, 8, 4, 6)).astype(np.float32) / 4
     np.save(suite.work / "x.npy", x)
-    package = suite.work / "operations.rhz"
+    package = suite.work / f"{name}.rhz"
+    coverage = suite.run("coverage", path, "--json").json or {}
     result = suite.run("compile", path, "--device", "xcku060-role",
                        "--goal", "throughput=20000/s", "-o", package, "--json")
     if not suite.check(result.status == 0, "compiles"
                        + ("" if result.status == 0 else f": {result.message}"),
                        result.command):
-        return
+        return coverage
     result = suite.run("simulate", package, "--input", suite.work / "x.npy",
                        "--output", suite.work / "y.npy", "--json")
-    suite.check(result.status == 0 and result.json["mismatches"] == 0,
-                "RTL equals the interpreter"
-                + ("" if result.status == 0 else f": {result.message}"),
-                result.command)
+    if not suite.check(result.status == 0 and result.json["mismatches"] == 0,
+                       "RTL equals the interpreter"
+                       + ("" if result.status == 0 else f": {result.message}"),
+                       result.command):
+        return coverage
     session = onnxruntime.InferenceSession(
         str(path), providers=["CPUExecutionProvider"])
     wanted = np.concatenate([session.run(None, {"x": frame[None]})[0]
@@ -140,3 +165,20 @@ def operations(suite):
     wrong = np.argwhere(got != wanted)
     suite.check(len(wrong) == 0, f"{wanted.size} elements equal ONNX Runtime's",
                 f"{len(wrong)} differ, the first at {wrong[:3].tolist()}")
+    return coverage
+
+
+def operations(suite):
+    exact(suite, "operations", build_operations)
+
+
+def turns(suite):
+    found = exact(suite, "turns", build_turns)
+    on = [(o["op"], o["runs_on"]) for o in found.get("ops", [])]
+    suite.check(("conv2d", "fpga") in on and ("Conv", "host") in on
+                and on.count(("CumSum", "host")) == 4,
+                f"the network with more work is in hardware: {on}")
+    suite.check((found["copies_in"], found["copies_out"], found["carried"])
+                == (1, 2, 1), "tensors to the FPGA, back, past it: "
+                f"{found['copies_in']}, {found['copies_out']}, "
+                f"{found['carried']}")

@@ -117,7 +117,7 @@ BAD_OPTIONS = (
     ["simulate", "x.rhz", "--input-range", "5"],
     ["simulate", "x.rhz", "--input-range", "5,1"],
     ["simulate", "x.rhz", "--normalise", "2..1"],
-    ["evaluate", GOOD], ["evaluate", GOOD, "--data", "x.npy"],
+    ["evaluate", GOOD], ["evaluate", GOOD, "--labels", "y.npy"],
     ["synth"], ["synth", "x.rhz", "--jobs", "0"],
     ["synth", "x.rhz", "--tool"], ["synth", "x.rhz", "--cache"],
     ["coverage"], ["targets", "too", "much"], ["doctor", "--frobnicate"],
@@ -132,6 +132,7 @@ ABSENT = (
     ["compile", GOOD, "--shape", "image=1,2,3"],
     ["compile", GOOD, "--tensor-format", "nothing=fixed:8,7"],
     ["compile", GOOD, "--raw-integers"],
+    ["evaluate", GOOD, "--data", "nowhere.npy"],
     ["evaluate", GOOD, "--data", "nowhere.npy", "--labels", "nowhere.npy"],
     ["evaluate", GOOD, "--data", GOOD, "--labels", GOOD],
     ["synth", "nowhere.rhz"],
@@ -152,6 +153,14 @@ def bad_options(suite):
                         f"{result.status}, wanted {status}; "
                         f"{result.message[:160]} {left or ''}",
                         result.command)
+    for args, words in ((["comple", GOOD], "did you mean 'compile'"),
+                        (["compile", GOOD, "--gaol", "x"],
+                         "did you mean '--goal'"),
+                        (["coverage", GOOD, "--frobnicate=3"],
+                         "'coverage' has no option '--frobnicate'")):
+        result = suite.run(*args, **LIMITS)
+        suite.check(result.status == 2 and words in result.err,
+                    f"{args[0]}: {result.message[:100]}", result.command)
     for args in (["--help"], ["--version"], ["compile", "--help"],
                  ["simulate", "--help"], ["evaluate", "--help"],
                  ["synth", "--help"], ["targets"], ["doctor"]):

@@ -23,6 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   importer::ImportOptions options;
   options.limits.bytes = 1 << 20;
   options.limits.foldedElements = 1 << 20;
+  options.limits.nodes = 1 << 14;
   Refusals refusals;
   mlir::OwningOpRef<mlir::ModuleOp> module = importer::importOnnxBuffer(
       context.get(), {reinterpret_cast<const char *>(data), size},

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""docs/supported-ops.md is what the importer's two tables and the table of
-expansions say. --update writes it."""
+"""docs/supported-ops.md is what the importer's two tables, the table of
+expansions, docs/operations.md and the generators' claims say. --update writes
+it."""
 import re
 import sys
 
@@ -10,17 +11,19 @@ from common import ROOT, report
 PAGE = ROOT / "docs/supported-ops.md"
 HEAD = """# Supported ONNX operations
 
-Made from the importer's tables by `test/hygiene/supported.py --update`. An
-operation that can be part of an FPGA network becomes one of
-[`osa`](operations.md), where its limits stand and which units the generators
-build for it; where its operands do not allow that, and for all others, the host
-computes it, through LLVM. `rhizome coverage MODEL` says for a model which is
-which, and why. An attribute that is not listed is refused. Control flow, training,
-string, sequence and random operations are refused, and operations whose result's
-shape depends on data.
+Made from the importer's tables and the generators' claims by
+`test/hygiene/supported.py --update`. An operation that can be part of an FPGA
+network becomes one of [`osa`](operations.md), where its limits stand; the
+generators named are those that claim what becomes of it, *folded* means that it
+only changes the constants of the operations around it. Where its operands do not
+allow that, and for all others, the host computes it, through LLVM. `rhizome
+coverage MODEL` says for a model which is which, and why not the others. An
+attribute that is not listed is refused. Control flow, training, string, sequence
+and random operations are refused, and operations whose result's shape depends on
+data.
 
-| operation | FPGA | host | attributes |
-|---|---|---|---|
+| operation | FPGA | generators | host | attributes |
+|---|---|---|---|---|
 """
 
 
@@ -55,8 +58,68 @@ def expanded():
     return set(re.findall(r'\{"(\w+)",\s*\{', text))
 
 
+def claims():
+    """Operation of `osa`: the generators that claim it, by the families in
+    which the face of each, lib/Generator/<Name>/<Name>.cpp, tells them apart."""
+    found = {}
+    for face in sorted((ROOT / "lib/Generator").glob("*/*.cpp")):
+        text = face.read_text()
+        name = re.search(r'name\(\) const override \{ return "(\w+)"', text)
+        if face.stem != face.parent.name or not name:
+            continue
+        families = re.findall(
+            r"^bool is\w+\(Operation \*op\) \{\s*return isa<([^>]*)>", text,
+            re.M)
+        if not families:
+            raise SystemExit(f"{face}: no family of operations is claimed")
+        for op in re.findall(r"osa::(\w+)Op", " ".join(families)):
+            snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", op).lower()
+            found.setdefault(snake, []).append(name[1])
+    return found
+
+
+def built():
+    """ONNX operation: the generators that claim what becomes of it, or that it
+    is folded, by docs/operations.md."""
+    claimed, found = claims(), {}
+    text = (ROOT / "docs/operations.md").read_text()
+    rows = []
+    for line in re.findall(r"^\| `osa\..*", text, re.M):
+        op, _, made_from, becomes = (c.strip() for c in line.split("|")[1:5])
+        rows.append((op[len("`osa."):-1], made_from, becomes))
+    unknown = set(claimed) - {row[0] for row in rows}
+    if unknown:
+        raise SystemExit(f"docs/operations.md: no rows of {sorted(unknown)}")
+    texts = {op: becomes for op, _, becomes in rows}
+    for op, made_from, becomes in rows:
+        if like := re.match(r"as `osa\.(\w+)`", becomes):
+            op, becomes = like[1], texts[like[1]]
+        for onnx in re.findall(r"\b[A-Z]\w*", made_from):
+            found.setdefault(onnx, []).extend(
+                ways(onnx, op, becomes, claimed))
+    return found
+
+
+def ways(onnx, op, becomes, claimed):
+    """What a row of docs/operations.md says of one of its ONNX operations: the
+    generators, "folded" or "host"."""
+    parts = [p.strip() for p in becomes.split(";")]
+    # "A, B: …" is said of these alone.
+    said = [re.match(r"((?:[A-Z]\w*(?:, |: ))+)(.*)", p) for p in parts]
+    own = [m[2] for m in said if m and onnx in re.findall(r"\w+", m[1])]
+    out = []
+    for part in own or [p for p, m in zip(parts, said) if not m]:
+        units = re.findall(r"`(\w+)`", part)
+        if part.startswith("itself"):
+            units.append(op)
+        out += [g for unit in units for g in claimed.get(unit, [])]
+        out += re.findall(r"(?:^|: )(folded)", part)
+        out += ["host"] if part == "host" else []
+    return out
+
+
 def page():
-    net, cpu, short = network(), host(), expanded()
+    net, cpu, short, built_by = network(), host(), expanded(), built()
     lines = []
     for op in sorted(set(net) | set(cpu) | short):
         handler, attributes = net.get(op, ("", []))
@@ -65,7 +128,11 @@ def page():
                 "yes" if op in net else "")
         names = sorted(set(attributes) | set(cpu.get(op, [])))
         runs = "yes" if op in cpu or op in short or op in net else ""
-        lines.append(f"| {op} | {fpga} | {runs} | "
+        by = set(built_by.get(op, []))
+        if by == {"host"}:
+            fpga = ""
+        by = sorted(by - {"host"}, key=lambda name: (name == "folded", name))
+        lines.append(f"| {op} | {fpga} | {', '.join(by) if fpga else ''} | {runs} | "
                      + ", ".join(f"`{n}`" for n in names) + " |")
     return (HEAD + "\n".join(lines) + "\n\n*expanded*: written out as others; "
             "*constants*: computed at import where its operands are constant.\n")

@@ -86,6 +86,44 @@ def bipolar_quant(c, x, scale):
     return np.where(x >= 0, 1.0, -1.0) * scale
 
 
+@op("FloatQuant", domains=QUANT_DOMAINS)
+def float_quant(c, x, scale, exponent, mantissa, bias, most):
+    x = x / scale
+    # |x| = f · 2^e with 1/2 <= f < 1; below the normal numbers one step.
+    e = np.maximum(np.frexp(x)[1] - 1, 1 - bias)
+    step = 2.0 ** (e - mantissa)
+    largest = (2 - 2.0 ** -mantissa) * 2.0 ** (2 ** exponent - 1 - bias)
+    codes = ROUNDING[c.get("rounding_mode", "ROUND").upper()](x / step)
+    return np.clip(codes * step, -np.minimum(largest, most),
+                   np.minimum(largest, most)) * scale
+
+
+@op("Trunc", domains=QUANT_DOMAINS)
+def trunc(c, x, scale, zero_point, in_bits, *rest):
+    # Version 1 ends with the output's bits, version 2 has its scale before.
+    out_bits, codes = rest[-1], np.round(x / scale + zero_point)
+    out_scale = rest[0] if len(rest) == 2 else scale * 2.0 ** (in_bits
+                                                               - out_bits)
+    codes = ROUNDING[c.get("rounding_mode", "FLOOR").upper()](
+        codes / 2.0 ** np.round(np.log2(out_scale / scale)))
+    if len(rest) == 2:
+        signed, narrow = c.get("signed", 1), c.get("narrow", 0)
+        high = 2.0 ** (out_bits - 1) - 1 if signed \
+            else 2.0 ** out_bits - 1 - narrow
+        low = -high - 1 + narrow if signed else 0
+        return (np.clip(codes, low, high) - zero_point) * out_scale
+    return (codes - zero_point) * scale
+
+
+@op("MultiThreshold", domains=QUANT_DOMAINS)
+def multi_threshold(c, x, thresholds):
+    last = x.ndim != 4 or c.get("data_layout", "NCHW") == "NHWC"
+    moved = x if last else np.moveaxis(x, 1, -1)
+    counts = (moved[..., None] >= thresholds).sum(-1)
+    return ((counts if last else np.moveaxis(counts, -1, 1))
+            * c.get("out_scale", 1.0) + c.get("out_bias", 0.0))
+
+
 # ---- Windows ---------------------------------------------------------------
 
 

@@ -90,6 +90,14 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
                << " a cycle in DSPs two by two, "
                << plan.multipliers["dsp_single"] << " in DSPs one by one, "
                << plan.multipliers["lut"] << " in LUTs";
+  int64_t blockBits = 0, heldBits = 0;
+  for (const PlannedNode &node : plan.nodes) {
+    blockBits += node.blockBits;
+    heldBits += node.heldBits;
+  }
+  if (blockBits > 0)
+    llvm::outs() << "\n  memories   " << percent(double(heldBits) / blockBits)
+                 << " of the bits of block RAM hold data";
   llvm::outs() << "\n  bottleneck " << plan.bottleneck << "\n";
   if (!result.limit.empty())
     llvm::outs() << "  limit      " << result.limit << "\n";

@@ -23,7 +23,8 @@ static llvm::json::Object toJson(const EvaluateRequest &request,
                            {"correct", form.correct},
                            {"accuracy", share(form.correct, form.frames)},
                            {"same_class", form.sameClass},
-                           {"seconds", form.seconds}});
+                           {"seconds", form.seconds},
+                           {"frame_us", form.frameUs}});
   for (const auto &row : result.confusion)
     confusion.push_back(llvm::json::Array(row));
   for (const EvaluateResult::Layer &layer : result.layers)
@@ -44,7 +45,7 @@ static llvm::json::Object toJson(const EvaluateRequest &request,
 
 static void printConfusion(const EvaluateResult &result) {
   size_t classes = result.confusion.size();
-  if (classes > 20)
+  if (classes == 0 || classes > 20)
     return;
   std::vector<std::string> head{"label"};
   for (size_t c = 0; c < classes; ++c)
@@ -64,13 +65,25 @@ static void printConfusion(const EvaluateResult &result) {
 static void printResult(const EvaluateRequest &request,
                         const EvaluateResult &result) {
   printQuantisation(request.model);
-  Table forms(
-      {"model", "frames", "correct", "accuracy %", "as integer", "seconds"});
-  for (const Accuracy &form : result.forms)
-    forms.add({form.form, grouped(form.frames), grouped(form.correct),
-               decimal(share(form.correct, form.frames) * 100, 2),
-               form.sameClass ? grouped(form.sameClass) : "",
-               decimal(form.seconds, 1)});
+  const bool labelled = !request.labels.empty();
+  std::vector<std::string> head{"model", "frames"};
+  if (labelled)
+    head.insert(head.end(), {"correct", "accuracy %", "as integer"});
+  head.push_back("seconds");
+  if (request.time)
+    head.push_back("us a frame");
+  Table forms(std::move(head));
+  for (const Accuracy &form : result.forms) {
+    std::vector<std::string> row{form.form, grouped(form.frames)};
+    if (labelled)
+      row.insert(row.end(), {grouped(form.correct),
+                             decimal(share(form.correct, form.frames) * 100, 2),
+                             form.sameClass ? grouped(form.sameClass) : ""});
+    row.push_back(decimal(form.seconds, 1));
+    if (request.time)
+      row.push_back(form.frameUs ? decimal(form.frameUs, 1) : "");
+    forms.add(std::move(row));
+  }
   forms.print();
   printConfusion(result);
   if (result.layers.empty())
@@ -123,8 +136,16 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
       ->required();
   command
       ->add_option("--labels", request.labels,
-                   "classes: .npy, idx(.gz) or text, one a line")
-      ->required();
+                   "classes: .npy, idx(.gz) or text, one a line; without "
+                   "them nothing is counted")
+      ->option_text("FILE");
+  command
+      ->add_option("--output", request.outputs,
+                   "a .npy to write a graph output of all frames to, once per "
+                   "output")
+      ->allow_extra_args(false);
+  command->add_flag("--time", request.time,
+                    "also measure how long a frame takes on one core");
   addNormalise(*command, request.data.normalise);
   addLevel(*command, request.level, false);
   auto count = [&](const char *name, int64_t &value, const char *help) {
@@ -156,6 +177,7 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
       "      --labels t10k-labels.idx1-ubyte.gz --normalise 0..1\n"
       "  rhizome evaluate float.onnx --data x.npy --labels y.npy \\\n"
       "      --calibration train.npz --bits 6 --rtl-frames 20\n"
+      "  rhizome evaluate net.onnx --data x.npz --output y.npy --time\n"
       "  rhizome evaluate net.rhz --data x.npy --labels y.npy --level rtl -n "
       "200");
   command->callback([options, &run] {

@@ -20,6 +20,7 @@ static llvm::json::Object toJson(CompileResult &result) {
                            {"why", other.why}});
   return llvm::json::Object{{"ok", result.ok},
                             {"seconds", result.exploreSeconds},
+                            {"goal", plan.goal},
                             {"nodes", nodesJson(plan)},
                             {"predicted", rhizome::toJson(plan.predicted)},
                             {"bound", plan.boundPerS},

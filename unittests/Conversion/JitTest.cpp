@@ -129,6 +129,91 @@ double seconds(std::chrono::steady_clock::time_point since) {
       .count();
 }
 
+/// A convolution with bias and a requantiser, of sizes that leave rests of
+/// vectors and rows; data, weights and bias are drawn.
+struct Sizes {
+  int64_t height, width, in, out, kernel, stride, groups;
+  const char *data;
+  int64_t lo, hi;
+};
+std::string convolution(const Sizes &s, int64_t seed) {
+  auto join = [](std::initializer_list<int64_t> sizes) {
+    std::string text;
+    for (int64_t n : sizes)
+      text += std::to_string(n) + "x";
+    return text;
+  };
+  uint32_t state = uint32_t(seed) * 2654435761u + 1;
+  auto draw = [&] { return (state = state * 1664525u + 1013904223u) >> 24; };
+  std::string bytes, bias, factors;
+  const char *digits = "0123456789ABCDEF";
+  for (int64_t i = 0; i < s.out * s.kernel * s.kernel * s.in / s.groups; ++i) {
+    unsigned byte = draw();
+    bytes += digits[byte / 16];
+    bytes += digits[byte % 16];
+  }
+  for (int64_t o = 0; o < s.out; ++o) {
+    bias += (o ? ", " : "") + std::to_string(int64_t(draw()) * 40 - 5000);
+    factors += (o ? ", " : "") + std::to_string(3000000 + draw() * 20011);
+  }
+  int64_t h = (s.height + 2 - s.kernel) / s.stride + 1,
+          w = (s.width + 2 - s.kernel) / s.stride + 1;
+  std::string x = "tensor<" + join({1, s.height, s.width, s.in}) + s.data + ">",
+              f = "tensor<" +
+                  join({s.out, s.kernel, s.kernel, s.in / s.groups}),
+              y = "tensor<" + join({1, h, w, s.out}),
+              b = "tensor<" + join({s.out}) + "!num.int<s16>>";
+  return "func.func @f(%x: " + x + ") -> " + y + "!num.int<s8>> {\n" +
+         "%w = osa.constant {value = dense<\"0x" + bytes + "\"> : " + f +
+         "i8>} : () -> " + f + "!num.int<s8>>\n" +
+         "%b = osa.constant {value = dense<[" + bias + "]> : tensor<" +
+         join({s.out}) + "i16>} : () -> " + b + "\n" +
+         "%s = osa.conv2d %x, %w, %b {strides = array<i64: " +
+         std::to_string(s.stride) + ", " + std::to_string(s.stride) +
+         ">, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, "
+         "groups = " +
+         std::to_string(s.groups) + " : i64} : (" + x + ", " + f +
+         "!num.int<s8>>, " + b + ") -> " + y + "!num.int<s32>>\n" +
+         "%r = osa.requantise %s {multiplier = array<i64: " + factors +
+         ">, offset = array<i64: 1048576>, shift = 30 : i64} : (" + y +
+         "!num.int<s32>>) -> " + y + "!num.int<s8>>\n" + "return %r : " + y +
+         "!num.int<s8>>\n}";
+}
+
+TEST_F(JitTest, TilesOfEverySizeGiveTheInterpretersBits) {
+  const char *u8 = "!num.int<u8>", *s8 = "!num.int<s8>", *s16 = "!num.int<s16>",
+             *s12 = "!num.int<s12>";
+  const Sizes cases[] = {
+      {7, 9, 3, 6, 3, 1, 1, u8, 0, 255},
+      {6, 13, 16, 33, 1, 1, 1, u8, 0, 255},
+      {4, 31, 7, 100, 3, 2, 1, s8, -128, 127},
+      {3, 3, 32, 70, 3, 1, 1, u8, 0, 255},
+      {9, 2, 1, 64, 3, 1, 1, s16, -32768, 32767},
+      {5, 6, 9, 2, 3, 1, 1, u8, 0, 255},
+      {8, 8, 24, 24, 3, 1, 24, u8, 0, 255},
+      {8, 8, 70, 70, 3, 2, 70, s8, -128, 127},
+      {8, 8, 12, 20, 3, 1, 4, s12, -2048, 2047},
+      {5, 5, 6, 24, 3, 1, 6, s8, -128, 127},
+  };
+  for (const Sizes &s : cases) {
+    SCOPED_TRACE(std::to_string(s.in) + " to " + std::to_string(s.out));
+    auto f = compile(convolution(s, &s - cases));
+    ASSERT_TRUE(f) << message;
+    Interpreter interpreter(func);
+    for (int frame = 0; frame < 2; ++frame) {
+      Tensor x = Tensor::ofInts({1, s.height, s.width, s.in}, {});
+      for (int64_t i = 0; i < s.height * s.width * s.in; ++i)
+        x.ints.push_back(frame ? (i % 3 ? s.lo : s.hi)
+                               : s.lo + i * 7919 % (s.hi - s.lo + 1));
+      auto expected = interpreter.run({x});
+      ASSERT_TRUE(succeeded(expected)) << message;
+      auto got = f->run({x});
+      ASSERT_TRUE(bool(got));
+      EXPECT_EQ((*expected)[0].ints, (*got)[0].ints);
+    }
+  }
+}
+
 TEST_F(JitTest, TfcSizedFromFourThreads) {
   std::string text = tfc();
   auto start = std::chrono::steady_clock::now();

@@ -5,33 +5,20 @@
 // number of elements), those behind the first are made constant, as they are in
 // a network, and if need be the first, too.
 #include "ModelBuilder.h"
+#include "NodeCases.h"
 #include "rhizome/Conversion/Jit.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iostream>
-#include <set>
 
 using namespace rhizome;
 using namespace rhizome::test;
 using onnx::TensorProto;
 
 namespace {
-constexpr const char *kCases = "/usr/share/libonnx-testdata/data/node";
 /// Cases that must pass of all; raised when more do.
 constexpr int kLeastPassed = 550;
-
-std::optional<TensorProto> readTensor(const std::string &path) {
-  auto file = llvm::MemoryBuffer::getFile(path);
-  TensorProto tensor;
-  if (!file || !tensor.ParseFromArray((*file)->getBufferStart(),
-                                      int((*file)->getBufferSize())))
-    return std::nullopt;
-  return tensor;
-}
 
 /// A tensor's values; nullopt for strings and other types without numbers.
 std::optional<std::vector<double>> valuesOf(const TensorProto &t) {
@@ -111,27 +98,17 @@ std::optional<std::vector<double>> valuesOf(const TensorProto &t) {
 std::string runCase(const std::string &folder, size_t firstConstant,
                     bool &wasRefused) {
   wasRefused = false;
-  auto file = llvm::MemoryBuffer::getFile(folder + "/model.onnx");
-  onnx::ModelProto model;
-  if (!file || !model.ParseFromArray((*file)->getBufferStart(),
-                                     int((*file)->getBufferSize())))
+  auto model = readNodeCase(folder, firstConstant);
+  if (!model)
     return "the case cannot be read";
-  std::string data = folder + "/test_data_set_0";
-  onnx::GraphProto &graph = *model.mutable_graph();
+  const onnx::GraphProto &graph = model->graph();
   std::map<std::string, std::vector<double>> given;
   for (int i = 0; i < graph.input_size(); ++i) {
-    auto tensor = readTensor(data + "/input_" + std::to_string(i) + ".pb");
-    if (!tensor)
-      continue;
-    auto values = valuesOf(*tensor);
-    if (values)
+    auto tensor = readMessage<TensorProto>(dataOfNodeCase(folder, true, i));
+    if (auto values = tensor ? valuesOf(*tensor) : std::nullopt)
       given[graph.input(i).name()] = *values;
-    if (size_t(i) < firstConstant || !values)
-      continue;
-    tensor->set_name(graph.input(i).name());
-    *graph.add_initializer() = *tensor;
   }
-  Imported i(model.SerializeAsString());
+  Imported i(model->SerializeAsString());
   EXPECT_NE(bool(i.module), !i.refusals.empty()) << folder;
   if (!i.module) {
     wasRefused = true;
@@ -163,7 +140,8 @@ std::string runCase(const std::string &folder, size_t firstConstant,
   if (out->size() != size_t(graph.output_size()))
     return "another number of outputs";
   for (size_t k = 0; k < out->size(); ++k) {
-    auto tensor = readTensor(data + "/output_" + std::to_string(k) + ".pb");
+    auto tensor =
+        readMessage<TensorProto>(dataOfNodeCase(folder, false, int(k)));
     auto expected = tensor ? valuesOf(*tensor) : std::nullopt;
     const Tensor &got = (*out)[k];
     if (!expected || int64_t(expected->size()) != got.size())
@@ -213,16 +191,13 @@ std::map<std::string, std::string> readExpected() {
 /// Every `RHIZOME_NODE_CASE_STEP`-th case, by default each 40th. With
 /// RHIZOME_NODE_CASES_OUT the failures are written there as a new table.
 TEST(ImportConformance, OnnxNodeCases) {
-  if (!llvm::sys::fs::is_directory(kCases))
-    GTEST_SKIP() << "SKIPPED: " << kCases << " (libonnx-testdata) is missing";
+  std::set<std::string> names = nodeCaseNames();
+  if (names.empty())
+    GTEST_SKIP() << "SKIPPED: " << kNodeCases
+                 << " (libonnx-testdata) is missing";
   const char *given = std::getenv("RHIZOME_NODE_CASE_STEP");
   const char *filter = std::getenv("RHIZOME_NODE_CASE_FILTER");
   size_t step = given ? std::stoul(given) : 40;
-  std::set<std::string> names;
-  std::error_code error;
-  for (llvm::sys::fs::directory_iterator it(kCases, error), end;
-       it != end && !error; it.increment(error))
-    names.insert(llvm::sys::path::filename(it->path()).str());
   auto expected = readExpected();
   for (auto &[name, reason] : expected)
     EXPECT_TRUE(names.count(name)) << name << " is listed but is no case";
@@ -235,7 +210,7 @@ TEST(ImportConformance, OnnxNodeCases) {
     if (filter ? name.find(filter) == std::string::npos : number++ % step)
       continue;
     ++ran;
-    std::string why = runCase(std::string(kCases) + "/" + name);
+    std::string why = runCase(std::string(kNodeCases) + "/" + name);
     passed += why.empty();
     if (out.is_open()) {
       if (!why.empty())

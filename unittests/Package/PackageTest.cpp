@@ -47,6 +47,7 @@ Plan toyCluster() {
   plan.cluster = "toys";
   plan.alternatives = {{"1 × xcku060-role", 1, 5000, "half the rate"}};
   plan.links = {{"lan", "udp", 10e9, 500, 1472, 66}};
+  plan.hostLink = plan.nodes[0].link = "lan";
   PlannedNode &first = plan.nodes[0];
   first.nodeTop = "rhz_node";
   first.replica = {1, 0, 2};
@@ -161,6 +162,8 @@ TEST(Plan, ReadsAClusterBack) {
   EXPECT_EQ(printPlan(*read), printPlan(plan));
   EXPECT_EQ(read->channels, plan.channels);
   EXPECT_EQ(read->links, plan.links);
+  EXPECT_EQ(read->hostLink, plan.hostLink);
+  EXPECT_EQ(read->nodes[0].link, plan.nodes[0].link);
   EXPECT_EQ(read->alternatives, plan.alternatives);
   EXPECT_EQ(read->nodes[1].replica, plan.nodes[1].replica);
   EXPECT_EQ(read->nodes[0].operations, plan.nodes[0].operations);
@@ -204,6 +207,10 @@ TEST(Plan, RefusesClustersThatDoNotFitTogether) {
             "plan.channels[1].first");
   EXPECT_EQ(message([](Plan &p) { p.channels[2].link = "wan"; }),
             "channel 2 names the link 'wan', which is not in the plan");
+  EXPECT_EQ(message([](Plan &p) { p.hostLink = "wan"; }),
+            "'host' hangs at the link 'wan', which is not in the plan");
+  EXPECT_EQ(message([](Plan &p) { p.nodes[0].link = "wan"; }),
+            "'node0' hangs at the link 'wan', which is not in the plan");
   EXPECT_EQ(message([](Plan &p) { p.channels[0].from.port = "output0"; }),
             "channel 0: the host has no port 'output0'; its sources are "
             "input0, input1, …");

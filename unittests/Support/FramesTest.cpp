@@ -57,7 +57,7 @@ TEST_F(FramesTest, ArraysAreCutAlongTheFirstAxis) {
 TEST_F(FramesTest, NothingIsResized) {
   std::string message =
       refusal(pixels("(3, 2, 3)", 18), {"image", {1, 1, 2, 2}}, "0..1");
-  EXPECT_NE(message.find("it holds [3,2,3], the input 'image' takes [1,1,2,2]"),
+  EXPECT_NE(message.find("it holds [3,2,3], 'image' takes [1,1,2,2]"),
             std::string::npos)
       << message;
   message = refusal(png("x.png", 4, 4, true, std::vector<uint8_t>(48)),
@@ -79,6 +79,10 @@ TEST_F(FramesTest, NormalisesPixels) {
   EXPECT_EQ(one("0..255"), (Floats{0, 255}));
   EXPECT_EQ(one("0.5,0.25"), (Floats{-2, 2}));
   EXPECT_EQ(one("0,0.5,1,0.25"), (Floats{0, 2}));
+  InputSpec whole{"x", {1, 2}};
+  whole.isWhole = true;
+  EXPECT_EQ(llvm::cantFail(open(pixels("(1, 2)", 2), whole).frame(0)).floats,
+            (Floats{0, 1}));
   EXPECT_NE(
       refusal(pixels("(1, 2)", 2), {"x", {1, 2}}).find("--normalise 0..1"),
       std::string::npos);

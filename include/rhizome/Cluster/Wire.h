@@ -41,7 +41,7 @@ struct Disturbance {
 Picoseconds lookahead(const std::vector<PlannedLink> &links);
 
 /// A party's connections: it has one port for all links of kind "udp", as fast
-/// as the fastest of them, behind a cut-through switch that queues at the
+/// as the fastest of them, its own, behind a cut-through switch that queues at the
 /// receiver's port, and one port for each "wire" and peer. Time never goes
 /// back in successive calls.
 class Ports {

@@ -7,6 +7,7 @@
 #include "rhizome/Generator/CostModel.h"
 #include "rhizome/Generator/EventSim.h"
 #include "rhizome/Generator/Resources.h"
+#include "llvm/ADT/StringRef.h"
 #include <cassert>
 #include <memory>
 #include <string>
@@ -39,25 +40,46 @@ struct Format {
   }
 };
 
+/// The name of a parameter: a literal, or a text that is kept for ever, so that
+/// actors are copied and searched at little cost.
+class ParamName {
+public:
+  consteval ParamName(const char *literal) : text(literal) {}
+  static ParamName kept(llvm::StringRef text);
+  operator llvm::StringRef() const { return text; }
+  bool operator==(const ParamName &other) const { return text == other.text; }
+  bool operator==(const char *other) const { return text == other; }
+
+private:
+  struct Kept {};
+  ParamName(llvm::StringRef text, Kept) : text(text) {}
+  llvm::StringRef text;
+};
+
+struct Param {
+  ParamName key;
+  int64_t value;
+};
+
 /// A cell with parameters. `files` are memory images, whose contents stand
 /// in `MemoryImages` under the same name. The cell `circuit` is generated, not
 /// of the library: see Circuit.h.
 struct Actor {
   std::string cell; ///< "window" for rhz_window
   std::string name; ///< unique in the design once built
-  std::vector<std::pair<std::string, int64_t>> params;
+  std::vector<Param> params;
   std::vector<std::pair<std::string, std::string>> files;
   /// Of an actor of kind `circuit`: its datapath, once it is built.
   std::shared_ptr<const Circuit> circuit = nullptr;
 
-  int64_t get(const char *key) const {
+  int64_t get(llvm::StringRef key) const {
     for (const auto &[k, v] : params)
-      if (k == key)
+      if (llvm::StringRef(k) == key)
         return v;
     assert(false && "the cell has no such parameter");
     return 0;
   }
-  void set(const char *key, int64_t value) {
+  void set(ParamName key, int64_t value) {
     for (auto &[k, v] : params)
       if (k == key) {
         v = value;
@@ -106,7 +128,7 @@ int64_t multiplierStages(const Actor &actor);
 /// A read-only memory of an actor: the parameter that places it in block RAM
 /// (1) or LUTs (0), its shape and how many of it there are.
 struct RomUse {
-  const char *placedBy;
+  ParamName placedBy;
   int64_t words, width, copies;
 };
 std::vector<RomUse> romsOf(const Actor &actor);

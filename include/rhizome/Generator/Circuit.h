@@ -8,7 +8,6 @@
 #include "mlir/IR/Builders.h"
 #include "rhizome/Generator/Actor.h"
 #include <memory>
-#include <unordered_map>
 
 namespace rhizome::gen {
 class Circuit {
@@ -70,7 +69,7 @@ public:
 private:
   int add(const Node &node);
   int again(const Node &node, const Circuit &from);
-  std::unordered_map<uint64_t, std::vector<int>> known;
+  std::vector<int> known; ///< nodes by what they compute: a hash table
 };
 
 /// Which pipeline stage each node is computed in; registers stand between.

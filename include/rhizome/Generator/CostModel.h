@@ -58,6 +58,7 @@ struct Structure {
   unsigned unit = 0; ///< index of kUnitNames
   Resources exact;
   Terms terms{};
+  double heldBits = 0; ///< of the data in block RAM
 };
 
 /// How far predictions of a unit are off, as characterisation found: a share of

@@ -55,6 +55,8 @@ struct Option {
   int64_t dramBytesPerFrame = 0;
 };
 
+/// What is const may be called by several threads at once, also for one
+/// operation.
 class Generator {
 public:
   virtual ~Generator() = default;
@@ -112,6 +114,9 @@ Actor makeBorder(const Format &format, int64_t dataWidth, bool enters);
 
 /// The element format of a tensor of `!num.int`, in beats of `lanes`.
 Format formatOf(mlir::Type tensor, int64_t lanes, int64_t row);
+
+/// Channels of an operation's first result: its last size, 1 of a scalar.
+int64_t channelsOf(mlir::Operation *op);
 
 /// Parts of n into which a folding can cut it: every value ceil(n / k) once,
 /// ascending.

@@ -33,6 +33,7 @@ struct ImportOptions {
   /// What a file may ask for; beyond it, it is refused.
   struct Limits {
     int64_t bytes = INT32_MAX; ///< of the protobuf
+    int64_t nodes = 1 << 20; ///< of a graph with its functions written out
     /// Of all tensors that folding constants computes, together.
     int64_t foldedElements = int64_t(1) << 28;
   };

@@ -89,11 +89,16 @@ struct PlannedNode {
   std::map<std::string, int64_t> budget;
   double clockMhz = 0;
   uint16_t address = 1; ///< on the links, unique; the host's is 0
+  /// The link at which its port hangs, "" for that of its channels. Its
+  /// channels may be slower: they are as fast as the slower end's link.
+  std::string link;
   Replica replica;
   /// The node whose files this one shares, "" if it has its own.
   std::string rtlOf;
   Prediction predicted;                      ///< this node by itself
   std::map<std::string, double> utilisation; ///< share of the budget, 1 = all
+  /// Bits of its block RAMs, and how many of them hold data.
+  int64_t blockBits = 0, heldBits = 0;
   std::string top = "rhz_top";               ///< the design's top module
   /// The module around it with a link endpoint, "" if there is no link.
   std::string nodeTop;
@@ -175,6 +180,7 @@ struct Plan {
   std::vector<PlannedNode> nodes;
   std::vector<Channel> channels;
   std::vector<PlannedLink> links;
+  std::string hostLink; ///< at which the host's port hangs, as a node's
 
   /// Null if there is none of that name.
   const PlannedNode *node(llvm::StringRef name) const;

@@ -65,8 +65,9 @@ struct ModelRequest {
 // compile
 //===----------------------------------------------------------------------===//
 
-/// True if `text` is a goal: throughput=N/s, latency=T, max-throughput,
-/// min-resources, min-nodes.
+/// True if `text` is a goal: bounds, throughput=N/s and latency=T, and an
+/// objective, max-throughput, min-latency, min-resources or min-nodes, with
+/// commas between.
 bool isGoal(llvm::StringRef text);
 
 struct CompileRequest {
@@ -225,7 +226,11 @@ SimulateResult simulatePackage(const SimulateRequest &request);
 struct EvaluateRequest {
   ModelRequest model; ///< its path may be a package
   DataRequest data;
-  std::string labels; ///< .npy, idx(.gz), or text: one label a line
+  std::string labels; ///< .npy, idx(.gz), or text: one label a line; "": none
+  /// .npy files to write, one per graph output: [frame, shape…], of the form
+  /// that was asked for.
+  std::vector<std::string> outputs;
+  bool time = false; ///< measure a frame's time on one core
   Level level = Level::Functional;
   int64_t frames = 0; ///< 0: all
   // Beside the integer model on the CPU path, each on the first frames:
@@ -242,6 +247,7 @@ struct Accuracy {
   int64_t frames = 0, correct = 0;
   double seconds = 0;
   int64_t sameClass = 0; ///< frames with the integer model's class
+  double frameUs = 0;    ///< a frame's time on one core, if asked for
 };
 
 struct EvaluateResult {

@@ -26,21 +26,35 @@ int64_t Circuit::adderBits(const Node &n) const {
   return std::max<int64_t>(n.bits() - n.shift, 0);
 }
 
-int Circuit::add(const Node &n) {
+static uint64_t hashOf(const Circuit::Node &n) {
   uint64_t hash = uint64_t(n.op);
   for (int64_t part :
        {int64_t(n.a), int64_t(n.b), int64_t(n.c), n.shift, n.value})
     hash = (hash ^ uint64_t(part)) * 0x9e3779b97f4a7c15u;
-  std::vector<int> &same = known[hash];
-  for (int i : same) {
-    const Node &m = nodes[i];
+  return hash ^ hash >> 32;
+}
+
+int Circuit::add(const Node &n) {
+  // Open addressing, at most half full.
+  if (2 * (nodes.size() + 1) > known.size()) {
+    known.assign(std::max<size_t>(64, 2 * known.size()), -1);
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      size_t at = hashOf(nodes[i]) & (known.size() - 1);
+      while (known[at] >= 0)
+        at = (at + 1) & (known.size() - 1);
+      known[at] = int(i);
+    }
+  }
+  size_t at = hashOf(n) & (known.size() - 1);
+  for (; known[at] >= 0; at = (at + 1) & (known.size() - 1)) {
+    const Node &m = nodes[known[at]];
     if (m.op == n.op && m.a == n.a && m.b == n.b && m.c == n.c &&
         m.shift == n.shift && m.value == n.value)
-      return i;
+      return known[at];
   }
-  same.push_back(int(nodes.size()));
+  known[at] = int(nodes.size());
   nodes.push_back(n);
-  return int(nodes.size()) - 1;
+  return known[at];
 }
 
 int Circuit::input(int64_t lane, int64_t lo, int64_t hi) {

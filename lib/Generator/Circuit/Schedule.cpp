@@ -3,7 +3,9 @@
 // adders, comparisons, choices, tables and registers, which are parameters of
 // its actor (small letters: the hardware has none).
 #include "rhizome/Generator/Circuit.h"
+#include "llvm/ADT/iterator_range.h"
 #include <algorithm>
+#include <numeric>
 
 namespace rhizome::gen {
 using Op = Circuit::Op;
@@ -105,14 +107,24 @@ Schedule schedule(const Circuit &c, int64_t budget) {
 
 void describe(Actor &actor, const Circuit &c, int64_t budget) {
   Schedule s = schedule(c, budget);
-  std::vector<std::vector<int>> readers(c.nodes.size());
+  // The stages at which each node is read: those of node i stand from
+  // `first[i]` up to `first[i + 1]`.
+  std::vector<int> first(c.nodes.size() + 1), readers;
+  for (size_t i = 0; i < c.nodes.size(); ++i)
+    if (s.stage[i] >= 0)
+      forOperands(c.nodes[i], [&](int o) { ++first[o + 1]; });
+  for (int o : c.outputs)
+    ++first[o + 1];
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  readers.resize(first.back());
+  std::vector<int> next(first.begin(), first.end() - 1);
   double adder = 0, compare = 0, choose = 0, leaves = 0;
   int64_t adders = 0;
   for (size_t i = 0; i < c.nodes.size(); ++i) {
     const Circuit::Node &n = c.nodes[i];
     if (s.stage[i] < 0)
       continue;
-    forOperands(n, [&](int o) { readers[o].push_back(s.stage[i]); });
+    forOperands(n, [&](int o) { readers[next[o]++] = s.stage[i]; });
     int64_t bits = c.adderBits(n);
     adder += double(bits);
     adders += bits > 0;
@@ -129,17 +141,19 @@ void describe(Actor &actor, const Circuit &c, int64_t budget) {
     }
   }
   for (int o : c.outputs)
-    readers[o].push_back(s.stages);
+    readers[next[o]++] = s.stages;
   // Registers between readers: rows of three and more of them are rows for the
   // cost model, too.
   int64_t ff = 0, rows = 0, rowStages = 0;
   for (size_t i = 0; i < c.nodes.size(); ++i) {
     if (s.stage[i] < 0 || c.nodes[i].op == Op::Constant)
       continue;
-    std::sort(readers[i].begin(), readers[i].end());
+    auto begin = readers.begin() + first[i],
+         end = readers.begin() + first[i + 1];
+    std::sort(begin, end);
     int from = s.stage[i];
-    for (int to : readers[i]) {
-      int64_t bits = c.nodes[i].bits();
+    int64_t bits = c.nodes[i].bits();
+    for (int to : llvm::make_range(begin, end)) {
       if (to - from >= 3) {
         rows += bits * ((to - from + 15) / 16);
         rowStages += bits * (to - from);
@@ -152,19 +166,18 @@ void describe(Actor &actor, const Circuit &c, int64_t budget) {
   int64_t inBits = c.inLanes * c.inWidth;
   int64_t outBits = int64_t(c.outputs.size()) * c.outWidth;
   for (auto [key, value] :
-       std::initializer_list<std::pair<const char *, int64_t>>{
-           {"levels", budget},
-           {"stages", s.stages},
-           {"inBits", inBits},
-           {"outBits", outBits},
-           {"adders", adders},
-           {"adderBits", int64_t(adder)},
-           {"compareBits", int64_t(compare)},
-           {"selectBits", int64_t(choose)},
-           {"tableLeaves", int64_t(leaves)},
-           {"ffBits", ff},
-           {"rowBits", rows},
-           {"rowStageBits", rowStages}})
+       std::initializer_list<Param>{{"levels", budget},
+                                    {"stages", s.stages},
+                                    {"inBits", inBits},
+                                    {"outBits", outBits},
+                                    {"adders", adders},
+                                    {"adderBits", int64_t(adder)},
+                                    {"compareBits", int64_t(compare)},
+                                    {"selectBits", int64_t(choose)},
+                                    {"tableLeaves", int64_t(leaves)},
+                                    {"ffBits", ff},
+                                    {"rowBits", rows},
+                                    {"rowStageBits", rowStages}})
     actor.set(key, value);
 }
 } // namespace rhizome::gen

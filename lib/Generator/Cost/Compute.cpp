@@ -36,7 +36,8 @@ void pairedProducts(Builder &b, int64_t kept) {
   RomContents c = b.contents("WeightFile", words, pe * simd * w, 1);
   if (words > 1) {
     if (block) {
-      b.addMemory(romOf(words, int64_t(c.varying), b.context()));
+      b.addMemory(romOf(words, int64_t(c.varying), b.context()), words,
+                  int64_t(c.varying));
       for (int64_t s = 0; s < simd; ++s) {
         int64_t skew = s % cascades.length;
         b.delay(c.columns / double(simd), skew);

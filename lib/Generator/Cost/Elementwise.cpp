@@ -36,7 +36,8 @@ void requant(Builder &b) {
       offsets = registers(image->contents(k, mul + offset, mul, offset));
     }
     if (b.get("Block")) {
-      b.addMemory(romOf(folds, int64_t(c.varying), b.context()));
+      b.addMemory(romOf(folds, int64_t(c.varying), b.context()), folds,
+                  int64_t(c.varying));
       b.delay(offsets, 1 + multiplier);
       b.delay(factors, 1);
     } else {

@@ -31,7 +31,7 @@ void Builder::outbuf(int64_t depth, int64_t width) {
   if (depth > 64) {
     ff(1);
     Memory m = memoryOf(depth, width, ctx);
-    addMemory(m);
+    addMemory(m, depth, width);
     if (m.blocks > 0 && !isAmd())
       collision(depth, width);
     if (m.blocks == 0)
@@ -40,7 +40,7 @@ void Builder::outbuf(int64_t depth, int64_t width) {
   }
   // The read pointer becomes the memory's address register as well.
   Memory m = memoryOf(depth, width, ctx);
-  addMemory(m);
+  addMemory(m, depth, width);
   if (m.blocks > 0 && !isAmd()) {
     // A read of what is written beside it takes that from a register.
     ff(double(width + 1));
@@ -56,7 +56,9 @@ void Builder::collision(int64_t words, int64_t width, int64_t banks) {
   term(Term::Collision, double(banks * (width + clog2(words))));
 }
 
-void Builder::addMemory(const Memory &m) {
+void Builder::addMemory(const Memory &m, int64_t words, int64_t width) {
+  if (m.blocks > 0)
+    structure.heldBits += double(words * width);
   structure.exact.lut() += m.luts;
   structure.exact.lutram() += m.luts;
   structure.exact.bram() += m.blocks;
@@ -70,7 +72,7 @@ void Builder::ram(int64_t words, int64_t width, int64_t stages, int64_t banks) {
   } else {
     Memory m = memoryOf(words, width, ctx);
     for (int64_t i = 0; i < banks; ++i)
-      addMemory(m);
+      addMemory(m, words, width);
     if (m.blocks == 0)
       ff(double(width * banks));
     else if (!isAmd())
@@ -104,7 +106,8 @@ double Builder::rom(const char *file, const char *placedBy, int64_t words,
   RomContents c = contents(file, words, width, share);
   if (a.get(placedBy)) {
     for (int64_t i = 0; i < copies; ++i)
-      addMemory(romOf(words, int64_t(c.varying), ctx));
+      addMemory(romOf(words, int64_t(c.varying), ctx), words,
+                int64_t(c.varying));
     delay(double(copies) * c.columns, stages - 1);
   } else {
     term(Term::RomLeaf, double(copies) * c.leaves);

@@ -54,7 +54,7 @@ public:
     else
       ff(bits * double(stages));
   }
-  void addMemory(const Memory &memory);
+  void addMemory(const Memory &memory, int64_t words, int64_t width);
   void shift(double luts) {
     structure.exact.lut() += luts;
     structure.exact.lutram() += luts;

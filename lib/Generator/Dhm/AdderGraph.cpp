@@ -6,7 +6,7 @@
 // a sum's terms how deep the sum is.
 #include "AdderGraph.h"
 #include <algorithm>
-#include <queue>
+#include <functional>
 
 namespace rhizome::gen::dhm {
 namespace {
@@ -95,8 +95,13 @@ private:
   }
 };
 
-/// The linear form of a node, by input.
-using Form = std::vector<std::pair<int, int64_t>>;
+/// The linear form of a node: a factor for each input, inputs ascending. Forms
+/// lie behind each other in one vector.
+using Term = std::pair<int, int64_t>;
+struct Form {
+  size_t begin = 0, end = 0;
+  bool isKnown() const { return end > begin; }
+};
 
 class Builder {
 public:
@@ -112,59 +117,72 @@ private:
   const std::vector<int> &inputs;
   const Effort &effort;
   std::vector<int> depth;    ///< by node
+  std::vector<Term> terms;   ///< of all forms
   std::vector<Form> forms;   ///< by node; inputs are numbered as they come
   std::vector<Sum> sums;     ///< by result
   std::vector<double> kraft; ///< Σ 2^depth of a result's terms
   double most = 0;           ///< that it may become
+  /// By node: results that use it, perhaps of the past; of one block at a time.
+  std::vector<std::vector<int>> users;
 
-  void learn(int node, int level, Form form) {
+  /// The node's form is what stands in `terms` from `begin` on.
+  void learn(int node, int level, size_t begin) {
     if (size_t(node) >= forms.size()) {
       forms.resize(size_t(node) + 1);
       depth.resize(size_t(node) + 1, 0);
     }
     depth[node] = level;
-    forms[node] = std::move(form);
+    forms[node] = {begin, terms.size()};
   }
   int combine(Op op, int a, int b, int shift);
   void share(const std::vector<Row> &rows, int first, int last);
-  int total(Sum terms, int64_t bias);
+  int total(const Sum &sum, int64_t bias);
 };
 
 /// a ± (b << shift) with the range that its linear form has.
 int Builder::combine(Op op, int a, int b, int shift) {
-  Form form;
-  const Form &x = forms[a], &y = forms[b];
+  size_t begin = terms.size();
+  size_t most = forms[a].end - forms[a].begin + forms[b].end - forms[b].begin;
+  if (terms.capacity() < begin + most)
+    terms.reserve(2 * (begin + most));
+  const Term *x = terms.data() + forms[a].begin,
+             *xEnd = terms.data() + forms[a].end;
+  const Term *y = terms.data() + forms[b].begin,
+             *yEnd = terms.data() + forms[b].end;
   int64_t fx = op == Op::Rsub ? -1 : 1, fy = op == Op::Sub ? -1 : 1;
   int64_t lo = 0, hi = 0;
   auto add = [&](int input, int64_t factor) {
     if (factor == 0)
       return;
-    form.push_back({input, factor});
+    terms.push_back({input, factor});
     // Beyond the inputs stands the constant 1.
-    const Circuit::Node one{Op::Constant, -1, -1, -1, 0, 1, 1, 1};
-    const Circuit::Node &n =
-        size_t(input) < inputs.size() ? circuit.nodes[inputs[input]] : one;
-    lo += factor * (factor > 0 ? n.lo : n.hi);
-    hi += factor * (factor > 0 ? n.hi : n.lo);
+    int64_t least = 1, greatest = 1;
+    if (size_t(input) < inputs.size()) {
+      least = circuit.nodes[inputs[input]].lo;
+      greatest = circuit.nodes[inputs[input]].hi;
+    }
+    lo += factor * (factor > 0 ? least : greatest);
+    hi += factor * (factor > 0 ? greatest : least);
   };
-  size_t i = 0, j = 0;
-  while (i < x.size() || j < y.size()) {
-    if (j == y.size() || (i < x.size() && x[i].first < y[j].first)) {
-      add(x[i].first, fx * x[i].second);
-      ++i;
-    } else if (i == x.size() || y[j].first < x[i].first) {
-      add(y[j].first, fy * (y[j].second << shift));
-      ++j;
+  while (x != xEnd || y != yEnd) {
+    if (y == yEnd || (x != xEnd && x->first < y->first)) {
+      add(x->first, fx * x->second);
+      ++x;
+    } else if (x == xEnd || y->first < x->first) {
+      add(y->first, fy * (y->second << shift));
+      ++y;
     } else {
-      add(x[i].first, fx * x[i].second + fy * (y[j].second << shift));
-      ++i;
-      ++j;
+      add(x->first, fx * x->second + fy * (y->second << shift));
+      ++x;
+      ++y;
     }
   }
   int level = std::max(depth[a], depth[b]) + 1;
   int node = circuit.sum(op, a, b, shift, lo, hi);
-  if (size_t(node) >= forms.size() || (forms[node].empty() && lo != hi))
-    learn(node, level, std::move(form));
+  if (size_t(node) >= forms.size() || (!forms[node].isKnown() && lo != hi))
+    learn(node, level, begin);
+  else
+    terms.resize(begin);
   return node;
 }
 
@@ -172,10 +190,12 @@ int Builder::combine(Op op, int a, int b, int shift) {
 /// occurs more than once.
 void Builder::share(const std::vector<Row> &rows, int first, int last) {
   std::vector<Sum> part(rows.size());
-  std::vector<std::vector<int>> users; // by node: results, perhaps of the past
+  std::vector<int> used; // nodes with users
   auto use = [&](int node, int row) {
     if (size_t(node) >= users.size())
-      users.resize(size_t(node) + 1);
+      users.resize(std::max(size_t(node) + 1, 2 * users.size()));
+    if (users[node].empty())
+      used.push_back(node);
     if (users[node].empty() || users[node].back() != row)
       users[node].push_back(row);
   };
@@ -307,57 +327,67 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
   }
   for (size_t r = 0; r < rows.size(); ++r)
     sums[r].insert(sums[r].end(), part[r].begin(), part[r].end());
+  for (int node : used)
+    users[node].clear();
 }
 
 /// Adds the terms up, the shallowest first.
-int Builder::total(Sum terms, int64_t bias) {
+int Builder::total(const Sum &sum, int64_t bias) {
+  // Digits as numbers that ascend by depth, shift, node and sign.
+  std::vector<uint64_t> open;
+  auto push = [&](const Digit &d) {
+    open.push_back(uint64_t(depth[d.node]) << 41 | uint64_t(d.shift) << 33 |
+                   uint64_t(d.node) << 1 | uint64_t(d.negative));
+    std::push_heap(open.begin(), open.end(), std::greater<>());
+  };
+  auto pop = [&]() -> Digit {
+    std::pop_heap(open.begin(), open.end(), std::greater<>());
+    uint64_t d = open.back();
+    open.pop_back();
+    return {int(d >> 1 & 0xffffffff), int(d >> 33 & 0xff), bool(d & 1)};
+  };
+  for (const Digit &d : sum)
+    push(d);
   if (bias != 0) {
     int node = circuit.constant(bias);
-    if (size_t(node) >= forms.size() || forms[node].empty())
-      learn(node, 0, {{int(inputs.size()), bias}});
-    terms.push_back({node, 0, false});
+    if (size_t(node) >= forms.size() || !forms[node].isKnown()) {
+      terms.push_back({int(inputs.size()), bias});
+      learn(node, 0, terms.size() - 1);
+    }
+    push({node, 0, false});
   }
-  if (terms.empty())
+  if (open.empty())
     return circuit.constant(0);
-  auto later = [&](const Digit &x, const Digit &y) {
-    return std::tuple(depth[x.node], x.shift, x.node, x.negative) >
-           std::tuple(depth[y.node], y.shift, y.node, y.negative);
-  };
-  std::priority_queue<Digit, Sum, decltype(later)> open(later,
-                                                        std::move(terms));
   while (open.size() > 1) {
-    Digit a = open.top();
-    open.pop();
-    Digit b = open.top();
-    open.pop();
+    Digit a = pop(), b = pop();
     if (b.shift < a.shift || (b.shift == a.shift && a.negative && !b.negative))
       std::swap(a, b);
     int distance = b.shift - a.shift;
     if (a.negative == b.negative) {
-      open.push(
-          {combine(Op::Add, a.node, b.node, distance), a.shift, a.negative});
+      push({combine(Op::Add, a.node, b.node, distance), a.shift, a.negative});
     } else if (!a.negative || !open.empty()) {
-      open.push(
-          {combine(Op::Sub, a.node, b.node, distance), a.shift, a.negative});
+      push({combine(Op::Sub, a.node, b.node, distance), a.shift, a.negative});
     } else {
       // The last one: the other way round saves a negation.
-      open.push({combine(Op::Rsub, a.node, b.node, distance), a.shift, false});
+      push({combine(Op::Rsub, a.node, b.node, distance), a.shift, false});
     }
   }
-  Digit last = open.top();
+  Digit last = pop();
   if (!last.negative && last.shift == 0)
     return last.node;
   int zero = circuit.constant(0);
   if (size_t(zero) >= forms.size())
-    learn(zero, 0, {});
+    learn(zero, 0, terms.size());
   return combine(last.negative ? Op::Sub : Op::Add, zero, last.node,
                  last.shift);
 }
 
 std::vector<int> Builder::run(const std::vector<Row> &rows,
                               const std::vector<int64_t> &bias) {
-  for (size_t i = 0; i < inputs.size(); ++i)
-    learn(inputs[i], 0, {{int(i), 1}});
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    terms.push_back({int(i), 1});
+    learn(inputs[i], 0, terms.size() - 1);
+  }
   sums.resize(rows.size());
   double pairs = 0;
   for (size_t r = 0; r < rows.size(); ++r) {
@@ -379,7 +409,7 @@ std::vector<int> Builder::run(const std::vector<Row> &rows,
     share(rows, int(n * block / blocks), int(n * (block + 1) / blocks));
   std::vector<int> results;
   for (size_t r = 0; r < rows.size(); ++r)
-    results.push_back(total(std::move(sums[r]), bias.empty() ? 0 : bias[r]));
+    results.push_back(total(sums[r], bias.empty() ? 0 : bias[r]));
   return results;
 }
 } // namespace

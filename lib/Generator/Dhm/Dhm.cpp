@@ -10,8 +10,34 @@ using namespace mlir;
 
 namespace rhizome::gen {
 namespace dhm {
-Kept kept(std::vector<int64_t> key, int64_t budget,
-          llvm::function_ref<Circuit()> make) {
+namespace {
+/// Circuits made lately, for every thread.
+class Circuits {
+public:
+  std::optional<Kept> find(const std::vector<int64_t> &key, uint64_t hash,
+                           int64_t budget) {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (auto it = entries.begin(); it != entries.end(); ++it)
+      if (it->hash == hash && it->key == key) {
+        if (it->budget != budget) {
+          it->budget = budget;
+          it->kept.described = Actor{};
+          describe(it->kept.described, *it->kept.circuit, budget);
+        }
+        entries.splice(entries.begin(), entries, it);
+        return it->kept;
+      }
+    return std::nullopt;
+  }
+  void add(std::vector<int64_t> key, uint64_t hash, int64_t budget,
+           const Kept &kept) {
+    std::lock_guard<std::mutex> lock(mutex);
+    entries.push_front({std::move(key), hash, budget, kept});
+    if (entries.size() > kMost)
+      entries.pop_back();
+  }
+
+private:
   struct Entry {
     std::vector<int64_t> key;
     uint64_t hash;
@@ -19,28 +45,24 @@ Kept kept(std::vector<int64_t> key, int64_t budget,
     Kept kept;
   };
   // The options of a network of this many operations are met again and again.
-  constexpr size_t kMost = 512;
-  static std::list<Entry> entries;
-  static std::mutex mutex;
-  std::lock_guard<std::mutex> lock(mutex);
+  static constexpr size_t kMost = 512;
+  std::list<Entry> entries; ///< the last one used first
+  std::mutex mutex;
+};
+} // namespace
+
+Kept kept(std::vector<int64_t> key, int64_t budget,
+          llvm::function_ref<Circuit()> make) {
+  static Circuits circuits;
   uint64_t hash = 0;
   for (int64_t part : key)
     hash = (hash ^ uint64_t(part)) * 0x9e3779b97f4a7c15u + 1;
-  for (auto it = entries.begin(); it != entries.end(); ++it)
-    if (it->hash == hash && it->key == key) {
-      if (it->budget != budget) {
-        it->budget = budget;
-        it->kept.described = Actor{};
-        describe(it->kept.described, *it->kept.circuit, budget);
-      }
-      entries.splice(entries.begin(), entries, it);
-      return it->kept;
-    }
+  if (auto found = circuits.find(key, hash, budget))
+    return *found;
+  // Two threads may make the same one; it is equal.
   Kept made{std::make_shared<const Circuit>(make()), {}};
   describe(made.described, *made.circuit, budget);
-  entries.push_front({std::move(key), hash, budget, made});
-  if (entries.size() > kMost)
-    entries.pop_back();
+  circuits.add(std::move(key), hash, budget, made);
   return made;
 }
 
@@ -68,6 +90,9 @@ namespace {
 using namespace dhm;
 
 bool isLinear(Operation *op) { return isa<osa::Conv2dOp, osa::DenseOp>(op); }
+bool isElementwise(Operation *op) {
+  return isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp>(op);
+}
 
 class DhmGenerator final : public Generator {
 public:
@@ -77,6 +102,9 @@ public:
     for (Value v : op->getOperands())
       if (!num::elementInt(v.getType()))
         return "computes on integers only; the operand is not quantised";
+    if (!isLinear(op) && !isElementwise(op))
+      return "wires constants in, of which " +
+             op->getName().getStringRef().str() + " has none";
     return isLinear(op) ? linearCoverage(op) : elementwiseCoverage(op);
   }
 

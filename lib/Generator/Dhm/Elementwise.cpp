@@ -14,10 +14,6 @@ constexpr int64_t kMostThresholds = 31;
 /// Bits of the widest operand of a table.
 constexpr int64_t kMostTableBits = 8;
 
-int64_t channelsOf(Operation *op) {
-  return cast<RankedTensorType>(op->getResult(0).getType()).getShape().back();
-}
-
 /// Sets of constants: one for all channels, or one each.
 int64_t setsOf(Operation *op) {
   if (auto r = dyn_cast<osa::RequantiseOp>(op))
@@ -219,9 +215,6 @@ Kept circuitOf(Operation *op, int64_t budget) {
 } // namespace
 
 std::optional<std::string> elementwiseCoverage(Operation *op) {
-  if (!isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp>(op))
-    return "wires constants in, of which " +
-           op->getName().getStringRef().str() + " has none";
   if (op->getOperand(0).getDefiningOp<osa::ConstantOp>())
     return "needs a stream as operand, not a constant";
   if (auto t = dyn_cast<osa::ThresholdOp>(op)) {

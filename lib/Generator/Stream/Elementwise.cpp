@@ -37,10 +37,6 @@ std::vector<std::vector<int64_t>> channelPattern(const Format &f,
   return beats;
 }
 
-int64_t channelsOf(Operation *op) {
-  return cast<RankedTensorType>(op->getResult(0).getType()).getShape().back();
-}
-
 /// True if all channels share one set of parameters.
 bool isUniform(Operation *op) {
   if (auto r = dyn_cast<osa::RequantiseOp>(op))
@@ -161,13 +157,12 @@ void pairUnit(Operation *op, const Format &in, const Format &out, Actor &a) {
     a.cell = "product";
     int64_t za = product.getLhsZero(), zb = product.getRhsZero();
     for (auto [key, value] :
-         std::initializer_list<std::pair<const char *, int64_t>>{
-             {"ZeroA", za},
-             {"ZeroB", zb},
-             {"ADiff", scaledBits(lhs, 1, -za)},
-             {"BDiff", scaledBits(rhs, 1, -zb)},
-             {"OutWidth", out.width},
-             {"Style", 0}})
+         std::initializer_list<Param>{{"ZeroA", za},
+                                      {"ZeroB", zb},
+                                      {"ADiff", scaledBits(lhs, 1, -za)},
+                                      {"BDiff", scaledBits(rhs, 1, -zb)},
+                                      {"OutWidth", out.width},
+                                      {"Style", 0}})
       a.set(key, value);
     return;
   }
@@ -177,8 +172,7 @@ void pairUnit(Operation *op, const Format &in, const Format &out, Actor &a) {
   int64_t mb = add ? add.getRhsMultiplier() : most.getRhsMultiplier();
   int64_t offset = add ? 0 : int64_t(most.getRhsOffset());
   a.cell = "scaled_add";
-  for (auto [key, value] :
-       std::initializer_list<std::pair<const char *, int64_t>>{
+  for (auto [key, value] : std::initializer_list<Param>{
            {"MulA", ma},
            {"MulB", mb},
            {"MulWidth", signedBits({ma, mb})},
@@ -205,7 +199,7 @@ Actor makeUnit(Operation *op, const Format &in, const Format &out,
                 {"InSigned", in.isSigned},
                 {"MulWidth", unit ? 0 : signedBits(r.getMultiplier())},
                 {"OffsetWidth", signedBits(r.getOffset())},
-                {"Shift", r.getShift()},
+                {"Shift", int64_t(r.getShift())},
                 {"TiesEven", r.getTiesEven()},
                 {"OutWidth", out.width},
                 {"Lo", outType.getLo()},

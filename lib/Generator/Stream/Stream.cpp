@@ -21,14 +21,16 @@ bool isElementwise(Operation *op) {
   return isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp,
              osa::ScaledAddOp, osa::ScaledMaxOp, osa::ProductOp>(op);
 }
+bool isMovement(Operation *op) {
+  return isa<osa::ConcatOp, osa::TransposeOp, osa::GatherOp, osa::PadOp>(op);
+}
 
 class StreamGenerator final : public Generator {
 public:
   llvm::StringRef name() const override { return "stream"; }
 
   std::optional<std::string> coverage(Operation *op) const override {
-    if (!isCompute(op) && !isElementwise(op) &&
-        !isa<osa::ConcatOp, osa::TransposeOp, osa::GatherOp, osa::PadOp>(op))
+    if (!isCompute(op) && !isElementwise(op) && !isMovement(op))
       return "has no streaming unit for " + op->getName().getStringRef().str();
     for (Value v : op->getOperands())
       if (!num::elementInt(v.getType()))

@@ -148,7 +148,7 @@ llvm::Expected<Tensor> FrameSource::finish(Tensor values, bool isPixels,
                       "leave --normalise out");
   if (values.isFloat)
     return values;
-  if (normalise.kind == Normalise::Kind::None && isPixels)
+  if (normalise.kind == Normalise::Kind::None && isPixels && !spec.isWhole)
     return input.fail("it holds pixels 0..255 and the input '" + spec.name +
                           "' takes reals",
                       "say how with --normalise 0..1, 0..255 or MEAN,STD");
@@ -241,8 +241,8 @@ llvm::Expected<FrameSource> FrameSource::open(llvm::StringRef path,
                      ? 1
                      : framesIn(source.data.tensor.shape, source.spec.shape);
   if (source.count == 0)
-    return input.fail("it holds " + toString(source.data.tensor.shape) +
-                          ", the input '" + source.spec.name + "' takes " +
+    return input.fail("it holds " + toString(source.data.tensor.shape) + ", '" +
+                          source.spec.name + "' takes " +
                           toString(source.spec.shape),
                       "give frames of that shape, stacked along a first axis");
   return source;

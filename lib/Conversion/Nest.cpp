@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Nest.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace rhizome;
+
+Value rhizome::rootOf(Value memref) {
+  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
+    memref = view.getViewSource();
+  return memref;
+}
+
+/// expr = constant + Σ steps · dimension; false if it is not so.
+static bool addLinear(AffineExpr expr, int64_t factor, Access &to) {
+  if (auto d = dyn_cast<AffineDimExpr>(expr)) {
+    to.steps[d.getPosition()] += factor;
+    return true;
+  }
+  if (auto c = dyn_cast<AffineConstantExpr>(expr)) {
+    to.offset += factor * c.getValue();
+    return true;
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return false;
+  if (binary.getKind() == AffineExprKind::Add)
+    return addLinear(binary.getLHS(), factor, to) &&
+           addLinear(binary.getRHS(), factor, to);
+  auto c = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  return binary.getKind() == AffineExprKind::Mul && c &&
+         addLinear(binary.getLHS(), factor * c.getValue(), to);
+}
+
+static bool isPlain(Operation &inner) {
+  // A division could trap on a lane that is not there.
+  return (OpTrait::hasElementwiseMappableTraits(&inner) &&
+          !isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+               arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(
+              inner)) ||
+         isa<arith::ConstantOp>(inner);
+}
+
+static void simplify(Nest &nest);
+
+std::optional<Nest> rhizome::nestOf(Operation *operation) {
+  auto op = dyn_cast<linalg::LinalgOp>(operation);
+  if (!op || !op.hasPureBufferSemantics() || op.getNumDpsInits() != 1 ||
+      op.hasDynamicShape() || op.hasIndexSemantics())
+    return std::nullopt;
+  for (Operation &inner : op.getBlock()->without_terminator())
+    if (!isPlain(inner))
+      return std::nullopt;
+  Nest nest;
+  nest.op = op;
+  for (auto [extent, kind] :
+       llvm::zip(op.getStaticLoopRanges(), op.getIteratorTypesArray()))
+    nest.loops.push_back({extent, kind == utils::IteratorType::reduction});
+  for (OpOperand &operand : op->getOpOperands()) {
+    Access access;
+    access.steps.assign(nest.loops.size(), 0);
+    if (!op.isDpsInit(&operand) && !op.payloadUsesValueFromOperand(&operand)) {
+      nest.in.push_back(access); // gives extents only
+      continue;
+    }
+    access.memory = operand.get();
+    Type element = access.element();
+    // Vectors of narrower numbers lie otherwise in memory.
+    if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() < 8)
+      return std::nullopt;
+    if (auto type = dyn_cast<MemRefType>(operand.get().getType())) {
+      SmallVector<int64_t> strides;
+      if (failed(type.getStridesAndOffset(strides, access.offset)) ||
+          ShapedType::isDynamic(access.offset) ||
+          llvm::any_of(strides, ShapedType::isDynamic))
+        return std::nullopt;
+      AffineMap map = op.getMatchingIndexingMap(&operand);
+      for (auto [result, stride] : llvm::zip(map.getResults(), strides))
+        if (!addLinear(result, stride, access))
+          return std::nullopt;
+    }
+    if (op.isDpsInit(&operand)) {
+      nest.out = access;
+      nest.readsOut = op.payloadUsesValueFromOperand(&operand);
+    } else {
+      nest.in.push_back(access);
+    }
+  }
+  simplify(nest);
+  return nest;
+}
+
+/// All accesses of a nest that are memory.
+static SmallVector<Access *> accesses(Nest &nest) {
+  SmallVector<Access *> all;
+  for (Access &a : nest.in)
+    if (!a.isScalar())
+      all.push_back(&a);
+  all.push_back(&nest.out);
+  return all;
+}
+
+/// Joins loops that walk memory like one, drops those of one step; summed
+/// loops keep their order.
+static void simplify(Nest &nest) {
+  auto drop = [&](size_t i) {
+    nest.loops.erase(nest.loops.begin() + i);
+    for (Access &a : nest.in)
+      a.steps.erase(a.steps.begin() + i);
+    nest.out.steps.erase(nest.out.steps.begin() + i);
+  };
+  for (size_t i = nest.loops.size(); i-- > 0;)
+    if (nest.loops[i].extent == 1)
+      drop(i);
+  auto fit = [&](size_t outer, size_t inner) {
+    if (nest.loops[outer].isSummed != nest.loops[inner].isSummed)
+      return false;
+    if (nest.loops[outer].isSummed) {
+      if (outer > inner)
+        return false;
+      for (size_t between = outer + 1; between < inner; ++between)
+        if (nest.loops[between].isSummed)
+          return false;
+    }
+    return llvm::all_of(accesses(nest), [&](Access *a) {
+      return a->steps[outer] == a->steps[inner] * nest.loops[inner].extent;
+    });
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = 0; i < nest.loops.size() && !changed; ++i)
+      for (size_t j = 0; j < nest.loops.size() && !changed; ++j)
+        if (i != j && fit(i, j)) {
+          nest.loops[j].extent *= nest.loops[i].extent;
+          drop(i);
+          changed = true;
+        }
+  }
+}
+
+/// The loops over a dense buffer of `size` elements by rising step; empty if
+/// the access is no walk over all of it.
+static SmallVector<size_t> denseOrder(const Nest &nest, const Access &access,
+                                      int64_t size) {
+  SmallVector<size_t> order;
+  for (size_t i = 0; i < nest.loops.size(); ++i)
+    order.push_back(i);
+  llvm::sort(order, [&](size_t i, size_t j) {
+    return access.steps[i] < access.steps[j];
+  });
+  int64_t next = 1;
+  for (size_t i : order) {
+    if (nest.loops[i].isSummed || access.steps[i] != next)
+      return {};
+    next *= nest.loops[i].extent;
+  }
+  if (access.offset != 0 || next != size)
+    return {};
+  return order;
+}
+
+/// `nest` as an elementwise operation on a dense buffer of `size` elements,
+/// which `access` walks.
+static std::optional<Following> followingOf(Nest nest, const Access &access,
+                                            int64_t size) {
+  SmallVector<size_t> order = denseOrder(nest, access, size);
+  if (order.empty() && size != 1)
+    return std::nullopt;
+  Following following;
+  for (const Access &a : nest.in) {
+    int64_t period = 1;
+    bool ended = a.isScalar();
+    for (size_t i : order) {
+      ended = ended || a.steps[i] != access.steps[i];
+      if (ended && !a.isScalar() && a.steps[i] != 0)
+        return std::nullopt;
+      if (!ended)
+        period *= nest.loops[i].extent;
+    }
+    following.periods.push_back(period);
+  }
+  following.nest = std::move(nest);
+  return following;
+}
+
+/// Whether what the nests read is not written between two operations.
+static bool isUntouched(const Nest &nest, Operation *from, Operation *to,
+                        ArrayRef<const Nest *> read) {
+  llvm::DenseSet<Value> roots;
+  for (const Nest *n : read)
+    for (const Access &a : n->in)
+      if (!a.isScalar())
+        roots.insert(rootOf(a.memory));
+  for (Operation *op = from->getNextNode(); op != to; op = op->getNextNode()) {
+    if (op == nest.op || isMemoryEffectFree(op) ||
+        isa<memref::AllocOp, ViewLikeOpInterface>(op))
+      continue;
+    auto other = dyn_cast<linalg::LinalgOp>(op);
+    if (!other) {
+      // Loops that took the place of an operation write what they store to.
+      bool writes = false;
+      op->walk([&](Operation *inner) {
+        if (auto s = dyn_cast<vector::StoreOp>(inner))
+          writes |= roots.contains(rootOf(s.getBase()));
+        else if (auto s = dyn_cast<memref::StoreOp>(inner))
+          writes |= roots.contains(rootOf(s.getMemRef()));
+        else if (inner->getNumRegions() == 0 && !isMemoryEffectFree(inner) &&
+                 !isa<vector::LoadOp, memref::LoadOp, memref::AllocOp>(inner))
+          writes = true;
+      });
+      if (writes)
+        return false;
+      continue;
+    }
+    for (Value out : other.getDpsInits())
+      if (roots.contains(rootOf(out)))
+        return false;
+  }
+  return true;
+}
+
+/// All operations that use a buffer or a view of it, in order; views apart.
+static SmallVector<Operation *> usersOf(Value buffer) {
+  SmallVector<Operation *> users;
+  SmallVector<Value> names{buffer};
+  while (!names.empty())
+    for (Operation *user : names.pop_back_val().getUsers()) {
+      if (isa<ViewLikeOpInterface>(user))
+        names.append(user->result_begin(), user->result_end());
+      else
+        users.push_back(user);
+    }
+  return users;
+}
+
+/// Whether each operand's place follows from the loops of the sums.
+static bool isPlaced(const Nest &nest, const Following &f) {
+  for (int64_t period : f.periods) {
+    int64_t reach = 0;
+    for (auto [loop, step] : llvm::zip(nest.loops, nest.out.steps))
+      if (!loop.isSummed && step % period != 0)
+        reach += step * (loop.extent - 1);
+    if (reach >= period && period > 1)
+      return false;
+  }
+  return true;
+}
+
+/// The number of elements if the sums walk a whole buffer of their own.
+static int64_t ownBuffer(const Nest &nest) {
+  Value root = rootOf(nest.out.memory);
+  if (!root.getDefiningOp<memref::AllocOp>() || nest.out.offset != 0)
+    return 0;
+  auto type = cast<MemRefType>(nest.out.memory.getType());
+  Nest walked = nest;
+  for (size_t i = walked.loops.size(); i-- > 0;)
+    if (walked.loops[i].isSummed) {
+      walked.loops.erase(walked.loops.begin() + i);
+      walked.out.steps.erase(walked.out.steps.begin() + i);
+    }
+  int64_t n = type.getNumElements();
+  return type.getLayout().isIdentity() &&
+                 !denseOrder(walked, walked.out, n).empty()
+             ? n
+             : 0;
+}
+
+std::optional<Following> rhizome::beginningOf(const Nest &nest) {
+  int64_t size = ownBuffer(nest);
+  if (!nest.readsOut || !size)
+    return std::nullopt;
+  // The last of the buffer's users before the sums must write all of it.
+  Operation *last = nullptr;
+  for (Operation *user : usersOf(rootOf(nest.out.memory))) {
+    if (user->getBlock() != nest.op->getBlock())
+      return std::nullopt;
+    if (user != nest.op && user->isBeforeInBlock(nest.op) &&
+        (!last || last->isBeforeInBlock(user)))
+      last = user;
+  }
+  std::optional<Nest> found = last ? nestOf(last) : std::nullopt;
+  if (!found || found->hasSums() || found->readsOut ||
+      rootOf(found->out.memory) != rootOf(nest.out.memory))
+    return std::nullopt;
+  Access out = found->out;
+  std::optional<Following> f = followingOf(std::move(*found), out, size);
+  if (!f || !isPlaced(nest, *f) ||
+      !isUntouched(nest, last, nest.op, {&f->nest}))
+    return std::nullopt;
+  return f;
+}
+
+std::optional<Following>
+rhizome::endOf(const Nest &nest, const std::optional<Following> &beginning) {
+  int64_t size = ownBuffer(nest);
+  if (!size || (nest.readsOut && !beginning))
+    return std::nullopt;
+  Operation *reader = nullptr;
+  Value root = rootOf(nest.out.memory);
+  for (Operation *user : usersOf(root)) {
+    if (user == nest.op || isa<memref::DeallocOp>(user) ||
+        (beginning && user == beginning->nest.op))
+      continue;
+    if (reader || user->getBlock() != nest.op->getBlock() ||
+        !nest.op->isBeforeInBlock(user))
+      return std::nullopt;
+    reader = user;
+  }
+  std::optional<Nest> found = reader ? nestOf(reader) : std::nullopt;
+  if (!found || found->hasSums() || found->readsOut ||
+      rootOf(found->out.memory) == root)
+    return std::nullopt;
+  const Access *sums = nullptr;
+  for (const Access &a : found->in)
+    if (!a.isScalar() && rootOf(a.memory) == root) {
+      if (sums)
+        return std::nullopt;
+      sums = &a;
+    }
+  Access walk = *sums, out = found->out;
+  // The result is written where the sum would have been.
+  if (out.steps != walk.steps || out.offset != 0)
+    return std::nullopt;
+  std::optional<Following> f = followingOf(std::move(*found), walk, size);
+  if (!f || !isPlaced(nest, *f))
+    return std::nullopt;
+  SmallVector<const Nest *> read{&nest};
+  if (beginning)
+    read.push_back(&beginning->nest);
+  Operation *first = beginning ? beginning->nest.op : nest.op;
+  if (!isUntouched(nest, first, reader, read))
+    return std::nullopt;
+  return f;
+}

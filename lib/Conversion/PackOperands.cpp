@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Operands of sums in another order: with the loop along vectors innermost, or
+// as pairs of 16-bit numbers along a summed loop. Constants are moved here,
+// others by code.
+#include "Vectoriser.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace rhizome;
+
+/// Whether an operand may be copied with the loop along vectors innermost: a
+/// constant always, another one if that costs little beside what it is for.
+bool Vectoriser::canPack(size_t operand) const {
+  int64_t size = 1, iterations = 1;
+  for (auto [loop, step] : llvm::zip(nest.loops, nest.in[operand].steps)) {
+    iterations *= loop.extent;
+    size *= step ? loop.extent : 1;
+  }
+  return nest.hasSums() && (isOwnConstant(operand) || size * 4 <= iterations);
+}
+
+/// The input that a value of the body extends to i32, if it fits 16 bits.
+static std::optional<unsigned> narrowInput(const Nest &nest, Value v) {
+  bool isSigned = false;
+  if (auto s = v.getDefiningOp<arith::ExtSIOp>())
+    v = s.getIn(), isSigned = true;
+  else if (auto u = v.getDefiningOp<arith::ExtUIOp>())
+    v = u.getIn();
+  else
+    return std::nullopt;
+  auto argument = dyn_cast<BlockArgument>(v);
+  unsigned bits = v.getType().getIntOrFloatBitWidth();
+  if (!argument || argument.getArgNumber() >= nest.in.size() ||
+      bits > (isSigned ? 16 : 8))
+    return std::nullopt;
+  return argument.getArgNumber();
+}
+
+bool Vectoriser::findPairs() {
+  auto sum = nest.op.getBlock()
+                 ->getTerminator()
+                 ->getOperand(0)
+                 .getDefiningOp<arith::AddIOp>();
+  if (!sum || !sum.getType().isInteger(32) || !nest.hasSums())
+    return false;
+  Value out = nest.op.getBlock()->getArguments().back();
+  Value product = sum.getLhs() == out   ? sum.getRhs()
+                  : sum.getRhs() == out ? sum.getLhs()
+                                        : Value();
+  auto mul = product ? product.getDefiningOp<arith::MulIOp>() : nullptr;
+  if (!mul)
+    return false;
+  auto l = narrowInput(nest, mul.getLhs()), r = narrowInput(nest, mul.getRhs());
+  if (!l || !r || *l == *r)
+    return false;
+  if (nest.in[*l].steps[lanes] != 0)
+    std::swap(l, r);
+  const Access &data = nest.in[*l], &weights = nest.in[*r];
+  if (data.steps[lanes] != 0 || weights.steps[lanes] == 0)
+    return false;
+  int summed = -1;
+  for (int i = 0, n = int(nest.loops.size()); i < n; ++i)
+    if (nest.loops[i].isSummed)
+      summed = i;
+  if (summed < 0 || data.steps[summed] != 1 || !weights.steps[summed] ||
+      !packWeights(*r, summed))
+    return false;
+  isPairs = true;
+  pairWeights = *r;
+  pairLoop = summed;
+  widen(nest.in[*l]);
+  nest.loops[summed].extent = llvm::divideCeil(nest.loops[summed].extent, 2);
+  nest.in[*l].steps[summed] = 2;
+  return true;
+}
+
+/// The argument that holds an operand's constant, if nothing else reads it.
+static BlockArgument argumentOf(Value memory) {
+  while (auto view = memory.getDefiningOp<ViewLikeOpInterface>()) {
+    if (!memory.hasOneUse())
+      return nullptr;
+    memory = view.getViewSource();
+  }
+  auto argument = dyn_cast<BlockArgument>(memory);
+  return argument && argument.hasOneUse() ? argument : nullptr;
+}
+
+bool Vectoriser::isOwnConstant(size_t operand) const {
+  BlockArgument argument = argumentOf(nest.in[operand].memory);
+  return argument && argument.getArgNumber() >= firstConstant &&
+         argument.getArgNumber() - firstConstant < constants.size();
+}
+
+std::vector<char> &Vectoriser::constantBytes(size_t operand) {
+  BlockArgument argument = argumentOf(nest.in[operand].memory);
+  return constants[argument.getArgNumber() - firstConstant];
+}
+
+/// Puts other bytes in a constant's place; the access is the caller's to mend.
+void Vectoriser::replaceConstant(size_t operand, Type element,
+                                 std::vector<char> bytes) {
+  Value memory = nest.in[operand].memory;
+  BlockArgument argument = argumentOf(memory);
+  int64_t size = int64_t(bytes.size()) * 8 / element.getIntOrFloatBitWidth();
+  constantBytes(operand) = std::move(bytes);
+  for (OpOperand &use : llvm::make_early_inc_range(memory.getUses()))
+    use.set(argument);
+  while (memory != argument) {
+    Operation *view = memory.getDefiningOp();
+    memory = cast<ViewLikeOpInterface>(view).getViewSource();
+    view->erase();
+  }
+  argument.setType(MemRefType::get({size}, element));
+  nest.in[operand].memory = argument;
+}
+
+/// Where an access stands as these loops run, the first one slowest.
+SmallVector<int64_t> Vectoriser::offsetsOf(const Access &access,
+                                           ArrayRef<int> loops) {
+  SmallVector<int64_t> offsets{access.offset};
+  for (int i : loops) {
+    SmallVector<int64_t> more;
+    for (int64_t offset : offsets)
+      for (int64_t k = 0; k < nest.loops[i].extent; ++k)
+        more.push_back(offset + k * access.steps[i]);
+    offsets = std::move(more);
+  }
+  return offsets;
+}
+
+/// Copies an operand with the loop along vectors innermost.
+void Vectoriser::pack(size_t operand) {
+  Access &access = nest.in[operand];
+  SmallVector<int> loops;
+  for (int i = 0, n = int(nest.loops.size()); i < n; ++i)
+    if (access.steps[i] && i != lanes)
+      loops.push_back(i);
+  loops.push_back(lanes);
+  Access packed;
+  packed.steps.assign(nest.loops.size(), 0);
+  int64_t size = 1;
+  for (int i : llvm::reverse(loops)) {
+    packed.steps[i] = size;
+    size *= nest.loops[i].extent;
+  }
+  if (isOwnConstant(operand)) {
+    const std::vector<char> &bytes = constantBytes(operand);
+    size_t each = access.element().getIntOrFloatBitWidth() / 8;
+    std::vector<char> moved;
+    moved.reserve(size_t(size) * each);
+    for (int64_t from : offsetsOf(access, loops))
+      moved.insert(moved.end(), bytes.begin() + from * int64_t(each),
+                   bytes.begin() + (from + 1) * int64_t(each));
+    replaceConstant(operand, access.element(), std::move(moved));
+    packed.memory = access.memory;
+    access = packed;
+    return;
+  }
+  packed.memory = memref::AllocOp::create(
+      b, loc, MemRefType::get({size}, access.element()));
+  Value flatFrom = flat(access);
+  OpBuilder::InsertionGuard guard(b);
+  Value from = number(access.offset), to = number(0);
+  for (int i : loops) {
+    Value zero = number(0), end = number(nest.loops[i].extent), one = number(1);
+    auto loop = scf::ForOp::create(b, loc, zero, end, one);
+    b.setInsertionPointToStart(loop.getBody());
+    auto moved = [&](Value base, int64_t step) {
+      Value far =
+          arith::MulIOp::create(b, loc, loop.getInductionVar(), number(step));
+      return Value(arith::AddIOp::create(b, loc, base, far));
+    };
+    from = moved(from, access.steps[i]);
+    to = moved(to, packed.steps[i]);
+  }
+  Value v = memref::LoadOp::create(b, loc, flatFrom, from);
+  memref::StoreOp::create(b, loc, v, packed.memory, to);
+  access = packed;
+}
+
+/// Constant weights as 16-bit numbers, two along the summed loop side by side.
+bool Vectoriser::packWeights(size_t weights, int summed) {
+  if (!isOwnConstant(weights))
+    return false;
+  Access &access = nest.in[weights];
+  const std::vector<char> &bytes = constantBytes(weights);
+  unsigned bits = access.element().getIntOrFloatBitWidth();
+  bool isSigned = false;
+  for (Operation *user :
+       nest.op.getBlock()->getArgument(unsigned(weights)).getUsers())
+    isSigned |= isa<arith::ExtSIOp>(user);
+  auto read = [&](int64_t i) -> int16_t {
+    if (bits == 16)
+      return reinterpret_cast<const int16_t *>(bytes.data())[i];
+    return isSigned ? int16_t(int8_t(bytes[i])) : int16_t(uint8_t(bytes[i]));
+  };
+  // Loops from the outermost to the innermost: others, pairs, lanes.
+  SmallVector<int> loops;
+  for (int i = 0, n = int(nest.loops.size()); i < n; ++i)
+    if (access.steps[i] && i != summed && i != lanes)
+      loops.push_back(i);
+  int64_t depth = nest.loops[summed].extent, pairs = (depth + 1) / 2;
+  int64_t columns = nest.loops[lanes].extent;
+  std::vector<int16_t> packed;
+  for (int64_t from : offsetsOf(access, loops))
+    for (int64_t k = 0; k < 2 * pairs; k += 2)
+      for (int64_t c = 0; c < columns; ++c)
+        for (int64_t half = k; half < k + 2; ++half)
+          packed.push_back(half < depth
+                               ? read(from + half * access.steps[summed] +
+                                      c * access.steps[lanes])
+                               : int16_t(0));
+  auto *first = reinterpret_cast<const char *>(packed.data());
+  replaceConstant(weights, b.getI16Type(),
+                  std::vector<char>(first, first + packed.size() * 2));
+  access.offset = 0;
+  access.steps.assign(nest.loops.size(), 0);
+  access.steps[lanes] = 2;
+  access.steps[summed] = 2 * columns;
+  int64_t step = 2 * columns * pairs;
+  for (int i : llvm::reverse(loops)) {
+    access.steps[i] = step;
+    step *= nest.loops[i].extent;
+  }
+  return true;
+}
+
+/// Reads a copy in 16 bits instead.
+void Vectoriser::widen(Access &access) {
+  if (access.element().isInteger(16))
+    return;
+  bool isSigned = false;
+  size_t index = size_t(&access - nest.in.data());
+  for (Operation *user :
+       nest.op.getBlock()->getArgument(unsigned(index)).getUsers())
+    isSigned |= isa<arith::ExtSIOp>(user);
+  int64_t size = access.offset + 1;
+  for (auto [loop, step] : llvm::zip(nest.loops, access.steps))
+    size += (loop.extent - 1) * step;
+  constexpr int64_t kStep = 32;
+  int64_t whole = llvm::alignTo(size, kStep);
+  Value from = flat(access);
+  Value copy =
+      memref::AllocOp::create(b, loc, MemRefType::get({whole}, b.getI16Type()));
+  Value zero = number(0), to = number(whole), step = number(kStep);
+  auto loop = scf::ForOp::create(b, loc, zero, to, step);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value i = loop.getInductionVar();
+  Value v = loadVector(from, access.element(), i, kStep);
+  auto wide = VectorType::get({kStep}, b.getI16Type());
+  v = isSigned ? Value(arith::ExtSIOp::create(b, loc, wide, v))
+               : Value(arith::ExtUIOp::create(b, loc, wide, v));
+  vector::StoreOp::create(b, loc, v, copy, i);
+  access.memory = copy;
+}

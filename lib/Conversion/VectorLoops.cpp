@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Linalg on buffers to vector code. An operation is a nest of loops and, for
+// each operand, how far a step of each loop moves in flat memory; loops whose
+// steps fit are joined. The loop with step 1 in the result is cut into
+// vectors, others into rows: a tile of rows x vectors stays in registers while
+// the summed loops run. Sums of products of narrow integers with constant
+// weights read pairs of 16-bit numbers, for which processors have an
+// instruction. What begins the sums (a bias) and what follows (a requantiser)
+// are computed on the tile. Lanes beyond the end read what lies behind and are
+// not stored.
+#include "Vectoriser.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace rhizome;
+
+void Vectoriser::run() {
+  SmallVector<Operation *> work;
+  for (Operation &op : func.getBody().front())
+    if (isa<linalg::LinalgOp>(op))
+      work.push_back(&op);
+  llvm::DenseSet<Operation *> done;
+  // Sums first: they take what stands around them with them.
+  for (bool sums : {true, false})
+    for (Operation *op : work) {
+      if (done.contains(op))
+        continue;
+      std::optional<Nest> found = nestOf(op);
+      if (!found || found->hasSums() != sums)
+        continue;
+      if (!vectorise(std::move(*found)))
+        continue;
+      done.insert(op);
+      for (auto *other : {&beginning, &end})
+        if (*other) {
+          done.insert((*other)->nest.op);
+          (*other)->nest.op->erase();
+        }
+      op->erase();
+    }
+}
+
+int Vectoriser::laneLoop(const Nest &nest) const {
+  for (auto [i, loop] : llvm::enumerate(nest.loops)) {
+    if (loop.isSummed || nest.out.steps[i] != 1)
+      continue;
+    return int(i);
+  }
+  return -1;
+}
+
+/// The widest numbers that a body works on, in bits.
+static unsigned widest(Nest &nest) {
+  unsigned bits = 8;
+  auto see = [&](Type type) {
+    if (type.isIntOrFloat())
+      bits = std::max(bits, type.getIntOrFloatBitWidth());
+  };
+  for (BlockArgument a : nest.op.getBlock()->getArguments())
+    see(a.getType());
+  for (Operation &inner : *nest.op.getBlock())
+    for (Type type : inner.getResultTypes())
+      see(type);
+  return bits;
+}
+
+bool Vectoriser::vectorise(Nest given) {
+  nest = std::move(given);
+  beginning = end = std::nullopt;
+  isPairs = false;
+  pairLoop = -1;
+  lanes = laneLoop(nest);
+  if (lanes < 0 || nest.loops[lanes].extent < 2)
+    return false;
+  SmallVector<size_t> toPack;
+  for (auto [k, a] : llvm::enumerate(nest.in))
+    if (!a.isScalar() && a.steps[lanes] != 0 && a.steps[lanes] != 1) {
+      if (!canPack(k))
+        return false;
+      toPack.push_back(k);
+    }
+  loc = nest.op.getLoc();
+  if (nest.hasSums()) {
+    beginning = beginningOf(nest);
+    if (beginning || !nest.readsOut)
+      end = endOf(nest, beginning);
+  }
+  b.setInsertionPoint(end ? end->nest.op : nest.op);
+  if (!findPairs())
+    for (size_t k : toPack)
+      pack(k);
+  width = std::max<int64_t>(unit.bits / widest(nest), 4);
+  while (width / 2 >= nest.loops[lanes].extent)
+    width /= 2;
+  chooseTile();
+  blocks.assign(nest.loops.size(), {});
+  summedIndex.assign(nest.loops.size(), Value());
+  order.clear();
+  for (int i = 0, n = int(nest.loops.size()); i < n; ++i)
+    if (!nest.loops[i].isSummed && i != lanes)
+      order.push_back(i);
+  // Sums reuse a strip of weights for all rows; else memory is walked in order.
+  order.insert(nest.hasSums() ? order.begin() : order.end(), lanes);
+  emitLoops(0);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+/// Vectors and rows of a tile: what wastes least, loads counted half.
+void Vectoriser::chooseTile() {
+  tile.clear();
+  vectors = 1;
+  int64_t all = llvm::divideCeil(nest.loops[lanes].extent, width);
+  // A vector of wide numbers takes several registers.
+  int64_t per = std::max<int64_t>(1, width * widest(nest) / int64_t(unit.bits));
+  int64_t most = std::max<int64_t>(
+      1, (unit.registers - std::max(unit.registers / 4, 4u)) / per);
+  auto reuses = [&](int i) {
+    return llvm::any_of(nest.in, [&](const Access &a) {
+      return !a.isScalar() && a.steps[lanes] && !a.steps[i];
+    });
+  };
+  if (!nest.hasSums()) {
+    vectors = std::min<int64_t>(all, 4);
+    return;
+  }
+  SmallVector<int> rows;
+  for (int i = int(nest.loops.size()); i-- > 0;)
+    if (!nest.loops[i].isSummed && i != lanes && reuses(i))
+      rows.push_back(i);
+  int64_t extent = rows.empty() ? 1 : nest.loops[rows[0]].extent;
+  double bestCost = std::numeric_limits<double>::infinity();
+  int64_t best = 1;
+  for (int64_t v = 1; v <= std::min<int64_t>(all, 4); ++v)
+    for (int64_t r = 1; r <= std::min(extent, std::max<int64_t>(1, most / v));
+         ++r) {
+      double cost = double(llvm::divideCeil(extent, r)) *
+                    double(llvm::divideCeil(all, v)) *
+                    (double(r * v) + 0.5 * double(r + v) + 1);
+      // A rest of vectors is code of its own.
+      cost *= all % v ? 1.02 : 1;
+      if (cost < bestCost)
+        bestCost = cost, vectors = v, best = r;
+    }
+  if (rows.empty())
+    return;
+  if (best > 1)
+    tile[rows[0]] = best;
+  // Few columns: several lines at a time.
+  if (best == extent && rows.size() > 1) {
+    int64_t room = most / (best * vectors);
+    int64_t n = nest.loops[rows[1]].extent, lines = 1;
+    for (int64_t r = 2; r <= std::min(room, n); ++r)
+      if (llvm::divideCeil(n, r) < llvm::divideCeil(n, lines))
+        lines = r;
+    if (lines > 1)
+      tile[rows[1]] = lines;
+  }
+}
+
+Value Vectoriser::flat(const Access &access) {
+  int64_t size = access.offset + 1;
+  for (auto [loop, step] : llvm::zip(nest.loops, access.steps))
+    size += (loop.extent - 1) * step;
+  auto type = cast<MemRefType>(access.memory.getType());
+  if (type.getRank() == 1 && type.getLayout().isIdentity())
+    return access.memory;
+  return memref::ReinterpretCastOp::create(
+      b, loc, MemRefType::get({size}, type.getElementType()), access.memory,
+      /*offset=*/0, ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
+}
+
+/// The loops that are no sums, tile by tile, in the chosen order.
+void Vectoriser::emitLoops(size_t next) {
+  if (next == order.size()) {
+    emitTile();
+    return;
+  }
+  int i = order[next];
+  bool isLanes = i == lanes;
+  int64_t extent = nest.loops[i].extent;
+  int64_t step = isLanes ? width * vectors : tile.count(i) ? tile[i] : 1;
+  // A block that does not fit at the end is moved back, where computing places
+  // twice changes nothing.
+  bool movesBack = !isLanes && (beginning || !nest.readsOut);
+  int64_t whole = movesBack ? extent : extent / step * step;
+  if (whole) {
+    OpBuilder::InsertionGuard guard(b);
+    Value at = number(0);
+    if (whole > step) {
+      Value to = number(whole), by = number(step);
+      auto loop = scf::ForOp::create(b, loc, at, to, by);
+      b.setInsertionPointToStart(loop.getBody());
+      at = loop.getInductionVar();
+      if (whole % step)
+        at = arith::MinSIOp::create(b, loc, at, number(extent - step));
+    }
+    blocks[i] = {step, at};
+    emitLoops(next + 1);
+  }
+  if (whole < extent) {
+    blocks[i] = {extent - whole, number(whole)};
+    emitLoops(next + 1);
+  }
+}
+
+/// Where an access begins in the tile; of the summed loops alone, or without
+/// them.
+Value Vectoriser::address(const Access &access, bool summed) {
+  Value sum;
+  for (auto [i, loop] : llvm::enumerate(nest.loops)) {
+    if (!access.steps[i] || loop.isSummed != summed)
+      continue;
+    Value index = summed ? summedIndex[i] : blocks[i].at;
+    Value moved = access.steps[i] == 1
+                      ? index
+                      : Value(arith::MulIOp::create(b, loc, index,
+                                                    number(access.steps[i])));
+    sum = sum ? Value(arith::AddIOp::create(b, loc, sum, moved)) : moved;
+  }
+  return sum ? sum : number(0);
+}
+
+Value Vectoriser::spread(Value v) {
+  if (isa<VectorType>(v.getType()))
+    return v;
+  return vector::BroadcastOp::create(b, loc,
+                                     VectorType::get({width}, v.getType()), v);
+}
+
+/// A body on these values; scalars stay scalars among themselves.
+Value Vectoriser::body(linalg::LinalgOp op, ArrayRef<Value> arguments,
+                       Value out) {
+  mlir::Block *block = op.getBlock();
+  IRMapping mapping;
+  for (auto [from, to] : llvm::zip(block->getArguments(), arguments))
+    if (to)
+      mapping.map(from, to);
+  if (out)
+    mapping.map(block->getArguments().back(), out);
+  for (Operation &inner : block->without_terminator()) {
+    bool isVector = llvm::any_of(inner.getOperands(), [&](Value v) {
+      return isa<VectorType>(mapping.lookupOrDefault(v).getType());
+    });
+    if (!isVector) {
+      b.clone(inner, mapping);
+      continue;
+    }
+    SmallVector<Value> operands;
+    for (Value v : inner.getOperands())
+      operands.push_back(spread(mapping.lookupOrDefault(v)));
+    Operation *made = inner.clone(mapping);
+    made->setOperands(operands);
+    for (Value result : made->getResults())
+      result.setType(VectorType::get({width}, result.getType()));
+    // A product goes into its sum unrounded, as processors do it at once.
+    if (nest.hasSums() && op == nest.op &&
+        isa<arith::AddFOp, arith::MulFOp>(made)) {
+      auto fast = cast<arith::ArithFastMathInterface>(made);
+      made->setAttr(fast.getFastMathAttrName(),
+                    arith::FastMathFlagsAttr::get(
+                        b.getContext(), fast.getFastMathFlagsAttr().getValue() |
+                                            arith::FastMathFlags::contract));
+    }
+    b.insert(made);
+    mapping.map(inner.getResults(), made->getResults());
+  }
+  return spread(mapping.lookupOrDefault(block->getTerminator()->getOperand(0)));
+}
+
+/// sum + Σ of two products a lane, as processors compute them: LLVM knows this
+/// form (pmaddwd, vpdpwssd).
+Value Vectoriser::pairProduct(Value a, Value w, Value sum) {
+  auto wide = VectorType::get({2 * width}, b.getI32Type());
+  Value products = arith::MulIOp::create(
+      b, loc, arith::ExtSIOp::create(b, loc, wide, a).getResult(),
+      arith::ExtSIOp::create(b, loc, wide, w).getResult());
+  auto halves = vector::DeinterleaveOp::create(b, loc, products);
+  Value both =
+      arith::AddIOp::create(b, loc, halves.getRes1(), halves.getRes2());
+  return arith::AddIOp::create(b, loc, sum, both);
+}
+
+/// Stores the first `valid` lanes.
+void Vectoriser::store(Value v, Value flat, Value at, int64_t valid) {
+  if (valid >= width) {
+    vector::StoreOp::create(b, loc, v, flat, at);
+    return;
+  }
+  for (int64_t from = 0; from < valid;) {
+    int64_t size = int64_t(llvm::bit_floor(uint64_t(valid - from)));
+    Value part = vector::ExtractStridedSliceOp::create(
+        b, loc, v, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{size},
+        ArrayRef<int64_t>{1});
+    vector::StoreOp::create(b, loc, part, flat, plus(at, from));
+    from += size;
+  }
+}
+
+/// An elementwise operation on the tile's values; without values it begins
+/// them.
+SmallVector<Value> Vectoriser::onTile(const Following &f,
+                                      ArrayRef<Value> sums) {
+  SmallVector<Value> bases, memories;
+  SmallVector<Access> walks;
+  Value root = rootOf(nest.out.memory);
+  for (auto [a, period] : llvm::zip(f.nest.in, f.periods)) {
+    Access place = nest.out;
+    place.memory = a.memory;
+    for (auto [step, loop] : llvm::zip(place.steps, nest.loops))
+      if (loop.isSummed || step % period == 0)
+        step = 0;
+    bool isSum = !sums.empty() && !a.isScalar() && rootOf(a.memory) == root;
+    bases.push_back(a.isScalar() || isSum
+                        ? Value()
+                        : plus(address(place, false), a.offset));
+    Value memory = a.memory;
+    if (bases.back()) {
+      auto type = cast<MemRefType>(a.memory.getType());
+      if (type.getRank() != 1 || !type.getLayout().isIdentity()) {
+        int64_t span = a.offset + period;
+        memory = memref::ReinterpretCastOp::create(
+            b, loc, MemRefType::get({span}, type.getElementType()), a.memory,
+            /*offset=*/0, ArrayRef<int64_t>{span}, ArrayRef<int64_t>{1});
+      }
+    }
+    memories.push_back(isSum ? Value() : memory);
+    walks.push_back(place);
+  }
+  std::map<std::pair<size_t, int64_t>, Value> loaded;
+  SmallVector<Value> results;
+  size_t position = 0;
+  for (const SmallVector<int64_t> &at : places) {
+    SmallVector<Value> arguments;
+    for (size_t k = 0; k < f.nest.in.size(); ++k) {
+      const Access &a = f.nest.in[k];
+      if (!memories[k]) {
+        arguments.push_back(sums[position]);
+        continue;
+      }
+      if (a.isScalar()) {
+        arguments.push_back(a.memory);
+        continue;
+      }
+      int64_t offset = 0;
+      for (auto [step, steps] : llvm::zip(walks[k].steps, at))
+        offset += step * steps;
+      Value &value = loaded[{k, offset}];
+      if (!value) {
+        Value where = plus(bases[k], offset);
+        value = walks[k].steps[lanes]
+                    ? loadVector(memories[k], a.element(), where, width)
+                    : Value(memref::LoadOp::create(b, loc, memories[k], where));
+      }
+      arguments.push_back(value);
+    }
+    results.push_back(body(f.nest.op, arguments, Value()));
+    ++position;
+  }
+  return results;
+}
+
+/// The places of a tile's vectors, as steps of each loop.
+std::vector<SmallVector<int64_t>> Vectoriser::placesOfTile() const {
+  std::vector<SmallVector<int64_t>> all{{}};
+  for (auto [i, loop] : llvm::enumerate(nest.loops)) {
+    bool isLanes = int(i) == lanes;
+    int64_t step = isLanes ? width : 1;
+    int64_t end = loop.isSummed ? 1 : blocks[i].size;
+    std::vector<SmallVector<int64_t>> more;
+    for (const SmallVector<int64_t> &place : all)
+      for (int64_t k = 0; k < end; k += step) {
+        more.push_back(place);
+        more.back().push_back(k);
+      }
+    all = std::move(more);
+  }
+  return all;
+}
+
+void Vectoriser::emitTile() {
+  places = placesOfTile();
+  auto offsetOf = [&](const Access &a, ArrayRef<int64_t> place) {
+    int64_t offset = a.offset;
+    for (auto [step, steps] : llvm::zip(a.steps, place))
+      offset += step * steps;
+    return offset;
+  };
+  Value outBase = address(nest.out, false), outFlat = flat(nest.out);
+  SmallVector<Value> carried;
+  if (beginning) {
+    carried = onTile(*beginning, {});
+  } else if (nest.readsOut) {
+    for (const auto &place : places)
+      carried.push_back(loadVector(outFlat, nest.out.element(),
+                                   plus(outBase, offsetOf(nest.out, place)),
+                                   width));
+  }
+  SmallVector<Value> flats, bases;
+  for (const Access &a : nest.in) {
+    flats.push_back(a.isScalar() ? Value() : flat(a));
+    bases.push_back(a.isScalar() ? Value() : address(a, false));
+  }
+  SmallVector<scf::ForOp> summed;
+  for (auto [i, loop] : llvm::enumerate(nest.loops)) {
+    if (!loop.isSummed)
+      continue;
+    Value from = number(0), to = number(loop.extent), by = number(1);
+    auto made = scf::ForOp::create(b, loc, from, to, by, carried);
+    summed.push_back(made);
+    b.setInsertionPointToStart(made.getBody());
+    summedIndex[i] = made.getInductionVar();
+    carried.assign(made.getRegionIterArgs().begin(),
+                   made.getRegionIterArgs().end());
+  }
+  for (auto [base, a] : llvm::zip(bases, nest.in))
+    if (base && !summed.empty())
+      base = arith::AddIOp::create(b, loc, base, address(a, true));
+  std::map<std::pair<size_t, int64_t>, Value> loaded;
+  auto operand = [&](size_t k, ArrayRef<int64_t> place) -> Value {
+    const Access &a = nest.in[k];
+    if (a.isScalar())
+      return a.memory;
+    int64_t offset = offsetOf(a, place);
+    Value &value = loaded[{k, offset}];
+    if (value)
+      return value;
+    Value at = plus(bases[k], offset);
+    if (isPairs && k == pairWeights)
+      return value = loadVector(flats[k], a.element(), at, 2 * width);
+    if (isPairs) {
+      Value pair = loadVector(flats[k], a.element(), at, 2);
+      pair = vector::BitCastOp::create(
+          b, loc, VectorType::get({1}, b.getI32Type()), pair);
+      pair = vector::ExtractOp::create(b, loc, pair, 0);
+      pair = spread(pair);
+      return value = vector::BitCastOp::create(
+                 b, loc, VectorType::get({2 * width}, b.getI16Type()), pair);
+    }
+    if (a.steps[lanes])
+      return value = loadVector(flats[k], a.element(), at, width);
+    return value = memref::LoadOp::create(b, loc, flats[k], at);
+  };
+  SmallVector<Value> results;
+  for (auto [t, place] : llvm::enumerate(places)) {
+    Value so_far = carried.empty() ? Value() : carried[t];
+    if (isPairs) {
+      results.push_back(pairProduct(operand(1 - pairWeights, place),
+                                    operand(pairWeights, place), so_far));
+      continue;
+    }
+    SmallVector<Value> arguments;
+    for (size_t k = 0; k < nest.in.size(); ++k)
+      arguments.push_back(operand(k, place));
+    results.push_back(body(nest.op, arguments, so_far));
+  }
+  for (scf::ForOp loop : llvm::reverse(summed)) {
+    scf::YieldOp::create(b, loc, results);
+    results.assign(loop.getResults().begin(), loop.getResults().end());
+    b.setInsertionPointAfter(loop);
+  }
+  Access to = nest.out;
+  if (end) {
+    results = onTile(*end, results);
+    auto type = cast<MemRefType>(end->nest.out.memory.getType());
+    int64_t size = type.getNumElements();
+    outFlat = memref::ReinterpretCastOp::create(
+        b, loc, MemRefType::get({size}, type.getElementType()),
+        end->nest.out.memory, /*offset=*/0, ArrayRef<int64_t>{size},
+        ArrayRef<int64_t>{1});
+  }
+  for (auto [place, value] : llvm::zip(places, results)) {
+    int64_t valid = blocks[lanes].size - place[lanes];
+    store(value, outFlat, plus(outBase, offsetOf(to, place)), valid);
+  }
+}
+
+void rhizome::vectoriseLoops(func::FuncOp func, const VectorUnit &unit,
+                             unsigned firstConstant,
+                             std::vector<std::vector<char>> &constants) {
+  Vectoriser(func, unit, firstConstant, constants).run();
+}

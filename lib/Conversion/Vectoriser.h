@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What VectorLoops.cpp (loops and tiles) and PackOperands.cpp (operands in
+// another order) share.
+#pragma once
+
+#include "Nest.h"
+#include "VectorLoops.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <map>
+
+namespace rhizome {
+/// Vectorises the operations of one function, in order.
+class Vectoriser {
+public:
+  Vectoriser(mlir::func::FuncOp func, const VectorUnit &unit,
+             unsigned firstConstant, std::vector<std::vector<char>> &constants)
+      : func(func), unit(unit), firstConstant(firstConstant),
+        constants(constants), b(func.getContext()), loc(func.getLoc()) {}
+  void run();
+
+private:
+  //===--- One operation ---===//
+  bool vectorise(Nest nest);
+  int laneLoop(const Nest &nest) const;
+
+  //===--- Operands in another order ---===//
+  bool isOwnConstant(size_t operand) const;
+  std::vector<char> &constantBytes(size_t operand);
+  void replaceConstant(size_t operand, mlir::Type element,
+                       std::vector<char> bytes);
+  llvm::SmallVector<int64_t> offsetsOf(const Access &access,
+                                       llvm::ArrayRef<int> loops);
+  bool canPack(size_t operand) const;
+  void pack(size_t operand);
+  bool findPairs();
+  bool packWeights(size_t weights, int summed);
+  void widen(Access &access);
+
+  //===--- Code ---===//
+  struct Part {
+    int64_t size;   ///< of a tile, in steps of the loop
+    mlir::Value at; ///< the loop's index where the tile begins
+  };
+  void emitLoops(size_t next);
+  void emitTile();
+  std::vector<llvm::SmallVector<int64_t>> placesOfTile() const;
+  void chooseTile();
+  mlir::Value flat(const Access &access);
+  mlir::Value number(int64_t value) {
+    return mlir::arith::ConstantIndexOp::create(b, loc, value);
+  }
+  mlir::Value plus(mlir::Value base, int64_t offset) {
+    return offset ? mlir::arith::AddIOp::create(b, loc, base, number(offset))
+                  : base;
+  }
+  mlir::Value address(const Access &access, bool summed);
+  mlir::Value loadVector(mlir::Value flat, mlir::Type element, mlir::Value at,
+                         int64_t count) {
+    return mlir::vector::LoadOp::create(
+        b, loc, mlir::VectorType::get({count}, element), flat, at);
+  }
+  mlir::Value body(mlir::linalg::LinalgOp op,
+                   llvm::ArrayRef<mlir::Value> arguments, mlir::Value out);
+  mlir::Value spread(mlir::Value v);
+  mlir::Value pairProduct(mlir::Value a, mlir::Value w, mlir::Value sum);
+  void store(mlir::Value v, mlir::Value flat, mlir::Value at, int64_t valid);
+  llvm::SmallVector<mlir::Value> onTile(const Following &f,
+                                        llvm::ArrayRef<mlir::Value> sums);
+
+  mlir::func::FuncOp func;
+  VectorUnit unit;
+  unsigned firstConstant;
+  std::vector<std::vector<char>> &constants;
+  mlir::OpBuilder b;
+  mlir::Location loc;
+
+  // Of the operation at hand.
+  Nest nest;
+  int lanes = 0;               ///< the loop along vectors
+  int64_t width = 0;           ///< elements of a vector
+  int64_t vectors = 1;         ///< of a tile
+  std::map<int, int64_t> tile; ///< steps of other loops in a tile
+  std::optional<Following> beginning, end;
+  bool isPairs = false;
+  size_t pairWeights = 0;
+  int pairLoop = -1; ///< the summed loop that runs over pairs
+  llvm::SmallVector<int> order;
+  std::vector<Part> blocks; ///< by loop
+  llvm::SmallVector<mlir::Value> summedIndex;
+  std::vector<llvm::SmallVector<int64_t>> places; ///< of the tile at hand
+};
+} // namespace rhizome
