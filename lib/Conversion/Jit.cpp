@@ -5,31 +5,29 @@
 // these for this host. Every argument is noalias, which lets LLVM keep sums in
 // registers and vectorise.
 #include "rhizome/Conversion/Jit.h"
+#include "Buffers.h"
 #include "VectorLoops.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
-#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
-#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
-#include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
-#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "rhizome/Conversion/Passes.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -74,82 +72,6 @@ struct CompiledFunction::State {
 CompiledFunction::CompiledFunction() : state(std::make_unique<State>()) {}
 CompiledFunction::~CompiledFunction() = default;
 
-/// The bytes of a constant tensor, splats written out.
-static Bytes bytesOf(ElementsAttr attr) {
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(attr)) {
-    ArrayRef<char> data = resource.getRawHandle().getBlob()->getData();
-    return {data.begin(), data.end()};
-  }
-  auto dense = cast<DenseElementsAttr>(attr);
-  ArrayRef<char> data = dense.getRawData();
-  Bytes out;
-  for (int64_t i = 0, n = dense.isSplat() ? attr.getNumElements() : 1; i < n;
-       ++i)
-    out.insert(out.end(), data.begin(), data.end());
-  return out;
-}
-
-static MemRefType memrefOf(Type tensor) {
-  auto type = cast<RankedTensorType>(tensor);
-  return MemRefType::get(type.getShape(), type.getElementType());
-}
-
-/// Rewrites `func` to take memrefs only: inputs, then constants (whose bytes
-/// are moved out), then results.
-static void makeArguments(func::FuncOp func, std::vector<Bytes> &constants) {
-  Block &body = func.getBody().front();
-  OpBuilder b = OpBuilder::atBlockBegin(&body);
-  auto readFrom = [&](Value memref, Type tensor) -> Value {
-    return bufferization::ToTensorOp::create(b, func.getLoc(), tensor, memref,
-                                             /*restrict=*/true);
-  };
-  for (BlockArgument arg : body.getArguments()) {
-    Type tensor = arg.getType();
-    arg.setType(memrefOf(tensor));
-    Value read = readFrom(arg, tensor);
-    arg.replaceAllUsesExcept(read, read.getDefiningOp());
-  }
-  for (Operation &op : llvm::make_early_inc_range(body)) {
-    auto constant = dyn_cast<arith::ConstantOp>(op);
-    if (!constant || !isa<RankedTensorType>(constant.getType()))
-      continue;
-    constants.push_back(bytesOf(cast<ElementsAttr>(constant.getValue())));
-    Value arg = body.addArgument(memrefOf(constant.getType()), op.getLoc());
-    b.setInsertionPoint(constant);
-    constant.replaceAllUsesWith(readFrom(arg, constant.getType()));
-    constant.erase();
-  }
-  auto ret = cast<func::ReturnOp>(body.getTerminator());
-  b.setInsertionPoint(ret);
-  for (Value v : ret.getOperands()) {
-    Value arg = body.addArgument(memrefOf(v.getType()), ret.getLoc());
-    auto write = bufferization::MaterializeInDestinationOp::create(
-        b, ret.getLoc(), Type(), v, arg);
-    write.setRestrict(true);
-    write.setWritable(true);
-  }
-  ret.getOperandsMutable().clear();
-  func.setType(b.getFunctionType(body.getArgumentTypes(), {}));
-  for (unsigned i = 0; i < func.getNumArguments(); ++i)
-    func.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
-                    b.getUnitAttr());
-}
-
-/// Tensors to buffers.
-static LogicalResult bufferize(ModuleOp module, func::FuncOp func) {
-  bufferization::OneShotBufferizationOptions options;
-  options.memCpyFn = [](OpBuilder &b, Location loc, Value from, Value to) {
-    linalg::makeMemRefCopyOp(b, loc, from, to);
-    return success();
-  };
-  // No alignment: plain malloc, whose result LLVM knows to alias nothing.
-  options.bufferAlignment = 0;
-  bufferization::BufferizationState state;
-  if (failed(bufferization::runOneShotBufferize(module, options, state)))
-    return failure();
-  return success();
-}
-
 /// Every buffer gets readable bytes behind its end and is freed at the
 /// function's end.
 static void ownBuffers(func::FuncOp func) {
@@ -178,6 +100,80 @@ static void ownBuffers(func::FuncOp func) {
   }
 }
 
+/// Whether code for a value can stand anywhere, as often as needed.
+static bool isCheap(Operation *op) {
+  return op && isa<ViewLikeOpInterface, arith::ConstantOp>(op) &&
+         !isa<memref::ViewOp>(op);
+}
+
+/// Cuts a long function into several, which lowering and LLVM take in linear
+/// time. Buffers stay where they are, and no other value crosses a cut.
+static void cut(func::FuncOp func) {
+  constexpr size_t kOps = 64;
+  Block &whole = func.getBody().front();
+  SmallVector<Operation *> work;
+  llvm::DenseMap<Operation *, size_t> position;
+  for (Operation &op : whole.without_terminator())
+    if (!isCheap(&op) &&
+        !isa<memref::AllocOp, memref::ViewOp, memref::DeallocOp>(op)) {
+      position[&op] = work.size();
+      work.push_back(&op);
+    }
+  if (work.size() <= 2 * kOps)
+    return;
+  SmallVector<size_t> ends;
+  size_t lastUse = 0;
+  for (auto [i, op] : llvm::enumerate(work)) {
+    for (Operation *user : op->getUsers())
+      lastUse = std::max(lastUse,
+                         position.lookup(whole.findAncestorOpInBlock(*user)));
+    size_t first = ends.empty() ? 0 : ends.back();
+    if (i + 1 == work.size() || (lastUse <= i && i + 1 - first >= kOps))
+      ends.push_back(i + 1);
+  }
+  size_t first = 0;
+  for (size_t last : ends) {
+    ArrayRef<Operation *> part = ArrayRef(work).slice(first, last - first);
+    first = last;
+    OpBuilder b(func);
+    auto inner = func::FuncOp::create(b, func.getLoc(),
+                                      (kKernel + "_" + llvm::Twine(last)).str(),
+                                      b.getFunctionType({}, {}));
+    Block *body = inner.addEntryBlock();
+    b.setInsertionPointToEnd(body);
+    IRMapping mapping;
+    SmallVector<Value> outer;
+    std::function<void(Value)> need = [&](Value v) {
+      if (mapping.contains(v))
+        return;
+      if (Operation *op = v.getDefiningOp(); isCheap(op)) {
+        for (Value operand : op->getOperands())
+          need(operand);
+        b.clone(*op, mapping);
+        return;
+      }
+      outer.push_back(v);
+      mapping.map(v, body->addArgument(v.getType(), v.getLoc()));
+    };
+    for (Operation *op : part) {
+      llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
+      getUsedValuesDefinedAbove(op->getRegions(), used);
+      for (Value v : used)
+        need(v);
+      b.clone(*op, mapping);
+    }
+    func::ReturnOp::create(b, func.getLoc());
+    inner.setType(b.getFunctionType(body->getArgumentTypes(), {}));
+    for (unsigned i = 0; i < inner.getNumArguments(); ++i)
+      inner.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                       b.getUnitAttr());
+    b.setInsertionPoint(part.back());
+    func::CallOp::create(b, func.getLoc(), inner, outer);
+    for (Operation *op : llvm::reverse(part))
+      op->erase();
+  }
+}
+
 static LogicalResult lower(ModuleOp module, const VectorUnit &unit,
                            std::vector<Bytes> &constants) {
   MLIRContext *context = module.getContext();
@@ -187,16 +183,16 @@ static LogicalResult lower(ModuleOp module, const VectorUnit &unit,
     return failure();
   auto func = *module.getOps<func::FuncOp>().begin();
   unsigned inputs = func.getNumArguments();
-  makeArguments(func, constants);
-  PassManager clean(context);
-  clean.addPass(createCSEPass());
-  if (failed(clean.run(module)) || failed(bufferize(module, func)))
+  if (failed(toBuffers(func, constants)))
     return failure();
-
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    func.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                    UnitAttr::get(context));
   vectoriseLoops(func, unit, inputs, constants);
   func.setType(FunctionType::get(
       context, func.getBody().front().getArgumentTypes(), {}));
   ownBuffers(func);
+  cut(func);
 
   PassManager pm(context);
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
@@ -219,16 +215,11 @@ static LogicalResult lower(ModuleOp module, const VectorUnit &unit,
 
 static void registerDialects(MLIRContext *context) {
   DialectRegistry registry;
-  registry.insert<affine::AffineDialect, arith::ArithDialect,
-                  bufferization::BufferizationDialect, cf::ControlFlowDialect,
-                  func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
-                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                  tensor::TensorDialect, vector::VectorDialect>();
-  arith::registerBufferizableOpInterfaceExternalModels(registry);
-  linalg::registerBufferizableOpInterfaceExternalModels(registry);
-  tensor::registerBufferizableOpInterfaceExternalModels(registry);
-  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(
-      registry);
+  registry
+      .insert<affine::AffineDialect, arith::ArithDialect,
+              cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect,
+              LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+              scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   context->appendDialectRegistry(registry);
