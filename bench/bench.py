@@ -51,7 +51,7 @@ LATENCY_POINTS = (("xcku060-role", 156.25), ("xcvu9p-slr", 200),
                   ("xcvu9p-slr", 320))
 LATENCY_NOTE = """\
 Latency of a single frame, border to border, of the jet tagger 16-64-32-32-5
-(--goal latency=45ns --accept-nearest: the quickest plan). Cycles are simulated, clocks
+(--goal min-latency). Cycles are simulated, clocks
 are planned (no place and route of these families here). hls4ml has 45-70 ns on a
 VU9P, with 66-1,826 DSP, for networks of this shape, pruned or of fewer bits; these
 are dense, without a DSP where the column says 0."""
@@ -122,8 +122,8 @@ def measure_latency(suite, network, device, clock):
     row = {"network": network.name, "device": device, "clock_mhz": clock}
     package = suite.work / f"{framework.slug(f'{network.name} {device} {clock}')}.rhz"
     built = suite.compile(suite.need(network.path), network.options,
-                          "latency=45ns", package, "--device", device,
-                          "--clock-mhz", str(clock), "--accept-nearest")
+                          "min-latency", package, "--device", device,
+                          "--clock-mhz", str(clock))
     if not suite.check(built.status == 0, f"{network.name} on {device} at "
                        f"{clock} MHz compiles", built.command):
         return row

@@ -160,8 +160,7 @@ std::optional<int> Sharing::more(size_t at, int parts, double factor) const {
 /// Everything shared out that is too slow for the goal on any device, or fits
 /// none; null if that is not possible or nothing is.
 Sharing::Handle Sharing::necessary() {
-  double target = goal.kind == Goal::Kind::Throughput ? 1 / goal.value
-                                                      : 1e30; // as slow as any
+  double target = std::min(goal.mostSeconds(), 1e30); // as slow as any
   Handle v;
   for (Parts parts;;) {
     v = variant(parts, /*solves=*/false);
@@ -201,7 +200,7 @@ bool isBetter(const Prospect &a, const Prospect &b) {
 bool Sharing::mayGain(const Prospect &prospect, const Problem &problem) const {
   if (std::isinf(prospect.seconds))
     return false;
-  if (goal.kind == Goal::Kind::Throughput)
+  if (goal.throughput > 0 && goal.kind != Goal::Kind::MaxThroughput)
     return !prospect.meets;
   std::string why;
   double bound = lowerBound(problem, &why);

@@ -250,10 +250,17 @@ FailureOr<Result> Explorer::realiseWithin(double target, Limits limits) {
   return result;
 }
 
-FailureOr<Result> Explorer::realiseQuickest(double target, Limits limits) {
+FailureOr<Result> Explorer::realiseQuickest(const Goal &goal, Limits limits) {
   // Fewer devices, fewer links: more are taken only if they are needed.
   int64_t most =
       std::min<int64_t>(limits.maxNodes, posed.problems[0].places.size());
+  double target = goal.latency > 0 ? goal.latency : INFINITY;
+  bool isRate = goal.kind == Goal::Kind::MaxThroughput;
+  bool isSmallest = !isRate && goal.kind != Goal::Kind::MinLatency;
+  auto meets = [&](const Result &result) {
+    return result.meetsGoal && result.latency <= target &&
+           result.seconds <= goal.mostSeconds() * (1 + 1e-9);
+  };
   std::optional<Result> best;
   double low = 0;
   for (limits.maxNodes = 1;;
@@ -261,11 +268,12 @@ FailureOr<Result> Explorer::realiseQuickest(double target, Limits limits) {
     auto result = realiseFastest(limits);
     if (failed(result))
       return failure();
-    bool good = result->meetsGoal && result->latency <= target;
-    bool better = !best || (result->meetsGoal && !best->meetsGoal) ||
-                  (result->meetsGoal == best->meetsGoal &&
-                   result->latency < best->latency);
-    if (better) {
+    bool good = meets(*result);
+    auto rank = [&](const Result &r) {
+      return std::tuple(!r.meetsGoal, !meets(r),
+                        isRate && meets(r) ? r.seconds : r.latency);
+    };
+    if (!best || rank(*result) < rank(*best)) {
       if (best)
         erase(*best);
       best = std::move(*result);
@@ -273,17 +281,16 @@ FailureOr<Result> Explorer::realiseQuickest(double target, Limits limits) {
     } else {
       erase(*result);
     }
-    if (good || limits.maxNodes >= most)
+    if ((good && isSmallest) || limits.maxNodes >= most)
       break;
   }
-  if (best->latency > target) {
-    if (best->limit.empty())
-      best->limit = "the latency of the quickest plan";
-    best->meetsGoal = false;
-  }
+  if (best->latency > target && best->limit.empty())
+    best->limit = "the latency of the quickest plan";
+  best->meetsGoal = meets(*best);
   // Slower and smaller, as long as the answer comes in time.
-  double high = target;
-  for (int step = 0; best->meetsGoal && step < 10 && high / low > 1.02;
+  double high = std::min(target, goal.mostSeconds());
+  for (int step = 0;
+       isSmallest && best->meetsGoal && step < 10 && high / low > 1.02;
        ++step) {
     double seconds = std::sqrt(low * high);
     limits.least = 0;
@@ -294,7 +301,8 @@ FailureOr<Result> Explorer::realiseQuickest(double target, Limits limits) {
     bool good = *built && (*built)->holds;
     if (good && failed(addTiming(posed, (*built)->proposal, (*built)->result)))
       return failure();
-    if (good && (*built)->result.latency <= target) {
+    if (good && (*built)->result.latency <= target &&
+        (*built)->result.seconds <= goal.mostSeconds() * (1 + 1e-9)) {
       erase(*best);
       best = std::move((*built)->result);
       low = seconds;
@@ -341,23 +349,18 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
   Limits limits;
   limits.maxNodes = goal.maxNodes;
   FailureOr<Result> result = failure();
-  switch (goal.kind) {
-  case Goal::Kind::MinResources:
-    result = realiseWithin(INFINITY, limits);
-    break;
-  case Goal::Kind::MinNodes:
-    if (auto smallest = within(INFINITY, limits))
-      limits.maxNodes = smallest->solution.nodes();
-    [[fallthrough]];
-  case Goal::Kind::MaxThroughput:
+  if (goal.latency > 0 || goal.kind == Goal::Kind::MinLatency) {
+    result = realiseQuickest(goal, limits);
+  } else if (goal.kind == Goal::Kind::MinResources ||
+             (goal.kind == Goal::Kind::MinNodes && goal.throughput > 0)) {
+    result = realiseWithin(goal.mostSeconds(), limits);
+  } else {
+    if (goal.kind == Goal::Kind::MinNodes)
+      if (auto smallest = within(INFINITY, limits))
+        limits.maxNodes = smallest->solution.nodes();
     result = realiseFastest(limits);
-    break;
-  case Goal::Kind::Throughput:
-    result = realiseWithin(1 / goal.value, limits);
-    break;
-  case Goal::Kind::Latency:
-    result = realiseQuickest(goal.value, limits);
-    break;
+    if (succeeded(result) && result->seconds > goal.mostSeconds() * (1 + 1e-9))
+      result->meetsGoal = false;
   }
   if (failed(result))
     return failure();
@@ -373,14 +376,17 @@ Prospect Explorer::prospect(const Goal &goal) {
   Limits limits;
   limits.maxNodes = goal.maxNodes;
   std::optional<Proposal> found;
-  if (goal.kind == Goal::Kind::Throughput)
-    found = within(1 / goal.value, limits);
-  bool meets = goal.kind != Goal::Kind::Throughput || found;
-  if (goal.kind == Goal::Kind::MinNodes ||
-      goal.kind == Goal::Kind::MinResources)
+  bool wantsRate = goal.kind == Goal::Kind::MaxThroughput ||
+                   goal.kind == Goal::Kind::MinLatency;
+  if (goal.throughput > 0 && !wantsRate)
+    found = within(goal.mostSeconds(), limits);
+  else if (!wantsRate && !goal.isBounded())
     found = within(INFINITY, limits);
-  else if (!found)
+  bool meets = found || goal.throughput == 0;
+  if (!found && (wantsRate || goal.isBounded()))
     found = fastest(limits);
+  if (wantsRate && found)
+    meets = found->solution.seconds <= goal.mostSeconds() * (1 + 1e-9);
   if (!found)
     return {};
   return {meets, found->solution.seconds, found->solution.nodes()};

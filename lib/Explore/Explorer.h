@@ -53,7 +53,7 @@ private:
 
   mlir::FailureOr<Result> realiseFastest(Limits limits);
   mlir::FailureOr<Result> realiseWithin(double target, Limits limits);
-  mlir::FailureOr<Result> realiseQuickest(double target, Limits limits);
+  mlir::FailureOr<Result> realiseQuickest(const Goal &goal, Limits limits);
   void addOthers(Result &result);
 };
 } // namespace rhizome::explore

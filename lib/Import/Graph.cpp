@@ -274,6 +274,27 @@ void Sorter::run() {
     reportCycle(left);
 }
 
+/// What a file that is no ONNX model may be, and what to do then.
+static std::string otherKind(StringRef bytes) {
+  static const struct {
+    size_t at;
+    StringRef begins, remedy;
+  } kinds[] = {
+      {0, "version https://git-lfs",
+       "it is a pointer of Git LFS: fetch the file with 'git lfs pull'"},
+      {0, "<", "it is a web page or XML: download the model itself"},
+      {0, "PK\x03\x04",
+       "it is a ZIP archive: unpack it, or export a PyTorch model with "
+       "torch.onnx.export"},
+      {1, "HDF\r\n", "it is a Keras file: convert it with tf2onnx"},
+      {4, "TFL3", "it is a TFLite model: convert it with tf2onnx"},
+  };
+  for (const auto &kind : kinds)
+    if (bytes.substr(kind.at).starts_with(kind.begins))
+      return kind.remedy.str();
+  return "give an ONNX model, e.g. export it again";
+}
+
 std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
                                            const ImportOptions::Limits &limits,
                                            Refusals &refusals) {
@@ -293,7 +314,7 @@ std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
     return refuse(formatv("the file ({0} bytes) is not an ONNX model, or it is "
                           "truncated",
                           bytes.size()),
-                  "");
+                  otherKind(bytes));
   if (!graph->model.has_graph() || graph->model.ir_version() == 0)
     return refuse("the file holds no ONNX graph",
                   "give an ONNX model, e.g. export it again");

@@ -44,8 +44,8 @@ static bool calibrated(ModuleOp module, const Calibration &calibration,
       calibration.data,
       valuesOf(module.lookupSymbol<func::FuncOp>("main"), /*results=*/false),
       calibration.frames, "input");
-  if (!frames) {
-    refusals.push_back({path, "", llvm::toString(frames.takeError()), ""});
+  if (!frames) { // it names its file
+    refusals.push_back({"", "", llvm::toString(frames.takeError()), ""});
     return false;
   }
   llvm::Expected<calibrate::Report> report =
@@ -166,7 +166,8 @@ pipeline::importModel(MLIRContext &context, const ModelRequest &request,
     refusals.push_back({request.path, "",
                         "no operation of the model can be built: none "
                         "computes on integers",
-                        "quantise it, or give --number-format fixed:W,F"});
+                        "quantise it, or give --calibration DATA or "
+                        "--number-format fixed:W,F"});
   return nullptr;
 }
 

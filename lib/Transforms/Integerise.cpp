@@ -191,7 +191,8 @@ void Integeriser::visit(Operation *op) {
       reasons[op] = {osa::nodeName(op), modelOpName(op),
                      "it computes on real numbers: no quantiser stands "
                      "before it",
-                     "quantise the model, or give --number-format fixed:W,F"};
+                     "quantise the model, or give --calibration DATA or "
+                     "--number-format fixed:W,F"};
     return stayBefore();
   }
   if (!isa<osa::OsaDialect>(op->getDialect()))

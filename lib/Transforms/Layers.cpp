@@ -64,7 +64,8 @@ static std::string splitWeights(const ExactConstant &c, Weights &out) {
 }
 
 void Integeriser::visitLinear(Operation *op, Lazy in) {
-  const char *remedy = "quantise the model, or give --number-format fixed:W,F";
+  const char *remedy = "quantise the model, or give --calibration DATA or "
+                       "--number-format fixed:W,F";
   auto conv = dyn_cast<osa::Conv2dOp>(op);
   auto constantWeights = constants.get(op->getOperand(1));
   if (!constantWeights)

@@ -120,6 +120,8 @@ def cases(good):
         "random bytes": draw.randbytes(5000),
         "text": b"This is no model.\n" * 40,
         "zeros": bytes(4096),
+        "a pointer of Git LFS": b"version https://git-lfs.github.com/spec/v1\n"
+        b"oid sha256:4d7a\nsize 12345\n",
         "length of 2^63": b"\x3a" + b"\xff" * 8 + b"\x7f" + b"abc",
         "a name that is not UTF-8": qdq().SerializeToString().replace(
             b"the_Conv", b"the_Con\xff"),

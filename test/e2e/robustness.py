@@ -153,6 +153,14 @@ def bad_options(suite):
                         f"{result.status}, wanted {status}; "
                         f"{result.message[:160]} {left or ''}",
                         result.command)
+    for args, words in ((["comple", GOOD], "did you mean 'compile'"),
+                        (["compile", GOOD, "--gaol", "x"],
+                         "did you mean '--goal'"),
+                        (["coverage", GOOD, "--frobnicate=3"],
+                         "'coverage' has no option '--frobnicate'")):
+        result = suite.run(*args, **LIMITS)
+        suite.check(result.status == 2 and words in result.err,
+                    f"{args[0]}: {result.message[:100]}", result.command)
     for args in (["--help"], ["--version"], ["compile", "--help"],
                  ["simulate", "--help"], ["evaluate", "--help"],
                  ["synth", "--help"], ["targets"], ["doctor"]):

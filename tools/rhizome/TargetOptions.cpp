@@ -36,15 +36,17 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   CLI::Option *goal =
       command
           .add_option("--goal", request.goal,
-                      "throughput=N/s, latency=T(ns|us|ms|s), max-throughput, "
-                      "min-resources or min-nodes")
+                      "bounds, throughput=N/s and latency=T(ns|us|ms|s), and "
+                      "what is best within them: max-throughput, min-latency, "
+                      "min-resources or min-nodes; with commas between")
           ->capture_default_str()
           ->check([](const std::string &text) -> std::string {
             return isGoal(text)
                        ? ""
                        : "'" + text +
                              "' is not throughput=N/s, latency=T, "
-                             "max-throughput, min-resources or min-nodes";
+                             "max-throughput, min-latency, min-resources or "
+                             "min-nodes, each once, with commas between";
           });
   CLI::Option *steer =
       command

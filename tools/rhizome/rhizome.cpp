@@ -2,8 +2,54 @@
 // The command line: parses, runs one command, returns its exit code.
 #include "Commands.h"
 #include "rhizome/Support/Version.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace rhizome;
+
+/// The one of `known` that `word` may have meant, as a question; "" if none is
+/// near.
+static std::string meant(llvm::StringRef word,
+                         const std::vector<std::string> &known) {
+  std::string best;
+  unsigned least = 3;
+  for (const std::string &name : known)
+    if (unsigned d = word.edit_distance(name, true, least); d < least) {
+      least = d;
+      best = "; did you mean '" + name + "'?";
+    }
+  return best;
+}
+
+/// What is wrong with a command or option that does not exist; "" if all do.
+static std::string unknownWord(const CLI::App &app, int argc, char **argv) {
+  llvm::StringRef first = argc > 1 ? argv[1] : "-";
+  if (first.starts_with("-"))
+    return "";
+  const CLI::App *command = nullptr;
+  std::vector<std::string> known;
+  for (const CLI::App *each : app.get_subcommands({})) {
+    known.push_back(each->get_name());
+    if (first == known.back())
+      command = each;
+  }
+  if (!command)
+    return "unknown command '" + first.str() + "'" + meant(first, known);
+  known.clear();
+  for (const CLI::Option *option : command->get_options())
+    for (const std::string &name : option->get_lnames())
+      known.push_back("--" + name);
+  for (llvm::StringRef word : llvm::ArrayRef(argv, argc).drop_front(2)) {
+    word = word.split('=').first;
+    if (word == "--")
+      break;
+    if (word.starts_with("--") && !llvm::is_contained(known, word))
+      return "'" + command->get_name() + "' has no option '" + word.str() +
+             "'" + meant(word, known);
+  }
+  return "";
+}
 
 int main(int argc, char **argv) {
   CLI::App app("Rhizome compiles quantised neural networks into hardware that "
@@ -33,6 +79,12 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
+    std::string what = unknownWord(app, argc, argv);
+    if (error.get_exit_code() != 0 && !what.empty()) {
+      llvm::errs() << "error: " << what
+                   << "\nRun with --help for more information.\n";
+      return 2;
+    }
     return app.exit(error) == 0 ? 0 : 2;
   }
   return run();

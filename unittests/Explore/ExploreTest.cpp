@@ -45,7 +45,7 @@ gen::DeviceContext ku060() {
   return d;
 }
 
-explore::Result run(func::FuncOp f, StringRef goal) {
+explore::Result run(func::FuncOp f, const std::string &goal) {
   explore::ClusterPlace place;
   place.device = "xcku060-role";
   place.context = ku060();
@@ -78,5 +78,47 @@ TEST(Explore, PttcnnAtLineRate) {
   EXPECT_TRUE(result.meetsGoal);
   EXPECT_LE(result.nodes[0].timing.intervalCycles, 392);
   EXPECT_GE(1 / result.bound, 1 / result.seconds);
+}
+
+TEST(Explore, GoalsHaveBoundsAndOneObjective) {
+  using explore::Goal, explore::parseGoal;
+  auto both = parseGoal("latency=250us,throughput=5000/s");
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->kind, Goal::Kind::MinResources);
+  EXPECT_DOUBLE_EQ(both->throughput, 5000);
+  EXPECT_DOUBLE_EQ(both->latency, 250e-6);
+  EXPECT_EQ(parseGoal("latency=2ms,max-throughput")->kind,
+            Goal::Kind::MaxThroughput);
+  EXPECT_EQ(parseGoal("min-latency")->kind, Goal::Kind::MinLatency);
+  for (const char *wrong :
+       {"", "fast", "throughput=", "throughput=-1/s", "latency=5",
+        "latency=0us", "throughput=inf", "min-nodes,",
+        "min-nodes,max-throughput", "throughput=1/s,throughput=2/s"})
+    EXPECT_FALSE(parseGoal(wrong)) << wrong;
+}
+
+/// Of two bounds the tighter one decides; the objective what is best within.
+TEST(Explore, BoundsHoldTogether) {
+  MLIRContext context;
+  NetworkBuilder n(context);
+  func::FuncOp f = pttcnn(n);
+  auto slow = run(f, "throughput=5000/s"), soon = run(f, "latency=200us");
+  EXPECT_GT(slow.latency, 200e-6);
+  auto both = run(f, "throughput=5000/s,latency=200us");
+  EXPECT_TRUE(both.meetsGoal);
+  EXPECT_LE(both.latency, 200e-6);
+  EXPECT_LE(both.seconds, 1.0 / 5000);
+  double often = 2 / soon.seconds;
+  auto quick = run(f, "latency=200us,throughput=" + std::to_string(often));
+  EXPECT_TRUE(quick.meetsGoal);
+  EXPECT_LE(quick.latency, 200e-6);
+  EXPECT_LE(quick.seconds, 1 / often * (1 + 1e-9));
+  auto least = run(f, "min-latency");
+  EXPECT_TRUE(least.meetsGoal);
+  EXPECT_LE(least.latency, soon.latency);
+  auto never = run(f, "max-throughput,latency=1us");
+  EXPECT_FALSE(never.meetsGoal);
+  EXPECT_FALSE(never.limit.empty());
+  EXPECT_FALSE(run(f, "max-throughput,throughput=1e9").meetsGoal);
 }
 } // namespace

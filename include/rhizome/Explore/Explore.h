@@ -7,23 +7,28 @@
 #include "rhizome/Explore/Problem.h"
 #include "rhizome/Generator/Design.h"
 #include "rhizome/Support/Refusal.h"
+#include <cmath>
 
 namespace rhizome::explore {
 struct Goal {
-  enum class Kind {
-    Throughput,
-    MaxThroughput,
-    Latency,
-    MinResources,
-    MinNodes
-  };
-  Kind kind = Kind::MaxThroughput;
-  double value = 0;             ///< inferences per second, or seconds
+  /// The objective, among the plans within the bounds.
+  enum class Kind { MaxThroughput, MinLatency, MinResources, MinNodes };
+  Kind kind = Kind::MinResources;
+  double throughput = 0;        ///< inferences per second at least, 0: any
+  double latency = 0;           ///< seconds at most, 0: any
   int64_t maxNodes = INT64_MAX; ///< devices that may be used
+
+  /// Seconds that a frame may take, infinite without a bound.
+  double mostSeconds() const {
+    return throughput > 0 ? 1 / throughput : INFINITY;
+  }
+  bool isBounded() const { return throughput > 0 || latency > 0; }
 };
 
-/// Parses `throughput=5000/s`, `latency=100us`, `max-throughput`,
-/// `min-resources` or `min-nodes`; nullopt if the text is none of these.
+/// Parses bounds and an objective, in any order with commas between:
+/// `throughput=5000/s`, `latency=100us`; `max-throughput`, `min-latency`,
+/// `min-resources` (the one of bounds alone) or `min-nodes`. nullopt if the
+/// text is anything else.
 std::optional<Goal> parseGoal(llvm::StringRef text);
 
 /// Every operation of `network` that no generator can build, with the reasons.

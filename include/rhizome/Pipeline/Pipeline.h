@@ -65,8 +65,9 @@ struct ModelRequest {
 // compile
 //===----------------------------------------------------------------------===//
 
-/// True if `text` is a goal: throughput=N/s, latency=T, max-throughput,
-/// min-resources, min-nodes.
+/// True if `text` is a goal: bounds, throughput=N/s and latency=T, and an
+/// objective, max-throughput, min-latency, min-resources or min-nodes, with
+/// commas between.
 bool isGoal(llvm::StringRef text);
 
 struct CompileRequest {

@@ -85,7 +85,7 @@ void matvec(Builder &b) {
       b.constantProducts(dots * double(simd), w, x, acc);
     else
       b.products(dots * double(simd), w, x + (style && !b.get("XSigned")),
-                 style, acc);
+                 style, acc, 0, b.usedShare("WeightFile", words));
     b.tree(dots, simd, w + x, acc);
   }
   if (b.get("Bias")) {
@@ -120,7 +120,11 @@ void laneReduce(Builder &b) {
     b.rom("WeightFile", "Block", words, taps * channels * w, 2);
     b.delay(lanes * double(taps * x), 3);
     b.ff(lanes * double(taps * std::min(w + x, acc)));
-    b.products(lanes * double(taps), w, x + (style && !isSigned), style, acc);
+    if (words == 1 && style == 0)
+      b.constantProducts(lanes * double(taps), w, x, acc);
+    else
+      b.products(lanes * double(taps), w, x + (style && !isSigned), style, acc,
+                 0, b.usedShare("WeightFile", words));
     b.tree(lanes, taps, w + x, acc);
     if (b.get("Bias")) {
       b.counter(outFolds, false);

@@ -53,27 +53,33 @@ void requant(Builder &b) {
   if (mul == 0) {
     sum = std::max(x, offset) + 1;
     for (int64_t l = 0; l < channels; ++l) {
-      // Where an offset's low bits are zero those of the sum are the input's:
-      // late by one more stage if ties read them, otherwise of no use.
+      // Where an offset's low bits are zero those of the sum are the input's,
+      // one stage later, and of no use below the level unless ties read them.
       const MemoryImage *image = b.image("ParamFile");
       int64_t zeros = image ? image->zeroColumns(l * offset, offset) : 0;
-      int64_t low = std::min({shift, zeros, in});
-      if (zeros == offset) { // the sum is the input, one stage later
-        b.delay(double(in - (ties ? 0 : low)), 5);
+      int64_t passed = std::min(zeros, in);
+      int64_t kept = passed - (ties ? 0 : std::min(shift, passed));
+      b.delay(double(in - passed), 4);
+      b.delay(double(kept), 5);
+      if (zeros == offset) {
         b.ff(-double(ties ? sum : std::max<int64_t>(sum - shift, 1)));
-        continue;
+      } else {
+        b.ff(-double(kept));
+        b.adder(1, sum - passed);
       }
-      b.delay(double(in - low), 4);
-      b.delay(ties ? double(low) : 0, 5);
-      b.ff(-double(ties ? low : 0));
-      b.adder(1, sum - low);
     }
   } else if (split == 0) {
     b.delay(lanes * double(in), 3);
-    // Scales are positive: in LUTs their sign takes nothing.
-    int64_t zeros = b.get("Style") ? 0 : 1;
-    b.ff(lanes * double(product - zeros));
-    b.products(lanes, mul, zeros ? in : x, b.get("Style"), 128, zeros);
+    const MemoryImage *image = b.image("ParamFile");
+    if (folds == 1 && image && !b.get("Style")) {
+      for (int64_t l = 0; l < channels; ++l)
+        b.constantProduct(*image, l * (mul + offset), mul, in);
+    } else {
+      // Scales are positive: in LUTs their sign takes nothing.
+      int64_t zeros = b.get("Style") ? 0 : 1;
+      b.ff(lanes * double(product - zeros));
+      b.products(lanes, mul, zeros ? in : x, b.get("Style"), 128, zeros);
+    }
     b.adder(lanes, sum);
   } else {
     b.delay(lanes * double(in), 3);

@@ -19,12 +19,20 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
   bool ring = length <= 3 * store &&
               length / stepIn * in + length / stepOut * out <= 4096;
   int64_t count = clog2(store + 1);
+  int64_t beatsIn = tailIn ? ceilDiv(rowIn, lanesIn) : 1;
+  int64_t beatsOut = tailOut ? ceilDiv(rowOut, lanesOut) : 1;
   b.term(Term::Fixed, 1);
-  b.counter(tailIn ? ceilDiv(rowIn, lanesIn) : 1);
-  b.counter(tailOut ? ceilDiv(rowOut, lanesOut) : 1);
+  b.counter(beatsIn);
+  b.counter(beatsOut);
   // The count; whether a full beat and a row's last one fit and are there.
   b.ff(double(count + 1 + (tailIn ? 2 : 1) + (tailOut ? 2 : 1)));
   b.term(Term::Control, double(3 * count));
+  const int64_t wide = out;
+  // Lanes that no beat fills.
+  if (beatsIn == 1 && tailIn)
+    in = tailIn;
+  if (beatsOut == 1 && tailOut)
+    out = tailOut;
   if (ring) {
     int64_t writes = length / stepIn, reads = length / stepOut;
     int64_t wr = clog2(writes + in / stepIn), rd = clog2(reads + out / stepOut);
@@ -40,15 +48,17 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
       b.term(Term::PickBase, double(length * width));
     b.term(Term::Lane, double(writes));
     // Outputs that read neighbouring places share the lower levels of their
-    // multiplexers: none has more nodes than the ring has places.
-    int64_t nodes = 0, level = 0, wide = b.context().lutInputs >= 6 ? 2 : 1;
-    for (int64_t n = reads; n > 1;) {
+    // multiplexers: none has more nodes than the ring has places, and one for
+    // each output that is cut short where the ring ends.
+    int64_t nodes = 0, level = 0, atOnce = b.context().lutInputs >= 6 ? 2 : 1;
+    for (int64_t n = reads, part = 0; n > 1;) {
+      part |= n % 2;
       n = ceilDiv(n, 2);
-      if (++level % wide == 0 || n == 1)
-        nodes += std::min(length, n * out);
+      if (++level % atOnce == 0 || n == 1)
+        nodes += std::min(length + (part ? out : 0), n * out);
     }
     b.term(Term::Mux, double(nodes * width));
-    if (tailOut)
+    if (tailOut && beatsOut > 1)
       b.term(Term::Select, double((out - tailOut) * width));
   } else {
     b.ff(double(store * width));
@@ -64,7 +74,7 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
       b.term(Term::Select, double((out - tailOut) * width));
   }
   b.ff(double(out * width));
-  b.outbuf(depth, out * width);
+  b.outbuf(depth, wide * width);
 }
 } // namespace
 

@@ -118,9 +118,12 @@ double Builder::rom(const char *file, const char *placedBy, int64_t words,
 }
 
 void Builder::products(double count, int64_t w, int64_t x, int64_t style,
-                       int64_t kept, int64_t zeros) {
+                       int64_t kept, int64_t zeros, double share) {
   if (style && ctx.dspWide > 0) {
-    dsp(count * double(dspTiles(w, x, ctx)));
+    // What several blocks make is added in logic.
+    int64_t tiles = dspTiles(w, x, ctx);
+    dsp(count * double(tiles));
+    adder(count * double(tiles - 1), std::max(w, x));
     return;
   }
   // Rows of the wider operand under the bits of the other one. Of at most four
@@ -143,22 +146,69 @@ void Builder::products(double count, int64_t w, int64_t x, int64_t style,
   }
   adders += std::max<int64_t>(0, groups - 2) * across;
   edge += groups > 1 ? std::max<int64_t>(0, width - kRowsAtOnce) : 0;
-  term(Term::Product, count * double(adders));
-  term(Term::ProductSign, count * double(signs));
-  term(Term::ProductRow, count * double(rows * across));
+  // A row of zeros adds nothing.
+  double used =
+      rows > 1 ? std::max(0.0, double(rows) * share - 1) / double(rows - 1) : 1;
+  term(Term::Product, count * used * double(adders));
+  term(Term::ProductSign, count * used * double(signs));
+  term(Term::ProductRow, count * used * double(rows * across));
   term(Term::ProductEdge, count * double(edge));
   term(Term::Products, count);
 }
 
+double Builder::usedShare(const char *file, int64_t words) const {
+  const MemoryImage *known = image(file);
+  if (!known || known->width == 0)
+    return words > 30 ? 1 : 1 - std::exp2(-double(words));
+  int64_t zero = 0;
+  for (int64_t at = 0; at < known->width; ++at)
+    zero += known->zeroColumns(at, 1);
+  return 1 - double(zero) / double(known->width);
+}
+
 void Builder::constantProducts(double count, int64_t w, int64_t x,
                                int64_t kept) {
-  adder(count * std::max(0.0, double(w) / 2 - 1), w + x);
+  // Half of a constant's bits are rows, the sign's is taken off; where the
+  // other operand is narrower its bits choose the constant.
+  if (w <= x)
+    adder(count * (double(w) / 2 - 1 + std::exp2(1 - double(w))), w + x);
+  else
+    adder(count * double(x - 1), w);
   // A register behind each group of rows, as of any product.
   int64_t rows = std::min(w, x), across = std::max(w, x);
   for (int64_t first = 0; rows > kRowsAtOnce && first < rows;
        first += kRowsAtOnce)
     ff(count * double(std::min(across + std::min(kRowsAtOnce, rows - first),
                                std::max<int64_t>(0, kept - first))));
+}
+
+void Builder::constantProduct(const MemoryImage &image, int64_t at, int64_t w,
+                              int64_t x) {
+  // Every set bit is a row; what lies below the lowest one is constant.
+  int64_t lowest = -1, highest = -1, groups = 0;
+  const bool staged = std::min(w, x) > kRowsAtOnce;
+  for (int64_t first = 0; first < w; first += kRowsAtOnce) {
+    int64_t low = -1, high = -1, rows = 0;
+    for (int64_t i = first; i < std::min(w, first + kRowsAtOnce); ++i)
+      if (image.zeroColumns(at + i, 1) == 0) {
+        low = low < 0 ? i : low;
+        high = i;
+        ++rows;
+      }
+    if (rows == 0)
+      continue;
+    ++groups;
+    lowest = lowest < 0 ? low : lowest;
+    highest = high;
+    adder(double(rows - 1), x + high - low);
+    if (staged)
+      ff(double(x + high - low + (rows > 1 ? 1 : 0)));
+  }
+  if (groups == 0)
+    return;
+  int64_t width = x + highest - lowest + (highest > lowest ? 1 : 0);
+  adder(double(groups - 1), width);
+  ff(double(width));
 }
 
 void Builder::tree(double count, int64_t n, int64_t width, int64_t kept) {

@@ -75,11 +75,19 @@ public:
   RomContents contents(const char *file, int64_t words, int64_t width,
                        double share) const;
   /// Products of w × x bits of rhz_mul, without their last registers. The top
-  /// bits of w may be known to be zero.
+  /// bits of w may be known to be zero, and so may be all but a share of w's
+  /// bits.
   void products(double count, int64_t w, int64_t x, int64_t style,
-                int64_t kept = 128, int64_t zeros = 0);
+                int64_t kept = 128, int64_t zeros = 0, double share = 1);
+  /// Of the bits that a read-only memory puts out, those that are not always
+  /// zero.
+  double usedShare(const char *file, int64_t words) const;
   /// The same by constants of w bits: half of a constant's bits are rows.
   void constantProducts(double count, int64_t w, int64_t x, int64_t kept);
+  /// One of x bits by the constant in w columns of an image from `at` on, with
+  /// all its registers.
+  void constantProduct(const MemoryImage &image, int64_t at, int64_t w,
+                       int64_t x);
   /// rhz_sum of `n` terms of `width` bits, of which `kept` are used.
   void tree(double count, int64_t n, int64_t width, int64_t kept);
   /// Multiplexers of n choices, per bit.

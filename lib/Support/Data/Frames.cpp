@@ -241,8 +241,8 @@ llvm::Expected<FrameSource> FrameSource::open(llvm::StringRef path,
                      ? 1
                      : framesIn(source.data.tensor.shape, source.spec.shape);
   if (source.count == 0)
-    return input.fail("it holds " + toString(source.data.tensor.shape) +
-                          ", the input '" + source.spec.name + "' takes " +
+    return input.fail("it holds " + toString(source.data.tensor.shape) + ", '" +
+                          source.spec.name + "' takes " +
                           toString(source.spec.shape),
                       "give frames of that shape, stacked along a first axis");
   return source;
