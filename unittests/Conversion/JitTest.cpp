@@ -60,6 +60,28 @@ TEST_F(JitTest, RunsRealFunctions) {
   EXPECT_EQ((*out)[1].ints, (std::vector<int64_t>{1}));
 }
 
+TEST_F(JitTest, ElementaryFunctionsOfVectors) {
+  for (std::string kind : {"erf", "gelu", "tanh", "exp", "sigmoid", "log"}) {
+    SCOPED_TRACE(kind);
+    auto f = compile(R"(
+    func.func @f(%x: tensor<1x37xf32>) -> tensor<1x37xf32> {
+      %y = osa.unary %x {kind = ")" +
+                     kind + R"("} : (tensor<1x37xf32>) -> tensor<1x37xf32>
+      return %y : tensor<1x37xf32>
+    })");
+    ASSERT_TRUE(f) << message;
+    Tensor x = Tensor::ofFloats({1, 37}, {});
+    for (int i = 0; i < 37; ++i)
+      x.floats.push_back(0.1f + float(i) * 0.07f);
+    auto out = f->run({x});
+    ASSERT_TRUE(bool(out));
+    auto expected = interpret(func, {x});
+    ASSERT_TRUE(succeeded(expected));
+    for (int i = 0; i < 37; ++i)
+      EXPECT_NEAR((*out)[0].floats[i], (*expected)[0].floats[i], 1e-5);
+  }
+}
+
 TEST_F(JitTest, RefusesRealOperationsOnIntegers) {
   EXPECT_FALSE(compile(R"(
     func.func @f(%x: tensor<2x!num.int<s8>>) -> tensor<2x!num.int<s8>> {
