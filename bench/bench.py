@@ -47,8 +47,7 @@ LATENCY_COLUMNS = (
 # The jet tagger 16-64-32-32-5, its weights of 8 and of 16 bits, as fast as its
 # answer can come: device and clock.
 LATENCY_NETWORKS = ("CERN", "three_layer_keras")
-LATENCY_POINTS = (("xcku060-role", 156.25), ("xcvu9p-slr", 200),
-                  ("xcvu9p-slr", 320))
+LATENCY_POINTS = ("xcku060-role@156.25", "xcvu9p-slr@200", "xcvu9p-slr@320")
 LATENCY_NOTE = """\
 Latency of a single frame, border to border, of the jet tagger 16-64-32-32-5
 (--goal min-latency). Cycles are simulated, clocks
@@ -118,7 +117,9 @@ def measure_package(suite, row, package):
     return row
 
 
-def measure_latency(suite, network, device, clock):
+def measure_latency(suite, network, point):
+    device, clock = point.split("@")
+    clock = float(clock)
     row = {"network": network.name, "device": device, "clock_mhz": clock}
     package = suite.work / f"{framework.slug(f'{network.name} {device} {clock}')}.rhz"
     built = suite.compile(suite.need(network.path), network.options,
@@ -273,9 +274,10 @@ def bench(suite, options):
     folder = pathlib.Path(options.results)
     known = folder / "results.json"
     results = json.loads(known.read_text()) if known.exists() else {}
-    if not options.latency or not results:
+    only = options.latency is not None
+    if not only or not results:
         results.update(machine=machine(), frames=FRAMES, hardware=[], cpu=[])
-    for network in chosen if not options.latency else []:
+    for network in chosen if not only else []:
         if not network.path.exists():
             suite.skip(f"{network.path} is missing")
             continue
@@ -285,9 +287,9 @@ def bench(suite, options):
         results["cpu"].append(measure_cpu(suite, network))
         suite.check(True, f"{network.name}: CPU path measured")
     named = [n for n in chosen if n.name in LATENCY_NETWORKS and n.path.exists()]
-    results["latency"] = [measure_latency(suite, network, device, clock)
+    results["latency"] = [measure_latency(suite, network, point)
                           for network in named
-                          for device, clock in LATENCY_POINTS]
+                          for point in options.latency or LATENCY_POINTS]
     text = text_of(results)
     print("\n" + text)
     folder.mkdir(parents=True, exist_ok=True)
@@ -306,9 +308,10 @@ def main():
                              "third goal of the acceptance suite")
     parser.add_argument("--results", default=ROOT / "bench",
                         help="the folder of results.json and results.txt")
-    parser.add_argument("--latency", action="store_true",
-                        help="only the latencies; the other tables stay")
-    parser.add_argument("networks", nargs="*",
+    parser.add_argument("--latency", nargs="*", metavar="DEVICE@MHZ",
+                        help="only the latencies, at these points or all; the "
+                             "other tables stay")
+    parser.add_argument("--networks", nargs="*", default=(),
                         help="names from test/e2e/networks.py; all otherwise")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rhizome-bench-") as work:

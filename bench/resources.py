@@ -371,7 +371,7 @@ def ends_of(path):
 
 def report(totals, rows):
     unique = distinct(rows)
-    lines = []
+    lines = [summary("all", unique)]
     for device in dict.fromkeys(r["device"] for r in unique):
         here = [r for r in unique if r["device"] == device]
         lines.append(summary(device, here))
@@ -383,8 +383,9 @@ def report(totals, rows):
     said = beyond(unique)
     tools = ", ".join(sorted({r["tool"] for r in rows}))
     return (
-        f"{tools}; distinct modules once. Errors in per cent of what Yosys "
-        f"needs above {LARGE} LUTs or FFs, as differences below.\n\n"
+        f"{tools}; {len(totals)} designs, distinct modules once. Errors in per "
+        f"cent of what Yosys needs above {LARGE} LUTs or FFs, as differences "
+        "below.\n\n"
         + table(TOTALS, totals) + "\n\n" + table(ERRORS, lines) + "\n\n"
         + table(MULTIPLIERS, multipliers(unique)) + "\n\n"
         + "Farthest off:\n" + table(WORST_COLUMNS, worst_ten(unique)) + "\n\n"
@@ -397,6 +398,13 @@ def report(totals, rows):
             for r in slow) + "\n\n"
         + ("Beyond the limits:\n  " + "\n  ".join(said) if said
            else "All within the limits.") + "\n"), bool(said)
+
+
+def kept(row):
+    """What the results' JSON holds of a row: no paths of this machine, no
+    walk."""
+    return {k: v for k, v in row.items()
+            if k not in ("package", "path", "cached", "seconds")}
 
 
 def arguments():
@@ -418,8 +426,8 @@ def arguments():
     parser.add_argument("--rows", type=pathlib.Path, metavar="FILE",
                         help="the raw rows as JSON lines")
     parser.add_argument("--results", type=pathlib.Path, metavar="FOLDER",
-                        help="the folder of resources.txt; default: bench, or "
-                        "nowhere for random points and part of the networks")
+                        help="the folder of resources.txt and .json; default: "
+                        "bench, or nowhere for random points and part of the networks")
     parser.add_argument("--work", type=pathlib.Path,
                         default=ROOT / "build/resources",
                         help="the folder of the packages")
@@ -465,6 +473,9 @@ def main():
     if options.results:
         options.results.mkdir(parents=True, exist_ok=True)
         (options.results / "resources.txt").write_text(text)
+        (options.results / "resources.json").write_text("[\n" + ",\n".join(
+            json.dumps(kept(r), sort_keys=True) for r in distinct(rows))
+            + "\n]\n")
     return 1 if failed or (broken and options.check) else 0
 
 

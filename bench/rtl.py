@@ -21,7 +21,8 @@ import numpy  # noqa: E402
 import rtl  # noqa: E402
 
 
-def table(rows):
+def table(rows, total):
+    """The rows as text, of `total` networks that were to be run."""
     lines = [f"{'verdict':8} {'frames':>6} {'interval':>19} {'latency':>19} "
              f"{'device':13} model",
              f"{'':15} {'promised':>9} {'counted':>9} {'promised':>9} "
@@ -38,7 +39,7 @@ def table(rows):
             f"{r.get('device', ''):13} {r['model']}"
             + "".join(f"  [{n}]" for n in notes if n))
     good = sum(r["verdict"] == "equal" for r in rows)
-    lines.append(f"{good} of {len(rows)} networks equal the interpreter in "
+    lines.append(f"{good} of {total} networks equal the interpreter in "
                  f"every bit, with the cycles that were promised")
     return "\n".join(lines)
 
@@ -73,8 +74,9 @@ def main():
         ordered = [known[r["model"]] for r in rtl.listed()
                    if r["model"] in known]
         kept.write_text(json.dumps(ordered, indent=1) + "\n")
-        kept.with_suffix(".txt").write_text(table(ordered) + "\n")
-    print(table(rows))
+        kept.with_suffix(".txt").write_text(
+            table(ordered, len(rtl.listed())) + "\n")
+    print(table(rows, len(todo)))
     return 0 if all(r["verdict"] == "equal" for r in rows) else 1
 
 

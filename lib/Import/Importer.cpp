@@ -7,6 +7,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "rhizome/Support/HostReason.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -470,30 +471,15 @@ bool Importer::foldConstant() {
 }
 
 void Importer::failOutputs() {
-  static const StringRef sameShape[] = {"Sign",
-                                        "Erf",
-                                        "Elu",
-                                        "Selu",
-                                        "Celu",
-                                        "Gelu",
-                                        "Mish",
-                                        "Softplus",
-                                        "Softsign",
-                                        "HardSigmoid",
-                                        "HardSwish",
-                                        "PRelu",
-                                        "Relu",
-                                        "LeakyRelu",
-                                        "Clip",
-                                        "Reciprocal",
-                                        "Sin",
-                                        "Cos",
-                                        "ThresholdedRelu",
-                                        "LayerNormalization",
-                                        "InstanceNormalization",
-                                        "BatchNormalization",
-                                        "Quant",
-                                        "BipolarQuant"};
+  const bool sameShape =
+      llvm::StringSwitch<bool>(node->op())
+          .Cases({"Sign", "Erf", "Elu", "Selu", "Celu", "Gelu"}, true)
+          .Cases({"Mish", "Softplus", "Softsign", "HardSigmoid"}, true)
+          .Cases({"HardSwish", "PRelu", "Relu", "LeakyRelu", "Clip"}, true)
+          .Cases({"Reciprocal", "Sin", "Cos", "ThresholdedRelu"}, true)
+          .Cases({"LayerNormalization", "InstanceNormalization"}, true)
+          .Cases({"BatchNormalization", "Quant", "BipolarQuant"}, true)
+          .Default(false);
   for (const std::string &name : node->proto.output()) {
     if (name.empty())
       continue;
@@ -504,9 +490,8 @@ void Importer::failOutputs() {
     if (info != graph.valueInfo.end() &&
         info->second->type().tensor_type().elem_type() == TensorProto::FLOAT)
       shape = staticShape(*info->second);
-    if (!shape && llvm::is_contained(sameShape, node->op()) &&
-        !inputs.empty() && inputs[0] && !inputs[0]->unknown &&
-        inputs[0]->element == f32)
+    if (!shape && sameShape && !inputs.empty() && inputs[0] &&
+        !inputs[0]->unknown && inputs[0]->element == f32)
       shape = inputs[0]->shape;
     if (shape && elementCount(*shape)) {
       t->unknown = false;
@@ -543,10 +528,18 @@ void Importer::importNode(const Node &n) {
            (succeeded(checkWhole()) && succeeded(liftIntegers()) &&
             succeeded((this->*info->handler)()));
   if (!done && host) {
+    // Why it is no part of the network, for those who ask.
+    std::string why = refusals.size() != before ? refusals[before].reason : "";
     refusals.resize(before);
     loadInputs();
+    Block *block = builder.getInsertionBlock();
+    Operation *last = block->empty() ? nullptr : &block->back();
     onHost = done =
         checkAttributes(n, *host) && succeeded((this->*host->handler)());
+    for (Operation *op = last ? last->getNextNode() : nullptr;
+         op && !why.empty(); op = op->getNextNode())
+      if (isa<linalg::GenericOp>(op))
+        op->setAttr(kWhyHost, builder.getStringAttr(why));
     if (done)
       foldResults();
   }

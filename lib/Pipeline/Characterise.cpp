@@ -207,6 +207,13 @@ Error Characterisation::addPackage(const std::string &dir, bool held,
 }
 
 void Characterisation::fit() {
+  // Few points hold much of some terms; those must not take what others leave
+  // over. All but the control's are about a LUT each, counters a few.
+  std::vector<double> pull(gen::kTermNames.size(), 0.1);
+  for (gen::Term t : {gen::Term::Counter, gen::Term::Buffer})
+    pull[size_t(t)] = 0.05;
+  for (gen::Term t : {gen::Term::Fixed, gen::Term::Lane, gen::Term::Control})
+    pull[size_t(t)] = 0;
   for (const char *unit : gen::kUnitNames) {
     std::vector<std::vector<double>> rows;
     std::vector<double> targets, scale;
@@ -219,7 +226,7 @@ void Characterisation::fit() {
     }
     if (rows.empty())
       continue;
-    std::vector<double> found = fitNonNegative(rows, targets, scale);
+    std::vector<double> found = fitNonNegative(rows, targets, scale, pull);
     FamilyModel::Unit &target = result.model.units[unit];
     target.lut.clear();
     for (size_t t = 0; t < found.size(); ++t)

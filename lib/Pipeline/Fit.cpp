@@ -52,7 +52,8 @@ VectorXd nonNegative(const MatrixXd &a, const VectorXd &b) {
 std::vector<double>
 rhizome::pipeline::fitNonNegative(const std::vector<std::vector<double>> &rows,
                                   const std::vector<double> &targets,
-                                  const std::vector<double> &scale) {
+                                  const std::vector<double> &scale,
+                                  const std::vector<double> &pull) {
   const Eigen::Index m = Eigen::Index(rows.size());
   const Eigen::Index n = Eigen::Index(rows.empty() ? 0 : rows.front().size());
   MatrixXd a(m, n);
@@ -64,8 +65,7 @@ rhizome::pipeline::fitNonNegative(const std::vector<std::vector<double>> &rows,
     b[i] = targets[size_t(i)] * w;
     weight[i] = 1;
   }
-  // A term that hardly varies must not cost conditioning: a whisper of a pull
-  // of every coefficient towards 0.
+  // A term that hardly varies must not cost conditioning.
   VectorXd x = VectorXd::Zero(n);
   for (int round = 0; round < 8; ++round) {
     MatrixXd rowsOf = MatrixXd::Zero(m + n, n);
@@ -74,8 +74,11 @@ rhizome::pipeline::fitNonNegative(const std::vector<std::vector<double>> &rows,
       rowsOf.row(i) = weight[i] * a.row(i);
       goals[i] = weight[i] * b[i];
     }
-    for (Eigen::Index j = 0; j < n; ++j)
-      rowsOf(m + j, j) = 1e-4 * std::max(1e-9, a.col(j).norm());
+    for (Eigen::Index j = 0; j < n; ++j) {
+      rowsOf(m + j, j) =
+          std::max(pull[size_t(j)], 1e-4 * std::max(1e-9, a.col(j).norm()));
+      goals[m + j] = pull[size_t(j)];
+    }
     x = nonNegative(rowsOf, goals);
     VectorXd off = (a * x - b).cwiseAbs();
     for (Eigen::Index i = 0; i < m; ++i)

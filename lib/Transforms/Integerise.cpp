@@ -30,6 +30,12 @@ SmallVector<Value> rhizome::valuesRead(Operation *op) {
   return values;
 }
 
+std::string rhizome::whyHost(Operation *op) {
+  if (auto why = op->getAttrOfType<StringAttr>(kWhyHost))
+    return why.str();
+  return "it is computed on the host";
+}
+
 void Integeriser::leaveToHost(Operation *op, std::string reason,
                               std::string remedy) {
   reasons[op] = {osa::nodeName(op), modelOpName(op), std::move(reason),
@@ -196,7 +202,7 @@ void Integeriser::visit(Operation *op) {
     return stayBefore();
   }
   if (!isa<osa::OsaDialect>(op->getDialect()))
-    return leaveToHost(op, "it is computed on the host", "");
+    return leaveToHost(op, whyHost(op), "");
   if (anyBefore)
     return leaveToHost(op,
                        "it joins a tensor of the network with one that is "
@@ -340,6 +346,7 @@ LogicalResult rhizome::integerise(ModuleOp module,
   canonicaliseReal(module);
   if (failed(lowerToIntegers(module, refusals, stats)))
     return failure();
+  module.walk([](Operation *op) { op->removeAttr(kWhyHost); });
   return verify(module);
 }
 

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "rhizome/Support/HostReason.h"
 #include "rhizome/Transforms/Integerise.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
@@ -158,6 +159,8 @@ private:
 
 /// The values that an operation reads, those of its loops' bodies included.
 llvm::SmallVector<mlir::Value> valuesRead(mlir::Operation *op);
+/// Why the host's loop `op` is none of the network's.
+std::string whyHost(mlir::Operation *op);
 
 /// The ONNX operation's name that a location carries as metadata, else the
 /// `osa` one.

@@ -61,7 +61,8 @@ void Integeriser::noteHost(Operation *op) {
   auto found = reasons.find(op);
   Refusal entry = found != reasons.end()
                       ? found->second
-                      : Refusal{osa::nodeName(op), modelOpName(op), "", ""};
+                      : Refusal{osa::nodeName(op), modelOpName(op),
+                                op->hasAttr(kWhyHost) ? whyHost(op) : "", ""};
   for (Refusal &known : stats.host)
     if (known.node == entry.node) {
       if (known.reason.empty())

@@ -450,6 +450,14 @@ def shipping(suite):
                  "[1, 4, 64]", "[1, 4, 8, 8]", options=("--shape", "image=1,4,64"))
     k.is_refused(suite, "a shape against the file", plain, "Gemm", "[1, 256]",
                  "[64, 5]", options=("--shape", "image=1,4,16,16"))
+    batch = plain_of(k, plain, dims)
+    dims(batch, 4, 4, 8, 8)
+    k.agrees(suite, "four images at once", batch)
+    k.onnx.save(batch, suite.work / "batch.onnx")
+    told = suite.run("coverage", suite.work / "batch.onnx", "--json")
+    suite.check(any("has a batch of 4" in o.get("reason", "")
+                    for o in (told.json or {}).get("ops", ())),
+                "coverage says why a batch is not for the FPGA", told.command)
     external(suite, k, plain, feeds, want)
     opsets(suite, k, feeds)
 

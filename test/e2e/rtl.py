@@ -20,6 +20,7 @@ FRAMES = 3
 DEVICES = ("xcku060-role", "xcu280")
 GOALS = ("throughput=1000/s", "min-resources")
 LIMIT_S = 3600
+TEST_LIMIT_S = 600  # what takes longer is left to bench/rtl.py
 # Smaller inputs, on which what is large is simulated.
 CUT = (
     (r"nn_resize/quant_model", ["--shape", "onnx::Relu_0=1,3,12,10"]),
@@ -108,13 +109,17 @@ def simulate(np, rhizome, row, folder):
     return found
 
 
-def share(rows, part, parts):
-    """The rows of a part, such that parts take about equally long by the
-    times in bench/rtl.json."""
+def seconds():
+    """By model: how long it took for bench/rtl.json."""
     table = TABLES / "rtl.json"
-    known = {r["model"]: r["compile_s"] + r.get("simulate_s", 0)
-             for r in (json.loads(table.read_text()) if table.exists()
-                       else [])}
+    return {r["model"]: r["compile_s"] + r.get("simulate_s", 0)
+            for r in (json.loads(table.read_text()) if table.exists()
+                      else [])}
+
+
+def share(rows, part, parts):
+    """The rows of a part, such that parts take about equally long."""
+    known = seconds()
     loads = [[0, i, []] for i in range(parts)]
     for row in sorted(rows, key=lambda r: -known.get(r["model"], 10)):
         least = min(loads)
@@ -131,7 +136,12 @@ def rtl(suite, part, parts):
         raise framework.Skip("no numpy: run make setup") from None
     suite.need(networks.MODELS)
     suite.tool("verilator")
+    known = seconds()
     for row in share(listed(), int(part), int(parts)):
+        if known.get(row["model"], 0) > TEST_LIMIT_S:
+            suite.skip(f"{row['model']} takes {known[row['model']]:.0f} s: "
+                       "bench/rtl.py --only")
+            continue
         with tempfile.TemporaryDirectory(dir=suite.work) as folder:
             found = simulate(np, suite.rhizome, row,
                              networks.pathlib.Path(folder))

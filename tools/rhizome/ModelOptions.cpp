@@ -156,8 +156,22 @@ void cli::addLevel(CLI::App &command, Level &level, bool boards) {
             "board from the serial line's far end: its RTL, "
             "the netlist before routing, the bitstream";
   }
-  command.add_option("--level", level, "what computes: " + text)
-      ->transform(CLI::CheckedTransformer(levels))
+  command
+      .add_option_function<std::string>(
+          "--level",
+          [&level, levels](const std::string &name) {
+            auto found = levels.find(name);
+            if (found != levels.end()) {
+              level = found->second;
+              return;
+            }
+            std::string names;
+            for (const auto &entry : levels)
+              names += (names.empty() ? "" : ", ") + entry.first;
+            throw CLI::ValidationError("--level",
+                                       "'" + name + "' is none of " + names);
+          },
+          "what computes: " + text)
       ->option_text(boards ? "functional|rtl|cluster|board|netlist|bitstream"
                            : "functional|rtl|float");
 }

@@ -62,6 +62,7 @@ TEST(ImportRobust, TheFuzzersCorpus) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   importer::ImportOptions options;
   options.limits.foldedElements = 1 << 20;
+  options.limits.nodes = 1 << 14;
   int files = 0;
   std::error_code error;
   for (llvm::sys::fs::directory_iterator

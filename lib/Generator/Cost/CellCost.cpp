@@ -18,13 +18,13 @@ int64_t productsOf(const Actor &a) {
 }
 
 // Wider operands are cut into pieces, of which all but the top one lose a bit
-// to the sign. A top piece of two bits goes to LUTs.
+// to the sign. A top piece of two bits goes to LUTs, but for AMD's.
 int64_t dspTiles(int64_t a, int64_t b, const CostContext &ctx) {
-  auto pieces = [](int64_t bits, int64_t port) {
+  auto pieces = [&](int64_t bits, int64_t port) {
     if (bits <= port)
       return int64_t(1);
     int64_t n = ceilDiv(bits - 1, port - 1);
-    return bits - (port - 1) * (n - 1) <= 2 ? n - 1 : n;
+    return !ctx.shiftRegisters && bits - (port - 1) * (n - 1) <= 2 ? n - 1 : n;
   };
   return std::min(pieces(a, ctx.dspWide) * pieces(b, ctx.dspNarrow),
                   pieces(b, ctx.dspWide) * pieces(a, ctx.dspNarrow));
