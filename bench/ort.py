@@ -367,7 +367,7 @@ def table(rows, count):
             f"ratio: median {statistics.median(ratios):.2f}, "
             f"{sum(r >= 1 for r in ratios)} of {len(ratios)} at least 1, "
             f"{below} below 0.5")
-    return "\n".join(lines)
+    return "\n".join(line.rstrip() for line in "\n".join(lines).split("\n"))
 
 
 def main():
