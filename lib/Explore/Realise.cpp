@@ -169,8 +169,7 @@ double Realiser::secondsOf(const NodeResult &node, const Ends &ends) const {
   double seconds = node.timing.intervalCycles / place.clockHz;
   if (place.wire)
     for (auto *side : {&ends.in, &ends.out}) {
-      double busy = 0;
-      int64_t cycles = 0;
+      double busy = 0, cycles = 0;
       for (int t : side == &ends.in ? ends.out : ends.in)
         busy += place.wire->answerFor(problem.tensors[t].bits);
       for (int t : *side) {
@@ -178,7 +177,7 @@ double Realiser::secondsOf(const NodeResult &node, const Ends &ends) const {
         cycles +=
             place.wire->cyclesFor(problem.tensors[t].bits, place.streamBits);
       }
-      seconds = std::max({seconds, busy, double(cycles) / place.clockHz});
+      seconds = std::max({seconds, busy, cycles / place.clockHz});
     }
   return seconds / node.copies;
 }

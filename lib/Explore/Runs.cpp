@@ -252,7 +252,7 @@ bool passes(const Problem &problem, const Ends &ends, const Place &place,
   double most = seconds * (1 + 1e-12);
   for (auto *side : {&ends.in, &ends.out}) {
     double busy = 0;
-    int64_t cycles = 0;
+    double cycles = 0;
     if (place.wire)
       for (int t : side == &ends.in ? ends.out : ends.in)
         busy += place.wire->answerFor(problem.tensors[t].bits);
@@ -266,7 +266,7 @@ bool passes(const Problem &problem, const Ends &ends, const Place &place,
       busy += place.wire->secondsFor(bits);
       cycles += place.wire->cyclesFor(bits, place.streamBits);
     }
-    if (busy > most || double(cycles) / place.clockHz > most)
+    if (busy > most || cycles / place.clockHz > most)
       return false;
   }
   return true;

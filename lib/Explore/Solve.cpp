@@ -29,11 +29,11 @@ double Wire::answerFor(int64_t bits) const {
   return gen::linkAckBytesPerFrame(medium(), bits) * 8 / bitsPerS;
 }
 
-int64_t Wire::cyclesFor(int64_t bits, int64_t streamBits) const {
+double Wire::cyclesFor(int64_t bits, int64_t streamBits) const {
   auto words = double((bits + 63) / 64);
   // A datagram's beats, those of its header and the gap to the next.
   double beats = double((slotWords * 8 + headerBytes) * 8 / streamBits) + 4;
-  return int64_t(std::ceil(words / double(slotWords) * beats));
+  return words / double(slotWords) * beats;
 }
 
 int64_t Solution::nodes() const {
@@ -330,15 +330,14 @@ void addWireTimes(const Problem &problem, const Place &place,
   const Wire &wire = *place.wire;
   for (const Tensor &tensor : problem.tensors) {
     all.push_back(wire.secondsFor(tensor.bits));
-    all.push_back(double(wire.cyclesFor(tensor.bits, place.streamBits)) /
+    all.push_back(wire.cyclesFor(tensor.bits, place.streamBits) /
                   place.clockHz);
   }
   for (int begin = 0; n <= 16 && begin < n; ++begin)
     for (int end = begin + 1; end <= n; ++end) {
       Ends crossing = crossingOf(problem, begin, end);
       for (auto *side : {&crossing.in, &crossing.out}) {
-        double sum = 0;
-        int64_t cycles = 0;
+        double sum = 0, cycles = 0;
         auto *other = side == &crossing.in ? &crossing.out : &crossing.in;
         for (int t : *other)
           sum += wire.answerFor(problem.tensors[t].bits);
@@ -347,7 +346,7 @@ void addWireTimes(const Problem &problem, const Place &place,
           cycles += wire.cyclesFor(problem.tensors[t].bits, place.streamBits);
         }
         all.push_back(sum);
-        all.push_back(double(cycles) / place.clockHz);
+        all.push_back(cycles / place.clockHz);
       }
     }
 }

@@ -27,7 +27,7 @@ class Sender {
 public:
   Sender(const ChannelConfig &config, Counters &counters);
   void reset();
-  bool canSend() const { return queue.size() < config.queueFrames; }
+  bool canSend() const { return queue.size() < config.queueDepth(); }
   void send(std::vector<uint8_t> frame);
   bool idle() const { return queue.empty() && base == next; }
   void acknowledge(Time now, const Header &ack, uint64_t map);

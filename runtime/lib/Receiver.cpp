@@ -57,7 +57,7 @@ void Receiver::poll(const Header &h) {
 
 /// Hands over what is there in order, while the user's queue has room.
 void Receiver::deliver() {
-  while (slots[base % kMapBits].there && frames.size() < config.queueFrames) {
+  while (slots[base % kMapBits].there && frames.size() < config.queueDepth()) {
     Slot &k = slots[base % kMapBits];
     append(k);
     k = Slot();

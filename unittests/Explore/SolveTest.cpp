@@ -123,7 +123,8 @@ double bruteForce(const Problem &p) {
     const Kind &kind = p.kinds[place.kind];
     Ends ends;
     double inS = 0, outS = 0;
-    int64_t inC = 0, outC = 0, border = 0;
+    double inC = 0, outC = 0;
+    int64_t border = 0;
     for (int t = 0; t < int(p.tensors.size()); ++t) {
       const Tensor &tensor = p.tensors[t];
       bool made = tensor.producer >= begin && tensor.producer < end;
@@ -184,7 +185,7 @@ double bruteForce(const Problem &p) {
       for (size_t k = 0; k < most.amount.size(); ++k)
         if (most.amount[k] > place.budget.amount[k])
           return;
-      double cycles = double(std::max({slowest, inC, outC, border}));
+      double cycles = std::max({double(std::max(slowest, border)), inC, outC});
       least = std::min(least,
                        std::max({cycles / place.clockHz, inS, outS}) / copies);
     };

@@ -103,7 +103,8 @@ TEST(Link, SurvivesWhatAMediumCanDo) {
       medium.cut = 0.02;
       medium.flip = 0.02;
       Pair pair(channelOf(bits), medium, uint64_t(loss * 100) + bits);
-      expectAll(pair.run(150, 0.2), 150);
+      int frames = std::max(150, 20 * int(channelOf(bits).queueDepth()));
+      expectAll(pair.run(frames, 0.2), frames);
       EXPECT_GT(pair.receiver.counters().malformed, 0u);
       EXPECT_EQ(pair.receiver.counters().framing, 0u);
     }
@@ -167,9 +168,10 @@ TEST(Link, GarbageFloodChangesNothing) {
   flood.garbageBytes = 64;
   flood.exact = true;
   Pair quiet(channelOf(84), {}, 1), loud(channelOf(84), flood, 1);
-  Outcome a = quiet.run(1000), b = loud.run(1000);
-  expectAll(a, 1000);
-  expectAll(b, 1000);
+  int frames = 100 * int(channelOf(84).queueDepth());
+  Outcome a = quiet.run(frames), b = loud.run(frames);
+  expectAll(a, frames);
+  expectAll(b, frames);
   EXPECT_EQ(a.finished, b.finished);
   EXPECT_GT(loud.receiver.counters().malformed, 100u);
   EXPECT_EQ(loud.receiver.epoch(), kFirstEpoch);

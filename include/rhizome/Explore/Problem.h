@@ -77,8 +77,9 @@ struct Wire {
   double secondsFor(int64_t bits) const;
   /// Seconds for which what answers such a frame holds the way back.
   double answerFor(int64_t bits) const;
-  /// Cycles for which it holds an endpoint's byte stream.
-  int64_t cyclesFor(int64_t bits, int64_t streamBits) const;
+  /// Cycles for which it holds an endpoint's byte stream, in the mean of frames
+  /// that share datagrams.
+  double cyclesFor(int64_t bits, int64_t streamBits) const;
   bool operator==(const Wire &) const = default;
 };
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "rhizome/runtime/datagram.h"
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -35,7 +36,8 @@ struct ChannelConfig {
   unsigned window = 64;
   /// A medium that loses and reorders nothing: nothing is kept or sent again.
   bool reliable = false;
-  /// Frames that wait before (transmitter) or behind (receiver) the window.
+  /// Frames that wait before (transmitter) or behind (receiver) the window; of
+  /// small ones as many as fill two datagrams.
   unsigned queueFrames = 4;
   /// Guess of the round trip until it has been measured.
   Time roundTrip = 100'000;
@@ -46,6 +48,9 @@ struct ChannelConfig {
   /// Bytes of a frame, and words that it takes on the link.
   size_t frameBytes() const { return size_t((frameBits + 7) / 8); }
   size_t frameWords() const { return size_t((frameBits + 63) / 64); }
+  size_t queueDepth() const {
+    return std::max<size_t>(queueFrames, 2 * slotWords / frameWords());
+  }
 };
 
 /// Payload words of a full datagram on a medium whose largest datagram has
