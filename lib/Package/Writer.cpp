@@ -127,12 +127,13 @@ PackageWriter::create(StringRef wanted) {
   clearLeftovers(parent, prefix);
   std::string aside = parent.str() + "/" + prefix + std::to_string(getpid());
   sys::fs::remove_directories(aside);
-  if (std::error_code error =
-          sys::fs::create_directory(aside, false, sys::fs::all_all))
-    return problem(error, "make the folder '" + aside + "'");
+  // Known before it is there, so that no interrupt finds it unknown.
   std::unique_ptr<PackageWriter> writer(
       new PackageWriter(target.str().str(), aside));
   writer->slot = registerAside(aside);
+  if (std::error_code error =
+          sys::fs::create_directory(aside, false, sys::fs::all_all))
+    return problem(error, "make the folder '" + aside + "'");
   return writer;
 }
 
