@@ -16,7 +16,7 @@ import threading
 import time
 
 import networks
-from cluster import service
+from cluster import behind_a_faster_host, service
 from framework import Skip, run_program
 
 PORT = 2718
@@ -289,7 +289,8 @@ def generated_client(suite):
     network = networks.NETWORKS["CERN"]
     package = suite.work / "service.rhz"
     result = suite.compile(suite.need(network.path), network.options,
-                           "max-throughput", package, "--cluster", "ku060x2")
+                           "max-throughput", package, "--cluster",
+                           behind_a_faster_host(suite))
     if not suite.check(result.status == 0, "compiles for a cluster"
                        + ("" if result.status == 0 else result.message),
                        result.command):
