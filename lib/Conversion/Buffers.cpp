@@ -76,6 +76,8 @@ private:
   bool isFree(Operation *op, Value tensor);
   Value written(Operation *op, Value begins, bool isRead, Value result);
   LogicalResult dps(linalg::LinalgOp op);
+  template <typename Op>
+  Value viewOf(Op op, Value whole, RankedTensorType slice);
   LogicalResult insert(tensor::InsertSliceOp op);
   LogicalResult extract(tensor::ExtractSliceOp op);
   template <typename Op, typename To> LogicalResult reshape(Op op);
@@ -150,29 +152,29 @@ LogicalResult Bufferiser::dps(linalg::LinalgOp op) {
   return success();
 }
 
-LogicalResult Bufferiser::insert(tensor::InsertSliceOp op) {
-  Value part = read(op.getSource());
-  Value whole = written(op, op.getDest(), /*isRead=*/true, op.getResult());
+/// The part of `whole` that a slice of type `slice` reads or writes.
+template <typename Op>
+Value Bufferiser::viewOf(Op op, Value whole, RankedTensorType slice) {
   auto offsets = op.getMixedOffsets(), sizes = op.getMixedSizes(),
        strides = op.getMixedStrides();
   auto type = memref::SubViewOp::inferRankReducedResultType(
-      op.getSourceType().getShape(), cast<MemRefType>(whole.getType()), offsets,
-      sizes, strides);
-  Value view = memref::SubViewOp::create(b, op.getLoc(), cast<MemRefType>(type),
-                                         whole, offsets, sizes, strides);
+      slice.getShape(), cast<MemRefType>(whole.getType()), offsets, sizes,
+      strides);
+  return memref::SubViewOp::create(b, op.getLoc(), cast<MemRefType>(type),
+                                   whole, offsets, sizes, strides);
+}
+
+LogicalResult Bufferiser::insert(tensor::InsertSliceOp op) {
+  Value part = read(op.getSource());
+  Value whole = written(op, op.getDest(), /*isRead=*/true, op.getResult());
+  Value view = viewOf(op, whole, op.getSourceType());
   copy(op.getLoc(), part, view);
   return success();
 }
 
 LogicalResult Bufferiser::extract(tensor::ExtractSliceOp op) {
   Value whole = read(op.getSource());
-  auto offsets = op.getMixedOffsets(), sizes = op.getMixedSizes(),
-       strides = op.getMixedStrides();
-  auto type = memref::SubViewOp::inferRankReducedResultType(
-      op.getType().getShape(), cast<MemRefType>(whole.getType()), offsets,
-      sizes, strides);
-  Value view = memref::SubViewOp::create(b, op.getLoc(), cast<MemRefType>(type),
-                                         whole, offsets, sizes, strides);
+  Value view = viewOf(op, whole, op.getType());
   give(op.getResult(), view, places.find(op.getSource())->second.buffer);
   return success();
 }

@@ -3,6 +3,7 @@
 skipping loudly. A suite is a function that takes a Suite; run() turns its
 checks into an exit status for CTest: 0, 1, or 77 if it could check nothing."""
 import dataclasses
+import importlib
 import json
 import os
 import pathlib
@@ -23,6 +24,15 @@ TIME_LIMIT_S = 1200
 
 class Skip(Exception):
     """Raised where a check cannot be made here; says why."""
+
+
+def needed(name):
+    """A module beside this one that needs packages of `make setup`."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as why:
+        raise Skip(f"Python's {why.name} is missing ('make setup' installs "
+                   f"it)") from why
 
 
 @dataclasses.dataclass

@@ -5,7 +5,7 @@ layouts), against ONNX Runtime."""
 import re
 
 import networks
-from framework import Skip
+from framework import needed
 
 FOLDER = networks.MODELS / "ROCm+AMDMIGraphX/test/onnx"
 # Cases of bad input are named so by their authors.
@@ -32,15 +32,6 @@ SAYS = {
     "matmulintegertofloat_bad_bias_test3":
         "inputs 2 and 3 have the types float16 and float",
 }
-
-
-def kit():
-    try:
-        import onnxkit
-    except ImportError as why:
-        raise Skip(f"Python's {why.name} is missing ('make setup' installs "
-                   f"it)") from why
-    return onnxkit
 
 
 # Where an operation's scales stand.
@@ -91,7 +82,7 @@ def exact(k, model):
 def migraphx(suite):
     """Every case is accepted, with ONNX Runtime's outputs, or refused, as its
     name says."""
-    k = kit()
+    k = needed("onnxkit")
     suite.need(FOLDER)
     compared, alone = 0, []
     for path in sorted(FOLDER.glob("*.onnx")):
@@ -129,7 +120,7 @@ def migraphx(suite):
 def spelled_out(model, feeds):
     """ONNX Runtime's outputs for the definition of an operator in QOperator
     format, where it has no kernel for the types or attributes."""
-    k = kit()
+    k = needed("onnxkit")
     helper, (node, *more) = k.helper, model.graph.node
     real = {"QLinearConv": "Conv", "QLinearAveragePool": "AveragePool"}
     if more or node.op_type not in real:
@@ -155,7 +146,7 @@ def spelled_out(model, feeds):
 def by_hand(model, feeds):
     """Outputs of a single node that ONNX Runtime has no kernel for, by its
     definition."""
-    k = kit()
+    k = needed("onnxkit")
     np, (node, *more) = k.np, model.graph.node
     held = {t.name: k.numpy_helper.to_array(t)
             for t in model.graph.initializer}
@@ -331,7 +322,7 @@ def bad_functions(k):
 
 
 def shipping_functions(suite):
-    k = kit()
+    k = needed("onnxkit")
     for label, model in functions(k).items():
         feeds = k.feeds_for(model)
         want = k.runtime_outputs(model, feeds)
@@ -375,7 +366,7 @@ def network(k, opset=17, shape=(1, 4, 8, 8), **kinds):
 
 def shipping(suite):
     """The same network in every way in which exporters ship it."""
-    k = kit()
+    k = needed("onnxkit")
     onnx, helper = k.onnx, k.helper
     plain = network(k)
     feeds = k.feeds_for(plain)
@@ -584,7 +575,7 @@ def opsets(suite, k, feeds):
 def channels_last(suite):
     """Exports of Keras and TFLite: NHWC tensors between transposes. In the
     network no transpose is left, and the outputs are ONNX Runtime's."""
-    k = kit()
+    k = needed("onnxkit")
     to_first, to_last = [0, 3, 1, 2], [0, 2, 3, 1]
 
     def conv(b, x, outputs, inputs, size=3, **attributes):

@@ -6,20 +6,11 @@ import random
 import shutil
 
 import networks
-from framework import Skip
+from framework import needed
 
 GOOD = networks.ROOT / "examples/digits/digits_qonnx_w4a4.onnx"
 SECONDS, GIGABYTES = 60, 8
 LIMITS = {"timeout": SECONDS, "memory_gb": GIGABYTES}
-
-
-def import_bad_models():
-    try:
-        import badmodels
-    except ImportError as why:
-        raise Skip(f"Python's {why.name} is missing ('make setup' installs "
-                   f"it)") from why
-    return badmodels
 
 
 def check_refused(suite, label, path, names=()):
@@ -45,7 +36,7 @@ def check_refused(suite, label, path, names=()):
 
 
 def bad_models(suite):
-    badmodels = import_bad_models()
+    badmodels = needed("badmodels")
     for label, data in badmodels.cases(GOOD.read_bytes()).items():
         path = suite.work / f"{label.replace(' ', '_').replace('/', '_')}.onnx"
         path.write_bytes(data)

@@ -6,8 +6,7 @@ equal; a model says how many of its operations must be on the host."""
 import pathlib
 import sys
 
-from framework import Skip
-from imports import kit
+from framework import Skip, needed
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "reference"))
 
@@ -794,7 +793,7 @@ def build(k, name):
 
 
 def styles(suite, *names):
-    k = kit()
+    k = needed("onnxkit")
     try:
         import qonnx_reference
     except ImportError as why:
