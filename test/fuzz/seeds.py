@@ -10,6 +10,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import imports  # noqa: E402
+import onnxkit  # noqa: E402
 from badmodels import cases, info, init, model, node, qdq, quant  # noqa: E402
 
 X = (1, 2, 4, 4)
@@ -78,9 +79,9 @@ def seeds():
         made[kind] = one(kind, [reals(2, 1, 1)])
     for name, case in cases(qdq().SerializeToString()).items():
         made["bad " + name] = case[0] if isinstance(case, tuple) else case
-    made |= imports.functions(imports.kit())
+    made |= imports.functions(onnxkit)
     made |= {"bad " + name: case for name, (case, _)
-             in imports.bad_functions(imports.kit()).items()}
+             in imports.bad_functions(onnxkit).items()}
     return made
 
 
