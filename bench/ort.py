@@ -41,6 +41,7 @@ FACTOR, FLOOR = 8, 2.0 ** -20
 DRAWS = 3
 MEASURE_S = 0.25
 TIMEOUT_S = 300
+PRODUCTS = ("QLinearConv", "QLinearMatMul")
 KINDS = ("exact", "float", "ties", "meaning", "DIFFERS", "not computed")
 
 
@@ -108,20 +109,20 @@ def draw_frames(model, session, options, count):
 
 def wobbled(model, draw):
     """A copy whose float constants are off by at most one unit in the last
-    place."""
+    place of their type."""
     np, onnx = modules()
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
 
     def move(tensor):
-        if tensor.data_type != onnx.TensorProto.FLOAT:
-            return
         array = onnx.numpy_helper.to_array(tensor)
+        if array.dtype.kind != "f":
+            return
         toward = draw.choice([-np.inf, np.inf], array.shape)
         moved = np.where(draw.randint(0, 3, array.shape) == 0, array,
-                         np.nextafter(array, toward.astype(np.float32)))
+                         np.nextafter(array, toward.astype(array.dtype)))
         tensor.CopyFrom(onnx.numpy_helper.from_array(
-            moved.astype(np.float32), tensor.name))
+            moved.astype(array.dtype), tensor.name))
     for tensor in copy.graph.initializer:
         move(tensor)
     for node in copy.graph.node:
@@ -163,17 +164,59 @@ def bounds(model, session, frames, wanted):
         for want in wanted) for k, s in enumerate(spread)]
 
 
+def as_qdq(model):
+    """The products of QOperator form between DequantizeLinear and
+    QuantizeLinear, which is how ONNX defines them."""
+    np, onnx = modules()
+    make = onnx.helper.make_node
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    held = {t.name: onnx.numpy_helper.to_array(t)
+            for t in model.graph.initializer}
+    nodes = []
+    for n in model.graph.node:
+        if n.op_type not in PRODUCTS:
+            nodes.append(n)
+            continue
+        base, i = n.output[0], n.input
+        real = [f"{base} {k}" for k in ("x", "w", "b", "y")]
+        conv = n.op_type == "QLinearConv"
+        nodes.append(make("DequantizeLinear", i[0:3], [real[0]]))
+        nodes.append(make("DequantizeLinear", i[3:6], [real[1]],
+                          axis=0 if conv else 1))
+        data = real[:2]
+        if conv and len(i) > 8:
+            scale = f"{base} scale"
+            copy.graph.initializer.append(onnx.numpy_helper.from_array(
+                (held[i[1]] * held[i[4]]).astype(np.float32), scale))
+            zero = f"{base} zero"
+            copy.graph.initializer.append(onnx.numpy_helper.from_array(
+                np.zeros(np.shape(held[i[4]]), np.int32), zero))
+            nodes.append(make("DequantizeLinear", [i[8], scale, zero],
+                              [real[2]], axis=0))
+            data = real[:3]
+        product = make("Conv" if conv else "MatMul", data, [real[3]])
+        product.attribute.extend(n.attribute)
+        nodes.append(product)
+        nodes.append(make("QuantizeLinear", [real[3], i[6], i[7]], [base]))
+    del copy.graph.node[:]
+    copy.graph.node.extend(nodes)
+    return copy
+
+
 def quantised_causes(model, frames):
     """Codes inside ONNX Runtime that are not the exact ones, by cause; None
     for a graph that the exact evaluation does not know."""
     import ort_reference
     import reference
-    if not any(n.op_type == "QuantizeLinear" for n in model.graph.node):
+    if not any(n.op_type in ("QuantizeLinear", *PRODUCTS)
+               for n in model.graph.node):
         return None
     try:
         session = ort_reference.session(
             ort_reference.with_intermediates(model))
         names = [o.name for o in session.get_outputs()]
+        model = as_qdq(model)
         causes = {}
         for frame in frames:
             runtime = dict(zip(names, session.run(names, frame)))

@@ -40,6 +40,8 @@ class Exact:
 
     def __init__(self, model, frame, runtime, follow):
         self.np, self.onnx, _, self.reference = modules()
+        from onnx.reference import ReferenceEvaluator
+        self.evaluator = ReferenceEvaluator
         self.runtime, self.follow = runtime, follow
         self.opset = max(s.version for s in model.opset_import
                          if s.domain in ("", "ai.onnx"))
@@ -96,12 +98,10 @@ class Exact:
             return self.set(out, value, abs(value), 1)
         if node.op_type == "QuantizeLinear":
             return self.quantise(node, out)
-        function = self.reference.OPS["", node.op_type]
-        context = self.reference.Context(node, self.opset)
+        function = self.function(node)
 
         def call(get):
-            return function(context, *[get(n) if n else None
-                                       for n in node.input])
+            return function(*[get(n) if n else None for n in node.input])
         value = call(self.number)
         if any(n in self.from_input for n in names):
             self.from_input.add(out)
@@ -121,7 +121,23 @@ class Exact:
                 if node.op_type == "Conv" else max(weights.shape)
         elif node.op_type.endswith("Pool"):
             roundings += 64
+        elif node.op_type.startswith("Reduce"):
+            roundings += self.number(names[0]).size // max(value.size, 1)
         self.set(out, value, size, roundings)
+
+    def function(self, node):
+        """The node in float64: our own reading of it, or ONNX's."""
+        ours = self.reference.OPS.get(("", node.op_type))
+        if ours:
+            context = self.reference.Context(node, self.opset)
+            return lambda *values: ours(context, *values)
+        evaluator = self.evaluator(node, opsets={"": self.opset})
+        names = list(node.input)
+
+        def call(*values):
+            return evaluator.run(None, {n: v for n, v in zip(names, values)
+                                        if n})[0]
+        return call
 
     def quantise(self, node, out):
         np = self.np
