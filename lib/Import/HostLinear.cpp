@@ -44,6 +44,14 @@ Value Importer::hostProduct(Value x, Value y) {
   return l.reshape(v, shape);
 }
 
+LogicalResult Importer::onePerChannel(Value bias, int64_t channels) {
+  ArrayRef<int64_t> shape = Loops::shapeOf(bias);
+  if (ShapedType::getNumElements(shape) == channels)
+    return success();
+  return refuse(formatv("its bias has the shape {0}, not {1}", describe(shape),
+                        describe({channels})));
+}
+
 std::optional<Importer::Factors> Importer::hostFactors(bool takesWide) {
   for (size_t i : {0, 1}) {
     if (!input(i)) {
@@ -308,6 +316,8 @@ LogicalResult Importer::hostConv() {
       Loops::isReal(x) != Loops::isReal(w))
     return refuse(formatv("its input {0} and weights {1} do not fit",
                           describe(from), describe(kernel)));
+  if (bias && failed(onePerChannel(bias, kernel[0])))
+    return failure();
   ArrayRef<int64_t> spatial = ArrayRef(from).drop_front(2);
   auto window = hostWindow(spatial, ArrayRef(kernel).drop_front(2));
   if (!window)
@@ -386,6 +396,8 @@ LogicalResult Importer::hostConvTranspose() {
       return refuse("its result would be empty");
   }
   int64_t perIn = from[1] / groups, perOut = kernel[1];
+  if (bias && failed(onePerChannel(bias, perOut * groups)))
+    return failure();
   Loops l = loops();
   Shape shape = {from[0], perOut * groups}, reduced = {perIn};
   llvm::append_range(shape, out);

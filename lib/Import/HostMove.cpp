@@ -447,8 +447,8 @@ LogicalResult Importer::hostBlocks() {
   if (!x)
     return failure();
   int64_t block = node->getInt("blocksize", 0);
-  if (input(0)->rank() != 4 || block < 1)
-    return refuse("its input is no image, or its blocksize not positive");
+  if (input(0)->rank() != 4 || block < 1 || block > 1 << 20)
+    return refuse("its input is no image, or its blocksize not valid");
   const Shape f = input(0)->shape;
   Loops l = loops();
   int64_t n = f[0], c = f[1], h = f[2], w = f[3], area = block * block;

@@ -108,6 +108,10 @@ LogicalResult Importer::hostRecurrent() {
         c0 = op == "LSTM" ? optional(6) : Value(),
         peepholes = op == "LSTM" ? optional(7) : Value();
   Loops l = loops();
+  for (Value v : {x, w, r, h0, c0})
+    if (v && Loops::shapeOf(v).size() != 3)
+      return refuse("its inputs X, W, R and the initial states have not three "
+                    "axes each");
   if (node->getInt("layout", 0)) {
     x = l.transpose(x, {1, 0, 2});
     if (h0)
@@ -116,8 +120,6 @@ LogicalResult Importer::hostRecurrent() {
       c0 = l.transpose(c0, {1, 0, 2});
   }
   const int64_t gates = op == "LSTM" ? 4 : op == "GRU" ? 3 : 1;
-  if (input(0)->rank() != 3 || input(1)->rank() != 3 || input(2)->rank() != 3)
-    return refuse("its inputs X, W and R have not three axes each");
   Loops::Shape xs(Loops::shapeOf(x)), ws(Loops::shapeOf(w)),
       rs(Loops::shapeOf(r));
   int64_t steps = xs[0], batch = xs[1], in = xs[2], directions = ws[0],
@@ -127,6 +129,17 @@ LogicalResult Importer::hostRecurrent() {
       rs[0] != directions ||
       directions != (direction == "bidirectional" ? 2 : 1))
     return refuse("its weights do not fit its input");
+  // The shapes that ONNX gives the optional inputs.
+  const std::tuple<Value, StringRef, Loops::Shape> others[] = {
+      {bias, "B", {directions, 2 * gates * size}},
+      {lengths, "sequence_lens", {batch}},
+      {h0, "initial_h", {directions, batch, size}},
+      {c0, "initial_c", {directions, batch, size}},
+      {peepholes, "P", {directions, 3 * size}}};
+  for (const auto &[value, name, shape] : others)
+    if (value && Loops::shapeOf(value) != ArrayRef<int64_t>(shape))
+      return refuse(formatv("its input {0} has the shape {1}, not {2}", name,
+                            describe(Loops::shapeOf(value)), describe(shape)));
   if (steps > 4096)
     return refuse(formatv("it has {0} steps", steps),
                   "up to 4096 are supported");
@@ -314,13 +327,23 @@ LogicalResult Importer::hostAttention() {
     Value pastK = hostValue(4), pastV = pastK ? hostValue(5) : Value();
     if (!pastV)
       return failure();
+    auto joins = [](Value past, Value now) {
+      Loops::Shape p(Loops::shapeOf(past)), n(Loops::shapeOf(now));
+      return p.size() == 4 && p[0] == n[0] && p[1] == n[1] && p[3] == n[3];
+    };
+    if (!joins(pastK, k) || !joins(pastV, v))
+      return refuse("its past keys and values do not fit its inputs");
     k = l.concat({pastK, k}, 2);
     v = l.concat({pastV, v}, 2);
   }
   if (input(6))
     return refuse("its input nonpad_kv_seqlen is not supported");
   Value presentK = k, presentV = v;
-  Loops::Shape qs(Loops::shapeOf(q)), ks(Loops::shapeOf(k));
+  Loops::Shape qs(Loops::shapeOf(q)), ks(Loops::shapeOf(k)),
+      vs(Loops::shapeOf(v));
+  if (qs[0] != ks[0] || vs[0] != ks[0] || vs[1] != ks[1] || vs[2] != ks[2] ||
+      qs[3] != ks[3])
+    return refuse("its inputs do not fit");
   if (qs[1] != ks[1]) { // grouped queries: repeat the keys
     if (qs[1] % ks[1])
       return refuse("its numbers of heads do not fit");
@@ -333,8 +356,6 @@ LogicalResult Importer::hostAttention() {
     };
     k = repeat(k), v = repeat(v);
   }
-  if (qs[3] != ks[3] || Loops::shapeOf(v)[2] != ks[2])
-    return refuse("its inputs do not fit");
   double scale = node->getFloat("scale", float(1 / std::sqrt(double(qs[3]))));
   Value scores = hostProduct(q, l.transpose(k, {0, 1, 3, 2}));
   scores = eachOf({scores}, TensorProto::FLOAT,

@@ -291,6 +291,8 @@ private:
     mlir::Value x, y, addend;
   };
   std::optional<Factors> hostFactors(bool takesWide);
+  /// Refuses a bias that has not one value for each of `channels`.
+  mlir::LogicalResult onePerChannel(mlir::Value bias, int64_t channels);
   /// A tensor with scale and zero point (or null), each brought beside it.
   struct Levels {
     mlir::Value x, scale, zero;

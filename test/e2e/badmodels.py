@@ -89,6 +89,15 @@ def external(location):
     return made
 
 
+def beside(kind, shapes, opset=13, **attributes):
+    """A node of the host; its inputs are x and zeros of the other shapes."""
+    names = [f"i{k}" if shape else "" for k, shape in enumerate(shapes[1:])]
+    zeros = [init(name, np.zeros(shape))
+             for name, shape in zip(names, shapes[1:]) if name]
+    return model([node(kind, ["x", *names], ["y"], **attributes)], zeros,
+                 [info("x", shapes[0])], opset=opset)
+
+
 def unsupported():
     """Three nodes that are refused by name, beside good ones."""
     extra = [node("RandomNormalLike", ["c"], ["e0"]),
@@ -210,6 +219,23 @@ def cases(good):
             node("Transpose", ["c"], ["e"], perm=[0, 1, 1, 2])]),
         "Transpose with an axis of 99": qdq(extra=[
             node("Transpose", ["c"], ["e"], perm=[0, 1, 2, 99])]),
+        "Conv with a bias of another size": beside(
+            "Conv", [(1, 2, 6, 6), (3, 2, 3, 3), (4,)]),
+        "ConvTranspose with a bias of another size": beside(
+            "ConvTranspose", [(1, 2, 6, 6), (2, 3, 3, 3), (4,)]),
+        "LSTM with a bias of another size": beside(
+            "LSTM", [(2, 1, 3), (1, 16, 3), (1, 16, 4), (1, 31)],
+            hidden_size=4),
+        "LSTM with an initial state of another size": beside(
+            "LSTM", [(2, 1, 3), (1, 16, 3), (1, 16, 4), None, None,
+                     (1, 2, 4)], hidden_size=4),
+        "GRU of a matrix, batch first": beside(
+            "GRU", [(2, 3), (1, 12, 3), (1, 12, 4)], opset=14, hidden_size=4,
+            layout=1),
+        "Attention with values of other heads": beside(
+            "Attention", [(1, 4, 3, 2), (1, 2, 5, 2), (1, 3, 5, 2)], opset=23),
+        "DepthToSpace with a blocksize of 2^32": beside(
+            "DepthToSpace", [(1, 4, 6, 6)], blocksize=2 ** 32),
         "Quant of 0 bits": quant(bits=0),
         "Quant of -3 bits": quant(bits=-3),
         "Quant of 2.5 bits": quant(bits=2.5),
