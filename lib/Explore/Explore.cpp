@@ -300,9 +300,10 @@ FailureOr<Result> Sharing::run() {
 FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
                           const Cluster &cluster, const Steering &steering) {
   Result refusal;
+  Cluster allowed = withinParts(cluster, goal);
   func::FuncOp base = splitAs(network, steering, refusal.refused);
   FailureOr<Result> result = refusal.refused.empty()
-                                 ? Sharing(base, goal, cluster, steering).run()
+                                 ? Sharing(base, goal, allowed, steering).run()
                                  : FailureOr<Result>(std::move(refusal));
   if (base != network)
     base.erase();

@@ -46,19 +46,68 @@ std::optional<Proposal> Explorer::within(double seconds, const Limits &limits) {
   return best;
 }
 
+namespace {
+/// What a plan for places without budgets takes of those they have.
+struct Overrun {
+  std::optional<Solution> solution; ///< none if budgets are not what binds
+  Resources need, budget;
+};
+} // namespace
+
+static Resources needOf(const Solution &solution, bool errorBars) {
+  Resources need;
+  for (const Run &run : solution.runs)
+    for (int c = 0; c < int(run.places.size()); ++c)
+      need += errorBars ? run.cost.most() : run.cost.resources;
+  return need;
+}
+
+/// The plan that breaks the budgets of all places together least: what one plan
+/// takes too much of is dearer for the next one.
+static Overrun leastOverrun(Problem open, double seconds,
+                            const Limits &limits) {
+  constexpr int kSteps = 6;
+  Overrun best;
+  for (Kind &kind : open.kinds)
+    kind.capacity = {};
+  for (Place &place : open.places) {
+    best.budget += place.budget;
+    Resources &most = open.kinds[place.kind].capacity;
+    for (size_t k = 0; k < most.amount.size(); ++k)
+      most.amount[k] = std::max(most.amount[k], place.budget.amount[k]);
+    place.budget.amount.fill(INFINITY);
+  }
+  double least = INFINITY;
+  for (int step = 0; step < kSteps; ++step) {
+    auto solution = solveWithin(open, seconds, limits);
+    if (!solution)
+      break;
+    Resources need = needOf(*solution, limits.errorBars);
+    auto [worst, share] = scarcest(need, best.budget);
+    if (share < least) {
+      least = share;
+      best.need = need;
+      best.solution = std::move(solution);
+    }
+    if (share <= 1)
+      break;
+    for (Kind &kind : open.kinds)
+      kind.capacity.amount[worst] /= 2;
+  }
+  return best;
+}
+
 Proposal Explorer::nearest() {
   Problem open = posed.problems[0];
   open.places.resize(1);
-  for (double &amount : open.places[0].budget.amount)
-    amount = INFINITY;
   for (Stage &stage : open.stages) {
     stage.place = -1;
     stage.mustCut = false;
   }
   open.isChain = false;
-  auto solution = solveWithin(open, INFINITY, {});
-  assert(solution && "without budgets everything fits");
-  return {0, std::move(*solution)};
+  auto overrun = leastOverrun(std::move(open), INFINITY, {});
+  assert(overrun.solution && "without budgets everything fits");
+  return {0, std::move(*overrun.solution)};
 }
 
 /// Pins that contradict each other: no order of the stages lays them along the
@@ -92,17 +141,13 @@ std::string Explorer::limitAt(double seconds, const Limits &limits) {
   if (seconds < lowerBound(posed.problems[0], &why) &&
       why != "the resources of all devices together" && why != "the border")
     return why;
-  // What the cheapest plan would need of one place's budget, or of all.
-  Problem open = posed.problems[0];
-  Resources all;
-  for (Place &place : open.places) {
-    all += place.budget;
-    for (double &amount : place.budget.amount)
-      amount = INFINITY;
-  }
-  auto solution = solveWithin(open, seconds, limits);
-  if (!solution) {
+  // What a plan would need at least of one place's budget, or of all.
+  const Problem &open = posed.problems[0];
+  Overrun overrun = leastOverrun(open, seconds, limits);
+  if (!overrun.solution) {
     Problem free = open;
+    for (Place &place : free.places)
+      place.budget.amount.fill(INFINITY);
     for (Stage &stage : free.stages) {
       stage.place = -1;
       stage.mustCut = false;
@@ -123,11 +168,7 @@ std::string Explorer::limitAt(double seconds, const Limits &limits) {
     return llvm::formatv("the border: {0} beats of {1} bits a frame", beats,
                          bits);
   }
-  Resources need;
-  for (const Run &run : solution->runs)
-    for (int c = 0; c < int(run.places.size()); ++c)
-      need += limits.errorBars ? run.cost.most() : run.cost.resources;
-  std::string name = exceededName(need, all);
+  std::string name = exceededName(overrun.need, overrun.budget);
   return name.empty() ? "where the network can be cut: all devices together "
                         "would have enough"
                       : name;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Explore/Explore.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSwitch.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace rhizome::explore {
 /// A positive number, 0 if it is none.
@@ -18,6 +22,18 @@ static double secondsOf(llvm::StringRef text) {
     if (text.consume_back(name))
       return positive(text) * unit;
   return 0;
+}
+
+/// `30000` or `60%`; none if it is neither, or more than all.
+static std::optional<Goal::Part> partOf(llvm::StringRef text) {
+  Goal::Part part;
+  part.isShare = text.consume_back("%");
+  if (text.getAsDouble(part.amount) || !(part.amount >= 0) ||
+      std::isinf(part.amount) || (part.isShare && part.amount > 100))
+    return std::nullopt;
+  if (part.isShare)
+    part.amount /= 100;
+  return part;
 }
 
 std::optional<Goal> parseGoal(llvm::StringRef text) {
@@ -37,6 +53,16 @@ std::optional<Goal> parseGoal(llvm::StringRef text) {
       if (goal.latency > 0 || bound == 0)
         return std::nullopt;
       goal.latency = bound;
+    } else if (clause.consume_front("nodes=")) {
+      if (goal.maxNodes != INT64_MAX ||
+          clause.getAsInteger(10, goal.maxNodes) || goal.maxNodes <= 0)
+        return std::nullopt;
+    } else if (llvm::is_contained(gen::kResourceNames,
+                                  clause.split('=').first)) {
+      auto [resource, amount] = clause.split('=');
+      std::optional<Goal::Part> part = partOf(amount);
+      if (!part || !goal.parts.try_emplace(resource.str(), *part).second)
+        return std::nullopt;
     } else {
       auto kind = llvm::StringSwitch<std::optional<Goal::Kind>>(clause)
                       .Case("max-throughput", Goal::Kind::MaxThroughput)
@@ -51,5 +77,25 @@ std::optional<Goal> parseGoal(llvm::StringRef text) {
     }
   }
   return goal;
+}
+
+Cluster withinParts(Cluster cluster, const Goal &goal) {
+  for (ClusterPlace &place : cluster.places) {
+    gen::Budget &budget = place.context.budget;
+    for (size_t k = 0; k < gen::kResourceNames.size(); ++k) {
+      auto part = goal.parts.find(gen::kResourceNames[k]);
+      if (part == goal.parts.end())
+        continue;
+      double all = part->second.isShare ? gen::available(place.capacity, k) : 1;
+      budget[part->first] = int64_t(std::min(
+          gen::available(budget, k), std::floor(part->second.amount * all)));
+    }
+    // Without DSP blocks all products are built of LUTs.
+    if (auto dsp = budget.find("dsp"); dsp != budget.end() && !dsp->second) {
+      place.context.hasDsp = false;
+      place.context.cost.dspWide = place.context.cost.dspNarrow = 0;
+    }
+  }
+  return cluster;
 }
 } // namespace rhizome::explore

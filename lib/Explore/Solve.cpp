@@ -63,19 +63,22 @@ double hostSeconds(const Problem &problem) {
   return std::max(in, out);
 }
 
-std::string exceededName(const Resources &need, const Resources &budget) {
-  size_t worst = kKinds;
-  double ratio = 1;
+std::pair<size_t, double> scarcest(const Resources &need,
+                                   const Resources &budget) {
+  std::pair<size_t, double> worst{0, 0};
   for (size_t k = 0; k < kKinds; ++k) {
     double share = need.amount[k] <= 0     ? 0
                    : budget.amount[k] <= 0 ? 1e9
                                            : need.amount[k] / budget.amount[k];
-    if (share > ratio) {
-      ratio = share;
-      worst = k;
-    }
+    if (share > worst.second)
+      worst = {k, share};
   }
-  if (worst == kKinds)
+  return worst;
+}
+
+std::string exceededName(const Resources &need, const Resources &budget) {
+  auto [worst, share] = scarcest(need, budget);
+  if (share <= 1)
     return "";
   return llvm::formatv("{0}: {1:F0} needed, {2:F0} available",
                        gen::kResourceNames[worst], need.amount[worst],

@@ -62,16 +62,17 @@ static std::vector<std::string> notesOf(const IntegeriseStats &stats) {
 /// (entered in `refused`) or failed (in `error`).
 static std::optional<Explored>
 exploreModule(ModuleOp module, const CompileRequest &request,
-              const Targets &targets, DiagnosticText &diagnostics,
-              Refusals &refused, std::string &error) {
+              explore::Goal goal, const Targets &targets,
+              DiagnosticText &diagnostics, Refusals &refused,
+              std::string &error) {
   auto network = module.lookupSymbol<func::FuncOp>("network");
   refused = explore::coverage(network);
   if (!refused.empty())
     return std::nullopt;
   if (request.progress)
     request.progress("explore");
-  explore::Goal goal = *explore::parseGoal(request.goal);
-  goal.maxNodes = request.maxNodes.value_or(goal.maxNodes);
+  goal.maxNodes =
+      std::min(goal.maxNodes, request.maxNodes.value_or(goal.maxNodes));
   explore::Steering steering;
   if (!request.steer.empty() || !request.plan.empty()) {
     llvm::Expected<explore::Steering> read =
@@ -230,6 +231,8 @@ static CompileResult compileOrExplore(CompileRequest request, bool write) {
     result.error = llvm::toString(targets.takeError());
     return result;
   }
+  explore::Goal goal = *explore::parseGoal(request.goal);
+  targets->places = explore::withinParts(std::move(targets->places), goal);
   MLIRContext context;
   context.loadDialect<flow::FlowDialect, rtl::RtlDialect>();
   IntegeriseStats stats;
@@ -240,8 +243,9 @@ static CompileResult compileOrExplore(CompileRequest request, bool write) {
   result.notes = notesOf(stats);
   result.notes.insert(result.notes.end(), notes.begin(), notes.end());
   DiagnosticText diagnostics(&context);
-  std::optional<Explored> explored = exploreModule(
-      *module, request, *targets, diagnostics, result.refused, result.error);
+  std::optional<Explored> explored =
+      exploreModule(*module, request, goal, *targets, diagnostics,
+                    result.refused, result.error);
   if (!explored)
     return result;
   result.exploreSeconds = explored->seconds;

@@ -223,8 +223,9 @@ Error Flow::synthesise() {
     if (Error error = writeBytes(sources->back(), boardText(node, *board)))
       return error;
   }
-  std::string command =
-      familyScript(device.family, device.budget["dsp"] > 0, top);
+  auto dsp = node.budget.find("dsp");
+  std::string command = familyScript(
+      device.family, dsp != node.budget.end() && dsp->second > 0, top);
   if (command.empty())
     return createStringError("devices of the family '%s' cannot be "
                              "synthesised",

@@ -45,6 +45,29 @@ def explore(suite):
                 and one["predicted"]["latency_us"] < 30,
                 "PTTCNN_int8 at the rate of 10 GbE on one KU060 role")
 
+    # A part of the device: the same rate within other resources.
+    parts = {"lut": 30000, "ff": 45000, "dsp": 1000}
+    goal = "throughput=363000/s," + ",".join(f"{k}={v}"
+                                             for k, v in parts.items())
+    part = explored(suite, "PTTCNN_int8", *codes, "--goal", goal)
+    got = part.get("predicted", {})
+    suite.check(part.get("ok") and got["throughput_per_s"] >= 363000
+                and all(got[k] + got.get(k + "_error", 0) <= most
+                        for k, most in parts.items()),
+                f"PTTCNN_int8 within {goal}: {got}")
+    share = explored(suite, "PTTCNN_int8", *codes, "--goal",
+                     "max-throughput,lut=15%,nodes=1")
+    suite.check(share.get("ok") and share["predicted"]["throughput_per_s"]
+                < one["predicted"]["throughput_per_s"] and all(
+                    n["utilisation"]["lut"] <= 1 for n in share["nodes"]),
+                "15 % of the LUTs give a slower plan within them")
+    tight = explored(suite, "PTTCNN_int8", *codes, "--goal",
+                     "throughput=363000/s,lut=12000", status=1)
+    suite.check(re.search(r"lut: \d+ needed, 12000 available",
+                          tight.get("limit", ""))
+                and tight["predicted"]["lut"] <= 12000,
+                f"a bound that cannot be met is named: {tight.get('limit')}")
+
     # Several small devices; a plan that is taken up again is the same plan.
     package = suite.work / "mpcnn.rhz"
     small = ["--cluster", "ecp5-12fx4"]

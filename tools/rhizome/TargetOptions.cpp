@@ -36,17 +36,21 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   CLI::Option *goal =
       command
           .add_option("--goal", request.goal,
-                      "bounds, throughput=N/s and latency=T(ns|us|ms|s), and "
-                      "what is best within them: max-throughput, min-latency, "
-                      "min-resources or min-nodes; with commas between")
+                      "bounds: throughput=N/s, latency=T(ns|us|ms|s), nodes=N, "
+                      "of every device's resources lut=, ff=, dsp=, bram=, "
+                      "uram= and lutram=N or P%; and what is best within them: "
+                      "max-throughput, min-latency, min-resources or "
+                      "min-nodes; with commas between")
           ->capture_default_str()
           ->check([](const std::string &text) -> std::string {
             return isGoal(text)
                        ? ""
                        : "'" + text +
-                             "' is not throughput=N/s, latency=T, "
-                             "max-throughput, min-latency, min-resources or "
-                             "min-nodes, each once, with commas between";
+                             "' is not throughput=N/s, latency=T, nodes=N, a "
+                             "resource (lut, ff, dsp, bram, uram, lutram) =N "
+                             "or =P%, max-throughput, min-latency, "
+                             "min-resources or min-nodes, each once, with "
+                             "commas between";
           });
   CLI::Option *steer =
       command

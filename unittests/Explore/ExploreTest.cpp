@@ -45,13 +45,18 @@ gen::DeviceContext ku060() {
   return d;
 }
 
-explore::Result run(func::FuncOp f, const std::string &goal) {
+explore::Result run(func::FuncOp f, const std::string &goal, int devices = 1) {
   explore::ClusterPlace place;
   place.device = "xcku060-role";
   place.context = ku060();
   place.capacity = place.context.budget;
+  if (devices > 1) {
+    place.wire = explore::Wire{10e9, 1e-6};
+    place.link = "wire";
+  }
   explore::Cluster cluster;
-  cluster.places = {place};
+  cluster.hostWire = place.wire;
+  cluster.places.assign(devices, place);
   auto result = explore::explore(f, *explore::parseGoal(goal), cluster);
   EXPECT_TRUE(succeeded(result));
   return std::move(*result);
@@ -90,11 +95,52 @@ TEST(Explore, GoalsHaveBoundsAndOneObjective) {
   EXPECT_EQ(parseGoal("latency=2ms,max-throughput")->kind,
             Goal::Kind::MaxThroughput);
   EXPECT_EQ(parseGoal("min-latency")->kind, Goal::Kind::MinLatency);
-  for (const char *wrong :
-       {"", "fast", "throughput=", "throughput=-1/s", "latency=5",
-        "latency=0us", "throughput=inf", "min-nodes,",
-        "min-nodes,max-throughput", "throughput=1/s,throughput=2/s"})
+  for (const char *wrong : {"",
+                            "fast",
+                            "throughput=",
+                            "throughput=-1/s",
+                            "latency=5",
+                            "latency=0us",
+                            "throughput=inf",
+                            "min-nodes,",
+                            "min-nodes,max-throughput",
+                            "throughput=1/s,throughput=2/s",
+                            "nodes=0",
+                            "nodes=1.5",
+                            "nodes=1,nodes=2",
+                            "lut=",
+                            "lut",
+                            "lut=-1",
+                            "lut=101%",
+                            "lut=x",
+                            "lut=1,lut=50%",
+                            "slices=5",
+                            "lut=1%%"})
     EXPECT_FALSE(parseGoal(wrong)) << wrong;
+}
+
+TEST(Explore, GoalsBoundResources) {
+  using explore::parseGoal;
+  auto goal = parseGoal("lut=30000,ff=22.5%,dsp=0,nodes=3,min-latency");
+  ASSERT_TRUE(goal);
+  EXPECT_EQ(goal->maxNodes, 3);
+  EXPECT_EQ(goal->parts.size(), 3u);
+  explore::Cluster cluster;
+  cluster.places.resize(2);
+  for (explore::ClusterPlace &place : cluster.places) {
+    place.context = ku060();
+    place.capacity = place.context.budget;
+  }
+  cluster.places[1].context.budget["lut"] = 20000; // less is left
+  cluster = explore::withinParts(cluster, *goal);
+  gen::DeviceContext &first = cluster.places[0].context;
+  EXPECT_EQ(first.budget["lut"], 30000);
+  EXPECT_EQ(first.budget["ff"], 45602); // 22.5 % of 202,676, rounded down
+  EXPECT_EQ(first.budget["bram"], 254);
+  EXPECT_EQ(first.budget["dsp"], 0);
+  EXPECT_FALSE(first.hasDsp);
+  EXPECT_EQ(cluster.places[0].capacity["lut"], 96801);
+  EXPECT_EQ(cluster.places[1].context.budget["lut"], 20000);
 }
 
 /// Of two bounds the tighter one decides; the objective what is best within.
@@ -120,5 +166,88 @@ TEST(Explore, BoundsHoldTogether) {
   EXPECT_FALSE(never.meetsGoal);
   EXPECT_FALSE(never.limit.empty());
   EXPECT_FALSE(run(f, "max-throughput,throughput=1e9").meetsGoal);
+}
+/// Does every device keep to the goal's amounts, error bars included?
+void expectWithin(const explore::Result &result, const std::string &goal) {
+  auto parsed = explore::parseGoal(goal);
+  for (const explore::NodeResult &node : result.nodes) {
+    gen::Resources most = node.resources;
+    most += node.errors;
+    for (size_t k = 0; k < most.amount.size(); ++k)
+      if (auto part = parsed->parts.find(gen::kResourceNames[k]);
+          part != parsed->parts.end())
+        EXPECT_LE(most.amount[k], part->second.amount) << goal;
+  }
+}
+
+/// Every kind of bound holds; the tighter it is, the slower the best plan.
+TEST(Explore, ResourcesBoundPlans) {
+  MLIRContext context;
+  NetworkBuilder n(context);
+  func::FuncOp f = pttcnn(n);
+  auto free = run(f, "max-throughput");
+  for (auto [resource, most] : {std::pair("lut", 40000.0),
+                                {"ff", 40000.0},
+                                {"dsp", 600.0},
+                                {"lutram", 4000.0}}) {
+    double slower = free.seconds;
+    for (double share : {1.0, 0.5, 0.25}) {
+      std::string goal = std::string(resource) + "=" +
+                         std::to_string(share * most) + ",max-throughput";
+      auto result = run(f, goal);
+      ASSERT_TRUE(result.meetsGoal) << goal << ": " << result.limit;
+      expectWithin(result, goal);
+      EXPECT_GE(result.seconds, slower * (1 - 1e-9)) << goal;
+      slower = result.seconds;
+    }
+    EXPECT_GT(slower, free.seconds) << resource << " never binds";
+  }
+  // With other bounds and objectives.
+  std::string goal = "throughput=20000/s,latency=200us,lut=12000,dsp=300";
+  auto both = run(f, goal);
+  EXPECT_TRUE(both.meetsGoal) << both.limit;
+  expectWithin(both, goal);
+  EXPECT_LE(both.seconds, 1.0 / 20000);
+  EXPECT_LE(both.latency, 200e-6);
+  auto none = run(f, "throughput=5000/s,dsp=0");
+  EXPECT_TRUE(none.meetsGoal) << none.limit;
+  EXPECT_EQ(none.nodes[0].resources.dsp(), 0);
+}
+
+/// What cannot be met says which bound it breaks, and what comes nearest.
+TEST(Explore, ResourceBoundsThatCannotBeMet) {
+  MLIRContext context;
+  NetworkBuilder n(context);
+  func::FuncOp f = pttcnn(n);
+  auto slow = run(f, "throughput=300000/s,lut=12000");
+  EXPECT_FALSE(slow.meetsGoal);
+  EXPECT_TRUE(slow.fits); // the quickest within the bound
+  EXPECT_NE(slow.limit.find("lut"), std::string::npos) << slow.limit;
+  EXPECT_NE(slow.limit.find("12000 available"), std::string::npos)
+      << slow.limit;
+  auto tiny = run(f, "max-throughput,lut=100");
+  EXPECT_FALSE(tiny.meetsGoal);
+  EXPECT_FALSE(tiny.fits);
+  EXPECT_NE(tiny.limit.find("lut: "), std::string::npos) << tiny.limit;
+  EXPECT_NE(tiny.limit.find("100 available"), std::string::npos) << tiny.limit;
+}
+
+/// Bounds hold on every device, `nodes` for all of them.
+TEST(Explore, BoundsOfSeveralDevices) {
+  MLIRContext context;
+  NetworkBuilder n(context);
+  func::FuncOp f = pttcnn(n);
+  std::string goal = "throughput=100000/s,lut=9000";
+  EXPECT_FALSE(run(f, goal).meetsGoal);
+  auto several = run(f, goal, 6);
+  EXPECT_TRUE(several.meetsGoal) << several.limit;
+  EXPECT_GT(several.devices(), 1);
+  expectWithin(several, goal);
+  EXPECT_FALSE(run(f, goal + ",nodes=1", 6).meetsGoal);
+  goal = "max-throughput,lut=9000,nodes=2";
+  auto two = run(f, goal, 6);
+  EXPECT_EQ(two.devices(), 2);
+  expectWithin(two, goal);
+  EXPECT_GE(two.seconds, run(f, "max-throughput,lut=9000", 6).seconds);
 }
 } // namespace

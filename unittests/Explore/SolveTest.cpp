@@ -249,7 +249,7 @@ void expectEqual(double a, double b, uint64_t seed) {
 }
 
 TEST(Solve, ChainsEqualBruteForce) {
-  int feasible = 0;
+  int feasible = 0, bound = 0;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     Drawn drawn(seed, /*isChain=*/true);
     bool exact;
@@ -260,8 +260,17 @@ TEST(Solve, ChainsEqualBruteForce) {
     ++feasible;
     EXPECT_TRUE(exact) << "seed " << seed;
     EXPECT_LE(lowerBound(drawn.problem), found * (1 + 1e-9));
+    // A goal leaves a part of one resource of every device.
+    Problem part = drawn.problem;
+    for (Place &place : part.places)
+      place.budget.amount[seed % 2 ? 0 : 2] *= drawn.draw(3, 9) / 10.0;
+    double within = fastest(part, &exact);
+    expectEqual(within, bruteForce(part), seed);
+    EXPECT_GE(within, found * (1 - 1e-9)) << "seed " << seed;
+    bound += std::isfinite(within) && within > found * (1 + 1e-9);
   }
   EXPECT_GT(feasible, 150);
+  EXPECT_GT(bound, 20);
 }
 
 TEST(Solve, GraphsLieWithinTheBound) {

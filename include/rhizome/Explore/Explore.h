@@ -18,6 +18,13 @@ struct Goal {
   double latency = 0;           ///< seconds at most, 0: any
   int64_t maxNodes = INT64_MAX; ///< devices that may be used
 
+  /// How much of one resource may be used of each device.
+  struct Part {
+    double amount = 0;
+    bool isShare = false; ///< of what the device has
+  };
+  std::map<std::string, Part> parts; ///< by resource; others: all there is
+
   /// Seconds that a frame may take, infinite without a bound.
   double mostSeconds() const {
     return throughput > 0 ? 1 / throughput : INFINITY;
@@ -26,9 +33,10 @@ struct Goal {
 };
 
 /// Parses bounds and an objective, in any order with commas between:
-/// `throughput=5000/s`, `latency=100us`; `max-throughput`, `min-latency`,
-/// `min-resources` (the one of bounds alone) or `min-nodes`. nullopt if the
-/// text is anything else.
+/// `throughput=5000/s`, `latency=100us`, `nodes=2`, of every device's resources
+/// `lut=30000` or `lut=60%`; `max-throughput`, `min-latency`, `min-resources`
+/// (the one of bounds alone) or `min-nodes`. nullopt if the text is anything
+/// else.
 std::optional<Goal> parseGoal(llvm::StringRef text);
 
 /// Every operation of `network` that no generator can build, with the reasons.
@@ -51,6 +59,10 @@ struct Cluster {
   std::optional<Wire> hostWire;
   bool isChain = false, mayReplicate = true;
 };
+
+/// The cluster with so much of each device as the goal allows. `explore` looks
+/// at no more of it, but whoever describes its result needs to.
+Cluster withinParts(Cluster cluster, const Goal &goal);
 
 /// What a user has decided, by the model's nodes.
 struct Steering {

@@ -195,6 +195,10 @@ double aloneSeconds(const Problem &problem, int stage);
 /// What such stages would need at least of the place that they fit best.
 std::string whyNotAlone(const Problem &problem, int stage);
 
+/// The resource of whose budget `need` is the largest share, and that share.
+std::pair<size_t, double> scarcest(const gen::Resources &need,
+                                   const gen::Resources &budget);
+
 /// What binds a run that does not fit: the resource exceeded most, "" if none.
 std::string exceededName(const gen::Resources &need,
                          const gen::Resources &budget);

@@ -65,9 +65,9 @@ struct ModelRequest {
 // compile
 //===----------------------------------------------------------------------===//
 
-/// True if `text` is a goal: bounds, throughput=N/s and latency=T, and an
-/// objective, max-throughput, min-latency, min-resources or min-nodes, with
-/// commas between.
+/// True if `text` is a goal: bounds (throughput=N/s, latency=T, nodes=N and of
+/// resources, such as lut=N or lut=P%) and an objective (max-throughput,
+/// min-latency, min-resources or min-nodes), with commas between.
 bool isGoal(llvm::StringRef text);
 
 struct CompileRequest {
