@@ -2,7 +2,7 @@
 // The differential test of the generators: seeded random layers with random
 // options (foldings, lanes, styles), simulated as four-state RTL with random
 // stalls, against the interpreter. No mismatch, no hang, no X.
-// RHIZOME_RANDOM_LAYERS sets how many (default 8), RHIZOME_RANDOM_SEED where
+// RHIZOME_RANDOM_LAYERS sets how many (default 5), RHIZOME_RANDOM_SEED where
 // to start: a failure names the seed that reproduces it.
 #include "Layers.h"
 
@@ -175,14 +175,14 @@ void runLayer(uint64_t seed, bool measure) {
 
 TEST(RandomLayers, FourStateRtlEqualsInterpreter) {
   int64_t first = setting("RHIZOME_RANDOM_SEED", 1);
-  int64_t count = setting("RHIZOME_RANDOM_LAYERS", 8);
+  int64_t count = setting("RHIZOME_RANDOM_LAYERS", 5);
   for (int64_t i = 0; i < count && !HasFatalFailure(); ++i)
     runLayer(uint64_t(first + i), false);
 }
 
 TEST(RandomLayers, MeasuredCyclesEqualPrediction) {
   int64_t first = setting("RHIZOME_RANDOM_SEED", 1000);
-  int64_t count = (setting("RHIZOME_RANDOM_LAYERS", 8) + 9) / 10;
+  int64_t count = (setting("RHIZOME_RANDOM_LAYERS", 5) + 9) / 10;
   for (int64_t i = 0; i < count && !HasFatalFailure(); ++i)
     runLayer(uint64_t(first + i), true);
 }
