@@ -15,7 +15,8 @@ using rhizome::test::NetworkBuilder;
 
 namespace {
 // Larger options only cost time: their parts are those of smaller ones.
-constexpr int64_t kMostProducts = 192, kMostBits = 1536, kMostWords = 16384;
+constexpr int64_t kMostProducts = 64, kMostProductBits = 768;
+constexpr int64_t kMostBits = 96, kMostWords = 16384;
 
 num::IntType activation(NetworkBuilder &n) {
   static const int64_t widths[] = {8, 8, 8, 7, 4, 2, 1, 6, 16};
@@ -124,6 +125,10 @@ bool isSmall(const gen::Option &option) {
        llvm::zip_equal(option.actors, option.formats)) {
     if (gen::productsOf(actor) > kMostProducts ||
         format.lanes * format.width > kMostBits)
+      return false;
+    if (gen::productsOf(actor) > 0 && actor.get("Style") == 0 &&
+        gen::productsOf(actor) * actor.get("XWidth") * actor.get("WWidth") >
+            kMostProductBits)
       return false;
     for (const gen::RomUse &rom : gen::romsOf(actor))
       if (rom.words * rom.width * rom.copies > 8 * kMostWords)

@@ -209,7 +209,7 @@ Error Characterisation::addPackage(const std::string &dir, bool held,
 void Characterisation::fit() {
   // Few points hold much of some terms; those must not take what others leave
   // over. All but the control's are about a LUT each, counters a few.
-  std::vector<double> pull(gen::kTermNames.size(), 0.1);
+  std::vector<double> pull(gen::kTermNames.size(), 0.3);
   for (gen::Term t : {gen::Term::Counter, gen::Term::Buffer})
     pull[size_t(t)] = 0.05;
   for (gen::Term t : {gen::Term::Fixed, gen::Term::Lane, gen::Term::Control})
@@ -235,7 +235,7 @@ void Characterisation::fit() {
   }
 }
 
-/// Deviations of the points that were fitted.
+/// Deviations of (predicted, measured).
 Residuals residualsOf(std::vector<std::pair<double, double>> &pairs) {
   Residuals r;
   std::vector<double> shares, small;
@@ -262,6 +262,7 @@ Residuals residualsOf(std::vector<std::pair<double, double>> &pairs) {
 }
 
 void Characterisation::judge() {
+  // By unit, "" for all, "held" for all that were held out.
   std::map<std::string, std::vector<std::pair<double, double>>> luts, ffs;
   for (const Point &p : points) {
     CharacterisedPoint point;
@@ -269,9 +270,11 @@ void Characterisation::judge() {
     point.name = p.name;
     point.held = p.held;
     point.measured = p.measured;
-    point.lut = p.structure.exact.lut();
+    point.lut = point.known = p.structure.exact.lut();
     for (size_t t = 0; t < p.structure.terms.size(); ++t) {
       auto &known = result.model.units[p.unit].lut;
+      if (p.structure.terms[t] != 0)
+        point.terms[gen::kTermNames[t]] = p.structure.terms[t];
       auto found = known.find(gen::kTermNames[t]);
       if (found != known.end())
         point.lut += found->second * p.structure.terms[t];
@@ -279,22 +282,26 @@ void Characterisation::judge() {
     point.ff = p.structure.exact.ff();
     point.dsp = p.structure.exact.dsp();
     point.bram = p.structure.exact.bram();
-    if (!p.held)
-      for (const std::string &unit : {p.unit, std::string()}) {
-        luts[unit].push_back({point.lut, p.of("lut")});
-        ffs[unit].push_back({point.ff, p.of("ff")});
-      }
+    for (const std::string &set : p.held
+                                      ? std::vector<std::string>{"held"}
+                                      : std::vector<std::string>{p.unit, ""}) {
+      luts[set].push_back({point.lut, p.of("lut")});
+      ffs[set].push_back({point.ff, p.of("ff")});
+    }
     result.points.push_back(std::move(point));
   }
   for (auto &[unit, pairs] : luts) {
     Residuals lut = residualsOf(pairs), ff = residualsOf(ffs[unit]);
     if (unit.empty()) {
-      result.model.lut = lut;
-      result.model.ff = ff;
-      continue;
+      result.lut = lut;
+      result.ff = ff;
+    } else if (unit == "held") {
+      result.heldLut = lut;
+      result.heldFf = ff;
+    } else {
+      result.model.units[unit].lutResiduals = lut;
+      result.model.units[unit].ffResiduals = ff;
     }
-    result.model.units[unit].lutResiduals = lut;
-    result.model.units[unit].ffResiduals = ff;
   }
 }
 
@@ -328,8 +335,6 @@ Error Characterisation::run() {
   for (const std::string &dir : request.holdOut)
     if (Error error = addPackage(dir, true, false))
       return error;
-  result.model.points =
-      llvm::count_if(points, [](const Point &p) { return !p.held; });
   fit();
   judge();
   return Error::success();

@@ -57,14 +57,11 @@ FamilyModel readModel(const YAML::Node &root) {
   m.tool = map.get<std::string>("tool");
   m.options = map.get<std::string>("options");
   m.seed = map.get<uint64_t>("seed");
-  m.points = map.get<int64_t>("points");
   YAML::Node units = map.find("units");
   if (!units || !units.IsMap())
     throw Mistake{lineOf(root), "a model file needs a mapping 'units'"};
   for (const auto &entry : units)
     m.units[entry.first.as<std::string>()] = readUnit(entry.second);
-  m.lut = readResiduals(map.find("lut"));
-  m.ff = readResiduals(map.find("ff"));
   map.finish();
   return m;
 }
@@ -120,8 +117,7 @@ std::string rhizome::printFamilyModel(const FamilyModel &m) {
      << "\n  half_blocks: " << flag(m.mapping.halfBlocks)
      << "\n  lutram_bits: " << m.mapping.lutramBits << "\ntool: \"" << m.tool
      << "\"\noptions: \"" << m.options << "\"\nseed: " << m.seed
-     << "\npoints: " << m.points << "\nlut: " << text(m.lut)
-     << "\nff: " << text(m.ff) << "\nunits:\n";
+     << "\nunits:\n";
   for (const auto &[name, unit] : m.units) {
     os << "  " << name << ":\n    terms:";
     for (const auto &[term, luts] : unit.lut)

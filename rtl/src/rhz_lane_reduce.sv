@@ -159,7 +159,7 @@ module rhz_lane_reduce #(
       done2_q <= 1'b0;
       push_q  <= 1'b0;
     end else begin
-      if (valid[TreeStage]) first_q <= result[TreeStage];
+      if (valid[TreeStage]) first_q <= (Folds == 1) || result[TreeStage];
       done_q  <= result[TreeStage];
       done2_q <= done_q;
       push_q  <= done2_q;

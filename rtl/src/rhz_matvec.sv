@@ -189,7 +189,7 @@ module rhz_matvec #(
       done_q  <= 1'b0;
       push_q  <= 1'b0;
     end else begin
-      if (valid[DotStage]) first_q <= result[DotStage];
+      if (valid[DotStage]) first_q <= (Folds == 1) || result[DotStage];
       done_q <= result[DotStage];
       push_q <= done_q;
     end

@@ -24,9 +24,11 @@ llvm::json::Object toJson(const CharacteriseResult &result,
                           const std::string &file) {
   llvm::json::Array points;
   for (const CharacterisedPoint &p : result.points) {
-    llvm::json::Object measured;
+    llvm::json::Object measured, terms;
     for (const auto &[name, value] : p.measured)
       measured[name] = value;
+    for (const auto &[name, value] : p.terms)
+      terms[name] = value;
     points.push_back(llvm::json::Object{
         {"unit", p.unit},
         {"name", p.name},
@@ -34,7 +36,9 @@ llvm::json::Object toJson(const CharacteriseResult &result,
         {"predicted",
          llvm::json::Object{
              {"lut", p.lut}, {"ff", p.ff}, {"dsp", p.dsp}, {"bram", p.bram}}},
-        {"measured", std::move(measured)}});
+        {"measured", std::move(measured)},
+        {"known_lut", p.known},
+        {"terms", std::move(terms)}});
   }
   llvm::json::Object units;
   for (const auto &[name, unit] : result.model.units)
@@ -43,13 +47,15 @@ llvm::json::Object toJson(const CharacteriseResult &result,
   return llvm::json::Object{{"family", result.model.family},
                             {"tool", result.model.tool},
                             {"file", file},
-                            {"lut", toJson(result.model.lut)},
-                            {"ff", toJson(result.model.ff)},
+                            {"lut", toJson(result.lut)},
+                            {"ff", toJson(result.ff)},
+                            {"held_out_lut", toJson(result.heldLut)},
+                            {"held_out_ff", toJson(result.heldFf)},
                             {"units", std::move(units)},
                             {"points", std::move(points)}};
 }
 
-void printTable(const FamilyModel &model) {
+void printTable(const CharacteriseResult &result) {
   Table table({"unit", "points", "LUT median", "p90", "worst", "below 500",
                "FF median", "worst", "below 500"});
   auto row = [&](const std::string &name, const Residuals &lut,
@@ -65,9 +71,11 @@ void printTable(const FamilyModel &model) {
                share(lut, lut.worst), least(lut), share(ff, ff.median),
                share(ff, ff.worst), least(ff)});
   };
-  for (const auto &[name, unit] : model.units)
+  for (const auto &[name, unit] : result.model.units)
     row(name, unit.lutResiduals, unit.ffResiduals);
-  row("all", model.lut, model.ff);
+  row("fitted now", result.lut, result.ff);
+  if (result.heldLut.points + result.heldLut.small > 0)
+    row("held out", result.heldLut, result.heldFf);
   table.print();
 }
 
@@ -114,7 +122,7 @@ int runCharacterise(CharacteriseRequest request, const std::string &family,
     return 0;
   }
   llvm::outs() << result.model.family << ", " << result.model.tool << "\n\n";
-  printTable(result.model);
+  printTable(result);
   llvm::outs() << "\n" << output << "\n";
   return 0;
 }

@@ -22,7 +22,7 @@ TEST(Characterise, FitsWhatItSamples) {
   EXPECT_EQ(point.unit, "fork");
   EXPECT_EQ(point.ff, point.measured.at("ff"));
   EXPECT_NEAR(point.lut, point.measured.at("lut"), 1);
-  EXPECT_EQ(result.model.points, 1);
+  EXPECT_EQ(result.lut.points + result.lut.small, 1);
   EXPECT_NE(result.model.tool, "");
 }
 

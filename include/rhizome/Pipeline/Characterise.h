@@ -29,13 +29,17 @@ struct CharacterisedPoint {
   std::string unit, name;
   bool held = false;                         ///< not in the fit
   double lut = 0, ff = 0, dsp = 0, bram = 0; ///< predicted
+  double known = 0;                          ///< LUTs of memories, not fitted
+  std::map<std::string, double> terms;       ///< what it is made of
   std::map<std::string, double> measured;
 };
 
 struct CharacteriseResult {
   std::string error; ///< "" if all went well
-  FamilyModel model;
+  FamilyModel model; ///< cells without points keep what they had
   std::vector<CharacterisedPoint> points;
+  /// Of all points that took part, and of all that were held out.
+  Residuals lut, ff, heldLut, heldFf;
 };
 
 CharacteriseResult characterise(const CharacteriseRequest &request);

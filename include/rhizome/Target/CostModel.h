@@ -33,13 +33,11 @@ struct FamilyModel {
   std::string tool;    ///< its name and version
   std::string options; ///< the synthesis script
   uint64_t seed = 0;
-  int64_t points = 0;
   struct Unit {
     std::map<std::string, double> lut; ///< LUTs by term
     Residuals lutResiduals, ffResiduals;
   };
   std::map<std::string, Unit> units; ///< by name
-  Residuals lut, ff;                 ///< of all units
 };
 
 /// Reads data/models/<family>.yaml. A malformed file is refused with its path,

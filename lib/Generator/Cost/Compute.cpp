@@ -145,9 +145,10 @@ void laneReduce(Builder &b) {
   }
   int64_t result = op == 1 ? std::min(x, acc) : acc;
   b.ff(lanes * double(result));
+  // A single term is the result; a bias is added to it.
   if (op == 1) {
-    b.compare(lanes, result);
-  } else {
+    b.compare(folds > 1 ? lanes : 0, result);
+  } else if (folds > 1 || b.get("Bias")) {
     b.adder(lanes, acc);
     b.term(Term::Select, lanes * double(acc));
   }

@@ -208,26 +208,41 @@ void table(Builder &b) {
   b.counter(b.get("OutFolds"));
   b.ff(4);
   // Tables of 2^n entries from 0 on lie at places whose low n bits are zero:
-  // the address is the table's number and x. Lanes of equal tables' number
-  // share its registers.
-  int64_t entries = b.get("Entries"), low = clog2(entries), high = address;
+  // without folds the address is a constant and x, and a lane reads nothing but
+  // its own table.
+  int64_t entries = b.get("Entries"), low = clog2(entries);
   bool aligned = entries == int64_t(1) << low && b.get("Lo") == 0;
   bool folded = b.get("OutFolds") > 1;
-  if (aligned)
-    high -=
-        low + (channels == int64_t(1) << clog2(channels) ? clog2(channels) : 0);
   if (folded) {
-    b.ff(double(high));
+    // The fold's table, then with the lane's, then with x.
+    int64_t high = aligned ? clog2(b.get("OutFolds")) + 1 : address;
+    b.ff(double(high) + lanes * double(high + address + b.get("InWidth")));
     b.adder(1, high);
-  }
-  if (aligned) {
+    b.adder(lanes * (aligned ? 1 : 2), address);
+  } else if (aligned) {
     b.ff(lanes * double(2 * std::min(low, b.get("InWidth"))));
-    b.ff(folded ? double(2 * high) : 0);
   } else {
-    b.ff(lanes * double(b.get("InWidth") + (folded ? 2 : 1) * address));
-    b.adder(lanes * (folded ? 2 : 1), address);
+    b.ff(lanes * double(b.get("InWidth") + address));
+    b.adder(lanes, address);
   }
-  b.rom("TableFile", "Block", words, out, 2, channels);
+  if (aligned && !folded && !b.get("Block")) {
+    const int64_t k = b.context().lutInputs;
+    const MemoryImage *image = b.image("TableFile");
+    const std::string digits = image ? image->hex() : "";
+    const size_t lane =
+        image ? size_t(entries * ((image->width + 3) / 4 + 1)) : 0;
+    for (int64_t l = 0; l < channels; ++l) {
+      RomContents c =
+          image ? MemoryImage::parse(digits.substr(size_t(l) * lane, lane))
+                      .contents(k)
+                : RomContents::expected(entries, double(out), k);
+      b.term(Term::RomLeaf, c.leaves);
+      b.term(Term::RomMux, c.muxes);
+      b.delay(c.columns, 2);
+    }
+  } else {
+    b.rom("TableFile", "Block", words, out, 2, channels);
+  }
   b.outbuf(b.get("Depth"), channels * out);
 }
 

@@ -2,10 +2,33 @@
 // Structure of the cells that move elements: gearbox and the borders around
 // it, concat, reorder, fork and fifo.
 #include "Structure.h"
+#include <algorithm>
 #include <numeric>
+#include <vector>
 
 namespace rhizome::gen::cost {
 namespace {
+/// LUTs per bit of the multiplexers that read `lanes` neighbouring places of a
+/// ring from any of its `reads` steps on. Those of the lower levels are shared
+/// by all outputs that begin at the same place, but for the ones that the end
+/// of the steps cuts short; what has a single choice takes nothing.
+int64_t ringNodes(int64_t reads, int64_t step, int64_t lanes, int64_t length,
+                  int64_t lutInputs) {
+  const int64_t choices = lutInputs >= 6 ? 4 : 2;
+  int64_t nodes = 0;
+  for (int64_t below = 1; below < reads; below *= choices) {
+    int64_t span = below * choices;
+    std::vector<char> begun(length);
+    for (int64_t r = 0; r + span <= reads; r += span)
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        begun[(r * step + lane) % length] = 1;
+    nodes += std::count(begun.begin(), begun.end(), 1);
+    if (reads % span > below)
+      nodes += std::min(lanes, length);
+  }
+  return nodes;
+}
+
 void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
                int64_t rowIn, int64_t rowOut, int64_t depth) {
   int64_t unit = std::gcd(std::gcd(lanesIn, lanesOut), std::gcd(rowIn, rowOut));
@@ -47,16 +70,8 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
     if (in > stepIn)
       b.term(Term::PickBase, double(length * width));
     b.term(Term::Lane, double(writes));
-    // Outputs that read neighbouring places share the lower levels of their
-    // multiplexers: none has more nodes than the ring has places, and one for
-    // each output that is cut short where the ring ends.
-    int64_t nodes = 0, level = 0, atOnce = b.context().lutInputs >= 6 ? 2 : 1;
-    for (int64_t n = reads, part = 0; n > 1;) {
-      part |= n % 2;
-      n = ceilDiv(n, 2);
-      if (++level % atOnce == 0 || n == 1)
-        nodes += std::min(length + (part ? out : 0), n * out);
-    }
+    int64_t nodes =
+        ringNodes(reads, stepOut, out, length, b.context().lutInputs);
     b.term(Term::Mux, double(nodes * width));
     if (tailOut && beatsOut > 1)
       b.term(Term::Select, double((out - tailOut) * width));
@@ -69,9 +84,9 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
     b.term(Term::Shift, double(units * width * fine));
     b.pick(double(width), ceilDiv(store, step) * units);
     b.term(Term::Lane, double(ceilDiv(store, step)));
+    b.term(Term::PickBase, double(store * width));
+    b.term(Term::Select, double(store * width));
     b.mux(double(store * width), tailOut ? 3 : 2);
-    if (tailOut)
-      b.term(Term::Select, double((out - tailOut) * width));
   }
   b.ff(double(out * width));
   b.outbuf(depth, wide * width);

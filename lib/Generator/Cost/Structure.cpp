@@ -20,7 +20,8 @@ void Builder::counter(int64_t count, bool last) {
   // Two places: the last one's flag is the value.
   if (count > 2 && (last || !isPower(count)))
     ff(1);
-  term(Term::Counter, double(bits));
+  // One that fills its bits wraps by itself.
+  term(Term::Counter, double(bits) * (isPower(count) ? 0.5 : 1));
 }
 
 void Builder::outbuf(int64_t depth, int64_t width) {
@@ -280,7 +281,8 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx) {
   block.blocks = blocksOf(words, width, ctx);
   // iCE40 blocks are small, and cost as little.
   double unit = amd ? 258 : ctx.lutramBits > 0 ? 128 : 80;
-  offer(block.blocks * unit, block);
+  // But for AMD's, a read of what is being written is made up for beside them.
+  offer(block.blocks * unit + (amd ? 0 : 8), block);
   return best;
 }
 

@@ -2,6 +2,7 @@
 // Structure of the window cell: its positions' control, then either one word
 // at a time or whole kernels.
 #include "Structure.h"
+#include <bit>
 #include <numeric>
 
 namespace rhizome::gen::cost {
@@ -40,7 +41,13 @@ struct Window {
                pixelsIn + 1) +
          1;
   }
+  int64_t step() const { return pixelsOut * strideW; }
 };
+
+/// Low bits that are zero in all multiples of a number.
+int64_t zeros(int64_t step) {
+  return step > 0 ? std::countr_zero(uint64_t(step)) : 0;
+}
 
 /// Rows and columns of reader and writer.
 void positions(Builder &b, const Window &w) {
@@ -49,37 +56,73 @@ void positions(Builder &b, const Window &w) {
   b.counter(w.inCols);
   b.counter(w.outCols);
   b.counter(w.outHeight);
-  // Rows by number: the writer's, the last ones that may be written now and
-  // next and what they are counted from, those needed now and next and the
-  // frame behind. A frame of one output row counts with one less.
-  int64_t rows = w.outHeight > 1 ? 7 : 6;
-  // Columns of the position (the kernel-parallel cell's), of the one behind,
-  // and those needed; rows of the position, of the writer's limit, of the one
-  // behind.
-  int64_t place = (w.outCols > 1 ? (w.parallel ? 2 : 1) * w.xW : 0) +
-                  (w.outCols > 1 && w.inCols > 1 ? 2 * w.colW : 0) +
-                  (w.outHeight > 1 ? 3 * w.yW : 0);
-  b.ff(double(rows * w.rowW + place + 3));
-  b.term(Term::Control, double(rows * w.rowW + place));
+  // What advances by a constant keeps its lowest bits: rows that are counted by
+  // frames, rows and columns of positions.
+  int64_t frameW = w.rowW - std::min(zeros(w.height), w.rowW);
+  int64_t y = w.yW - zeros(w.strideH), x = w.xW - zeros(w.step());
+  int64_t columnW = w.inCols > 1 ? w.colW : 0;
+  // By number the rows of the writer, of its two limits, of the two needs; by
+  // frames where the limit and the need are counted from.
+  b.ff(double(5 * w.rowW + 2 * frameW));
+  // Rows of the limit and of the need behind, columns of the need.
+  b.ff(double(2 * y + x + 2 * w.colW));
+  // Room, need met, first cycle.
+  b.ff(3);
+  // The writer's row, the limit, the need, the two frames; the limits' and the
+  // needs' distances with and without a write.
+  b.adder(3, w.rowW);
+  b.adder(2, frameW);
+  b.adder(1, w.rowW);
+  b.adder(4, w.rowW);
+  b.adder(4, w.rowW + columnW);
+  // Each row or column behind: its step, and that it is inside the frame.
+  b.adder(2, y + 2 * w.yW);
+  b.adder(1, x + 2 * w.xW);
+  b.term(Term::Select, double(4 * w.rowW + frameW + 2 * w.yW + 2 * w.xW));
+  b.term(Term::Control, double(2 * w.rowW + 2 * w.colW));
+  if (w.outHeight > 1) {
+    b.ff(double(y));
+    b.adder(1, y);
+    b.term(Term::Select, double(w.yW));
+  }
+  if (w.outCols > 1 && w.parallel) {
+    b.ff(double(x));
+    b.adder(1, x);
+    b.term(Term::Select, double(w.xW));
+  }
 }
 
 void serial(Builder &b, const Window &w) {
   int64_t memWords = w.rows * w.inCols * w.words;
-  int64_t ra = clog2(2 * memWords + 1), address = addressBits(memWords);
+  int64_t address = addressBits(memWords);
   int64_t bank = w.pixelsIn > 1 ? clog2(w.pixelsIn) : 0;
   int64_t column = w.xW + clog2(w.words + 1) + 1;
   b.ff(4); // valid bits
   for (int64_t count : {w.groupWords, w.kernelW, w.kernelH, w.repeat, w.groups})
     b.counter(count);
-  // Top row and kernel row, left and kernel column.
+  // The top row and the kernel row begin at multiples of a row's words; each
+  // of their steps is a comparison and two sums.
+  int64_t base = clog2(2 * memWords + 1) - zeros(w.inCols * w.words);
+  int64_t steps = (w.outHeight > 1 ? 2 : 1) + (w.kernelH > 1 ? 1 : 0);
+  b.ff(double(2 * base));
+  b.adder(double(3 * steps), base);
+  b.term(Term::Select, double((steps + 4) * base));
+  // Left and kernel column, kernel row: steps and whether they are padding.
   int64_t columns = (w.outCols > 1 ? 1 : 0) + (w.kernelW > 1 ? 1 : 0);
-  int64_t loops =
-      2 * ra + columns * column + (w.kernelH > 1 || w.outHeight > 1 ? w.yW : 0);
-  b.ff(double(loops));
-  if (w.groups > 1)
+  b.ff(double(2 * column));
+  b.adder(double(columns + 2), column);
+  b.term(Term::Select, double(4 * column));
+  if (w.kernelH > 1 || w.outHeight > 1) {
+    b.ff(double(w.yW));
+    b.adder(w.kernelH > 1 ? 3 : 2, w.yW);
+    b.term(Term::Select, double(3 * w.yW));
+  }
+  if (w.groups > 1) {
     b.ff(double(addressBits(w.words)));
-  b.term(Term::Control, double(loops));
-  b.term(Term::Adder, double(3 * address));
+    b.adder(1, addressBits(w.words));
+  }
+  int64_t parts = 1 + (w.groups > 1 ? 1 : 0) + (w.groupWords > 1 ? 1 : 0);
+  b.adder(double(parts), address);
   b.ff(double(address));
   b.delay(double(1 + bank), 3);
   b.counter(memWords, false);
@@ -88,7 +131,6 @@ void serial(Builder &b, const Window &w) {
     b.ram(memWords, w.ge, 2);
   b.mux(double(w.ge), w.pixelsIn);
   b.ff(double(w.ge));
-  b.term(Term::Select, double(w.ge));
   b.outbuf(b.get("Depth"), w.ge);
 }
 
@@ -142,7 +184,7 @@ void parallel(Builder &b, const Window &w) {
   int64_t memStages = memWords <= 64 ? 1 : 2, rowStages = s.over > 0 ? 1 : 0;
   int64_t lateRead = 3 - memStages - rowStages;
   int64_t lateWrite = lateRead > 1 ? 1 : 0;
-  int64_t step = w.pixelsOut * w.strideW;
+  int64_t step = w.step();
   bool oneBlock = ceilDiv(w.width, s.banks) == 1 && w.words == 1;
   b.ff(5); // valid bits
   for (int64_t count : {w.groupWords, w.repeat, w.groups})
