@@ -84,11 +84,11 @@ static Overrun leastOverrun(Problem open, double seconds,
       break;
     Resources need = needOf(*solution, limits.errorBars);
     auto [worst, share] = scarcest(need, best.budget);
-    if (share < least) {
-      least = share;
-      best.need = need;
-      best.solution = std::move(solution);
-    }
+    if (share > least)
+      break;
+    least = share;
+    best.need = need;
+    best.solution = std::move(solution);
     if (share <= 1)
       break;
     for (Kind &kind : open.kinds)

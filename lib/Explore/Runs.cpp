@@ -14,6 +14,7 @@ constexpr size_t kKinds = gen::kResourceNames.size();
 //                      lut ff dsp bram uram lutram
 const std::array<std::array<double, kKinds>, kPrices> kPriceTable = {{
     {1, 1, 1, 1, 1, 1},
+    {4, 1, 1, 1, 1, 1},
     {8, 1, 1, 1, 1, 1},
     {1, 1, 8, 1, 1, 1},
     {1, 1, 1, 8, 8, 1},

@@ -12,7 +12,7 @@
 namespace rhizome::explore {
 /// Weights of resources, relative to a device's capacity. What is best under
 /// one of them is always followed.
-constexpr size_t kPrices = 8;
+constexpr size_t kPrices = 9;
 extern const std::array<std::array<double, gen::kResourceNames.size()>, kPrices>
     kPriceTable;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The ranges in which characterisation samples each cell's parameters.
 #include "Sweep.h"
+#include "rhizome/Generator/ProductCut.h"
 #include <algorithm>
 
 using namespace rhizome;
@@ -182,12 +183,7 @@ void Sampler::requant(bool dsp) {
   int64_t lanes = any({1, 2, 4, 8, 12}), folds = any({1, 2, 8, 16, 40});
   if (dsp)
     lanes = std::min<int64_t>(lanes, 4);
-  int64_t tiles = dspTiles(std::max<int64_t>(mul, 1), in, device.cost);
-  int64_t split = 0;
-  if (dsp && tiles > 1)
-    for (split = 1; split + 1 < mul && dspTiles(mul - split, in, device.cost) >
-                                           dspTiles(1, in, device.cost);)
-      ++split;
+  ProductCut cut = dsp ? productCut(mul, in, device.cost) : ProductCut();
   bool isSigned = draw(0, 1);
   actor.params = {{"Lanes", lanes},
                   {"InWidth", in},
@@ -201,8 +197,9 @@ void Sampler::requant(bool dsp) {
                   {"Hi", (int64_t(1) << (isSigned ? out - 1 : out)) - 1},
                   {"OutFolds", folds},
                   {"Style", dsp},
-                  {"Split", split},
-                  {"SplitStyle", split > 4}};
+                  {"Split", cut.split},
+                  {"SplitStyle", cut.split > 4},
+                  {"Slice", cut.slice}};
   // Offsets of fixed-point networks are whole steps; others have all bits.
   MemoryImage image(lanes * (mul + offset), folds);
   for (int64_t w = 0; w < folds; ++w)

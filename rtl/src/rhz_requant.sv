@@ -2,8 +2,9 @@
 // out = clamp((x·m + o) >>> Shift, Lo, Hi) with m and o per channel; without a
 // multiplier (MulWidth = 0) m is 1 and only offsets are stored. Split > 0 cuts
 // m into m_hi·2^Split + m_lo, whose products are made apart, each in DSPs or
-// LUTs (Style, SplitStyle). Latency = 6 + M + V, one more if split; M are the
-// stages of the products, of two unlike ones the larger.
+// LUTs (Style, SplitStyle); in DSPs Slice > 0 cuts x (rhz_mul). Latency =
+// 6 + M + V, one more if split; M are the stages of the products, of two unlike
+// ones the larger.
 module rhz_requant #(
   parameter int Pixels   = 1,
   parameter int Lanes    = 1,
@@ -20,6 +21,7 @@ module rhz_requant #(
   parameter int Style      = 1,   // 0: product in LUTs, 1: in DSPs
   parameter int Split      = 0,
   parameter int SplitStyle = 0,   // of the low product
+  parameter int Slice      = 0,
   parameter int Block      = 0,   // 1: parameters in block RAM
   parameter     ParamFile = "",
   parameter int Depth    = 2,
@@ -34,10 +36,11 @@ module rhz_requant #(
   input  logic                             out_ready_i,
   output logic [Pixels*Lanes*OutWidth-1:0] out_data_o
 );
-  // A product in LUTs of more than four rows takes two stages (rhz_mul).
+  // A product in LUTs of more than four rows takes two stages, and so does a
+  // sliced one (rhz_mul).
   localparam int HighWidth = MulWidth - Split;
   localparam int MulStages =
-      ((Style == 0 && InWidth > 4 && HighWidth > 4) ||
+      ((Style == 0 && InWidth > 4 && HighWidth > 4) || (Slice > 0 && MulWidth > 0) ||
        (Split > 3 && SplitStyle == 0 && InWidth > 4)) ? 2 : 1;
   localparam int Late = MulStages - 1 + ((Split > 0) ? 1 : 0);
   localparam int Push = 7 + Late;
@@ -108,7 +111,7 @@ module rhz_requant #(
         logic signed [ProductWidth-1:0] product;
         rhz_mul #(
           .XWidth(InWidth), .XSigned(InSigned), .WWidth(MulWidth), .Style(Style),
-          .Stages(MulStages)
+          .Slice(Slice), .Stages(MulStages)
         ) u_mul (
           .clk_i, .x_i(x[I*InWidth +: InWidth]),
           .w_i(pairs[l*PairWidth +: MulWidth]), .product_o(product)
@@ -122,14 +125,14 @@ module rhz_requant #(
         logic signed [SumWidth-1:0] low_q;
         rhz_mul #(
           .XWidth(InWidth), .XSigned(InSigned), .WWidth(HighWidth), .Style(Style),
-          .Stages(MulStages)
+          .Slice(Slice), .Stages(MulStages)
         ) u_high (
           .clk_i, .x_i(x[I*InWidth +: InWidth]),
           .w_i(pairs[l*PairWidth+Split +: MulWidth-Split]), .product_o(high)
         );
         rhz_mul #(
           .XWidth(InWidth), .XSigned(InSigned), .WWidth(Split + 1), .Style(SplitStyle),
-          .Stages(MulStages)
+          .Slice(Slice), .Stages(MulStages)
         ) u_low (
           .clk_i, .x_i(x[I*InWidth +: InWidth]),
           .w_i({1'b0, pairs[l*PairWidth +: Split]}), .product_o(low)

@@ -530,7 +530,7 @@ def requant(rng, fixed):
     p = pick(rng, fixed, Pixels=[1, 1, 2], Lanes=(1, 4), InWidth=(1, 24), InSigned=[0, 1],
              MulWidth=[0, 1, 5, 12, 18, 25], OffsetWidth=(1, 36), OutFolds=(1, 4), OutWidth=(2, 9),
              TiesEven=[0, 1], Style=[0, 1], SplitStyle=[0, 1], Block=[0, 1],
-             Depth=[2, 3, 8, 64, 65])
+             Slice=[0, 0, 3, 8, 17], Depth=[2, 3, 8, 64, 65])
     p["Split"] = fixed.get("Split", rng.choice([0, rng.randint(0, max(0, p["MulWidth"] - 1))]))
     p["Shift"] = fixed.get("Shift", rng.randint(0, max(1, p["InWidth"] + p["MulWidth"] - 4)))
     low = -(1 << (p["OutWidth"] - 1)) if rng.random() < 0.5 else 0
@@ -556,6 +556,8 @@ def requant(rng, fixed):
     if p["Split"]:
         multiplier = max(multiplier, multiplier_stages(p["SplitStyle"], p["InWidth"],
                                                        p["Split"] + 1))
+    if p["Slice"] and p["MulWidth"]:
+        multiplier = 2
     return channelwise(rng, p, "rhz_requant", p["OutWidth"],
                        6 + multiplier + (p["Split"] > 0), files, level)
 

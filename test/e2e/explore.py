@@ -68,6 +68,11 @@ def explore(suite):
                 and tight["predicted"]["lut"] <= 12000,
                 f"a bound that cannot be met is named: {tight.get('limit')}")
 
+    quick = explored(suite, "digits_qdq_int8", "--goal", "max-throughput")
+    suite.check(quick.get("ok")
+                and quick["predicted"]["interval_cycles"] == 64,
+                "digits as quick as its border, on nearly all of a KU060 role")
+
     # Several small devices; a plan that is taken up again is the same plan.
     package = suite.work / "mpcnn.rhz"
     small = ["--cluster", "ecp5-12fx4"]

@@ -3,6 +3,7 @@
 // whose resources are exact but for logic, times what the device family's model
 // says of each kind of logic.
 #include "Structure.h"
+#include "rhizome/Generator/ProductCut.h"
 #include <algorithm>
 #include <string_view>
 
@@ -28,6 +29,12 @@ int64_t dspTiles(int64_t a, int64_t b, const CostContext &ctx) {
   };
   return std::min(pieces(a, ctx.dspWide) * pieces(b, ctx.dspNarrow),
                   pieces(b, ctx.dspWide) * pieces(a, ctx.dspNarrow));
+}
+
+ProductCut productCut(int64_t m, int64_t x, const CostContext &ctx) {
+  int64_t wide = ctx.dspWide, narrow = ctx.dspNarrow;
+  int64_t port = x <= narrow ? wide : narrow; // what x leaves to m
+  return {std::max<int64_t>(0, m - port), x > wide ? wide - 1 : 0};
 }
 
 std::vector<RomUse> romsOf(const Actor &a) {

@@ -5,13 +5,34 @@
 #include <cmath>
 
 namespace rhizome::gen::cost {
+namespace {
+/// Products of w bits by x signed bits in DSP blocks that take `slice` bits of
+/// x each (rhz_mul), with all but their last registers.
+void slicedProducts(Builder &b, double count, int64_t w, int64_t x,
+                    int64_t slice) {
+  for (int64_t first = 0; first < x; first += slice) {
+    bool last = x - first <= slice + 1;
+    int64_t bits = last ? x - first : slice;
+    b.ff(count * double(bits + w));
+    if (bits > 2)
+      b.dsp(count * double(dspTiles(w, bits + !last, b.context())));
+    else
+      b.adder(count, w + bits);
+    if (first > 0)
+      b.adder(count, w + x - first);
+    if (last)
+      break;
+  }
+}
+} // namespace
+
 void requant(Builder &b) {
   int64_t in = b.get("InWidth"), mul = b.get("MulWidth");
   int64_t offset = b.get("OffsetWidth"), out = b.get("OutWidth");
   int64_t split = b.get("Split"), folds = b.get("OutFolds");
   int64_t channels = b.get("Lanes");
   double lanes = double(channels);
-  int64_t shift = b.get("Shift");
+  int64_t shift = b.get("Shift"), slice = b.get("Slice");
   int64_t x = in + (b.get("InSigned") ? 0 : 1);
   b.term(Term::Fixed, 1);
   b.term(Term::Lane, lanes);
@@ -78,7 +99,10 @@ void requant(Builder &b) {
       // Scales are positive: in LUTs their sign takes nothing.
       int64_t zeros = b.get("Style") ? 0 : 1;
       b.ff(lanes * double(product - zeros));
-      b.products(lanes, mul, zeros ? in : x, b.get("Style"), 128, zeros);
+      if (slice > 0)
+        slicedProducts(b, lanes, mul, x, slice);
+      else
+        b.products(lanes, mul, zeros ? in : x, b.get("Style"), 128, zeros);
     }
     b.adder(lanes, sum);
   } else {
@@ -99,15 +123,25 @@ void requant(Builder &b) {
       }
     b.ff(lanes * double(in + mul - split) + lows * double(in + split));
     // The shorter one of two products waits.
+    auto isSliced = [&](const char *style) {
+      return slice > 0 && b.get(style);
+    };
     auto waits = [&](const char *style, int64_t w) {
-      return multiplier > 1 && (b.get(style) || std::min(w, in) <= 4);
+      return multiplier > 1 && !isSliced(style) &&
+             (b.get(style) || std::min(w, in) <= 4);
     };
     if (waits("Style", mul - split))
       b.ff(lanes * double(in + mul - split));
     if (waits("SplitStyle", split + 1))
       b.ff(lows * double(in + split));
-    b.products(lanes, mul - split, x, b.get("Style"));
-    b.products(lows, split + 1, x, b.get("SplitStyle"));
+    auto part = [&](double count, const char *style, int64_t w) {
+      if (isSliced(style))
+        slicedProducts(b, count, w, x, slice);
+      else
+        b.products(count, w, x, b.get(style));
+    };
+    part(lanes, "Style", mul - split);
+    part(lows, "SplitStyle", split + 1);
     b.ff(lanes * double(in + mul - split)); // the high product once more
     b.ff(lows * double(std::max(in + split, offset)) + plain);
     b.adder(lows, std::max(in + split, offset) + 1);

@@ -6,6 +6,7 @@
 // Their lanes carry any channels; which ones a beat holds follows from the
 // stream's format alone.
 #include "Units.h"
+#include "rhizome/Generator/ProductCut.h"
 #include <numeric>
 
 using namespace mlir;
@@ -109,32 +110,28 @@ std::vector<int64_t> thresholdsOf(Operation *op) {
   return values;
 }
 
-/// The ways to build a requantiser's product: whole, or split so that each part
+/// The ways to build a requantiser's product: whole, or cut so that each part
 /// fits one multiplier.
 void multiplierVariants(const Actor &whole, const DeviceContext &device,
                         std::vector<Actor> &variants) {
   int64_t m = whole.get("MulWidth");
   int64_t x = whole.get("InWidth") + (whole.get("InSigned") ? 0 : 1);
-  auto add = [&](int64_t style, int64_t split, int64_t splitStyle) {
+  auto add = [&](int64_t style, ProductCut cut, int64_t splitStyle) {
     Actor a = whole;
     a.set("Style", style);
-    a.set("Split", split);
+    a.set("Split", cut.split);
     a.set("SplitStyle", splitStyle);
+    a.set("Slice", cut.slice);
     variants.push_back(std::move(a));
   };
   if (m == 0 || !device.hasDsp)
-    return add(0, 0, 0);
-  int64_t tiles = dspTiles(m, x, device.cost);
+    return add(0, {}, 0);
   if (std::min(m, x) <= kNarrow)
-    add(0, 0, 0);
-  if (tiles == 1)
-    return add(1, 0, 0);
-  int64_t least = dspTiles(1, x, device.cost), split = 1;
-  while (split + 1 < m && dspTiles(m - split, x, device.cost) > least)
-    ++split;
-  add(1, split, 1);
-  if (split + 1 <= kNarrow)
-    add(1, split, 0);
+    add(0, {}, 0);
+  ProductCut cut = productCut(m, x, device.cost);
+  add(1, cut, cut.split > 0);
+  if (cut.split > 0 && cut.split + 1 <= kNarrow)
+    add(1, cut, 0);
 }
 
 /// The signed bits that hold every value of `type` times `factor` plus `term`.
@@ -207,7 +204,8 @@ Actor makeUnit(Operation *op, const Format &in, const Format &out,
                 {"OutFolds", beats},
                 {"Style", 1},
                 {"Split", 0},
-                {"SplitStyle", 0}};
+                {"SplitStyle", 0},
+                {"Slice", 0}};
   } else if (auto t = dyn_cast<osa::ThresholdOp>(op)) {
     a.cell = "threshold";
     a.params = {{"Lanes", in.lanes},
