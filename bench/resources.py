@@ -7,7 +7,7 @@ text and the rows. Modules are kept by content (rhizome synth), so a run that is
 cut off goes on where it was.
     bench/resources.py                       all networks
     bench/resources.py lenet5 --goals quick  one of them
-    bench/resources.py --random 100 --seed 7 --rows points.jsonl
+    bench/resources.py --random 30 --seed 7 --results bench
 """
 import argparse
 import json
@@ -426,8 +426,9 @@ def arguments():
     parser.add_argument("--rows", type=pathlib.Path, metavar="FILE",
                         help="the raw rows as JSON lines")
     parser.add_argument("--results", type=pathlib.Path, metavar="FOLDER",
-                        help="the folder of resources.txt and .json; default: "
-                        "bench, or nowhere for random points and part of the networks")
+                        help="the folder of resources.txt and .json, or of "
+                        "points.txt and .json of random points; default: bench "
+                        "for all networks, otherwise nowhere")
     parser.add_argument("--work", type=pathlib.Path,
                         default=ROOT / "build/resources",
                         help="the folder of the packages")
@@ -472,8 +473,9 @@ def main():
     print("\n" + text)
     if options.results:
         options.results.mkdir(parents=True, exist_ok=True)
-        (options.results / "resources.txt").write_text(text)
-        (options.results / "resources.json").write_text("[\n" + ",\n".join(
+        name = "points" if options.random else "resources"
+        (options.results / f"{name}.txt").write_text(text)
+        (options.results / f"{name}.json").write_text("[\n" + ",\n".join(
             json.dumps(kept(r), sort_keys=True) for r in distinct(rows))
             + "\n]\n")
     return 1 if failed or (broken and options.check) else 0

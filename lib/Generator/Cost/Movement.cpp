@@ -72,7 +72,8 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
     b.term(Term::Lane, double(writes));
     int64_t nodes =
         ringNodes(reads, stepOut, out, length, b.context().lutInputs);
-    b.term(Term::Mux, double(nodes * width));
+    // Synthesis does not find all that could be shared.
+    b.term(out > 1 ? Term::MuxPairs : Term::Mux, double(nodes * width));
     if (tailOut && beatsOut > 1)
       b.term(Term::Select, double((out - tailOut) * width));
   } else {

@@ -213,13 +213,31 @@ void Builder::constantProduct(const MemoryImage &image, int64_t at, int64_t w,
 }
 
 void Builder::tree(double count, int64_t n, int64_t width, int64_t kept) {
+  // The last term is passed on by every level that has no partner for it, its
+  // sign repeated: behind the register that it comes from these are a row.
+  int64_t passed = 0, held = 0, extended = 0;
+  auto pass = [&] {
+    if (isAmd() && passed >= 2) {
+      ff(-count * double(held));
+      shift(count * double(held));
+    } else {
+      ff(count * double(extended));
+    }
+    passed = extended = 0;
+  };
   for (; n > 1; n = ceilDiv(n, 2)) {
-    // A term without a partner is passed on; its two top bits are one.
-    ff(count * (double(n / 2) * double(std::min(width + 1, kept)) +
-                double(n % 2) * double(std::min(width, kept))));
+    if (n % 2) {
+      if (passed++ == 0)
+        held = std::min(width, kept);
+      extended += std::min(width, kept);
+    } else {
+      pass();
+    }
+    ff(count * double(n / 2) * double(std::min(width + 1, kept)));
     ++width;
     adder(count * double(n / 2), std::min(width, kept));
   }
+  pass();
 }
 
 void Builder::mux(double bits, int64_t choices) {
