@@ -305,6 +305,22 @@ FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
   FailureOr<Result> result = refusal.refused.empty()
                                  ? Sharing(base, goal, allowed, steering).run()
                                  : FailureOr<Result>(std::move(refusal));
+  // Where there are DSP blocks some operations are offered with them only, so
+  // that a few may be worse than none.
+  auto dsp = goal.parts.find("dsp");
+  if (succeeded(result) && result->refused.empty() && dsp != goal.parts.end() &&
+      dsp->second.amount > 0 &&
+      (!result->meetsGoal || goal.kind == Goal::Kind::MaxThroughput)) {
+    Goal without = goal.withoutDsp();
+    Cluster none = withinParts(cluster, without);
+    auto other = Sharing(base, without, none, steering).run();
+    if (succeeded(other)) {
+      other->avoidsDsp = true;
+      if (isBetter(*other, *result))
+        std::swap(*other, *result);
+      erase(*other);
+    }
+  }
   if (base != network)
     base.erase();
   return result;

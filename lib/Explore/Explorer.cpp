@@ -169,9 +169,12 @@ std::string Explorer::limitAt(double seconds, const Limits &limits) {
                          bits);
   }
   std::string name = exceededName(overrun.need, overrun.budget);
-  return name.empty() ? "where the network can be cut: all devices together "
-                        "would have enough"
-                      : name;
+  if (!name.empty())
+    return name;
+  return open.places.size() > 1 ? "where the network can be cut: all devices "
+                                  "together would have enough"
+                                : "the search, which follows too few "
+                                  "combinations of options here";
 }
 
 /// Do all nodes fit, if the prediction is as far off as it may be?

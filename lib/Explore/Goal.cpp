@@ -79,6 +79,12 @@ std::optional<Goal> parseGoal(llvm::StringRef text) {
   return goal;
 }
 
+Goal Goal::withoutDsp() const {
+  Goal goal = *this;
+  goal.parts["dsp"] = {};
+  return goal;
+}
+
 Cluster withinParts(Cluster cluster, const Goal &goal) {
   for (ClusterPlace &place : cluster.places) {
     gen::Budget &budget = place.context.budget;

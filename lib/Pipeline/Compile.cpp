@@ -62,9 +62,8 @@ static std::vector<std::string> notesOf(const IntegeriseStats &stats) {
 /// (entered in `refused`) or failed (in `error`).
 static std::optional<Explored>
 exploreModule(ModuleOp module, const CompileRequest &request,
-              explore::Goal goal, const Targets &targets,
-              DiagnosticText &diagnostics, Refusals &refused,
-              std::string &error) {
+              explore::Goal goal, Targets &targets, DiagnosticText &diagnostics,
+              Refusals &refused, std::string &error) {
   auto network = module.lookupSymbol<func::FuncOp>("network");
   refused = explore::coverage(network);
   if (!refused.empty())
@@ -94,6 +93,9 @@ exploreModule(ModuleOp module, const CompileRequest &request,
   refused = found->refused;
   if (!refused.empty())
     return std::nullopt;
+  if (found->avoidsDsp)
+    targets.places =
+        explore::withinParts(std::move(targets.places), goal.withoutDsp());
   Explored explored;
   explored.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)

@@ -73,6 +73,12 @@ def explore(suite):
                 and quick["predicted"]["interval_cycles"] == 64,
                 "digits as quick as its border, on nearly all of a KU060 role")
 
+    rates = [explored(suite, "digits_qdq_int8", "--goal",
+                      f"max-throughput,dsp={n}").get("predicted", {})
+             .get("throughput_per_s", 0) for n in (0, 1, 12, 100)]
+    suite.check(rates[0] > 0 and rates == sorted(rates),
+                f"with 0, 1, 12, 100 DSP blocks ever quicker: {rates}")
+
     # Several small devices; a plan that is taken up again is the same plan.
     package = suite.work / "mpcnn.rhz"
     small = ["--cluster", "ecp5-12fx4"]

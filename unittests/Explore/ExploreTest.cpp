@@ -202,6 +202,11 @@ TEST(Explore, ResourcesBoundPlans) {
     }
     EXPECT_GT(slower, free.seconds) << resource << " never binds";
   }
+  // Few DSP blocks are never worse than none.
+  double none = run(f, "max-throughput,dsp=0").seconds;
+  for (const char *few : {"1", "2", "5"})
+    EXPECT_LE(run(f, std::string("max-throughput,dsp=") + few).seconds,
+              none * (1 + 1e-9));
   // With other bounds and objectives.
   std::string goal = "throughput=20000/s,latency=200us,lut=12000,dsp=300";
   auto both = run(f, goal);
@@ -209,9 +214,9 @@ TEST(Explore, ResourcesBoundPlans) {
   expectWithin(both, goal);
   EXPECT_LE(both.seconds, 1.0 / 20000);
   EXPECT_LE(both.latency, 200e-6);
-  auto none = run(f, "throughput=5000/s,dsp=0");
-  EXPECT_TRUE(none.meetsGoal) << none.limit;
-  EXPECT_EQ(none.nodes[0].resources.dsp(), 0);
+  auto slow = run(f, "throughput=5000/s,dsp=0");
+  EXPECT_TRUE(slow.meetsGoal) << slow.limit;
+  EXPECT_EQ(slow.nodes[0].resources.dsp(), 0);
 }
 
 /// What cannot be met says which bound it breaks, and what comes nearest.

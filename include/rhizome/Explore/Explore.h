@@ -24,6 +24,8 @@ struct Goal {
     bool isShare = false; ///< of what the device has
   };
   std::map<std::string, Part> parts; ///< by resource; others: all there is
+  /// The same goal with all products in LUTs.
+  Goal withoutDsp() const;
 
   /// Seconds that a frame may take, infinite without a bound.
   double mostSeconds() const {
@@ -105,6 +107,9 @@ struct Result {
   bool isExact = true;           ///< nothing was left out of the search
   bool fits = true;              ///< error bars included
   bool meetsGoal = true;
+  /// Is it the plan of devices whose DSP blocks, few as the goal leaves them,
+  /// are not used? Then what describes it must know: see Goal::withoutDsp.
+  bool avoidsDsp = false;
   std::string limit; ///< what binds
   std::string split; ///< "conv3 in 2" if an operation's channels are shared
   std::string bottleneck; ///< what bounds the rate
