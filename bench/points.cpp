@@ -137,6 +137,18 @@ bool isSmall(const gen::Option &option) {
   return true;
 }
 
+/// The same of what lies between the options.
+bool isSmall(const PlannedNode &node) {
+  return llvm::all_of(node.actors, [](const PlannedActor &actor) {
+    auto value = [&](const char *key) {
+      return actor.config.getInteger(key).value_or(1);
+    };
+    return actor.kind != "gearbox" ||
+           std::max(value("LanesIn"), value("LanesOut")) * value("Elem") <=
+               2 * kMostBits;
+  });
+}
+
 /// A random option for every operation; empty if one has no small option.
 std::vector<gen::Selection> drawOptions(NetworkBuilder &n, func::FuncOp network,
                                         const gen::DeviceContext &device) {
@@ -179,6 +191,8 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
     return llvm::createStringError("the layer of seed %llu deadlocks",
                                    static_cast<unsigned long long>(seed));
   PlannedNode node = describeNode(name, result, d);
+  if (!isSmall(node))
+    return llvm::Error::success();
   node.family = device.family;
   node.address = uint16_t(plan.nodes.size() + 1);
   if (llvm::Error error = writeNode(writer, node, result))
