@@ -6,6 +6,7 @@
 // a sum's terms how deep the sum is.
 #include "AdderGraph.h"
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 namespace rhizome::gen::dhm {
@@ -51,23 +52,27 @@ struct Pattern {
   }
 };
 
-/// How often each pattern occurs: open addressing, never erased.
+/// How often each pattern occurs: open addressing, erased as a whole.
 class Counts {
 public:
   int &operator[](uint64_t key) {
-    if (4 * used >= 3 * slots.size())
+    if (4 * used.size() >= 3 * slots.size())
       grow();
-    Slot &slot = find(key);
-    if (slot.key == kEmpty) {
-      slot.key = key;
-      ++used;
+    size_t at = find(key);
+    if (slots[at].key == kEmpty) {
+      slots[at].key = key;
+      used.push_back(at);
     }
-    return slot.count;
+    return slots[at].count;
   }
   template <typename Use> void forAll(Use use) const {
-    for (const Slot &slot : slots)
-      if (slot.key != kEmpty)
-        use(slot.key, slot.count);
+    for (size_t at : used)
+      use(slots[at].key, slots[at].count);
+  }
+  void clear() {
+    for (size_t at : used)
+      slots[at] = Slot();
+    used.clear();
   }
 
 private:
@@ -77,22 +82,64 @@ private:
     int count = 0;
   };
   std::vector<Slot> slots{1024};
-  size_t used = 0;
+  std::vector<size_t> used; ///< slots
 
-  Slot &find(uint64_t key) {
+  size_t find(uint64_t key) const {
     size_t mask = slots.size() - 1;
     size_t at = size_t((key * 0x9e3779b97f4a7c15u) >> 20) & mask;
     while (slots[at].key != key && slots[at].key != kEmpty)
       at = (at + 1) & mask;
-    return slots[at];
+    return at;
   }
   void grow() {
     std::vector<Slot> old(slots.size() * 2);
     old.swap(slots);
-    for (const Slot &slot : old)
-      if (slot.key != kEmpty)
-        find(slot.key) = slot;
+    for (size_t &at : used) {
+      const Slot &slot = old[at];
+      at = find(slot.key);
+      slots[at] = slot;
+    }
   }
+};
+
+/// Patterns by how often they occurred when they were entered. The last of the
+/// most frequent ones comes first.
+class Ranking {
+public:
+  void add(uint64_t key, int count) {
+    if (count < 2)
+      return;
+    if (size_t(count) >= levels.size())
+      levels.resize(size_t(count) + 1);
+    most = std::max(most, count);
+    levels[count].push_back(key);
+  }
+  /// Descending, so that the order in which they came does not matter.
+  void sort() {
+    for (int count = 0; count <= most; ++count)
+      std::sort(levels[count].begin(), levels[count].end(), std::greater<>());
+  }
+  bool isEmpty() {
+    while (most > 0 && levels[most].empty())
+      --most;
+    return most == 0;
+  }
+  /// A pattern and its count; there must be one.
+  std::pair<uint64_t, int> pop() {
+    uint64_t key = levels[most].back();
+    levels[most].pop_back();
+    return {key, most};
+  }
+
+private:
+  std::vector<std::vector<uint64_t>> levels{1};
+  int most = 0; ///< levels above are empty
+};
+
+/// A pattern's place in a sum.
+struct Place {
+  int row;
+  Digit a, b;
 };
 
 /// The linear form of a node: a factor for each input, inputs ascending. Forms
@@ -124,6 +171,13 @@ private:
   double most = 0;           ///< that it may become
   /// By node: results that use it, perhaps of the past; of one block at a time.
   std::vector<std::vector<int>> users;
+  // Of one block at a time: they keep their memory.
+  std::vector<Sum> part; ///< by result
+  std::vector<int> used; ///< nodes with users
+  Counts counts;
+  Ranking ranking;
+  std::vector<Place> places;
+  std::vector<size_t> taken;
 
   /// The node's form is what stands in `terms` from `begin` on.
   void learn(int node, int level, size_t begin) {
@@ -189,8 +243,7 @@ int Builder::combine(Op op, int a, int b, int shift) {
 /// What the inputs first … last−1 contribute to each result, sharing what
 /// occurs more than once.
 void Builder::share(const std::vector<Row> &rows, int first, int last) {
-  std::vector<Sum> part(rows.size());
-  std::vector<int> used; // nodes with users
+  part.resize(rows.size());
   auto use = [&](int node, int row) {
     if (size_t(node) >= users.size())
       users.resize(std::max(size_t(node) + 1, 2 * users.size()));
@@ -212,24 +265,13 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
     }
   }
 
-  Counts counts;
   for (const Sum &sum : part)
     for (size_t i = 0; i < sum.size(); ++i)
       for (size_t j = 0; j < i; ++j)
         ++counts[Pattern::of(sum[i], sum[j]).key()];
-  // By count; entries whose count has changed are put right when met.
-  std::vector<std::vector<uint64_t>> queue;
-  auto enqueue = [&](uint64_t key, int count) {
-    if (count < 2)
-      return;
-    if (size_t(count) >= queue.size())
-      queue.resize(size_t(count) + 1);
-    queue[count].push_back(key);
-  };
-  counts.forAll(enqueue);
-  // The table's order is not the patterns'.
-  for (auto &level : queue)
-    std::sort(level.begin(), level.end(), std::greater<>());
+  // Entries whose count has changed are put right when met.
+  counts.forAll([&](uint64_t key, int count) { ranking.add(key, count); });
+  ranking.sort();
 
   auto remove = [&](Sum &sum, const Digit &d) {
     size_t at = 0;
@@ -244,34 +286,24 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
   auto insert = [&](Sum &sum, const Digit &d) {
     for (const Digit &other : sum) {
       uint64_t key = Pattern::of(d, other).key();
-      enqueue(key, ++counts[key]);
+      ranking.add(key, ++counts[key]);
     }
     sum.push_back(d);
   };
 
-  struct Place {
-    int row;
-    Digit a, b;
-  };
-  while (!queue.empty()) {
-    if (queue.back().empty()) {
-      queue.pop_back();
-      continue;
-    }
-    int expected = int(queue.size()) - 1;
-    uint64_t key = queue.back().back();
-    queue.back().pop_back();
+  while (!ranking.isEmpty()) {
+    auto [key, expected] = ranking.pop();
     int count = counts[key];
     if (count != expected) {
       if (count < expected)
-        enqueue(key, count);
+        ranking.add(key, count);
       continue;
     }
     Pattern p = Pattern::ofKey(key);
     int level = std::max(depth[p.first], depth[p.second]) + 1;
     double deeper = std::exp2(level) - std::exp2(depth[p.first]) -
                     std::exp2(depth[p.second]);
-    std::vector<Place> places;
+    places.clear();
     const auto &fewer = users[p.first].size() < users[p.second].size()
                             ? users[p.first]
                             : users[p.second];
@@ -280,7 +312,7 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
         continue;
       const Sum &sum = part[row];
       double room = most - kraft[row];
-      std::vector<size_t> taken;
+      taken.clear();
       for (size_t i = 0; i < sum.size(); ++i) {
         if (sum[i].node != p.first)
           continue;
@@ -327,17 +359,25 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
   }
   for (size_t r = 0; r < rows.size(); ++r)
     sums[r].insert(sums[r].end(), part[r].begin(), part[r].end());
+  for (Sum &sum : part)
+    sum.clear();
   for (int node : used)
     users[node].clear();
+  used.clear();
+  counts.clear();
 }
 
 /// Adds the terms up, the shallowest first.
 int Builder::total(const Sum &sum, int64_t bias) {
   // Digits as numbers that ascend by depth, shift, node and sign.
   std::vector<uint64_t> open;
-  auto push = [&](const Digit &d) {
+  open.reserve(sum.size() + 1);
+  auto add = [&](const Digit &d) {
     open.push_back(uint64_t(depth[d.node]) << 41 | uint64_t(d.shift) << 33 |
                    uint64_t(d.node) << 1 | uint64_t(d.negative));
+  };
+  auto push = [&](const Digit &d) {
+    add(d);
     std::push_heap(open.begin(), open.end(), std::greater<>());
   };
   auto pop = [&]() -> Digit {
@@ -347,15 +387,16 @@ int Builder::total(const Sum &sum, int64_t bias) {
     return {int(d >> 1 & 0xffffffff), int(d >> 33 & 0xff), bool(d & 1)};
   };
   for (const Digit &d : sum)
-    push(d);
+    add(d);
   if (bias != 0) {
     int node = circuit.constant(bias);
     if (size_t(node) >= forms.size() || !forms[node].isKnown()) {
       terms.push_back({int(inputs.size()), bias});
       learn(node, 0, terms.size() - 1);
     }
-    push({node, 0, false});
+    add({node, 0, false});
   }
+  std::make_heap(open.begin(), open.end(), std::greater<>());
   if (open.empty())
     return circuit.constant(0);
   while (open.size() > 1) {
@@ -415,9 +456,9 @@ std::vector<int> Builder::run(const std::vector<Row> &rows,
 } // namespace
 
 int64_t digitsOf(int64_t weight) {
-  int64_t n = 0;
-  forDigits(weight, [&](int, bool) { ++n; });
-  return n;
+  // Digits of w stand where w and 3 w differ.
+  uint64_t w = weight < 0 ? -uint64_t(weight) : uint64_t(weight);
+  return std::popcount(w ^ 3 * w);
 }
 
 std::vector<int> addLinear(Circuit &circuit, const std::vector<int> &inputs,
