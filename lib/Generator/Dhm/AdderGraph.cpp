@@ -136,6 +136,43 @@ private:
   int most = 0; ///< levels above are empty
 };
 
+/// Digits, the shallowest first, then by shift, node and sign.
+class Digits {
+public:
+  size_t size() const {
+    return given.size() - nextGiven + made.size() - nextMade;
+  }
+  /// Before `sort`.
+  void add(const Digit &d, int depth) { given.push_back(numberOf(d, depth)); }
+  void sort() { std::sort(given.begin(), given.end()); }
+  /// Behind it. Sums of what is popped are mostly the last in the order.
+  void push(const Digit &d, int depth) {
+    uint64_t number = numberOf(d, depth);
+    made.push_back(number);
+    size_t at = made.size() - 1;
+    for (; at > nextMade && made[at - 1] > number; --at)
+      made[at] = made[at - 1];
+    made[at] = number;
+  }
+  Digit pop() {
+    bool isGiven =
+        nextMade == made.size() ||
+        (nextGiven < given.size() && given[nextGiven] < made[nextMade]);
+    uint64_t d = isGiven ? given[nextGiven++] : made[nextMade++];
+    return {int(d >> 1 & 0xffffffff), int(d >> 33 & 0xff), bool(d & 1)};
+  }
+
+private:
+  std::vector<uint64_t> given, made; ///< both ascending
+  size_t nextGiven = 0, nextMade = 0;
+
+  /// Ascends as the order does.
+  static uint64_t numberOf(const Digit &d, int depth) {
+    return uint64_t(depth) << 41 | uint64_t(d.shift) << 33 |
+           uint64_t(d.node) << 1 | uint64_t(d.negative);
+  }
+};
+
 /// A pattern's place in a sum.
 struct Place {
   int row;
@@ -163,8 +200,11 @@ private:
   Circuit &circuit;
   const std::vector<int> &inputs;
   const Effort &effort;
-  std::vector<int> depth;    ///< by node
-  std::vector<Term> terms;   ///< of all forms
+  std::vector<int> depth;  ///< by node
+  std::vector<Term> terms; ///< of all forms, and room for more
+  size_t filled = 0;       ///< terms of forms
+  /// By input; behind the inputs stands the constant 1.
+  std::vector<std::pair<int64_t, int64_t>> ranges;
   std::vector<Form> forms;   ///< by node; inputs are numbered as they come
   std::vector<Sum> sums;     ///< by result
   std::vector<double> kraft; ///< Σ 2^depth of a result's terms
@@ -179,6 +219,11 @@ private:
   std::vector<Place> places;
   std::vector<size_t> taken;
 
+  void addTerm(int input, int64_t factor) {
+    if (filled == terms.size())
+      terms.resize(2 * filled + 16);
+    terms[filled++] = {input, factor};
+  }
   /// The node's form is what stands in `terms` from `begin` on.
   void learn(int node, int level, size_t begin) {
     if (size_t(node) >= forms.size()) {
@@ -186,7 +231,7 @@ private:
       depth.resize(size_t(node) + 1, 0);
     }
     depth[node] = level;
-    forms[node] = {begin, terms.size()};
+    forms[node] = {begin, filled};
   }
   int combine(Op op, int a, int b, int shift);
   void share(const std::vector<Row> &rows, int first, int last);
@@ -195,26 +240,22 @@ private:
 
 /// a ± (b << shift) with the range that its linear form has.
 int Builder::combine(Op op, int a, int b, int shift) {
-  size_t begin = terms.size();
+  size_t begin = filled;
   size_t most = forms[a].end - forms[a].begin + forms[b].end - forms[b].begin;
-  if (terms.capacity() < begin + most)
-    terms.reserve(2 * (begin + most));
+  if (terms.size() < begin + most)
+    terms.resize(2 * (begin + most));
   const Term *x = terms.data() + forms[a].begin,
              *xEnd = terms.data() + forms[a].end;
   const Term *y = terms.data() + forms[b].begin,
              *yEnd = terms.data() + forms[b].end;
+  Term *out = terms.data() + begin;
   int64_t fx = op == Op::Rsub ? -1 : 1, fy = op == Op::Sub ? -1 : 1;
   int64_t lo = 0, hi = 0;
   auto add = [&](int input, int64_t factor) {
     if (factor == 0)
       return;
-    terms.push_back({input, factor});
-    // Beyond the inputs stands the constant 1.
-    int64_t least = 1, greatest = 1;
-    if (size_t(input) < inputs.size()) {
-      least = circuit.nodes[inputs[input]].lo;
-      greatest = circuit.nodes[inputs[input]].hi;
-    }
+    *out++ = {input, factor};
+    auto [least, greatest] = ranges[input];
     lo += factor * (factor > 0 ? least : greatest);
     hi += factor * (factor > 0 ? greatest : least);
   };
@@ -231,12 +272,13 @@ int Builder::combine(Op op, int a, int b, int shift) {
       ++y;
     }
   }
+  filled = size_t(out - terms.data());
   int level = std::max(depth[a], depth[b]) + 1;
   int node = circuit.sum(op, a, b, shift, lo, hi);
   if (size_t(node) >= forms.size() || (!forms[node].isKnown() && lo != hi))
     learn(node, level, begin);
   else
-    terms.resize(begin);
+    filled = begin;
   return node;
 }
 
@@ -369,56 +411,41 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
 
 /// Adds the terms up, the shallowest first.
 int Builder::total(const Sum &sum, int64_t bias) {
-  // Digits as numbers that ascend by depth, shift, node and sign.
-  std::vector<uint64_t> open;
-  open.reserve(sum.size() + 1);
-  auto add = [&](const Digit &d) {
-    open.push_back(uint64_t(depth[d.node]) << 41 | uint64_t(d.shift) << 33 |
-                   uint64_t(d.node) << 1 | uint64_t(d.negative));
-  };
-  auto push = [&](const Digit &d) {
-    add(d);
-    std::push_heap(open.begin(), open.end(), std::greater<>());
-  };
-  auto pop = [&]() -> Digit {
-    std::pop_heap(open.begin(), open.end(), std::greater<>());
-    uint64_t d = open.back();
-    open.pop_back();
-    return {int(d >> 1 & 0xffffffff), int(d >> 33 & 0xff), bool(d & 1)};
-  };
+  Digits open;
   for (const Digit &d : sum)
-    add(d);
+    open.add(d, depth[d.node]);
   if (bias != 0) {
     int node = circuit.constant(bias);
     if (size_t(node) >= forms.size() || !forms[node].isKnown()) {
-      terms.push_back({int(inputs.size()), bias});
-      learn(node, 0, terms.size() - 1);
+      addTerm(int(inputs.size()), bias);
+      learn(node, 0, filled - 1);
     }
-    add({node, 0, false});
+    open.add({node, 0, false}, depth[node]);
   }
-  std::make_heap(open.begin(), open.end(), std::greater<>());
-  if (open.empty())
+  open.sort();
+  auto push = [&](const Digit &d) { open.push(d, depth[d.node]); };
+  if (open.size() == 0)
     return circuit.constant(0);
   while (open.size() > 1) {
-    Digit a = pop(), b = pop();
+    Digit a = open.pop(), b = open.pop();
     if (b.shift < a.shift || (b.shift == a.shift && a.negative && !b.negative))
       std::swap(a, b);
     int distance = b.shift - a.shift;
     if (a.negative == b.negative) {
       push({combine(Op::Add, a.node, b.node, distance), a.shift, a.negative});
-    } else if (!a.negative || !open.empty()) {
+    } else if (!a.negative || open.size() > 0) {
       push({combine(Op::Sub, a.node, b.node, distance), a.shift, a.negative});
     } else {
       // The last one: the other way round saves a negation.
       push({combine(Op::Rsub, a.node, b.node, distance), a.shift, false});
     }
   }
-  Digit last = pop();
+  Digit last = open.pop();
   if (!last.negative && last.shift == 0)
     return last.node;
   int zero = circuit.constant(0);
   if (size_t(zero) >= forms.size())
-    learn(zero, 0, terms.size());
+    learn(zero, 0, filled);
   return combine(last.negative ? Op::Sub : Op::Add, zero, last.node,
                  last.shift);
 }
@@ -426,9 +453,12 @@ int Builder::total(const Sum &sum, int64_t bias) {
 std::vector<int> Builder::run(const std::vector<Row> &rows,
                               const std::vector<int64_t> &bias) {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    terms.push_back({int(i), 1});
-    learn(inputs[i], 0, terms.size() - 1);
+    addTerm(int(i), 1);
+    learn(inputs[i], 0, filled - 1);
+    const Circuit::Node &node = circuit.nodes[inputs[i]];
+    ranges.push_back({node.lo, node.hi});
   }
+  ranges.push_back({1, 1});
   sums.resize(rows.size());
   double pairs = 0;
   for (size_t r = 0; r < rows.size(); ++r) {
