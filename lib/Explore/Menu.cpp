@@ -270,7 +270,7 @@ const std::vector<Option> &OptionCache::of(Operation *op,
 }
 
 void OptionCache::prepare(ArrayRef<Operation *> ops,
-                          const DeviceContext &device) {
+                          const DeviceContext &device, Choose choose) {
   std::set<Key> seen;
   std::vector<std::pair<Key, Operation *>> missing;
   for (Operation *op : ops) {
@@ -281,8 +281,11 @@ void OptionCache::prepare(ArrayRef<Operation *> ops,
   ArrayRef<std::unique_ptr<Generator>> generators = allGenerators();
   std::vector<std::vector<Option>> parts(missing.size() * generators.size());
   llvm::parallelFor(0, parts.size(), [&](size_t i) {
-    parts[i] = offered(*generators[i % generators.size()],
-                       missing[i / generators.size()].second, {}, device);
+    std::vector<Option> all =
+        offered(*generators[i % generators.size()],
+                missing[i / generators.size()].second, {}, device);
+    for (int o : choose(all))
+      parts[i].push_back(std::move(all[o]));
   });
   for (size_t i = 0; i < missing.size(); ++i) {
     std::vector<Option> all;
@@ -307,7 +310,14 @@ void Menu::addChoices(const Steering &steering, OptionCache &cache) {
     std::vector<Operation *> independent;
     llvm::copy_if(order, std::back_inserter(independent),
                   [](Operation *op) { return !followsUpstream(op); });
-    cache.prepare(independent, device);
+    // What no front of one generator's options holds is on that of all neither.
+    cache.prepare(independent, device, [&](const std::vector<Option> &all) {
+      if (steering.pins.empty())
+        return frontOf(all, target.capacity, /*byFormat=*/false);
+      std::vector<int> asIs(all.size());
+      std::iota(asIs.begin(), asIs.end(), 0);
+      return asIs;
+    });
     for (size_t s = 0; s < order.size(); ++s) {
       Operation *op = order[s];
       bool follows = followsUpstream(op);
@@ -351,36 +361,41 @@ void Menu::addChoices(const Steering &steering, OptionCache &cache) {
   }
 }
 
-Cost Menu::convert(int kind, int, int from, int to) {
-  auto [it, isNew] = known.try_emplace({0, kind, from, to});
+/// The cost of one of three sorts of glue, which depends on two numbers.
+template <typename Make>
+Cost Menu::kept(int what, int kind, int64_t first, int64_t second, Make make) {
+  assert(kind < 1 << 14 && first < 1 << 24 && second < 1 << 24);
+  auto [it, isNew] = known.try_emplace(
+      uint64_t(what) << 62 | uint64_t(kind) << 48 | first << 24 | second);
   if (isNew)
-    it->second = costOf(kind, makeConverter(formats[from], formats[to]));
+    it->second = costOf(kind, make());
   return it->second;
 }
 
+Cost Menu::convert(int kind, int, int from, int to) {
+  return kept(0, kind, from, to,
+              [&] { return makeConverter(formats[from], formats[to]); });
+}
+
 Cost Menu::fork(int kind, int, int format, int readers) {
-  auto [it, isNew] = known.try_emplace({1, kind, format, readers});
-  if (isNew) {
+  return kept(1, kind, format, readers, [&] {
     const Format &f = formats[format];
-    it->second = costOf(kind, {"fork",
-                               "",
-                               {{"Width", f.bits()},
-                                {"Outputs", readers},
-                                {"frameBeats", f.beats()},
-                                {"Depth", 4}},
-                               {}});
-  }
-  return it->second;
+    return Actor{"fork",
+                 "",
+                 {{"Width", f.bits()},
+                  {"Outputs", readers},
+                  {"frameBeats", f.beats()},
+                  {"Depth", 4}},
+                 {}};
+  });
 }
 
 Cost Menu::border(int kind, int64_t streamBits, int tensor, int format,
                   bool enters) {
   if (format < 0)
     format = numberOf(formatOf(values[tensor].getType(), 1, 1));
-  auto [it, isNew] = known.try_emplace({2, kind, streamBits, format, enters});
-  if (isNew)
-    it->second = costOf(kind, makeBorder(formats[format], streamBits, enters));
-  return it->second;
+  return kept(2, kind, streamBits, 2 * format + enters,
+              [&] { return makeBorder(formats[format], streamBits, enters); });
 }
 
 Cost Menu::endpoint(const Place &place, const Ends &ends) {

@@ -26,10 +26,13 @@ public:
   const std::vector<gen::Option> &of(mlir::Operation *op,
                                      const Upstream &upstream,
                                      const gen::DeviceContext &device);
+  /// Which of one generator's options are worth keeping.
+  using Choose =
+      llvm::function_ref<std::vector<int>(const std::vector<gen::Option> &)>;
   /// Asks generators about operations that are not known yet, with nothing from
   /// upstream, on all threads.
   void prepare(llvm::ArrayRef<mlir::Operation *> ops,
-               const gen::DeviceContext &device);
+               const gen::DeviceContext &device, Choose choose);
 
 private:
   struct Entry {
@@ -72,13 +75,15 @@ private:
   std::vector<std::vector<std::vector<gen::Option>>> options;
   std::vector<mlir::Value> values; ///< by tensor
   std::vector<gen::Format> formats;
-  std::map<std::vector<int64_t>, Cost> known; ///< costs of glue
+  llvm::DenseMap<uint64_t, Cost> known; ///< costs of glue
   Problem posed;
   Refusals unmet;
 
   const Steering::Pin *pinOf(const Steering &steering, int stage) const;
   void checkPins(const Steering &steering);
   int numberOf(const gen::Format &format);
+  template <typename Make>
+  Cost kept(int what, int kind, int64_t first, int64_t second, Make make);
   void addTensors(mlir::func::FuncOp network);
   void addPlaces();
   void addChoices(const Steering &steering, OptionCache &cache);

@@ -38,13 +38,26 @@ Resources Cost::most() const {
   return r;
 }
 
-std::array<double, kPrices> pricesOf(const Resources &cost,
-                                     const Resources &capacity) {
+static std::array<double, kKinds> sharesOf(const Resources &cost,
+                                           const Resources &capacity) {
   std::array<double, kKinds> share;
   for (size_t k = 0; k < kKinds; ++k)
     share[k] = cost.amount[k] <= 0      ? 0
                : capacity.amount[k] > 0 ? cost.amount[k] / capacity.amount[k]
                                         : 1e3 * cost.amount[k];
+  return share;
+}
+
+double priceOf(const Resources &cost, const Resources &capacity) {
+  double price = 0;
+  for (double share : sharesOf(cost, capacity))
+    price += share;
+  return price;
+}
+
+std::array<double, kPrices> pricesOf(const Resources &cost,
+                                     const Resources &capacity) {
+  std::array<double, kKinds> share = sharesOf(cost, capacity);
   std::array<double, kPrices> prices{};
   for (size_t p = 0; p < kPrices; ++p)
     for (size_t k = 0; k < kKinds; ++k)
@@ -235,7 +248,7 @@ void RunFront::extend() {
       if (readers > 1)
         label.cost +=
             problem.glue->fork(kind, what.result, choice.out, readers);
-      label.price = pricesOf(label.cost.resources, device.capacity)[0];
+      label.price = priceOf(label.cost.resources, device.capacity);
       next.push_back(label);
     }
   };
@@ -304,11 +317,18 @@ Cost RunFront::closing(int level, int label, const Ends &ends) const {
 bool RunFront::exceeds(int end, const std::vector<Resources> &budgets) {
   while (begin + int(levels.size()) < end)
     extend();
-  for (const Label &label : levels[end - begin - 1])
-    for (const Resources &budget : budgets)
-      if (fits(label.cost, budget, limits))
-        return false;
-  return true;
+  beyond.resize(levels.size());
+  std::optional<bool> &known = beyond[end - begin - 1];
+  if (!known)
+    known = std::none_of(
+        levels[end - begin - 1].begin(), levels[end - begin - 1].end(),
+        [&](const Label &label) {
+          return std::any_of(budgets.begin(), budgets.end(),
+                             [&](const Resources &budget) {
+                               return fits(label.cost, budget, limits);
+                             });
+        });
+  return *known;
 }
 
 std::optional<Run> RunFront::best(int end, const Place &place,
@@ -329,7 +349,7 @@ std::optional<Run> RunFront::best(int end, const Place &place,
     Cost cost = closing(level, l, ends);
     cost += *endpoint;
     cost += label.cost;
-    double price = pricesOf(cost.resources, problem.kinds[kind].capacity)[0];
+    double price = priceOf(cost.resources, problem.kinds[kind].capacity);
     if (price >= bestPrice || !fits(cost, place.budget, limits))
       continue;
     bestPrice = price;

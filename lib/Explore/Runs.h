@@ -19,6 +19,8 @@ extern const std::array<std::array<double, gen::kResourceNames.size()>, kPrices>
 /// `cost` under each weighting; the first weighs all alike.
 std::array<double, kPrices> pricesOf(const gen::Resources &cost,
                                      const gen::Resources &capacity);
+/// The first of these.
+double priceOf(const gen::Resources &cost, const gen::Resources &capacity);
 
 /// The choices of every stage that are quick enough and worth following, kept
 /// by kind, interval and stage.
@@ -54,7 +56,8 @@ public:
   /// The run [begin, end) that costs least and fits; none if none does. `ends`
   /// pass the place.
   std::optional<Run> best(int end, const Place &place, const Ends &ends);
-  /// Do all runs up to `end` exceed every budget?
+  /// Do all runs up to `end` exceed every budget? They are the same in every
+  /// call.
   bool exceeds(int end, const std::vector<gen::Resources> &budgets);
   bool isExact() const { return exact; }
 
@@ -65,7 +68,8 @@ private:
   int kind, begin;
   int64_t streamBits, interval;
   bool exact = true;
-  std::vector<std::vector<Label>> levels; ///< [0] are runs of one stage
+  std::vector<std::vector<Label>> levels;  ///< [0] are runs of one stage
+  std::vector<std::optional<bool>> beyond; ///< by level: what `exceeds` said
 
   void extend();
   const Choice &choiceAt(int level, int label, int stage) const;

@@ -166,8 +166,8 @@ public:
       : problem(problem), seconds(seconds), limits(limits),
         candidates(problem, limits), copies(copiesUpTo(problem)),
         sorts(sortsOf(problem)), budgets(problem.kinds.size()) {
-    for (const Place &place : problem.places)
-      budgets[place.kind].push_back(place.budget);
+    for (const Sort &sort : sorts)
+      budgets[sort.place->kind].push_back(sort.place->budget);
     for (const Sort &sort : sorts)
       widths.push_back(sort.place->widths());
   }
@@ -262,7 +262,7 @@ void Placement::place(int sort, const std::vector<int> &places, int begin) {
     if (!found)
       continue;
     double price =
-        pricesOf(found->cost.resources, problem.kinds[here.kind].capacity)[0];
+        priceOf(found->cost.resources, problem.kinds[here.kind].capacity);
     State next{
         from.nodes + r, from.price + r * price, p, begin, &*found, sort, r};
     State &best = states[places.back() + 1][end];

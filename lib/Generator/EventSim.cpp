@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A work list of processes, each advanced as far as its channels allow. Firing
-// times are exact whatever the order in which processes are visited, since
-// the graph is determinate (Kahn): a firing's time depends on the times of
-// tokens and credits only.
+// A work list of processes, each advanced as far as its channels allow; one
+// that waits is visited again once what it waits for is there. Firing times are
+// exact whatever the order in which processes are visited, since the graph is
+// determinate (Kahn): a firing's time depends on the times of tokens and
+// credits only.
 #include "rhizome/Generator/EventSim.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cassert>
 #include <deque>
@@ -12,35 +14,96 @@ namespace rhizome::gen {
 namespace {
 /// Channels that hold this much never wait for their reader.
 constexpr int64_t kUnbounded = INT64_MAX / 8;
+/// A count that nobody waits for.
+constexpr int64_t kNever = INT64_MAX;
 
 /// A growing count of tokens with the time at which each batch took place, and
 /// its one reader, which asks for ascending counts. What it has passed is
 /// forgotten.
 class Series {
-public:
-  int64_t total = 0;
-
-  void add(int64_t tokens, int64_t time) {
-    total += tokens;
-    if (end - begin > mask)
-      grow();
-    ring[end++ & mask] = {total, time};
-  }
-
-  /// True if the count has reached n; raises `time` to when it did.
-  bool reached(int64_t n, int64_t &time) {
-    if (total < n)
-      return false;
-    while (ring[begin & mask].count < n)
-      ++begin;
-    time = std::max(time, ring[begin & mask].time);
-    return true;
-  }
-
-private:
   struct Event {
     int64_t count, time;
   };
+
+public:
+  int64_t total = 0;
+
+  size_t size() const { return end - begin; }
+  const Event &operator[](size_t i) const { return ring[(begin + i) & mask]; }
+
+  /// Adds equal batches, for which there is room, one after the other; in
+  /// registers until it is finished.
+  class Writer {
+  public:
+    Writer(const Series &series, int64_t tokens)
+        : ring(series.ring.get()), mask(series.mask), at(series.end),
+          total(series.total), tokens(tokens) {}
+    void add(int64_t time) {
+      total += tokens;
+      ring[at++ & mask] = {total, time};
+    }
+    void finish(Series &series) const {
+      series.end = at;
+      series.total = total;
+    }
+
+  private:
+    Event *ring;
+    size_t mask, at;
+    int64_t total, tokens;
+  };
+  void reserve(int64_t batches) {
+    while (int64_t(size()) + batches > int64_t(mask) + 1)
+      grow();
+  }
+  void add(int64_t tokens, int64_t time) {
+    reserve(1);
+    Writer writer(*this, tokens);
+    writer.add(time);
+    writer.finish(*this);
+  }
+
+  /// Tells when the count reached n, n + step, …, which it has; in registers
+  /// until it is finished.
+  class Reader {
+  public:
+    Reader(const Series &series, int64_t n, int64_t step)
+        : ring(series.ring.get()), mask(series.mask), at(series.begin), n(n),
+          step(step) {}
+    int64_t next() {
+      int64_t time = -1; // nothing to wait for
+      if (n > 0) {
+        while (ring[at & mask].count < n)
+          ++at;
+        time = ring[at & mask].time;
+      }
+      n += step;
+      return time;
+    }
+    void finish(Series &series) const { series.begin = at; }
+
+  private:
+    const Event *ring;
+    size_t mask, at;
+    int64_t n, step;
+  };
+  int64_t reached(int64_t n) {
+    Reader reader(*this, n, 0);
+    int64_t time = reader.next();
+    reader.finish(*this);
+    return time;
+  }
+
+  /// What is kept comes so many tokens and cycles later.
+  void shift(int64_t by) {
+    total += by;
+    for (size_t i = begin; i != end; ++i) {
+      ring[i & mask].count += by;
+      ring[i & mask].time += by;
+    }
+  }
+
+private:
   size_t begin = 0, end = 0, mask = 15; ///< a power of two, less one
   std::unique_ptr<Event[]> ring = std::make_unique<Event[]>(mask + 1);
 
@@ -58,14 +121,20 @@ struct ChannelState {
   int64_t capacity = 0, latency = 1;
   Series pushed, popped; ///< visible times; pop times
   int consumer = -1, producer = -1;
-  /// Of a watched channel: firing times of the producer, pop times.
+  /// The counts of pushed and popped tokens that these wait for.
+  int64_t consumerWaits = kNever, producerWaits = kNever;
+  /// Is it its producer's only output and its consumer's only input, passed
+  /// token by token?
+  bool isLine = false;
+  /// Of a watched channel, all of it: firing times of the producer, pop times.
   bool watched = false;
-  std::vector<std::pair<int64_t, int64_t>> reserved, freed;
+  Series reserved, freed;
 
+  bool isNarrow() const { return !watched && capacity < kUnbounded; }
   void push(int64_t tokens, int64_t time) {
     pushed.add(tokens, time + latency);
     if (watched)
-      reserved.push_back({pushed.total, time});
+      reserved.add(tokens, time);
   }
   void pop(int64_t tokens, int64_t time) {
     if (capacity < kUnbounded)
@@ -73,16 +142,16 @@ struct ChannelState {
     else
       popped.total += tokens;
     if (watched)
-      freed.push_back({popped.total, time});
+      freed.add(tokens, time);
   }
   /// A place is taken from the producer's firing to the consumer's.
   int64_t occupancy() const {
     size_t j = 0;
     int64_t gone = 0, most = 0;
-    for (auto [count, time] : reserved) {
-      while (j < freed.size() && freed[j].second < time)
-        gone = freed[j++].first;
-      most = std::max(most, count - gone);
+    for (size_t i = 0; i < reserved.size(); ++i) {
+      while (j < freed.size() && freed[j].time < reserved[i].time)
+        gone = freed[j++].count;
+      most = std::max(most, reserved[i].count - gone);
     }
     return most;
   }
@@ -97,7 +166,8 @@ struct ProcessState {
   size_t offer = 0;   ///< the next of the process's
   bool first = true;  ///< the next firing is the first of a frame
   bool queued = false;
-  int sink = -1; ///< its number among the sinks
+  bool isSimple = false; ///< one input, one output, both of few places
+  int sink = -1;         ///< its number among the sinks
   std::vector<ChannelState *> inputs, outputs;
 };
 } // namespace
@@ -111,16 +181,34 @@ struct Simulation::State {
 
   explicit State(const Network &network) : network(network) {}
   void enqueue(int p) {
-    if (p >= 0 && !processes[p].queued) {
+    if (!processes[p].queued) {
       processes[p].queued = true;
       work.push_back(p);
     }
   }
+  /// Wakes a process that has what it waited for.
+  void wake(int p, int64_t &waited) {
+    waited = kNever;
+    enqueue(p);
+  }
   int64_t fire(const Phase &phase, ProcessState &state, int64_t most,
                int64_t earliest);
   void note(int p, int64_t time);
-  bool advance(int p, int frames);
+  int64_t leap(ProcessState &taker, const Phase &take);
+  void advance(int p, int frames);
 };
+
+static bool isLine(const Network &network, const ChannelState &channel) {
+  if (!channel.isNarrow() || channel.producer < 0 || channel.consumer < 0)
+    return false;
+  const Process &from = network.processes[channel.producer],
+                &to = network.processes[channel.consumer];
+  return from.outputs.size() == 1 && to.inputs.size() == 1 &&
+         llvm::all_of(from.phases,
+                      [](const Phase &p) { return p.produce <= 1; }) &&
+         llvm::all_of(to.phases,
+                      [](const Phase &p) { return p.consume[0] <= 1; });
+}
 
 Simulation::Simulation(const Network &network, llvm::ArrayRef<int> watched)
     : state(std::make_unique<State>(network)) {
@@ -146,6 +234,11 @@ Simulation::Simulation(const Network &network, llvm::ArrayRef<int> watched)
     if (process.outputs.empty())
       process.sink = sinks++;
   }
+  for (ChannelState &channel : state->channels)
+    channel.isLine = isLine(network, channel);
+  for (ProcessState &p : state->processes)
+    p.isSimple = p.inputs.size() == 1 && p.outputs.size() == 1 &&
+                 p.inputs[0]->isNarrow() && p.outputs[0]->isNarrow();
   state->result.firstOut.resize(sinks);
   state->result.lastOut.resize(sinks);
   state->result.taken.resize(sinks);
@@ -154,47 +247,139 @@ Simulation::Simulation(const Network &network, llvm::ArrayRef<int> watched)
 
 Simulation::~Simulation() = default;
 
+/// How many of `most` equal firings a channel's tokens allow. If none, the
+/// consumer waits for them.
+static int64_t withTokens(ChannelState &c, int64_t need, int64_t consume,
+                          int64_t most) {
+  int64_t beyond = c.pushed.total - c.popped.total - need;
+  if (beyond >= 0)
+    return consume == 0   ? most
+           : consume == 1 ? std::min(most, beyond + 1)
+                          : std::min(most, beyond / consume + 1);
+  c.consumerWaits = c.popped.total + need;
+  return 0;
+}
+
+/// How many its places allow. If none, the producer waits for them.
+static int64_t withPlaces(ChannelState &c, int64_t produce, int64_t most) {
+  int64_t places = c.popped.total - c.pushed.total + c.capacity;
+  if (places >= produce)
+    return std::min(most, produce == 1 ? places : places / produce);
+  c.producerWaits = c.pushed.total + produce - c.capacity;
+  return 0;
+}
+
+/// So many firings, which tokens and places allow, of a simple process: in
+/// registers.
+static void fireSimple(const Phase &phase, ProcessState &state, int64_t firings,
+                       int64_t earliest) {
+  ChannelState &in = *state.inputs[0], &out = *state.outputs[0];
+  int64_t need = phase.need[0], consume = phase.consume[0],
+          produce = phase.produce, last = state.last, latency = out.latency;
+  in.popped.reserve(consume > 0 ? firings : 0);
+  out.pushed.reserve(produce > 0 ? firings : 0);
+  Series::Reader tokens(in.pushed, in.popped.total + need, consume),
+      places(out.popped, out.pushed.total + produce - out.capacity, produce);
+  Series::Writer pops(in.popped, consume), pushes(out.pushed, produce);
+  for (int64_t i = 0; i < firings; ++i) {
+    last = std::max(last + 1, earliest);
+    if (need > 0)
+      last = std::max(last, tokens.next());
+    if (produce > 0) {
+      last = std::max(last, places.next() + 1);
+      pushes.add(last + latency);
+    }
+    if (consume > 0)
+      pops.add(last);
+  }
+  tokens.finish(in.pushed);
+  places.finish(out.popped);
+  pops.finish(in.popped);
+  pushes.finish(out.pushed);
+  state.last = last;
+}
+
+/// The same for any process.
+static void fireAny(const Phase &phase, ProcessState &state, int64_t firings,
+                    int64_t earliest) {
+  for (int64_t n = 0; n < firings; ++n) {
+    int64_t time = std::max(state.last + 1, earliest);
+    for (size_t i = 0; i < state.inputs.size(); ++i)
+      if (phase.need[i] > 0) {
+        ChannelState &c = *state.inputs[i];
+        time = std::max(time, c.pushed.reached(c.popped.total + phase.need[i]));
+      }
+    if (phase.produce > 0)
+      for (ChannelState *c : state.outputs) {
+        int64_t freed = c->pushed.total + phase.produce - c->capacity;
+        time = std::max(time, c->popped.reached(freed) + 1);
+      }
+    for (size_t i = 0; i < state.inputs.size(); ++i)
+      if (phase.consume[i] > 0)
+        state.inputs[i]->pop(phase.consume[i], time);
+    if (phase.produce > 0)
+      for (ChannelState *c : state.outputs)
+        c->push(phase.produce, time);
+    state.last = time;
+  }
+}
+
 /// Up to `most` equal firings, as many as tokens and places allow; how many.
 int64_t Simulation::State::fire(const Phase &phase, ProcessState &state,
                                 int64_t most, int64_t earliest) {
-  struct Input {
-    ChannelState *channel;
-    int64_t need, consume;
-  };
-  Input inputs[2];
-  size_t count = 0;
-  for (size_t i = 0; i < state.inputs.size(); ++i)
-    if (phase.need[i] > 0 || phase.consume[i] > 0)
-      inputs[count++] = {state.inputs[i], phase.need[i], phase.consume[i]};
-  ChannelState *const *outputs = state.outputs.data();
-  size_t readers = phase.produce > 0 ? state.outputs.size() : 0;
-  int64_t produce = phase.produce, last = state.last, fired = 0;
-  for (; fired < most; ++fired) {
-    int64_t time = std::max(last + 1, earliest);
-    bool ready = true;
-    for (size_t i = 0; ready && i < count; ++i)
-      if (inputs[i].need > 0) {
-        ChannelState &c = *inputs[i].channel;
-        ready = c.pushed.reached(c.popped.total + inputs[i].need, time);
-      }
-    for (size_t i = 0; ready && i < readers; ++i) {
-      ChannelState &c = *outputs[i];
-      int64_t freed = c.pushed.total + produce - c.capacity;
-      int64_t popTime = -1;
-      ready = freed <= 0 || c.popped.reached(freed, popTime);
-      time = std::max(time, popTime + 1);
-    }
-    if (!ready)
-      break;
-    last = time;
-    for (size_t i = 0; i < count; ++i)
-      if (inputs[i].consume > 0)
-        inputs[i].channel->pop(inputs[i].consume, time);
-    for (size_t i = 0; i < readers; ++i)
-      outputs[i]->push(produce, time);
-  }
-  state.last = last;
-  return fired;
+  int64_t firings = most;
+  for (size_t i = 0; i < state.inputs.size() && firings > 0; ++i)
+    if (phase.need[i] > 0)
+      firings = withTokens(*state.inputs[i], phase.need[i], phase.consume[i],
+                           firings);
+  if (phase.produce > 0)
+    for (ChannelState *c : state.outputs)
+      if (firings > 0)
+        firings = withPlaces(*c, phase.produce, firings);
+  if (firings == 0)
+    return 0;
+  if (state.isSimple)
+    fireSimple(phase, state, firings, earliest);
+  else
+    fireAny(phase, state, firings, earliest);
+  for (ChannelState *c : state.inputs)
+    if (c->popped.total >= c->producerWaits)
+      wake(c->producer, c->producerWaits);
+  for (ChannelState *c : state.outputs)
+    if (c->pushed.total >= c->consumerWaits)
+      wake(c->consumer, c->consumerWaits);
+  return firings;
+}
+
+/// Fires both processes of a channel in step, one firing a cycle, without
+/// looking at each, until one of them is at the last of its phase; how often.
+/// With places for c tokens push n waits for pop n - c, and pop n for push n.
+/// Where both processes wait for nothing else, all that was pushed has been
+/// taken, and the last c pops came cycle by cycle, each further push comes a
+/// cycle behind the one before, and so does each pop.
+int64_t Simulation::State::leap(ProcessState &taker, const Phase &take) {
+  ChannelState &c = *taker.inputs[0];
+  if (!c.isLine || c.pushed.total != c.popped.total || taker.sink >= 0 ||
+      take.produce != 0 || take.need[0] != 1 || take.consume[0] != 1)
+    return 0;
+  ProcessState &giver = processes[c.producer];
+  const Phase &give = network.processes[c.producer].phases[giver.phase];
+  if (giver.first || giver.inputs.empty() || give.produce != 1 ||
+      llvm::any_of(give.need, [](int64_t n) { return n != 0; }) ||
+      llvm::any_of(give.consume, [](int64_t n) { return n != 0; }))
+    return 0;
+  int64_t firings =
+      std::min(take.repeat - taker.done, give.repeat - giver.done) - 1;
+  if (firings <= 0 || int64_t(c.popped.size()) != c.capacity + 1 ||
+      taker.last - c.popped[0].time != c.capacity ||
+      giver.last + c.latency > taker.last)
+    return 0;
+  c.popped.shift(firings);
+  c.pushed.total += firings;
+  giver.done += firings;
+  giver.last += firings;
+  taker.last += firings;
+  return firings;
 }
 
 /// Enters the first firing of a frame in the result.
@@ -210,11 +395,10 @@ void Simulation::State::note(int p, int64_t time) {
   }
 }
 
-/// Fires a process as often as it can; false if it can't.
-bool Simulation::State::advance(int p, int frames) {
+/// Fires a process as often as it can.
+void Simulation::State::advance(int p, int frames) {
   const Process &process = network.processes[p];
   ProcessState &s = processes[p];
-  bool progress = false;
   while (s.frame < frames) {
     const Phase &phase = process.phases[s.phase];
     bool waits = s.offer < process.offers.size();
@@ -223,19 +407,19 @@ bool Simulation::State::advance(int p, int frames) {
     int64_t most = waits || isTaken || s.first ? 1 : phase.repeat - s.done;
     int64_t fired = fire(phase, s, most, waits ? process.offers[s.offer] : 0);
     if (fired == 0)
-      break;
+      break; // something else will wake it
     s.offer += waits;
-    progress = true;
     if (isTaken)
       result.taken[s.sink].push_back(s.last);
     if (s.first)
       note(p, s.last);
     s.first = false;
     s.done += fired;
-    if (fired < most)
-      break;
-    if (s.done < phase.repeat)
+    if (s.done < phase.repeat) {
+      if (!s.inputs.empty())
+        s.done += leap(s, phase);
       continue;
+    }
     s.done = 0;
     if (++s.phase < process.phases.size())
       continue;
@@ -249,7 +433,6 @@ bool Simulation::State::advance(int p, int frames) {
     if (s.sink >= 0)
       result.lastOut[s.sink].back() = s.last;
   }
-  return progress;
 }
 
 const SimResult &Simulation::upTo(int frames) {
@@ -261,12 +444,7 @@ const SimResult &Simulation::upTo(int frames) {
     int p = s.work.front();
     s.work.pop_front();
     s.processes[p].queued = false;
-    if (!s.advance(p, frames))
-      continue;
-    for (ChannelState *c : s.processes[p].inputs)
-      s.enqueue(c->producer);
-    for (ChannelState *c : s.processes[p].outputs)
-      s.enqueue(c->consumer);
+    s.advance(p, frames);
   }
   s.result.deadlock = false;
   s.result.blocked.clear();

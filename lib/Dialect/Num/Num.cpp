@@ -3,6 +3,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "rhizome/Dialect/Num/Ops.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <bit>
 
 using namespace mlir;
 using namespace rhizome::num;
@@ -101,14 +102,7 @@ IntType rhizome::num::elementInt(Type tensor) {
 }
 
 unsigned rhizome::num::bitsForRange(int64_t lo, int64_t hi) {
-  if (lo >= 0) {
-    unsigned bits = 1;
-    while (bits < 63 && (hi >> bits) != 0)
-      ++bits;
-    return bits;
-  }
-  unsigned bits = 1;
-  while (bits < 64 && (lo < fullLo(true, bits) || hi > fullHi(true, bits)))
-    ++bits;
-  return bits;
+  if (lo >= 0)
+    return std::max(1u, unsigned(std::bit_width(uint64_t(hi))));
+  return 1 + unsigned(std::bit_width(uint64_t(std::max(~lo, hi))));
 }

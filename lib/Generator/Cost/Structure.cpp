@@ -2,6 +2,7 @@
 // What the small cells inside all others are made of: counters, buffers,
 // memories, multipliers, adder trees.
 #include "Structure.h"
+#include <bit>
 #include <cmath>
 
 namespace rhizome::gen::cost {
@@ -304,6 +305,11 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx) {
   return best;
 }
 
+/// Words, a power of two of them, of a memory of so many bits.
+static int64_t deepest(int64_t bits, int64_t port) {
+  return int64_t(std::bit_floor(uint64_t(std::max<int64_t>(1, bits / port))));
+}
+
 double blocksOf(int64_t words, int64_t width, const CostContext &ctx) {
   // Half blocks where a family has them.
   double least = 1e30;
@@ -311,9 +317,7 @@ double blocksOf(int64_t words, int64_t width, const CostContext &ctx) {
     int64_t bits = ctx.bramBits >> half;
     for (int64_t port = ctx.bramPort >> half; port >= 1;
          port = port == 9 ? 4 : port / 2) {
-      int64_t deep = 1;
-      while (2 * deep * port <= bits)
-        deep *= 2;
+      int64_t deep = deepest(bits, port);
       double blocks = double(ceilDiv(width, port) * ceilDiv(words, deep));
       least = std::min(least, half ? blocks / 2 : blocks);
     }
@@ -328,9 +332,7 @@ Memory romOf(int64_t words, int64_t width, const CostContext &ctx) {
   for (int half = ctx.halfBlocks ? 1 : 0; half >= 0; --half)
     for (int64_t port = ctx.bramPort >> half; port >= 1;
          port = port == 9 ? 4 : port / 2) {
-      int64_t deep = 1;
-      while (2 * deep * port <= ctx.bramBits >> half)
-        deep *= 2;
+      int64_t deep = deepest(ctx.bramBits >> half, port);
       int64_t parts = ceilDiv(words, deep);
       Memory m;
       m.blocks = double(ceilDiv(width * parts, port)) / (half ? 2 : 1);

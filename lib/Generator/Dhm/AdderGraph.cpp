@@ -6,6 +6,7 @@
 // a sum's terms how deep the sum is.
 #include "AdderGraph.h"
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 namespace rhizome::gen::dhm {
@@ -51,23 +52,27 @@ struct Pattern {
   }
 };
 
-/// How often each pattern occurs: open addressing, never erased.
+/// How often each pattern occurs: open addressing, erased as a whole.
 class Counts {
 public:
   int &operator[](uint64_t key) {
-    if (4 * used >= 3 * slots.size())
+    if (4 * used.size() >= 3 * slots.size())
       grow();
-    Slot &slot = find(key);
-    if (slot.key == kEmpty) {
-      slot.key = key;
-      ++used;
+    size_t at = find(key);
+    if (slots[at].key == kEmpty) {
+      slots[at].key = key;
+      used.push_back(at);
     }
-    return slot.count;
+    return slots[at].count;
   }
   template <typename Use> void forAll(Use use) const {
-    for (const Slot &slot : slots)
-      if (slot.key != kEmpty)
-        use(slot.key, slot.count);
+    for (size_t at : used)
+      use(slots[at].key, slots[at].count);
+  }
+  void clear() {
+    for (size_t at : used)
+      slots[at] = Slot();
+    used.clear();
   }
 
 private:
@@ -77,22 +82,101 @@ private:
     int count = 0;
   };
   std::vector<Slot> slots{1024};
-  size_t used = 0;
+  std::vector<size_t> used; ///< slots
 
-  Slot &find(uint64_t key) {
+  size_t find(uint64_t key) const {
     size_t mask = slots.size() - 1;
     size_t at = size_t((key * 0x9e3779b97f4a7c15u) >> 20) & mask;
     while (slots[at].key != key && slots[at].key != kEmpty)
       at = (at + 1) & mask;
-    return slots[at];
+    return at;
   }
   void grow() {
     std::vector<Slot> old(slots.size() * 2);
     old.swap(slots);
-    for (const Slot &slot : old)
-      if (slot.key != kEmpty)
-        find(slot.key) = slot;
+    for (size_t &at : used) {
+      const Slot &slot = old[at];
+      at = find(slot.key);
+      slots[at] = slot;
+    }
   }
+};
+
+/// Patterns by how often they occurred when they were entered. The last of the
+/// most frequent ones comes first.
+class Ranking {
+public:
+  void add(uint64_t key, int count) {
+    if (count < 2)
+      return;
+    if (size_t(count) >= levels.size())
+      levels.resize(size_t(count) + 1);
+    most = std::max(most, count);
+    levels[count].push_back(key);
+  }
+  /// Descending, so that the order in which they came does not matter.
+  void sort() {
+    for (int count = 0; count <= most; ++count)
+      std::sort(levels[count].begin(), levels[count].end(), std::greater<>());
+  }
+  bool isEmpty() {
+    while (most > 0 && levels[most].empty())
+      --most;
+    return most == 0;
+  }
+  /// A pattern and its count; there must be one.
+  std::pair<uint64_t, int> pop() {
+    uint64_t key = levels[most].back();
+    levels[most].pop_back();
+    return {key, most};
+  }
+
+private:
+  std::vector<std::vector<uint64_t>> levels{1};
+  int most = 0; ///< levels above are empty
+};
+
+/// Digits, the shallowest first, then by shift, node and sign.
+class Digits {
+public:
+  size_t size() const {
+    return given.size() - nextGiven + made.size() - nextMade;
+  }
+  /// Before `sort`.
+  void add(const Digit &d, int depth) { given.push_back(numberOf(d, depth)); }
+  void sort() { std::sort(given.begin(), given.end()); }
+  /// Behind it. Sums of what is popped are mostly the last in the order.
+  void push(const Digit &d, int depth) {
+    uint64_t number = numberOf(d, depth);
+    made.push_back(number);
+    size_t at = made.size() - 1;
+    for (; at > nextMade && made[at - 1] > number; --at)
+      made[at] = made[at - 1];
+    made[at] = number;
+  }
+  Digit pop() {
+    bool isGiven =
+        nextMade == made.size() ||
+        (nextGiven < given.size() && given[nextGiven] < made[nextMade]);
+    uint64_t d = isGiven ? given[nextGiven++] : made[nextMade++];
+    return {int(d >> 1 & 0xffffffff), int(d >> 33 & 0xff), bool(d & 1)};
+  }
+
+private:
+  std::vector<uint64_t> given, made; ///< both ascending
+  size_t nextGiven = 0, nextMade = 0;
+
+  /// Ascends as the order does.
+  static uint64_t numberOf(const Digit &d, int depth) {
+    return uint64_t(depth) << 41 | uint64_t(d.shift) << 33 |
+           uint64_t(d.node) << 1 | uint64_t(d.negative);
+  }
+};
+
+/// A pattern's place in a sum.
+struct Place {
+  int row;
+  Digit a, b;
 };
 
 /// The linear form of a node: a factor for each input, inputs ascending. Forms
@@ -116,15 +200,30 @@ private:
   Circuit &circuit;
   const std::vector<int> &inputs;
   const Effort &effort;
-  std::vector<int> depth;    ///< by node
-  std::vector<Term> terms;   ///< of all forms
+  std::vector<int> depth;  ///< by node
+  std::vector<Term> terms; ///< of all forms, and room for more
+  size_t filled = 0;       ///< terms of forms
+  /// By input; behind the inputs stands the constant 1.
+  std::vector<std::pair<int64_t, int64_t>> ranges;
   std::vector<Form> forms;   ///< by node; inputs are numbered as they come
   std::vector<Sum> sums;     ///< by result
   std::vector<double> kraft; ///< Σ 2^depth of a result's terms
   double most = 0;           ///< that it may become
   /// By node: results that use it, perhaps of the past; of one block at a time.
   std::vector<std::vector<int>> users;
+  // Of one block at a time: they keep their memory.
+  std::vector<Sum> part; ///< by result
+  std::vector<int> used; ///< nodes with users
+  Counts counts;
+  Ranking ranking;
+  std::vector<Place> places;
+  std::vector<size_t> taken;
 
+  void addTerm(int input, int64_t factor) {
+    if (filled == terms.size())
+      terms.resize(2 * filled + 16);
+    terms[filled++] = {input, factor};
+  }
   /// The node's form is what stands in `terms` from `begin` on.
   void learn(int node, int level, size_t begin) {
     if (size_t(node) >= forms.size()) {
@@ -132,7 +231,7 @@ private:
       depth.resize(size_t(node) + 1, 0);
     }
     depth[node] = level;
-    forms[node] = {begin, terms.size()};
+    forms[node] = {begin, filled};
   }
   int combine(Op op, int a, int b, int shift);
   void share(const std::vector<Row> &rows, int first, int last);
@@ -141,26 +240,22 @@ private:
 
 /// a ± (b << shift) with the range that its linear form has.
 int Builder::combine(Op op, int a, int b, int shift) {
-  size_t begin = terms.size();
+  size_t begin = filled;
   size_t most = forms[a].end - forms[a].begin + forms[b].end - forms[b].begin;
-  if (terms.capacity() < begin + most)
-    terms.reserve(2 * (begin + most));
+  if (terms.size() < begin + most)
+    terms.resize(2 * (begin + most));
   const Term *x = terms.data() + forms[a].begin,
              *xEnd = terms.data() + forms[a].end;
   const Term *y = terms.data() + forms[b].begin,
              *yEnd = terms.data() + forms[b].end;
+  Term *out = terms.data() + begin;
   int64_t fx = op == Op::Rsub ? -1 : 1, fy = op == Op::Sub ? -1 : 1;
   int64_t lo = 0, hi = 0;
   auto add = [&](int input, int64_t factor) {
     if (factor == 0)
       return;
-    terms.push_back({input, factor});
-    // Beyond the inputs stands the constant 1.
-    int64_t least = 1, greatest = 1;
-    if (size_t(input) < inputs.size()) {
-      least = circuit.nodes[inputs[input]].lo;
-      greatest = circuit.nodes[inputs[input]].hi;
-    }
+    *out++ = {input, factor};
+    auto [least, greatest] = ranges[input];
     lo += factor * (factor > 0 ? least : greatest);
     hi += factor * (factor > 0 ? greatest : least);
   };
@@ -177,20 +272,20 @@ int Builder::combine(Op op, int a, int b, int shift) {
       ++y;
     }
   }
+  filled = size_t(out - terms.data());
   int level = std::max(depth[a], depth[b]) + 1;
   int node = circuit.sum(op, a, b, shift, lo, hi);
   if (size_t(node) >= forms.size() || (!forms[node].isKnown() && lo != hi))
     learn(node, level, begin);
   else
-    terms.resize(begin);
+    filled = begin;
   return node;
 }
 
 /// What the inputs first … last−1 contribute to each result, sharing what
 /// occurs more than once.
 void Builder::share(const std::vector<Row> &rows, int first, int last) {
-  std::vector<Sum> part(rows.size());
-  std::vector<int> used; // nodes with users
+  part.resize(rows.size());
   auto use = [&](int node, int row) {
     if (size_t(node) >= users.size())
       users.resize(std::max(size_t(node) + 1, 2 * users.size()));
@@ -212,24 +307,13 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
     }
   }
 
-  Counts counts;
   for (const Sum &sum : part)
     for (size_t i = 0; i < sum.size(); ++i)
       for (size_t j = 0; j < i; ++j)
         ++counts[Pattern::of(sum[i], sum[j]).key()];
-  // By count; entries whose count has changed are put right when met.
-  std::vector<std::vector<uint64_t>> queue;
-  auto enqueue = [&](uint64_t key, int count) {
-    if (count < 2)
-      return;
-    if (size_t(count) >= queue.size())
-      queue.resize(size_t(count) + 1);
-    queue[count].push_back(key);
-  };
-  counts.forAll(enqueue);
-  // The table's order is not the patterns'.
-  for (auto &level : queue)
-    std::sort(level.begin(), level.end(), std::greater<>());
+  // Entries whose count has changed are put right when met.
+  counts.forAll([&](uint64_t key, int count) { ranking.add(key, count); });
+  ranking.sort();
 
   auto remove = [&](Sum &sum, const Digit &d) {
     size_t at = 0;
@@ -244,34 +328,24 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
   auto insert = [&](Sum &sum, const Digit &d) {
     for (const Digit &other : sum) {
       uint64_t key = Pattern::of(d, other).key();
-      enqueue(key, ++counts[key]);
+      ranking.add(key, ++counts[key]);
     }
     sum.push_back(d);
   };
 
-  struct Place {
-    int row;
-    Digit a, b;
-  };
-  while (!queue.empty()) {
-    if (queue.back().empty()) {
-      queue.pop_back();
-      continue;
-    }
-    int expected = int(queue.size()) - 1;
-    uint64_t key = queue.back().back();
-    queue.back().pop_back();
+  while (!ranking.isEmpty()) {
+    auto [key, expected] = ranking.pop();
     int count = counts[key];
     if (count != expected) {
       if (count < expected)
-        enqueue(key, count);
+        ranking.add(key, count);
       continue;
     }
     Pattern p = Pattern::ofKey(key);
     int level = std::max(depth[p.first], depth[p.second]) + 1;
     double deeper = std::exp2(level) - std::exp2(depth[p.first]) -
                     std::exp2(depth[p.second]);
-    std::vector<Place> places;
+    places.clear();
     const auto &fewer = users[p.first].size() < users[p.second].size()
                             ? users[p.first]
                             : users[p.second];
@@ -280,7 +354,7 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
         continue;
       const Sum &sum = part[row];
       double room = most - kraft[row];
-      std::vector<size_t> taken;
+      taken.clear();
       for (size_t i = 0; i < sum.size(); ++i) {
         if (sum[i].node != p.first)
           continue;
@@ -327,57 +401,51 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
   }
   for (size_t r = 0; r < rows.size(); ++r)
     sums[r].insert(sums[r].end(), part[r].begin(), part[r].end());
+  for (Sum &sum : part)
+    sum.clear();
   for (int node : used)
     users[node].clear();
+  used.clear();
+  counts.clear();
 }
 
 /// Adds the terms up, the shallowest first.
 int Builder::total(const Sum &sum, int64_t bias) {
-  // Digits as numbers that ascend by depth, shift, node and sign.
-  std::vector<uint64_t> open;
-  auto push = [&](const Digit &d) {
-    open.push_back(uint64_t(depth[d.node]) << 41 | uint64_t(d.shift) << 33 |
-                   uint64_t(d.node) << 1 | uint64_t(d.negative));
-    std::push_heap(open.begin(), open.end(), std::greater<>());
-  };
-  auto pop = [&]() -> Digit {
-    std::pop_heap(open.begin(), open.end(), std::greater<>());
-    uint64_t d = open.back();
-    open.pop_back();
-    return {int(d >> 1 & 0xffffffff), int(d >> 33 & 0xff), bool(d & 1)};
-  };
+  Digits open;
   for (const Digit &d : sum)
-    push(d);
+    open.add(d, depth[d.node]);
   if (bias != 0) {
     int node = circuit.constant(bias);
     if (size_t(node) >= forms.size() || !forms[node].isKnown()) {
-      terms.push_back({int(inputs.size()), bias});
-      learn(node, 0, terms.size() - 1);
+      addTerm(int(inputs.size()), bias);
+      learn(node, 0, filled - 1);
     }
-    push({node, 0, false});
+    open.add({node, 0, false}, depth[node]);
   }
-  if (open.empty())
+  open.sort();
+  auto push = [&](const Digit &d) { open.push(d, depth[d.node]); };
+  if (open.size() == 0)
     return circuit.constant(0);
   while (open.size() > 1) {
-    Digit a = pop(), b = pop();
+    Digit a = open.pop(), b = open.pop();
     if (b.shift < a.shift || (b.shift == a.shift && a.negative && !b.negative))
       std::swap(a, b);
     int distance = b.shift - a.shift;
     if (a.negative == b.negative) {
       push({combine(Op::Add, a.node, b.node, distance), a.shift, a.negative});
-    } else if (!a.negative || !open.empty()) {
+    } else if (!a.negative || open.size() > 0) {
       push({combine(Op::Sub, a.node, b.node, distance), a.shift, a.negative});
     } else {
       // The last one: the other way round saves a negation.
       push({combine(Op::Rsub, a.node, b.node, distance), a.shift, false});
     }
   }
-  Digit last = pop();
+  Digit last = open.pop();
   if (!last.negative && last.shift == 0)
     return last.node;
   int zero = circuit.constant(0);
   if (size_t(zero) >= forms.size())
-    learn(zero, 0, terms.size());
+    learn(zero, 0, filled);
   return combine(last.negative ? Op::Sub : Op::Add, zero, last.node,
                  last.shift);
 }
@@ -385,9 +453,12 @@ int Builder::total(const Sum &sum, int64_t bias) {
 std::vector<int> Builder::run(const std::vector<Row> &rows,
                               const std::vector<int64_t> &bias) {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    terms.push_back({int(i), 1});
-    learn(inputs[i], 0, terms.size() - 1);
+    addTerm(int(i), 1);
+    learn(inputs[i], 0, filled - 1);
+    const Circuit::Node &node = circuit.nodes[inputs[i]];
+    ranges.push_back({node.lo, node.hi});
   }
+  ranges.push_back({1, 1});
   sums.resize(rows.size());
   double pairs = 0;
   for (size_t r = 0; r < rows.size(); ++r) {
@@ -415,9 +486,9 @@ std::vector<int> Builder::run(const std::vector<Row> &rows,
 } // namespace
 
 int64_t digitsOf(int64_t weight) {
-  int64_t n = 0;
-  forDigits(weight, [&](int, bool) { ++n; });
-  return n;
+  // Digits of w stand where w and 3 w differ.
+  uint64_t w = weight < 0 ? -uint64_t(weight) : uint64_t(weight);
+  return std::popcount(w ^ 3 * w);
 }
 
 std::vector<int> addLinear(Circuit &circuit, const std::vector<int> &inputs,

@@ -137,6 +137,7 @@ Option makeOption(const Problem &p, const Folding &f) {
   Format out = formatOf(p.outputType, 1, 1);
   int64_t results = w.outHeight * columns * outFolds;
   Actor unit{lanewise ? "lane_reduce" : "matvec", "", {}, {}};
+  unit.params.reserve(20);
   if (!lanewise) {
     unit.name = "matvec";
     unit.params = {{"Pixels", f.pixelsOut},
@@ -181,15 +182,13 @@ Option makeOption(const Problem &p, const Folding &f) {
   option.intervalCycles = std::max({firings, readCycles, writeCycles});
   option.summary =
       lanewise
-          ? llvm::formatv("{0} lanes × {1} taps{2}", f.pixelsOut * f.lanes,
-                          f.parallel ? p.taps() : 1,
-                          f.pixelsOut > 1 ? ", several pixels" : "")
-                .str()
-          : llvm::formatv("PE {0} × SIMD {1}{2}", f.pe, simd,
-                          f.pixelsOut > 1
-                              ? " × " + std::to_string(f.pixelsOut) + " pixels"
-                              : "")
-                .str();
+          ? std::to_string(f.pixelsOut * f.lanes) + " lanes × " +
+                std::to_string(f.parallel ? p.taps() : 1) + " taps" +
+                (f.pixelsOut > 1 ? ", several pixels" : "")
+          : "PE " + std::to_string(f.pe) + " × SIMD " + std::to_string(simd) +
+                (f.pixelsOut > 1
+                     ? " × " + std::to_string(f.pixelsOut) + " pixels"
+                     : "");
   return option;
 }
 
