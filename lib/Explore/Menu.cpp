@@ -339,7 +339,8 @@ void Menu::addChoices(const Steering &steering, OptionCache &cache) {
       };
       const std::vector<Option> *all = &cache.of(op, upstream, device);
       // A model node's pin speaks of that of its operations that offers it.
-      if (pin && llvm::any_of(*all, isPinned)) {
+      bool isOwn = pin && llvm::any_of(*all, isPinned);
+      if (isOwn) {
         pinned.emplace_back();
         llvm::copy_if(*all, std::back_inserter(pinned.back()), isPinned);
         all = &pinned.back();
@@ -348,8 +349,13 @@ void Menu::addChoices(const Steering &steering, OptionCache &cache) {
         const Option &option = (*all)[o];
         Choice choice;
         choice.interval = option.intervalCycles;
-        for (const Actor &actor : option.actors)
-          choice.cost += costOf(int(kind), actor);
+        auto cost = [&] {
+          Cost sum;
+          for (const Actor &actor : option.actors)
+            sum += costOf(int(kind), actor);
+          return sum;
+        };
+        choice.cost = isOwn ? cost() : cache.costOf(option, cost);
         for (const Format &f : option.inputs)
           choice.in.push_back(numberOf(f));
         choice.out = numberOf(option.output);

@@ -27,6 +27,13 @@ public:
   const std::vector<gen::Option> &of(mlir::Operation *op,
                                      const Upstream &upstream,
                                      const gen::DeviceContext &device);
+  /// What one of these takes; `make` tells when it is asked for first.
+  Cost costOf(const gen::Option &option, llvm::function_ref<Cost()> make) {
+    auto [it, isNew] = costs.try_emplace(&option);
+    if (isNew)
+      it->second = make();
+    return it->second;
+  }
   /// Which of one generator's options are worth keeping.
   using Choose =
       llvm::function_ref<std::vector<int>(const std::vector<gen::Option> &)>;
@@ -43,6 +50,7 @@ private:
   /// By what an operation is: name, attributes, types and constants, all of
   /// which the context holds once.
   std::map<Key, std::vector<Entry>> known;
+  llvm::DenseMap<const gen::Option *, Cost> costs;
 };
 
 /// Options of every operation on every kind of device, and the problem they
