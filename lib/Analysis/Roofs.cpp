@@ -125,6 +125,9 @@ analysis::computeRoof(const std::vector<std::vector<gen::Option>> &options,
   // Shares of the device that one iteration a cycle takes, by operation and
   // option; what the device has not makes an option impossible.
   using Shares = std::array<double, gen::kResourceNames.size()>;
+  Shares available;
+  for (size_t k = 0; k < available.size(); ++k)
+    available[k] = gen::available(budget, k);
   std::vector<std::vector<Shares>> all;
   for (const auto &some : options) {
     std::vector<Shares> possible;
@@ -133,7 +136,7 @@ analysis::computeRoof(const std::vector<std::vector<gen::Option>> &options,
       bool fits = true;
       for (size_t k = 0; k < shares.size(); ++k) {
         double amount = option.resources.amount[k];
-        double there = gen::available(budget, k);
+        double there = available[k];
         fits &= amount <= 0 || there > 0;
         if (amount > 0 && there > 0)
           shares[k] = amount / there * double(option.intervalCycles);
@@ -180,6 +183,17 @@ analysis::computeRoof(const std::vector<std::vector<gen::Option>> &options,
       price /= sum;
   }
   return best;
+}
+
+/// What roofs follow from, without what builds the options.
+static std::vector<gen::Option>
+figuresOf(const std::vector<gen::Option> &options) {
+  std::vector<gen::Option> figures(options.size());
+  for (auto [to, from] : llvm::zip_equal(figures, options)) {
+    to.intervalCycles = from.intervalCycles;
+    to.resources = from.resources;
+  }
+  return figures;
 }
 
 DeviceAnalysis analysis::roofsOf(func::FuncOp network, const Network &needs,
@@ -230,7 +244,7 @@ DeviceAnalysis analysis::roofsOf(func::FuncOp network, const Network &needs,
         for (Value v : op.getOperands())
           if (!v.getDefiningOp<osa::ConstantOp>())
             upstream.push_back(std::nullopt);
-        options = generator->options(&op, upstream, *context);
+        options = figuresOf(generator->options(&op, upstream, *context));
       }
       llvm::append_range(any[index], options);
       all &= !options.empty();

@@ -98,10 +98,10 @@ void Menu::checkPins(const Steering &steering) {
         stages.push_back(s);
     for (int s : stages)
       for (size_t k = 0; k < options.size(); ++k)
-        for (const Option &o : options[k][s]) {
-          generators.insert(o.generator);
-          if (pin.generator.empty() || o.generator == pin.generator)
-            summaries.insert(o.summary);
+        for (const Option *o : options[k][s]) {
+          generators.insert(o->generator);
+          if (pin.generator.empty() || o->generator == pin.generator)
+            summaries.insert(o->summary);
         }
     auto refuse = [&](std::string reason, std::string remedy) {
       unmet.push_back({key, "", where + reason, std::move(remedy)});
@@ -327,9 +327,9 @@ void Menu::addChoices(const Steering &steering, OptionCache &cache) {
         int producer = posed.tensors[t].producer;
         if (!follows || producer < 0)
           continue;
-        for (const Option &o : options[kind][producer])
-          if (!llvm::is_contained(upstream, std::optional(o.output)))
-            upstream.push_back(o.output);
+        for (const Option *o : options[kind][producer])
+          if (!llvm::is_contained(upstream, std::optional(o->output)))
+            upstream.push_back(o->output);
       }
       const Steering::Pin *pin = pinOf(steering, int(s));
       auto isPinned = [&](const Option &o) {
@@ -338,23 +338,29 @@ void Menu::addChoices(const Steering &steering, OptionCache &cache) {
                 (pin->option.empty() || pin->option == o.summary));
       };
       const std::vector<Option> *all = &cache.of(op, upstream, device);
-      std::vector<Option> pinned;
       // A model node's pin speaks of that of its operations that offers it.
-      if (pin)
-        llvm::copy_if(*all, std::back_inserter(pinned), isPinned);
-      if (!pinned.empty())
-        all = &pinned;
+      bool isOwn = pin && llvm::any_of(*all, isPinned);
+      if (isOwn) {
+        pinned.emplace_back();
+        llvm::copy_if(*all, std::back_inserter(pinned.back()), isPinned);
+        all = &pinned.back();
+      }
       for (int o : frontOf(*all, target.capacity, follows)) {
         const Option &option = (*all)[o];
         Choice choice;
         choice.interval = option.intervalCycles;
-        for (const Actor &actor : option.actors)
-          choice.cost += costOf(int(kind), actor);
+        auto cost = [&] {
+          Cost sum;
+          for (const Actor &actor : option.actors)
+            sum += costOf(int(kind), actor);
+          return sum;
+        };
+        choice.cost = isOwn ? cost() : cache.costOf(option, cost);
         for (const Format &f : option.inputs)
           choice.in.push_back(numberOf(f));
         choice.out = numberOf(option.output);
         target.choices[s].push_back(std::move(choice));
-        options[kind][s].push_back(option);
+        options[kind][s].push_back(&option);
       }
       assert(!target.choices[s].empty() && "covered, but no option");
     }

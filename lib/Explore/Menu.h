@@ -6,6 +6,7 @@
 #include "rhizome/Explore/Explore.h"
 #include "rhizome/Explore/Problem.h"
 #include "rhizome/Generator/Link.h"
+#include <deque>
 
 namespace rhizome::explore {
 /// The value whose elements these are: reshapes move nothing in a stream.
@@ -22,10 +23,17 @@ class OptionCache {
 public:
   using Upstream = std::vector<std::optional<gen::Format>>;
   using Key = std::vector<const void *>;
-  /// Every generator's options.
+  /// Every generator's options, which stay where they are.
   const std::vector<gen::Option> &of(mlir::Operation *op,
                                      const Upstream &upstream,
                                      const gen::DeviceContext &device);
+  /// What one of these takes; `make` tells when it is asked for first.
+  Cost costOf(const gen::Option &option, llvm::function_ref<Cost()> make) {
+    auto [it, isNew] = costs.try_emplace(&option);
+    if (isNew)
+      it->second = make();
+    return it->second;
+  }
   /// Which of one generator's options are worth keeping.
   using Choose =
       llvm::function_ref<std::vector<int>(const std::vector<gen::Option> &)>;
@@ -42,10 +50,12 @@ private:
   /// By what an operation is: name, attributes, types and constants, all of
   /// which the context holds once.
   std::map<Key, std::vector<Entry>> known;
+  llvm::DenseMap<const gen::Option *, Cost> costs;
 };
 
 /// Options of every operation on every kind of device, and the problem they
-/// pose. Holds what the problem's Glue needs; the network must outlive it.
+/// pose. Holds what the problem's Glue needs; network and cache must outlive
+/// it.
 class Menu final : public Glue {
 public:
   /// `order` holds the network's hardware operations, operands first.
@@ -55,7 +65,7 @@ public:
   const Problem &problem() const { return posed; }
   /// The option behind a choice.
   const gen::Option &option(int kind, int stage, int choice) const {
-    return options[kind][stage][choice];
+    return *options[kind][stage][choice];
   }
   mlir::Operation *operation(int stage) const { return order[stage]; }
   mlir::Value value(int tensor) const { return values[tensor]; }
@@ -72,7 +82,9 @@ private:
   std::vector<mlir::Operation *> order;
   const Cluster &cluster;
   std::vector<const gen::DeviceContext *> devices; ///< by kind
-  std::vector<std::vector<std::vector<gen::Option>>> options;
+  /// By kind and stage; the cache's or of `pinned`.
+  std::vector<std::vector<std::vector<const gen::Option *>>> options;
+  std::deque<std::vector<gen::Option>> pinned;
   std::vector<mlir::Value> values; ///< by tensor
   std::vector<gen::Format> formats;
   llvm::DenseMap<uint64_t, Cost> known; ///< costs of glue
