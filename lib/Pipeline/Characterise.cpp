@@ -210,6 +210,7 @@ void Characterisation::fit() {
   // Few points hold much of some terms; those must not take what others leave
   // over. All but the control's are about a LUT each, counters a few.
   std::vector<double> pull(gen::kTermNames.size(), 0.3);
+  pull[size_t(gen::Term::Adder)] = 1;
   for (gen::Term t : {gen::Term::Counter, gen::Term::Buffer})
     pull[size_t(t)] = 0.05;
   for (gen::Term t : {gen::Term::Fixed, gen::Term::Lane, gen::Term::Control})

@@ -7,7 +7,10 @@ void circuit(Builder &b) {
   b.term(Term::Adder, double(b.get("adderBits")));
   b.term(Term::Compare, double(b.get("compareBits")));
   b.term(Term::Select, double(b.get("selectBits")));
-  b.term(Term::RomLeaf, double(b.get("tableLeaves")));
+  // Counted as functions of six bits; of fewer each takes four and chooses.
+  const bool narrow = b.context().lutInputs < 6;
+  b.term(Term::RomLeaf, double(b.get("tableLeaves")) * (narrow ? 4 : 1));
+  b.term(Term::RomMux, double(b.get("tableLeaves")) * (narrow ? 4 : 0));
   b.ff(double(b.get("stages") + b.get("ffBits")));
   if (b.isAmd())
     b.shift(double(b.get("rowBits")));

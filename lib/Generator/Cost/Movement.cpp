@@ -87,7 +87,7 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
     b.term(Term::Lane, double(ceilDiv(store, step)));
     b.term(Term::PickBase, double(store * width));
     b.term(Term::Select, double(store * width));
-    b.mux(double(store * width), tailOut ? 3 : 2);
+    b.mux(double(store * width), beatsOut > 1 ? 3 : 2);
   }
   b.ff(double(out * width));
   b.outbuf(depth, wide * width);

@@ -72,7 +72,7 @@ void Builder::ram(int64_t words, int64_t width, int64_t stages, int64_t banks) {
   if (words == 1) {
     ff(double(2 * width * banks));
   } else {
-    Memory m = memoryOf(words, width, ctx);
+    Memory m = memoryOf(words, width, ctx, true);
     for (int64_t i = 0; i < banks; ++i)
       addMemory(m, words, width);
     if (m.blocks == 0)
@@ -121,7 +121,9 @@ double Builder::rom(const char *file, const char *placedBy, int64_t words,
 
 void Builder::products(double count, int64_t w, int64_t x, int64_t style,
                        int64_t kept, int64_t zeros, double share) {
-  if (style && ctx.dspWide > 0) {
+  // Synthesis leaves the smallest products to logic.
+  const int64_t least = isAmd() ? 9 : ctx.lutramBits > 0 ? 4 : 11;
+  if (style && ctx.dspWide > 0 && std::min(w, x) > 1 && w + x >= least) {
     // What several blocks make is added in logic.
     int64_t tiles = dspTiles(w, x, ctx);
     dsp(count * double(tiles));
@@ -261,13 +263,16 @@ void Builder::compare(double count, int64_t bits) {
   term(Term::Compare, count * double(bits));
 }
 
-Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx) {
+Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
+                bool registered) {
   Memory best;
   double bits = double(words * width);
-  // Costs as the memory mapper weighs them: a bit in logic counts 1.
-  double bestCost = bits;
+  // Costs as the memory mapper weighs them: a bit in logic counts 1, a
+  // registered read beside it between 4 and 6.
+  double bestCost = bits + (registered && !ctx.shiftRegisters ? 5 : 0);
   best.ffs = bits;
-  best.muxBits = double(width * (words - 1));
+  // Each word has an enable of its own.
+  best.muxBits = double(width * (words - 1) + words);
   const bool amd = ctx.shiftRegisters;
   auto offer = [&](double cost, Memory m) {
     if (cost < bestCost) {

@@ -20,12 +20,14 @@ inline int64_t clog2(int64_t n) {
 /// Bits of an address of `n` places; a single place has one that is not used.
 inline int64_t addressBits(int64_t n) { return n > 1 ? clog2(n) : 1; }
 
-/// Where the memory mapper puts a memory and what that takes.
+/// Where the memory mapper puts a memory, and what that takes.
 struct Memory {
   double luts = 0, blocks = 0, ffs = 0;
   double muxBits = 0; ///< bits × (banks - 1) that are chosen from
 };
-Memory memoryOf(int64_t words, int64_t width, const CostContext &context);
+/// With a register behind its read port or without.
+Memory memoryOf(int64_t words, int64_t width, const CostContext &context,
+                bool registered = false);
 double blocksOf(int64_t words, int64_t width, const CostContext &context);
 /// A read-only memory in blocks. Columns of several parts of the address range
 /// lie beside each other in wide rows and are chosen from.

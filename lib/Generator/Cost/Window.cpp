@@ -205,8 +205,9 @@ void parallel(Builder &b, const Window &w) {
   b.delay(double(w.kernelH), 4);
   b.delay(double(s.columns + off + 2), 4);
   b.ff(2);
-  b.compare(double(w.kernelH), w.yW);
-  b.compare(double(s.columns), w.xW);
+  // Each row and column of the window: where it lies, and two comparisons.
+  b.compare(3 * double(w.kernelH), w.yW);
+  b.compare(3 * double(s.columns), w.xW);
   // The writer.
   int64_t turns = s.banks / w.pixelsIn;
   int64_t turn = turns > 1 ? clog2(turns) : 0;

@@ -202,7 +202,11 @@ std::vector<int64_t> stylesFor(const Problem &p, const DeviceContext &device,
     return styles;
   bool pairs = p.kind == Kind::MatVec && products >= 2 &&
                p.x.width <= device.pairBits && p.weightBits <= device.pairBits;
-  styles.push_back(pairs ? 2 : 1);
+  // No tool takes a DSP for a product by one bit.
+  if (pairs)
+    styles.push_back(2);
+  else if (p.x.width > 1 && p.weightBits > 1)
+    styles.push_back(1);
   return styles;
 }
 } // namespace
