@@ -261,6 +261,25 @@ Residuals residualsOf(std::vector<std::pair<double, double>> &pairs) {
   return r;
 }
 
+/// Deviations of a model's units together: their number and the worst as they
+/// are, medians and the like the units' mean by their points.
+Residuals together(const FamilyModel &model, Residuals FamilyModel::Unit::*of) {
+  Residuals all;
+  for (const auto &[name, unit] : model.units) {
+    const Residuals &r = unit.*of;
+    all.points += r.points;
+    all.small += r.small;
+    all.median += r.median * double(r.points);
+    all.p90 += r.p90 * double(r.points);
+    all.least += r.least * double(r.small);
+    all.worst = std::max(all.worst, r.worst);
+  }
+  all.median /= double(std::max<int64_t>(all.points, 1));
+  all.p90 /= double(std::max<int64_t>(all.points, 1));
+  all.least /= double(std::max<int64_t>(all.small, 1));
+  return all;
+}
+
 void Characterisation::judge() {
   std::map<std::string, std::vector<std::pair<double, double>>> luts, ffs;
   for (const Point &p : points) {
@@ -296,6 +315,14 @@ void Characterisation::judge() {
     result.model.units[unit].lutResiduals = lut;
     result.model.units[unit].ffResiduals = ff;
   }
+  // Of units that were not measured this time the file knows the deviations.
+  bool isWhole = llvm::all_of(
+      result.model.units, [&](const auto &u) { return luts.count(u.first); });
+  if (!isWhole) {
+    result.model.lut = together(result.model, &FamilyModel::Unit::lutResiduals);
+    result.model.ff = together(result.model, &FamilyModel::Unit::ffResiduals);
+  }
+  result.model.points = result.model.lut.points + result.model.lut.small;
 }
 
 Error Characterisation::run() {
@@ -328,8 +355,6 @@ Error Characterisation::run() {
   for (const std::string &dir : request.holdOut)
     if (Error error = addPackage(dir, true, false))
       return error;
-  result.model.points =
-      llvm::count_if(points, [](const Point &p) { return !p.held; });
   fit();
   judge();
   return Error::success();
