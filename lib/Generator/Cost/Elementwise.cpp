@@ -134,14 +134,14 @@ void requant(Builder &b) {
       b.ff(lanes * double(in + mul - split));
     if (waits("SplitStyle", split + 1))
       b.ff(lows * double(in + split));
-    auto part = [&](double count, const char *style, int64_t w) {
+    auto part = [&](double count, const char *style, int64_t w, int64_t zeros) {
       if (isSliced(style))
         slicedProducts(b, count, w, x, slice);
       else
-        b.products(count, w, x, b.get(style));
+        b.products(count, w, x, b.get(style), 128, zeros);
     };
-    part(lanes, "Style", mul - split);
-    part(lows, "SplitStyle", split + 1);
+    part(lanes, "Style", mul - split, 0);
+    part(lows, "SplitStyle", split + 1, 1); // its sign is zero
     b.ff(lanes * double(in + mul - split)); // the high product once more
     b.ff(lows * double(std::max(in + split, offset)) + plain);
     b.adder(lows, std::max(in + split, offset) + 1);
