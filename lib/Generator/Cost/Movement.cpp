@@ -69,7 +69,10 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
     b.pick(double(length * width), in / stepIn);
     if (in > stepIn)
       b.term(Term::PickBase, double(length * width));
-    b.term(Term::Lane, double(writes));
+    // Selects of every step of the ring: with LUTs of four inputs those by the
+    // steps of a beat are part of the choice.
+    b.term(Term::Lane,
+           double(writes * (b.context().lutInputs >= 6 ? in / stepIn : 1)));
     int64_t nodes =
         ringNodes(reads, stepOut, out, length, b.context().lutInputs);
     // Synthesis does not find all that could be shared.
