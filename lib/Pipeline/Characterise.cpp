@@ -12,6 +12,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <cmath>
+#include <cstring>
 
 using namespace llvm;
 using namespace rhizome;
@@ -215,7 +216,22 @@ void Characterisation::fit() {
     pull[size_t(t)] = 0.05;
   for (gen::Term t : {gen::Term::Fixed, gen::Term::Lane, gen::Term::Control})
     pull[size_t(t)] = 0;
-  for (const char *unit : gen::kUnitNames) {
+  // Buffers are the same in all cells, but only forks and FIFOs are sampled
+  // with deep ones: these come first, and the others' are drawn to theirs.
+  std::vector<double> towards(gen::kTermNames.size(), 1);
+  std::vector<const char *> units(gen::kUnitNames.begin(),
+                                  gen::kUnitNames.end());
+  llvm::stable_sort(units, [](const char *a, const char *b) {
+    return std::strcmp(a, "fork") == 0 && std::strcmp(b, "fork") != 0;
+  });
+  for (const char *unit : units) {
+    if (std::strcmp(unit, "fork") != 0) {
+      auto &known = result.model.units["fork"].lut;
+      auto found = known.find(gen::kTermNames[size_t(gen::Term::Buffer)]);
+      towards[size_t(gen::Term::Buffer)] =
+          found == known.end() ? 1 : found->second;
+      pull[size_t(gen::Term::Buffer)] = 0.3;
+    }
     std::vector<std::vector<double>> rows;
     std::vector<double> targets, scale;
     for (const Point &p : points) {
@@ -227,7 +243,8 @@ void Characterisation::fit() {
     }
     if (rows.empty())
       continue;
-    std::vector<double> found = fitNonNegative(rows, targets, scale, pull);
+    std::vector<double> found =
+        fitNonNegative(rows, targets, scale, pull, towards);
     FamilyModel::Unit &target = result.model.units[unit];
     target.lut.clear();
     for (size_t t = 0; t < found.size(); ++t)

@@ -49,11 +49,10 @@ VectorXd nonNegative(const MatrixXd &a, const VectorXd &b) {
 }
 } // namespace
 
-std::vector<double>
-rhizome::pipeline::fitNonNegative(const std::vector<std::vector<double>> &rows,
-                                  const std::vector<double> &targets,
-                                  const std::vector<double> &scale,
-                                  const std::vector<double> &pull) {
+std::vector<double> rhizome::pipeline::fitNonNegative(
+    const std::vector<std::vector<double>> &rows,
+    const std::vector<double> &targets, const std::vector<double> &scale,
+    const std::vector<double> &pull, const std::vector<double> &towards) {
   const Eigen::Index m = Eigen::Index(rows.size());
   const Eigen::Index n = Eigen::Index(rows.empty() ? 0 : rows.front().size());
   MatrixXd a(m, n);
@@ -77,7 +76,7 @@ rhizome::pipeline::fitNonNegative(const std::vector<std::vector<double>> &rows,
     for (Eigen::Index j = 0; j < n; ++j) {
       rowsOf(m + j, j) =
           std::max(pull[size_t(j)], 1e-4 * std::max(1e-9, a.col(j).norm()));
-      goals[m + j] = pull[size_t(j)];
+      goals[m + j] = pull[size_t(j)] * towards[size_t(j)];
     }
     x = nonNegative(rowsOf, goals);
     VectorXd off = (a * x - b).cwiseAbs();
