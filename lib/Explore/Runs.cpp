@@ -155,10 +155,15 @@ const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
 void RunFront::prune(std::vector<Label> &labels, int stage) {
   const Kind &device = problem.kinds[kind];
   const std::vector<Choice> &all = device.choices[stage];
+  // What the whole device cannot hold makes room for what it can.
+  std::vector<bool> tooLarge(labels.size());
+  for (size_t i = 0; i < labels.size(); ++i)
+    tooLarge[i] = !fits(labels[i].cost, device.capacity, limits);
   std::vector<int> order(labels.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](int a, int b) {
-    return std::pair(labels[a].price, a) < std::pair(labels[b].price, b);
+    return std::tuple(bool(tooLarge[a]), labels[a].price, a) <
+           std::tuple(bool(tooLarge[b]), labels[b].price, b);
   });
   std::vector<Label> kept;
   std::vector<bool> taken(labels.size());
@@ -185,10 +190,13 @@ void RunFront::prune(std::vector<Label> &labels, int stage) {
     kept.push_back(label);
   };
   if (labels.size() > limits.partial) {
-    std::array<int, kPrices> cheapest{};
+    std::array<int, kPrices> cheapest;
     std::array<double, kPrices> least;
+    cheapest.fill(order.front());
     least.fill(INFINITY);
     for (int i = 0; i < int(labels.size()); ++i) {
+      if (tooLarge[i])
+        continue;
       auto prices = pricesOf(labels[i].cost.resources, device.capacity);
       for (size_t p = 0; p < kPrices; ++p)
         if (prices[p] < least[p]) {
