@@ -97,6 +97,17 @@ Ends crossingOf(const Problem &problem, int begin, int end) {
   return crossing;
 }
 
+RunFront::RunFront(const Problem &problem, const Limits &limits,
+                   Candidates &candidates, int kind, int64_t streamBits,
+                   int begin, int64_t interval)
+    : problem(problem), limits(limits), candidates(candidates), kind(kind),
+      begin(begin), streamBits(streamBits), interval(interval) {
+  for (const Place &place : problem.places)
+    if (place.kind == kind)
+      for (size_t k = 0; k < kKinds; ++k)
+        most.amount[k] = std::max(most.amount[k], place.budget.amount[k]);
+}
+
 const Choice &RunFront::choiceAt(int level, int label, int stage) const {
   while (begin + level > stage)
     label = levels[level--][label].parent;
@@ -155,10 +166,10 @@ const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
 void RunFront::prune(std::vector<Label> &labels, int stage) {
   const Kind &device = problem.kinds[kind];
   const std::vector<Choice> &all = device.choices[stage];
-  // What the whole device cannot hold makes room for what it can.
+  // What no place can hold makes room for what one can.
   std::vector<bool> tooLarge(labels.size());
   for (size_t i = 0; i < labels.size(); ++i)
-    tooLarge[i] = !fits(labels[i].cost, device.capacity, limits);
+    tooLarge[i] = !fits(labels[i].cost, most, limits);
   std::vector<int> order(labels.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](int a, int b) {

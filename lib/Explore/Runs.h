@@ -49,9 +49,7 @@ public:
   };
 
   RunFront(const Problem &problem, const Limits &limits, Candidates &candidates,
-           int kind, int64_t streamBits, int begin, int64_t interval)
-      : problem(problem), limits(limits), candidates(candidates), kind(kind),
-        begin(begin), streamBits(streamBits), interval(interval) {}
+           int kind, int64_t streamBits, int begin, int64_t interval);
 
   /// The run [begin, end) that costs least and fits; none if none does. `ends`
   /// pass the place.
@@ -67,6 +65,7 @@ private:
   Candidates &candidates;
   int kind, begin;
   int64_t streamBits, interval;
+  gen::Resources most; ///< of each resource, what a place of this kind has
   bool exact = true;
   std::vector<std::vector<Label>> levels;  ///< [0] are runs of one stage
   std::vector<std::optional<bool>> beyond; ///< by level: what `exceeds` said
