@@ -253,11 +253,13 @@ static CompileResult compileOrExplore(CompileRequest request, bool write) {
   result.exploreSeconds = explored->seconds;
   result.limit = explored->result.limit;
   result.meetsGoal = explored->result.meetsGoal;
+  // Of a plan that is taken although it is only the nearest.
   for (const PlannedNode &node : explored->plan.nodes)
     for (const auto &[kind, share] : node.utilisation)
-      if (share > 1)
+      if (share > 1 && request.acceptNearest)
         result.notes.push_back(llvm::formatv(
-            "{0} does not fit: it needs {1:f1} % of the {2} of its {3}",
+            "{0} does not fit: it needs {1:f1} % of the {2} that it may use "
+            "of its {3}",
             node.name, 100 * share, llvm::StringRef(kind).upper(),
             node.device));
   if (!explored->result.split.empty())

@@ -173,3 +173,9 @@ def bad_options(suite):
     answer = result.json or {}
     suite.check(result.status == 0 and answer.get("ok") and target.exists(),
                 "the nearest is built on request", result.command)
+    result = suite.run("compile", GOOD, "--goal", "throughput=1000/s,lut=2000",
+                       "-o", suite.work / "large.rhz", "--json",
+                       "--accept-nearest")
+    notes = (result.json or {}).get("notes", [])
+    suite.check(any("does not fit" in n and "LUT" in n for n in notes),
+                f"what does not fit is said: {notes}", result.command)
