@@ -40,7 +40,7 @@ class Failure(Exception):
 
 
 def run(*args):
-    """One JSON object of a command; None if it met a limit of the device."""
+    """One JSON object of a command, with "missed" if its goal is not met."""
     args = [str(a) for a in args]
     done = subprocess.run(args, capture_output=True, text=True, check=False)
     try:
@@ -50,7 +50,30 @@ def run(*args):
     if done.returncode and not answer.get("limit"):
         raise Failure(f"{' '.join(args)}: "
                       f"{answer.get('error') or done.stderr.strip()}")
-    return answer
+    return answer | {"missed": done.returncode != 0}
+
+
+def rom_luts(package, node, config):
+    """LUTs of the weights that lie in logic: a function for as many addresses
+    as a LUT has, of each column that is neither constant nor another one's
+    copy, and the choices between these."""
+    words = config.get("Folds", 1) * config.get("OutFolds", 1)
+    if not config.get("WeightFile") or config.get("Block") or words < 2:
+        return 0
+    path = package / "nodes" / node["name"] / "rtl" / config["WeightFile"]
+    rows = [int(text, 16) for text in path.read_text().split()]
+    inputs = 4 if node["family"] in ("ecp5", "ice40") else 6
+    leaves, columns = set(), set()
+    for bit in range(max(rows).bit_length()):
+        column = [row >> bit & 1 for row in rows]
+        parts = [tuple(column[at:at + (1 << inputs)])
+                 for at in range(0, words, 1 << inputs)]
+        leaves |= {(at, part) for at, part in enumerate(parts)
+                   if len(set(part)) > 1}
+        columns.add(tuple(column))
+    choices = -(-words // (1 << inputs)) - 1
+    return len(leaves) + len(columns) * (
+        choices if inputs == 4 else -(-choices // 3))
 
 
 def synthesise(options, package, source):
@@ -73,6 +96,7 @@ def synthesise(options, package, source):
             "name": module["name"], "count": len(module["actors"]),
             "cell": module["cell"], "config": actor["config"],
             "predicted": module["predicted"], "measured": module["measured"],
+            "rom_lut": rom_luts(package, node, actor["config"]),
             "depth": module["depth"], "path": module["path"],
             "seconds": module["seconds"], "cached": module["cached"],
             "tool": answer["tool"], "package": str(package)})
@@ -86,7 +110,7 @@ def compile_network(options, network, goal, device, folder):
                "--goal", goal, "--device", device, "-o", package, "--json"]
     answer = run(*command)
     note = ""
-    if answer.get("limit"):
+    if answer["missed"]:
         note = "nearest"
         answer = run(*command, "--accept-nearest")
     return package, note
@@ -131,6 +155,7 @@ def jobs_of(options):
         for extra, goal, device in EXTRA:
             if extra == name and count > 1:
                 jobs.append(network_job(network, goal, device))
+    jobs.sort(key=lambda job: "max-throughput" in job[0])  # the slowest last
     return jobs
 
 
@@ -283,9 +308,9 @@ def total(source, device, note, answer, rows):
 
 MULTIPLIERS = (("multipliers", "title", None), ("units", "units", 0),
                ("products", "products", 0), ("per DSP", "per_dsp", 2),
-               ("LUT each, of all", "all", 1), ("mean of units", "mean", 1),
-               ("lowest", "low", 1),
-               ("highest", "high", 1), ("of it adder tree", "tree", 1))
+               ("LUT each, of all", "all", 1), ("adder tree", "tree", 1),
+               ("without", "rest", 1), ("mean of units", "mean", 1),
+               ("lowest", "low", 1), ("highest", "high", 1))
 
 
 def products_of(row):
@@ -318,33 +343,36 @@ def tree_bits(row):
 
 def multipliers(rows):
     """What a multiplier takes in LUTs beside memories, by the way it is built
-    and the bits of its weights: accumulators, bias, control and the adder
-    tree's share included: of all products together, and the geometric mean
-    over the units, in which control of units with a single product weighs as
-    much as arrays of hundreds. Memories in LUTs that are read only are not
-    told from logic and count in."""
+    and the bits of its weights: accumulators, bias and control included, the
+    adder tree's share told apart: of all products together, and the geometric
+    mean over the units, in which control of units with a single product weighs
+    as much as arrays of hundreds."""
     groups = {}
     for row in rows:
         if products_of(row):
             config = row["config"]
             way = ("in LUTs", "one a DSP", "two a DSP")[config["Style"]]
-            key = (row["device"], way, config["WWidth"])
-            groups.setdefault(key, []).append(row)
+            bits = config["WWidth"]
+            groups.setdefault((row["device"], f"{bits:2}-bit weights", way),
+                              []).append(row)
+            if config["Style"] == 2:
+                groups.setdefault(("all", "8-bit units", way), []).append(row)
     lines = []
-    for (device, way, bits), found in sorted(groups.items()):
-        each = [(value(r, "measured", "lut") - value(r, "measured", "lutram"))
-                / products_of(r) for r in found]
+    for (device, bits, way), found in sorted(groups.items()):
+        each = [(value(r, "measured", "lut") - value(r, "measured", "lutram")
+                 - r.get("rom_lut", 0)) / products_of(r) for r in found]
         products = sum(map(products_of, found))
         dsps = sum(value(r, "measured", "dsp") for r in found)
+        together = sum(e * products_of(r) for e, r in zip(each, found))
+        tree = sum(map(tree_bits, found)) / products
         lines.append({
-            "title": f"{device}, {bits}-bit weights, {way}",
+            "title": f"{device}, {bits.strip()}, {way}",
             "units": len(found), "products": products,
             "per_dsp": products / dsps if dsps else None,
-            "all": sum(e * products_of(r) for e, r in zip(each, found))
-            / products,
+            "all": together / products, "tree": tree,
+            "rest": together / products - tree,
             "mean": statistics.geometric_mean(max(e, 0.01) for e in each),
-            "low": min(each), "high": max(each),
-            "tree": sum(map(tree_bits, found)) / products})
+            "low": min(each), "high": max(each)})
     return lines
 
 
