@@ -123,12 +123,13 @@ int64_t multiplierStages(const Actor &a) {
   };
   bool deep = false;
   if (a.cell == "requant") {
-    int64_t x = a.get("InWidth"), split = a.get("Split");
+    int64_t x = a.get("InWidth") + !a.get("InSigned"), split = a.get("Split");
     deep = (a.get("Slice") > 0 && a.get("MulWidth") > 0) ||
            isDeep("Style", x, a.get("MulWidth") - split) ||
            (split > 0 && isDeep("SplitStyle", x, split + 1));
   } else if (productsOf(a) > 0) {
-    deep = isDeep("Style", a.get("XWidth"), a.get("WWidth"));
+    deep = isDeep("Style", a.get("XWidth") + !a.get("XSigned"),
+                  a.get("WWidth"));
   }
   return deep ? 2 : 1;
 }

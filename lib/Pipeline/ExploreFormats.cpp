@@ -115,10 +115,11 @@ Inputs randomInputs(func::FuncOp func, std::mt19937_64 &random, double lo,
   return inputs;
 }
 
-/// What arithmetic costs on a device: LUTs of full adders, of a product's, of
-/// a shifter's stages, and the operands of a DSP block.
+/// What arithmetic costs on a device: LUTs of full adders, of a product's
+/// carry chains and of its rows beside them, of a shifter's stages, and the
+/// operands of a DSP block.
 struct Prices {
-  double adder = 1, product = 1, shift = 1;
+  double adder = 1, product = 1, row = 0, shift = 1;
   int dspA = 27, dspB = 18;
 
   static llvm::Expected<Prices> of(const std::string &name) {
@@ -141,12 +142,15 @@ struct Prices {
     };
     take("matvec_lut", "adder", prices.adder);
     take("matvec_lut", "product", prices.product);
+    if (device->lutInputs < 6)
+      take("matvec_lut", "product_row", prices.row);
     take("requant", "shift", prices.shift);
     return prices;
   }
   /// A product of two unsigned or signed numbers of `bits` bits.
   double productLuts(int bits) const {
-    return product * double(bits) * double(bits - 1);
+    const double digits = std::ceil(bits / 2.0), wide = bits + 1;
+    return product * digits * wide + row * (wide + (digits - 1) * 2 * bits);
   }
   int productDsps(int magnitude) const {
     if (dspA < 2 || dspB < 2)

@@ -46,6 +46,7 @@ private:
   void scaledAdd();
   void gearbox();
   void axis();
+  void line();
   void movement();
 };
 
@@ -300,6 +301,17 @@ void Sampler::axis() {
                   {"Row", count}};
 }
 
+/// Elements of an odd width over a bus of 64 bits: too many places for a ring.
+void Sampler::line() {
+  actor.cell = draw(0, 1) ? "axis_in" : "axis_out";
+  int64_t lanes = any({1, 1, 2, 3}), count = lanes * any({1, 3, 10, 49, 64});
+  actor.params = {{"DataWidth", 64},
+                  {"Elem", any({7, 9, 11, 13, 15})},
+                  {"Lanes", lanes},
+                  {"FrameElements", count},
+                  {"Row", count}};
+}
+
 void Sampler::movement() {
   actor.cell = unit;
   int64_t width = any({4, 8, 16, 24, 64});
@@ -353,6 +365,8 @@ Actor Sampler::sample() {
     scaledAdd();
   else if (unit == "gearbox")
     draw(0, 1) ? gearbox() : axis();
+  else if (unit == "gearbox_line")
+    line();
   else
     movement();
   placeRoms(actor, device.cost);

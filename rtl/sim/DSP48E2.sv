@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Simulation model of the subset of AMD's DSP48E2 that our cells use: pre-adder
-// A + D, multiplier, all pipeline registers on, P = Z + product with Z = 0 or
-// PCIN. Other settings end the simulation. Written from UG579, not vendor code.
+// A + D, multiplier, all pipeline registers on, P = W + Z + product with W = 0 or
+// RND, Z = 0 or PCIN. Other settings end the simulation. Written from UG579, not vendor code.
 /* verilator lint_off UNUSEDSIGNAL */
 /* verilator lint_off UNUSEDPARAM */
 module DSP48E2 #(
@@ -12,7 +12,7 @@ module DSP48E2 #(
   parameter int AREG = 1, parameter int BCASCREG = 1, parameter int BREG = 1,
   parameter int CARRYINREG = 1, parameter int CARRYINSELREG = 1, parameter int CREG = 1,
   parameter int DREG = 1, parameter int INMODEREG = 1, parameter int MREG = 1,
-  parameter int OPMODEREG = 1, parameter int PREG = 1
+  parameter int OPMODEREG = 1, parameter int PREG = 1, parameter logic [47:0] RND = 48'b0
 ) (
   output logic [29:0] ACOUT, output logic [17:0] BCOUT, output logic CARRYCASCOUT,
   output logic [3:0] CARRYOUT, output logic MULTSIGNOUT, output logic OVERFLOW,
@@ -34,7 +34,8 @@ module DSP48E2 #(
   logic signed [26:0] a_q, d_q, ad_q;
   logic signed [17:0] b1_q, b2_q;
   logic signed [44:0] m_q;
-  logic signed [47:0] p_q, z;
+  logic signed [47:0] p_q, w, z;
+  assign w = (OPMODE[8:7] == 2'b10) ? RND : 48'b0;
   assign z = (OPMODE[6:4] == 3'b001) ? PCIN : 48'b0;
   always_ff @(posedge CLK) begin
     a_q  <= A[26:0];
@@ -43,7 +44,7 @@ module DSP48E2 #(
     ad_q <= a_q + d_q;
     b2_q <= b1_q;
     m_q  <= 45'(ad_q) * 45'(b2_q);
-    p_q  <= z + 48'(m_q);
+    p_q  <= w + z + 48'(m_q);
   end
   assign P = p_q;
   assign PCOUT = p_q;

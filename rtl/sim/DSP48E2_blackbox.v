@@ -10,7 +10,7 @@ module DSP48E2 #(
   parameter AREG = 1, parameter BCASCREG = 1, parameter BREG = 1,
   parameter CARRYINREG = 1, parameter CARRYINSELREG = 1, parameter CREG = 1,
   parameter DREG = 1, parameter INMODEREG = 1, parameter MREG = 1,
-  parameter OPMODEREG = 1, parameter PREG = 1
+  parameter OPMODEREG = 1, parameter PREG = 1, parameter [47:0] RND = 48'b0
 ) (
   output [29:0] ACOUT, output [17:0] BCOUT, output CARRYCASCOUT,
   output [3:0] CARRYOUT, output MULTSIGNOUT, output OVERFLOW,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Dot product of Simd activations with Simd signed weights, one product a
-// multiplier (Style as in rhz_mul), then a tree. Latency = M + clog2(Simd), M that
+// multiplier (Style and Constant as in rhz_mul), then a tree. Latency = M + clog2(Simd), M that
 // of rhz_mul.
 module rhz_dot #(
   parameter int Simd    = 1,
@@ -8,6 +8,7 @@ module rhz_dot #(
   parameter int XSigned = 0,
   parameter int WWidth  = 8,
   parameter int Style   = 1,
+  parameter int Constant = 0,
   parameter int SumWidth = XWidth + WWidth + $clog2(Simd)
 ) (
   input  logic                    clk_i,
@@ -18,7 +19,8 @@ module rhz_dot #(
   logic [Simd*(XWidth+WWidth)-1:0] products;
   for (genvar s = 0; s < Simd; s++) begin : gen_mul
     rhz_mul #(
-      .XWidth(XWidth), .XSigned(XSigned), .WWidth(WWidth), .Style(Style)
+      .XWidth(XWidth), .XSigned(XSigned), .WWidth(WWidth), .Style(Style),
+      .Constant(Constant)
     ) u_mul (
       .clk_i, .x_i(x_i[s*XWidth +: XWidth]), .w_i(w_i[s*WWidth +: WWidth]),
       .product_o(products[s*(XWidth+WWidth) +: XWidth+WWidth])

@@ -2,8 +2,9 @@
 // Two dot products that share one operand, two products per DSP48E2: the pair
 // {hi, lo} meets in the pre-adder as hi·2^18 + lo, is multiplied by the common
 // operand and added along cascades of at most MaxPacked products, for which the
-// low field cannot overflow. Cascade sums are separated (high field plus the low
-// field's sign) and added in fabric trees. Operands have at most 8 bits.
+// low field cannot overflow. A cascade begins with half of the low field's range,
+// which keeps its sign from the high field and is taken off by its top bit. Sums
+// of cascades are added in fabric trees. Operands have at most 8 bits.
 // An operand that is Skewed comes in lane s late by its place in the cascade.
 // Latency = 4 + C + clog2(N); N = ceil(Simd/MaxPacked), C = ceil(Simd/N).
 module rhz_dot_pair #(
@@ -67,7 +68,7 @@ module rhz_dot_pair #(
       assign d = (PairSigned != 0) ? 27'($signed(lo)) : 27'(lo);
       assign b = (CommonSigned != 0) ? 18'($signed(common)) : 18'(common);
       logic [47:0] dsp_p;
-      rhz_dsp_packed #(.Chained((j == 0) ? 0 : 1)) u_dsp (
+      rhz_dsp_packed #(.Chained((j == 0) ? 0 : 1), .Start(48'd1 << (Field - 1))) u_dsp (
         .clk_i, .a_i(a), .d_i(d), .b_i(b), .pcin_i(pcin), .pcout_o(pcout), .p_o(dsp_p)
       );
       if (j == Len - 1) begin : gen_tail
@@ -81,11 +82,10 @@ module rhz_dot_pair #(
     end
     logic unused_p;
     assign unused_p = &{1'b0, p};
-    logic [PartWidth-1:0] hi_part;
-    assign hi_part = p[Field +: PartWidth] + PartWidth'(p[Field-1]);
     always_ff @(posedge clk_i) begin
-      hi_part_q[c*PartWidth +: PartWidth] <= hi_part;
-      lo_part_q[c*PartWidth +: PartWidth] <= PartWidth'($signed(p[Field-1:0]));
+      hi_part_q[c*PartWidth +: PartWidth] <= p[Field +: PartWidth];
+      lo_part_q[c*PartWidth +: PartWidth] <=
+          PartWidth'($signed({!p[Field-1], p[Field-2:0]}));
     end
   end
   // The trees may be a bit wider than the result needs.

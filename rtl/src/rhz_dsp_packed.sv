@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One DSP48E2 as (A + D)·B [+ PCIN] with every pipeline register: P comes four
-// cycles after A, B and D, three after the multiplier's pre-adder input.
-// Chained = 1 adds PCIN, which must come from the P of the DSP below.
+// One DSP48E2 as (A + D)·B + PCIN or a constant with every pipeline register: P
+// comes four cycles after A, B and D, three after the multiplier's pre-adder
+// input. Chained = 1 adds PCIN, which must come from the P of the DSP below;
+// otherwise Start is added.
 module rhz_dsp_packed #(
-  parameter int Chained = 0
+  parameter int          Chained = 0,
+  parameter logic [47:0] Start   = 48'b0
 ) (
   input  logic        clk_i,
   input  logic [26:0] a_i,
@@ -13,8 +15,8 @@ module rhz_dsp_packed #(
   output logic [47:0] pcout_o,
   output logic [47:0] p_o
 );
-  // Z = PCIN or 0, Y and X = the product.
-  localparam logic [8:0] Opmode = (Chained != 0) ? 9'b00_001_01_01 : 9'b00_000_01_01;
+  // W = the rounding constant or 0, Z = 0 or PCIN, Y and X = the product.
+  localparam logic [8:0] Opmode = (Chained != 0) ? 9'b00_001_01_01 : 9'b10_000_01_01;
   logic [29:0] unused_acout;
   logic [17:0] unused_bcout;
   logic [7:0]  unused_xor;
@@ -25,7 +27,7 @@ module rhz_dsp_packed #(
     .PREADDINSEL("A"), .USE_MULT("MULTIPLY"), .USE_SIMD("ONE48"),
     .ACASCREG(1), .ADREG(1), .ALUMODEREG(0), .AREG(1), .BCASCREG(2), .BREG(2),
     .CARRYINREG(0), .CARRYINSELREG(0), .CREG(1), .DREG(1), .INMODEREG(0),
-    .MREG(1), .OPMODEREG(0), .PREG(1)
+    .MREG(1), .OPMODEREG(0), .PREG(1), .RND(Start)
   ) u_dsp (
     .CLK(clk_i), .A({{3{a_i[26]}}, a_i}), .B(b_i), .C(48'b0), .D(d_i),
     .ACIN(30'b0), .BCIN(18'b0), .PCIN(pcin_i), .CARRYCASCIN(1'b0), .MULTSIGNIN(1'b0),

@@ -53,6 +53,7 @@ module rhz_gearbox #(
   localparam int LastOut = (TailOut == 0) ? UOut : TailOut;
   localparam int BeatsIn  = (TailIn == 0) ? 1 : (RowIn + LanesIn - 1) / LanesIn;
   localparam int BeatsOut = (TailOut == 0) ? 1 : (RowOut + LanesOut - 1) / LanesOut;
+  localparam int MostIn  = (BeatsIn == 1) ? LastIn : UIn;
   localparam int CountW  = $clog2(Store + 1);
 
   // A ring whose length is a multiple of both step widths needs no shifter; if
@@ -167,12 +168,11 @@ module rhz_gearbox #(
         always_comb begin
           we   = 1'b0;
           unit = '0;
-          for (int b = 0; b < UIn / StepIn; b++) begin
+          for (int b = 0; b < MostIn / StepIn; b++) begin
             if (wr_q == WrW'((w - b + WrCount) % WrCount) &&
-                (b < LastIn / StepIn || !in_last)) begin
-              we   = accept;
-              unit = in_data_i[(b*StepIn+k)*UnitW +: UnitW];
-            end
+                (b < LastIn / StepIn || !in_last)) we = accept;
+            if (MostIn == StepIn || wr_q == WrW'((w - b + WrCount) % WrCount))
+              unit = unit | in_data_i[(b*StepIn+k)*UnitW +: UnitW];
           end
         end
         always_ff @(posedge clk_i)

@@ -38,7 +38,7 @@ module rhz_lane_reduce #(
   output logic [Pixels*Lanes*AccWidth-1:0]    out_data_o
 );
   localparam int MulStages =
-      (Op == 0 && Style == 0 && ((XWidth < WWidth) ? XWidth : WWidth) > 4) ? 2 : 1;
+      (Op == 0 && Style == 0 && WWidth > 4 && XWidth + 1 - XSigned > 4) ? 2 : 1;
   localparam int TreeStage = 3 + MulStages + $clog2(Taps);   // results of the taps are there
   localparam int Push = TreeStage + 3;
   localparam int Lat  = Push + ((Depth > 64) ? 2 : 1);
@@ -97,7 +97,8 @@ module rhz_lane_reduce #(
       for (genvar l = 0; l < Lanes; l++) begin : gen_lane
         for (genvar t = 0; t < Taps; t++) begin : gen_tap
           rhz_mul #(
-            .XWidth(XWidth), .XSigned(XSigned), .WWidth(WWidth), .Style(Style)
+            .XWidth(XWidth), .XSigned(XSigned), .WWidth(WWidth), .Style(Style),
+            .Constant((Words == 1) ? 1 : 0)
           ) u_mul (
             .clk_i, .x_i(x[((p*Taps+t)*Lanes+l)*XWidth +: XWidth]),
             .w_i(w[(t*Lanes+l)*WWidth +: WWidth]),

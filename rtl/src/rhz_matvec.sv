@@ -38,7 +38,7 @@ module rhz_matvec #(
   // The dot products of the firing at stage 0 are there at stage DotStage.
   localparam int RomStages = (Style == 2) ? 1 : 2;
   localparam int MulStages =
-      (Style == 0 && ((XWidth < WWidth) ? XWidth : WWidth) > 4) ? 2 : 1;
+      (Style == 0 && WWidth > 4 && XWidth + 1 - XSigned > 4) ? 2 : 1;
   localparam int DotStage  =
       1 + RomStages +
       ((Style == 2) ? 4 + Length + $clog2(Cascades) : MulStages + $clog2(Simd));
@@ -117,7 +117,8 @@ module rhz_matvec #(
     for (genvar p = 0; p < Pixels; p++) begin : gen_pixel
       for (genvar e = 0; e < Pe; e++) begin : gen_pe
         rhz_dot #(
-          .Simd(Simd), .XWidth(XWidth), .XSigned(XSigned), .WWidth(WWidth), .Style(Style)
+          .Simd(Simd), .XWidth(XWidth), .XSigned(XSigned), .WWidth(WWidth), .Style(Style),
+          .Constant((Words == 1) ? 1 : 0)
         ) u_dot (
           .clk_i, .x_i(x[p*Simd*XWidth +: Simd*XWidth]),
           .w_i(w[e*Simd*WWidth +: Simd*WWidth]),

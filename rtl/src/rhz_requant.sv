@@ -36,12 +36,13 @@ module rhz_requant #(
   input  logic                             out_ready_i,
   output logic [Pixels*Lanes*OutWidth-1:0] out_data_o
 );
-  // A product in LUTs of more than four rows takes two stages, and so does a
+  // A product in LUTs of more than two digits takes two stages, and so does a
   // sliced one (rhz_mul).
   localparam int HighWidth = MulWidth - Split;
+  localparam bit Wide      = InWidth + 1 - InSigned > 4;
   localparam int MulStages =
-      ((Style == 0 && InWidth > 4 && HighWidth > 4) || (Slice > 0 && MulWidth > 0) ||
-       (Split > 3 && SplitStyle == 0 && InWidth > 4)) ? 2 : 1;
+      ((Style == 0 && Wide && HighWidth > 4) || (Slice > 0 && MulWidth > 0) ||
+       (Split > 3 && SplitStyle == 0 && Wide)) ? 2 : 1;
   localparam int Late = MulStages - 1 + ((Split > 0) ? 1 : 0);
   localparam int Push = 7 + Late;
   localparam int Lat  = Push + ((Depth > 64) ? 2 : 1);
@@ -111,7 +112,7 @@ module rhz_requant #(
         logic signed [ProductWidth-1:0] product;
         rhz_mul #(
           .XWidth(InWidth), .XSigned(InSigned), .WWidth(MulWidth), .Style(Style),
-          .Slice(Slice), .Stages(MulStages)
+          .Constant((OutFolds == 1) ? 1 : 0), .Slice(Slice), .Stages(MulStages)
         ) u_mul (
           .clk_i, .x_i(x[I*InWidth +: InWidth]),
           .w_i(pairs[l*PairWidth +: MulWidth]), .product_o(product)
@@ -125,14 +126,14 @@ module rhz_requant #(
         logic signed [SumWidth-1:0] low_q;
         rhz_mul #(
           .XWidth(InWidth), .XSigned(InSigned), .WWidth(HighWidth), .Style(Style),
-          .Slice(Slice), .Stages(MulStages)
+          .Constant((OutFolds == 1) ? 1 : 0), .Slice(Slice), .Stages(MulStages)
         ) u_high (
           .clk_i, .x_i(x[I*InWidth +: InWidth]),
           .w_i(pairs[l*PairWidth+Split +: MulWidth-Split]), .product_o(high)
         );
         rhz_mul #(
           .XWidth(InWidth), .XSigned(InSigned), .WWidth(Split + 1), .Style(SplitStyle),
-          .Slice(Slice), .Stages(MulStages)
+          .Constant((OutFolds == 1) ? 1 : 0), .Slice(Slice), .Stages(MulStages)
         ) u_low (
           .clk_i, .x_i(x[I*InWidth +: InWidth]),
           .w_i({1'b0, pairs[l*PairWidth +: Split]}), .product_o(low)

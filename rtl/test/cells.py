@@ -418,7 +418,7 @@ def matvec(rng, fixed):
     if p["Bias"]:
         files["b.txt"] = [words(row, p["AccWidth"]) for row in bias]
         p["BiasFile"] = "b.txt"
-    stages = 5 + multiplier_stages(p["Style"], p["XWidth"], p["WWidth"]) + clog2(p["Simd"])
+    stages = 5 + multiplier_stages(p["Style"], p["XWidth"], p["XSigned"], p["WWidth"]) + clog2(p["Simd"])
     if p["Style"] == 2:
         cascades = -(-p["Simd"] // (7 if p["XSigned"] else 4))
         stages = 8 + -(-p["Simd"] // cascades) + clog2(cascades)
@@ -494,15 +494,15 @@ def lane_reduce(rng, fixed):
     return Case("rhz_lane_reduce", p,
                 [Port("in", p["XWidth"], p["Pixels"] * p["Taps"] * p["Lanes"], beats_in)],
                 [Port("out", p["AccWidth"], p["Pixels"] * p["Lanes"], beats_out)],
-                6 + multiplier_stages(p["Style"] or p["Op"], p["XWidth"], p["WWidth"])
+                6 + multiplier_stages(p["Style"] or p["Op"], p["XWidth"], p["XSigned"], p["WWidth"])
                 + clog2(p["Taps"]),
                 lambda i, o: timing.actor(
                     i, o, produces=lambda n: n % p["Folds"] == p["Folds"] - 1), files)
 
 
-def multiplier_stages(style, x, w):
+def multiplier_stages(style, x, x_signed, w):
     """Of rhz_mul."""
-    return 2 if style == 0 and min(x, w) > 4 else 1
+    return 2 if style == 0 and min(x + (not x_signed), w) > 4 else 1
 
 
 def channelwise(rng, p, cell, out_width, stages, files, function, count=80):
@@ -552,10 +552,11 @@ def requant(rng, fixed):
         if p["TiesEven"] and p["Shift"] and total == value << p["Shift"]:
             value &= ~1
         return max(p["Lo"], min(p["Hi"], value))
-    multiplier = multiplier_stages(p["Style"], p["InWidth"], p["MulWidth"] - p["Split"])
+    multiplier = multiplier_stages(p["Style"], p["InWidth"], p["InSigned"],
+                                   p["MulWidth"] - p["Split"])
     if p["Split"]:
         multiplier = max(multiplier, multiplier_stages(p["SplitStyle"], p["InWidth"],
-                                                       p["Split"] + 1))
+                                                       p["InSigned"], p["Split"] + 1))
     if p["Slice"] and p["MulWidth"]:
         multiplier = 2
     return channelwise(rng, p, "rhz_requant", p["OutWidth"],

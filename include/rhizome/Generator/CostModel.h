@@ -25,10 +25,9 @@ enum class Term : unsigned {
   PickBase,    ///< bits that are chosen so
   Shift,       ///< bits of shifters × stages
   Select,      ///< bits that one of two values or a constant is chosen for
-  Product,     ///< full adders of products in LUTs
-  ProductSign, ///< such that only pass on a sign
-  ProductRow,  ///< bits of the rows that products are added from
-  ProductEdge, ///< bits of the adders that end a product's stages
+  Product,     ///< bits of the carry chains of products in LUTs
+  ProductRow,  ///< LUTs of the rows beside them, where a LUT cannot hold both
+  ProductEdge, ///< bits of the adders of groups of digits
   Products,    ///< products in LUTs
   RomLeaf,     ///< functions of as many address bits as a LUT has inputs
   RomMux,      ///< choices between these
@@ -36,20 +35,22 @@ enum class Term : unsigned {
   Collision,   ///< bits of reads that must see what is written beside them
   Lane,        ///< lanes
 };
-constexpr std::array<const char *, 22> kTermNames = {
-    "fixed",        "counter",  "buffer",    "control",      "adder",
-    "compare",      "mux",      "mux_pairs", "pick",         "pick_base",
-    "shift",        "select",   "product",   "product_sign", "product_row",
-    "product_edge", "products", "rom_leaf",  "rom_mux",      "memory_mux",
-    "collision",    "lane"};
+constexpr std::array<const char *, 21> kTermNames = {
+    "fixed",    "counter",  "buffer",    "control",     "adder",
+    "compare",  "mux",      "mux_pairs", "pick",        "pick_base",
+    "shift",    "select",   "product",   "product_row", "product_edge",
+    "products", "rom_leaf", "rom_mux",   "memory_mux",  "collision",
+    "lane"};
 
 /// What is characterised apart: cells, some of them by their options.
-constexpr std::array<const char *, 18> kUnitNames = {
-    "window_serial", "window_parallel", "matvec_lut", "matvec_dsp",
-    "matvec_pair",   "lane_reduce",     "depthwise",  "requant",
-    "requant_dsp",   "threshold",       "bisect",     "table",
-    "scaled_add",    "gearbox",         "concat",     "reorder",
-    "fork",          "circuit"};
+constexpr std::array<const char *, 19> kUnitNames = {
+    "window_serial", "window_parallel", "matvec_lut",
+    "matvec_dsp",    "matvec_pair",     "lane_reduce",
+    "depthwise",     "requant",         "requant_dsp",
+    "threshold",     "bisect",          "table",
+    "scaled_add",    "gearbox",         "gearbox_line",
+    "concat",        "reorder",         "fork",
+    "circuit"};
 
 using Terms = std::array<double, kTermNames.size()>;
 

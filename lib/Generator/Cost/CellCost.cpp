@@ -97,8 +97,8 @@ static unsigned unitOf(const Actor &a) {
     name = "requant_dsp";
   } else if (cell == "threshold" && a.get("Count") > 3) {
     name = "bisect";
-  } else if (cell == "axis_in" || cell == "axis_out") {
-    name = "gearbox";
+  } else if (cell == "gearbox" || cell == "axis_in" || cell == "axis_out") {
+    name = isRing(a) ? "gearbox" : "gearbox_line";
   } else if (cell == "product") { // as alike as the characterised cells are
     name = "scaled_add";
   } else if (cell == "select") {

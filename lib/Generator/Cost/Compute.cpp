@@ -50,10 +50,9 @@ void pairedProducts(Builder &b, int64_t kept) {
         b.delay(double(clog2(words)), 1);
     }
   }
-  // Both sums of every cascade, the correction of the upper one.
+  // Both sums of every cascade.
   int64_t part = w + x + clog2(cascades.length);
   b.ff(2.0 * double(pairs * cascades.count * std::min(part, kept)));
-  b.adder(double(pairs * cascades.count), std::min(part, kept));
   b.tree(2.0 * double(pairs), cascades.count, part, kept);
 }
 } // namespace
@@ -84,8 +83,15 @@ void matvec(Builder &b) {
     if (words == 1 && style == 0)
       b.constantProducts(dots * double(simd), w, x, acc);
     else
-      b.products(dots * double(simd), w, x + (style && !b.get("XSigned")),
-                 style, acc, 0, b.usedShare("WeightFile", words));
+      b.products(dots * double(simd),
+                 {.w = w,
+                  .x = x,
+                  .xSigned = b.get("XSigned") != 0,
+                  .style = style,
+                  .kept = acc,
+                  .share = b.usedShare("WeightFile", words),
+                  .perX = double(pe),
+                  .perW = double(pixels)});
     b.tree(dots, simd, w + x, acc);
   }
   if (b.get("Bias")) {
@@ -123,8 +129,14 @@ void laneReduce(Builder &b) {
     if (words == 1 && style == 0)
       b.constantProducts(lanes * double(taps), w, x, acc);
     else
-      b.products(lanes * double(taps), w, x + (style && !isSigned), style, acc,
-                 0, b.usedShare("WeightFile", words));
+      b.products(lanes * double(taps),
+                 {.w = w,
+                  .x = x,
+                  .xSigned = isSigned,
+                  .style = style,
+                  .kept = acc,
+                  .share = b.usedShare("WeightFile", words),
+                  .perW = double(pixels)});
     b.tree(lanes, taps, w + x, acc);
     if (b.get("Bias")) {
       b.counter(outFolds, false);
@@ -161,7 +173,10 @@ void laneReduce(Builder &b) {
     b.rom("ScaleFile", "Block", b.get("Positions"), pixels * scale, 2);
     if (b.get("Zero"))
       b.adder(lanes, acc);
-    b.products(lanes, scale + 1, acc, b.context().dspWide > 0);
+    b.products(lanes, {.w = scale + 1,
+                       .x = acc,
+                       .style = b.context().dspWide > 0,
+                       .perW = double(channels)});
   }
   b.outbuf(b.get("Depth"), pixels * channels * acc);
 }

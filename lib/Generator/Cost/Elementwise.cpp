@@ -102,7 +102,11 @@ void requant(Builder &b) {
       if (slice > 0)
         slicedProducts(b, lanes, mul, x, slice);
       else
-        b.products(lanes, mul, zeros ? in : x, b.get("Style"), 128, zeros);
+        b.products(lanes, {.w = mul,
+                           .x = in,
+                           .xSigned = x == in,
+                           .style = b.get("Style"),
+                           .zeros = zeros});
     }
     b.adder(lanes, sum);
   } else {
@@ -128,7 +132,7 @@ void requant(Builder &b) {
     };
     auto waits = [&](const char *style, int64_t w) {
       return multiplier > 1 && !isSliced(style) &&
-             (b.get(style) || std::min(w, in) <= 4);
+             (b.get(style) || std::min(w, x) <= 4);
     };
     if (waits("Style", mul - split))
       b.ff(lanes * double(in + mul - split));
@@ -138,7 +142,11 @@ void requant(Builder &b) {
       if (isSliced(style))
         slicedProducts(b, count, w, x, slice);
       else
-        b.products(count, w, x, b.get(style), 128, zeros);
+        b.products(count, {.w = w,
+                           .x = in,
+                           .xSigned = x == in,
+                           .style = b.get(style),
+                           .zeros = zeros});
     };
     part(lanes, "Style", mul - split, 0);
     part(lows, "SplitStyle", split + 1, 1); // its sign is zero
@@ -304,7 +312,9 @@ void scaledAdd(Builder &b) {
         b.adder(lanes, x + 1);
     } else {
       b.ff(lanes * double(x + 2 * (product - zeros)));
-      b.products(lanes, b.get("MulWidth"), x + 1, b.context().dspWide > 0);
+      b.products(lanes, {.w = b.get("MulWidth"),
+                         .x = x + 1,
+                         .style = b.context().dspWide > 0});
     }
   }
   if (b.get("Max") == 0)
@@ -328,7 +338,9 @@ void product(Builder &b) {
     if (b.get(zero))
       b.adder(lanes, b.get(diff));
   }
-  b.products(lanes, b.get("BDiff"), b.get("ADiff"), b.get("Style"));
+  b.products(
+      lanes,
+      {.w = b.get("BDiff"), .x = b.get("ADiff"), .style = b.get("Style")});
   b.ff(lanes * double(out));
   b.outbuf(b.get("Depth"), channels * out);
 }

@@ -29,21 +29,56 @@ int64_t ringNodes(int64_t reads, int64_t step, int64_t lanes, int64_t length,
   return nodes;
 }
 
-void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
-               int64_t rowIn, int64_t rowOut, int64_t depth) {
-  int64_t unit = std::gcd(std::gcd(lanesIn, lanesOut), std::gcd(rowIn, rowOut));
-  int64_t in = lanesIn / unit, out = lanesOut / unit;
-  int64_t width = unit * elem;
-  int64_t store = in + out + std::max(in, out);
-  int64_t tailIn = rowIn / unit % in, tailOut = rowOut / unit % out;
-  int64_t stepIn = std::gcd(in, tailIn), stepOut = std::gcd(out, tailOut);
-  int64_t both = std::lcm(stepIn, stepOut);
-  int64_t length = ceilDiv(store, both) * both;
-  bool ring = length <= 3 * store &&
-              length / stepIn * in + length / stepOut * out <= 4096;
+/// LUTs of a bit that one of `choices` signals picks from as many. Synthesis
+/// maps for depth and gets two choices into a LUT of six inputs.
+int64_t pickLuts(const Builder &b, int64_t choices) {
+  return b.context().lutInputs >= 6 ? ceilDiv(choices, 2)
+                                    : ceilDiv(2 * choices - 1, 3);
+}
+
+/// What rhz_gearbox moves, in units that all its widths and rows share.
+struct Gearbox {
+  int64_t width, in, out, tailIn, tailOut, stepIn, stepOut, store, length;
+  int64_t beatsIn, beatsOut;
+  bool ring;
+
+  Gearbox(int64_t elem, int64_t lanesIn, int64_t lanesOut, int64_t rowIn,
+          int64_t rowOut) {
+    int64_t unit =
+        std::gcd(std::gcd(lanesIn, lanesOut), std::gcd(rowIn, rowOut));
+    width = unit * elem;
+    in = lanesIn / unit;
+    out = lanesOut / unit;
+    store = in + out + std::max(in, out);
+    tailIn = rowIn / unit % in;
+    tailOut = rowOut / unit % out;
+    stepIn = std::gcd(in, tailIn);
+    stepOut = std::gcd(out, tailOut);
+    int64_t both = std::lcm(stepIn, stepOut);
+    length = ceilDiv(store, both) * both;
+    ring = length <= 3 * store &&
+           length / stepIn * in + length / stepOut * out <= 4096;
+    beatsIn = tailIn ? ceilDiv(rowIn, lanesIn) : 1;
+    beatsOut = tailOut ? ceilDiv(rowOut, lanesOut) : 1;
+  }
+
+  static Gearbox of(const Actor &a) {
+    int64_t elem = a.get("Elem");
+    if (a.cell == "gearbox")
+      return Gearbox(elem, a.get("LanesIn"), a.get("LanesOut"), a.get("RowIn"),
+                     a.get("RowOut"));
+    int64_t data = a.get("DataWidth"), unit = std::gcd(data, elem);
+    int64_t parts = elem / unit, lanes = a.get("Lanes") * parts;
+    int64_t row = a.get("Row") * parts, frame = a.get("FrameElements") * parts;
+    return a.cell == "axis_in" ? Gearbox(unit, data / unit, lanes, frame, row)
+                               : Gearbox(unit, lanes, data / unit, row, frame);
+  }
+};
+
+void gearboxOf(Builder &b) {
+  auto [width, in, out, tailIn, tailOut, stepIn, stepOut, store, length,
+        beatsIn, beatsOut, ring] = Gearbox::of(b.actor());
   int64_t count = clog2(store + 1);
-  int64_t beatsIn = tailIn ? ceilDiv(rowIn, lanesIn) : 1;
-  int64_t beatsOut = tailOut ? ceilDiv(rowOut, lanesOut) : 1;
   b.term(Term::Fixed, 1);
   b.counter(beatsIn);
   b.counter(beatsOut);
@@ -65,14 +100,15 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
       b.ff(double(rd));
     b.term(Term::Control, double(wr + rd));
     b.ff(double(length * width));
-    // A place takes any of the steps of a beat; its enable is decoded.
-    b.pick(double(length * width), in / stepIn);
-    if (in > stepIn)
-      b.term(Term::PickBase, double(length * width));
-    // Selects of every step of the ring: with LUTs of four inputs those by the
-    // steps of a beat are part of the choice.
+    // A place takes any of the steps of a beat, each under a signal; its enable
+    // is any of these.
+    int64_t steps = in / stepIn;
+    if (steps > 1) {
+      b.term(Term::Pick, double(length * width * pickLuts(b, steps)));
+      b.term(Term::PickBase, double(writes));
+    }
     b.term(Term::Lane,
-           double(writes * (b.context().lutInputs >= 6 ? in / stepIn : 1)));
+           double(writes * ceilDiv(steps, b.context().lutInputs - 1)));
     int64_t nodes =
         ringNodes(reads, stepOut, out, length, b.context().lutInputs);
     // Synthesis does not find all that could be shared.
@@ -86,36 +122,35 @@ void gearboxOf(Builder &b, int64_t elem, int64_t lanesIn, int64_t lanesOut,
     int64_t fine = std::min<int64_t>(count, 3), step = int64_t(1) << fine;
     int64_t units = in + step - 1;
     b.term(Term::Shift, double(units * width * fine));
-    b.pick(double(width), ceilDiv(store, step) * units);
+    int64_t picks = 0;
+    for (int64_t place = 0; place < store; ++place) {
+      int64_t ways = std::min(place / step, store / step) -
+                     std::max<int64_t>(0, ceilDiv(place - units + 1, step)) + 1;
+      picks += ceilDiv(2 * ways, b.context().lutInputs - 1);
+    }
+    b.term(Term::Pick, double(picks * width));
     b.term(Term::Lane, double(ceilDiv(store, step)));
     b.term(Term::PickBase, double(store * width));
     b.term(Term::Select, double(store * width));
     b.mux(double(store * width), beatsOut > 1 ? 3 : 2);
   }
   b.ff(double(out * width));
-  b.outbuf(depth, wide * width);
+  b.outbuf(b.get("Depth"), wide * width);
 }
 } // namespace
 
-void gearbox(Builder &b) {
-  gearboxOf(b, b.get("Elem"), b.get("LanesIn"), b.get("LanesOut"),
-            b.get("RowIn"), b.get("RowOut"), b.get("Depth"));
-}
+bool isRing(const Actor &a) { return Gearbox::of(a).ring; }
+
+void gearbox(Builder &b) { gearboxOf(b); }
 
 void axis(Builder &b) {
-  int64_t elem = b.get("Elem"), data = b.get("DataWidth");
-  int64_t unit = std::gcd(data, elem), depth = b.get("Depth");
-  int64_t lanes = b.get("Lanes") * (elem / unit);
-  int64_t row = b.get("Row") * (elem / unit);
-  int64_t frame = b.get("FrameElements") * (elem / unit);
-  b.counter(ceilDiv(b.get("FrameElements") * elem, data));
+  b.counter(
+      ceilDiv(b.get("FrameElements") * b.get("Elem"), b.get("DataWidth")));
   if (b.actor().cell == "axis_in") {
     b.ff(16); // the count of errors
     b.term(Term::Control, 16);
-    gearboxOf(b, unit, data / unit, lanes, frame, row, depth);
-  } else {
-    gearboxOf(b, unit, lanes, data / unit, row, frame, depth);
   }
+  gearboxOf(b);
 }
 
 void concat(Builder &b) {

@@ -9,7 +9,7 @@ namespace rhizome::gen::cost {
 namespace {
 bool isPower(int64_t n) { return (n & (n - 1)) == 0; }
 
-/// Of a product in LUTs (rhz_mul).
+/// Of a product in LUTs: bits that a stage takes (rhz_mul).
 constexpr int64_t kRowsAtOnce = 4;
 } // namespace
 
@@ -119,45 +119,50 @@ double Builder::rom(const char *file, const char *placedBy, int64_t words,
   return c.columns;
 }
 
-void Builder::products(double count, int64_t w, int64_t x, int64_t style,
-                       int64_t kept, int64_t zeros, double share) {
+void Builder::products(double count, const Product &of) {
+  const int64_t w = of.w, signedX = of.x + !of.xSigned;
   // Synthesis leaves the smallest products to logic.
   const int64_t least = isAmd() ? 9 : ctx.lutramBits > 0 ? 4 : 11;
-  if (style && ctx.dspWide > 0 && std::min(w, x) > 1 && w + x >= least) {
+  if (of.style && ctx.dspWide > 0 && std::min(w, signedX) > 1 &&
+      w + signedX >= least) {
     // What several blocks make is added in logic.
-    int64_t tiles = dspTiles(w, x, ctx);
+    int64_t tiles = dspTiles(w, signedX, ctx);
     dsp(count * double(tiles));
-    adder(count * double(tiles - 1), std::max(w, x));
+    adder(count * double(tiles - 1), std::max(w, signedX));
     return;
   }
-  // Rows of the wider operand under the bits of the other one. Of at most four
-  // rows all but two are full adders, and so are all but two of such groups.
-  int64_t rows = std::min(w, x), across = std::max(w, x);
-  int64_t groups = ceilDiv(rows, kRowsAtOnce);
-  bool staged = groups > 1;
-  int64_t adders = 0, signs = 0, edge = 0;
-  (w <= x ? rows : across) -= zeros;
-  int64_t width = std::min(rows + across, kept);
-  groups = ceilDiv(rows, kRowsAtOnce);
-  for (int64_t g = 0; g < groups; ++g) {
-    int64_t first = g * kRowsAtOnce, n = std::min(kRowsAtOnce, rows - first);
-    int64_t part = std::min(across + n, std::max<int64_t>(0, width - first));
-    adders += std::max<int64_t>(0, n - 2) * std::min(across, part);
-    signs += std::max<int64_t>(0, part - across) * (n - 1) / 2;
-    edge += n > 1 || g + 1 == groups ? part : 0;
-    if (staged)
-      ff(count * double(part));
-  }
-  adders += std::max<int64_t>(0, groups - 2) * across;
-  edge += groups > 1 ? std::max<int64_t>(0, width - kRowsAtOnce) : 0;
-  // A row of zeros adds nothing.
-  double used =
-      rows > 1 ? std::max(0.0, double(rows) * share - 1) / double(rows - 1) : 1;
-  term(Term::Product, count * used * double(adders));
-  term(Term::ProductSign, count * used * double(signs));
-  term(Term::ProductRow, count * used * double(rows * across));
-  term(Term::ProductEdge, count * double(edge));
+  // Digits of the operand that has fewer signed bits: one carry chain each. A
+  // LUT of six inputs holds a row's bit and its adder; of four inputs the first
+  // row's bits take one and the other rows' two beside the chain.
+  const bool swap = signedX < w;
+  const int64_t rows = swap ? signedX : w, across = swap ? w : of.x;
+  const bool acrossSigned = swap || of.xSigned;
+  const int64_t digits = ceilDiv(rows, 2), groups = ceilDiv(rows, kRowsAtOnce);
+  const int64_t width = std::min(of.x + w, of.kept);
+  const int64_t row = across + (acrossSigned ? 1 : 2);
+  // What the last row has above the result.
+  const int64_t above =
+      std::clamp<int64_t>(2 * (digits - 1) + row - width, 0, row);
+  term(Term::Product, count * of.share * double(digits * row - above));
+  if (ctx.lutInputs < 6)
+    term(Term::ProductRow, count * of.share *
+                               double(row + (digits - 1) * 2 * (row - 1) -
+                                      (digits > 1 ? 2 : 1) * above));
   term(Term::Products, count);
+  if (groups == 2) {
+    // The first stage's sum; operands wait for the second one.
+    ff(count * double(std::min(across + 4, width)));
+    double wide = swap ? count / of.perW : count / of.perX;
+    double narrow = swap ? count / of.perX : count / of.perW;
+    ff(wide * double(across) + narrow * double(rows - 3 - of.zeros));
+  } else if (groups > 2) {
+    int64_t top = rows - kRowsAtOnce * (groups - 1) - of.zeros -
+                  (swap && !of.xSigned ? 1 : 0);
+    ff(count * double((groups - 1) * (across + 4) + across + top));
+    for (int64_t g = 1; g < groups; ++g)
+      term(Term::ProductEdge,
+           count * double(std::max<int64_t>(0, width - kRowsAtOnce * g)));
+  }
 }
 
 double Builder::usedShare(const char *file, int64_t words) const {

@@ -33,6 +33,17 @@ double blocksOf(int64_t words, int64_t width, const CostContext &context);
 /// lie beside each other in wide rows and are chosen from.
 Memory romOf(int64_t words, int64_t width, const CostContext &context);
 
+/// Products of rhz_mul: of w signed bits by x.
+struct Product {
+  int64_t w, x;
+  bool xSigned = true;
+  int64_t style = 0;         ///< 0: in LUTs
+  int64_t kept = 128;        ///< bits of the product that are used
+  int64_t zeros = 0;         ///< top bits of w that are known to be zero
+  double share = 1;          ///< of w's bits that are not always zero
+  double perX = 1, perW = 1; ///< products that share an x, a w
+};
+
 /// Collects one actor's structure.
 class Builder {
 public:
@@ -76,11 +87,8 @@ public:
   const MemoryImage *image(const char *file) const;
   RomContents contents(const char *file, int64_t words, int64_t width,
                        double share) const;
-  /// Products of w × x bits of rhz_mul, without their last registers. The top
-  /// bits of w may be known to be zero, and so may be all but a share of w's
-  /// bits.
-  void products(double count, int64_t w, int64_t x, int64_t style,
-                int64_t kept = 128, int64_t zeros = 0, double share = 1);
+  /// Products of rhz_mul, without their last registers.
+  void products(double count, const Product &of);
   /// Of the bits that a read-only memory puts out, those that are not always
   /// zero.
   double usedShare(const char *file, int64_t words) const;
@@ -118,6 +126,8 @@ void requant(Builder &b);
 void threshold(Builder &b);
 void table(Builder &b);
 void scaledAdd(Builder &b);
+/// Whether a gearbox, or a border's, is a ring; otherwise it is a line.
+bool isRing(const Actor &a);
 void gearbox(Builder &b);
 void axis(Builder &b);
 void concat(Builder &b);
