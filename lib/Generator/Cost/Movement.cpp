@@ -135,7 +135,8 @@ void gearboxOf(Builder &b) {
     b.mux(double(store * width), beatsOut > 1 ? 3 : 2);
   }
   b.ff(double(out * width));
-  b.outbuf(b.get("Depth"), wide * width);
+  // Registers of lanes that stay zero are left out, places of a memory are not.
+  b.outbuf(b.get("Depth"), (b.context().lutramBits > 0 ? wide : out) * width);
 }
 } // namespace
 
