@@ -210,7 +210,8 @@ llvm::Error write(const std::string &deviceName, int64_t count, uint64_t seed,
   if (!writer)
     return writer.takeError();
   Plan plan;
-  plan.model = "points";
+  plan.model = "points of " + std::to_string(count) + " layers from seed " +
+               std::to_string(seed) + " on";
   plan.device = device->name;
   plan.clockMhz = device->clockMhz;
   plan.goal = "random";

@@ -15,6 +15,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "test/e2e")]
@@ -469,6 +470,9 @@ def arguments():
                         default=ROOT / "build/resources",
                         help="the folder of the packages")
     parser.add_argument("--jobs", default="2", help="runs of Yosys at a time")
+    parser.add_argument("--minutes", type=float, metavar="N",
+                        help="leave out what has not begun after N minutes; "
+                        "the next run has what this one measured")
     parser.add_argument("--tool", help="another Yosys")
     parser.add_argument("--cache", help="another folder for what is kept")
     parser.add_argument("--check", action="store_true",
@@ -485,9 +489,13 @@ def arguments():
 def main():
     options = arguments()
     options.work.mkdir(parents=True, exist_ok=True)
-    totals, rows, failed = [], [], []
+    totals, rows, failed, left = [], [], [], []
     jobs = jobs_of(options)
+    begun = time.monotonic()
     for number, (source, device, make) in enumerate(jobs, 1):
+        if options.minutes and time.monotonic() - begun > 60 * options.minutes:
+            left.append(f"{source} on {device}")
+            continue
         try:
             package, note = make(options.work)
             found, answer = synthesise(options, package, source)
@@ -506,6 +514,8 @@ def main():
     if not rows:
         return 1
     text, broken = report(totals, rows)
+    if left:
+        text += "\nNot measured yet:\n  " + "\n  ".join(left) + "\n"
     print("\n" + text)
     if options.results:
         options.results.mkdir(parents=True, exist_ok=True)

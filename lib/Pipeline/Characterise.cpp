@@ -173,6 +173,9 @@ Error Characterisation::addPackage(const std::string &dir, bool held,
   if (!synthesised)
     return synthesised.takeError();
   result.model.tool = synthesised->tool;
+  if (!isSample && !held)
+    result.model.added.push_back(package->plan().model + ", " +
+                                 package->plan().goal);
   for (const PlannedNode &node : package->plan().nodes) {
     if (node.family != result.model.family)
       return createStringError("'%s' is built for the family '%s', not '%s'",
@@ -340,6 +343,7 @@ Error Characterisation::run() {
   result.model = std::move(*known);
   result.model.options = script;
   result.model.seed = request.seed;
+  result.model.added.clear();
   if (request.points > 0) {
     Expected<std::string> sampled = sample(*device);
     if (!sampled)

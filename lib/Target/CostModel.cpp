@@ -57,6 +57,8 @@ FamilyModel readModel(const YAML::Node &root) {
   m.tool = map.get<std::string>("tool");
   m.options = map.get<std::string>("options");
   m.seed = map.get<uint64_t>("seed");
+  if (YAML::Node added = map.find("added"))
+    m.added = added.as<std::vector<std::string>>();
   YAML::Node units = map.find("units");
   if (!units || !units.IsMap())
     throw Mistake{lineOf(root), "a model file needs a mapping 'units'"};
@@ -117,7 +119,10 @@ std::string rhizome::printFamilyModel(const FamilyModel &m) {
      << "\n  half_blocks: " << flag(m.mapping.halfBlocks)
      << "\n  lutram_bits: " << m.mapping.lutramBits << "\ntool: \"" << m.tool
      << "\"\noptions: \"" << m.options << "\"\nseed: " << m.seed
-     << "\nunits:\n";
+     << (m.added.empty() ? "" : "\nadded:");
+  for (const std::string &package : m.added)
+    os << "\n  - \"" << package << "\"";
+  os << "\nunits:\n";
   for (const auto &[name, unit] : m.units) {
     os << "  " << name << ":\n    terms:";
     for (const auto &[term, luts] : unit.lut)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Structure of the cells that reduce: matvec and lane_reduce.
 #include "Structure.h"
+#include <algorithm>
 
 namespace rhizome::gen::cost {
 namespace {
@@ -17,6 +18,28 @@ void resultControl(Builder &b, int64_t stages, int64_t tail) {
   b.ff(double(stages) * (folded ? 2 : 1) + double(tail) + (folded ? 1 : 0));
   b.counter(b.get("Folds"));
 }
+
+/// The products of a matvec whose weights are not zero in every word; all where
+/// the weights are not known.
+struct UsedProducts {
+  int64_t count = 0, lanes = 0;
+  std::vector<int64_t> terms; ///< of each dot product
+
+  UsedProducts(const Builder &b, int64_t pe, int64_t simd, int64_t w)
+      : terms(pe) {
+    const MemoryImage *weights = b.image("WeightFile");
+    std::vector<char> isUsed(simd);
+    for (int64_t e = 0; e < pe; ++e)
+      for (int64_t s = 0; s < simd; ++s)
+        if (!weights || weights->zeroColumns((e * simd + s) * w, w) < w) {
+          ++terms[e];
+          isUsed[s] = 1;
+        }
+    for (int64_t n : terms)
+      count += n;
+    lanes = std::count(isUsed.begin(), isUsed.end(), 1);
+  }
+};
 
 void pairedProducts(Builder &b, int64_t kept) {
   int64_t pixels = b.get("Pixels"), pe = b.get("Pe"), simd = b.get("Simd");
@@ -78,21 +101,30 @@ void matvec(Builder &b) {
     pairedProducts(b, acc);
   } else {
     b.rom("WeightFile", "Block", words, pe * simd * w, 2);
-    b.delay(double(pixels * simd * x), 3);
-    b.ff(dots * double(simd) * double(std::min(w + x, acc)));
-    if (words == 1 && style == 0)
-      b.constantProducts(dots * double(simd), w, x, acc);
-    else
-      b.products(dots * double(simd),
-                 {.w = w,
-                  .x = x,
-                  .xSigned = b.get("XSigned") != 0,
-                  .style = style,
-                  .kept = acc,
-                  .share = b.usedShare("WeightFile", words),
-                  .perX = double(pe),
-                  .perW = double(pixels)});
-    b.tree(dots, simd, w + x, acc);
+    UsedProducts used(b, pe, simd, w);
+    const double count = double(pixels * used.count);
+    b.delay(double(pixels * used.lanes * x), 3);
+    const MemoryImage *weights = b.image("WeightFile");
+    if (words == 1 && style == 0 && weights) {
+      for (int64_t p = 0; p < pixels; ++p)
+        for (int64_t i = 0; i < pe * simd; ++i)
+          b.constantProduct(*weights, i * w, w, x);
+    } else {
+      b.ff(count * double(std::min(w + x, acc)));
+      if (words == 1 && style == 0)
+        b.constantProducts(count, w, x, acc);
+      else
+        b.products(count, {.w = w,
+                           .x = x,
+                           .xSigned = b.get("XSigned") != 0,
+                           .style = style,
+                           .kept = acc,
+                           .share = b.usedShare("WeightFile", words),
+                           .perX = double(pe),
+                           .perW = double(pixels)});
+    }
+    for (int64_t terms : used.terms)
+      b.tree(double(pixels), terms, w + x, acc);
   }
   if (b.get("Bias")) {
     b.counter(outFolds, false);

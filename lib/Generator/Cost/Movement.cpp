@@ -29,11 +29,14 @@ int64_t ringNodes(int64_t reads, int64_t step, int64_t lanes, int64_t length,
   return nodes;
 }
 
-/// LUTs of a bit that one of `choices` signals picks from as many. Synthesis
-/// maps for depth and gets two choices into a LUT of six inputs.
+/// LUTs of a bit that one of `choices` signals picks from as many, two or more.
+/// Synthesis maps a balanced tree for depth: a LUT of six inputs gets two
+/// choices, three where that is all, and fewer where decoding many signals
+/// takes part of it.
 int64_t pickLuts(const Builder &b, int64_t choices) {
-  return b.context().lutInputs >= 6 ? ceilDiv(choices, 2)
-                                    : ceilDiv(2 * choices - 1, 3);
+  if (b.context().lutInputs < 6)
+    return ceilDiv(2 * choices - 1, 3);
+  return choices <= 8 ? choices / 2 : choices * 2 / 3;
 }
 
 /// What rhz_gearbox moves, in units that all its widths and rows share.
@@ -131,8 +134,9 @@ void gearboxOf(Builder &b) {
     b.term(Term::Pick, double(picks * width));
     b.term(Term::Lane, double(ceilDiv(store, step)));
     b.term(Term::PickBase, double(store * width));
-    b.term(Term::Select, double(store * width));
     b.mux(double(store * width), beatsOut > 1 ? 3 : 2);
+    if (beatsOut > 1)
+      b.term(Term::Select, double(store * width));
   }
   b.ff(double(out * width));
   // Registers of lanes that stay zero are left out, places of a memory are not.

@@ -142,6 +142,8 @@ struct ColumnStore {
   int64_t banks = 1, span = 1, columns = 1;
   int64_t rowWords = 1; ///< words of a bank that a stored row takes
   int64_t rowBeats = 1; ///< input beats of a row
+  int64_t apart = 1;    ///< only every so many banks are read
+  int64_t offsets = 1;  ///< banks in which a position may begin
   int64_t stored = 0;   ///< rows of a frame that are stored
 
   explicit ColumnStore(const Window &w) {
@@ -157,6 +159,13 @@ struct ColumnStore {
     columns = std::min(span, w.pixelsOut * w.kernelW);
     while (banks < std::max(span, w.pixelsIn))
       banks *= 2;
+    offsets = banks / std::gcd(banks, w.step());
+    apart = std::gcd(banks, w.step());
+    if (columns == span)
+      apart = span > 1 ? 1 : apart;
+    else
+      apart = std::gcd(std::gcd(apart, w.pixelsOut > 1 ? w.strideW : 0),
+                       w.kernelW > 1 ? w.dilationW : 0);
     rowWords = ceilDiv(w.width, banks) * w.words;
     rowBeats = w.inCols * w.words;
     std::vector<char> isStored(w.height);
@@ -180,12 +189,15 @@ struct ColumnStore {
 void parallel(Builder &b, const Window &w) {
   ColumnStore s(w);
   int64_t memWords = s.slots * s.rowWords, address = addressBits(memWords);
-  int64_t off = s.banks > 1 ? clog2(s.banks) : 0;
+  int64_t off = s.offsets > 1 ? clog2(s.banks) : 0;
   int64_t memStages = memWords <= 64 ? 1 : 2, rowStages = s.over > 0 ? 1 : 0;
   int64_t lateRead = 3 - memStages - rowStages;
   int64_t lateWrite = lateRead > 1 ? 1 : 0;
   int64_t step = w.step();
-  bool oneBlock = ceilDiv(w.width, s.banks) == 1 && w.words == 1;
+  // Neither a second block nor, where all positions begin in the first bank,
+  // the next one is read.
+  bool oneBlock = (ceilDiv(w.width, s.banks) == 1 && w.words == 1) ||
+                  (s.offsets == 1 && w.padLeft % s.banks == 0);
   b.ff(5); // valid bits
   for (int64_t count : {w.groupWords, w.repeat, w.groups})
     b.counter(count);
@@ -211,7 +223,7 @@ void parallel(Builder &b, const Window &w) {
   // The writer.
   int64_t turns = s.banks / w.pixelsIn;
   int64_t turn = turns > 1 ? clog2(turns) : 0;
-  int64_t newest = w.pixelsIn * w.ge;
+  int64_t newest = ceilDiv(w.pixelsIn, s.apart) * w.ge;
   b.counter(w.height);
   b.counter(s.rowBeats);
   b.ff(double(turn + address + 1));
@@ -225,22 +237,22 @@ void parallel(Builder &b, const Window &w) {
     else
       b.ram(s.rowBeats, ages * newest, 1);
   }
-  b.ram(memWords, s.wordRows * w.ge, memStages, s.banks);
+  int64_t banks = s.banks / s.apart;
+  b.ram(memWords, s.wordRows * w.ge, memStages, banks);
   if (!oneBlock)
-    b.mux(double(s.banks * address), 2);
+    b.mux(double(banks * address), 2);
   if (s.over > 0) {
     b.delay(double(clog2(s.over + 2)), 3);
-    b.ff(double(w.kernelH * s.banks * w.ge));
+    b.ff(double(w.kernelH * banks * w.ge));
     for (int64_t kh = 0; kh < w.kernelH; ++kh)
-      b.mux(double(s.banks * w.ge),
+      b.mux(double(banks * w.ge),
             std::min(s.over + 1, w.extent - kh * w.dilationH));
   }
-  int64_t offsets = s.banks / std::gcd(s.banks, step % s.banks);
   bool shifts = s.columns == s.span && w.words == 1;
   int64_t shifted = shifts ? std::max<int64_t>(0, s.span - step) : 0;
   b.ff(double(w.kernelH * s.columns * w.ge));
   b.term(Term::Lane, double(shifted * w.kernelH * w.ge));
-  b.mux(double((s.columns - shifted) * w.kernelH * w.ge), offsets);
+  b.mux(double((s.columns - shifted) * w.kernelH * w.ge), s.offsets);
   b.term(Term::Select, double((s.columns - shifted) * w.kernelH * w.ge));
   b.outbuf(b.get("Depth"), w.kernelH * s.columns * w.ge);
 }
