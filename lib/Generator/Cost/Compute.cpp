@@ -20,14 +20,15 @@ void resultControl(Builder &b, int64_t stages, int64_t tail) {
 }
 
 /// The products of a matvec whose weights are not zero in every word; all where
-/// the weights are not known.
+/// the weights are not known, and in DSPs, to which Yosys gives these too.
 struct UsedProducts {
   int64_t count = 0, lanes = 0;
   std::vector<int64_t> terms; ///< of each dot product
 
   UsedProducts(const Builder &b, int64_t pe, int64_t simd, int64_t w)
       : terms(pe) {
-    const MemoryImage *weights = b.image("WeightFile");
+    const MemoryImage *weights =
+        b.get("Style") == 0 ? b.image("WeightFile") : nullptr;
     std::vector<char> isUsed(simd);
     for (int64_t e = 0; e < pe; ++e)
       for (int64_t s = 0; s < simd; ++s)

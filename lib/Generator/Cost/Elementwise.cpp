@@ -312,9 +312,11 @@ void scaledAdd(Builder &b) {
         b.adder(lanes, x + 1);
     } else {
       b.ff(lanes * double(x + 2 * (product - zeros)));
+      // Synthesis leaves a factor of one bit to logic.
+      bool isBit = x == 1 && !b.get(sign);
       b.products(lanes, {.w = b.get("MulWidth"),
                          .x = x + 1,
-                         .style = b.context().dspWide > 0});
+                         .style = b.context().dspWide > 0 && !isBit});
     }
   }
   if (b.get("Max") == 0)
