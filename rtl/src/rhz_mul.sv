@@ -34,7 +34,8 @@ module rhz_mul #(
     localparam int Across       = Swap ? WWidth : XWidth;
     localparam int AcrossSigned = (Swap || XSigned != 0) ? 1 : 0;
     localparam int RowsW        = (Rows + 1) / 2 * 2 + 1;
-    localparam int Part         = Across + 4;   // signed bits of four rows' sum
+    // Signed bits of four rows' sum: digits lie in -8 .. 8, constant rows up to 15.
+    localparam int Part = Across + ((Constant != 0 && AcrossSigned == 0) ? 5 : 4);
     logic [Across-1:0] across;
     logic [RowsW-1:0]  rows;                    // whole digits above a zero
     if (Swap) begin : gen_swap

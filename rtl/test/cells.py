@@ -377,6 +377,8 @@ def clog2(value):
        {"Pe": 1, "Simd": 1, "XWidth": 1, "WWidth": 1, "Style": 2, "Pixels": 1},
        {"Pe": 1, "Simd": 1, "XWidth": 1, "WWidth": 1, "Style": 0},
        {"Pe": 3, "Simd": 9, "Style": 2, "Folds": 25, "OutFolds": 3},
+       *({"Pe": 5, "Simd": 16, "Style": 0, "Folds": 1, "OutFolds": 1, "XWidth": x,
+          "XSigned": s, "WWidth": w} for x in (5, 8) for s in (0, 1) for w in (6, 8)),
        {"XWidth": 12, "WWidth": 10, "Style": 1, "Simd": 2})
 def matvec(rng, fixed):
     style = fixed.get("Style", rng.randint(0, 2))
