@@ -125,7 +125,9 @@ Kept circuitOf(Operation *op, const Problem &p, int64_t budget) {
   effort.pairs = kThoroughPairs;
   Kept thorough =
       kept(keyOf(op, p), budget, [&] { return makeCircuit(op, p, effort); });
-  auto bits = [](const Kept &k) { return k.described.get("adderBits"); };
+  auto bits = [](const Kept &k) {
+    return k.described.get("adderBits") + k.described.get("offsetBits");
+  };
   return bits(thorough) <= bits(quick) ? thorough : quick;
 }
 } // namespace
