@@ -54,17 +54,18 @@ module rhz_gearbox #(
   localparam int BeatsIn  = (TailIn == 0) ? 1 : (RowIn + LanesIn - 1) / LanesIn;
   localparam int BeatsOut = (TailOut == 0) ? 1 : (RowOut + LanesOut - 1) / LanesOut;
   localparam int MostIn  = (BeatsIn == 1) ? LastIn : UIn;
+  localparam int MostOut = (BeatsOut == 1) ? LastOut : UOut;
   localparam int CountW  = $clog2(Store + 1);
 
   // A ring whose length is a multiple of both step widths needs no shifter; if
   // that makes it long, a line that is filled behind the last unit and shifts
   // down takes its place.
-  localparam int StepIn   = gcd(UIn, TailIn);
-  localparam int StepOut  = gcd(UOut, TailOut);
+  localparam int StepIn   = (BeatsIn == 1) ? LastIn : gcd(UIn, TailIn);
+  localparam int StepOut  = (BeatsOut == 1) ? LastOut : gcd(UOut, TailOut);
   localparam int StepBoth = StepIn * StepOut / gcd(StepIn, StepOut);
   localparam int RingLen  = ((Store + StepBoth - 1) / StepBoth) * StepBoth;
   localparam bit Ring = RingLen <= 3 * Store &&
-      (RingLen / StepIn) * UIn + (RingLen / StepOut) * UOut <= 4096;
+      (RingLen / StepIn) * MostIn + (RingLen / StepOut) * MostOut <= 4096;
 
   logic accept, emit, credit, push_q;
   logic over_full_q, over_last_q, there_full_q, there_last_q;
@@ -136,30 +137,21 @@ module rhz_gearbox #(
   end
 
   if (Ring) begin : gen_ring
+    // Where a beat is written from is a register for every place, so that a
+    // choice of its units is their data under these.
     localparam int WrCount = RingLen / StepIn;
     localparam int RdCount = RingLen / StepOut;
-    localparam int WrW = $clog2(WrCount + UIn / StepIn);
-    localparam int RdW = $clog2(RdCount + UOut / StepOut);
+    localparam int WrFull  = MostIn / StepIn;
+    localparam int WrLast  = LastIn / StepIn;
     logic [RingLen*UnitW-1:0] store_q;
-    logic [WrW-1:0] wr_q, wr_step;
-    logic [RdW-1:0] rd_q, rd_step;
-    assign wr_step = in_last ? WrW'(LastIn / StepIn) : WrW'(UIn / StepIn);
-    assign rd_step = out_last ? RdW'(LastOut / StepOut) : RdW'(UOut / StepOut);
+    logic [WrCount-1:0] wr_q, wr_d;
     always_ff @(posedge clk_i) begin
-      if (!rst_ni) begin
-        wr_q <= '0;
-        rd_q <= '0;
-      end else begin
-        if (accept)
-          wr_q <= (wr_q >= WrW'(WrCount) - wr_step) ? wr_q + (wr_step - WrW'(WrCount))
-                                                    : wr_q + wr_step;
-        if (emit)
-          rd_q <= (rd_q >= RdW'(RdCount) - rd_step) ? rd_q + (rd_step - RdW'(RdCount))
-                                                    : rd_q + rd_step;
-      end
+      if (!rst_ni)     wr_q <= WrCount'(1);
+      else if (accept) wr_q <= wr_d;
     end
     for (genvar w = 0; w < WrCount; w++) begin : gen_wr
-      // Units a full and a last beat write when they begin at position w.
+      assign wr_d[w] = in_last ? wr_q[(w-WrLast+WrCount)%WrCount]
+                               : wr_q[(w-WrFull+WrCount)%WrCount];
       for (genvar k = 0; k < StepIn; k++) begin : gen_unit
         // The unit at ring place w*StepIn + k comes from in-unit b*StepIn + k of
         // a beat that began b steps earlier.
@@ -168,10 +160,9 @@ module rhz_gearbox #(
         always_comb begin
           we   = 1'b0;
           unit = '0;
-          for (int b = 0; b < MostIn / StepIn; b++) begin
-            if (wr_q == WrW'((w - b + WrCount) % WrCount) &&
-                (b < LastIn / StepIn || !in_last)) we = accept;
-            if (MostIn == StepIn || wr_q == WrW'((w - b + WrCount) % WrCount))
+          for (int b = 0; b < WrFull; b++) begin
+            if (wr_q[(w-b+WrCount)%WrCount] && (b < WrLast || !in_last)) we = accept;
+            if (MostIn == StepIn || wr_q[(w-b+WrCount)%WrCount])
               unit = unit | in_data_i[(b*StepIn+k)*UnitW +: UnitW];
           end
         end
@@ -179,9 +170,29 @@ module rhz_gearbox #(
           if (we) store_q[(w*StepIn+k)*UnitW +: UnitW] <= unit;
       end
     end
-    localparam int RdSelW = (RdCount > 1) ? $clog2(RdCount) : 1;
-    logic unused_rd;
-    assign unused_rd = &{1'b0, rd_q};
+    localparam int RdSelW = $clog2(RdCount);
+    logic [RdSelW-1:0] rd;
+    if (MostOut == StepOut) begin : gen_turns
+      logic unused_last;
+      rhz_counter #(.Count(RdCount)) u_rd (
+        .clk_i, .rst_ni, .en_i(emit), .value_o(rd), .last_o(unused_last)
+      );
+    end else begin : gen_steps
+      localparam int RdW = $clog2(RdCount + UOut / StepOut);
+      logic [RdW-1:0] rd_q, rd_step;
+      assign rd_step = out_last ? RdW'(LastOut / StepOut) : RdW'(UOut / StepOut);
+      always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+          rd_q <= '0;
+        end else if (emit) begin
+          rd_q <= (rd_q >= RdW'(RdCount) - rd_step) ? rd_q + (rd_step - RdW'(RdCount))
+                                                    : rd_q + rd_step;
+        end
+      end
+      logic unused_rd;
+      assign unused_rd = &{1'b0, rd_q};
+      assign rd = rd_q[RdSelW-1:0];
+    end
     for (genvar k = 0; k < UOut; k++) begin : gen_out
       logic [RdCount*UnitW-1:0] choices;
       logic [UnitW-1:0] picked;
@@ -189,7 +200,7 @@ module rhz_gearbox #(
         assign choices[r*UnitW +: UnitW] = store_q[((r*StepOut+k)%RingLen)*UnitW +: UnitW];
       end
       rhz_mux #(.Width(UnitW), .Count(RdCount)) u_mux (
-        .sel_i(rd_q[RdSelW-1:0]), .data_i(choices), .data_o(picked)
+        .sel_i(rd), .data_i(choices), .data_o(picked)
       );
       assign out_d[k*UnitW +: UnitW] = (k < LastOut || !out_last) ? picked : '0;
     end

@@ -29,19 +29,30 @@ int64_t ringNodes(int64_t reads, int64_t step, int64_t lanes, int64_t length,
   return nodes;
 }
 
-/// LUTs of a bit that one of `choices` signals picks from as many, two or more.
-/// Synthesis maps a balanced tree for depth: a LUT of six inputs gets two
-/// choices, three where that is all, and fewer where decoding many signals
-/// takes part of it.
-int64_t pickLuts(const Builder &b, int64_t choices) {
+/// LUTs of a bit that one of `choices` signals picks from as many. Synthesis
+/// balances it as a tree of pairs: of three choices a LUT of six inputs then
+/// takes two.
+double pickLuts(const Builder &b, int64_t choices) {
   if (b.context().lutInputs < 6)
-    return ceilDiv(2 * choices - 1, 3);
-  return choices <= 8 ? choices / 2 : choices * 2 / 3;
+    return double(ceilDiv(2 * choices - 1, 3));
+  return choices <= 3 ? 1 : double(choices) * (choices <= 12 ? 0.52 : 0.62);
+}
+
+/// LUTs of a bit of rhz_mux. Synthesis packs two levels into a LUT of six
+/// inputs, or three LUTs of four; of large ones it loses some.
+double muxLuts(const Builder &b, int64_t choices) {
+  if (b.context().lutInputs >= 6)
+    return choices <= 20 ? double(ceilDiv(choices - 1, 3))
+                         : 0.385 * double(choices);
+  return choices <= 4 ? double(ceilDiv(choices, 2))
+                      : (choices <= 16 ? 0.7 : 0.79) * double(choices);
 }
 
 /// What rhz_gearbox moves, in units that all its widths and rows share.
 struct Gearbox {
-  int64_t width, in, out, tailIn, tailOut, stepIn, stepOut, store, length;
+  int64_t width, in, out; ///< lanes that beats fill
+  int64_t wide;           ///< lanes of an output beat
+  int64_t tailIn, tailOut, stepIn, stepOut, store, length;
   int64_t beatsIn, beatsOut;
   bool ring;
 
@@ -55,14 +66,20 @@ struct Gearbox {
     store = in + out + std::max(in, out);
     tailIn = rowIn / unit % in;
     tailOut = rowOut / unit % out;
-    stepIn = std::gcd(in, tailIn);
-    stepOut = std::gcd(out, tailOut);
+    beatsIn = tailIn ? ceilDiv(rowIn, lanesIn) : 1;
+    beatsOut = tailOut ? ceilDiv(rowOut, lanesOut) : 1;
+    // Lanes that no beat fills.
+    if (beatsIn == 1 && tailIn)
+      in = tailIn;
+    wide = out;
+    if (beatsOut == 1 && tailOut)
+      out = tailOut;
+    stepIn = beatsIn == 1 ? in : std::gcd(in, tailIn);
+    stepOut = beatsOut == 1 ? out : std::gcd(out, tailOut);
     int64_t both = std::lcm(stepIn, stepOut);
     length = ceilDiv(store, both) * both;
     ring = length <= 3 * store &&
            length / stepIn * in + length / stepOut * out <= 4096;
-    beatsIn = tailIn ? ceilDiv(rowIn, lanesIn) : 1;
-    beatsOut = tailOut ? ceilDiv(rowOut, lanesOut) : 1;
   }
 
   static Gearbox of(const Actor &a) {
@@ -79,7 +96,7 @@ struct Gearbox {
 };
 
 void gearboxOf(Builder &b) {
-  auto [width, in, out, tailIn, tailOut, stepIn, stepOut, store, length,
+  auto [width, in, out, wide, tailIn, tailOut, stepIn, stepOut, store, length,
         beatsIn, beatsOut, ring] = Gearbox::of(b.actor());
   int64_t count = clog2(store + 1);
   b.term(Term::Fixed, 1);
@@ -88,43 +105,42 @@ void gearboxOf(Builder &b) {
   // The count; whether a full beat and a row's last one fit and are there.
   b.ff(double(count + 1 + (tailIn ? 2 : 1) + (tailOut ? 2 : 1)));
   b.term(Term::Control, double(3 * count));
-  const int64_t wide = out;
-  // Lanes that no beat fills.
-  if (beatsIn == 1 && tailIn)
-    in = tailIn;
-  if (beatsOut == 1 && tailOut)
-    out = tailOut;
   if (ring) {
     int64_t writes = length / stepIn, reads = length / stepOut;
-    int64_t wr = clog2(writes + in / stepIn), rd = clog2(reads + out / stepOut);
-    if (writes > 1)
-      b.ff(double(wr));
-    if (reads > 1)
-      b.ff(double(rd));
-    b.term(Term::Control, double(wr + rd));
     b.ff(double(length * width));
-    // A place takes any of the steps of a beat, each under a signal; its enable
-    // is any of these.
+    // A register for every place that a beat may begin at. A place takes any of
+    // the steps of a beat; its enable is any of these.
     int64_t steps = in / stepIn;
-    if (steps > 1) {
-      b.term(Term::Pick, double(length * width * pickLuts(b, steps)));
-      b.term(Term::PickBase, double(writes));
-    }
+    b.ff(double(writes));
+    if (beatsIn > 1)
+      b.term(Term::Control, double(writes));
+    if (steps > 1)
+      b.term(Term::Pick, double(length * width) * pickLuts(b, steps));
     b.term(Term::Lane,
            double(writes * ceilDiv(steps, b.context().lutInputs - 1)));
-    int64_t nodes =
-        ringNodes(reads, stepOut, out, length, b.context().lutInputs);
-    // Synthesis does not find all that could be shared.
-    b.term(out > 1 ? Term::MuxPairs : Term::Mux, double(nodes * width));
-    if (tailOut && beatsOut > 1)
-      b.term(Term::Select, double((out - tailOut) * width));
+    if (out == stepOut) {
+      b.counter(reads, /*last=*/false);
+      b.term(Term::Mux, double(out * width) * muxLuts(b, reads));
+    } else {
+      int64_t position = clog2(reads + out / stepOut);
+      b.ff(double(position));
+      b.term(Term::Control, double(position));
+      int64_t nodes =
+          ringNodes(reads, stepOut, out, length, b.context().lutInputs);
+      // Synthesis does not find all that could be shared.
+      b.term(out > 1 ? Term::MuxPairs : Term::Mux, double(nodes * width));
+      if (beatsOut > 1)
+        b.term(Term::Select, double((out - tailOut) * width));
+    }
   } else {
     b.ff(double(store * width));
     // A beat shifts by up to seven units, goes to one of the places that lie
     // eight apart, and all of it shifts down or not.
+    const bool wideLut = b.context().lutInputs >= 6;
     int64_t fine = std::min<int64_t>(count, 3), step = int64_t(1) << fine;
     int64_t units = in + step - 1;
-    b.term(Term::Shift, double(units * width * fine));
+    b.term(Term::Shift,
+           double(units * width * (wideLut ? ceilDiv(fine, 2) : fine)));
     int64_t picks = 0;
     for (int64_t place = 0; place < store; ++place) {
       int64_t ways = std::min(place / step, store / step) -
@@ -133,10 +149,8 @@ void gearboxOf(Builder &b) {
     }
     b.term(Term::Pick, double(picks * width));
     b.term(Term::Lane, double(ceilDiv(store, step)));
-    b.term(Term::PickBase, double(store * width));
-    b.mux(double(store * width), beatsOut > 1 ? 3 : 2);
-    if (beatsOut > 1)
-      b.term(Term::Select, double(store * width));
+    b.term(Term::Mux,
+           double(store * width) * (beatsOut > 1 && !wideLut ? 2 : 1));
   }
   b.ff(double(out * width));
   // Registers of lanes that stay zero are left out, places of a memory are not.
