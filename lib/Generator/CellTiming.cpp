@@ -45,8 +45,9 @@ void addGearbox(const std::string &name, Network &network, int64_t frame,
                 int64_t lanesIn, int64_t rowIn, int64_t lanesOut,
                 int64_t rowOut, const std::vector<int> &inputs,
                 const std::vector<int> &outputs) {
-  int store = network.addChannel(
-      name + ".store", lanesIn + lanesOut + std::max(lanesIn, lanesOut), 1);
+  int64_t in = std::min(lanesIn, rowIn), out = std::min(lanesOut, rowOut);
+  int store =
+      network.addChannel(name + ".store", in + out + std::max(in, out), 1);
   network.processes.push_back({name + ".accept",
                                rowPhases(rowIn, lanesIn, true),
                                frame / rowIn,
@@ -128,8 +129,8 @@ int64_t multiplierStages(const Actor &a) {
            isDeep("Style", x, a.get("MulWidth") - split) ||
            (split > 0 && isDeep("SplitStyle", x, split + 1));
   } else if (productsOf(a) > 0) {
-    deep = isDeep("Style", a.get("XWidth") + !a.get("XSigned"),
-                  a.get("WWidth"));
+    deep =
+        isDeep("Style", a.get("XWidth") + !a.get("XSigned"), a.get("WWidth"));
   }
   return deep ? 2 : 1;
 }

@@ -22,6 +22,7 @@ namespace {
 /// One actor, its structure and what it took.
 struct Point {
   std::string unit, name;
+  std::map<std::string, int64_t> config;
   gen::Structure structure;
   synth::Counts measured;
   bool held = false;
@@ -202,6 +203,8 @@ Error Characterisation::addPackage(const std::string &dir, bool held,
       point.structure = gen::structureOf(*actor, *context, &images);
       point.unit = gen::kUnitNames[point.structure.unit];
       point.name = module.name;
+      for (const auto &[key, value] : actor->params)
+        point.config[llvm::StringRef(key).str()] = value;
       point.measured = module.measured;
       point.held = held;
       points.push_back(std::move(point));
@@ -289,6 +292,7 @@ void Characterisation::judge() {
     CharacterisedPoint point;
     point.unit = p.unit;
     point.name = p.name;
+    point.config = p.config;
     point.held = p.held;
     point.measured = p.measured;
     point.lut = point.known = p.structure.exact.lut();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Regroups a stream of elements from LanesIn to LanesOut lanes, with rows of
 // RowIn and RowOut elements whose last beat may be partial. A store of
-// LanesIn + LanesOut + max(LanesIn, LanesOut) elements lies between an accept
-// and an emit process; the emit process has Latency = 1 + V. Unused output
-// lanes are zero.
+// In + Out + max(In, Out) elements, In = min(LanesIn, RowIn) and Out alike, lies
+// between an accept and an emit process; the emit process has Latency = 1 + V.
+// Unused output lanes are zero.
 module rhz_gearbox #(
   parameter int Elem     = 8,
   parameter int LanesIn  = 1,
@@ -46,7 +46,6 @@ module rhz_gearbox #(
   localparam int UnitW   = Unit * Elem;
   localparam int UIn     = LanesIn / Unit;
   localparam int UOut    = LanesOut / Unit;
-  localparam int Store   = UIn + UOut + ((UIn > UOut) ? UIn : UOut);
   localparam int TailIn  = (RowIn / Unit) % UIn;   // 0: no partial beat
   localparam int TailOut = (RowOut / Unit) % UOut;
   localparam int LastIn  = (TailIn == 0) ? UIn : TailIn;
@@ -55,6 +54,7 @@ module rhz_gearbox #(
   localparam int BeatsOut = (TailOut == 0) ? 1 : (RowOut + LanesOut - 1) / LanesOut;
   localparam int MostIn  = (BeatsIn == 1) ? LastIn : UIn;
   localparam int MostOut = (BeatsOut == 1) ? LastOut : UOut;
+  localparam int Store   = MostIn + MostOut + ((MostIn > MostOut) ? MostIn : MostOut);
   localparam int CountW  = $clog2(Store + 1);
 
   // A ring whose length is a multiple of both step widths needs no shifter; if
@@ -83,8 +83,8 @@ module rhz_gearbox #(
   rhz_counter #(.Count(BeatsOut)) u_out_beat (
     .clk_i, .rst_ni, .en_i(emit), .value_o(unused_out_beat), .last_o(out_last)
   );
-  assign in_n  = in_last ? CountW'(LastIn) : CountW'(UIn);
-  assign out_m = out_last ? CountW'(LastOut) : CountW'(UOut);
+  assign in_n  = in_last ? CountW'(LastIn) : CountW'(MostIn);
+  assign out_m = out_last ? CountW'(LastOut) : CountW'(MostOut);
   // Whether a full or a last beat is too much, or there, comes from registers.
   assign in_ready_o = in_last ? !over_last_q : !over_full_q;
   assign accept = in_valid_i && in_ready_o;
@@ -95,9 +95,9 @@ module rhz_gearbox #(
   assign less = count_q - out_m;
   always_comb begin
     unique case ({in_last, out_last})
-      2'b00:   both = count_q + CountW'(UIn - UOut);
-      2'b01:   both = count_q + CountW'(UIn - LastOut);
-      2'b10:   both = count_q + CountW'(LastIn - UOut);
+      2'b00:   both = count_q + CountW'(MostIn - MostOut);
+      2'b01:   both = count_q + CountW'(MostIn - LastOut);
+      2'b10:   both = count_q + CountW'(LastIn - MostOut);
       default: both = count_q + CountW'(LastIn - LastOut);
     endcase
   end
@@ -106,13 +106,13 @@ module rhz_gearbox #(
     else        count_d = emit ? less : count_q;
   end
   logic over_full, over_last, there_full, there_last;
-  rhz_at_least #(.Width(CountW), .Bound(Store - UIn + 1)) u_over_full (
+  rhz_at_least #(.Width(CountW), .Bound(Store - MostIn + 1)) u_over_full (
     .value_i(count_d), .yes_o(over_full)
   );
   rhz_at_least #(.Width(CountW), .Bound(Store - LastIn + 1)) u_over_last (
     .value_i(count_d), .yes_o(over_last)
   );
-  rhz_at_least #(.Width(CountW), .Bound(UOut)) u_there_full (
+  rhz_at_least #(.Width(CountW), .Bound(MostOut)) u_there_full (
     .value_i(count_d), .yes_o(there_full)
   );
   rhz_at_least #(.Width(CountW), .Bound(LastOut)) u_there_last (
@@ -178,9 +178,9 @@ module rhz_gearbox #(
         .clk_i, .rst_ni, .en_i(emit), .value_o(rd), .last_o(unused_last)
       );
     end else begin : gen_steps
-      localparam int RdW = $clog2(RdCount + UOut / StepOut);
+      localparam int RdW = $clog2(RdCount + MostOut / StepOut);
       logic [RdW-1:0] rd_q, rd_step;
-      assign rd_step = out_last ? RdW'(LastOut / StepOut) : RdW'(UOut / StepOut);
+      assign rd_step = out_last ? RdW'(LastOut / StepOut) : RdW'(MostOut / StepOut);
       always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
           rd_q <= '0;
@@ -193,7 +193,7 @@ module rhz_gearbox #(
       assign unused_rd = &{1'b0, rd_q};
       assign rd = rd_q[RdSelW-1:0];
     end
-    for (genvar k = 0; k < UOut; k++) begin : gen_out
+    for (genvar k = 0; k < MostOut; k++) begin : gen_out
       logic [RdCount*UnitW-1:0] choices;
       logic [UnitW-1:0] picked;
       for (genvar r = 0; r < RdCount; r++) begin : gen_choice
@@ -208,11 +208,11 @@ module rhz_gearbox #(
     // A beat lies behind the last unit before everything shifts down: where it
     // goes depends on a register only. Above the last unit the store is zero.
     localparam int Fine = (CountW < 4) ? CountW : 3;
-    localparam int FineUnits = UIn + (1 << Fine) - 1;
+    localparam int FineUnits = MostIn + (1 << Fine) - 1;
     logic [Store*UnitW-1:0] store_q, all;
-    logic [LanesIn*Elem-1:0] beat;
+    logic [MostIn*UnitW-1:0] beat;
     logic [FineUnits*UnitW-1:0] fine;
-    for (genvar k = 0; k < UIn; k++) begin : gen_valid
+    for (genvar k = 0; k < MostIn; k++) begin : gen_valid
       assign beat[k*UnitW +: UnitW] =
           (k < LastIn || !in_last) ? in_data_i[k*UnitW +: UnitW] : '0;
     end
@@ -234,15 +234,22 @@ module rhz_gearbox #(
     end
     always_ff @(posedge clk_i) begin
       if (!rst_ni)   store_q <= '0;
-      else if (emit) store_q <= out_last ? all >> (LastOut * UnitW) : all >> (UOut * UnitW);
+      else if (emit) store_q <= out_last ? all >> (LastOut * UnitW) : all >> (MostOut * UnitW);
       else           store_q <= all;
     end
-    for (genvar k = 0; k < UOut; k++) begin : gen_out
+    for (genvar k = 0; k < MostOut; k++) begin : gen_out
       assign out_d[k*UnitW +: UnitW] =
           (k < LastOut || !out_last) ? store_q[k*UnitW +: UnitW] : '0;
     end
   end
 
+  if (MostOut < UOut) begin : gen_unfilled
+    assign out_d[UOut*UnitW-1:MostOut*UnitW] = '0;
+  end
+  if (MostIn < UIn) begin : gen_unread
+    logic unused;
+    assign unused = &{1'b0, in_data_i[UIn*UnitW-1:MostIn*UnitW]};
+  end
   always_ff @(posedge clk_i) out_q <= out_d;
   rhz_outbuf #(.Width(UOut * UnitW), .Depth(Depth)) u_outbuf (
     .clk_i, .rst_ni, .credit_o(credit), .take_i(emit), .push_i(push_q),

@@ -180,8 +180,7 @@ def gearbox(rng, fixed):
     size = lambda beats: [sum(v is not None for v in beat) for beat in beats]
     return Case("rhz_gearbox", p, [Port("in", p["Elem"], p["LanesIn"], noisy)],
                 [Port("out", p["Elem"], p["LanesOut"], zeroed)], 1,
-                lambda i, o: timing.gearbox(i[0], o[0], p["LanesIn"], p["LanesOut"],
-                                            size(beats_in), size(beats_out)))
+                lambda i, o: timing.gearbox(i[0], o[0], size(beats_in), size(beats_out)))
 
 
 def axis_parameters(rng, fixed):
@@ -219,8 +218,7 @@ def axis_case(rng, fixed, outward):
         out = [[beat[0] | beat[1] << p["DataWidth"]] for beat in bus]
         case = Case("rhz_axis_out", p, [Port("in", p["Elem"], p["Lanes"], noisy)],
                     [Port("out", p["DataWidth"] + 1, 1, out)], 1,
-                    lambda i, o: timing.gearbox(i[0], o[0], lanes_stream, lanes_bus,
-                                                stream_sizes, bus_sizes))
+                    lambda i, o: timing.gearbox(i[0], o[0], stream_sizes, bus_sizes))
         case.connections = case.connections[:3] + [
             ".m_axis_tvalid(out_valid)", ".m_axis_tready(out_ready)",
             ".m_axis_tdata(out_data[%d:0])" % (p["DataWidth"] - 1),
@@ -239,8 +237,7 @@ def axis_case(rng, fixed, outward):
     errors = sum((beat[0] >> p["DataWidth"]) != b[1] for beat, b in zip(beats_in, bus))
     case = Case("rhz_axis_in", p, [Port("in", p["DataWidth"] + 1, 1, beats_in)],
                 [Port("out", p["Elem"], p["Lanes"], [[v or 0 for v in b] for b in stream])], 1,
-                lambda i, o: timing.gearbox(i[0], o[0], lanes_bus, lanes_stream,
-                                            bus_sizes, stream_sizes))
+                lambda i, o: timing.gearbox(i[0], o[0], bus_sizes, stream_sizes))
     case.extra = ["  wire [15:0] err;"]
     case.final = ['$fwrite(log, "E %0d\\n", err);']
     case.errors = errors

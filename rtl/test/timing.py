@@ -83,9 +83,10 @@ def row_beats(count, row, lanes):
     return sizes
 
 
-def gearbox(source, sink, lanes_in, lanes_out, sizes_in, sizes_out):
+def gearbox(source, sink, sizes_in, sizes_out):
     """Two processes around a store; whole beats in sizes_out are emitted."""
-    store = lanes_in + lanes_out + max(lanes_in, lanes_out)
+    most_in, most_out = max(sizes_in), max(sizes_out)
+    store = most_in + most_out + max(most_in, most_out)
     accepts, emits = [], []
     before_in, before_out = [0], [0]          # elements before beat k
     for size in sizes_in:

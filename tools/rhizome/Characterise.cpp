@@ -24,7 +24,9 @@ llvm::json::Object toJson(const CharacteriseResult &result,
                           const std::string &file) {
   llvm::json::Array points;
   for (const CharacterisedPoint &p : result.points) {
-    llvm::json::Object measured, terms;
+    llvm::json::Object config, measured, terms;
+    for (const auto &[name, value] : p.config)
+      config[name] = value;
     for (const auto &[name, value] : p.measured)
       measured[name] = value;
     for (const auto &[name, value] : p.terms)
@@ -32,6 +34,7 @@ llvm::json::Object toJson(const CharacteriseResult &result,
     points.push_back(llvm::json::Object{
         {"unit", p.unit},
         {"name", p.name},
+        {"config", std::move(config)},
         {"held_out", p.held},
         {"predicted",
          llvm::json::Object{

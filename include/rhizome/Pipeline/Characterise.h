@@ -27,6 +27,7 @@ struct CharacteriseRequest {
 /// One actor, predicted by the new model beside what it took.
 struct CharacterisedPoint {
   std::string unit, name;
+  std::map<std::string, int64_t> config;     ///< the option's numbers
   bool held = false;                         ///< not in the fit
   double lut = 0, ff = 0, dsp = 0, bram = 0; ///< predicted
   double known = 0;                          ///< LUTs of memories, not fitted

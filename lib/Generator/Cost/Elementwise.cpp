@@ -125,7 +125,7 @@ void requant(Builder &b) {
                                 l * pair + mul, offset)
                      .columns;
       }
-    b.ff(lanes * double(in + mul - split) + lows * double(in + split));
+    b.ff(lows * double(in + split));
     // The shorter one of two products waits.
     auto isSliced = [&](const char *style) {
       return slice > 0 && b.get(style);
@@ -134,8 +134,9 @@ void requant(Builder &b) {
       return multiplier > 1 && !isSliced(style) &&
              (b.get(style) || std::min(w, x) <= 4);
     };
-    if (waits("Style", mul - split))
-      b.ff(lanes * double(in + mul - split));
+    // The high one waits a stage more for the low one's sum.
+    b.delay(lanes * double(in + mul - split),
+            waits("Style", mul - split) ? 3 : 2);
     if (waits("SplitStyle", split + 1))
       b.ff(lows * double(in + split));
     auto part = [&](double count, const char *style, int64_t w, int64_t zeros) {
@@ -150,7 +151,6 @@ void requant(Builder &b) {
     };
     part(lanes, "Style", mul - split, 0);
     part(lows, "SplitStyle", split + 1, 1); // its sign is zero
-    b.ff(lanes * double(in + mul - split)); // the high product once more
     b.ff(lows * double(std::max(in + split, offset)) + plain);
     b.adder(lows, std::max(in + split, offset) + 1);
     b.adder(lanes, sum - split);
@@ -305,18 +305,23 @@ void scaledAdd(Builder &b) {
     bool power = m > 0 && m >> zeros == 1;
     int64_t product = x + bits - (power ? 1 : 0) + (b.get(sign) ? 1 : 0);
     wide = std::max(wide, product);
+    // The sum reads no more of it.
+    product = std::min(product, b.get("Max") ? b.get("MaxWidth") : out);
+    bool isBit = x == 1 && !b.get(sign);
     least = std::min(least, zeros);
     if (power) {
       b.delay(lanes * double(x), 3);
       if (b.get(factor) < 0)
         b.adder(lanes, x + 1);
+    } else if (isBit) {
+      // The product's bits are that one.
+      b.delay(lanes, 3);
     } else {
       b.ff(lanes * double(x + 2 * (product - zeros)));
-      // Synthesis leaves a factor of one bit to logic.
-      bool isBit = x == 1 && !b.get(sign);
       b.products(lanes, {.w = b.get("MulWidth"),
-                         .x = x + 1,
-                         .style = b.context().dspWide > 0 && !isBit});
+                         .x = x,
+                         .xSigned = b.get(sign) != 0,
+                         .style = b.context().dspWide > 0});
     }
   }
   if (b.get("Max") == 0)

@@ -35,7 +35,9 @@ int64_t ringNodes(int64_t reads, int64_t step, int64_t lanes, int64_t length,
 double pickLuts(const Builder &b, int64_t choices) {
   if (b.context().lutInputs < 6)
     return double(ceilDiv(2 * choices - 1, 3));
-  return choices <= 3 ? 1 : double(choices) * (choices <= 12 ? 0.52 : 0.62);
+  return choices <= 3   ? 1
+         : choices <= 8 ? double(choices / 2)
+                        : double(choices) * (choices <= 12 ? 0.53 : 0.62);
 }
 
 /// LUTs of a bit of rhz_mux. Synthesis packs two levels into a LUT of six
@@ -63,7 +65,6 @@ struct Gearbox {
     width = unit * elem;
     in = lanesIn / unit;
     out = lanesOut / unit;
-    store = in + out + std::max(in, out);
     tailIn = rowIn / unit % in;
     tailOut = rowOut / unit % out;
     beatsIn = tailIn ? ceilDiv(rowIn, lanesIn) : 1;
@@ -76,6 +77,7 @@ struct Gearbox {
       out = tailOut;
     stepIn = beatsIn == 1 ? in : std::gcd(in, tailIn);
     stepOut = beatsOut == 1 ? out : std::gcd(out, tailOut);
+    store = in + out + std::max(in, out);
     int64_t both = std::lcm(stepIn, stepOut);
     length = ceilDiv(store, both) * both;
     ring = length <= 3 * store &&
@@ -127,8 +129,11 @@ void gearboxOf(Builder &b) {
       b.term(Term::Control, double(position));
       int64_t nodes =
           ringNodes(reads, stepOut, out, length, b.context().lutInputs);
-      // Synthesis does not find all that could be shared.
-      b.term(out > 1 ? Term::MuxPairs : Term::Mux, double(nodes * width));
+      // Sharing costs levels: LUTs of four inputs are then not filled.
+      double shared = double(nodes);
+      if (b.context().lutInputs < 6)
+        shared = std::min(1.38 * shared, double(out) * muxLuts(b, reads));
+      b.term(out > 1 ? Term::MuxPairs : Term::Mux, shared * double(width));
       if (beatsOut > 1)
         b.term(Term::Select, double((out - tailOut) * width));
     }

@@ -144,7 +144,9 @@ void Builder::products(double count, const Product &of) {
   const int64_t above =
       std::clamp<int64_t>(2 * (digits - 1) + row - width, 0, row);
   term(Term::Product, count * of.share * double(digits * row - above));
-  if (ctx.lutInputs < 6)
+  // Of a factor of one bit the row is the other factor or zero.
+  const bool isBit = of.x == 1 && !of.xSigned;
+  if (ctx.lutInputs < 6 && !isBit)
     term(Term::ProductRow, count * of.share *
                                double(row + (digits - 1) * 2 * (row - 1) -
                                       (digits > 1 ? 2 : 1) * above));
