@@ -129,10 +129,10 @@ void gearboxOf(Builder &b) {
       b.term(Term::Control, double(position));
       int64_t nodes =
           ringNodes(reads, stepOut, out, length, b.context().lutInputs);
-      // Sharing costs levels: LUTs of four inputs are then not filled.
-      double shared = double(nodes);
-      if (b.context().lutInputs < 6)
-        shared = std::min(1.38 * shared, double(out) * muxLuts(b, reads));
+      // Sharing costs levels, and LUTs of four inputs are then not filled.
+      double shared =
+          std::min(double(nodes) * (b.context().lutInputs < 6 ? 1.38 : 1),
+                   double(out) * muxLuts(b, reads));
       b.term(out > 1 ? Term::MuxPairs : Term::Mux, shared * double(width));
       if (beatsOut > 1)
         b.term(Term::Select, double((out - tailOut) * width));
