@@ -19,25 +19,28 @@ void resultControl(Builder &b, int64_t stages, int64_t tail) {
   b.counter(b.get("Folds"));
 }
 
+/// Bits of a product. One by a single bit is the other factor or zero.
+int64_t productBits(int64_t w, int64_t x, bool isSigned) {
+  return x == 1 && !isSigned ? w : w + x;
+}
+
 /// The products of a matvec whose weights are not zero in every word; all where
 /// the weights are not known, and in DSPs, to which Yosys gives these too.
 struct UsedProducts {
   int64_t count = 0, lanes = 0;
-  std::vector<int64_t> terms; ///< of each dot product
+  std::vector<std::vector<char>> terms; ///< of each dot product
 
   UsedProducts(const Builder &b, int64_t pe, int64_t simd, int64_t w)
-      : terms(pe) {
+      : terms(pe, std::vector<char>(simd)) {
     const MemoryImage *weights =
         b.get("Style") == 0 ? b.image("WeightFile") : nullptr;
     std::vector<char> isUsed(simd);
     for (int64_t e = 0; e < pe; ++e)
       for (int64_t s = 0; s < simd; ++s)
         if (!weights || weights->zeroColumns((e * simd + s) * w, w) < w) {
-          ++terms[e];
-          isUsed[s] = 1;
+          terms[e][s] = isUsed[s] = 1;
+          ++count;
         }
-    for (int64_t n : terms)
-      count += n;
     lanes = std::count(isUsed.begin(), isUsed.end(), 1);
   }
 };
@@ -87,6 +90,7 @@ void matvec(Builder &b) {
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   int64_t style = b.get("Style"), words = folds * outFolds;
   double dots = double(pixels * pe);
+  const int64_t product = productBits(w, x, b.get("XSigned"));
   int64_t levels = clog2(simd),
           stages = 3 + multiplierStages(b.actor()) + levels;
   if (style == 2) {
@@ -111,7 +115,7 @@ void matvec(Builder &b) {
         for (int64_t i = 0; i < pe * simd; ++i)
           b.constantProduct(*weights, i * w, w, x);
     } else {
-      b.ff(count * double(std::min(w + x, acc)));
+      b.ff(count * double(std::min(product, acc)));
       if (words == 1 && style == 0)
         b.constantProducts(count, w, x, acc);
       else
@@ -124,14 +128,14 @@ void matvec(Builder &b) {
                            .perX = double(pe),
                            .perW = double(pixels)});
     }
-    for (int64_t terms : used.terms)
-      b.tree(double(pixels), terms, w + x, acc);
+    for (const std::vector<char> &terms : used.terms)
+      b.tree(double(pixels), terms, product, acc);
   }
   if (b.get("Bias")) {
     b.counter(outFolds, false);
     b.rom("BiasFile", "BiasBlock", outFolds, pe * acc, 2, 1, 0.7);
   }
-  int64_t sum = w + x + levels;
+  int64_t sum = product + levels;
   bool adds = folds > 1 || b.get("Bias");
   b.ff(2.0 * dots * double(adds ? acc : std::min(acc, sum)));
   if (adds)
@@ -158,7 +162,8 @@ void laneReduce(Builder &b) {
       b.ff(double(clog2(words)));
     b.rom("WeightFile", "Block", words, taps * channels * w, 2);
     b.delay(lanes * double(taps * x), 3);
-    b.ff(lanes * double(taps * std::min(w + x, acc)));
+    const int64_t product = productBits(w, x, isSigned);
+    b.ff(lanes * double(taps * std::min(product, acc)));
     if (words == 1 && style == 0)
       b.constantProducts(lanes * double(taps), w, x, acc);
     else
@@ -170,7 +175,7 @@ void laneReduce(Builder &b) {
                   .kept = acc,
                   .share = b.usedShare("WeightFile", words),
                   .perW = double(pixels)});
-    b.tree(lanes, taps, w + x, acc);
+    b.tree(lanes, taps, product, acc);
     if (b.get("Bias")) {
       b.counter(outFolds, false);
       b.rom("BiasFile", "BiasBlock", outFolds, channels * acc, 2, 1, 0.7);
@@ -181,7 +186,9 @@ void laneReduce(Builder &b) {
     if (op == 1) {
       for (int64_t n = taps; n > 1; n = ceilDiv(n, 2)) {
         b.ff(lanes * double(ceilDiv(n, 2) * x));
-        b.compare(lanes * double(n / 2), x);
+        // Of single bits the larger is either one.
+        if (x > 1)
+          b.compare(lanes * double(n / 2), x);
         b.term(Term::Select, lanes * double(n / 2 * x));
       }
     } else {

@@ -2,6 +2,7 @@
 // What the small cells inside all others are made of: counters, buffers,
 // memories, multipliers, adder trees.
 #include "Structure.h"
+#include "llvm/ADT/STLExtras.h"
 #include <bit>
 #include <cmath>
 
@@ -131,6 +132,12 @@ void Builder::products(double count, const Product &of) {
     adder(count * double(tiles - 1), std::max(w, signedX));
     return;
   }
+  // A factor of one bit resets the other's register, or takes a LUT a bit.
+  if (of.x == 1 && !of.xSigned) {
+    if (!isAmd())
+      term(Term::Product, count * of.share * double(w));
+    return;
+  }
   // Digits of the operand that has fewer signed bits: one carry chain each. A
   // LUT of six inputs holds a row's bit and its adder; of four inputs the first
   // row's bits take one and the other rows' two beside the chain.
@@ -144,9 +151,7 @@ void Builder::products(double count, const Product &of) {
   const int64_t above =
       std::clamp<int64_t>(2 * (digits - 1) + row - width, 0, row);
   term(Term::Product, count * of.share * double(digits * row - above));
-  // Of a factor of one bit the row is the other factor or zero.
-  const bool isBit = of.x == 1 && !of.xSigned;
-  if (ctx.lutInputs < 6 && !isBit)
+  if (ctx.lutInputs < 6)
     term(Term::ProductRow, count * of.share *
                                double(row + (digits - 1) * 2 * (row - 1) -
                                       (digits > 1 ? 2 : 1) * above));
@@ -220,6 +225,52 @@ void Builder::constantProduct(const MemoryImage &image, int64_t at, int64_t w,
   int64_t width = x + highest - lowest + (highest > lowest ? 1 : 0);
   adder(double(groups - 1), width);
   ff(double(width));
+}
+
+void Builder::tree(double count, const std::vector<char> &used, int64_t width,
+                   int64_t kept) {
+  if (!llvm::is_contained(used, 0))
+    return tree(count, int64_t(used.size()), width, kept);
+  // A term whose partner is zero is passed on; behind the register that it
+  // comes from two such registers are a row.
+  struct Place {
+    bool isUsed;
+    int64_t passed, held, extended;
+  };
+  auto pass = [&](const Place &p) {
+    if (isAmd() && p.passed >= 2) {
+      ff(-count * double(p.held));
+      shift(count * double(p.held));
+    } else {
+      ff(count * double(p.extended));
+    }
+  };
+  std::vector<Place> places;
+  for (char isUsed : used)
+    places.push_back({isUsed != 0, 0, std::min(width, kept), 0});
+  for (; places.size() > 1; ++width) {
+    const int64_t sum = std::min(width + 1, kept);
+    std::vector<Place> next;
+    for (size_t i = 0; i < places.size(); i += 2) {
+      Place a = places[i];
+      Place b = i + 1 < places.size() ? places[i + 1] : Place{};
+      if (a.isUsed && b.isUsed) {
+        pass(a);
+        pass(b);
+        adder(count, sum);
+        ff(count * double(sum));
+        next.push_back({true, 0, sum, 0});
+      } else {
+        Place &only = a.isUsed ? a : b;
+        ++only.passed;
+        only.extended += std::min(width, kept);
+        next.push_back(only);
+      }
+    }
+    places = std::move(next);
+  }
+  if (places[0].isUsed)
+    pass(places[0]);
 }
 
 void Builder::tree(double count, int64_t n, int64_t width, int64_t kept) {

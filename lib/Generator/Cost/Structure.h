@@ -6,6 +6,7 @@
 
 #include "rhizome/Generator/Actor.h"
 #include "rhizome/Generator/CostModel.h"
+#include <vector>
 
 namespace rhizome::gen::cost {
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -100,6 +101,9 @@ public:
                        int64_t x);
   /// rhz_sum of `n` terms of `width` bits, of which `kept` are used.
   void tree(double count, int64_t n, int64_t width, int64_t kept);
+  /// The same of which only some terms are not zero.
+  void tree(double count, const std::vector<char> &used, int64_t width,
+            int64_t kept);
   /// Multiplexers of n choices, per bit.
   void mux(double bits, int64_t choices);
   /// One of n by n signals, per bit.

@@ -215,11 +215,13 @@ void parallel(Builder &b, const Window &w) {
   b.delay(double((oneBlock ? 1 : 2) * address), late);
   // What the columns' stage needs.
   b.delay(double(w.kernelH), 4);
-  b.delay(double(s.columns + off + 2), 4);
+  const bool moves = w.outCols > 1; // from column to column
+  b.delay(double((moves ? s.columns : 0) + off + 2), 4);
   b.ff(2);
   // Each row and column of the window: where it lies, and two comparisons.
   b.compare(3 * double(w.kernelH), w.yW);
-  b.compare(3 * double(s.columns), w.xW);
+  if (moves)
+    b.compare(3 * double(s.columns), w.xW);
   // The writer.
   int64_t turns = s.banks / w.pixelsIn;
   int64_t turn = turns > 1 ? clog2(turns) : 0;
