@@ -32,6 +32,9 @@ public:
     /// Two's complement where lo < 0, else unsigned.
     int64_t bits() const;
     bool isSigned() const { return lo < 0; }
+    bool isSum() const {
+      return op == Op::Add || op == Op::Sub || op == Op::Rsub;
+    }
   };
 
   /// Elements of the input's beat, and of what width and sign those of the

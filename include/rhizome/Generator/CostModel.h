@@ -21,8 +21,7 @@ enum class Term : unsigned {
   Compare,     ///< bits of comparisons
   Mux,         ///< LUTs of multiplexers by number, per bit
   MuxPairs,    ///< the same where pairs of levels share LUTs
-  Pick,        ///< bits × (choices - 1) where each choice has a signal
-  PickBase,    ///< bits that are chosen so
+  Pick,        ///< LUTs of choices that have a signal each, per bit
   Shift,       ///< bits of shifters × stages
   Select,      ///< bits that one of two values or a constant is chosen for
   Product,     ///< bits of the carry chains of products in LUTs
@@ -35,12 +34,11 @@ enum class Term : unsigned {
   Collision,   ///< bits of reads that must see what is written beside them
   Lane,        ///< lanes
 };
-constexpr std::array<const char *, 21> kTermNames = {
-    "fixed",    "counter",  "buffer",    "control",     "adder",
-    "compare",  "mux",      "mux_pairs", "pick",        "pick_base",
-    "shift",    "select",   "product",   "product_row", "product_edge",
-    "products", "rom_leaf", "rom_mux",   "memory_mux",  "collision",
-    "lane"};
+constexpr std::array<const char *, 20> kTermNames = {
+    "fixed",    "counter", "buffer",      "control",      "adder",
+    "compare",  "mux",     "mux_pairs",   "pick",         "shift",
+    "select",   "product", "product_row", "product_edge", "products",
+    "rom_leaf", "rom_mux", "memory_mux",  "collision",    "lane"};
 
 /// What is characterised apart: cells, some of them by their options.
 constexpr std::array<const char *, 19> kUnitNames = {

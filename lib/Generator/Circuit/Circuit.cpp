@@ -7,15 +7,11 @@
 namespace rhizome::gen {
 using Op = Circuit::Op;
 
-static bool isSum(Op op) {
-  return op == Op::Add || op == Op::Sub || op == Op::Rsub;
-}
-
 int64_t Circuit::Node::bits() const { return num::bitsForRange(lo, hi); }
 
 int64_t Circuit::adderBits(const Node &n) const {
-  if (!isSum(n.op) || nodes[n.b].hi == nodes[n.b].lo)
-    if (!isSum(n.op) || nodes[n.b].lo == 0)
+  if (!n.isSum() || nodes[n.b].hi == nodes[n.b].lo)
+    if (!n.isSum() || nodes[n.b].lo == 0)
       return 0;
   const Node &a = nodes[n.a];
   if (n.op == Op::Rsub)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Structure of a circuit: what its graph counts to (Circuit/Structure.cpp).
+// Structure of a circuit: what its graph counts to (Circuit/Describe.cpp).
 #include "Structure.h"
 
 namespace rhizome::gen::cost {

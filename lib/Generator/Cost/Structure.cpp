@@ -2,7 +2,6 @@
 // What the small cells inside all others are made of: counters, buffers,
 // memories, multipliers, adder trees.
 #include "Structure.h"
-#include "llvm/ADT/STLExtras.h"
 #include <bit>
 #include <cmath>
 
@@ -229,10 +228,9 @@ void Builder::constantProduct(const MemoryImage &image, int64_t at, int64_t w,
 
 void Builder::tree(double count, const std::vector<char> &used, int64_t width,
                    int64_t kept) {
-  if (!llvm::is_contained(used, 0))
-    return tree(count, int64_t(used.size()), width, kept);
-  // A term whose partner is zero is passed on; behind the register that it
-  // comes from two such registers are a row.
+  // A term without a partner, or whose partner is zero, is passed on, its sign
+  // repeated: behind the register that it comes from two such registers are a
+  // row.
   struct Place {
     bool isUsed;
     int64_t passed, held, extended;
@@ -269,36 +267,12 @@ void Builder::tree(double count, const std::vector<char> &used, int64_t width,
     }
     places = std::move(next);
   }
-  if (places[0].isUsed)
+  if (!places.empty() && places[0].isUsed)
     pass(places[0]);
 }
 
 void Builder::tree(double count, int64_t n, int64_t width, int64_t kept) {
-  // The last term is passed on by every level that has no partner for it, its
-  // sign repeated: behind the register that it comes from these are a row.
-  int64_t passed = 0, held = 0, extended = 0;
-  auto pass = [&] {
-    if (isAmd() && passed >= 2) {
-      ff(-count * double(held));
-      shift(count * double(held));
-    } else {
-      ff(count * double(extended));
-    }
-    passed = extended = 0;
-  };
-  for (; n > 1; n = ceilDiv(n, 2)) {
-    if (n % 2) {
-      if (passed++ == 0)
-        held = std::min(width, kept);
-      extended += std::min(width, kept);
-    } else {
-      pass();
-    }
-    ff(count * double(n / 2) * double(std::min(width + 1, kept)));
-    ++width;
-    adder(count * double(n / 2), std::min(width, kept));
-  }
-  pass();
+  tree(count, std::vector<char>(n, 1), width, kept);
 }
 
 void Builder::mux(double bits, int64_t choices) {
@@ -306,11 +280,6 @@ void Builder::mux(double bits, int64_t choices) {
   if (choices > 1)
     term(Term::Mux, bits * double(ctx.lutInputs >= 6 ? ceilDiv(choices - 1, 3)
                                                      : choices - 1));
-}
-
-void Builder::pick(double bits, int64_t choices) {
-  if (choices > 1)
-    term(Term::Pick, bits * double(choices - 1));
 }
 
 void Builder::adder(double count, int64_t bits) {

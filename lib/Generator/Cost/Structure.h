@@ -106,8 +106,6 @@ public:
             int64_t kept);
   /// Multiplexers of n choices, per bit.
   void mux(double bits, int64_t choices);
-  /// One of n by n signals, per bit.
-  void pick(double bits, int64_t choices);
   /// An adder or comparison of so many bits.
   void adder(double count, int64_t bits);
   void compare(double count, int64_t bits);

@@ -14,10 +14,6 @@ namespace rhizome::gen {
 using Op = Circuit::Op;
 
 namespace {
-bool isSum(const Circuit::Node &n) {
-  return n.op == Op::Add || n.op == Op::Sub || n.op == Op::Rsub;
-}
-
 /// Lowest bits of a constant that are zero.
 int64_t zerosBelow(int64_t value) {
   return value ? llvm::countr_zero(uint64_t(value)) : 63;
@@ -75,7 +71,7 @@ void Reads::findZeros() {
     const Circuit::Node &n = c.nodes[i];
     if (n.op == Op::Constant)
       zeros[i] = zerosBelow(n.value);
-    else if (isSum(n))
+    else if (n.isSum())
       zeros[i] = std::min(zeros[n.a], n.shift + zeros[n.b]);
     else if (n.op == Op::Floor)
       zeros[i] = std::max<int64_t>(zeros[n.a] - n.shift, 0);
