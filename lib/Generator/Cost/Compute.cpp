@@ -128,8 +128,11 @@ void matvec(Builder &b) {
                            .perX = double(pe),
                            .perW = double(pixels)});
     }
-    for (const std::vector<char> &terms : used.terms)
-      b.tree(double(pixels), terms, product, acc);
+    if (used.count == pe * simd)
+      b.tree(dots, simd, product, acc);
+    else
+      for (const std::vector<char> &terms : used.terms)
+        b.tree(double(pixels), terms, product, acc);
   }
   if (b.get("Bias")) {
     b.counter(outFolds, false);
