@@ -3,7 +3,7 @@
 // docs/rationale/stream-cells.md states them. Parameters that begin with a
 // small letter (`frameBeats`: beats of the output a frame) close the period;
 // they are not passed to the hardware.
-#include "rhizome/Generator/Actor.h"
+#include "rhizome/Generator/Gearbox.h"
 #include <algorithm>
 #include <numeric>
 
@@ -40,20 +40,22 @@ std::vector<Phase> rowPhases(int64_t row, int64_t lanes, bool accept) {
   return phases;
 }
 
-/// A store of elements between an accepting and an emitting process.
-void addGearbox(const std::string &name, Network &network, int64_t frame,
+/// A store between an accepting and an emitting process, whose tokens are of
+/// `bits` bits.
+void addGearbox(const Actor &a, Network &network, int64_t bits, int64_t frame,
                 int64_t lanesIn, int64_t rowIn, int64_t lanesOut,
                 int64_t rowOut, const std::vector<int> &inputs,
                 const std::vector<int> &outputs) {
-  int64_t in = std::min(lanesIn, rowIn), out = std::min(lanesOut, rowOut);
-  int store =
-      network.addChannel(name + ".store", in + out + std::max(in, out), 1);
-  network.processes.push_back({name + ".accept",
+  Gearbox gearbox = Gearbox::of(a);
+  int store = network.addChannel(a.name + ".store",
+                                 gearbox.store * gearbox.unitBits / bits,
+                                 1 + gearbox.in.stage);
+  network.processes.push_back({a.name + ".accept",
                                rowPhases(rowIn, lanesIn, true),
                                frame / rowIn,
                                inputs,
                                {store}});
-  network.processes.push_back({name + ".emit",
+  network.processes.push_back({a.name + ".emit",
                                rowPhases(rowOut, lanesOut, false),
                                frame / rowOut,
                                {store},
@@ -160,7 +162,9 @@ int64_t latencyOf(const Actor &a) {
     return 3 + v;
   if (cell == "circuit")
     return a.get("stages") + v;
-  return 1 + v; // gearbox, concat, select, fork, fifo, axis_in, axis_out
+  if (cell == "gearbox" || cell == "axis_in" || cell == "axis_out")
+    return 1 + Gearbox::of(a).out.stage + v;
+  return 1 + v; // concat, select, fork, fifo
 }
 
 int64_t fullRateDepth(const Actor &actor) { return latencyOf(actor) + 1; }
@@ -172,21 +176,20 @@ void addProcesses(const Actor &a, Network &network,
   if (cell == "window")
     return addWindow(a, network, inputs, outputs);
   if (cell == "gearbox")
-    return addGearbox(a.name, network, a.get("frameElements"), a.get("LanesIn"),
-                      a.get("RowIn"), a.get("LanesOut"), a.get("RowOut"),
-                      inputs, outputs);
+    return addGearbox(a, network, a.get("Elem"), a.get("frameElements"),
+                      a.get("LanesIn"), a.get("RowIn"), a.get("LanesOut"),
+                      a.get("RowOut"), inputs, outputs);
   if (cell == "axis_in" || cell == "axis_out") {
     // In bits, so that elements may straddle border beats.
     int64_t elem = a.get("Elem"), frame = a.get("FrameElements") * elem;
     int64_t lanes = a.get("Lanes") * elem, row = a.get("Row") * elem;
     int64_t border = a.get("DataWidth");
     if (cell == "axis_in")
-      return addGearbox(a.name, network, frame, border, frame, lanes, row,
-                        inputs, outputs);
+      return addGearbox(a, network, 1, frame, border, frame, lanes, row, inputs,
+                        outputs);
     int out =
         network.addChannel(a.name + ".axis", a.get("Depth"), latencyOf(a));
-    addGearbox(a.name, network, frame, lanes, row, border, frame, inputs,
-               {out});
+    addGearbox(a, network, 1, frame, lanes, row, border, frame, inputs, {out});
     Phase take;
     take.repeat = ceilDiv(frame, border);
     take.need[0] = take.consume[0] = 1;

@@ -24,6 +24,7 @@ private:
   const DeviceContext &device;
   MemoryImages &images;
   Actor actor;
+  int64_t depth = 2; ///< of the output buffer, at least
 
   int64_t draw(int64_t low, int64_t high) {
     return low + int64_t(random() % uint64_t(high - low + 1));
@@ -46,7 +47,7 @@ private:
   void scaledAdd();
   void gearbox();
   void axis();
-  void line();
+  void rotation();
   void movement();
 };
 
@@ -301,15 +302,27 @@ void Sampler::axis() {
                   {"Row", count}};
 }
 
-/// Elements of an odd width over a bus of 64 bits: too many places for a ring.
-void Sampler::line() {
-  actor.cell = draw(0, 1) ? "axis_in" : "axis_out";
-  int64_t lanes = any({1, 1, 2, 3}), count = lanes * any({1, 3, 10, 49, 64});
-  actor.params = {{"DataWidth", 64},
-                  {"Elem", any({7, 9, 11, 13, 15})},
-                  {"Lanes", lanes},
-                  {"FrameElements", count},
-                  {"Row", count}};
+/// Beats that begin anywhere: rows that end in partial beats, and elements of
+/// an odd width over a bus of 64 bits.
+void Sampler::rotation() {
+  if (draw(0, 1)) {
+    actor.cell = draw(0, 1) ? "axis_in" : "axis_out";
+    int64_t lanes = any({1, 1, 2, 3}), count = lanes * any({1, 3, 10, 49, 64});
+    actor.params = {{"DataWidth", 64},
+                    {"Elem", any({7, 9, 11, 13, 15})},
+                    {"Lanes", lanes},
+                    {"FrameElements", count},
+                    {"Row", count}};
+    return;
+  }
+  actor.cell = "gearbox";
+  int64_t in = any({3, 4, 6, 9, 16, 20}), out = any({4, 5, 7, 9, 16});
+  int64_t rowIn = in * draw(1, 4) + (draw(0, 1) ? draw(1, in - 1) : 0);
+  actor.params = {{"Elem", any({4, 6, 7, 8, 16})},
+                  {"LanesIn", in},
+                  {"LanesOut", out},
+                  {"RowIn", rowIn},
+                  {"RowOut", rowIn * any({1, 1, 2})}};
 }
 
 void Sampler::movement() {
@@ -365,8 +378,8 @@ Actor Sampler::sample() {
     scaledAdd();
   else if (unit == "gearbox")
     draw(0, 1) ? gearbox() : axis();
-  else if (unit == "gearbox_line")
-    line();
+  else if (unit == "gearbox_rotate")
+    rotation();
   else
     movement();
   placeRoms(actor, device.cost);
@@ -375,8 +388,8 @@ Actor Sampler::sample() {
     int64_t folds = actor.cell == "matvec" || actor.cell == "lane_reduce"
                         ? actor.get("Folds")
                         : 1;
-    actor.set("Depth",
-              std::max<int64_t>(2, (fullRateDepth(actor) + folds - 1) / folds));
+    actor.set("Depth", std::max<int64_t>(
+                           depth, (fullRateDepth(actor) + folds - 1) / folds));
   }
   return std::move(actor);
 }

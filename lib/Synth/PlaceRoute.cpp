@@ -233,7 +233,7 @@ Error Flow::synthesise() {
   std::string script;
   for (const std::string &source : *sources)
     script += "read_verilog -defer -sv \"" + source + "\"\n";
-  script += command + "\njson -o \"" + file("netlist.json") +
+  script += command + "\n" + kTakeIn + "json -o \"" + file("netlist.json") +
             "\"\nwrite_verilog -noattr \"" + file("netlist.v") + "\"\n";
   if (Error error = writeBytes(file("netlist.ys"), script))
     return error;

@@ -17,8 +17,8 @@ struct Family {
   const char *name, *script, *withDsp, *withoutDsp;
 };
 
-// Without wide multiplexers multipliers and choices come out a third smaller and
-// nothing larger; modules have no pads and no clock buffer of their own.
+// Without wide multiplexers multipliers and choices come out a third smaller
+// and nothing larger; modules have no pads and no clock buffer of their own.
 constexpr Family kFamilies[] = {
     {"7series",
      "synth_xilinx -top actor -family xc7 -flatten -noiopad -noclkbuf "
@@ -127,7 +127,7 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
     texts[file] = std::move(*text);
   }
 
-  std::string parameters, reads;
+  std::string parameters, reads, behind;
   for (const auto &[key, value] : actor.config) {
     StringRef name = key;
     if (isGenerated || name.empty() || isLower(name.front()))
@@ -155,6 +155,8 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
     if (found == texts.end())
       continue;
     reads += "read_verilog -defer -sv " + file + "\n";
+    if (StringRef(found->second).contains("keep_hierarchy"))
+      behind = kTakeIn;
     sources.files.push_back(std::move(*found));
   }
   // The parameters as Verilog writes them; once they are set the outer module
@@ -169,8 +171,9 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
                                             "delete outer\n"
                                             "hierarchy -auto-top\n"
                                             "rename -top actor\n" +
-                                            script.str() + "\njson -o " +
-                                            kNetlistFile + " actor\n"});
+                                            script.str() + "\n" + behind +
+                                            "json -o " + kNetlistFile +
+                                            " actor\n"});
   llvm::sort(sources.files);
   return sources;
 }

@@ -18,6 +18,11 @@ llvm::Expected<Sources> sourcesOf(const Package &package,
                                   const PlannedActor &actor,
                                   llvm::StringRef script);
 
+/// What follows a family's script where modules keep their hierarchy while they
+/// are mapped (rhz_choose_few): they are taken in.
+constexpr const char *kTakeIn =
+    "setattr -mod -unset keep_hierarchy\nflatten\nclean\n";
+
 /// The name of the netlist that the script writes.
 constexpr const char *kNetlistFile = "netlist.json";
 

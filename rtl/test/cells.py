@@ -163,7 +163,13 @@ def concat(rng, fixed):
        {"LanesIn": 13, "LanesOut": 11, "RowIn": 26, "RowOut": 26, "Frame": 26},
        {"LanesIn": 8, "LanesOut": 8, "RowIn": 5, "RowOut": 20, "Frame": 20},
        {"LanesIn": 8, "LanesOut": 8, "RowIn": 20, "RowOut": 5, "Frame": 20},
-       {"LanesIn": 31, "LanesOut": 29, "RowIn": 62, "RowOut": 62, "Frame": 62, "Elem": 3})
+       {"LanesIn": 31, "LanesOut": 29, "RowIn": 62, "RowOut": 62, "Frame": 62, "Elem": 3},
+       # Rotations with a stage on one side and on both.
+       {"LanesIn": 20, "LanesOut": 1, "RowIn": 40, "RowOut": 1, "Frame": 40},
+       {"LanesIn": 32, "LanesOut": 7, "RowIn": 45, "RowOut": 7, "Frame": 315},
+       {"LanesIn": 7, "LanesOut": 32, "RowIn": 7, "RowOut": 45, "Frame": 315},
+       {"LanesIn": 19, "LanesOut": 17, "RowIn": 46, "RowOut": 23, "Frame": 46},
+       {"LanesIn": 64, "LanesOut": 49, "RowIn": 64, "RowOut": 49, "Frame": 3136, "Elem": 1})
 def gearbox(rng, fixed):
     p = pick(rng, fixed, Elem=(1, 9), LanesIn=(1, 12), LanesOut=(1, 12), RowIn=(1, 24),
              RowOut=(1, 24), Depth=[2, 3, 4, 64, 65])
@@ -178,9 +184,12 @@ def gearbox(rng, fixed):
     noisy = [[number(rng, p["Elem"], False) if v is None else v for v in beat]
              for beat in beats_in]
     size = lambda beats: [sum(v is not None for v in beat) for beat in beats]
+    store, accept_stage, emit_stage = timing.gearbox_plan(p["LanesIn"], p["RowIn"], p["LanesOut"],
+                                                          p["RowOut"])
     return Case("rhz_gearbox", p, [Port("in", p["Elem"], p["LanesIn"], noisy)],
-                [Port("out", p["Elem"], p["LanesOut"], zeroed)], 1,
-                lambda i, o: timing.gearbox(i[0], o[0], size(beats_in), size(beats_out)))
+                [Port("out", p["Elem"], p["LanesOut"], zeroed)], 1 + emit_stage,
+                lambda i, o: timing.gearbox(i[0], o[0], size(beats_in), size(beats_out), store,
+                                            accept_stage))
 
 
 def axis_parameters(rng, fixed):
@@ -211,14 +220,19 @@ def axis_case(rng, fixed, outward):
         bus += [[words([v or 0 for v in beat], unit), int(k == len(beats) - 1)]
                 for k, beat in enumerate(beats)]
     lanes_stream, lanes_bus = p["Lanes"] * scale, p["DataWidth"] // unit
+    rows_stream, rows_bus = scale * p["Row"], scale * p["FrameElements"]
+    store, accept_stage, emit_stage = timing.gearbox_plan(
+        *((lanes_stream, rows_stream, lanes_bus, rows_bus) if outward
+          else (lanes_bus, rows_bus, lanes_stream, rows_stream)))
     if outward:
         noisy = [[number(rng, p["Elem"], False) if v is None else v for v in beat]
                  for beat in stream]
         # One stream of the bench carries {tlast, tdata}.
         out = [[beat[0] | beat[1] << p["DataWidth"]] for beat in bus]
         case = Case("rhz_axis_out", p, [Port("in", p["Elem"], p["Lanes"], noisy)],
-                    [Port("out", p["DataWidth"] + 1, 1, out)], 1,
-                    lambda i, o: timing.gearbox(i[0], o[0], stream_sizes, bus_sizes))
+                    [Port("out", p["DataWidth"] + 1, 1, out)], 1 + emit_stage,
+                    lambda i, o: timing.gearbox(i[0], o[0], stream_sizes, bus_sizes, store,
+                                                accept_stage))
         case.connections = case.connections[:3] + [
             ".m_axis_tvalid(out_valid)", ".m_axis_tready(out_ready)",
             ".m_axis_tdata(out_data[%d:0])" % (p["DataWidth"] - 1),
@@ -236,8 +250,10 @@ def axis_case(rng, fixed, outward):
             beats_in[k][0] |= noise
     errors = sum((beat[0] >> p["DataWidth"]) != b[1] for beat, b in zip(beats_in, bus))
     case = Case("rhz_axis_in", p, [Port("in", p["DataWidth"] + 1, 1, beats_in)],
-                [Port("out", p["Elem"], p["Lanes"], [[v or 0 for v in b] for b in stream])], 1,
-                lambda i, o: timing.gearbox(i[0], o[0], bus_sizes, stream_sizes))
+                [Port("out", p["Elem"], p["Lanes"], [[v or 0 for v in b] for b in stream])],
+                1 + emit_stage,
+                lambda i, o: timing.gearbox(i[0], o[0], bus_sizes, stream_sizes, store,
+                                            accept_stage))
     case.extra = ["  wire [15:0] err;"]
     case.final = ['$fwrite(log, "E %0d\\n", err);']
     case.errors = errors

@@ -4,6 +4,8 @@ docs/rationale/stream-cells.md and nothing else. Cycle 0 is the first cycle
 after reset. Every function returns the cycles in which the cell pops its
 inputs and in which the sink pops its outputs."""
 
+import math
+
 
 class Pattern:
     """Cycles in which a source offers or a sink takes, repeated for ever."""
@@ -83,10 +85,35 @@ def row_beats(count, row, lanes):
     return sizes
 
 
-def gearbox(source, sink, sizes_in, sizes_out):
+def gearbox_plan(lanes_in, row_in, lanes_out, row_out):
+    """Store size in elements, and the stages that rotations add to accept and emit."""
+    unit = math.gcd(lanes_in, lanes_out, row_in, row_out)
+    beat_in, last_in = min(lanes_in, row_in) // unit, row_in % lanes_in // unit
+    beat_out, last_out = min(lanes_out, row_out) // unit, row_out % lanes_out // unit
+    in_turns = lanes_in >= row_in or last_in == 0
+    aligned = lanes_out >= row_out or last_out == 0
+    step_in = beat_in if in_turns else math.gcd(beat_in, last_in)
+    step_out = beat_out if aligned else math.gcd(beat_out, last_out)
+    up = lambda value, step: -(-value // step) * step
+    room = beat_in + beat_out + max(beat_in, beat_out)
+    both = math.lcm(beat_in, beat_out)
+    out_turns = aligned and (not in_turns or up(room, both) <= 3 * room)
+    if in_turns:
+        ring_step = both if out_turns else beat_in
+        write, read = beat_in, beat_out if out_turns else math.gcd(step_out, beat_in)
+    else:
+        ring_step = beat_out if out_turns else math.gcd(step_in, step_out)
+        write, read = math.gcd(step_in, ring_step), math.gcd(step_out, ring_step)
+    spare = 0 if in_turns else beat_in - last_in
+    accept_stage = not in_turns and up(room + spare, ring_step) > 32 * write
+    store = room + (beat_in if accept_stage else 0)
+    places = up(store + spare, ring_step) // read
+    emit_stage = places > (32 if aligned else 16)
+    return store * unit, int(accept_stage), int(emit_stage)
+
+
+def gearbox(source, sink, sizes_in, sizes_out, store, stage):
     """Two processes around a store; whole beats in sizes_out are emitted."""
-    most_in, most_out = max(sizes_in), max(sizes_out)
-    store = most_in + most_out + max(most_in, most_out)
     accepts, emits = [], []
     before_in, before_out = [0], [0]          # elements before beat k
     for size in sizes_in:
@@ -116,7 +143,7 @@ def gearbox(source, sink, sizes_in, sizes_out):
             if needed is None or needed > len(accepts):
                 break
             cycle = max(sink.credit(), emits[-1] + 1 if emits else 0,
-                        accepts[needed - 1] + 1)
+                        accepts[needed - 1] + 1 + stage)
             sink.fire(cycle)
             emits.append(cycle)
             progress = True

@@ -20,9 +20,6 @@ enum class Term : unsigned {
   Adder,       ///< bits of adders
   Compare,     ///< bits of comparisons
   Mux,         ///< LUTs of multiplexers by number, per bit
-  MuxPairs,    ///< the same where pairs of levels share LUTs
-  Pick,        ///< LUTs of choices that have a signal each, per bit
-  Shift,       ///< bits of shifters × stages
   Select,      ///< bits that one of two values or a constant is chosen for
   Product,     ///< bits of the carry chains of products in LUTs
   ProductRow,  ///< LUTs of the rows beside them, where a LUT cannot hold both
@@ -34,11 +31,11 @@ enum class Term : unsigned {
   Collision,   ///< bits of reads that must see what is written beside them
   Lane,        ///< lanes
 };
-constexpr std::array<const char *, 20> kTermNames = {
-    "fixed",    "counter", "buffer",      "control",      "adder",
-    "compare",  "mux",     "mux_pairs",   "pick",         "shift",
-    "select",   "product", "product_row", "product_edge", "products",
-    "rom_leaf", "rom_mux", "memory_mux",  "collision",    "lane"};
+constexpr std::array<const char *, 17> kTermNames = {
+    "fixed",        "counter",  "buffer",   "control", "adder",
+    "compare",      "mux",      "select",   "product", "product_row",
+    "product_edge", "products", "rom_leaf", "rom_mux", "memory_mux",
+    "collision",    "lane"};
 
 /// What is characterised apart: cells, some of them by their options.
 constexpr std::array<const char *, 19> kUnitNames = {
@@ -46,7 +43,7 @@ constexpr std::array<const char *, 19> kUnitNames = {
     "matvec_dsp",    "matvec_pair",     "lane_reduce",
     "depthwise",     "requant",         "requant_dsp",
     "threshold",     "bisect",          "table",
-    "scaled_add",    "gearbox",         "gearbox_line",
+    "scaled_add",    "gearbox",         "gearbox_rotate",
     "concat",        "reorder",         "fork",
     "circuit"};
 

@@ -98,7 +98,7 @@ static unsigned unitOf(const Actor &a) {
   } else if (cell == "threshold" && a.get("Count") > 3) {
     name = "bisect";
   } else if (cell == "gearbox" || cell == "axis_in" || cell == "axis_out") {
-    name = isRing(a) ? "gearbox" : "gearbox_line";
+    name = rotates(a) ? "gearbox_rotate" : "gearbox";
   } else if (cell == "product") { // as alike as the characterised cells are
     name = "scaled_add";
   } else if (cell == "select") {

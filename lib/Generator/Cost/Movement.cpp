@@ -2,168 +2,123 @@
 // Structure of the cells that move elements: gearbox and the borders around
 // it, concat, reorder, fork and fifo.
 #include "Structure.h"
+#include "rhizome/Generator/Gearbox.h"
 #include <algorithm>
-#include <numeric>
-#include <vector>
 
 namespace rhizome::gen::cost {
 namespace {
-/// LUTs per bit of the multiplexers that read `lanes` neighbouring places of a
-/// ring from any of its `reads` steps on. Those of the lower levels are shared
-/// by all outputs that begin at the same place, but for the ones that the end
-/// of the steps cuts short; what has a single choice takes nothing.
-int64_t ringNodes(int64_t reads, int64_t step, int64_t lanes, int64_t length,
-                  int64_t lutInputs) {
-  const int64_t choices = lutInputs >= 6 ? 4 : 2;
-  int64_t nodes = 0;
-  for (int64_t below = 1; below < reads; below *= choices) {
-    int64_t span = below * choices;
-    std::vector<char> begun(length);
-    for (int64_t r = 0; r + span <= reads; r += span)
-      for (int64_t lane = 0; lane < lanes; ++lane)
-        begun[(r * step + lane) % length] = 1;
-    nodes += std::count(begun.begin(), begun.end(), 1);
-    if (reads % span > below)
-      nodes += std::min(lanes, length);
-  }
-  return nodes;
+/// LUTs of a bit of rhz_choose_few: one of six inputs, or two of four.
+int64_t fewLuts(const Builder &b, int64_t choices) {
+  return choices > 2 && b.context().lutInputs < 6 ? 2 : choices > 1;
 }
 
-/// LUTs of a bit that one of `choices` signals picks from as many. Synthesis
-/// balances it as a tree of pairs: of three choices a LUT of six inputs then
-/// takes two.
-double pickLuts(const Builder &b, int64_t choices) {
-  if (b.context().lutInputs < 6)
-    return double(ceilDiv(2 * choices - 1, 3));
-  return choices <= 3   ? 1
-         : choices <= 8 ? double(choices / 2)
-                        : double(choices) * (choices <= 12 ? 0.53 : 0.62);
+/// LUTs of a bit of rhz_choose.
+int64_t chooseLuts(const Builder &b, int64_t choices) {
+  int64_t luts = 0;
+  for (; choices > 1; choices = ceilDiv(choices, 4))
+    luts += choices / 4 * fewLuts(b, 4) + fewLuts(b, choices % 4);
+  return luts;
 }
 
-/// LUTs of a bit of rhz_mux. Synthesis packs two levels into a LUT of six
-/// inputs, or three LUTs of four; of large ones it loses some.
-double muxLuts(const Builder &b, int64_t choices) {
-  if (b.context().lutInputs >= 6)
-    return choices <= 20 ? double(ceilDiv(choices - 1, 3))
-                         : 0.385 * double(choices);
-  return choices <= 4 ? double(ceilDiv(choices, 2))
-                      : (choices <= 16 ? 0.7 : 0.79) * double(choices);
+/// rhz_rotate_out: what reads a beat.
+void rotateOut(Builder &b, const GearboxSide &side, double bits) {
+  int64_t lanes = side.full / side.step, span = int64_t(1) << (2 * side.digits);
+  int64_t coarse = ceilDiv(side.count, span), luts = 0;
+  // The ring's end cuts the last span short.
+  int64_t cut = side.count - (coarse - 1) * span + lanes - 1;
+  for (int64_t word = 0; word < lanes + span - 1; ++word)
+    luts += chooseLuts(b, coarse - (coarse > 1 && word >= cut));
+  for (int64_t below = 1; below < span; below *= 4)
+    luts += (lanes + below - 1) * fewLuts(b, 4);
+  b.term(Term::Mux, double(luts) * bits);
+  if (side.stage) {
+    int64_t behind = std::min<int64_t>(side.digits, 2);
+    b.ff(double(lanes + (int64_t(1) << (2 * behind)) - 1) * bits +
+         double(2 * behind));
+  }
 }
 
-/// What rhz_gearbox moves, in units that all its widths and rows share.
-struct Gearbox {
-  int64_t width, in, out; ///< lanes that beats fill
-  int64_t wide;           ///< lanes of an output beat
-  int64_t tailIn, tailOut, stepIn, stepOut, store, length;
-  int64_t beatsIn, beatsOut;
-  bool ring;
-
-  Gearbox(int64_t elem, int64_t lanesIn, int64_t lanesOut, int64_t rowIn,
-          int64_t rowOut) {
-    int64_t unit =
-        std::gcd(std::gcd(lanesIn, lanesOut), std::gcd(rowIn, rowOut));
-    width = unit * elem;
-    in = lanesIn / unit;
-    out = lanesOut / unit;
-    tailIn = rowIn / unit % in;
-    tailOut = rowOut / unit % out;
-    beatsIn = tailIn ? ceilDiv(rowIn, lanesIn) : 1;
-    beatsOut = tailOut ? ceilDiv(rowOut, lanesOut) : 1;
-    // Lanes that no beat fills.
-    if (beatsIn == 1 && tailIn)
-      in = tailIn;
-    wide = out;
-    if (beatsOut == 1 && tailOut)
-      out = tailOut;
-    stepIn = beatsIn == 1 ? in : std::gcd(in, tailIn);
-    stepOut = beatsOut == 1 ? out : std::gcd(out, tailOut);
-    store = in + out + std::max(in, out);
-    int64_t both = std::lcm(stepIn, stepOut);
-    length = ceilDiv(store, both) * both;
-    ring = length <= 3 * store &&
-           length / stepIn * in + length / stepOut * out <= 4096;
+/// rhz_rotate_in: what lays a beat on the ring.
+void rotateIn(Builder &b, const GearboxSide &side, double bits) {
+  int64_t lanes = side.full / side.step, luts = 0, span = 1;
+  for (; span < int64_t(1) << (2 * side.digits); span *= 4)
+    for (int64_t word = 0, from = lanes + span - 1; word < lanes + 4 * span - 1;
+         ++word) {
+      int64_t first = word < from ? 0 : (word - from) / span + 1;
+      luts += fewLuts(b, std::min<int64_t>(word / span, 3) - first + 1);
+    }
+  int64_t coarse = ceilDiv(side.count, span);
+  for (int64_t place = 0; place < side.count; ++place) {
+    int64_t ways = 0;
+    for (int64_t d = 0; d < coarse; ++d)
+      ways += (place + side.count - d * span) % side.count <
+              lanes - 1 + std::min(span, side.count - d * span);
+    luts += ways <= 2 ? fewLuts(b, ways) : chooseLuts(b, coarse);
   }
-
-  static Gearbox of(const Actor &a) {
-    int64_t elem = a.get("Elem");
-    if (a.cell == "gearbox")
-      return Gearbox(elem, a.get("LanesIn"), a.get("LanesOut"), a.get("RowIn"),
-                     a.get("RowOut"));
-    int64_t data = a.get("DataWidth"), unit = std::gcd(data, elem);
-    int64_t parts = elem / unit, lanes = a.get("Lanes") * parts;
-    int64_t row = a.get("Row") * parts, frame = a.get("FrameElements") * parts;
-    return a.cell == "axis_in" ? Gearbox(unit, data / unit, lanes, frame, row)
-                               : Gearbox(unit, lanes, data / unit, row, frame);
+  b.term(Term::Mux, double(luts) * bits);
+  if (side.stage) {
+    int64_t before = std::min<int64_t>(side.digits, 2);
+    b.ff(double(lanes + (int64_t(1) << (2 * before)) - 1) * bits +
+         double(clog2(side.count) - 2 * before));
   }
-};
+}
+
+/// rhz_ring_position: two sums and a choice, over one or two steps.
+void ringPosition(Builder &b, const GearboxSide &side) {
+  int64_t bits = clog2(side.count);
+  b.ff(double(bits));
+  b.term(Term::Adder, double(2 * bits));
+  b.term(Term::Control, double(bits));
+}
+
+/// rhz_tally.
+void tally(Builder &b, int64_t bits) {
+  b.ff(double(bits));
+  b.term(Term::Control, double(3 * bits));
+}
 
 void gearboxOf(Builder &b) {
-  auto [width, in, out, wide, tailIn, tailOut, stepIn, stepOut, store, length,
-        beatsIn, beatsOut, ring] = Gearbox::of(b.actor());
-  int64_t count = clog2(store + 1);
+  Gearbox g = Gearbox::of(b.actor());
+  double unit = double(g.unitBits);
+  int64_t count = clog2(g.store + 1);
   b.term(Term::Fixed, 1);
-  b.counter(beatsIn);
-  b.counter(beatsOut);
-  // The count; whether a full beat and a row's last one fit and are there.
-  b.ff(double(count + 1 + (tailIn ? 2 : 1) + (tailOut ? 2 : 1)));
-  b.term(Term::Control, double(3 * count));
-  if (ring) {
-    int64_t writes = length / stepIn, reads = length / stepOut;
-    b.ff(double(length * width));
-    // A register for every place that a beat may begin at. A place takes any of
-    // the steps of a beat; its enable is any of these.
-    int64_t steps = in / stepIn;
-    b.ff(double(writes));
-    if (beatsIn > 1)
-      b.term(Term::Control, double(writes));
-    if (steps > 1)
-      b.term(Term::Pick, double(length * width) * pickLuts(b, steps));
-    b.term(Term::Lane,
-           double(writes * ceilDiv(steps, b.context().lutInputs - 1)));
-    if (out == stepOut) {
-      b.counter(reads, /*last=*/false);
-      b.term(Term::Mux, double(out * width) * muxLuts(b, reads));
-    } else {
-      int64_t position = clog2(reads + out / stepOut);
-      b.ff(double(position));
-      b.term(Term::Control, double(position));
-      int64_t nodes =
-          ringNodes(reads, stepOut, out, length, b.context().lutInputs);
-      // Sharing costs levels, and LUTs of four inputs are then not filled.
-      double shared =
-          std::min(double(nodes) * (b.context().lutInputs < 6 ? 1.38 : 1),
-                   double(out) * muxLuts(b, reads));
-      b.term(out > 1 ? Term::MuxPairs : Term::Mux, shared * double(width));
-      if (beatsOut > 1)
-        b.term(Term::Select, double((out - tailOut) * width));
-    }
-  } else {
-    b.ff(double(store * width));
-    // A beat shifts by up to seven units, goes to one of the places that lie
-    // eight apart, and all of it shifts down or not.
-    const bool wideLut = b.context().lutInputs >= 6;
-    int64_t fine = std::min<int64_t>(count, 3), step = int64_t(1) << fine;
-    int64_t units = in + step - 1;
-    b.term(Term::Shift,
-           double(units * width * (wideLut ? ceilDiv(fine, 2) : fine)));
-    int64_t picks = 0;
-    for (int64_t place = 0; place < store; ++place) {
-      int64_t ways = std::min(place / step, store / step) -
-                     std::max<int64_t>(0, ceilDiv(place - units + 1, step)) + 1;
-      picks += ceilDiv(2 * ways, b.context().lutInputs - 1);
-    }
-    b.term(Term::Pick, double(picks * width));
-    b.term(Term::Lane, double(ceilDiv(store, step)));
-    b.term(Term::Mux,
-           double(store * width) * (beatsOut > 1 && !wideLut ? 2 : 1));
+  b.counter(g.in.beats);
+  b.counter(g.out.beats);
+  tally(b, count);
+  // Whether a full beat and a row's last one fit and are there.
+  b.ff(double((g.in.beats > 1 ? 2 : 1) + (g.out.beats > 1 ? 2 : 1)));
+  // The ring, and of every step whether a beat writes it.
+  b.ff(double(g.ring) * unit + double(g.in.count));
+  b.term(Term::Lane, double(g.in.count));
+  if (g.in.beats > 1)
+    b.term(Term::Control, double(g.in.count));
+  if (g.in.stage) {
+    tally(b, count);
+    b.ff(double(2 + g.in.count));
   }
-  b.ff(double(out * width));
+  if (!g.in.turns()) {
+    ringPosition(b, g.in);
+    rotateIn(b, g.in, double(g.in.step) * unit);
+  }
+  if (g.out.turns())
+    b.counter(g.out.count, /*last=*/false);
+  else
+    ringPosition(b, g.out);
+  rotateOut(b, g.out, double(g.out.step) * unit);
+  if (g.out.beats > 1)
+    b.term(Term::Select, double(g.out.full - g.out.last) * unit);
+  b.ff(double(g.out.stage ? (g.out.beats > 1 ? 3 : 2) : 1) +
+       double(g.out.full) * unit);
   // Registers of lanes that stay zero are left out, places of a memory are not.
-  b.outbuf(b.get("Depth"), (b.context().lutramBits > 0 ? wide : out) * width);
+  bool isMemory = b.context().lutramBits > 0;
+  b.outbuf(b.get("Depth"), (isMemory ? g.out.lanes : g.out.full) * g.unitBits);
 }
 } // namespace
 
-bool isRing(const Actor &a) { return Gearbox::of(a).ring; }
+bool rotates(const Actor &a) {
+  Gearbox g = Gearbox::of(a);
+  return !g.in.turns() || !g.out.turns();
+}
 
 void gearbox(Builder &b) { gearboxOf(b); }
 

@@ -128,8 +128,8 @@ void requant(Builder &b);
 void threshold(Builder &b);
 void table(Builder &b);
 void scaledAdd(Builder &b);
-/// Whether a gearbox, or a border's, is a ring; otherwise it is a line.
-bool isRing(const Actor &a);
+/// Whether a gearbox, or a border's, rotates beats on one side at least.
+bool rotates(const Actor &a);
 void gearbox(Builder &b);
 void axis(Builder &b);
 void concat(Builder &b);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How rhz_gearbox regroups a stream, also the one inside a border: the same
+// choices as in rtl/src/rhz_gearbox.sv, for timing and cost.
+#pragma once
+
+#include "rhizome/Generator/Actor.h"
+
+namespace rhizome::gen {
+/// One side of a gearbox, in units.
+struct GearboxSide {
+  int64_t lanes; ///< of a port's beat
+  int64_t full;  ///< lanes that a full beat fills
+  int64_t last;  ///< lanes that a row's last beat fills
+  int64_t beats; ///< of a row if the last one is partial, otherwise 1
+  int64_t step;  ///< between the places of the ring at which beats may begin
+  int64_t count; ///< of these places
+  bool stage;    ///< whether rotating takes a stage of its own
+
+  GearboxSide(int64_t lanes, int64_t row);
+  /// Beats begin in turns at a few places and are not rotated.
+  bool turns() const { return step == full; }
+  /// Digits of two bits by which beats rotate.
+  int64_t digits = 0;
+};
+
+struct Gearbox {
+  int64_t unitBits; ///< elements move in units of so many bits
+  GearboxSide in, out;
+  int64_t store; ///< units that may be there
+  int64_t ring;  ///< places, of which a last beat may waste some
+
+  /// Of a gearbox, an axis_in or an axis_out.
+  static Gearbox of(const Actor &actor);
+
+private:
+  Gearbox(int64_t elemBits, int64_t lanesIn, int64_t lanesOut, int64_t rowIn,
+          int64_t rowOut);
+};
+} // namespace rhizome::gen

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The ring of a gearbox: its length, where beats may begin, what rotates them.
+#include "rhizome/Generator/Gearbox.h"
+#include <algorithm>
+#include <numeric>
+
+namespace rhizome::gen {
+namespace {
+int64_t upTo(int64_t value, int64_t step) {
+  return (value + step - 1) / step * step;
+}
+
+/// As many digits as there are, if that does not reach around the ring.
+int64_t digitsOf(int64_t lanes, int64_t count) {
+  int64_t n = 0;
+  while (n < 3 && (int64_t(4) << (2 * n)) < count &&
+         lanes + (int64_t(4) << (2 * n)) - 1 <= count)
+    ++n;
+  return n;
+}
+
+int64_t sharedUnit(int64_t lanesIn, int64_t lanesOut, int64_t rowIn,
+                   int64_t rowOut) {
+  return std::gcd(std::gcd(lanesIn, lanesOut), std::gcd(rowIn, rowOut));
+}
+} // namespace
+
+GearboxSide::GearboxSide(int64_t lanes, int64_t row)
+    : lanes(lanes), full(std::min(lanes, row)),
+      last(row % lanes ? row % lanes : lanes),
+      beats(row % lanes ? (row + lanes - 1) / lanes : 1),
+      step(std::gcd(full, last)), count(0), stage(false) {}
+
+Gearbox::Gearbox(int64_t elemBits, int64_t lanesIn, int64_t lanesOut,
+                 int64_t rowIn, int64_t rowOut)
+    : unitBits(elemBits * sharedUnit(lanesIn, lanesOut, rowIn, rowOut)),
+      in(lanesIn * elemBits / unitBits, rowIn * elemBits / unitBits),
+      out(lanesOut * elemBits / unitBits, rowOut * elemBits / unitBits) {
+  int64_t room = in.full + out.full + std::max(in.full, out.full);
+  int64_t both = std::lcm(in.full, out.full),
+          grid = std::gcd(in.step, out.step);
+  bool inTurns = in.beats == 1, outTurns = out.beats == 1;
+  // Both sides take turns if that needs no long ring.
+  if (inTurns && outTurns && upTo(room, both) > 3 * room)
+    outTurns = false;
+  if (inTurns && outTurns)
+    grid = both;
+  else if (inTurns)
+    grid = in.full, out.step = std::gcd(out.step, in.full);
+  else if (outTurns)
+    grid = out.full, in.step = std::gcd(in.step, out.full);
+  else
+    in.step = out.step = grid;
+  int64_t spare = inTurns ? 0 : in.full - in.last;
+  in.stage = !inTurns && upTo(room + spare, grid) > 32 * in.step;
+  store = room + (in.stage ? in.full : 0);
+  ring = upTo(store + spare, grid);
+  in.count = ring / in.step;
+  out.count = ring / out.step;
+  out.stage = out.count > (out.beats > 1 ? 16 : 32);
+  if (!in.turns())
+    in.digits = digitsOf(in.full / in.step, in.count);
+  if (!out.turns())
+    out.digits = digitsOf(out.full / out.step, out.count);
+  else if (out.stage) // something must lie behind the register
+    out.digits = out.count > 128 ? 2 : 1;
+}
+
+Gearbox Gearbox::of(const Actor &a) {
+  int64_t elem = a.get("Elem");
+  if (a.cell == "gearbox")
+    return Gearbox(elem, a.get("LanesIn"), a.get("LanesOut"), a.get("RowIn"),
+                   a.get("RowOut"));
+  // Elements may straddle a border's beats.
+  int64_t data = a.get("DataWidth"), part = std::gcd(data, elem);
+  int64_t parts = elem / part, frame = a.get("FrameElements") * parts;
+  int64_t lanes = a.get("Lanes") * parts, row = a.get("Row") * parts;
+  return a.cell == "axis_in" ? Gearbox(part, data / part, lanes, frame, row)
+                             : Gearbox(part, lanes, data / part, row, frame);
+}
+} // namespace rhizome::gen
