@@ -170,18 +170,22 @@ std::string Printer::signText(Value v) {
   return sliceText(names[v], widthOf(v), at, 1);
 }
 
+static uint64_t magnitudeOf(int64_t value) {
+  return value < 0 ? -uint64_t(value) : uint64_t(value);
+}
+
 /// The lowest bit that a comparison's text looks at.
 unsigned Printer::lowestBitSeen(rtl::AtLeastOp op) {
   int64_t bound = op.getBound();
   if (op.getIsSigned() && bound == 0)
     return widthOf(op.getInput()) - 1;
-  return bound > 0 && llvm::isPowerOf2_64(uint64_t(bound))
-             ? llvm::Log2_64(uint64_t(bound))
+  return llvm::isPowerOf2_64(magnitudeOf(bound))
+             ? llvm::Log2_64(magnitudeOf(bound))
              : 0;
 }
 
-/// Bounds that are zero or a power of two are a look at some bits, whatever a
-/// tool makes of comparisons.
+/// Bounds that are zero or a power of two, of either sign, are a look at some
+/// bits, whatever a tool makes of comparisons.
 std::string Printer::atLeastText(rtl::AtLeastOp op) {
   Value in = op.getInput();
   unsigned width = widthOf(in);
@@ -191,16 +195,18 @@ std::string Printer::atLeastText(rtl::AtLeastOp op) {
   if (op.getIsSigned() && bound == 0)
     return positive;
   unsigned magnitude = width - (op.getIsSigned() ? 1 : 0);
-  if (bound > 0 && llvm::isPowerOf2_64(uint64_t(bound))) {
-    unsigned low = lowestBitSeen(op);
-    std::string any = "(|" + sliceText(name, width, low, magnitude - low) + ")";
-    return op.getIsSigned() ? positive + " & " + any : any;
+  unsigned low = lowestBitSeen(op);
+  if (llvm::isPowerOf2_64(magnitudeOf(bound)) && low < magnitude) {
+    std::string above = sliceText(name, width, low, magnitude - low) + ")";
+    if (bound < 0)
+      return positive + " | (&" + above;
+    return (op.getIsSigned() ? positive + " & " : "") + "(|" + above;
   }
   std::string text = std::to_string(width);
   if (!op.getIsSigned())
     return name + " >= " + text + "'d" + std::to_string(bound);
   return "$signed(" + name + ") >= " + (bound < 0 ? "-" : "") + text + "'sd" +
-         std::to_string(std::abs(bound));
+         std::to_string(magnitudeOf(bound));
 }
 
 std::string Printer::expression(Value v, unsigned indent) {

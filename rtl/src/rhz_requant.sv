@@ -57,6 +57,12 @@ module rhz_requant #(
   localparam int CompareWidth = (LevelWidth > 33) ? LevelWidth : 33;
   localparam int Ties = (TiesEven != 0 && Shift > 0) ? 1 : 0;
   localparam int Low  = (Ties != 0 && Lo % 2 != 0) ? Lo + 1 : Lo;
+  // Limits that are zero or powers of two are looks at some bits, whatever a tool
+  // makes of comparisons.
+  localparam bit LowIsPower  = Low <= 0 && Low > -(1 << 30) && (Low & (-Low)) == -Low;
+  localparam bit HighIsPower = Hi >= 0 && Hi < (1 << 30) && (Hi & (Hi + 1)) == 0;
+  localparam int LowBit  = (LowIsPower && Low < 0) ? $clog2(-Low) : LevelWidth - 1;
+  localparam int HighBit = HighIsPower ? $clog2(Hi + 1) : LevelWidth - 1;
   localparam int OutW = (OutFolds > 1) ? $clog2(OutFolds) : 1;
   if (Split > 0 && Split >= MulWidth) begin : gen_bad_split
     initial $fatal(1, "rhz_requant: Split %0d of a multiplier of %0d bits", Split, MulWidth);
@@ -151,14 +157,28 @@ module rhz_requant #(
       logic signed [WideWidth-1:0] wide;
       logic signed [LevelWidth-1:0] level;
       logic [OutWidth-1:0] level_q;
-      logic below_q, above_q, clear, unused;
+      logic below, above, below_q, above_q, clear, unused;
       assign wide   = WideWidth'(sum_q) >>> Shift;
       assign level  = wide[LevelWidth-1:0];
       assign unused = &{1'b0, wide};
       always_ff @(posedge clk_i) begin
         level_q <= level[OutWidth-1:0];
-        below_q <= CompareWidth'(level) < $signed(CompareWidth'(Low));
-        above_q <= CompareWidth'(level) > $signed(CompareWidth'(Hi));
+        below_q <= below;
+        above_q <= above;
+      end
+      if (!LowIsPower) begin : gen_compare_low
+        assign below = CompareWidth'(level) < $signed(CompareWidth'(Low));
+      end else if (LowBit < LevelWidth - 1) begin : gen_low_bits
+        assign below = level[LevelWidth-1] && level[LevelWidth-2:LowBit] != '1;
+      end else begin : gen_negative
+        assign below = level[LevelWidth-1];
+      end
+      if (!HighIsPower) begin : gen_compare_high
+        assign above = CompareWidth'(level) > $signed(CompareWidth'(Hi));
+      end else if (HighBit < LevelWidth - 1) begin : gen_high_bits
+        assign above = !level[LevelWidth-1] && level[LevelWidth-2:HighBit] != '0;
+      end else begin : gen_never
+        assign above = 1'b0;
       end
       if (Ties == 0) begin : gen_floor
         assign clear = 1'b0;

@@ -66,6 +66,9 @@ public:
   Circuit repeated(int64_t copies) const;
   std::vector<int64_t> evaluate(const std::vector<int64_t> &inputs) const;
 
+  /// What a table's node gives, by the bits of its operand as they are.
+  std::vector<int64_t> entriesOf(const Node &node) const;
+
   /// Bits of the adder that a sum needs: what passes below a shift needs none.
   int64_t adderBits(const Node &node) const;
 

@@ -178,6 +178,15 @@ int Circuit::table(int a, std::vector<int64_t> values) {
   return add(n);
 }
 
+std::vector<int64_t> Circuit::entriesOf(const Node &n) const {
+  std::vector<int64_t> entries(size_t(1) << nodes[n.a].bits(), 0);
+  const std::vector<int64_t> &values = tables[n.value];
+  for (size_t i = 0; i < values.size(); ++i)
+    entries[size_t(uint64_t(n.shift + int64_t(i)) & (entries.size() - 1))] =
+        values[i];
+  return entries;
+}
+
 /// A node of `from` once more; its operands, which are nodes here, may have
 /// narrower ranges than there.
 int Circuit::again(const Node &n, const Circuit &from) {

@@ -4,10 +4,12 @@
 // none). Bits that nobody reads or that stay zero are not built.
 #include "rhizome/Generator/Circuit.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 
 namespace rhizome::gen {
@@ -144,18 +146,73 @@ Reads::Reads(const Circuit &c, const Schedule &s)
       readOperands(i, s.stage[i]);
 }
 
+/// LUTs of a table: functions of as many index bits as a LUT has inputs, from
+/// the lowest on, and choices between these by the other bits. Equal and
+/// inverted ones are built once, as in a reduced decision diagram.
+struct TableLuts {
+  int64_t leaves = 0, choices = 0;
+
+  TableLuts() = default;
+  void add(const TableLuts &other) {
+    leaves += other.leaves;
+    choices += other.choices;
+  }
+  TableLuts(llvm::ArrayRef<int64_t> entries, int64_t bits, int64_t inputs);
+};
+
+TableLuts::TableLuts(llvm::ArrayRef<int64_t> entries, int64_t bits,
+                     int64_t inputs) {
+  // A function is twice its number plus whether it is inverted: 0 and 1 are the
+  // constants. Of no other is the function at the lowest index inverted.
+  llvm::DenseMap<std::tuple<int64_t, int, int>, int> numbers;
+  std::vector<char> isBuilt = {true}; // or needs no LUT, by number
+  const int64_t index = llvm::Log2_64(entries.size());
+  const int64_t leaf = std::min(index, inputs);
+  // A LUT of six inputs chooses by two bits.
+  const int64_t stride = inputs >= 6 ? 2 : 1;
+  std::vector<int> row(entries.size());
+  for (int64_t bit = 0; bit < bits; ++bit) {
+    for (size_t i = 0; i < row.size(); ++i)
+      row[i] = int(entries[i] >> bit & 1);
+    for (int64_t level = 1; level <= index; ++level) {
+      bool isCut = level >= leaf && (level - leaf) % stride == 0;
+      for (size_t i = 0; i < entries.size() >> level; ++i) {
+        int low = row[2 * i], high = row[2 * i + 1], inverted = low & 1;
+        row[i] = low;
+        if (low != high) {
+          auto [known, isNew] = numbers.try_emplace(
+              {level, low ^ inverted, high ^ inverted}, int(isBuilt.size()));
+          if (isNew) // a bit of the index itself needs no LUT
+            isBuilt.push_back(low < 2 && high < 2);
+          row[i] = 2 * known->second + inverted;
+        }
+        if ((isCut || level == index) && !isBuilt[row[i] / 2]) {
+          isBuilt[row[i] / 2] = true;
+          ++(level <= leaf ? leaves : choices);
+        }
+      }
+    }
+  }
+}
+
 /// The parameters that `describe` counts.
 struct Counts {
   int64_t adders = 0, adderBits = 0; ///< of sums of two values
+  int64_t sharedBits = 0;            ///< of these, what both values have
   int64_t offsetBits = 0;            ///< of sums with a constant
   int64_t offsetOnes = 0;            ///< of these constants' bits
   int64_t compareBits = 0;
   int64_t anyBits = 0; ///< of what is asked whether any is one
-  int64_t selectBits = 0, tableLeaves = 0;
+  int64_t selectBits = 0;
+  TableLuts wide, narrow; ///< in LUTs of six inputs, of four
   int64_t ffBits = 0, rowBits = 0, rowStageBits = 0;
 
   void addNode(const Circuit &c, const Reads &r, size_t node);
   void addRegisters(int stage, llvm::MutableArrayRef<Use> uses);
+
+private:
+  /// Of tables by number and index bits.
+  std::map<std::pair<int64_t, int64_t>, std::pair<TableLuts, TableLuts>> tables;
 };
 
 void Counts::addNode(const Circuit &c, const Reads &r, size_t node) {
@@ -171,6 +228,13 @@ void Counts::addNode(const Circuit &c, const Reads &r, size_t node) {
     ++adders;
     if (n.op != Op::Add || (!fixed(n.a) && !fixed(n.b))) {
       adderBits += bits;
+      // Above an operand without a sign only the carry is added.
+      auto end = [&](int i, int64_t shift) {
+        const Circuit::Node &m = c.nodes[i];
+        return m.isSigned() ? r.built[node].high : m.bits() + shift;
+      };
+      int64_t shared = std::min(end(n.a, 0), end(n.b, n.shift)) - start;
+      sharedBits += std::clamp<int64_t>(shared, 0, bits);
       break;
     }
     uint64_t value = fixed(n.a) ? uint64_t(c.nodes[n.a].value)
@@ -188,8 +252,8 @@ void Counts::addNode(const Circuit &c, const Reads &r, size_t node) {
     if (n.value == 0)
       break;
     int64_t bits = c.nodes[n.a].bits() - zerosBelow(n.value);
-    (n.value > 0 && llvm::isPowerOf2_64(n.value) ? anyBits : compareBits) +=
-        bits;
+    uint64_t magnitude = n.value < 0 ? -uint64_t(n.value) : n.value;
+    (llvm::isPowerOf2_64(magnitude) ? anyBits : compareBits) += bits;
     break;
   }
   case Op::Select:
@@ -198,7 +262,15 @@ void Counts::addNode(const Circuit &c, const Reads &r, size_t node) {
     break;
   case Op::Table: {
     int64_t index = c.nodes[n.a].bits();
-    tableLeaves += n.bits() * (index <= 6 ? 1 : int64_t(1) << (index - 6));
+    auto [known, isNew] = tables.try_emplace({n.value, index});
+    auto &[six, four] = known->second;
+    if (isNew) {
+      std::vector<int64_t> entries = c.entriesOf(n);
+      six = TableLuts(entries, n.bits(), 6);
+      four = TableLuts(entries, n.bits(), 4);
+    }
+    wide.add(six);
+    narrow.add(four);
     break;
   }
   default:
@@ -254,12 +326,16 @@ void describe(Actor &actor, const Circuit &c, int64_t budget) {
            {"outBits", int64_t(c.outputs.size()) * c.outWidth},
            {"adders", count.adders},
            {"adderBits", count.adderBits},
+           {"sharedBits", count.sharedBits},
            {"offsetBits", count.offsetBits},
            {"offsetOnes", count.offsetOnes},
            {"compareBits", count.compareBits},
            {"anyBits", count.anyBits},
            {"selectBits", count.selectBits},
-           {"tableLeaves", count.tableLeaves},
+           {"tableLeaves", count.wide.leaves},
+           {"tableChoices", count.wide.choices},
+           {"narrowTableLeaves", count.narrow.leaves},
+           {"narrowTableChoices", count.narrow.choices},
            {"ffBits", count.ffBits},
            {"rowBits", count.rowBits},
            {"rowStageBits", count.rowStageBits}})

@@ -153,15 +153,10 @@ private:
                                 fit(at(n.b, stage), sign(n.b), w),
                                 fit(at(n.c, stage), sign(n.c), w));
     case Op::Table: {
-      // By the operand's bits as they are.
       Value index = at(n.a, stage);
-      std::vector<int64_t> entries(size_t(1) << width(index), 0);
-      const auto &table = c.tables[n.value];
-      for (size_t i = 0; i < table.size(); ++i)
-        entries[size_t(uint64_t(n.shift + int64_t(i)) & (entries.size() - 1))] =
-            table[i];
+      assert(width(index) == c.nodes[n.a].bits());
       return rtl::LookupOp::create(b, loc, bits(w), index,
-                                   b.getDenseI64ArrayAttr(entries));
+                                   b.getDenseI64ArrayAttr(c.entriesOf(n)));
     }
     }
     llvm_unreachable("every operation is handled");

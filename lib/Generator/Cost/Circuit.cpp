@@ -4,17 +4,19 @@
 
 namespace rhizome::gen::cost {
 void circuit(Builder &b) {
-  // Of an added constant only the ones take LUTs before AMD's carry chains.
+  // What only a carry is added to takes no LUT before AMD's carry chains, nor
+  // do the zeros of an added constant.
   b.term(Term::Adder,
-         double(b.get("adderBits")) +
-             double(b.get(b.isAmd() ? "offsetOnes" : "offsetBits")));
+         double(b.isAmd() ? b.get("sharedBits") + b.get("offsetOnes")
+                          : b.get("adderBits") + b.get("offsetBits")));
   b.term(Term::Compare, double(b.get("compareBits")));
   const double any = double(b.get("anyBits")) / (b.context().lutInputs - 1);
   b.term(Term::Select, double(b.get("selectBits")) + any);
-  // Counted as functions of six bits; of fewer each takes four and chooses.
-  const bool narrow = b.context().lutInputs < 6;
-  b.term(Term::RomLeaf, double(b.get("tableLeaves")) * (narrow ? 4 : 1));
-  b.term(Term::RomMux, double(b.get("tableLeaves")) * (narrow ? 4 : 0));
+  const bool wide = b.context().lutInputs >= 6;
+  b.term(Term::RomLeaf,
+         double(b.get(wide ? "tableLeaves" : "narrowTableLeaves")));
+  b.term(Term::RomMux,
+         double(b.get(wide ? "tableChoices" : "narrowTableChoices")));
   b.ff(double(b.get("stages") + b.get("ffBits")));
   if (b.isAmd())
     b.shift(double(b.get("rowBits")));

@@ -45,6 +45,21 @@ struct UsedProducts {
   }
 };
 
+/// What adds a result of `bits` bits for every pixel: to those of other folds,
+/// or to a bias. Before AMD's carry chains the zeros of a constant take no LUT.
+void accumulators(Builder &b, double pixels, int64_t lanes, int64_t bits) {
+  const MemoryImage *bias =
+      b.get("OutFolds") == 1 ? b.image("BiasFile") : nullptr;
+  if (b.get("Folds") > 1 || !bias || !b.isAmd()) {
+    b.adder(pixels * double(lanes), bits);
+    return;
+  }
+  int64_t ones = 0;
+  for (int64_t i = 0; i < lanes * bits; ++i)
+    ones += 1 - bias->zeroColumns(i, 1);
+  b.adder(pixels, ones);
+}
+
 void pairedProducts(Builder &b, int64_t kept) {
   int64_t pixels = b.get("Pixels"), pe = b.get("Pe"), simd = b.get("Simd");
   int64_t w = b.get("WWidth"), x = b.get("XWidth");
@@ -142,7 +157,7 @@ void matvec(Builder &b) {
   bool adds = folds > 1 || b.get("Bias");
   b.ff(2.0 * dots * double(adds ? acc : std::min(acc, sum)));
   if (adds)
-    b.adder(dots, acc);
+    accumulators(b, double(pixels), pe, acc);
   if (folds > 1)
     b.term(Term::Select, dots * double(acc));
   b.outbuf(b.get("Depth"), pixels * pe * acc);
@@ -204,7 +219,7 @@ void laneReduce(Builder &b) {
   if (op == 1) {
     b.compare(folds > 1 ? lanes : 0, result);
   } else if (folds > 1 || b.get("Bias")) {
-    b.adder(lanes, acc);
+    accumulators(b, double(pixels), channels, acc);
     b.term(Term::Select, lanes * double(acc));
   }
   // Plain and scaled result.
@@ -219,6 +234,7 @@ void laneReduce(Builder &b) {
     b.products(lanes, {.w = scale + 1,
                        .x = acc,
                        .style = b.context().dspWide > 0,
+                       .kept = acc,
                        .perW = double(channels)});
   }
   b.outbuf(b.get("Depth"), pixels * channels * acc);

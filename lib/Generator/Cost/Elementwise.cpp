@@ -16,8 +16,8 @@ void slicedProducts(Builder &b, double count, int64_t w, int64_t x,
     b.ff(count * double(bits + w));
     if (bits > 2)
       b.dsp(count * double(dspTiles(w, bits + !last, b.context())));
-    else
-      b.adder(count, w + bits);
+    else // a narrow LUT before a carry has no room for the choice of a row
+      b.adder(count, w + bits + (b.context().lutInputs < 6 ? w : 0));
     if (first > 0)
       b.adder(count, w + x - first);
     if (last)
@@ -69,10 +69,30 @@ void requant(Builder &b) {
     }
   }
   int64_t product = in + std::max<int64_t>(mul, 1);
-  int64_t sum = std::max(product, offset) + 1;
+  int64_t sum = std::max(mul == 0 ? x : product, offset) + 1;
   bool ties = b.get("TiesEven") && shift > 0;
+  // Whether a level is beyond a limit that is zero or a power of two lies in
+  // the bits from there on below the sign; others are compared with. Returns
+  // whether none can be.
+  int64_t level = std::max<int64_t>(sum - shift, out + 1);
+  auto limit = [&](int64_t bound) { // of the values on the sign's side
+    if (bound < 0 || (bound & (bound - 1))) {
+      b.adder(lanes, level);
+      return false;
+    }
+    int64_t above = bound > 0 ? sum - shift - 1 - clog2(bound) : 0;
+    b.compare(lanes, std::max<int64_t>(above, 0));
+    return bound > 0 && above <= 0;
+  };
+  int64_t lo = b.get("Lo");
+  bool neverBelow = limit(ties && lo < 0 ? -lo / 2 * 2 : -lo);
+  bool neverAbove = limit(b.get("Hi") + 1);
+  // Levels that no limit bounds pass: two registers more of a row.
+  bool passes = neverBelow && neverAbove && !ties;
+  // Bits of a level; those that copy its sign are one.
+  int64_t said = std::min(out, std::max<int64_t>(sum - shift, 1));
+  double rows = lanes; // of whose sum and level the registers are a row
   if (mul == 0) {
-    sum = std::max(x, offset) + 1;
     for (int64_t l = 0; l < channels; ++l) {
       // Where an offset's low bits are zero those of the sum are the input's,
       // one stage later, and of no use below the level unless ties read them.
@@ -80,13 +100,27 @@ void requant(Builder &b) {
       int64_t zeros = image ? image->zeroColumns(l * offset, offset) : 0;
       int64_t passed = std::min(zeros, in);
       int64_t kept = passed - (ties ? 0 : std::min(shift, passed));
+      // Without a sign and a negative offset nothing lies below zero, either.
+      bool isPositive = lo == 0 && x > in && image &&
+                        image->zeroColumns((l + 1) * offset - 1, 1) == 1;
+      bool isRow =
+          zeros == offset && neverAbove && !ties && (neverBelow || isPositive);
       b.delay(double(in - passed), 4);
-      b.delay(double(kept), 5);
+      b.delay(double(kept), isRow ? 7 : 5);
       if (zeros == offset) {
         b.ff(-double(ties ? sum : std::max<int64_t>(sum - shift, 1)));
+        if (isRow) {
+          b.ff(-2 * double(said) - (isPositive && said == out ? 1 : 0));
+          --rows;
+        }
       } else {
         b.ff(-double(kept));
         b.adder(1, sum - passed);
+        if (isPositive && neverAbove && !ties) {
+          b.ff(-double(std::max<int64_t>(sum - shift, 1) + 2 * said) -
+               (said == out ? 1 : 0));
+          b.delay(double(std::max(in, offset - 1) + 1 - shift), 3);
+        }
       }
     }
   } else if (split == 0) {
@@ -157,13 +191,19 @@ void requant(Builder &b) {
   }
   // The bits of the sum that a level or a tie reads.
   b.ff(lanes * double(ties ? sum : std::max<int64_t>(sum - shift, 1)));
-  int64_t level = std::max<int64_t>(sum - shift, out + 1);
-  b.compare(2 * lanes, level);
   if (ties)
     b.compare(lanes, std::min(shift, sum));
-  b.ff(lanes * double(out + 2 + (ties ? 1 : 0))); // level, below, above, tie
-  b.ff(lanes * double(out));
-  b.term(Term::Select, lanes * double(out));
+  // Level, below, above and tie; below zero lies what has a sign.
+  bool isSign = lo == 0 && said < out;
+  b.ff(lanes * double(said + !(isSign || neverBelow) + !neverAbove + ties));
+  int64_t results = said + (said < out && lo < 0 && !passes);
+  b.ff(lanes * double(results));
+  if (passes) {
+    b.ff(-rows * double(std::max<int64_t>(sum - shift, 1) + 2 * said));
+    b.delay(rows * double(said), 3);
+  } else {
+    b.term(Term::Select, lanes * double(results));
+  }
   b.outbuf(b.get("Depth"), channels * out);
 }
 

@@ -121,10 +121,10 @@ double Builder::rom(const char *file, const char *placedBy, int64_t words,
 
 void Builder::products(double count, const Product &of) {
   const int64_t w = of.w, signedX = of.x + !of.xSigned;
-  // Synthesis leaves the smallest products to logic.
-  const int64_t least = isAmd() ? 9 : ctx.lutramBits > 0 ? 4 : 11;
+  // Synthesis leaves products of few bits to logic, but for ECP5.
+  const int64_t least = isAmd() ? 9 : ctx.lutramBits > 0 ? 0 : 11;
   if (of.style && ctx.dspWide > 0 && std::min(w, signedX) > 1 &&
-      w + signedX >= least) {
+      std::min(w + of.x, of.kept) >= least) {
     // What several blocks make is added in logic.
     int64_t tiles = dspTiles(w, signedX, ctx);
     dsp(count * double(tiles));

@@ -159,7 +159,8 @@ struct ColumnStore {
     columns = std::min(span, w.pixelsOut * w.kernelW);
     while (banks < std::max(span, w.pixelsIn))
       banks *= 2;
-    offsets = banks / std::gcd(banks, w.step());
+    if (w.outCols > 1) // otherwise all begin in the first one
+      offsets = banks / std::gcd(banks, w.step());
     apart = std::gcd(banks, w.step());
     if (columns == span)
       apart = span > 1 ? 1 : apart;
@@ -221,7 +222,8 @@ void parallel(Builder &b, const Window &w) {
   // Each row and column of the window: where it lies, and two comparisons.
   b.compare(3 * double(w.kernelH), w.yW);
   if (moves)
-    b.compare(3 * double(s.columns), w.xW);
+    b.compare(3 * double(s.columns),
+              std::max<int64_t>(w.xW - zeros(w.step()), 1));
   // The writer.
   int64_t turns = s.banks / w.pixelsIn;
   int64_t turn = turns > 1 ? clog2(turns) : 0;

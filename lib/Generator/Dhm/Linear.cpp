@@ -125,10 +125,17 @@ Kept circuitOf(Operation *op, const Problem &p, int64_t budget) {
   effort.pairs = kThoroughPairs;
   Kept thorough =
       kept(keyOf(op, p), budget, [&] { return makeCircuit(op, p, effort); });
-  auto bits = [](const Kept &k) {
-    return k.described.get("adderBits") + k.described.get("offsetBits");
+  // By what families count: all bits, or those that both operands have.
+  auto isDearer = [&](const char *sums, const char *offsets) {
+    auto bits = [&](const Kept &k) {
+      return k.described.get(sums) + k.described.get(offsets);
+    };
+    return bits(thorough) > bits(quick);
   };
-  return bits(thorough) <= bits(quick) ? thorough : quick;
+  return isDearer("adderBits", "offsetBits") ||
+                 isDearer("sharedBits", "offsetOnes")
+             ? quick
+             : thorough;
 }
 } // namespace
 
