@@ -333,7 +333,7 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
   // iCE40 blocks are small, and cost as little.
   double unit = amd ? 258 : ctx.lutramBits > 0 ? 128 : 80;
   // But for AMD's, a read of what is being written is made up for beside them.
-  offer(block.blocks * unit + (amd ? 0 : 8), block);
+  offer(block.blocks * unit + (amd ? 0 : ctx.lutramBits > 0 ? 12 : 8), block);
   return best;
 }
 
