@@ -332,8 +332,10 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
   block.blocks = blocksOf(words, width, ctx);
   // iCE40 blocks are small, and cost as little.
   double unit = amd ? 258 : ctx.lutramBits > 0 ? 128 : 80;
-  // But for AMD's, a read of what is being written is made up for beside them.
-  offer(block.blocks * unit + (amd ? 0 : ctx.lutramBits > 0 ? 12 : 8), block);
+  // But for AMD's, a read of what is being written is made up for beside them,
+  // and so is a register behind it.
+  double beside = amd ? 0 : ctx.lutramBits == 0 ? 8 : registered ? 12 : 7;
+  offer(block.blocks * unit + beside, block);
   return best;
 }
 
