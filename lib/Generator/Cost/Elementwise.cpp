@@ -142,15 +142,37 @@ void requant(Builder &b) {
                            .style = b.get("Style"),
                            .zeros = zeros});
     }
-    b.adder(lanes, sum);
+    // Before AMD's carry chains the zeros of a constant offset take no LUT.
+    if (folds == 1 && image && b.isAmd()) {
+      for (int64_t l = 0; l < channels; ++l) {
+        const int64_t at = l * (mul + offset) + mul;
+        int64_t ones = (1 - image->zeroColumns(at + offset - 1, 1)) *
+                       (sum - offset); // its sign's copies
+        for (int64_t i = 0; i < offset; ++i)
+          ones += 1 - image->zeroColumns(at + i, 1);
+        b.adder(1, ones);
+      }
+    } else {
+      b.adder(lanes, sum);
+    }
   } else {
     b.delay(lanes * double(in), 3);
     // Lanes whose multipliers end in zeros need no low product: what the high
     // one meets is the offset.
-    double lows = lanes, plain = 0;
+    double lows = lanes, plain = 0, wired = 0;
     if (const MemoryImage *image = b.image("ParamFile"))
       for (int64_t l = 0; l < channels; ++l) {
         int64_t pair = mul + offset;
+        // In LUTs a scale that all channels share is wired in.
+        RomContents low = image->contents(b.context().lutInputs, image->width,
+                                          l * pair, split);
+        if (!b.get("SplitStyle") && low.varying == 0) {
+          int64_t ones = 0;
+          for (int64_t i = 0; i < split; ++i)
+            ones += 1 - image->zeroColumns(l * pair + i, 1);
+          b.adder(double(std::max<int64_t>(ones - 1, 0)), in + split);
+          wired += ones > 0;
+        }
         if (image->zeroColumns(l * pair, split) < split)
           continue;
         --lows;
@@ -184,7 +206,7 @@ void requant(Builder &b) {
                            .zeros = zeros});
     };
     part(lanes, "Style", mul - split, 0);
-    part(lows, "SplitStyle", split + 1, 1); // its sign is zero
+    part(lows - wired, "SplitStyle", split + 1, 1); // its sign is zero
     b.ff(lows * double(std::max(in + split, offset)) + plain);
     b.adder(lows, std::max(in + split, offset) + 1);
     b.adder(lanes, sum - split);

@@ -256,8 +256,13 @@ void parallel(Builder &b, const Window &w) {
   int64_t shifted = shifts ? std::max<int64_t>(0, s.span - step) : 0;
   b.ff(double(w.kernelH * s.columns * w.ge));
   b.term(Term::Lane, double(shifted * w.kernelH * w.ge));
-  b.mux(double((s.columns - shifted) * w.kernelH * w.ge), s.offsets);
-  b.term(Term::Select, double((s.columns - shifted) * w.kernelH * w.ge));
+  const double picked = double((s.columns - shifted) * w.kernelH * w.ge);
+  b.mux(picked, s.offsets);
+  // Padding takes its place; a LUT that a choice fills has no room for that.
+  if (b.context().lutInputs < 6 || s.offsets == 1)
+    b.term(Term::Select, picked);
+  else if (s.offsets % 3 == 1)
+    b.term(Term::Mux, picked);
   b.outbuf(b.get("Depth"), w.kernelH * s.columns * w.ge);
 }
 } // namespace
