@@ -56,6 +56,13 @@ int64_t MemoryImage::zeroColumns(int64_t at, int64_t bits) const {
   return bits;
 }
 
+int64_t MemoryImage::usedColumns(int64_t at, int64_t bits) const {
+  int64_t used = 0;
+  for (int64_t i = 0; i < bits; ++i)
+    used += zeroColumns(at + i, 1) == 0;
+  return used;
+}
+
 /// Bit i of word j becomes bit j of word i.
 static void transpose(std::array<uint64_t, 64> &m) {
   uint64_t mask = 0x00000000ffffffff;

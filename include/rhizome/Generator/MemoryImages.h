@@ -42,6 +42,9 @@ public:
                        int64_t count = 0) const;
   /// The bits of the column `at` and above, up to `bits`, that are all zero.
   int64_t zeroColumns(int64_t at, int64_t bits) const;
+  /// How many of the columns at … at + bits - 1 are not zero in every word; of
+  /// one word its ones.
+  int64_t usedColumns(int64_t at, int64_t bits) const;
 
   int64_t width = 0, depth = 0;
 

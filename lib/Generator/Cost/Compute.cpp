@@ -54,10 +54,7 @@ void accumulators(Builder &b, double pixels, int64_t lanes, int64_t bits) {
     b.adder(pixels * double(lanes), bits);
     return;
   }
-  int64_t ones = 0;
-  for (int64_t i = 0; i < lanes * bits; ++i)
-    ones += 1 - bias->zeroColumns(i, 1);
-  b.adder(pixels, ones);
+  b.adder(pixels, bias->usedColumns(0, lanes * bits));
 }
 
 void pairedProducts(Builder &b, int64_t kept) {

@@ -87,41 +87,39 @@ void requant(Builder &b) {
   int64_t lo = b.get("Lo");
   bool neverBelow = limit(ties && lo < 0 ? -lo / 2 * 2 : -lo);
   bool neverAbove = limit(b.get("Hi") + 1);
-  // Levels that no limit bounds pass: two registers more of a row.
-  bool passes = neverBelow && neverAbove && !ties;
-  // Bits of a level; those that copy its sign are one.
+  // Bits of the sum that a level or a tie reads, and of a level: those that
+  // copy its sign are one.
+  int64_t sumBits = ties ? sum : std::max<int64_t>(sum - shift, 1);
   int64_t said = std::min(out, std::max<int64_t>(sum - shift, 1));
-  double rows = lanes; // of whose sum and level the registers are a row
+  // Where no limit bounds a level it passes, and the registers of sum, level
+  // and result are a row; `bounded` lanes have them apart.
+  const bool passes = neverBelow && neverAbove && !ties;
+  double bounded = mul > 0 && passes ? 0 : lanes;
   if (mul == 0) {
+    const MemoryImage *image = b.image("ParamFile");
     for (int64_t l = 0; l < channels; ++l) {
       // Where an offset's low bits are zero those of the sum are the input's,
       // one stage later, and of no use below the level unless ties read them.
-      const MemoryImage *image = b.image("ParamFile");
       int64_t zeros = image ? image->zeroColumns(l * offset, offset) : 0;
       int64_t passed = std::min(zeros, in);
       int64_t kept = passed - (ties ? 0 : std::min(shift, passed));
       // Without a sign and a negative offset nothing lies below zero, either.
       bool isPositive = lo == 0 && x > in && image &&
-                        image->zeroColumns((l + 1) * offset - 1, 1) == 1;
-      bool isRow =
-          zeros == offset && neverAbove && !ties && (neverBelow || isPositive);
+                        image->usedColumns((l + 1) * offset - 1, 1) == 0;
+      bool isFree = neverAbove && !ties && (neverBelow || isPositive);
+      bounded -= isFree;
       b.delay(double(in - passed), 4);
-      b.delay(double(kept), isRow ? 7 : 5);
+      b.delay(double(kept), zeros == offset && isFree ? 7 : 5);
       if (zeros == offset) {
-        b.ff(-double(ties ? sum : std::max<int64_t>(sum - shift, 1)));
-        if (isRow) {
-          b.ff(-2 * double(said) - (isPositive && said == out ? 1 : 0));
-          --rows;
-        }
-      } else {
-        b.ff(-double(kept));
-        b.adder(1, sum - passed);
-        if (isPositive && neverAbove && !ties) {
-          b.ff(-double(std::max<int64_t>(sum - shift, 1) + 2 * said) -
-               (said == out ? 1 : 0));
-          b.delay(double(std::max(in, offset - 1) + 1 - shift), 3);
-        }
+        b.ff(isFree ? 0 : -double(sumBits));
+        continue;
       }
+      b.ff(-double(kept));
+      b.adder(1, sum - passed);
+      if (isFree)
+        b.delay(
+            double(neverBelow ? said : std::max(in, offset - 1) + 1 - shift),
+            3);
     }
   } else if (split == 0) {
     b.delay(lanes * double(in), 3);
@@ -142,15 +140,13 @@ void requant(Builder &b) {
                            .style = b.get("Style"),
                            .zeros = zeros});
     }
-    // Before AMD's carry chains the zeros of a constant offset take no LUT.
+    // Before AMD's carry chains the zeros of a constant offset, whose sign is
+    // repeated, take no LUT.
     if (folds == 1 && image && b.isAmd()) {
       for (int64_t l = 0; l < channels; ++l) {
         const int64_t at = l * (mul + offset) + mul;
-        int64_t ones = (1 - image->zeroColumns(at + offset - 1, 1)) *
-                       (sum - offset); // its sign's copies
-        for (int64_t i = 0; i < offset; ++i)
-          ones += 1 - image->zeroColumns(at + i, 1);
-        b.adder(1, ones);
+        b.adder(1, image->usedColumns(at, offset) +
+                       image->usedColumns(at + offset - 1, 1) * (sum - offset));
       }
     } else {
       b.adder(lanes, sum);
@@ -167,9 +163,7 @@ void requant(Builder &b) {
         RomContents low = image->contents(b.context().lutInputs, image->width,
                                           l * pair, split);
         if (!b.get("SplitStyle") && low.varying == 0) {
-          int64_t ones = 0;
-          for (int64_t i = 0; i < split; ++i)
-            ones += 1 - image->zeroColumns(l * pair + i, 1);
+          int64_t ones = image->usedColumns(l * pair, split);
           b.adder(double(std::max<int64_t>(ones - 1, 0)), in + split);
           wired += ones > 0;
         }
@@ -211,21 +205,17 @@ void requant(Builder &b) {
     b.adder(lows, std::max(in + split, offset) + 1);
     b.adder(lanes, sum - split);
   }
-  // The bits of the sum that a level or a tie reads.
-  b.ff(lanes * double(ties ? sum : std::max<int64_t>(sum - shift, 1)));
+  if (mul > 0 && passes)
+    b.delay(lanes * double(said), 3);
   if (ties)
     b.compare(lanes, std::min(shift, sum));
-  // Level, below, above and tie; below zero lies what has a sign.
+  // Sum, level, below, above, tie and result; below zero lies what has a sign.
   bool isSign = lo == 0 && said < out;
-  b.ff(lanes * double(said + !(isSign || neverBelow) + !neverAbove + ties));
-  int64_t results = said + (said < out && lo < 0 && !passes);
-  b.ff(lanes * double(results));
-  if (passes) {
-    b.ff(-rows * double(std::max<int64_t>(sum - shift, 1) + 2 * said));
-    b.delay(rows * double(said), 3);
-  } else {
+  int64_t flags = !(isSign || neverBelow) + !neverAbove + ties;
+  int64_t results = said + (said < out && lo < 0);
+  b.ff(bounded * double(sumBits + said + flags + results));
+  if (!passes)
     b.term(Term::Select, lanes * double(results));
-  }
   b.outbuf(b.get("Depth"), channels * out);
 }
 

@@ -175,10 +175,7 @@ double Builder::usedShare(const char *file, int64_t words) const {
   const MemoryImage *known = image(file);
   if (!known || known->width == 0)
     return words > 30 ? 1 : 1 - std::exp2(-double(words));
-  int64_t zero = 0;
-  for (int64_t at = 0; at < known->width; ++at)
-    zero += known->zeroColumns(at, 1);
-  return 1 - double(zero) / double(known->width);
+  return double(known->usedColumns(0, known->width)) / double(known->width);
 }
 
 void Builder::constantProducts(double count, int64_t w, int64_t x,
