@@ -63,6 +63,20 @@ int64_t MemoryImage::usedColumns(int64_t at, int64_t bits) const {
   return used;
 }
 
+int64_t MemoryImage::varyingColumns(int64_t at, int64_t bits) const {
+  int64_t stride = (width + 63) / 64, varying = 0;
+  for (int64_t i = at; i < at + bits; ++i) {
+    uint64_t all = 0, any = 0;
+    for (int64_t word = 0; word < depth; ++word) {
+      uint64_t bit = words[stride * word + i / 64] >> (i % 64) & 1;
+      any |= bit;
+      all |= bit ^ 1;
+    }
+    varying += int64_t(any & all);
+  }
+  return varying;
+}
+
 /// Bit i of word j becomes bit j of word i.
 static void transpose(std::array<uint64_t, 64> &m) {
   uint64_t mask = 0x00000000ffffffff;
@@ -76,6 +90,14 @@ static void transpose(std::array<uint64_t, 64> &m) {
 
 RomContents MemoryImage::contents(int64_t lutInputs, int64_t period,
                                   int64_t first, int64_t count) const {
+  return contents(lutInputs, [=](int64_t at) {
+    return period == 0 || (at % period >= first && at % period < first + count);
+  });
+}
+
+RomContents
+MemoryImage::contents(int64_t lutInputs,
+                      const std::function<bool(int64_t)> &isChosen) const {
   RomContents c;
   if (depth <= 1)
     return c;
@@ -97,7 +119,7 @@ RomContents MemoryImage::contents(int64_t lutInputs, int64_t period,
   std::vector<const uint64_t *> columns;
   uint64_t top = ~uint64_t(0) >> (64 * pieces - depth);
   for (int64_t at = 0; at < width; ++at) {
-    if (period > 0 && (at % period < first || at % period >= first + count))
+    if (!isChosen(at))
       continue;
     const uint64_t *column = &bits[size_t(at * pieces)];
     uint64_t all = column[0] & 1 ? ~uint64_t(0) : 0;

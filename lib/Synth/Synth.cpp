@@ -292,6 +292,7 @@ Error Synthesis::collect() {
       module.name = actor.name;
       module.cell = actor.kind;
       module.node = node.name;
+      module.key = key;
       module.actors = {actor.name};
       module.predicted = actor.resources;
       // Nodes share runs, but each has modules of its own.
@@ -455,6 +456,7 @@ json::Object rhizome::toJson(const SynthResult &result) {
     modules.push_back(json::Object{{"name", module.name},
                                    {"node", module.node},
                                    {"cell", module.cell},
+                                   {"key", module.key},
                                    {"actors", json::Array(module.actors)},
                                    {"predicted", ::toJson(module.predicted)},
                                    {"measured", ::toJson(module.measured)},

@@ -47,7 +47,8 @@ module rhz_requant #(
   localparam int Push = 7 + Late;
   localparam int Lat  = Push + ((Depth > 64) ? 2 : 1);
   localparam int PairWidth    = MulWidth + OffsetWidth;
-  localparam int ProductWidth = InWidth + ((MulWidth > 0) ? MulWidth : 1);
+  localparam int ProductWidth =
+      InWidth + ((MulWidth > 0) ? MulWidth : (InSigned != 0) ? 0 : 1);
   localparam int SumWidth =
       ((ProductWidth > OffsetWidth) ? ProductWidth : OffsetWidth) + 1;
   // Levels with room for the limits; ties to even clear the lowest bit of odd
@@ -109,8 +110,7 @@ module rhz_requant #(
       if (MulWidth == 0) begin : gen_no_mul
         logic [ProductWidth-1:0] product_q;
         always_ff @(posedge clk_i) begin
-          product_q <= {(InSigned != 0) && x[I*InWidth+InWidth-1],
-                        x[I*InWidth +: InWidth]};
+          product_q <= ProductWidth'({1'b0, x[I*InWidth +: InWidth]});
           sum_q <= SumWidth'($signed(product_q)) +
               SumWidth'($signed(offset[l*OffsetWidth +: OffsetWidth]));
         end

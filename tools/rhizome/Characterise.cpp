@@ -6,6 +6,8 @@
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Target/Device.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -87,12 +89,19 @@ llvm::Expected<std::string> deviceOf(const std::string &family) {
   auto devices = listDevices();
   if (!devices)
     return devices.takeError();
-  for (const Device &device : *devices)
+  llvm::StringSet<> families;
+  for (const Device &device : *devices) {
     if (device.family == family)
       return device.name;
-  return llvm::createStringError("no device of data/devices is of the family "
-                                 "'%s'",
-                                 family.c_str());
+    families.insert(device.family);
+  }
+  std::vector<llvm::StringRef> known(families.keys().begin(),
+                                     families.keys().end());
+  llvm::sort(known);
+  return llvm::createStringError(
+      "no device of data/devices is of the family '%s'; families with devices "
+      "are %s",
+      family.c_str(), llvm::join(known, ", ").c_str());
 }
 
 int runCharacterise(CharacteriseRequest request, const std::string &family,

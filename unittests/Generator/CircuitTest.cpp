@@ -30,59 +30,105 @@ gen::Actor tableOf(int64_t bits, int64_t width,
   return described(c, {c.table(x, values)}, width);
 }
 
-TEST(CircuitCounts, SumsFromTheFirstBitThatBothHave) {
+/// One unsigned input of so many bits.
+Circuit withInput(int64_t bits, int64_t lanes = 1) {
   Circuit c;
-  c.inLanes = 2;
-  c.inWidth = 8;
-  int x = c.input(0, 0, 255), y = c.input(1, 0, 255);
+  c.inLanes = lanes;
+  c.inWidth = bits;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    c.input(lane, 0, (int64_t(1) << bits) - 1);
+  return c;
+}
+
+TEST(CircuitCounts, SumsFromTheFirstBitThatBothHave) {
+  Circuit c = withInput(8, 2);
   // x + 16 y: the lowest four bits are x's; five more reach the carry.
-  gen::Actor a = described(c, {c.sum(Circuit::Op::Add, x, y, 4)}, 13);
+  gen::Actor a = described(c, {c.sum(Circuit::Op::Add, 0, 1, 4)}, 13);
   EXPECT_EQ(a.get("adders"), 1);
-  EXPECT_EQ(a.get("adderBits"), 9);
-  EXPECT_EQ(a.get("sharedBits"), 4);
+  EXPECT_EQ(a.get("narrowSumBits"), 9);
+  EXPECT_EQ(a.get("wideSumBits"), 4);
 }
 
 TEST(CircuitCounts, SumsUpToTheLastBitThatIsRead) {
-  Circuit c;
-  c.inLanes = 2;
-  c.inWidth = 8;
-  int x = c.input(0, 0, 255), y = c.input(1, 0, 255);
-  gen::Actor a = described(c, {c.sum(Circuit::Op::Add, x, y, 0)}, 5);
-  EXPECT_EQ(a.get("adderBits"), 5);
+  Circuit c = withInput(8, 2);
+  gen::Actor a = described(c, {c.sum(Circuit::Op::Add, 0, 1, 0)}, 5);
+  EXPECT_EQ(a.get("narrowSumBits"), 5);
+  EXPECT_EQ(a.get("wideSumBits"), 5);
 }
 
-TEST(CircuitCounts, OnesOfAnAddedConstant) {
-  Circuit c;
-  c.inLanes = 1;
-  c.inWidth = 8;
-  int x = c.input(0, 0, 255), k = c.constant(0b1010100);
-  gen::Actor a = described(c, {c.sum(Circuit::Op::Add, x, k, 0)}, 9);
-  EXPECT_EQ(a.get("adderBits"), 0);
-  EXPECT_EQ(a.get("offsetBits"), 7); // from the lowest one on
-  EXPECT_EQ(a.get("offsetOnes"), 3);
+TEST(CircuitCounts, ShortSumsAreLogic) {
+  Circuit c = withInput(3, 2);
+  gen::Actor a = described(c, {c.sum(Circuit::Op::Add, 0, 1, 0)}, 3);
+  EXPECT_EQ(a.get("narrowSumBits"), 0);
+  EXPECT_EQ(a.get("narrowLuts"), 4);
+  EXPECT_EQ(a.get("wideSumBits"), 3);
+  EXPECT_EQ(a.get("wideLuts"), 0);
+}
+
+TEST(CircuitCounts, AddedConstants) {
+  Circuit c = withInput(8);
+  int sum = c.sum(Circuit::Op::Add, 0, c.constant(0b1010100), 0);
+  gen::Actor a = described(c, {sum}, 9);
+  EXPECT_EQ(a.get("narrowSumBits"), 7); // from the lowest one on
+  EXPECT_EQ(a.get("wideSumBits") + a.get("wideLuts"), 0);
+}
+
+TEST(CircuitCounts, ComparisonsInChunksOfALut) {
+  auto atLeast = [](int64_t bits, int64_t value) {
+    Circuit c = withInput(bits);
+    return described(c, {c.atLeast(0, value)}, 1);
+  };
+  gen::Actor few = atLeast(11, 100); // nine bits matter
+  EXPECT_EQ(few.get("wideLuts"), 2);
+  EXPECT_EQ(few.get("narrowCompareBits"), 12);
+  gen::Actor many = atLeast(16, 12345);
+  EXPECT_EQ(many.get("wideLuts"), 6);
+  EXPECT_EQ(many.get("narrowCompareBits"), 16);
+  gen::Actor power = atLeast(11, 64); // whether any of five bits is one
+  EXPECT_EQ(power.get("wideLuts"), 1);
+  EXPECT_EQ(power.get("narrowLuts"), 2);
+  EXPECT_EQ(power.get("narrowCompareBits"), 0);
+}
+
+TEST(CircuitCounts, ChoicesThatALutTakesTogether) {
+  // Two limits: one LUT a bit chooses, beside the looks at the bits above.
+  Circuit clamp;
+  clamp.inLanes = 1;
+  clamp.inWidth = 12;
+  int x = clamp.input(0, -2048, 2047);
+  gen::Actor a = described(clamp, {clamp.clamp(x, -128, 127)}, 8);
+  EXPECT_EQ(a.get("wideLuts"), 8 + 2);
+  EXPECT_EQ(a.get("narrowLuts"), 8 + 4);
+  // Four constants by three flags: the upper bit is a flag.
+  Circuit four = withInput(3);
+  auto flag = [&](int64_t value) { return four.atLeast(0, value); };
+  int upper = four.select(flag(6), four.constant(3), four.constant(2));
+  int lower = four.select(flag(3), four.constant(1), four.constant(0));
+  gen::Actor b = described(four, {four.select(flag(4), upper, lower)}, 2);
+  EXPECT_EQ(b.get("wideLuts"), 1 + 3);
 }
 
 TEST(CircuitCounts, TablesByTheirContents) {
   // Bits of the index pass; every one of these has its own place.
   gen::Actor same = tableOf(8, 8, [](int64_t i) { return i; });
-  EXPECT_EQ(same.get("tableLeaves") + same.get("tableChoices"), 0);
+  EXPECT_EQ(same.get("wideTableLeaves") + same.get("wideTableChoices"), 0);
   EXPECT_EQ(same.get("narrowTableLeaves") + same.get("narrowTableChoices"), 0);
   // Eight bits' parity: six bits' one, chosen or inverted by the other two.
   gen::Actor parity =
       tableOf(8, 1, [](int64_t i) { return __builtin_parity(unsigned(i)); });
-  EXPECT_EQ(parity.get("tableLeaves"), 1);
-  EXPECT_EQ(parity.get("tableChoices"), 1);
+  EXPECT_EQ(parity.get("wideTableLeaves"), 1);
+  EXPECT_EQ(parity.get("wideTableChoices"), 1);
   EXPECT_EQ(parity.get("narrowTableLeaves"), 1);
   EXPECT_EQ(parity.get("narrowTableChoices"), 4);
   // The two lower of eight bits alone, in both bits of the result.
   gen::Actor low = tableOf(8, 2, [](int64_t i) { return (i % 4 == 3) * 3; });
-  EXPECT_EQ(low.get("tableLeaves"), 1);
-  EXPECT_EQ(low.get("tableChoices"), 0);
+  EXPECT_EQ(low.get("wideTableLeaves"), 1);
+  EXPECT_EQ(low.get("wideTableChoices"), 0);
   // No LUT of six inputs is like another.
   gen::Actor noise = tableOf(10, 1, [](int64_t i) {
     return int64_t(uint64_t(i + 1) * 0x9e3779b97f4a7c15u >> 63);
   });
-  EXPECT_EQ(noise.get("tableLeaves"), 16);
-  EXPECT_EQ(noise.get("tableChoices"), 5);
+  EXPECT_EQ(noise.get("wideTableLeaves"), 16);
+  EXPECT_EQ(noise.get("wideTableChoices"), 5);
 }
 } // namespace

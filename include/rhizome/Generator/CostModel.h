@@ -27,7 +27,7 @@ enum class Term : unsigned {
   Products,    ///< products in LUTs
   RomLeaf,     ///< functions of as many address bits as a LUT has inputs
   RomMux,      ///< choices between these
-  MemoryMux,   ///< bits × (blocks - 1) that deep memories choose from
+  MemoryMux,   ///< LUTs that choose among the parts of deep memories
   Collision,   ///< bits of reads that must see what is written beside them
   Lane,        ///< lanes
 };

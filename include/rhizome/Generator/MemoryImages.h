@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -40,11 +41,17 @@ public:
   /// [first, first + count) modulo `period`.
   RomContents contents(int64_t lutInputs, int64_t period = 0, int64_t first = 0,
                        int64_t count = 0) const;
+  /// Of the columns for which `isChosen` is true.
+  RomContents contents(int64_t lutInputs,
+                       const std::function<bool(int64_t)> &isChosen) const;
   /// The bits of the column `at` and above, up to `bits`, that are all zero.
   int64_t zeroColumns(int64_t at, int64_t bits) const;
   /// How many of the columns at … at + bits - 1 are not zero in every word; of
   /// one word its ones.
   int64_t usedColumns(int64_t at, int64_t bits) const;
+
+  /// How many of them are not the same in all words.
+  int64_t varyingColumns(int64_t at, int64_t bits) const;
 
   int64_t width = 0, depth = 0;
 

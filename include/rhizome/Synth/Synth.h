@@ -33,6 +33,7 @@ struct SynthModule {
   std::string name;                ///< its first actor's
   std::string cell;                ///< "matvec" for rhz_matvec
   std::string node;                ///< the package's node
+  std::string key;                 ///< hash of its sources, script and tool
   std::vector<std::string> actors; ///< all that it stands for
   synth::Counts predicted;         ///< of one actor, by the plan
   synth::Counts measured;          ///< of one actor

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a circuit consists of: bits of adders, comparisons, choices, tables and
-// registers, which are parameters of its actor (small letters: the hardware has
-// none). Bits that nobody reads or that stay zero are not built.
+// What a circuit consists of: LUTs of choices, comparisons and tables, bits of
+// carry chains and registers, which are parameters of its actor (small letters:
+// the hardware has none), for LUTs of six inputs before AMD's carry chains
+// (wide) and of four (narrow). Bits that nobody reads or that stay zero are not
+// built.
 #include "rhizome/Generator/Circuit.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
@@ -195,92 +197,185 @@ TableLuts::TableLuts(llvm::ArrayRef<int64_t> entries, int64_t bits,
   }
 }
 
-/// The parameters that `describe` counts.
-struct Counts {
-  int64_t adders = 0, adderBits = 0; ///< of sums of two values
-  int64_t sharedBits = 0;            ///< of these, what both values have
-  int64_t offsetBits = 0;            ///< of sums with a constant
-  int64_t offsetOnes = 0;            ///< of these constants' bits
-  int64_t compareBits = 0;
-  int64_t anyBits = 0; ///< of what is asked whether any is one
-  int64_t selectBits = 0;
-  TableLuts wide, narrow; ///< in LUTs of six inputs, of four
-  int64_t ffBits = 0, rowBits = 0, rowStageBits = 0;
+/// What a family's LUTs and carry chains make of a circuit.
+class Logic {
+public:
+  Logic(const Circuit &c, const Schedule &s, Reads &r, int64_t inputs)
+      : c(c), s(s), r(r), inputs(inputs), choiceInputs(c.nodes.size(), 1),
+        constants(c.nodes.size()) {}
 
-  void addNode(const Circuit &c, const Reads &r, size_t node);
-  void addRegisters(int stage, llvm::MutableArrayRef<Use> uses);
+  int64_t luts = 0;        ///< of choices, looks at bits and short sums
+  int64_t sumBits = 0;     ///< of carry chains that add
+  int64_t compareBits = 0; ///< of carry chains that compare, in pairs
+  TableLuts tableLuts;
+
+  /// Nodes come in their order.
+  void add(size_t node);
 
 private:
+  void addSum(size_t node);
+  void addCompare(size_t node);
+  void addChoice(size_t node);
+  void addTable(const Circuit::Node &n);
+  void addLook(int64_t bits) { luts += llvm::divideCeil(bits - 1, inputs - 1); }
+
+  bool isFixed(int i) const { return c.nodes[i].op == Op::Constant; }
+  bool isWide() const { return inputs >= 6; }
+
+  const Circuit &c;
+  const Schedule &s;
+  Reads &r;
+  const int64_t inputs; ///< of a LUT
+  /// Signals that a node is to its reader's LUT: 0 for constants, several for a
+  /// choice that may be part of it.
+  std::vector<int64_t> choiceInputs;
+  /// Bits of a constant or of a choice that are known, and these bits.
+  struct Known {
+    uint64_t mask = 0, value = 0;
+  };
+  std::vector<Known> constants;
   /// Of tables by number and index bits.
-  std::map<std::pair<int64_t, int64_t>, std::pair<TableLuts, TableLuts>> tables;
+  std::map<std::pair<int64_t, int64_t>, TableLuts> tables;
 };
 
-void Counts::addNode(const Circuit &c, const Reads &r, size_t node) {
+/// Sums of so few bits are no carry chains; synth_xilinx and synth_ecp5 of
+/// Yosys 0.23 (arith_map.v).
+int64_t shortSum(bool isWide) { return isWide ? 2 : 4; }
+
+void Logic::addSum(size_t node) {
   const Circuit::Node &n = c.nodes[node];
-  auto fixed = [&](int i) { return c.nodes[i].op == Op::Constant; };
+  int64_t start = r.start(n), bits = r.built[node].high - start;
+  if (c.adderBits(n) == 0 || bits <= 0)
+    return;
+  const bool isShort = bits <= shortSum(isWide());
+  if (isFixed(n.a) || isFixed(n.b)) {
+    // Before AMD's carry chains a constant's bits are inverters at most.
+    if (isShort)
+      luts += bits - 1;
+    else if (!isWide())
+      sumBits += bits;
+    return;
+  }
+  // Above an operand without a sign only the carry is added, which takes no LUT
+  // before AMD's carry chains.
+  auto end = [&](int i, int64_t shift) {
+    const Circuit::Node &m = c.nodes[i];
+    return m.isSigned() ? r.built[node].high : m.bits() + shift;
+  };
+  int64_t shared = std::clamp<int64_t>(
+      std::min(end(n.a, 0), end(n.b, n.shift)) - start, 0, bits);
+  if (isShort)
+    luts += std::max(shared, 2 * shared - 2) + bits - shared;
+  else
+    sumBits += isWide() ? shared : bits;
+}
+
+void Logic::addCompare(size_t node) {
+  const Circuit::Node &n = c.nodes[node];
+  if (n.value == 0) // the sign
+    return;
+  const int64_t width = c.nodes[n.a].bits(), bits = width - zerosBelow(n.value);
+  uint64_t magnitude = n.value < 0 ? -uint64_t(n.value) : n.value;
+  // Comparisons in chunks of a LUT's inputs: two of these are logic, and more
+  // are two LUTs each before a carry chain (cmp2lut.v, cmp2lcu.v).
+  if (llvm::isPowerOf2_64(magnitude) ||
+      width <= (isWide() ? 2 * inputs : inputs))
+    addLook(bits);
+  else if (isWide())
+    luts += 2 * llvm::divideCeil(width, inputs);
+  else
+    compareBits += llvm::alignTo(width, 2);
+}
+
+void Logic::addChoice(size_t node) {
+  const Circuit::Node &n = c.nodes[node];
+  auto [low, high] = r.built[node];
+  const Known &yes = constants[n.b], &no = constants[n.c];
+  const uint64_t both = yes.mask & no.mask;
+  constants[node] = {both & ~(yes.value ^ no.value), yes.value & both};
+  // A bit of two constants is the condition or its inverse.
+  auto bitsOf = [&](size_t i) {
+    const Circuit::Node &m = c.nodes[i];
+    Slice built = r.built[i];
+    uint64_t free = constants[m.b].mask & constants[m.c].mask;
+    uint64_t here = llvm::maskTrailingOnes<uint64_t>(unsigned(built.bits()))
+                    << built.low;
+    return int64_t(llvm::popcount(here & ~free));
+  };
+  if (high <= low)
+    return;
+  // A constant right before registers is their reset.
+  auto isLater = [&](const Use &use) { return use.stage > s.stage[node]; };
+  if (isFixed(n.b) != isFixed(n.c) && llvm::all_of(r.of(node), isLater))
+    return;
+  luts += bitsOf(node);
+  // Choices that nobody else reads become part of this one's LUTs.
+  int64_t total = 1;
+  llvm::SmallVector<int, 2> parts;
+  for (int i : {n.b, n.c}) {
+    total += !isFixed(i);
+    if (c.nodes[i].op == Op::Select && s.stage[i] == s.stage[node] &&
+        r.of(i).size() == 1 && choiceInputs[i] > 1)
+      parts.push_back(i);
+  }
+  llvm::sort(parts,
+             [&](int x, int y) { return choiceInputs[x] < choiceInputs[y]; });
+  for (int i : parts)
+    if (total - 1 + choiceInputs[i] <= inputs) {
+      total += choiceInputs[i] - 1;
+      luts -= bitsOf(i);
+    }
+  choiceInputs[node] = isFixed(n.b) && isFixed(n.c) ? 1 : total;
+}
+
+void Logic::addTable(const Circuit::Node &n) {
+  int64_t index = c.nodes[n.a].bits();
+  auto [known, isNew] = tables.try_emplace({n.value, index});
+  if (isNew)
+    known->second = TableLuts(c.entriesOf(n), n.bits(), inputs);
+  tableLuts.add(known->second);
+}
+
+void Logic::add(size_t node) {
+  const Circuit::Node &n = c.nodes[node];
   switch (n.op) {
+  case Op::Constant:
+    choiceInputs[node] = 0;
+    constants[node] = {~uint64_t(0), uint64_t(n.value)};
+    break;
   case Op::Add:
   case Op::Sub:
-  case Op::Rsub: {
-    int64_t start = r.start(n), bits = r.built[node].high - start;
-    if (c.adderBits(n) == 0 || bits <= 0)
-      break;
-    ++adders;
-    if (n.op != Op::Add || (!fixed(n.a) && !fixed(n.b))) {
-      adderBits += bits;
-      // Above an operand without a sign only the carry is added.
-      auto end = [&](int i, int64_t shift) {
-        const Circuit::Node &m = c.nodes[i];
-        return m.isSigned() ? r.built[node].high : m.bits() + shift;
-      };
-      int64_t shared = std::min(end(n.a, 0), end(n.b, n.shift)) - start;
-      sharedBits += std::clamp<int64_t>(shared, 0, bits);
-      break;
-    }
-    uint64_t value = fixed(n.a) ? uint64_t(c.nodes[n.a].value)
-                                : uint64_t(c.nodes[n.b].value) << n.shift;
-    offsetBits += bits;
-    offsetOnes +=
-        llvm::popcount(value >> start & llvm::maskTrailingOnes<uint64_t>(bits));
+  case Op::Rsub:
+    addSum(node);
     break;
-  }
-  case Op::Even:
-    anyBits += std::max<int64_t>(n.shift - r.zeros[n.a], 0);
+  case Op::Even: // whether any is one, and the bit that this clears
+    addLook(std::max<int64_t>(n.shift - r.zeros[n.a], 0) + 1);
     break;
-  case Op::AtLeast: {
-    // Zero is a look at the sign, a power of two at the bits from there on.
-    if (n.value == 0)
-      break;
-    int64_t bits = c.nodes[n.a].bits() - zerosBelow(n.value);
-    uint64_t magnitude = n.value < 0 ? -uint64_t(n.value) : n.value;
-    (llvm::isPowerOf2_64(magnitude) ? anyBits : compareBits) += bits;
+  case Op::AtLeast:
+    addCompare(node);
     break;
-  }
   case Op::Select:
-    if (!fixed(n.b) || !fixed(n.c))
-      selectBits += r.built[node].bits();
+    addChoice(node);
     break;
-  case Op::Table: {
-    int64_t index = c.nodes[n.a].bits();
-    auto [known, isNew] = tables.try_emplace({n.value, index});
-    auto &[six, four] = known->second;
-    if (isNew) {
-      std::vector<int64_t> entries = c.entriesOf(n);
-      six = TableLuts(entries, n.bits(), 6);
-      four = TableLuts(entries, n.bits(), 4);
-    }
-    wide.add(six);
-    narrow.add(four);
+  case Op::Table:
+    addTable(n);
     break;
-  }
-  default:
+  case Op::Input:
+  case Op::Floor:
     break;
   }
 }
 
+/// Registers, which are the same for all families.
+struct Registers {
+  int64_t ffBits = 0, rowBits = 0, rowStageBits = 0;
+
+  void add(int stage, llvm::MutableArrayRef<Use> uses);
+};
+
 /// Registers between a node and its readers: rows of three and more are rows
 /// for the cost model, too. Those behind a reader hold what later ones read.
-void Counts::addRegisters(int stage, llvm::MutableArrayRef<Use> uses) {
+void Registers::add(int stage, llvm::MutableArrayRef<Use> uses) {
   llvm::sort(uses,
              [](const Use &a, const Use &b) { return a.stage > b.stage; });
   Slice later;
@@ -301,44 +396,38 @@ void Counts::addRegisters(int stage, llvm::MutableArrayRef<Use> uses) {
 void describe(Actor &actor, const Circuit &c, int64_t budget) {
   Schedule s = schedule(c, budget);
   Reads r(c, s);
-  Counts count;
-  auto fixed = [&](int i) { return c.nodes[i].op == Op::Constant; };
+  Logic wide(c, s, r, 6), narrow(c, s, r, 4);
+  Registers registers;
+  int64_t adders = 0;
   for (size_t i = 0; i < c.nodes.size(); ++i) {
     const Circuit::Node &n = c.nodes[i];
-    if (s.stage[i] < 0 || n.op == Op::Constant)
+    if (s.stage[i] < 0 && n.op != Op::Constant)
       continue;
-    count.addNode(c, r, i);
-    count.addRegisters(s.stage[i], r.of(i));
-    // Of two choices with a constant each, one right behind the other, a LUT
-    // takes both.
-    if (n.op != Op::Select || fixed(n.b) == fixed(n.c))
+    wide.add(i);
+    narrow.add(i);
+    if (n.op == Op::Constant)
       continue;
-    int other = fixed(n.b) ? n.c : n.b;
-    const Circuit::Node &m = c.nodes[other];
-    if (m.op == Op::Select && fixed(m.b) != fixed(m.c) &&
-        s.stage[other] == s.stage[i] && r.of(other).size() == 1)
-      count.selectBits -= r.built[other].bits();
+    adders += n.isSum() && c.adderBits(n) > 0;
+    registers.add(s.stage[i], r.of(i));
   }
   for (auto [key, value] : std::initializer_list<Param>{
            {"levels", budget},
            {"stages", s.stages},
            {"inBits", c.inLanes * c.inWidth},
            {"outBits", int64_t(c.outputs.size()) * c.outWidth},
-           {"adders", count.adders},
-           {"adderBits", count.adderBits},
-           {"sharedBits", count.sharedBits},
-           {"offsetBits", count.offsetBits},
-           {"offsetOnes", count.offsetOnes},
-           {"compareBits", count.compareBits},
-           {"anyBits", count.anyBits},
-           {"selectBits", count.selectBits},
-           {"tableLeaves", count.wide.leaves},
-           {"tableChoices", count.wide.choices},
-           {"narrowTableLeaves", count.narrow.leaves},
-           {"narrowTableChoices", count.narrow.choices},
-           {"ffBits", count.ffBits},
-           {"rowBits", count.rowBits},
-           {"rowStageBits", count.rowStageBits}})
+           {"adders", adders},
+           {"wideLuts", wide.luts},
+           {"wideSumBits", wide.sumBits},
+           {"wideTableLeaves", wide.tableLuts.leaves},
+           {"wideTableChoices", wide.tableLuts.choices},
+           {"narrowLuts", narrow.luts},
+           {"narrowSumBits", narrow.sumBits},
+           {"narrowCompareBits", narrow.compareBits},
+           {"narrowTableLeaves", narrow.tableLuts.leaves},
+           {"narrowTableChoices", narrow.tableLuts.choices},
+           {"ffBits", registers.ffBits},
+           {"rowBits", registers.rowBits},
+           {"rowStageBits", registers.rowStageBits}})
     actor.set(key, value);
 }
 } // namespace rhizome::gen

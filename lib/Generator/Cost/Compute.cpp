@@ -20,8 +20,8 @@ void resultControl(Builder &b, int64_t stages, int64_t tail) {
 }
 
 /// Bits of a product. One by a single bit is the other factor or zero.
-int64_t productBits(int64_t w, int64_t x, bool isSigned) {
-  return x == 1 && !isSigned ? w : w + x;
+int64_t productBits(const Product &of) {
+  return isMasked(of) ? of.w : of.w + of.x;
 }
 
 /// The products of a matvec whose weights are not zero in every word; all where
@@ -46,15 +46,13 @@ struct UsedProducts {
 };
 
 /// What adds a result of `bits` bits for every pixel: to those of other folds,
-/// or to a bias. Before AMD's carry chains the zeros of a constant take no LUT.
+/// or to a bias, whose constant bits take no LUT before AMD's carry chains.
 void accumulators(Builder &b, double pixels, int64_t lanes, int64_t bits) {
-  const MemoryImage *bias =
-      b.get("OutFolds") == 1 ? b.image("BiasFile") : nullptr;
-  if (b.get("Folds") > 1 || !bias || !b.isAmd()) {
+  const MemoryImage *bias = b.image("BiasFile");
+  if (b.get("Folds") > 1 || !b.isAmd() || (b.get("OutFolds") > 1 && !bias))
     b.adder(pixels * double(lanes), bits);
-    return;
-  }
-  b.adder(pixels, bias->usedColumns(0, lanes * bits));
+  else if (b.get("OutFolds") > 1)
+    b.adder(pixels, bias->varyingColumns(0, lanes * bits));
 }
 
 void pairedProducts(Builder &b, int64_t kept) {
@@ -82,10 +80,27 @@ void pairedProducts(Builder &b, int64_t kept) {
         b.delay(c.columns / double(simd), skew);
       }
     } else {
+      // A memory for each place of a cascade, whose address comes as late. The
+      // functions of a few address bits, which places have in common, become
+      // resets of these registers.
       b.term(Term::RomLeaf, c.leaves);
       b.term(Term::RomMux, c.muxes);
-      b.ff(c.columns);
-      for (int64_t k = 1; k < cascades.length; ++k)
+      const MemoryImage *weights = b.image("WeightFile");
+      const int64_t inputs = b.context().lutInputs, length = cascades.length;
+      for (int64_t place = 0; place < length; ++place) {
+        auto isHere = [&](int64_t at) {
+          int64_t lane = at / w % simd, first = lane / length * length;
+          return length - std::min(length, simd - first) + lane - first ==
+                 place;
+        };
+        RomContents part =
+            weights
+                ? weights->contents(inputs, isHere)
+                : RomContents::expected(
+                      words, double(pe * simd * w) / double(length), inputs);
+        b.ff(part.columns);
+      }
+      for (int64_t k = 1; k < length; ++k)
         b.delay(double(clog2(words)), 1);
     }
   }
@@ -102,7 +117,15 @@ void matvec(Builder &b) {
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   int64_t style = b.get("Style"), words = folds * outFolds;
   double dots = double(pixels * pe);
-  const int64_t product = productBits(w, x, b.get("XSigned"));
+  Product of = {.w = w,
+                .x = x,
+                .xSigned = b.get("XSigned") != 0,
+                .style = style,
+                .kept = acc,
+                .share = b.usedShare("WeightFile", words),
+                .perX = double(pe),
+                .perW = double(pixels)};
+  const int64_t product = productBits(of);
   int64_t levels = clog2(simd),
           stages = 3 + multiplierStages(b.actor()) + levels;
   if (style == 2) {
@@ -117,10 +140,9 @@ void matvec(Builder &b) {
   if (style == 2) {
     pairedProducts(b, acc);
   } else {
-    b.rom("WeightFile", "Block", words, pe * simd * w, 2);
     UsedProducts used(b, pe, simd, w);
     const double count = double(pixels * used.count);
-    b.delay(double(pixels * used.lanes * x), 3);
+    b.factors(words, pe * simd, double(pixels * used.lanes), of);
     const MemoryImage *weights = b.image("WeightFile");
     if (words == 1 && style == 0 && weights) {
       for (int64_t p = 0; p < pixels; ++p)
@@ -131,14 +153,7 @@ void matvec(Builder &b) {
       if (words == 1 && style == 0)
         b.constantProducts(count, w, x, acc);
       else
-        b.products(count, {.w = w,
-                           .x = x,
-                           .xSigned = b.get("XSigned") != 0,
-                           .style = style,
-                           .kept = acc,
-                           .share = b.usedShare("WeightFile", words),
-                           .perX = double(pe),
-                           .perW = double(pixels)});
+        b.products(count, of);
     }
     if (used.count == pe * simd)
       b.tree(dots, simd, product, acc);
@@ -175,21 +190,20 @@ void laneReduce(Builder &b) {
     b.counter(words, false);
     if (words > 1)
       b.ff(double(clog2(words)));
-    b.rom("WeightFile", "Block", words, taps * channels * w, 2);
-    b.delay(lanes * double(taps * x), 3);
-    const int64_t product = productBits(w, x, isSigned);
-    b.ff(lanes * double(taps * std::min(product, acc)));
-    if (words == 1 && style == 0)
-      b.constantProducts(lanes * double(taps), w, x, acc);
-    else
-      b.products(lanes * double(taps),
-                 {.w = w,
+    Product of = {.w = w,
                   .x = x,
                   .xSigned = isSigned,
                   .style = style,
                   .kept = acc,
                   .share = b.usedShare("WeightFile", words),
-                  .perW = double(pixels)});
+                  .perW = double(pixels)};
+    b.factors(words, taps * channels, lanes * double(taps), of);
+    const int64_t product = productBits(of);
+    b.ff(lanes * double(taps * std::min(product, acc)));
+    if (words == 1 && style == 0)
+      b.constantProducts(lanes * double(taps), w, x, acc);
+    else
+      b.products(lanes * double(taps), of);
     b.tree(lanes, taps, product, acc);
     if (b.get("Bias")) {
       b.counter(outFolds, false);
@@ -217,7 +231,10 @@ void laneReduce(Builder &b) {
     b.compare(folds > 1 ? lanes : 0, result);
   } else if (folds > 1 || b.get("Bias")) {
     accumulators(b, double(pixels), channels, acc);
-    b.term(Term::Select, lanes * double(acc));
+    // Before AMD's carry chains an adder's LUT clears one operand as well, but
+    // not the one that the chain itself takes, which Yosys' order decides.
+    if (op == 0 || isSigned || !b.isAmd())
+      b.term(Term::Select, lanes * double(acc));
   }
   // Plain and scaled result.
   b.ff(lanes * double(result) * 2);
@@ -227,7 +244,7 @@ void laneReduce(Builder &b) {
     b.counter(b.get("Positions"), false);
     b.rom("ScaleFile", "Block", b.get("Positions"), pixels * scale, 2);
     if (b.get("Zero"))
-      b.adder(lanes, acc);
+      b.constantAdder(lanes, acc);
     b.products(lanes, {.w = scale + 1,
                        .x = acc,
                        .style = b.context().dspWide > 0,

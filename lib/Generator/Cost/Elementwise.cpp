@@ -84,6 +84,31 @@ void requant(Builder &b) {
     b.compare(lanes, std::max<int64_t>(above, 0));
     return bound > 0 && above <= 0;
   };
+  // Below the lowest bit of all offsets of a lane its product passes.
+  const MemoryImage *image = b.image("ParamFile");
+  auto offsetZeros = [&](int64_t lane) {
+    int64_t at = lane * (mul + offset) + mul;
+    return image ? image->zeroColumns(at, offset) : 0;
+  };
+  // Nor do bits that are the same in all take a LUT before AMD's carry chains.
+  auto addOffset = [&](int64_t lane, int64_t bits) {
+    int64_t at = lane * (mul + offset) + mul, own = std::min(offset, bits);
+    if (b.isAmd() && folds == 1)
+      return;
+    if (b.isAmd() && image)
+      b.adder(1, image->varyingColumns(at, own) +
+                     image->varyingColumns(at + offset - 1, 1) * (bits - own));
+    else
+      b.adder(1, bits - offsetZeros(lane));
+  };
+  // Where all scales are zero only the beats' flow is left.
+  bool isUsed = mul == 0 || !image;
+  for (int64_t l = 0; l < channels && !isUsed; ++l)
+    isUsed = image->usedColumns(l * (mul + offset), mul) > 0;
+  if (!isUsed) {
+    b.outbuf(b.get("Depth"), channels * out);
+    return;
+  }
   int64_t lo = b.get("Lo");
   bool neverBelow = limit(ties && lo < 0 ? -lo / 2 * 2 : -lo);
   bool neverAbove = limit(b.get("Hi") + 1);
@@ -96,11 +121,10 @@ void requant(Builder &b) {
   const bool passes = neverBelow && neverAbove && !ties;
   double bounded = mul > 0 && passes ? 0 : lanes;
   if (mul == 0) {
-    const MemoryImage *image = b.image("ParamFile");
     for (int64_t l = 0; l < channels; ++l) {
       // Where an offset's low bits are zero those of the sum are the input's,
       // one stage later, and of no use below the level unless ties read them.
-      int64_t zeros = image ? image->zeroColumns(l * offset, offset) : 0;
+      int64_t zeros = offsetZeros(l);
       int64_t passed = std::min(zeros, in);
       int64_t kept = passed - (ties ? 0 : std::min(shift, passed));
       // Without a sign and a negative offset nothing lies below zero, either.
@@ -115,7 +139,7 @@ void requant(Builder &b) {
         continue;
       }
       b.ff(-double(kept));
-      b.adder(1, sum - passed);
+      addOffset(l, sum);
       if (isFree)
         b.delay(
             double(neverBelow ? said : std::max(in, offset - 1) + 1 - shift),
@@ -123,7 +147,6 @@ void requant(Builder &b) {
     }
   } else if (split == 0) {
     b.delay(lanes * double(in), 3);
-    const MemoryImage *image = b.image("ParamFile");
     if (folds == 1 && image && !b.get("Style")) {
       for (int64_t l = 0; l < channels; ++l)
         b.constantProduct(*image, l * (mul + offset), mul, in);
@@ -140,23 +163,17 @@ void requant(Builder &b) {
                            .style = b.get("Style"),
                            .zeros = zeros});
     }
-    // Before AMD's carry chains the zeros of a constant offset, whose sign is
-    // repeated, take no LUT.
-    if (folds == 1 && image && b.isAmd()) {
-      for (int64_t l = 0; l < channels; ++l) {
-        const int64_t at = l * (mul + offset) + mul;
-        b.adder(1, image->usedColumns(at, offset) +
-                       image->usedColumns(at + offset - 1, 1) * (sum - offset));
-      }
-    } else {
-      b.adder(lanes, sum);
-    }
+    for (int64_t l = 0; l < channels; ++l)
+      addOffset(l, sum);
   } else {
     b.delay(lanes * double(in), 3);
     // Lanes whose multipliers end in zeros need no low product: what the high
     // one meets is the offset.
     double lows = lanes, plain = 0, wired = 0;
-    if (const MemoryImage *image = b.image("ParamFile"))
+    const int64_t added = std::max(in + split, offset) + 1;
+    if (!image)
+      b.adder(lows, added);
+    else
       for (int64_t l = 0; l < channels; ++l) {
         int64_t pair = mul + offset;
         // In LUTs a scale that all channels share is wired in.
@@ -167,8 +184,10 @@ void requant(Builder &b) {
           b.adder(double(std::max<int64_t>(ones - 1, 0)), in + split);
           wired += ones > 0;
         }
-        if (image->zeroColumns(l * pair, split) < split)
+        if (image->zeroColumns(l * pair, split) < split) {
+          addOffset(l, added);
           continue;
+        }
         --lows;
         plain += image
                      ->contents(b.context().lutInputs, image->width,
@@ -202,7 +221,6 @@ void requant(Builder &b) {
     part(lanes, "Style", mul - split, 0);
     part(lows - wired, "SplitStyle", split + 1, 1); // its sign is zero
     b.ff(lows * double(std::max(in + split, offset)) + plain);
-    b.adder(lows, std::max(in + split, offset) + 1);
     b.adder(lanes, sum - split);
   }
   if (mul > 0 && passes)
@@ -214,8 +232,9 @@ void requant(Builder &b) {
   int64_t flags = !(isSign || neverBelow) + !neverAbove + ties;
   int64_t results = said + (said < out && lo < 0);
   b.ff(bounded * double(sumBits + said + flags + results));
-  if (!passes)
-    b.term(Term::Select, lanes * double(results));
+  // Zero alone is a reset of the results; a tie clears their lowest bit.
+  b.term(Term::Select,
+         bounded * double(lo == 0 && neverAbove ? ties : results));
   b.outbuf(b.get("Depth"), channels * out);
 }
 
@@ -346,30 +365,44 @@ void scaledAdd(Builder &b) {
   b.term(Term::Fixed, 1);
   b.ff(4);
   // A constant factor is a sum of shifted copies, or a DSP block. Its low zero
-  // bits are those of the product.
-  int64_t wide = 0, least = out;
-  for (auto [factor, width, sign] : {std::tuple("MulA", "AWidth", "ASigned"),
-                                     std::tuple("MulB", "BWidth", "BSigned")}) {
-    int64_t m = std::abs(b.get(factor)), x = b.get(width);
-    int64_t bits = clog2(m + 1), zeros = 0;
+  // bits are those of the product; below the other one's the sum is this one's
+  // product, whose registers and the sum's are a row.
+  auto zerosOf = [&](const char *factor) {
+    int64_t m = std::abs(b.get(factor)), zeros = 0;
     while (m > 0 && !(m >> zeros & 1))
       ++zeros;
+    return zeros;
+  };
+  const int64_t zerosA = zerosOf("MulA"), zerosB = zerosOf("MulB");
+  const int64_t least = std::min(zerosA, zerosB);
+  int64_t wide = 0, alone = 0;
+  for (auto [factor, width, sign, zeros] :
+       {std::tuple("MulA", "AWidth", "ASigned", zerosA),
+        std::tuple("MulB", "BWidth", "BSigned", zerosB)}) {
+    int64_t m = std::abs(b.get(factor)), x = b.get(width);
+    int64_t bits = clog2(m + 1);
     bool power = m > 0 && m >> zeros == 1;
     int64_t product = x + bits - (power ? 1 : 0) + (b.get(sign) ? 1 : 0);
     wide = std::max(wide, product);
     // The sum reads no more of it.
     product = std::min(product, b.get("Max") ? b.get("MaxWidth") : out);
     bool isBit = x == 1 && !b.get(sign);
-    least = std::min(least, zeros);
+    int64_t row = 0;
+    if (!b.get("Max") && !isBit && zeros == least)
+      row = std::clamp<int64_t>(zerosA + zerosB - 2 * least, 0,
+                                power ? x : product - zeros);
+    alone += row;
     if (power) {
-      b.delay(lanes * double(x), 3);
+      b.delay(lanes * double(x - row), 3);
+      b.delay(lanes * double(row), 4);
       if (b.get(factor) < 0)
-        b.adder(lanes, x + 1);
+        b.constantAdder(lanes, x + 1);
     } else if (isBit) {
       // The product's bits are that one.
       b.delay(lanes, 3);
     } else {
-      b.ff(lanes * double(x + 2 * (product - zeros)));
+      b.ff(lanes * double(x + 2 * (product - zeros - row)));
+      b.delay(lanes * double(row), 3);
       b.products(lanes, {.w = b.get("MulWidth"),
                          .x = x,
                          .xSigned = b.get(sign) != 0,
@@ -377,10 +410,10 @@ void scaledAdd(Builder &b) {
     }
   }
   if (b.get("Max") == 0)
-    b.ff(lanes * double(std::min(out, wide + 1) - least));
+    b.ff(lanes * double(std::min(out, wide + 1) - least - alone));
   else
     b.ff(lanes * double(out));
-  b.adder(lanes, b.get("Max") ? b.get("MaxWidth") : out);
+  b.adder(lanes, b.get("Max") ? b.get("MaxWidth") : out - least - alone);
   if (b.get("Max"))
     b.mux(lanes * double(out), 2);
   b.outbuf(b.get("Depth"), channels * out);
@@ -395,7 +428,7 @@ void product(Builder &b) {
                                    std::tuple("ZeroB", "BWidth", "BDiff")}) {
     b.ff(lanes * double(b.get(width) + b.get(diff)));
     if (b.get(zero))
-      b.adder(lanes, b.get(diff));
+      b.constantAdder(lanes, b.get(diff));
   }
   b.products(
       lanes,

@@ -25,11 +25,16 @@ void Builder::counter(int64_t count, bool last) {
   term(Term::Counter, double(bits) * (isPower(count) ? 0.5 : 1));
 }
 
+int64_t Builder::countBits(int64_t bits) const {
+  constexpr int64_t kLongest = 4, kChain = 5;
+  return isAmd() || bits <= kLongest ? bits : bits + kChain;
+}
+
 void Builder::outbuf(int64_t depth, int64_t width) {
   int64_t count = clog2(depth + 1), pointer = clog2(depth);
   ff(2.0 * double(count + 1) +
      2.0 * double(pointer + (isPower(depth) ? 0 : 1)));
-  term(Term::Buffer, double(2 * count + 2 * pointer));
+  term(Term::Buffer, double(2 * countBits(count) + 2 * countBits(pointer)));
   if (depth > 64) {
     ff(1);
     Memory m = memoryOf(depth, width, ctx);
@@ -46,7 +51,8 @@ void Builder::outbuf(int64_t depth, int64_t width) {
   if (m.blocks > 0 && !isAmd()) {
     // A read of what is written beside it takes that from a register.
     ff(double(width + 1));
-    term(Term::Collision, double(width + pointer));
+    term(Term::Collision, double(width));
+    compare(1, pointer);
   } else {
     ff(double(pointer));
   }
@@ -55,7 +61,8 @@ void Builder::outbuf(int64_t depth, int64_t width) {
 void Builder::collision(int64_t words, int64_t width, int64_t banks) {
   // Banks that share the written data find its registers there already.
   ff(double((banks > 1 ? 0 : 2 * width) + clog2(words) + 2 * banks));
-  term(Term::Collision, double(banks * (width + clog2(words))));
+  term(Term::Collision, double(banks * width));
+  compare(1, clog2(words));
 }
 
 void Builder::addMemory(const Memory &m, int64_t words, int64_t width) {
@@ -65,7 +72,7 @@ void Builder::addMemory(const Memory &m, int64_t words, int64_t width) {
   structure.exact.lutram() += m.luts;
   structure.exact.bram() += m.blocks;
   ff(m.ffs);
-  term(Term::MemoryMux, m.muxBits);
+  term(Term::MemoryMux, m.choiceLuts);
 }
 
 void Builder::ram(int64_t words, int64_t width, int64_t stages, int64_t banks) {
@@ -119,6 +126,39 @@ double Builder::rom(const char *file, const char *placedBy, int64_t words,
   return c.columns;
 }
 
+LateBits lateBits(const Product &of) {
+  const int64_t signedX = of.x + !of.xSigned;
+  const int64_t rows = std::min(of.w, signedX);
+  if (of.style || ceilDiv(rows, kRowsAtOnce) != 2)
+    return {};
+  const int64_t late = rows - kRowsAtOnce;
+  return signedX < of.w ? LateBits{0, late} : LateBits{late, 0};
+}
+
+void Builder::factors(int64_t words, int64_t weights, double lanes,
+                      Product &of) {
+  constexpr const char *kFile = "WeightFile", *kBlock = "Block";
+  const LateBits late = lateBits(of);
+  delay(lanes * double(of.x - late.x), 3);
+  delay(lanes * double(late.x), 4);
+  of.ownsLate = late.x == 0;
+  if (late.w == 0 || words <= 1 || a.get(kBlock)) {
+    rom(kFile, kBlock, words, weights * of.w, 2);
+    return;
+  }
+  of.ownsLate = false;
+  RomContents c = contents(kFile, words, weights * of.w, 1);
+  const MemoryImage *known = image(kFile);
+  double rows =
+      known
+          ? known->contents(ctx.lutInputs, of.w, of.w - late.w, late.w).columns
+          : c.columns * double(late.w) / double(of.w);
+  term(Term::RomLeaf, c.leaves);
+  term(Term::RomMux, c.muxes);
+  delay(c.columns - rows, 2);
+  delay(rows, 3);
+}
+
 void Builder::products(double count, const Product &of) {
   const int64_t w = of.w, signedX = of.x + !of.xSigned;
   // Synthesis leaves products of few bits to logic, but for ECP5.
@@ -131,8 +171,8 @@ void Builder::products(double count, const Product &of) {
     adder(count * double(tiles - 1), std::max(w, signedX));
     return;
   }
-  // A factor of one bit resets the other's register, or takes a LUT a bit.
-  if (of.x == 1 && !of.xSigned) {
+  // Where a bit cannot reset the register it takes a LUT a bit.
+  if (isMasked(of)) {
     if (!isAmd())
       term(Term::Product, count * of.share * double(w));
     return;
@@ -150,7 +190,8 @@ void Builder::products(double count, const Product &of) {
   const int64_t above =
       std::clamp<int64_t>(2 * (digits - 1) + row - width, 0, row);
   term(Term::Product, count * of.share * double(digits * row - above));
-  if (ctx.lutInputs < 6)
+  // A single row of one bit needs none beside it.
+  if (ctx.lutInputs < 6 && (digits > 1 || across > 1))
     term(Term::ProductRow, count * of.share *
                                double(row + (digits - 1) * 2 * (row - 1) -
                                       (digits > 1 ? 2 : 1) * above));
@@ -160,7 +201,8 @@ void Builder::products(double count, const Product &of) {
     ff(count * double(std::min(across + 4, width)));
     double wide = swap ? count / of.perW : count / of.perX;
     double narrow = swap ? count / of.perX : count / of.perW;
-    ff(wide * double(across) + narrow * double(rows - 3 - of.zeros));
+    ff(wide * double(across) +
+       narrow * double(of.ownsLate ? rows - 3 - of.zeros : 1));
   } else if (groups > 2) {
     int64_t top = rows - kRowsAtOnce * (groups - 1) - of.zeros -
                   (swap && !of.xSigned ? 1 : 0);
@@ -198,6 +240,7 @@ void Builder::constantProduct(const MemoryImage &image, int64_t at, int64_t w,
                               int64_t x) {
   // Every set bit is a row; what lies below the lowest one is constant.
   int64_t lowest = -1, highest = -1, groups = 0;
+  const bool isBit = x == 1; // its copies need no adder
   const bool staged = std::min(w, x) > kRowsAtOnce;
   for (int64_t first = 0; first < w; first += kRowsAtOnce) {
     int64_t low = -1, high = -1, rows = 0;
@@ -212,14 +255,17 @@ void Builder::constantProduct(const MemoryImage &image, int64_t at, int64_t w,
     ++groups;
     lowest = lowest < 0 ? low : lowest;
     highest = high;
-    adder(double(rows - 1), x + high - low);
+    if (rows == 1 && high == w - 1 && !isBit)
+      constantAdder(1, x + 1); // a sign alone: from zero
+    else if (!isBit)
+      adder(double(rows - 1), x + high - low);
     if (staged)
       ff(double(x + high - low + (rows > 1 ? 1 : 0)));
   }
   if (groups == 0)
     return;
   int64_t width = x + highest - lowest + (highest > lowest ? 1 : 0);
-  adder(double(groups - 1), width);
+  adder(isBit ? 0 : double(groups - 1), width);
   ff(double(width));
 }
 
@@ -272,11 +318,13 @@ void Builder::tree(double count, int64_t n, int64_t width, int64_t kept) {
   tree(count, std::vector<char>(n, 1), width, kept);
 }
 
+int64_t choiceLuts(int64_t count, const CostContext &ctx) {
+  const int64_t two = std::max<int64_t>(count - 1, 0);
+  return ctx.lutInputs >= 6 ? ceilDiv(two, 3) : two / 3 * 2 + two % 3;
+}
+
 void Builder::mux(double bits, int64_t choices) {
-  // A LUT of six inputs chooses among four.
-  if (choices > 1)
-    term(Term::Mux, bits * double(ctx.lutInputs >= 6 ? ceilDiv(choices - 1, 3)
-                                                     : choices - 1));
+  term(Term::Mux, bits * double(choiceLuts(choices, ctx)));
 }
 
 void Builder::adder(double count, int64_t bits) {
@@ -285,6 +333,46 @@ void Builder::adder(double count, int64_t bits) {
 
 void Builder::compare(double count, int64_t bits) {
   term(Term::Compare, count * double(bits));
+}
+
+/// A block as the memory mapper weighs it; iCE40's are small, and cost as
+/// little.
+static double blockCost(const CostContext &ctx) {
+  return ctx.shiftRegisters ? 258 : ctx.lutramBits > 0 ? 128 : 80;
+}
+
+/// Words, a power of two of them, of a memory of so many bits.
+static int64_t deepest(int64_t bits, int64_t port) {
+  return int64_t(std::bit_floor(uint64_t(std::max<int64_t>(1, bits / port))));
+}
+
+/// In block RAM of whichever shape the memory mapper finds cheapest. The parts
+/// of a deep memory lie beside each other in wide rows, those that are written
+/// in bytes of nine bits, and are chosen from.
+static Memory blocksOf(int64_t words, int64_t width, const CostContext &ctx,
+                       bool isWritten) {
+  constexpr double kChoice = 0.5; // of a bit
+  Memory best;
+  double bestCost = 1e30;
+  for (int half = ctx.halfBlocks ? 1 : 0; half >= 0; --half)
+    for (int64_t port = ctx.bramPort >> half; port >= 1;
+         port = port == 9 ? 4 : port / 2) {
+      int64_t deep = deepest(ctx.bramBits >> half, port);
+      int64_t parts = ceilDiv(words, deep);
+      int64_t byte = isWritten ? (port % 9 == 0 ? 9 : port) : 1;
+      Memory m;
+      m.blocks = double(ceilDiv(ceilDiv(width, byte) * byte * parts, port)) /
+                 (half ? 2 : 1);
+      m.muxBits = double(width * (parts - 1));
+      m.choiceLuts = double(width * choiceLuts(parts, ctx));
+      m.ffs = double(clog2(parts));
+      double cost = blockCost(ctx) * m.blocks + kChoice * m.muxBits;
+      if (cost < bestCost) {
+        bestCost = cost;
+        best = m;
+      }
+    }
+  return best;
 }
 
 Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
@@ -297,6 +385,7 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
   best.ffs = bits;
   // Each word has an enable of its own.
   best.muxBits = double(width * (words - 1) + words);
+  best.choiceLuts = double(width * choiceLuts(words, ctx) + words);
   const bool amd = ctx.shiftRegisters;
   auto offer = [&](double cost, Memory m) {
     if (cost < bestCost) {
@@ -313,6 +402,7 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
       Memory m;
       m.luts = double(luts * ceilDiv(width, wide) * banks);
       m.muxBits = double(width * (banks - 1));
+      m.choiceLuts = double(width * choiceLuts(banks, ctx));
       offer(double(2 * luts) * double(width) / double(wide) * double(banks) +
                 0.5 * m.muxBits,
             m);
@@ -323,58 +413,18 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
     // Four LUTs of memory, and two that its write port blocks.
     m.luts = double(6 * ceilDiv(width, 4) * banks);
     m.muxBits = double(width * (banks - 1));
+    m.choiceLuts = double(width * choiceLuts(banks, ctx));
     offer(double(4 * ceilDiv(width, 4) * banks) + 0.5 * m.muxBits + 8, m);
   }
-  Memory block;
-  block.blocks = blocksOf(words, width, ctx);
-  // iCE40 blocks are small, and cost as little.
-  double unit = amd ? 258 : ctx.lutramBits > 0 ? 128 : 80;
+  Memory block = blocksOf(words, width, ctx, true);
   // But for AMD's, a read of what is being written is made up for beside them,
   // and so is a register behind it.
   double beside = amd ? 0 : ctx.lutramBits == 0 ? 8 : registered ? 12 : 7;
-  offer(block.blocks * unit + beside, block);
+  offer(block.blocks * blockCost(ctx) + 0.5 * block.muxBits + beside, block);
   return best;
-}
-
-/// Words, a power of two of them, of a memory of so many bits.
-static int64_t deepest(int64_t bits, int64_t port) {
-  return int64_t(std::bit_floor(uint64_t(std::max<int64_t>(1, bits / port))));
-}
-
-double blocksOf(int64_t words, int64_t width, const CostContext &ctx) {
-  // Half blocks where a family has them.
-  double least = 1e30;
-  for (int half = ctx.halfBlocks ? 1 : 0; half >= 0; --half) {
-    int64_t bits = ctx.bramBits >> half;
-    for (int64_t port = ctx.bramPort >> half; port >= 1;
-         port = port == 9 ? 4 : port / 2) {
-      int64_t deep = deepest(bits, port);
-      double blocks = double(ceilDiv(width, port) * ceilDiv(words, deep));
-      least = std::min(least, half ? blocks / 2 : blocks);
-    }
-  }
-  return least;
 }
 
 Memory romOf(int64_t words, int64_t width, const CostContext &ctx) {
-  constexpr double kChoice = 0.5; // of a bit beside 258 for a whole block
-  Memory best;
-  double bestCost = 1e30;
-  for (int half = ctx.halfBlocks ? 1 : 0; half >= 0; --half)
-    for (int64_t port = ctx.bramPort >> half; port >= 1;
-         port = port == 9 ? 4 : port / 2) {
-      int64_t deep = deepest(ctx.bramBits >> half, port);
-      int64_t parts = ceilDiv(words, deep);
-      Memory m;
-      m.blocks = double(ceilDiv(width * parts, port)) / (half ? 2 : 1);
-      m.muxBits = double(width * (parts - 1));
-      m.ffs = double(clog2(parts));
-      double cost = 258 * m.blocks + kChoice * m.muxBits;
-      if (cost < bestCost) {
-        bestCost = cost;
-        best = m;
-      }
-    }
-  return best;
+  return blocksOf(words, width, ctx, false);
 }
 } // namespace rhizome::gen::cost

@@ -21,17 +21,23 @@ inline int64_t clog2(int64_t n) {
 /// Bits of an address of `n` places; a single place has one that is not used.
 inline int64_t addressBits(int64_t n) { return n > 1 ? clog2(n) : 1; }
 
+/// LUTs that choose one of `count` bits. One of six inputs chooses among four,
+/// two of four inputs do the same, the second one's condition through the
+/// first.
+int64_t choiceLuts(int64_t count, const CostContext &context);
+/// Whether a choice of so many leaves no input of its last LUT for a mask.
+inline bool isChoiceFull(int64_t count) { return count % 3 == 1 && count > 1; }
+
 /// Where the memory mapper puts a memory, and what that takes.
 struct Memory {
   double luts = 0, blocks = 0, ffs = 0;
-  double muxBits = 0; ///< bits × (banks - 1) that are chosen from
+  double muxBits = 0;    ///< bits × (banks - 1) that are chosen from
+  double choiceLuts = 0; ///< of these choices, and of enables
 };
 /// With a register behind its read port or without.
 Memory memoryOf(int64_t words, int64_t width, const CostContext &context,
                 bool registered = false);
-double blocksOf(int64_t words, int64_t width, const CostContext &context);
-/// A read-only memory in blocks. Columns of several parts of the address range
-/// lie beside each other in wide rows and are chosen from.
+/// A read-only memory in blocks.
 Memory romOf(int64_t words, int64_t width, const CostContext &context);
 
 /// Products of rhz_mul: of w signed bits by x.
@@ -43,7 +49,23 @@ struct Product {
   int64_t zeros = 0;         ///< top bits of w that are known to be zero
   double share = 1;          ///< of w's bits that are not always zero
   double perX = 1, perW = 1; ///< products that share an x, a w
+  bool ownsLate = true;      ///< counts the registers of what is read late
 };
+
+/// Whether the product is w or zero, by the one bit of x: its registers' reset.
+/// In LUTs narrower weights have the bit for a factor of their digits
+/// (rhz_mul).
+inline bool isMasked(const Product &of) {
+  return of.x == 1 && !of.xSigned && (of.style || of.w > 2);
+}
+
+/// Of a product in LUTs: top bits of an operand that only the second of two
+/// stages reads. Registers before them are a row with the one that they wait
+/// in.
+struct LateBits {
+  int64_t w = 0, x = 0;
+};
+LateBits lateBits(const Product &of);
 
 /// Collects one actor's structure.
 class Builder {
@@ -85,6 +107,9 @@ public:
   double rom(const char *file, const char *placedBy, int64_t words,
              int64_t width, int64_t stages, int64_t copies = 1,
              double share = 1);
+  /// The registers of a unit's factors up to its multipliers: `weights` from
+  /// the WeightFile, two of each bit, and `lanes` others, three of each.
+  void factors(int64_t words, int64_t weights, double lanes, Product &of);
   const MemoryImage *image(const char *file) const;
   RomContents contents(const char *file, int64_t words, int64_t width,
                        double share) const;
@@ -108,11 +133,20 @@ public:
   void mux(double bits, int64_t choices);
   /// An adder or comparison of so many bits.
   void adder(double count, int64_t bits);
+  /// One whose other operand is constant: before AMD's carry chains its bits
+  /// are inverters at most.
+  void constantAdder(double count, int64_t bits) {
+    if (!isAmd())
+      adder(count, bits);
+  }
   void compare(double count, int64_t bits);
 
   Structure structure;
 
 private:
+  /// Of a counter that goes up and down, as terms count: one of more bits than
+  /// a few is a carry chain and the choices behind it.
+  int64_t countBits(int64_t bits) const;
   /// Reads beside writes must see the old word: registers and a comparison.
   void collision(int64_t words, int64_t width, int64_t banks = 1);
 

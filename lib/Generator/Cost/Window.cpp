@@ -259,9 +259,9 @@ void parallel(Builder &b, const Window &w) {
   const double picked = double((s.columns - shifted) * w.kernelH * w.ge);
   b.mux(picked, s.offsets);
   // Padding takes its place; a LUT that a choice fills has no room for that.
-  if (b.context().lutInputs < 6 || s.offsets == 1)
+  if (s.offsets == 1)
     b.term(Term::Select, picked);
-  else if (s.offsets % 3 == 1)
+  else if (isChoiceFull(s.offsets))
     b.term(Term::Mux, picked);
   b.outbuf(b.get("Depth"), w.kernelH * s.columns * w.ge);
 }

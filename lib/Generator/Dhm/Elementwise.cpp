@@ -124,9 +124,8 @@ int choose(Circuit &c, int x, llvm::ArrayRef<int64_t> thresholds, int64_t value,
 double weigh(const Circuit &c, int64_t budget) {
   Actor a;
   describe(a, c, budget);
-  return double(a.get("adderBits") + a.get("offsetBits") +
-                a.get("selectBits")) +
-         0.4 * double(a.get("compareBits") + a.get("anyBits"));
+  return double(a.get("narrowSumBits") + a.get("narrowLuts") +
+                a.get("narrowCompareBits"));
 }
 
 /// The circuit of one set of constants, on input element 0.

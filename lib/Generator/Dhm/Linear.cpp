@@ -126,16 +126,11 @@ Kept circuitOf(Operation *op, const Problem &p, int64_t budget) {
   Kept thorough =
       kept(keyOf(op, p), budget, [&] { return makeCircuit(op, p, effort); });
   // By what families count: all bits, or those that both operands have.
-  auto isDearer = [&](const char *sums, const char *offsets) {
-    auto bits = [&](const Kept &k) {
-      return k.described.get(sums) + k.described.get(offsets);
-    };
-    return bits(thorough) > bits(quick);
+  auto isDearer = [&](const char *bits) {
+    return thorough.described.get(bits) > quick.described.get(bits);
   };
-  return isDearer("adderBits", "offsetBits") ||
-                 isDearer("sharedBits", "offsetOnes")
-             ? quick
-             : thorough;
+  return isDearer("narrowSumBits") || isDearer("wideSumBits") ? quick
+                                                              : thorough;
 }
 } // namespace
 
