@@ -414,12 +414,14 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
     m.luts = double(6 * ceilDiv(width, 4) * banks);
     m.muxBits = double(width * (banks - 1));
     m.choiceLuts = double(width * choiceLuts(banks, ctx));
-    offer(double(4 * ceilDiv(width, 4) * banks) + 0.5 * m.muxBits + 8, m);
+    offer(double(4 * ceilDiv(width, 4) * banks) +
+              0.5 * (m.muxBits + double(banks - 1)) + 8,
+          m);
   }
   Memory block = blocksOf(words, width, ctx, true);
   // But for AMD's, a read of what is being written is made up for beside them,
   // and so is a register behind it.
-  double beside = amd ? 0 : ctx.lutramBits == 0 ? 8 : registered ? 12 : 7;
+  double beside = amd ? 0 : ctx.lutramBits == 0 ? 8 : registered ? 20 : 7;
   offer(block.blocks * blockCost(ctx) + 0.5 * block.muxBits + beside, block);
   return best;
 }
