@@ -11,6 +11,7 @@ cut off goes on where it was.
 """
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -100,8 +101,24 @@ def synthesise(options, package, source):
             "rom_lut": rom_luts(package, node, actor["config"]),
             "depth": module["depth"], "path": module["path"],
             "seconds": module["seconds"], "cached": module["cached"],
+            "key": module["key"], "measure": answer["measure"],
             "tool": answer["tool"], "package": str(package)})
     return rows, answer
+
+
+def take_over(options):
+    """Puts what an earlier run has published of modules into the cache, by their
+    keys; but not of deep ones, whose paths are told."""
+    home = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    cache = pathlib.Path(options.cache or pathlib.Path(home) / "rhizome/synth")
+    cache.mkdir(parents=True, exist_ok=True)
+    for row in json.loads(options.known.read_text()):
+        kept_file = cache / (row.get("key", "") + ".json")
+        if "key" in row and not kept_file.exists() and (
+                row["depth"] < LEVELS.get(row["family"], 0)):
+            kept_file.write_text(json.dumps(
+                {k: row[k] for k in ("measure", "measured", "depth",
+                                     "seconds")} | {"path": [], "loop": ""}))
 
 
 def compile_network(options, network, goal, device, folder):
@@ -441,7 +458,7 @@ def kept(row):
     """What the results' JSON holds of a row: no paths of this machine, no
     walk."""
     return {k: v for k, v in row.items()
-            if k not in ("package", "path", "cached", "seconds")}
+            if k not in ("package", "path", "cached")}
 
 
 def arguments():
@@ -475,6 +492,9 @@ def arguments():
                         "the next run has what this one measured")
     parser.add_argument("--tool", help="another Yosys")
     parser.add_argument("--cache", help="another folder for what is kept")
+    parser.add_argument("--known", type=pathlib.Path, metavar="FILE",
+                        help="modules that this resources.json or points.json "
+                        "holds are not synthesised again")
     parser.add_argument("--check", action="store_true",
                         help="fail if a limit is broken")
     parser.add_argument("networks", nargs="*",
@@ -489,6 +509,8 @@ def arguments():
 def main():
     options = arguments()
     options.work.mkdir(parents=True, exist_ok=True)
+    if options.known:
+        take_over(options)
     totals, rows, failed, left = [], [], [], []
     jobs = jobs_of(options)
     begun = time.monotonic()

@@ -467,6 +467,7 @@ json::Object rhizome::toJson(const SynthResult &result) {
   return json::Object{{"predicted", ::toJson(result.predicted)},
                       {"measured", ::toJson(result.measured)},
                       {"tool", result.tool},
+                      {"measure", kMeasure},
                       {"nodes", std::move(nodes)},
                       {"modules", std::move(modules)}};
 }

@@ -201,7 +201,7 @@ TableLuts::TableLuts(llvm::ArrayRef<int64_t> entries, int64_t bits,
 class Logic {
 public:
   Logic(const Circuit &c, const Schedule &s, Reads &r, int64_t inputs)
-      : c(c), s(s), r(r), inputs(inputs), choiceInputs(c.nodes.size(), 1),
+      : c(c), s(s), r(r), inputs(inputs), last(c.nodes.size()),
         constants(c.nodes.size()) {}
 
   int64_t luts = 0;        ///< of choices, looks at bits and short sums
@@ -217,18 +217,31 @@ private:
   void addCompare(size_t node);
   void addChoice(size_t node);
   void addTable(const Circuit::Node &n);
-  void addLook(int64_t bits) { luts += llvm::divideCeil(bits - 1, inputs - 1); }
+  /// LUTs of a function of so many bits that takes them one after the other.
+  void addLook(size_t node, int64_t bits) {
+    int64_t count = llvm::divideCeil(bits - 1, inputs - 1);
+    luts += count;
+    last[node] = {bits - (count - 1) * (inputs - 1), 1, c.nodes[node].a};
+  }
 
   bool isFixed(int i) const { return c.nodes[i].op == Op::Constant; }
+  /// Between values, not another name of its condition.
+  bool isChoice(int i) const {
+    const Circuit::Node &n = c.nodes[i];
+    return n.op == Op::Select && !(isFixed(n.b) && isFixed(n.c));
+  }
   bool isWide() const { return inputs >= 6; }
 
   const Circuit &c;
   const Schedule &s;
   Reads &r;
   const int64_t inputs; ///< of a LUT
-  /// Signals that a node is to its reader's LUT: 0 for constants, several for a
-  /// choice that may be part of it.
-  std::vector<int64_t> choiceInputs;
+  /// A node's last LUTs, which may become part of its reader's: one a bit.
+  struct Last {
+    int64_t inputs = 1, luts = 0;
+    int looksAt = -1; ///< the node whose bits alone these are
+  };
+  std::vector<Last> last;
   /// Bits of a constant or of a choice that are known, and these bits.
   struct Known {
     uint64_t mask = 0, value = 0;
@@ -280,7 +293,7 @@ void Logic::addCompare(size_t node) {
   // are two LUTs each before a carry chain (cmp2lut.v, cmp2lcu.v).
   if (llvm::isPowerOf2_64(magnitude) ||
       width <= (isWide() ? 2 * inputs : inputs))
-    addLook(bits);
+    addLook(node, bits);
   else if (isWide())
     luts += 2 * llvm::divideCeil(width, inputs);
   else
@@ -308,24 +321,46 @@ void Logic::addChoice(size_t node) {
   auto isLater = [&](const Use &use) { return use.stage > s.stage[node]; };
   if (isFixed(n.b) != isFixed(n.c) && llvm::all_of(r.of(node), isLater))
     return;
-  luts += bitsOf(node);
-  // Choices that nobody else reads become part of this one's LUTs.
-  int64_t total = 1;
-  llvm::SmallVector<int, 2> parts;
-  for (int i : {n.b, n.c}) {
+  // What nobody else reads may become part of the LUTs: a choice, and what a
+  // single bit or all of its bits look at.
+  auto isPart = [&](int i) {
+    return last[i].luts > 0 && s.stage[i] == s.stage[node] &&
+           r.of(i).size() == 1;
+  };
+  if (isFixed(n.b) && isFixed(n.c)) { // the comparison under another name
+    if (isPart(n.a))
+      last[node] = last[n.a];
+    return;
+  }
+  const int64_t bits = bitsOf(node);
+  luts += bits;
+  int64_t total = 0;
+  llvm::SmallVector<int, 3> parts;
+  for (int i : {n.a, n.b, n.c}) {
     total += !isFixed(i);
-    if (c.nodes[i].op == Op::Select && s.stage[i] == s.stage[node] &&
-        r.of(i).size() == 1 && choiceInputs[i] > 1)
+    if (isPart(i))
       parts.push_back(i);
   }
-  llvm::sort(parts,
-             [&](int x, int y) { return choiceInputs[x] < choiceInputs[y]; });
+  // Looks at one value have its upper bits in common.
+  auto isAlike = [&](int i) {
+    return last[i].looksAt >= 0 && last[i].looksAt == last[parts[0]].looksAt &&
+           last[i].inputs == last[parts[0]].inputs;
+  };
+  if (parts.size() > 1 && llvm::all_of(parts, isAlike) &&
+      total + last[parts[0]].inputs - 1 <= inputs) {
+    luts -= int64_t(parts.size());
+    last[node] = {total + last[parts[0]].inputs - 1, bits};
+    return;
+  }
+  llvm::erase_if(parts, [&](int i) { return bits > 1 && !isChoice(i); });
+  llvm::stable_sort(
+      parts, [&](int x, int y) { return last[x].inputs < last[y].inputs; });
   for (int i : parts)
-    if (total - 1 + choiceInputs[i] <= inputs) {
-      total += choiceInputs[i] - 1;
-      luts -= bitsOf(i);
+    if (total - 1 + last[i].inputs <= inputs) {
+      total += last[i].inputs - 1;
+      luts -= last[i].luts;
     }
-  choiceInputs[node] = isFixed(n.b) && isFixed(n.c) ? 1 : total;
+  last[node] = {total, bits};
 }
 
 void Logic::addTable(const Circuit::Node &n) {
@@ -340,7 +375,6 @@ void Logic::add(size_t node) {
   const Circuit::Node &n = c.nodes[node];
   switch (n.op) {
   case Op::Constant:
-    choiceInputs[node] = 0;
     constants[node] = {~uint64_t(0), uint64_t(n.value)};
     break;
   case Op::Add:
@@ -349,7 +383,7 @@ void Logic::add(size_t node) {
     addSum(node);
     break;
   case Op::Even: // whether any is one, and the bit that this clears
-    addLook(std::max<int64_t>(n.shift - r.zeros[n.a], 0) + 1);
+    addLook(node, std::max<int64_t>(n.shift - r.zeros[n.a], 0) + 1);
     break;
   case Op::AtLeast:
     addCompare(node);

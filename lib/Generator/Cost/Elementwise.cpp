@@ -231,10 +231,14 @@ void requant(Builder &b) {
   bool isSign = lo == 0 && said < out;
   int64_t flags = !(isSign || neverBelow) + !neverAbove + ties;
   int64_t results = said + (said < out && lo < 0);
-  b.ff(bounded * double(sumBits + said + flags + results));
-  // Zero alone is a reset of the results; a tie clears their lowest bit.
-  b.term(Term::Select,
-         bounded * double(lo == 0 && neverAbove ? ties : results));
+  // Of levels that no limit bounds a tie clears the lowest bit; the others
+  // pass.
+  int64_t row = mul > 0 && ties && neverBelow && neverAbove ? said - 1 : 0;
+  b.delay(lanes * double(row), 3);
+  b.ff(bounded * double(sumBits + said + flags + results - 3 * row));
+  // Zero alone is a reset of the results.
+  bool isReset = neverAbove && (neverBelow || lo == 0);
+  b.term(Term::Select, bounded * double(isReset ? ties : results));
   b.outbuf(b.get("Depth"), channels * out);
 }
 
