@@ -43,6 +43,14 @@ struct UsedProducts {
         }
     lanes = std::count(isUsed.begin(), isUsed.end(), 1);
   }
+
+  /// Dot products with any of them.
+  int64_t dots() const {
+    return std::count_if(terms.begin(), terms.end(),
+                         [](const std::vector<char> &dot) {
+                           return std::count(dot.begin(), dot.end(), 1) > 0;
+                         });
+  }
 };
 
 /// What adds a result of `bits` bits for every pixel: to those of other folds,
@@ -116,7 +124,7 @@ void matvec(Builder &b) {
   int64_t w = b.get("WWidth"), x = b.get("XWidth"), acc = b.get("AccWidth");
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   int64_t style = b.get("Style"), words = folds * outFolds;
-  double dots = double(pixels * pe);
+  double dots = double(pixels * pe), live = dots;
   Product of = {.w = w,
                 .x = x,
                 .xSigned = b.get("XSigned") != 0,
@@ -143,6 +151,9 @@ void matvec(Builder &b) {
     UsedProducts used(b, pe, simd, w);
     const double count = double(pixels * used.count);
     b.factors(words, pe * simd, double(pixels * used.lanes), of);
+    // What has no weight but zeros is constant.
+    if (folds == 1 && (outFolds == 1 || !b.get("Bias")))
+      live = double(pixels * used.dots());
     const MemoryImage *weights = b.image("WeightFile");
     if (words == 1 && style == 0 && weights) {
       for (int64_t p = 0; p < pixels; ++p)
@@ -167,7 +178,7 @@ void matvec(Builder &b) {
   }
   int64_t sum = product + levels;
   bool adds = folds > 1 || b.get("Bias");
-  b.ff(2.0 * dots * double(adds ? acc : std::min(acc, sum)));
+  b.ff(2.0 * live * double(adds ? acc : std::min(acc, sum)));
   if (adds)
     accumulators(b, double(pixels), pe, acc);
   if (folds > 1)

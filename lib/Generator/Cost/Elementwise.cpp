@@ -125,7 +125,7 @@ void requant(Builder &b) {
       // Where an offset's low bits are zero those of the sum are the input's,
       // one stage later, and of no use below the level unless ties read them.
       int64_t zeros = offsetZeros(l);
-      int64_t passed = std::min(zeros, in);
+      int64_t passed = zeros == offset ? in : std::min(zeros, in);
       int64_t kept = passed - (ties ? 0 : std::min(shift, passed));
       // Without a sign and a negative offset nothing lies below zero, either.
       bool isPositive = lo == 0 && x > in && image &&
