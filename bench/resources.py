@@ -439,7 +439,8 @@ def report(totals, rows):
     return (
         f"{tools}; {len(totals)} designs, distinct modules once. Errors in per "
         f"cent of what Yosys needs above {LARGE} LUTs or FFs, as differences "
-        "below.\n\n"
+        "below.\nSeconds (s) of a processor in Yosys, as far as the cache tells "
+        "them.\n\n"
         + table(TOTALS, totals) + "\n\n" + table(ERRORS, lines) + "\n\n"
         + table(MULTIPLIERS, multipliers(unique)) + "\n\n"
         + "Farthest off:\n" + table(WORST_COLUMNS, worst_ten(unique)) + "\n\n"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Multiplexer of many words under a binary index, four at a time. Every four are
 // a module of their own (rhz_choose_few), because logic optimisation takes large
-// multiplexers apart and then finds up to half more LUTs than they need. An index
-// beyond Count selects any word.
+// multiplexers apart and then finds up to a third more LUTs than they need. An
+// index beyond Count selects any word.
 module rhz_choose #(
   parameter int Width = 8,
   parameter int Count = 2,
