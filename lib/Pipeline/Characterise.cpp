@@ -4,6 +4,7 @@
 #include "rhizome/Pipeline/Characterise.h"
 #include "Fit.h"
 #include "Sweep.h"
+#include "rhizome/Generator/Circuit.h"
 #include "rhizome/Pipeline/Build.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
@@ -132,6 +133,25 @@ Expected<std::string> Characterisation::sample(const Device &device) {
   return folder;
 }
 
+/// Fails where another version of the program has described an actor's circuit.
+Error checkCircuit(const Package &package, const gen::Actor &actor) {
+  gen::Circuit wire;
+  wire.inLanes = 1;
+  wire.outputs = {wire.input(0, 0, 1)};
+  gen::Actor today;
+  gen::describe(today, wire, 1);
+  for (const gen::Param &param : today.params)
+    if (llvm::none_of(actor.params, [&](const gen::Param &known) {
+          return known.key == param.key;
+        }))
+      return createStringError(
+          "the circuit '%s' of '%s' was described by another version of this "
+          "program, without '%s'; compile the model again",
+          actor.name.c_str(), package.dir().c_str(),
+          llvm::StringRef(param.key).str().c_str());
+  return Error::success();
+}
+
 /// The actor that a plan describes, and its memories' contents.
 Expected<gen::Actor> actorOf(const Package &package, const PlannedNode &node,
                              const PlannedActor &planned,
@@ -152,6 +172,9 @@ Expected<gen::Actor> actorOf(const Package &package, const PlannedNode &node,
       images[file->str()] = gen::MemoryImage::parse(*text);
     }
   }
+  if (actor.cell == "circuit")
+    if (Error error = checkCircuit(package, actor))
+      return std::move(error);
   return actor;
 }
 
