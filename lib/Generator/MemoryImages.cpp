@@ -66,13 +66,13 @@ int64_t MemoryImage::usedColumns(int64_t at, int64_t bits) const {
 int64_t MemoryImage::varyingColumns(int64_t at, int64_t bits) const {
   int64_t stride = (width + 63) / 64, varying = 0;
   for (int64_t i = at; i < at + bits; ++i) {
-    uint64_t all = 0, any = 0;
+    uint64_t ones = 0, zeros = 0;
     for (int64_t word = 0; word < depth; ++word) {
       uint64_t bit = words[stride * word + i / 64] >> (i % 64) & 1;
-      any |= bit;
-      all |= bit ^ 1;
+      ones |= bit;
+      zeros |= bit ^ 1;
     }
-    varying += int64_t(any & all);
+    varying += int64_t(ones & zeros);
   }
   return varying;
 }

@@ -362,8 +362,9 @@ Error Characterisation::run() {
       device->family, dsp != device->budget.end() && dsp->second > 0);
   if (script.empty())
     return createStringError("devices of the family '%s' cannot be "
-                             "synthesised",
-                             device->family.c_str());
+                             "synthesised; families that can are %s",
+                             device->family.c_str(),
+                             join(synth::knownFamilies(), ", ").c_str());
   Expected<FamilyModel> known = loadFamilyModel(device->family);
   if (!known)
     return known.takeError();

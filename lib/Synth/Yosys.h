@@ -5,9 +5,6 @@
 #include "rhizome/Synth/Synth.h"
 
 namespace rhizome::synth {
-/// The families that familyScript knows.
-std::vector<std::string> knownFamilies();
-
 /// Everything that a module's netlist depends on, as files by name: the cells
 /// it uses, its memory images and "module.ys", the script.
 struct Sources {

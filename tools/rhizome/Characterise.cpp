@@ -5,9 +5,9 @@
 #include "Output.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
+#include "rhizome/Synth/Synth.h"
 #include "rhizome/Target/Device.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -89,19 +89,13 @@ llvm::Expected<std::string> deviceOf(const std::string &family) {
   auto devices = listDevices();
   if (!devices)
     return devices.takeError();
-  llvm::StringSet<> families;
-  for (const Device &device : *devices) {
+  for (const Device &device : *devices)
     if (device.family == family)
       return device.name;
-    families.insert(device.family);
-  }
-  std::vector<llvm::StringRef> known(families.keys().begin(),
-                                     families.keys().end());
-  llvm::sort(known);
   return llvm::createStringError(
-      "no device of data/devices is of the family '%s'; families with devices "
-      "are %s",
-      family.c_str(), llvm::join(known, ", ").c_str());
+      "no device of data/devices is of the family '%s'; families that can be "
+      "characterised are %s",
+      family.c_str(), llvm::join(synth::knownFamilies(), ", ").c_str());
 }
 
 int runCharacterise(CharacteriseRequest request, const std::string &family,

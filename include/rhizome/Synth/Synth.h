@@ -13,6 +13,8 @@ namespace synth {
 /// family. `hasDsp` is false for devices that lack the family's DSP blocks.
 std::string familyScript(llvm::StringRef family, bool hasDsp,
                          llvm::StringRef top = "actor");
+/// The families that familyScript knows.
+std::vector<std::string> knownFamilies();
 } // namespace synth
 
 struct SynthProgress {
