@@ -154,7 +154,9 @@ module rhz_window #(
   logic rise_last, rise_over, fills, unused_left;
   assign unused_left = &{1'b0, left0, left1, over0, over1};
   assign rise_last   = rise_q == YW'(RiseLast);
-  assign rise_over   = rise_last || rise_q > YW'(Height);
+  rhz_at_least #(.Width(YW - 1), .Bound(Height)) u_rise_over (
+    .value_i(rise_q[YW-2:0]), .yes_o(rise_over)
+  );
   assign risen       = base_q + RowW'(rise_q);
   assign base_end    = base_q + RowW'(Height);
   always_ff @(posedge clk_i) begin
@@ -167,7 +169,7 @@ module rhz_window #(
       rise_q   <= rise_last ? YW'(RiseFirst) : rise_q + YW'(StrideH);
       if (rise_last) base_q <= base_end;
       limit0_q <= limit1_q;
-      limit1_q <= rise_over ? base_end : (rise_q < 0) ? base_q : risen;
+      limit1_q <= rise_last ? base_end : (rise_q < 0) ? base_q : rise_over ? base_end : risen;
     end
   end
   assign left0 = limit0_q - in_row_q;
@@ -203,12 +205,19 @@ module rhz_window #(
   assign ahead_low = ahead_q + RowW'(low_q);
   assign ahead_end = ahead_q + RowW'(Height - 1);
   logic [ColW-1:0] need0_col_q, need1_col_q;
-  logic start_q, unused_clamped;
+  logic start_q, low_over, far_over, unused_clamped;
   assign unused_clamped = &{1'b0, clamped_x};
+  // Meant where they are not negative.
+  rhz_at_least #(.Width(YW - 1), .Bound(Height)) u_low_over (
+    .value_i(low_q[YW-2:0]), .yes_o(low_over)
+  );
+  rhz_at_least #(.Width(XW - 1), .Bound(Width)) u_far_over (
+    .value_i(far_q[XW-2:0]), .yes_o(far_over)
+  );
   always_comb begin
     clamped_x = far_q;
-    if (far_q < 0) clamped_x = '0;
-    else if (far_q > XW'(Width - 1)) clamped_x = XW'(Width - 1);
+    if (far_q < 0)     clamped_x = '0;
+    else if (far_over) clamped_x = XW'(Width - 1);
     far_d   = far_q + XW'(StepX);
     low_d   = low_q;
     ahead_d = ahead_q;
@@ -244,7 +253,7 @@ module rhz_window #(
   end
   always_ff @(posedge clk_i) begin
     if (advance || start_q) begin
-      need1_row_q <= (low_q < 0) ? ahead_q : (low_q > YW'(Height - 1)) ? ahead_end : ahead_low;
+      need1_row_q <= (low_q < 0) ? ahead_q : low_over ? ahead_end : ahead_low;
       need1_col_q <= ColW'(clamped_x >>> $clog2(PixelsIn));
     end
   end

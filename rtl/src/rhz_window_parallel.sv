@@ -216,14 +216,22 @@ module rhz_window_parallel #(
   logic first_q, row_first_q, begins4, row_first4;
   for (genvar kh = 0; kh < KernelH; kh++) begin : gen_row_in
     logic signed [YW-1:0] row;
+    logic over;
     assign row = y_i + YW'(kh * DilationH);
-    assign row_in[kh] = row >= 0 && row < YW'(Height);
+    rhz_at_least #(.Width(YW - 1), .Bound(Height)) u_over (
+      .value_i(row[YW-2:0]), .yes_o(over)
+    );
+    assign row_in[kh] = row >= 0 && !over;
   end
   for (genvar c = 0; c < Columns; c++) begin : gen_col_in
     localparam int At = (Columns == Span) ? c : (c / KernelW) * StrideW + (c % KernelW) * DilationW;
     logic signed [XW-1:0] col;
+    logic over;
     assign col = x_i + XW'(At);
-    assign col_in[c] = col >= 0 && col < XW'(Width);
+    rhz_at_least #(.Width(XW - 1), .Bound(Width)) u_over (
+      .value_i(col[XW-2:0]), .yes_o(over)
+    );
+    assign col_in[c] = col >= 0 && !over;
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

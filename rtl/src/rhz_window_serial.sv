@@ -76,15 +76,16 @@ module rhz_window_serial #(
       ((Height - (OutHeight - 1) * StrideH) % Rows + Rows) % Rows * RowWords;
   localparam int KernelStep = (DilationH % Rows) * RowWords;
   localparam int FirstTop   = (Rows - PadTop % Rows) % Rows * RowWords;
-  // Every sum is there before it is known which is wanted.
+  // Every sum is there before it is known which is wanted; the sign of the one
+  // around the memory's end tells whether it is.
   logic [RA-1:0] top_q, top_d, base_q, base_d;
-  logic [RA-1:0] row_top, frame_top, kernel_base;
-  assign row_top     = (top_q >= RA'(MemWords - TopStep)) ? top_q + RA'(TopStep - MemWords)
-                                                          : top_q + RA'(TopStep);
-  assign frame_top   = (top_q >= RA'(MemWords - FrameStep)) ? top_q + RA'(FrameStep - MemWords)
-                                                            : top_q + RA'(FrameStep);
-  assign kernel_base = (base_q >= RA'(MemWords - KernelStep)) ? base_q + RA'(KernelStep - MemWords)
-                                                              : base_q + RA'(KernelStep);
+  logic [RA-1:0] row_top, frame_top, kernel_base, row_around, frame_around, kernel_around;
+  assign row_around    = top_q + RA'(TopStep - MemWords);
+  assign frame_around  = top_q + RA'(FrameStep - MemWords);
+  assign kernel_around = base_q + RA'(KernelStep - MemWords);
+  assign row_top     = row_around[RA-1]    ? top_q + RA'(TopStep)     : row_around;
+  assign frame_top   = frame_around[RA-1]  ? top_q + RA'(FrameStep)   : frame_around;
+  assign kernel_base = kernel_around[RA-1] ? base_q + RA'(KernelStep) : kernel_around;
   always_comb begin
     top_d = top_q;
     if (frame_end_i)    top_d = frame_top;
@@ -134,10 +135,16 @@ module rhz_window_serial #(
   logic [CW-1:0] block;
   logic unused;
   assign unused = &{1'b0, x_i, block};
-  logic pad, pad_q, pad3;
+  logic row_over, col_over, pad, pad_q, pad3;
   logic [AW-1:0] raddr_q;
   logic [BW-1:0] bank_q, bank3;
-  assign pad   = row_q < 0 || row_q >= YW'(Height) || col_q < 0 || col_q >= CW'(Width * Words);
+  rhz_at_least #(.Width(YW - 1), .Bound(Height)) u_row_over (
+    .value_i(row_q[YW-2:0]), .yes_o(row_over)
+  );
+  rhz_at_least #(.Width(CW - 1), .Bound(Width * Words)) u_col_over (
+    .value_i(col_q[CW-2:0]), .yes_o(col_over)
+  );
+  assign pad   = row_q < 0 || row_over || col_q < 0 || col_over;
   assign block = col_q >>> BankBits;
   always_ff @(posedge clk_i) begin
     raddr_q <= AW'(base_q) + AW'(block) + AW'(group_base_q) + AW'(word);

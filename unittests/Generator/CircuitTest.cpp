@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a circuit is counted to: bits that nobody reads or that stay zero are
-// not built.
+// What a circuit is counted to, where bits that nobody reads or that stay zero
+// are not built, and where its registers stand.
 #include "rhizome/Generator/Circuit.h"
 #include "rhizome/Generator/Actor.h"
 #include "gtest/gtest.h"
@@ -133,5 +133,40 @@ TEST(CircuitCounts, TablesByTheirContents) {
   });
   EXPECT_EQ(noise.get("wideTableLeaves"), 16);
   EXPECT_EQ(noise.get("wideTableChoices"), 5);
+}
+/// ((x0 + x1) + x2) + x3 and the partial sums, over eight bits each.
+struct SumOfFour {
+  Circuit c = withInput(8, 4);
+  int two = c.sum(Circuit::Op::Add, 0, 1, 0);
+  int three = c.sum(Circuit::Op::Add, two, 2, 0);
+  int four = c.sum(Circuit::Op::Add, three, 3, 0);
+
+  /// Registers on the way to `outputs`, by the length between them.
+  int stages(std::vector<int> outputs, int64_t budget) {
+    c.outputs = std::move(outputs);
+    return gen::schedule(c, budget).stages;
+  }
+};
+
+TEST(CircuitSchedule, SumsOfOneReaderAreAddedInOneGo) {
+  // A level of memory, two rows of full adders, a level and ten bits of carry.
+  EXPECT_EQ(SumOfFour().stages({SumOfFour().four}, 4 * 32 + 10), 0);
+  EXPECT_EQ(SumOfFour().stages({SumOfFour().four}, 4 * 32 + 9), 1);
+}
+
+TEST(CircuitSchedule, SumsThatAreReadTwiceAreCarryChains) {
+  // A level each and 9, 10 and 10 bits; the third chain takes a level more.
+  SumOfFour s;
+  EXPECT_EQ(s.stages({s.two, s.three, s.four}, 5 * 32 + 29), 0);
+  EXPECT_EQ(s.stages({s.two, s.three, s.four}, 5 * 32 + 28), 1);
+}
+
+TEST(CircuitSchedule, SumsOfANarrowerRangeAreCarryChains) {
+  // Of the sum's eight bits none may carry, as only the caller knows.
+  Circuit c = withInput(8, 3);
+  int two = c.sum(Circuit::Op::Add, 0, 1, 0, 0, 255);
+  c.outputs = {c.sum(Circuit::Op::Add, two, 2, 0)};
+  EXPECT_EQ(gen::schedule(c, 3 * 32 + 17).stages, 0);
+  EXPECT_EQ(gen::schedule(c, 3 * 32 + 16).stages, 1);
 }
 } // namespace

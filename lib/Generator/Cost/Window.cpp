@@ -75,9 +75,9 @@ void positions(Builder &b, const Window &w) {
   b.adder(1, w.rowW);
   b.adder(4, w.rowW);
   b.adder(4, w.rowW + columnW);
-  // Each row or column behind: its step, and that it is inside the frame.
-  b.adder(2, y + 2 * w.yW);
-  b.adder(1, x + 2 * w.xW);
+  // Each row or column behind: its step, and that it is not below the frame.
+  b.adder(2, y + w.yW);
+  b.adder(1, x + w.xW);
   b.term(Term::Select, double(4 * w.rowW + frameW + 2 * w.yW + 2 * w.xW));
   b.term(Term::Control, double(2 * w.rowW + 2 * w.colW));
   if (w.outHeight > 1) {
@@ -101,20 +101,20 @@ void serial(Builder &b, const Window &w) {
   for (int64_t count : {w.groupWords, w.kernelW, w.kernelH, w.repeat, w.groups})
     b.counter(count);
   // The top row and the kernel row begin at multiples of a row's words; each
-  // of their steps is a comparison and two sums.
+  // of their steps takes two sums.
   int64_t base = clog2(2 * memWords + 1) - zeros(w.inCols * w.words);
   int64_t steps = (w.outHeight > 1 ? 2 : 1) + (w.kernelH > 1 ? 1 : 0);
   b.ff(double(2 * base));
-  b.adder(double(3 * steps), base);
+  b.adder(double(2 * steps), base);
   b.term(Term::Select, double((steps + 4) * base));
   // Left and kernel column, kernel row: steps and whether they are padding.
   int64_t columns = (w.outCols > 1 ? 1 : 0) + (w.kernelW > 1 ? 1 : 0);
   b.ff(double(2 * column));
-  b.adder(double(columns + 2), column);
+  b.adder(double(columns + 1), column);
   b.term(Term::Select, double(4 * column));
   if (w.kernelH > 1 || w.outHeight > 1) {
     b.ff(double(w.yW));
-    b.adder(w.kernelH > 1 ? 3 : 2, w.yW);
+    b.adder(w.kernelH > 1 ? 2 : 1, w.yW);
     b.term(Term::Select, double(3 * w.yW));
   }
   if (w.groups > 1) {
@@ -219,10 +219,10 @@ void parallel(Builder &b, const Window &w) {
   const bool moves = w.outCols > 1; // from column to column
   b.delay(double((moves ? s.columns : 0) + off + 2), 4);
   b.ff(2);
-  // Each row and column of the window: where it lies, and two comparisons.
-  b.compare(3 * double(w.kernelH), w.yW);
+  // Each row and column of the window: where it lies, and a comparison.
+  b.compare(2 * double(w.kernelH), w.yW);
   if (moves)
-    b.compare(3 * double(s.columns),
+    b.compare(2 * double(s.columns),
               std::max<int64_t>(w.xW - zeros(w.step()), 1));
   // The writer.
   int64_t turns = s.banks / w.pixelsIn;
