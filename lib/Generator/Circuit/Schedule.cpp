@@ -24,8 +24,9 @@ int64_t delayOf(const Circuit &c, const Circuit::Node &n) {
   case Op::Add:
   case Op::Sub:
   case Op::Rsub: {
+    // Four bits may be two levels of LUTs of four inputs instead of a chain.
     int64_t bits = c.adderBits(n);
-    return bits > 0 ? kLevel + bits : 0;
+    return bits > 0 ? kLevel + (bits == 4 ? kLevel : bits) : 0;
   }
   case Op::Even:
     return n.shift <= 5 ? kLevel : 2 * kLevel;
