@@ -21,8 +21,10 @@ using namespace rhizome;
 
 extern char **environ;
 
-// A handler may touch neither heap nor locks: process groups stand in a table.
+// A handler may touch neither heap nor locks: process groups stand in a table,
+// kStarting until they are known.
 static std::atomic<pid_t> groups[64];
+static constexpr pid_t kStarting = -1;
 static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 static struct sigaction before[std::size(kSignals)];
 
@@ -31,14 +33,42 @@ static std::mutex handlersMutex;
 static int runners = 0;
 
 extern "C" void rhizomeKillProcesses(int signal) {
-  for (std::atomic<pid_t> &group : groups)
-    if (pid_t pid = group.load(); pid > 0)
+  for (std::atomic<pid_t> &group : groups) {
+    pid_t pid = group.load();
+    while (pid == kStarting) // in another thread, see SignalsHeld
+      pid = group.load();
+    if (pid > 0)
       kill(-pid, SIGKILL);
+  }
   for (size_t i = 0; i < std::size(kSignals); ++i)
     if (kSignals[i] == signal)
       sigaction(signal, &before[i], nullptr);
   raise(signal);
 }
+
+static void restoreHandlers() {
+  for (size_t i = 0; i < std::size(kSignals); ++i)
+    sigaction(kSignals[i], &before[i], nullptr);
+}
+
+namespace {
+/// Our signals wait while a thread starts a process, so that none is missed.
+class SignalsHeld {
+public:
+  SignalsHeld() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (int signal : kSignals)
+      sigaddset(&held, signal);
+    pthread_sigmask(SIG_BLOCK, &held, &usual);
+  }
+  ~SignalsHeld() { release(); }
+  void release() { pthread_sigmask(SIG_SETMASK, &usual, nullptr); }
+
+private:
+  sigset_t usual;
+};
+} // namespace
 
 ProcessRunner::ProcessRunner(unsigned limit) : limit(std::max(limit, 1u)) {
   std::lock_guard<std::mutex> lock(handlersMutex);
@@ -61,16 +91,14 @@ ProcessRunner::~ProcessRunner() {
   }
   std::lock_guard<std::mutex> lock(handlersMutex);
   if (--runners == 0)
-    for (size_t i = 0; i < std::size(kSignals); ++i)
-      sigaction(kSignals[i], &before[i], nullptr);
+    restoreHandlers();
 }
 
-/// A place in the table, taken (-1 until the process is known); none is free
-/// if as many processes run already.
+/// A place in the table, taken; none is free if as many processes run already.
 static std::optional<size_t> takeSlot() {
   for (size_t slot = 0; slot < std::size(groups); ++slot) {
     pid_t free = 0;
-    if (groups[slot].compare_exchange_strong(free, -1))
+    if (groups[slot].compare_exchange_strong(free, kStarting))
       return slot;
   }
   return std::nullopt;
@@ -92,6 +120,7 @@ Error ProcessRunner::start(Process &process) {
   if (!process.temporary.empty())
     environment.push_back(temporary.data());
   environment.push_back(nullptr);
+  SignalsHeld held;
   std::optional<size_t> slot = takeSlot();
   if (!slot)
     return createStringError("cannot start '%s': %zu programs run already",
@@ -99,6 +128,8 @@ Error ProcessRunner::start(Process &process) {
   pid_t parent = getpid(), pid = fork();
   if (pid == 0) {
     setpgid(0, 0);
+    restoreHandlers();
+    held.release();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     int in = open("/dev/null", O_RDONLY);
     int out = open(process.log.c_str(),
