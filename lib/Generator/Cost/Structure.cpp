@@ -73,16 +73,19 @@ void Builder::addMemory(const Memory &m, int64_t words, int64_t width) {
   structure.exact.lutram() += m.luts;
   structure.exact.bram() += m.blocks;
   ff(m.ffs);
-  term(Term::MemoryMux, m.choiceLuts);
+  term(Term::MemoryMux, m.choiceLuts + m.enables);
 }
 
-void Builder::ram(int64_t words, int64_t width, int64_t stages, int64_t banks) {
+void Builder::ram(int64_t words, int64_t width, int64_t stages, int64_t banks,
+                  int64_t together) {
   if (words == 1) {
     ff(double(2 * width * banks));
   } else {
     Memory m = memoryOf(words, width, ctx, true);
+    Memory beside = m;
+    beside.enables = 0;
     for (int64_t i = 0; i < banks; ++i)
-      addMemory(m, words, width);
+      addMemory(i % together ? beside : m, words, width);
     if (m.blocks == 0)
       ff(double(width * banks));
     else if (!isAmd())
@@ -384,9 +387,8 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
   // registered read beside it between 4 and 6.
   double bestCost = bits + (registered && !ctx.shiftRegisters ? 5 : 0);
   best.ffs = bits;
-  // Each word has an enable of its own.
-  best.muxBits = double(width * (words - 1) + words);
-  best.choiceLuts = double(width * choiceLuts(words, ctx) + words);
+  best.choiceLuts = double(width * choiceLuts(words, ctx));
+  best.enables = double(words);
   const bool amd = ctx.shiftRegisters;
   auto offer = [&](double cost, Memory m) {
     if (cost < bestCost) {
@@ -404,8 +406,10 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
       m.luts = double(luts * ceilDiv(width, wide) * banks);
       m.muxBits = double(width * (banks - 1));
       m.choiceLuts = double(width * choiceLuts(banks, ctx));
+      // Two words of two bits or three of one become registers, two of three or
+      // four of one do not.
       offer(double(2 * luts) * double(width) / double(wide) * double(banks) +
-                0.5 * m.muxBits,
+                0.5 * m.muxBits + 2,
             m);
     }
   } else if (ctx.lutramBits > 0) {

@@ -32,7 +32,8 @@ inline bool isChoiceFull(int64_t count) { return count % 3 == 1 && count > 1; }
 struct Memory {
   double luts = 0, blocks = 0, ffs = 0;
   double muxBits = 0;    ///< bits × (banks - 1) that are chosen from
-  double choiceLuts = 0; ///< of these choices, and of enables
+  double choiceLuts = 0; ///< of these choices
+  double enables = 0;    ///< of words in registers
 };
 /// With a register behind its read port or without.
 Memory memoryOf(int64_t words, int64_t width, const CostContext &context,
@@ -100,8 +101,10 @@ public:
   void counter(int64_t count, bool last = true);
   /// rhz_outbuf.
   void outbuf(int64_t depth, int64_t width);
-  /// rhz_sdpram, several that are written with the same data.
-  void ram(int64_t words, int64_t width, int64_t stages, int64_t banks = 1);
+  /// rhz_sdpram, several that are written with the same data, so many of them
+  /// at the same time.
+  void ram(int64_t words, int64_t width, int64_t stages, int64_t banks = 1,
+           int64_t together = 1);
   /// rhz_rom; returns the bits of a word that are not constant or copies of
   /// others: `share` of them where the contents are not known.
   double rom(const char *file, const char *placedBy, int64_t words,

@@ -242,7 +242,8 @@ void parallel(Builder &b, const Window &w) {
       b.ram(s.rowBeats, ages * newest, 1);
   }
   int64_t banks = s.banks / s.apart;
-  b.ram(memWords, s.wordRows * w.ge, memStages, banks);
+  b.ram(memWords, s.wordRows * w.ge, memStages, banks,
+        ceilDiv(w.pixelsIn, s.apart));
   if (!oneBlock)
     b.mux(double(banks * address), 2);
   if (s.over > 0) {
