@@ -143,6 +143,7 @@ struct ColumnStore {
   int64_t rowWords = 1; ///< words of a bank that a stored row takes
   int64_t rowBeats = 1; ///< input beats of a row
   int64_t apart = 1;    ///< only every so many banks are read
+  int64_t read = 1;     ///< and only so many in a row, those between included
   int64_t offsets = 1;  ///< banks in which a position may begin
   int64_t stored = 0;   ///< rows of a frame that are stored
 
@@ -161,6 +162,7 @@ struct ColumnStore {
       banks *= 2;
     if (w.outCols > 1) // otherwise all begin in the first one
       offsets = banks / std::gcd(banks, w.step());
+    read = offsets == 1 ? std::min(banks, span) : banks;
     apart = std::gcd(banks, w.step());
     if (columns == span)
       apart = span > 1 ? 1 : apart;
@@ -227,7 +229,8 @@ void parallel(Builder &b, const Window &w) {
   // The writer.
   int64_t turns = s.banks / w.pixelsIn;
   int64_t turn = turns > 1 ? clog2(turns) : 0;
-  int64_t newest = ceilDiv(w.pixelsIn, s.apart) * w.ge;
+  int64_t lanes = ceilDiv(std::min(w.pixelsIn, s.read), s.apart);
+  int64_t newest = lanes * w.ge;
   b.counter(w.height);
   b.counter(s.rowBeats);
   b.ff(double(turn + address + 1));
@@ -241,9 +244,8 @@ void parallel(Builder &b, const Window &w) {
     else
       b.ram(s.rowBeats, ages * newest, 1);
   }
-  int64_t banks = s.banks / s.apart;
-  b.ram(memWords, s.wordRows * w.ge, memStages, banks,
-        ceilDiv(w.pixelsIn, s.apart));
+  int64_t banks = ceilDiv(s.read, s.apart);
+  b.ram(memWords, s.wordRows * w.ge, memStages, banks, lanes);
   if (!oneBlock)
     b.mux(double(banks * address), 2);
   if (s.over > 0) {
