@@ -16,6 +16,7 @@
 
 namespace {
 constexpr int kResetCycles = 8;
+constexpr int kIdleCycles = 256; // between the frames and the latency run
 constexpr int64_t kDistances = 8;
 
 FILE *report;
@@ -277,7 +278,8 @@ int main(int argc, char **argv) {
   unsigned stallsIn = 0, stallsOut = 0;
   uint64_t seed = 1;
   bool latency = false;
-  int64_t idle = 256; // cycles behind the frames, before the latency run
+  // For so long actors may go on with rows that no output needs.
+  int64_t busy = 0;
   std::vector<std::string> outFiles;
   std::string reportPath = "report.txt";
   for (int i = 1; i < argc; ++i) {
@@ -297,8 +299,8 @@ int main(int argc, char **argv) {
       bench.hang = number();
     else if (arg == "--latency")
       latency = number();
-    else if (arg == "--idle")
-      idle = number();
+    else if (arg == "--busy")
+      busy = number();
     else if (arg == "--progress")
       bench.progress = number();
     else if (arg == "--report")
@@ -337,7 +339,7 @@ int main(int argc, char **argv) {
   for (const Sink &s : bench.sinks)
     interval = std::max(interval, meanInterval(s.firstBeats));
   // What still moves afterwards is an error: no sink expects a beat.
-  for (int64_t i = 0; good && !failed && i < idle; ++i)
+  for (int64_t i = 0; good && !failed && i < kIdleCycles + busy; ++i)
     bench.cycle();
   if (good && !failed && latency) {
     std::vector<std::vector<uint8_t>> before;

@@ -257,8 +257,7 @@ Expected<SimResult> sim::runVerilator(const Package &package,
       "--seed",       std::to_string(options.seed),
       "--hang",       std::to_string(hangLimit(plan, options)),
       "--latency",    measure ? "1" : "0",
-      // Actors may be busy with rows that no output needs.
-      "--idle",       std::to_string(256 + plan.predicted.intervalCycles),
+      "--busy",       std::to_string(plan.predicted.intervalCycles),
       "--progress",   options.progress ? "1" : "0",
       "--report",     run + "/report.txt"};
   for (size_t k = 0; k < node.inputs.size(); ++k) {

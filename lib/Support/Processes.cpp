@@ -32,6 +32,11 @@ static struct sigaction before[std::size(kSignals)];
 static std::mutex handlersMutex;
 static int runners = 0;
 
+static void restoreHandlers() {
+  for (size_t i = 0; i < std::size(kSignals); ++i)
+    sigaction(kSignals[i], &before[i], nullptr);
+}
+
 extern "C" void rhizomeKillProcesses(int signal) {
   for (std::atomic<pid_t> &group : groups) {
     pid_t pid = group.load();
@@ -40,15 +45,8 @@ extern "C" void rhizomeKillProcesses(int signal) {
     if (pid > 0)
       kill(-pid, SIGKILL);
   }
-  for (size_t i = 0; i < std::size(kSignals); ++i)
-    if (kSignals[i] == signal)
-      sigaction(signal, &before[i], nullptr);
+  restoreHandlers();
   raise(signal);
-}
-
-static void restoreHandlers() {
-  for (size_t i = 0; i < std::size(kSignals); ++i)
-    sigaction(kSignals[i], &before[i], nullptr);
 }
 
 namespace {

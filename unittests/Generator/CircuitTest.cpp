@@ -134,6 +134,7 @@ TEST(CircuitCounts, TablesByTheirContents) {
   EXPECT_EQ(noise.get("wideTableLeaves"), 16);
   EXPECT_EQ(noise.get("wideTableChoices"), 5);
 }
+
 /// ((x0 + x1) + x2) + x3 and the partial sums, over eight bits each.
 struct SumOfFour {
   Circuit c = withInput(8, 4);
@@ -150,8 +151,9 @@ struct SumOfFour {
 
 TEST(CircuitSchedule, SumsOfOneReaderAreAddedInOneGo) {
   // A level of memory, two rows of full adders, a level and ten bits of carry.
-  EXPECT_EQ(SumOfFour().stages({SumOfFour().four}, 4 * 32 + 10), 0);
-  EXPECT_EQ(SumOfFour().stages({SumOfFour().four}, 4 * 32 + 9), 1);
+  SumOfFour s;
+  EXPECT_EQ(s.stages({s.four}, 4 * 32 + 10), 0);
+  EXPECT_EQ(s.stages({s.four}, 4 * 32 + 9), 1);
 }
 
 TEST(CircuitSchedule, SumsThatAreReadTwiceAreCarryChains) {

@@ -115,9 +115,11 @@ bool Scheduler::isTerm(int i, int operand) const {
       c.adderBits(n) == 0 || c.adderBits(o) == 0 ||
       (o.shift != 0 && o.op != Op::Rsub))
     return false;
+  // Of a shifted sum one operand is read in part or behind zeros.
   bool isShifted = n.shift != 0 && (operand == n.a) != (n.op == Op::Rsub);
   if (isShifted)
     return false;
+  // Bits beyond the operand's must be what they would be without its end.
   int64_t width = n.bits() - (n.op == Op::Rsub ? 0 : n.shift);
   return o.bits() >= width ||
          (o.op == Op::Add && o.lo >= 0 && c.nodes[o.a].lo >= 0 &&
