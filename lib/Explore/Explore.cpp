@@ -263,6 +263,8 @@ std::string Sharing::nameOf(const Parts &parts) const {
 
 /// Is one plan better than another?
 bool isBetter(const Result &a, const Result &b) {
+  if (a.refused.empty() != b.refused.empty())
+    return a.refused.empty();
   if (a.fits != b.fits)
     return a.fits;
   if (a.meetsGoal != b.meetsGoal)
@@ -300,16 +302,17 @@ FailureOr<Result> Sharing::run() {
 FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
                           const Cluster &cluster, const Steering &steering) {
   Result refusal;
-  Cluster allowed = withinParts(cluster, goal);
   func::FuncOp base = splitAs(network, steering, refusal.refused);
-  FailureOr<Result> result = refusal.refused.empty()
-                                 ? Sharing(base, goal, allowed, steering).run()
-                                 : FailureOr<Result>(std::move(refusal));
+  if (!refusal.refused.empty()) {
+    base.erase();
+    return refusal;
+  }
+  Cluster allowed = withinParts(cluster, goal);
+  FailureOr<Result> result = Sharing(base, goal, allowed, steering).run();
   // Where there are DSP blocks some operations are offered with them only, so
-  // that a few may be worse than none.
+  // that a few may be worse than none; and a plan may be without.
   auto dsp = goal.parts.find("dsp");
-  if (succeeded(result) && result->refused.empty() && dsp != goal.parts.end() &&
-      dsp->second.amount > 0 &&
+  if (succeeded(result) && dsp != goal.parts.end() && dsp->second.amount > 0 &&
       (!result->meetsGoal || goal.kind == Goal::Kind::MaxThroughput)) {
     Goal without = goal.withoutDsp();
     Cluster none = withinParts(cluster, without);

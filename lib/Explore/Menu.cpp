@@ -87,6 +87,12 @@ const Steering::Pin *Menu::pinOf(const Steering &steering, int stage) const {
   return nullptr;
 }
 
+/// Does `summary`, or its first part, read as a pin has it?
+static bool isNamed(StringRef summary, StringRef option) {
+  return summary.consume_front(option) &&
+         (summary.empty() || summary.starts_with(", ") || option.empty());
+}
+
 void Menu::checkPins(const Steering &steering) {
   for (const auto &[key, pin] : steering.pins) {
     std::string where =
@@ -112,7 +118,9 @@ void Menu::checkPins(const Steering &steering) {
     else if (!pin.generator.empty() && !generators.count(pin.generator))
       refuse("the generator '" + pin.generator + "' offers nothing for it",
              "these do: " + llvm::join(generators, ", "));
-    else if (!pin.option.empty() && !summaries.count(pin.option))
+    else if (llvm::none_of(summaries, [&, &pin = pin](const std::string &s) {
+               return isNamed(s, pin.option);
+             }))
       refuse("no generator offers the option '" + pin.option + "'",
              "offered are, among others: " + llvm::join(summaries, "; "));
     else if (pin.place >= int(cluster.places.size()))
@@ -332,12 +340,17 @@ void Menu::addChoices(const Steering &steering, OptionCache &cache) {
             upstream.push_back(o->output);
       }
       const Steering::Pin *pin = pinOf(steering, int(s));
+      const std::vector<Option> *all = &cache.of(op, upstream, device);
+      // A summary that is named whole is not the first part of others.
+      bool isWhole = pin && llvm::any_of(*all, [&](const Option &o) {
+                       return o.summary == pin->option;
+                     });
       auto isPinned = [&](const Option &o) {
         return !pin ||
                ((pin->generator.empty() || pin->generator == o.generator) &&
-                (pin->option.empty() || pin->option == o.summary));
+                (isWhole ? o.summary == pin->option
+                         : isNamed(o.summary, pin->option)));
       };
-      const std::vector<Option> *all = &cache.of(op, upstream, device);
       // A model node's pin speaks of that of its operations that offers it.
       bool isOwn = pin && llvm::any_of(*all, isPinned);
       if (isOwn) {

@@ -228,6 +228,15 @@ static CompileResult compileOrExplore(CompileRequest request, bool write) {
       result.error = llvm::toString(std::move(error));
       return result;
     }
+  if (request.goal.empty()) {
+    llvm::Expected<std::string> otherwise =
+        request.plan.empty() ? "max-throughput" : goalOf(request.plan);
+    if (!otherwise) {
+      result.error = llvm::toString(otherwise.takeError());
+      return result;
+    }
+    request.goal = *otherwise;
+  }
   llvm::Expected<Targets> targets = targetsOf(request);
   if (!targets) {
     result.error = llvm::toString(targets.takeError());

@@ -2,6 +2,7 @@
 #include "Steer.h"
 #include "rhizome/Package/Package.h"
 #include "rhizome/Support/Resources.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/SourceMgr.h"
@@ -138,11 +139,12 @@ Expected<explore::Steering> pipeline::readSteering(const std::string &path) {
 // --plan
 //===----------------------------------------------------------------------===//
 
-Expected<explore::Steering>
-pipeline::steeringOf(const std::string &path, const explore::Cluster &cluster) {
-  std::string file = path;
-  if (sys::fs::is_directory(path))
-    file += "/plan.json";
+/// A plan's file, or that in a package.
+static std::string fileOf(const std::string &path) {
+  return sys::fs::is_directory(path) ? path + "/plan.json" : path;
+}
+
+static Expected<Plan> readPlan(const std::string &file) {
   Expected<std::string> text = readFile(file);
   if (!text)
     return text.takeError();
@@ -150,6 +152,29 @@ pipeline::steeringOf(const std::string &path, const explore::Cluster &cluster) {
   if (!plan)
     return createStringError("'%s' cannot be used: %s", file.c_str(),
                              toString(plan.takeError()).c_str());
+  return plan;
+}
+
+Expected<std::string> pipeline::goalOf(const std::string &path) {
+  Expected<Plan> plan = readPlan(fileOf(path));
+  if (!plan)
+    return plan.takeError();
+  std::string goal = "max-throughput";
+  for (StringRef clause : llvm::split(plan->goal, ','))
+    if (is_contained(gen::kResourceNames, clause.split('=').first))
+      goal += "," + clause.str();
+  if (!isGoal(goal))
+    return createStringError("'%s' cannot be used: its goal is '%s'",
+                             fileOf(path).c_str(), plan->goal.c_str());
+  return goal;
+}
+
+Expected<explore::Steering>
+pipeline::steeringOf(const std::string &path, const explore::Cluster &cluster) {
+  std::string file = fileOf(path);
+  Expected<Plan> plan = readPlan(file);
+  if (!plan)
+    return plan.takeError();
   explore::Steering steering;
   int place = 0;
   bool isFirst = true;

@@ -15,6 +15,10 @@ llvm::Expected<explore::Steering> readSteering(const std::string &path);
 llvm::Expected<explore::Steering> steeringOf(const std::string &path,
                                              const explore::Cluster &cluster);
 
+/// The goal of a plan that is built again as it stands: bounded in resources as
+/// its own is.
+llvm::Expected<std::string> goalOf(const std::string &path);
+
 /// --constraints: goal, shapes, devices and number format from a constraint
 /// file of DOSA's. What has no meaning here is said in `notes`.
 llvm::Error applyConstraints(CompileRequest &request,

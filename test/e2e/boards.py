@@ -165,21 +165,20 @@ def bitstream(suite):
 
 
 def dsp_netlist(suite):
-    """UP5K with MAC16 blocks: the netlist that enters nextpnr. A budget with
-    few LUTs and many registers makes plans take the blocks."""
+    """UP5K with MAC16 blocks: the netlist that enters nextpnr. The user says
+    which layers take them."""
     for tool in ("verilator", "yosys", "nextpnr-ice40", "icepack"):
         suite.tool(tool)
-    data = suite.work / "data"
-    shutil.copytree(networks.ROOT / "data", data, dirs_exist_ok=True)
-    device = data / "devices/ice40-up5k.yaml"
-    device.write_text(device.read_text().replace("  lut: 2900", "  lut: 2700")
-                      .replace("  ff: 2600", "  ff: 3200"))
-    os.environ["RHIZOME_DATA"] = str(data)
-    package, answer = compile_for(suite, "icebreaker", "--goal",
-                                  "throughput=1000/s", "--bitstream")
+    steer = suite.work / "steer.yaml"
+    layers = ("conv1", "conv2", "dense1")
+    steer.write_text("nodes:\n" + "".join(
+        f'  {layer}: {{option: "PE 1 × SIMD 1, in DSPs"}}\n'
+        for layer in layers))
+    package, answer = compile_for(suite, "icebreaker", "--steer", steer,
+                                  "--bitstream")
     used = answer.get("place_and_route", {}).get("utilisation", {})
-    suite.check(used.get("ICESTORM_DSP", {}).get("used", 0) > 0,
-                f"MAC16 blocks are used: {used}")
+    blocks = used.get("ICESTORM_DSP", {}).get("used", 0)
+    suite.check(blocks == len(layers), f"a MAC16 block a layer: {used}")
     simulate(suite, package, "netlist", FRAMES)
     refused(suite, "cannot decode the DSP blocks", "simulate", package,
             "--level", "bitstream", "-n", 1)

@@ -103,6 +103,16 @@ def explore(suite):
     again = explored(suite, "MPCNN", *codes, *small, "--plan", package)
     suite.check(again.get("ok") and again["predicted"] == built.json["predicted"],
                 "--plan gives the same plan")
+    # Products in LUTs stay there, also where no goal says so.
+    package = suite.work / "luts.rhz"
+    device = ["--device", "xczu3eg"]
+    built = suite.run("compile", NETWORKS["digits_qdq_int8"].path, *device,
+                      "--goal", "throughput=20000/s,dsp=0", "-o", package,
+                      "--json")
+    again = explored(suite, "digits_qdq_int8", *device, "--plan", package)
+    suite.check(built.json and built.json["predicted"]["dsp"] == 0
+                and again.get("predicted") == built.json["predicted"],
+                "--plan keeps products in LUTs")
 
     plan = explored(suite, "MPCNN", *codes, *small, "--goal",
                     "throughput=5000/s")

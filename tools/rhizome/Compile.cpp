@@ -72,7 +72,7 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
   for (const std::string &note : result.notes)
     llvm::errs() << "note: " << note << "\n";
   if (!result.ok)
-    return failNearest(request, result);
+    return failNearest(result);
   printQuantisation(request.model);
   Plan &plan = result.plan;
   llvm::outs() << result.package << "  (" << decimal(result.seconds, 2)

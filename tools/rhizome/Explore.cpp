@@ -50,7 +50,7 @@ static int runExplore(CompileRequest request, bool json) {
   for (const std::string &note : result.notes)
     llvm::errs() << "note: " << note << "\n";
   if (!result.ok)
-    return failNearest(request, result);
+    return failNearest(result);
   printQuantisation(request.model);
   const Plan &plan = result.plan;
   llvm::outs() << plan.model << ", " << plan.goal << ", explored in "

@@ -41,7 +41,7 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
                       "uram= and lutram=N or P%; and what is best within them: "
                       "max-throughput, min-latency, min-resources or "
                       "min-nodes; with commas between")
-          ->capture_default_str()
+          ->default_str("max-throughput")
           ->check([](const std::string &text) -> std::string {
             return isGoal(text)
                        ? ""
@@ -61,7 +61,7 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   command
       .add_option("--plan", request.plan,
                   "a plan.json, or a package, edited or not: its options, cuts "
-                  "and places")
+                  "and places, within the resources that its goal allowed")
       ->option_text("FILE")
       ->excludes(steer);
   command
@@ -176,9 +176,8 @@ void cli::printNodes(const Plan &plan) {
   table.print();
 }
 
-int cli::failNearest(const CompileRequest &request,
-                     const CompileResult &result) {
-  llvm::errs() << "error: the goal '" << request.goal
+int cli::failNearest(const CompileResult &result) {
+  llvm::errs() << "error: the goal '" << result.plan.goal
                << "' cannot be met: " << result.limit
                << "\n  remedy: --accept-nearest takes the nearest plan:\n";
   printPrediction(result.plan.predicted);

@@ -33,6 +33,5 @@ llvm::json::Array nodesJson(const Plan &plan);
 void printNodes(const Plan &plan);
 
 /// "error: the goal … cannot be met" with the nearest plan. Returns 1.
-int failNearest(const pipeline::CompileRequest &request,
-                const pipeline::CompileResult &result);
+int failNearest(const pipeline::CompileResult &result);
 } // namespace rhizome::cli

@@ -5,6 +5,7 @@
 // RHIZOME_RANDOM_LAYERS sets how many (default 5), RHIZOME_RANDOM_SEED where
 // to start: a failure names the seed that reproduces it.
 #include "Layers.h"
+#include <set>
 
 using namespace mlir;
 using namespace rhizome;
@@ -171,6 +172,28 @@ void runLayer(uint64_t seed, bool measure) {
   gen::DeviceContext d = testDevice();
   SCOPED_TRACE("RHIZOME_RANDOM_SEED=" + std::to_string(seed));
   test::runLayer(n, network, randomSelections(n, network, d), d, measure);
+}
+
+TEST(RandomLayers, SummariesTellOptionsApart) {
+  gen::DeviceContext d = testDevice();
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    MLIRContext context;
+    NetworkBuilder n(context, seed);
+    func::FuncOp network = randomNetwork(n);
+    for (Operation &op : network.getBody().front()) {
+      if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
+        continue;
+      for (const auto &generator : gen::allGenerators()) {
+        if (generator->coverage(&op))
+          continue;
+        std::set<std::string> summaries;
+        for (const gen::Option &o : generator->options(&op, {}, d))
+          EXPECT_TRUE(summaries.insert(o.summary).second)
+              << "RHIZOME_RANDOM_SEED=" << seed << " " << o.generator << ": "
+              << o.summary;
+      }
+    }
+  }
 }
 
 TEST(RandomLayers, FourStateRtlEqualsInterpreter) {

@@ -70,8 +70,8 @@ Cluster withinParts(Cluster cluster, const Goal &goal);
 struct Steering {
   struct Pin {
     std::string generator; ///< "" for any
-    std::string option;    ///< an option's summary, "" for any
-    int place = -1;        ///< of the cluster, -1 for any
+    std::string option; ///< an option's summary or its first part, "" for any
+    int place = -1;     ///< of the cluster, -1 for any
     bool cutBefore = false;
     unsigned line = 0; ///< in the user's file, 0 if it has none
   };

@@ -38,6 +38,11 @@ struct Format {
       f.row = count;
     return f;
   }
+  /// For people: "4 lanes", and where beats end at other rows, which.
+  std::string lanesText() const {
+    return std::to_string(lanes) + " lanes" +
+           (canonical().row == count ? "" : ", rows of " + std::to_string(row));
+  }
 };
 
 /// The name of a parameter: a literal, or a text that is kept for ever, so that

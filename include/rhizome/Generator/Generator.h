@@ -41,7 +41,9 @@ enum class WeightPlace {
 /// inputs must have and that its output has.
 struct Option {
   std::string generator;
-  std::string summary; ///< for people, e.g. "PE 4 × SIMD 9, rows"
+  /// For people, e.g. "PE 4 × SIMD 9, in DSPs"; for steering, too: no two
+  /// options that one generator offers for an operation have the same.
+  std::string summary;
   std::vector<Format> inputs;
   Format output;
   /// The chain. The first actor takes the operation's inputs; every other one

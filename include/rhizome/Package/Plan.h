@@ -67,7 +67,8 @@ struct PlannedOperation {
   std::string name;      ///< the model's node
   std::string op;        ///< "conv2d", "requantise", …
   std::string generator; ///< who builds it
-  std::string option;    ///< that generator's summary, e.g. "PE 4 × SIMD 9"
+  std::string
+      option; ///< that generator's summary, e.g. "PE 4 × SIMD 9, in DSPs"
   int64_t intervalCycles = 0;
   bool operator==(const PlannedOperation &) const = default;
 };
@@ -99,7 +100,7 @@ struct PlannedNode {
   std::map<std::string, double> utilisation; ///< share of the budget, 1 = all
   /// Bits of its block RAMs, and how many of them hold data.
   int64_t blockBits = 0, heldBits = 0;
-  std::string top = "rhz_top";               ///< the design's top module
+  std::string top = "rhz_top"; ///< the design's top module
   /// The module around it with a link endpoint, "" if there is no link.
   std::string nodeTop;
   unsigned streamBits = 64;     ///< of the endpoint's byte streams to the shell

@@ -78,7 +78,9 @@ struct CompileRequest {
   /// A cluster's name or file, in place of device and board; "" for none.
   std::string cluster;
   std::optional<double> clockMhz;
-  std::string goal = "max-throughput";
+  /// "" for max-throughput, with a plan within the resources that its own goal
+  /// allowed.
+  std::string goal;
   std::optional<int64_t> maxNodes; ///< devices of the cluster that may be used
   std::string steer;               ///< a file of pins, "" for none
   std::string plan;        ///< a plan.json or package to build as it stands

@@ -268,7 +268,7 @@ std::vector<Option> elementwiseOptions(Operation *op, Upstream upstream,
     option.output = out;
     option.formats = {out};
     option.intervalCycles = in.beats();
-    option.summary = std::to_string(in.lanes) + " lanes of constants";
+    option.summary = in.lanesText() + " of constants";
     option.actors = {
         circuitActor(one, in.lanes / one.circuit->inLanes, out.beats())};
     options.push_back(std::move(option));

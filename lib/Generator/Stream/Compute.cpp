@@ -182,13 +182,17 @@ Option makeOption(const Problem &p, const Folding &f) {
   option.intervalCycles = std::max({firings, readCycles, writeCycles});
   option.summary =
       lanewise
-          ? std::to_string(f.pixelsOut * f.lanes) + " lanes × " +
-                std::to_string(f.parallel ? p.taps() : 1) + " taps" +
-                (f.pixelsOut > 1 ? ", several pixels" : "")
-          : "PE " + std::to_string(f.pe) + " × SIMD " + std::to_string(simd) +
-                (f.pixelsOut > 1
-                     ? " × " + std::to_string(f.pixelsOut) + " pixels"
-                     : "");
+          ? std::to_string(f.lanes) + " lanes × " +
+                std::to_string(f.parallel ? p.taps() : 1) + " taps"
+          : "PE " + std::to_string(f.pe) + " × SIMD " + std::to_string(simd);
+  if (f.pixelsOut > 1)
+    option.summary += " × " + std::to_string(f.pixelsOut) + " pixels";
+  if (f.simd)
+    option.summary += ", regrouped";
+  else if (f.parallel && p.taps() == 1)
+    option.summary += ", whole pixels";
+  else if (f.parallel && !lanewise)
+    option.summary += ", whole windows";
   return option;
 }
 

@@ -310,7 +310,7 @@ std::vector<Option> elementwiseOptions(Operation *op, Upstream upstream,
     option.output = out;
     option.formats = {out};
     option.intervalCycles = in.beats();
-    option.summary = std::to_string(in.lanes) + " lanes";
+    option.summary = in.lanesText();
     for (Actor &unit : unitVariants(op, in, out, beats, device)) {
       Option variant = option;
       variant.actors = {std::move(unit)};

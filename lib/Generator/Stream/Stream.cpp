@@ -6,8 +6,24 @@
 using namespace mlir;
 
 namespace rhizome::gen {
+/// How a unit computes, of what its folding leaves open; "" for nothing.
+static std::string mannerOf(const Actor &unit) {
+  if (unit.cell == "threshold")
+    return ", by comparison";
+  bool hasProducts = unit.cell == "matvec" || unit.cell == "product" ||
+                     (unit.cell == "lane_reduce" && unit.get("Op") == 0) ||
+                     (unit.cell == "requant" && unit.get("MulWidth") > 0);
+  if (!hasProducts)
+    return "";
+  if (unit.cell == "requant" && unit.get("Split") && !unit.get("SplitStyle"))
+    return ", in DSPs and LUTs";
+  const char *styles[] = {", in LUTs", ", in DSPs", ", paired in DSPs"};
+  return styles[unit.get("Style")];
+}
+
 void stream::finish(Option &option, const DeviceContext &device) {
   option.generator = "stream";
+  option.summary += mannerOf(option.actors.back());
   finishOption(option, device);
 }
 
