@@ -20,8 +20,10 @@
   const boxWidth = 330, boxHeight = 26, gap = 14, widest = Math.max(...rows.map(r => (r || []).length));
   const width = Math.max(widest === 1 ? 1010 : 700, widest * (boxWidth + 20) + 20), height = rows.length * (boxHeight + gap) + 8;
   const at = new Map();
+  // A single column leaves its right side to the options.
+  const middle = widest === 1 ? boxWidth / 2 + 100 : width / 2;
   rows.forEach((row, y) => (row || []).forEach((id, x) => at.set(id, [
-    width / 2 + (x - (row.length - 1) / 2) * (boxWidth + 20), y * (boxHeight + gap) + boxHeight / 2 + 4])));
+    middle + (x - (row.length - 1) / 2) * (boxWidth + 20), y * (boxHeight + gap) + boxHeight / 2 + 4])));
   const svg = figure(part.append("div").attr("class", "scroll"), width, height, "network graph");
   let skipped = 0;
   const link = (a, b) => {
@@ -46,7 +48,7 @@
     g.append("title").text(tip || text);
     // Where there is room, the option stands beside its operation.
     if (widest === 1 && tip) g.append("text").attr("class", "soft").attr("x", boxWidth + 10).attr("y", boxHeight / 2 + 4)
-      .attr("font-size", 11).text(clip(tip.split("\n")[1] || "", 60));
+      .attr("font-size", 11).text(clip(tip.split("\n")[1] || "", 90));
   };
   for (let i = 0; i < inputs; ++i) box(-1 - i, inputs > 1 ? `input ${i}` : "input");
   ops.forEach((o, i) => {

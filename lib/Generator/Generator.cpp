@@ -15,6 +15,16 @@ ParamName ParamName::kept(llvm::StringRef text) {
   return {known.insert(text).first->getKey(), Kept{}};
 }
 
+std::string counted(int64_t number, llvm::StringRef noun) {
+  return (llvm::Twine(number) + " " + noun + (number == 1 ? "" : "s")).str();
+}
+
+std::string Format::lanesText() const {
+  bool isDefault = canonical().row == count;
+  return counted(lanes, "lane") +
+         (isDefault ? "" : ", rows of " + std::to_string(row));
+}
+
 Format formatOf(Type tensor, int64_t lanes, int64_t row) {
   num::IntType element = num::elementInt(tensor);
   Format f;

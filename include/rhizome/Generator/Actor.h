@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An actor as every stage sees it: a library cell and its parameters. What it
 // takes (phases) and what it costs (resources) are functions of these alone,
-// and stand beside each other in lib/Generator/Cells/.
+// and stand in lib/Generator/CellTiming.cpp and lib/Generator/Cost/.
 #pragma once
 
 #include "rhizome/Generator/CostModel.h"
@@ -39,10 +39,7 @@ struct Format {
     return f;
   }
   /// For people: "4 lanes", and where beats end at other rows, which.
-  std::string lanesText() const {
-    return std::to_string(lanes) + " lanes" +
-           (canonical().row == count ? "" : ", rows of " + std::to_string(row));
-  }
+  std::string lanesText() const;
 };
 
 /// The name of a parameter: a literal, or a text that is kept for ever, so that

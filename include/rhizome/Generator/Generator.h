@@ -108,6 +108,9 @@ Actor makeWindow(const osa::Window &window, int64_t width, int64_t padValue,
 /// many cycles.
 int64_t pixelsInFor(const osa::Window &window, int64_t cycles);
 
+/// For people: "1 lane", "4 lanes".
+std::string counted(int64_t number, llvm::StringRef noun);
+
 /// A converter between two formats of one tensor.
 Actor makeConverter(const Format &from, const Format &to);
 

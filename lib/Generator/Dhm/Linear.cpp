@@ -194,9 +194,8 @@ std::vector<Option> linearOptions(Operation *op, const DeviceContext &device) {
     option.output = out.canonical();
     option.actors.push_back(circuitActor(one, pixels, beats));
     option.formats.push_back(option.output);
-    option.summary = std::to_string(pixels * n) + " results a cycle, " +
-                     std::to_string(option.actors.back().get("adders")) +
-                     " adders";
+    option.summary = counted(pixels * n, "result") + " a cycle, " +
+                     counted(option.actors.back().get("adders"), "adder");
     options.push_back(std::move(option));
   }
   return options;

@@ -180,11 +180,10 @@ Option makeOption(const Problem &p, const Folding &f) {
   int64_t writeCycles = f.pixelsIn > 1 ? w.height * ceilDiv(w.width, f.pixelsIn)
                                        : w.height * w.width * words;
   option.intervalCycles = std::max({firings, readCycles, writeCycles});
-  option.summary =
-      lanewise
-          ? std::to_string(f.lanes) + " lanes × " +
-                std::to_string(f.parallel ? p.taps() : 1) + " taps"
-          : "PE " + std::to_string(f.pe) + " × SIMD " + std::to_string(simd);
+  option.summary = lanewise ? counted(f.lanes, "lane") + " × " +
+                                  counted(f.parallel ? p.taps() : 1, "tap")
+                            : "PE " + std::to_string(f.pe) + " × SIMD " +
+                                  std::to_string(simd);
   if (f.pixelsOut > 1)
     option.summary += " × " + std::to_string(f.pixelsOut) + " pixels";
   if (f.simd)

@@ -48,7 +48,7 @@ std::vector<Option> concatOptions(osa::ConcatOp op,
     }
     option.output = out;
     option.intervalCycles = out.beats();
-    option.summary = std::to_string(lanes) + " lanes";
+    option.summary = counted(lanes, "lane");
     finish(option, device);
     options.push_back(std::move(option));
   }
@@ -188,8 +188,8 @@ std::vector<Option> rearrangeOptions(Operation *op,
     option.actors = {a};
     option.formats = {option.output};
     option.intervalCycles = std::max(x.beats(), y.beats());
-    option.summary = std::to_string(lanes) + " lanes" +
-                     (a.cell == "select" ? "" : ", two pages");
+    option.summary =
+        counted(lanes, "lane") + (a.cell == "select" ? "" : ", two pages");
     finish(option, device);
     options.push_back(std::move(option));
   }
@@ -243,7 +243,7 @@ std::vector<Option> movementOptions(Operation *op, Upstream,
     option.actors = {a};
     option.formats = {option.output};
     option.intervalCycles = o.beats();
-    option.summary = std::to_string(lanes) + " lanes";
+    option.summary = counted(lanes, "lane");
     finish(option, device);
     options.push_back(std::move(option));
   }
