@@ -67,8 +67,7 @@ struct PlannedOperation {
   std::string name;      ///< the model's node
   std::string op;        ///< "conv2d", "requantise", …
   std::string generator; ///< who builds it
-  std::string
-      option; ///< that generator's summary, e.g. "PE 4 × SIMD 9, in DSPs"
+  std::string option;    ///< its summary there, "PE 4 × SIMD 9, in DSPs"
   int64_t intervalCycles = 0;
   bool operator==(const PlannedOperation &) const = default;
 };
