@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,21 +23,28 @@ using namespace rhizome;
 //===----------------------------------------------------------------------===//
 
 // A handler may touch neither heap nor locks, so the folders aside stand in a
-// fixed table. A slot's text is complete before `busy` says so.
+// fixed table. A slot's text is complete before `state` says so.
 namespace {
 struct Slot {
   std::atomic<int> state{0}; // 0 free, 1 being filled, 2 a folder to remove
+  pthread_t writer;          // the thread that writes into the folder
   char path[4096];
 };
 Slot slots[8];
 } // namespace
 
 /// Removes the folders aside with rm(1), the async-signal-safe way, then lets
-/// the signal do what it does by default.
+/// the signal do what it does by default. The kernel may choose any thread for
+/// it; only a folder's writer, which then writes no more, may remove it.
 extern "C" void rhizomeRemoveAside(int signal) {
   for (Slot &slot : slots) {
     if (slot.state.load() != 2)
       continue;
+    if (!pthread_equal(slot.writer, pthread_self())) {
+      pthread_kill(slot.writer, signal);
+      while (true) // until the last writer has ended the process
+        pause();
+    }
     // fork() would wait for malloc's lock, which what was interrupted may hold.
     pid_t child = _Fork();
     if (child == 0) {
@@ -46,6 +54,7 @@ extern "C" void rhizomeRemoveAside(int signal) {
     }
     if (child > 0)
       waitpid(child, nullptr, 0);
+    slot.state = 0;
   }
   struct sigaction standard = {};
   standard.sa_handler = SIG_DFL;
@@ -72,6 +81,7 @@ static int registerAside(const std::string &path) {
     int free = 0;
     if (!slots[i].state.compare_exchange_strong(free, 1))
       continue;
+    slots[i].writer = pthread_self();
     std::strcpy(slots[i].path, path.c_str());
     slots[i].state = 2;
     return i;

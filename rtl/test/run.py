@@ -244,12 +244,25 @@ def refuses(case, seed, keep):
         shutil.rmtree(directory)
 
 
+def modules(cell):
+    """The cell and what its source names, directly or not."""
+    needed, todo = set(), [cell]
+    while todo:
+        name = todo.pop()
+        if name in needed:
+            continue
+        needed.add(name)
+        with open(os.path.join(SRC, name + ".sv")) as file:
+            todo += re.findall(r"^\s*(rhz_\w+) (?:#\(|u_)", file.read(), re.M)
+    return sorted(needed)
+
+
 def yosys_script(case, directory):
     """Reads the sources and elaborates the cell with its parameters."""
     with open(os.path.join(directory, "top.sv"), "w") as file:
         file.write("module top; %s #(%s) u_dut (); endmodule\n" % (case.cell, ", ".join(
             ".%s(%s)" % (k, literal(v)) for k, v in case.params.items())))
-    files = sorted(os.path.join(SRC, name) for name in os.listdir(SRC))
+    files = [os.path.join(SRC, name + ".sv") for name in modules(case.cell)]
     return ("read_verilog -lib %s; read_verilog -sv -defer %s; read_verilog -sv top.sv; "
             "hierarchy -check -top top; proc; " % (
                 os.path.join(SIM, "DSP48E2_blackbox.v"), " ".join(files)))
@@ -267,7 +280,6 @@ def lint(case, seed, keep):
         result = subprocess.run(command, cwd=directory, capture_output=True, text=True)
         if result.returncode != 0 or result.stderr.strip():
             return "verilator: " + result.stderr[:1500]
-        files = sorted(os.path.join(SRC, name) for name in os.listdir(SRC))
         script = yosys_script(case, directory) + "check -assert"
         result = subprocess.run(["yosys", "-q", "-p", script], cwd=directory,
                                 capture_output=True, text=True)
@@ -295,15 +307,7 @@ def check_components():
             head = file.read().split(") (")[0]
         own = [name for name in re.findall(r"parameter\s+(?:int)?\s*(\w+)\s*=", head)
                if name != "OutLanes"]
-        needed, todo = set(), [cell]
-        while todo:
-            name = todo.pop()
-            if name in needed:
-                continue
-            needed.add(name)
-            with open(os.path.join(SRC, name + ".sv")) as file:
-                todo += re.findall(r"^\s*(rhz_\w+) (?:#\(|u_)", file.read(), re.M)
-        files = {"src/%s.sv" % name for name in needed}
+        files = {"src/%s.sv" % name for name in modules(cell)}
         if own != components[cell]["parameters"] or files != set(components[cell]["files"]):
             print("FAILED %s: components.json is out of step with the source" % cell)
             failed += 1

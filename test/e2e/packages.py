@@ -13,8 +13,8 @@ import time
 
 import networks
 
-MODEL = networks.ROOT / "examples/digits/digits_qonnx_w4a4.onnx"
-GOAL = "throughput=20000/s"
+MODEL = networks.ROOT / "examples/tiny-digits/tiny_digits_qdq_int8.onnx"
+GOAL = "throughput=1000/s"
 INTERRUPTIONS = 24
 
 
@@ -30,6 +30,7 @@ def same_tree(a, b):
 
 
 def deterministic(suite, reference):
+    """Compiles again; the seconds that it took."""
     second = suite.work / "elsewhere/second.rhz"
     second.parent.mkdir()
     result = suite.compile(MODEL, (), GOAL, second)
@@ -40,6 +41,7 @@ def deterministic(suite, reference):
     result = suite.compile(MODEL, (), GOAL, second)
     suite.check(result.status == 0 and not same_tree(reference, second),
                 "compiling over a package replaces it", result.command)
+    return result.wall_s
 
 
 def awkward_names(suite):
@@ -189,7 +191,7 @@ def packages(suite):
     if not suite.check(result.status == 0 and reference.exists(),
                        f"compiles {result.message[:200]}", result.command):
         return
-    deterministic(suite, reference)
-    interrupted(suite, reference, result.wall_s)
+    seconds = deterministic(suite, reference)
+    interrupted(suite, reference, seconds)
     awkward_names(suite)
     refused(suite, reference)

@@ -5,6 +5,7 @@
 #include "../TestFolder.h"
 #include <csignal>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace rhizome;
@@ -271,6 +272,26 @@ TEST(Package, AbandonedOrInterruptedLeavesNothing) {
   }
   writeToy(folder.path("m.rhz"));
   EXPECT_EQ(entries(folder), 1);
+}
+
+TEST(Package, AnInterruptInAnotherThreadStopsTheWriter) {
+  for (int signal : {SIGINT, SIGTERM}) {
+    TestFolder folder;
+    pid_t child = fork();
+    if (child == 0) {
+      auto writer = PackageWriter::create(folder.path("m.rhz"));
+      std::thread other;
+      for (int i = 0;; ++i) {
+        llvm::cantFail((*writer)->writeFile("f" + std::to_string(i), "x"));
+        if (i == 20)
+          other = std::thread([signal] { raise(signal); });
+      }
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal);
+    EXPECT_EQ(entries(folder), 0);
+  }
 }
 
 TEST(Package, RefusesToReplaceOtherThings) {

@@ -34,7 +34,7 @@ private:
 /// Writes a package aside (".<name>.tmp-<pid>" beside the target) and renames
 /// it at commit. Unless committed, the destructor, SIGINT and SIGTERM remove
 /// what was written; a crash can leave only the aside name, which the next
-/// writer of the same target clears away.
+/// writer of the same target clears away. One thread creates it and uses it.
 class PackageWriter {
 public:
   /// Refuses a target that exists and is neither a package nor an empty folder.
