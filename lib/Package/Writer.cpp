@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,15 +36,16 @@ Slot slots[8];
 
 /// Removes the folders aside with rm(1), the async-signal-safe way, then lets
 /// the signal do what it does by default. The kernel may choose any thread for
-/// it; only a folder's writer, which then writes no more, may remove it.
+/// it; a folder is removed in its writer's, which so writes no more.
 extern "C" void rhizomeRemoveAside(int signal) {
   for (Slot &slot : slots) {
     if (slot.state.load() != 2)
       continue;
     if (!pthread_equal(slot.writer, pthread_self())) {
       pthread_kill(slot.writer, signal);
-      while (true) // until the last writer has ended the process
-        pause();
+      while (slot.state.load() == 2) // sleeps a millisecond at a time
+        poll(nullptr, 0, 1);
+      continue;
     }
     // fork() would wait for malloc's lock, which what was interrupted may hold.
     pid_t child = _Fork();

@@ -25,6 +25,8 @@ import timing  # noqa: E402
 
 SRC = os.path.join(HERE, "..", "src")
 SIM = os.path.join(HERE, "..", "sim")
+with open(os.path.join(HERE, "..", "components.json")) as stream:
+    COMPONENTS = json.load(stream)["cells"]
 MARGIN = 40      # cycles a run goes on after the last beat that is expected
 
 
@@ -244,25 +246,13 @@ def refuses(case, seed, keep):
         shutil.rmtree(directory)
 
 
-def modules(cell):
-    """The cell and what its source names, directly or not."""
-    needed, todo = set(), [cell]
-    while todo:
-        name = todo.pop()
-        if name in needed:
-            continue
-        needed.add(name)
-        with open(os.path.join(SRC, name + ".sv")) as file:
-            todo += re.findall(r"^\s*(rhz_\w+) (?:#\(|u_)", file.read(), re.M)
-    return sorted(needed)
-
-
 def yosys_script(case, directory):
-    """Reads the sources and elaborates the cell with its parameters."""
+    """Reads the sources that a package with the cell has, and elaborates it with
+    its parameters."""
     with open(os.path.join(directory, "top.sv"), "w") as file:
         file.write("module top; %s #(%s) u_dut (); endmodule\n" % (case.cell, ", ".join(
             ".%s(%s)" % (k, literal(v)) for k, v in case.params.items())))
-    files = [os.path.join(SRC, name + ".sv") for name in modules(case.cell)]
+    files = [os.path.join(HERE, "..", name) for name in COMPONENTS[case.cell]["files"]]
     return ("read_verilog -lib %s; read_verilog -sv -defer %s; read_verilog -sv top.sv; "
             "hierarchy -check -top top; proc; " % (
                 os.path.join(SIM, "DSP48E2_blackbox.v"), " ".join(files)))
@@ -295,11 +285,9 @@ def lint(case, seed, keep):
 
 def check_components():
     """components.json names the parameters and files that the sources have."""
-    with open(os.path.join(HERE, "..", "components.json")) as file:
-        components = json.load(file)["cells"]
     failed = 0
-    for cell in sorted(set(cells.names()) | set(components)):
-        if cell not in components or cell not in cells.names():
+    for cell in sorted(set(cells.names()) | set(COMPONENTS)):
+        if cell not in COMPONENTS or cell not in cells.names():
             print("FAILED %s is not both tested and in components.json" % cell)
             failed += 1
             continue
@@ -307,8 +295,16 @@ def check_components():
             head = file.read().split(") (")[0]
         own = [name for name in re.findall(r"parameter\s+(?:int)?\s*(\w+)\s*=", head)
                if name != "OutLanes"]
-        files = {"src/%s.sv" % name for name in modules(cell)}
-        if own != components[cell]["parameters"] or files != set(components[cell]["files"]):
+        needed, todo = set(), [cell]
+        while todo:
+            name = todo.pop()
+            if name in needed:
+                continue
+            needed.add(name)
+            with open(os.path.join(SRC, name + ".sv")) as file:
+                todo += re.findall(r"^\s*(rhz_\w+) (?:#\(|u_)", file.read(), re.M)
+        files = {"src/%s.sv" % name for name in needed}
+        if own != COMPONENTS[cell]["parameters"] or files != set(COMPONENTS[cell]["files"]):
             print("FAILED %s: components.json is out of step with the source" % cell)
             failed += 1
     return failed

@@ -57,17 +57,20 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
           .add_option("--steer", request.steer,
                       "a .yaml file that pins generators, options, cuts and "
                       "places by the model's nodes")
+          ->check(CLI::ExistingFile)
           ->option_text("FILE");
   command
       .add_option("--plan", request.plan,
                   "a plan.json, or a package, edited or not: its options, cuts "
                   "and places, within the resources that its goal allowed")
+      ->check(CLI::ExistingPath)
       ->option_text("FILE")
       ->excludes(steer);
   command
       .add_option("--constraints", request.constraints,
                   "a constraint file of DOSA's: its goal, shapes, device type "
                   "and number format")
+      ->check(CLI::ExistingFile)
       ->option_text("FILE")
       ->excludes(goal)
       ->excludes(device)

@@ -281,11 +281,12 @@ TEST(Package, AnInterruptInAnotherThreadStopsTheWriter) {
     if (child == 0) {
       auto writer = PackageWriter::create(folder.path("m.rhz"));
       std::thread other;
-      for (int i = 0;; ++i) {
+      for (int i = 0; i < 100000; ++i) {
         llvm::cantFail((*writer)->writeFile("f" + std::to_string(i), "x"));
         if (i == 20)
           other = std::thread([signal] { raise(signal); });
       }
+      _exit(0);
     }
     int status = 0;
     waitpid(child, &status, 0);
