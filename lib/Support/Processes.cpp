@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <mutex>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -102,6 +103,17 @@ static std::optional<size_t> takeSlot() {
   return std::nullopt;
 }
 
+/// Programs lie at the same addresses in every run, where the system allows it
+/// (containers may not). ABC, which maps logic for Yosys, aborts where 16 bits
+/// of the address of a truth table happen to be 0 (its lpkCut.c): random ones
+/// hit that once in some ten thousand modules.
+static void fixAddresses() {
+  constexpr unsigned long kAsk = 0xffffffff;
+  int now = personality(kAsk);
+  if (now >= 0)
+    personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE);
+}
+
 Error ProcessRunner::start(Process &process) {
   assert(!isFull() && "no room for another process");
   // What the child needs is made before the fork.
@@ -129,6 +141,7 @@ Error ProcessRunner::start(Process &process) {
     restoreHandlers();
     held.release();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    fixAddresses();
     int in = open("/dev/null", O_RDONLY);
     int out = open(process.log.c_str(),
                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

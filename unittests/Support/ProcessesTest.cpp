@@ -5,7 +5,9 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include <csignal>
+#include <cstdlib>
 #include <gtest/gtest.h>
+#include <set>
 #include <thread>
 
 using namespace llvm;
@@ -33,6 +35,21 @@ TEST_F(Processes, StatusAndOutput) {
   EXPECT_EQ(runner.wait(), &process);
   EXPECT_EQ(process.status, 3);
   EXPECT_EQ(cantFail(readFile(path("log"))), "out\nerr\n");
+}
+
+TEST_F(Processes, AddressesAreTheSameInEveryRun) {
+  if (std::system("setarch -R true 2>/dev/null") != 0)
+    GTEST_SKIP() << "addresses cannot be fixed here";
+  std::set<std::string> maps;
+  for (int run = 0; run < 3; ++run) {
+    Process process = shell("exec sed -n '/heap/s/ .*//p' /proc/self/maps");
+    ProcessRunner runner(1);
+    ASSERT_FALSE(bool(runner.start(process)));
+    EXPECT_EQ(runner.wait()->status, 0);
+    maps.insert(cantFail(readFile(path("log"))));
+  }
+  EXPECT_EQ(maps.size(), 1u);
+  EXPECT_FALSE(maps.begin()->empty());
 }
 
 TEST_F(Processes, ChildrenOfChildrenEnd) {
