@@ -123,15 +123,18 @@ func::FuncOp drawLayer(NetworkBuilder &n) {
 bool isSmall(const gen::Option &option) {
   for (const auto &[actor, format] :
        llvm::zip_equal(option.actors, option.formats)) {
-    if (gen::productsOf(actor) > kMostProducts ||
+    gen::Products products = gen::productsOf(actor);
+    if (products.count > kMostProducts ||
         format.lanes * format.width > kMostBits)
       return false;
-    if (gen::productsOf(actor) > 0 && actor.get("Style") == 0 &&
-        gen::productsOf(actor) * actor.get("XWidth") * actor.get("WWidth") >
+    if (products.count > 0 && products.by == gen::Multiplier::Lut &&
+        products.count * actor.get("XWidth") * actor.get("WWidth") >
             kMostProductBits)
       return false;
-    for (const gen::RomUse &rom : gen::romsOf(actor))
-      if (rom.words * rom.width * rom.copies > 8 * kMostWords)
+    const int64_t *values = actor.params.data();
+    for (const unit::Rom *rom : actor.roms())
+      if (rom->words(values) * rom->width(values) * rom->copies(values) >
+          8 * kMostWords)
         return false;
   }
   return true;

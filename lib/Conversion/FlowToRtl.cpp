@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One instance per actor (of a library cell or, for a circuit, of a module made
-// of its gates), valid/ready/data wires per stream. Ready flows
+// One instance per actor (of its kind's module or, where the datapath is
+// generated, of a module made of its gates) with the ports that its kind's
+// description has, and valid, ready and data wires per stream. Ready flows
 // against the order of actors; module bodies are graph regions, so a ready is
 // filled in once its reader exists.
 #include "rhizome/Conversion/FlowToRtl.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "rhizome/Unit/Unit.h"
+#include <list>
 
 using namespace mlir;
 
@@ -36,17 +39,16 @@ public:
     addInput("clk_i", 1);
     addInput("rst_ni", 1);
     for (auto actor : design.getBody().getOps<flow::ActorOp>()) {
-      std::string port = portOf(actor);
-      if (actor.getKind() == "axis_in") {
-        addInput(port + "_tdata", dataWidth(actor));
-        addInput(port + "_tvalid", 1);
-        addInput(port + "_tlast", 1);
-        outputNames.push_back(text(port + "_tready"));
-      } else if (actor.getKind() == "axis_out") {
-        addInput(port + "_tready", 1);
-        for (const char *signal : {"_tdata", "_tvalid", "_tlast"})
-          outputNames.push_back(text(port + signal));
-      }
+      unit::Instance unit = actor.getUnit();
+      for (const unit::Port &port : unit.kind().ports)
+        if (port.protocol == unit::Protocol::Axis)
+          for (const unit::Signal &signal : signalsOf(port)) {
+            std::string name = borderName(actor, port) + signal.suffix;
+            if (signal.isInput)
+              addInput(name, widthOf(unit, port, signal));
+            else
+              outputNames.push_back(text(name));
+          }
     }
 
     builder.setInsertionPointToEnd(parent.getBody());
@@ -59,11 +61,9 @@ public:
       body->addArgument(t, design.getLoc());
     clock = body->getArgument(0);
     reset = body->getArgument(1);
-    unsigned argument = 2;
-    SmallVector<Value> outputs;
     for (auto actor : design.getBody().getOps<flow::ActorOp>())
-      buildActor(actor, body, argument, outputs);
-    rtl::OutputOp::create(builder, design.getLoc(), outputs);
+      buildActor(actor, body);
+    rtl::OutputOp::create(builder, design.getLoc(), topOutputs);
     return module;
   }
 
@@ -72,27 +72,31 @@ private:
   OpBuilder builder;
   rtl::ModuleOp top;
   Value clock, reset;
+  unsigned nextArgument = 2; ///< of the top module, after clock and reset
+  SmallVector<Value> topOutputs;
   DenseMap<Value, Wires> wires;
 
-  static std::string portOf(flow::ActorOp actor) {
-    auto port = actor->getAttrOfType<IntegerAttr>("rhizome.port");
-    if (!port)
-      return "";
-    return (actor.getKind() == "axis_in" ? "s_axis_" : "m_axis_") +
-           std::to_string(port.getInt());
+  static ArrayRef<unit::Signal> signalsOf(const unit::Port &port) {
+    return unit::signalsOf(port.protocol, port.isInput);
+  }
+  static int64_t widthOf(const unit::Instance &unit, const unit::Port &port,
+                         const unit::Signal &signal) {
+    return signal.width ? signal.width : unit.bitsOf(port);
+  }
+  /// Of a port of the design: "s_axis_0".
+  static std::string borderName(flow::ActorOp actor, const unit::Port &port) {
+    auto index = actor->getAttrOfType<IntegerAttr>("rhizome.port");
+    return std::string(port.name) + "_" +
+           std::to_string(index ? index.getInt() : 0);
   }
 
-  static int64_t dataWidth(flow::ActorOp actor) {
-    return cast<IntegerAttr>(actor.getConfig().get("DataWidth")).getInt();
+  NamedAttribute parameter(StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
   }
 
-  int64_t depthOf(flow::ActorOp actor) {
-    return actor.getDepths().empty() ? 4 : actor.getDepths()[0];
-  }
-
-  /// The module of a circuit: its gates between the handshakes that every
-  /// actor has.
-  std::string buildCircuit(flow::ActorOp actor) {
+  /// The module of an actor whose datapath is generated: its gates next to the
+  /// shell that has the handshakes of every actor.
+  std::string buildOwnModule(flow::ActorOp actor, const unit::Instance &unit) {
     OpBuilder::InsertionGuard guard(builder);
     Location loc = actor.getLoc();
     Type bit = builder.getI1Type();
@@ -120,40 +124,36 @@ private:
     for (Operation &op : gates.without_terminator())
       builder.clone(op, map);
     Value data = map.lookup(gates.getTerminator()->getOperand(0));
-    auto parameter = [&](const char *key, int64_t value) {
-      return builder.getNamedAttr(key, builder.getI64IntegerAttr(value));
-    };
-    auto stages = cast<IntegerAttr>(actor.getConfig().get("stages")).getInt();
-    auto pipeline = rtl::InstanceOp::create(
+    SmallVector<NamedAttribute> parameters;
+    for (const unit::Binding &binding : unit.kind().shellParameters)
+      parameters.push_back(
+          parameter(binding.name, binding.value(unit.params.data())));
+    auto shell = rtl::InstanceOp::create(
         builder, loc, TypeRange{bit, bit, out},
         ValueRange{body->getArgument(0), body->getArgument(1),
                    body->getArgument(2), data, body->getArgument(4)},
-        builder.getStringAttr("pipeline"),
-        builder.getStringAttr("rhz_pipeline"),
-        builder.getDictionaryAttr(
-            {parameter("Width", out.getIntOrFloatBitWidth()),
-             parameter("Stages", stages), parameter("Depth", depthOf(actor))}),
+        builder.getStringAttr(
+            StringRef(unit.kind().shell).substr(StringRef("rhz_").size())),
+        builder.getStringAttr(unit.kind().shell),
+        builder.getDictionaryAttr(parameters),
         builder.getStrArrayAttr(
             {"clk_i", "rst_ni", "in_valid_i", "data_i", "out_ready_i"}),
         builder.getStrArrayAttr({"in_ready_o", "out_valid_o", "out_data_o"}));
-    rtl::OutputOp::create(builder, loc, pipeline.getResults());
+    rtl::OutputOp::create(builder, loc, shell.getResults());
     return name;
   }
 
-  DictionaryAttr parametersOf(flow::ActorOp actor) {
+  /// What the module takes of an actor's parameters and files.
+  DictionaryAttr parametersOf(flow::ActorOp actor, const unit::Instance &unit) {
     SmallVector<NamedAttribute> parameters;
-    if (!actor.getGates().empty())
-      return builder.getDictionaryAttr({});
-    for (NamedAttribute attr : actor.getConfig())
-      if (!std::islower(attr.getName().str()[0]))
-        parameters.push_back(attr);
-    int64_t depth = 4;
-    if (!actor.getDepths().empty())
-      depth = actor.getDepths()[0];
-    else if (auto given = actor.getConfig().getAs<IntegerAttr>("Depth"))
-      depth = given.getInt();
-    parameters.push_back(
-        builder.getNamedAttr("Depth", builder.getI64IntegerAttr(depth)));
+    if (!unit.kind().isGenerated())
+      for (const unit::Parameter &known : unit.kind().parameters)
+        if (known.inHardware && unit.params.has(known.name))
+          parameters.push_back(
+              parameter(known.name, unit.params.get(known.name)));
+    for (const auto &[name, file] : unit.files)
+      parameters.push_back(
+          builder.getNamedAttr(name, builder.getStringAttr(file)));
     return builder.getDictionaryAttr(parameters);
   }
 
@@ -166,96 +166,106 @@ private:
       w.producer->setOperand(w.readyOperand, ready);
   }
 
-  void buildActor(flow::ActorOp actor, Block *body, unsigned &argument,
-                  SmallVector<Value> &outputs) {
+  void buildActor(flow::ActorOp actor, Block *body) {
     Location loc = actor.getLoc();
-    Type bit = builder.getI1Type();
+    unit::Instance unit = actor.getUnit();
     SmallVector<Value> operands = {clock, reset};
     SmallVector<StringRef> inputNames = {"clk_i", "rst_ni"}, outputNames;
     SmallVector<Type> types;
-    bool source = actor.getKind() == "axis_in";
-    bool sink = actor.getKind() == "axis_out";
-    auto input = [&](StringRef name, Value v) {
-      inputNames.push_back(name);
-      operands.push_back(v);
-    };
-    auto output = [&](StringRef name, Type type) {
-      outputNames.push_back(name);
-      types.push_back(type);
-    };
-
-    if (source) {
-      for (const char *signal :
-           {"s_axis_tdata", "s_axis_tvalid", "s_axis_tlast"})
-        input(signal, body->getArgument(argument++));
-      output("s_axis_tready", bit);
-      output("err_o", builder.getIntegerType(16));
-    }
-    static const char *const names[2][3] = {
-        {"a_valid_i", "a_data_i", "a_ready_o"},
-        {"b_valid_i", "b_data_i", "b_ready_o"}};
-    static const char *const only[3] = {"in_valid_i", "in_data_i",
-                                        "in_ready_o"};
-    for (auto [i, stream] : llvm::enumerate(actor.getInputs())) {
-      const char *const *n = actor.getInputs().size() > 1 ? names[i] : only;
-      input(n[0], wires[stream].valid);
-      input(n[1], wires[stream].data);
-      output(n[2], bit);
-    }
+    std::list<std::string> kept; // what the names refer to
+    unsigned nextStream = 0;
     // Ready inputs get a placeholder until the readers exist.
-    unsigned readyOperand = unsigned(operands.size());
-    unsigned branches = actor.getNumResults();
+    unsigned readyOperand = 0;
     rtl::ConcatOp gathered;
-    if (sink) {
-      input("m_axis_tready", body->getArgument(argument++));
-      output("m_axis_tdata",
-             builder.getIntegerType(unsigned(dataWidth(actor))));
-      output("m_axis_tvalid", bit);
-      output("m_axis_tlast", bit);
-    } else {
-      auto stream = cast<flow::StreamType>(actor.getOutputs()[0].getType());
-      Value placeholder = clock;
-      if (branches > 1) {
-        gathered = rtl::ConcatOp::create(
-            builder, loc, builder.getIntegerType(branches),
-            SmallVector<Value>(branches, placeholder));
-        placeholder = gathered;
+    for (const unit::Port &port : unit.kind().ports) {
+      bool isStream = port.protocol == unit::Protocol::Stream;
+      const Wires *from = nullptr;
+      if (isStream && port.isInput)
+        from = &wires[actor.getInputs()[nextStream++]];
+      for (const unit::Signal &signal : signalsOf(port)) {
+        StringRef name =
+            kept.emplace_back(std::string(port.name) + signal.suffix);
+        if (!signal.isInput) {
+          // Of several streams side by side each has its own valid.
+          int64_t width = widthOf(unit, port, signal);
+          if (signal.width)
+            width *= port.count(unit.params.data());
+          outputNames.push_back(name);
+          types.push_back(builder.getIntegerType(unsigned(width)));
+          continue;
+        }
+        inputNames.push_back(name);
+        if (!isStream) {
+          operands.push_back(body->getArgument(nextArgument++));
+        } else if (from) {
+          operands.push_back(signal.width ? from->valid : from->data);
+        } else {
+          readyOperand = unsigned(operands.size());
+          Value placeholder = clock;
+          if (unsigned branches = actor.getNumResults(); branches > 1)
+            placeholder = gathered = rtl::ConcatOp::create(
+                builder, loc, builder.getIntegerType(branches),
+                SmallVector<Value>(branches, placeholder));
+          operands.push_back(placeholder);
+        }
       }
-      input("out_ready_i", placeholder);
-      output("out_valid_o", builder.getIntegerType(branches));
-      output("out_data_o",
-             builder.getIntegerType(unsigned(stream.bits() * branches)));
     }
 
-    std::string cell = actor.getGates().empty() ? "rhz_" + actor.getKind().str()
-                                                : buildCircuit(actor);
+    std::string module = unit.kind().isGenerated()
+                             ? buildOwnModule(actor, unit)
+                             : std::string(unit.kind().module);
     auto instance = rtl::InstanceOp::create(
         builder, loc, types, operands, actor.getNameAttr(),
-        builder.getStringAttr(cell), parametersOf(actor),
+        builder.getStringAttr(module), parametersOf(actor, unit),
         builder.getStrArrayAttr(inputNames),
         builder.getStrArrayAttr(outputNames));
-    unsigned result = 0;
-    if (source) {
-      outputs.push_back(instance.getResult(0));
-      result = 2;
+    connect(actor, unit, instance, readyOperand, gathered);
+  }
+
+  /// Hands an instance's results to the top module and to the streams' wires.
+  void connect(flow::ActorOp actor, const unit::Instance &unit,
+               rtl::InstanceOp instance, unsigned readyOperand,
+               rtl::ConcatOp gathered) {
+    unsigned result = 0, nextStream = 0;
+    for (const unit::Port &port : unit.kind().ports) {
+      switch (port.protocol) {
+      case unit::Protocol::Status:
+        ++result;
+        break;
+      case unit::Protocol::Axis:
+        for (const unit::Signal &signal : signalsOf(port))
+          if (!signal.isInput)
+            topOutputs.push_back(instance.getResult(result++));
+        break;
+      case unit::Protocol::Stream:
+        if (port.isInput) {
+          connectReady(actor.getInputs()[nextStream++],
+                       instance.getResult(result++));
+        } else {
+          produce(actor,
+                  {instance.getResult(result), instance.getResult(result + 1),
+                   instance, readyOperand, gathered, 0});
+          result += 2;
+        }
+        break;
+      }
     }
-    for (Value stream : actor.getInputs())
-      connectReady(stream, instance.getResult(result++));
-    if (sink) {
-      for (int i = 0; i < 3; ++i)
-        outputs.push_back(instance.getResult(result++));
-      return;
-    }
-    Value valid = instance.getResult(result),
-          data = instance.getResult(result + 1);
+  }
+
+  /// The wires of each stream that an actor puts out.
+  void produce(flow::ActorOp actor, const Wires &all) {
+    Location loc = actor.getLoc();
+    bool isForked = actor.getNumResults() > 1;
     for (auto [i, value] : llvm::enumerate(actor.getOutputs())) {
-      Wires w{valid, data, instance, readyOperand, gathered, unsigned(i)};
-      if (branches > 1) {
+      Wires w = all;
+      w.readySlot = unsigned(i);
+      if (isForked) {
         int64_t bits = cast<flow::StreamType>(value.getType()).bits();
-        w.valid = rtl::ExtractOp::create(builder, loc, bit, valid, i);
+        w.valid = rtl::ExtractOp::create(builder, loc, builder.getI1Type(),
+                                         all.valid, i);
         w.data = rtl::ExtractOp::create(builder, loc,
                                         builder.getIntegerType(unsigned(bits)),
-                                        data, i * bits);
+                                        all.data, i * bits);
       }
       wires[value] = w;
     }

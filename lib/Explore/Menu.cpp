@@ -5,6 +5,7 @@
 #include "Menu.h"
 #include "Runs.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Generator/Shared.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Parallel.h"
 #include <numeric>
@@ -398,14 +399,7 @@ Cost Menu::convert(int kind, int, int from, int to) {
 
 Cost Menu::fork(int kind, int, int format, int readers) {
   return kept(1, kind, format, readers, [&] {
-    const Format &f = formats[format];
-    return Actor{"fork",
-                 "",
-                 {{"Width", f.bits()},
-                  {"Outputs", readers},
-                  {"frameBeats", f.beats()},
-                  {"Depth", 4}},
-                 {}};
+    return makeFork(formats[format], readers);
   });
 }
 

@@ -5,7 +5,8 @@
 // with nothing between become one, which saves a buffer and its cycle.
 #include "rhizome/Generator/Design.h"
 #include "rhizome/Dialect/Osa/Osa.h"
-#include "rhizome/Generator/Circuit.h"
+#include "rhizome/Generator/Shared.h"
+#include "rhizome/Generator/UnitModel.h"
 #include "rhizome/Support/Names.h"
 #include <cmath>
 
@@ -49,9 +50,9 @@ public:
     auto ret = cast<func::ReturnOp>(network.getBody().front().getTerminator());
     for (auto [i, v] : llvm::enumerate(ret.getOperands()))
       buildOutput(unsigned(i), v);
-    for (auto &[op, actor] : circuits)
-      emitCircuit(cast<flow::ActorOp>(op).getGates(), *actor.circuit,
-                  actor.get("levels"), op->getLoc());
+    for (auto &[op, actor] : generated)
+      actor.model().emitDatapath(actor, cast<flow::ActorOp>(op).getGates(),
+                                 op->getLoc());
     return design;
   }
 
@@ -69,8 +70,8 @@ private:
   flow::DesignOp design;
   NameScope names;
   DenseMap<Value, Branches> ready;
-  /// Circuits so far, without their gates.
-  llvm::MapVector<Operation *, Actor> circuits;
+  /// Actors of generated kinds so far, without their datapaths.
+  llvm::MapVector<Operation *, Actor> generated;
 
   flow::StreamType typeOf(Value v, const Format &f, StringRef order) {
     return flow::StreamType::get(builder.getContext(),
@@ -90,52 +91,47 @@ private:
                      TypeRange outputs) {
     SmallVector<NamedAttribute> config;
     int64_t depth = 2;
-    for (auto &[key, value] : actor.params) {
+    for (auto [key, value] : actor.params.all()) {
       if (key == "Depth")
         depth = value;
       else
-        config.push_back(builder.getNamedAttr(
-            StringRef(key), builder.getI64IntegerAttr(value)));
+        config.push_back(
+            builder.getNamedAttr(key, builder.getI64IntegerAttr(value)));
     }
+    if (!actor.ownModule.empty())
+      config.push_back(builder.getNamedAttr(
+          "module", builder.getStringAttr(actor.ownModule)));
     for (auto &[key, value] : actor.files)
       config.push_back(builder.getNamedAttr(key, builder.getStringAttr(value)));
     auto op = flow::ActorOp::create(
-        builder, loc, outputs, inputs, builder.getStringAttr(actor.cell),
+        builder, loc, outputs, inputs, builder.getStringAttr(actor.kind().name),
         builder.getStringAttr(actor.name), builder.getDictionaryAttr(config),
         builder.getDenseI64ArrayAttr(
             SmallVector<int64_t>(outputs.size(), depth)));
     op->setAttr("rhizome.node", builder.getStringAttr(osa::nodeName(loc)));
-    if (actor.circuit)
-      circuits.insert({op, std::move(actor)});
+    if (actor.datapath)
+      generated.insert({op, std::move(actor)});
     return op;
   }
 
-  /// `actor` on `stream`. A circuit behind a circuit takes the other's place
-  /// and does the work of both.
+  /// `actor` on `inputs`. A generated datapath that follows another one takes
+  /// its place and does the work of both, if its kind knows how.
   flow::ActorOp emitBehind(Location loc, Actor actor, ValueRange inputs,
                            Type output) {
     Operation *before = inputs[0].getDefiningOp();
-    auto found = circuits.find(before);
-    if (!actor.circuit || found == circuits.end())
+    auto found = generated.find(before);
+    std::optional<Actor> both;
+    if (actor.datapath && found != generated.end() &&
+        &found->second.kind() == &actor.kind())
+      both = actor.model().fused(found->second, actor);
+    if (!both)
       return emit(loc, std::move(actor), inputs, output);
-    const Actor &first = found->second;
-    Actor both = actor;
-    both.circuit =
-        std::make_shared<Circuit>(first.circuit->then(*actor.circuit));
-    int64_t budget = std::min(first.get("levels"), actor.get("levels"));
-    describe(both, *both.circuit, budget);
-    both.set("Depth", 2);
-    // Deeper output buffers would be block RAMs as wide as the beat.
-    constexpr int64_t kDeepest = 64;
-    if (fullRateDepth(both) > kDeepest)
-      return emit(loc, std::move(actor), inputs, output);
-    both.set("Depth", fullRateDepth(both));
     SmallVector<Value> operands(before->getOperands());
     std::string nodes = cast<StringAttr>(before->getAttr("rhizome.node")).str();
     if (std::string node = osa::nodeName(loc); node != nodes)
       nodes += ", " + node;
-    circuits.erase(before);
-    auto op = emit(loc, std::move(both), operands, output);
+    generated.erase(before);
+    auto op = emit(loc, std::move(*both), operands, output);
     op->setAttr("rhizome.node", builder.getStringAttr(nodes));
     before->erase();
     return op;
@@ -145,11 +141,8 @@ private:
     unsigned readers = readersOf(value);
     Branches branches{format, {stream}, false};
     if (readers > 1) {
-      Actor fork{"fork", uniqueName(loc, "fork"), {}, {}};
-      fork.params = {{"Width", format.bits()},
-                     {"Outputs", readers},
-                     {"frameBeats", format.beats()},
-                     {"Depth", 4}};
+      Actor fork = makeFork(format, readers);
+      fork.name = uniqueName(loc, fork.name);
       SmallVector<Type> types(readers, stream.getType());
       auto op = emit(loc, fork, stream, types);
       branches.streams.assign(op.getOutputs().begin(), op.getOutputs().end());
@@ -176,10 +169,8 @@ private:
     Branches &branches = ready[root];
     Value stream = branches.streams.pop_back_val();
     if (join && branches.forked) {
-      Actor fifo{"fifo", uniqueName(loc, "fifo"), {}, {}};
-      fifo.params = {{"Width", branches.format.bits()},
-                     {"frameBeats", branches.format.beats()},
-                     {"Depth", 4}};
+      Actor fifo = makeFifo(branches.format);
+      fifo.name = uniqueName(loc, fifo.name);
       stream = emit(loc, fifo, stream, stream.getType()).getOutputs()[0];
     }
     if (branches.format.canonical() == want.canonical())
@@ -196,8 +187,9 @@ private:
     Location loc = op->getLoc();
     for (Actor &actor : option.actors) {
       actor.name = uniqueName(loc, actor.name);
-      if (actor.cell == "circuit")
-        actor.files = {{"module", "rhz_circuit_" + actor.name}};
+      if (actor.kind().isGenerated())
+        actor.ownModule =
+            std::string("rhz_") + actor.kind().name + "_" + actor.name;
     }
     const Generator *generator = findGenerator(option.generator);
     assert(generator && "an option comes from a generator");
@@ -250,16 +242,17 @@ flow::DesignOp buildDesign(func::FuncOp network,
 }
 
 Actor actorOf(flow::ActorOp op) {
-  Actor actor{op.getKind().str(), op.getName().str(), {}, {}};
+  Actor actor(op.getKind(), op.getName().str());
   for (NamedAttribute attr : op.getConfig()) {
     if (auto i = dyn_cast<IntegerAttr>(attr.getValue()))
-      actor.params.push_back({ParamName::kept(attr.getName()), i.getInt()});
+      actor.set(attr.getName(), i.getInt());
+    else if (attr.getName() == "module")
+      actor.ownModule = cast<StringAttr>(attr.getValue()).str();
     else
       actor.files.push_back(
           {attr.getName().str(), cast<StringAttr>(attr.getValue()).str()});
   }
-  actor.params.push_back(
-      {"Depth", op.getDepths().empty() ? 4 : op.getDepths()[0]});
+  actor.set("Depth", op.getDepths().empty() ? 4 : op.getDepths()[0]);
   return actor;
 }
 

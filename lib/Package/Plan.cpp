@@ -123,6 +123,10 @@ void print(json::OStream &os, const PlannedNode &node) {
     os.attribute("stream_bits", node.streamBits);
     os.attribute("rtl", json::Array(node.rtl));
     os.attribute("simulation_models", json::Array(node.simulationModels));
+    os.attributeObject("modules", [&] {
+      for (auto &[module, files] : node.modules)
+        os.attribute(module, json::Array(files));
+    });
     os.attributeArray("operations", [&] {
       for (const PlannedOperation &op : node.operations)
         os.object([&] {
@@ -138,6 +142,7 @@ void print(json::OStream &os, const PlannedNode &node) {
         os.object([&] {
           os.attribute("name", actor.name);
           os.attribute("kind", actor.kind);
+          os.attribute("module", actor.module);
           os.attribute("node", actor.node);
           os.attribute("interval_cycles", actor.intervalCycles);
           os.attributeObject("resources", [&] {
@@ -145,6 +150,7 @@ void print(json::OStream &os, const PlannedNode &node) {
               number(os, name, count);
           });
           os.attribute("config", json::Object(actor.config));
+          os.attribute("parameters", json::Array(actor.parameters));
         });
     });
     print(os, "inputs", node.inputs);

@@ -62,9 +62,10 @@ static bool fromJSON(const json::Value &value, PlannedActor &a,
                      json::Path path) {
   json::ObjectMapper map(value, path);
   if (!map || !map.map("name", a.name) || !map.map("kind", a.kind) ||
-      !map.map("node", a.node) ||
+      !map.map("module", a.module) || !map.map("node", a.node) ||
       !map.map("interval_cycles", a.intervalCycles) ||
-      !map.map("resources", a.resources))
+      !map.map("resources", a.resources) ||
+      !map.map("parameters", a.parameters))
     return false;
   const json::Object *config = value.getAsObject()->getObject("config");
   if (!config) {
@@ -124,6 +125,7 @@ static bool fromJSON(const json::Value &value, PlannedNode &n,
          map.mapOptional("held_bits", n.heldBits) && map.map("top", n.top) &&
          map.map("node_top", n.nodeTop) &&
          map.map("stream_bits", n.streamBits) && map.map("rtl", n.rtl) &&
+         map.map("modules", n.modules) &&
          map.mapOptional("simulation_models", n.simulationModels) &&
          map.map("operations", n.operations) && map.map("actors", n.actors) &&
          map.map("inputs", n.inputs) && map.map("outputs", n.outputs);

@@ -4,12 +4,13 @@
 #include "rhizome/Conversion/FlowToRtl.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Emit/Emit.h"
+#include "rhizome/Generator/UnitModel.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Target/CostModel.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Regex.h"
 #include <cmath>
 #include <set>
 
@@ -18,21 +19,18 @@ using namespace mlir;
 namespace rhizome {
 /// The generators' form of a family's model: terms by number.
 static llvm::Expected<gen::CostModel> costModelOf(const FamilyModel &family) {
-  gen::CostModel model = gen::CostModel::unit();
-  auto position = [](const auto &names, StringRef name) {
-    return size_t(llvm::find(names, name) - names.begin());
-  };
+  gen::CostModel model;
+  const std::vector<const char *> names = gen::characterizedUnits();
   auto bar = [](const Residuals &r) { return gen::ErrorBar{r.p90, r.least}; };
   for (const auto &[name, unit] : family.units) {
-    size_t u = position(gen::kUnitNames, name);
-    if (u == gen::kUnitNames.size())
+    if (!llvm::is_contained(names, StringRef(name)))
       return llvm::createStringError("the model of the family '%s' has an "
                                      "unknown unit '%s'; characterise it again",
                                      family.family.c_str(), name.c_str());
-    gen::CostModel::Unit &target = model.units[u];
-    target.lut.fill(0);
+    gen::CostModel::Unit &target = model.units[name];
     for (const auto &[term, luts] : unit.lut) {
-      size_t t = position(gen::kTermNames, term);
+      size_t t = size_t(llvm::find(gen::kTermNames, StringRef(term)) -
+                        gen::kTermNames.begin());
       if (t == gen::kTermNames.size())
         return llvm::createStringError(
             "the model of the family '%s' has an unknown term '%s'; "
@@ -85,47 +83,41 @@ llvm::Expected<gen::DeviceContext> contextOf(const Device &device,
                    device.dspABits > 0 && device.dspBBits > 0;
   if (!context.hasDsp)
     context.cost.dspWide = context.cost.dspNarrow = 0;
-  if (device.dspPairs) {
+  // Pairs are added in cascades of so many, which the DSP must have room for.
+  if (device.dspPairs &&
+      device.dspPairs->maxPackedSigned >= gen::kPackedSigned &&
+      device.dspPairs->maxPackedUnsigned >= gen::kPackedUnsigned)
     context.pairBits = std::min(device.dspPairs->xBits, device.dspPairs->wBits);
-    context.packedSigned = device.dspPairs->maxPackedSigned;
-    context.packedUnsigned = device.dspPairs->maxPackedUnsigned;
-  }
   return context;
 }
 
-llvm::Error copyCell(PackageWriter &writer, const std::string &folder,
-                     const std::string &library, const std::string &cell,
-                     std::set<std::string> &seen,
-                     std::vector<std::string> &files,
-                     std::vector<std::string> &models) {
-  if (!seen.insert(cell).second)
-    return llvm::Error::success();
-  std::string model = library + "/sim/" + cell + ".sv";
-  if (llvm::sys::fs::exists(model)) {
-    models.push_back("sim/" + cell + ".sv");
-    return writer.copyFile(folder + "/sim/" + cell + ".sv", model);
-  }
-  std::string path = library + "/src/" + cell + ".sv";
-  auto text = readFile(path);
-  if (!text)
-    return text.takeError();
-  // Every name of a file of the library that stands in the text.
-  llvm::Regex word("(rhz_[a-z0-9_]+|DSP48E[12])");
-  llvm::StringRef rest = *text;
-  llvm::SmallVector<llvm::StringRef> match;
-  while (word.match(rest, &match)) {
-    std::string name = match[1].str();
-    rest = rest.substr(size_t(match[1].data() - rest.data()) + name.size());
-    bool known = llvm::sys::fs::exists(library + "/src/" + name + ".sv") ||
-                 llvm::sys::fs::exists(library + "/sim/" + name + ".sv");
-    if (!known || name == cell)
+llvm::Error copyModule(PackageWriter &writer, const std::string &folder,
+                       const std::string &library, llvm::StringRef module,
+                       std::set<std::string> &seen,
+                       std::vector<std::string> &files,
+                       std::vector<std::string> &models) {
+  llvm::ArrayRef<unit::SourceFile> sources = unit::sourcesOf(module);
+  // A unit that a program has added is not in the library.
+  for (const unit::Kind *kind : unit::all())
+    if (sources.empty() && module == kind->module)
+      sources = kind->sources;
+  if (sources.empty())
+    return llvm::createStringError("the library has no module '%s'",
+                                   module.str().c_str());
+  for (const unit::SourceFile &source : sources) {
+    std::string name = source.isModel ? std::string("sim/") + source.name
+                                      : std::string(source.name);
+    if (!seen.insert(name).second)
       continue;
-    if (auto error =
-            copyCell(writer, folder, library, name, seen, files, models))
+    // The library has a folder for what is synthesized.
+    std::string from = *source.folder   ? std::string(source.folder) + "/"
+                       : source.isModel ? library + "/"
+                                        : library + "/src/";
+    (source.isModel ? models : files).push_back(name);
+    if (auto error = writer.copyFile(folder + "/" + name, from + name))
       return error;
   }
-  files.push_back(cell + ".sv");
-  return writer.copyFile(folder + "/" + cell + ".sv", path);
+  return llvm::Error::success();
 }
 
 static BorderPort portOf(const std::string &port, const std::string &name,
@@ -157,15 +149,16 @@ llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
   auto library = rtlDir();
   if (!library)
     return library.takeError();
-  std::set<std::string> seen;
+  std::set<std::string> own, seen;
   for (auto module : holder.getBody()->getOps<rtl::ModuleOp>())
-    seen.insert(module.getSymName().str());
+    own.insert(module.getSymName().str());
   for (auto module : holder.getBody()->getOps<rtl::ModuleOp>())
     for (auto instance : module.getBody().getOps<rtl::InstanceOp>())
-      if (auto error =
-              copyCell(writer, folder, *library, instance.getCallee().str(),
-                       seen, node.rtl, node.simulationModels))
-        return error;
+      if (!own.count(instance.getCallee().str()))
+        if (auto error =
+                copyModule(writer, folder, *library, instance.getCallee(), seen,
+                           node.rtl, node.simulationModels))
+          return error;
   std::vector<std::string> tops;
   if (failed(emitDesign(holder, *path, &tops)))
     return llvm::createStringError("the RTL could not be written");
@@ -206,6 +199,33 @@ static void fillPrediction(PlannedNode &node, const explore::NodeResult &result,
   node.budget = device.budget;
 }
 
+void describeUnit(const gen::Actor &actor, PlannedActor &planned) {
+  const unit::Kind &kind = actor.kind();
+  planned.kind = kind.name;
+  planned.module = actor.module();
+  for (auto [key, value] : actor.params.all())
+    planned.config[key] = value;
+  for (const auto &[key, value] : actor.files)
+    planned.config[key] = value;
+  if (!kind.isGenerated())
+    for (const unit::Parameter &parameter : kind.parameters)
+      if (parameter.inHardware && actor.params.has(parameter.name))
+        planned.parameters.push_back(parameter.name);
+  for (const auto &[key, value] : actor.files)
+    planned.parameters.push_back(key);
+  llvm::sort(planned.parameters);
+}
+
+std::vector<std::string> sourcesOf(const gen::Actor &actor) {
+  std::vector<std::string> files;
+  for (const unit::SourceFile &source : actor.kind().sources)
+    if (!source.isModel)
+      files.push_back(source.name);
+  if (actor.kind().isGenerated())
+    files.push_back(actor.module() + ".sv");
+  return files;
+}
+
 PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
                          const gen::DeviceContext &device) {
   const gen::CostContext &cost = device.cost;
@@ -222,7 +242,6 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
     held += structure.heldBits;
     PlannedActor planned;
     planned.name = actor.name;
-    planned.kind = actor.cell;
     planned.node = op->getAttrOfType<StringAttr>("rhizome.node").str();
     planned.intervalCycles = gen::serviceCycles(actor);
     gen::Resources r = gen::costOf(actor, cost, &result.images);
@@ -233,10 +252,8 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
         planned.resources[gen::kResourceNames[k]] =
             std::ceil(parts * r.amount[k]) / parts;
     }
-    for (const auto &[key, value] : actor.params)
-      planned.config[StringRef(key)] = value;
-    for (const auto &[key, value] : actor.files)
-      planned.config[key] = value;
+    describeUnit(actor, planned);
+    node.modules[planned.module] = sourcesOf(actor);
     node.actors.push_back(std::move(planned));
   }
   node.blockBits = int64_t(blocks * double(cost.bramBits));
@@ -251,27 +268,33 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
 
   func::FuncOp network = result.function;
   FunctionType type = network.getFunctionType();
-  auto width = [&](StringRef kind, int64_t index) {
-    for (auto op : result.design.getBody().getOps<flow::ActorOp>())
-      if (op.getKind() == kind &&
-          op->getAttrOfType<IntegerAttr>("rhizome.port").getInt() == index)
-        return unsigned(
-            cast<IntegerAttr>(op.getConfig().get("DataWidth")).getInt());
-    return 64u;
+  // Bits of the ports of the design, by name.
+  llvm::StringMap<unsigned> widths;
+  for (auto op : result.design.getBody().getOps<flow::ActorOp>())
+    if (auto index = op->getAttrOfType<IntegerAttr>("rhizome.port")) {
+      unit::Instance unit = op.getUnit();
+      for (const unit::Port &port : unit.kind().ports)
+        if (port.protocol == unit::Protocol::Axis)
+          widths[(Twine(port.name) + "_" + Twine(index.getInt())).str()] =
+              unsigned(unit.bitsOf(port));
+    }
+  auto width = [&](const std::string &port) {
+    auto found = widths.find(port);
+    return found == widths.end() ? 64u : found->second;
   };
   for (auto [i, t] : llvm::enumerate(type.getInputs())) {
     auto name =
         network.getArgAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
-    node.inputs.push_back(portOf("s_axis_" + std::to_string(i),
-                                 name ? name.str() : "input", t,
-                                 width("axis_in", int64_t(i))));
+    std::string port = "s_axis_" + std::to_string(i);
+    node.inputs.push_back(
+        portOf(port, name ? name.str() : "input", t, width(port)));
   }
   for (auto [i, t] : llvm::enumerate(type.getResults())) {
     auto name =
         network.getResultAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
-    node.outputs.push_back(portOf("m_axis_" + std::to_string(i),
-                                  name ? name.str() : "output", t,
-                                  width("axis_out", int64_t(i))));
+    std::string port = "m_axis_" + std::to_string(i);
+    node.outputs.push_back(
+        portOf(port, name ? name.str() : "output", t, width(port)));
   }
   return node;
 }
@@ -281,11 +304,17 @@ void addMultipliers(Plan &plan, flow::DesignOp design, int64_t copies) {
     plan.multipliers.try_emplace(kind, 0);
   for (auto op : design.getBody().getOps<flow::ActorOp>()) {
     gen::Actor actor = gen::actorOf(op);
-    if (int64_t products = gen::productsOf(actor)) {
-      int64_t style = actor.get("Style");
-      plan.multipliers[style == 2   ? "dsp_paired"
-                       : style == 1 ? "dsp_single"
-                                    : "lut"] += copies * products;
+    gen::Products products = gen::productsOf(actor);
+    switch (products.by) {
+    case gen::Multiplier::Lut:
+      plan.multipliers["lut"] += copies * products.count;
+      break;
+    case gen::Multiplier::Dsp:
+      plan.multipliers["dsp_single"] += copies * products.count;
+      break;
+    case gen::Multiplier::DspPair:
+      plan.multipliers["dsp_paired"] += copies * products.count;
+      break;
     }
   }
 }

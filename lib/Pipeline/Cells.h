@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The library's cells, copied into a node's folder.
+// The modules of the library, copied into a node's folder, and units as a plan
+// describes them.
 #pragma once
 
+#include "rhizome/Generator/Actor.h"
 #include "rhizome/Package/Package.h"
 #include <set>
 
 namespace rhizome {
-/// Copies `cell` and every cell that it instantiates, callees first, except
-/// those in `seen`. Enters what was copied in `seen`, `files` and, models of
-/// vendor primitives, in `models`.
-llvm::Error copyCell(PackageWriter &writer, const std::string &folder,
-                     const std::string &library, const std::string &cell,
-                     std::set<std::string> &seen,
-                     std::vector<std::string> &files,
-                     std::vector<std::string> &models);
+/// Copies the files of `module`, callees first, except those in `seen`. Enters
+/// what was copied in `seen`, `files` and, models of vendor primitives, in
+/// `models`.
+llvm::Error copyModule(PackageWriter &writer, const std::string &folder,
+                       const std::string &library, llvm::StringRef module,
+                       std::set<std::string> &seen,
+                       std::vector<std::string> &files,
+                       std::vector<std::string> &models);
+
+/// What a plan says of an actor's unit: kind, module, parameters.
+void describeUnit(const gen::Actor &actor, PlannedActor &planned);
+/// The files that its module is made of, callees first.
+std::vector<std::string> sourcesOf(const gen::Actor &actor);
 } // namespace rhizome

@@ -2,9 +2,9 @@
 // From sampled and given packages to a family's model: every point's structure
 // beside what synthesis says it takes, one fit a unit.
 #include "rhizome/Pipeline/Characterise.h"
+#include "Cells.h"
 #include "Fit.h"
-#include "Sweep.h"
-#include "rhizome/Generator/Circuit.h"
+#include "rhizome/Generator/Sampler.h"
 #include "rhizome/Pipeline/Build.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
@@ -13,7 +13,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <cmath>
-#include <cstring>
 
 using namespace llvm;
 using namespace rhizome;
@@ -98,29 +97,24 @@ Expected<std::string> Characterisation::sample(const Device &device) {
   if (units.empty())
     units = characterisedUnits();
   for (const std::string &unit : units) {
-    bool isPair = unit == "matvec_pair";
-    if ((isPair && context->pairBits == 0) ||
-        (StringRef(unit).ends_with("_dsp") && !context->hasDsp))
-      continue;
     // Every unit draws from its own seed, so that each can be sampled alone.
     std::mt19937_64 random(request.seed * 1000003 +
                            std::hash<std::string>()(unit));
     for (int64_t i = 0; i < request.points; ++i) {
       gen::MemoryImages images;
-      gen::Actor actor = sampleActor(unit, unit + "_" + std::to_string(i),
-                                     random, *context, images);
+      std::optional<gen::Actor> actor = gen::sampleActor(
+          unit, unit + "_" + std::to_string(i), random, *context, images);
+      if (!actor)
+        break; // the device has none such
       PlannedActor planned;
-      planned.name = actor.name;
-      planned.kind = actor.cell;
+      planned.name = actor->name;
       planned.node = unit;
-      for (const auto &[key, value] : actor.params)
-        planned.config[StringRef(key)] = value;
-      for (const auto &[key, value] : actor.files)
-        planned.config[key] = value;
+      describeUnit(*actor, planned);
+      node.modules[planned.module] = sourcesOf(*actor);
       for (const auto &[name, image] : images)
         if (Error e = (*writer)->writeFile(rtl + name, image.hex()))
           return std::move(e);
-      gen::Resources r = gen::costOf(actor, context->cost, &images);
+      gen::Resources r = gen::costOf(*actor, context->cost, &images);
       planned.resources = {{"lut", std::ceil(r.lut())}, {"ff", r.ff()}};
       node.actors.push_back(std::move(planned));
     }
@@ -133,37 +127,26 @@ Expected<std::string> Characterisation::sample(const Device &device) {
   return folder;
 }
 
-/// Fails where another version of the program has described an actor's circuit.
-Error checkCircuit(const Package &package, const gen::Actor &actor) {
-  gen::Circuit wire;
-  wire.inLanes = 1;
-  wire.outputs = {wire.input(0, 0, 1)};
-  gen::Actor today;
-  gen::describe(today, wire, 1);
-  for (const gen::Param &param : today.params)
-    if (llvm::none_of(actor.params, [&](const gen::Param &known) {
-          return known.key == param.key;
-        }))
-      return createStringError(
-          "the circuit '%s' of '%s' was described by another version of this "
-          "program, without '%s'; compile the model again",
-          actor.name.c_str(), package.dir().c_str(),
-          llvm::StringRef(param.key).str().c_str());
-  return Error::success();
-}
-
 /// The actor that a plan describes, and its memories' contents.
 Expected<gen::Actor> actorOf(const Package &package, const PlannedNode &node,
                              const PlannedActor &planned,
                              gen::MemoryImages &images) {
-  gen::Actor actor;
-  actor.cell = planned.kind;
-  actor.name = planned.name;
+  auto unlike = [&](const llvm::Twine &how) {
+    return createStringError(
+        "the actor '%s' of '%s' was described by another version of this "
+        "program: %s; compile the model again",
+        planned.name.c_str(), package.dir().c_str(), how.str().c_str());
+  };
+  const gen::UnitModel *model = gen::findUnit(planned.kind);
+  if (!model)
+    return unlike("there is no unit '" + planned.kind + "'");
+  gen::Actor actor(*model, planned.name);
   for (const auto &[key, value] : planned.config) {
     if (auto number = value.getAsInteger()) {
-      actor.params.push_back({gen::ParamName::kept(key), *number});
-    } else if (auto file = value.getAsString();
-               file && !file->empty() && key != "module") {
+      if (!actor.kind().indexOf(key))
+        return unlike("its unit has no parameter '" + key.str() + "'");
+      actor.set(key, *number);
+    } else if (auto file = value.getAsString(); file && !file->empty()) {
       actor.files.push_back({key.str(), file->str()});
       Expected<std::string> text =
           readFile(package.rtlPath(node) + "/" + file->str());
@@ -172,9 +155,8 @@ Expected<gen::Actor> actorOf(const Package &package, const PlannedNode &node,
       images[file->str()] = gen::MemoryImage::parse(*text);
     }
   }
-  if (actor.cell == "circuit")
-    if (Error error = checkCircuit(package, actor))
-      return std::move(error);
+  if (std::optional<std::string> problem = unit::check(actor))
+    return unlike(*problem);
   return actor;
 }
 
@@ -224,16 +206,24 @@ Error Characterisation::addPackage(const std::string &dir, bool held,
         return actor.takeError();
       Point point;
       point.structure = gen::structureOf(*actor, *context, &images);
-      point.unit = gen::kUnitNames[point.structure.unit];
+      point.unit = point.structure.unit;
       point.name = module.name;
-      for (const auto &[key, value] : actor->params)
-        point.config[llvm::StringRef(key).str()] = value;
+      for (auto [key, value] : actor->params.all())
+        point.config[key.str()] = value;
       point.measured = module.measured;
       point.held = held;
       points.push_back(std::move(point));
     }
   }
   return Error::success();
+}
+
+/// The name under which deep output buffers are characterized.
+StringRef bufferUnit() {
+  for (const gen::UnitModel *model : gen::allUnits())
+    if (model->samplesDeepBuffers())
+      return model->kind().characterized.front();
+  return "";
 }
 
 void Characterisation::fit() {
@@ -245,17 +235,16 @@ void Characterisation::fit() {
     pull[size_t(t)] = 0.05;
   for (gen::Term t : {gen::Term::Fixed, gen::Term::Lane, gen::Term::Control})
     pull[size_t(t)] = 0;
-  // Buffers are the same in all cells, but only forks and FIFOs are sampled
-  // with deep ones: these come first, and the others' are drawn to theirs.
+  // Output buffers are the same in all units, but not all are sampled with
+  // deep ones: one that is comes first, and the others' are drawn to its.
   std::vector<double> towards(gen::kTermNames.size(), 1);
-  std::vector<const char *> units(gen::kUnitNames.begin(),
-                                  gen::kUnitNames.end());
-  llvm::stable_sort(units, [](const char *a, const char *b) {
-    return std::strcmp(a, "fork") == 0 && std::strcmp(b, "fork") != 0;
-  });
-  for (const char *unit : units) {
-    if (std::strcmp(unit, "fork") != 0) {
-      auto &known = result.model.units["fork"].lut;
+  std::vector<const char *> units = gen::characterizedUnits();
+  StringRef deep = bufferUnit();
+  llvm::stable_sort(
+      units, [&](StringRef a, StringRef b) { return a == deep && b != deep; });
+  for (StringRef unit : units) {
+    if (unit != deep) {
+      auto &known = result.model.units[deep.str()].lut;
       auto found = known.find(gen::kTermNames[size_t(gen::Term::Buffer)]);
       towards[size_t(gen::Term::Buffer)] =
           found == known.end() ? 1 : found->second;
@@ -274,7 +263,7 @@ void Characterisation::fit() {
       continue;
     std::vector<double> found =
         fitNonNegative(rows, targets, scale, pull, towards);
-    FamilyModel::Unit &target = result.model.units[unit];
+    FamilyModel::Unit &target = result.model.units[unit.str()];
     target.lut.clear();
     for (size_t t = 0; t < found.size(); ++t)
       if (found[t] > 1e-6)
@@ -392,10 +381,13 @@ Error Characterisation::run() {
 } // namespace
 
 std::vector<std::string> pipeline::characterisedUnits() {
-  std::vector<std::string> units(gen::kUnitNames.begin(),
-                                 gen::kUnitNames.end());
-  // Circuits are no cells of the library: packages that hold some are added.
-  llvm::erase(units, "circuit");
+  std::vector<std::string> units;
+  for (const gen::UnitModel *model : gen::allUnits())
+    // Generated datapaths are not sampled: packages that hold some are added.
+    if (!model->kind().isGenerated())
+      for (const char *name : model->kind().characterized)
+        if (!llvm::is_contained(units, name))
+          units.push_back(name);
   return units;
 }
 

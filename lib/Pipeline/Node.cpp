@@ -78,14 +78,12 @@ llvm::Error writeNodeTop(PackageWriter &writer, const Plan &plan,
   if (!library)
     return library.takeError();
   // What the design has brought already is not copied again.
-  std::set<std::string> seen;
-  for (const std::string &file : node.rtl)
-    seen.insert(llvm::StringRef(file).drop_back(3).str());
+  std::set<std::string> seen(node.rtl.begin(), node.rtl.end());
   for (auto instance : top.getBody().getOps<rtl::InstanceOp>())
     if (instance.getCallee() != node.top)
       if (llvm::Error error =
-              copyCell(writer, folder, *library, instance.getCallee().str(),
-                       seen, node.rtl, node.simulationModels))
+              copyModule(writer, folder, *library, instance.getCallee(), seen,
+                         node.rtl, node.simulationModels))
         return error;
   std::vector<std::string> tops;
   if (failed(emitDesign(holder, *path, &tops)))

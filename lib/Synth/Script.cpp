@@ -3,11 +3,12 @@
 #include "Yosys.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include <set>
+#include <map>
 
 using namespace llvm;
 using namespace rhizome;
@@ -40,21 +41,6 @@ constexpr Family kFamilies[] = {
      "synth_intel_alm -top actor -family cyclonev -noiopad -noclkbuf", "",
      " -nodsp"},
 };
-
-bool isWord(char c) { return isAlnum(c) || c == '_' || c == '$'; }
-
-/// Every identifier of a text.
-std::set<StringRef> wordsOf(StringRef text) {
-  std::set<StringRef> words;
-  while (!text.empty()) {
-    text = text.drop_until(isWord);
-    StringRef word = text.take_while(isWord);
-    if (!word.empty())
-      words.insert(word);
-    text = text.drop_front(word.size());
-  }
-  return words;
-}
 
 /// A parameter's value in SystemVerilog.
 std::string literal(int64_t value) {
@@ -97,49 +83,42 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
                                           StringRef script) {
   const std::string folder = package.rtlPath(node) + "/";
   Sources sources;
-  // The cell, or the module that was generated for this actor, and all that
-  // its text names, in the order of the plan.
-  std::string module = "rhz_" + actor.kind;
-  bool isGenerated = false;
-  if (auto own = actor.config.getString("module")) {
-    module = own->str();
-    isGenerated = true;
-  }
+  auto files = node.modules.find(actor.module);
+  if (files == node.modules.end())
+    return createStringError("the package '%s' is damaged: its plan does not "
+                             "say what the module '%s' of the actor '%s' is "
+                             "made of",
+                             package.dir().c_str(), actor.module.c_str(),
+                             actor.name.c_str());
   std::map<std::string, std::string> texts;
-  std::vector<std::string> open = {module + ".sv"};
-  std::set<std::string> files(node.rtl.begin(), node.rtl.end());
-  if (!files.count(open.front()))
-    return createStringError("the package '%s' is damaged: its plan names the "
-                             "actor '%s' but no '%s'",
-                             package.dir().c_str(), actor.name.c_str(),
-                             open.front().c_str());
-  while (!open.empty()) {
-    std::string file = open.back();
-    open.pop_back();
-    if (texts.count(file))
-      continue;
+  for (const std::string &file : files->second) {
+    if (!llvm::is_contained(node.rtl, file))
+      return createStringError("the package '%s' is damaged: its plan names "
+                               "the actor '%s' but no '%s'",
+                               package.dir().c_str(), actor.name.c_str(),
+                               file.c_str());
     Expected<std::string> text = readFile(folder + file);
     if (!text)
       return text.takeError();
-    for (StringRef word : wordsOf(*text))
-      if (files.count(word.str() + ".sv"))
-        open.push_back(word.str() + ".sv");
     texts[file] = std::move(*text);
   }
 
   std::string parameters, reads, behind;
-  for (const auto &[key, value] : actor.config) {
-    StringRef name = key;
-    if (isGenerated || name.empty() || isLower(name.front()))
-      continue; // of the compiler, not of the cell
+  for (const std::string &name : actor.parameters) {
+    const json::Value *value = actor.config.get(name);
+    if (!value)
+      return createStringError("the package '%s' is damaged: the actor '%s' "
+                               "has no value for its parameter '%s'",
+                               package.dir().c_str(), actor.name.c_str(),
+                               name.c_str());
     parameters += (parameters.empty() ? "" : ", ");
-    parameters += "." + name.str() + "(";
-    if (std::optional<int64_t> number = value.getAsInteger()) {
+    parameters += "." + name + "(";
+    if (std::optional<int64_t> number = value->getAsInteger()) {
       parameters += literal(*number);
-    } else if (std::optional<StringRef> image = value.getAsString()) {
+    } else if (std::optional<StringRef> image = value->getAsString()) {
       // Images are called by their parameters, so that equal contents make
       // equal modules.
-      std::string file = image->empty() ? "" : name.str() + ".hex";
+      std::string file = image->empty() ? "" : name + ".hex";
       if (!image->empty()) {
         Expected<std::string> text = readFile(folder + image->str());
         if (!text)
@@ -162,9 +141,10 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
   // The parameters as Verilog writes them; once they are set the outer module
   // goes and the cell is the top.
   sources.files.push_back(
-      {"outer.sv", "module outer;\n  " + module +
-                       (isGenerated ? "" : " #(" + parameters + ")") +
-                       " actor ();\nendmodule\n"});
+      {"outer.sv",
+       "module outer;\n  " + actor.module +
+           (actor.parameters.empty() ? "" : " #(" + parameters + ")") +
+           " actor ();\nendmodule\n"});
   sources.files.push_back({"module.ys", reads +
                                             "read_verilog -sv outer.sv\n"
                                             "hierarchy -top outer\n"

@@ -25,8 +25,7 @@ import timing  # noqa: E402
 
 SRC = os.path.join(HERE, "..", "src")
 SIM = os.path.join(HERE, "..", "sim")
-with open(os.path.join(HERE, "..", "components.json")) as stream:
-    COMPONENTS = json.load(stream)["cells"]
+UNITS = {}       # what rtl/units says, by module: build/rtl/units.json
 MARGIN = 40      # cycles a run goes on after the last beat that is expected
 
 
@@ -252,7 +251,7 @@ def yosys_script(case, directory):
     with open(os.path.join(directory, "top.sv"), "w") as file:
         file.write("module top; %s #(%s) u_dut (); endmodule\n" % (case.cell, ", ".join(
             ".%s(%s)" % (k, literal(v)) for k, v in case.params.items())))
-    files = [os.path.join(HERE, "..", name) for name in COMPONENTS[case.cell]["files"]]
+    files = [os.path.join(HERE, "..", name) for name in UNITS["modules"][case.cell]]
     return ("read_verilog -lib %s; read_verilog -sv -defer %s; read_verilog -sv top.sv; "
             "hierarchy -check -top top; proc; " % (
                 os.path.join(SIM, "DSP48E2_blackbox.v"), " ".join(files)))
@@ -283,30 +282,52 @@ def lint(case, seed, keep):
             shutil.rmtree(directory)
 
 
-def check_components():
-    """components.json names the parameters and files that the sources have."""
+def source_of(module):
+    for folder in (SRC, SIM):
+        path = os.path.join(folder, module + ".sv")
+        if os.path.exists(path):
+            with open(path) as file:
+                return file.read()
+    raise FileNotFoundError(module)
+
+
+def check_units():
+    """The records of rtl/units name the parameters, ports and files that the
+    sources have, and every unit is tested."""
     failed = 0
-    for cell in sorted(set(cells.names()) | set(COMPONENTS)):
-        if cell not in COMPONENTS or cell not in cells.names():
-            print("FAILED %s is not both tested and in components.json" % cell)
-            failed += 1
-            continue
-        with open(os.path.join(SRC, cell + ".sv")) as file:
-            head = file.read().split(") (")[0]
-        own = [name for name in re.findall(r"parameter\s+(?:int)?\s*(\w+)\s*=", head)
-               if name != "OutLanes"]
-        needed, todo = set(), [cell]
+
+    def fail(module, text):
+        nonlocal failed
+        print("FAILED %s: rtl/units %s" % (module, text))
+        failed += 1
+
+    kinds, modules = UNITS["kinds"], UNITS["modules"]
+    # A generated datapath is tested with the layers that it computes.
+    units = {module for module, unit in kinds.items() if not unit["generated"]}
+    for module in sorted(set(cells.names()) ^ units):
+        fail(module, "and rtl/test/cells.py do not both have it")
+    for module, unit in kinds.items():
+        head = source_of(module).split("\n);")[0]
+        own = set(re.findall(r"parameter\s+(?:int)?\s*(\w+)\s*=", head))
+        known = set(unit["parameters"]) | set(unit["images"])
+        # Latency is what a user believes; OutLanes follows from the others.
+        if own - {"Latency", "OutLanes"} != known:
+            fail(module, "has other parameters: %s" % sorted(own ^ known))
+        signals = set(re.findall(r"put +logic +(?:\[.*?\] +)?(\w+)", head))
+        missing = set(unit["signals"]) ^ (signals - {"clk_i", "rst_ni"})
+        if missing and not unit["generated"]:
+            fail(module, "has other ports: %s" % sorted(missing))
+    for module, files in modules.items():
+        needed, todo = set(), [module]
         while todo:
             name = todo.pop()
-            if name in needed:
-                continue
-            needed.add(name)
-            with open(os.path.join(SRC, name + ".sv")) as file:
-                todo += re.findall(r"^\s*(rhz_\w+) (?:#\(|u_)", file.read(), re.M)
-        files = {"src/%s.sv" % name for name in needed}
-        if own != COMPONENTS[cell]["parameters"] or files != set(COMPONENTS[cell]["files"]):
-            print("FAILED %s: components.json is out of step with the source" % cell)
-            failed += 1
+            if name not in needed:
+                needed.add(name)
+                todo += re.findall(r"^\s*(rhz_\w+|DSP48E2) (?:#\(|u_)",
+                                   source_of(name), re.M)
+        listed = {os.path.basename(name)[:-len(".sv")] for name in files}
+        if listed != needed:
+            fail(module, "lists other files: %s" % sorted(listed ^ needed))
     return failed
 
 
@@ -336,10 +357,17 @@ def main():
     parser.add_argument("--netlist", action="store_true",
                         help="simulate what Yosys has read, not the sources")
     parser.add_argument("--keep", action="store_true", help="keep the test benches")
+    parser.add_argument("--units", help="units.json of a build (build/rtl/units.json)",
+                        default=os.path.join(HERE, "../../build/rtl/units.json"))
     arguments = parser.parse_args()
+    try:
+        with open(arguments.units) as stream:
+            UNITS.update(json.load(stream))
+    except OSError as error:
+        parser.error("%s; build the project first" % error)
     passed = failed = 0
     if arguments.lint:
-        failed += check_components()
+        failed += check_units()
     jobs = []
     for cell in arguments.cells or cells.names():
         first = 0 if arguments.lint or arguments.netlist else -1

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layering: a layer includes only what stands below it, and siblings never
-include each other. The table is the diagram of docs/architecture.md as edges."""
+"""Layering: a layer includes only what stands below it, siblings never include
+each other, and CMake links no other libraries than those of the layers that are
+included. The table is the diagram of docs/architecture.md as edges."""
 import re
 import sys
 
@@ -16,29 +17,33 @@ ALLOWED = {
     "Target": "Support",
     "Dialect/Num": "Numeric",
     "Dialect/Osa": "Dialect/Num",
-    "Dialect/Flow": "Dialect/Num",
+    "Dialect/Flow": "Dialect/Num Unit",
     "Dialect/Rtl": "",
     "Package": "Support",
     "Cluster": "Package Support runtime",
     "Interp": "Dialect/Num Dialect/Osa Host Numeric Support",
     "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Host "
-                  "Numeric Support",
+                  "Numeric Unit Support",
     "Kernel": "Numeric Support",
     "Emit": "Dialect/Rtl Support",
     "Import": "Interp Host Dialect/Num Dialect/Osa Support",
     "Transforms": "Dialect/Num Dialect/Osa Numeric Support",
     "Calibrate": "Interp Transforms Dialect/Num Dialect/Osa Support",
-    "Generator": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Support",
-    "Generator/Dhm": "Generator Dialect/Num Dialect/Osa Support",
-    "Generator/Stream": "Generator Dialect/Num Dialect/Osa Support",
-    "Analysis": "Generator Dialect/Num Dialect/Osa Target Support",
+    "Unit": "",
+    "Cost": "Unit Support",
+    "Generator": "Cost Unit Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl "
+                 "Support",
+    "Generator/Dhm": "Generator Cost Unit Dialect/Num Dialect/Osa Support",
+    "Generator/Shared": "Generator Cost Unit Dialect/Num Dialect/Osa Support",
+    "Generator/Stream": "Generator Cost Unit Dialect/Num Dialect/Osa Support",
+    "Analysis": "Generator Cost Dialect/Num Dialect/Osa Target Support",
     "Report": "Package Support",
     "Simulate": "Package Support",
     "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
-    "Explore": "Generator Dialect/Osa Dialect/Flow Support",
+    "Explore": "Generator Cost Dialect/Osa Dialect/Flow Support",
     "Pipeline": "Import Kernel Calibrate Analysis Transforms Interp Conversion Emit "
-                "Explore Generator Report Simulate Synth Vendor Cluster "
+                "Explore Generator Cost Unit Report Simulate Synth Vendor Cluster "
                 "Package Target Dialect/Num Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Numeric Support runtime",
     "tools/rhizome": "Pipeline Calibrate Numeric Report Synth Vendor Package Target "
@@ -50,7 +55,13 @@ ALLOWED = {
 }
 # The one place where the list of generators may name each of them.
 EXCEPTIONS = {("lib/Generator/Registry.cpp", "Generator/Dhm"),
+              ("lib/Generator/Registry.cpp", "Generator/Shared"),
               ("lib/Generator/Registry.cpp", "Generator/Stream")}
+
+# Libraries that are not named after their layer.
+LIBRARIES = {"Num": "Dialect/Num", "Osa": "Dialect/Osa", "Flow": "Dialect/Flow",
+             "Rtl": "Dialect/Rtl", "Data": "Support", "Runtime": "runtime"}
+LIBRARY = re.compile(r"rhizome_add_library\((\w+)(.*?)\)\s*$", re.M | re.S)
 
 # C interfaces of what is built around a design: they lie in data/sim.
 INTERFACES = {"rhz_model.h"}
@@ -69,8 +80,45 @@ def layer_of(path):
     return None
 
 
+def layer_of_library(name):
+    return LIBRARIES.get(name, name)
+
+
+def below(layer):
+    """The layers that a layer may use, and those that they may use."""
+    seen, todo = set(), [layer]
+    while todo:
+        for name in ALLOWED[todo.pop()].split():
+            if name not in seen:
+                seen.add(name)
+                todo.append(name)
+    # A library links all of a layer with its parts.
+    return seen | {layer} | {name for name in ALLOWED
+                             if name.startswith(layer + "/")}
+
+
+def check_links(problems):
+    """What CMake links is what the layers allow."""
+    for path in tracked("CMakeLists.txt"):
+        if not path.startswith(("lib/", "runtime/")):
+            continue
+        text = (ROOT / path).read_text()
+        for match in LIBRARY.finditer(text):
+            layer = layer_of_library(match.group(1))
+            if layer not in ALLOWED:
+                problems.append(f"{path}: the library {match.group(1)} belongs "
+                                "to no layer of the table")
+                continue
+            linked = match.group(2).partition("LINK")[2]
+            for name in re.findall(r"\bRhizome(\w+)", linked):
+                # Support brings LLVM and the precompiled header.
+                if layer_of_library(name) not in below(layer) | {"Support"}:
+                    problems.append(f"{path}: {layer} must not link {name}")
+
+
 def main():
     problems = []
+    check_links(problems)
     for path in tracked(".cpp", ".h", ".td"):
         if not path.startswith(("include/", "lib/", "runtime/", "tools/")):
             continue
@@ -89,6 +137,8 @@ def main():
                 continue
             else:
                 folder = path.rsplit("/", 1)[0]
+                if path.endswith(".td"):
+                    folder = "rtl/units"  # the records of hardware units
                 if "/" in included or not (ROOT / folder / included).exists():
                     problems.append(f"{path}:{line}: '{included}' is neither "
                                     "in this folder nor below rhizome/")

@@ -12,9 +12,7 @@ namespace {
 gen::Actor described(Circuit &c, std::vector<int> outputs, int64_t width) {
   c.outputs = std::move(outputs);
   c.outWidth = width;
-  gen::Actor a;
-  gen::describe(a, c, 160);
-  return a;
+  return gen::describe(c, 160);
 }
 
 /// A table over one input of so many bits.

@@ -19,7 +19,7 @@ CostContext ecp5() {
 }
 
 Actor matvec(int64_t folds, int64_t outFolds, int64_t bits) {
-  Actor a{"matvec", "m", {}, {}};
+  Actor a("matvec", "m");
   a.params = {{"Pixels", 1},    {"Pe", 1},        {"Simd", 1},
               {"XWidth", bits}, {"XSigned", 0},   {"WWidth", bits},
               {"AccWidth", 13}, {"Folds", folds}, {"OutFolds", outFolds},
@@ -29,14 +29,14 @@ Actor matvec(int64_t folds, int64_t outFolds, int64_t bits) {
 }
 
 TEST(Cost, RegistersOfAForkAreExact) {
-  Actor fork{"fork", "f", {{"Width", 16}, {"Outputs", 2}, {"Depth", 4}}, {}};
+  Actor fork("fork", "f", {{"Width", 16}, {"Outputs", 2}, {"Depth", 4}});
   EXPECT_EQ(costOf(fork, ecp5()).ff(), 45);
   // 2 buffers of 4 places: 16 bits in 4 × 16 memories of 6 LUTs.
   EXPECT_EQ(costOf(fork, ecp5()).lutram(), 48);
 }
 
 TEST(Cost, DeepBuffersAreBlocks) {
-  Actor fifo{"fifo", "f", {{"Width", 4}, {"Depth", 801}}, {}};
+  Actor fifo("fifo", "f", {{"Width", 4}, {"Depth", 801}});
   Resources r = costOf(fifo, ecp5());
   EXPECT_EQ(r.bram(), 1);
   EXPECT_EQ(r.ff(), 70);
@@ -56,7 +56,7 @@ TEST(Cost, RowsOfRegistersAreLutsOnAmdOnly) {
 }
 
 TEST(Cost, EveryTermOfTheUnitModelIsOneLut) {
-  Actor fork{"fork", "f", {{"Width", 16}, {"Outputs", 2}, {"Depth", 4}}, {}};
+  Actor fork("fork", "f", {{"Width", 16}, {"Outputs", 2}, {"Depth", 4}});
   Structure s = structureOf(fork, ecp5());
   double terms = 0;
   for (double t : s.terms)
@@ -67,11 +67,10 @@ TEST(Cost, EveryTermOfTheUnitModelIsOneLut) {
 
 TEST(Cost, ErrorBarsAreTheUnits) {
   CostContext c = ecp5();
-  auto model = std::make_shared<CostModel>(CostModel::unit());
-  for (CostModel::Unit &unit : model->units)
-    unit.lutError = {0.1, 20};
+  auto model = std::make_shared<CostModel>();
+  model->units["fork"].lutError = {0.1, 20};
   c.model = model;
-  Actor fifo{"fifo", "f", {{"Width", 4}, {"Depth", 4}}, {}};
+  Actor fifo("fifo", "f", {{"Width", 4}, {"Depth", 4}});
   Resources small, large;
   small.lut() = 50;
   large.lut() = 1000;

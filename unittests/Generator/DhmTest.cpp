@@ -51,9 +51,7 @@ gen::Circuit circuitOf(const Matrix &m, int64_t inputs, int64_t lo, int64_t hi,
 }
 
 int64_t addersOf(const gen::Circuit &c) {
-  gen::Actor a;
-  gen::describe(a, c, 160);
-  return a.get("adders");
+  return gen::describe(c, 160).get("adders");
 }
 
 TEST(AdderGraph, ComputesTheMatrix) {

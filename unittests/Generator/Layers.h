@@ -28,8 +28,6 @@ inline gen::DeviceContext testDevice() {
               {"bram", 500},
               {"lutram", 100000}};
   d.pairBits = 8;
-  d.packedSigned = 7;
-  d.packedUnsigned = 4;
   return d;
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A generator from outside: this file alone makes one, which transposes small
-// frames by wiring, and registers it. The explorer then asks it, takes it where
-// it is faster, and what it builds computes what the interpreter says.
+// Generators from outside: this file alone makes two and registers them. One
+// transposes small frames by wiring; the other brings a unit kind of its own,
+// with a cell in SystemVerilog (plug_max.sv), its timing and its cost. The
+// explorer then asks them, takes them where they are faster, and what they
+// build computes what the interpreter says, in the cycles that were predicted.
 #include "Layers.h"
 #include "rhizome/Explore/Explore.h"
 #include "rhizome/Generator/Circuit.h"
+#include "rhizome/Generator/UnitModel.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -31,8 +34,8 @@ public:
     option.summary = "a frame a cycle";
     gen::Format whole = gen::formatOf(op->getOperand(0).getType(), 1, 1);
     whole.lanes = whole.row = whole.count;
-    gen::Actor wires{"circuit", "wires", {}, {}};
-    gen::describe(wires, circuit(op), kBudget);
+    gen::Actor wires = gen::describe(circuit(op), kBudget);
+    wires.name = "wires";
     wires.set("frameBeats", 1);
     option.inputs = {whole};
     option.output = whole;
@@ -45,7 +48,7 @@ public:
 
   void build(Operation *op, gen::Option &option,
              gen::MemoryImages &) const override {
-    option.actors[0].circuit =
+    option.actors[0].datapath =
         std::make_shared<const gen::Circuit>(circuit(op));
   }
 
@@ -87,16 +90,17 @@ func::FuncOp network(NetworkBuilder &n) {
   return n.end();
 }
 
-std::vector<gen::Selection>
-chosen(func::FuncOp f, const gen::DeviceContext &device, double &interval) {
+std::vector<gen::Selection> chosen(func::FuncOp f,
+                                   const gen::DeviceContext &device,
+                                   double &interval,
+                                   const char *goal = "max-throughput") {
   explore::ClusterPlace place;
   place.device = "test";
   place.context = device;
   place.capacity = device.budget;
   explore::Cluster cluster;
   cluster.places = {place};
-  auto result =
-      explore::explore(f, *explore::parseGoal("max-throughput"), cluster);
+  auto result = explore::explore(f, *explore::parseGoal(goal), cluster);
   EXPECT_TRUE(succeeded(result));
   interval = result->nodes[0].timing.intervalCycles;
   result->nodes[0].design.erase();
@@ -140,5 +144,138 @@ TEST(Plugin, SaysWhyNot) {
       EXPECT_EQ(*gen::findGenerator("wires")->coverage(&op),
                 "transposes, nothing else");
   EXPECT_TRUE(explore::coverage(f).empty()) << "the stream generator has it";
+}
+
+// A unit kind: its description, as a record of rtl/units would give it …
+constexpr unit::Parameter kParameters[] = {
+    {"Lanes", 1, 1 << 20, std::nullopt, true, "elements of a beat"},
+    {"Width", 1, 4096, std::nullopt, true, "bits of an element"},
+    {"Signed", 0, 1, std::nullopt, true, "elements are signed"},
+    {"Depth", 2, 1 << 20, std::nullopt, true, "places of the output buffer"},
+    {"frameBeats", 0, int64_t(1) << 50, std::nullopt, false, "beats a frame"}};
+int64_t bitsOf(const int64_t *v) { return v[0] * v[1]; }
+int64_t one(const int64_t *) { return 1; }
+constexpr unit::Port kPorts[] = {
+    {"a", unit::Protocol::Stream, true, bitsOf, one, "Lanes * Width"},
+    {"b", unit::Protocol::Stream, true, bitsOf, one, "Lanes * Width"},
+    {"out", unit::Protocol::Stream, false, bitsOf, one, "Lanes * Width"}};
+constexpr unit::SourceFile kSources[] = {
+    {"rhz_counter.sv"},
+    {"rhz_outbuf.sv"},
+    {"plug_max.sv", false, RHIZOME_SOURCE_DIR "/unittests/Generator"}};
+constexpr const char *kCharacterized[] = {"plug_max"};
+const unit::Kind kMax = {"plug_max", "the larger element of two streams",
+                         "plug_max", "",
+                         {},         kParameters,
+                         {},         kPorts,
+                         {},         {},
+                         kSources,   kCharacterized};
+
+/// … and what its parameters mean.
+class MaxUnit final : public gen::UnitModel {
+public:
+  MaxUnit() : UnitModel(kMax) {}
+  int64_t latency(const unit::Instance &a) const override {
+    return 1 + gen::bufferLatency(a);
+  }
+  void processes(const gen::Actor &a, gen::Network &network,
+                 const std::vector<int> &inputs,
+                 const std::vector<int> &outputs) const override {
+    gen::addProcess(a, network,
+                    {gen::firings(a.get("frameBeats"), true, /*joins=*/true)},
+                    1, inputs, outputs);
+  }
+  void structure(gen::cost::Builder &b) const override {
+    int64_t lanes = b.get("Lanes"), width = b.get("Width");
+    b.ff(double(1 + lanes * width));
+    b.compare(double(lanes), width);
+    b.term(gen::Term::Select, double(lanes * width));
+    b.outbuf(b.get("Depth"), lanes * width);
+  }
+};
+
+class MaxGenerator final : public gen::Generator {
+public:
+  llvm::StringRef name() const override { return "larger"; }
+
+  std::optional<std::string> coverage(Operation *op) const override {
+    auto most = dyn_cast<osa::ScaledMaxOp>(op);
+    if (!most || most.getLhsMultiplier() != 1 || most.getRhsMultiplier() != 1 ||
+        most.getRhsOffset() != 0)
+      return "takes the larger one of two plain streams, nothing else";
+    return std::nullopt;
+  }
+
+  std::vector<gen::Option>
+  options(Operation *op, llvm::ArrayRef<std::optional<gen::Format>>,
+          const gen::DeviceContext &device) const override {
+    std::vector<gen::Option> options;
+    gen::Format f = gen::formatOf(op->getOperand(0).getType(), 1, 1);
+    for (int64_t lanes : gen::foldings(gen::channelsOf(op))) {
+      f.lanes = lanes;
+      f.row = gen::channelsOf(op);
+      gen::Option option;
+      option.generator = name().str();
+      option.summary = gen::counted(lanes, "lane");
+      option.inputs = {f.canonical(), f.canonical()};
+      option.output = f.canonical();
+      option.actors = {gen::Actor(kMax.name, "max",
+                                  {{"Lanes", lanes},
+                                   {"Width", f.width},
+                                   {"Signed", f.isSigned},
+                                   {"frameBeats", f.beats()}})};
+      option.formats = {option.output};
+      option.intervalCycles = f.beats();
+      gen::finishOption(option, device);
+      options.push_back(option);
+    }
+    return options;
+  }
+
+  void build(Operation *, gen::Option &, gen::MemoryImages &) const override {}
+};
+
+/// The unit and its generator are there while this object is.
+struct WithMax {
+  WithMax() {
+    gen::addUnit(std::make_unique<MaxUnit>());
+    gen::addGenerator(std::make_unique<MaxGenerator>());
+  }
+  ~WithMax() {
+    gen::removeGenerator("larger");
+    gen::removeUnit(kMax.name);
+  }
+};
+
+/// max(pool(x), x) with both of one type.
+func::FuncOp largerNetwork(NetworkBuilder &n) {
+  n.begin({1, 4, 4, 6}, num::IntType::getFull(n.b.getContext(), true, 5));
+  Value input = n.value;
+  n.maxPool("pool", {{3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
+  n.pair("max", input, /*product=*/false, 1, 1, 0);
+  return n.end();
+}
+
+TEST(Plugin, BringsAUnitKindOfItsOwn) {
+  MLIRContext context;
+  gen::DeviceContext device = test::testDevice();
+  WithMax registered;
+  for (bool measure : {false, true}) {
+    NetworkBuilder n(context);
+    func::FuncOp f = largerNetwork(n);
+    double interval;
+    // It is the smallest unit that takes the larger element.
+    std::vector<gen::Selection> selections =
+        chosen(f, device, interval, "min-resources");
+    EXPECT_EQ(selections.back().option.generator, "larger");
+    test::LayerRun run;
+    test::runLayer(n, f, selections, device, measure, &run);
+    EXPECT_TRUE(llvm::is_contained(run.kinds, "plug_max"));
+  }
+}
+
+TEST(Plugin, ItsKindIsGoneWithIt) {
+  EXPECT_FALSE(gen::findUnit("plug_max"));
+  EXPECT_FALSE(unit::find("plug_max"));
 }
 } // namespace

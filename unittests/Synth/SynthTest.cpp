@@ -53,6 +53,7 @@ protected:
     node.family = "ice40";
     node.budget = {{"lut", 1000}, {"dsp", 0}};
     node.rtl = {"rhz_toy_adder.sv", "rhz_toy.sv", "rhz_unused.sv"};
+    node.modules["rhz_toy"] = {"rhz_toy_adder.sv", "rhz_toy.sv"};
     plan.nodes.push_back(std::move(node));
     add("first", 4, "a.hex");
     add("second", 4, "b.hex");
@@ -63,6 +64,8 @@ protected:
     PlannedActor actor;
     actor.name = name;
     actor.kind = "toy";
+    actor.module = "rhz_toy";
+    actor.parameters = {"File", "Step", "Width"};
     actor.resources = {{"lut", 5}, {"ff", 4}};
     actor.config = llvm::json::Object{
         {"Width", width}, {"Step", -1}, {"File", image}, {"frameBeats", 9}};
@@ -189,6 +192,9 @@ TEST_F(SynthTest, TheFifoIsShallow) {
   }
   plan.nodes[0].actors.resize(1);
   plan.nodes[0].actors[0].kind = "fifo";
+  plan.nodes[0].actors[0].module = "rhz_fifo";
+  plan.nodes[0].actors[0].parameters = {"Depth", "Width"};
+  plan.nodes[0].modules["rhz_fifo"] = plan.nodes[0].rtl;
   plan.nodes[0].actors[0].config =
       llvm::json::Object{{"Width", 8}, {"Depth", 20}};
   llvm::cantFail(writer->writePlan(plan));
@@ -248,7 +254,7 @@ TEST_F(SynthTest, Refusals) {
   EXPECT_NE(failure(package()).find("is no Yosys: it calls itself ''"),
             std::string::npos);
   plan.nodes[0].family = "ice40";
-  plan.nodes[0].actors[0].kind = "else";
+  plan.nodes[0].modules["rhz_toy"].push_back("rhz_else.sv");
   options.tool = fakeTool("exit 1");
   EXPECT_NE(failure(package()).find("its plan names the actor 'first' but no "
                                     "'rhz_else.sv'"),

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "rhizome/Generator/Link.h"
-#include "rhizome/Generator/Resources.h"
+#include "rhizome/Cost/Resources.h"
 #include <functional>
 #include <optional>
 #include <string>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// An actor as every stage sees it: a library cell and its parameters. What it
+// An actor as every stage sees it: a hardware unit with its parameters. What it
 // takes (phases) and what it costs (resources) are functions of these alone,
-// and stand in lib/Generator/CellTiming.cpp and lib/Generator/Cost/.
+// which the unit's model gives (UnitModel.h).
 #pragma once
 
-#include "rhizome/Generator/CostModel.h"
+#include "rhizome/Cost/CostModel.h"
+#include "rhizome/Cost/Resources.h"
 #include "rhizome/Generator/EventSim.h"
-#include "rhizome/Generator/Resources.h"
+#include "rhizome/Unit/Units.h"
 #include "llvm/ADT/StringRef.h"
 #include <cassert>
 #include <memory>
@@ -15,7 +16,7 @@
 #include <vector>
 
 namespace rhizome::gen {
-class Circuit;
+class UnitModel;
 
 /// How one tensor is cut into beats; see flow.stream.
 struct Format {
@@ -42,75 +43,37 @@ struct Format {
   std::string lanesText() const;
 };
 
-/// The name of a parameter: a literal, or a text that is kept for ever, so that
-/// actors are copied and searched at little cost.
-class ParamName {
-public:
-  consteval ParamName(const char *literal) : text(literal) {}
-  static ParamName kept(llvm::StringRef text);
-  operator llvm::StringRef() const { return text; }
-  bool operator==(const ParamName &other) const { return text == other.text; }
-  bool operator==(const char *other) const { return text == other; }
+using Param = std::pair<llvm::StringRef, int64_t>;
+
+/// The datapath that a generator makes for an actor of a generated kind.
+struct Datapath {
+  virtual ~Datapath() = default;
+};
+
+/// A unit of a design. `files` are memory images, whose contents stand in
+/// `MemoryImages` under the same name.
+struct Actor : unit::Instance {
+  Actor() = default;
+  /// Of the kind `kind`, which must be registered: a generator knows its own
+  /// units. What a file says is asked with findUnit() before.
+  explicit Actor(llvm::StringRef kind, std::string name = "",
+                 std::initializer_list<Param> params = {});
+  Actor(const UnitModel &model, std::string name);
+
+  std::string name; ///< unique in the design once built
+  /// Of a generated kind: the name of its own module, once it is built.
+  std::string ownModule;
+  /// Of an actor of a generated kind: its datapath, once it is built.
+  std::shared_ptr<const Datapath> datapath = nullptr;
+
+  const UnitModel &model() const { return *unitModel; }
+  /// The module that it is an instance of.
+  std::string module() const {
+    return ownModule.empty() ? kind().module : ownModule;
+  }
 
 private:
-  struct Kept {};
-  ParamName(llvm::StringRef text, Kept) : text(text) {}
-  llvm::StringRef text;
-};
-
-struct Param {
-  ParamName key;
-  int64_t value;
-};
-
-/// A cell with parameters. `files` are memory images, whose contents stand
-/// in `MemoryImages` under the same name. The cell `circuit` is generated, not
-/// of the library: see Circuit.h.
-struct Actor {
-  std::string cell; ///< "window" for rhz_window
-  std::string name; ///< unique in the design once built
-  std::vector<Param> params;
-  std::vector<std::pair<std::string, std::string>> files;
-  /// Of an actor of kind `circuit`: its datapath, once it is built.
-  std::shared_ptr<const Circuit> circuit = nullptr;
-
-  int64_t get(llvm::StringRef key) const {
-    for (const auto &[k, v] : params)
-      if (llvm::StringRef(k) == key)
-        return v;
-    assert(false && "the cell has no such parameter");
-    return 0;
-  }
-  void set(ParamName key, int64_t value) {
-    for (auto &[k, v] : params)
-      if (k == key) {
-        v = value;
-        return;
-      }
-    params.push_back({key, value});
-  }
-};
-
-/// What the cost model needs to know of a device.
-struct CostContext {
-  int64_t lutInputs = 6;
-  /// Signed operands of one DSP block's multiplier; 0 without any.
-  int64_t dspWide = 27, dspNarrow = 18;
-  /// Bits of one block RAM and its widest port.
-  int64_t bramBits = 36864, bramPort = 72;
-  /// Half blocks are units of their own.
-  bool halfBlocks = true;
-  /// Width of the family's smallest memory in LUTs; 0 without any. AMD's are
-  /// 32 deep, others 16.
-  int64_t lutramBits = 14;
-  /// Rows of registers without a reset become LUTs.
-  bool shiftRegisters = true;
-  /// What a level of LUTs with its routing takes, and a register before and
-  /// behind: how much logic generated pipelines put between registers.
-  double levelNs = 0.75, registerNs = 0.6;
-  /// The family's calibrated model.
-  std::shared_ptr<const CostModel> model =
-      std::make_shared<CostModel>(CostModel::unit());
+  const UnitModel *unitModel = nullptr;
 };
 
 /// Cycles between a firing and the visibility of what it produced.
@@ -121,23 +84,20 @@ int64_t serviceCycles(const Actor &actor);
 /// Beats that the actor's output buffer must hold so that it can fire in every
 /// cycle.
 int64_t fullRateDepth(const Actor &actor);
-/// Products of weights and activations that the actor computes each cycle; its
-/// parameter `Style` says in what (0 LUTs, 1 a DSP each, 2 two in one DSP).
-int64_t productsOf(const Actor &actor);
-/// Stages of the actor's multipliers: those in LUTs take a second one where
-/// both operands have more than four bits (rhz_mul).
-int64_t multiplierStages(const Actor &actor);
-/// A read-only memory of an actor: the parameter that places it in block RAM
-/// (1) or LUTs (0), its shape and how many of it there are.
-struct RomUse {
-  ParamName placedBy;
-  int64_t words, width, copies;
+/// Depth of the output buffer for a firing in every cycle, at least `least`.
+void sizeOutput(Actor &actor, int64_t least = 2);
+
+/// What multiplies.
+enum class Multiplier : uint8_t { Lut, Dsp, DspPair };
+/// Products of weights and activations that a unit computes each cycle.
+struct Products {
+  int64_t count = 0;
+  Multiplier by = Multiplier::Lut;
 };
-std::vector<RomUse> romsOf(const Actor &actor);
+Products productsOf(const Actor &actor);
+
 /// Sets the placement of every read-only memory to what costs less.
 void placeRoms(Actor &actor, const CostContext &context);
-/// DSP blocks that one product of signed operands takes.
-int64_t dspTiles(int64_t a, int64_t b, const CostContext &context);
 /// What the actor is made of. With its memories' contents that counts equal and
 /// constant columns as synthesis does; without, as is to be expected.
 Structure structureOf(const Actor &actor, const CostContext &context,
@@ -149,7 +109,7 @@ Resources costOf(const Actor &actor, const CostContext &context,
 Resources errorOf(const Actor &actor, const Resources &cost,
                   const CostContext &context);
 /// Adds the actor's processes to a network. `inputs` and `outputs` are the
-/// channels of its ports, `out` the format of its (first) output.
+/// channels of its stream ports.
 void addProcesses(const Actor &actor, Network &network,
                   const std::vector<int> &inputs,
                   const std::vector<int> &outputs);

@@ -10,7 +10,7 @@
 #include <memory>
 
 namespace rhizome::gen {
-class Circuit {
+class Circuit : public Datapath {
 public:
   enum class Op : uint8_t {
     Input,    ///< element `value` of the beat
@@ -88,8 +88,12 @@ struct Schedule {
 /// chain: what `rhizome synth` measures).
 Schedule schedule(const Circuit &circuit, int64_t budget);
 
-/// Sets the parameters of a `circuit` actor that tell what it takes and costs.
-void describe(Actor &actor, const Circuit &circuit, int64_t budget);
+/// An actor of a circuit, with the parameters that tell what it takes and
+/// costs; it does not hold the circuit.
+Actor describe(const Circuit &circuit, int64_t budget);
+
+/// The model of the unit kind.
+std::unique_ptr<UnitModel> makeCircuitUnit();
 
 /// Fills an empty region with the circuit's gates: a block of (clock, beat)
 /// that ends in an rtl.output.

@@ -6,14 +6,10 @@
 #pragma once
 
 #include "mlir/IR/Operation.h"
+#include "rhizome/Cost/MemoryImages.h"
 #include "rhizome/Generator/Actor.h"
-#include "rhizome/Generator/MemoryImages.h"
 #include <memory>
 #include <optional>
-
-namespace rhizome::osa {
-struct Window;
-}
 
 namespace rhizome::gen {
 /// What a generator may know of the device it builds for.
@@ -23,18 +19,8 @@ struct DeviceContext {
   double clockMhz = 100;
   bool hasDsp = true;
   /// Bits of the largest weight and activation of which one DSP computes two
-  /// products, 0 if it does not; how many such products may be added packed.
-  int64_t pairBits = 0, packedSigned = 1, packedUnsigned = 1;
-};
-
-/// Where an option's weights live. It decides which roofline bounds the
-/// operation: with weights on chip only activations are traffic
-/// (`osa::Work::intensity`), with weights in DRAM every weight is read for each
-/// frame (`osa::Work::intensityWithParams`).
-enum class WeightPlace {
-  OnChip, ///< in the option's own resources: constants, LUTs, block RAM
-  Dram,   ///< outside; the option needs `dramBytesPerFrame` of bandwidth
-  Host,   ///< the operation runs on the host, no resource of the device
+  /// products, 0 if it does not.
+  int64_t pairBits = 0;
 };
 
 /// One way to build one operation: a chain of actors, the formats that its
@@ -52,9 +38,6 @@ struct Option {
   std::vector<Format> formats; ///< of each actor's output
   int64_t intervalCycles = 0;  ///< cycles a frame, by itself
   Resources resources;
-  WeightPlace weights = WeightPlace::OnChip;
-  /// Bytes that a frame reads from and writes to DRAM; 0 on chip.
-  int64_t dramBytesPerFrame = 0;
 };
 
 /// What is const may be called by several threads at once, also for one
@@ -92,30 +75,8 @@ std::unique_ptr<Generator> removeGenerator(llvm::StringRef name);
 /// resources, which are the sum over the actors.
 void finishOption(Option &option, const DeviceContext &device);
 
-/// How a `window` reads what it stores.
-struct WindowReading {
-  int64_t lanes = 1;     ///< channels a word
-  int64_t groups = 1;    ///< groups of words, read one after another
-  int64_t repeat = 1;    ///< times that a group is read
-  bool parallel = false; ///< all positions of the kernel at once
-  int64_t pixelsIn = 1, pixelsOut = 1;
-};
-/// The window actor of an operation: elements of `width` bits, `padValue`
-/// outside the frame.
-Actor makeWindow(const osa::Window &window, int64_t width, int64_t padValue,
-                 const WindowReading &reading);
-/// The fewest pixels a beat (a power of two) that bring a frame in within so
-/// many cycles.
-int64_t pixelsInFor(const osa::Window &window, int64_t cycles);
-
 /// For people: "1 lane", "4 lanes".
 std::string counted(int64_t number, llvm::StringRef noun);
-
-/// A converter between two formats of one tensor.
-Actor makeConverter(const Format &from, const Format &to);
-
-/// An AXI4-Stream port of `dataWidth` bits for a tensor in this format.
-Actor makeBorder(const Format &format, int64_t dataWidth, bool enters);
 
 /// The element format of a tensor of `!num.int`, in beats of `lanes`.
 Format formatOf(mlir::Type tensor, int64_t lanes, int64_t row);

@@ -55,10 +55,14 @@ struct BorderPort {
 /// One actor of the design and the model's node it came from.
 struct PlannedActor {
   std::string name, kind, node;
+  std::string module; ///< that it is an instance of
   int64_t intervalCycles = 0;
   /// What it should take, by resource name; halves of block RAMs occur.
   std::map<std::string, double> resources;
   llvm::json::Object config; ///< the option taken: integers and texts
+  /// The keys of `config` that are the module's parameters; others are what
+  /// the compiler plans with.
+  std::vector<std::string> parameters;
 };
 
 /// One operation of a node and the option taken for it. An edited plan (or a
@@ -104,6 +108,8 @@ struct PlannedNode {
   std::string nodeTop;
   unsigned streamBits = 64;     ///< of the endpoint's byte streams to the shell
   std::vector<std::string> rtl; ///< .sv files below nodes/<name>/rtl, in order
+  /// The files that each actor's module is made of, by module, callees first.
+  std::map<std::string, std::vector<std::string>> modules;
   /// Models of vendor primitives, in the same folder, for simulators only.
   std::vector<std::string> simulationModels;
   std::vector<PlannedOperation> operations;

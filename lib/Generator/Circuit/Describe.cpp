@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a circuit consists of: LUTs of choices, comparisons and tables, bits of
-// carry chains and registers, which are parameters of its actor (small letters:
-// the hardware has none), for LUTs of six inputs before AMD's carry chains
-// (wide) and of four (narrow). Bits that nobody reads or that stay zero are not
-// built.
+// carry chains and registers, which are parameters of its actor that
+// the hardware does not have (Circuit.td), for LUTs of six inputs before AMD's
+// carry chains (wide) and of four (narrow). Bits that nobody reads or that stay
+// zero are not built.
 #include "rhizome/Generator/Circuit.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
@@ -427,7 +427,7 @@ void Registers::add(int stage, llvm::MutableArrayRef<Use> uses) {
 }
 } // namespace
 
-void describe(Actor &actor, const Circuit &c, int64_t budget) {
+Actor describe(const Circuit &c, int64_t budget) {
   Schedule s = schedule(c, budget);
   Reads r(c, s);
   Logic wide(c, s, r, 6), narrow(c, s, r, 4);
@@ -444,24 +444,23 @@ void describe(Actor &actor, const Circuit &c, int64_t budget) {
     adders += n.isSum() && c.adderBits(n) > 0;
     registers.add(s.stage[i], r.of(i));
   }
-  for (auto [key, value] : std::initializer_list<Param>{
-           {"levels", budget},
-           {"stages", s.stages},
-           {"inBits", c.inLanes * c.inWidth},
-           {"outBits", int64_t(c.outputs.size()) * c.outWidth},
-           {"adders", adders},
-           {"wideLuts", wide.luts},
-           {"wideSumBits", wide.sumBits},
-           {"wideTableLeaves", wide.tableLuts.leaves},
-           {"wideTableChoices", wide.tableLuts.choices},
-           {"narrowLuts", narrow.luts},
-           {"narrowSumBits", narrow.sumBits},
-           {"narrowCompareBits", narrow.compareBits},
-           {"narrowTableLeaves", narrow.tableLuts.leaves},
-           {"narrowTableChoices", narrow.tableLuts.choices},
-           {"ffBits", registers.ffBits},
-           {"rowBits", registers.rowBits},
-           {"rowStageBits", registers.rowStageBits}})
-    actor.set(key, value);
+  return Actor(unit::Circuit::kKind, "circuit",
+               {{"levels", budget},
+                {"stages", s.stages},
+                {"inBits", c.inLanes * c.inWidth},
+                {"outBits", int64_t(c.outputs.size()) * c.outWidth},
+                {"adders", adders},
+                {"wideLuts", wide.luts},
+                {"wideSumBits", wide.sumBits},
+                {"wideTableLeaves", wide.tableLuts.leaves},
+                {"wideTableChoices", wide.tableLuts.choices},
+                {"narrowLuts", narrow.luts},
+                {"narrowSumBits", narrow.sumBits},
+                {"narrowCompareBits", narrow.compareBits},
+                {"narrowTableLeaves", narrow.tableLuts.leaves},
+                {"narrowTableChoices", narrow.tableLuts.choices},
+                {"ffBits", registers.ffBits},
+                {"rowBits", registers.rowBits},
+                {"rowStageBits", registers.rowStageBits}});
 }
 } // namespace rhizome::gen

@@ -21,8 +21,7 @@ public:
       if (it->hash == hash && it->key == key) {
         if (it->budget != budget) {
           it->budget = budget;
-          it->kept.described = Actor{};
-          describe(it->kept.described, *it->kept.circuit, budget);
+          it->kept.described = describe(*it->kept.circuit, budget);
         }
         entries.splice(entries.begin(), entries, it);
         return it->kept;
@@ -61,17 +60,16 @@ Kept kept(std::vector<int64_t> key, int64_t budget,
     return *found;
   // Two threads may make the same one; it is equal.
   Kept made{std::make_shared<const Circuit>(make()), {}};
-  describe(made.described, *made.circuit, budget);
+  made.described = describe(*made.circuit, budget);
   circuits.add(std::move(key), hash, budget, made);
   return made;
 }
 
 Actor circuitActor(const Kept &one, int64_t copies, int64_t frameBeats) {
   Actor actor = one.described;
-  actor.cell = actor.name = "circuit";
-  for (auto &[key, value] : actor.params)
+  for (auto [key, value] : one.described.params.all())
     if (key != "levels" && key != "stages")
-      value *= copies;
+      actor.set(key, value * copies);
   actor.set("frameBeats", frameBeats);
   return actor;
 }

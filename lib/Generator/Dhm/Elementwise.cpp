@@ -122,8 +122,7 @@ int choose(Circuit &c, int x, llvm::ArrayRef<int64_t> thresholds, int64_t value,
 
 /// LUTs, roughly: to choose between two ways.
 double weigh(const Circuit &c, int64_t budget) {
-  Actor a;
-  describe(a, c, budget);
+  Actor a = describe(c, budget);
   return double(a.get("narrowSumBits") + a.get("narrowLuts") +
                 a.get("narrowCompareBits"));
 }
@@ -280,7 +279,7 @@ void buildElementwise(Operation *op, Option &option) {
   Actor &unit = option.actors.back();
   Kept one = circuitOf(op, unit.get("levels"));
   int64_t copies = option.inputs[0].lanes / one.circuit->inLanes;
-  unit.circuit =
+  unit.datapath =
       copies == 1
           ? one.circuit
           : std::make_shared<const Circuit>(one.circuit->repeated(copies));

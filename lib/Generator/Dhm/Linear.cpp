@@ -5,6 +5,7 @@
 // shows what a quick search for shared sums finds; what is built has been
 // searched for longer, and is that one or a smaller.
 #include "Units.h"
+#include "rhizome/Generator/Shared.h"
 
 using namespace mlir;
 
@@ -208,10 +209,9 @@ void buildLinear(Operation *op, Option &option) {
   int64_t copies = unit.get("inBits") / (one.circuit->inLanes * p.x.width);
   Actor built = circuitActor(one, copies, unit.get("frameBeats"));
   built.name = unit.name;
-  built.files = unit.files;
-  built.set("Depth", 2);
-  built.set("Depth", std::max<int64_t>(2, fullRateDepth(built)));
-  built.circuit =
+  built.ownModule = unit.ownModule;
+  sizeOutput(built);
+  built.datapath =
       copies == 1
           ? one.circuit
           : std::make_shared<const Circuit>(one.circuit->repeated(copies));

@@ -3,6 +3,7 @@
 // is a `window` (which stores rows and repeats what it reads), at times a
 // converter to another number of lanes, and a `matvec` or `lane_reduce`.
 #include "Units.h"
+#include "rhizome/Generator/Shared.h"
 
 using namespace mlir;
 
@@ -136,8 +137,7 @@ Option makeOption(const Problem &p, const Folding &f) {
 
   Format out = formatOf(p.outputType, 1, 1);
   int64_t results = w.outHeight * columns * outFolds;
-  Actor unit{lanewise ? "lane_reduce" : "matvec", "", {}, {}};
-  unit.params.reserve(20);
+  Actor unit(lanewise ? unit::LaneReduce::kKind : unit::Matvec::kKind);
   if (!lanewise) {
     unit.name = "matvec";
     unit.params = {{"Pixels", f.pixelsOut},
@@ -174,7 +174,7 @@ Option makeOption(const Problem &p, const Folding &f) {
     out.lanes = f.pixelsOut * f.lanes;
     out.row = f.pixelsOut > 1 ? w.outWidth * w.channels : w.channels;
   }
-  unit.params.push_back({"frameBeats", results});
+  unit.set("frameBeats", results);
   append(option, unit, out);
   option.output = out.canonical();
   int64_t writeCycles = f.pixelsIn > 1 ? w.height * ceilDiv(w.width, f.pixelsIn)

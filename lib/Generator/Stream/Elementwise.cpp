@@ -6,7 +6,7 @@
 // Their lanes carry any channels; which ones a beat holds follows from the
 // stream's format alone.
 #include "Units.h"
-#include "rhizome/Generator/ProductCut.h"
+#include "rhizome/Cost/ProductCut.h"
 #include <numeric>
 
 using namespace mlir;
@@ -141,45 +141,38 @@ unsigned scaledBits(num::IntType type, int64_t factor, int64_t term) {
 }
 
 /// The unit of an operation of two streams.
-void pairUnit(Operation *op, const Format &in, const Format &out, Actor &a) {
+Actor pairUnit(Operation *op, const Format &in, const Format &out) {
   Format b = formatOf(op->getOperand(1).getType(), 1, 1);
   num::IntType lhs = num::elementInt(op->getOperand(0).getType()),
                rhs = num::elementInt(op->getOperand(1).getType());
-  a.params = {{"Lanes", in.lanes},
-              {"AWidth", in.width},
-              {"ASigned", in.isSigned},
-              {"BWidth", b.width},
-              {"BSigned", b.isSigned}};
+  bool multiplies = isa<osa::ProductOp>(op);
+  Actor a(multiplies ? unit::Product::kKind : unit::ScaledAdd::kKind);
+  a.params = {{"Lanes", in.lanes},      {"AWidth", in.width},
+              {"ASigned", in.isSigned}, {"BWidth", b.width},
+              {"BSigned", b.isSigned},  {"OutWidth", out.width}};
   if (auto product = dyn_cast<osa::ProductOp>(op)) {
-    a.cell = "product";
     int64_t za = product.getLhsZero(), zb = product.getRhsZero();
-    for (auto [key, value] :
-         std::initializer_list<Param>{{"ZeroA", za},
-                                      {"ZeroB", zb},
-                                      {"ADiff", scaledBits(lhs, 1, -za)},
-                                      {"BDiff", scaledBits(rhs, 1, -zb)},
-                                      {"OutWidth", out.width},
-                                      {"Style", 0}})
-      a.set(key, value);
-    return;
+    a.params = {{"ZeroA", za},
+                {"ZeroB", zb},
+                {"ADiff", scaledBits(lhs, 1, -za)},
+                {"BDiff", scaledBits(rhs, 1, -zb)},
+                {"Style", 0}};
+    return a;
   }
   auto add = dyn_cast<osa::ScaledAddOp>(op);
   auto most = dyn_cast<osa::ScaledMaxOp>(op);
   int64_t ma = add ? add.getLhsMultiplier() : most.getLhsMultiplier();
   int64_t mb = add ? add.getRhsMultiplier() : most.getRhsMultiplier();
   int64_t offset = add ? 0 : int64_t(most.getRhsOffset());
-  a.cell = "scaled_add";
-  for (auto [key, value] : std::initializer_list<Param>{
-           {"MulA", ma},
-           {"MulB", mb},
-           {"MulWidth", signedBits({ma, mb})},
-           {"Max", bool(most)},
-           {"Offset", offset},
-           {"MaxWidth",
-            most ? std::max(scaledBits(lhs, ma, 0), scaledBits(rhs, mb, offset))
-                 : 1},
-           {"OutWidth", out.width}})
-    a.set(key, value);
+  a.params = {{"MulA", ma},
+              {"MulB", mb},
+              {"MulWidth", signedBits({ma, mb})},
+              {"Max", bool(most)},
+              {"Offset", offset},
+              {"MaxWidth", most ? std::max(scaledBits(lhs, ma, 0),
+                                           scaledBits(rhs, mb, offset))
+                                : 1}};
+  return a;
 }
 
 Actor makeUnit(Operation *op, const Format &in, const Format &out,
@@ -190,7 +183,7 @@ Actor makeUnit(Operation *op, const Format &in, const Format &out,
   if (auto r = dyn_cast<osa::RequantiseOp>(op)) {
     bool unit =
         llvm::all_of(r.getMultiplier(), [](int64_t m) { return m == 1; });
-    a.cell = "requant";
+    a = Actor(unit::Requant::kKind);
     a.params = {{"Lanes", in.lanes},
                 {"InWidth", in.width},
                 {"InSigned", in.isSigned},
@@ -207,7 +200,7 @@ Actor makeUnit(Operation *op, const Format &in, const Format &out,
                 {"SplitStyle", 0},
                 {"Slice", 0}};
   } else if (auto t = dyn_cast<osa::ThresholdOp>(op)) {
-    a.cell = "threshold";
+    a = Actor(unit::Threshold::kKind);
     a.params = {{"Lanes", in.lanes},
                 {"InWidth", in.width},
                 {"InSigned", in.isSigned},
@@ -217,7 +210,7 @@ Actor makeUnit(Operation *op, const Format &in, const Format &out,
                 {"Count", t.getThresholds().getShapedType().getShape()[1]},
                 {"OutFolds", beats}};
   } else if (isa<osa::TableOp>(op)) {
-    a.cell = "table";
+    a = Actor(unit::Table::kKind);
     a.params = {{"Lanes", in.lanes},
                 {"InWidth", in.width},
                 {"InSigned", in.isSigned},
@@ -226,9 +219,9 @@ Actor makeUnit(Operation *op, const Format &in, const Format &out,
                 {"Entries", inType.getHi() - inType.getLo() + 1},
                 {"OutFolds", beats}};
   } else {
-    pairUnit(op, in, out, a);
+    a = pairUnit(op, in, out);
   }
-  a.name = a.cell;
+  a.name = a.kind().name;
   a.set("frameBeats", out.beats());
   return a;
 }
@@ -239,7 +232,7 @@ std::vector<Actor> unitVariants(Operation *op, const Format &in,
                                 const DeviceContext &device) {
   Actor unit = makeUnit(op, in, out, beats);
   std::vector<Actor> variants;
-  if (unit.cell == "product") {
+  if (unit.is<unit::Product>()) {
     variants.push_back(unit);
     if (device.hasDsp) {
       unit.set("Style", 1);
@@ -252,7 +245,7 @@ std::vector<Actor> unitVariants(Operation *op, const Format &in,
     return {unit};
   multiplierVariants(unit, device, variants);
   if (isThresholdable(r)) {
-    Actor compare{"threshold", "threshold", {}, {}};
+    Actor compare(unit::Threshold::kKind, "threshold");
     compare.params = {{"Lanes", in.lanes},        {"InWidth", in.width},
                       {"InSigned", in.isSigned},  {"OutWidth", out.width},
                       {"Base", unit.get("Lo")},   {"Step", 1},
@@ -337,7 +330,7 @@ void buildElementwise(Operation *op, Option &option, MemoryImages &images) {
     unit.files.push_back({param, name});
   };
 
-  if (unit.cell == "requant") {
+  if (unit.is<unit::Requant>()) {
     auto r = cast<osa::RequantiseOp>(op);
     int64_t mul = unit.get("MulWidth"), off = unit.get("OffsetWidth");
     MemoryImage image(lanes * (mul + off), beats);
@@ -355,7 +348,7 @@ void buildElementwise(Operation *op, Option &option, MemoryImages &images) {
       }
     return file("ParamFile", "_params.hex", std::move(image));
   }
-  if (unit.cell == "threshold") {
+  if (unit.is<unit::Threshold>()) {
     int64_t count = unit.get("Count"), bits = unit.get("InWidth") + 1;
     std::vector<int64_t> values = thresholdsOf(op);
     // Thresholds beyond what the input's width holds never count, or always.

@@ -36,7 +36,7 @@ std::vector<Option> concatOptions(osa::ConcatOp op,
           out.count /
           std::accumulate(blocks.begin(), blocks.end(), int64_t(0)) *
           (before + blocks[i]);
-      Actor a{"concat", "concat", {}, {}};
+      Actor a(unit::Concat::kKind, "concat");
       a.params = {{"Elem", out.width},
                   {"Lanes", lanes},
                   {"BlockA", before / lanes},
@@ -139,7 +139,7 @@ std::optional<Actor> makeSelect(osa::GatherOp op, int64_t lanes) {
     count /= group;
     period /= group;
   }
-  Actor a{"select", "select", {}, {}};
+  Actor a(unit::Select::kKind, "select");
   a.params = {{"Inner", inner},
               {"Period", period},
               {"Start", start},
@@ -171,7 +171,7 @@ std::vector<Option> rearrangeOptions(Operation *op,
     Option option;
     Format x = formatOf(op->getOperand(0).getType(), lanes, lanes);
     Format y = formatOf(op->getResult(0).getType(), lanes, lanes);
-    Actor a{"reorder", "reorder", {}, {}};
+    Actor a(unit::Reorder::kKind, "reorder");
     if (auto select = gather ? makeSelect(gather, lanes) : std::nullopt) {
       a = *select;
     } else {
@@ -189,7 +189,7 @@ std::vector<Option> rearrangeOptions(Operation *op,
     option.formats = {option.output};
     option.intervalCycles = std::max(x.beats(), y.beats());
     option.summary =
-        counted(lanes, "lane") + (a.cell == "select" ? "" : ", two pages");
+        counted(lanes, "lane") + (a.is<unit::Select>() ? "" : ", two pages");
     finish(option, device);
     options.push_back(std::move(option));
   }
@@ -215,7 +215,7 @@ std::vector<Option> movementOptions(Operation *op, Upstream,
     f.row = in[3];
     Format o = f;
     o.count = out[1] * out[2] * out[3];
-    Actor a{"window", "pad", {}, {}};
+    Actor a(unit::Window::kKind, "pad");
     a.params = {{"Elem", x.width},
                 {"Channels", in[3]},
                 {"Height", in[1]},
@@ -252,7 +252,7 @@ std::vector<Option> movementOptions(Operation *op, Upstream,
 
 void buildMovement(Operation *op, Option &option, MemoryImages &images) {
   Actor &unit = option.actors.back();
-  if (unit.cell != "reorder")
+  if (!unit.is<unit::Reorder>())
     return;
   int64_t elements = unit.get("Elements"), reads = unit.get("OutElements");
   int64_t lanes = option.inputs[0].lanes, bits = 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The `stream` generator's face: coverage, and which family builds what.
+#include "Models.h"
 #include "Units.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -8,14 +9,15 @@ using namespace mlir;
 namespace rhizome::gen {
 /// How a unit computes, of what its folding leaves open; "" for nothing.
 static std::string mannerOf(const Actor &unit) {
-  if (unit.cell == "threshold")
+  if (unit.is<unit::Threshold>())
     return ", by comparison";
-  bool hasProducts = unit.cell == "matvec" || unit.cell == "product" ||
-                     (unit.cell == "lane_reduce" && unit.get("Op") == 0) ||
-                     (unit.cell == "requant" && unit.get("MulWidth") > 0);
+  bool isRequant = unit.is<unit::Requant>();
+  bool hasProducts = unit.is<unit::Matvec>() || unit.is<unit::Product>() ||
+                     (unit.is<unit::LaneReduce>() && unit.get("Op") == 0) ||
+                     (isRequant && unit.get("MulWidth") > 0);
   if (!hasProducts)
     return "";
-  if (unit.cell == "requant" && unit.get("Split") && !unit.get("SplitStyle"))
+  if (isRequant && unit.get("Split") && !unit.get("SplitStyle"))
     return ", in DSPs and LUTs";
   const char *styles[] = {", in LUTs", ", in DSPs", ", paired in DSPs"};
   return styles[unit.get("Style")];
@@ -98,6 +100,16 @@ public:
   }
 };
 } // namespace
+
+std::vector<std::unique_ptr<UnitModel>> makeStreamUnits() {
+  std::vector<std::unique_ptr<UnitModel>> units;
+  for (auto make :
+       {makeMatvecUnit, makeLaneReduceUnit, makeRequantUnit, makeThresholdUnit,
+        makeTableUnit, makeScaledAddUnit, makeProductUnit, makeConcatUnit,
+        makeSelectUnit, makeReorderUnit})
+    units.push_back(make());
+  return units;
+}
 
 std::unique_ptr<Generator> makeStreamGenerator() {
   return std::make_unique<StreamGenerator>();

@@ -9,6 +9,7 @@
 #include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/SymbolTable.h"
 #include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Unit/Unit.h"
 
 #include "rhizome/Dialect/Flow/FlowDialect.h.inc"
 

@@ -68,13 +68,21 @@ def Flow_DesignOp : Flow_Op<"design", [IsolatedFromAbove, SingleBlock,
 def Flow_ActorOp : Flow_Op<"actor"> {
   let summary = "one hardware unit";
   let description = [{
-    `kind` names what the generator builds (`window`, `matvec`, …), `name` is
-    unique in the design and comes from the model's node, `config` holds the
-    kind's parameters, `depths` the capacity of each output's buffer in beats.
-    An actor of kind `circuit` is no library cell: `gates` holds its datapath as
-    `rtl` operations on (clock, input beat), a pipeline without stalls.
+    `kind` names a unit kind (docs/units.md), `name` is unique in the design and
+    comes from the model's node, `config` holds the kind's parameters and the
+    files of its memories, `depths` the capacity of each output's buffer in
+    beats. Where the kind's datapath is generated, `gates` holds it as `rtl`
+    operations on (clock, input beat), a pipeline without stalls, and the
+    config's `module` names the module that it becomes.
 
     - (C1) one depth per result.
+    - (C2) the kind is known.
+    - (C3) `config` has nothing but parameters and files of the kind; parameters
+      are integers within their bounds, none that is needed is missing, and they
+      fit each other.
+    - (C4) operands and results are the kind's stream ports, each as wide as the
+      port is with these parameters.
+    - (C5) `gates` are there if and only if the kind's datapath is generated.
   }];
   let arguments = (ins Variadic<AnyType>:$inputs, StrAttr:$kind, StrAttr:$name,
                        DictionaryAttr:$config, DenseI64ArrayAttr:$depths);
@@ -83,6 +91,11 @@ def Flow_ActorOp : Flow_Op<"actor"> {
   let assemblyFormat =
       "$kind $name `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs) ($gates^)?";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The unit with its parameters, the output's depth among them. Of a kind
+    /// that is known and a config that has been verified.
+    ::rhizome::unit::Instance getUnit();
+  }];
 }
 
 #endif

@@ -5,7 +5,10 @@
 #pragma once
 
 #include "rhizome/Generator/Generator.h"
+#include "rhizome/Generator/UnitModel.h"
 
 namespace rhizome::gen {
 std::unique_ptr<Generator> makeStreamGenerator();
+/// The models of the units that only this generator builds with.
+std::vector<std::unique_ptr<UnitModel>> makeStreamUnits();
 } // namespace rhizome::gen

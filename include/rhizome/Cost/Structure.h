@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Inside the cost model: what an actor is made of. What synthesis does with
-// registers and memories is known and counted; what it does with logic is
+// Inside the cost model: collects what a unit is made of. What synthesis does
+// with registers and memories is known and counted; what it does with logic is
 // counted by kinds (terms), whose LUTs each a device family's model says.
 #pragma once
 
-#include "rhizome/Generator/Actor.h"
-#include "rhizome/Generator/CostModel.h"
+#include "rhizome/Cost/CostModel.h"
+#include "rhizome/Unit/Units.h"
 #include <vector>
 
 namespace rhizome::gen::cost {
@@ -68,15 +68,15 @@ struct LateBits {
 };
 LateBits lateBits(const Product &of);
 
-/// Collects one actor's structure.
+/// Collects one unit's structure.
 class Builder {
 public:
-  Builder(const Actor &actor, const CostContext &context,
+  Builder(const unit::Instance &instance, const CostContext &context,
           const MemoryImages *images)
-      : a(actor), ctx(context), images(images) {}
+      : a(instance), ctx(context), images(images) {}
 
   int64_t get(const char *key) const { return a.get(key); }
-  const Actor &actor() const { return a; }
+  const unit::Instance &instance() const { return a; }
   const CostContext &context() const { return ctx; }
   bool isAmd() const { return ctx.shiftRegisters; }
 
@@ -153,26 +153,8 @@ private:
   /// Reads beside writes must see the old word: registers and a comparison.
   void collision(int64_t words, int64_t width, int64_t banks = 1);
 
-  const Actor &a;
+  const unit::Instance &a;
   const CostContext &ctx;
   const MemoryImages *images;
 };
-
-void window(Builder &b);
-void matvec(Builder &b);
-void laneReduce(Builder &b);
-void requant(Builder &b);
-void threshold(Builder &b);
-void table(Builder &b);
-void scaledAdd(Builder &b);
-/// Whether a gearbox, or a border's, rotates beats on one side at least.
-bool rotates(const Actor &a);
-void gearbox(Builder &b);
-void axis(Builder &b);
-void concat(Builder &b);
-void reorder(Builder &b);
-void select(Builder &b);
-void product(Builder &b);
-void fork(Builder &b);
-void circuit(Builder &b);
 } // namespace rhizome::gen::cost

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rhizome/Generator/MemoryImages.h"
+#include "rhizome/Cost/MemoryImages.h"
 #include <algorithm>
 #include <array>
 #include <cassert>

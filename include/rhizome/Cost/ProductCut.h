@@ -3,11 +3,9 @@
 // that registers lie between a block and the adders behind it.
 #pragma once
 
-#include "rhizome/Generator/CostModel.h"
+#include "rhizome/Cost/CostModel.h"
 
 namespace rhizome::gen {
-struct CostContext;
-
 /// Low bits of the multiplier that are multiplied apart, and bits of the other
 /// operand that a block takes (0: all); see rhz_requant and rhz_mul.
 struct ProductCut {

@@ -3,7 +3,7 @@
 // choices as in rtl/src/rhz_gearbox.sv, for timing and cost.
 #pragma once
 
-#include "rhizome/Generator/Actor.h"
+#include "rhizome/Unit/Units.h"
 
 namespace rhizome::gen {
 /// One side of a gearbox, in units.
@@ -29,8 +29,8 @@ struct Gearbox {
   int64_t store; ///< units that may be there
   int64_t ring;  ///< places, of which a last beat may waste some
 
-  /// Of a gearbox, an axis_in or an axis_out.
-  static Gearbox of(const Actor &actor);
+  /// Of a gearbox or of a port of the design.
+  static Gearbox of(const unit::Instance &unit);
 
 private:
   Gearbox(int64_t elemBits, int64_t lanesIn, int64_t lanesOut, int64_t rowIn,

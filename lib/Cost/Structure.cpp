@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the small cells inside all others are made of: counters, buffers,
 // memories, multipliers, adder trees.
-#include "Structure.h"
+#include "rhizome/Cost/Structure.h"
 #include <bit>
 #include <cmath>
 

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Structure of the window cell: its positions' control, then either one word
-// at a time or whole kernels.
-#include "Structure.h"
+// The sliding window: a writer that stores rows and a reader that waits for
+// the pixels that a position needs. Structure: the positions' control, then
+// either one word at a time or whole kernels.
+#include "Models.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Generator/Sampler.h"
+#include "rhizome/Generator/Shared.h"
 #include <bit>
 #include <numeric>
 
-namespace rhizome::gen::cost {
+namespace rhizome::gen {
 namespace {
+using namespace cost;
+
 /// The cell's parameters and what it derives from them.
 struct Window {
   int64_t elem, channels, height, width, kernelH, kernelW, strideH, strideW;
@@ -268,14 +274,186 @@ void parallel(Builder &b, const Window &w) {
     b.term(Term::Mux, picked);
   b.outbuf(b.get("Depth"), w.kernelH * s.columns * w.ge);
 }
+class WindowUnit final : public UnitModel {
+public:
+  WindowUnit() : UnitModel(unit::Window::kKind) {}
+
+  int64_t latency(const unit::Instance &a) const override {
+    return (a.get("KernelParallel") ? 5 : 4) + bufferLatency(a);
+  }
+  void processes(const Actor &actor, Network &network,
+                 const std::vector<int> &inputs,
+                 const std::vector<int> &outputs) const override;
+  void structure(Builder &b) const override {
+    Window w(b);
+    positions(b, w);
+    if (w.parallel)
+      parallel(b, w);
+    else
+      serial(b, w);
+  }
+  const char *characterizedAs(const unit::Instance &a) const override {
+    return kind().characterized[a.get("KernelParallel")];
+  }
+  bool sample(Sampler &s, llvm::StringRef name) const override;
+};
+
+void WindowUnit::processes(const Actor &a, Network &network,
+                           const std::vector<int> &inputs,
+                           const std::vector<int> &outputs) const {
+  auto p = a.as<unit::Window>();
+  int64_t height = p.Height, width = p.Width;
+  int64_t q = p.PixelsIn, pixels = p.PixelsOut;
+  int64_t words = ceilDiv(p.Channels, p.Lanes);
+  int64_t rowBeats = q > 1 ? ceilDiv(width, q) : width * words;
+  int store = network.addChannel(a.name + ".rows", p.Rows * rowBeats, 1);
+  Phase write;
+  write.repeat = height * rowBeats;
+  write.need[0] = write.consume[0] = 1;
+  write.produce = 1;
+  network.processes.push_back({a.name + ".write", {write}, 1, inputs, {store}});
+
+  int64_t beats = p.Repeat * words;
+  if (!p.KernelParallel)
+    beats *= p.KernelH * p.KernelW;
+  Process read{a.name + ".read", {}, 1, {store}, outputs};
+  int64_t released = 0, outHeight = p.OutHeight;
+  for (int64_t oy = 0; oy < outHeight; ++oy) {
+    int64_t lastRow = std::clamp<int64_t>(oy * p.StrideH - p.PadTop +
+                                              (p.KernelH - 1) * p.DilationH,
+                                          0, height - 1);
+    int64_t keep = oy + 1 == outHeight
+                       ? height
+                       : std::clamp<int64_t>((oy + 1) * p.StrideH - p.PadTop,
+                                             released, height);
+    for (int64_t ox = 0; ox < p.OutWidth; ox += pixels) {
+      int64_t lastColumn =
+          std::clamp<int64_t>((ox + pixels - 1) * p.StrideW - p.PadLeft +
+                                  (p.KernelW - 1) * p.DilationW,
+                              0, width - 1);
+      Phase first, rest;
+      first.need[0] = (lastRow - released) * rowBeats +
+                      (q > 1 ? lastColumn / q + 1 : (lastColumn + 1) * words);
+      first.produce = rest.produce = 1;
+      rest.repeat = beats - 1;
+      bool endOfRow = ox + pixels >= p.OutWidth;
+      if (beats > 1)
+        read.phases.push_back(first);
+      if (endOfRow) {
+        Phase last = beats > 1 ? rest : first;
+        last.repeat = 1;
+        last.consume[0] = (keep - released) * rowBeats;
+        if (--rest.repeat > 0)
+          read.phases.push_back(rest);
+        read.phases.push_back(last);
+      } else {
+        read.phases.push_back(beats > 1 ? rest : first);
+      }
+    }
+    released = keep;
+  }
+  network.processes.push_back(std::move(read));
+}
+
+bool WindowUnit::sample(Sampler &s, llvm::StringRef name) const {
+  bool parallel = name == kind().characterized[1];
+  s.begin(kind().name);
+  int64_t kernel = s.any({1, 2, 3, 3, 5}), stride = s.any({1, 1, 2});
+  if (parallel)
+    kernel = s.any({2, 3, 3, 5});
+  bool vector = !parallel && s.draw(0, 3) == 0; // a dense layer
+  int64_t size = vector ? 1 : s.any({4, 8, 12, 14, 28, 32});
+  if (vector)
+    kernel = stride = 1;
+  kernel = std::min(kernel, size);
+  int64_t pad = kernel > 1 && s.draw(0, 1) ? (kernel - 1) / 2 : 0;
+  int64_t channels = vector ? s.any({16, 32, 64, 128, 400, 784})
+                            : s.any({1, 3, 4, 6, 8, 12, 16});
+  int64_t lanes = channels;
+  for (int64_t k = s.any({1, 1, 2, 4}); k > 1; --k)
+    if (channels % k == 0) {
+      lanes = channels / k;
+      break;
+    }
+  if (vector)
+    lanes = s.any({1, 2, 4, 8});
+  int64_t most = parallel ? 6 : 16;
+  while (lanes > most)
+    lanes = (lanes + 1) / 2;
+  int64_t words = (channels + lanes - 1) / lanes;
+  int64_t out = (size + 2 * pad - kernel) / stride + 1;
+  bool lanewise = s.draw(0, 2) == 0;
+  int64_t pixels = parallel && words == 1 && out >= 4 ? s.any({1, 1, 2, 4}) : 1;
+  int64_t span = std::min(kernel, size);
+  s.actor.params = {
+      {"Elem", s.any({1, 2, 4, 7, 8, 8})},
+      {"Channels", channels},
+      {"Height", size},
+      {"Width", size},
+      {"KernelH", kernel},
+      {"KernelW", kernel},
+      {"StrideH", stride},
+      {"StrideW", stride},
+      {"DilationH", 1},
+      {"DilationW", 1},
+      {"PadTop", pad},
+      {"PadLeft", pad},
+      {"OutHeight", out},
+      {"OutWidth", out},
+      {"PadValue", 0},
+      {"Lanes", lanes},
+      {"Groups", lanewise ? words : 1},
+      {"Repeat", lanewise || pixels > 1 ? 1 : s.any({1, 2, 4, 10})},
+      {"KernelParallel", parallel},
+      {"PixelsIn", pixels > 1 ? s.any({1, pixels}) : 1},
+      {"PixelsOut", pixels},
+      {"Rows", std::max(2 * span, span + stride)}};
+  return true;
+}
 } // namespace
 
-void window(Builder &b) {
-  Window w(b);
-  positions(b, w);
-  if (w.parallel)
-    parallel(b, w);
-  else
-    serial(b, w);
+std::unique_ptr<UnitModel> makeWindowUnit() {
+  return std::make_unique<WindowUnit>();
 }
-} // namespace rhizome::gen::cost
+
+Actor makeWindow(const osa::Window &w, int64_t width, int64_t padValue,
+                 const WindowReading &r) {
+  Actor a(unit::Window::kKind, "window");
+  a.params = {
+      {"Elem", width},
+      {"Channels", w.channels},
+      {"Height", w.height},
+      {"Width", w.width},
+      {"KernelH", w.kernelH},
+      {"KernelW", w.kernelW},
+      {"StrideH", w.strideH},
+      {"StrideW", w.strideW},
+      {"DilationH", w.dilationH},
+      {"DilationW", w.dilationW},
+      {"PadTop", w.padTop},
+      {"PadLeft", w.padLeft},
+      {"OutHeight", w.outHeight},
+      {"OutWidth", w.outWidth},
+      {"PadValue", padValue},
+      {"Lanes", r.lanes},
+      {"Groups", r.groups},
+      {"Repeat", r.repeat},
+      {"KernelParallel", r.parallel},
+      {"PixelsIn", r.pixelsIn},
+      {"PixelsOut", r.pixelsOut},
+      // Twice the span: the rows of the next frame's first window fill up
+      // while the last window of this one is read, so frames follow each
+      // other without a bubble.
+      {"Rows", std::max(2 * w.spanH(), w.spanH() + w.strideH)},
+  };
+  return a;
+}
+
+int64_t pixelsInFor(const osa::Window &w, int64_t cycles) {
+  int64_t q = 1;
+  while (q < w.width && w.height * ((w.width + q - 1) / q) > cycles)
+    q *= 2;
+  return q;
+}
+
+} // namespace rhizome::gen

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Structure of the cells that reduce: matvec and lane_reduce.
-#include "Structure.h"
+// The units that multiply by weights and reduce: a matrix times vectors, and
+// sums or maxima of each lane. `Folds` input beats make a result.
+#include "Models.h"
+#include "rhizome/Generator/Sampler.h"
 #include <algorithm>
 
-namespace rhizome::gen::cost {
+namespace rhizome::gen {
 namespace {
+using namespace cost;
+
+int64_t productStages(const unit::Instance &a);
+
 /// Cascades of packed DSPs: at most `most` products long.
 struct Cascades {
   int64_t count, length;
-  Cascades(int64_t simd, int64_t most)
-      : count(ceilDiv(simd, most)), length(ceilDiv(simd, count)) {}
+  Cascades(int64_t simd, bool isSigned)
+      : count(ceilDiv(simd, isSigned ? kPackedSigned : kPackedUnsigned)),
+        length(ceilDiv(simd, count)) {}
 };
 
 /// Valid bits, the flag of a result, its way to the buffer.
@@ -67,7 +74,7 @@ void pairedProducts(Builder &b, int64_t kept) {
   int64_t pixels = b.get("Pixels"), pe = b.get("Pe"), simd = b.get("Simd");
   int64_t w = b.get("WWidth"), x = b.get("XWidth");
   int64_t words = b.get("Folds") * b.get("OutFolds");
-  Cascades cascades(simd, b.get("XSigned") ? 7 : 4);
+  Cascades cascades(simd, b.get("XSigned"));
   int64_t pairs = pixels * (pe / 2) + (pe % 2 ? ceilDiv(pixels, 2) : 0);
   b.dsp(double(pairs * simd));
   // The activations: two stages, then what the cascade wants.
@@ -117,8 +124,6 @@ void pairedProducts(Builder &b, int64_t kept) {
   b.ff(2.0 * double(pairs * cascades.count * std::min(part, kept)));
   b.tree(2.0 * double(pairs), cascades.count, part, kept);
 }
-} // namespace
-
 void matvec(Builder &b) {
   int64_t pixels = b.get("Pixels"), pe = b.get("Pe"), simd = b.get("Simd");
   int64_t w = b.get("WWidth"), x = b.get("XWidth"), acc = b.get("AccWidth");
@@ -135,9 +140,9 @@ void matvec(Builder &b) {
                 .perW = double(pixels)};
   const int64_t product = productBits(of);
   int64_t levels = clog2(simd),
-          stages = 3 + multiplierStages(b.actor()) + levels;
+          stages = 3 + productStages(b.instance()) + levels;
   if (style == 2) {
-    Cascades cascades(simd, b.get("XSigned") ? 7 : 4);
+    Cascades cascades(simd, b.get("XSigned"));
     stages = 6 + cascades.length + clog2(cascades.count);
   }
   b.term(Term::Fixed, 1);
@@ -192,7 +197,7 @@ void laneReduce(Builder &b) {
   int64_t acc = b.get("AccWidth"), w = b.get("WWidth");
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   double lanes = double(pixels * channels);
-  int64_t stages = 3 + multiplierStages(b.actor()) + clog2(taps);
+  int64_t stages = 3 + productStages(b.instance()) + clog2(taps);
   b.term(Term::Fixed, 1);
   resultControl(b, stages, 3);
   bool isSigned = b.get("XSigned");
@@ -264,4 +269,161 @@ void laneReduce(Builder &b) {
   }
   b.outbuf(b.get("Depth"), pixels * channels * acc);
 }
-} // namespace rhizome::gen::cost
+
+/// Stages of the multipliers: those in LUTs take a second one where both
+/// operands have more than four bits (rhz_mul).
+int64_t productStages(const unit::Instance &a) {
+  bool multiplies = a.is<unit::Matvec>() || a.get("Op") == 0;
+  return multiplies && multiplierIsDeep(a.get("Style"),
+                                        a.get("XWidth") + !a.get("XSigned"),
+                                        a.get("WWidth"))
+             ? 2
+             : 1;
+}
+
+/// What both units have in common: results after some firings.
+class FoldedUnit : public UnitModel {
+public:
+  using UnitModel::UnitModel;
+
+  void processes(const Actor &a, Network &network,
+                 const std::vector<int> &inputs,
+                 const std::vector<int> &outputs) const override {
+    std::vector<Phase> phases;
+    if (int64_t collected = a.get("Folds") - 1; collected > 0)
+      phases.push_back(firings(collected, false));
+    phases.push_back(firings(1));
+    addProcess(a, network, phases, a.get("frameBeats"), inputs, outputs);
+  }
+  int64_t firingsPerBeat(const unit::Instance &a) const override {
+    return a.get("Folds");
+  }
+};
+
+class MatvecUnit final : public FoldedUnit {
+public:
+  MatvecUnit() : FoldedUnit(unit::Matvec::kKind) {}
+
+  int64_t latency(const unit::Instance &a) const override {
+    auto p = a.as<unit::Matvec>();
+    int64_t v = bufferLatency(a);
+    if (p.Style != 2)
+      return 5 + productStages(a) + clog2(p.Simd) + v;
+    Cascades cascades(p.Simd, p.XSigned);
+    return 8 + cascades.length + clog2(cascades.count) + v;
+  }
+  void structure(Builder &b) const override { matvec(b); }
+  const char *characterizedAs(const unit::Instance &a) const override {
+    return kind().characterized[a.get("Style")];
+  }
+  Products products(const unit::Instance &a) const override {
+    auto p = a.as<unit::Matvec>();
+    return {p.Pixels * p.Pe * p.Simd, Multiplier(p.Style)};
+  }
+  bool sample(Sampler &s, llvm::StringRef name) const override;
+};
+
+class LaneReduceUnit final : public FoldedUnit {
+public:
+  LaneReduceUnit() : FoldedUnit(unit::LaneReduce::kKind) {}
+
+  int64_t latency(const unit::Instance &a) const override {
+    return 6 + productStages(a) + clog2(a.get("Taps")) + bufferLatency(a);
+  }
+  void structure(Builder &b) const override { laneReduce(b); }
+  const char *characterizedAs(const unit::Instance &a) const override {
+    return kind().characterized[a.get("Op") == 0];
+  }
+  Products products(const unit::Instance &a) const override {
+    auto p = a.as<unit::LaneReduce>();
+    if (p.Op != 0)
+      return {};
+    return {p.Pixels * p.Lanes * p.Taps, Multiplier(p.Style)};
+  }
+  bool sample(Sampler &s, llvm::StringRef name) const override;
+};
+
+bool MatvecUnit::sample(Sampler &s, llvm::StringRef name) const {
+  int64_t style = 0;
+  while (name != kind().characterized[style])
+    ++style;
+  if ((style == 2 && s.device.pairBits == 0) ||
+      (style == 1 && !s.device.hasDsp))
+    return false;
+  s.begin(kind().name);
+  int64_t x = s.any({1, 2, 4, 7, 8, 8}), w = s.any({1, 2, 3, 4, 7, 8});
+  if (style == 1)
+    x = s.any({8, 9, 12, 16}), w = s.any({8, 10, 13, 16});
+  if (style == 2)
+    x = s.any({7, 8}), w = s.any({4, 7, 8});
+  int64_t pe = s.any({1, 2, 3, 4, 6, 8}), simd = s.any({1, 2, 3, 4, 6, 9, 12});
+  while (style == 0 && pe * simd * x * w > 800)
+    pe > 1 ? pe = (pe + 1) / 2 : simd = (simd + 1) / 2;
+  while (style > 0 && pe * simd > 24)
+    pe > 2 ? pe = (pe + 1) / 2 : simd = (simd + 1) / 2;
+  if (style == 2)
+    pe = std::max<int64_t>(pe, 2);
+  int64_t folds = s.any({1, 4, 9, 12, 25, 50, 128}),
+          out = s.any({1, 2, 5, 8, 16});
+  int64_t bits = 0;
+  while ((int64_t(1) << bits) < simd * folds)
+    ++bits;
+  bool bias = s.draw(0, 2) == 0;
+  s.actor.params = {{"Pixels", s.any({1, 1, 1, 2})},
+                    {"Pe", pe},
+                    {"Simd", simd},
+                    {"XWidth", x},
+                    {"XSigned", s.draw(0, 1)},
+                    {"WWidth", w},
+                    {"AccWidth", x + w + bits},
+                    {"Folds", folds},
+                    {"OutFolds", out},
+                    {"Bias", bias},
+                    {"Style", style}};
+  s.image("WeightFile", folds * out, pe * simd, w, w);
+  if (bias)
+    s.image("BiasFile", out, pe, x + w + bits, (x + w + bits) * 7 / 10);
+  return true;
+}
+
+bool LaneReduceUnit::sample(Sampler &s, llvm::StringRef name) const {
+  bool depthwise = name == kind().characterized[1];
+  s.begin(kind().name);
+  int64_t x = s.any({4, 7, 8}), w = s.any({4, 7, 8}),
+          lanes = s.any({1, 2, 4, 8});
+  int64_t taps = s.any({1, 1, 4, 9}), folds = taps > 1 ? 1 : s.any({4, 9});
+  int64_t out = s.any({1, 2, 4, 8}), op = depthwise ? 0 : s.any({1, 1, 2});
+  if (depthwise && taps > 1)
+    lanes = s.any({1, 2});
+  int64_t acc = op == 0 ? x + w + 4 : op == 1 ? x : x + 4;
+  bool bias = depthwise && s.draw(0, 1);
+  s.actor.params = {{"Pixels", 1},
+                    {"Lanes", lanes},
+                    {"Taps", taps},
+                    {"Op", op},
+                    {"XWidth", x},
+                    {"XSigned", s.draw(0, 1)},
+                    {"WWidth", w},
+                    {"AccWidth", acc},
+                    {"Folds", folds},
+                    {"OutFolds", out},
+                    {"Bias", bias},
+                    {"Style", depthwise && s.device.hasDsp ? s.draw(0, 1) : 0},
+                    {"Zero", 0},
+                    {"ScaleWidth", 1},
+                    {"Positions", 0}};
+  if (depthwise)
+    s.image("WeightFile", folds * out, lanes * taps, w, w);
+  if (bias)
+    s.image("BiasFile", out, lanes, acc, acc * 7 / 10);
+  return true;
+}
+} // namespace
+
+std::unique_ptr<UnitModel> makeMatvecUnit() {
+  return std::make_unique<MatvecUnit>();
+}
+std::unique_ptr<UnitModel> makeLaneReduceUnit() {
+  return std::make_unique<LaneReduceUnit>();
+}
+} // namespace rhizome::gen

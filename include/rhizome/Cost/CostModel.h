@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The calibrated part of the cost model: kinds of logic structure (terms), and
-// how many LUTs and FFs one of each takes in an actor of each cell. The
+// how many LUTs and FFs one of each takes in a unit of each kind. The
 // numbers come from data/models, one file a device family.
 #pragma once
 
-#include "rhizome/Generator/MemoryImages.h"
-#include "rhizome/Generator/Resources.h"
+#include "rhizome/Cost/MemoryImages.h"
+#include "rhizome/Cost/Resources.h"
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 
 namespace rhizome::gen {
 /// What logic an actor is made of, as far as its LUTs are not known exactly.
@@ -37,21 +41,11 @@ constexpr std::array<const char *, 17> kTermNames = {
     "product_edge", "products", "rom_leaf", "rom_mux", "memory_mux",
     "collision",    "lane"};
 
-/// What is characterised apart: cells, some of them by their options.
-constexpr std::array<const char *, 19> kUnitNames = {
-    "window_serial", "window_parallel", "matvec_lut",
-    "matvec_dsp",    "matvec_pair",     "lane_reduce",
-    "depthwise",     "requant",         "requant_dsp",
-    "threshold",     "bisect",          "table",
-    "scaled_add",    "gearbox",         "gearbox_rotate",
-    "concat",        "reorder",         "fork",
-    "circuit"};
-
 using Terms = std::array<double, kTermNames.size()>;
 
 /// An actor's structure: resources that follow exactly, and counts of terms.
 struct Structure {
-  unsigned unit = 0; ///< index of kUnitNames
+  const char *unit = ""; ///< the name it is characterized under
   Resources exact;
   Terms terms{};
   double heldBits = 0; ///< of the data in block RAM
@@ -66,15 +60,39 @@ struct ErrorBar {
   }
 };
 
-/// LUTs of every term, by unit.
+/// LUTs of every term, by the name that units are characterized under.
 struct CostModel {
   struct Unit {
     Terms lut{};
     ErrorBar lutError, ffError;
   };
-  std::array<Unit, kUnitNames.size()> units;
-  /// The model whose every term is one LUT: for tests, and where a family has
-  /// not been characterised.
-  static CostModel unit();
+  std::map<std::string, Unit, std::less<>> units;
+
+  /// A unit that the family has not been characterized for has one LUT a term.
+  const Unit &of(std::string_view name) const;
 };
+
+/// What the cost model needs to know of a device.
+struct CostContext {
+  int64_t lutInputs = 6;
+  /// Signed operands of one DSP block's multiplier; 0 without any.
+  int64_t dspWide = 27, dspNarrow = 18;
+  /// Bits of one block RAM and its widest port.
+  int64_t bramBits = 36864, bramPort = 72;
+  /// Half blocks are units of their own.
+  bool halfBlocks = true;
+  /// Width of the family's smallest memory in LUTs; 0 without any. AMD's are
+  /// 32 deep, others 16.
+  int64_t lutramBits = 14;
+  /// Rows of registers without a reset become LUTs.
+  bool shiftRegisters = true;
+  /// What a level of LUTs with its routing takes, and a register before and
+  /// behind: how much logic generated pipelines put between registers.
+  double levelNs = 0.75, registerNs = 0.6;
+  /// The family's calibrated model.
+  std::shared_ptr<const CostModel> model = std::make_shared<CostModel>();
+};
+
+/// DSP blocks that one product of signed operands takes.
+int64_t dspTiles(int64_t a, int64_t b, const CostContext &context);
 } // namespace rhizome::gen

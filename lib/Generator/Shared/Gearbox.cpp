@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The ring of a gearbox: its length, where beats may begin, what rotates them.
-#include "rhizome/Generator/Gearbox.h"
+#include "Gearbox.h"
 #include <algorithm>
 #include <numeric>
 
@@ -66,16 +66,18 @@ Gearbox::Gearbox(int64_t elemBits, int64_t lanesIn, int64_t lanesOut,
     out.digits = out.count > 128 ? 2 : 1;
 }
 
-Gearbox Gearbox::of(const Actor &a) {
-  int64_t elem = a.get("Elem");
-  if (a.cell == "gearbox")
-    return Gearbox(elem, a.get("LanesIn"), a.get("LanesOut"), a.get("RowIn"),
-                   a.get("RowOut"));
+Gearbox Gearbox::of(const unit::Instance &a) {
+  if (a.is<unit::Gearbox>()) {
+    auto p = a.as<unit::Gearbox>();
+    return Gearbox(p.Elem, p.LanesIn, p.LanesOut, p.RowIn, p.RowOut);
+  }
   // Elements may straddle a border's beats.
-  int64_t data = a.get("DataWidth"), part = std::gcd(data, elem);
-  int64_t parts = elem / part, frame = a.get("FrameElements") * parts;
+  bool enters = a.is<unit::AxisIn>();
+  int64_t elem = a.get("Elem"), data = a.get("DataWidth");
+  int64_t part = std::gcd(data, elem), parts = elem / part;
+  int64_t frame = a.get("FrameElements") * parts;
   int64_t lanes = a.get("Lanes") * parts, row = a.get("Row") * parts;
-  return a.cell == "axis_in" ? Gearbox(part, data / part, lanes, frame, row)
-                             : Gearbox(part, lanes, data / part, row, frame);
+  return enters ? Gearbox(part, data / part, lanes, frame, row)
+                : Gearbox(part, lanes, data / part, row, frame);
 }
 } // namespace rhizome::gen

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Structure of the cells with one result per element: requant, threshold,
-// table, scaled_add.
-#include "Structure.h"
+// The requantizer: clamp((x * m + o) >>> Shift), m and o by channel.
+#include "Models.h"
+#include "rhizome/Cost/ProductCut.h"
+#include "rhizome/Generator/Sampler.h"
 #include <cmath>
 
-namespace rhizome::gen::cost {
+namespace rhizome::gen {
 namespace {
+using namespace cost;
+
+int64_t multiplierStages(const unit::Instance &a);
+
 /// Products of w bits by x signed bits in DSP blocks that take `slice` bits of
 /// x each (rhz_mul), with all but their last registers.
 void slicedProducts(Builder &b, double count, int64_t w, int64_t x,
@@ -24,8 +29,6 @@ void slicedProducts(Builder &b, double count, int64_t w, int64_t x,
       break;
   }
 }
-} // namespace
-
 void requant(Builder &b) {
   int64_t in = b.get("InWidth"), mul = b.get("MulWidth");
   int64_t offset = b.get("OffsetWidth"), out = b.get("OutWidth");
@@ -37,7 +40,7 @@ void requant(Builder &b) {
   b.term(Term::Fixed, 1);
   b.term(Term::Lane, lanes);
   b.counter(folds, false);
-  int64_t multiplier = multiplierStages(b.actor());
+  int64_t multiplier = multiplierStages(b.instance());
   b.ff(double(6 + multiplier + (split > 0 ? 1 : 0))); // valid bits
   if (folds > 1)
     b.ff(double(clog2(folds)));
@@ -242,202 +245,84 @@ void requant(Builder &b) {
   b.outbuf(b.get("Depth"), channels * out);
 }
 
-namespace {
-/// What the stages of a bisection read for one lane each: the thresholds that
-/// they can meet, by index and by what was found.
-std::vector<RomContents> bisected(const Builder &b, int64_t bits) {
-  int64_t count = b.get("Count"), width = b.get("InWidth") + 1;
-  int64_t folds = b.get("OutFolds"), k = b.context().lutInputs;
-  std::vector<RomContents> found;
-  const MemoryImage *image = b.image("ParamFile");
-  const std::string digits = image ? image->hex() : "";
-  auto isSet = [&](int64_t word, int64_t column) {
-    int64_t line = (image->width + 3) / 4;
-    char c = digits[size_t((line + 1) * word + line - 1 - column / 4)];
-    return ((c <= '9' ? c - '0' : c - 'a' + 10) >> (column % 4) & 1) != 0;
-  };
-  for (int64_t s = 0; s < bits; ++s)
-    for (int64_t lane = 0; lane < b.get("Lanes"); ++lane) {
-      if (!image) {
-        found.push_back(RomContents::expected(folds << s, double(width), k));
-        continue;
-      }
-      MemoryImage met(width, folds << s);
-      int64_t half = int64_t(1) << (bits - 1 - s);
-      for (int64_t word = 0; word < folds; ++word)
-        for (int64_t j = 0; j < int64_t(1) << s; ++j)
-          if (int64_t n = (2 * j + 1) * half; n <= count)
-            for (int64_t bit = 0; bit < width; ++bit)
-              met.set(word << s | j, bit, 1,
-                      isSet(word, (lane * count + n - 1) * width + bit));
-      found.push_back(met.contents(k));
+int64_t multiplierStages(const unit::Instance &a) {
+  auto p = a.as<unit::Requant>();
+  int64_t x = p.InWidth + !p.InSigned;
+  bool deep = (p.Slice > 0 && p.MulWidth > 0) ||
+              multiplierIsDeep(p.Style, x, p.MulWidth - p.Split) ||
+              (p.Split > 0 && multiplierIsDeep(p.SplitStyle, x, p.Split + 1));
+  return deep ? 2 : 1;
+}
+
+class RequantUnit final : public UnitModel {
+public:
+  RequantUnit() : UnitModel(unit::Requant::kKind) {}
+
+  int64_t latency(const unit::Instance &a) const override {
+    return 6 + multiplierStages(a) + (a.get("Split") > 0 ? 1 : 0) +
+           bufferLatency(a);
+  }
+  void processes(const Actor &a, Network &network,
+                 const std::vector<int> &inputs,
+                 const std::vector<int> &outputs) const override {
+    addProcess(a, network, {firings(a.get("frameBeats"))}, 1, inputs, outputs);
+  }
+  void structure(Builder &b) const override { requant(b); }
+  const char *characterizedAs(const unit::Instance &a) const override {
+    return kind().characterized[a.get("MulWidth") > 0 && a.get("Style")];
+  }
+  bool sample(Sampler &s, llvm::StringRef name) const override;
+};
+
+bool RequantUnit::sample(Sampler &s, llvm::StringRef name) const {
+  bool dsp = name == kind().characterized[1];
+  if (dsp && !s.device.hasDsp)
+    return false;
+  s.begin(kind().name);
+  int64_t in = s.any({12, 16, 18, 20, 22}), out = s.any({4, 7, 8});
+  int64_t mul = dsp ? s.any({10, 14, 18, 22, 25}) : s.any({0, 0, 3, 5});
+  int64_t shift = mul > 0 ? mul + in - out - 3 : s.any({4, 7, 8});
+  int64_t offset = mul > 0 ? in + mul - 4 : in - 3;
+  int64_t lanes = s.any({1, 2, 4, 8, 12}), folds = s.any({1, 2, 8, 16, 40});
+  if (dsp)
+    lanes = std::min<int64_t>(lanes, 4);
+  ProductCut cut = dsp ? productCut(mul, in, s.device.cost) : ProductCut();
+  bool isSigned = s.draw(0, 1);
+  s.actor.params = {{"Lanes", lanes},
+                    {"InWidth", in},
+                    {"InSigned", 1},
+                    {"MulWidth", mul},
+                    {"OffsetWidth", offset},
+                    {"Shift", shift},
+                    {"TiesEven", s.draw(0, 1)},
+                    {"OutWidth", out},
+                    {"Lo", isSigned ? -(int64_t(1) << (out - 1)) : 0},
+                    {"Hi", (int64_t(1) << (isSigned ? out - 1 : out)) - 1},
+                    {"OutFolds", folds},
+                    {"Style", dsp},
+                    {"Split", cut.split},
+                    {"SplitStyle", cut.split > 4},
+                    {"Slice", cut.slice}};
+  // Offsets of fixed-point networks are whole steps; others have all bits.
+  MemoryImage image(lanes * (mul + offset), folds);
+  for (int64_t w = 0; w < folds; ++w)
+    for (int64_t l = 0; l < lanes; ++l) {
+      int64_t low = l * (mul + offset);
+      if (mul > 0)
+        image.set(w, low, mul,
+                  (int64_t(1) << (mul - 2)) +
+                      s.draw(0, (int64_t(1) << (mul - 2)) - 1));
+      int64_t value = int64_t(s.bits()) >> (64 - offset * 8 / 10);
+      if (mul == 0)
+        value &= -(int64_t(1) << std::min(shift, offset - 2));
+      image.set(w, low + mul, offset, value);
     }
-  return found;
+  s.add("ParamFile", "params", std::move(image));
+  return true;
 }
 } // namespace
 
-void threshold(Builder &b) {
-  int64_t count = b.get("Count"), in = b.get("InWidth"), width = in + 1;
-  int64_t channels = b.get("Lanes"), folds = b.get("OutFolds");
-  int64_t bits = clog2(count + 1), out = b.get("OutWidth");
-  double lanes = double(channels);
-  b.term(Term::Fixed, 1);
-  b.term(Term::Lane, lanes);
-  b.counter(folds, false);
-  if (folds > 1)
-    b.ff(double(clog2(folds)));
-  if (count <= 3) {
-    b.ff(4);
-    b.ff(lanes * double(2 * in));
-    b.rom("ParamFile", "Block", folds, channels * count * width, 1, 1, 0.8);
-    b.ff(lanes * double(count));
-    b.compare(lanes * double(count), width);
-  } else {
-    b.ff(double(2 + 2 * bits));
-    // The operand and the index pass all stages; the thresholds' memories are
-    // functions of the index and of what was found.
-    b.ff(lanes * double(in * 2 * bits));
-    b.delay(double(folds > 1 ? clog2(folds) : 0), 2 * (bits - 1));
-    bool all = count == (int64_t(1) << bits) - 1;
-    for (const RomContents &c : bisected(b, bits)) {
-      b.term(Term::RomLeaf, c.leaves);
-      b.term(Term::RomMux, c.muxes);
-      b.ff(c.columns);
-    }
-    for (int64_t s = 0; s < bits; ++s) {
-      b.ff(s > 0 && !all ? lanes : 0); // whether there is a threshold
-      b.compare(lanes, width);
-      b.ff(lanes * double(2 * s + 1));
-    }
-  }
-  b.ff(lanes * double(out));
-  b.term(Term::Select, lanes * double(out));
-  b.outbuf(b.get("Depth"), channels * out);
+std::unique_ptr<UnitModel> makeRequantUnit() {
+  return std::make_unique<RequantUnit>();
 }
-
-void table(Builder &b) {
-  int64_t channels = b.get("Lanes"), out = b.get("OutWidth");
-  int64_t words = b.get("OutFolds") * channels * b.get("Entries");
-  int64_t address = addressBits(words);
-  double lanes = double(channels);
-  b.term(Term::Fixed, 1);
-  b.term(Term::Lane, lanes);
-  b.counter(b.get("OutFolds"));
-  b.ff(4);
-  // Tables of 2^n entries from 0 on lie at places whose low n bits are zero:
-  // without folds the address is a constant and x, and a lane reads nothing but
-  // its own table.
-  int64_t entries = b.get("Entries"), low = clog2(entries);
-  bool aligned = entries == int64_t(1) << low && b.get("Lo") == 0;
-  bool folded = b.get("OutFolds") > 1;
-  if (folded) {
-    // The fold's table, then with the lane's, then with x.
-    int64_t high = aligned ? clog2(b.get("OutFolds")) + 1 : address;
-    b.ff(double(high) + lanes * double(high + address + b.get("InWidth")));
-    b.adder(1, high);
-    b.adder(lanes * (aligned ? 1 : 2), address);
-  } else if (aligned) {
-    b.ff(lanes * double(2 * std::min(low, b.get("InWidth"))));
-  } else {
-    b.ff(lanes * double(b.get("InWidth") + address));
-    b.adder(lanes, address);
-  }
-  if (aligned && !folded && !b.get("Block")) {
-    const int64_t k = b.context().lutInputs;
-    const MemoryImage *image = b.image("TableFile");
-    const std::string digits = image ? image->hex() : "";
-    const size_t lane =
-        image ? size_t(entries * ((image->width + 3) / 4 + 1)) : 0;
-    for (int64_t l = 0; l < channels; ++l) {
-      RomContents c =
-          image ? MemoryImage::parse(digits.substr(size_t(l) * lane, lane))
-                      .contents(k)
-                : RomContents::expected(entries, double(out), k);
-      b.term(Term::RomLeaf, c.leaves);
-      b.term(Term::RomMux, c.muxes);
-      b.delay(c.columns, 2);
-    }
-  } else {
-    b.rom("TableFile", "Block", words, out, 2, channels);
-  }
-  b.outbuf(b.get("Depth"), channels * out);
-}
-
-void scaledAdd(Builder &b) {
-  int64_t channels = b.get("Lanes"), out = b.get("OutWidth");
-  double lanes = double(channels);
-  b.term(Term::Fixed, 1);
-  b.ff(4);
-  // A constant factor is a sum of shifted copies, or a DSP block. Its low zero
-  // bits are those of the product; below the other one's the sum is this one's
-  // product, whose registers and the sum's are a row.
-  auto zerosOf = [&](const char *factor) {
-    int64_t m = std::abs(b.get(factor)), zeros = 0;
-    while (m > 0 && !(m >> zeros & 1))
-      ++zeros;
-    return zeros;
-  };
-  const int64_t zerosA = zerosOf("MulA"), zerosB = zerosOf("MulB");
-  const int64_t least = std::min(zerosA, zerosB);
-  int64_t wide = 0, alone = 0;
-  for (auto [factor, width, sign, zeros] :
-       {std::tuple("MulA", "AWidth", "ASigned", zerosA),
-        std::tuple("MulB", "BWidth", "BSigned", zerosB)}) {
-    int64_t m = std::abs(b.get(factor)), x = b.get(width);
-    int64_t bits = clog2(m + 1);
-    bool power = m > 0 && m >> zeros == 1;
-    int64_t product = x + bits - (power ? 1 : 0) + (b.get(sign) ? 1 : 0);
-    wide = std::max(wide, product);
-    // The sum reads no more of it.
-    product = std::min(product, b.get("Max") ? b.get("MaxWidth") : out);
-    bool isBit = x == 1 && !b.get(sign);
-    int64_t row = 0;
-    if (!b.get("Max") && !isBit && zeros == least)
-      row = std::clamp<int64_t>(zerosA + zerosB - 2 * least, 0,
-                                power ? x : product - zeros);
-    alone += row;
-    if (power) {
-      b.delay(lanes * double(x - row), 3);
-      b.delay(lanes * double(row), 4);
-      if (b.get(factor) < 0)
-        b.constantAdder(lanes, x + 1);
-    } else if (isBit) {
-      // The product's bits are that one.
-      b.delay(lanes, 3);
-    } else {
-      b.ff(lanes * double(x + 2 * (product - zeros - row)));
-      b.delay(lanes * double(row), 3);
-      b.products(lanes, {.w = b.get("MulWidth"),
-                         .x = x,
-                         .xSigned = b.get(sign) != 0,
-                         .style = b.context().dspWide > 0});
-    }
-  }
-  if (b.get("Max") == 0)
-    b.ff(lanes * double(std::min(out, wide + 1) - least - alone));
-  else
-    b.ff(lanes * double(out));
-  b.adder(lanes, b.get("Max") ? b.get("MaxWidth") : out - least - alone);
-  if (b.get("Max"))
-    b.mux(lanes * double(out), 2);
-  b.outbuf(b.get("Depth"), channels * out);
-}
-
-void product(Builder &b) {
-  int64_t channels = b.get("Lanes"), out = b.get("OutWidth");
-  double lanes = double(channels);
-  b.term(Term::Fixed, 1);
-  b.ff(4);
-  for (auto [zero, width, diff] : {std::tuple("ZeroA", "AWidth", "ADiff"),
-                                   std::tuple("ZeroB", "BWidth", "BDiff")}) {
-    b.ff(lanes * double(b.get(width) + b.get(diff)));
-    if (b.get(zero))
-      b.constantAdder(lanes, b.get(diff));
-  }
-  b.products(
-      lanes,
-      {.w = b.get("BDiff"), .x = b.get("ADiff"), .style = b.get("Style")});
-  b.ff(lanes * double(out));
-  b.outbuf(b.get("Depth"), channels * out);
-}
-} // namespace rhizome::gen::cost
+} // namespace rhizome::gen

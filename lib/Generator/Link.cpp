@@ -3,7 +3,7 @@
 // delay; LUTs and FFs are linear in the cells' widths and slots, as measured
 // with Yosys.
 #include "rhizome/Generator/Link.h"
-#include "Structure.h"
+#include "rhizome/Cost/Structure.h"
 #include <cmath>
 
 namespace rhizome::gen {

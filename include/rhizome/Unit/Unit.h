@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a hardware unit is, as data: the descriptions that rtl/units/*.td give
+// (parameters, ports, memories, sources), found by name, and an instance of a
+// kind with values for its parameters. What these values mean in time and area
+// is the generators' (rhizome/Generator/UnitModel.h).
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace rhizome::unit {
+/// An expression over the values of a kind's parameters, in their order.
+using Expression = int64_t (*)(const int64_t *values);
+
+/// An integer parameter.
+struct Parameter {
+  const char *name;
+  int64_t least, most;           ///< bounds of its value
+  std::optional<int64_t> preset; ///< its value where an actor leaves it out
+  /// Whether the module takes it; others are what the compiler plans with.
+  bool inHardware;
+  const char *text; ///< for people
+};
+
+/// A text parameter that names a file of a memory's contents.
+struct File {
+  const char *name, *text;
+};
+
+/// The protocols of ports.
+enum class Protocol : uint8_t {
+  Stream, ///< valid, ready, data: between actors
+  Axis,   ///< AXI4-Stream with TLAST: a port of the design
+  Status, ///< a value that is read for diagnosis only
+};
+
+/// One signal of a port: `width` 0 stands for the port's data.
+struct Signal {
+  const char *suffix; ///< "_valid_i", behind the port's name
+  bool isInput;       ///< of the module
+  int64_t width;
+};
+/// The signals of a port, inputs first in the order in which they are bound.
+llvm::ArrayRef<Signal> signalsOf(Protocol protocol, bool isInput);
+
+struct Port {
+  const char *name;
+  Protocol protocol;
+  bool isInput;
+  Expression width; ///< bits of its data
+  Expression count; ///< of so many streams that lie side by side
+  const char *widthText;
+};
+
+/// A read-only memory whose contents a generator writes.
+struct Rom {
+  const char *file;     ///< the file parameter
+  const char *placedBy; ///< the parameter that puts it into block RAM
+  Expression words, width, copies, exists;
+};
+
+/// What must hold between parameters.
+struct Constraint {
+  Expression holds;
+  const char *text;
+};
+
+/// A parameter of the module around a generated datapath.
+struct Binding {
+  const char *name;
+  Expression value;
+};
+
+/// A file that makes up a module: callees stand before callers.
+struct SourceFile {
+  const char *name;     ///< "rhz_counter.sv"
+  bool isModel = false; ///< of a vendor's primitive, for simulators only
+  /// Where it lies; "" stands for the compiler's own library.
+  const char *folder = "";
+};
+
+/// A unit kind.
+struct Kind {
+  const char *name;    ///< what flow.actor names: "window"
+  const char *summary; ///< a sentence for people
+  /// The module that an actor instantiates, "" where a generator makes the
+  /// datapath; that is a module of the actor's own, around which `shell` puts
+  /// the handshakes.
+  const char *module, *shell;
+  llvm::ArrayRef<Binding> shellParameters;
+  llvm::ArrayRef<Parameter> parameters; ///< at most 64
+  llvm::ArrayRef<File> files;
+  llvm::ArrayRef<Port> ports;
+  llvm::ArrayRef<Rom> roms;
+  llvm::ArrayRef<Constraint> constraints;
+  llvm::ArrayRef<SourceFile> sources;
+  /// The names under which actors of the kind are characterized.
+  llvm::ArrayRef<const char *> characterized;
+
+  bool isGenerated() const { return !*module; }
+  /// The place of a parameter, none if the kind has no such parameter.
+  std::optional<unsigned> indexOf(llvm::StringRef parameter) const;
+};
+
+/// The kind of that name, null if there is none.
+const Kind *find(llvm::StringRef name);
+/// All kinds: the compiler's own in the order of rtl/units/Units.td, then those
+/// that a program has added.
+std::vector<const Kind *> all();
+/// Adds a kind, which must outlive all its instances, under a name that no
+/// other has. Not while another thread compiles.
+void add(const Kind &kind);
+/// Takes it out again.
+void remove(const Kind &kind);
+
+/// The files of a module of the compiler's library (a unit's, or one that
+/// stands around units), callees first. Empty for a module that is not there.
+llvm::ArrayRef<SourceFile> sourcesOf(llvm::StringRef module);
+
+/// The parameters of an instance. Which there are is its kind's.
+class Values {
+public:
+  Values() = default;
+  explicit Values(const Kind &kind)
+      : kind(&kind), values(kind.parameters.size()) {
+    for (auto [value, parameter] : llvm::zip_equal(values, kind.parameters))
+      value = parameter.preset.value_or(0);
+  }
+
+  /// Whether an actor gives the parameter a value.
+  bool has(llvm::StringRef name) const {
+    auto at = kind->indexOf(name);
+    return at && (given >> *at & 1);
+  }
+  /// The value of a parameter that was given or has a preset.
+  int64_t get(llvm::StringRef name) const;
+  void set(llvm::StringRef name, int64_t value);
+  /// Sets all of these, and leaves what else was given.
+  void
+  operator=(std::initializer_list<std::pair<llvm::StringRef, int64_t>> all) {
+    for (auto [name, value] : all)
+      set(name, value);
+  }
+  /// Name and value of everything that was given.
+  llvm::SmallVector<std::pair<llvm::StringRef, int64_t>, 24> all() const;
+
+  /// In the order of the kind's parameters, presets included.
+  const int64_t *data() const { return values.data(); }
+
+  /// As the struct that is generated for the kind (rhizome/Unit/Units.h).
+  template <class Params> Params as() const {
+    static_assert(std::is_trivially_copyable_v<Params>);
+    assert(llvm::StringRef(Params::kKind) == kind->name && "of another kind");
+    Params params;
+    std::memcpy(static_cast<void *>(&params), values.data(), sizeof(Params));
+    return params;
+  }
+
+private:
+  friend std::optional<std::string> check(const class Instance &);
+  const Kind *kind = nullptr;
+  llvm::SmallVector<int64_t, 24> values;
+  uint64_t given = 0;
+};
+
+/// A unit with its parameters. `files` are memory images by file parameter.
+class Instance {
+public:
+  Instance() = default;
+  explicit Instance(const Kind &kind) : params(kind), ofKind(&kind) {}
+
+  Values params;
+  std::vector<std::pair<std::string, std::string>> files;
+
+  const Kind &kind() const { return *ofKind; }
+  template <class Params> bool is() const {
+    return llvm::StringRef(Params::kKind) == ofKind->name;
+  }
+  template <class Params> Params as() const { return params.as<Params>(); }
+  int64_t get(llvm::StringRef name) const { return params.get(name); }
+  void set(llvm::StringRef name, int64_t value) { params.set(name, value); }
+
+  /// The memories that exist with these parameters.
+  llvm::SmallVector<const Rom *, 2> roms() const;
+  /// A port's bits of data, all streams of it taken together.
+  int64_t bitsOf(const Port &port) const {
+    return port.width(params.data()) * port.count(params.data());
+  }
+
+private:
+  const Kind *ofKind = nullptr;
+};
+
+/// What is wrong with an instance's parameters: one that is missing or out of
+/// its bounds, or a constraint that does not hold. Nothing if all is well.
+std::optional<std::string> check(const Instance &instance);
+} // namespace rhizome::unit

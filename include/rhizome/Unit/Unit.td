@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How a hardware unit is described: one record per unit kind. From the records
+// scripts/generate_units.py makes the C++ tables and parameter structs, the
+// data that the cells' tests read, and docs/units.md.
+//
+// Widths, shapes and constraints are C++ expressions over the kind's
+// parameters, with ceilDiv(a, b), clog2(n), addressBits(n), std::min and
+// std::max.
+#ifndef RHIZOME_UNIT_UNIT_TD
+#define RHIZOME_UNIT_UNIT_TD
+
+// A SystemVerilog file of the library; the record's name is the module's and
+// the file's. `uses` are the files of the modules that it instantiates, in the
+// order in which they are copied.
+class Source<list<Source> uses = []> {
+  list<Source> Uses = uses;
+  string Folder = "src";
+}
+
+// A behavioral model of a vendor's primitive, for simulators only.
+class Model : Source<[]> { let Folder = "sim"; }
+
+// An integer parameter. `least` and `most` bound its value.
+class Parameter<string name, int least, int most, string text> {
+  string Name = name;
+  int Least = least;
+  int Most = most;
+  string Text = text;
+  bit HasPreset = 0;
+  int Preset = 0;
+  bit InHardware = 1;
+}
+// One that an actor may leave out: the module then has `preset`.
+class Optional<string name, int preset, int least, int most, string text>
+    : Parameter<name, least, most, text> {
+  let HasPreset = 1;
+  let Preset = preset;
+}
+class Count<string name, string text> : Parameter<name, 1, 2147483647, text>;
+class Natural<string name, string text> : Parameter<name, 0, 2147483647, text>;
+class Signed<string name, string text>
+    : Parameter<name, -2147483648, 2147483647, text>;
+class Flag<string name, string text> : Parameter<name, 0, 1, text>;
+// Bits of a number, and of a beat.
+class BeatWidth<string name, string text> : Parameter<name, 1, 1048576, text>;
+class Width<string name, string text> : Parameter<name, 1, 4096, text>;
+// A value that the compiler plans with and the module does not take.
+class Planned<string name, string text>
+    : Parameter<name, 0, 1125899906842624, text> { let InHardware = 0; }
+// Whether a read-only memory lies in block RAM; given where there is one.
+class Placed<string name, string text> : Optional<name, 0, 0, 1, text>;
+
+// A file of a memory's initial contents, a text parameter of the module.
+class File<string name, string text> {
+  string Name = name;
+  string Text = text;
+}
+
+// A port. `protocol` is a case of unit::Protocol, which says which signals it
+// has; `width` are the bits of its data, `count` how many of it lie side by
+// side (the outputs of a fork).
+class Port<string name, string protocol, bit isInput, string width,
+           string count = "1"> {
+  string Name = name;
+  string Protocol = protocol;
+  bit IsInput = isInput;
+  string Width = width;
+  string Count = count;
+}
+class StreamIn<string name, string width> : Port<name, "Stream", 1, width>;
+class StreamOut<string name, string width, string count = "1">
+    : Port<name, "Stream", 0, width, count>;
+// A port of the design: AXI4-Stream with TLAST.
+class AxisIn<string name, string width> : Port<name, "Axis", 1, width>;
+class AxisOut<string name, string width> : Port<name, "Axis", 0, width>;
+// A signal that is read for diagnosis only.
+class Status<string name, string width> : Port<name, "Status", 0, width>;
+
+// A read-only memory whose contents the generator writes: `copies` memories of
+// `words` words of `width` bits, where `exists` is not 0. `placedBy` names the
+// parameter that puts it into block RAM.
+class Rom<string file, string placedBy, string words, string width,
+          string copies = "1", string exists = "1"> {
+  string File = file;
+  string PlacedBy = placedBy;
+  string Words = words;
+  string Width = width;
+  string Copies = copies;
+  string Exists = exists;
+}
+
+// What must hold between parameters.
+class Constraint<string expression, string text> {
+  string Expression = expression;
+  string Text = text;
+}
+
+// A parameter of the module around a generated datapath, and its value.
+class Binding<string name, string expression> {
+  string Name = name;
+  string Expression = expression;
+}
+
+class Unit<string name> {
+  string Name = name;         // what flow.actor names
+  string Summary = ?;         // a sentence for people
+  string Latency = "";        // of a firing until its result is visible, in words
+  // The module: of the library, or none where a generator makes the datapath,
+  // which then stands in a module of its own next to the module `Shell`.
+  list<Source> Module = [];
+  list<Source> Shell = [];
+  list<Binding> ShellParameters = [];
+  list<Parameter> Parameters = [];
+  list<File> Files = [];
+  list<Port> Ports = [];
+  list<Rom> Roms = [];
+  list<Constraint> Constraints = [];
+  // The names under which actors of the kind are characterized: families'
+  // models have coefficients for each.
+  list<string> Characterized = [];
+}
+
+// The kinds of a table, in order.
+class UnitList<list<Unit> kinds> { list<Unit> Kinds = kinds; }
+
+// The output buffer that every unit ends in.
+def Depth : Parameter<"Depth", 2, 1099511627776, "places of the output buffer">;
+// Beats of the output in a frame: how many periods of its phases a frame has.
+def FrameBeats : Planned<"frameBeats", "beats of the output in a frame">;
+
+#endif

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The parameters of each unit kind of rtl/units as a struct: what
+// Instance::as<unit::Window>() gives.
+#pragma once
+
+#include "rhizome/Unit/Unit.h"
+
+namespace rhizome::unit {
+#include "rhizome/Unit/Units.h.inc"
+} // namespace rhizome::unit

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What an actor takes and costs, asked of its unit's model, and the helpers
+// that models share.
+#include "rhizome/Generator/Actor.h"
+#include "rhizome/Generator/UnitModel.h"
+#include "llvm/Support/ErrorHandling.h"
+#include <algorithm>
+
+namespace rhizome::gen {
+static const UnitModel &knownUnit(llvm::StringRef kind) {
+  const UnitModel *model = findUnit(kind);
+  if (!model)
+    llvm::reportFatalInternalError("no unit of the kind '" + kind + "'");
+  return *model;
+}
+
+Actor::Actor(llvm::StringRef kind, std::string name,
+             std::initializer_list<Param> given)
+    : Actor(knownUnit(kind), std::move(name)) {
+  params = given;
+}
+
+Actor::Actor(const UnitModel &model, std::string name)
+    : Instance(model.kind()), name(std::move(name)), unitModel(&model) {}
+
+UnitModel::UnitModel(llvm::StringRef kind)
+    : UnitModel(*[&] {
+        const unit::Kind *known = unit::find(kind);
+        assert(known && "the kind is described");
+        return known;
+      }()) {}
+
+void UnitModel::emitDatapath(const Actor &, mlir::Region &,
+                             mlir::Location) const {
+  llvm_unreachable("the kind is a module of a library");
+}
+
+int64_t latencyOf(const Actor &actor) { return actor.model().latency(actor); }
+
+int64_t fullRateDepth(const Actor &actor) { return latencyOf(actor) + 1; }
+
+void sizeOutput(Actor &actor, int64_t least) {
+  // The latency depends on how deep the buffer is; a shallow one is visible
+  // sooner.
+  actor.set("Depth", 2);
+  int64_t period = actor.model().firingsPerBeat(actor);
+  int64_t depth = (fullRateDepth(actor) + period - 1) / period;
+  actor.set("Depth", std::max(least, depth));
+}
+
+Products productsOf(const Actor &actor) {
+  return actor.model().products(actor);
+}
+
+void addProcesses(const Actor &actor, Network &network,
+                  const std::vector<int> &inputs,
+                  const std::vector<int> &outputs) {
+  actor.model().processes(actor, network, inputs, outputs);
+}
+
+int64_t serviceCycles(const Actor &actor) {
+  Network network;
+  std::vector<int> inputs, outputs;
+  for (const unit::Port &port : actor.kind().ports)
+    if (port.protocol == unit::Protocol::Stream)
+      (port.isInput ? inputs : outputs).push_back(network.addChannel("", 0, 1));
+  addProcesses(actor, network, inputs, outputs);
+  int64_t most = 0;
+  for (const Process &process : network.processes) {
+    int64_t firings = 0;
+    for (const Phase &phase : process.phases)
+      firings += phase.repeat;
+    most = std::max(most, firings * process.periods);
+  }
+  return most;
+}
+
+void placeRoms(Actor &actor, const CostContext &ctx) {
+  constexpr double kLutsOfABlock = 100;
+  const int64_t *values = actor.params.data();
+  for (const unit::Rom *rom : actor.roms()) {
+    int64_t words = rom->words(values), width = rom->width(values);
+    auto c = RomContents::expected(words, double(width), ctx.lutInputs);
+    actor.set(rom->placedBy,
+              words > 16 &&
+                  c.leaves + c.muxes >
+                      kLutsOfABlock * cost::romOf(words, width, ctx).blocks);
+  }
+}
+
+Structure structureOf(const Actor &actor, const CostContext &context,
+                      const MemoryImages *images) {
+  cost::Builder builder(actor, context, images);
+  actor.model().structure(builder);
+  builder.structure.unit = actor.model().characterizedAs(actor);
+  return builder.structure;
+}
+
+Resources errorOf(const Actor &actor, const Resources &cost,
+                  const CostContext &context) {
+  const CostModel::Unit &unit =
+      context.model->of(actor.model().characterizedAs(actor));
+  Resources error;
+  error.lut() = unit.lutError.of(cost.lut());
+  error.ff() = unit.ffError.of(cost.ff());
+  return error;
+}
+
+Resources costOf(const Actor &actor, const CostContext &context,
+                 const MemoryImages *images) {
+  Structure s = structureOf(actor, context, images);
+  const CostModel::Unit &unit = context.model->of(s.unit);
+  Resources r = s.exact;
+  for (size_t t = 0; t < s.terms.size(); ++t)
+    r.lut() += unit.lut[t] * s.terms[t];
+  return r;
+}
+
+Phase firings(int64_t repeat, bool produces, bool joins) {
+  Phase phase;
+  phase.repeat = repeat;
+  phase.need[0] = phase.consume[0] = 1;
+  phase.need[1] = phase.consume[1] = joins;
+  phase.produce = produces;
+  return phase;
+}
+
+void addProcess(const Actor &actor, Network &network, std::vector<Phase> phases,
+                int64_t periods, const std::vector<int> &inputs,
+                const std::vector<int> &outputs) {
+  network.processes.push_back(
+      {actor.name, std::move(phases), periods, inputs, outputs});
+}
+} // namespace rhizome::gen

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The unit kind of circuits: a pipeline that takes a beat a cycle. Two that
+// follow each other become one, which saves a buffer and its cycle.
+#include "rhizome/Generator/Circuit.h"
+#include "rhizome/Generator/UnitModel.h"
+#include <algorithm>
+
+namespace rhizome::gen {
+namespace {
+const Circuit &circuitOf(const Actor &actor) {
+  assert(actor.datapath && "the generator has built it");
+  return static_cast<const Circuit &>(*actor.datapath);
+}
+
+class CircuitUnit final : public UnitModel {
+public:
+  CircuitUnit() : UnitModel(unit::Circuit::kKind) {}
+
+  int64_t latency(const unit::Instance &a) const override {
+    return a.get("stages") + bufferLatency(a);
+  }
+  void processes(const Actor &a, Network &network,
+                 const std::vector<int> &inputs,
+                 const std::vector<int> &outputs) const override {
+    addProcess(a, network, {firings(a.get("frameBeats"))}, 1, inputs, outputs);
+  }
+  void structure(cost::Builder &b) const override;
+  std::optional<Actor> fused(const Actor &first,
+                             const Actor &second) const override;
+  void emitDatapath(const Actor &a, mlir::Region &region,
+                    mlir::Location loc) const override {
+    emitCircuit(region, circuitOf(a), a.get("levels"), loc);
+  }
+};
+
+/// What its graph counts to (Describe.cpp).
+void CircuitUnit::structure(cost::Builder &b) const {
+  const bool wide = b.context().lutInputs >= 6;
+  auto of = [&](const char *six, const char *four) {
+    return double(b.get(wide ? six : four));
+  };
+  b.term(Term::Adder, of("wideSumBits", "narrowSumBits"));
+  b.term(Term::Select, of("wideLuts", "narrowLuts"));
+  if (!wide)
+    b.term(Term::Compare, double(b.get("narrowCompareBits")));
+  b.term(Term::RomLeaf, of("wideTableLeaves", "narrowTableLeaves"));
+  b.term(Term::RomMux, of("wideTableChoices", "narrowTableChoices"));
+  b.ff(double(b.get("stages") + b.get("ffBits")));
+  if (b.isAmd())
+    b.shift(double(b.get("rowBits")));
+  else
+    b.ff(double(b.get("rowStageBits")));
+  b.outbuf(b.get("Depth"), b.get("outBits"));
+}
+
+std::optional<Actor> CircuitUnit::fused(const Actor &first,
+                                        const Actor &second) const {
+  auto circuit =
+      std::make_shared<Circuit>(circuitOf(first).then(circuitOf(second)));
+  Actor both =
+      describe(*circuit, std::min(first.get("levels"), second.get("levels")));
+  // Deeper output buffers would be block RAMs as wide as the beat.
+  constexpr int64_t kDeepest = 64;
+  both.set("Depth", 2);
+  if (fullRateDepth(both) > kDeepest)
+    return std::nullopt;
+  both.set("Depth", fullRateDepth(both));
+  both.set("frameBeats", second.get("frameBeats"));
+  both.name = second.name;
+  both.ownModule = second.ownModule;
+  both.datapath = std::move(circuit);
+  return both;
+}
+} // namespace
+
+std::unique_ptr<UnitModel> makeCircuitUnit() {
+  return std::make_unique<CircuitUnit>();
+}
+} // namespace rhizome::gen

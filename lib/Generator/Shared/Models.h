@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The models of the units that several generators build with.
+#pragma once
+
+#include "rhizome/Generator/UnitModel.h"
+
+namespace rhizome::gen {
+std::unique_ptr<UnitModel> makeWindowUnit();
+std::unique_ptr<UnitModel> makeGearboxUnit();
+/// Of axis_in, or of axis_out.
+std::unique_ptr<UnitModel> makeBorderUnit(bool enters);
+std::unique_ptr<UnitModel> makeForkUnit();
+std::unique_ptr<UnitModel> makeFifoUnit();
+} // namespace rhizome::gen

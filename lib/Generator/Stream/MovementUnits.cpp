@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Units that move elements: one stream after another, some beats of a period,
+// blocks in another order.
+#include "Models.h"
+#include "rhizome/Generator/Sampler.h"
+
+namespace rhizome::gen {
+namespace {
+using namespace cost;
+
+void concat(Builder &b) {
+  int64_t width = b.get("Elem") * b.get("Lanes");
+  b.term(Term::Fixed, 1);
+  b.counter(b.get("BlockA") + b.get("BlockB"));
+  b.ff(double(2 + width));
+  b.term(Term::Select, double(width));
+  b.outbuf(b.get("Depth"), width);
+}
+
+void reorder(Builder &b) {
+  int64_t elements = b.get("Elements"), elem = b.get("Elem");
+  int64_t address = addressBits(elements);
+  b.term(Term::Fixed, 1);
+  int64_t reads = b.get("OutElements");
+  b.counter(elements);
+  b.counter(reads);
+  b.ff(4 + 3 + 1 + 2 + double(address + elem));
+  b.rom("AddressFile", "Block", reads, address, 1);
+  b.ram(int64_t(2) << address, elem, 2);
+  b.outbuf(b.get("Depth"), elem);
+}
+
+void select(Builder &b) {
+  int64_t gap = clog2(b.get("Period") + 1), left = clog2(b.get("Count") + 1);
+  b.term(Term::Fixed, 1);
+  b.counter(b.get("Inner"));
+  b.counter(b.get("Period"));
+  b.ff(double(2 + gap + left + b.get("Elem")));
+  b.term(Term::Control, double(gap + left));
+  b.outbuf(b.get("Depth"), b.get("Elem"));
+}
+
+class ConcatUnit final : public UnitModel {
+public:
+  ConcatUnit() : UnitModel(unit::Concat::kKind) {}
+
+  int64_t latency(const unit::Instance &a) const override {
+    return 1 + bufferLatency(a);
+  }
+  void processes(const Actor &a, Network &network,
+                 const std::vector<int> &inputs,
+                 const std::vector<int> &outputs) const override {
+    auto p = a.as<unit::Concat>();
+    Phase second;
+    second.repeat = p.BlockB;
+    second.need[1] = second.consume[1] = second.produce = 1;
+    addProcess(a, network, {firings(p.BlockA), second},
+               p.frameBeats / (p.BlockA + p.BlockB), inputs, outputs);
+  }
+  void structure(Builder &b) const override { concat(b); }
+  bool sample(Sampler &s, llvm::StringRef) const override {
+    s.any({4, 8, 16, 24, 64}); // all units that move elements draw a width
+    s.begin(kind().name);
+    s.actor.params = {{"Elem", s.any({4, 8})},
+                      {"Lanes", s.any({1, 2, 4, 8})},
+                      {"BlockA", s.any({1, 3, 16})},
+                      {"BlockB", s.any({1, 8, 30})}};
+    return true;
+  }
+};
+
+class SelectUnit final : public UnitModel {
+public:
+  SelectUnit() : UnitModel(unit::Select::kKind) {}
+
+  int64_t latency(const unit::Instance &a) const override {
+    return 1 + bufferLatency(a);
+  }
+  void processes(const Actor &a, Network &network,
+                 const std::vector<int> &inputs,
+                 const std::vector<int> &outputs) const override {
+    // Dropped, kept, dropped between, …
+    auto p = a.as<unit::Select>();
+    std::vector<Phase> phases;
+    auto add = [&](int64_t groups, bool keep) {
+      if (groups > 0)
+        phases.push_back(firings(groups * p.Inner, keep));
+    };
+    add(p.Start, false);
+    if (p.Stride == 1) {
+      add(p.Count, true);
+    } else {
+      for (int64_t i = 0; i < p.Count; ++i) {
+        add(1, true);
+        if (i + 1 < p.Count)
+          add(p.Stride - 1, false);
+      }
+    }
+    add(p.Period - p.Start - (p.Count - 1) * p.Stride - 1, false);
+    addProcess(a, network, phases, p.frameBeats / (p.Count * p.Inner), inputs,
+               outputs);
+  }
+  void structure(Builder &b) const override { select(b); }
+};
+
+class ReorderUnit final : public UnitModel {
+public:
+  ReorderUnit() : UnitModel(unit::Reorder::kKind) {}
+
+  int64_t latency(const unit::Instance &a) const override {
+    return 3 + bufferLatency(a);
+  }
+  void processes(const Actor &a, Network &network,
+                 const std::vector<int> &inputs,
+                 const std::vector<int> &outputs) const override {
+    auto p = a.as<unit::Reorder>();
+    int64_t n = p.Elements, m = p.OutElements, blocks = p.frameBeats / m;
+    int store = network.addChannel(a.name + ".pages", 2 * n, 1);
+    network.processes.push_back(
+        {a.name + ".write", {firings(n)}, blocks, inputs, {store}});
+    // A page is free only as a whole: its last read frees all of it.
+    Process read{a.name + ".read", {}, blocks, {store}, outputs};
+    Phase first, middle, last;
+    first.need[0] = n;
+    first.produce = middle.produce = last.produce = 1;
+    middle.repeat = m - 2;
+    (m == 1 ? first : last).consume[0] = n;
+    read.phases = {first};
+    if (m > 2)
+      read.phases.push_back(middle);
+    if (m > 1)
+      read.phases.push_back(last);
+    network.processes.push_back(std::move(read));
+  }
+  void structure(Builder &b) const override { reorder(b); }
+  bool sample(Sampler &s, llvm::StringRef) const override {
+    s.any({4, 8, 16, 24, 64}); // as above
+    s.begin(kind().name);
+    int64_t elements = s.any({16, 48, 64, 196, 784});
+    int64_t bits = clog2(elements);
+    s.actor.params = {{"Elem", s.any({4, 7, 8})},
+                      {"Elements", elements},
+                      {"OutElements", elements}};
+    MemoryImage order(bits, elements);
+    int64_t rows = s.any({4, 8});
+    for (int64_t i = 0; i < elements; ++i)
+      order.set(i, 0, bits, i % rows * (elements / rows) + i / rows);
+    s.add("AddressFile", "order", std::move(order));
+    return true;
+  }
+};
+} // namespace
+
+std::unique_ptr<UnitModel> makeConcatUnit() {
+  return std::make_unique<ConcatUnit>();
+}
+std::unique_ptr<UnitModel> makeSelectUnit() {
+  return std::make_unique<SelectUnit>();
+}
+std::unique_ptr<UnitModel> makeReorderUnit() {
+  return std::make_unique<ReorderUnit>();
+}
+} // namespace rhizome::gen

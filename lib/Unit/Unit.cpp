@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The table of unit kinds (generated from rtl/units), look-ups in it, and the
+// checks of an instance.
+#include "rhizome/Unit/Unit.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/Twine.h"
+#include <algorithm>
+
+namespace rhizome::unit {
+namespace {
+int64_t ceilDiv(int64_t a, int64_t b) { return b == 0 ? 0 : (a + b - 1) / b; }
+int64_t clog2(int64_t n) {
+  int64_t bits = 0;
+  while (bits < 62 && (int64_t(1) << bits) < n)
+    ++bits;
+  return bits;
+}
+/// Bits of an address of `n` places; a single place has one that is not used.
+int64_t addressBits(int64_t n) { return n > 1 ? clog2(n) : 1; }
+
+#include "rhizome/Unit/Units.cpp.inc"
+
+struct Registry {
+  std::vector<const Kind *> kinds;
+  llvm::StringMap<const Kind *> byName;
+
+  Registry() {
+    for (const Kind &kind : kKinds)
+      insert(kind);
+  }
+  void insert(const Kind &kind) {
+    assert(kind.parameters.size() <= 64 && "Values has 64 flags");
+    bool isNew = byName.insert({kind.name, &kind}).second;
+    assert(isNew && "names of unit kinds are unique");
+    (void)isNew;
+    kinds.push_back(&kind);
+  }
+};
+
+Registry &registry() {
+  static Registry registry;
+  return registry;
+}
+} // namespace
+
+llvm::ArrayRef<Signal> signalsOf(Protocol protocol, bool isInput) {
+  static constexpr Signal kStreamIn[] = {
+      {"_valid_i", true, 1}, {"_data_i", true, 0}, {"_ready_o", false, 1}};
+  static constexpr Signal kStreamOut[] = {
+      {"_ready_i", true, 1}, {"_valid_o", false, 1}, {"_data_o", false, 0}};
+  static constexpr Signal kAxisIn[] = {{"_tdata", true, 0},
+                                       {"_tvalid", true, 1},
+                                       {"_tlast", true, 1},
+                                       {"_tready", false, 1}};
+  static constexpr Signal kAxisOut[] = {{"_tready", true, 1},
+                                        {"_tdata", false, 0},
+                                        {"_tvalid", false, 1},
+                                        {"_tlast", false, 1}};
+  static constexpr Signal kStatus[] = {{"", false, 0}};
+  switch (protocol) {
+  case Protocol::Stream:
+    return isInput ? llvm::ArrayRef(kStreamIn) : llvm::ArrayRef(kStreamOut);
+  case Protocol::Axis:
+    return isInput ? llvm::ArrayRef(kAxisIn) : llvm::ArrayRef(kAxisOut);
+  case Protocol::Status:
+    return kStatus;
+  }
+  llvm_unreachable("all protocols are covered");
+}
+
+std::optional<unsigned> Kind::indexOf(llvm::StringRef parameter) const {
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (parameter == parameters[i].name)
+      return unsigned(i);
+  return std::nullopt;
+}
+
+const Kind *find(llvm::StringRef name) {
+  return registry().byName.lookup(name);
+}
+
+std::vector<const Kind *> all() { return registry().kinds; }
+
+void add(const Kind &kind) { registry().insert(kind); }
+
+void remove(const Kind &kind) {
+  registry().byName.erase(kind.name);
+  llvm::erase(registry().kinds, &kind);
+}
+
+llvm::ArrayRef<SourceFile> sourcesOf(llvm::StringRef module) {
+  for (const Module &known : kModules)
+    if (module == known.name)
+      return known.sources;
+  return {};
+}
+
+int64_t Values::get(llvm::StringRef name) const {
+  auto at = kind->indexOf(name);
+  assert(at && "the kind has no such parameter");
+  assert((has(name) || kind->parameters[*at].preset) &&
+         "the parameter was not given");
+  return values[*at];
+}
+
+void Values::set(llvm::StringRef name, int64_t value) {
+  auto at = kind->indexOf(name);
+  assert(at && "the kind has no such parameter");
+  values[*at] = value;
+  given |= uint64_t(1) << *at;
+}
+
+llvm::SmallVector<std::pair<llvm::StringRef, int64_t>, 24> Values::all() const {
+  llvm::SmallVector<std::pair<llvm::StringRef, int64_t>, 24> all;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (given >> i & 1)
+      all.push_back({kind->parameters[i].name, values[i]});
+  return all;
+}
+
+llvm::SmallVector<const Rom *, 2> Instance::roms() const {
+  llvm::SmallVector<const Rom *, 2> roms;
+  for (const Rom &rom : ofKind->roms)
+    if (rom.exists(params.data()))
+      roms.push_back(&rom);
+  return roms;
+}
+
+std::optional<std::string> check(const Instance &instance) {
+  const Kind &kind = instance.kind();
+  const Values &values = instance.params;
+  for (auto [i, parameter] : llvm::enumerate(kind.parameters)) {
+    int64_t value = values.values[i];
+    if (!(values.given >> i & 1)) {
+      if (parameter.preset)
+        continue;
+      return (llvm::Twine("parameter '") + parameter.name + "' (" +
+              parameter.text + ") is missing")
+          .str();
+    }
+    if (value < parameter.least || value > parameter.most)
+      return (llvm::Twine("parameter '") + parameter.name + "' (" +
+              parameter.text + ") is " + llvm::Twine(value) + ", not from " +
+              llvm::Twine(parameter.least) + " to " +
+              llvm::Twine(parameter.most))
+          .str();
+  }
+  for (const Constraint &constraint : kind.constraints)
+    if (!constraint.holds(values.data()))
+      return (llvm::Twine("its parameters contradict each other: ") +
+              constraint.text)
+          .str();
+  return std::nullopt;
+}
+} // namespace rhizome::unit

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What stands between the units of operations: converters of formats, the
+// design's borders, forks and buffers.
+include "Sources.td"
+
+def Gearbox : Unit<"gearbox"> {
+  let Summary = "regroups elements between lane counts and row lengths";
+  let Latency = "1 + V from emit, 2 + V where reading rotates far";
+  let Module = [rhz_gearbox];
+  let Parameters = [
+    Width<"Elem", "bits of an element">,
+    Count<"LanesIn", "elements of an input beat">,
+    Count<"LanesOut", "elements of an output beat">,
+    Count<"RowIn", "elements after which an input beat begins anew">,
+    Count<"RowOut", "elements after which an output beat begins anew">,
+    Depth, Planned<"frameElements", "elements of a frame">
+  ];
+  let Ports = [StreamIn<"in", "LanesIn * Elem">,
+               StreamOut<"out", "LanesOut * Elem">];
+  let Characterized = ["gearbox", "gearbox_rotate"];
+}
+
+class Border<string name> : Unit<name> {
+  let Parameters = [
+    Width<"DataWidth", "bits of tdata">,
+    Width<"Elem", "bits of an element">,
+    Count<"Lanes", "elements of a beat inside">,
+    Count<"FrameElements", "elements of a frame">,
+    Count<"Row", "elements after which a beat inside begins anew">,
+    Depth
+  ];
+  let Characterized = ["gearbox", "gearbox_rotate"];
+}
+
+def AxisInUnit : Border<"axis_in"> {
+  let Summary = "frames from an AXI4-Stream port, elements packed";
+  let Latency = "1 + V from emit, 2 + V where reading rotates far";
+  let Module = [rhz_axis_in];
+  let Ports = [AxisIn<"s_axis", "DataWidth">, Status<"err_o", "16">,
+               StreamOut<"out", "Lanes * Elem">];
+}
+
+def AxisOutUnit : Border<"axis_out"> {
+  let Summary = "frames to an AXI4-Stream port, elements packed, TLAST on the "
+                "last beat";
+  let Latency = "1 + V from emit, 2 + V where reading rotates far";
+  let Module = [rhz_axis_out];
+  let Ports = [StreamIn<"in", "Lanes * Elem">, AxisOut<"m_axis", "DataWidth">];
+}
+
+def Fork : Unit<"fork"> {
+  let Summary = "one beat into every output";
+  let Latency = "1 + V";
+  let Module = [rhz_fork];
+  let Parameters = [
+    BeatWidth<"Width", "bits of a beat">,
+    Count<"Outputs", "outputs">, Depth, FrameBeats
+  ];
+  let Ports = [StreamIn<"in", "Width">, StreamOut<"out", "Width", "Outputs">];
+  let Characterized = ["fork"];
+}
+
+def Fifo : Unit<"fifo"> {
+  let Summary = "a FIFO between actors, one beat a cycle";
+  let Latency = "1 + V";
+  let Module = [rhz_fifo];
+  let Parameters = [
+    BeatWidth<"Width", "bits of a beat">,
+    Depth, FrameBeats
+  ];
+  let Ports = [StreamIn<"in", "Width">, StreamOut<"out", "Width">];
+  let Characterized = ["fork"];
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Units that move elements.
+include "Sources.td"
+
+def Concat : Unit<"concat"> {
+  let Summary = "BlockA beats of a, then BlockB beats of b, for ever";
+  let Latency = "1 + V";
+  let Module = [rhz_concat];
+  let Parameters = [
+    Width<"Elem", "bits of an element">,
+    Count<"Lanes", "elements of a beat">,
+    Count<"BlockA", "beats of a in turn">,
+    Count<"BlockB", "beats of b in turn">,
+    Depth, FrameBeats
+  ];
+  let Ports = [StreamIn<"a", "Lanes * Elem">, StreamIn<"b", "Lanes * Elem">,
+               StreamOut<"out", "Lanes * Elem">];
+  let Characterized = ["concat"];
+}
+
+def Select : Unit<"select"> {
+  let Summary = "some beats of a period, the others dropped";
+  let Latency = "1 + V";
+  let Module = [rhz_select];
+  let Parameters = [
+    BeatWidth<"Elem", "bits of a beat">,
+    Count<"Inner", "beats of a group">,
+    Count<"Period", "groups of a period">,
+    Natural<"Start", "the first group that is kept">,
+    Count<"Stride", "groups from one that is kept to the next">,
+    Count<"Count", "groups that are kept">,
+    Depth, FrameBeats
+  ];
+  let Ports = [StreamIn<"in", "Elem">, StreamOut<"out", "Elem">];
+  let Constraints = [
+    Constraint<"Start + (Count - 1) * Stride < Period",
+               "the last group that is kept lies within the period">
+  ];
+  let Characterized = ["concat"];
+}
+
+def Reorder : Unit<"reorder"> {
+  let Summary = "blocks of beats rearranged by a memory of addresses";
+  let Latency = "3 + V";
+  let Module = [rhz_reorder];
+  let Parameters = [
+    BeatWidth<"Elem", "bits of a beat">,
+    Count<"Elements", "beats of a block">,
+    Count<"OutElements", "beats that are read of it">,
+    Placed<"Block", "the order lies in block RAM">,
+    Depth, FrameBeats
+  ];
+  let Files = [File<"AddressFile", "which beat of the block is read next">];
+  let Ports = [StreamIn<"in", "Elem">, StreamOut<"out", "Elem">];
+  let Roms = [Rom<"AddressFile", "Block", "OutElements",
+                  "addressBits(Elements)">];
+  let Characterized = ["reorder"];
+}

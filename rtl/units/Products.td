@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Units that multiply by weights and reduce.
+include "Sources.td"
+
+defvar StyleText =
+    "products in LUTs (0), in DSPs (1), two of them in a DSP (2)";
+
+def Matvec : Unit<"matvec"> {
+  let Summary = "matrix times vector in folds of Pe x Simd, weights in memory";
+  let Latency = "5 + M + clog2(Simd) + V for Style 0 and 1, M = 2 if Style = 0 "
+                "and min(XWidth, WWidth) > 4, else 1; for Style 2 "
+                "8 + C + clog2(N) + V, M = 7 if XSigned, else 4, "
+                "N = ceil(Simd / M), C = ceil(Simd / N)";
+  let Module = [rhz_matvec];
+  let Parameters = [
+    Count<"Pixels", "vectors of a beat that share the weights">,
+    Count<"Pe", "results of a beat and vector">,
+    Count<"Simd", "elements of a beat and vector">,
+    Width<"XWidth", "bits of an element">,
+    Flag<"XSigned", "elements are signed">,
+    Width<"WWidth", "bits of a weight, signed">,
+    Width<"AccWidth", "bits of a result">,
+    Count<"Folds", "beats that make one result">,
+    Count<"OutFolds", "results of a vector, one after another">,
+    Flag<"Bias", "a bias is added">,
+    Parameter<"Style", 0, 2, StyleText>,
+    Placed<"Block", "the weights lie in block RAM">,
+    Placed<"BiasBlock", "the biases lie in block RAM">,
+    Depth, FrameBeats
+  ];
+  let Files = [File<"WeightFile", "weights, [pe][simd] of every fold">,
+               File<"BiasFile", "biases, [pe] of every output fold">];
+  let Ports = [StreamIn<"in", "Pixels * Simd * XWidth">,
+               StreamOut<"out", "Pixels * Pe * AccWidth">];
+  let Roms = [
+    Rom<"WeightFile", "Block", "Folds * OutFolds", "Pe * Simd * WWidth">,
+    Rom<"BiasFile", "BiasBlock", "OutFolds", "Pe * AccWidth", "1", "Bias">
+  ];
+  let Constraints = [
+    Constraint<"Style < 2 || (XWidth <= 8 && WWidth <= 8)",
+               "two products in a DSP are of at most 8 bits by 8">
+  ];
+  let Characterized = ["matvec_lut", "matvec_dsp", "matvec_pair"];
+}
+
+def LaneReduce : Unit<"lane_reduce"> {
+  let Summary = "weighted sum, maximum or (scaled) sum of each lane over taps "
+                "and folds";
+  let Latency = "6 + M + clog2(Taps) + V, M = 2 if Op = 0, Style = 0 and "
+                "min(XWidth, WWidth) > 4, else 1";
+  let Module = [rhz_lane_reduce];
+  let Parameters = [
+    Count<"Pixels", "pixels of a beat that share the weights">,
+    Count<"Lanes", "channels of a beat">,
+    Count<"Taps", "positions of the kernel in a beat">,
+    Parameter<"Op", 0, 2, "weighted sum (0), maximum (1), sum (2)">,
+    Width<"XWidth", "bits of an element">,
+    Flag<"XSigned", "elements are signed">,
+    Width<"WWidth", "bits of a weight, signed">,
+    Width<"AccWidth", "bits of a result">,
+    Count<"Folds", "beats that make one result">,
+    Count<"OutFolds", "results of a pixel, one after another">,
+    Flag<"Bias", "a bias is added">,
+    Signed<"Zero", "zero point that a scaled sum takes off every element">,
+    Width<"ScaleWidth", "bits of a scale, unsigned">,
+    Natural<"Positions", "output positions with a scale of their own; 0: none">,
+    Parameter<"Style", 0, 1, "products in LUTs (0) or in DSPs (1)">,
+    Placed<"Block", "the weights or scales lie in block RAM">,
+    Placed<"BiasBlock", "the biases lie in block RAM">,
+    Depth, FrameBeats
+  ];
+  let Files = [File<"WeightFile", "weights, [tap][lane] of every fold">,
+               File<"BiasFile", "biases, [lane] of every output fold">,
+               File<"ScaleFile", "scales, [pixel] of every output position">];
+  let Ports = [StreamIn<"in", "Pixels * Taps * Lanes * XWidth">,
+               StreamOut<"out", "Pixels * Lanes * AccWidth">];
+  let Roms = [
+    Rom<"WeightFile", "Block", "Folds * OutFolds", "Lanes * Taps * WWidth",
+        "1", "Op == 0">,
+    Rom<"BiasFile", "BiasBlock", "OutFolds", "Lanes * AccWidth", "1",
+        "Op == 0 && Bias">,
+    Rom<"ScaleFile", "Block", "Positions", "Pixels * ScaleWidth", "1",
+        "Op != 0 && Positions > 0">
+  ];
+  let Characterized = ["lane_reduce", "depthwise"];
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The SystemVerilog files of the library and what each of them instantiates.
+// rtl/test/run.py holds this against the sources.
+#ifndef RHIZOME_RTL_SOURCES_TD
+#define RHIZOME_RTL_SOURCES_TD
+
+include "rhizome/Unit/Unit.td"
+
+def DSP48E2 : Model;
+
+def rhz_at_least : Source;
+def rhz_counter : Source;
+def rhz_tally : Source;
+def rhz_ring_position : Source;
+def rhz_choose_few : Source;
+def rhz_choose : Source<[rhz_choose_few]>;
+def rhz_rotate_in : Source<[rhz_choose_few, rhz_choose]>;
+def rhz_rotate_out : Source<[rhz_choose, rhz_choose_few]>;
+def rhz_outbuf : Source<[rhz_counter]>;
+def rhz_gearbox : Source<[
+    rhz_counter, rhz_tally, rhz_at_least, rhz_ring_position, rhz_rotate_in,
+    rhz_rotate_out, rhz_outbuf]>;
+def rhz_axis_in : Source<[rhz_counter, rhz_gearbox]>;
+def rhz_axis_out : Source<[rhz_counter, rhz_gearbox]>;
+def rhz_concat : Source<[rhz_counter, rhz_outbuf]>;
+def rhz_delay : Source;
+def rhz_digits : Source;
+def rhz_mul : Source<[rhz_digits, rhz_delay]>;
+def rhz_sum : Source;
+def rhz_dot : Source<[rhz_mul, rhz_sum]>;
+def rhz_dsp_packed : Source<[DSP48E2]>;
+def rhz_dot_pair : Source<[rhz_delay, rhz_dsp_packed, rhz_sum]>;
+def rhz_fork : Source<[rhz_outbuf]>;
+def rhz_fifo : Source<[rhz_fork]>;
+def rhz_valid : Source;
+def rhz_rom : Source<[rhz_delay]>;
+def rhz_max : Source;
+def rhz_lane_reduce : Source<[
+    rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_max, rhz_sum,
+    rhz_outbuf]>;
+def rhz_link_short : Source<[rhz_counter]>;
+def rhz_link_control : Source<[rhz_counter, rhz_link_short]>;
+def rhz_link_gather : Source<[rhz_counter]>;
+def rhz_link_mux : Source<[rhz_outbuf]>;
+def rhz_link_parse : Source;
+def rhz_sdpram : Source<[rhz_delay]>;
+def rhz_link_retry : Source<[rhz_sdpram]>;
+def rhz_link_rx : Source<[rhz_sdpram, rhz_counter, rhz_outbuf, rhz_link_short]>;
+def rhz_link_scatter : Source<[rhz_counter]>;
+def rhz_link_tx : Source<[rhz_link_retry, rhz_sdpram, rhz_outbuf]>;
+def rhz_matvec : Source<[
+    rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_dot,
+    rhz_dot_pair, rhz_outbuf]>;
+def rhz_mux : Source;
+def rhz_pipeline : Source<[rhz_valid, rhz_outbuf]>;
+def rhz_product : Source<[rhz_mul, rhz_valid, rhz_outbuf]>;
+def rhz_reorder : Source<[
+    rhz_counter, rhz_valid, rhz_rom, rhz_sdpram, rhz_outbuf]>;
+def rhz_requant : Source<[
+    rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_outbuf]>;
+def rhz_scaled_add : Source<[rhz_valid, rhz_outbuf]>;
+def rhz_select : Source<[rhz_counter, rhz_outbuf]>;
+def rhz_table : Source<[rhz_counter, rhz_valid, rhz_rom, rhz_outbuf]>;
+def rhz_threshold_rom : Source;
+def rhz_threshold : Source<[
+    rhz_counter, rhz_valid, rhz_rom, rhz_delay, rhz_threshold_rom,
+    rhz_outbuf]>;
+def rhz_window_serial : Source<[
+    rhz_counter, rhz_at_least, rhz_delay, rhz_sdpram]>;
+def rhz_window_slot : Source<[rhz_counter]>;
+def rhz_window_parallel : Source<[
+    rhz_counter, rhz_window_slot, rhz_delay, rhz_at_least, rhz_sdpram,
+    rhz_mux]>;
+def rhz_window : Source<[
+    rhz_window_serial, rhz_window_parallel, rhz_counter, rhz_at_least,
+    rhz_valid, rhz_outbuf]>;
+
+#endif

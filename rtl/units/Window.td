@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The sliding window.
+include "Sources.td"
+
+def Window : Unit<"window"> {
+  let Summary = "stores rows of a frame and reads sliding windows";
+  let Latency = "4 + V if KernelParallel = 0, else 5 + V";
+  let Module = [rhz_window];
+  let Parameters = [
+    Width<"Elem", "bits of an element">,
+    Count<"Channels", "channels of a pixel">,
+    Count<"Height", "rows of the frame">,
+    Count<"Width", "columns of the frame">,
+    Count<"KernelH", "rows of the kernel">,
+    Count<"KernelW", "columns of the kernel">,
+    Count<"StrideH", "rows from a window to the one below">,
+    Count<"StrideW", "columns from a window to the next one">,
+    Count<"DilationH", "rows between two of the kernel">,
+    Count<"DilationW", "columns between two of the kernel">,
+    Natural<"PadTop", "rows of padding above the frame">,
+    Natural<"PadLeft", "columns of padding left of the frame">,
+    Count<"OutHeight", "rows of windows">,
+    Count<"OutWidth", "columns of windows">,
+    Signed<"PadValue", "the element outside the frame">,
+    Count<"Lanes", "channels of a stored word">,
+    Count<"Groups", "groups of words that are read one after another">,
+    Count<"Repeat", "times that a group is read">,
+    Flag<"KernelParallel", "all positions of the kernel in one beat">,
+    Count<"PixelsIn", "pixels of an input beat, a power of two">,
+    Count<"PixelsOut", "windows of an output beat">,
+    Count<"Rows", "stored rows">,
+    Depth
+  ];
+  let Ports = [
+    StreamIn<"in", "PixelsIn * Lanes * Elem">,
+    StreamOut<"out", "Elem * Lanes * (KernelParallel ? PixelsOut * KernelH * KernelW : 1)">
+  ];
+  let Constraints = [
+    Constraint<"Rows >= std::min(Height, (KernelH - 1) * DilationH + 1)",
+               "Rows hold the rows of a window">,
+    Constraint<"ceilDiv(Channels, Lanes) % Groups == 0",
+               "Groups divides the words of a pixel">,
+    Constraint<"PixelsOut == 1 || KernelParallel",
+               "several windows a beat need KernelParallel">,
+    Constraint<"(PixelsIn == 1 && PixelsOut == 1) || (Lanes == Channels && Groups == 1)",
+               "several pixels a beat need Lanes = Channels and one group">,
+    Constraint<"(PixelsIn & (PixelsIn - 1)) == 0", "PixelsIn is a power of two">
+  ];
+  let Characterized = ["window_serial", "window_parallel"];
+}

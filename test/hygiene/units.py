@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Hardware units are described once: no core folder knows a unit kind's name,
+and docs/units.md is what the records of rtl/units say. With --update the page
+is written anew.
+
+    units.py BUILD [--update]"""
+import json
+import pathlib
+import re
+import sys
+
+from common import ROOT, report, tracked
+
+PAGE = ROOT / "docs" / "units.md"
+# Where units are built with, and so known by name.
+GENERATORS = ("lib/Generator/Stream/", "lib/Generator/Dhm/",
+              "lib/Generator/Shared/", "lib/Generator/Circuit/",
+              "include/rhizome/Generator/Stream/",
+              "include/rhizome/Generator/Dhm/")
+# Files in which such a word means something else.
+OTHERWISE = {
+    "include/rhizome/Cost/CostModel.h": {"product", "select"},  # terms
+    "lib/Transforms/Requantise.cpp": {"threshold", "table", "scaled_add"},
+    "lib/Explore/Split.cpp": {"table"},  # what a message calls a table's rows
+    "lib/Simulate/Cluster.cpp": {"reorder"},  # a disturbance of a link
+    "tools/rhizome-rank/rhizome-rank.cpp": {"reorder"},
+    # The prices of kernels are those of a characterized unit's terms.
+    "lib/Pipeline/ExploreFormats.cpp": {"matvec_lut", "requant", "product"},
+}
+CORE = ("lib/Analysis/", "lib/Conversion/", "lib/Cost/", "lib/Emit/",
+        "lib/Explore/", "lib/Generator/", "lib/Package/", "lib/Pipeline/",
+        "lib/Report/", "lib/Simulate/", "lib/Synth/", "lib/Target/",
+        "lib/Transforms/", "lib/Unit/", "lib/Vendor/", "lib/Cluster/",
+        "include/rhizome/", "tools/")
+
+
+def main():
+    build = pathlib.Path(sys.argv[1])
+    made = (build / "rtl/units.md").read_text()
+    if "--update" in sys.argv:
+        PAGE.write_text(made)
+        return 0
+    problems = []
+    if not PAGE.exists() or PAGE.read_text() != made:
+        problems.append("docs/units.md: is not what rtl/units says; write it "
+                        f"anew with test/hygiene/units.py {sys.argv[1]} --update")
+    kinds = json.loads((build / "rtl/units.json").read_text())["kinds"]
+    names = {unit["kind"] for unit in kinds.values()}
+    names |= {name for unit in kinds.values() for name in unit["characterized"]}
+    words = re.compile('"(' + "|".join(sorted(names, key=len, reverse=True)) + ')"')
+    for path in tracked(".cpp", ".h"):
+        if not path.startswith(CORE) or path.startswith(GENERATORS):
+            continue
+        for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
+            for match in words.finditer(line.partition("//")[0]):
+                if match.group(1) not in OTHERWISE.get(path, ()):
+                    problems.append(f"{path}:{number}: knows the unit "
+                                    f"{match.group(0)} by name")
+    return report("units", problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
