@@ -116,19 +116,19 @@ Resources costOf(const Actor &actor, const CostContext &context,
   return r;
 }
 
-Phase firings(int64_t repeat, bool produces, bool joins) {
-  Phase phase;
-  phase.repeat = repeat;
-  phase.need[0] = phase.consume[0] = 1;
-  phase.need[1] = phase.consume[1] = joins;
-  phase.produce = produces;
-  return phase;
-}
-
 void addProcess(const Actor &actor, Network &network, std::vector<Phase> phases,
                 int64_t periods, const std::vector<int> &inputs,
                 const std::vector<int> &outputs) {
   network.processes.push_back(
       {actor.name, std::move(phases), periods, inputs, outputs});
+}
+
+void addBeatByBeat(const Actor &actor, Network &network, int64_t firings,
+                   const std::vector<int> &inputs,
+                   const std::vector<int> &outputs) {
+  addProcess(
+      actor, network,
+      {Phase::of(firings, Counts(inputs.size(), 1), Counts(outputs.size(), 1))},
+      1, inputs, outputs);
 }
 } // namespace rhizome::gen

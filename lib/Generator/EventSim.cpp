@@ -198,6 +198,11 @@ struct Simulation::State {
   void advance(int p, int frames);
 };
 
+/// A count that may have been left out.
+static int64_t at(const Counts &counts, size_t i) {
+  return i < counts.size() ? counts[i] : 0;
+}
+
 static bool isLine(const Network &network, const ChannelState &channel) {
   if (!channel.isNarrow() || channel.producer < 0 || channel.consumer < 0)
     return false;
@@ -205,9 +210,9 @@ static bool isLine(const Network &network, const ChannelState &channel) {
                 &to = network.processes[channel.consumer];
   return from.outputs.size() == 1 && to.inputs.size() == 1 &&
          llvm::all_of(from.phases,
-                      [](const Phase &p) { return p.produce <= 1; }) &&
+                      [](const Phase &p) { return at(p.produce, 0) <= 1; }) &&
          llvm::all_of(to.phases,
-                      [](const Phase &p) { return p.consume[0] <= 1; });
+                      [](const Phase &p) { return at(p.consume, 0) <= 1; });
 }
 
 Simulation::Simulation(const Network &network, llvm::ArrayRef<int> watched)
@@ -219,6 +224,12 @@ Simulation::Simulation(const Network &network, llvm::ArrayRef<int> watched)
   }
   for (int c : watched)
     state->channels[c].watched = true;
+  for (const Process &process : network.processes)
+    for (const Phase &phase : process.phases)
+      assert(phase.need.size() <= process.inputs.size() &&
+             phase.consume.size() <= process.inputs.size() &&
+             phase.produce.size() <= process.outputs.size() &&
+             "a count for a port that the process does not have");
   state->processes.resize(network.processes.size());
   int sinks = 0;
   for (size_t p = 0; p < network.processes.size(); ++p) {
@@ -274,8 +285,9 @@ static int64_t withPlaces(ChannelState &c, int64_t produce, int64_t most) {
 static void fireSimple(const Phase &phase, ProcessState &state, int64_t firings,
                        int64_t earliest) {
   ChannelState &in = *state.inputs[0], &out = *state.outputs[0];
-  int64_t need = phase.need[0], consume = phase.consume[0],
-          produce = phase.produce, last = state.last, latency = out.latency;
+  int64_t need = at(phase.need, 0), consume = at(phase.consume, 0),
+          produce = at(phase.produce, 0), last = state.last,
+          latency = out.latency;
   in.popped.reserve(consume > 0 ? firings : 0);
   out.pushed.reserve(produce > 0 ? firings : 0);
   Series::Reader tokens(in.pushed, in.popped.total + need, consume),
@@ -304,22 +316,23 @@ static void fireAny(const Phase &phase, ProcessState &state, int64_t firings,
                     int64_t earliest) {
   for (int64_t n = 0; n < firings; ++n) {
     int64_t time = std::max(state.last + 1, earliest);
-    for (size_t i = 0; i < state.inputs.size(); ++i)
+    for (size_t i = 0; i < phase.need.size(); ++i)
       if (phase.need[i] > 0) {
         ChannelState &c = *state.inputs[i];
         time = std::max(time, c.pushed.reached(c.popped.total + phase.need[i]));
       }
-    if (phase.produce > 0)
-      for (ChannelState *c : state.outputs) {
-        int64_t freed = c->pushed.total + phase.produce - c->capacity;
-        time = std::max(time, c->popped.reached(freed) + 1);
+    for (size_t k = 0; k < phase.produce.size(); ++k)
+      if (phase.produce[k] > 0) {
+        ChannelState &c = *state.outputs[k];
+        int64_t freed = c.pushed.total + phase.produce[k] - c.capacity;
+        time = std::max(time, c.popped.reached(freed) + 1);
       }
-    for (size_t i = 0; i < state.inputs.size(); ++i)
+    for (size_t i = 0; i < phase.consume.size(); ++i)
       if (phase.consume[i] > 0)
         state.inputs[i]->pop(phase.consume[i], time);
-    if (phase.produce > 0)
-      for (ChannelState *c : state.outputs)
-        c->push(phase.produce, time);
+    for (size_t k = 0; k < phase.produce.size(); ++k)
+      if (phase.produce[k] > 0)
+        state.outputs[k]->push(phase.produce[k], time);
     state.last = time;
   }
 }
@@ -328,14 +341,13 @@ static void fireAny(const Phase &phase, ProcessState &state, int64_t firings,
 int64_t Simulation::State::fire(const Phase &phase, ProcessState &state,
                                 int64_t most, int64_t earliest) {
   int64_t firings = most;
-  for (size_t i = 0; i < state.inputs.size() && firings > 0; ++i)
+  for (size_t i = 0; i < phase.need.size() && firings > 0; ++i)
     if (phase.need[i] > 0)
-      firings = withTokens(*state.inputs[i], phase.need[i], phase.consume[i],
-                           firings);
-  if (phase.produce > 0)
-    for (ChannelState *c : state.outputs)
-      if (firings > 0)
-        firings = withPlaces(*c, phase.produce, firings);
+      firings = withTokens(*state.inputs[i], phase.need[i],
+                           at(phase.consume, i), firings);
+  for (size_t k = 0; k < phase.produce.size() && firings > 0; ++k)
+    if (phase.produce[k] > 0)
+      firings = withPlaces(*state.outputs[k], phase.produce[k], firings);
   if (firings == 0)
     return 0;
   if (state.isSimple)
@@ -360,11 +372,12 @@ int64_t Simulation::State::fire(const Phase &phase, ProcessState &state,
 int64_t Simulation::State::leap(ProcessState &taker, const Phase &take) {
   ChannelState &c = *taker.inputs[0];
   if (!c.isLine || c.pushed.total != c.popped.total || taker.sink >= 0 ||
-      take.produce != 0 || take.need[0] != 1 || take.consume[0] != 1)
+      llvm::any_of(take.produce, [](int64_t n) { return n != 0; }) ||
+      at(take.need, 0) != 1 || at(take.consume, 0) != 1)
     return 0;
   ProcessState &giver = processes[c.producer];
   const Phase &give = network.processes[c.producer].phases[giver.phase];
-  if (giver.first || giver.inputs.empty() || give.produce != 1 ||
+  if (giver.first || giver.inputs.empty() || at(give.produce, 0) != 1 ||
       llvm::any_of(give.need, [](int64_t n) { return n != 0; }) ||
       llvm::any_of(give.consume, [](int64_t n) { return n != 0; }))
     return 0;

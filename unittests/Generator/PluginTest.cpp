@@ -181,9 +181,7 @@ public:
   void processes(const gen::Actor &a, gen::Network &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
-    gen::addProcess(a, network,
-                    {gen::firings(a.get("frameBeats"), true, /*joins=*/true)},
-                    1, inputs, outputs);
+    gen::addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
   }
   void structure(gen::cost::Builder &b) const override {
     int64_t lanes = b.get("Lanes"), width = b.get("Width");

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,15 +14,22 @@
 #include <vector>
 
 namespace rhizome::gen {
+/// A count for each of a process's inputs or outputs.
+using Counts = llvm::SmallVector<int64_t, 2>;
+
 /// `repeat` equal firings of a process. A firing needs `need[i]` tokens
 /// visible on input i beyond those already consumed, consumes `consume[i]`
-/// (more than are there yet, where it skips some) and produces `produce` tokens
-/// on every output.
+/// (more than are there yet, where it skips some) and produces `produce[k]`
+/// tokens on output k. Counts that are left out at the end are 0.
 struct Phase {
   int64_t repeat = 1;
-  int64_t need[2] = {0, 0};
-  int64_t consume[2] = {0, 0};
-  int64_t produce = 0;
+  Counts need, consume, produce;
+
+  /// Firings that each take `taken[i]` tokens of input i, which must be there,
+  /// and make `made[k]` on output k.
+  static Phase of(int64_t repeat, Counts taken, Counts made) {
+    return {repeat, taken, taken, std::move(made)};
+  }
 };
 
 /// A token queue between two processes; it holds at most `capacity` tokens,
@@ -37,7 +45,7 @@ struct Process {
   std::string name;
   std::vector<Phase> phases;
   int64_t periods = 1;
-  std::vector<int> inputs;  ///< channel indices, at most two
+  std::vector<int> inputs;  ///< channel indices
   std::vector<int> outputs; ///< channel indices
   /// Of a source: before these times its first firings cannot be.
   std::vector<int64_t> offers = {};

@@ -95,11 +95,18 @@ inline int64_t bufferLatency(const unit::Instance &unit) {
   return unit.get("Depth") > 64 ? 2 : 1;
 }
 
-/// A phase of `repeat` firings that each take a beat of input 0 and, if
-/// `joins`, of input 1, and make one if `produces`.
-Phase firings(int64_t repeat, bool produces = true, bool joins = false);
+/// `repeat` firings of a unit with one input, which take a beat each and make
+/// one if `produces`.
+inline Phase firings(int64_t repeat, bool produces = true) {
+  return Phase::of(repeat, {1}, {produces});
+}
 /// A process of these phases, `periods` times a frame.
 void addProcess(const Actor &actor, Network &network, std::vector<Phase> phases,
                 int64_t periods, const std::vector<int> &inputs,
                 const std::vector<int> &outputs);
+/// A process that in each of `firings` firings takes a beat of every input and
+/// makes one on every output.
+void addBeatByBeat(const Actor &actor, Network &network, int64_t firings,
+                   const std::vector<int> &inputs,
+                   const std::vector<int> &outputs);
 } // namespace rhizome::gen

@@ -22,7 +22,7 @@ public:
   void processes(const Actor &a, Network &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
-    addProcess(a, network, {firings(a.get("frameBeats"))}, 1, inputs, outputs);
+    addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
   }
   void structure(cost::Builder &b) const override;
   std::optional<Actor> fused(const Actor &first,

@@ -25,7 +25,7 @@ public:
   void processes(const Actor &a, Network &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
-    addProcess(a, network, {firings(a.get("frameBeats"))}, 1, inputs, outputs);
+    addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
   }
   void structure(cost::Builder &b) const override {
     forkStructure(b, b.get("Outputs"));
@@ -56,7 +56,7 @@ public:
   void processes(const Actor &a, Network &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
-    addProcess(a, network, {firings(a.get("frameBeats"))}, 1, inputs, outputs);
+    addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
   }
   void structure(cost::Builder &b) const override { forkStructure(b, 1); }
 };

@@ -125,20 +125,15 @@ bool rotates(const unit::Instance &a) {
   return !g.in.turns() || !g.out.turns();
 }
 
-/// Beats of `lanes` tokens that a row of `row` tokens makes, consuming or
-/// producing.
-std::vector<Phase> rowPhases(int64_t row, int64_t lanes, bool accept) {
+/// Firings for the beats of `lanes` tokens of a row of `row` tokens: each of so
+/// many tokens.
+std::vector<Phase> rowPhases(int64_t row, int64_t lanes,
+                             llvm::function_ref<Phase(int64_t, int64_t)> of) {
   std::vector<Phase> phases;
-  auto add = [&](int64_t repeat, int64_t tokens) {
-    Phase phase;
-    phase.repeat = repeat;
-    phase.need[0] = phase.consume[0] = accept ? 1 : tokens;
-    phase.produce = accept ? tokens : 1;
-    if (repeat > 0 && tokens > 0)
-      phases.push_back(phase);
-  };
-  add(row / lanes, lanes);
-  add(1, row % lanes);
+  if (row / lanes > 0)
+    phases.push_back(of(row / lanes, lanes));
+  if (row % lanes > 0)
+    phases.push_back(of(1, row % lanes));
   return phases;
 }
 
@@ -152,13 +147,20 @@ void addGearbox(const Actor &a, Network &network, int64_t bits, int64_t frame,
   int store = network.addChannel(a.name + ".store",
                                  gearbox.store * gearbox.unitBits / bits,
                                  1 + gearbox.in.stage);
+  // A port of the design is a source without an input.
+  auto accept = [&](int64_t beats, int64_t tokens) {
+    return Phase::of(beats, Counts(inputs.size(), 1), {tokens});
+  };
+  auto emit = [](int64_t beats, int64_t tokens) {
+    return Phase::of(beats, {tokens}, {1});
+  };
   network.processes.push_back({a.name + ".accept",
-                               rowPhases(rowIn, lanesIn, true),
+                               rowPhases(rowIn, lanesIn, accept),
                                frame / rowIn,
                                inputs,
                                {store}});
   network.processes.push_back({a.name + ".emit",
-                               rowPhases(rowOut, lanesOut, false),
+                               rowPhases(rowOut, lanesOut, emit),
                                frame / rowOut,
                                {store},
                                outputs});
@@ -211,7 +213,7 @@ public:
     int out = network.addChannel(a.name + ".axis", a.get("Depth"), latency(a));
     addGearbox(a, network, 1, frame, lanes, row, border, frame, inputs, {out});
     network.processes.push_back({a.name + ".sink",
-                                 {firings(ceilDiv(frame, border), false)},
+                                 {Phase::of(ceilDiv(frame, border), {1}, {})},
                                  1,
                                  {out},
                                  {}});

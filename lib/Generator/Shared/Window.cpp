@@ -307,11 +307,8 @@ void WindowUnit::processes(const Actor &a, Network &network,
   int64_t words = ceilDiv(p.Channels, p.Lanes);
   int64_t rowBeats = q > 1 ? ceilDiv(width, q) : width * words;
   int store = network.addChannel(a.name + ".rows", p.Rows * rowBeats, 1);
-  Phase write;
-  write.repeat = height * rowBeats;
-  write.need[0] = write.consume[0] = 1;
-  write.produce = 1;
-  network.processes.push_back({a.name + ".write", {write}, 1, inputs, {store}});
+  network.processes.push_back(
+      {a.name + ".write", {firings(height * rowBeats)}, 1, inputs, {store}});
 
   int64_t beats = p.Repeat * words;
   if (!p.KernelParallel)
@@ -331,11 +328,9 @@ void WindowUnit::processes(const Actor &a, Network &network,
           std::clamp<int64_t>((ox + pixels - 1) * p.StrideW - p.PadLeft +
                                   (p.KernelW - 1) * p.DilationW,
                               0, width - 1);
-      Phase first, rest;
-      first.need[0] = (lastRow - released) * rowBeats +
-                      (q > 1 ? lastColumn / q + 1 : (lastColumn + 1) * words);
-      first.produce = rest.produce = 1;
-      rest.repeat = beats - 1;
+      int64_t need = (lastRow - released) * rowBeats +
+                     (q > 1 ? lastColumn / q + 1 : (lastColumn + 1) * words);
+      Phase first{1, {need}, {0}, {1}}, rest{beats - 1, {0}, {0}, {1}};
       bool endOfRow = ox + pixels >= p.OutWidth;
       if (beats > 1)
         read.phases.push_back(first);

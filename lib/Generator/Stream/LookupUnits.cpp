@@ -138,7 +138,7 @@ public:
   void processes(const Actor &a, Network &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
-    addProcess(a, network, {firings(a.get("frameBeats"))}, 1, inputs, outputs);
+    addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
   }
   void structure(Builder &b) const override { threshold(b); }
   const char *characterizedAs(const unit::Instance &a) const override {
@@ -157,7 +157,7 @@ public:
   void processes(const Actor &a, Network &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
-    addProcess(a, network, {firings(a.get("frameBeats"))}, 1, inputs, outputs);
+    addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
   }
   void structure(Builder &b) const override { table(b); }
   bool sample(Sampler &s, llvm::StringRef name) const override;

@@ -51,11 +51,10 @@ public:
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     auto p = a.as<unit::Concat>();
-    Phase second;
-    second.repeat = p.BlockB;
-    second.need[1] = second.consume[1] = second.produce = 1;
-    addProcess(a, network, {firings(p.BlockA), second},
-               p.frameBeats / (p.BlockA + p.BlockB), inputs, outputs);
+    addProcess(
+        a, network,
+        {Phase::of(p.BlockA, {1, 0}, {1}), Phase::of(p.BlockB, {0, 1}, {1})},
+        p.frameBeats / (p.BlockA + p.BlockB), inputs, outputs);
   }
   void structure(Builder &b) const override { concat(b); }
   bool sample(Sampler &s, llvm::StringRef) const override {
@@ -120,16 +119,11 @@ public:
         {a.name + ".write", {firings(n)}, blocks, inputs, {store}});
     // A page is free only as a whole: its last read frees all of it.
     Process read{a.name + ".read", {}, blocks, {store}, outputs};
-    Phase first, middle, last;
-    first.need[0] = n;
-    first.produce = middle.produce = last.produce = 1;
-    middle.repeat = m - 2;
-    (m == 1 ? first : last).consume[0] = n;
-    read.phases = {first};
+    read.phases = {{1, {n}, {m == 1 ? n : 0}, {1}}};
     if (m > 2)
-      read.phases.push_back(middle);
+      read.phases.push_back({m - 2, {0}, {0}, {1}});
     if (m > 1)
-      read.phases.push_back(last);
+      read.phases.push_back({1, {0}, {n}, {1}});
     network.processes.push_back(std::move(read));
   }
   void structure(Builder &b) const override { reorder(b); }

@@ -99,8 +99,7 @@ public:
   void processes(const Actor &a, Network &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
-    addProcess(a, network, {firings(a.get("frameBeats"), true, /*joins=*/true)},
-               1, inputs, outputs);
+    addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
   }
 };
 

@@ -265,7 +265,7 @@ public:
   void processes(const Actor &a, Network &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
-    addProcess(a, network, {firings(a.get("frameBeats"))}, 1, inputs, outputs);
+    addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
   }
   void structure(Builder &b) const override { requant(b); }
   const char *characterizedAs(const unit::Instance &a) const override {
