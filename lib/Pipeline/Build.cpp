@@ -210,7 +210,7 @@ void describeUnit(const gen::Actor &actor, PlannedActor &planned) {
   if (!kind.isGenerated())
     for (const unit::Parameter &parameter : kind.parameters)
       if (parameter.inHardware && actor.params.has(parameter.name))
-        planned.parameters.push_back(parameter.name);
+        planned.parameters.push_back(parameter.name.str());
   for (const auto &[key, value] : actor.files)
     planned.parameters.push_back(key);
   llvm::sort(planned.parameters);

@@ -23,7 +23,7 @@ using Expression = int64_t (*)(const int64_t *values);
 
 /// An integer parameter.
 struct Parameter {
-  const char *name;
+  llvm::StringLiteral name;
   int64_t least, most;           ///< bounds of its value
   std::optional<int64_t> preset; ///< its value where an actor leaves it out
   /// Whether the module takes it; others are what the compiler plans with.
