@@ -16,9 +16,10 @@ setup:
 configure: setup
 	@test -f $(BUILD)/build.ninja || cmake --preset default
 
-## The two tools: build/bin/rhizome and build/bin/rhizome-opt.
+## The tools in build/bin: rhizome, rhizome-opt, and rhizome-node and rhizome-rank,
+## which clusters run on.
 build: configure
-	cmake --build $(BUILD) -j $(JOBS) --target rhizome rhizome-opt
+	cmake --build $(BUILD) -j $(JOBS) --target rhizome-tools
 
 ## The tools and every test program.
 build-all: configure
