@@ -82,6 +82,8 @@ void FixedPoint::quantiseConstant(const Placement::Constant &place) {
 
 void FixedPoint::run() {
   Placement placement = placeQuantisers(function);
+  stats.formatUnused =
+      placement.constants.empty() && placement.activations.empty();
   for (const Placement::Constant &constant : placement.constants)
     quantiseConstant(constant);
   for (const Placement::Point &point : placement.activations)
