@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Thin names for what apt-get, CMake, CTest and the scripts do.
 #   make demo    set up, build, compile a trained network and simulate its RTL
-#   make test    set up, build, run every test
+#   make test    set up, build, run the tests (test-long runs those too long for it)
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
 JOBS ?= $(shell nproc)
 BUILD := build
-STARTED := $(shell date +%s)
-.PHONY: setup configure build build-all demo test test-fast bench paper-tables resources fuzz format clean
+# A file for the results of a test target, in place of its closing line.
+KEEP ?=
+RUN_TESTS = @python3 scripts/run_tests.py --build $(BUILD) --jobs $(JOBS) \
+  $(if $(KEEP),--keep $(KEEP))
+.PHONY: setup configure build build-all demo test test-fast test-long test-ci-long bench paper-tables resources fuzz format clean
 
 ## Installs what packages.txt names and the Python packages of the tests.
 setup:
@@ -16,9 +19,10 @@ setup:
 configure: setup
 	@test -f $(BUILD)/build.ninja || cmake --preset default
 
-## The two tools: build/bin/rhizome and build/bin/rhizome-opt.
+## The tools in build/bin: rhizome, rhizome-opt, and rhizome-node and rhizome-rank,
+## which clusters run on.
 build: configure
-	cmake --build $(BUILD) -j $(JOBS) --target rhizome rhizome-opt
+	cmake --build $(BUILD) -j $(JOBS) --target rhizome-tools
 
 ## The tools and every test program.
 build-all: configure
@@ -27,13 +31,21 @@ build-all: configure
 demo: build
 	@scripts/demo.sh
 
-## Everything; the tests labelled slow run last, as far as the time allows.
+## All tests but those labelled long.
 test: build-all
-	@python3 scripts/run_tests.py --build $(BUILD) --jobs $(JOBS) --started $(STARTED)
+	$(RUN_TESTS) --part main
 
-## Without the tests labelled slow.
+## Without the tests labelled slow, too: what every change must pass.
 test-fast: build-all
-	@python3 scripts/run_tests.py --build $(BUILD) --jobs $(JOBS) --fast
+	$(RUN_TESTS) --part everyday
+
+## The tests that are too long for `make test`.
+test-long: build-all
+	$(RUN_TESTS) --part long
+
+## Those of them that CI runs.
+test-ci-long: build-all
+	$(RUN_TESTS) --part ci-long
 
 ## The table of networks, measured again.
 bench: build

@@ -15,7 +15,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
-CODES = ("--number-format", "fixed:8,7", "--raw-integers")
+CODES = ("--number-format", "fixed<1,7>", "--raw-integers")
 TINY = EXAMPLES / "tiny-digits/tiny_digits_qdq_int8.onnx"
 INT8 = EXAMPLES / "digits/digits_qdq_int8.onnx"
 W4A4 = EXAMPLES / "digits/digits_qonnx_w4a4.onnx"

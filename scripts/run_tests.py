@@ -1,24 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs CTest: first everything that is not labelled slow, then the slow tests
-as far as the time budget reaches. Which of these come first changes with every
-commit, so that a few commits see all. Ends with one line that counts what
-passed, failed and was skipped; a test that the budget left out counts as
-skipped."""
+"""Runs CTest on a part of the tests and ends with one line that counts what
+passed, failed and was skipped. Which tests a part holds is a matter of their
+labels alone, and all of it is run: neither the clock nor the commit nor chance
+leaves any out.
+
+  everyday  what has neither of the labels slow and long
+  main      that and the slow ones: `make test`
+  long      the long ones: `make test-long`
+  ci-long   those of the long ones that CI runs after main
+
+A test that runs into its timeout, or whose program is missing, has failed. With
+--keep the results go to a file in place of the closing line; --total prints the
+line for such files."""
 import argparse
-import datetime
 import json
+import pathlib
 import re
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree as ElementTree
-import zlib
 
-# CTest stops at whole seconds.
-LEEWAY = datetime.timedelta(seconds=2)
-# The slow tests fall into so many parts; a commit begins with one of them.
-PARTS = 3
+PARTS = {"everyday": ["-LE", "^(slow|long)$"], "main": ["-LE", "^long$"],
+         "long": ["-L", "^long$"], "ci-long": ["-L", "^ci-long$"]}
 
 
 def names(build, select):
@@ -28,71 +32,38 @@ def names(build, select):
     return {test["name"] for test in json.loads(listing.stdout)["tests"]}
 
 
-def run(build, jobs, select, report, stop_at=None):
-    """Runs the selected tests and returns {name: passed|failed|skipped}."""
-    expected = names(build, select)
-    if not expected:
-        return {}
-    command = ["ctest", "--test-dir", build, "-j", str(jobs),
-               "--output-on-failure", "--output-junit", report, *select]
-    if stop_at:
-        command += ["--stop-time", stop_at.strftime("%H:%M:%S")]
-    cut_off = set()  # what the end of the budget stopped
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True,
-                          errors="replace", stdout=subprocess.PIPE) as process:
-        for line in process.stdout:
-            late = stop_at and datetime.datetime.now() >= stop_at - LEEWAY
-            test = re.search(r"Test +#\d+: (\S+) .*\*\*\*Timeout", line)
-            if late and test:
-                cut_off.add(test.group(1))
-            if any(f" {name} " in line for name in cut_off):
-                line = re.sub(r"\*\*\*Timeout|\(Timeout\)", "left out", line)
-            print(line, end="", flush=True)
-    results = dict.fromkeys(expected, "skipped")
+def outcome(case):
+    """passed, failed or skipped. What CTest does not run, e.g. because its
+    program is missing, has the status of what asks to be skipped; only the
+    latter has a reason of these forms."""
+    if case.get("status") == "run":
+        return "passed"
+    skipped = case.find("skipped")
+    asked = skipped is not None and re.search(
+        "SKIP_RETURN_CODE|SKIP_REGULAR_EXPRESSION", skipped.get("message", ""))
+    return "skipped" if asked else "failed"
+
+
+def run(build, jobs, part):
+    """Runs a part and returns {name: passed|failed|skipped}."""
+    expected = names(build, PARTS[part])
+    report = pathlib.Path(build, f"tests-{part}.xml").resolve()
+    report.unlink(missing_ok=True)
+    subprocess.run(["ctest", "--test-dir", build, "-j", str(jobs),
+                    "--output-on-failure", "--output-junit", str(report),
+                    *PARTS[part]], stdin=subprocess.DEVNULL)
+    # What the report does not name was not run.
+    results = dict.fromkeys(expected, "failed")
     try:
-        cases = ElementTree.parse(f"{build}/{report}").iter("testcase")
+        cases = ElementTree.parse(report).iter("testcase")
     except (OSError, ElementTree.ParseError):
-        return dict.fromkeys(expected, "failed")
-    for case in cases:
-        name = case.get("name")
-        if name not in cut_off:
-            results[name] = {"run": "passed", "fail": "failed"}.get(
-                case.get("status"), "skipped")
+        return results
+    results |= {case.get("name"): outcome(case) for case in cases}
     return results
 
 
-def in_turn(slow):
-    """The slow tests in parts, the part whose turn it is first."""
-    count = subprocess.run(["git", "rev-list", "--count", "HEAD"],
-                           capture_output=True, text=True)
-    turn = int(count.stdout) if count.returncode == 0 else 0
-    parts = [[name for name in sorted(slow)
-              if zlib.crc32(name.encode()) % PARTS == (turn + k) % PARTS]
-             for k in range(PARTS)]
-    return [part for part in parts if part]
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", default="build")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--fast", action="store_true",
-                        help="leave out the tests labelled slow")
-    parser.add_argument("--started", type=float, default=time.time(),
-                        help="when the budget began, in seconds since 1970")
-    parser.add_argument("--budget-s", type=float, default=2100,
-                        help="seconds after which no slow test goes on")
-    options = parser.parse_args()
-    results = run(options.build, options.jobs, ["-LE", "^slow$"], "fast.xml")
-    if not options.fast:
-        end = datetime.datetime.fromtimestamp(options.started + options.budget_s)
-        for k, part in enumerate(in_turn(names(options.build, ["-L", "^slow$"]))):
-            if end - datetime.datetime.now() < datetime.timedelta(seconds=10):
-                results |= dict.fromkeys(part, "skipped")
-                continue
-            select = ["-R", "^(" + "|".join(map(re.escape, part)) + ")$"]
-            results |= run(options.build, options.jobs, select, f"slow-{k}.xml",
-                           end)
+def total(results):
+    """Prints what was skipped and what failed, and the closing line."""
     groups = {kind: sorted(n for n, r in results.items() if r == kind)
               for kind in ("passed", "failed", "skipped")}
     print()
@@ -102,8 +73,31 @@ def main():
     line = f"{len(groups['passed'])} passed, {len(groups['failed'])} failed"
     if groups["skipped"]:
         line += f", {len(groups['skipped'])} skipped"
-    print(line)
+    print(line, flush=True)
     return 1 if groups["failed"] or not groups["passed"] else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--part", choices=PARTS, default="main")
+    parser.add_argument("--keep", metavar="FILE", type=pathlib.Path,
+                        help="write the results there; no closing line")
+    parser.add_argument("--total", metavar="FILE", type=pathlib.Path, nargs="+",
+                        help="run nothing: the closing line for kept results")
+    options = parser.parse_args()
+    if options.total:
+        results = {}
+        for file in options.total:
+            results |= json.loads(file.read_text())
+        return total(results)
+    results = run(options.build, options.jobs, options.part)
+    if options.keep:
+        options.keep.write_text(json.dumps(results))
+        return 1 if "failed" in results.values() else 0
+    return total(results)
 
 
 if __name__ == "__main__":

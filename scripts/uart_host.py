@@ -61,13 +61,56 @@ def frame_bytes(port):
     return (bits + beat - 1) // beat * beat // 8
 
 
+def border(package):
+    """The ports of the package's only node: what goes in, what comes back."""
+    path = package / "plan.json"
+    try:
+        nodes = json.loads(path.read_text())["nodes"]
+    except OSError as error:
+        raise SystemExit(f"'{package}' is not a package: "
+                         f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        raise SystemExit(f"'{path}' is not a plan") from None
+    ports = [*nodes[0]["inputs"], *nodes[0]["outputs"]]
+    if len(nodes) != 1 or len(ports) != 2:
+        raise SystemExit(
+            f"'{package}' has {len(nodes)} nodes and {len(ports)} tensors at the "
+            "first one's border; a serial line carries one in and one out")
+    return ports
+
+
+def load_frames(path, port):
+    """The frames of a file: whole numbers of the port's shape."""
+    try:
+        frames = np.load(path)
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"cannot read '{path}': {error}") from None
+    shape = list(port["shape"])
+    wanted = shape[1:] if shape[:1] == [1] else shape
+    if list(frames.shape[1:]) not in (wanted, shape):
+        raise SystemExit(
+            f"'{path}' holds {list(frames.shape)}, but '{port['name']}' takes "
+            f"{['frames', *wanted]}")
+    if not np.issubdtype(frames.dtype, np.integer):
+        raise SystemExit(
+            f"'{path}' holds {frames.dtype}, but '{port['name']}' takes the "
+            "integers that enter the network")
+    return frames
+
+
 def open_line(path, baud):
     """A serial line without any interpretation of bytes."""
-    line = os.open(path, os.O_RDWR | os.O_NOCTTY)
     speed = getattr(termios, f"B{baud}", None)
     if speed is None:
         raise SystemExit(f"this system has no line speed of {baud}")
-    attributes = termios.tcgetattr(line)
+    try:
+        line = os.open(path, os.O_RDWR | os.O_NOCTTY)
+        attributes = termios.tcgetattr(line)
+    except OSError as error:
+        raise SystemExit(f"cannot open '{path}': {error.strerror}") from None
+    except termios.error as error:
+        raise SystemExit(f"'{path}' is not a serial line: "
+                         f"{error.args[1]}") from None
     attributes[0] = attributes[1] = attributes[3] = 0
     attributes[2] = termios.CS8 | termios.CREAD | termios.CLOCAL
     attributes[4] = attributes[5] = speed
@@ -112,9 +155,8 @@ def main():
     parser.add_argument("--baud", type=int, default=1000000,
                         help="as in the board's file")
     options = parser.parse_args()
-    node = json.loads((options.package / "plan.json").read_text())["nodes"][0]
-    (source,), (sink,) = node["inputs"], node["outputs"]
-    frames = np.load(options.input)
+    source, sink = border(options.package)
+    frames = load_frames(options.input, source)
     line = open_line(options.port, options.baud)
     reset(line)
     start = time.monotonic()

@@ -13,6 +13,12 @@ function number(x, digits = 3) {
   if (Math.abs(x) >= 1000 || Number.isInteger(x)) return d3.format(",.0f")(x);
   return d3.format(`.${digits}~r`)(x);
 }
+/** Microseconds in the unit that fits, three digits: 0.105 -> "105 ns". */
+function duration(us) {
+  if (us === null || us === undefined || !isFinite(us)) return "–";
+  const [size, unit] = [[1e6, "s"], [1e3, "ms"], [1, "µs"]].find(([s]) => us >= 0.9995 * s) || [1e-3, "ns"];
+  return `${d3.format(".3r")(us / size)} ${unit}`;
+}
 /** 12345678 -> "12.3 M". */
 function scaled(x, unit = "") {
   if (x === null || x === undefined || !isFinite(x)) return "–";

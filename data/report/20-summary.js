@@ -9,7 +9,7 @@
   const p = plan.predicted, measured = (data.results.cluster || data.results.simulate || {}).measured;
   const tiles = [
     [`${number(p.throughput_per_s)} /s`, "predicted rate", "plan/predicted/throughput_per_s"],
-    [`${number(p.latency_us !== undefined ? p.latency_us : p.latency_cycles / p.clock_mhz)} µs`, "predicted latency of one request", null],
+    [duration(p.latency_us !== undefined ? p.latency_us : p.latency_cycles / p.clock_mhz), "predicted latency of one request", null],
     [plan.bottleneck || "–", "bounds the rate", null],
     [String(plan.nodes.length), plan.nodes.length === 1 ? "node" : "nodes", null],
     [number(p.lut), "LUTs predicted", "plan/predicted/lut"],

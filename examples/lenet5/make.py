@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Writes lenet5_codes.onnx: a LeNet-5 shape with seeded, untrained parameters.
-# Every tensor holds whole numbers in float32, the integer codes of fixed:8,7
+# Every tensor holds whole numbers in float32, the integer codes of fixed<1,7>
 # (8 bits, 7 of them fraction: value = code / 128), the convention of DOSA's
 # public networks.
 

@@ -119,7 +119,9 @@ void Checker::annotate(Variable &variable,
     return;
   }
   bool plain = name == "f16" || name == "bf16";
-  bool withWidths = name == "fixed" || name == "ufixed" || name == "float";
+  const bool widthFirst = name == "ap_fixed" || name == "ap_ufixed";
+  bool withWidths =
+      widthFirst || name == "fixed" || name == "ufixed" || name == "float";
   if (!plain && !withWidths)
     return wrong("there is no annotation '@" + name + "'",
                  "there are @f16, @bf16, @f32, @f64, @fixed(8,24), "
@@ -130,6 +132,8 @@ void Checker::annotate(Variable &variable,
     return wrong("'@" + name + "' takes at least two widths",
                  name == "float" ? "for example @float(8,23): exponent and "
                                    "mantissa bits"
+                 : widthFirst    ? "for example @ap_fixed(32,8): the width and "
+                                   "the integer bits among them"
                                  : "for example @fixed(8,24): integer and "
                                    "fraction bits");
   for (size_t i = 0; withWidths && i < 2; ++i) {
@@ -142,8 +146,16 @@ void Checker::annotate(Variable &variable,
   variable.format = name.str();
   if (count)
     variable.format += "<" + llvm::join(annotation.arguments, ",") + ">";
-  if (std::string error; !numeric::Format::parse(variable.format, error))
-    wrong(error, "");
+  std::string error;
+  auto format = numeric::Format::parse(variable.format, error);
+  if (!format)
+    return wrong(error, "");
+  if (!widthFirst)
+    return;
+  if (format->fractionBits < 0)
+    return wrong("'@" + name + "' has more integer bits than bits",
+                 "the width comes first");
+  variable.format = format->str();
 }
 
 void Checker::declare(const syntax::Declaration &declaration) {

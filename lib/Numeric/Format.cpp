@@ -111,61 +111,153 @@ static bool toInt(std::string_view text, int &value) {
   return code == std::errc() && stop == end && !text.empty();
 }
 
-std::optional<Format> Format::parse(std::string_view given,
-                                    std::string &error) {
-  std::string text;
-  for (char c : given)
-    if (!std::isspace(static_cast<unsigned char>(c)))
-      text += c;
+namespace {
+/// The text of a format, taken apart: `word<parts>` or `word:parts`.
+struct Words {
+  std::string word;
+  char open = 0; ///< '<', '(' or ':'; 0 if nothing follows the word
+  std::vector<std::string> parts;
+  bool isClosed = false;
+
+  explicit Words(std::string_view given) {
+    std::string text;
+    for (char c : given)
+      if (!std::isspace(static_cast<unsigned char>(c)))
+        text += c;
+    size_t at = text.find_first_of("<(:");
+    word = text.substr(0, at);
+    if (at == std::string::npos)
+      return;
+    open = text[at];
+    std::string inside = text.substr(at + 1);
+    const char close = open == '<' ? '>' : ')';
+    isClosed = open == ':' || (!inside.empty() && inside.back() == close);
+    if (isClosed && open != ':')
+      inside.pop_back();
+    parts.emplace_back();
+    for (char c : inside)
+      if (c == ',')
+        parts.emplace_back();
+      else
+        parts.back() += c;
+  }
+  /// The first two parts, if they are numbers.
+  bool numbers(int &first, int &second) const {
+    return parts.size() >= 2 && toInt(parts[0], first) &&
+           toInt(parts[1], second);
+  }
+};
+
+// Each reader returns what is wrong, "" if nothing is; the format's limits are
+// checked by the caller.
+
+std::string readFixed(const Words &words, Format &f) {
+  int integer = 0, fraction = 0;
+  if (!words.numbers(integer, fraction))
+    return "expected fixed<integer bits,fraction bits>";
+  f = Format::fixed(integer, fraction, words.word == "fixed");
+  for (size_t i = 2; i < words.parts.size(); ++i) {
+    if (words.parts[i] != "unsigned" && words.parts[i] != "signed")
+      return "'" + words.parts[i] + "' is unknown; unsigned may stand here";
+    f.isSigned = words.parts[i] == "signed";
+  }
+  return "";
+}
+
+/// A fixed-point format of which the width is given.
+std::string ofWidth(int width, int64_t fraction, bool isSigned, Format &f) {
+  if (width < 1 || width > Format::maxFixedWidth)
+    return "the width " + std::to_string(width) + " is not in 1.." +
+           std::to_string(Format::maxFixedWidth);
+  if (fraction < -256 || fraction > 256)
+    return "the number of fraction bits " + std::to_string(fraction) +
+           " is not in -256..256";
+  f = Format::fixed(width - int(fraction), int(fraction), isSigned);
+  return "";
+}
+
+std::string readApFixed(const Words &words, Format &f) {
+  int width = 0, integer = 0;
+  if (!words.numbers(width, integer))
+    return "expected " + words.word + "<width,integer bits among them>";
+  if (words.parts.size() > 2)
+    return "'" + words.parts[2] +
+           "' is about rounding or overflow, which belong to operations, not "
+           "to formats; " +
+           words.word + "<" + words.parts[0] + "," + words.parts[1] +
+           "> is the format alone";
+  return ofWidth(width, int64_t(width) - integer, words.word == "ap_fixed", f);
+}
+
+/// `fixed:W,F`, which options of networks took: W bits, F of them fraction.
+std::string readFormer(const Words &words, Format &f) {
+  int width = 0, fraction = 0;
+  if (words.parts.size() != 2 || !words.numbers(width, fraction))
+    return "expected fixed<integer bits,fraction bits>";
+  return ofWidth(width, fraction, true, f);
+}
+
+std::string readFloat(const Words &words, Format &f) {
+  int exponent = 0, mantissa = 0;
+  if (!words.numbers(exponent, mantissa))
+    return "expected float<exponent bits,mantissa bits>";
+  f = Format::floating(exponent, mantissa);
+  for (size_t i = 2; i < words.parts.size(); ++i) {
+    const std::string &flag = words.parts[i];
+    if (flag == "flush")
+      f.subnormals = false;
+    else if (flag == "finite")
+      f.finite = true;
+    else if (!flag.starts_with("bias=") ||
+             !toInt(std::string_view(flag).substr(5), f.bias))
+      return "'" + flag +
+             "' is unknown; bias=N, flush and finite may stand here";
+  }
+  return "";
+}
+
+using Reader = std::string (*)(const Words &, Format &);
+/// Who reads what follows a word in brackets; null for unknown words.
+Reader readerOf(const std::string &word) {
+  if (word == "fixed" || word == "ufixed")
+    return readFixed;
+  if (word == "ap_fixed" || word == "ap_ufixed")
+    return readApFixed;
+  return word == "float" ? readFloat : nullptr;
+}
+} // namespace
+
+std::optional<Format> Format::parse(std::string_view given, std::string &error,
+                                    std::string *note) {
+  const Words words(given);
   const std::string place = "'" + std::string(given) + "'";
-  for (const Named &n : named)
-    if (text == n.name)
-      return floating(n.exponentBits, n.mantissaBits);
-  auto fail = [&](const std::string &why) -> std::optional<Format> {
+  if (!words.open)
+    for (const Named &n : named)
+      if (words.word == n.name)
+        return floating(n.exponentBits, n.mantissaBits);
+  Reader reader = readerOf(words.word);
+  const bool isFormer = words.open == ':' && words.word == "fixed";
+  Format f;
+  std::string why;
+  if (isFormer)
+    why = readFormer(words, f);
+  else if (!reader || !words.open || words.open == ':')
+    why = "expected fixed<I,F>, ap_fixed<W,I>, float<E,M>, half, bfloat16, "
+          "single or double";
+  else if (!words.isClosed)
+    why = "the closing bracket is missing";
+  else
+    why = reader(words, f);
+  if (why.empty())
+    why = f.check();
+  if (why.empty() && isFormer && !note)
+    why = "write " + f.str();
+  if (!why.empty()) {
     error = place + " is not a number format: " + why;
     return std::nullopt;
-  };
-  size_t open = text.find_first_of("<(");
-  std::string kind = text.substr(0, open);
-  const bool isUnsigned = kind == "ufixed";
-  if (isUnsigned)
-    kind = "fixed";
-  if (open == std::string::npos || (kind != "fixed" && kind != "float"))
-    return fail("expected fixed<I,F>, float<E,M>, half, bfloat16, single or "
-                "double");
-  if (text.back() != (text[open] == '<' ? '>' : ')'))
-    return fail("the closing bracket is missing");
-  std::vector<std::string> parts(1);
-  for (char c : text.substr(open + 1, text.size() - open - 2))
-    if (c == ',')
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  int first = 0, second = 0;
-  if (parts.size() < 2 || !toInt(parts[0], first) || !toInt(parts[1], second))
-    return fail(kind == "fixed" ? "expected fixed<integer bits,fraction bits>"
-                                : "expected float<exponent bits,mantissa "
-                                  "bits>");
-  bool isFixed = kind == "fixed";
-  Format f =
-      isFixed ? fixed(first, second, !isUnsigned) : floating(first, second);
-  for (size_t i = 2; i < parts.size(); ++i) {
-    const std::string &flag = parts[i];
-    if (isFixed && flag == "unsigned")
-      f.isSigned = false;
-    else if (isFixed && flag == "signed")
-      f.isSigned = true;
-    else if (!isFixed && flag == "flush")
-      f.subnormals = false;
-    else if (!isFixed && flag == "finite")
-      f.finite = true;
-    else if (isFixed || !flag.starts_with("bias=") ||
-             !toInt(std::string_view(flag).substr(5), f.bias))
-      return fail("'" + flag + "' is unknown; " +
-                  (isFixed ? "unsigned may stand here"
-                           : "bias=N, flush and finite may stand here"));
   }
-  if (std::string why = f.check(); !why.empty())
-    return fail(why);
+  if (isFormer)
+    *note = place + " is the former spelling of " + f.str() +
+            ": integer bits, the sign among them, and fraction bits";
   return f;
 }

@@ -9,7 +9,9 @@
 #include "rhizome/Dialect/Rtl/Rtl.h"
 #include "rhizome/Generator/Generator.h"
 #include "rhizome/Pipeline/Node.h"
+#include "rhizome/Support/Units.h"
 #include "rhizome/Vendor/Vendor.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
@@ -42,6 +44,9 @@ static std::string printModel(ModuleOp module, const explore::Result &result) {
 
 static std::vector<std::string> notesOf(const IntegeriseStats &stats) {
   std::vector<std::string> notes;
+  if (stats.formatUnused)
+    notes.push_back("the number format rounds nothing: the model quantises "
+                    "all of its tensors itself");
   int64_t saturated = 0, elements = 0;
   for (const IntegeriseStats::Saturation &s : stats.saturations) {
     saturated += s.saturated;
@@ -213,6 +218,32 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
   return llvm::Error::success();
 }
 
+/// Clocks beyond what the devices are specified for.
+static void noteClocks(const Targets &targets,
+                       std::vector<std::string> &notes) {
+  for (const auto &[device, place] :
+       llvm::zip(targets.devices, targets.places.places)) {
+    const double clock = place.context.clockMhz;
+    std::string note = llvm::formatv(
+        "the clock of {0} MHz is beyond {1} MHz, the most that the data "
+        "sheet of {2} gives for any design: the rate will not be reached",
+        llvm::format("%g", clock), llvm::format("%g", device.maxClockMhz),
+        device.name);
+    if (device.maxClockMhz > 0 && clock > device.maxClockMhz &&
+        !llvm::is_contained(notes, note))
+      notes.push_back(note);
+  }
+}
+
+/// What binds a plan. Where it is slower than the latency that the goal allows,
+/// that is no resource.
+static std::string limitOf(const explore::Goal &goal,
+                           const explore::Result &result) {
+  if (goal.latency > 0 && result.latency > goal.latency)
+    return "the least latency found is " + durationText(result.latency);
+  return result.limit;
+}
+
 /// The phases of compile, or with `write` false of explore.
 static CompileResult compileOrExplore(CompileRequest request, bool write) {
   auto start = std::chrono::steady_clock::now();
@@ -253,6 +284,7 @@ static CompileResult compileOrExplore(CompileRequest request, bool write) {
     return result;
   result.notes = notesOf(stats);
   result.notes.insert(result.notes.end(), notes.begin(), notes.end());
+  noteClocks(*targets, result.notes);
   DiagnosticText diagnostics(&context);
   std::optional<Explored> explored =
       exploreModule(*module, request, goal, *targets, diagnostics,
@@ -260,7 +292,7 @@ static CompileResult compileOrExplore(CompileRequest request, bool write) {
   if (!explored)
     return result;
   result.exploreSeconds = explored->seconds;
-  result.limit = explored->result.limit;
+  result.limit = limitOf(goal, explored->result);
   result.meetsGoal = explored->result.meetsGoal;
   // Of a plan that is taken although it is only the nearest.
   for (const PlannedNode &node : explored->plan.nodes)
@@ -340,7 +372,7 @@ CoverageResult pipeline::coverModel(const ModelRequest &request) {
   result.carried = stats.carried;
   if (result.fpga == 0)
     return result;
-  llvm::Expected<Device> device = loadDevice("xcku060-role");
+  llvm::Expected<Device> device = loadDevice(kDefaultDevice);
   llvm::Expected<llvm::json::Object> analysis =
       device ? analysisOf(network, llvm::sys::path::stem(request.path),
                           {{std::move(*device), std::nullopt}})

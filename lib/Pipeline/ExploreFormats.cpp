@@ -4,9 +4,8 @@
 #include "KernelFile.h"
 #include "mlir/IR/Diagnostics.h"
 #include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Pipeline/Build.h"
 #include "rhizome/Support/Data.h"
-#include "rhizome/Target/CostModel.h"
-#include "rhizome/Target/Device.h"
 #include <cmath>
 #include <random>
 
@@ -115,11 +114,20 @@ Inputs randomInputs(func::FuncOp func, std::mt19937_64 &random, double lo,
   return inputs;
 }
 
+/// The number of a unit of the cost model, found when this is compiled.
+consteval size_t unitNumber(std::string_view name) {
+  size_t number = 0;
+  while (gen::kUnitNames.at(number) != name)
+    ++number;
+  return number;
+}
+
 /// What arithmetic costs on a device: LUTs of full adders, of a product's
-/// carry chains and of its rows beside them, of a shifter's stages, and the
-/// operands of a DSP block.
+/// carry chains and of its rows next to them, of a choice between two bits, how
+/// many levels of a shifter a LUT holds, and the operands of a DSP block.
 struct Prices {
-  double adder = 1, product = 1, row = 0, shift = 1;
+  double adder = 1, product = 1, row = 0, choice = 1;
+  int levelsInLut = 1;
   int dspA = 27, dspB = 18;
 
   static llvm::Expected<Prices> of(const std::string &name) {
@@ -129,22 +137,22 @@ struct Prices {
     Prices prices;
     prices.dspA = int(device->dspABits);
     prices.dspB = int(device->dspBBits);
-    auto model = loadFamilyModel(device->family);
-    if (!model)
-      return model.takeError();
-    auto take = [&](const char *unit, const char *term, double &price) {
-      auto u = model->units.find(unit);
-      if (u == model->units.end())
-        return;
-      if (auto t = u->second.lut.find(term);
-          t != u->second.lut.end() && t->second > 0)
-        price = t->second;
+    auto cost = costContextOf(*device);
+    if (!cost)
+      return cost.takeError();
+    auto price = [&](size_t unit, gen::Term term) {
+      return cost->model->units[unit].lut[size_t(term)];
     };
-    take("matvec_lut", "adder", prices.adder);
-    take("matvec_lut", "product", prices.product);
-    if (device->lutInputs < 6)
-      take("matvec_lut", "product_row", prices.row);
-    take("requant", "shift", prices.shift);
+    constexpr size_t matvec = unitNumber("matvec_lut");
+    prices.adder = price(matvec, gen::Term::Adder);
+    prices.product = price(matvec, gen::Term::Product);
+    const bool isWide = device->lutInputs >= 6;
+    if (!isWide)
+      prices.row = price(matvec, gen::Term::ProductRow);
+    // Of the unit that shifts by any number of bits.
+    constexpr size_t rotate = unitNumber("gearbox_rotate");
+    prices.choice = price(rotate, gen::Term::Mux);
+    prices.levelsInLut = isWide ? 2 : 1;
     return prices;
   }
   /// A product of two unsigned or signed numbers of `bits` bits.
@@ -160,8 +168,11 @@ struct Prices {
     };
     return tiles(dspA) * tiles(dspB);
   }
+  /// A choice between two for every bit and level. Two levels are a choice
+  /// among four: six inputs, one LUT of a device that has such.
   double shifterLuts(int bits) const {
-    return shift * double(bits) * std::ceil(std::log2(std::max(bits, 2)));
+    const double levels = std::ceil(std::log2(std::max(bits, 2)));
+    return choice * bits * std::ceil(levels / levelsInLut);
   }
   void charge(FormatPoint &point, bool saturate) const {
     const Format &f = point.format;

@@ -12,16 +12,17 @@ using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::pipeline;
 
-std::optional<NumberFormat> pipeline::parseNumberFormat(llvm::StringRef text) {
-  NumberFormat format;
-  if (!text.consume_front("fixed:"))
+std::optional<numeric::Format>
+pipeline::parseNetworkFormat(llvm::StringRef text, std::string &error,
+                             std::string &note) {
+  auto format = numeric::Format::parse(text, error, &note);
+  if (!format)
     return std::nullopt;
-  auto [width, fraction] = text.split(',');
-  if (width.getAsInteger(10, format.width) ||
-      fraction.getAsInteger(10, format.fraction) || format.width < 1 ||
-      format.width > 16 || format.fraction < -32 || format.fraction > 32)
-    return std::nullopt;
-  return format;
+  error = whyNotForNetworks(*format);
+  if (error.empty())
+    return format;
+  error = "'" + text.str() + "': " + error;
+  return std::nullopt;
 }
 
 bool pipeline::isNormalisation(llvm::StringRef text) {
@@ -29,10 +30,6 @@ bool pipeline::isNormalisation(llvm::StringRef text) {
   bool good = bool(parsed);
   llvm::consumeError(parsed.takeError());
   return good;
-}
-
-static FixedFormat fixedOf(NumberFormat format) {
-  return {format.width, format.fraction};
 }
 
 /// Quantises the module; false if that is refused.
@@ -82,16 +79,16 @@ OwningOpRef<ModuleOp> pipeline::importReal(MLIRContext &context,
       refusals.push_back({"", "",
                           "--raw-integers says that the file holds codes, but "
                           "not of which format",
-                          "add --number-format fixed:W,F"});
+                          "add --number-format 'fixed<I,F>'"});
       return nullptr;
     }
-    importOptions.rawIntegerFraction = request.numberFormat->fraction;
+    importOptions.rawIntegerFraction = request.numberFormat->fractionBits;
   }
   if (!request.numberFormat && !request.tensorFormats.empty()) {
     refusals.push_back({request.tensorFormats.begin()->first, "",
                         "--tensor-format differs from a number format, but "
                         "there is none",
-                        "add --number-format fixed:W,F"});
+                        "add --number-format 'fixed<I,F>'"});
     return nullptr;
   }
   if (request.numberFormat && request.calibration) {
@@ -123,10 +120,8 @@ LogicalResult pipeline::integeriseModel(ModuleOp module,
                                         Refusals &refusals,
                                         IntegeriseStats &stats) {
   IntegeriseOptions options;
-  if (request.numberFormat)
-    options.fixed = fixedOf(*request.numberFormat);
-  for (auto &[name, format] : request.tensorFormats)
-    options.tensorFormats[name] = fixedOf(format);
+  options.fixed = request.numberFormat;
+  options.tensorFormats = request.tensorFormats;
 
   DiagnosticText diagnostics(module.getContext());
   if (progress)
@@ -167,7 +162,7 @@ pipeline::importModel(MLIRContext &context, const ModelRequest &request,
                         "no operation of the model can be built: none "
                         "computes on integers",
                         "quantise it, or give --calibration DATA or "
-                        "--number-format fixed:W,F"});
+                        "--number-format 'fixed<I,F>'"});
   return nullptr;
 }
 

@@ -2,6 +2,7 @@
 #include "Steer.h"
 #include "rhizome/Package/Package.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Transforms/Integerise.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -294,7 +295,14 @@ Error pipeline::applyConstraints(CompileRequest &request,
         !request.model.numberFormat) {
       int64_t fraction = types->getInteger("fixed_point_fraction_bits")
                              .value_or(int64_t(width) - 1);
-      request.model.numberFormat = NumberFormat{width, int(fraction)};
+      std::string why = "its width or fraction is out of range";
+      if (width <= 128 && std::abs(fraction) <= 256) {
+        request.model.numberFormat =
+            numeric::Format::fixed(int(width - fraction), int(fraction));
+        why = whyNotForNetworks(*request.model.numberFormat);
+      }
+      if (!why.empty())
+        return refuse("the number format of 'overwrite_dtypes': " + why);
     }
   }
   for (const char *key : {"fallback_hw", "osg_allowlist", "quantization"})

@@ -28,8 +28,9 @@ Expected<std::string> rankProgram() {
   sys::path::append(path, "rhizome-rank");
   if (sys::fs::can_execute(path))
     return path.str().str();
-  return createStringError("'%s' is missing: this build of rhizome has no MPI; "
-                           "install libopenmpi-dev and build it again",
+  return createStringError("'%s' is missing: build it with 'make build'; it "
+                           "needs MPI, which Debian's package libopenmpi-dev "
+                           "brings",
                            path.c_str());
 }
 

@@ -103,10 +103,8 @@ static std::optional<size_t> takeSlot() {
   return std::nullopt;
 }
 
-/// Programs lie at the same addresses in every run, where the system allows it
-/// (containers may not). ABC, which maps logic for Yosys, aborts where bits 16
-/// to 31 of the address of a node happen to be 0 (lpkCut.c); random ones are so
-/// now and then, these never.
+/// The program that this process becomes will lie at the same addresses in
+/// every run, where the system allows it.
 static void fixAddresses() {
   constexpr unsigned long kAsk = 0xffffffff;
   int now = personality(kAsk);
@@ -141,7 +139,8 @@ Error ProcessRunner::start(Process &process) {
     restoreHandlers();
     held.release();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    fixAddresses();
+    if (process.addresses == Addresses::Same)
+      fixAddresses();
     int in = open("/dev/null", O_RDONLY);
     int out = open(process.log.c_str(),
                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

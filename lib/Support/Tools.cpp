@@ -21,7 +21,8 @@ Expected<std::string> rhizome::findTool(StringRef program) {
 }
 
 Error rhizome::runTool(StringRef program, ArrayRef<std::string> args,
-                       StringRef cwd, StringRef log, bool showErrors) {
+                       StringRef cwd, StringRef log, bool showErrors,
+                       Addresses addresses) {
   Expected<std::string> path = findTool(program);
   if (!path)
     return path.takeError();
@@ -30,6 +31,7 @@ Error rhizome::runTool(StringRef program, ArrayRef<std::string> args,
     return createStringError(error, "cannot find '%s'", path->c_str());
   Process process{file.str().str(), args.vec(), cwd.str(), log.str(),
                   showErrors};
+  process.addresses = addresses;
   ProcessRunner runner(1);
   if (Error error = runner.start(process))
     return error;

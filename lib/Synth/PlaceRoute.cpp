@@ -247,7 +247,8 @@ Error Flow::synthesise() {
     return error;
   // Memory images are read relative to the RTL's folder.
   return runTool("yosys", {"-q", "-s", file("netlist.ys")},
-                 package.rtlPath(node), file("yosys.log"));
+                 package.rtlPath(node), file("yosys.log"),
+                 /*showErrors=*/false, kYosysAddresses);
 }
 
 Error Flow::route() {

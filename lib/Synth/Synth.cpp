@@ -354,6 +354,7 @@ Error Synthesis::begin(Work &work, ProcessRunner &runner) {
   work.job.arguments = {"-q", "module.ys"};
   work.job.log = work.job.folder + "/log.txt";
   work.job.temporary = work.job.folder;
+  work.job.addresses = kYosysAddresses;
   return runner.start(work.job);
 }
 

@@ -2,6 +2,7 @@
 // How one module becomes a netlist: its sources and Yosys' script.
 #pragma once
 
+#include "rhizome/Support/Tools.h"
 #include "rhizome/Synth/Synth.h"
 
 namespace rhizome::synth {
@@ -22,6 +23,11 @@ constexpr const char *kTakeIn =
 
 /// The name of the netlist that the script writes.
 constexpr const char *kNetlistFile = "netlist.json";
+
+/// ABC, which maps logic for Yosys, aborts where bits 16 to 31 of the address
+/// of a node happen to be 0 (an assertion in its lpkCut.c). Random addresses
+/// are so now and then, the system's usual ones never.
+constexpr Addresses kYosysAddresses = Addresses::Same;
 
 /// The line in which a tool names its version.
 llvm::Expected<std::string> versionOf(llvm::StringRef tool);

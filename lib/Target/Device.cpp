@@ -75,6 +75,11 @@ Device readDevice(const YAML::Node &root) {
     return d;
   }
 
+  if (YAML::Node most = map.find("max_clock_mhz")) {
+    d.maxClockMhz = Mapping::convert<double>(most, "max_clock_mhz");
+    if (!(d.maxClockMhz >= d.clockMhz))
+      throw Mistake{lineOf(most), "'max_clock_mhz' is below 'clock_mhz'"};
+  }
   d.streamBits = positive(map, "stream_bits");
   if (d.streamBits % 8)
     throw Mistake{lineOf(map.find("stream_bits")),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Fixed-point mode: a float network gets the quantisers that `fixed:W,F` means.
+// Fixed-point mode: a float network gets the quantisers of a format.
 // Where they stand is Placement's business.
 #include "ExactConstant.h"
 #include "Integeriser.h"
@@ -27,7 +27,7 @@ public:
   void run();
 
 private:
-  FixedFormat format(StringRef name) const {
+  numeric::Format format(StringRef name) const {
     auto found = options.tensorFormats.find(name.str());
     return found == options.tensorFormats.end() ? *options.fixed
                                                 : found->second;
@@ -42,9 +42,10 @@ private:
 };
 } // namespace
 
-static AffineFormat affine(FixedFormat format) {
-  int64_t end = int64_t(1) << (format.width - 1);
-  return {-end, end - 1, {float(std::ldexp(1.0, -format.fraction))}, {0}, -1};
+static AffineFormat affine(numeric::Format format) {
+  int64_t end = int64_t(1) << (format.width() - 1);
+  float unit = float(std::ldexp(1.0, -format.fractionBits));
+  return {-end, end - 1, {unit}, {0}, -1};
 }
 
 void FixedPoint::quantiseConstant(const Placement::Constant &place) {
@@ -53,16 +54,16 @@ void FixedPoint::quantiseConstant(const Placement::Constant &place) {
   auto constant = constants.get(v);
   std::string name = osa::nodeName(operand.getOwner());
   std::string own = osa::nodeName(v.getLoc());
-  FixedFormat f = options.tensorFormats.count(own) ? format(own) : format(name);
+  numeric::Format f =
+      options.tensorFormats.count(own) ? format(own) : format(name);
   std::string tensor = own.empty() || own == name
                            ? name + (place.isBias ? " bias" : " weights")
                            : own;
   // Codes outside lo..hi after rounding are saturated.
-  mpq_class unit = exact(std::ldexp(1.0, -f.fraction));
-  mpq_class high = unit *
-                   (exact(std::ldexp(1.0, int(f.width) - 1)) - mpq_class(1, 2)),
-            low = -unit *
-                  (exact(std::ldexp(1.0, int(f.width) - 1)) + mpq_class(1, 2));
+  mpq_class unit = exact(std::ldexp(1.0, -f.fractionBits));
+  mpq_class end = exact(std::ldexp(1.0, f.width() - 1));
+  mpq_class high = unit * (end - mpq_class(1, 2)),
+            low = -unit * (end + mpq_class(1, 2));
   double highApprox = high.get_d(), lowApprox = low.get_d();
   std::vector<double> scales;
   for (const mpq_class &s : constant->scales)
@@ -81,23 +82,46 @@ void FixedPoint::quantiseConstant(const Placement::Constant &place) {
 
 void FixedPoint::run() {
   Placement placement = placeQuantisers(function);
+  stats.formatUnused =
+      placement.constants.empty() && placement.activations.empty();
   for (const Placement::Constant &constant : placement.constants)
     quantiseConstant(constant);
   for (const Placement::Point &point : placement.activations)
     quantiseUses(builder, point, affine(format(osa::nodeName(point.loc))));
 }
 
+std::string rhizome::whyNotForNetworks(const numeric::Format &format) {
+  constexpr int kLeast = 2, kMost = 16, kMostFraction = 32;
+  auto network = [](const std::string &why) {
+    return "networks are built in signed fixed point of " +
+           std::to_string(kLeast) + " to " + std::to_string(kMost) +
+           " bits, -" + std::to_string(kMostFraction) + " to " +
+           std::to_string(kMostFraction) + " of them fraction; " + why;
+  };
+  if (!format.isFixed())
+    return network("this is a float");
+  if (!format.isSigned)
+    return network("this one has no sign");
+  if (format.width() < kLeast || format.width() > kMost)
+    return network(format.width() == 1
+                       ? "this one has a single bit"
+                       : "this one has " + std::to_string(format.width()) +
+                             " bits");
+  if (std::abs(format.fractionBits) > kMostFraction)
+    return network("this one has " + std::to_string(format.fractionBits) +
+                   " bits of fraction");
+  return "";
+}
+
 LogicalResult rhizome::applyFixedPoint(ModuleOp module,
                                        const IntegeriseOptions &options,
                                        Refusals &refusals,
                                        IntegeriseStats &stats) {
-  auto check = [&](const std::string &name, FixedFormat f) {
-    if (f.width < 2 || f.width > 16 || std::abs(f.fraction) > 32)
+  auto check = [&](const std::string &name, numeric::Format f) {
+    if (std::string why = whyNotForNetworks(f); !why.empty())
       refusals.push_back({name, "",
-                          "the number format fixed:" + std::to_string(f.width) +
-                              "," + std::to_string(f.fraction) +
-                              " is not supported",
-                          "use 2 to 16 bits and a fraction of −32 to 32 bits"});
+                          "the number format " + f.str() + " is not supported",
+                          why});
   };
   check("", *options.fixed);
   for (auto &[name, f] : options.tensorFormats)
@@ -115,7 +139,12 @@ struct OsaApplyFixedPoint
   using OsaApplyFixedPointBase::OsaApplyFixedPointBase;
   void runOnOperation() override {
     IntegeriseOptions options;
-    options.fixed = FixedFormat{width, fraction};
+    std::string error;
+    options.fixed = numeric::Format::parse(format, error);
+    if (!options.fixed) {
+      getOperation()->emitError(error);
+      return signalPassFailure();
+    }
     Refusals refusals;
     IntegeriseStats stats;
     if (failed(applyFixedPoint(getOperation(), options, refusals, stats))) {

@@ -198,7 +198,7 @@ void Integeriser::visit(Operation *op) {
                      "it computes on real numbers: no quantiser stands "
                      "before it",
                      "quantise the model, or give --calibration DATA or "
-                     "--number-format fixed:W,F"};
+                     "--number-format 'fixed<I,F>'"};
     return stayBefore();
   }
   if (!isa<osa::OsaDialect>(op->getDialect()))

@@ -65,7 +65,7 @@ static std::string splitWeights(const ExactConstant &c, Weights &out) {
 
 void Integeriser::visitLinear(Operation *op, Lazy in) {
   const char *remedy = "quantise the model, or give --calibration DATA or "
-                       "--number-format fixed:W,F";
+                       "--number-format 'fixed<I,F>'";
   auto conv = dyn_cast<osa::Conv2dOp>(op);
   auto constantWeights = constants.get(op->getOperand(1));
   if (!constantWeights)

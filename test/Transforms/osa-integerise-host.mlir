@@ -4,7 +4,7 @@
 // says why. It names the model's node, since a node of an ONNX file has no line.
 
 // CHECK: remark: "fc1" (Gemm): its weights are real numbers that need more than 17 bits
-// CHECK: note: quantise the model, or give --calibration DATA or --number-format fixed:W,F
+// CHECK: note: quantise the model, or give --calibration DATA or --number-format 'fixed<I,F>'
 // CHECK-LABEL: func.func @epilogue
 // CHECK: osa.dense
 func.func @main(%x: tensor<1x2xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {rhizome.name = "y"}) {

@@ -127,6 +127,7 @@ def host(suite, package):
     thread.start()
     output = suite.work / "answers.npy"
     script = networks.ROOT / "scripts/uart_host.py"
+    suite.check(os.access(script, os.X_OK), "the host's script can be executed")
     run = subprocess.run(
         [sys.executable, script, package, "--port", os.ttyname(theirs),
          "--input", suite.work / "codes.npy", "--output", output],
@@ -139,6 +140,26 @@ def host(suite, package):
     suite.check(np.load(output).tolist()
                 == np.reshape(want, (2, *shape)).tolist(),
                 "it unpacks signed answers")
+
+    # What is wrong is said in a sentence, before anything is sent.
+    np.save(suite.work / "turned.npy", codes.reshape(2, 1, 8, 8))
+    np.save(suite.work / "reals.npy", codes.astype(np.float32))
+    (suite.work / "file").write_text("no line")
+    port = os.ttyname(theirs)
+    for words, place, line, values in (
+            ("is not a package", suite.work / "nowhere", port, "codes.npy"),
+            ("takes ['frames', 8, 8, 1]", package, port, "turned.npy"),
+            ("holds float32", package, port, "reals.npy"),
+            ("cannot read", package, port, "file"),
+            ("cannot open", package, suite.work / "no-line", "codes.npy"),
+            ("is not a serial line", package, suite.work / "file",
+             "codes.npy")):
+        run = subprocess.run(
+            [sys.executable, script, place, "--port", line, "--input",
+             suite.work / values], capture_output=True, text=True, timeout=60)
+        suite.check(run.returncode == 1 and words in run.stderr
+                    and "Traceback" not in run.stderr,
+                    f"the host's script says '{words}': {run.stderr[-200:]}")
 
 
 def bitstream(suite):

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import networks
-from framework import Skip
+from framework import Skip, run_program
 
 TEN_GBE = {"name": "10gbe", "kind": "udp", "bits_per_s": 1e10,
            "latency_ns": 1000, "mtu_bytes": 1472, "overhead_bytes": 66}
@@ -109,6 +109,21 @@ def small(suite):
     suite.check(without_times(first.json or {}) ==
                 without_times(again.json or {}),
                 "the same seed gives the same result", again.command)
+    without_ranks(suite, package)
+
+
+def without_ranks(suite, package):
+    """A build of rhizome alone says what to build."""
+    alone = suite.work / "alone"
+    (alone / "build/bin").mkdir(parents=True)
+    for name in "data", "rtl", "runtime", "include":
+        (alone / name).symlink_to(networks.ROOT / name)
+    program = alone / "build/bin/rhizome"
+    shutil.copy2(suite.rhizome, program)
+    result = run_program([program, "simulate", package, "--level", "cluster"])
+    suite.check(result.status == 1 and "build/bin/rhizome-rank' is missing: "
+                "build it with 'make build'" in result.err,
+                f"without ranks: {result.message[:160]}", result.command)
 
 
 def ranks_of(package):

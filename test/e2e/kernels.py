@@ -219,7 +219,7 @@ def kernel_formats(suite):
                 files[0].read_bytes() == files[1].read_bytes(),
                 f"the folder remembers its format {result.message}",
                 result.command)
-    for command, option in (("compile", "--number-format=fixed:16,10"),
+    for command, option in (("compile", "--number-format=fixed<6,10>"),
                             ("compile", "--device=xczu3eg"),
                             ("explore", "--goal=max-throughput"),
                             ("run", "--patience-s=3"),

@@ -18,7 +18,7 @@ KWS = (SHARED / "datasets/mlcommons+tiny_results_v0.7/open/hls4ml-finn/code"
        / "kws/KWS-W3A3/training/kws_bin_files")
 MNIST_LABELS = MNIST / "t10k-labels-idx1-ubyte.gz"
 
-CODES = ("--number-format", "fixed:8,7", "--raw-integers")
+CODES = ("--number-format", "fixed<1,7>", "--raw-integers")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +56,7 @@ NETWORKS = {n.name: n for n in (
             "throughput=20000/s", "min-resources"),
     Network("three_layer_keras",
             MODELS / "fastmachinelearning+hls4ml/example-models/onnx"
-            / "three_layer_keras.onnx", ("--number-format", "fixed:16,10"),
+            / "three_layer_keras.onnx", ("--number-format", "fixed<6,10>"),
             "throughput=100000/s", "min-resources"),
     Network("micro_kws_m_static_qdq",
             MODELS / "emmtrix+emx-onnx-cgen/tests/onnx"

@@ -3,6 +3,7 @@
 hang or a package."""
 import os
 import random
+import re
 import shutil
 
 import networks
@@ -97,9 +98,14 @@ BAD_OPTIONS = (
     ["compile", GOOD, "--number-format", "fixed:0,0"],
     ["compile", GOOD, "--number-format", "fixed:99,7"],
     ["compile", GOOD, "--number-format", "float:8,7"],
+    ["compile", GOOD, "--number-format", "fixed<64,32>"],
+    ["compile", GOOD, "--number-format", "ufixed<4,4>"],
+    ["compile", GOOD, "--number-format", "half"],
+    ["compile", GOOD, "--number-format", "ap_fixed<16,6,AP_RND>"],
     ["compile", GOOD, "--shape", "image"],
     ["compile", GOOD, "--shape", "image=1,-1,8,8"],
     ["compile", GOOD, "--tensor-format", "image"],
+    ["compile", GOOD, "--tensor-format", "image=fixed<0,0>"],
     ["simulate"], ["simulate", "x.rhz", "-n", "0"],
     ["simulate", "x.rhz", "-n", "-3"],
     ["simulate", "x.rhz", "--stalls-in", "100"],
@@ -121,7 +127,7 @@ ABSENT = (
     ["compile", GOOD, "--device", GOOD],
     ["compile", GOOD, "--shape", "nothing=1,1,8,8"],
     ["compile", GOOD, "--shape", "image=1,2,3"],
-    ["compile", GOOD, "--tensor-format", "nothing=fixed:8,7"],
+    ["compile", GOOD, "--tensor-format", "nothing=fixed<1,7>"],
     ["compile", GOOD, "--raw-integers"],
     ["evaluate", GOOD, "--data", "nowhere.npy"],
     ["evaluate", GOOD, "--data", "nowhere.npy", "--labels", "nowhere.npy"],
@@ -129,6 +135,53 @@ ABSENT = (
     ["synth", "nowhere.rhz"],
     ["coverage", "nowhere.onnx"],
 )
+
+
+def told(suite):
+    """What a command says of what it was given and of what it found."""
+    def plan(*options, model=GOOD):
+        return suite.run("explore", model, *options, **LIMITS)
+
+    # One meaning in three spellings; the former one is told of.
+    float_model = networks.ROOT / "examples/lenet5/lenet5_codes.onnx"
+    answers = []
+    for text in ("fixed<1,7>", "ap_fixed<8,1>", "fixed:8,7"):
+        result = plan("--number-format", text, "--raw-integers", "--json",
+                      model=float_model)
+        answers.append((result.json or {}).get("predicted"))
+        former = "is the former spelling of fixed<1,7>" in result.err
+        suite.check(result.status == 0 and former == (":" in text),
+                    f"--number-format {text}: {result.message[:100]}",
+                    result.command)
+    suite.check(answers[0] and answers[0] == answers[1] == answers[2],
+                f"one plan for three spellings: {answers}")
+
+    # A format that a quantised model has no use for.
+    for model, unused in ((networks.ROOT / "examples/digits/"
+                           "digits_qdq_int8.onnx", True), (float_model, False)):
+        result = plan("--number-format", "fixed<4,4>", model=model)
+        suite.check(result.status == 0 and unused == (
+            "note: the number format rounds nothing" in result.err),
+            f"--number-format for {model.name}: {result.err[:100]}",
+            result.command)
+
+    # The least latency, in the unit and with the digits that it needs.
+    result = plan("--goal", "latency=100ns", "--clock-mhz", "500")
+    least = re.search(r"cannot be met: the least latency found is (\d+ ns)\n",
+                      result.err)
+    latency = re.search(r"latency +([\d,]+) cycles, (\d+ ns)\n", result.out)
+    suite.check(result.status == 1 and least and latency
+                and least[1] == latency[2]
+                and float(latency[1].replace(",", "")) * 2
+                == float(latency[2].split()[0]),
+                f"a latency that is out of reach: {result.message[:200]}",
+                result.command)
+    # A clock that no design reaches, and the highest that one may.
+    for clock, wanted in (("585", False), ("586", True)):
+        result = plan("--clock-mhz", clock)
+        suite.check(result.status == 0 and wanted == (
+            f"note: the clock of {clock} MHz is beyond 585 MHz" in result.err),
+            f"{clock} MHz on a KU060: {result.err[:200]}", result.command)
 
 
 def bad_options(suite):
@@ -148,10 +201,17 @@ def bad_options(suite):
                         (["compile", GOOD, "--gaol", "x"],
                          "did you mean '--goal'"),
                         (["coverage", GOOD, "--frobnicate=3"],
-                         "'coverage' has no option '--frobnicate'")):
+                         "'coverage' has no option '--frobnicate'"),
+                        (["compile", GOOD, "--number-format", "fixed<64,32>"],
+                         "fixed point of 2 to 16 bits, -32 to 32 of them "
+                         "fraction; this one has 96 bits"),
+                        (["compile", GOOD, "--tensor-format",
+                          "image=ap_fixed<16,6,AP_SAT>"],
+                         "'AP_SAT' is about rounding or overflow")):
         result = suite.run(*args, **LIMITS)
         suite.check(result.status == 2 and words in result.err,
                     f"{args[0]}: {result.message[:100]}", result.command)
+    told(suite)
     for args in (["--help"], ["--version"], ["compile", "--help"],
                  ["simulate", "--help"], ["evaluate", "--help"],
                  ["synth", "--help"], ["targets"], ["doctor"]):

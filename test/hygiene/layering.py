@@ -132,7 +132,7 @@ def main():
             line = text.count("\n", 0, match.start(1)) + 1
             if included.startswith("rhizome/"):
                 target = layer_of("include/" + included)
-            elif included.startswith(("mlir/", "llvm/", "google/", "nlohmann/")) or (
+            elif included.startswith(("mlir/", "llvm/", "google/")) or (
                     included in INTERFACES):
                 continue
             else:

@@ -143,8 +143,9 @@ void cli::addAnalyse(CLI::App &app, Run &run) {
   CLI::Option *device =
       command
           ->add_option("--device", request.devices,
-                       "a name from 'rhizome targets', or a .yaml file; may be "
-                       "repeated, otherwise xcku060-role")
+                       std::string("a name from 'rhizome targets', or a .yaml "
+                                   "file; may be repeated, otherwise ") +
+                           kDefaultDevice)
           ->option_text("NAME")
           ->take_all();
   CLI::Option *cluster =
@@ -175,7 +176,7 @@ void cli::addAnalyse(CLI::App &app, Run &run) {
       "  rhizome analyse net_qdq.onnx --cluster mixed9 --json");
   command->callback([options, device, cluster, clock, &run] {
     if (!device->count() && !cluster->count())
-      options->request.devices = {"xcku060-role"};
+      options->request.devices = {kDefaultDevice};
     if (clock->count())
       options->request.clockMhz = options->clockMhz;
     run = [options] { return runAnalyse(options->request, options->json); };

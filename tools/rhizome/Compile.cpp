@@ -127,8 +127,9 @@ void cli::addCompile(CLI::App &app, Run &run) {
       "  rhizome compile net.onnx --goal throughput=5000/s --json\n"
       "  rhizome compile net.onnx --cluster ku060x2 --goal max-throughput\n"
       "  rhizome compile net.onnx --board ice40-hx8k-breakout --bitstream\n"
-      "  rhizome compile float.onnx --number-format fixed:16,10\n"
-      "  rhizome compile codes.onnx --number-format fixed:8,7 --raw-integers\n"
+      "  rhizome compile float.onnx --number-format 'fixed<6,10>'\n"
+      "  rhizome compile codes.onnx --number-format 'fixed<1,7>' "
+      "--raw-integers\n"
       "  rhizome compile kernel.cfd --target cpu -o kernel.cpu");
   command->callback([options, command, &run] {
     const CompileRequest &request = options->request;

@@ -56,9 +56,6 @@ static void printCoverage(const CoverageResult &result) {
       cells.push_back(reason.empty() ? "yes" : "no: " + reason);
     fpga.add(cells);
   }
-  auto counted = [](int64_t n, const char *what) {
-    return grouped(n) + " " + what + (n == 1 ? "" : "s");
-  };
   if (!fpga.empty()) {
     llvm::outs() << "on the FPGA\n";
     fpga.print();
@@ -76,7 +73,7 @@ static void printCoverage(const CoverageResult &result) {
   if (result.fpga == 0)
     llvm::outs() << "nothing runs on the FPGA: quantise the model, or give "
                     "--calibration or "
-                    "--number-format fixed:W,F\n";
+                    "--number-format 'fixed<I,F>'\n";
 }
 
 static int runCoverage(const ModelRequest &request, bool json) {

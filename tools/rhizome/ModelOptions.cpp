@@ -2,17 +2,20 @@
 #include "ModelOptions.h"
 #include "Quantisation.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace rhizome;
 using namespace rhizome::pipeline;
 
-static NumberFormat formatOrUsage(const std::string &option, StringRef text) {
-  std::optional<NumberFormat> format = parseNumberFormat(text);
+static numeric::Format formatOrUsage(const std::string &option,
+                                     StringRef text) {
+  std::string error, note;
+  std::optional<numeric::Format> format = parseNetworkFormat(text, error, note);
   if (!format)
-    throw CLI::ValidationError(option, "'" + text.str() +
-                                           "' is not fixed:W,F, e.g. "
-                                           "fixed:16,10");
+    throw CLI::ValidationError(option, error);
+  if (!note.empty())
+    errs() << "note: " << option << ": " << note << "\n";
   return *format;
 }
 
@@ -67,8 +70,10 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
           [&request](const std::string &text) {
             request.numberFormat = formatOrUsage("--number-format", text);
           },
-          "build a float model in fixed point: W bits, F of them fraction")
-      ->type_name("fixed:W,F");
+          "build a float model in fixed point of I integer bits, the sign "
+          "among "
+          "them, and F fraction bits; ap_fixed<W,I> is read too")
+      ->type_name("fixed<I,F>");
   command
       .add_option_function<std::vector<std::string>>(
           "--tensor-format",
@@ -80,7 +85,7 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
             }
           },
           "a format that differs, by tensor or node name")
-      ->type_name("NAME=fixed:W,F")
+      ->type_name("NAME=fixed<I,F>")
       ->allow_extra_args(false);
   command.add_flag("--raw-integers", request.rawIntegers,
                    "the file's tensors hold the number format's integer codes");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Output.h"
+#include "rhizome/Support/Units.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -89,6 +90,10 @@ std::string cli::grouped(int64_t value) {
   return digits;
 }
 
+std::string cli::counted(int64_t value, StringRef what) {
+  return grouped(value) + " " + what.str() + (value == 1 ? "" : "s");
+}
+
 std::string cli::decimal(double value, int digits) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*f", digits, value);
@@ -108,13 +113,15 @@ std::string cli::percent(double share) {
 }
 
 void cli::printPrediction(const Prediction &p) {
-  outs() << "  interval   " << grouped(p.intervalCycles) << " cycles at "
+  outs() << "  interval   " << counted(p.intervalCycles, "cycle") << " at "
          << decimal(p.clockMhz, 3) << " MHz, "
          << decimal(p.throughputPerS, p.throughputPerS < 100 ? 2 : 0)
          << " per second\n"
-         << "  latency    " << grouped(p.latencyCycles) << " cycles, "
-         << decimal(p.clockMhz > 0 ? p.latencyCycles / p.clockMhz : 0, 2)
-         << " us\n"
+         << "  latency    " << counted(p.latencyCycles, "cycle") << ", "
+         << durationText(p.clockMhz > 0
+                             ? double(p.latencyCycles) / p.clockMhz * 1e-6
+                             : 0)
+         << "\n"
          << "  resources  " << grouped(p.lut) << " ± " << grouped(p.lutError)
          << " LUT, " << grouped(p.ff) << " ± " << grouped(p.ffError) << " FF, "
          << grouped(p.dsp) << " DSP, " << grouped(p.bram) << " BRAM\n";

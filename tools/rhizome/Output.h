@@ -34,6 +34,8 @@ int failWith(const Refusals &refused, bool json);
 
 /// 1234567 -> "1,234,567".
 std::string grouped(int64_t value);
+/// A number of things: "1 cycle", "1,200 cycles".
+std::string counted(int64_t value, llvm::StringRef what);
 /// At most `digits` behind the point, no trailing zeros.
 std::string decimal(double value, int digits);
 std::string percent(double share);

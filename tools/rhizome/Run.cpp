@@ -6,6 +6,7 @@
 #include "ModelOptions.h"
 #include "Output.h"
 #include "rhizome/Pipeline/Service.h"
+#include "rhizome/Support/Units.h"
 #include <csignal>
 
 using namespace rhizome;
@@ -63,9 +64,9 @@ static int runRun(RunRequest request, bool json) {
   if (!result.firstMismatch.empty())
     llvm::outs() << "first: " << result.firstMismatch << "\n";
   llvm::outs() << decimal(result.throughputPerS, 1) << " frames per second; "
-               << "a frame took " << decimal(result.latencyUs, 1)
-               << " us, from " << decimal(result.shortestUs, 1) << " to "
-               << decimal(result.longestUs, 1) << "\n";
+               << "a frame took " << durationText(result.latencyUs * 1e-6)
+               << ", from " << durationText(result.shortestUs * 1e-6) << " to "
+               << durationText(result.longestUs * 1e-6) << "\n";
   if (result.resent || result.repeated)
     llvm::outs() << grouped(result.resent) << " datagrams were sent again, "
                  << grouped(result.repeated) << " frames\n";

@@ -4,6 +4,7 @@
 #include "Kernel.h"
 #include "ModelOptions.h"
 #include "Output.h"
+#include "rhizome/Support/Units.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -31,8 +32,8 @@ static void printCluster(const SimulateResult &result) {
     Table table({"", "predicted", "measured"});
     table.add({"rate per s", decimal(result.predicted.throughputPerS, 0),
                decimal(result.throughputPerS, 0)});
-    table.add({"latency us", decimal(result.predicted.latencyUs, 2),
-               decimal(result.latencyUs, 2)});
+    table.add({"latency", durationText(result.predicted.latencyUs * 1e-6),
+               durationText(result.latencyUs * 1e-6)});
     table.print();
     llvm::outs() << "\n";
   }
@@ -43,7 +44,7 @@ static void printCluster(const SimulateResult &result) {
                percent(p.sending), percent(p.receiving), grouped(p.datagrams),
                grouped(p.lost), grouped(p.resent)});
   table.print();
-  llvm::outs() << decimal(result.simulatedUs, 1) << " us simulated in "
+  llvm::outs() << durationText(result.simulatedUs * 1e-6) << " simulated in "
                << decimal(result.seconds, 1) << " s, designs built in "
                << decimal(result.buildSeconds, 1) << " s\n";
 }

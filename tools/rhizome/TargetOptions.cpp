@@ -9,7 +9,7 @@ using namespace rhizome::pipeline;
 
 void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   CompileRequest &request = options.request;
-  request.device = "xcku060-role";
+  request.device = kDefaultDevice;
   command
       .add_option("MODEL", request.model.path,
                   "an .onnx file, or a kernel: .cfd, .mlir")

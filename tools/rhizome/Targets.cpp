@@ -77,6 +77,8 @@ llvm::json::Object toJson(const Device &d, const Flows &flows) {
   llvm::json::Object budget;
   for (auto &[name, count] : d.budget)
     budget[name] = count;
+  if (d.maxClockMhz > 0)
+    object["max_clock_mhz"] = d.maxClockMhz;
   object["stream_bits"] = d.streamBits;
   object["dsp_kind"] = d.dspKind;
   object["dsp_pairs"] = d.dspPairs.has_value();

@@ -63,6 +63,10 @@ TEST(Errors, TwentyWrongPrograms) {
       {"var w : matrix\nv = u\n", "4:9: error: there is no type 'matrix'"},
       {"var w : [3] @fixd(8,24)\nv = u\n",
        "4:14: error: there is no annotation '@fixd'"},
+      {"var w : [3] @ap_fixed(8)\nv = u\n",
+       "4:14: error: '@ap_fixed' takes at least two widths"},
+      {"var w : [3] @ap_fixed(8,12)\nv = u\n",
+       "4:14: error: '@ap_fixed' has more integer bits than bits"},
   };
   for (auto [text, message] : wrong) {
     std::string got = messagesOf(head + text);

@@ -93,6 +93,18 @@ TEST(Parser, IndexForm) {
             "m[i] = max(j) abs(u[j, i])\n");
 }
 
+// Integer bits and fraction bits, however they were written.
+TEST(Parser, FixedPointOfBothSpellings) {
+  auto program = parsed("var input a : [3] @fixed(8,24)\n"
+                        "var input b : [3] @ap_fixed(32,8)\n"
+                        "var input c : [3] @ap_ufixed(8,0)\n"
+                        "var output d : [3]\nd = a + b + c\n");
+  ASSERT_TRUE(program);
+  EXPECT_EQ(program->variables[0].format, "fixed<8,24>");
+  EXPECT_EQ(program->variables[1].format, "fixed<8,24>");
+  EXPECT_EQ(program->variables[2].format, "fixed<0,8,unsigned>");
+}
+
 TEST(Parser, FortranDeclarations) {
   auto program = parsed("REAL :: S(11,11)\n"
                         "REAL(8), DIMENSION(11,11,11) :: D, u, v, t, r\n"

@@ -37,6 +37,9 @@ TEST(RoundTrip, KnownKernels) {
   checkRoundTrip(helmholtz(7));
   checkRoundTrip(interpolation(5, 4));
   checkRoundTrip(gradient(3, 4, 5));
+  checkRoundTrip("var input a : [3] @ap_fixed(32,8)\n"
+                 "var input b : [3] @ap_ufixed(8,0)\n"
+                 "var output c : [3]\nc = a + b\n");
 }
 
 TEST(RoundTrip, RandomPrograms) {

@@ -4,6 +4,8 @@
 #include "../HelmholtzKernel.h"
 #include "../TestFolder.h"
 #include "rhizome/Pipeline/ExploreFormats.h"
+#include "rhizome/Support/Resources.h"
+#include "rhizome/Target/CostModel.h"
 #include <fstream>
 #include <gtest/gtest.h>
 
@@ -61,6 +63,56 @@ TEST_F(Formats, MoreFractionBitsAreMoreExact) {
     EXPECT_LT(result.points[i].meanSquare,
               result.points[i - 1].meanSquare / 1e3);
   EXPECT_EQ(result.points[3].meanSquare, 0); // the widest costs most
+}
+
+// Subnormals take two shifters of M + 1 bits: a choice for every bit and level,
+// two levels in a LUT of six inputs.
+TEST_F(Formats, ShiftersArePricedByTheirChoices) {
+  auto shifters = [&](const char *device, const char *plain,
+                      const char *flush) {
+    auto r = request(test::helmholtz(2));
+    r.device = device;
+    r.formats = {plain, flush};
+    auto result = exploreFormats(r);
+    EXPECT_EQ(result.error, "");
+    EXPECT_EQ(result.points.size(), 2u);
+    return std::fabs(result.points[0].luts - result.points[1].luts);
+  };
+  auto choice = [](const char *family) {
+    auto model = llvm::cantFail(loadFamilyModel(family));
+    return model.units.at("gearbox_rotate").lut.at("mux");
+  };
+  EXPECT_NEAR(shifters("ice40-hx8k", "float<5,10>", "float<5,10,flush>"),
+              2 * 11 * 4 * choice("ice40"), 1e-9);
+  EXPECT_NEAR(shifters("lfe5u-85f", "float<8,23>", "float<8,23,flush>"),
+              2 * 24 * 5 * choice("ecp5"), 1e-9);
+  EXPECT_NEAR(shifters("xczu3eg", "float<5,10>", "float<5,10,flush>"),
+              2 * 11 * 2 * choice("ultrascale+"), 1e-9);
+  EXPECT_NEAR(shifters("xczu3eg", "float<8,23>", "float<8,23,flush>"),
+              2 * 24 * 3 * choice("ultrascale+"), 1e-9);
+}
+
+// A model that speaks of a term which the cost model has not is refused, and
+// not read as if its price were 1.
+TEST_F(Formats, UnknownTermsAreErrors) {
+  auto r = request(test::helmholtz(2));
+  r.formats = {"half"};
+  r.device = folder.path("toy.yaml");
+  std::string device = llvm::cantFail(
+      readFile(llvm::cantFail(dataDir()) + "/devices/ice40-hx8k.yaml"));
+  device.replace(device.find("family: ice40"), 13, "family: toy");
+  folder.write("toy.yaml", device);
+  FamilyModel model = llvm::cantFail(loadFamilyModel("ice40"));
+  model.family = "toy";
+  model.units["requant"].lut["shift"] = 1;
+  llvm::sys::fs::create_directories(folder.path("devices"));
+  llvm::sys::fs::create_directories(folder.path("models"));
+  folder.write("models/toy.yaml", printFamilyModel(model));
+  setenv("RHIZOME_DATA", folder.path().c_str(), 1);
+  auto result = exploreFormats(r);
+  unsetenv("RHIZOME_DATA");
+  EXPECT_NE(result.error.find("unknown term 'shift'"), std::string::npos)
+      << result.error;
 }
 
 TEST_F(Formats, OverflowsHaveTheirPlace) {

@@ -37,11 +37,11 @@ struct Model {
   double compileSeconds = 0;
 
   /// Fails the running test if the model is refused.
-  void load(const std::string &path, std::optional<FixedFormat> fixed,
+  void load(const std::string &path, std::optional<numeric::Format> fixed,
             bool rawIntegers) {
     importer::ImportOptions options;
     if (rawIntegers)
-      options.rawIntegerFraction = fixed->fraction;
+      options.rawIntegerFraction = fixed->fractionBits;
     Refusals refusals;
     module = importer::importOnnx(&context, path, options, refusals);
     for (const Refusal &refusal : refusals)
@@ -67,7 +67,7 @@ struct Model {
 
 struct Case {
   const char *file;
-  std::optional<FixedFormat> fixed;
+  std::optional<numeric::Format> fixed;
   bool rawIntegers;
 };
 
@@ -117,7 +117,8 @@ TEST_P(Networks, CpuEqualsInterpreter) {
 
 #define DOSA(name)                                                             \
   Case {                                                                       \
-    "models/cloudFPGA+DOSA/examples/" name ".onnx", FixedFormat{8, 7}, true    \
+    "models/cloudFPGA+DOSA/examples/" name ".onnx",                            \
+        numeric::Format::fixed(1, 7), true                                     \
   }
 #define TFC(name)                                                              \
   Case {                                                                       \
@@ -132,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
         DOSA("PTTCNN_int8"), TFC("TFC_1W1A"), TFC("TFC_2W2A"),
         Case{"models/fastmachinelearning+hls4ml/example-models/onnx/"
              "three_layer_keras.onnx",
-             FixedFormat{16, 10}, false},
+             numeric::Format::fixed(6, 10), false},
         Case{"models/emmtrix+emx-onnx-cgen/tests/onnx/"
              "micro_kws_m_static_qdq.onnx",
              std::nullopt, false},

@@ -61,7 +61,7 @@ std::string inHardware(const TestFolder &folder, const ModelRequest &model,
 /// Runs a case, with its inputs from number `firstConstant` on made constant,
 /// if the coverage claims something of it. Returns whether it does.
 bool runCase(const TestFolder &folder, const std::string &name,
-             size_t firstConstant, std::optional<NumberFormat> format,
+             size_t firstConstant, std::optional<numeric::Format> format,
              Counts &counts) {
   std::string data = std::string(kNodeCases) + "/" + name;
   auto model = readNodeCase(data, firstConstant);
@@ -127,7 +127,8 @@ TEST_F(NodeCases, InFixedPointThroughRtl) {
   forCases("concat_1d_axis_0", [&](const std::string &name, int inputs) {
     bool claimed = false;
     for (int k = inputs; k > 0 && !claimed; --k)
-      claimed = runCase(folder, name, size_t(k), NumberFormat{8, 4}, counts);
+      claimed = runCase(folder, name, size_t(k), numeric::Format::fixed(4, 4),
+                        counts);
   });
   EXPECT_GT(counts.claimed, 0);
   std::cout << counts.equal << " of " << counts.claimed

@@ -8,21 +8,36 @@ using namespace rhizome::pipeline;
 using rhizome::test::TestFolder;
 
 namespace {
-TEST(Options, GoalsFormatsAndRanges) {
+TEST(Options, GoalsAndRanges) {
   EXPECT_TRUE(isGoal("throughput=5000/s"));
   EXPECT_TRUE(isGoal("latency=100us"));
   EXPECT_FALSE(isGoal("fast"));
   EXPECT_FALSE(isGoal("throughput=0/s"));
-  ASSERT_TRUE(parseNumberFormat("fixed:16,10"));
-  EXPECT_EQ(parseNumberFormat("fixed:16,10")->width, 16u);
-  EXPECT_EQ(parseNumberFormat("fixed:16,10")->fraction, 10);
-  EXPECT_FALSE(parseNumberFormat("fixed:17,10"));
-  EXPECT_FALSE(parseNumberFormat("fixed:8"));
-  EXPECT_FALSE(parseNumberFormat("float"));
   EXPECT_TRUE(isNormalisation("0..1"));
   EXPECT_TRUE(isNormalisation("0.13,0.3"));
   EXPECT_FALSE(isNormalisation("0.13,0"));
   EXPECT_FALSE(isNormalisation("0..2"));
+}
+
+// One meaning in all spellings: integer bits and fraction bits.
+TEST(Options, FormatsOfNetworks) {
+  const auto q16 = numeric::Format::fixed(6, 10);
+  std::string error, note;
+  EXPECT_EQ(parseNetworkFormat("fixed<6,10>", error, note), q16);
+  EXPECT_EQ(parseNetworkFormat("ap_fixed<16,6>", error, note), q16);
+  EXPECT_EQ(note, "");
+  EXPECT_EQ(parseNetworkFormat("fixed:16,10", error, note), q16);
+  EXPECT_NE(note.find("former spelling of fixed<6,10>"), std::string::npos);
+  auto why = [&](const char *text) {
+    EXPECT_FALSE(parseNetworkFormat(text, error, note)) << text;
+    return error;
+  };
+  EXPECT_EQ(why("fixed<64,32>"),
+            "'fixed<64,32>': networks are built in signed fixed point of 2 to "
+            "16 bits, -32 to 32 of them fraction; this one has 96 bits");
+  EXPECT_NE(why("fixed:17,10").find("this one has 17 bits"), std::string::npos);
+  EXPECT_NE(why("half").find("this is a float"), std::string::npos);
+  EXPECT_NE(why("fixed:8").find("expected fixed<"), std::string::npos);
 }
 
 TEST(Commands, RefuseWithoutLeavingAnything) {

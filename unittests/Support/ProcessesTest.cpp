@@ -24,6 +24,19 @@ protected:
   Process shell(StringRef script) {
     return {"/bin/sh", {"-c", script.str()}, folder.str().str(), path("log")};
   }
+  /// Where the heap of a program lies, in so many runs.
+  std::set<std::string> heaps(Addresses addresses, int runs) {
+    std::set<std::string> maps;
+    for (int run = 0; run < runs; ++run) {
+      Process process = shell("exec sed -n '/heap/s/ .*//p' /proc/self/maps");
+      process.addresses = addresses;
+      ProcessRunner runner(1);
+      EXPECT_FALSE(bool(runner.start(process)));
+      EXPECT_EQ(runner.wait()->status, 0);
+      maps.insert(cantFail(readFile(path("log"))));
+    }
+    return maps;
+  }
   SmallString<128> folder;
 };
 
@@ -37,19 +50,20 @@ TEST_F(Processes, StatusAndOutput) {
   EXPECT_EQ(cantFail(readFile(path("log"))), "out\nerr\n");
 }
 
-TEST_F(Processes, AddressesAreTheSameInEveryRun) {
+TEST_F(Processes, AddressesAreTheSameInEveryRunIfAsked) {
   if (std::system("setarch -R true 2>/dev/null") != 0)
     GTEST_SKIP() << "addresses cannot be fixed here";
-  std::set<std::string> maps;
-  for (int run = 0; run < 3; ++run) {
-    Process process = shell("exec sed -n '/heap/s/ .*//p' /proc/self/maps");
-    ProcessRunner runner(1);
-    ASSERT_FALSE(bool(runner.start(process)));
-    EXPECT_EQ(runner.wait()->status, 0);
-    maps.insert(cantFail(readFile(path("log"))));
-  }
+  std::set<std::string> maps = heaps(Addresses::Same, 3);
   EXPECT_EQ(maps.size(), 1u);
   EXPECT_FALSE(maps.begin()->empty());
+}
+
+TEST_F(Processes, AddressesAreRandomOtherwise) {
+  EXPECT_EQ(Process().addresses, Addresses::Random);
+  if (std::system("grep -qx 2 /proc/sys/kernel/randomize_va_space && "
+                  "grep -qx 00000000 /proc/self/personality") != 0)
+    GTEST_SKIP() << "this system does not randomize addresses";
+  EXPECT_GT(heaps(Addresses::Random, 4).size(), 1u);
 }
 
 TEST_F(Processes, ChildrenOfChildrenEnd) {

@@ -261,6 +261,16 @@ TEST_F(SynthTest, Refusals) {
             std::string::npos);
 }
 
+// ABC within it fails at some addresses.
+TEST_F(SynthTest, YosysRunsAtFixedAddresses) {
+  if (std::system("setarch -R true 2>/dev/null") != 0)
+    GTEST_SKIP() << "addresses cannot be fixed here";
+  options.tool = fakeTool("cat /proc/self/personality > '" +
+                          folder.path("personality") + "'; exit 3");
+  EXPECT_NE(failure(package()), "passed");
+  EXPECT_EQ(folder.read("personality"), "00040000\n");
+}
+
 TEST_F(SynthTest, AnInterruptEndsTheRuns) {
   // The stand-in starts a child of its own and waits for it.
   options.tool =

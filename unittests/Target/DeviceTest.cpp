@@ -63,6 +63,7 @@ TEST(Device, ShippedOnesLoad) {
   EXPECT_EQ(role->budget.at("bram"), 254);
   EXPECT_EQ(role->budget.at("dsp"), 1077);
   EXPECT_EQ(role->clockMhz, 156.25);
+  EXPECT_EQ(role->maxClockMhz, 585);
   EXPECT_EQ(role->streamBits, 64u);
   EXPECT_EQ(role->shell, "themisto");
   ASSERT_TRUE(role->memory);
@@ -103,6 +104,11 @@ TEST(Device, AProcessorHasNoLogic) {
 
 TEST(Device, MalformedFilesAreRefusedByLine) {
   EXPECT_EQ(messageFor(kGood), "accepted");
+  EXPECT_EQ(
+      messageFor(edited("stream_bits", "max_clock_mhz: 300\nstream_bits")),
+      "accepted");
+  EXPECT_EQ(messageFor(edited("stream_bits", "max_clock_mhz: 12\nstream_bits")),
+            "d.yaml:6: 'max_clock_mhz' is below 'clock_mhz'");
   EXPECT_EQ(messageFor(edited("lut: 100", "lut: many")),
             "d.yaml:11: 'lut' is 'many', which is no whole number");
   EXPECT_EQ(messageFor(edited("lut: 100", "lut: -4")),

@@ -356,6 +356,24 @@ func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {r
   EXPECT_EQ(stats.host[1].node, "last");
 }
 
+TEST(FixedPoint, LimitsOfNetworksAreTold) {
+  using numeric::Format;
+  EXPECT_EQ(whyNotForNetworks(Format::fixed(6, 10)), "");
+  EXPECT_EQ(whyNotForNetworks(Format::fixed(-30, 32)), "");
+  const std::string limits = "networks are built in signed fixed point of 2 to "
+                             "16 bits, -32 to 32 of them fraction; ";
+  EXPECT_EQ(whyNotForNetworks(Format::fixed(64, 32)),
+            limits + "this one has 96 bits");
+  EXPECT_EQ(whyNotForNetworks(Format::fixed(1, 0)),
+            limits + "this one has a single bit");
+  EXPECT_EQ(whyNotForNetworks(Format::fixed(-25, 33)),
+            limits + "this one has 33 bits of fraction");
+  EXPECT_EQ(whyNotForNetworks(Format::fixed(4, 4, false)),
+            limits + "this one has no sign");
+  EXPECT_EQ(whyNotForNetworks(Format::floating(5, 10)),
+            limits + "this is a float");
+}
+
 TEST_F(Integerised, FloatModelWantsANumberFormat) {
   std::string text = R"mlir(
 func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {rhizome.name = "y"}) {
@@ -374,14 +392,14 @@ func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {r
   EXPECT_NE(stats.host[0].remedy.find("--number-format"), std::string::npos);
 
   IntegeriseOptions options;
-  options.fixed = FixedFormat{8, 7};
+  options.fixed = numeric::Format::fixed(1, 7);
   model = parse(text);
   ASSERT_TRUE(lower(*model, options));
   int64_t saturated = 0;
   for (auto &s : stats.saturations)
     saturated += s.saturated;
   EXPECT_EQ(saturated, 1); // 1.7
-  options.fixed = FixedFormat{40, 7};
+  options.fixed = numeric::Format::fixed(33, 7);
   model = parse(text);
   EXPECT_FALSE(lower(*model, options));
 }
@@ -391,7 +409,7 @@ struct ModelCase {
   const char *path;
   int frames;
   float lo, hi;
-  std::optional<FixedFormat> fixed;
+  std::optional<numeric::Format> fixed;
   bool rawIntegers;
   float tolerance; ///< of what the host computes in float behind the network
 };
@@ -412,7 +430,7 @@ TEST_P(RealModel, EqualsItsRealSemantics) {
     GTEST_SKIP() << "SKIPPED: " << path << " is missing";
   importer::ImportOptions import;
   if (c.rawIntegers)
-    import.rawIntegerFraction = c.fixed->fraction;
+    import.rawIntegerFraction = c.fixed->fractionBits;
   auto model = importer::importOnnx(&context, path, import, refusals);
   ASSERT_TRUE(model);
   auto lowered = OwningOpRef<ModuleOp>(model->clone());
@@ -426,7 +444,8 @@ TEST_P(RealModel, EqualsItsRealSemantics) {
   EXPECT_EQ(compare(*model, *lowered, c.frames, c.lo, c.hi, c.tolerance), 0);
 }
 
-static const FixedFormat q8{8, 7}, q16{16, 10};
+static const numeric::Format q8 = numeric::Format::fixed(1, 7),
+                             q16 = numeric::Format::fixed(6, 10);
 #define DOSA "cloudFPGA+DOSA/examples/"
 #define TFC                                                                    \
   "fastmachinelearning+qonnx_model_zoo/models/MNIST/Brevitas_FINN_TFC/TFC/"

@@ -45,11 +45,15 @@ struct Format {
   static Format binary64() { return floating(11, 52); }
   static Format binary32() { return floating(8, 23); }
 
-  /// Reads `fixed<24,40>`, `fixed<8,8,unsigned>` (or `ufixed<8,8>`), `float<5,10>`,
-  /// `float<4,3,bias=7,flush,finite>`, also with round brackets, or one of
-  /// `half`, `bfloat16`, `single`, `double` (f16, bf16, f32, f64). Blanks are
-  /// free. On failure `error` says what is wrong.
-  static std::optional<Format> parse(std::string_view text, std::string &error);
+  /// Reads `fixed<24,40>`, `fixed<8,8,unsigned>` (or `ufixed<8,8>`),
+  /// `float<5,10>`, `float<4,3,bias=7,flush,finite>`, also with round brackets,
+  /// or one of `half`, `bfloat16`, `single`, `double` (f16, bf16, f32, f64);
+  /// and as Vivado and hls4ml write it, width first, `ap_fixed<16,6>` or
+  /// `ap_ufixed<16,6>`. Blanks are free. On failure `error` says what is wrong.
+  /// The former spelling `fixed:W,F` is read where `note` can tell of the
+  /// present one, and refused where it is null.
+  static std::optional<Format> parse(std::string_view text, std::string &error,
+                                     std::string *note = nullptr);
   /// The shortest text that `parse` reads back.
   std::string str() const;
   /// "" if the format is one that can be computed in, else why not.

@@ -5,6 +5,7 @@
 
 #include "rhizome/Interp/Ranges.h"
 #include "rhizome/Pipeline/Kernel.h"
+#include "rhizome/Target/Device.h"
 #include "rhizome/Transforms/ApplyFormats.h"
 #include "llvm/ADT/StringRef.h"
 #include <functional>
@@ -19,7 +20,7 @@ struct ExploreFormatsRequest {
   int elements = 4;       ///< random applications of the kernel
   double lo = -1, hi = 1; ///< range of random inputs and of the analysis
   FormatChoice choice;    ///< rounding, overflow, fused; its format is unused
-  std::string device = "xcku060-role"; ///< whose multipliers are counted
+  std::string device = kDefaultDevice; ///< whose multipliers are counted
   std::function<void(llvm::StringRef)> progress;
 };
 

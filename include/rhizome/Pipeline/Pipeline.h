@@ -6,8 +6,10 @@
 #pragma once
 
 #include "rhizome/Calibrate/Options.h"
+#include "rhizome/Numeric/Format.h"
 #include "rhizome/Package/Plan.h"
 #include "rhizome/Support/Refusal.h"
+#include "rhizome/Target/Device.h"
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,14 +21,10 @@ namespace rhizome::pipeline {
 /// Told of each phase as it begins, e.g. "import"; may be empty.
 using Progress = std::function<void(llvm::StringRef phase)>;
 
-/// fixed:W,F: signed integers of `width` bits of which `fraction` are fraction.
-struct NumberFormat {
-  unsigned width = 0;
-  int fraction = 0;
-};
-
-/// Parses "fixed:W,F"; nullopt unless 1 ≤ W ≤ 16 and -32 ≤ F ≤ 32.
-std::optional<NumberFormat> parseNumberFormat(llvm::StringRef text);
+/// Parses the number format of a network. On failure `error` says why; `note`
+/// is what to tell of a former spelling, "" for nothing.
+std::optional<numeric::Format>
+parseNetworkFormat(llvm::StringRef text, std::string &error, std::string &note);
 
 /// Where input values come from and how they are brought to the model's range.
 struct DataRequest {
@@ -51,9 +49,9 @@ struct Calibration {
 struct ModelRequest {
   std::string path;
   std::map<std::string, std::vector<int64_t>> shapes; ///< --shape
-  std::optional<NumberFormat> numberFormat;           ///< --number-format
+  std::optional<numeric::Format> numberFormat;        ///< --number-format
   /// Formats that differ, by tensor or node name.
-  std::map<std::string, NumberFormat> tensorFormats;
+  std::map<std::string, numeric::Format> tensorFormats;
   /// --input-type: graph inputs that hold whole numbers, {signed, bits}.
   std::map<std::string, std::pair<bool, unsigned>> inputTypes;
   /// --raw-integers: the file's tensors hold the number format's codes.
@@ -239,7 +237,7 @@ struct EvaluateRequest {
   int64_t floatFrames = 1000; ///< the file in float32
   int64_t rtlFrames = 0;      ///< the hardware
   int64_t layerFrames = 20;   ///< the signal-to-noise ratio of every layer
-  std::string device = "xcku060-role"; ///< of hardware from a model file
+  std::string device = kDefaultDevice; ///< of hardware from a model file
   Progress progress;
 };
 

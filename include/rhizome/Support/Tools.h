@@ -10,6 +10,11 @@
 #include <vector>
 
 namespace rhizome {
+/// Where the system lays a program's memory: somewhere else in every run, or at
+/// the same addresses, for programs with faults that depend on addresses.
+/// Containers may forbid the latter; then it is as the former.
+enum class Addresses { Random, Same };
+
 /// A run of a program.
 struct Process {
   std::string program;                ///< its path
@@ -18,6 +23,7 @@ struct Process {
   std::string log;                    ///< file for its output
   bool showErrors = false;            ///< leave stderr alone
   std::string temporary = {};         ///< TMPDIR, if not empty
+  Addresses addresses = Addresses::Random;
   int status = -1;    ///< once it has ended; 128 + signal if one killed it
   double seconds = 0; ///< of processor time
 };
@@ -58,7 +64,8 @@ llvm::Expected<std::string> findTool(llvm::StringRef program);
 /// than 0 is an error that quotes the log's end.
 llvm::Error runTool(llvm::StringRef program, llvm::ArrayRef<std::string> args,
                     llvm::StringRef cwd, llvm::StringRef log,
-                    bool showErrors = false);
+                    bool showErrors = false,
+                    Addresses addresses = Addresses::Random);
 
 /// The error of a tool that failed with `status`: its name and the log's end.
 llvm::Error toolError(llvm::StringRef program, int status, llvm::StringRef log);

@@ -65,11 +65,18 @@ struct Device {
   int64_t bramBits = 0;      ///< bits of one unit of `bram`
   unsigned bramMaxWidth = 0; ///< widest word of one unit of `bram`
   double clockMhz = 0;       ///< the default clock
-  unsigned streamBits = 0;   ///< data width of the AXI4-Stream border
+  /// The highest clock that the vendor specifies for block RAM or the clock
+  /// network; 0 where no source says. Designs seldom come near it.
+  double maxClockMhz = 0;
+  unsigned streamBits = 0; ///< data width of the AXI4-Stream border
   unsigned lutInputs = 0;
   std::optional<Router> router;     ///< where nextpnr knows the device
   std::vector<std::string> sources; ///< where the figures come from
 };
+
+/// The device of a command that was told none: that of the DOSA paper's
+/// cluster, whose published figures ours are compared with.
+inline constexpr const char *kDefaultDevice = "xcku060-role";
 
 /// Reads a device by its name (a file of data/devices without ".yaml") or, if
 /// `nameOrPath` ends in ".yaml" or holds a "/", from that file. A malformed

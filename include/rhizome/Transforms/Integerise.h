@@ -4,6 +4,7 @@
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
+#include "rhizome/Numeric/Format.h"
 #include "rhizome/Support/Refusal.h"
 #include <cstdint>
 #include <map>
@@ -12,16 +13,13 @@
 #include <vector>
 
 namespace rhizome {
-/// fixed:W,F: a signed integer of `width` bits, worth code / 2^fraction.
-struct FixedFormat {
-  unsigned width;
-  int fraction;
-};
+/// Why a network cannot be built in a number format, "" if it can.
+std::string whyNotForNetworks(const numeric::Format &format);
 
 struct IntegeriseOptions {
-  std::optional<FixedFormat> fixed; ///< --number-format
+  std::optional<numeric::Format> fixed; ///< --number-format
   /// Formats that differ from `fixed`, by ONNX tensor or node name.
-  std::map<std::string, FixedFormat> tensorFormats;
+  std::map<std::string, numeric::Format> tensorFormats;
 };
 
 /// How one quantiser of the model is built.
@@ -45,6 +43,8 @@ struct IntegeriseStats {
     int64_t saturated, elements;
   };
   std::vector<Saturation> saturations;
+  /// Fixed-point mode: the model quantises every tensor itself.
+  bool formatUnused = false;
   /// Nodes that the host computes, before or behind the network, with the
   /// reason where the network could not hold one that computes.
   Refusals host;

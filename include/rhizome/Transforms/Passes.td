@@ -8,14 +8,14 @@ include "mlir/Pass/PassBase.td"
 def OsaApplyFixedPoint : Pass<"osa-apply-fixed-point", "::mlir::ModuleOp"> {
   let summary = "Give a float network the quantisers of a fixed-point format";
   let description = [{
-    Weights, biases and graph inputs are quantised to `width` bits of which
-    `fraction` are fraction bits; each layer (conv2d or dense with bias, batch
+    Weights, biases and graph inputs are quantised to the format, signed fixed
+    point; each layer (conv2d or dense with bias, batch
     norm and activation), sum and average pool rounds once at its end, half to
     even, and saturates. What leads to graph outputs only is not rounded.
   }];
   let options = [
-    Option<"width", "width", "unsigned", "8", "Bits of a number">,
-    Option<"fraction", "fraction", "int", "7", "Fraction bits among them">,
+    Option<"format", "format", "std::string", "\"fixed<1,7>\"",
+           "The number format, e.g. fixed<6,10>">,
   ];
   let dependentDialects = ["::rhizome::osa::OsaDialect"];
 }
