@@ -332,10 +332,16 @@ std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
   if (graph->model.graph().output_size() == 0)
     return refuse("the graph has no output", "");
   if (graph->isOfKnownVersion) {
-    checkArity(graph->model.graph(), refusals);
-    checkTypes(graph->model.graph(), refusals);
-    for (const Refusal &refusal : llvm::ArrayRef(refusals).drop_front(before))
-      graph->refusedNodes.insert(refusal.node);
+    auto note = [&](const Refusals &found) {
+      for (const Refusal &refusal : found)
+        if (graph->refusedNodes.insert(refusal.node).second)
+          refusals.push_back(refusal);
+    };
+    Refusals arity, types;
+    checkArity(graph->model.graph(), arity);
+    checkTypes(graph->model.graph(), types);
+    note(arity);
+    note(types);
   }
   decompose(*graph->model.mutable_graph());
   collectTensors(*graph, refusals);

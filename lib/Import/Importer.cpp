@@ -443,7 +443,9 @@ void Importer::importNode(const Node &n) {
             succeeded((this->*info->handler)()));
   if (!done && host) {
     // Why it is no part of the network, for those who ask.
-    std::string why = refusals.size() != before ? refusals[before].reason : "";
+    Refusal why;
+    if (refusals.size() != before)
+      why = refusals[before];
     refusals.resize(before);
     loadInputs();
     Block *block = builder.getInsertionBlock();
@@ -451,10 +453,13 @@ void Importer::importNode(const Node &n) {
     auto first = [&] { return last ? last->getNextNode() : &block->front(); };
     onHost = done =
         checkAttributes(n, *host) && succeeded((this->*host->handler)());
-    for (Operation *op = block->empty() ? nullptr : first(); op && !why.empty();
-         op = op->getNextNode())
-      if (isa<linalg::GenericOp>(op))
-        op->setAttr(kWhyHost, builder.getStringAttr(why));
+    for (Operation *op = block->empty() ? nullptr : first();
+         op && !why.reason.empty(); op = op->getNextNode())
+      if (isa<linalg::GenericOp>(op)) {
+        op->setAttr(kWhyHost, builder.getStringAttr(why.reason));
+        if (!why.remedy.empty())
+          op->setAttr(kHostRemedy, builder.getStringAttr(why.remedy));
+      }
     if (done)
       foldResults();
   }

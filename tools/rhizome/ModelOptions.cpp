@@ -11,8 +11,9 @@ static NumberFormat formatOrUsage(const std::string &option, StringRef text) {
   std::optional<NumberFormat> format = parseNumberFormat(text);
   if (!format)
     throw CLI::ValidationError(option, "'" + text.str() +
-                                           "' is not fixed:W,F, e.g. "
-                                           "fixed:16,10");
+                                           "' is not fixed:W,F with W of 2 "
+                                           "to 16 bits and F of -32 to 32, "
+                                           "e.g. fixed:16,10");
   return *format;
 }
 
