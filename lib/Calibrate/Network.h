@@ -25,9 +25,10 @@ using Config = std::vector<Bits>;
 
 /// Quantised against float, over the frames.
 struct Quality {
-  std::vector<double> snr; ///< by row; empty unless asked for
-  double noise = 0;        ///< power at the worst output, relative to signal
-  double outputSnr = 0;    ///< the same in dB
+  std::vector<double> snr;       ///< by row; empty unless asked for
+  std::vector<double> saturated; ///< share of values, by row; as `snr`
+  double noise = 0;     ///< power at the worst output, relative to signal
+  double outputSnr = 0; ///< the same in dB
   double agreement = 1;
 };
 

@@ -93,9 +93,27 @@ void Network::makeRows() {
   }
 }
 
-static llvm::Error stopped() {
+static llvm::Error stopped(size_t frame) {
   return llvm::createStringError(
-      "the float network cannot be evaluated on the calibration data");
+      "the network cannot be evaluated on frame %zu of the calibration data",
+      frame);
+}
+
+/// Makes `frame` the number of the first frame that stopped a run.
+static void noteStop(std::atomic<size_t> &first, size_t frame) {
+  size_t seen = first;
+  while (frame < seen && !first.compare_exchange_weak(seen, frame))
+    ;
+}
+
+/// How many of `values` have no code of `format` near them.
+static size_t beyond(const std::vector<float> &values,
+                     const AffineFormat &format) {
+  double scale = format.scale[0], zero = format.zero[0];
+  return size_t(llvm::count_if(values, [&](float x) {
+    double q = std::nearbyint(x / scale) + zero;
+    return q < double(format.lo) || q > double(format.hi);
+  }));
 }
 
 llvm::Error Network::observe() {
@@ -109,13 +127,17 @@ llvm::Error Network::observe() {
   std::vector<std::vector<Observed>> found(frames.size(),
                                            std::vector<Observed>(list.size()));
   outputs.assign(frames.size(), {});
-  std::atomic<bool> failedOnce{false};
+  std::atomic<size_t> stop{frames.size()};
   llvm::parallelFor(0, frames.size(), [&](size_t f) {
     auto look = [&](size_t row, const Tensor &t) {
       Observed &o = found[f][row];
       size_t channels = t.shape.empty() ? 1 : t.shape.back();
       o.largest.assign(channels, 0);
       for (auto [i, x] : llvm::enumerate(t.floats)) {
+        if (!std::isfinite(x)) {
+          o.high = INFINITY;
+          break;
+        }
         o.low = std::min(o.low, double(x));
         o.high = std::max(o.high, double(x));
         float &largest = o.largest[i % channels];
@@ -133,21 +155,22 @@ llvm::Error Network::observe() {
         look(it->second, t);
     });
     if (failed(out))
-      failedOnce = true;
+      noteStop(stop, f);
     else
       outputs[f] = std::move(*out);
   });
-  if (failedOnce)
-    return stopped();
+  if (stop < frames.size())
+    return stopped(stop);
   seen.assign(list.size(), {});
-  for (auto &frame : found)
+  for (auto [f, frame] : llvm::enumerate(found))
     for (auto [i, o] : llvm::enumerate(frame)) {
       Observed &all = seen[i];
       all.low = std::min(all.low, o.low);
       all.high = std::max(all.high, o.high);
       if (!std::isfinite(all.low) || !std::isfinite(all.high))
         return llvm::createStringError(
-            "'%s' is not finite on the calibration data", list[i].name.c_str());
+            "'%s' is not finite on frame %zu of the calibration data",
+            list[i].name.c_str(), size_t(f));
       all.samples.insert(all.samples.end(), o.samples.begin(), o.samples.end());
       all.largest.resize(std::max(all.largest.size(), o.largest.size()));
       for (auto [c, x] : llvm::enumerate(o.largest))
@@ -170,10 +193,9 @@ AffineFormat Network::weights(size_t row, unsigned bits) {
   auto [it, fresh] = chosenWeights.try_emplace({row, bits});
   if (fresh) {
     Value v = places.constants[*list[row].weights].operand->get();
-    auto constant = v.getDefiningOp<osa::ConstantOp>();
     it->second = chooseWeights(
-        osa::floatValues(constant.getValue()),
-        cast<RankedTensorType>(v.getType()).getShape()[0], bits, options);
+        constantFloats(v), cast<RankedTensorType>(v.getType()).getShape()[0],
+        bits, options);
   }
   return it->second;
 }
@@ -238,10 +260,18 @@ llvm::Expected<Quality> Network::measure(const Config &config, bool layers,
     if (Operation *op = values[i].getDefiningOp())
       roundedRow[op] = i;
   }
+  // The formats, chosen before threads ask for them.
+  std::vector<std::optional<AffineFormat>> used(list.size());
+  for (auto [i, row] : llvm::enumerate(list))
+    if (layers && row.point && config[i].activations)
+      used[i] = activation(i, config[i].activations);
   size_t results = function.getNumResults();
   std::vector<std::vector<Power>> byRow(count), byOutput(count);
+  // Of every row, how many values there were and how many saturated.
+  using Counts = std::pair<size_t, size_t>;
+  std::vector<std::vector<Counts>> cut(count, std::vector<Counts>(list.size()));
   std::vector<char> agrees(count);
-  std::atomic<bool> failedOnce{false};
+  std::atomic<size_t> stop{count};
   llvm::parallelFor(0, count, [&](size_t f) {
     std::vector<Tensor> want(list.size());
     if (layers) {
@@ -252,7 +282,11 @@ llvm::Expected<Quality> Network::measure(const Config &config, bool layers,
         if (auto it = exactRow.find(op); it != exactRow.end())
           want[it->second] = t;
       });
-      failedOnce = failedOnce || failed(out);
+      if (failed(out))
+        noteStop(stop, f);
+      for (auto [i, row] : llvm::enumerate(list))
+        if (row.point && config[i].activations)
+          cut[f][i] = {want[i].floats.size(), beyond(want[i].floats, *used[i])};
     }
     byRow[f].resize(list.size());
     byOutput[f].resize(results);
@@ -260,16 +294,14 @@ llvm::Expected<Quality> Network::measure(const Config &config, bool layers,
       if (auto it = roundedRow.find(op); layers && it != roundedRow.end())
         byRow[f][it->second].add(want[it->second], t);
     });
-    if (failed(out)) {
-      failedOnce = true;
-      return;
-    }
+    if (failed(out))
+      return noteStop(stop, f);
     for (size_t k = 0; k < results; ++k)
       byOutput[f][k].add(outputs[f][k], (*out)[k]);
     agrees[f] = classOf(*out) == classOf(outputs[f]);
   });
-  if (failedOnce)
-    return stopped();
+  if (stop < count)
+    return stopped(stop);
   auto sum = [&](const std::vector<std::vector<Power>> &parts, size_t at) {
     Power all;
     for (const auto &frame : parts) {
@@ -283,6 +315,13 @@ llvm::Expected<Quality> Network::measure(const Config &config, bool layers,
     for (size_t i = 0; i < list.size(); ++i) {
       Power p = sum(byRow, i);
       quality.snr.push_back(decibels(p.signal, p.noise));
+      size_t values = 0, saturated = 0;
+      for (const auto &frame : cut) {
+        values += frame[i].first;
+        saturated += frame[i].second;
+      }
+      quality.saturated.push_back(values ? double(saturated) / double(values)
+                                         : 0);
     }
   quality.outputSnr = 200;
   for (size_t k = 0; k < results; ++k) {

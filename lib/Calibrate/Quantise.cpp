@@ -109,6 +109,7 @@ static void describe(Network &network, const Config &config,
       layer.high = network.observed(i).high;
       layer.scale = format.scale[0];
       layer.zeroPoint = format.zero[0];
+      layer.saturated = quality.saturated[i];
     }
     report.layers.push_back(layer);
   }

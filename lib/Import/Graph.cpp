@@ -55,9 +55,8 @@ std::optional<std::vector<int64_t>> Node::getInts(StringRef attribute) const {
   return std::vector<int64_t>(a->ints().begin(), a->ints().end());
 }
 
-static bool checkVersions(Graph &graph, Refusals &refusals) {
+static void checkVersions(Graph &graph, Refusals &refusals) {
   const onnx::ModelProto &model = graph.model;
-  size_t before = refusals.size();
   if (model.ir_version() < 3 || model.ir_version() > 13)
     refusals.push_back(
         {"", "",
@@ -73,13 +72,13 @@ static bool checkVersions(Graph &graph, Refusals &refusals) {
   if (graph.opset == 0) // all its standard operations are inside functions
     for (const onnx::FunctionProto &function : model.functions())
       take(function.opset_import());
-  if (graph.opset < 7 || graph.opset > 25)
+  graph.isOfKnownVersion = graph.opset >= 7 && graph.opset <= 25;
+  if (!graph.isOfKnownVersion)
     refusals.push_back(
         {"", "",
          formatv("the file has opset {0}, we read 7 to 25", graph.opset),
          "convert it with onnx.version_converter or export it "
          "anew with opset 13"});
-  return refusals.size() == before;
 }
 
 /// Names reach JSON files and RTL comments, which must be UTF-8.
@@ -121,13 +120,18 @@ static void collectTensors(Graph &graph, Refusals &refusals) {
     if (!graph.initialisers.try_emplace(t.name(), &t).second)
       refusals.push_back(
           {t.name(), "initializer", "two initialisers have the same name", ""});
-    if (std::string why = checkTensor(t); !why.empty())
-      refusals.push_back({t.name(), "initializer", why, ""});
+    if (std::string why = checkTensor(t); !why.empty()) {
+      refusals.push_back({t.name(), "initializer", why,
+                          "export the model anew, or fetch the file again"});
+      graph.refusedTensors.insert(t.name());
+    }
   }
-  for (const onnx::SparseTensorProto &t : g.sparse_initializer())
+  for (const onnx::SparseTensorProto &t : g.sparse_initializer()) {
     refusals.push_back({t.values().name(), "sparse_initializer",
                         "sparse initialisers are not supported",
                         "store the tensor densely"});
+    graph.refusedTensors.insert(t.values().name());
+  }
   llvm::StringSet<> seen;
   for (const onnx::ValueInfoProto &v : g.input()) {
     if (!seen.insert(v.name()).second)
@@ -165,6 +169,8 @@ void Sorter::index() {
   const onnx::GraphProto &g = graph.model.graph();
   llvm::StringSet<> given;
   for (const auto &entry : graph.initialisers)
+    given.insert(entry.getKey());
+  for (const auto &entry : graph.refusedTensors)
     given.insert(entry.getKey());
   for (const onnx::ValueInfoProto *v : graph.inputs)
     given.insert(v->name());
@@ -318,17 +324,28 @@ std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
   if (!graph->model.has_graph() || graph->model.ir_version() == 0)
     return refuse("the file holds no ONNX graph",
                   "give an ONNX model, e.g. export it again");
-  if (!checkVersions(*graph, refusals))
-    return nullptr;
+  checkVersions(*graph, refusals);
   size_t before = refusals.size();
   inlineFunctions(graph->model, limits, refusals);
   if (refusals.size() != before || !checkNames(graph->model.graph(), refusals))
     return nullptr;
   if (graph->model.graph().output_size() == 0)
     return refuse("the graph has no output", "");
-  checkTypes(graph->model.graph(), refusals);
+  if (graph->isOfKnownVersion) {
+    auto note = [&](const Refusals &found) {
+      for (const Refusal &refusal : found)
+        if (graph->refusedNodes.insert(refusal.node).second)
+          refusals.push_back(refusal);
+    };
+    Refusals arity, types;
+    checkArity(graph->model.graph(), arity);
+    checkTypes(graph->model.graph(), types);
+    note(arity);
+    note(types);
+  }
   decompose(*graph->model.mutable_graph());
   collectTensors(*graph, refusals);
+  before = refusals.size();
   Sorter(*graph, refusals).run();
   if (refusals.size() != before)
     return nullptr;

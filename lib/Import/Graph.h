@@ -7,6 +7,7 @@
 #include "rhizome/Import/OnnxImport.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 #include <onnx/onnx_pb.h>
 #include <optional>
 #include <string>
@@ -46,9 +47,15 @@ struct Graph {
   /// Graph inputs that are not initialisers.
   std::vector<const onnx::ValueInfoProto *> inputs;
   llvm::StringMap<const onnx::ValueInfoProto *> valueInfo;
+  /// Of an opset whose operations we know.
+  bool isOfKnownVersion = true;
+  /// Nodes and initialisers that are refused already, by name. The others are
+  /// still read, so that one run tells everything.
+  llvm::StringSet<> refusedNodes, refusedTensors;
 };
 
-/// Parses and checks; null if the file as a whole is refused.
+/// Parses and checks; null if the file as a whole is refused. With refusals of
+/// nodes or tensors alone, or of the version, the graph is given all the same.
 std::unique_ptr<Graph> readGraph(llvm::StringRef bytes,
                                  const ImportOptions::Limits &limits,
                                  Refusals &refusals);

@@ -127,31 +127,6 @@ const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
   return table;
 }
 
-/// What would work instead of an operation that we don't have.
-static std::string remedyFor(StringRef op, StringRef domain) {
-  if (op == "If" || op == "Loop" || op == "Scan")
-    return "export the model without control flow (unrolled, with constants "
-           "folded)";
-  if (domain.contains("training"))
-    return "export the model in inference mode";
-  if (op.starts_with("QLinear"))
-    return "quantise with the QDQ format instead of QOperator";
-  if (op == "DynamicQuantizeLinear" || op.ends_with("Integer") ||
-      op == "MatMulIntegerToFloat")
-    return "use static quantisation in QDQ format";
-  if (!domain.empty() && domain != "ai.onnx" && domain != "com.microsoft")
-    return "export the model with the functions of this domain, or with "
-           "standard operations";
-  return "replace it by operations of docs/operations.md, or cut the model "
-         "before it";
-}
-
-/// Some exporters leave the domain of QONNX's operations empty.
-static bool isQonnxDomain(StringRef domain) {
-  return domain.empty() || domain.contains("qonnx") ||
-         domain.contains("finn") || domain.contains("brevitas");
-}
-
 Importer::Importer(MLIRContext *context, const Graph &graph,
                    StringRef directory, const ImportOptions &options,
                    Refusals &refusals)
@@ -334,74 +309,15 @@ void Importer::finish() {
 // One node
 //===----------------------------------------------------------------------===//
 
-const Importer::OpInfo *
-Importer::findOperation(const Node &n,
-                        const llvm::StringMap<OpInfo> &table) const {
-  StringRef op = n.op(), domain = n.proto.domain();
-  bool standard =
-      domain.empty() || domain == "ai.onnx" || domain == "com.microsoft";
-  bool qonnx = op == "Quant" || op == "IntQuant" || op == "BipolarQuant" ||
-               op == "Trunc" || op == "MultiThreshold" || op == "FloatQuant";
-  auto it = table.find(op);
-  if (it == table.end() || !(qonnx ? isQonnxDomain(domain) : standard))
-    return nullptr;
-  return &it->second;
-}
-
-/// True if an attribute holds what its name promises; a reader would otherwise
-/// take the default in silence.
-static bool hasExpectedKind(const onnx::AttributeProto &a, StringRef op) {
-  StringRef name = a.name();
-  bool tensor = name == "value" && op != "Pad";
-  bool real = name == "alpha" || name == "beta" || name == "epsilon" ||
-              name == "momentum" || name == "min" || name == "max" ||
-              name == "ratio" || name == "value_float" || name == "lambd" ||
-              name == "clip" || name == "cubic_coeff_a" || name == "softcap" ||
-              name == "extrapolation_value" || name == "scale" ||
-              name == "out_scale" || name == "out_bias" || name == "bias" ||
-              (name == "value" && op == "Pad");
-  bool text = name == "approximate" || name == "auto_pad" || name == "mode" ||
-              name == "rounding_mode" || name == "equation" ||
-              name == "direction" || name == "reduction" ||
-              name == "coordinate_transformation_mode" ||
-              name == "nearest_mode" || name == "padding_mode" ||
-              name == "keep_aspect_ratio_policy" || name == "round_mode" ||
-              name == "out_dtype" || name == "data_layout";
-  // Lists whose reader checks every entry.
-  if (name.starts_with("activation"))
-    return !a.has_i() && !a.has_f() && !a.has_s() && !a.has_t();
-  bool list = name == "axes" || name == "dilations" || name == "ends" ||
-              name == "kernel_shape" || name == "output_padding" ||
-              name == "output_shape" || name == "pads" || name == "perm" ||
-              name == "split" || name == "starts" || name == "strides" ||
-              name == "value_ints" || name == "value_floats" ||
-              name == "scales";
-  if (list)
-    return !a.has_i() && !a.has_f() && !a.has_s() && !a.has_t() &&
-           (name == "value_floats" || name == "scales" ? a.ints_size()
-                                                       : a.floats_size()) == 0;
-  return tensor ? a.has_t() : real ? a.has_f() : text ? a.has_s() : a.has_i();
-}
-
-bool Importer::checkAttributes(const Node &n, const OpInfo &info) {
-  bool good = true;
-  for (const onnx::AttributeProto &a : n.proto.attribute())
-    if (!llvm::is_contained(info.attributes, StringRef(a.name()))) {
-      refuse(formatv("its attribute '{0}' is not supported", a.name()));
-      good = false;
-    } else if (!hasExpectedKind(a, n.op())) {
-      refuse(formatv("its attribute '{0}' holds another kind of value than "
-                     "expected",
-                     a.name()));
-      good = false;
-    }
-  return good;
-}
-
 TensorRef Importer::lookup(StringRef name) {
   if (auto it = tensors.find(name); it != tensors.end())
     return it->second;
   auto it = graph.initialisers.find(name);
+  if (graph.refusedTensors.contains(name)) {
+    auto refused = std::make_shared<GraphTensor>();
+    refused->unknown = true;
+    return tensors[name] = refused;
+  }
   if (it == graph.initialisers.end())
     return nullptr;
   std::string error;
@@ -434,6 +350,7 @@ bool Importer::loadInputs() {
     inputs.push_back(name.empty() ? nullptr : lookup(name));
     known &= name.empty() || (inputs.back() && !inputs.back()->unknown);
   }
+  liftParameters();
   return known;
 }
 
@@ -511,16 +428,13 @@ void Importer::importNode(const Node &n) {
   size_t before = refusals.size();
   const OpInfo *info = findOperation(n, operations()),
                *host = findOperation(n, hostOperations());
-  if (!info && !host) {
-    StringRef domain = n.proto.domain();
-    bool standard = domain.empty() || domain == "ai.onnx";
-    std::string where =
-        standard ? "" : formatv(" of domain '{0}'", domain).str();
-    refuse(formatv("the operation {0}{1} is not supported", n.op(), where),
-           remedyFor(n.op(), domain));
-  }
-  if (!loadInputs() || (!info && !host))
+  bool known = loadInputs();
+  if (graph.refusedNodes.contains(n.name) || !isSupported(n, info, host))
     return failOutputs();
+  if (!known) { // its attributes can be judged
+    judgeAttributes(info, host);
+    return failOutputs();
+  }
   // As part of the network where that is possible, else on the host.
   bool done = false, onHost = false;
   if (info && checkAttributes(n, *info))
@@ -529,17 +443,23 @@ void Importer::importNode(const Node &n) {
             succeeded((this->*info->handler)()));
   if (!done && host) {
     // Why it is no part of the network, for those who ask.
-    std::string why = refusals.size() != before ? refusals[before].reason : "";
+    Refusal why;
+    if (refusals.size() != before)
+      why = refusals[before];
     refusals.resize(before);
     loadInputs();
     Block *block = builder.getInsertionBlock();
     Operation *last = block->empty() ? nullptr : &block->back();
+    auto first = [&] { return last ? last->getNextNode() : &block->front(); };
     onHost = done =
         checkAttributes(n, *host) && succeeded((this->*host->handler)());
-    for (Operation *op = last ? last->getNextNode() : nullptr;
-         op && !why.empty(); op = op->getNextNode())
-      if (isa<linalg::GenericOp>(op))
-        op->setAttr(kWhyHost, builder.getStringAttr(why));
+    for (Operation *op = block->empty() ? nullptr : first();
+         op && !why.reason.empty(); op = op->getNextNode())
+      if (isa<linalg::GenericOp>(op)) {
+        op->setAttr(kWhyHost, builder.getStringAttr(why.reason));
+        if (!why.remedy.empty())
+          op->setAttr(kHostRemedy, builder.getStringAttr(why.remedy));
+      }
     if (done)
       foldResults();
   }
@@ -751,8 +671,6 @@ OwningOpRef<ModuleOp> Importer::run() {
   finish();
   if (refusals.size() == before)
     verify(*module);
-  if (refusals.size() != before)
-    return {};
   return module;
 }
 
@@ -761,10 +679,17 @@ OwningOpRef<ModuleOp> importer::importOnnxBuffer(MLIRContext *context,
                                                  StringRef directory,
                                                  const ImportOptions &options,
                                                  Refusals &refusals) {
+  const size_t before = refusals.size();
   std::unique_ptr<Graph> graph = readGraph(bytes, options.limits, refusals);
   if (!graph)
     return {};
-  return Importer(context, *graph, directory, options, refusals).run();
+  Importer importer(context, *graph, directory, options, refusals);
+  OwningOpRef<ModuleOp> module;
+  if (graph->isOfKnownVersion)
+    module = importer.run();
+  else
+    importer.judgeOperations();
+  return refusals.size() == before ? std::move(module) : nullptr;
 }
 
 OwningOpRef<ModuleOp> importer::importOnnx(MLIRContext *context, StringRef path,

@@ -85,7 +85,10 @@ public:
   Importer(mlir::MLIRContext *context, const Graph &graph,
            llvm::StringRef directory, const ImportOptions &options,
            Refusals &refusals);
+  /// Refusals may have been entered, also before; then the module is of no use.
   mlir::OwningOpRef<mlir::ModuleOp> run();
+  /// Of a file whose opset we don't read: the operations that we lack anyway.
+  void judgeOperations();
 
 private:
   using Result = llvm::LogicalResult;
@@ -102,9 +105,6 @@ private:
   // Importer.cpp: the walk over the graph.
   void declareInputs();
   void importNode(const Node &n);
-  const OpInfo *findOperation(const Node &n,
-                              const llvm::StringMap<OpInfo> &table) const;
-  bool checkAttributes(const Node &n, const OpInfo &info);
   bool loadInputs();
   bool foldConstant();
   void failOutputs();
@@ -113,6 +113,14 @@ private:
   void verify(mlir::ModuleOp module);
   /// Refuses at the current place.
   Refused refuse(std::string reason, std::string remedy = "");
+
+  // Judge.cpp: what is judged before a node is read.
+  const OpInfo *findOperation(const Node &n,
+                              const llvm::StringMap<OpInfo> &table) const;
+  bool checkAttributes(const Node &n, const OpInfo &info);
+  /// Refuses the current node's attributes that neither table has.
+  void judgeAttributes(const OpInfo *info, const OpInfo *host);
+  bool isSupported(const Node &n, const OpInfo *info, const OpInfo *host);
 
   // Importer.cpp: reading the current node.
   TensorRef lookup(llvm::StringRef name);
@@ -281,6 +289,9 @@ private:
   Result blockedQuantise(num::IntType type);
   Result blockedDequantise(num::IntType type);
   Result applySteps(const TensorRef &x, llvm::ArrayRef<QuantStep> steps);
+  /// The parameters of QONNX's quantisers, which some exporters write as
+  /// integers, as the floats that they stand for.
+  void liftParameters();
 
   // Host.cpp: operations of the host; tensors in ONNX's layout, f32 or i64.
   int typeOf(const TensorRef &t) const; ///< the ONNX element type

@@ -33,10 +33,31 @@ num::IntType Importer::integerType(int onnxType) const {
   }
 }
 
+void Importer::liftParameters() {
+  static const StringRef ops[] = {"Quant", "IntQuant",   "BipolarQuant",
+                                  "Trunc", "FloatQuant", "MultiThreshold"};
+  if (!llvm::is_contained(ops, node->op()))
+    return;
+  for (TensorRef &t : llvm::drop_begin(inputs)) {
+    if (!t || !t->isPlainConstant() || t->constant->isReal())
+      continue;
+    auto real = std::make_shared<HostTensor>(*t->constant);
+    real->type = TensorProto::FLOAT;
+    real->reals.assign(real->ints.begin(), real->ints.end());
+    // What float32 does not hold stays an integer, and is refused.
+    if (llvm::any_of(real->ints,
+                     [](int64_t v) { return std::abs(v) > (1 << 24); }))
+      continue;
+    real->ints.clear();
+    t = hostTensor(real);
+  }
+}
+
 /// Input `i` as positive, finite scales.
 std::optional<std::vector<double>> Importer::scaleValues(size_t i) {
   if (!input(i) || !input(i)->isConstant()) {
-    refuse("its scale is not constant", "use static quantisation");
+    refuse("its scale is not constant",
+           "quantize statically: store the scale as an initializer");
     return std::nullopt;
   }
   auto values = constantReals(i, "scale");
@@ -87,15 +108,16 @@ LogicalResult Importer::linearStep(QuantStep &step, int64_t rank) {
     return refuse(formatv("its scale has the shape {0} and no block_size",
                           describe(input(1)->shape)),
                   "give one scale, one per channel, or a block_size");
+  // Both are judged before one of them stops us.
   auto scale = scaleValues(1);
+  std::optional<std::vector<int64_t>> values;
+  if (input(2) && !(values = constantInts(2, "zero point")))
+    return failure();
   if (!scale)
     return failure();
   step.scale = *scale;
   step.zeroPoint.assign(scale->size(), 0);
-  if (TensorRef zero = input(2)) {
-    auto values = constantInts(2, "zero point");
-    if (!values)
-      return failure();
+  if (input(2)) {
     if (values->empty() || (values->size() != scale->size() &&
                             values->size() != 1 && scale->size() != 1))
       return refuse(formatv("it has {0} scales but {1} zero points",
@@ -312,18 +334,26 @@ LogicalResult Importer::quant() {
     return failure();
   QuantStep step;
   step.quantise = true;
+  // All of them are judged before one stops us.
   auto scale = scaleValues(1);
-  auto zero = scale ? constantReals(2, "zero point") : std::nullopt;
-  auto bits = zero ? constantReals(3, "bit width") : std::nullopt;
-  if (!bits)
+  auto zero = constantReals(2, "zero point"),
+       bits = constantReals(3, "bit width");
+  if (bits &&
+      (bits->size() != 1 || bits->front() != std::floor(bits->front()) ||
+       bits->front() < 1 || bits->front() > 16)) {
+    refuse(formatv("its bit width is {0}{1}",
+                   bits->empty() ? 0.0 : bits->front(),
+                   bits->size() > 1 ? " and others" : ""),
+           "whole bit widths from 1 to 16, one per tensor, are supported");
+    bits = std::nullopt;
+  }
+  std::string mode = node->getString("rounding_mode", "ROUND");
+  step.rounding = qonnxRounding(mode).str();
+  if (step.rounding.empty())
+    refuse(formatv("its rounding mode is '{0}'", mode),
+           "ROUND, CEIL, FLOOR, UP, DOWN, HALF_UP and HALF_DOWN are supported");
+  if (!scale || !zero || !bits || step.rounding.empty())
     return failure();
-  if (bits->size() != 1 || bits->front() != std::floor(bits->front()) ||
-      bits->front() < 1 || bits->front() > 16)
-    return refuse(formatv("its bit width is {0}{1}",
-                          bits->empty() ? 0.0 : bits->front(),
-                          bits->size() > 1 ? " and others" : ""),
-                  "whole bit widths from 1 to 16, one per tensor, are "
-                  "supported");
   // The scale's axis and the zero point's; one of them may be a single value.
   auto scaleAxis = channelAxis(input(1)->shape, x->rank());
   auto zeroAxis = channelAxis(input(2)->shape, x->rank());
@@ -350,8 +380,6 @@ LogicalResult Importer::quant() {
   bool isSigned = node->getInt("signed", 1) != 0;
   bool narrow = node->getInt("narrow", 0) != 0;
   unsigned width = unsigned(bits->front());
-  std::string mode = node->getString("rounding_mode", "ROUND");
-  step.rounding = qonnxRounding(mode).str();
   bool zeroFree =
       llvm::all_of(step.zeroPoint, [](int64_t z) { return z == 0; });
   if (isSigned && width == 1) {
@@ -363,10 +391,6 @@ LogicalResult Importer::quant() {
   } else {
     step.type = qonnxType(isSigned, narrow, width);
   }
-  if (step.rounding.empty())
-    return refuse(formatv("its rounding mode is '{0}'", mode),
-                  "ROUND, CEIL, FLOOR, UP, DOWN, HALF_UP and HALF_DOWN are "
-                  "supported");
   // QONNX adds the zero point before it rounds, which is the same only for
   // modes that a whole number does not change.
   bool even =

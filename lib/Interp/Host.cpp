@@ -44,8 +44,18 @@ private:
 
 Scalar *Nest::slot(Value v) {
   std::unique_ptr<Scalar> &s = slots[v];
-  if (!s)
-    s = std::make_unique<Scalar>();
+  if (s)
+    return s.get();
+  s = std::make_unique<Scalar>();
+  // A scalar that the function computes once, such as a constant that a rewrite
+  // took out of the body.
+  if (!op.getRegion().isAncestor(v.getParentRegion()))
+    if (const Tensor *given = frame.outer(v)) {
+      if (given->isFloat)
+        s->f = given->floats.front();
+      else
+        s->i = given->ints.front();
+    }
   return s.get();
 }
 

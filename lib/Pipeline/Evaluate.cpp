@@ -4,6 +4,8 @@
 #include "Frames.h"
 #include "LayerNoise.h"
 #include "Model.h"
+#include "Saturation.h"
+#include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Simulate/Simulate.h"
 #include "rhizome/Support/Data.h"
 #include "llvm/Support/FileSystem.h"
@@ -90,8 +92,10 @@ private:
     if (request.progress)
       request.progress(phase.str());
   }
-  Error loadModels();
+  Error loadOriginal();
+  Error loadModel();
   Error readData();
+  Error watchPackage(const Frames &integers);
   Expected<Frames> runFloat(int64_t frames);
   Expected<Frames> runRtl(const Frames &integers);
   /// Times `outputs` and counts their classes; `one` computes a frame.
@@ -116,7 +120,8 @@ private:
 };
 } // namespace
 
-Error Evaluation::loadModels() {
+/// The package, or the file in float.
+Error Evaluation::loadOriginal() {
   if (isPackage()) {
     Expected<Package> package = Package::open(request.model.path);
     if (!package)
@@ -131,6 +136,11 @@ Error Evaluation::loadModels() {
   ModelRequest plain = request.model;
   plain.calibration.reset();
   original = importReal(floatContext, plain, request.progress, result.refused);
+  return Error::success();
+}
+
+/// The integer model of a file.
+Error Evaluation::loadModel() {
   if (!original || request.level == Level::Float)
     return Error::success();
   auto context = std::make_unique<mlir::MLIRContext>();
@@ -206,10 +216,14 @@ Error Evaluation::add(const char *form,
     classes.push_back(classOf(frame));
   if (StringRef(form) == "integer")
     integerClasses = classes;
+  if (!integerClasses.empty())
+    accuracy.integerCorrect = 0;
   for (auto [f, found] : enumerate(classes)) {
     accuracy.correct += found == labels[f];
     accuracy.sameClass +=
         f < integerClasses.size() && found == integerClasses[f];
+    accuracy.integerCorrect +=
+        f < integerClasses.size() && integerClasses[f] == labels[f];
     if (!isFirst || found < 0 || labels[f] < 0)
       continue;
     size_t size = size_t(std::max(found, labels[f])) + 1;
@@ -279,12 +293,44 @@ Expected<Frames> Evaluation::runRtl(const Frames &integers) {
   return outputs;
 }
 
+/// Counts what saturates on some of the frames: as many as the interpreter runs
+/// in seconds.
+Error Evaluation::watchPackage(const Frames &integers) {
+  constexpr int64_t kMostWork = 1000000000;
+  if (model->networkOutputs().empty())
+    return Error::success();
+  mlir::func::FuncOp network = model->network();
+  int64_t work = 1;
+  for (mlir::Operation &op : network.getBody().front())
+    if (op.getNumResults()) {
+      osa::Work own = osa::computeWork(&op);
+      work += own.macs + own.ops;
+    }
+  int64_t n = std::min({request.layerFrames, int64_t(integers.size()),
+                        std::max<int64_t>(1, kMostWork / work)});
+  Expected<std::vector<Saturation>> before =
+      prologueSaturation(*model, first(given, n));
+  if (!before)
+    return before.takeError();
+  SaturationCounter counter(network);
+  Expected<Frames> outputs =
+      runInterpreter(*model, first(integers, n), &counter);
+  if (!outputs)
+    return outputs.takeError();
+  result.saturation = std::move(*before);
+  append_range(result.saturation, counter.counts());
+  return Error::success();
+}
+
 Error Evaluation::run() {
-  if (Error error = loadModels())
+  if (Error error = loadOriginal())
     return error;
   if (!model && !original)
     return Error::success(); // refused
+  // What is wrong with the data is said before minutes of calibration.
   if (Error error = readData())
+    return error;
+  if (Error error = loadModel())
     return error;
   outputValues =
       model ? model->outputs()
@@ -292,6 +338,7 @@ Error Evaluation::run() {
                        /*results=*/true);
   int64_t all = int64_t(given.size());
   bool isRtl = request.level == Level::Rtl;
+  const bool onlyHost = model && model->networkOutputs().empty();
   Frames integers, carried;
   if (model) {
     say("integer");
@@ -328,8 +375,9 @@ Error Evaluation::run() {
       }
       return model->runEpilogue(out, in->carried);
     };
+    const char *form = onlyHost ? "host" : "integer";
     if (!isRtl)
-      if (Error error = add("integer", integer, one))
+      if (Error error = add(form, integer, one))
         return error;
     if (isRtl || request.rtlFrames)
       if (Error error = add("rtl", rtl)) {
@@ -352,16 +400,26 @@ Error Evaluation::run() {
             [&](const std::vector<Tensor> &f) { return floatPath->run(f); }))
       return error;
   }
-  if (model && original && !isRtl && request.layerFrames) {
+  if (model && original && !isRtl && !onlyHost && request.layerFrames) {
     say("layers");
+    SaturationCounter counter(model->network());
     int64_t n = std::min(request.layerFrames, all);
-    Expected<std::vector<EvaluateResult::Layer>> layers =
-        layerNoise(*real, request.model.calibration.has_value(), *model,
-                   first(given, n), first(integers, n), first(carried, n));
+    Expected<std::vector<EvaluateResult::Layer>> layers = layerNoise(
+        *real, request.model.calibration.has_value(), *model, first(given, n),
+        first(integers, n), first(carried, n), counter);
     if (!layers)
       return layers.takeError();
     result.layers = std::move(*layers);
+    Expected<std::vector<Saturation>> before =
+        prologueSaturation(*model, first(given, n));
+    if (!before)
+      return before.takeError();
+    result.saturation = std::move(*before);
+    llvm::append_range(result.saturation, counter.counts());
   }
+  if (model && isPackage() && !isRtl && request.layerFrames)
+    if (Error error = watchPackage(integers))
+      return error;
   result.ok = model || request.level == Level::Float;
   return Error::success();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Frames.h"
 #include "Model.h"
+#include "Saturation.h"
 #include "rhizome/Support/Data.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -43,7 +44,8 @@ Expected<Frames> pipeline::readValues(ArrayRef<DataRequest> files,
   Frames frames;
   for (auto [k, value] : enumerate(values)) {
     const DataRequest &file = files[shared ? 0 : k];
-    Expected<Normalise> normalise = Normalise::parse(file.normalise);
+    Expected<Normalise> normalise =
+        Normalise::parse(file.normalise, file.normaliseOption);
     if (!normalise)
       return normalise.takeError();
     InputSpec spec{value.name, value.shape};
@@ -133,7 +135,10 @@ Expected<PreparedFrames> pipeline::framesFor(const DataChoice &request,
       readValues(request.inputs, model.inputs(), request.frames, "input");
   if (!given)
     return given.takeError();
-  return prepare(model, *given);
+  Expected<PreparedFrames> prepared = prepare(model, *given);
+  if (prepared)
+    prepared->given = std::move(*given);
+  return prepared;
 }
 
 /// Counts elements that differ, and describes the first.
@@ -154,10 +159,12 @@ void pipeline::compare(const Frames &got, const Frames &want,
 }
 
 Expected<Frames> pipeline::runInterpreter(const HostModel &model,
-                                          const Frames &frames) {
+                                          const Frames &frames,
+                                          SaturationCounter *watcher) {
   Frames outputs = emptyFrames(frames.size());
   if (Error error = parallelFrames(frames.size(), [&](int64_t i) -> Error {
-        Expected<std::vector<Tensor>> out = model.runNetwork(frames[i]);
+        Expected<std::vector<Tensor>> out = model.runNetwork(
+            frames[i], watcher ? watcher->watch(frames[i]) : ProbeFn());
         if (!out)
           return out.takeError();
         outputs[i] = std::move(*out);
@@ -165,6 +172,21 @@ Expected<Frames> pipeline::runInterpreter(const HostModel &model,
       }))
     return error;
   return outputs;
+}
+
+Expected<std::vector<Saturation>>
+pipeline::prologueSaturation(const HostModel &model, const Frames &given) {
+  SaturationCounter counter(model.prologuePart());
+  if (!model.isPrologueLight())
+    return std::vector<Saturation>();
+  Interpreter interpreter(model.prologuePart());
+  if (Error error = parallelFrames(given.size(), [&](int64_t i) -> Error {
+        if (failed(interpreter.run(given[i], counter.watch(given[i]))))
+          return createStringError("the prologue cannot be evaluated");
+        return Error::success();
+      }))
+    return error;
+  return counter.counts();
 }
 
 /// Runs integer frames on the CPU path.

@@ -8,6 +8,7 @@
 #include "rhizome/Pipeline/Pipeline.h"
 
 namespace rhizome::pipeline {
+class SaturationCounter;
 using Frames = std::vector<std::vector<Tensor>>; ///< [frame][value]
 
 /// Values of graph inputs or outputs from one file per value or from one .npz
@@ -18,6 +19,7 @@ llvm::Expected<Frames> readValues(llvm::ArrayRef<DataRequest> files,
 /// What the prologue gives: the network's inputs, and what is carried past it.
 struct PreparedFrames {
   Frames inputs, carried;
+  Frames given = {}; ///< of graph inputs, if data were given
 };
 /// Runs the model's prologue over frames of graph inputs.
 llvm::Expected<PreparedFrames> prepare(const HostModel &model,
@@ -26,7 +28,12 @@ llvm::Expected<PreparedFrames> prepare(const HostModel &model,
 llvm::Expected<PreparedFrames> framesFor(const DataChoice &request,
                                          const HostModel &model);
 llvm::Expected<Frames> runInterpreter(const HostModel &model,
-                                      const Frames &frames);
+                                      const Frames &frames,
+                                      SaturationCounter *watcher = nullptr);
+/// What quantizers of the model's prologue met on frames of graph inputs; empty
+/// if the prologue computes more than conversions.
+llvm::Expected<std::vector<Saturation>>
+prologueSaturation(const HostModel &model, const Frames &given);
 /// Runs integer frames on the CPU path.
 llvm::Expected<Frames> runCpu(const HostModel &model, const Frames &frames);
 /// Counts elements that differ, and describes the first.

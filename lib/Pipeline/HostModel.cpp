@@ -8,6 +8,7 @@
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Support/Resources.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -37,14 +38,17 @@ DiagnosticText::DiagnosticText(MLIRContext *context)
           return success();
         std::lock_guard<std::mutex> guard(mutex);
         std::string name = describe(diagnostic.getLocation());
-        text += (text.empty() ? "" : "; ") +
-                (name.empty() ? "" : "'" + name + "': ") + diagnostic.str();
+        std::string line =
+            (name.empty() ? "" : "'" + name + "': ") + diagnostic.str();
+        // Threads that run several frames say the same of each.
+        if (!llvm::is_contained(lines, line))
+          lines.push_back(std::move(line));
         return success();
       }) {}
 
 std::string DiagnosticText::take() {
   std::lock_guard<std::mutex> guard(mutex);
-  return std::exchange(text, "");
+  return llvm::join(std::exchange(lines, {}), "; ");
 }
 
 llvm::Expected<std::unique_ptr<HostModel>>
@@ -188,8 +192,9 @@ HostModel::runPrologue(llvm::ArrayRef<Tensor> in) const {
   return prepared;
 }
 llvm::Expected<std::vector<Tensor>>
-HostModel::runNetwork(llvm::ArrayRef<Tensor> in) const {
-  llvm::FailureOr<std::vector<Tensor>> out = theNetwork.interpreter->run(in);
+HostModel::runNetwork(llvm::ArrayRef<Tensor> in, const ProbeFn &probe) const {
+  llvm::FailureOr<std::vector<Tensor>> out =
+      theNetwork.interpreter->run(in, probe);
   if (failed(out))
     return llvm::createStringError("the interpreter stops: %s",
                                    diagnostics->take().c_str());

@@ -21,12 +21,13 @@ void loadDialects(mlir::MLIRContext &context);
 class DiagnosticText {
 public:
   explicit DiagnosticText(mlir::MLIRContext *context);
-  /// What was said so far, "; " between messages, and forgets it.
+  /// What was said so far, each message once and "; " between them, and
+  /// forgets it.
   std::string take();
 
 private:
   std::mutex mutex;
-  std::string text;
+  std::vector<std::string> lines; ///< each once
   mlir::ScopedDiagnosticHandler handler;
 };
 
@@ -51,6 +52,9 @@ public:
   const std::vector<Value> &inputs() const { return graphInputs; }
   const std::vector<Value> &outputs() const { return graphOutputs; }
   mlir::func::FuncOp network() const { return theNetwork.function; }
+  mlir::func::FuncOp prologuePart() const { return prologue.function; }
+  /// False if the prologue computes more than the border's conversions.
+  bool isPrologueLight() const { return !prologue.isHeavy; }
   /// The network's `hostPorts`.
   const std::vector<BorderPort> &networkInputs() const { return inputPorts; }
   const std::vector<BorderPort> &networkOutputs() const { return outputPorts; }
@@ -69,7 +73,7 @@ public:
   // often.
   llvm::Expected<Prepared> runPrologue(llvm::ArrayRef<Tensor> in) const;
   llvm::Expected<std::vector<Tensor>>
-  runNetwork(llvm::ArrayRef<Tensor> in) const;
+  runNetwork(llvm::ArrayRef<Tensor> in, const ProbeFn &probe = nullptr) const;
   llvm::Expected<std::vector<Tensor>>
   runEpilogue(llvm::ArrayRef<Tensor> outputs,
               llvm::ArrayRef<Tensor> carried) const;

@@ -3,6 +3,7 @@
 // integer operations keep as locations.
 #include "LayerNoise.h"
 #include "Model.h"
+#include "Saturation.h"
 #include "rhizome/Calibrate/Calibrate.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -11,7 +12,7 @@ using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::pipeline;
 
-static std::vector<int64_t> zeroPoints(osa::QuantizeOp q) {
+std::vector<int64_t> pipeline::zeroPoints(osa::QuantizeOp q) {
   auto attr = q.getZeroPoint();
   if (!isa<FloatType>(attr.getElementType()))
     return osa::intValues(attr);
@@ -91,7 +92,7 @@ static std::vector<float> dequantised(const Tensor &codes, osa::QuantizeOp q) {
 llvm::Expected<std::vector<EvaluateResult::Layer>>
 pipeline::layerNoise(ModuleOp real, bool calibrated, const HostModel &model,
                      const Frames &given, const Frames &integers,
-                     const Frames &carried) {
+                     const Frames &carried, SaturationCounter &saturation) {
   OwningOpRef<ModuleOp> exact = real.clone(), rounded = real.clone();
   canonicaliseReal(*rounded);
   auto exactMain = exact->lookupSymbol<func::FuncOp>("main");
@@ -151,7 +152,9 @@ pipeline::layerNoise(ModuleOp real, bool calibrated, const HostModel &model,
           reals[op] = t.floats;
     };
     auto want = onExact.run(given[f], probed);
+    ProbeFn watch = saturation.watch(integers[f]);
     auto got = onNetwork.run(integers[f], [&](Operation *op, const Tensor &t) {
+      watch(op, t);
       for (Match &match : list)
         if (match.integer == op)
           count(match, reals[match.exact], dequantised(t, match.quantiser));

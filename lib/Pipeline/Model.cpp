@@ -5,6 +5,7 @@
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Support/Data.h"
+#include "rhizome/Transforms/Placement.h"
 #include <atomic>
 #include <thread>
 
@@ -35,12 +36,27 @@ bool pipeline::isNormalisation(llvm::StringRef text) {
 /// Quantises the module; false if that is refused.
 static bool calibrated(ModuleOp module, const Calibration &calibration,
                        const std::string &path, const Progress &progress,
-                       Refusals &refusals) {
+                       DiagnosticText &diagnostics, Refusals &refusals) {
   canonicaliseReal(module);
-  llvm::Expected<Frames> frames = readValues(
-      calibration.data,
-      valuesOf(module.lookupSymbol<func::FuncOp>("main"), /*results=*/false),
-      calibration.frames, "input");
+  auto function = module.lookupSymbol<func::FuncOp>("main");
+  // Where the host has every layer, its reasons say more than we could.
+  bool hasLayer = llvm::any_of(
+      placeQuantisers(function).constants,
+      [](const Placement::Constant &constant) { return !constant.isBias; });
+  if (Refusals reasons = hostReasons(module); !hasLayer && !reasons.empty()) {
+    llvm::append_range(refusals, reasons);
+    return false;
+  }
+  if (!hasLayer && function.getBody().getOps<osa::QuantizeOp>().empty()) {
+    refusals.push_back(
+        {path, "", "no layer of this model can be quantised",
+         "a package needs a layer (Conv, Gemm, MatMul) with constant weights; "
+         "'rhizome evaluate' computes the model on the CPU"});
+    return false;
+  }
+  llvm::Expected<Frames> frames =
+      readValues(calibration.data, valuesOf(function, /*results=*/false),
+                 calibration.frames, "input");
   if (!frames) { // it names its file
     refusals.push_back({"", "", llvm::toString(frames.takeError()), ""});
     return false;
@@ -48,7 +64,10 @@ static bool calibrated(ModuleOp module, const Calibration &calibration,
   llvm::Expected<calibrate::Report> report =
       calibrate::quantise(module, *frames, calibration.options, progress);
   if (!report) {
-    refusals.push_back({path, "", llvm::toString(report.takeError()), ""});
+    std::string why = llvm::toString(report.takeError());
+    if (std::string detail = diagnostics.take(); !detail.empty())
+      why += ": " + detail;
+    refusals.push_back({path, "", std::move(why), ""});
     return false;
   }
   *calibration.report = std::move(*report);
@@ -64,6 +83,25 @@ static std::nullptr_t stopped(DiagnosticText &diagnostics, const char *phase,
   return nullptr;
 }
 
+/// Refuses options that contradict each other.
+static void checkFormats(const ModelRequest &request, Refusals &refusals) {
+  if (request.rawIntegers && !request.numberFormat)
+    refusals.push_back({"", "",
+                        "--raw-integers says that the file holds codes, but "
+                        "not of which format",
+                        "add --number-format 'fixed<I,F>'"});
+  if (!request.numberFormat && !request.tensorFormats.empty())
+    refusals.push_back({request.tensorFormats.begin()->first, "",
+                        "--tensor-format differs from a number format, but "
+                        "there is none",
+                        "add --number-format 'fixed<I,F>'"});
+  if (request.numberFormat && request.calibration)
+    refusals.push_back({request.path, "",
+                        "--calibration and --number-format both say how "
+                        "numbers are rounded",
+                        "give one of them"});
+}
+
 OwningOpRef<ModuleOp> pipeline::importReal(MLIRContext &context,
                                            const ModelRequest &request,
                                            const Progress &progress,
@@ -74,30 +112,9 @@ OwningOpRef<ModuleOp> pipeline::importReal(MLIRContext &context,
   importOptions.shapes = request.shapes;
   for (const auto &[name, type] : request.inputTypes)
     importOptions.inputTypes[name] = {type.first, type.second};
-  if (request.rawIntegers) {
-    if (!request.numberFormat) {
-      refusals.push_back({"", "",
-                          "--raw-integers says that the file holds codes, but "
-                          "not of which format",
-                          "add --number-format 'fixed<I,F>'"});
-      return nullptr;
-    }
+  if (request.rawIntegers && request.numberFormat)
     importOptions.rawIntegerFraction = request.numberFormat->fractionBits;
-  }
-  if (!request.numberFormat && !request.tensorFormats.empty()) {
-    refusals.push_back({request.tensorFormats.begin()->first, "",
-                        "--tensor-format differs from a number format, but "
-                        "there is none",
-                        "add --number-format 'fixed<I,F>'"});
-    return nullptr;
-  }
-  if (request.numberFormat && request.calibration) {
-    refusals.push_back({request.path, "",
-                        "--calibration and --number-format both say how "
-                        "numbers are rounded",
-                        "give one of them"});
-    return nullptr;
-  }
+  checkFormats(request, refusals);
   if (progress)
     progress("import");
   OwningOpRef<ModuleOp> module =
@@ -108,8 +125,9 @@ OwningOpRef<ModuleOp> pipeline::importReal(MLIRContext &context,
       refusal.node = request.path;
   if (!module || !refusals.empty())
     return stopped(diagnostics, "the model cannot be imported", refusals);
-  if (request.calibration && !calibrated(*module, *request.calibration,
-                                         request.path, progress, refusals))
+  if (request.calibration &&
+      !calibrated(*module, *request.calibration, request.path, progress,
+                  diagnostics, refusals))
     return nullptr;
   return module;
 }
@@ -131,6 +149,9 @@ LogicalResult pipeline::integeriseModel(ModuleOp module,
     return success();
   stopped(diagnostics, "the model cannot be turned into exact integers",
           refusals);
+  for (Refusal &refusal : refusals)
+    if (refusal.node.empty())
+      refusal.node = request.path;
   return failure();
 }
 
@@ -142,14 +163,29 @@ static bool isEmpty(func::FuncOp network) {
   });
 }
 
+/// True if the FPGA could compute something of a real-level model, once that is
+/// quantised.
+static bool hasNetworkOperation(ModuleOp module) {
+  auto found = module.walk([](Operation *op) {
+    bool computes =
+        isa<osa::OsaDialect>(op->getDialect()) &&
+        !isa<osa::ConstantOp, osa::ReshapeOp, osa::TransposeOp, osa::QuantizeOp,
+             osa::DequantizeOp, osa::SoftmaxOp, osa::ArgMaxOp>(op);
+    return computes ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found.wasInterrupted();
+}
+
 OwningOpRef<ModuleOp>
 pipeline::importModel(MLIRContext &context, const ModelRequest &request,
                       const Progress &progress, Refusals &refusals,
                       IntegeriseStats &stats, bool hostOnly) {
   OwningOpRef<ModuleOp> module =
       importReal(context, request, progress, refusals);
-  if (!module ||
-      failed(integeriseModel(*module, request, progress, refusals, stats)))
+  if (!module)
+    return nullptr;
+  const bool mayBuild = hasNetworkOperation(*module);
+  if (failed(integeriseModel(*module, request, progress, refusals, stats)))
     return nullptr;
   if (hostOnly || !isEmpty(module->lookupSymbol<func::FuncOp>("network")))
     return module;
@@ -158,11 +194,14 @@ pipeline::importModel(MLIRContext &context, const ModelRequest &request,
     if (!entry.reason.empty())
       refusals.push_back(entry);
   if (refusals.empty())
-    refusals.push_back({request.path, "",
-                        "no operation of the model can be built: none "
-                        "computes on integers",
-                        "quantise it, or give --calibration DATA or "
-                        "--number-format 'fixed<I,F>'"});
+    refusals.push_back(
+        {request.path, "",
+         "no operation of the model can be built: none computes on integers",
+         request.calibration || request.numberFormat || !mayBuild
+             ? "a package needs a layer (Conv, Gemm, MatMul) with constant "
+               "weights; 'rhizome evaluate' computes the model on the CPU"
+             : "quantise it, or give --calibration DATA or --number-format "
+               "'fixed<I,F>'"});
   return nullptr;
 }
 
@@ -171,12 +210,17 @@ pipeline::parallelFrames(int64_t count,
                          const std::function<llvm::Error(int64_t)> &work) {
   std::atomic<int64_t> next{0};
   std::mutex mutex;
-  llvm::Error first = llvm::Error::success();
+  std::string first; // what the first of the frames that failed said
+  int64_t failed = count;
   auto worker = [&] {
     for (int64_t i; (i = next++) < count;) {
       if (llvm::Error error = work(i)) {
         std::lock_guard<std::mutex> guard(mutex);
-        first = llvm::joinErrors(std::move(first), std::move(error));
+        std::string text = llvm::toString(std::move(error));
+        if (i < failed) {
+          failed = i;
+          first = std::move(text);
+        }
         next = count;
       }
     }
@@ -188,5 +232,8 @@ pipeline::parallelFrames(int64_t count,
   worker();
   for (std::thread &thread : threads)
     thread.join();
-  return first;
+  if (failed == count)
+    return llvm::Error::success();
+  return llvm::createStringError("frame %lld: %s", (long long)failed,
+                                 first.c_str());
 }

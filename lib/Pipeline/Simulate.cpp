@@ -4,6 +4,7 @@
 #include "rhizome/Simulate/Simulate.h"
 #include "Frames.h"
 #include "Model.h"
+#include "Saturation.h"
 #include "rhizome/Simulate/Cluster.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Support/Tools.h"
@@ -117,9 +118,21 @@ Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
     return prepared.takeError();
   const Frames *frames = &prepared->inputs;
   result.frames = int64_t(frames->size());
-  Expected<Frames> want = runInterpreter(**model, *frames);
+  // Random data say nothing about saturation.
+  const bool isReal = !request.inputs.empty();
+  SaturationCounter counter((*model)->network());
+  Expected<Frames> want =
+      runInterpreter(**model, *frames, isReal ? &counter : nullptr);
   if (!want)
     return want.takeError();
+  if (isReal) {
+    Expected<std::vector<Saturation>> before =
+        prologueSaturation(**model, prepared->given);
+    if (!before)
+      return before.takeError();
+    result.saturation = std::move(*before);
+    llvm::append_range(result.saturation, counter.counts());
+  }
   Frames got;
   if (request.level == Level::Functional) {
     Expected<Frames> run = runCpu(**model, *frames);

@@ -25,6 +25,8 @@ public:
       : function(function), options(options), stats(stats),
         builder(function.getContext()) {}
   void run();
+  /// True if the file quantizes its layers itself: there is nothing to do.
+  bool isQuantised();
 
 private:
   numeric::Format format(StringRef name) const {
@@ -80,6 +82,16 @@ void FixedPoint::quantiseConstant(const Placement::Constant &place) {
   operand.set(quantised(builder, v, affine(f), operand.getOwner()->getLoc()));
 }
 
+bool FixedPoint::isQuantised() {
+  bool hasOwn = llvm::any_of(
+      function.getBody().getOps<osa::QuantizeOp>(), [](osa::QuantizeOp q) {
+        return !q.getInput().getDefiningOp<osa::ConstantOp>();
+      });
+  return hasOwn &&
+         llvm::all_of(placeQuantisers(function).constants,
+                      [](const Placement::Constant &c) { return c.isBias; });
+}
+
 void FixedPoint::run() {
   Placement placement = placeQuantisers(function);
   stats.formatUnused =
@@ -129,7 +141,15 @@ LogicalResult rhizome::applyFixedPoint(ModuleOp module,
   auto function = module.lookupSymbol<func::FuncOp>("main");
   if (!refusals.empty() || !function)
     return failure();
-  FixedPoint(function, options, stats).run();
+  FixedPoint fixedPoint(function, options, stats);
+  if (fixedPoint.isQuantised()) {
+    refusals.push_back({"", "",
+                        "no layer of this model has float weights: its own "
+                        "quantizers say how numbers are rounded",
+                        "drop --number-format"});
+    return failure();
+  }
+  fixedPoint.run();
   return success();
 }
 

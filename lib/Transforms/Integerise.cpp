@@ -5,6 +5,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "rhizome/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -30,10 +31,24 @@ SmallVector<Value> rhizome::valuesRead(Operation *op) {
   return values;
 }
 
-std::string rhizome::whyHost(Operation *op) {
+Refusal rhizome::whyHost(Operation *op) {
+  Refusal entry{osa::nodeName(op), modelOpName(op), "", ""};
   if (auto why = op->getAttrOfType<StringAttr>(kWhyHost))
-    return why.str();
-  return "it is computed on the host";
+    entry.reason = why.str();
+  if (auto remedy = op->getAttrOfType<StringAttr>(kHostRemedy))
+    entry.remedy = remedy.str();
+  return entry;
+}
+
+Refusals rhizome::hostReasons(ModuleOp module) {
+  Refusals entries;
+  llvm::StringSet<> seen;
+  module.walk([&](Operation *op) {
+    Refusal entry = whyHost(op);
+    if (!entry.reason.empty() && seen.insert(entry.node).second)
+      entries.push_back(std::move(entry));
+  });
+  return entries;
 }
 
 void Integeriser::leaveToHost(Operation *op, std::string reason,
@@ -173,14 +188,25 @@ void Integeriser::visit(Operation *op) {
         beforeValue(v);
     }
   };
-  if (heldBefore.contains(op))
+  const bool layer = isa<osa::Conv2dOp, osa::DenseOp>(op);
+  auto noteOtherRegion = [&] {
+    if (layer)
+      reasons[op] = {osa::nodeName(op), modelOpName(op),
+                     "the FPGA computes one region of the network, and another "
+                     "has more work",
+                     "move what the host computes between them to the model's "
+                     "beginning or end"};
+  };
+  if (heldBefore.contains(op)) {
+    noteOtherRegion();
     return stayBefore();
+  }
   SmallVector<Lazy> tensors;
   bool anyBefore = false;
-  bool layer = isa<osa::Conv2dOp, osa::DenseOp>(op);
   for (Value v : reads) {
     if (behind.contains(v)) {
       cutLayers += layer;
+      noteOtherRegion();
       for (Value result : op->getResults())
         behind.insert(result);
       return;
@@ -201,8 +227,14 @@ void Integeriser::visit(Operation *op) {
                      "--number-format 'fixed<I,F>'"};
     return stayBefore();
   }
-  if (!isa<osa::OsaDialect>(op->getDialect()))
-    return leaveToHost(op, whyHost(op), "");
+  if (!isa<osa::OsaDialect>(op->getDialect())) {
+    Refusal why = whyHost(op);
+    if (!why.reason.empty())
+      return leaveToHost(op, why.reason, why.remedy);
+    return leaveToHost(op, "the FPGA has no unit for " + modelOpName(op),
+                       "leave it to the host; 'rhizome evaluate' computes a "
+                       "model without any layer for the FPGA");
+  }
   if (anyBefore)
     return leaveToHost(op,
                        "it joins a tensor of the network with one that is "
@@ -346,7 +378,10 @@ LogicalResult rhizome::integerise(ModuleOp module,
   canonicaliseReal(module);
   if (failed(lowerToIntegers(module, refusals, stats)))
     return failure();
-  module.walk([](Operation *op) { op->removeAttr(kWhyHost); });
+  module.walk([](Operation *op) {
+    op->removeAttr(kWhyHost);
+    op->removeAttr(kHostRemedy);
+  });
   return verify(module);
 }
 
@@ -368,6 +403,8 @@ struct OsaIntegerise : rhizome::impl::OsaIntegeriseBase<OsaIntegerise> {
       emitRefusals(getOperation(), refusals);
       signalPassFailure();
     }
+    // What only reports read.
+    getOperation().walk([](Operation *op) { op->removeAttr(kSaturates); });
     for (const Refusal &entry : stats.host)
       if (!entry.reason.empty()) {
         InFlightDiagnostic remark = mlir::emitRemark(getOperation().getLoc())

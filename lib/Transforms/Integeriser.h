@@ -160,7 +160,7 @@ private:
 /// The values that an operation reads, those of its loops' bodies included.
 llvm::SmallVector<mlir::Value> valuesRead(mlir::Operation *op);
 /// Why the host's loop `op` is none of the network's.
-std::string whyHost(mlir::Operation *op);
+Refusal whyHost(mlir::Operation *op);
 
 /// The ONNX operation's name that a location carries as metadata, else the
 /// `osa` one.

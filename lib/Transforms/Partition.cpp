@@ -59,10 +59,7 @@ void Integeriser::noteHost(Operation *op) {
           tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
     return;
   auto found = reasons.find(op);
-  Refusal entry = found != reasons.end()
-                      ? found->second
-                      : Refusal{osa::nodeName(op), modelOpName(op),
-                                op->hasAttr(kWhyHost) ? whyHost(op) : "", ""};
+  Refusal entry = found != reasons.end() ? found->second : whyHost(op);
   for (Refusal &known : stats.host)
     if (known.node == entry.node) {
       if (known.reason.empty())

@@ -81,6 +81,8 @@ private:
   bool feedsLayer(Value v);
   void addConstant(OpOperand &operand, bool isBias);
   void addConstants();
+  /// True if the host computes `op` and a layer reads its result as it is.
+  bool leavesHost(Operation *op);
   void addEnds();
   void addInput(BlockArgument arg);
 
@@ -90,10 +92,23 @@ private:
 };
 } // namespace
 
-/// A constant that the file quantises has its format already.
+std::vector<float> rhizome::constantFloats(Value constant) {
+  if (auto stored = constant.getDefiningOp<osa::ConstantOp>())
+    return osa::floatValues(stored.getValue());
+  std::vector<float> values;
+  auto exact = ConstantEvaluator().get(constant);
+  for (size_t i = 0; i < exact->size(); ++i)
+    values.push_back(float(exact->at(i).get_d()));
+  return values;
+}
+
+/// A constant that the file quantises has its format already, also where its
+/// elements are moved afterwards.
 void Placer::addConstant(OpOperand &operand, bool isBias) {
-  if (!operand.get().getDefiningOp<osa::DequantizeOp>() &&
-      isConstant(operand.get()))
+  Operation *from = operand.get().getDefiningOp();
+  while (from && (moves(from) || isa<osa::GatherOp>(from)))
+    from = from->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<osa::DequantizeOp>(from) && isConstant(operand.get()))
     placement.constants.push_back({&operand, isBias});
 }
 
@@ -193,6 +208,26 @@ bool Placer::feedsLayer(Value v) {
   return false;
 }
 
+bool Placer::leavesHost(Operation *op) {
+  if (isa<osa::OsaDialect>(op->getDialect()) && !isa<osa::SoftmaxOp>(op))
+    return false;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type || !type.getElementType().isF32())
+    return false;
+  SmallVector<Value> work{op->getResult(0)};
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    for (OpOperand &use : v.getUses()) {
+      if (isa<osa::Conv2dOp, osa::DenseOp>(use.getOwner()) &&
+          use.getOperandNumber() == 0)
+        return true;
+      if (moves(use.getOwner()))
+        work.push_back(use.getOwner()->getResult(0));
+    }
+  }
+  return false;
+}
+
 void Placer::addEnds() {
   DenseSet<Value> open; // inside a layer, not yet rounded
   for (Operation &it : function.getBody().front()) {
@@ -200,6 +235,10 @@ void Placer::addEnds() {
     if (op->getNumResults() != 1 || isa<osa::ConstantOp>(op) ||
         isConstant(op->getResult(0)))
       continue;
+    if (leavesHost(op)) {
+      placement.activations.push_back({op->getResult(0), op->getLoc()});
+      continue;
+    }
     bool arithmetic =
         isa<osa::BatchNormOp>(op) || isActivation(op) || binaryWithConstant(op);
     bool inside = llvm::any_of(op->getOperands(),

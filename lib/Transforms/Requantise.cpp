@@ -32,6 +32,30 @@ struct Integeriser::Channels {
   }
 };
 
+/// Notes on a requantiser where it cuts off values that lie beyond the
+/// quantiser's codes.
+static void noteLimits(osa::RequantiseOp op, const LazyTensor &in,
+                       ArrayRef<Quantiser> quantisers) {
+  if (in.curve)
+    return;
+  bool low = false, high = false;
+  for (size_t c = 0; c < std::max(in.f.size(), quantisers.size()); ++c) {
+    const PiecewiseLinear &f = in.function(c);
+    const Quantiser &q = quantisers[quantisers.size() == 1 ? 0 : c];
+    // Half a code beyond the first and the last.
+    auto bound = [&](int64_t code, int side) -> mpq_class {
+      return (mpq_class(code - q.zero) + mpq_class(side, 2)) * q.scale;
+    };
+    for (int64_t x : {f.lo(), f.hi()}) {
+      low |= f.at(x) < Real(bound(q.lo, -1));
+      high |= Real(bound(q.hi, 1)) < f.at(x);
+    }
+  }
+  if (low || high)
+    op->setAttr(kSaturates,
+                DenseBoolArrayAttr::get(op.getContext(), {low, high}));
+}
+
 static bool isIdentity(const Steps &s) {
   if (s.falls || s.bottom != s.lo || s.top() != s.hi)
     return false;
@@ -173,11 +197,13 @@ Value Integeriser::emitSteps(Operation *op, LazyTensor &in,
   channels.stats.kind = "requantise";
   channels.stats.multiplierBits = found->multiplierBits();
   channels.stats.shift = found->shift;
-  return osa::RequantiseOp::create(
+  auto made = osa::RequantiseOp::create(
       builder, op->getLoc(),
       withElement(in.physical, intType(channels.lo, channels.hi)), in.physical,
       compress(found->multiplier), compress(found->offset), found->shift,
       found->tiesEven);
+  noteLimits(made, in, channels.quantisers);
+  return made;
 }
 
 Value Integeriser::emitPair(osa::QuantizeOp op, LazyTensor &in,
@@ -219,10 +245,12 @@ Value Integeriser::emitPair(osa::QuantizeOp op, LazyTensor &in,
                                  std::max<int64_t>(found->rhs, 0)));
   channels.stats.shift = found->shift;
   channels.stats.accumulatorBits = num::elementInt(added.getType()).getWidth();
-  return osa::RequantiseOp::create(
+  auto made = osa::RequantiseOp::create(
       builder, op.getLoc(),
       withElement(added, intType(channels.lo, channels.hi)), added,
       ArrayRef<int64_t>{1}, ArrayRef<int64_t>{found->offset}, found->shift);
+  noteLimits(made, in, channels.quantisers);
+  return made;
 }
 
 /// value · 2^shift as a whole number below 2^60; nullopt if it is none.
@@ -323,10 +351,11 @@ Value Integeriser::emitDyadic(osa::QuantizeOp op, LazyTensor &in,
   channels.stats.kind = "requantise";
   channels.stats.multiplierBits = found.multiplierBits();
   channels.stats.shift = shift;
-  Value rounded = osa::RequantiseOp::create(
+  auto rounded = osa::RequantiseOp::create(
       builder, op.getLoc(),
       withElement(in.physical, intType(lo - down, hi - down)), in.physical,
       compress(multiplier), compress(offset), shift, shift > 0);
+  noteLimits(rounded, in, channels.quantisers);
   if (!split)
     return rounded;
   return osa::RequantiseOp::create(

@@ -75,6 +75,7 @@ SUITES = {
     "doctor": vendorflows.doctor,
     "bad-models": robustness.bad_models,
     "bad-options": robustness.bad_options,
+    "refusals": robustness.refusals,
     "damaged-models": robustness.damaged_models,  # COUNT
 }
 

@@ -54,6 +54,10 @@ def bad_models(suite):
                 f"refused", result.command)
 
 
+def refusals(suite):
+    needed("refusals").refusals(suite)
+
+
 def damaged_models(suite, count):
     """A good model with a few bytes changed: compiled or refused."""
     good = GOOD.read_bytes()

@@ -39,7 +39,8 @@ static llvm::json::Object toJson(const CoverageResult &result) {
                             {"carried", result.carried}};
 }
 
-static void printCoverage(const CoverageResult &result) {
+static void printCoverage(const ModelRequest &request,
+                          const CoverageResult &result) {
   std::vector<std::string> head = {"node", "op", "type"};
   for (const CoverageRow &row : result.rows)
     if (head.size() < 3 + row.generators.size())
@@ -71,9 +72,11 @@ static void printCoverage(const CoverageResult &result) {
                << grouped(result.copiesOut) << " back, "
                << grouped(result.carried) << " carried past it\n";
   if (result.fpga == 0)
-    llvm::outs() << "nothing runs on the FPGA: quantise the model, or give "
-                    "--calibration or "
-                    "--number-format 'fixed<I,F>'\n";
+    llvm::outs() << "nothing runs on the FPGA"
+                 << (request.calibration || request.numberFormat
+                         ? "\n"
+                         : ": quantise the model, or give --calibration or "
+                           "--number-format 'fixed<I,F>'\n");
 }
 
 static int runCoverage(const ModelRequest &request, bool json) {
@@ -89,7 +92,7 @@ static int runCoverage(const ModelRequest &request, bool json) {
     printJson(std::move(object));
   } else {
     printQuantisation(request);
-    printCoverage(result);
+    printCoverage(request, result);
     if (result.fpga) {
       llvm::outs() << "\n";
       printAnalysis(result.analysis);

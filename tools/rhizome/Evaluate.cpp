@@ -23,6 +23,7 @@ static llvm::json::Object toJson(const EvaluateRequest &request,
                            {"correct", form.correct},
                            {"accuracy", share(form.correct, form.frames)},
                            {"same_class", form.sameClass},
+                           {"integer_correct", form.integerCorrect},
                            {"seconds", form.seconds},
                            {"frame_us", form.frameUs}});
   for (const auto &row : result.confusion)
@@ -40,6 +41,7 @@ static llvm::json::Object toJson(const EvaluateRequest &request,
                             {"confusion", std::move(confusion)},
                             {"layers", std::move(layers)}};
   reportQuantisation(request.model, object);
+  reportSaturation(result.saturation, object);
   return object;
 }
 
@@ -66,9 +68,15 @@ static void printResult(const EvaluateRequest &request,
                         const EvaluateResult &result) {
   printQuantisation(request.model);
   const bool labelled = !request.labels.empty();
+  const bool hasInteger =
+      labelled && llvm::any_of(result.forms, [](const Accuracy &form) {
+        return form.form == "integer";
+      });
   std::vector<std::string> head{"model", "frames"};
   if (labelled)
-    head.insert(head.end(), {"correct", "accuracy %", "as integer"});
+    head.insert(head.end(), {"correct", "accuracy %"});
+  if (hasInteger)
+    head.push_back("as integer");
   head.push_back("seconds");
   if (request.time)
     head.push_back("us a frame");
@@ -76,16 +84,30 @@ static void printResult(const EvaluateRequest &request,
   for (const Accuracy &form : result.forms) {
     std::vector<std::string> row{form.form, grouped(form.frames)};
     if (labelled)
-      row.insert(row.end(), {grouped(form.correct),
-                             decimal(share(form.correct, form.frames) * 100, 2),
-                             form.sameClass ? grouped(form.sameClass) : ""});
+      row.insert(row.end(),
+                 {grouped(form.correct),
+                  decimal(share(form.correct, form.frames) * 100, 2)});
+    if (hasInteger)
+      row.push_back(form.sameClass ? grouped(form.sameClass) : "");
     row.push_back(decimal(form.seconds, 1));
     if (request.time)
       row.push_back(form.frameUs ? decimal(form.frameUs, 1) : "");
     forms.add(std::move(row));
   }
   forms.print();
+  // Shares of different frames are not to be compared.
+  const Accuracy &all = result.forms.front();
+  for (const Accuracy &form : result.forms)
+    if (labelled && form.integerCorrect >= 0 && form.frames < all.frames)
+      llvm::outs() << form.form << " is over the first " << grouped(form.frames)
+                   << " frames; there the integer model has "
+                   << decimal(share(form.integerCorrect, form.frames) * 100, 2)
+                   << " %\n";
+  if (all.form == "host")
+    llvm::outs() << "nothing of this model runs on the FPGA: the host computes "
+                    "it as it stands\n";
   printConfusion(result);
+  printSaturation(result.saturation);
   if (result.layers.empty())
     return;
   llvm::outs() << "\nthe integer model against the network without rounding\n";
@@ -171,7 +193,8 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
   command->footer(
       "Prints the accuracy of the integer model, of the file in float32 and, "
       "where\nasked for, of the RTL; how the classes are taken for each other; "
-      "and the\nsignal-to-noise ratio at every layer.\n"
+      "which\nquantizers cut values off; and the signal-to-noise ratio at "
+      "every layer.\n"
       "Examples:\n"
       "  rhizome evaluate net.onnx --data t10k-images.idx3-ubyte.gz \\\n"
       "      --labels t10k-labels.idx1-ubyte.gz --normalise 0..1\n"

@@ -5,6 +5,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <unistd.h>
 
 using namespace llvm;
@@ -54,6 +55,33 @@ int cli::failWith(const std::string &error, bool json) {
   return 1;
 }
 
+/// Refusals with the same operation, reason and remedy in groups, each at its
+/// first one's place.
+static std::vector<Refusals> alikeTogether(const Refusals &refused) {
+  std::vector<Refusals> groups;
+  std::map<std::tuple<std::string, std::string, std::string>, size_t> known;
+  for (const Refusal &r : refused) {
+    auto [it, isNew] =
+        known.try_emplace({r.op, r.reason, r.remedy}, groups.size());
+    if (isNew)
+      groups.emplace_back();
+    groups[it->second].push_back(r);
+  }
+  return groups;
+}
+
+/// The first names of a group, and how many more there are.
+static std::string namesOf(const Refusals &group) {
+  constexpr size_t kShown = 6;
+  std::string names;
+  for (const Refusal &r : ArrayRef(group).take_front(kShown))
+    if (!r.node.empty())
+      names += (names.empty() ? "'" : ", '") + r.node + "'";
+  if (group.size() > kShown)
+    names += " and " + std::to_string(group.size() - kShown) + " more";
+  return names;
+}
+
 int cli::failWith(const Refusals &refused, bool json) {
   if (json) {
     json::Array list;
@@ -65,12 +93,15 @@ int cli::failWith(const Refusals &refused, bool json) {
     printJson(json::Object{{"ok", false}, {"refused", std::move(list)}});
     return 1;
   }
-  for (const Refusal &r : refused) {
-    errs() << "error: ";
-    if (!r.node.empty())
-      errs() << "'" << r.node << "'";
+  for (const std::vector<Refusal> &alike : alikeTogether(refused)) {
+    const Refusal &r = alike.front();
+    errs() << "error: " << namesOf(alike);
     if (!r.op.empty())
-      errs() << (r.node.empty() ? "" : " ") << "(" << r.op << ")";
+      errs() << (r.node.empty() ? "" : " ") << "(" << r.op
+             << (alike.size() > 1
+                     ? ", " + std::to_string(alike.size()) + " times"
+                     : "")
+             << ")";
     if (!r.node.empty() || !r.op.empty())
       errs() << ": ";
     errs() << r.reason << "\n";

@@ -81,7 +81,9 @@ void cli::addCalibration(CLI::App &command, ModelRequest &request) {
           .add_option_function<std::string>(
               "--calibration",
               [&request](const std::string &path) {
-                calibrationOf(request).data.path = path;
+                DataRequest &data = calibrationOf(request).data;
+                data.path = path;
+                data.normaliseOption = "--calibration-normalise";
               },
               "quantise a float model, with ranges observed on these inputs "
               "(.npz that names them, .npy idx .png .jpg or a folder)")
@@ -170,6 +172,7 @@ void cli::reportQuantisation(const ModelRequest &request, json::Object &into) {
       object["high"] = layer.high;
       object["scale"] = layer.scale;
       object["zero_point"] = layer.zeroPoint;
+      object["saturated"] = layer.saturated;
     }
     layers.push_back(std::move(object));
   }
@@ -192,17 +195,32 @@ void cli::printQuantisation(const ModelRequest &request) {
   if (!request.calibration || request.calibration->report->layers.empty())
     return;
   const calibrate::Report &report = *request.calibration->report;
-  Table table({"layer", "operation", "weights", "activations", "observed",
-               "scale", "zero", "SNR dB"});
+  const bool saturates =
+      llvm::any_of(report.layers, [](const calibrate::Layer &layer) {
+        return layer.saturated > kToldShare;
+      });
+  std::vector<std::string> head = {"layer",       "operation", "weights",
+                                   "activations", "observed",  "scale",
+                                   "zero",        "SNR dB"};
+  if (saturates)
+    head.push_back("saturated %");
+  Table table(std::move(head));
   for (const calibrate::Layer &layer : report.layers) {
     bool rounds = layer.activationBits;
-    table.add(
-        {shortened(layer.name), layer.op,
-         layer.weightBits ? std::to_string(layer.weightBits) : "",
-         rounds ? std::to_string(layer.activationBits) : "",
-         rounds ? formatv("{0:f3} … {1:f3}", layer.low, layer.high).str() : "",
-         rounds ? significant(layer.scale) : "",
-         rounds ? std::to_string(layer.zeroPoint) : "", decimal(layer.snr, 1)});
+    std::vector<std::string> cells = {
+        shortened(layer.name),
+        layer.op,
+        layer.weightBits ? std::to_string(layer.weightBits) : "",
+        rounds ? std::to_string(layer.activationBits) : "",
+        rounds ? formatv("{0:f3} … {1:f3}", layer.low, layer.high).str() : "",
+        rounds ? significant(layer.scale) : "",
+        rounds ? std::to_string(layer.zeroPoint) : "",
+        decimal(layer.snr, 1)};
+    if (saturates)
+      cells.push_back(layer.saturated > kToldShare
+                          ? decimal(layer.saturated * 100, 2)
+                          : "");
+    table.add(std::move(cells));
   }
   outs() << "quantised after training: " << report.method << " over "
          << report.frames << " frames";
@@ -213,4 +231,32 @@ void cli::printQuantisation(const ModelRequest &request) {
   table.print();
   outs() << "  output     " << decimal(report.snr, 1) << " dB, "
          << percent(report.agreement) << " of the frames keep their class\n";
+}
+
+void cli::reportSaturation(const std::vector<Saturation> &saturation,
+                           json::Object &into) {
+  json::Array list;
+  for (const Saturation &s : saturation)
+    list.push_back(json::Object{{"name", json::fixUTF8(s.name)},
+                                {"op", json::fixUTF8(s.op)},
+                                {"values", s.values},
+                                {"low", s.low},
+                                {"high", s.high}});
+  into["saturation"] = std::move(list);
+}
+
+void cli::printSaturation(const std::vector<Saturation> &saturation) {
+  Table table({"quantizer", "operation", "below %", "above %"});
+  auto share = [](int64_t part, int64_t whole) {
+    return whole ? double(part) / double(whole) : 0;
+  };
+  for (const Saturation &s : saturation)
+    if (share(s.low + s.high, s.values) > kToldShare)
+      table.add({shortened(s.name), s.op,
+                 decimal(share(s.low, s.values) * 100, 2),
+                 decimal(share(s.high, s.values) * 100, 2)});
+  if (table.empty())
+    return;
+  outs() << "\nvalues that saturate, beyond a quantizer's codes\n";
+  table.print();
 }

@@ -16,4 +16,13 @@ void addCalibration(CLI::App &command, pipeline::ModelRequest &request);
 void reportQuantisation(const pipeline::ModelRequest &request,
                         llvm::json::Object &into);
 void printQuantisation(const pipeline::ModelRequest &request);
+
+/// The share of values from which on saturation is worth a line.
+constexpr double kToldShare = 0.001;
+/// Under "saturation", what every quantizer met.
+void reportSaturation(const std::vector<pipeline::Saturation> &saturation,
+                      llvm::json::Object &into);
+/// A table of the quantizers at which more than `kToldShare` saturates; nothing
+/// without any.
+void printSaturation(const std::vector<pipeline::Saturation> &saturation);
 } // namespace rhizome::cli

@@ -4,6 +4,7 @@
 #include "Kernel.h"
 #include "ModelOptions.h"
 #include "Output.h"
+#include "Quantisation.h"
 #include "rhizome/Support/Units.h"
 
 using namespace rhizome;
@@ -80,6 +81,8 @@ static int runSimulate(SimulateRequest request, bool json) {
       object["simulated_us"] = result.simulatedUs;
       object["seconds"] = result.seconds;
     }
+    if (!request.inputs.empty())
+      reportSaturation(result.saturation, object);
     printJson(std::move(object));
     return good ? 0 : 1;
   }
@@ -91,6 +94,7 @@ static int runSimulate(SimulateRequest request, bool json) {
                  << " elements differ from the expected outputs\n";
   if (!result.firstMismatch.empty())
     llvm::outs() << "first: " << result.firstMismatch << "\n";
+  printSaturation(result.saturation);
   if (result.measured) {
     Table table({"cycles", "predicted", "measured"});
     table.add({"interval", decimal(result.predicted.intervalCycles, 0),

@@ -8,8 +8,8 @@
 
 using namespace rhizome;
 
-/// The one of `known` that `word` may have meant, as a question; "" if none is
-/// near.
+/// The one of `known` that `word` may have meant, as a question: a name that
+/// differs by a letter or two, or that ends in the word's; "" if there is none.
 static std::string meant(llvm::StringRef word,
                          const std::vector<std::string> &known) {
   std::string best;
@@ -19,6 +19,10 @@ static std::string meant(llvm::StringRef word,
       least = d;
       best = "; did you mean '" + name + "'?";
     }
+  if (best.empty() && word.starts_with("--"))
+    for (const std::string &name : known)
+      if (llvm::StringRef(name).ends_with(word.drop_front()))
+        best = "; did you mean '" + name + "'?";
   return best;
 }
 

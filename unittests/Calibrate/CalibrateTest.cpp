@@ -3,6 +3,10 @@
 // in, how good it is, what bounds and overrides do, and that the integer model
 // equals it.
 #include "rhizome/Calibrate/Calibrate.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -69,7 +73,9 @@ std::string network(bool uneven = false) {
 
 struct Calibrated : testing::Test {
   Calibrated() {
-    context.loadDialect<func::FuncDialect, num::NumDialect, osa::OsaDialect>();
+    context.loadDialect<func::FuncDialect, num::NumDialect, osa::OsaDialect,
+                        arith::ArithDialect, linalg::LinalgDialect,
+                        math::MathDialect, tensor::TensorDialect>();
     std::mt19937 rng(5);
     std::uniform_real_distribution<float> draw(-1, 1);
     for (int f = 0; f < 20; ++f) {
@@ -222,4 +228,74 @@ TEST_F(Calibrated, WhatIsQuantisedIsRefused) {
   ASSERT_FALSE(bool(again));
   std::string why = llvm::toString(again.takeError());
   EXPECT_NE(why.find("drop --calibration"), std::string::npos) << why;
+}
+
+/// x through √(x² + 1) on the host, whose constant stands outside the loop as
+/// rewrites leave it, into a dense layer whose weights are transposed, and x
+/// added again.
+TEST_F(Calibrated, HostOperationsAndMovedWeights) {
+  std::string text =
+      "#id = affine_map<(a, b) -> (a, b)>\n"
+      "func.func @main(%x: tensor<1x6xf32> {rhizome.name = \"x\"}) -> "
+      "(tensor<1x6xf32> {rhizome.name = \"y\"}) {\n" +
+      constant("w", {6, 6}, 7) + R"(
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<1x6xf32>
+  %h = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<1x6xf32>) outs(%e : tensor<1x6xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %p = arith.mulf %a, %a : f32
+    %q = arith.addf %p, %one : f32
+    %r = math.sqrt %q : f32
+    linalg.yield %r : f32
+  } -> tensor<1x6xf32> loc("norm")
+  %t = osa.transpose %w {permutation = array<i64: 1, 0>} : (tensor<6x6xf32>) -> tensor<6x6xf32> loc("turn")
+  %d = osa.dense %h, %t : (tensor<1x6xf32>, tensor<6x6xf32>) -> tensor<1x6xf32> loc("fc")
+  %y = osa.add %d, %x : (tensor<1x6xf32>, tensor<1x6xf32>) -> tensor<1x6xf32> loc("sum")
+  return %y : tensor<1x6xf32>
+})";
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  ASSERT_TRUE(module);
+  frames.clear();
+  for (float f : {0.f, 1.f, 2.f, 3.f})
+    frames.push_back({Tensor::ofFloats({1, 6}, {f, -f, 0, 2, 1, -3})});
+  llvm::Expected<Report> report = run(*module);
+  ASSERT_TRUE(bool(report)) << llvm::toString(report.takeError());
+  EXPECT_GT(report->snr, 30);
+  // What the host gives is rounded before the layer reads it.
+  EXPECT_NEAR(layer(*report, "norm").high, std::sqrt(10.0), 1e-5);
+  EXPECT_EQ(layer(*report, "norm").activationBits, 8u);
+  EXPECT_EQ(layer(*report, "fc").weightBits, 8u);
+}
+
+TEST_F(Calibrated, WhatIsNoNumberNamesItsFrame) {
+  frames[7][0].floats[3] = NAN;
+  OwningOpRef<ModuleOp> module = parse();
+  llvm::Expected<Report> report = run(*module);
+  ASSERT_FALSE(bool(report));
+  std::string why = llvm::toString(report.takeError());
+  EXPECT_EQ(why, "'x' is not finite on frame 7 of the calibration data");
+}
+
+TEST_F(Calibrated, SaturationIsCounted) {
+  // Of x, one value in 2,560 is ten times as large as the others.
+  for (auto &frame : frames)
+    frame[0].floats[0] = 0;
+  frames[3][0].floats[0] = 10;
+  for (auto [method, share] :
+       {std::pair{Method::MinMax, 0.0}, {Method::Percentile, 1.0 / 2560}}) {
+    OwningOpRef<ModuleOp> module = parse();
+    Options options;
+    options.method = method;
+    options.percentile = 99.9;
+    options.layers["x"] = {8, 8};
+    llvm::Expected<Report> report = run(*module, options);
+    ASSERT_TRUE(bool(report)) << llvm::toString(report.takeError());
+    const Layer &x = layer(*report, "x");
+    if (method == Method::MinMax)
+      EXPECT_EQ(x.saturated, 0);
+    else {
+      EXPECT_GE(x.saturated, share);
+      EXPECT_LT(x.saturated, 0.01);
+    }
+  }
 }

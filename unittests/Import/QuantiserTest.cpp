@@ -105,13 +105,61 @@ TEST(ImportQdq, WhatCannotBeBuiltIsRefusedByName) {
   m.output("d");
   Imported i(m);
   EXPECT_FALSE(i.module);
-  EXPECT_EQ(i.refusals.size(), 6u) << i.text();
+  EXPECT_EQ(i.refusals.size(), 7u) << i.text();
   EXPECT_TRUE(i.contains("QuantizeLinear_q0 | QuantizeLinear | its scale holds "
                          "the value 0"))
       << i.text();
   EXPECT_TRUE(i.contains("its scale holds the value nan"));
   EXPECT_TRUE(i.contains("without a block_size"));
   EXPECT_TRUE(i.contains("its input has the element type float"));
+}
+
+/// QKeras' exporter writes scales of 1, zero points and widths as int64.
+TEST(ImportQonnx, ParametersMayBeIntegers) {
+  auto model = [](int type) {
+    ModelBuilder m(9);
+    m.input("x", {1, 3});
+    auto parameter = [&](const std::string &name, int64_t value) {
+      auto &t = m.tensor(name, {}, type);
+      type == TensorProto::FLOAT ? t.add_float_data(float(value))
+                                 : t.add_int64_data(value);
+    };
+    parameter("s", 2);
+    parameter("z", 3);
+    parameter("b", 4);
+    m.node("Quant", {"x", "s", "z", "b"}, {"y"}, "qonnx.custom_op.general");
+    m.output("y");
+    return m;
+  };
+  Imported whole(model(TensorProto::INT64)), real(model(TensorProto::FLOAT));
+  // (x / 2 + 3) rounds to 4 and saturates at 7 and −8: worth 2, 8, −22.
+  EXPECT_EQ(valuesOf(whole, {{2.5f, 100, -100}}), (Values{2, 8, -22}));
+  EXPECT_EQ(whole.text(), real.text());
+  // One that float32 does not hold is none.
+  ModelBuilder wide = model(TensorProto::INT64);
+  wide.graph().mutable_initializer(0)->set_int64_data(0, (1 << 24) + 1);
+  Imported refused(wide);
+  EXPECT_FALSE(refused.module);
+  EXPECT_TRUE(refused.contains("its scale is not a constant of floats"));
+}
+
+TEST(ImportQonnx, AllFaultsOfAQuantiserAreTold) {
+  ModelBuilder m(9);
+  m.input("x", {1, 3});
+  m.input("z", {});
+  m.floats("s", {}, {-1});
+  m.floats("b", {}, {2.5f});
+  auto &n =
+      m.node("Quant", {"x", "s", "z", "b"}, {"y"}, "qonnx.custom_op.general");
+  m.set(n, "rounding_mode", "SIDEWAYS");
+  m.output("y");
+  Imported i(m);
+  EXPECT_FALSE(i.module);
+  EXPECT_EQ(i.refusals.size(), 4u) << i.text();
+  EXPECT_TRUE(i.contains("its scale holds the value -1"));
+  EXPECT_TRUE(i.contains("its zero point is not a constant"));
+  EXPECT_TRUE(i.contains("its bit width is 2.5"));
+  EXPECT_TRUE(i.contains("its rounding mode is 'SIDEWAYS'"));
 }
 
 /// x → Quant → y with the given parameters.

@@ -155,7 +155,7 @@ TEST(ImportRobust, EverythingIsRefusedAtOnce) {
   m.input("x", {1, 2});
   m.node("NonZero", {"x"}, {"a"});
   m.node("Loop", {"a"}, {"b"});
-  m.node("LSTM", {"b"}, {"c"});
+  m.node("LSTM", {"b", "b", "b"}, {"c"});
   m.node("Adam", {"a"}, {"d"}, "ai.onnx.preview.training");
   m.set(m.node("Softmax", {"x"}, {"e"}), "axis", int64_t(5));
   for (const char *name : {"c", "d", "e"})
@@ -168,6 +168,45 @@ TEST(ImportRobust, EverythingIsRefusedAtOnce) {
   EXPECT_TRUE(i.contains("export the model without control flow"));
   EXPECT_TRUE(i.contains("inference mode"));
   EXPECT_TRUE(i.contains("its axis 5 is out of range"));
+}
+
+/// Neither an opset that we don't read nor inputs that nobody can judge hide
+/// what else is to be refused.
+TEST(ImportRobust, NothingHidesTheOtherRefusals) {
+  ModelBuilder m(99);
+  m.input("x", {1});
+  m.node("NonZero", {"x"}, {"a"});
+  m.node("Unique", {"a"}, {"b"});
+  m.node("Relu", {"b"}, {"y"});
+  m.output("y");
+  Imported opset(m);
+  expectRefused(opset, "the file has opset 99");
+  EXPECT_EQ(opset.refusals.size(), 3u) << opset.text();
+  EXPECT_TRUE(opset.contains("Unique_b | Unique | the operation Unique"));
+
+  ModelBuilder n;
+  n.input("x", {1, 2});
+  auto &lost = n.tensor("w", {2, 2}, TensorProto::FLOAT);
+  lost.set_data_location(TensorProto::EXTERNAL);
+  auto *entry = lost.add_external_data();
+  entry->set_key("location");
+  entry->set_value("nowhere.bin");
+  n.tensor("short", {2}, TensorProto::FLOAT).add_float_data(1);
+  n.ints("k", {2}, TensorProto::INT32, {1, 2});
+  n.node("MatMul", {"x", "w"}, {"a"});
+  n.node("Add", {"a", "short"}, {"b"});
+  n.set(n.node("Relu", {"b"}, {"c"}), "slope", int64_t(1));
+  n.node("Add", {"x", "k"}, {"d"});
+  n.node("NonZero", {"c"}, {"e"});
+  for (const char *name : {"d", "e"})
+    n.output(name);
+  Imported i(n);
+  expectRefused(i, "w | initializer | its external data is missing");
+  EXPECT_TRUE(i.contains("short | initializer | it holds 1 values"));
+  EXPECT_TRUE(i.contains("Relu_c | Relu | its attribute 'slope'"));
+  EXPECT_TRUE(i.contains("Add_d | Add | its inputs 0 and 1 have the types"));
+  EXPECT_TRUE(i.contains("NonZero_e | NonZero | the operation NonZero"));
+  EXPECT_EQ(i.refusals.size(), 5u) << i.text();
 }
 
 TEST(ImportRobust, NamesThatDoNotFit) {
@@ -257,14 +296,15 @@ TEST(ImportRobust, AttributesOfAnotherKind) {
 TEST(ImportRobust, OutputsThatAnOperationDoesNotHave) {
   ModelBuilder m;
   m.input("x", {1, 1, 2, 2});
-  m.node("Relu", {"x"}, {"", "a"});
+  m.node("QuickGelu", {"x"}, {"", "a"}, "com.microsoft");
   auto &mean = m.node("ReduceMean", {"x"}, {"", "b"});
   m.set(mean, "axes", {2, 3});
   m.set(mean, "keepdims", int64_t(0));
   m.output("a");
   m.output("b");
   Imported i(m);
-  expectRefused(i, "its output 1 ('a') is used, which Relu does not have");
+  expectRefused(i, "its output 1 ('a') is used, which QuickGelu does not have");
+  EXPECT_TRUE(i.contains("it has 2 outputs, ReduceMean gives 1"));
   EXPECT_EQ(i.refusals.size(), 2u) << i.text();
 }
 

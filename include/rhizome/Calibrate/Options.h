@@ -41,6 +41,8 @@ struct Layer {
   double scale = 0;
   int64_t zeroPoint = 0;
   double snr = 0; ///< dB, quantised network against float, here
+  /// Share of the observed values that lie beyond the codes, and saturate.
+  double saturated = 0;
 };
 
 struct Report {

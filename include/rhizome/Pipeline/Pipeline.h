@@ -33,6 +33,8 @@ struct DataRequest {
   /// "MEAN,STD" (x / 255 - MEAN) / STD, per channel with a list of each; "" is
   /// for files of other numbers.
   std::string normalise;
+  /// The option that sets it, for messages.
+  std::string normaliseOption = "--normalise";
 };
 
 /// --calibration: a float model is quantised after training.
@@ -164,6 +166,13 @@ bool isNormalisation(llvm::StringRef text);
 /// RTL, the netlist that entered the router, the bitstream.
 enum class Level { Functional, Float, Rtl, Cluster, Board, Netlist, Bitstream };
 
+/// How many of the values that a quantizer met on real data lie below its
+/// first code and above its last, and saturate there.
+struct Saturation {
+  std::string name, op;
+  int64_t values = 0, low = 0, high = 0;
+};
+
 /// Which frames run, and what becomes of the answers.
 struct DataChoice {
   /// One entry per graph input, or a single .npz that names them; empty for
@@ -219,6 +228,7 @@ struct SimulateResult : Comparison {
   double throughputPerS = 0, latencyUs = 0;
   std::vector<PartyResult> parties;
   double simulatedUs = 0, seconds = 0;
+  std::vector<Saturation> saturation; ///< if data were given, all quantizers
   std::string error;
 };
 SimulateResult simulatePackage(const SimulateRequest &request);
@@ -243,11 +253,16 @@ struct EvaluateRequest {
 
 /// How one form of the model did.
 struct Accuracy {
-  std::string form; ///< "float", "integer" or "rtl"
+  /// "float", "integer" or "rtl"; "host" where nothing of the model is on the
+  /// FPGA, so that nothing is rounded to integers.
+  std::string form;
   int64_t frames = 0, correct = 0;
   double seconds = 0;
   int64_t sameClass = 0; ///< frames with the integer model's class
-  double frameUs = 0;    ///< a frame's time on one core, if asked for
+  /// Right answers of the integer model on these frames, which may be fewer
+  /// than its own; -1 without one.
+  int64_t integerCorrect = -1;
+  double frameUs = 0; ///< a frame's time on one core, if asked for
 };
 
 struct EvaluateResult {
@@ -262,6 +277,8 @@ struct EvaluateResult {
     double snr;
   };
   std::vector<Layer> layers;
+  /// Of the quantizers of the integer model, over `layerFrames`.
+  std::vector<Saturation> saturation;
   /// Why there is no integer model; the float one may have been evaluated.
   Refusals refused;
   std::string error;

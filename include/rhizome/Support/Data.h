@@ -31,8 +31,8 @@ struct NamedTensor {
   std::string name; ///< "" if the file names none
   Tensor tensor;
   std::vector<double> doubles; ///< the same unrounded, if 64-bit reals
-  bool isPixels = false; ///< 8-bit unsigned: an image or samples of one
-  bool isImage = false;  ///< from a PNG or JPEG file: `[H,W,C]`
+  bool isPixels = false;       ///< 8-bit unsigned: an image or samples of one
+  bool isImage = false;        ///< from a PNG or JPEG file: `[H,W,C]`
 };
 
 /// Every array of a file. PNG and JPEG give `[H,W,C]`, C being 1 or 3.
@@ -61,11 +61,13 @@ llvm::Error writeNpy(llvm::StringRef path, llvm::ArrayRef<int64_t> shape,
 struct Normalise {
   enum class Kind { None, Unit, Raw, MeanStd };
   Kind kind = Kind::None;
-  std::vector<float> mean, std; ///< one value, or one per channel
+  std::vector<float> mean, std;       ///< one value, or one per channel
+  std::string option = "--normalise"; ///< that sets it, for messages
 
   /// `0..1` (x/255), `0..255` (x), or `MEAN,STD` ((x/255 − MEAN)/STD), per
   /// channel as `M1,M2,…,S1,S2,…`; "" gives None.
-  static llvm::Expected<Normalise> parse(llvm::StringRef text);
+  static llvm::Expected<Normalise>
+  parse(llvm::StringRef text, llvm::StringRef option = "--normalise");
 };
 
 /// What one input of a model takes. For integers, lo..hi is the range.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Why the host computes an operation: what the importer found, kept on its
-// loops until the network is cut out.
+// loops until the network is cut out. And which requantizers cut values off.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -8,4 +8,10 @@
 namespace rhizome {
 /// A string attribute of the host's loops.
 constexpr llvm::StringLiteral kWhyHost = "rhizome.why_host";
+/// What would bring it to the FPGA; a string attribute next to that one.
+constexpr llvm::StringLiteral kHostRemedy = "rhizome.host_remedy";
+/// On a requantizer, an array of two booleans: whether values below the lowest
+/// and above the highest code occur and saturate. An activation's own bend,
+/// such as a Relu's, is none of that.
+constexpr llvm::StringLiteral kSaturates = "rhizome.saturates";
 } // namespace rhizome

@@ -64,6 +64,9 @@ mlir::LogicalResult integerise(mlir::ModuleOp module,
                                const IntegeriseOptions &options,
                                Refusals &refusals, IntegeriseStats &stats);
 
+/// Why the importer left operations of a real-level module to the host.
+Refusals hostReasons(mlir::ModuleOp module);
+
 /// The steps of the above, in order; each is also a pass of rhizome-opt.
 mlir::LogicalResult applyFixedPoint(mlir::ModuleOp module,
                                     const IntegeriseOptions &options,

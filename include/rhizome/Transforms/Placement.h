@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where a float network gets quantisers, whatever their formats: at its inputs,
-// behind every layer, on the weights. What only leads to graph outputs keeps
+// after every layer, on the weights, and where a layer reads what the host
+// computes. What only leads to graph outputs keeps
 // its exact accumulator.
 #pragma once
 
@@ -30,6 +31,10 @@ struct Placement {
 /// Reads a real-level function; changes nothing. Tensors that the file
 /// quantises itself are left out.
 Placement placeQuantisers(mlir::func::FuncOp function);
+
+/// The values of one of its constants, also where the file computes it from
+/// others, rounded to float32.
+std::vector<float> constantFloats(mlir::Value constant);
 
 /// What a quantiser rounds to: codes lo..hi, one scale and zero point for all
 /// or one for each position of `axis`.

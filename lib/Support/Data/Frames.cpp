@@ -53,8 +53,10 @@ static size_t framesIn(llvm::ArrayRef<int64_t> shape,
   return !shape.empty() && same(shape.drop_front()) ? shape.front() : 0;
 }
 
-llvm::Expected<Normalise> Normalise::parse(llvm::StringRef text) {
+llvm::Expected<Normalise> Normalise::parse(llvm::StringRef text,
+                                           llvm::StringRef option) {
   Normalise out;
+  out.option = option.str();
   if (text.empty())
     return out;
   if (text == "0..1") {
@@ -66,7 +68,7 @@ llvm::Expected<Normalise> Normalise::parse(llvm::StringRef text) {
     return out;
   }
   auto fail = [&](const llvm::Twine &reason) -> llvm::Error {
-    return Input{"--normalise", ""}.fail(
+    return Input{option.str(), ""}.fail(
         reason, "give 0..1, 0..255, MEAN,STD or, per channel, "
                 "MEAN1,MEAN2,…,STD1,STD2,…");
   };
@@ -95,14 +97,16 @@ llvm::Expected<Normalise> Normalise::parse(llvm::StringRef text) {
 /// The channel of element i of an input of `shape`, given how many there are:
 /// the axis of that size, the second one (NCHW) before the last (NHWC).
 static llvm::Expected<std::vector<size_t>>
-channelsOf(const Input &input, llvm::ArrayRef<int64_t> shape, size_t count) {
+channelsOf(const Input &input, llvm::ArrayRef<int64_t> shape,
+           const Normalise &normalise) {
+  size_t count = std::max<size_t>(1, normalise.mean.size());
   std::vector<size_t> out(product(shape), 0);
   if (count == 1)
     return out;
   size_t axis =
       shape.size() > 1 && shape[1] == int64_t(count) ? 1 : shape.size() - 1;
   if (shape.empty() || shape[axis] != int64_t(count))
-    return input.fail("--normalise has " + llvm::Twine(count) +
+    return input.fail(normalise.option + " has " + llvm::Twine(count) +
                           " channels, the input " + toString(shape) +
                           " does not",
                       "give one mean and deviation, or one per channel");
@@ -119,9 +123,9 @@ llvm::Expected<Tensor> FrameSource::finish(Tensor values, bool isPixels,
   if (!spec.isFloat) {
     if (normalise.kind == Normalise::Kind::Unit ||
         normalise.kind == Normalise::Kind::MeanStd)
-      return input.fail("--normalise makes reals, but the input '" + spec.name +
-                            "' takes integers",
-                        "leave --normalise out");
+      return input.fail(normalise.option + " makes reals, but the input '" +
+                            spec.name + "' takes integers",
+                        "leave " + normalise.option + " out");
     if (values.isFloat) {
       for (float v : values.floats) {
         if (v != std::floor(v) || std::fabs(v) > 9e15f)
@@ -143,19 +147,19 @@ llvm::Expected<Tensor> FrameSource::finish(Tensor values, bool isPixels,
     return values;
   }
   if (normalise.kind != Normalise::Kind::None && !isPixels)
-    return input.fail("--normalise is for 8-bit pixels, but the file holds "
-                      "other numbers",
-                      "leave --normalise out");
+    return input.fail(normalise.option +
+                          " is for 8-bit pixels, but the file holds other "
+                          "numbers",
+                      "leave " + normalise.option + " out");
   if (values.isFloat)
     return values;
   if (normalise.kind == Normalise::Kind::None && isPixels && !spec.isWhole)
-    return input.fail("it holds pixels 0..255 and the input '" + spec.name +
-                          "' takes reals",
-                      "say how with --normalise 0..1, 0..255 or MEAN,STD");
+    return input.fail(
+        "it holds pixels 0..255 and the input '" + spec.name + "' takes reals",
+        "say how with " + normalise.option + " 0..1, 0..255 or MEAN,STD");
   values.floats.resize(values.ints.size());
   values.isFloat = true;
-  auto channels =
-      channelsOf(input, spec.shape, std::max<size_t>(1, normalise.mean.size()));
+  auto channels = channelsOf(input, spec.shape, normalise);
   if (!channels)
     return channels.takeError();
   for (size_t i = 0; i < values.ints.size(); ++i) {

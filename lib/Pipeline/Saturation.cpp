@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Saturation.h"
+#include "LayerNoise.h"
+#include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Support/HostReason.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::pipeline;
+
+namespace {
+/// Values below the first code and above the last.
+struct Beyond {
+  int64_t low = 0, high = 0;
+};
+} // namespace
+
+static Beyond beyond(osa::QuantizeOp q, const Tensor &reals) {
+  num::IntType type = num::elementInt(q.getType());
+  auto scale = osa::floatValues(q.getScale());
+  std::vector<int64_t> zero = zeroPoints(q);
+  int64_t inner = 1, axis = int64_t(q.getAxis());
+  for (size_t d = axis + 1; axis >= 0 && d < reals.shape.size(); ++d)
+    inner *= reals.shape[d];
+  auto at = [&](size_t i, size_t n) {
+    return n == 1 ? 0 : i / size_t(inner) % n;
+  };
+  Beyond result;
+  for (auto [i, x] : llvm::enumerate(reals.floats)) {
+    double code = std::nearbyint(x / scale[at(i, scale.size())]) +
+                  double(zero[at(i, zero.size())]);
+    result.low += code < double(type.getLo());
+    result.high += code > double(type.getHi());
+  }
+  return result;
+}
+
+static Beyond beyond(osa::RequantiseOp op, const Tensor &integers) {
+  num::IntType type = num::elementInt(op.getType());
+  auto sides = op->getAttrOfType<DenseBoolArrayAttr>(kSaturates).asArrayRef();
+  auto multiplier = op.getMultiplier(), offset = op.getOffset();
+  size_t channels = size_t(integers.shape.back());
+  Beyond result;
+  for (auto [i, x] : llvm::enumerate(integers.ints)) {
+    size_t c = i % channels;
+    __int128 v = __int128(x) * multiplier[multiplier.size() == 1 ? 0 : c] +
+                 offset[offset.size() == 1 ? 0 : c];
+    bool tie = (v & ((__int128(1) << op.getShift()) - 1)) == 0;
+    v >>= op.getShift();
+    if (op.getTiesEven() && tie && (v & 1))
+      v -= 1;
+    result.low += sides[0] && v < type.getLo();
+    result.high += sides[1] && v > type.getHi();
+  }
+  return result;
+}
+
+SaturationCounter::SaturationCounter(func::FuncOp function)
+    : function(function) {
+  for (Operation &op : function.getBody().front()) {
+    auto quantize = dyn_cast<osa::QuantizeOp>(op);
+    bool rounds = quantize && quantize.getRounding() != "sign";
+    if (!rounds && !op.hasAttr(kSaturates))
+      continue;
+    readers[op.getOperand(0)].push_back(list.size());
+    quantizers.push_back(&op);
+    std::string kind = "input";
+    if (auto name = dyn_cast<NameLoc>(op.getLoc()))
+      if (auto child = dyn_cast<NameLoc>(name.getChildLoc()))
+        kind = child.getName().str();
+    list.push_back({osa::nodeName(&op), kind});
+  }
+}
+
+void SaturationCounter::count(Value value, const Tensor &tensor) {
+  auto found = readers.find(value);
+  if (found == readers.end())
+    return;
+  for (size_t i : found->second) {
+    Operation *op = quantizers[i];
+    Beyond cut = isa<osa::QuantizeOp>(op)
+                     ? beyond(cast<osa::QuantizeOp>(op), tensor)
+                     : beyond(cast<osa::RequantiseOp>(op), tensor);
+    std::lock_guard<std::mutex> guard(mutex);
+    list[i].values += tensor.size();
+    list[i].low += cut.low;
+    list[i].high += cut.high;
+  }
+}
+
+ProbeFn SaturationCounter::watch(ArrayRef<Tensor> inputs) {
+  for (auto [i, tensor] : llvm::enumerate(inputs))
+    count(function.getArgument(i), tensor);
+  return [this](Operation *op, const Tensor &result) {
+    count(op->getResult(0), result);
+  };
+}
