@@ -28,6 +28,7 @@ public:
           const gen::DeviceContext &device) const override {
     gen::Option option;
     option.generator = name().str();
+    option.key = gen::OptionKey(name(), "wires");
     option.summary = "a frame a cycle";
     gen::Format whole = gen::formatOf(op->getOperand(0).getType(), 1, 1);
     whole.lanes = whole.row = whole.count;
