@@ -13,8 +13,8 @@
   }));
   const fold = nodes.append("details");
   fold.append("summary").text("the option taken for every operation");
-  table(fold, ["operation", "", "node", "generator", "option", "cycles"], plan.nodes.flatMap((node, n) => (node.operations || []).map((o, i) =>
-    [o.name, o.op, node.name, o.generator, o.option, member(`plan/nodes/${n}/operations/${i}/interval_cycles`)])));
+  table(fold, ["operation", "", "node", "option", "", "cycles"], plan.nodes.flatMap((node, n) => (node.operations || []).map((o, i) =>
+    [o.name, o.op, node.name, o.option, o.text, member(`plan/nodes/${n}/operations/${i}/interval_cycles`)])));
 
   if ((plan.alternatives || []).length) {
     const part = section("Alternatives", "Plans that were looked at, and why they lost.");
@@ -30,10 +30,10 @@
       const said = (result.predicted || plan.predicted)[k], found = result.measured[k];
       if (typeof found !== "number" || typeof said !== "number") continue;
       rows.push([name, k.replace(/_/g, " "), {text: number(said), value: said},
-        member(`results/${name}/measured/${k}`), said ? d3.format("+.2%")((found - said) / said) : "–"]);
+        member(`results/${name}/measured/${k}`), found ? d3.format("+.2%")((said - found) / found) : "–"]);
     }
   }
-  if (rows.length) table(compare, ["by", "figure", "predicted", "measured", "off by"], rows);
+  if (rows.length) table(compare, ["by", "figure", "predicted", "measured", "prediction off by"], rows);
   else compare.append("p").text("Nothing was measured yet: rhizome simulate and rhizome synth do, then rhizome report draws this page again.");
 
   const parties = ((data.results.cluster || {}).parties || []);

@@ -34,6 +34,27 @@ Refusals coverage(func::FuncOp network) {
   return refusals;
 }
 
+/// Does `wanted` name this operation?
+static bool names(const OperationId &wanted, const OperationId &id) {
+  return wanted.node == id.node && (wanted.op.empty() || wanted.op == id.op) &&
+         (wanted.nth < 0 || wanted.nth == id.nth);
+}
+
+/// The splits with the whole identities of what they name.
+static std::vector<Split> wholeIds(func::FuncOp network,
+                                   const std::vector<Split> &splits) {
+  std::vector<Operation *> ops = hardwareOf(network);
+  std::vector<OperationId> ids = idsOf(ops);
+  std::vector<Split> whole = splits;
+  for (Split &split : whole) {
+    OperationId wanted = split.of;
+    for (size_t i = 0; i < ops.size(); ++i)
+      if (names(wanted, ids[i]) && isSplittable(ops[i], split.parts))
+        split.of = ids[i];
+  }
+  return whole;
+}
+
 /// A copy of `base` behind `network` in its module.
 static func::FuncOp copyOf(func::FuncOp base, func::FuncOp network) {
   auto copy = cast<func::FuncOp>(base->clone());
@@ -43,25 +64,32 @@ static func::FuncOp copyOf(func::FuncOp base, func::FuncOp network) {
   return copy;
 }
 
-/// The network with the splits that a user asks for.
+/// The network with the splits that a user asks for. All are found before any
+/// is made, in the network as the model has it.
 static func::FuncOp splitAs(func::FuncOp network, const Steering &steering,
                             Refusals &refused) {
   if (steering.splits.empty())
     return network;
   func::FuncOp copy = copyOf(network, network);
-  for (const auto &[name, parts] : steering.splits) {
-    Operation *found = nullptr;
-    for (Operation &op : copy.getBody().front())
-      if (osa::nodeName(&op) == name && isSplittable(&op, parts))
-        found = &op;
-    if (found)
-      splitChannels(found, parts);
+  std::vector<Operation *> ops = hardwareOf(copy);
+  std::vector<OperationId> ids = idsOf(ops);
+  std::vector<std::pair<Operation *, int>> found;
+  for (const Split &split : steering.splits) {
+    Operation *one = nullptr;
+    for (size_t i = 0; i < ops.size(); ++i)
+      if (names(split.of, ids[i]) && isSplittable(ops[i], split.parts))
+        one = ops[i];
+    if (one)
+      found.push_back({one, split.parts});
     else
-      refused.push_back({name, "",
-                         "has no channels that " + std::to_string(parts) +
+      refused.push_back({split.of.node, "",
+                         "has no channels that " + std::to_string(split.parts) +
                              " devices could share",
                          "convolutions without groups and dense layers have"});
   }
+  if (refused.empty())
+    for (auto [op, parts] : found)
+      splitChannels(op, parts);
   return copy;
 }
 
@@ -74,6 +102,8 @@ using Parts = std::map<size_t, int>;
 struct Variant {
   func::FuncOp network, function; ///< as given, and with the parts
   Parts parts;
+  /// Of what may be shared out further: where it stood in the network.
+  DenseMap<Operation *, size_t> origins;
   std::unique_ptr<Explorer> explorer;
   Prospect prospect;
 
@@ -104,9 +134,9 @@ private:
   std::vector<Operation *> ops; ///< of the network
 
   Handle variant(const Parts &parts, bool solves = true);
-  /// The network's operation that a variant's is a part of, if it may be
-  /// shared out over `count`.
-  std::optional<size_t> originOf(Operation *op) const;
+  /// The network's operation that a variant's is, or is a part of, if it may be
+  /// shared out.
+  std::optional<size_t> originOf(const Variant &v, int stage) const;
   int64_t devices() const {
     return std::min<int64_t>(goal.maxNodes, int64_t(cluster.places.size()));
   }
@@ -114,20 +144,25 @@ private:
   Handle necessary();
   Handle climb(Handle best);
   bool mayGain(const Prospect &prospect, const Problem &problem) const;
-  std::string nameOf(const Parts &parts) const;
+  std::vector<Split> splitsOf(const Parts &parts) const;
 };
 
 Sharing::Handle Sharing::variant(const Parts &parts, bool solves) {
   auto v = std::make_unique<Variant>();
   v->network = v->function = network;
   v->parts = parts;
-  if (!parts.empty()) {
+  if (!parts.empty())
     v->function = copyOf(network, network);
-    std::vector<Operation *> copies;
-    for (Operation &op : v->function.getBody().front())
-      copies.push_back(&op);
-    for (auto [at, count] : parts)
-      splitChannels(copies[at], count);
+  std::vector<Operation *> copies;
+  for (Operation &op : v->function.getBody().front()) {
+    if (isSplittable(&op, 2))
+      v->origins[&op] = copies.size();
+    copies.push_back(&op);
+  }
+  for (auto [at, count] : parts) {
+    v->origins.erase(copies[at]);
+    for (Operation *part : splitChannels(copies[at], count))
+      v->origins[part] = at;
   }
   v->explorer =
       std::make_unique<Explorer>(v->function, cluster, steering, cache);
@@ -136,15 +171,11 @@ Sharing::Handle Sharing::variant(const Parts &parts, bool solves) {
   return v;
 }
 
-std::optional<size_t> Sharing::originOf(Operation *op) const {
-  std::string name = osa::nodeName(op);
-  for (auto [at, origin] : llvm::enumerate(ops))
-    if (origin->getName() == op->getName() && isSplittable(origin, 2)) {
-      std::string own = osa::nodeName(origin);
-      if (name == own || StringRef(name).starts_with(own + "."))
-        return at;
-    }
-  return std::nullopt;
+std::optional<size_t> Sharing::originOf(const Variant &v, int stage) const {
+  auto found = v.origins.find(v.explorer->operation(stage));
+  if (found == v.origins.end())
+    return std::nullopt;
+  return found->second;
 }
 
 /// The next larger number of parts, at least `factor` times as many.
@@ -170,7 +201,7 @@ Sharing::Handle Sharing::necessary() {
       double alone = aloneSeconds(problem, s);
       if (alone <= target * (1 + 1e-9))
         continue;
-      auto at = originOf(v->explorer->operation(s));
+      auto at = originOf(*v, s);
       if (!at)
         return nullptr;
       int now = parts.count(*at) ? parts[*at] : 1;
@@ -202,10 +233,11 @@ bool Sharing::mayGain(const Prospect &prospect, const Problem &problem) const {
     return false;
   if (goal.throughput > 0 && goal.kind != Goal::Kind::MaxThroughput)
     return !prospect.meets;
-  std::string why;
+  Limit why;
   double bound = lowerBound(problem, &why);
-  bool isLink = (why == "the border" || why == "the host's link") &&
-                prospect.seconds <= bound * (1 + 1e-6);
+  bool isLink =
+      (why.kind == Limit::Kind::Border || why.kind == Limit::Kind::HostLink) &&
+      prospect.seconds <= bound * (1 + 1e-6);
   return goal.kind == Goal::Kind::MaxThroughput && !isLink;
 }
 
@@ -222,7 +254,7 @@ Sharing::Handle Sharing::climb(Handle best) {
     int furthest = idle ? 2 : 1;
     std::vector<std::pair<double, size_t>> slowest;
     for (int s = 0; s < int(problem.stages.size()); ++s)
-      if (auto at = originOf(best->explorer->operation(s)))
+      if (auto at = originOf(*best, s))
         slowest.push_back({-aloneSeconds(problem, s), *at});
     llvm::sort(slowest);
     std::vector<size_t> tried;
@@ -253,12 +285,14 @@ Sharing::Handle Sharing::climb(Handle best) {
   return best;
 }
 
-std::string Sharing::nameOf(const Parts &parts) const {
-  std::string text;
+std::vector<Split> Sharing::splitsOf(const Parts &parts) const {
+  std::vector<Operation *> hardware = hardwareOf(network);
+  std::vector<OperationId> ids = idsOf(hardware);
+  std::vector<Split> splits;
   for (auto [at, count] : parts)
-    text += (text.empty() ? "" : ", ") + osa::nodeName(ops[at]) + " in " +
-            std::to_string(count);
-  return text;
+    splits.push_back(
+        {ids[llvm::find(hardware, ops[at]) - hardware.begin()], count});
+  return splits;
 }
 
 /// Is one plan better than another?
@@ -285,7 +319,7 @@ FailureOr<Result> Sharing::run() {
   auto result = best->explorer->run(goal);
   if (failed(result) || best->parts.empty())
     return result;
-  result->split = nameOf(best->parts);
+  result->splits = splitsOf(best->parts);
   if (result->meetsGoal && result->fits)
     return result;
   // What was built fell short of what was promised.
@@ -308,6 +342,7 @@ FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
     return refusal;
   }
   Cluster allowed = withinParts(cluster, goal);
+  std::vector<Split> asked = wholeIds(network, steering.splits);
   FailureOr<Result> result = Sharing(base, goal, allowed, steering).run();
   // Where there are DSP blocks some operations are offered with them only, so
   // that a few may be worse than none; and a plan may be without.
@@ -324,8 +359,11 @@ FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
       erase(*other);
     }
   }
-  if (base != network)
+  if (base != network) {
     base.erase();
+    if (succeeded(result))
+      result->splits = std::move(asked);
+  }
   return result;
 }
 } // namespace rhizome::explore

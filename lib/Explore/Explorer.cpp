@@ -100,10 +100,8 @@ static Overrun leastOverrun(Problem open, double seconds,
 Proposal Explorer::nearest() {
   Problem open = posed.problems[0];
   open.places.resize(1);
-  for (Stage &stage : open.stages) {
-    stage.place = -1;
-    stage.mustCut = false;
-  }
+  for (Stage &stage : open.stages)
+    stage.unpin();
   open.isChain = false;
   auto overrun = leastOverrun(std::move(open), INFINITY, {});
   assert(overrun.solution && "without budgets everything fits");
@@ -111,35 +109,37 @@ Proposal Explorer::nearest() {
 }
 
 /// Pins that contradict each other: no order of the stages lays them along the
-/// places. "" if there are none.
-static std::string contradiction(const std::vector<Problem> &problems) {
-  std::string first;
+/// places. None if there are none.
+static Limit contradiction(const std::vector<Problem> &problems) {
+  Limit first;
   for (const Problem &problem : problems) {
     const Stage *before = nullptr;
-    std::string why;
+    Limit why;
     for (const Stage &stage : problem.stages) {
       if (stage.place < 0)
         continue;
-      if (before && stage.place < before->place && why.empty())
-        why =
-            llvm::formatv("the pins: '{0}' at place {1} comes behind '{2}' "
-                          "at place {3}, but places are taken in order",
-                          stage.name, stage.place, before->name, before->place);
+      if (before && stage.place < before->place && why.isNone()) {
+        why.kind = Limit::Kind::PinOrder;
+        why.stage = stage.name;
+        why.place = stage.place;
+        why.other = before->name;
+        why.otherPlace = before->place;
+      }
       before = &stage;
     }
-    if (why.empty())
-      return "";
-    if (first.empty())
+    if (why.isNone())
+      return why;
+    if (first.isNone())
       first = why;
   }
   return first;
 }
 
 /// Why no plan takes so few seconds a frame.
-std::string Explorer::limitAt(double seconds, const Limits &limits) {
-  std::string why;
+Limit Explorer::limitAt(double seconds, const Limits &limits) {
+  Limit why;
   if (seconds < lowerBound(posed.problems[0], &why) &&
-      why != "the resources of all devices together" && why != "the border")
+      why.kind != Limit::Kind::AllResources && why.kind != Limit::Kind::Border)
     return why;
   // What a plan would need at least of one place's budget, or of all.
   const Problem &open = posed.problems[0];
@@ -148,33 +148,28 @@ std::string Explorer::limitAt(double seconds, const Limits &limits) {
     Problem free = open;
     for (Place &place : free.places)
       place.budget.amount.fill(INFINITY);
-    for (Stage &stage : free.stages) {
-      stage.place = -1;
-      stage.mustCut = false;
-    }
-    bool isPinned = llvm::any_of(open.stages, [](const Stage &stage) {
-      return stage.place >= 0 || stage.mustCut;
-    });
+    for (Stage &stage : free.stages)
+      stage.unpin();
+    bool isPinned = llvm::any_of(
+        open.stages, [](const Stage &stage) { return stage.isPinned(); });
     if (isPinned && solveWithin(free, seconds, limits)) {
-      std::string pins = contradiction(posed.problems);
-      return pins.empty() ? "the pinned places and cuts" : pins;
+      Limit pins = contradiction(posed.problems);
+      return pins.isNone() ? Limit{Limit::Kind::Pins} : pins;
     }
     if (open.places[0].wire)
-      return "the links";
-    int64_t beats = 0, bits = open.places[0].streamBits;
+      return {Limit::Kind::Links};
+    Limit border{Limit::Kind::Border};
+    border.bits = open.places[0].streamBits;
     for (const Tensor &tensor : open.tensors)
       if (tensor.producer < 0 || tensor.toHost)
-        beats = std::max(beats, (tensor.bits + bits - 1) / bits);
-    return llvm::formatv("the border: {0} beats of {1} bits a frame", beats,
-                         bits);
+        border.beats = std::max(border.beats,
+                                (tensor.bits + border.bits - 1) / border.bits);
+    return border;
   }
-  std::string name = exceededName(overrun.need, overrun.budget);
-  if (!name.empty())
-    return name;
-  return open.places.size() > 1 ? "where the network can be cut: all devices "
-                                  "together would have enough"
-                                : "the search, which follows too few "
-                                  "combinations of options here";
+  Limit resource = exceeded(overrun.need, overrun.budget);
+  if (!resource.isNone())
+    return resource;
+  return {open.places.size() > 1 ? Limit::Kind::Cuts : Limit::Kind::Search};
 }
 
 /// Do all nodes fit, if the prediction is as far off as it may be?
@@ -182,8 +177,7 @@ bool Explorer::holds(const Result &result) const {
   for (const NodeResult &node : result.nodes) {
     Resources most = node.resources;
     most += node.errors;
-    if (!exceededName(most, posed.problems[0].places[node.place].budget)
-             .empty())
+    if (!exceeded(most, posed.problems[0].places[node.place].budget).isNone())
       return false;
   }
   return true;
@@ -239,29 +233,28 @@ FailureOr<Result> Explorer::realiseFastest(Limits limits) {
     return failure();
   result->meetsGoal = false;
   result->limit = contradiction(posed.problems);
-  if (!result->limit.empty())
+  if (!result->limit.isNone())
     return result;
   Resources most = result->nodes[0].resources;
   most += result->nodes[0].errors;
   Resources all;
   for (const Place &place : posed.problems[0].places)
     all += place.budget;
-  result->limit = exceededName(most, all);
-  for (int s = 0; result->limit.empty() && s < int(problem().stages.size());
+  result->limit = exceeded(most, all);
+  for (int s = 0; result->limit.isNone() && s < int(problem().stages.size());
        ++s)
     if (std::isinf(aloneSeconds(problem(), s)))
       result->limit = whyNotAlone(problem(), s);
-  if (result->limit.empty())
+  if (result->limit.isNone())
     result->limit = limitAt(INFINITY, {});
-  if (result->limit.empty())
-    result->limit = "no way to cut the network fits the devices";
+  assert(!result->limit.isNone() && "limitAt always knows one");
   return result;
 }
 
 FailureOr<Result> Explorer::realiseWithin(double target, Limits limits) {
   // Rows that wait for each other cost a few cycles at times: aim lower.
   double seconds = target;
-  std::string limit;
+  Limit limit;
   for (int attempt = 0; attempt < 6; ++attempt) {
     limits.least = 0;
     auto built =
@@ -288,7 +281,7 @@ FailureOr<Result> Explorer::realiseWithin(double target, Limits limits) {
   auto result = realiseFastest(limits);
   if (succeeded(result) && result->seconds > target * (1 + 1e-9)) {
     result->meetsGoal = false;
-    if (!limit.empty())
+    if (!limit.isNone())
       result->limit = limit;
   }
   return result;
@@ -328,8 +321,11 @@ FailureOr<Result> Explorer::realiseQuickest(const Goal &goal, Limits limits) {
     if ((good && isSmallest) || limits.maxNodes >= most)
       break;
   }
-  if (best->latency > target && best->limit.empty())
-    best->limit = "the latency of the quickest plan";
+  // A plan that is too slow is bound by no resource.
+  if (best->latency > target) {
+    best->limit = Limit::Kind::Latency;
+    best->limit.seconds = best->latency;
+  }
   best->meetsGoal = meets(*best);
   // Slower and smaller, as long as the answer comes in time.
   double high = std::min(target, goal.mostSeconds());
@@ -408,11 +404,10 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
   }
   if (failed(result))
     return failure();
-  std::string why;
   result->fits = holds(*result);
   result->bound = INFINITY;
   for (const Problem &problem : posed.problems)
-    result->bound = std::min(result->bound, lowerBound(problem, &why));
+    result->bound = std::min(result->bound, lowerBound(problem));
   addOthers(*result);
   return result;
 }

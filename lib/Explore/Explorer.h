@@ -37,7 +37,7 @@ private:
   std::optional<Proposal> within(double seconds, const Limits &limits);
   /// The plan without regard to budgets, on the first place.
   Proposal nearest();
-  std::string limitAt(double seconds, const Limits &limits);
+  Limit limitAt(double seconds, const Limits &limits);
   bool holds(const Result &result) const;
 
   /// A proposal, built.

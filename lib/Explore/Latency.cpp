@@ -10,6 +10,8 @@ using namespace rhizome::gen;
 
 namespace rhizome::explore {
 namespace {
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 /// A datagram of a tensor on its way.
 struct Datagram {
   double ready = 0; ///< seconds, at its sender's port
@@ -141,20 +143,23 @@ Request::arrivals(int to, ArrayRef<int> tensors) {
 LogicalResult Request::pass(size_t n) {
   const RequestNode &r = nodes[n];
   double hertz = r.place.clockHz;
-  int64_t bits = r.place.streamBits, parts = 64 / bits;
+  int64_t bits = r.place.streamBits;
   std::vector<int> inputs = tensorsOf(r.node, true),
                    outputs = tensorsOf(r.node, false);
   // Datagrams enter one behind the other and are stored whole; then their beats
   // go to the design, one a cycle.
   std::vector<std::vector<int64_t>> offers(inputs.size());
+  std::vector<int64_t> words(inputs.size()); // of each input, received
   int64_t entered = 0;
   for (auto &[time, d] : arrivals(int(n), inputs)) {
     auto at = int64_t(std::ceil(time * hertz));
     entered = std::max(entered, at) + linkStreamCycles(d.words, bits);
     size_t port = llvm::find(inputs, d.tensor) - inputs.begin();
-    int64_t beats = (problem.tensors[d.tensor].bits + bits - 1) / bits;
-    for (int64_t b = 0;
-         b < d.words * parts && int64_t(offers[port].size()) < beats; ++b)
+    int64_t frame = problem.tensors[d.tensor].bits,
+            now = words[port] += d.words;
+    // A frame's last beat is whole once all of the frame is there.
+    int64_t beats = 64 * now >= frame ? ceilDiv(frame, bits) : 64 * now / bits;
+    for (int64_t b = 0; int64_t(offers[port].size()) < beats; ++b)
       offers[port].push_back(
           std::max(offers[port].empty() ? 0 : offers[port].back() + 1,
                    entered + linkReceiveCycles() + b));
@@ -169,7 +174,9 @@ LogicalResult Request::pass(size_t n) {
     int64_t word = 0;
     for (Datagram &d : cut(t, *r.place.wire)) {
       word += d.words;
-      size_t last = std::min<size_t>(beats.size(), size_t(word * parts)) - 1;
+      // The beat with the slot's last bit.
+      size_t last =
+          std::min(beats.size(), size_t(ceilDiv(64 * word, bits))) - 1;
       d.ready = double(beats[last]);
       leaving.push_back(d);
     }

@@ -25,6 +25,25 @@ bool isHardware(Operation &op) {
   return !isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op);
 }
 
+std::vector<Operation *> hardwareOf(func::FuncOp network) {
+  std::vector<Operation *> ops;
+  for (Operation &op : network.getBody().front())
+    if (isHardware(op))
+      ops.push_back(&op);
+  return ops;
+}
+
+std::vector<OperationId> idsOf(ArrayRef<Operation *> ops) {
+  std::map<std::pair<std::string, std::string>, int> seen;
+  std::vector<OperationId> ids;
+  for (Operation *op : ops) {
+    OperationId id{osa::nodeName(op), op->getName().stripDialect().str()};
+    id.nth = seen[{id.node, id.op}]++;
+    ids.push_back(std::move(id));
+  }
+  return ids;
+}
+
 static Resources vectorOf(const Budget &budget) {
   Resources r;
   for (size_t k = 0; k < r.amount.size(); ++k)
@@ -53,7 +72,7 @@ int Menu::numberOf(const Format &format) {
 
 Menu::Menu(func::FuncOp network, std::vector<Operation *> order,
            const Cluster &cluster, const Steering &steering, OptionCache &cache)
-    : order(std::move(order)), cluster(cluster) {
+    : order(std::move(order)), ids(idsOf(this->order)), cluster(cluster) {
   posed.glue = this;
   posed.hostWire = cluster.hostWire;
   posed.isChain = cluster.isChain;
@@ -66,52 +85,104 @@ Menu::Menu(func::FuncOp network, std::vector<Operation *> order,
     const Steering::Pin *pin = pinOf(steering, s);
     if (!pin)
       continue;
-    posed.stages[s].place = pin->place;
+    Stage &stage = posed.stages[s];
+    stage.place = pin->place;
+    stage.copies = pin->copies;
+    stage.streamBits = pin->streamBits;
     // Several operations of one model node stay together behind a cut.
-    bool isFirst = s == 0 || posed.stages[s - 1].name != posed.stages[s].name;
-    posed.stages[s].mustCut = pin->cutBefore && isFirst && s > 0;
+    bool isFirst = s == 0 || posed.stages[s - 1].name != stage.name;
+    stage.mustCut = pin->cutBefore && isFirst && s > 0;
   }
   std::vector<int> asIs(this->order.size());
   std::iota(asIs.begin(), asIs.end(), 0);
   posed = reorder(posed, asIs);
 }
 
-/// The key of a pin for one of a node's operations.
-static std::string keyOf(Operation *op) {
-  return osa::nodeName(op) + ":" + op->getName().stripDialect().str();
+bool Menu::pins(const Steering::Pin &pin, int stage) const {
+  const OperationId &id = ids[stage], &of = pin.of;
+  if (of.node == id.node)
+    return (of.op.empty() || of.op == id.op) &&
+           (of.nth < 0 || of.nth == id.nth);
+  // "node:op", unless that is a node's name.
+  if (!of.op.empty() || of.node != id.node + ":" + id.op)
+    return false;
+  return llvm::none_of(
+      ids, [&](const OperationId &other) { return other.node == of.node; });
 }
 
+/// The pin that says most of the operation.
 const Steering::Pin *Menu::pinOf(const Steering &steering, int stage) const {
-  for (const std::string &key : {keyOf(order[stage]), posed.stages[stage].name})
-    if (auto pin = steering.pins.find(key); pin != steering.pins.end())
-      return &pin->second;
-  return nullptr;
+  const Steering::Pin *best = nullptr;
+  auto detail = [&](const Steering::Pin &pin) {
+    return pin.of.nth >= 0                  ? 3
+           : !pin.of.op.empty()             ? 2
+           : pin.of.node != ids[stage].node ? 1
+                                            : 0;
+  };
+  for (const Steering::Pin &pin : steering.pins)
+    if (pins(pin, stage) && (!best || detail(pin) > detail(*best)))
+      best = &pin;
+  return best;
 }
 
-/// Does `summary`, or its first part, read as a pin has it?
-static bool isNamed(StringRef summary, StringRef option) {
-  return summary.consume_front(option) &&
-         (summary.empty() || summary.starts_with(", ") || option.empty());
+/// Is the option what a pin asks for?
+static bool isAsked(const Steering::Pin &pin, const Option &option) {
+  if (!pin.generator.empty() && pin.generator != option.generator)
+    return false;
+  if (pin.option.empty())
+    return true;
+  auto key = OptionKey::parse(pin.option);
+  return key && key->matches(option.key);
+}
+
+/// What a user could write instead: of an option that is named by its words its
+/// key, otherwise keys of options that have most in common with what is asked.
+static std::string keysLike(const Steering::Pin &pin,
+                            ArrayRef<const Option *> offered) {
+  constexpr size_t kMost = 5;
+  std::set<std::string> same;
+  std::set<std::pair<int, std::string>> others; // the likest first
+  auto wanted = OptionKey::parse(pin.option);
+  for (const Option *o : offered) {
+    StringRef rest = o->summary;
+    if (rest.consume_front(pin.option) &&
+        (rest.empty() || rest.starts_with(", ")))
+      same.insert(o->key.text());
+    others.insert({wanted ? -wanted->common(o->key) : 0, o->key.text()});
+  }
+  std::vector<std::string> shown(same.begin(), same.end());
+  for (const auto &[rank, key] : others)
+    if (same.empty())
+      shown.push_back(key);
+  size_t all = shown.size();
+  shown.resize(std::min(all, kMost));
+  return (same.empty() ? "options are named by their keys, which 'rhizome "
+                         "explore' shows; offered are "
+                       : "options are named by their keys; here ") +
+         llvm::join(shown, ", ") +
+         (all > kMost ? " and " + std::to_string(all - kMost) + " more" : "");
 }
 
 void Menu::checkPins(const Steering &steering) {
-  for (const auto &[key, pin] : steering.pins) {
+  for (const Steering::Pin &pin : steering.pins) {
     std::string where =
         pin.line ? "line " + std::to_string(pin.line) + ": " : "";
     std::vector<int> stages;
-    std::set<std::string> generators, summaries;
+    std::set<std::string> generators;
+    std::vector<const Option *> offered;
     for (int s = 0; s < int(order.size()); ++s)
-      if (key == posed.stages[s].name || key == keyOf(order[s]))
+      if (pins(pin, s))
         stages.push_back(s);
     for (int s : stages)
       for (size_t k = 0; k < options.size(); ++k)
-        for (const Option *o : options[k][s]) {
+        for (const Option *o :
+             unmatched[k][s].empty() ? options[k][s] : unmatched[k][s]) {
           generators.insert(o->generator);
           if (pin.generator.empty() || o->generator == pin.generator)
-            summaries.insert(o->summary);
+            offered.push_back(o);
         }
     auto refuse = [&](std::string reason, std::string remedy) {
-      unmet.push_back({key, "", where + reason, std::move(remedy)});
+      unmet.push_back({pin.of.node, "", where + reason, std::move(remedy)});
     };
     if (stages.empty())
       refuse("the network has no such node",
@@ -119,11 +190,10 @@ void Menu::checkPins(const Steering &steering) {
     else if (!pin.generator.empty() && !generators.count(pin.generator))
       refuse("the generator '" + pin.generator + "' offers nothing for it",
              "these do: " + llvm::join(generators, ", "));
-    else if (llvm::none_of(summaries, [&, &pin = pin](const std::string &s) {
-               return isNamed(s, pin.option);
-             }))
+    else if (llvm::none_of(offered,
+                           [&](const Option *o) { return isAsked(pin, *o); }))
       refuse("no generator offers the option '" + pin.option + "'",
-             "offered are, among others: " + llvm::join(summaries, "; "));
+             keysLike(pin, offered));
     else if (pin.place >= int(cluster.places.size()))
       refuse("there is no place " + std::to_string(pin.place),
              "places are 0 to " + std::to_string(cluster.places.size() - 1));
@@ -311,10 +381,14 @@ static bool followsUpstream(Operation *op) {
 
 void Menu::addChoices(const Steering &steering, OptionCache &cache) {
   options.resize(devices.size());
+  unmatched.resize(devices.size());
   for (size_t kind = 0; kind < devices.size(); ++kind) {
     const DeviceContext &device = *devices[kind];
     Kind &target = posed.kinds[kind];
+    // Of each stage: in which formats its result may come, pinned or not.
+    std::vector<std::vector<Format>> free(order.size());
     options[kind].resize(order.size());
+    unmatched[kind].resize(order.size());
     target.choices.resize(order.size());
     std::vector<Operation *> independent;
     llvm::copy_if(order, std::back_inserter(independent),
@@ -330,37 +404,50 @@ void Menu::addChoices(const Steering &steering, OptionCache &cache) {
     for (size_t s = 0; s < order.size(); ++s) {
       Operation *op = order[s];
       bool follows = followsUpstream(op);
-      // Formats in which the operands may come.
+      const Steering::Pin *pin = pinOf(steering, int(s));
+      // Formats in which the operands may come. What is pinned may have been
+      // found next to what its producers were offered as, not what they became.
+      bool isNamed = pin && !pin->option.empty();
       std::vector<std::optional<Format>> upstream;
+      auto mayCome = [&](const Format &format) {
+        if (!llvm::is_contained(upstream, std::optional(format)))
+          upstream.push_back(format);
+      };
       for (int t : posed.stages[s].operands) {
         int producer = posed.tensors[t].producer;
         if (!follows || producer < 0)
           continue;
         for (const Option *o : options[kind][producer])
-          if (!llvm::is_contained(upstream, std::optional(o->output)))
-            upstream.push_back(o->output);
+          mayCome(o->output);
+        for (const Format &format : free[producer])
+          if (isNamed)
+            mayCome(format);
       }
-      const Steering::Pin *pin = pinOf(steering, int(s));
       const std::vector<Option> *all = &cache.of(op, upstream, device);
-      // A summary that is named whole is not the first part of others.
-      bool isWhole = pin && llvm::any_of(*all, [&](const Option &o) {
-                       return o.summary == pin->option;
+      // A key that is given whole is not a part of others.
+      bool isWhole = pin && !pin->option.empty() &&
+                     llvm::any_of(*all, [&](const Option &o) {
+                       return o.key.text() == pin->option;
                      });
       auto isPinned = [&](const Option &o) {
         return !pin ||
-               ((pin->generator.empty() || pin->generator == o.generator) &&
-                (isWhole ? o.summary == pin->option
-                         : isNamed(o.summary, pin->option)));
+               (isWhole ? o.key.text() == pin->option : isAsked(*pin, o));
       };
       // A model node's pin speaks of that of its operations that offers it.
       bool isOwn = pin && llvm::any_of(*all, isPinned);
+      if (pin && !isOwn)
+        for (const Option &o : *all)
+          unmatched[kind][s].push_back(&o);
       if (isOwn) {
+        for (int o : frontOf(*all, target.capacity, follows))
+          free[s].push_back((*all)[o].output);
         pinned.emplace_back();
         llvm::copy_if(*all, std::back_inserter(pinned.back()), isPinned);
         all = &pinned.back();
       }
       for (int o : frontOf(*all, target.capacity, follows)) {
         const Option &option = (*all)[o];
+        assert(!option.key.isEmpty() && "a generator gave an option no key");
         Choice choice;
         choice.interval = option.intervalCycles;
         auto cost = [&] {

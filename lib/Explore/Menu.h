@@ -14,6 +14,9 @@ mlir::Value rootOf(mlir::Value v);
 /// Does hardware compute it?
 bool isHardware(mlir::Operation &op);
 
+/// What hardware computes of a network, in its order.
+std::vector<mlir::Operation *> hardwareOf(mlir::func::FuncOp network);
+
 /// The medium as an endpoint must serve it at this rate.
 gen::LinkMedium mediumOf(const Wire &wire, double framesPerS, int64_t bits);
 
@@ -68,6 +71,7 @@ public:
     return *options[kind][stage][choice];
   }
   mlir::Operation *operation(int stage) const { return order[stage]; }
+  const OperationId &id(int stage) const { return ids[stage]; }
   mlir::Value value(int tensor) const { return values[tensor]; }
   /// Pins that nothing met.
   const Refusals &refused() const { return unmet; }
@@ -80,17 +84,22 @@ public:
 
 private:
   std::vector<mlir::Operation *> order;
+  std::vector<OperationId> ids; ///< of these
   const Cluster &cluster;
   std::vector<const gen::DeviceContext *> devices; ///< by kind
   /// By kind and stage; the cache's or of `pinned`.
   std::vector<std::vector<std::vector<const gen::Option *>>> options;
   std::deque<std::vector<gen::Option>> pinned;
+  /// By kind and stage, where a pin is met by none: all that was offered, the
+  /// cache's.
+  std::vector<std::vector<std::vector<const gen::Option *>>> unmatched;
   std::vector<mlir::Value> values; ///< by tensor
   std::vector<gen::Format> formats;
   llvm::DenseMap<uint64_t, Cost> known; ///< costs of glue
   Problem posed;
   Refusals unmet;
 
+  bool pins(const Steering::Pin &pin, int stage) const;
   const Steering::Pin *pinOf(const Steering &steering, int stage) const;
   void checkPins(const Steering &steering);
   int numberOf(const gen::Format &format);

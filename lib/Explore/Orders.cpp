@@ -81,7 +81,8 @@ Problem reorder(const Problem &problem, const std::vector<int> &order) {
     bool isFed = false;
     for (int t : stage.operands)
       isFed |= s > 0 && result.tensors[t].producer == int(s) - 1;
-    stage.mayCut = stage.mustCut || !(stage.staysWith && isFed);
+    stage.mayCut =
+        stage.mustCut || stage.copies > 0 || !(stage.staysWith && isFed);
   }
   return result;
 }

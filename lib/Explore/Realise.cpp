@@ -15,14 +15,6 @@ using namespace mlir;
 using namespace rhizome::gen;
 
 namespace rhizome::explore {
-static std::vector<Operation *> hardwareOf(func::FuncOp network) {
-  std::vector<Operation *> ops;
-  for (Operation &op : network.getBody().front())
-    if (isHardware(op))
-      ops.push_back(&op);
-  return ops;
-}
-
 Posed::Posed(func::FuncOp network, const Cluster &cluster,
              const Steering &steering, OptionCache &cache)
     : network(network), cluster(cluster),
@@ -51,12 +43,12 @@ void Posed::addOptions(const NodeResult &node, Result &result) const {
       double price = pricesOf(choices[c].cost.resources, capacity)[0];
       auto [it, isNew] = best.try_emplace(option.generator);
       if (isNew || price < it->second.first)
-        it->second = {price, option.summary};
+        it->second = {price, option.key.text()};
     }
     double mine = pricesOf(taken.option.resources, capacity)[0];
     for (const auto &[generator, offer] : best)
       result.others.push_back(
-          {osa::nodeName(taken.op) + ": " + generator + ", " + offer.second,
+          {osa::nodeName(taken.op) + ": " + offer.second,
            llvm::formatv(
                "takes {0:F2} % of the device, the option taken {1:F2} "
                "% (sum over the resources)",
@@ -130,6 +122,7 @@ void Realiser::build(const Run &run, size_t first) {
     for (int t : ends.in)
       if (llvm::is_contained(ends.out, t))
         passing.push_back(posed.menu.value(t));
+    node.ownsFunction = true;
     node.function = cutFunction(posed.network, ops, passing, name, after,
                                 posed.values, copies);
   }
@@ -138,6 +131,7 @@ void Realiser::build(const Run &run, size_t first) {
     node.selections.push_back(
         {copies[i], posed.menu.option(place.kind, stage, choice)});
     node.stages.push_back(stage);
+    node.ids.push_back(posed.menu.id(stage));
   }
   double slowest = 0;
   for (const Selection &s : node.selections)
@@ -223,14 +217,16 @@ FailureOr<Result> Realiser::addTiming() {
     int64_t slowest = 0;
     for (const Selection &s : node.selections)
       slowest = std::max(slowest, s.option.intervalCycles);
-    result.bottleneck = seconds > own * (1 + 1e-9) ? "the link"
-                        : beats >= double(slowest) ? "the border"
-                                                   : node.bottleneck;
+    result.bottleneck = {seconds > own * (1 + 1e-9) ? Bottleneck::Kind::Link
+                         : beats >= double(slowest)
+                             ? Bottleneck::Kind::Border
+                             : Bottleneck::Kind::Operation,
+                         node.bottleneck};
   }
   double host = hostSeconds(problem);
   if (host > result.seconds) {
     result.seconds = host;
-    result.bottleneck = "the host's link";
+    result.bottleneck = {Bottleneck::Kind::HostLink, ""};
   }
   std::vector<RequestNode> nodes;
   for (size_t n = 0; n < result.nodes.size(); ++n)
@@ -290,7 +286,7 @@ bool learn(Posed &posed, const Proposal &proposal, const Result &result) {
     const Problem &problem = posed.problems[proposal.order];
     Resources most = node.resources, known = run.cost.most(), beyond;
     most += node.errors;
-    if (exceededName(most, problem.places[node.place].budget).empty())
+    if (exceeded(most, problem.places[node.place].budget).isNone())
       continue;
     for (size_t k = 0; k < most.amount.size(); ++k)
       beyond.amount[k] = std::max(0.0, most.amount[k] - known.amount[k]);
@@ -317,7 +313,7 @@ void erase(Result &result) {
   for (NodeResult &node : result.nodes) {
     if (node.design)
       node.design.erase();
-    if (node.function && node.function.getSymName().starts_with("node"))
+    if (node.ownsFunction)
       node.function.erase();
   }
   result.nodes.clear();

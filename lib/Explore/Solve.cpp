@@ -9,7 +9,6 @@
 // out.
 #include "Runs.h"
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cmath>
 
@@ -32,7 +31,8 @@ double Wire::answerFor(int64_t bits) const {
 double Wire::cyclesFor(int64_t bits, int64_t streamBits) const {
   auto words = double((bits + 63) / 64);
   // A datagram's beats, those of its header and the gap to the next.
-  double beats = double((slotWords * 8 + headerBytes) * 8 / streamBits) + 4;
+  int64_t whole = (slotWords * 8 + headerBytes) * 8;
+  double beats = double((whole + streamBits - 1) / streamBits) + 4;
   return words / double(slotWords) * beats;
 }
 
@@ -76,13 +76,16 @@ std::pair<size_t, double> scarcest(const Resources &need,
   return worst;
 }
 
-std::string exceededName(const Resources &need, const Resources &budget) {
+Limit exceeded(const Resources &need, const Resources &budget) {
+  Limit limit;
   auto [worst, share] = scarcest(need, budget);
   if (share <= 1)
-    return "";
-  return llvm::formatv("{0}: {1:F0} needed, {2:F0} available",
-                       gen::kResourceNames[worst], need.amount[worst],
-                       budget.amount[worst]);
+    return limit;
+  limit.kind = Limit::Kind::Resource;
+  limit.resource = gen::kResourceNames[worst];
+  limit.needed = need.amount[worst];
+  limit.available = budget.amount[worst];
+  return limit;
 }
 
 bool isLarge(const Problem &problem) { return problem.stages.size() > 40; }
@@ -221,9 +224,19 @@ private:
     return {from, from + copies};
   }
   bool mayHold(int stage, const std::vector<int> &places) const {
-    int pin = problem.stages[stage].place;
-    return pin < 0 ||
-           std::find(places.begin(), places.end(), pin) != places.end();
+    const Stage &s = problem.stages[stage];
+    if (s.copies > 0)
+      return int(places.size()) == s.copies && places.front() == s.place;
+    return s.place < 0 ||
+           std::find(places.begin(), places.end(), s.place) != places.end();
+  }
+  /// May a run [begin, end) have the streams of this place?
+  bool mayStream(const Place &as, int begin, int end) const {
+    for (int s = begin; s < end; ++s)
+      if (int64_t bits = problem.stages[s].streamBits;
+          bits > 0 && bits != as.streamBits)
+        return false;
+    return true;
   }
   void place(int sort, const std::vector<int> &places, int begin);
   const std::optional<Run> &best(int sort, int copies, int begin, int end);
@@ -238,7 +251,8 @@ const std::optional<Run> &Placement::best(int sort, int copies, int begin,
   Ends ends = crossingOf(problem, begin, end);
   ends.framesPerS = 1 / (seconds * copies);
   for (const Place &as : widths[sort])
-    if (passes(problem, ends, as, seconds * copies)) {
+    if (mayStream(as, begin, end) &&
+        passes(problem, ends, as, seconds * copies)) {
       it->second = front(as, copies, begin).best(end, as, ends);
       break;
     }
@@ -409,8 +423,8 @@ public:
         group.steps.push_back(stepsOf(choices, group.budget));
   }
 
-  /// "" if no relaxed bound forbids a frame in so many seconds, else why.
-  std::string forbids(double seconds) const;
+  /// None if no relaxed bound forbids a frame in so many seconds, else why.
+  Limit forbids(double seconds) const;
 
 private:
   struct Step {
@@ -461,7 +475,7 @@ Relaxation::stepsOf(const std::vector<Choice> &choices,
   return steps;
 }
 
-std::string Relaxation::forbids(double seconds) const {
+Limit Relaxation::forbids(double seconds) const {
   std::array<double, kPrices> sum{};
   for (size_t s = 0; s < problem.stages.size(); ++s) {
     std::array<double, kPrices> least;
@@ -481,41 +495,44 @@ std::string Relaxation::forbids(double seconds) const {
         for (size_t p = 0; p < kPrices; ++p)
           least[p] = std::min(least[p], r * std::prev(end)->least[p]);
       }
-    if (std::isinf(least[0]))
-      return "node '" + problem.stages[s].name +
-             "' by itself is slower, or fits no device";
+    if (std::isinf(least[0])) {
+      Limit limit{Limit::Kind::Stage};
+      limit.stage = problem.stages[s].name;
+      return limit;
+    }
     for (size_t p = 0; p < kPrices; ++p)
       sum[p] += least[p];
   }
   for (double s : sum)
     if (s > double(problem.places.size()) * (1 + 1e-12))
-      return "the resources of all devices together";
-  return "";
+      return {Limit::Kind::AllResources};
+  return {};
 }
 double boundOf(const Problem &problem, const std::vector<double> &all,
-               std::string *why) {
+               Limit *why) {
   Relaxation relaxation(problem);
   double host = hostSeconds(problem);
   size_t low = 0, high = all.size(); // the first that nothing forbids
   while (low < high) {
     size_t middle = (low + high) / 2;
-    if (relaxation.forbids(all[middle]).empty())
+    if (relaxation.forbids(all[middle]).isNone())
       high = middle;
     else
       low = middle + 1;
   }
   double bound = low < all.size() ? all[low] : INFINITY;
-  std::string reason =
-      low > 0 ? relaxation.forbids(all[low - 1]) : "the quickest options";
+  Limit reason =
+      low > 0 ? relaxation.forbids(all[low - 1]) : Limit{Limit::Kind::Options};
   if (host > bound) {
     bound = host;
-    reason = "the host's link";
+    reason = {Limit::Kind::HostLink};
   }
   // Whatever place takes a tensor from the host, or gives it, needs its beats.
   for (const Tensor &tensor : problem.tensors) {
     if (tensor.producer >= 0 && !tensor.toHost)
       continue;
     double least = INFINITY;
+    Limit border{Limit::Kind::Border};
     for (const Sort &sort : sortsOf(problem)) {
       const Place &place = *sort.place;
       int64_t beats = (tensor.bits + place.streamBits - 1) / place.streamBits;
@@ -523,11 +540,16 @@ double boundOf(const Problem &problem, const std::vector<double> &all,
       for (int r : copiesUpTo(problem))
         if (r <= int(sort.members.size()))
           most = r;
-      least = std::min(least, double(beats) / place.clockHz / double(most));
+      double here = double(beats) / place.clockHz / double(most);
+      if (here < least) {
+        least = here;
+        border.beats = beats;
+        border.bits = place.streamBits;
+      }
     }
     if (least > bound) {
       bound = least;
-      reason = "the border";
+      reason = border;
     }
   }
   if (why)
@@ -537,7 +559,7 @@ double boundOf(const Problem &problem, const std::vector<double> &all,
 
 } // namespace
 
-double lowerBound(const Problem &problem, std::string *why) {
+double lowerBound(const Problem &problem, Limit *why) {
   return boundOf(problem, times(problem), why);
 }
 
@@ -664,8 +686,8 @@ double aloneSeconds(const Problem &problem, int stage) {
   return least;
 }
 
-std::string whyNotAlone(const Problem &problem, int stage) {
-  std::string why;
+Limit whyNotAlone(const Problem &problem, int stage) {
+  Limit why;
   double least = INFINITY;
   for (const Sort &sort : sortsOf(problem)) {
     Place open = *sort.place;
@@ -683,9 +705,10 @@ std::string whyNotAlone(const Problem &problem, int stage) {
     if (ratio >= least)
       continue;
     least = ratio;
-    why = "node '" + problem.stages[stage].name + "' by itself on a '" +
-          problem.kinds[open.kind].name + "', " +
-          exceededName(need, sort.place->budget);
+    why = exceeded(need, sort.place->budget);
+    why.kind = Limit::Kind::StageAlone;
+    why.stage = problem.stages[stage].name;
+    why.device = problem.kinds[open.kind].name;
   }
   return why;
 }

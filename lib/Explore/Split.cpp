@@ -92,7 +92,8 @@ Value partOf(OpBuilder &b, Operation *op, Value input, const Share &share,
 }
 } // namespace
 
-void splitChannels(Operation *op, int parts) {
+SmallVector<Operation *> splitChannels(Operation *op, int parts) {
+  SmallVector<Operation *> made;
   // With the operation goes what alone reads it and works element by element.
   SmallVector<Operation *> chain{op};
   for (Operation *last = op; last->getResult(0).hasOneUse();) {
@@ -114,9 +115,12 @@ void splitChannels(Operation *op, int parts) {
   for (int64_t k = 0; k < parts; ++k) {
     Share share{channels * k / parts, channels * (k + 1) / parts, channels};
     Value value = op->getOperand(0);
-    for (Operation *step : chain)
+    for (Operation *step : chain) {
       value =
           partOf(b, step, value, share, named(step, "." + std::to_string(k)));
+      if (step == op)
+        made.push_back(value.getDefiningOp());
+    }
     if (!joined) {
       joined = value;
       continue;
@@ -131,5 +135,6 @@ void splitChannels(Operation *op, int parts) {
   whole.replaceAllUsesWith(joined);
   for (Operation *step : llvm::reverse(chain))
     step->erase();
+  return made;
 }
 } // namespace rhizome::explore

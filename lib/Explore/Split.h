@@ -12,6 +12,8 @@ bool isSplittable(mlir::Operation *op, int parts);
 
 /// Replaces `op` by `parts` operations with as equal shares of the output
 /// channels as can be, each followed by its share of the elementwise operations
-/// that alone read `op`, and joined one after the other by osa.concat.
-void splitChannels(mlir::Operation *op, int parts);
+/// that alone read `op`, and joined one after the other by osa.concat. Returns
+/// the parts of `op` itself.
+llvm::SmallVector<mlir::Operation *> splitChannels(mlir::Operation *op,
+                                                   int parts);
 } // namespace rhizome::explore

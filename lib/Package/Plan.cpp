@@ -57,7 +57,7 @@ void print(json::OStream &os, const Prediction &p) {
     os.attribute("lut", p.lut);
     os.attribute("ff", p.ff);
     os.attribute("dsp", p.dsp);
-    os.attribute("bram", p.bram);
+    number(os, "bram", p.bram);
     os.attribute("lut_error", p.lutError);
     os.attribute("ff_error", p.ffError);
     number(os, "latency_us", p.latencyUs);
@@ -132,8 +132,10 @@ void print(json::OStream &os, const PlannedNode &node) {
         os.object([&] {
           os.attribute("name", op.name);
           os.attribute("op", op.op);
+          os.attribute("nth", op.nth);
           os.attribute("generator", op.generator);
           os.attribute("option", op.option);
+          os.attribute("text", op.text);
           os.attribute("interval_cycles", op.intervalCycles);
         });
     });
@@ -199,6 +201,15 @@ void print(json::OStream &os, const Alternative &other) {
   });
 }
 
+void print(json::OStream &os, const PlannedSplit &split) {
+  os.object([&] {
+    os.attribute("name", split.name);
+    os.attribute("op", split.op);
+    os.attribute("nth", split.nth);
+    os.attribute("parts", split.parts);
+  });
+}
+
 template <typename T>
 void printAll(json::OStream &os, StringRef key, const std::vector<T> &all) {
   os.attributeArray(key, [&] {
@@ -244,8 +255,10 @@ std::string rhizome::printPlan(const Plan &plan) {
         os.attribute(kind, count);
     });
     os.attribute("bottleneck", plan.bottleneck);
+    os.attribute("bottleneck_kind", plan.bottleneckKind);
     number(os, "bound_per_s", plan.boundPerS);
     printAll(os, "alternatives", plan.alternatives);
+    printAll(os, "splits", plan.splits);
     printAll(os, "nodes", plan.nodes);
     printAll(os, "channels", plan.channels);
     printAll(os, "links", plan.links);

@@ -80,8 +80,22 @@ static bool fromJSON(const json::Value &value, PlannedOperation &o,
                      json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("name", o.name) && map.map("op", o.op) &&
-         map.map("generator", o.generator) && map.map("option", o.option) &&
+         map.map("nth", o.nth) && map.map("generator", o.generator) &&
+         map.map("option", o.option) && map.mapOptional("text", o.text) &&
          map.map("interval_cycles", o.intervalCycles);
+}
+
+static bool fromJSON(const json::Value &value, PlannedSplit &s,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("name", s.name) || !map.map("op", s.op) ||
+      !map.map("nth", s.nth) || !map.map("parts", s.parts))
+    return false;
+  if (s.parts < 2 || s.parts > 65535) {
+    path.field("parts").report("expected 2..65535");
+    return false;
+  }
+  return true;
 }
 
 static bool fromJSON(const json::Value &value, Replica &r, json::Path path) {
@@ -193,8 +207,10 @@ static bool fromJSON(const json::Value &value, Plan &p, json::Path path) {
          map.map("utilisation", p.utilisation) &&
          map.mapOptional("multipliers", p.multipliers) &&
          map.map("bottleneck", p.bottleneck) &&
+         map.map("bottleneck_kind", p.bottleneckKind) &&
          map.map("bound_per_s", p.boundPerS) &&
-         map.map("alternatives", p.alternatives) && map.map("nodes", p.nodes) &&
+         map.map("alternatives", p.alternatives) &&
+         map.map("splits", p.splits) && map.map("nodes", p.nodes) &&
          map.map("channels", p.channels) && map.map("links", p.links) &&
          map.mapOptional("host_link", p.hostLink);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writes a package aside and puts it in place by one rename, so that nobody
 // ever sees half of one. What interrupts it removes what it wrote.
+#include "rhizome/Package/Checksums.h"
 #include "rhizome/Package/Package.h"
+#include "rhizome/Support/Resources.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -119,8 +121,8 @@ static void clearLeftovers(StringRef parent, StringRef prefix) {
   }
 }
 
-Expected<std::unique_ptr<PackageWriter>>
-PackageWriter::create(StringRef wanted) {
+/// The target as an absolute path, if a package may be put there.
+static Expected<std::string> targetOf(StringRef wanted) {
   SmallString<256> target(wanted);
   if (std::error_code error = sys::fs::make_absolute(target))
     return problem(error, "find '" + wanted.str() + "'");
@@ -132,16 +134,43 @@ PackageWriter::create(StringRef wanted) {
     return createStringError("'%s' exists and is no rhizome package; remove "
                              "it or choose another name with -o",
                              target.c_str());
-  StringRef parent = sys::path::parent_path(target);
-  if (std::error_code error = sys::fs::create_directories(parent))
+  return target.str().str();
+}
+
+Error PackageWriter::check(StringRef wanted) {
+  Expected<std::string> target = targetOf(wanted);
+  if (!target)
+    return target.takeError();
+  // The nearest folder that is there must take what is made.
+  StringRef parent = sys::path::parent_path(*target);
+  while (!sys::fs::exists(parent) && parent.size() > 1)
+    parent = sys::path::parent_path(parent);
+  std::error_code error;
+  if (!sys::fs::is_directory(parent))
+    error = std::make_error_code(std::errc::not_a_directory);
+  else if (!sys::fs::can_write(parent))
+    error = std::make_error_code(std::errc::permission_denied);
+  if (error)
+    return problem(error, "make the folder '" + *target + "' in '" +
+                              parent.str() + "'");
+  return Error::success();
+}
+
+Expected<std::unique_ptr<PackageWriter>>
+PackageWriter::create(StringRef wanted) {
+  Expected<std::string> checked = targetOf(wanted);
+  if (!checked)
+    return checked.takeError();
+  StringRef target = *checked, parent = sys::path::parent_path(target);
+  if (std::error_code error =
+          sys::fs::create_directories(parent, true, sys::fs::all_all))
     return problem(error, "make the folder '" + parent.str() + "'");
   std::string prefix = "." + sys::path::filename(target).str() + ".tmp-";
   clearLeftovers(parent, prefix);
   std::string aside = parent.str() + "/" + prefix + std::to_string(getpid());
   sys::fs::remove_directories(aside);
   // Known before it is there, so that no interrupt finds it unknown.
-  std::unique_ptr<PackageWriter> writer(
-      new PackageWriter(target.str().str(), aside));
+  std::unique_ptr<PackageWriter> writer(new PackageWriter(target.str(), aside));
   writer->slot = registerAside(aside);
   if (std::error_code error =
           sys::fs::create_directory(aside, false, sys::fs::all_all))
@@ -208,22 +237,41 @@ Error PackageWriter::writePlan(const Plan &plan) {
 
 Error PackageWriter::commit() {
   assert(sys::fs::exists(aside + "/plan.json") && "a package has a plan");
-  bool replaces = sys::fs::exists(target);
+  Expected<std::vector<FileChecksum>> files = checksumsOf(aside);
+  if (!files)
+    return files.takeError();
+  std::string checksums = printChecksums(*files);
+  if (Error error = writeFile(kChecksums, checksums))
+    return error;
+  bool replaces = sys::fs::exists(target), isSame = false;
+  if (Expected<std::string> old = readFile(target + "/" + kChecksums))
+    isSame = *old == checksums;
+  else
+    consumeError(old.takeError());
+  std::string results = target + "/results";
+  bool measured = sys::fs::is_directory(results) && !isEmptyFolder(results);
+  resultsAreGone = measured && !isSame;
   // An exchange never leaves a moment without a package; where the file system
   // cannot, the old one goes first.
   int result = -1;
   if (replaces) {
     result = renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, target.c_str(),
                        RENAME_EXCHANGE);
-    if (result != 0)
+    if (result != 0) {
+      if (measured && isSame)
+        sys::fs::rename(results, aside + "/results");
       sys::fs::remove_directories(target);
+    }
   }
   if (result != 0) {
     if (std::error_code error = sys::fs::rename(aside, target))
       return problem(error, "put the package in place as '" + target + "'");
   }
-  if (replaces && result == 0)
-    sys::fs::remove_directories(aside); // the old package
+  if (replaces && result == 0) { // the old package lies aside
+    if (measured && isSame)
+      sys::fs::rename(aside + "/results", results);
+    sys::fs::remove_directories(aside);
+  }
   aside.clear();
   if (slot >= 0)
     slots[slot].state = 0;

@@ -87,7 +87,7 @@ llvm::Error pipeline::writeTimeline(PackageWriter &writer, llvm::StringRef node,
 
 llvm::Error pipeline::writeReport(PackageWriter &writer,
                                   std::vector<std::string> &notes) {
-  auto package = Package::open(writer.dir());
+  auto package = Package::open(writer.dir(), Changes::Ignore);
   if (!package)
     return package.takeError();
   auto page = report::render(*package);

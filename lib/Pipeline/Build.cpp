@@ -186,7 +186,7 @@ static void fillPrediction(PlannedNode &node, const explore::NodeResult &result,
   p.lut = round(result.resources.lut());
   p.ff = round(result.resources.ff());
   p.dsp = round(result.resources.dsp());
-  p.bram = round(result.resources.bram());
+  p.bram = std::ceil(2 * result.resources.bram()) / 2;
   p.lutError = round(result.errors.lut());
   p.ffError = round(result.errors.ff());
   for (size_t k = 0; k < result.resources.amount.size(); ++k) {
@@ -245,13 +245,11 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
     planned.node = op->getAttrOfType<StringAttr>("rhizome.node").str();
     planned.intervalCycles = gen::serviceCycles(actor);
     gen::Resources r = gen::costOf(actor, cost, &result.images);
-    // Block RAMs come in halves, all else in wholes.
-    for (size_t k = 0; k < r.amount.size(); ++k) {
-      double parts = gen::kResourceNames[k] == StringRef("bram") ? 2 : 1;
+    // Rounded they would not add up to what the node promises.
+    for (size_t k = 0; k < r.amount.size(); ++k)
       if (r.amount[k] > 0)
         planned.resources[gen::kResourceNames[k]] =
-            std::ceil(parts * r.amount[k]) / parts;
-    }
+            std::round(1e6 * r.amount[k]) / 1e6;
     describeUnit(actor, planned);
     node.modules[planned.module] = sourcesOf(actor);
     node.actors.push_back(std::move(planned));
@@ -259,12 +257,19 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
   node.blockBits = int64_t(blocks * double(cost.bramBits));
   node.heldBits = int64_t(held);
 
-  for (const gen::Selection &selection : result.selections)
-    node.operations.push_back({osa::nodeName(selection.op),
-                               selection.op->getName().stripDialect().str(),
-                               selection.option.generator,
-                               selection.option.summary,
-                               selection.option.intervalCycles});
+  // A design that nobody explored is one network by itself.
+  std::vector<explore::OperationId> ids = result.ids;
+  if (ids.empty()) {
+    std::vector<Operation *> ops;
+    for (const gen::Selection &selection : result.selections)
+      ops.push_back(selection.op);
+    ids = explore::idsOf(ops);
+  }
+  for (auto [selection, id] : llvm::zip_equal(result.selections, ids))
+    node.operations.push_back(
+        {id.node, id.op, id.nth, selection.option.generator,
+         selection.option.key.text(), selection.option.summary,
+         selection.option.intervalCycles});
 
   func::FuncOp network = result.function;
   FunctionType type = network.getFunctionType();

@@ -12,6 +12,7 @@
 #include "rhizome/Support/Units.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/Support/Format.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
@@ -32,7 +33,7 @@ static std::string printModel(ModuleOp module, const explore::Result &result) {
     model->push_back(module.lookupSymbol<func::FuncOp>(name)->clone());
   for (const explore::NodeResult &node : result.nodes) {
     func::FuncOp function = node.function;
-    if (function.getSymName() != "network")
+    if (node.ownsFunction)
       model->push_back(function->clone());
   }
   std::string text;
@@ -139,6 +140,12 @@ static std::vector<AnalysedDevice> analysedOf(const Targets &targets,
   return devices;
 }
 
+/// Where the package goes.
+static std::string packageOf(const CompileRequest &request) {
+  return request.output.empty() ? modelNameOf(request) + ".rhz"
+                                : request.output;
+}
+
 /// Everything behind exploration; errors are texts.
 static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
                                 const Targets &targets, Explored &explored,
@@ -150,8 +157,7 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
   };
   Plan &plan = explored.plan;
   tell("emit");
-  std::string target =
-      request.output.empty() ? plan.model + ".rhz" : request.output;
+  std::string target = packageOf(request);
   auto writer = PackageWriter::create(target);
   if (!writer)
     return writer.takeError();
@@ -213,6 +219,11 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
     return error;
   if (llvm::Error error = (*writer)->commit())
     return error;
+  if ((*writer)->removedResults())
+    result.notes.push_back("what was measured of the package that stood at '" +
+                           target +
+                           "' (its folder results) is removed: this one is "
+                           "not the same");
   result.ok = true;
   result.package = target;
   return llvm::Error::success();
@@ -235,15 +246,6 @@ static void noteClocks(const Targets &targets,
   }
 }
 
-/// What binds a plan. Where it is slower than the latency that the goal allows,
-/// that is no resource.
-static std::string limitOf(const explore::Goal &goal,
-                           const explore::Result &result) {
-  if (goal.latency > 0 && result.latency > goal.latency)
-    return "the least latency found is " + durationText(result.latency);
-  return result.limit;
-}
-
 /// The phases of compile, or with `write` false of explore.
 static CompileResult compileOrExplore(CompileRequest request, bool write) {
   auto start = std::chrono::steady_clock::now();
@@ -253,12 +255,19 @@ static CompileResult compileOrExplore(CompileRequest request, bool write) {
                                          start)
         .count();
   };
+  // In vain is no work done.
+  if (write)
+    if (llvm::Error error = PackageWriter::check(packageOf(request))) {
+      result.error = llvm::toString(std::move(error));
+      return result;
+    }
   std::vector<std::string> notes;
   if (!request.constraints.empty())
     if (llvm::Error error = applyConstraints(request, notes)) {
       result.error = llvm::toString(std::move(error));
       return result;
     }
+  result.hasGoal = !request.goal.empty();
   if (request.goal.empty()) {
     llvm::Expected<std::string> otherwise =
         request.plan.empty() ? "max-throughput" : goalOf(request.plan);
@@ -292,7 +301,9 @@ static CompileResult compileOrExplore(CompileRequest request, bool write) {
   if (!explored)
     return result;
   result.exploreSeconds = explored->seconds;
-  result.limit = limitOf(goal, explored->result);
+  result.cause = explored->result.limit;
+  result.limit = describe(result.cause);
+  result.fits = explored->result.fits;
   result.meetsGoal = explored->result.meetsGoal;
   // Of a plan that is taken although it is only the nearest.
   for (const PlannedNode &node : explored->plan.nodes)
@@ -303,9 +314,13 @@ static CompileResult compileOrExplore(CompileRequest request, bool write) {
             "of its {3}",
             node.name, 100 * share, llvm::StringRef(kind).upper(),
             node.device));
-  if (!explored->result.split.empty())
+  if (!explored->result.splits.empty()) {
+    std::vector<std::string> shared;
+    for (const explore::Split &split : explored->result.splits)
+      shared.push_back(split.of.node + " in " + std::to_string(split.parts));
     result.notes.push_back("channels are shared out: " +
-                           explored->result.split);
+                           llvm::join(shared, ", "));
+  }
   if (!write) {
     auto analysis = analysisOf(module->lookupSymbol<func::FuncOp>("network"),
                                explored->plan.model,
@@ -324,6 +339,20 @@ static CompileResult compileOrExplore(CompileRequest request, bool write) {
   result.plan = std::move(explored->plan);
   result.seconds = elapsed();
   return result;
+}
+
+std::string pipeline::whyNone(const CompileResult &result) {
+  const Plan &plan = result.plan;
+  bool isPinned = result.cause.kind == explore::Limit::Kind::Pins ||
+                  result.cause.kind == explore::Limit::Kind::PinOrder;
+  if (!result.fits && !isPinned)
+    return "'" + plan.model + "' does not fit " +
+           (plan.cluster.empty() ? "'" + plan.device + "'"
+                                 : "the cluster '" + plan.cluster + "'") +
+           ": " + result.limit;
+  if (!result.hasGoal)
+    return "there is no such plan: " + result.limit;
+  return "the goal '" + plan.goal + "' cannot be met: " + result.limit;
 }
 
 CompileResult pipeline::compileModel(const CompileRequest &request) {

@@ -123,9 +123,12 @@ private:
 /// The package, or the file in float.
 Error Evaluation::loadOriginal() {
   if (isPackage()) {
-    Expected<Package> package = Package::open(request.model.path);
+    Expected<Package> package = Package::open(
+        request.model.path,
+        request.acceptChanges ? Changes::Accept : Changes::Refuse);
     if (!package)
       return package.takeError();
+    result.notes = package->notes();
     Expected<std::unique_ptr<HostModel>> read =
         HostModel::read(package->modelPath());
     if (!read)
@@ -273,10 +276,11 @@ Expected<Frames> Evaluation::runRtl(const Frames &integers) {
     result.refused = built.refused;
     if (!built.ok)
       return createStringError(
-          "%s", (built.error.empty() ? built.limit : built.error).c_str());
+          "%s", (built.error.empty() ? whyNone(built) : built.error).c_str());
   }
   auto run = [&]() -> Expected<Frames> {
-    Expected<Package> package = Package::open(dir);
+    // Compiled just now, or compared when the model was loaded.
+    Expected<Package> package = Package::open(dir, Changes::Ignore);
     if (!package)
       return package.takeError();
     SimOptions options;

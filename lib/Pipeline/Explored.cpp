@@ -15,8 +15,8 @@ using namespace rhizome::pipeline;
 // Devices
 //===----------------------------------------------------------------------===//
 
-/// The narrowest streams that the link's endpoint has.
-static constexpr int64_t kLeastStreamBits = 8;
+/// The narrowest and the widest streams that the link's endpoint has.
+static constexpr int64_t kLeastStreamBits = 8, kMostStreamBits = 64;
 
 static explore::Wire wireOf(const Link &link) {
   explore::Wire wire;
@@ -74,6 +74,9 @@ llvm::Expected<Targets> pipeline::targetsOf(const CompileRequest &request) {
       explore::ClusterPlace &place = targets.places.places.back();
       place.wire = wireOf(node.link);
       place.link = node.link.name;
+      // The endpoint takes a shell's streams as they are up to 64 bits; wider
+      // ones are narrowed in front of it.
+      place.streamBits = std::min(place.streamBits, kMostStreamBits);
       // A shell has the streams that it has; a wire's endpoint is ours alone.
       if (place.wire->reliable)
         place.leastBits = kLeastStreamBits;
@@ -247,11 +250,15 @@ static void predictWhole(Plan &plan, const explore::Result &result) {
     plan.utilisation[name] = budget[name] ? count / double(budget[name]) : 0;
 }
 
+std::string pipeline::modelNameOf(const CompileRequest &request) {
+  // File names need not be UTF-8; plan.json must be.
+  return llvm::json::fixUTF8(llvm::sys::path::stem(request.model.path));
+}
+
 Plan pipeline::planOf(const CompileRequest &request, const Targets &targets,
                       explore::Result &result, func::FuncOp network) {
   Plan plan;
-  // File names need not be UTF-8; plan.json must be.
-  plan.model = llvm::json::fixUTF8(llvm::sys::path::stem(request.model.path));
+  plan.model = modelNameOf(request);
   plan.board = targets.board;
   plan.cluster = targets.cluster;
   plan.goal = request.goal;
@@ -278,7 +285,11 @@ Plan pipeline::planOf(const CompileRequest &request, const Targets &targets,
   }
   plan.device = plan.nodes[0].device;
   plan.clockMhz = plan.nodes[0].clockMhz;
-  plan.bottleneck = result.bottleneck;
+  plan.bottleneck = describe(result.bottleneck);
+  plan.bottleneckKind = nameOf(result.bottleneck.kind);
+  for (const explore::Split &split : result.splits)
+    plan.splits.push_back(
+        {split.of.node, split.of.op, split.of.nth, split.parts});
   predictWhole(plan, result);
   plan.boundPerS = 1 / result.bound;
   for (const explore::Result::Other &other : result.others)

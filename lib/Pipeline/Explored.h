@@ -28,6 +28,9 @@ struct Explored {
   double seconds = 0; ///< of exploration alone
 };
 
+/// The model's name in its plan, from its file's.
+std::string modelNameOf(const CompileRequest &request);
+
 /// The plan of what was found. Nodes stand in the order of places; replicas
 /// follow each other.
 Plan planOf(const CompileRequest &request, const Targets &targets,

@@ -220,9 +220,12 @@ private:
 };
 
 Error serveInto(const ServeRequest &request, ServeResult &result) {
-  Expected<Package> package = Package::open(request.package);
+  Expected<Package> package =
+      Package::open(request.package,
+                    request.acceptChanges ? Changes::Accept : Changes::Refuse);
   if (!package)
     return package.takeError();
+  result.notes = package->notes();
   const Plan &plan = package->plan();
   if (plan.channels.empty())
     return createStringError("the package '%s' has no links; compile it for a "

@@ -64,9 +64,12 @@ Expected<link::ClientOptions> optionsFor(const Package &package,
 }
 
 Error runInto(const RunRequest &request, RunResult &result) {
-  Expected<Package> package = Package::open(request.package);
+  Expected<Package> package =
+      Package::open(request.package,
+                    request.acceptChanges ? Changes::Accept : Changes::Refuse);
   if (!package)
     return package.takeError();
+  result.notes = package->notes();
   if (package->plan().channels.empty())
     return createStringError("the package '%s' has no links; compile it for a "
                              "cluster ('rhizome compile … --cluster NAME')",

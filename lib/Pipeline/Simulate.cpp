@@ -92,21 +92,15 @@ Error keepMeasurement(const Package &package, const SimulateResult &result) {
                     {"predicted", toJson(result.predicted)},
                     {"measured", std::move(measured)},
                     {"parties", std::move(parties)}};
-  if (std::error_code error =
-          sys::fs::create_directories(package.path("results")))
-    return createStringError(error, "cannot make '%s': %s",
-                             package.path("results").c_str(),
-                             error.message().c_str());
+  if (Error error = package.makeResults())
+    return error;
   return writeAtomically(
-      package.path(isCluster ? "results/cluster.json"
-                             : "results/simulate.json"),
+      package.results(isCluster ? "cluster.json" : "simulate.json"),
       formatv("{0:2}\n", json::Value(std::move(kept))).str());
 }
 
-Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
-  Expected<Package> package = Package::open(request.package);
-  if (!package)
-    return package.takeError();
+Error simulateOpened(const SimulateRequest &request, const Package *package,
+                     SimulateResult &result) {
   Expected<std::unique_ptr<HostModel>> model =
       HostModel::read(package->modelPath());
   if (!model)
@@ -165,6 +159,8 @@ Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
     result.buildSeconds = run->buildSeconds;
   }
   compare(got, *want, **model, result);
+  if (Error error = package->checkUnchanged())
+    return error;
   if (result.measured || result.throughputPerS > 0)
     if (Error error = keepMeasurement(*package, result))
       return error;
@@ -174,6 +170,23 @@ Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
   if (!request.expect.empty())
     return compareExpected(request, **model, got, prepared->carried, result);
   return Error::success();
+}
+
+Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
+  Expected<Package> package =
+      Package::open(request.package,
+                    request.acceptChanges ? Changes::Accept : Changes::Refuse);
+  if (!package)
+    return package.takeError();
+  result.notes = package->notes();
+  Error error = simulateOpened(request, &*package, result);
+  // What fails because files were exchanged meanwhile says so.
+  if (error)
+    if (Error exchanged = package->checkUnchanged()) {
+      consumeError(std::move(error));
+      return exchanged;
+    }
+  return error;
 }
 } // namespace
 

@@ -118,12 +118,13 @@ private:
           fail(lineOf(what), "unknown key '" + key +
                                  "'; known are: generator, option, place, cut");
       });
-      steering.pins[name] = std::move(pin);
+      pin.of.node = name;
+      steering.pins.push_back(std::move(pin));
     });
   }
   void splits(yaml::Node &all) {
     mapping(all, [&](const std::string &name, yaml::Node &value) {
-      steering.splits[name] = int(number(value, 2));
+      steering.splits.push_back({{name}, int(number(value, 2))});
     });
   }
 };
@@ -177,8 +178,10 @@ pipeline::steeringOf(const std::string &path, const explore::Cluster &cluster) {
   if (!plan)
     return plan.takeError();
   explore::Steering steering;
+  for (const PlannedSplit &split : plan->splits)
+    steering.splits.push_back(
+        {{split.name, split.op, int(split.nth)}, int(split.parts)});
   int place = 0;
-  bool isFirst = true;
   for (const PlannedNode &node : plan->nodes) {
     while (place < int(cluster.places.size()) &&
            cluster.places[place].device != node.device)
@@ -188,22 +191,18 @@ pipeline::steeringOf(const std::string &path, const explore::Cluster &cluster) {
           "'%s' cannot be used: node '%s' stands on a %s, but there are not as "
           "many of them, in this order, where the network is to run",
           file.c_str(), node.name.c_str(), node.device.c_str());
-    if (node.rtlOf.empty()) {
-      bool begins = !isFirst;
-      isFirst = false;
+    // Replicas have what their first one has.
+    if (node.rtlOf.empty())
       for (const PlannedOperation &op : node.operations) {
-        explore::Steering::Pin pin{op.generator, op.option, place, begins, 0};
-        begins = false;
-        steering.pins[op.name + ":" + op.op] = std::move(pin);
-        // What an explorer split has its share's number behind the name.
-        auto [name, share] = StringRef(op.name).rsplit('.');
-        int64_t number = 0;
-        if ((op.op == "conv2d" || op.op == "dense") &&
-            !share.getAsInteger(10, number))
-          steering.splits[name.str()] =
-              std::max(steering.splits[name.str()], int(number) + 1);
+        explore::Steering::Pin pin;
+        pin.of = {op.name, op.op, int(op.nth)};
+        pin.generator = op.generator;
+        pin.option = op.option;
+        pin.place = place;
+        pin.copies = int(node.replica.count);
+        pin.streamBits = node.streamBits;
+        steering.pins.push_back(std::move(pin));
       }
-    }
     ++place;
   }
   return steering;

@@ -10,8 +10,8 @@ namespace rhizome::pipeline {
 /// and reason.
 llvm::Expected<explore::Steering> readSteering(const std::string &path);
 
-/// --plan: the options, devices, cuts and splits of a plan.json (or of a
-/// package), edited or not, as pins.
+/// --plan: the options, devices, replicas, widths and splits of a plan.json (or
+/// of a package), edited or not, as pins.
 llvm::Expected<explore::Steering> steeringOf(const std::string &path,
                                              const explore::Cluster &cluster);
 

@@ -121,15 +121,15 @@ Expected<json::Object> report::dataOf(const Package &package) {
       return timeline.takeError();
     timelines[node.name] = std::move(*timeline);
   }
-  for (const std::string &name : filesOf(package.path("results"), ".json")) {
-    Expected<std::string> text = readFile(package.path("results/" + name));
-    if (!text)
-      return text.takeError();
-    Expected<json::Value> value = json::parse(*text);
+  // What a user who cannot write the package has measured comes first.
+  std::map<std::string, std::string> files;
+  for (const std::string &folder : {package.results(), package.path("results")})
+    for (const std::string &name : filesOf(folder, ".json"))
+      files.try_emplace(name, folder + "/" + name);
+  for (const auto &[name, path] : files) {
+    Expected<json::Value> value = readJson(path);
     if (!value)
-      return createStringError("%s: %s",
-                               package.path("results/" + name).c_str(),
-                               toString(value.takeError()).c_str());
+      return value.takeError();
     // The page shows designs, not their modules one by one.
     if (json::Object *object = value->getAsObject())
       object->erase("modules");
@@ -176,11 +176,19 @@ Expected<std::string> report::render(const Package &package) {
                       {"script", script}});
 }
 
+std::string report::pageOf(const Package &package) {
+  bool isElsewhere = package.results() != package.path("results");
+  return isElsewhere ? package.results("report.html")
+                     : package.path("report.html");
+}
+
 Error report::write(const Package &package) {
   Expected<std::string> page = render(package);
   if (!page)
     return page.takeError();
-  return writeAtomically(package.path("report.html"), *page);
+  if (Error error = package.makeResults())
+    return error;
+  return writeAtomically(pageOf(package), *page);
 }
 
 Error report::measureBaseline(const Package &package, StringRef model) {
@@ -189,10 +197,9 @@ Error report::measureBaseline(const Package &package, StringRef model) {
   Expected<std::string> folder = dataDir();
   if (!folder)
     return folder.takeError();
-  std::string results = package.path("results");
-  if (std::error_code error = sys::fs::create_directories(results))
-    return createStringError(error, "cannot make '%s': %s", results.c_str(),
-                             error.message().c_str());
+  if (Error error = package.makeResults())
+    return error;
+  std::string results = package.results();
   SmallString<256> absolute(model), target(results + "/baseline.json"),
       log(results + "/baseline.log");
   for (SmallString<256> *path : {&absolute, &target, &log})

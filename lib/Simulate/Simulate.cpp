@@ -38,7 +38,7 @@ Expected<sim::Sources> sim::readSources(const Package &package,
 
 Expected<std::string> sim::makeRunFolder(const Package &package,
                                          StringRef kind) {
-  SmallString<256> results(package.path("results/sim"));
+  SmallString<256> results(package.results("sim"));
   if (std::error_code error = sys::fs::make_absolute(results))
     return errorCodeToError(error);
   std::error_code error;

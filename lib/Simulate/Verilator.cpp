@@ -69,7 +69,7 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
                                const SimOptions &options, const Frame &frame,
                                int64_t intervalCycles,
                                const std::string &ports) {
-  SmallString<256> results(package.path("results/sim"));
+  SmallString<256> results(package.results("sim"));
   if (std::error_code error = sys::fs::make_absolute(results))
     return errorCodeToError(error);
   const std::string &top = sim::topOf(node, options);

@@ -48,6 +48,10 @@ Error rhizome::toolError(StringRef program, int status, StringRef log) {
     tail += end.take_back(1500).trim().str();
   } else {
     consumeError(text.takeError());
+    return createStringError(
+        "%s failed (status %d), and its log '%s' is gone: was what lies there "
+        "removed or compiled again meanwhile?",
+        sys::path::filename(program).str().c_str(), status, log.str().c_str());
   }
   return createStringError("%s failed (status %d, log in '%s'): %s",
                            sys::path::filename(program).str().c_str(), status,
@@ -79,6 +83,15 @@ Error rhizome::writeAtomically(StringRef path, StringRef bytes) {
                              error.message().c_str());
   }
   return Error::success();
+}
+
+Expected<std::string> rhizome::userCache() {
+  for (auto [variable, below] :
+       {std::pair("XDG_CACHE_HOME", ""), {"HOME", "/.cache"}})
+    if (const char *folder = std::getenv(variable); folder && *folder)
+      return std::string(folder) + below + "/rhizome";
+  return createStringError("neither XDG_CACHE_HOME nor HOME is set, so there "
+                           "is no place for results");
 }
 
 std::string rhizome::hashOf(ArrayRef<std::string> texts) {

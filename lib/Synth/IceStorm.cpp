@@ -89,13 +89,13 @@ Expected<std::string> decode(const std::string &folder,
 Expected<BoardSources> rhizome::boardSources(const Package &package,
                                              BoardLevel level) {
   const PlannedNode &node = package.plan().nodes.front();
-  SmallString<256> absolute(package.path("results/nextpnr"));
+  SmallString<256> absolute(package.results("nextpnr"));
   if (std::error_code error = sys::fs::make_absolute(absolute))
     return errorCodeToError(error);
   std::string folder = absolute.str().str();
   // The board that was routed for, or the plan's.
   std::string name = package.plan().board;
-  std::string summary = package.path("results/nextpnr.json");
+  std::string summary = package.results("nextpnr.json");
   if (sys::fs::exists(summary)) {
     Expected<std::string> text = readFile(summary);
     if (!text)

@@ -199,7 +199,7 @@ Error Flow::choose() {
   result.device = device.name;
   result.board = board ? board->name : "";
   result.clockMhz = board ? board->clockMhz : package.plan().clockMhz;
-  SmallString<256> path(package.path("results/nextpnr"));
+  SmallString<256> path(package.results("nextpnr"));
   std::error_code error = sys::fs::make_absolute(path);
   sys::fs::remove_directories(path);
   if (!error)
@@ -304,7 +304,7 @@ Error Flow::pack() {
   if (Error error = runTool(*found, args, folder, file("pack.log")))
     return error;
   result.bitstream =
-      package.path("results/nextpnr/" + sys::path::filename(bitstream).str());
+      package.results("nextpnr/" + sys::path::filename(bitstream).str());
   result.flash =
       board->flash.empty() ? "" : board->flash + " " + result.bitstream;
   return Error::success();
@@ -322,7 +322,7 @@ Expected<PlaceRouteResult> Flow::run() {
   std::string text;
   raw_string_ostream os(text);
   os << formatv("{0:2}", json::Value(rhizome::toJson(result))) << "\n";
-  if (Error error = writeAtomically(package.path("results/nextpnr.json"), text))
+  if (Error error = writeAtomically(package.results("nextpnr.json"), text))
     return std::move(error);
   return std::move(result);
 }

@@ -33,17 +33,11 @@ struct Work {
 Expected<std::string> cacheFolder(const std::string &wanted) {
   SmallString<256> folder(wanted);
   if (wanted.empty()) {
-    const char *cache = std::getenv("XDG_CACHE_HOME");
-    const char *home = std::getenv("HOME");
-    if (cache && *cache)
-      folder = cache;
-    else if (home && *home)
-      (folder = home) += "/.cache";
-    else
-      return createStringError("neither XDG_CACHE_HOME nor HOME is set, so "
-                               "there is no place for results; name one with "
-                               "--cache");
-    folder += "/rhizome/synth";
+    Expected<std::string> cache = userCache();
+    if (!cache)
+      return createStringError("%s; name one with --cache",
+                               toString(cache.takeError()).c_str());
+    folder = *cache + "/synth";
   }
   std::error_code error = sys::fs::make_absolute(folder);
   if (!error)
@@ -429,6 +423,11 @@ void Synthesis::sumUp() {
         add(node.predicted, module.predicted, double(module.actors.size()));
         add(node.measured, module.measured, double(module.actors.size()));
       }
+    // As plan.json has it: block RAMs come in halves, all else in wholes.
+    for (auto &[name, count] : node.predicted) {
+      double parts = name == "bram" ? 2 : 1;
+      count = std::ceil(parts * count - 1e-3) / parts;
+    }
     add(result.predicted, node.predicted);
     add(result.measured, node.measured);
   }
@@ -485,16 +484,13 @@ Expected<SynthResult> rhizome::synthesise(const Package &package,
   Synthesis synthesis(package, options);
   if (Error error = synthesis.run())
     return std::move(error);
-  std::string folder = package.path("results");
-  if (std::error_code error =
-          sys::fs::create_directories(folder, true, sys::fs::all_all))
-    return createStringError(error, "cannot make the folder '%s': %s",
-                             folder.c_str(), error.message().c_str());
+  if (Error error = package.makeResults())
+    return std::move(error);
   std::string text;
   raw_string_ostream os(text);
   os << formatv("{0:2}", json::Value(rhizome::toJson(synthesis.result)))
      << "\n";
-  if (Error error = writeAtomically(folder + "/synth.json", text))
+  if (Error error = writeAtomically(package.results("synth.json"), text))
     return std::move(error);
   return std::move(synthesis.result);
 }

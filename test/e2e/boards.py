@@ -196,7 +196,7 @@ def dsp_netlist(suite):
     steer = suite.work / "steer.yaml"
     layers = ("conv1", "conv2", "dense1")
     steer.write_text("nodes:\n" + "".join(
-        f'  {layer}: {{option: "PE 1 × SIMD 1, in DSPs"}}\n'
+        f'  {layer}: {{option: "stream/matvec?pe=1&simd=1&read=word&style=dsp"}}\n'
         for layer in layers))
     package, answer = compile_for(suite, "icebreaker", "--steer", steer,
                                   "--bitstream")

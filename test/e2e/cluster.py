@@ -16,6 +16,9 @@ TEN_GBE = {"name": "10gbe", "kind": "udp", "bits_per_s": 1e10,
            "latency_ns": 1000, "mtu_bytes": 1472, "overhead_bytes": 66}
 
 
+ACCEPT = "--accept-changes"
+
+
 def size(port):
     product = 1
     for d in port["shape"]:
@@ -25,7 +28,8 @@ def size(port):
 
 def replicate(package, target, count, link=TEN_GBE):
     """A service of `count` equal nodes from a package of one node without a
-    link: frames are dealt out in turn, answers gathered in order."""
+    link: frames are dealt out in turn, answers gathered in order. Its plan is
+    not the compiled one, so commands need ACCEPT."""
     shutil.copytree(package, target)
     plan = json.loads((target / "plan.json").read_text())
     first = plan["nodes"][0]
@@ -66,7 +70,8 @@ def service(suite, name, goal, count):
 
 
 def simulate(suite, package, *more):
-    return suite.run("simulate", package, "--level", "cluster", "--json", *more)
+    return suite.run("simulate", package, "--level", "cluster", "--json",
+                     ACCEPT, *more)
 
 
 def exact(suite, result, label):
@@ -153,7 +158,7 @@ def death(suite):
         return
     process = subprocess.Popen(
         [suite.rhizome, "simulate", package, "--level", "cluster", "-n",
-         "200000", "--json"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+         "200000", "--json", ACCEPT], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         start_new_session=True)
     ranks, limit = {}, time.time() + 60
     while len(ranks) < 3 and time.time() < limit and process.poll() is None:
@@ -301,3 +306,15 @@ def cut(suite, name):
 def split(suite):
     """MPCNN over small parts, one layer split by channels."""
     promised(suite, "MPCNN", "ecp5-12fx4", "throughput=8000/s", 2)
+
+
+def wide(suite):
+    """Devices with streams of 512 bits, cut in two: the link's endpoint has 64
+    of them."""
+    steer = suite.work / "steer.yaml"
+    steer.write_text("nodes:\n  conv4: {cut: before}\n")
+    promised(suite, "digits_qdq_int8", "hbm4", "throughput=50000/s", 4,
+             "--steer", steer)
+    plan = json.loads((suite.work / "hbm4.rhz/plan.json").read_text())
+    suite.check([n["stream_bits"] for n in plan["nodes"]] == [64, 64],
+                "two nodes with streams of 64 bits")

@@ -19,6 +19,7 @@ import kernels
 import nodes
 import operations
 import packages
+import plans
 import reference
 import report
 import robustness
@@ -52,6 +53,7 @@ SUITES = {
     "cluster-host-port": cluster.host_port,
     "cluster-split": cluster.split,
     "cluster-unlike": cluster.unlike,
+    "cluster-wide": cluster.wide,
     "nodes": nodes.loopback,
     "nodes-client": nodes.generated_client,
     "nodes-namespaces": nodes.in_namespaces,
@@ -64,6 +66,7 @@ SUITES = {
     "turns": operations.turns,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
+    "plans": plans.plans,
     "report": report.report,
     "report-baseline": report.baseline,
     "targets": report.targets,

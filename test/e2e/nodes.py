@@ -16,7 +16,7 @@ import threading
 import time
 
 import networks
-from cluster import behind_a_faster_host, service
+from cluster import ACCEPT, behind_a_faster_host, service
 from framework import Skip, run_program
 
 PORT = 2718
@@ -65,7 +65,7 @@ class Node:
 
     def __init__(self, suite, package, name, places, *more, namespace=None):
         words = [suite.rhizome.parent / "rhizome-node", package, name, "--json",
-                 *more]
+                 ACCEPT, *more]
         for other, place in places.items():
             words += ["--at", f"{other}={place}"]
         if namespace:
@@ -190,7 +190,8 @@ def loopback(suite):
     with running([Node(suite, package, "node0", places),
                   Node(suite, package, "replica1", places, "--engine",
                        "rtl")]) as nodes:
-        result = suite.run("run", package, "-n", "40", "--json", *at(places))
+        result = suite.run("run", package, ACCEPT, "-n", "40", "--json",
+                           *at(places))
         check_answers(suite, result, 40, "cpu and rtl")
         relay = Relay([("127.0.0.1", base), ("127.0.0.1", base + 1)], 0.05,
                       0.1)
@@ -200,7 +201,8 @@ def loopback(suite):
             node.stop()
         nodes[:] = [Node(suite, package, "node0", places),
                     Node(suite, package, "replica1", places)]
-        result = suite.run("run", package, "-n", "400", "--json", *at(through))
+        result = suite.run("run", package, ACCEPT, "-n", "400", "--json",
+                           *at(through))
         relay.stop()
         check_answers(suite, result, 400, "through a relay")
         suite.check(relay.lost > 0 and relay.delayed > 0,
@@ -210,8 +212,8 @@ def loopback(suite):
             status, statistics, err = node.stop()
             suite.check(status == 0 and statistics.get("frames") == 200,
                         f"{node.name} ends in good order: {statistics}{err}")
-    silent = suite.run("run", package, "-n", "1", "--patience-s", "0.5",
-                       *at(places))
+    silent = suite.run("run", package, ACCEPT, "-n", "1", "--patience-s",
+                       "0.5", *at(places))
     suite.check(silent.status == 1 and "node0" in silent.err
                 and "replica1" in silent.err and silent.wall_s < 5,
                 f"nobody is there: {silent.message}", silent.command)
@@ -233,7 +235,7 @@ def in_namespaces(suite):
                         namespace=spaces[i])
 
         with running([start(i) for i in range(NODES)]) as nodes:
-            result = suite.run("run", package, "-n", "200", "--json",
+            result = suite.run("run", package, ACCEPT, "-n", "200", "--json",
                                *at(places))
             check_answers(suite, result, 200, "four namespaces")
             suite.check(not (result.json or {}).get("events"),
@@ -246,7 +248,7 @@ def lives_and_dies(suite, package, places, nodes, start):
     again; the client's answers are complete and right."""
     frames = 4000
     process = subprocess.Popen(
-        [str(w) for w in (suite.rhizome, "run", package, "-n", frames,
+        [str(w) for w in (suite.rhizome, "run", package, ACCEPT, "-n", frames,
                           "--json", "--patience-s", "30", *at(places))],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     lines = []

@@ -12,6 +12,7 @@ import subprocess
 import time
 
 import networks
+from framework import run_program
 
 MODEL = networks.ROOT / "examples/tiny-digits/tiny_digits_qdq_int8.onnx"
 GOAL = "throughput=1000/s"
@@ -185,6 +186,140 @@ def refused(suite, reference):
                     f"{result.message[:160]}", result.command)
 
 
+def commands(suite, package):
+    """Every command that reads a package: its name and its words."""
+    images = networks.ROOT / "examples/tiny-digits/test_images.npy"
+    yield "simulate", [suite.rhizome, "simulate", package, "--level",
+                       "functional", "-n", "1"]
+    yield "evaluate", [suite.rhizome, "evaluate", package, "--data", images,
+                       "-n", "1"]
+    yield "synth", [suite.rhizome, "synth", package]
+    yield "report", [suite.rhizome, "report", package]
+    yield "run", [suite.rhizome, "run", package, "-n", "1"]
+    node = suite.rhizome.parent / "rhizome-node"
+    if node.exists():
+        yield "rhizome-node", [node, package, "node0"]
+    else:
+        suite.skip("rhizome-node is not built")
+
+
+def checked(suite, reference):
+    """What was removed, cut short or altered is refused by file name before
+    anything runs, and taken where a user says so."""
+    plan = json.loads((reference / "plan.json").read_text())
+    rtl = "nodes/node0/rtl"
+    image = next(p.name for p in sorted((reference / rtl).glob("*.hex")))
+    files = [f"{rtl}/{image}", f"{rtl}/{plan['nodes'][0]['rtl'][0]}",
+             "model/network.mlir", "plan.json"]
+    damaged = suite.work / "damaged.rhz"
+
+    def fresh():
+        shutil.rmtree(damaged, ignore_errors=True)
+        shutil.copytree(reference, damaged)
+
+    for file in files:
+        good = (reference / file).read_bytes()
+        kinds = {"altered": good + b"\n", "short": good[:-3], "removed": None}
+        if file == "plan.json":  # still a plan
+            kinds = {"altered": good.replace(b"throughput=1000", b"throughput=2")}
+        for kind, data in kinds.items():
+            fresh()
+            if data is None:
+                (damaged / file).unlink()
+            else:
+                (damaged / file).write_bytes(data)
+            for name, words in commands(suite, damaged):
+                result = run_program(words, timeout=120)
+                suite.check(result.status == 1 and file in result.err
+                            and "ompile the model again" in result.err,
+                            f"{name} refuses {file}, {kind}: "
+                            f"{result.message[:200]}", result.command)
+    fresh()
+    top = damaged / rtl / plan["nodes"][0]["rtl"][-1]
+    top.write_text(top.read_text() + "// by hand\n")
+    for name, words in commands(suite, damaged):
+        if name in ("run", "rhizome-node", "synth"):
+            continue  # needs a cluster, or takes long
+        result = run_program([*words, "--accept-changes"], timeout=120)
+        suite.check(result.status == 0 and "is taken as it is" in result.err
+                    and top.name in result.err,
+                    f"{name} --accept-changes: {result.message[:200]}",
+                    result.command)
+    result = suite.run("simulate", damaged, "-n", "1", "--accept-changes",
+                       "--json")
+    if shutil.which("verilator"):
+        suite.check(result.json and result.json["mismatches"] == 0,
+                    f"edited RTL is simulated: {result.message[:200]}",
+                    result.command)
+
+
+def read_only(suite, reference):
+    """A package that one may not write is simulated all the same."""
+    if not shutil.which("verilator"):
+        return suite.skip("the program verilator is missing")
+    package = suite.work / "readonly.rhz"
+    shutil.copytree(reference, package)
+    cache = suite.work / "cache"
+    environment = ["env", f"XDG_CACHE_HOME={cache}"]
+    command = [suite.rhizome, "simulate", package, "-n", "2", "--json"]
+    page = [suite.rhizome, "report", package, "--json"]
+    if os.geteuid() == 0:
+        # Root writes everywhere but onto a file system that is read-only.
+        def words(command):
+            script = ('mount --bind "$0" "$0" && '
+                      'mount -o remount,ro,bind "$0" && exec "$@"')
+            return ["unshare", "-m", "sh", "-c", script, package, *environment,
+                    *command]
+        if run_program(words(["true"])).status != 0:
+            return suite.skip("nothing can be mounted here")
+    else:
+        for folder, _, _ in os.walk(package):
+            os.chmod(folder, 0o555)
+
+        def words(command):
+            return [*environment, *command]
+    result = run_program(words(command))
+    answer = result.json or {}
+    suite.check(result.status == 0 and answer.get("mismatches") == 0
+                and answer.get("measured")
+                and "cannot be written; results go to" in result.err,
+                f"a package that is read-only: {result.message[:300]}",
+                result.command)
+    result = run_program(words(page))
+    drawn = pathlib.Path((result.json or {}).get("report", "/nowhere"))
+    suite.check(drawn.is_relative_to(cache) and drawn.exists()
+                and not (package / "results").exists()
+                and '"simulate"' in drawn.read_text(),
+                f"its report: {result.message[:300]}", result.command)
+    for folder, _, _ in os.walk(package):
+        os.chmod(folder, 0o755)
+
+
+def compiled_again(suite):
+    """Measurements stay where the same package is compiled; otherwise it is
+    said that they go. What is in the way is said before the work."""
+    package = suite.work / "again.rhz"
+    suite.compile(MODEL, (), GOAL, package)
+    (package / "results").mkdir()
+    (package / "results/synth.json").write_text("{}")
+    same = suite.compile(MODEL, (), GOAL, package)
+    suite.check((package / "results/synth.json").exists()
+                and not (same.json or {}).get("notes"),
+                "the same package keeps what was measured", same.command)
+    other = suite.compile(MODEL, (), "throughput=2000/s", package)
+    suite.check(not (package / "results").exists()
+                and "is removed: this one is not the same"
+                in " ".join((other.json or {}).get("notes", [])),
+                f"another one says what goes: {other.message}", other.command)
+    taken = suite.work / "thesis"
+    taken.mkdir()
+    (taken / "thesis.txt").write_text("the only copy")
+    result = suite.run("compile", suite.work / "no model.onnx", "-o", taken)
+    suite.check(result.status == 1 and "is no rhizome package" in result.err,
+                f"the output is looked at first: {result.message}",
+                result.command)
+
+
 def packages(suite):
     reference = suite.work / "reference.rhz"
     result = suite.compile(MODEL, (), GOAL, reference)
@@ -195,3 +330,6 @@ def packages(suite):
     interrupted(suite, reference, seconds)
     awkward_names(suite)
     refused(suite, reference)
+    checked(suite, reference)
+    read_only(suite, reference)
+    compiled_again(suite)

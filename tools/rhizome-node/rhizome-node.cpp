@@ -40,6 +40,9 @@ int main(int argc, char **argv) {
                  "Verilated design")
       ->transform(CLI::CheckedTransformer(engines))
       ->option_text("cpu|rtl");
+  app.add_flag("--accept-changes", request.acceptChanges,
+               "take the package's files as they are, and name those that "
+               "changed");
   app.add_flag("--json", json, "statistics at the end as one JSON object");
   app.footer("Examples:\n"
              "  rhizome-node net.rhz node0\n"
@@ -60,6 +63,8 @@ int main(int argc, char **argv) {
     llvm::errs() << request.node << " listens at " << place << "\n";
   };
   ServeResult result = serveNode(request);
+  for (const std::string &note : result.notes)
+    llvm::errs() << "note: " << note << "\n";
   if (!result.ok) {
     if (json)
       llvm::outs() << llvm::json::Value(llvm::json::Object{

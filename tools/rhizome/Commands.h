@@ -3,6 +3,7 @@
 // codes: 0 done, 1 failed, 2 bad usage (the parser's).
 #pragma once
 
+#include "rhizome/Package/Package.h"
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
@@ -10,6 +11,16 @@
 namespace rhizome::cli {
 /// Set by the command that was chosen; returns the exit code.
 using Run = std::function<int()>;
+
+/// --accept-changes of the commands that read a package.
+inline void addAcceptChanges(CLI::App &command, bool &accept) {
+  command.add_flag("--accept-changes", accept,
+                   "take the package's files as they are, e.g. RTL edited by "
+                   "hand, and name those that changed");
+}
+inline Changes changesFor(bool accept) {
+  return accept ? Changes::Accept : Changes::Refuse;
+}
 
 void addCompile(CLI::App &app, Run &run);
 void addExplore(CLI::App &app, Run &run);

@@ -13,6 +13,7 @@ static llvm::json::Object toJson(const CompileResult &result) {
   const Plan &plan = result.plan;
   if (!result.ok)
     return llvm::json::Object{{"ok", false},
+                              {"fits", result.fits},
                               {"limit", result.limit},
                               {"nearest", rhizome::toJson(plan.predicted)}};
   llvm::json::Object utilisation, multipliers;
@@ -55,8 +56,8 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
     return failWith(result.refused, json);
   std::optional<PlaceRouteResult> placed;
   if (bitstream && result.ok) {
-    llvm::Expected<PlaceRouteResult> run =
-        placeAndRouteShown(result.package, PlaceRouteOptions(), json);
+    llvm::Expected<PlaceRouteResult> run = placeAndRouteShown(
+        result.package, Changes::Ignore, PlaceRouteOptions(), json);
     if (!run)
       return failWith(llvm::toString(run.takeError()), json);
     placed = std::move(*run);
@@ -69,8 +70,7 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
     printJson(std::move(object));
     return result.ok && (!placed || placed->meetsClock()) ? 0 : 1;
   }
-  for (const std::string &note : result.notes)
-    llvm::errs() << "note: " << note << "\n";
+  printNotes(result.notes);
   if (!result.ok)
     return failNearest(result);
   printQuantisation(request.model);
@@ -100,7 +100,7 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
                  << " of the bits of block RAM hold data";
   llvm::outs() << "\n  bottleneck " << plan.bottleneck << "\n";
   if (!result.limit.empty())
-    llvm::outs() << "  limit      " << result.limit << "\n";
+    llvm::outs() << "  no faster  " << result.limit << "\n";
   if (placed)
     return printPlaceRoute(*placed);
   return 0;

@@ -129,6 +129,7 @@ static int runEvaluate(EvaluateRequest request, bool json) {
   };
   EvaluateResult result = evaluateModel(request);
   line.show("");
+  printNotes(result.notes);
   if (!result.error.empty())
     return failWith(result.error, json);
   if (result.forms.empty())
@@ -189,6 +190,7 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
                    "of hardware made from a model file")
       ->capture_default_str();
   addModelOptions(*command, request.model);
+  addAcceptChanges(*command, request.acceptChanges);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer(
       "Prints the accuracy of the integer model, of the file in float32 and, "

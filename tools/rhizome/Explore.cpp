@@ -25,6 +25,8 @@ static llvm::json::Object toJson(CompileResult &result) {
                             {"predicted", rhizome::toJson(plan.predicted)},
                             {"bound", plan.boundPerS},
                             {"bottleneck", plan.bottleneck},
+                            {"bottleneck_kind", plan.bottleneckKind},
+                            {"fits", result.fits},
                             {"limit", result.limit},
                             {"alternatives", std::move(others)},
                             {"analysis", std::move(result.analysis)}};
@@ -47,8 +49,7 @@ static int runExplore(CompileRequest request, bool json) {
     printJson(std::move(object));
     return result.ok ? 0 : 1;
   }
-  for (const std::string &note : result.notes)
-    llvm::errs() << "note: " << note << "\n";
+  printNotes(result.notes);
   if (!result.ok)
     return failNearest(result);
   printQuantisation(request.model);
@@ -57,19 +58,18 @@ static int runExplore(CompileRequest request, bool json) {
                << decimal(result.exploreSeconds * 1e3, 1) << " ms\n\n";
   printNodes(plan);
   llvm::outs() << "\n";
-  Table operations(
-      {"node", "operation", "kind", "generator", "option", "interval"});
+  Table operations({"node", "operation", "kind", "option", "interval", ""});
   for (const PlannedNode &node : plan.nodes)
     for (const PlannedOperation &op : node.operations)
       if (node.rtlOf.empty())
-        operations.add({node.name, op.name, op.op, op.generator, op.option,
-                        grouped(op.intervalCycles)});
+        operations.add({node.name, op.name, op.op, op.option,
+                        grouped(op.intervalCycles), op.text});
   operations.print();
   llvm::outs() << "\n";
   printPrediction(plan.predicted);
   llvm::outs() << "  bottleneck " << plan.bottleneck << "\n";
   if (!result.limit.empty())
-    llvm::outs() << "  limit      " << result.limit << "\n";
+    llvm::outs() << "  no faster  " << result.limit << "\n";
   llvm::outs() << "  bound      " << decimal(plan.boundPerS, 0)
                << " per second, which no plan exceeds\n";
   if (!plan.alternatives.empty()) {

@@ -139,6 +139,11 @@ std::string cli::shortened(const std::string &name) {
   return name.size() <= kMost ? name : name.substr(0, kMost - 3) + "...";
 }
 
+void cli::printNotes(const std::vector<std::string> &notes) {
+  for (const std::string &note : notes)
+    errs() << "note: " << note << "\n";
+}
+
 std::string cli::percent(double share) {
   return decimal(share * 100, 1) + " %";
 }
@@ -155,7 +160,7 @@ void cli::printPrediction(const Prediction &p) {
          << "\n"
          << "  resources  " << grouped(p.lut) << " ± " << grouped(p.lutError)
          << " LUT, " << grouped(p.ff) << " ± " << grouped(p.ffError) << " FF, "
-         << grouped(p.dsp) << " DSP, " << grouped(p.bram) << " BRAM\n";
+         << grouped(p.dsp) << " DSP, " << decimal(p.bram, 1) << " BRAM\n";
 }
 
 cli::ProgressLine::ProgressLine(bool wanted)

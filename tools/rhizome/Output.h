@@ -32,6 +32,9 @@ int failWith(const std::string &error, bool json);
 /// Every refusal with node, operation, reason and remedy. Returns 1.
 int failWith(const Refusals &refused, bool json);
 
+/// "note: …" on stderr.
+void printNotes(const std::vector<std::string> &notes);
+
 /// 1234567 -> "1,234,567".
 std::string grouped(int64_t value);
 /// A number of things: "1 cycle", "1,200 cycles".

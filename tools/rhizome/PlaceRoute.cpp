@@ -7,11 +7,12 @@ using namespace rhizome;
 using namespace rhizome::cli;
 
 llvm::Expected<PlaceRouteResult>
-cli::placeAndRouteShown(const std::string &dir, PlaceRouteOptions options,
-                        bool json) {
-  llvm::Expected<Package> package = Package::open(dir);
+cli::placeAndRouteShown(const std::string &dir, Changes changes,
+                        PlaceRouteOptions options, bool json) {
+  llvm::Expected<Package> package = Package::open(dir, changes);
   if (!package)
     return package.takeError();
+  printNotes(package->notes());
   ProgressLine line(!json);
   options.progress = [&](llvm::StringRef step) {
     line.show(step.str() + " …");

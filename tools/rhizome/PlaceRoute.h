@@ -7,6 +7,7 @@
 namespace rhizome::cli {
 /// Places and routes the package in `dir`, with a progress line unless `json`.
 llvm::Expected<PlaceRouteResult> placeAndRouteShown(const std::string &dir,
+                                                    Changes changes,
                                                     PlaceRouteOptions options,
                                                     bool json);
 

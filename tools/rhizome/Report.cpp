@@ -9,17 +9,18 @@ using namespace rhizome;
 using namespace rhizome::cli;
 
 static int runReport(const std::string &dir, const std::string &baseline,
-                     bool json) {
-  auto package = Package::open(dir);
+                     Changes changes, bool json) {
+  auto package = Package::open(dir, changes);
   if (!package)
     return failWith(llvm::toString(package.takeError()), json);
+  printNotes(package->notes());
   std::string skipped;
   if (!baseline.empty())
     if (llvm::Error error = report::measureBaseline(*package, baseline))
       skipped = llvm::toString(std::move(error));
   if (llvm::Error error = report::write(*package))
     return failWith(llvm::toString(std::move(error)), json);
-  std::string page = package->path("report.html");
+  std::string page = report::pageOf(*package);
   if (json) {
     llvm::json::Object object{{"ok", true},
                               {"report", llvm::json::fixUTF8(page)}};
@@ -37,7 +38,7 @@ static int runReport(const std::string &dir, const std::string &baseline,
 void cli::addReport(CLI::App &app, Run &run) {
   struct Options {
     std::string dir, baseline;
-    bool json = false;
+    bool acceptChanges = false, json = false;
   };
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
@@ -48,6 +49,7 @@ void cli::addReport(CLI::App &app, Run &run) {
                    "measure this ONNX file with ONNX Runtime, batch 1, one "
                    "thread and all, and put it beside")
       ->option_text("MODEL");
+  addAcceptChanges(*command, options->acceptChanges);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer(
       "The page holds its data and its drawing library and needs no network. "
@@ -58,7 +60,8 @@ void cli::addReport(CLI::App &app, Run &run) {
       "  rhizome report net.rhz --baseline net.onnx");
   command->callback([options, &run] {
     run = [options] {
-      return runReport(options->dir, options->baseline, options->json);
+      return runReport(options->dir, options->baseline,
+                       changesFor(options->acceptChanges), options->json);
     };
   });
 }

@@ -26,6 +26,7 @@ static int runRun(RunRequest request, bool json) {
     llvm::errs() << line << "\n";
   };
   RunResult result = runService(request);
+  printNotes(result.notes);
   bool good = result.ok && result.mismatches == 0 && result.unexpected <= 0;
   if (json) {
     llvm::json::Object object{
@@ -125,6 +126,7 @@ void cli::addRun(CLI::App &app, Run &run) {
       ->capture_default_str();
   ofKernels(*command, {"--check", "--threads"});
   addKernelOptions(*command, options->kernel.options);
+  addAcceptChanges(*command, request.acceptChanges);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"
                   "  rhizome run net.rhz -n 1000\n"

@@ -56,6 +56,7 @@ static int runSimulate(SimulateRequest request, bool json) {
   line.show("building the simulator …");
   SimulateResult result = simulatePackage(request);
   line.show("");
+  printNotes(result.notes);
   if (!result.ok)
     return failWith(result.error, json);
   bool good = result.mismatches == 0 && result.unexpected <= 0;
@@ -163,6 +164,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   command->add_flag("--four-state", request.fourState,
                     "Icarus Verilog with X checks instead of Verilator");
   addKernelOptions(*command, options->kernel);
+  addAcceptChanges(*command, request.acceptChanges);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer(
       "Examples:\n"

@@ -104,10 +104,10 @@ void printTotals(const SynthNode &node) {
   table.print();
 }
 
-int runPlaceRoute(const std::string &dir, const PlaceRouteOptions &options,
-                  bool json) {
+int runPlaceRoute(const std::string &dir, Changes changes,
+                  const PlaceRouteOptions &options, bool json) {
   llvm::Expected<PlaceRouteResult> result =
-      placeAndRouteShown(dir, options, json);
+      placeAndRouteShown(dir, changes, options, json);
   if (!result)
     return failWith(llvm::toString(result.takeError()), json);
   if (!json)
@@ -116,10 +116,12 @@ int runPlaceRoute(const std::string &dir, const PlaceRouteOptions &options,
   return result->meetsClock() ? 0 : 1;
 }
 
-int runSynth(const std::string &dir, SynthOptions options, bool json) {
-  llvm::Expected<Package> package = Package::open(dir);
+int runSynth(const std::string &dir, Changes changes, SynthOptions options,
+             bool json) {
+  llvm::Expected<Package> package = Package::open(dir, changes);
   if (!package)
     return failWith(llvm::toString(package.takeError()), json);
+  printNotes(package->notes());
   ProgressLine line(!json);
   if (line.active())
     options.progress = [&](const SynthProgress &p) {
@@ -155,7 +157,7 @@ void cli::addSynth(CLI::App &app, Run &run) {
     std::string dir;
     SynthOptions synth;
     PlaceRouteOptions place;
-    bool json = false;
+    bool acceptChanges = false, json = false;
   };
   auto options = std::make_shared<Options>();
   SynthOptions &synth = options->synth;
@@ -187,6 +189,7 @@ void cli::addSynth(CLI::App &app, Run &run) {
                           ->add_option("--seed", options->place.seed,
                                        "with nextpnr: the placer's")
                           ->option_text("N");
+  addAcceptChanges(*command, options->acceptChanges);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"
                   "  rhizome synth net.rhz\n"
@@ -200,9 +203,11 @@ void cli::addSynth(CLI::App &app, Run &run) {
         throw CLI::ValidationError(option->get_name(),
                                    "is for '--tool nextpnr' only");
     run = [options, isRouted] {
+      Changes changes = changesFor(options->acceptChanges);
       if (isRouted)
-        return runPlaceRoute(options->dir, options->place, options->json);
-      return runSynth(options->dir, options->synth, options->json);
+        return runPlaceRoute(options->dir, changes, options->place,
+                             options->json);
+      return runSynth(options->dir, changes, options->synth, options->json);
     };
   });
 }

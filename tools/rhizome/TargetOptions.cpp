@@ -128,8 +128,10 @@ llvm::json::Array cli::nodesJson(const Plan &plan) {
       operations.push_back(
           llvm::json::Object{{"name", op.name},
                              {"op", op.op},
+                             {"nth", op.nth},
                              {"generator", op.generator},
                              {"option", op.option},
+                             {"text", op.text},
                              {"interval_cycles", op.intervalCycles}});
     llvm::json::Object utilisation;
     for (auto &[name, share] : node.utilisation)
@@ -180,8 +182,7 @@ void cli::printNodes(const Plan &plan) {
 }
 
 int cli::failNearest(const CompileResult &result) {
-  llvm::errs() << "error: the goal '" << result.plan.goal
-               << "' cannot be met: " << result.limit
+  llvm::errs() << "error: " << whyNone(result)
                << "\n  remedy: --accept-nearest takes the nearest plan:\n";
   printPrediction(result.plan.predicted);
   return 1;

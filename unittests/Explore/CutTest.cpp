@@ -98,10 +98,18 @@ void cutAndCompare(bool isChain, const explore::Steering &steering,
   }
 }
 
+explore::Steering::Pin &pinOf(explore::Steering &steering, StringRef node) {
+  for (explore::Steering::Pin &pin : steering.pins)
+    if (pin.of.node == node)
+      return pin;
+  steering.pins.emplace_back().of.node = node;
+  return steering.pins.back();
+}
+
 explore::Steering cutsBefore(std::initializer_list<const char *> names) {
   explore::Steering steering;
   for (const char *name : names)
-    steering.pins[name].cutBefore = true;
+    pinOf(steering, name).cutBefore = true;
   return steering;
 }
 
@@ -116,7 +124,7 @@ TEST(Cut, ChainsPassTensorsOn) {
 TEST(Cut, SharedChannelsAreTheSameNetwork) {
   for (int parts : {2, 3}) {
     explore::Steering steering = cutsBefore({"conv3.1"});
-    steering.splits["conv3"] = parts;
+    steering.splits.push_back({{"conv3"}, parts});
     cutAndCompare(false, steering, 2);
     cutAndCompare(true, steering, 2);
   }
@@ -129,19 +137,19 @@ TEST(Cut, PinsThatNameNothingAreRefused) {
   auto reason = [&](const char *name, explore::Steering::Pin pin) {
     explore::Steering steering;
     pin.line = 7;
-    steering.pins[name] = pin;
+    pin.of.node = name;
+    steering.pins.push_back(pin);
     auto result = explore::explore(network, {}, clusterOf(2, false), steering);
     EXPECT_TRUE(succeeded(result));
     EXPECT_EQ(result->refused.size(), 1u);
     return result->refused.empty() ? "" : result->refused[0].reason;
   };
   EXPECT_EQ(reason("conv9", {}), "line 7: the network has no such node");
-  EXPECT_EQ(reason("conv1", {"magic", "", -1, false, 0}),
+  EXPECT_EQ(reason("conv1", {{}, "magic"}),
             "line 7: the generator 'magic' offers nothing for it");
-  EXPECT_EQ(reason("conv1", {"", "PE 99", -1, false, 0}),
-            "line 7: no generator offers the option 'PE 99'");
-  EXPECT_EQ(reason("conv1", {"", "", 2, false, 0}),
-            "line 7: there is no place 2");
+  EXPECT_EQ(reason("conv1", {{}, "", "stream/matvec?pe=99"}),
+            "line 7: no generator offers the option 'stream/matvec?pe=99'");
+  EXPECT_EQ(reason("conv1", {{}, "", "", 2}), "line 7: there is no place 2");
 }
 
 TEST(Cut, PinsAreKept) {
@@ -149,9 +157,10 @@ TEST(Cut, PinsAreKept) {
   NetworkBuilder n(context, 11);
   func::FuncOp network = residual(n);
   explore::Steering steering = cutsBefore({"conv4"});
-  steering.pins["conv2"].option = "PE 2 × SIMD 8";
-  steering.pins["conv3"].option = "PE 1 × SIMD 8, in LUTs";
-  steering.pins["conv4"].place = 3;
+  const char *whole = "stream/matvec?pe=1&simd=8&read=word&pixels=1&style=lut";
+  pinOf(steering, "conv2").option = "matvec?simd=8&pe=2";
+  pinOf(steering, "conv3").option = whole;
+  pinOf(steering, "conv4").place = 3;
   auto result = explore::explore(network, {}, clusterOf(4, false), steering);
   ASSERT_TRUE(succeeded(result));
   ASSERT_TRUE(result->refused.empty()) << result->refused[0].reason;
@@ -161,8 +170,10 @@ TEST(Cut, PinsAreKept) {
   std::map<std::string, std::string> taken;
   for (const gen::Selection &s : result->nodes[0].selections)
     if (isa<osa::Conv2dOp>(s.op))
-      taken[osa::nodeName(s.op)] = s.option.summary;
-  EXPECT_TRUE(StringRef(taken["conv2"]).starts_with("PE 2 × SIMD 8, "));
-  EXPECT_EQ(taken["conv3"], "PE 1 × SIMD 8, in LUTs");
+      taken[osa::nodeName(s.op)] = s.option.key.text();
+  EXPECT_TRUE(
+      StringRef(taken["conv2"]).starts_with("stream/matvec?pe=2&simd=8&read="))
+      << taken["conv2"];
+  EXPECT_EQ(taken["conv3"], whole);
 }
 } // namespace

@@ -31,6 +31,7 @@ public:
           const gen::DeviceContext &device) const override {
     gen::Option option;
     option.generator = name().str();
+    option.key = gen::OptionKey(name(), "wires");
     option.summary = "a frame a cycle";
     gen::Format whole = gen::formatOf(op->getOperand(0).getType(), 1, 1);
     whole.lanes = whole.row = whole.count;
@@ -214,6 +215,7 @@ public:
       f.row = gen::channelsOf(op);
       gen::Option option;
       option.generator = name().str();
+      option.key = gen::OptionKey(name(), "max").add("lanes", lanes);
       option.summary = gen::counted(lanes, "lane");
       option.inputs = {f.canonical(), f.canonical()};
       option.output = f.canonical();

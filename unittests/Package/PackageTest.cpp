@@ -4,6 +4,7 @@
 #include "rhizome/Package/Package.h"
 #include "../TestFolder.h"
 #include <csignal>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -55,7 +56,9 @@ Plan toyCluster() {
   PlannedNode &first = plan.nodes[0];
   first.nodeTop = "rhz_node";
   first.replica = {1, 0, 2};
-  first.operations = {{"conv1", "conv2d", "stream", "PE 4 × SIMD 9", 31250}};
+  first.operations = {{"conv1", "conv2d", 1, "stream",
+                       "stream/matvec?pe=4&simd=9", "PE 4 × SIMD 9", 31250}};
+  plan.splits = {{"fc.1", "dense", 0, 3}};
   PlannedNode second;
   second = plan.nodes[0];
   second.name = "node1";
@@ -106,8 +109,9 @@ int entries(const TestFolder &folder) {
   return n;
 }
 
-std::string openMessage(const std::string &dir) {
-  auto package = Package::open(dir);
+std::string openMessage(const std::string &dir,
+                        Changes changes = Changes::Refuse) {
+  auto package = Package::open(dir, changes);
   return package ? "opened" : llvm::toString(package.takeError());
 }
 
@@ -171,6 +175,7 @@ TEST(Plan, ReadsAClusterBack) {
   EXPECT_EQ(read->alternatives, plan.alternatives);
   EXPECT_EQ(read->nodes[1].replica, plan.nodes[1].replica);
   EXPECT_EQ(read->nodes[0].operations, plan.nodes[0].operations);
+  EXPECT_EQ(read->splits, plan.splits);
   EXPECT_EQ(&read->owner(read->nodes[1]), &read->nodes[0]);
   EXPECT_EQ(read->node("node2"), nullptr);
   EXPECT_EQ(read->link("lan")->mtuBytes, 1472);
@@ -308,6 +313,156 @@ TEST(Package, RefusesToReplaceOtherThings) {
   EXPECT_EQ(folder.read("notes.txt"), "mine");
 }
 
+TEST(Package, FilesThatChangedAreRefusedByName) {
+  TestFolder folder;
+  std::string rtl = "m.rhz/nodes/node0/rtl/";
+  auto write = [&] {
+    auto writer = PackageWriter::create(folder.path("m.rhz"));
+    ASSERT_TRUE(bool(writer)) << llvm::toString(writer.takeError());
+    auto add = [&](const char *path, const char *text) {
+      ASSERT_FALSE((*writer)->writeFile(path, text));
+    };
+    add("nodes/node0/rtl/cell.sv", "cell");
+    add("nodes/node0/rtl/rhz_top.sv", "top");
+    add("nodes/node0/rtl/conv1_weights.hex", "0a\n1b\n");
+    add("nodes/node0/rtl/sim/DSP48E2.sv", "dsp");
+    add("nodes/node0/vivado/build.tcl", "tcl");
+    add("model/network.mlir", "mlir");
+    add("deploy.yaml", "places");
+    ASSERT_FALSE((*writer)->writePlan(toyPlan()));
+    ASSERT_FALSE((*writer)->commit());
+  };
+  auto whole = [&](const std::string &what) {
+    return "the package '" + folder.path("m.rhz") +
+           "' is not as it was compiled: " + what +
+           ". Compile the model again, or take the files as they are with "
+           "--accept-changes";
+  };
+  write();
+  EXPECT_EQ(openMessage(folder.path("m.rhz")), "opened");
+  // What is a user's own may change.
+  folder.write("m.rhz/deploy.yaml", "mine");
+  folder.write("m.rhz/nodes/node0/vivado/build.tcl", "mine");
+  folder.write("m.rhz/nodes/node0/rtl/new.sv", "mine");
+  folder.run("mkdir m.rhz/results; echo 1 > m.rhz/results/synth.json");
+  EXPECT_EQ(openMessage(folder.path("m.rhz")), "opened");
+  for (const char *file :
+       {"nodes/node0/rtl/conv1_weights.hex", "nodes/node0/rtl/sim/DSP48E2.sv",
+        "nodes/node0/rtl/files.f", "model/network.mlir"}) {
+    std::string path = std::string("m.rhz/") + file;
+    std::string text = folder.read(path), other = text;
+    other[0] ^= 1;
+    folder.write(path, other);
+    EXPECT_EQ(openMessage(folder.path("m.rhz")),
+              whole("'" + std::string(file) + "' was altered"));
+    folder.write(path, text.substr(1));
+    EXPECT_EQ(openMessage(folder.path("m.rhz")),
+              whole("'" + std::string(file) + "' has " +
+                    std::to_string(text.size() - 1) + " bytes, not " +
+                    std::to_string(text.size())));
+    ASSERT_FALSE(llvm::sys::fs::remove(folder.path(path)));
+    EXPECT_EQ(openMessage(folder.path("m.rhz")),
+              whole("'" + std::string(file) + "' is missing"));
+    folder.write(path, text);
+    EXPECT_EQ(openMessage(folder.path("m.rhz")), "opened");
+  }
+  // All at once, the plan too; and what is accepted is told.
+  std::string plan = folder.read("m.rhz/plan.json");
+  folder.write("m.rhz/plan.json", plan + "\n");
+  folder.write(rtl + "cell.sv", "sell");
+  std::string both = "'nodes/node0/rtl/cell.sv' was altered; 'plan.json' has " +
+                     std::to_string(plan.size() + 1) + " bytes, not " +
+                     std::to_string(plan.size());
+  EXPECT_EQ(openMessage(folder.path("m.rhz")), whole(both));
+  auto accepted = Package::open(folder.path("m.rhz"), Changes::Accept);
+  ASSERT_TRUE(bool(accepted)) << llvm::toString(accepted.takeError());
+  ASSERT_EQ(accepted->notes().size(), 2u);
+  EXPECT_EQ(accepted->notes()[0], "'nodes/node0/rtl/cell.sv' was altered; it "
+                                  "is taken as it is");
+  ASSERT_FALSE(llvm::sys::fs::remove(folder.path("m.rhz/checksums.json")));
+  EXPECT_EQ(openMessage(folder.path("m.rhz")),
+            whole("'checksums.json' is missing"));
+  folder.write("m.rhz/checksums.json", "{}");
+  EXPECT_EQ(openMessage(folder.path("m.rhz")),
+            whole("'checksums.json' cannot be used (it is no list of XXH3-128 "
+                  "checksums)"));
+  folder.write("m.rhz/checksums.json",
+               "{\"checksum\": \"XXH3-128\", \"files\": []}");
+  EXPECT_EQ(openMessage(folder.path("m.rhz")),
+            whole("'checksums.json' lists no plan.json"));
+  folder.write("m.rhz/checksums.json",
+               "{\"checksum\": \"XXH3-128\", \"files\": [{\"path\": "
+               "\"model/../../x\", \"bytes\": 1, \"checksum\": \"0\"}]}");
+  EXPECT_EQ(openMessage(folder.path("m.rhz")),
+            whole("'checksums.json' cannot be used ('model/../../x' is no file "
+                  "of a package)"));
+  folder.write("m.rhz/checksums.json",
+               "{\"checksum\": \"XXH3-128\", \"files\": [{\"bytes\": 1}]}");
+  EXPECT_EQ(openMessage(folder.path("m.rhz")),
+            whole("'checksums.json' cannot be used (an entry lacks path, bytes "
+                  "or checksum)"));
+}
+
+/// The values of the reference implementation (xxhsum -H2).
+TEST(Package, ChecksumsAreXxh3) {
+  TestFolder folder;
+  writeToy(folder.path("m.rhz"));
+  EXPECT_NE(folder.read("m.rhz/checksums.json")
+                .find("\"path\": \"nodes/node0/rtl/cell.sv\",\n      "
+                      "\"bytes\": 4,\n      \"checksum\": "
+                      "\"dbee08ad9efe7f4f6bfdfcd12b077239\""),
+            std::string::npos)
+      << folder.read("m.rhz/checksums.json");
+}
+
+TEST(Package, MeasurementsStayWithTheSamePackage) {
+  TestFolder folder;
+  writeToy(folder.path("m.rhz"));
+  auto measure = [&] {
+    folder.run("mkdir -p m.rhz/results; echo 1 > m.rhz/results/synth.json");
+  };
+  auto rewrite = [&](const char *cell) {
+    auto writer = PackageWriter::create(folder.path("m.rhz"));
+    EXPECT_FALSE((*writer)->writeFile("nodes/node0/rtl/cell.sv", cell));
+    EXPECT_FALSE((*writer)->writeFile("nodes/node0/rtl/rhz_top.sv", "top"));
+    EXPECT_FALSE((*writer)->writePlan(toyPlan()));
+    EXPECT_FALSE((*writer)->commit());
+    return (*writer)->removedResults();
+  };
+  measure();
+  EXPECT_FALSE(rewrite("cell"));
+  EXPECT_EQ(folder.read("m.rhz/results/synth.json"), "1\n");
+  auto package = Package::open(folder.path("m.rhz"));
+  ASSERT_TRUE(bool(package)) << llvm::toString(package.takeError());
+  EXPECT_FALSE(bool(package->checkUnchanged()));
+  EXPECT_TRUE(rewrite("other"));
+  EXPECT_FALSE(llvm::sys::fs::exists(folder.path("m.rhz/results")));
+  EXPECT_EQ(llvm::toString(package->checkUnchanged()),
+            "the package '" + folder.path("m.rhz") +
+                "' was compiled again while it was in use; repeat the command");
+  EXPECT_FALSE(rewrite("third")); // nothing was measured
+}
+
+TEST(Package, TargetsAreCheckedBeforeTheWork) {
+  TestFolder folder;
+  folder.write("file", "x");
+  folder.run("mkdir mine; echo x > mine/thesis.txt");
+  auto message = [&](const char *path) {
+    return llvm::toString(PackageWriter::check(folder.path(path)));
+  };
+  EXPECT_EQ(message("a/b/m.rhz"), "");
+  EXPECT_FALSE(llvm::sys::fs::exists(folder.path("a")));
+  EXPECT_NE(message("mine").find("is no rhizome package"), std::string::npos);
+  EXPECT_NE(message("file/m.rhz").find("cannot make the folder"),
+            std::string::npos);
+  mode_t old = umask(022);
+  writeToy(folder.path("a/b/m.rhz"));
+  umask(old);
+  llvm::sys::fs::file_status status;
+  ASSERT_FALSE(llvm::sys::fs::status(folder.path("a"), status));
+  EXPECT_EQ(status.permissions() & llvm::sys::fs::all_all, 0755);
+}
+
 TEST(Package, OpenSaysWhatIsWrong) {
   TestFolder folder;
   EXPECT_NE(openMessage(folder.path("none")).find("is not a folder"),
@@ -318,7 +473,7 @@ TEST(Package, OpenSaysWhatIsWrong) {
   EXPECT_NE(openMessage(folder.path()).find("plan.json' cannot be used: "),
             std::string::npos);
   folder.write("plan.json", printPlan(toyPlan()));
-  EXPECT_NE(openMessage(folder.path())
+  EXPECT_NE(openMessage(folder.path(), Changes::Accept)
                 .find("'nodes/node0/rtl/cell.sv', which "
                       "is missing"),
             std::string::npos);

@@ -50,6 +50,17 @@ TEST_F(Processes, StatusAndOutput) {
   EXPECT_EQ(cantFail(readFile(path("log"))), "out\nerr\n");
 }
 
+TEST_F(Processes, AFailureQuotesItsLogOrSaysThatItIsGone) {
+  cantFail(writeBytes(path("log"), "first\nlast\n"));
+  EXPECT_EQ(toString(toolError("/bin/tool", 3, path("log"))),
+            "tool failed (status 3, log in '" + path("log") +
+                "'): first\nlast");
+  EXPECT_EQ(toString(toolError("/bin/tool", 3, path("gone"))),
+            "tool failed (status 3), and its log '" + path("gone") +
+                "' is gone: was what lies there removed or compiled again "
+                "meanwhile?");
+}
+
 TEST_F(Processes, AddressesAreTheSameInEveryRunIfAsked) {
   if (std::system("setarch -R true 2>/dev/null") != 0)
     GTEST_SKIP() << "addresses cannot be fixed here";

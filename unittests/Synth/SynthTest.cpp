@@ -204,7 +204,8 @@ TEST_F(SynthTest, TheFifoIsShallow) {
     plan.nodes[0].family = family;
     folder.write("m.rhz/plan.json", printPlan(plan));
     auto result = synthesise(
-        llvm::cantFail(Package::open(folder.path("m.rhz"))), options);
+        llvm::cantFail(Package::open(folder.path("m.rhz"), Changes::Accept)),
+        options);
     ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
     const SynthModule &module = result->modules[0];
     EXPECT_EQ(module.depth.loop, "") << family;

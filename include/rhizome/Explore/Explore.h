@@ -66,30 +66,55 @@ struct Cluster {
 /// at no more of it, but whoever describes its result needs to.
 Cluster withinParts(Cluster cluster, const Goal &goal);
 
-/// What a user has decided, by the model's nodes.
+/// Operations of a network. Names alone tell none from others: one node of a
+/// model becomes several operations, and nodes may share a name.
+struct OperationId {
+  std::string node;    ///< the model's, with its share's number after a split
+  std::string op = {}; ///< "conv2d", "" for all of the node's
+  /// Which one of those of this node and op, in the network's order; −1: all.
+  int nth = -1;
+  bool operator==(const OperationId &) const = default;
+};
+
+/// Which operation each of these is, given in the network's order.
+std::vector<OperationId> idsOf(llvm::ArrayRef<mlir::Operation *> ops);
+
+/// An operation whose output channels are shared out over so many.
+struct Split {
+  OperationId of;
+  int parts = 2;
+};
+
+/// What a user has decided.
 struct Steering {
   struct Pin {
-    std::string generator; ///< "" for any
-    std::string option; ///< an option's summary or its first part, "" for any
-    int place = -1;     ///< of the cluster, -1 for any
+    /// Without `op` the node may also be written as "node:op", if no node has
+    /// that name.
+    OperationId of;
+    std::string generator = {}; ///< "" for any
+    std::string option = {};    ///< an option's key or a part of it, "" for any
+    int place = -1;             ///< of the cluster, -1 for any
     bool cutBefore = false;
     unsigned line = 0; ///< in the user's file, 0 if it has none
+    /// `place` holds it as the first of exactly so many replicas, 0: any.
+    int copies = 0;
+    int64_t streamBits = 0; ///< of its device's border, 0: any
   };
-  /// Keys are nodes, or "node:op" for one of a node's operations.
-  std::map<std::string, Pin> pins;
-  /// Operations whose output channels are shared out, and over how many.
-  std::map<std::string, int> splits;
+  std::vector<Pin> pins;
+  std::vector<Split> splits;
   bool isEmpty() const { return pins.empty() && splits.empty(); }
 };
 
 /// One device's part, or that of several equal ones.
 struct NodeResult {
   mlir::func::FuncOp function;
+  bool ownsFunction = false; ///< it was made for this node
   int place = 0, copies = 1;
   std::vector<int> places; ///< of every copy
   int64_t streamBits = 64; ///< of its border
   std::vector<gen::Selection> selections;
   std::vector<int> stages; ///< of each selection, of the network's operations
+  std::vector<OperationId> ids; ///< of each selection
   flow::DesignOp design;
   gen::MemoryImages images;
   gen::Timing timing;
@@ -110,9 +135,9 @@ struct Result {
   /// Is it the plan of devices whose DSP blocks, few as the goal leaves them,
   /// are not used? Then what describes it must know: see Goal::withoutDsp.
   bool avoidsDsp = false;
-  std::string limit; ///< what binds
-  std::string split; ///< "conv3 in 2" if an operation's channels are shared
-  std::string bottleneck; ///< what bounds the rate
+  Limit limit;               ///< what keeps it from being better, or from being
+  std::vector<Split> splits; ///< in the network as the model has it
+  Bottleneck bottleneck;
   struct Other {
     std::string what, why;
     int64_t nodes = 0;

@@ -6,6 +6,7 @@
 // networks; tests compare it with brute force.
 #pragma once
 
+#include "rhizome/Explore/Limit.h"
 #include "rhizome/Generator/Link.h"
 #include "rhizome/Cost/Resources.h"
 #include <functional>
@@ -48,6 +49,18 @@ struct Stage {
   bool mayCut = true;        ///< may a run begin here?
   bool mustCut = false;      ///< must one?
   int place = -1;            ///< where it must stand; -1 for anywhere
+  /// With these of it a run holds the stage as the first of exactly so many
+  /// replicas, and with such streams; 0 for any.
+  int copies = 0;
+  int64_t streamBits = 0;
+  bool isPinned() const { return place >= 0 || mustCut; }
+  /// It may stand anywhere.
+  void unpin() {
+    place = -1;
+    mustCut = false;
+    copies = 0;
+    streamBits = 0;
+  }
 };
 
 /// Devices for which choices and prices are the same.
@@ -185,7 +198,7 @@ std::optional<Solution> solveFastest(const Problem &problem,
 
 /// No plan takes fewer seconds a frame than this: every stage by itself, all
 /// stages on the sum of all budgets, and the host's link. `why` names which.
-double lowerBound(const Problem &problem, std::string *why = nullptr);
+double lowerBound(const Problem &problem, Limit *why = nullptr);
 
 /// The least seconds a frame for which a stage and those that stay with it
 /// stand on one place, or on as many replicas as there may be; infinite if they
@@ -193,13 +206,12 @@ double lowerBound(const Problem &problem, std::string *why = nullptr);
 double aloneSeconds(const Problem &problem, int stage);
 
 /// What such stages would need at least of the place that they fit best.
-std::string whyNotAlone(const Problem &problem, int stage);
+Limit whyNotAlone(const Problem &problem, int stage);
 
 /// The resource of whose budget `need` is the largest share, and that share.
 std::pair<size_t, double> scarcest(const gen::Resources &need,
                                    const gen::Resources &budget);
 
-/// What binds a run that does not fit: the resource exceeded most, "" if none.
-std::string exceededName(const gen::Resources &need,
-                         const gen::Resources &budget);
+/// What binds a run that does not fit: the resource exceeded most, or none.
+Limit exceeded(const gen::Resources &need, const gen::Resources &budget);
 } // namespace rhizome::explore

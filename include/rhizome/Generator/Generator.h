@@ -8,6 +8,7 @@
 #include "mlir/IR/Operation.h"
 #include "rhizome/Cost/MemoryImages.h"
 #include "rhizome/Generator/Actor.h"
+#include "rhizome/Generator/OptionKey.h"
 #include <memory>
 #include <optional>
 
@@ -27,8 +28,10 @@ struct DeviceContext {
 /// inputs must have and that its output has.
 struct Option {
   std::string generator;
-  /// For people, e.g. "PE 4 × SIMD 9, in DSPs"; for steering, too: no two
-  /// options that one generator offers for an operation have the same.
+  /// Which option it is: no two that are offered for an operation have the
+  /// same. It begins with the generator's name.
+  OptionKey key;
+  /// For people, e.g. "PE 4 × SIMD 9, in DSPs".
   std::string summary;
   std::vector<Format> inputs;
   Format output;

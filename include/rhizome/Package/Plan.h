@@ -20,7 +20,8 @@ struct Prediction {
   int64_t latencyCycles = 0;
   double clockMhz = 0;
   double throughputPerS = 0;
-  int64_t lut = 0, ff = 0, dsp = 0, bram = 0;
+  int64_t lut = 0, ff = 0, dsp = 0;
+  double bram = 0; ///< in halves
   /// How far LUTs and FFs may be off, by the family's characterisation; nine
   /// of ten designs lie within.
   int64_t lutError = 0, ffError = 0;
@@ -66,14 +67,25 @@ struct PlannedActor {
 };
 
 /// One operation of a node and the option taken for it. An edited plan (or a
-/// steering file) names options by these texts.
+/// steering file) names options by their keys.
 struct PlannedOperation {
-  std::string name;      ///< the model's node
-  std::string op;        ///< "conv2d", "requantise", …
+  std::string name; ///< the model's node, with its share's number after a split
+  std::string op;   ///< "conv2d", "requantise", …
+  /// Which one of the operations of that name and kind, in the network's order.
+  int64_t nth = 0;
   std::string generator; ///< who builds it
-  std::string option;    ///< its summary there, "PE 4 × SIMD 9, in DSPs"
+  std::string option;    ///< the option's key, "stream/matvec?pe=4&simd=9&…"
+  std::string text;      ///< for people, "PE 4 × SIMD 9, in DSPs"
   int64_t intervalCycles = 0;
   bool operator==(const PlannedOperation &) const = default;
+};
+
+/// An operation of the model whose output channels several operations of the
+/// plan share, named as in PlannedOperation.
+struct PlannedSplit {
+  std::string name, op;
+  int64_t nth = 0, parts = 2;
+  bool operator==(const PlannedSplit &) const = default;
 };
 
 /// Which of several equal nodes one is: frame f goes to the replica of the
@@ -179,10 +191,14 @@ struct Plan {
   /// dsp_paired (two in one DSP block), dsp_single, lut. A rate per DSP block
   /// that hides the last would not be honest.
   std::map<std::string, int64_t> multipliers;
-  std::string bottleneck; ///< what bounds the rate
+  std::string
+      bottleneck; ///< what bounds the rate: a node of the model, or words
+  /// What that is: "operation", "border", "link" or "host_link".
+  std::string bottleneckKind = "operation";
   /// No plan for this cluster reaches a higher rate.
   double boundPerS = 0;
   std::vector<Alternative> alternatives;
+  std::vector<PlannedSplit> splits;
   std::vector<PlannedNode> nodes;
   std::vector<Channel> channels;
   std::vector<PlannedLink> links;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "rhizome/Calibrate/Options.h"
+#include "rhizome/Explore/Limit.h"
 #include "rhizome/Numeric/Format.h"
 #include "rhizome/Package/Plan.h"
 #include "rhizome/Support/Refusal.h"
@@ -99,12 +100,18 @@ struct CompileResult {
   /// the model was refused.
   Plan plan;
   bool meetsGoal = false;
-  std::string limit;              ///< what binds
+  bool fits = false;              ///< the devices hold it, whatever its rate
+  explore::Limit cause;           ///< what binds
+  std::string limit;              ///< the same for people
+  bool hasGoal = false;           ///< did the user give one?
   llvm::json::Object analysis;    ///< of explore: needs and the devices' roofs
   std::vector<std::string> notes; ///< what a user should know, e.g. saturation
   Refusals refused;               ///< all of the model's, if any
   std::string error;              ///< anything else: files, devices
 };
+
+/// Why there is no package although nothing was refused: one sentence.
+std::string whyNone(const CompileResult &result);
 
 /// Import, integerise, explore, build, emit, package. The package is written
 /// whole or not at all; with a goal that cannot be met it is written only if
@@ -199,6 +206,7 @@ struct Comparison {
 
 struct SimulateRequest : DataChoice {
   std::string package;
+  bool acceptChanges = false; ///< files need not be as they were compiled
   Level level = Level::Rtl;
   unsigned stallsIn = 0, stallsOut = 0;
   bool fourState = false;
@@ -229,12 +237,14 @@ struct SimulateResult : Comparison {
   std::vector<PartyResult> parties;
   double simulatedUs = 0, seconds = 0;
   std::vector<Saturation> saturation; ///< if data were given, all quantizers
+  std::vector<std::string> notes; ///< what a user should know of the package
   std::string error;
 };
 SimulateResult simulatePackage(const SimulateRequest &request);
 
 struct EvaluateRequest {
-  ModelRequest model; ///< its path may be a package
+  ModelRequest model;         ///< its path may be a package
+  bool acceptChanges = false; ///< its files need not be as they were compiled
   DataRequest data;
   std::string labels; ///< .npy, idx(.gz), or text: one label a line; "": none
   /// .npy files to write, one per graph output: [frame, shape…], of the form
@@ -279,6 +289,7 @@ struct EvaluateResult {
   std::vector<Layer> layers;
   /// Of the quantizers of the integer model, over `layerFrames`.
   std::vector<Saturation> saturation;
+  std::vector<std::string> notes; ///< what a user should know of the package
   /// Why there is no integer model; the float one may have been evaluated.
   Refusals refused;
   std::string error;

@@ -19,6 +19,7 @@ enum class NodeEngine { Cpu, Rtl };
 
 struct ServeRequest {
   std::string package, node;
+  bool acceptChanges = false; ///< files need not be as they were compiled
   PlacesRequest places;
   NodeEngine engine = NodeEngine::Cpu;
   /// Asked several times a second; true ends it in good order.
@@ -33,12 +34,14 @@ struct ServeResult {
   int64_t epochs = 0; ///< begun by a client
   int64_t cycles = 0; ///< of the design, engine rtl
   int64_t datagramsReceived = 0, datagramsSent = 0, resent = 0, dropped = 0;
+  std::vector<std::string> notes; ///< what a user should know of the package
   std::string error;
 };
 ServeResult serveNode(const ServeRequest &request);
 
 struct RunRequest : DataChoice {
   std::string package;
+  bool acceptChanges = false; ///< files need not be as they were compiled
   PlacesRequest places;
   int64_t outstanding = 0; ///< frames on their way; 0: what the links take
   double patienceS = 10;   ///< without nodes or answers
@@ -54,6 +57,7 @@ struct RunResult : Comparison {
   double latencyUs = 0, shortestUs = 0, longestUs = 0; ///< mean, extremes
   Prediction predicted;
   std::vector<std::string> events; ///< nodes that came and went
+  std::vector<std::string> notes;  ///< what a user should know of the package
   std::string error;
 };
 RunResult runService(const RunRequest &request);

@@ -21,7 +21,11 @@ llvm::Expected<llvm::json::Object> energyOf(const llvm::json::Object &plan,
 /// remedy.
 llvm::Expected<std::string> render(const Package &package);
 
-/// Renders into "<package>/report.html".
+/// "<package>/report.html", or next to where the results of a package go that
+/// cannot be written.
+std::string pageOf(const Package &package);
+
+/// Renders into that file.
 llvm::Error write(const Package &package);
 
 /// Measures `model` (ONNX) with ONNX Runtime at batch 1, one thread and all,

@@ -67,13 +67,18 @@ llvm::Error runTool(llvm::StringRef program, llvm::ArrayRef<std::string> args,
                     bool showErrors = false,
                     Addresses addresses = Addresses::Random);
 
-/// The error of a tool that failed with `status`: its name and the log's end.
+/// The error of a tool that failed with `status`: its name and the log's end,
+/// or that the log is gone.
 llvm::Error toolError(llvm::StringRef program, int status, llvm::StringRef log);
 
 llvm::Error writeBytes(llvm::StringRef path, llvm::StringRef bytes);
 
 /// As writeBytes, by a file aside and a rename: readers see all or nothing.
 llvm::Error writeAtomically(llvm::StringRef path, llvm::StringRef bytes);
+
+/// The folder in which this user's results are kept by content:
+/// $XDG_CACHE_HOME/rhizome, otherwise ~/.cache/rhizome. It need not be there.
+llvm::Expected<std::string> userCache();
 
 /// 16 hex digits of the hash of texts.
 std::string hashOf(llvm::ArrayRef<std::string> texts);

@@ -267,6 +267,8 @@ std::vector<Option> elementwiseOptions(Operation *op, Upstream upstream,
     option.output = out;
     option.formats = {out};
     option.intervalCycles = in.beats();
+    option.key =
+        OptionKey("dhm", "circuit").add("lanes", in.lanes).add("row", in.row);
     option.summary = in.lanesText() + " of constants";
     option.actors = {
         circuitActor(one, in.lanes / one.circuit->inLanes, out.beats())};

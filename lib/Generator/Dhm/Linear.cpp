@@ -195,6 +195,7 @@ std::vector<Option> linearOptions(Operation *op, const DeviceContext &device) {
     option.output = out.canonical();
     option.actors.push_back(circuitActor(one, pixels, beats));
     option.formats.push_back(option.output);
+    option.key = OptionKey("dhm", "circuit").add("pixels", pixels);
     option.summary = counted(pixels * n, "result") + " a cycle, " +
                      counted(option.actors.back().get("adders"), "adder");
     options.push_back(std::move(option));

@@ -184,6 +184,15 @@ Option makeOption(const Problem &p, const Folding &f) {
                                   counted(f.parallel ? p.taps() : 1, "tap")
                             : "PE " + std::to_string(f.pe) + " × SIMD " +
                                   std::to_string(simd);
+  option.key = OptionKey("stream", unit.name);
+  if (lanewise)
+    option.key.add("lanes", f.lanes);
+  else
+    option.key.add("pe", f.pe).add("simd", simd);
+  option.key.add("read", f.simd       ? "regrouped"
+                         : f.parallel ? "window"
+                                      : "word")
+      .add("pixels", f.pixelsOut);
   if (f.pixelsOut > 1)
     option.summary += " × " + std::to_string(f.pixelsOut) + " pixels";
   if (f.simd)

@@ -306,6 +306,9 @@ std::vector<Option> elementwiseOptions(Operation *op, Upstream upstream,
     option.summary = in.lanesText();
     for (Actor &unit : unitVariants(op, in, out, beats, device)) {
       Option variant = option;
+      variant.key = OptionKey("stream", unit.cell)
+                        .add("lanes", in.lanes)
+                        .add("row", in.row);
       variant.actors = {std::move(unit)};
       finish(variant, device);
       options.push_back(std::move(variant));

@@ -48,6 +48,7 @@ std::vector<Option> concatOptions(osa::ConcatOp op,
     }
     option.output = out;
     option.intervalCycles = out.beats();
+    option.key = OptionKey("stream", "concat").add("lanes", lanes);
     option.summary = counted(lanes, "lane");
     finish(option, device);
     options.push_back(std::move(option));
@@ -188,6 +189,7 @@ std::vector<Option> rearrangeOptions(Operation *op,
     option.actors = {a};
     option.formats = {option.output};
     option.intervalCycles = std::max(x.beats(), y.beats());
+    option.key = OptionKey("stream", a.cell).add("lanes", lanes);
     option.summary =
         counted(lanes, "lane") + (a.is<unit::Select>() ? "" : ", two pages");
     finish(option, device);
@@ -243,6 +245,7 @@ std::vector<Option> movementOptions(Operation *op, Upstream,
     option.actors = {a};
     option.formats = {option.output};
     option.intervalCycles = o.beats();
+    option.key = OptionKey("stream", "pad").add("lanes", lanes);
     option.summary = counted(lanes, "lane");
     finish(option, device);
     options.push_back(std::move(option));

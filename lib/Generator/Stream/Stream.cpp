@@ -7,25 +7,35 @@
 using namespace mlir;
 
 namespace rhizome::gen {
-/// How a unit computes, of what its folding leaves open; "" for nothing.
-static std::string mannerOf(const Actor &unit) {
+/// How a unit computes, of what its folding leaves open.
+struct Manner {
+  const char *style = ""; ///< in the option's key, "" for nothing
+  const char *words = ""; ///< for people
+};
+
+static Manner mannerOf(const Actor &unit) {
   if (unit.is<unit::Threshold>())
-    return ", by comparison";
+    return {"", ", by comparison"};
   bool isRequant = unit.is<unit::Requant>();
   bool hasProducts = unit.is<unit::Matvec>() || unit.is<unit::Product>() ||
                      (unit.is<unit::LaneReduce>() && unit.get("Op") == 0) ||
                      (isRequant && unit.get("MulWidth") > 0);
   if (!hasProducts)
-    return "";
+    return {};
   if (isRequant && unit.get("Split") && !unit.get("SplitStyle"))
-    return ", in DSPs and LUTs";
-  const char *styles[] = {", in LUTs", ", in DSPs", ", paired in DSPs"};
+    return {"dsp_lut", ", in DSPs and LUTs"};
+  static const Manner styles[] = {{"lut", ", in LUTs"},
+                                  {"dsp", ", in DSPs"},
+                                  {"paired", ", paired in DSPs"}};
   return styles[unit.get("Style")];
 }
 
 void stream::finish(Option &option, const DeviceContext &device) {
   option.generator = "stream";
-  option.summary += mannerOf(option.actors.back());
+  Manner manner = mannerOf(option.actors.back());
+  option.summary += manner.words;
+  if (*manner.style)
+    option.key.add("style", manner.style);
   finishOption(option, device);
 }
 

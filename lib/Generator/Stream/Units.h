@@ -27,7 +27,7 @@ std::vector<Option> movementOptions(mlir::Operation *op, Upstream upstream,
                                     const DeviceContext &device);
 void buildMovement(mlir::Operation *op, Option &option, MemoryImages &images);
 
-/// Closes an option: the summary's last words, depths of the output buffers,
-/// resources.
+/// Closes an option: the last words of its key and its summary, depths of the
+/// output buffers, resources.
 void finish(Option &option, const DeviceContext &device);
 } // namespace rhizome::gen::stream

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What binds a plan, and what stands in the way of a better one, as values.
+// Decisions look at these; describe() alone has the words for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace rhizome::explore {
+/// Why no plan takes fewer seconds a frame, or why there is none at all.
+struct Limit {
+  enum class Kind {
+    None,
+    Options,      ///< nothing quicker is offered
+    Stage,        ///< `stage` has nothing as quick that a device could hold
+    StageAlone,   ///< `stage` by itself exceeds `device`, which suits it best
+    Resource,     ///< one resource
+    AllResources, ///< the resources of all devices together
+    HostLink,     ///< what the host sends and receives
+    Links,        ///< what devices send and receive
+    Border,       ///< the streams at the border of a device
+    Latency,      ///< the latency of the quickest plan
+    Cuts,         ///< all devices have enough, but no cut fits them
+    Search,       ///< the solver follows too few combinations
+    Pins,         ///< what the user decided
+    PinOrder,     ///< `stage` is pinned in front of `other`, which comes first
+  };
+  Limit(Kind kind = Kind::None) : kind(kind) {}
+  Kind kind;
+  std::string stage, other;        ///< operations, by the model's node
+  int place = -1, otherPlace = -1; ///< where these two are pinned
+  std::string device;
+  std::string resource; ///< "lut"
+  double needed = 0, available = 0;
+  int64_t beats = 0, bits = 0; ///< of a frame at the border
+  double seconds = 0;          ///< the least latency found
+  bool isNone() const { return kind == Kind::None; }
+};
+/// "lut: 106809 needed, 96801 available"; "" for none.
+std::string describe(const Limit &limit);
+
+/// What bounds the rate of a plan.
+struct Bottleneck {
+  enum class Kind { Operation, Border, Link, HostLink };
+  Kind kind = Kind::Operation;
+  std::string node; ///< the model's, of an operation
+};
+/// An operation's node, or "the border" and so on.
+std::string describe(const Bottleneck &bottleneck);
+/// "operation", "border", "link", "host_link": for files.
+const char *nameOf(Bottleneck::Kind kind);
+} // namespace rhizome::explore

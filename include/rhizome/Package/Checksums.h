@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A package's checksums.json: path, size and checksum of every file that later
+// steps read, so that none of them works on files that were removed, cut short
+// or altered. What is measured later (results/), report.html, deploy.yaml and
+// the vendors' projects are a user's to change and are not listed.
+#pragma once
+
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rhizome {
+constexpr const char *kChecksums = "checksums.json";
+
+struct FileChecksum {
+  std::string path; ///< below the package, with '/'
+  uint64_t bytes = 0;
+  std::string hash; ///< XXH3 of 128 bits, 32 hex digits as xxhsum -H2 prints
+  bool operator==(const FileChecksum &) const = default;
+};
+
+/// Is this a file that later steps read?
+bool isChecked(llvm::StringRef path);
+
+/// The checksums of a folder's files, by path.
+llvm::Expected<std::vector<FileChecksum>> checksumsOf(llvm::StringRef folder);
+
+std::string printChecksums(const std::vector<FileChecksum> &files);
+llvm::Expected<std::vector<FileChecksum>> parseChecksums(llvm::StringRef text);
+
+/// What of a folder's files is not as listed: "'p' is missing", "'p' has 3
+/// bytes, not 5", "'p' was altered". Each file is read once, on all threads.
+std::vector<std::string> changesOf(llvm::StringRef folder,
+                                   const std::vector<FileChecksum> &files);
+} // namespace rhizome

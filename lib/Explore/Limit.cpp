@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/Explore/Limit.h"
+#include "rhizome/Support/Units.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace rhizome::explore {
+static std::string resourceText(const Limit &limit) {
+  return llvm::formatv("{0}: {1:F0} needed, {2:F0} available", limit.resource,
+                       limit.needed, limit.available);
+}
+
+std::string describe(const Limit &limit) {
+  switch (limit.kind) {
+  case Limit::Kind::None:
+    return "";
+  case Limit::Kind::Options:
+    return "no generator offers anything quicker";
+  case Limit::Kind::Stage:
+    return "node '" + limit.stage + "' by itself is slower, or fits no device";
+  case Limit::Kind::StageAlone:
+    return "node '" + limit.stage + "' by itself on a '" + limit.device +
+           "', " + resourceText(limit);
+  case Limit::Kind::Resource:
+    return resourceText(limit);
+  case Limit::Kind::AllResources:
+    return "the resources of all devices together";
+  case Limit::Kind::HostLink:
+    return "the host's link";
+  case Limit::Kind::Links:
+    return "the links";
+  case Limit::Kind::Border:
+    return llvm::formatv("the border: {0} beats of {1} bits a frame",
+                         limit.beats, limit.bits);
+  case Limit::Kind::Latency:
+    return "the least latency found is " + durationText(limit.seconds);
+  case Limit::Kind::Cuts:
+    return "where the network can be cut: all devices together would have "
+           "enough";
+  case Limit::Kind::Search:
+    return "the search, which follows too few combinations of options here";
+  case Limit::Kind::Pins:
+    return "the pinned places and cuts";
+  case Limit::Kind::PinOrder:
+    return llvm::formatv("the pins: '{0}' at place {1} comes behind '{2}' at "
+                         "place {3}, but places are taken in order",
+                         limit.stage, limit.place, limit.other,
+                         limit.otherPlace);
+  }
+  llvm_unreachable("every kind has its words");
+}
+
+std::string describe(const Bottleneck &bottleneck) {
+  switch (bottleneck.kind) {
+  case Bottleneck::Kind::Operation:
+    return bottleneck.node;
+  case Bottleneck::Kind::Border:
+    return "the border";
+  case Bottleneck::Kind::Link:
+    return "the link";
+  case Bottleneck::Kind::HostLink:
+    return "the host's link";
+  }
+  llvm_unreachable("every kind has its words");
+}
+
+const char *nameOf(Bottleneck::Kind kind) {
+  static const char *names[] = {"operation", "border", "link", "host_link"};
+  return names[size_t(kind)];
+}
+} // namespace rhizome::explore
