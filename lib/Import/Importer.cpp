@@ -256,7 +256,7 @@ void Importer::declareInputs() {
       tensor->onnx = elementType;
       tensor->plain =
           block->addArgument(type(*shape, builder.getI64Type()), loc);
-      arguments.push_back({input->name(), false});
+      arguments.push_back({input->name(), false, wholeRange(elementType)});
       continue;
     }
     if (!HostTensor::isRealType(elementType) && !integer && !wide) {
@@ -269,6 +269,8 @@ void Importer::declareInputs() {
     tensor->shape = *shape;
     Value v = block->addArgument(type(*shape, f32), loc);
     if (isGiven)
+    if (integer)
+      arguments.back().range = {integer.getLo(), integer.getHi()};
       integer = num::IntType::getFull(context, given->second.isSigned,
                                       given->second.width);
     arguments.push_back({input->name(), bool(integer)});
@@ -321,11 +323,15 @@ void Importer::finish() {
   function.setFunctionType(builder.getFunctionType(
       block.getArgumentTypes(), ValueRange(results).getTypes()));
   for (auto [i, argument] : llvm::enumerate(arguments)) {
-    auto [name, isWhole] = argument;
-    function.setArgAttr(i, "rhizome.name", builder.getStringAttr(name));
-    if (isWhole)
+    function.setArgAttr(i, "rhizome.name",
+                        builder.getStringAttr(argument.name));
+    if (argument.isWhole)
       function.setArgAttr(i, "rhizome.whole", builder.getUnitAttr());
   }
+    if (argument.range)
+      function.setArgAttr(i, "rhizome.range",
+                          builder.getDenseI64ArrayAttr(
+                              {argument.range->first, argument.range->second}));
   for (auto [i, name] : llvm::enumerate(names))
     function.setResultAttr(i, "rhizome.name", builder.getStringAttr(name));
 }

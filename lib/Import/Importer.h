@@ -386,8 +386,14 @@ private:
   mlir::Type f32;
   llvm::StringMap<TensorRef> tensors;
   mlir::func::FuncOp function;
-  /// Of the arguments: the graph input, and whether it holds whole numbers.
-  std::vector<std::pair<std::string, bool>> arguments;
+  /// A graph input as an argument: whether it holds whole numbers as reals, and
+  /// the range of its integers.
+  struct Argument {
+    std::string name;
+    bool isWhole = false;
+    std::optional<std::pair<int64_t, int64_t>> range = std::nullopt;
+  };
+  std::vector<Argument> arguments;
   int64_t foldedElements = 0; ///< of all constants computed so far
 
   const Node *node = nullptr;     ///< the current one

@@ -31,8 +31,8 @@ struct NamedTensor {
   std::string name; ///< "" if the file names none
   Tensor tensor;
   std::vector<double> doubles; ///< the same unrounded, if 64-bit reals
-  bool isPixels = false; ///< 8-bit unsigned: an image or samples of one
-  bool isImage = false;  ///< from a PNG or JPEG file: `[H,W,C]`
+  bool isPixels = false;       ///< 8-bit unsigned: an image or samples of one
+  bool isImage = false;        ///< from a PNG or JPEG file: `[H,W,C]`
 };
 
 /// Every array of a file. PNG and JPEG give `[H,W,C]`, C being 1 or 3.
@@ -110,7 +110,8 @@ private:
   float realLo = 0, realHi = 1;
 
   llvm::Expected<Tensor> finish(Tensor values, bool isPixels,
-                                const std::string &file) const;
+                                const std::string &file,
+                                llvm::ArrayRef<double> doubles = {}) const;
   llvm::Expected<Tensor> fromImage(const NamedTensor &image,
                                    const std::string &file) const;
   Tensor randomFrame(size_t i) const;
