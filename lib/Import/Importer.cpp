@@ -8,10 +8,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "rhizome/Support/HostReason.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include <cmath>
 
 using namespace mlir;
@@ -760,39 +757,4 @@ OwningOpRef<ModuleOp> Importer::run() {
   if (refusals.size() != before)
     return {};
   return module;
-}
-
-OwningOpRef<ModuleOp> importer::importOnnxBuffer(MLIRContext *context,
-                                                 StringRef bytes,
-                                                 StringRef directory,
-                                                 const ImportOptions &options,
-                                                 Refusals &refusals) {
-  std::unique_ptr<Graph> graph = readGraph(bytes, options.limits, refusals);
-  if (!graph)
-    return {};
-  return Importer(context, *graph, directory, options, refusals).run();
-}
-
-OwningOpRef<ModuleOp> importer::importOnnx(MLIRContext *context, StringRef path,
-                                           const ImportOptions &options,
-                                           Refusals &refusals) {
-  // A directory or device must not be opened as a file.
-  llvm::sys::fs::file_status status;
-  if (std::error_code error = llvm::sys::fs::status(path, status)) {
-    refusals.push_back({"", "", error.message(), "check the path"});
-    return {};
-  }
-  if (status.type() != llvm::sys::fs::file_type::regular_file) {
-    refusals.push_back({"", "", "it is not a file", "check the path"});
-    return {};
-  }
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer) {
-    refusals.push_back({"", "", buffer.getError().message(), "check the path"});
-    return {};
-  }
-  return importOnnxBuffer(context, (*buffer)->getBuffer(),
-                          llvm::sys::path::parent_path(path), options,
-                          refusals);
 }
