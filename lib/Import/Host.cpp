@@ -152,11 +152,11 @@ bool importer::isWholeType(int type) {
 }
 
 int Importer::typeOf(const TensorRef &t) const {
-  if (t->isPlainConstant())
-    return t->constant->type;
   if (t->onnx)
     return t->onnx;
   if (num::IntType i = dyn_cast_or_null<num::IntType>(t->element)) {
+  if (t->isPlainConstant())
+    return t->constant->type;
     unsigned width = i.getWidth();
     if (i.getIsSigned())
       return width <= 8    ? TensorProto::INT8

@@ -360,12 +360,12 @@ Value Importer::convertTo(Value v, int from, int to) {
   if (from == to)
     return v;
   bool real = HostTensor::isRealType(to);
-  if (real && Loops::isReal(v) && to != TensorProto::FLOAT16 &&
-      to != TensorProto::BFLOAT16)
+  if (real && Loops::isReal(v) && !halfType(to))
     return v;
   return eachOf({v}, to, [&](Scalars &s, ValueRange a) -> Value {
     Value x = a[0];
     if (to == TensorProto::BOOL) {
+  FloatType half = halfType(to);
       Value zero = s.equal(x, zeroOf(s, x));
       return s.sub(s.whole(1), s.flag(zero));
     }
@@ -373,13 +373,7 @@ Value Importer::convertTo(Value v, int from, int to) {
       return Scalars::isReal(x) ? s.toWhole(x) : x;
     if (!Scalars::isReal(x))
       x = s.toReal(x, from == TensorProto::UINT64);
-    Type half = to == TensorProto::FLOAT16    ? Type(s.b.getF16Type())
-                : to == TensorProto::BFLOAT16 ? Type(s.b.getBF16Type())
-                                              : Type();
-    if (!half)
-      return x;
-    x = arith::TruncFOp::create(s.b, s.loc, half, x);
-    return arith::ExtFOp::create(s.b, s.loc, s.b.getF32Type(), x);
+    return half ? s.rounded(x, half) : x;
   });
 }
 

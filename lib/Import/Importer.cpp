@@ -281,6 +281,10 @@ void Importer::declareInputs() {
         tensor->whole = {integer.getLo(), integer.getHi()};
     }
     tensor->plain = v;
+    if (FloatType half = halfType(elementType); half && !isGiven) {
+      tensor->onnx = elementType;
+      roundTo(*tensor, half);
+    }
   }
 }
 
@@ -446,6 +450,11 @@ bool Importer::foldConstant() {
     if (t && !t->isPlainConstant())
       return false;
     hosts.push_back(t ? t->constant : nullptr);
+    if (t && halfType(t->onnx) && t->constant->type != t->onnx) {
+      auto half = std::make_shared<HostTensor>(*t->constant);
+      half->type = t->onnx;
+      hosts.back() = half;
+    }
   }
   HostRef out;
   std::string error;
@@ -543,14 +552,15 @@ void Importer::importNode(const Node &n) {
          op && !why.empty(); op = op->getNextNode())
       if (isa<linalg::GenericOp>(op))
         op->setAttr(kWhyHost, builder.getStringAttr(why));
-    if (done)
-      foldResults();
   }
   if (!done) {
     assert(refusals.size() != before && "failure without a reason");
     return failOutputs();
   }
   if (refusals.size() != before)
+  settleTypes();
+  if (onHost)
+    foldResults();
     return;
   if (!onHost)
     propagateWhole();

@@ -13,6 +13,7 @@
 #include "rhizome/Import/OnnxImport.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include "llvm/ADT/StringSet.h"
 namespace rhizome::importer {
 /// One quantiser or dequantiser behind a constant. `axis` is −1 if scale and
 /// zero point hold one value.
@@ -291,6 +292,15 @@ private:
     mlir::Value x, y, addend;
   };
   std::optional<Factors> hostFactors(bool takesWide);
+  // HalfFloats.cpp: tensors of float16 and bfloat16.
+  mlir::FloatType halfType(int onnxType); ///< null for other types
+  int realTypeOf(size_t i) const;
+  /// Gives the current node's real results the file's element type; what is
+  /// float16 or bfloat16 is rounded.
+  void settleTypes();
+  void roundTo(GraphTensor &t, mlir::FloatType half);
+  bool isBetweenQuantisers(llvm::StringRef tensor);
+
   /// Refuses a bias that has not one value for each of `channels`.
   mlir::LogicalResult onePerChannel(mlir::Value bias, int64_t channels);
   /// A tensor with scale and zero point (or null), each brought beside it.
@@ -402,3 +412,5 @@ private:
   std::vector<TensorRef> inputs;
 };
 } // namespace rhizome::importer
+  /// Tensors that stand between two quantisers, once asked for.
+  std::optional<llvm::StringSet<>> betweenQuantisers;

@@ -38,7 +38,7 @@ ALLOWED = {
     "Vendor": "Package Target Support",
     "Explore": "Generator Dialect/Osa Dialect/Flow Support",
     "Pipeline": "Import Kernel Calibrate Analysis Transforms Interp Conversion Emit "
-                "Explore Generator Report Simulate Synth Vendor Cluster "
+                "Host Explore Generator Report Simulate Synth Vendor Cluster "
                 "Package Target Dialect/Num Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Numeric Support runtime",
     "tools/rhizome": "Pipeline Calibrate Numeric Report Synth Vendor Package Target "
