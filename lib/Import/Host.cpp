@@ -100,8 +100,9 @@ const llvm::StringMap<Importer::OpInfo> &Importer::hostOperations() {
          "direction", "hidden_size", "input_forget", "layout",
          "linear_before_reset"});
     add({"Attention"}, &I::hostAttention,
-        {"is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode",
-         "scale", "softcap", "softmax_precision"});
+        {"is_causal", "kv_num_heads", "left_window_size", "q_num_heads",
+         "qk_matmul_output_mode", "right_window_size", "scale", "softcap",
+         "softmax_precision"});
     add({"QuantizeLinear"}, &I::hostQuantize,
         {"axis", "saturate", "block_size", "output_dtype", "precision"});
     add({"DequantizeLinear"}, &I::hostDequantize,

@@ -72,6 +72,14 @@ struct HostWindow {
 };
 
 /// The bounds of an integer type; nullopt for others and for uint64.
+/// Query, key and value of an Attention, [batch, heads, length, size] each, the
+/// past's keys and values before the present ones.
+struct Heads {
+  mlir::Value query, key, value;
+  int64_t past = 0;    ///< keys before the present ones
+  bool isFlat = false; ///< the file's tensors have the heads in one axis
+};
+
 std::optional<std::pair<int64_t, int64_t>> wholeRange(int onnxType);
 /// True for bool and the integers that the host computes with.
 bool isWholeType(int onnxType);
@@ -407,6 +415,8 @@ private:
   int64_t foldedElements = 0; ///< of all constants computed so far
 
   const Node *node = nullptr;     ///< the current one
+  std::optional<Heads> attentionHeads();
+  std::optional<mlir::Value> attentionBias(const Heads &heads);
   std::string placeName, placeOp; ///< whom a refusal concerns
   mlir::Location loc;
   std::vector<TensorRef> inputs;

@@ -185,4 +185,157 @@ TEST(ImportHalf, NothingRoundsBetweenQuantisers) {
   host::dropRounding(*open.module);
   EXPECT_EQ(open.count("linalg.generic"), 0) << open.text();
 }
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// One head: 3 queries, some keys, vectors of 2; every mask that there is.
+struct AttentionCase {
+  int64_t past = 0, keys = 3, nonpad = -1, left = -1, right = -1;
+  bool causal = false;
+  double softcap = 0;
+  Floats mask = {};            ///< added, [3, keys and past]
+  std::vector<bool> seen = {}; ///< the same of truths
+};
+
+Floats numbers(size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  Floats out;
+  for (size_t k = 0; k < count; ++k)
+    out.push_back(float(int(random() % 2001) - 1000) / 500);
+  return out;
+}
+
+/// Y by its definition.
+Floats attention(const AttentionCase &c, const Floats &q, const Floats &k,
+                 const Floats &v) {
+  int64_t all = c.past + c.keys;
+  Floats out;
+  for (int64_t i = 0; i < 3; ++i) {
+    std::vector<double> weights(all, 0);
+    double total = 0;
+    for (int64_t j = 0; j < all; ++j) {
+      int64_t place = i + (c.nonpad >= 0 ? c.nonpad - 3 : c.past);
+      bool hidden = (c.causal && j > place) ||
+                    (c.left >= 0 && j < place - c.left) ||
+                    (c.right >= 0 && j > place + c.right) ||
+                    (c.nonpad >= 0 && j >= c.nonpad) ||
+                    (!c.seen.empty() && !c.seen[i * all + j]);
+      double score =
+          (q[2 * i] * k[2 * j] + q[2 * i + 1] * k[2 * j + 1]) / std::sqrt(2.0);
+      if (c.softcap > 0)
+        score = c.softcap * std::tanh(score / c.softcap);
+      if (!c.mask.empty())
+        score += c.mask[i * all + j];
+      weights[j] = hidden ? 0 : std::exp(score);
+      total += weights[j];
+    }
+    for (int64_t d = 0; d < 2; ++d) {
+      double sum = 0;
+      for (int64_t j = 0; j < all; ++j)
+        sum += weights[j] * v[2 * j + d];
+      out.push_back(total > 0 ? float(sum / total) : 0);
+    }
+  }
+  return out;
+}
+
+void expectAttention(const AttentionCase &c) {
+  int64_t all = c.past + c.keys;
+  ModelBuilder m(25, 13);
+  m.input("q", {1, 1, 3, 2});
+  m.input("k", {1, 1, c.keys, 2});
+  m.input("v", {1, 1, c.keys, 2});
+  std::vector<std::string> names = {"q", "k", "v", "", "", "", ""};
+  Floats q = numbers(6, 1), k = numbers(size_t(all) * 2, 2),
+         v = numbers(size_t(all) * 2, 3);
+  auto tail = [&](const Floats &all) {
+    return Floats(all.begin() + 2 * c.past, all.end());
+  };
+  std::vector<Tensor> in = {Tensor::ofFloats({1, 1, 3, 2}, q),
+                            Tensor::ofFloats({1, 1, c.keys, 2}, tail(k)),
+                            Tensor::ofFloats({1, 1, c.keys, 2}, tail(v))};
+  if (!c.mask.empty()) {
+    m.input("m", {3, all});
+    in.push_back(Tensor::ofFloats({3, all}, c.mask));
+    names[3] = "m";
+  }
+  if (!c.seen.empty()) {
+    m.input("m", {3, all}, TensorProto::BOOL);
+    in.push_back(Tensor::ofInts({3, all}, Ints(c.seen.begin(), c.seen.end())));
+    names[3] = "m";
+  }
+  if (c.past) {
+    for (auto [n, from] : {std::pair("pk", &k), std::pair("pv", &v)}) {
+      m.input(n, {1, 1, c.past, 2});
+      in.push_back(
+          Tensor::ofFloats({1, 1, c.past, 2},
+                           Floats(from->begin(), from->begin() + 2 * c.past)));
+    }
+    names[4] = "pk", names[5] = "pv";
+  }
+  if (c.nonpad >= 0) {
+    m.input("n", {1}, TensorProto::INT64);
+    in.push_back(Tensor::ofInts({1}, {c.nonpad}));
+    names[6] = "n";
+  }
+  auto &n = m.node("Attention", names, {"y"});
+  m.set(n, "is_causal", int64_t(c.causal));
+  m.set(n, "softcap", float(c.softcap));
+  m.set(n, "left_window_size", c.left);
+  m.set(n, "right_window_size", c.right);
+  m.output("y");
+  Imported i(m);
+  Floats got = resultOf(i, in).floats, want = attention(c, q, k, v);
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t e = 0; e < want.size(); ++e)
+    EXPECT_NEAR(got[e], want[e], 1e-5) << e;
+}
+
+constexpr float kNone = -INFINITY;
+
+TEST(ImportAttention, SoftcapComesBeforeTheMask) {
+  AttentionCase c;
+  c.softcap = 0.5;
+  c.mask = {0, kNone, kNone, 0.5f, 0, kNone, -1, 0, 2};
+  expectAttention(c);
+}
+
+TEST(ImportAttention, CausalMaskBeginsAfterThePast) {
+  for (int64_t past : {0, 2, 5})
+    for (int64_t keys : {3, 4}) {
+      AttentionCase c;
+      c.causal = true;
+      c.past = past;
+      c.keys = keys;
+      expectAttention(c);
+    }
+}
+
+TEST(ImportAttention, QueriesWithoutKeysGiveZero) {
+  AttentionCase c;
+  c.seen = {true, false, true, false, false, false, true, true, true};
+  expectAttention(c);
+  c.causal = true;
+  c.seen[0] = false; // nothing is left of the first row, either
+  expectAttention(c);
+  AttentionCase added;
+  added.mask = {0, 0, 0, kNone, kNone, kNone, 0, kNone, 0};
+  expectAttention(added);
+}
+
+TEST(ImportAttention, WindowsAndPaddedKeys) {
+  for (int64_t left : {-1, 0, 1})
+    for (int64_t right : {-1, 0, 1})
+      for (int64_t nonpad : {-1, 2, 4}) {
+        AttentionCase c;
+        c.keys = 5;
+        c.left = left;
+        c.right = right;
+        c.nonpad = nonpad;
+        c.causal = left == 1 && right < 0;
+        expectAttention(c);
+      }
+}
 } // namespace
