@@ -327,7 +327,7 @@ std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
   if (graph->model.graph().output_size() == 0)
     return refuse("the graph has no output", "");
   checkTypes(graph->model.graph(), refusals);
-  decompose(*graph->model.mutable_graph());
+  decompose(*graph->model.mutable_graph(), graph->expanded);
   collectTensors(*graph, refusals);
   Sorter(*graph, refusals).run();
   if (refusals.size() != before)

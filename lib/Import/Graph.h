@@ -46,6 +46,8 @@ struct Graph {
   /// Graph inputs that are not initialisers.
   std::vector<const onnx::ValueInfoProto *> inputs;
   llvm::StringMap<const onnx::ValueInfoProto *> valueInfo;
+  /// Operations that were written out, as the file has them, by their output.
+  llvm::StringMap<onnx::NodeProto> expanded;
 };
 
 /// Parses and checks; null if the file as a whole is refused.

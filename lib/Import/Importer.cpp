@@ -517,12 +517,13 @@ void Importer::failOutputs() {
   }
 }
 
-void Importer::importNode(const Node &n) {
+void Importer::importNode(const Node &n, bool networkOnly) {
   node = &n;
   enter(n.name, n.writtenOp());
   size_t before = refusals.size();
   const OpInfo *info = findOperation(n, operations()),
-               *host = findOperation(n, hostOperations());
+               *host =
+                   networkOnly ? nullptr : findOperation(n, hostOperations());
   if (!info && !host) {
     StringRef domain = n.proto.domain();
     bool standard = domain.empty() || domain == "ai.onnx";
@@ -759,8 +760,8 @@ OwningOpRef<ModuleOp> Importer::run() {
                                   builder.getFunctionType({}, {}));
   builder.setInsertionPointToEnd(function.addEntryBlock());
   declareInputs();
-  for (const Node &n : graph.nodes)
-    importNode(n);
+  for (size_t i = 0; i < graph.nodes.size();)
+    i = importExpansion(i);
   finish();
   if (refusals.size() == before)
     verify(*module);

@@ -11,6 +11,7 @@
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Host/Loops.h"
 #include "rhizome/Import/OnnxImport.h"
+#include "llvm/ADT/APInt.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -110,7 +111,7 @@ private:
 
   // Importer.cpp: the walk over the graph.
   void declareInputs();
-  void importNode(const Node &n);
+  void importNode(const Node &n, bool networkOnly = false);
   const OpInfo *findOperation(const Node &n,
                               const llvm::StringMap<OpInfo> &table) const;
   bool checkAttributes(const Node &n, const OpInfo &info);
@@ -343,6 +344,32 @@ private:
   /// Makes the current node's results constants if its inputs are.
   void foldResults();
 
+  // HostExact.cpp: QLinear operations of the host, with exact sums.
+  mlir::Value centred(mlir::Value x, llvm::ArrayRef<int64_t> zeros,
+                      int64_t axis);
+  mlir::Value requantised(mlir::Value acc, llvm::ArrayRef<llvm::APInt> over,
+                          llvm::ArrayRef<llvm::APInt> under, int64_t zero,
+                          int onnxType, int64_t axis);
+  Result giveInteger(mlir::Value v, int onnxType);
+  mlir::Value exactProduct(
+      mlir::Value x, mlir::Value w, int64_t xAxis, int64_t wAxis, int64_t each,
+      llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> product);
+  mlir::Value exactConvolution(mlir::Value x, mlir::Value w);
+  mlir::Value exactMatrixProduct(mlir::Value x, mlir::Value w);
+  Result giveProduct(mlir::Value acc, size_t aScale, size_t bScale,
+                     size_t yScale, int64_t axis);
+  Result exactConv();
+  Result exactMatMul();
+  Result exactBinary();
+  Result exactMean();
+  Result exactIntegerProduct();
+  bool isWideProduct(const Node &n);
+  Result importExactly(const Node &n);
+  /// Imports the node `first` of the graph, with those of the same expansion:
+  /// as part of the network if all can be, else the operation as the file has
+  /// it on the host. The number of the next node.
+  size_t importExpansion(size_t first);
+
   // Host*.cpp
   Result hostUnary();
   Result hostActivation();
@@ -381,6 +408,7 @@ private:
   std::optional<HostWindow> hostWindow(llvm::ArrayRef<int64_t> spatial,
                                        llvm::ArrayRef<int64_t> kernel);
   Result hostConv();
+  mlir::Value convolved(mlir::Value x, mlir::Value w);
   Result hostConvTranspose();
   Result hostPool();
   Result hostResize();

@@ -187,6 +187,169 @@ TEST(ImportHalf, NothingRoundsBetweenQuantisers) {
 }
 
 //===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+TEST(ImportExact, IntegerProductsBeyondFloat32) {
+  const int64_t depth = 600;
+  ModelBuilder m;
+  m.input("x", {2, depth}, TensorProto::UINT8);
+  std::vector<int32_t> w;
+  Floats x;
+  for (int64_t k = 0; k < depth; ++k)
+    w.push_back(int32_t(255 - k % 7));
+  for (int64_t k = 0; k < 2 * depth; ++k)
+    x.push_back(float(255 - k % 5));
+  m.ints("w", {depth, 1}, TensorProto::UINT8, w);
+  m.ints("one", {1}, TensorProto::INT32, {1});
+  m.node("MatMulInteger", {"x", "w"}, {"p"});
+  m.node("Add", {"p", "one"}, {"y"});
+  m.output("y");
+  Imported i(m);
+  Ints want(2, 1);
+  for (int64_t k = 0; k < 2 * depth; ++k)
+    want[k / depth] += int64_t(x[k]) * w[k % depth];
+  ASSERT_GT(want[0], int64_t(1) << 24);
+  EXPECT_EQ(resultOf(i, {2, depth}, x).ints, want);
+}
+
+TEST(ImportExact, IntegerConvolutionsBeyondFloat32) {
+  ModelBuilder m;
+  m.input("x", {1, 40, 3, 3}, TensorProto::UINT8);
+  m.ints("w", {1, 40, 3, 3}, TensorProto::UINT8,
+         std::vector<int32_t>(360, 251));
+  m.ints("zw", {}, TensorProto::UINT8, {2});
+  m.node("ConvInteger", {"x", "w", "", "zw"}, {"y"});
+  m.output("y");
+  Imported i(m);
+  Floats x;
+  int64_t want = 0;
+  for (int k = 0; k < 360; ++k) {
+    x.push_back(float(255 - k % 3));
+    want += int64_t(x.back()) * 249;
+  }
+  EXPECT_EQ(resultOf(i, {1, 40, 3, 3}, x).ints, Ints{want});
+}
+
+/// round(value · over / under), half to even; exact for what the tests need.
+int64_t quotient(__int128 over, __int128 under) {
+  __int128 down = over / under;
+  if (over % under < 0)
+    --down;
+  __int128 twice = 2 * (over - down * under);
+  return int64_t(down + (twice > under || (twice == under && down % 2 != 0)));
+}
+
+/// A float32 number as a multiple of 2^-31.
+__int128 whole(float v) {
+  EXPECT_EQ(std::ldexp(double(v), 31), double(int64_t(std::ldexp(v, 31))));
+  return int64_t(std::ldexp(double(v), 31));
+}
+
+TEST(ImportExact, ConvolutionOfSeveralImages) {
+  // 0.1 · 0.1 / 0.02 is about one half: every odd sum is near a tie.
+  const float sx = 0.1f, sw = 0.1f, sy = 0.02f;
+  ModelBuilder m;
+  m.input("x", {2, 1, 8, 8}, TensorProto::UINT8);
+  m.floats("sx", {}, {sx});
+  m.ints("zx", {}, TensorProto::UINT8, {128});
+  m.ints("w", {2, 1, 1, 1}, TensorProto::INT8, {1, -3});
+  m.floats("sw", {2}, {sw, 0.3f});
+  m.ints("zw", {}, TensorProto::INT8, {0});
+  m.floats("sy", {}, {sy});
+  m.ints("zy", {}, TensorProto::UINT8, {100});
+  m.ints("b", {2}, TensorProto::INT32, {1, 5});
+  m.node("QLinearConv", {"x", "sx", "zx", "w", "sw", "zw", "sy", "zy", "b"},
+         {"y"});
+  m.output("y");
+  Imported i(m);
+  Floats x, want;
+  for (int k = 0; k < 128; ++k)
+    x.push_back(float(k * 2 + k / 64));
+  for (int n = 0; n < 2; ++n)
+    for (int c = 0; c < 2; ++c)
+      for (int p = 0; p < 64; ++p) {
+        int64_t sum =
+            (int64_t(x[n * 64 + p]) - 128) * (c ? -3 : 1) + (c ? 5 : 1);
+        int64_t q = quotient(sum * whole(sx) * whole(c ? 0.3f : sw),
+                             whole(sy) * (__int128(1) << 31)) +
+                    100;
+        want.push_back(float(std::clamp<int64_t>(q, 0, 255)));
+      }
+  EXPECT_EQ(resultOf(i, {2, 1, 8, 8}, x).floats, want);
+}
+
+TEST(ImportExact, SumsAndProductsOfHostTensors) {
+  // BitwiseNot keeps the operands on the host.
+  const float sa = 0.013f, sb = 0.0065f, sy = 0.013f;
+  for (bool isSum : {true, false}) {
+    ModelBuilder m(18);
+    m.input("x", {256, 1}, TensorProto::UINT8);
+    m.node("BitwiseNot", {"x"}, {"a"});
+    std::vector<int32_t> all(256);
+    for (int k = 0; k < 256; ++k)
+      all[k] = k;
+    m.ints("b", {256}, TensorProto::UINT8, all);
+    m.floats("sa", {}, {sa});
+    m.ints("za", {}, TensorProto::UINT8, {7});
+    m.floats("sb", {}, {sb});
+    m.ints("zb", {}, TensorProto::UINT8, {125});
+    m.floats("sy", {}, {sy});
+    m.ints("zy", {}, TensorProto::UINT8, {90});
+    m.node(isSum ? "QLinearAdd" : "QLinearMul",
+           {"a", "sa", "za", "b", "sb", "zb", "sy", "zy"}, {"y"},
+           "com.microsoft");
+    m.addDomain("com.microsoft", 1);
+    m.output("y");
+    Imported i(m);
+    Floats x, want;
+    for (int k = 0; k < 256; ++k)
+      x.push_back(float(k));
+    for (int k = 0; k < 256; ++k)
+      for (int j = 0; j < 256; ++j) {
+        int64_t a = 255 - k - 7, b = j - 125;
+        __int128 over = isSum ? whole(sa) * a + whole(sb) * b
+                              : whole(sa) * whole(sb) * a * b;
+        __int128 under = isSum ? whole(sy) : whole(sy) * (__int128(1) << 31);
+        want.push_back(
+            float(std::clamp<int64_t>(quotient(over, under) + 90, 0, 255)));
+      }
+    EXPECT_EQ(resultOf(i, {256, 1}, x).floats, want) << isSum;
+  }
+}
+
+TEST(ImportExact, MatrixProductAndMeanOnTheHost) {
+  ModelBuilder m(18);
+  m.input("x", {2, 2}, TensorProto::UINT8);
+  m.node("BitwiseNot", {"x"}, {"a"});
+  m.floats("s", {}, {0.1f});
+  m.ints("z", {}, TensorProto::UINT8, {0});
+  m.ints("w", {2, 2}, TensorProto::UINT8, {1, 2, 3, 4});
+  m.floats("sy", {}, {0.02f});
+  m.node("QLinearMatMul", {"a", "s", "z", "w", "s", "z", "sy", "z"}, {"y"});
+  m.output("y");
+  Imported i(m);
+  // Sums 255 − x: [1, 2; 0, 5] · w = [7, 10; 15, 20], of which half, a bit
+  // more than it: 0.1 · 0.1 / 0.02 in float32 numbers is above one half.
+  ASSERT_GT(whole(0.1f) * whole(0.1f) * 2, whole(0.02f) << 31);
+  EXPECT_EQ(resultOf(i, {2, 2}, {254, 253, 255, 250}).floats,
+            (Floats{4, 5, 8, 10}));
+
+  ModelBuilder p(18);
+  p.addDomain("com.microsoft", 1);
+  p.input("x", {2, 1, 1, 2}, TensorProto::UINT8);
+  p.floats("s", {}, {0.5f});
+  p.ints("z", {}, TensorProto::UINT8, {10});
+  p.node("QLinearGlobalAveragePool", {"x", "s", "z", "s", "z"}, {"y"},
+         "com.microsoft");
+  p.output("y");
+  Imported j(p);
+  // Means 11.5 and 14.5: ties, to even beside the zero point.
+  EXPECT_EQ(resultOf(j, {2, 1, 1, 2}, {11, 12, 14, 15}).floats,
+            (Floats{12, 14}));
+}
+
+//===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//
 
