@@ -358,6 +358,11 @@ static void hardSigmoid(Expansion &e) {
   e.last("Clip", {line, low, high});
 }
 
+/// Swish(a) · b
+static void swiGlu(Expansion &e) {
+  e.last("Mul", {e.real("Swish", {e.input(0)}), e.input(1)});
+}
+
 /// max(0, x) + slope · min(0, x)
 static void pRelu(Expansion &e) {
   std::string below = e.put("Mul", {negativePart(e), e.input(1)});
@@ -450,6 +455,7 @@ static const llvm::StringMap<Rule> &rules() {
       {"FusedGemm", {fusedGemm, 2, 3}},
       {"FusedMatMul", {fusedMatMul, 2, 2}},
       {"NhwcMaxPool", {nhwcMaxPool, 1, 1}},
+      {"SwiGLU", {swiGlu, 2, 2}},
       {"HardSigmoid", {hardSigmoid, 1, 1}},
       {"PRelu", {pRelu, 2, 2}},
       {"Elu",
@@ -494,13 +500,13 @@ void importer::decompose(onnx::GraphProto &graph,
         n.input_size() <= rule->second.most) {
       Expansion e(n, graph);
       rule->second.expand(e);
+      if (rule->second.isExact) {
+        n.clear_doc_string();
+        whole[n.output(0)] = n;
+      }
       continue;
     }
     n.clear_doc_string();
     *graph.add_node() = std::move(n);
   }
 }
-      if (rule->second.isExact) {
-        n.clear_doc_string();
-        whole[n.output(0)] = n;
-      }

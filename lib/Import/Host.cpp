@@ -155,10 +155,12 @@ bool importer::isWholeType(int type) {
 int Importer::typeOf(const TensorRef &t) const {
   if (t->onnx)
     return t->onnx;
-  if (num::IntType i = dyn_cast_or_null<num::IntType>(t->element)) {
   if (t->isPlainConstant())
     return t->constant->type;
+  if (num::IntType i = dyn_cast_or_null<num::IntType>(t->element)) {
     unsigned width = i.getWidth();
+    if (i == num::IntType::getFull(context, i.getIsSigned(), 4))
+      return i.getIsSigned() ? kInt4 : kUint4;
     if (i.getIsSigned())
       return width <= 8    ? TensorProto::INT8
              : width <= 16 ? TensorProto::INT16

@@ -49,7 +49,7 @@ const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
          "mode", "nearest_mode"}}},
       {"Upsample", {&I::resize, {"mode", "scales"}}},
       {"DepthToSpace", {&I::depthToSpace, {"blocksize", "mode"}}},
-      {"SpaceToDepth", {&I::spaceToDepth, {"blocksize"}}},
+      {"SpaceToDepth", {&I::spaceToDepth, {"blocksize", "mode"}}},
       {"Split", {&I::split, {"axis", "split", "num_outputs"}}},
       {"BatchNormalization",
        {&I::batchNormalization,
@@ -266,11 +266,11 @@ void Importer::declareInputs() {
     tensor->shape = *shape;
     Value v = block->addArgument(type(*shape, f32), loc);
     if (isGiven)
-    if (integer)
-      arguments.back().range = {integer.getLo(), integer.getHi()};
       integer = num::IntType::getFull(context, given->second.isSigned,
                                       given->second.width);
     arguments.push_back({input->name(), bool(integer)});
+    if (integer)
+      arguments.back().range = {integer.getLo(), integer.getHi()};
     if (integer)
       v = quantStep(v, {true, {1.0}, {0}, -1, integer, "half_even"}, -1);
     tensor->element = integer ? Type(integer) : f32;
@@ -328,11 +328,11 @@ void Importer::finish() {
                         builder.getStringAttr(argument.name));
     if (argument.isWhole)
       function.setArgAttr(i, "rhizome.whole", builder.getUnitAttr());
-  }
     if (argument.range)
       function.setArgAttr(i, "rhizome.range",
                           builder.getDenseI64ArrayAttr(
                               {argument.range->first, argument.range->second}));
+  }
   for (auto [i, name] : llvm::enumerate(names))
     function.setResultAttr(i, "rhizome.name", builder.getStringAttr(name));
 }
@@ -558,10 +558,10 @@ void Importer::importNode(const Node &n, bool networkOnly) {
     assert(refusals.size() != before && "failure without a reason");
     return failOutputs();
   }
-  if (refusals.size() != before)
   settleTypes();
   if (onHost)
     foldResults();
+  if (refusals.size() != before)
     return;
   if (!onHost)
     propagateWhole();

@@ -13,8 +13,8 @@
 #include "rhizome/Import/OnnxImport.h"
 #include "llvm/ADT/APInt.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
-
 #include "llvm/ADT/StringSet.h"
+
 namespace rhizome::importer {
 /// One quantiser or dequantiser behind a constant. `axis` is −1 if scale and
 /// zero point hold one value.
@@ -72,7 +72,6 @@ struct HostWindow {
   Shape kernel, strides, dilations, low, high, out;
 };
 
-/// The bounds of an integer type; nullopt for others and for uint64.
 /// Query, key and value of an Attention, [batch, heads, length, size] each, the
 /// past's keys and values before the present ones.
 struct Heads {
@@ -81,6 +80,7 @@ struct Heads {
   bool isFlat = false; ///< the file's tensors have the heads in one axis
 };
 
+/// The bounds of an integer type; nullopt for others and for uint64.
 std::optional<std::pair<int64_t, int64_t>> wholeRange(int onnxType);
 /// True for bool and the integers that the host computes with.
 bool isWholeType(int onnxType);
@@ -292,15 +292,6 @@ private:
   Result blockedDequantise(num::IntType type);
   Result applySteps(const TensorRef &x, llvm::ArrayRef<QuantStep> steps);
 
-  // Host.cpp: operations of the host; tensors in ONNX's layout, f32 or i64.
-  int typeOf(const TensorRef &t) const; ///< the ONNX element type
-  /// The factors of a product, inputs 0 and 1, and what is added, input 2 or
-  /// null. Refuses element types for which ONNX does not define the product:
-  /// integers, or, if `takesWide`, integers of less than 32 bits.
-  struct Factors {
-    mlir::Value x, y, addend;
-  };
-  std::optional<Factors> hostFactors(bool takesWide);
   // HalfFloats.cpp: tensors of float16 and bfloat16.
   mlir::FloatType halfType(int onnxType); ///< null for other types
   int realTypeOf(size_t i) const;
@@ -310,6 +301,15 @@ private:
   void roundTo(GraphTensor &t, mlir::FloatType half);
   bool isBetweenQuantisers(llvm::StringRef tensor);
 
+  // Host.cpp: operations of the host; tensors in ONNX's layout, f32 or i64.
+  int typeOf(const TensorRef &t) const; ///< the ONNX element type
+  /// The factors of a product, inputs 0 and 1, and what is added, input 2 or
+  /// null. Refuses element types for which ONNX does not define the product:
+  /// integers, or, if `takesWide`, integers of less than 32 bits.
+  struct Factors {
+    mlir::Value x, y, addend;
+  };
+  std::optional<Factors> hostFactors(bool takesWide);
   /// Refuses a bias that has not one value for each of `channels`.
   mlir::LogicalResult onePerChannel(mlir::Value bias, int64_t channels);
   /// A tensor with scale and zero point (or null), each brought beside it.
@@ -415,6 +415,8 @@ private:
   Result hostGridSample();
   Result hostRecurrent();
   Result hostAttention();
+  std::optional<Heads> attentionHeads();
+  std::optional<mlir::Value> attentionBias(const Heads &heads);
   mlir::Value besideAxis(mlir::Value v, llvm::ArrayRef<int64_t> shape,
                          int64_t axis);
   Result checkScale();
@@ -441,14 +443,12 @@ private:
   };
   std::vector<Argument> arguments;
   int64_t foldedElements = 0; ///< of all constants computed so far
+  /// Tensors that stand between two quantisers, once asked for.
+  std::optional<llvm::StringSet<>> betweenQuantisers;
 
   const Node *node = nullptr;     ///< the current one
-  std::optional<Heads> attentionHeads();
-  std::optional<mlir::Value> attentionBias(const Heads &heads);
   std::string placeName, placeOp; ///< whom a refusal concerns
   mlir::Location loc;
   std::vector<TensorRef> inputs;
 };
 } // namespace rhizome::importer
-  /// Tensors that stand between two quantisers, once asked for.
-  std::optional<llvm::StringSet<>> betweenQuantisers;

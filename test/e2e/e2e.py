@@ -16,6 +16,7 @@ import golden
 import hardware
 import imports
 import kernels
+import nodecases
 import nodes
 import operations
 import packages
@@ -52,6 +53,7 @@ SUITES = {
     "cluster-host-port": cluster.host_port,
     "cluster-split": cluster.split,
     "cluster-unlike": cluster.unlike,
+    "node-cases": nodecases.node_cases,
     "nodes": nodes.loopback,
     "nodes-client": nodes.generated_client,
     "nodes-namespaces": nodes.in_namespaces,

@@ -349,6 +349,55 @@ TEST(ImportExact, MatrixProductAndMeanOnTheHost) {
             (Floats{12, 14}));
 }
 
+TEST(ImportExact, FourBitsSaturate) {
+  ModelBuilder m(21);
+  m.input("x", {4});
+  m.input("s", {1});
+  auto &q = m.node("QuantizeLinear", {"x", "s"}, {"y"});
+  m.set(q, "output_dtype", int64_t(22)); // int4
+  m.output("y");
+  Imported i(m);
+  Tensor out = resultOf(
+      i, {Tensor::ofFloats({4}, {-30, 40, 3, -3}), Tensor::ofFloats({1}, {2})});
+  EXPECT_EQ(out.ints, (Ints{-8, 7, 2, -2}));
+}
+
+TEST(ImportExact, SignedShiftsKeepTheSign) {
+  for (bool right : {true, false}) {
+    ModelBuilder m(28, 14);
+    m.input("x", {5}, TensorProto::INT32);
+    m.input("by", {5}, TensorProto::INT32);
+    m.set(m.node("BitShift", {"x", "by"}, {"y"}), "direction",
+          right ? "RIGHT" : "LEFT");
+    m.output("y");
+    Imported i(m);
+    Tensor out = resultOf(i, {Tensor::ofInts({5}, {-8, -8, 8, -8, 1 << 30}),
+                              Tensor::ofInts({5}, {1, 40, 40, -1, 1})});
+    EXPECT_EQ(out.ints, right ? (Ints{-4, -1, 0, -1, 1 << 29})
+                              : (Ints{-16, 0, 0, 0, INT32_MIN}));
+  }
+}
+
+TEST(ImportExact, SpaceToDepthInBothOrders) {
+  Floats x = {0, 1, 2, 3, 4, 5, 6, 7}; // two channels of 2 × 2
+  for (int64_t images : {1, 2})
+    for (bool crd : {false, true}) {
+      ModelBuilder m(28, 14);
+      m.input("x", {images, 2, 2, 2});
+      auto &n = m.node("SpaceToDepth", {"x"}, {"y"});
+      m.set(n, "blocksize", int64_t(2));
+      m.set(n, "mode", crd ? "CRD" : "DCR");
+      m.output("y");
+      Imported i(m);
+      Floats in, want;
+      for (int64_t k = 0; k < images; ++k) {
+        llvm::append_range(in, x);
+        llvm::append_range(want, crd ? x : Floats{0, 4, 1, 5, 2, 6, 3, 7});
+      }
+      EXPECT_EQ(resultOf(i, {images, 2, 2, 2}, in).floats, want) << crd;
+    }
+}
+
 //===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//

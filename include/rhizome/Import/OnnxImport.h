@@ -40,7 +40,7 @@ struct ImportOptions {
   Limits limits;
 };
 
-/// Reads the ONNX file at `path` (IR version 3 to 13, opset 7 to 25).
+/// Reads the ONNX file at `path` (IR version 3 to 14, opset 7 to 28).
 ///
 /// The module holds one `func.func @main` of real-level `osa`. Arguments are
 /// f32 tensors of the graph inputs' ONNX shapes, results those of the outputs
