@@ -111,6 +111,35 @@ Value Scalars::wrap(Value v, unsigned width, bool isSigned) {
     return arith::ExtSIOp::create(b, loc, b.getI64Type(), narrow);
   return arith::ExtUIOp::create(b, loc, b.getI64Type(), narrow);
 }
+Value Scalars::rounded(Value x, FloatType half) {
+  // On the bits of |x|, which every processor does alike: fewer of the
+  // mantissa's stay, and a carry reaches the exponent.
+  Type i32 = b.getI32Type();
+  auto bits = [&](uint32_t v) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(int32_t(v)));
+  };
+  unsigned dropped = half.isBF16() ? 16 : 13;
+  Value pattern = arith::BitcastOp::create(b, loc, i32, x);
+  Value sign = both(pattern, bits(0x80000000u));
+  Value size = both(pattern, bits(0x7fffffffu));
+  Value odd = both(apply<arith::ShRUIOp>(size, bits(dropped)), bits(1));
+  Value up = add(size, add(odd, bits((1u << (dropped - 1)) - 1)));
+  Value cut = both(up, bits(~((1u << dropped) - 1)));
+  auto real = [&](Value v) -> Value {
+    return arith::BitcastOp::create(b, loc, b.getF32Type(), v);
+  };
+  if (half.isF16()) {
+    // Below the smallest normal number 2^-14 what stays are multiples of
+    // 2^-24, which float32 has from 0.5 on. No flag may let this be undone.
+    Value tiny = real(size), offset = this->real(0.5);
+    tiny = sub(apply<arith::AddFOp>(tiny, offset), offset);
+    Value isTiny = less(real(size), this->real(0x1p-14));
+    cut = select(isTiny, arith::BitcastOp::create(b, loc, i32, tiny), cut);
+    Value isHuge = notLess(real(cut), this->real(0x1p16));
+    cut = select(isHuge, bits(0x7f800000u), cut);
+  }
+  return select(equal(x, x), real(either(cut, sign)), x);
+}
 Value Scalars::sigmoid(Value x) {
   return div(real(1), add(real(1), exp(sub(real(0), x))));
 }
@@ -329,6 +358,26 @@ Value Loops::concat(ArrayRef<Value> parts, int64_t axis) {
     whole = tensor::InsertSliceOp::create(b, loc, v, whole, at, sizes, steps);
   }
   return whole;
+}
+
+/// Marks the loops that only round.
+constexpr llvm::StringLiteral kRounds = "rhizome.rounds";
+
+Value Loops::rounded(Value v, FloatType half) {
+  Value out = map({v}, real(), [&](Scalars &s, ValueRange a) {
+    return s.rounded(a[0], half);
+  });
+  out.getDefiningOp()->setAttr(kRounds, TypeAttr::get(half));
+  return out;
+}
+
+void rhizome::host::dropRounding(ModuleOp module) {
+  module.walk([](linalg::GenericOp loop) {
+    if (!loop->hasAttr(kRounds))
+      return;
+    loop.getResult(0).replaceAllUsesWith(loop.getDpsInputOperand(0)->get());
+    loop.erase();
+  });
 }
 
 Value Loops::expand(Value v, ArrayRef<int64_t> shape) {

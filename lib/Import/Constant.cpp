@@ -57,12 +57,27 @@ bool HostTensor::isRealType(int type) {
          type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16;
 }
 
+double importer::roundToType(int type, double value) {
+  if (type == TensorProto::FLOAT)
+    return float(value);
+  if (type != TensorProto::FLOAT16 && type != TensorProto::BFLOAT16)
+    return value;
+  llvm::APFloat rounded(value);
+  bool lost;
+  rounded.convert(type == TensorProto::BFLOAT16 ? llvm::APFloat::BFloat()
+                                                : llvm::APFloat::IEEEhalf(),
+                  llvm::APFloat::rmNearestTiesToEven, &lost);
+  rounded.convert(llvm::APFloat::IEEEdouble(),
+                  llvm::APFloat::rmNearestTiesToEven, &lost);
+  return rounded.convertToDouble();
+}
+
 std::string importer::typeName(int type) {
   // Types that appeared after libonnx 1.12 have no name there.
   static const char *const later[] = {
-      "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-      "uint4",        "int4",           "float4e2m1"};
-  if (type >= 17 && type < 17 + 7)
+      "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",
+      "int4",         "float4e2m1",     "float8e8m0", "uint2",          "int2"};
+  if (type >= 17 && type < 17 + 10)
     return later[type - 17];
   if (TensorProto::DataType_IsValid(type))
     return StringRef(TensorProto::DataType_Name(TensorProto::DataType(type)))

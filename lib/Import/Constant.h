@@ -46,6 +46,10 @@ struct HostTensor {
 };
 using HostRef = std::shared_ptr<const HostTensor>;
 
+/// A real as a tensor of the element type `type` holds it: rounded half to
+/// even, infinite beyond its range.
+double roundToType(int type, double value);
+
 /// The name of an ONNX element type, e.g. "float16".
 std::string typeName(int type);
 

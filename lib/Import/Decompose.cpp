@@ -358,6 +358,11 @@ static void hardSigmoid(Expansion &e) {
   e.last("Clip", {line, low, high});
 }
 
+/// Swish(a) · b
+static void swiGlu(Expansion &e) {
+  e.last("Mul", {e.real("Swish", {e.input(0)}), e.input(1)});
+}
+
 /// max(0, x) + slope · min(0, x)
 static void pRelu(Expansion &e) {
   std::string below = e.put("Mul", {negativePart(e), e.input(1)});
@@ -422,32 +427,35 @@ static bool isChannelsLast(const NodeProto &n) {
 namespace {
 struct Rule {
   std::function<void(Expansion &)> expand;
-  int least, most; ///< inputs
+  int least, most;      ///< inputs
+  bool isExact = false; ///< the host has it as a whole, with exact sums
 };
 } // namespace
 
 static const llvm::StringMap<Rule> &rules() {
   static const llvm::StringMap<Rule> table = {
-      {"QLinearConv", {qlinearConv, 8, 9}},
-      {"QLinearMatMul", {qlinearMatMul, 8, 8}},
-      {"QGemm", {qgemm, 6, 9}},
-      {"QLinearAdd", {qlinearBinary("Add"), 7, 8}},
-      {"QLinearMul", {qlinearBinary("Mul"), 7, 8}},
+      {"QLinearConv", {qlinearConv, 8, 9, true}},
+      {"QLinearMatMul", {qlinearMatMul, 8, 8, true}},
+      {"QGemm", {qgemm, 6, 9, true}},
+      {"QLinearAdd", {qlinearBinary("Add"), 7, 8, true}},
+      {"QLinearMul", {qlinearBinary("Mul"), 7, 8, true}},
       {"QLinearSigmoid", {qlinearUnary("Sigmoid"), 4, 5}},
       {"QLinearLeakyRelu", {qlinearUnary("LeakyRelu"), 4, 5}},
       {"QLinearSoftmax", {qlinearUnary("Softmax"), 4, 5}},
       {"QLinearReduceMean", {qlinearUnary("ReduceMean"), 4, 5}},
       {"QLinearAveragePool", {qlinearPool("AveragePool"), 4, 5}},
-      {"QLinearGlobalAveragePool", {qlinearPool("GlobalAveragePool"), 4, 5}},
+      {"QLinearGlobalAveragePool",
+       {qlinearPool("GlobalAveragePool"), 4, 5, true}},
       {"QLinearConcat", {qlinearConcat, 5, 1 << 20}},
-      {"ConvInteger", {convInteger, 2, 4}},
-      {"MatMulInteger", {matMulInteger, 2, 4}},
+      {"ConvInteger", {convInteger, 2, 4, true}},
+      {"MatMulInteger", {matMulInteger, 2, 4, true}},
       {"MatMulIntegerToFloat", {matMulIntegerToFloat, 4, 7}},
       {"DynamicQuantizeMatMul", {dynamicQuantizeMatMul, 3, 5}},
       {"FusedConv", {fusedConv, 2, 4}},
       {"FusedGemm", {fusedGemm, 2, 3}},
       {"FusedMatMul", {fusedMatMul, 2, 2}},
       {"NhwcMaxPool", {nhwcMaxPool, 1, 1}},
+      {"SwiGLU", {swiGlu, 2, 2}},
       {"HardSigmoid", {hardSigmoid, 1, 1}},
       {"PRelu", {pRelu, 2, 2}},
       {"Elu",
@@ -462,7 +470,8 @@ static const llvm::StringMap<Rule> &rules() {
   return table;
 }
 
-void importer::decompose(onnx::GraphProto &graph) {
+void importer::decompose(onnx::GraphProto &graph,
+                         llvm::StringMap<NodeProto> &whole) {
   llvm::StringMap<size_t> ranks;
   for (const auto *list :
        {&graph.input(), &graph.output(), &graph.value_info()})
@@ -491,6 +500,10 @@ void importer::decompose(onnx::GraphProto &graph) {
         n.input_size() <= rule->second.most) {
       Expansion e(n, graph);
       rule->second.expand(e);
+      if (rule->second.isExact) {
+        n.clear_doc_string();
+        whole[n.output(0)] = n;
+      }
       continue;
     }
     n.clear_doc_string();

@@ -52,10 +52,6 @@ private:
 };
 } // namespace
 
-static double roundTo(int type, double value) {
-  return type == TensorProto::FLOAT ? double(float(value)) : value;
-}
-
 /// Wraps an integer to the width of its type.
 static int64_t wrapTo(int type, int64_t value) {
   switch (type) {
@@ -78,9 +74,12 @@ static int64_t wrapTo(int type, int64_t value) {
   }
 }
 
-/// Types in which we compute: half precision is only converted.
-static bool computable(int type) {
-  return type != TensorProto::FLOAT16 && type != TensorProto::BFLOAT16;
+/// An integer as a real of `type`, rounded once.
+static double realFrom(int64_t value, int from, int type) {
+  bool isHuge = from == TensorProto::UINT64 && value < 0;
+  if (type == TensorProto::FLOAT)
+    return isHuge ? float(uint64_t(value)) : float(value);
+  return roundToType(type, isHuge ? double(uint64_t(value)) : double(value));
 }
 
 std::shared_ptr<HostTensor> Folder::make(int type, Shape shape) {
@@ -162,11 +161,9 @@ Fold Folder::cast(HostRef &out) {
   int to = int(node.getInt("to", 0));
   if (!x)
     return fail("its input is missing");
-  bool known = HostTensor::isRealType(to)
-                   ? computable(to)
-                   : to >= TensorProto::UINT8 && to <= TensorProto::UINT64 &&
-                         to != TensorProto::STRING &&
-                         to != TensorProto::COMPLEX64;
+  bool known = HostTensor::isRealType(to) ||
+               (to >= TensorProto::UINT8 && to <= TensorProto::UINT64 &&
+                to != TensorProto::STRING && to != TensorProto::COMPLEX64);
   if (!known)
     return fail(formatv("it casts a constant to {0}", typeName(to)));
   auto t = make(to, x->shape);
@@ -174,7 +171,8 @@ Fold Folder::cast(HostRef &out) {
     return Fold::Failed;
   for (size_t i = 0; i < x->size(); ++i) {
     if (t->isReal()) {
-      t->reals[i] = roundTo(to, x->isReal() ? x->reals[i] : double(x->ints[i]));
+      t->reals[i] = x->isReal() ? roundToType(to, x->reals[i])
+                                : realFrom(x->ints[i], x->type, to);
     } else if (!x->isReal()) {
       t->ints[i] = wrapTo(to, x->ints[i]);
     } else if (to == TensorProto::BOOL) {
@@ -224,8 +222,6 @@ Fold Folder::binary(HostRef &out) {
   else if (a->type != b->type)
     return fail(formatv("its inputs have the types {0} and {1}",
                         typeName(a->type), typeName(b->type)));
-  if (!computable(a->type))
-    return Fold::NotFoldable;
   std::optional<Shape> shape = broadcast(a->shape, b->shape);
   if (!shape)
     return fail(formatv("its inputs' shapes {0} and {1} do not broadcast",
@@ -277,9 +273,9 @@ Fold Folder::binary(HostRef &out) {
       t->ints[i] =
           a->isReal() ? a->reals[p] == b->reals[q] : a->ints[p] == b->ints[q];
     else if (a->isReal())
-      t->reals[i] =
-          roundTo(t->type, real(a->reals[p], b->isReal() ? b->reals[q]
-                                                         : double(b->ints[q])));
+      t->reals[i] = roundToType(
+          t->type,
+          real(a->reals[p], b->isReal() ? b->reals[q] : double(b->ints[q])));
     else
       t->ints[i] = wrapTo(t->type, integer(a->ints[p], b->ints[q]));
     ++i;
@@ -292,7 +288,7 @@ Fold Folder::binary(HostRef &out) {
 
 Fold Folder::unary(HostRef &out) {
   const HostTensor *x = in(0);
-  if (!x || !computable(x->type))
+  if (!x)
     return Fold::NotFoldable;
   StringRef op = node.op();
   auto t = std::make_shared<HostTensor>(*x);
@@ -318,7 +314,7 @@ Fold Folder::unary(HostRef &out) {
       v = std::ceil(v);
     else if (op == "Reciprocal")
       v = 1 / v;
-    v = roundTo(t->type, v);
+    v = roundToType(t->type, v);
   }
   out = t;
   return Fold::Folded;

@@ -57,10 +57,10 @@ std::optional<std::vector<int64_t>> Node::getInts(StringRef attribute) const {
 
 static void checkVersions(Graph &graph, Refusals &refusals) {
   const onnx::ModelProto &model = graph.model;
-  if (model.ir_version() < 3 || model.ir_version() > 13)
+  if (model.ir_version() < 3 || model.ir_version() > 14)
     refusals.push_back(
         {"", "",
-         formatv("the file has IR version {0}, we read 3 to 13",
+         formatv("the file has IR version {0}, we read 3 to 14",
                  model.ir_version()),
          "convert it with onnx.version_converter or export it anew"});
   auto take = [&](const auto &sets) {
@@ -72,11 +72,11 @@ static void checkVersions(Graph &graph, Refusals &refusals) {
   if (graph.opset == 0) // all its standard operations are inside functions
     for (const onnx::FunctionProto &function : model.functions())
       take(function.opset_import());
-  graph.isOfKnownVersion = graph.opset >= 7 && graph.opset <= 25;
+  graph.isOfKnownVersion = graph.opset >= 7 && graph.opset <= 28;
   if (!graph.isOfKnownVersion)
     refusals.push_back(
         {"", "",
-         formatv("the file has opset {0}, we read 7 to 25", graph.opset),
+         formatv("the file has opset {0}, we read 7 to 28", graph.opset),
          "convert it with onnx.version_converter or export it "
          "anew with opset 13"});
 }
@@ -343,7 +343,7 @@ std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
     note(arity);
     note(types);
   }
-  decompose(*graph->model.mutable_graph());
+  decompose(*graph->model.mutable_graph(), graph->expanded);
   collectTensors(*graph, refusals);
   before = refusals.size();
   Sorter(*graph, refusals).run();

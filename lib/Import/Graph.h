@@ -52,6 +52,8 @@ struct Graph {
   /// Nodes and initialisers that are refused already, by name. The others are
   /// still read, so that one run tells everything.
   llvm::StringSet<> refusedNodes, refusedTensors;
+  /// Operations that were written out, as the file has them, by their output.
+  llvm::StringMap<onnx::NodeProto> expanded;
 };
 
 /// Parses and checks; null if the file as a whole is refused. With refusals of

@@ -100,8 +100,9 @@ const llvm::StringMap<Importer::OpInfo> &Importer::hostOperations() {
          "direction", "hidden_size", "input_forget", "layout",
          "linear_before_reset"});
     add({"Attention"}, &I::hostAttention,
-        {"is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode",
-         "scale", "softcap", "softmax_precision"});
+        {"is_causal", "kv_num_heads", "left_window_size", "q_num_heads",
+         "qk_matmul_output_mode", "right_window_size", "scale", "softcap",
+         "softmax_precision"});
     add({"QuantizeLinear"}, &I::hostQuantize,
         {"axis", "saturate", "block_size", "output_dtype", "precision"});
     add({"DequantizeLinear"}, &I::hostDequantize,
@@ -152,12 +153,14 @@ bool importer::isWholeType(int type) {
 }
 
 int Importer::typeOf(const TensorRef &t) const {
-  if (t->isPlainConstant())
-    return t->constant->type;
   if (t->onnx)
     return t->onnx;
+  if (t->isPlainConstant())
+    return t->constant->type;
   if (num::IntType i = dyn_cast_or_null<num::IntType>(t->element)) {
     unsigned width = i.getWidth();
+    if (i == num::IntType::getFull(context, i.getIsSigned(), 4))
+      return i.getIsSigned() ? kInt4 : kUint4;
     if (i.getIsSigned())
       return width <= 8    ? TensorProto::INT8
              : width <= 16 ? TensorProto::INT16

@@ -221,9 +221,12 @@ Value Importer::computeBinary(StringRef op, Value x, Value y, int type) {
     if (op == "Xor" || op == "BitwiseXor")
       return s.exclusive(p, q);
     assert(op == "BitShift" && "the table of operations names it");
-    // A shift by the width or more leaves nothing.
-    Value far = s.notLess(q, s.whole(64), true);
-    Value none = s.whole(0), by = s.select(far, none, q);
+    // A shift by the width or more, or by a negative number, leaves nothing,
+    // or the sign.
+    Value far = s.notLess(q, s.whole(64), true), none = s.whole(0);
+    if (!left && !u)
+      return s.apply<arith::ShRSIOp>(p, s.select(far, s.whole(63), q));
+    Value by = s.select(far, none, q);
     Value moved =
         left ? s.apply<arith::ShLIOp>(p, by) : s.apply<arith::ShRUIOp>(p, by);
     return s.select(far, none, moved);
@@ -360,9 +363,9 @@ Value Importer::convertTo(Value v, int from, int to) {
   if (from == to)
     return v;
   bool real = HostTensor::isRealType(to);
-  if (real && Loops::isReal(v) && to != TensorProto::FLOAT16 &&
-      to != TensorProto::BFLOAT16)
+  if (real && Loops::isReal(v) && !halfType(to))
     return v;
+  FloatType half = halfType(to);
   return eachOf({v}, to, [&](Scalars &s, ValueRange a) -> Value {
     Value x = a[0];
     if (to == TensorProto::BOOL) {
@@ -373,13 +376,7 @@ Value Importer::convertTo(Value v, int from, int to) {
       return Scalars::isReal(x) ? s.toWhole(x) : x;
     if (!Scalars::isReal(x))
       x = s.toReal(x, from == TensorProto::UINT64);
-    Type half = to == TensorProto::FLOAT16    ? Type(s.b.getF16Type())
-                : to == TensorProto::BFLOAT16 ? Type(s.b.getBF16Type())
-                                              : Type();
-    if (!half)
-      return x;
-    x = arith::TruncFOp::create(s.b, s.loc, half, x);
-    return arith::ExtFOp::create(s.b, s.loc, s.b.getF32Type(), x);
+    return half ? s.rounded(x, half) : x;
   });
 }
 

@@ -304,24 +304,22 @@ static Value coordinates(S &s, const HostWindow &w, ArrayRef<int64_t> spatial,
   return inside;
 }
 
-LogicalResult Importer::hostConv() {
-  auto factors = hostFactors(/*takesWide=*/false);
-  if (!factors)
-    return failure();
-  Value x = factors->x, w = factors->y, bias = factors->addend;
-  const Shape &from = input(0)->shape, &kernel = input(1)->shape;
+/// The convolution of the current node without a bias, of reals or integers;
+/// null if refused.
+Value Importer::convolved(Value x, Value w) {
+  Loops::Shape from(Loops::shapeOf(x)), kernel(Loops::shapeOf(w));
   int64_t groups = node->getInt("group", 1);
   if (from.size() < 3 || kernel.size() != from.size() || groups < 1 ||
       from[1] != kernel[1] * groups || kernel[0] % groups ||
-      Loops::isReal(x) != Loops::isReal(w))
-    return refuse(formatv("its input {0} and weights {1} do not fit",
-                          describe(from), describe(kernel)));
-  if (bias && failed(onePerChannel(bias, kernel[0])))
-    return failure();
+      Loops::isReal(x) != Loops::isReal(w)) {
+    refuse(formatv("its input {0} and weights {1} do not fit", describe(from),
+                   describe(kernel)));
+    return {};
+  }
   ArrayRef<int64_t> spatial = ArrayRef(from).drop_front(2);
   auto window = hostWindow(spatial, ArrayRef(kernel).drop_front(2));
   if (!window)
-    return failure();
+    return {};
   unsigned n = unsigned(spatial.size());
   int64_t perIn = kernel[1], perOut = kernel[0] / groups;
   Loops l = loops();
@@ -329,26 +327,38 @@ LogicalResult Importer::hostConv() {
   llvm::append_range(shape, window->out);
   llvm::append_range(reduced, window->kernel);
   unsigned rank = n + 2;
-  Value v = l.loop(shape, reduced, elementOf(x), l.number(0, elementOf(x)), {},
-                   [&](S &s, R a) {
-                     Value channel = s.index(rank);
-                     if (groups > 1) {
-                       Value group = s.div(s.index(1), s.whole(perOut));
-                       channel = s.add(channel, s.mul(group, s.whole(perIn)));
-                     }
-                     SmallVector<Value> at = {s.index(0), channel};
-                     Value in =
-                         coordinates(s, *window, spatial, 2, rank + 1, at);
-                     SmallVector<Value> tap = {s.index(1), s.index(rank)};
-                     for (unsigned i = 0; i < n; ++i)
-                       tap.push_back(s.index(rank + 1 + i));
-                     Value read = s.at(x, at);
-                     read = s.select(in, read, s.number(0, read));
-                     return s.add(a[0], s.mul(read, s.at(w, tap)));
-                   });
+  return l.loop(shape, reduced, elementOf(x), l.number(0, elementOf(x)), {},
+                [&](S &s, R a) {
+                  Value channel = s.index(rank);
+                  if (groups > 1) {
+                    Value group = s.div(s.index(1), s.whole(perOut));
+                    channel = s.add(channel, s.mul(group, s.whole(perIn)));
+                  }
+                  SmallVector<Value> at = {s.index(0), channel};
+                  Value in = coordinates(s, *window, spatial, 2, rank + 1, at);
+                  SmallVector<Value> tap = {s.index(1), s.index(rank)};
+                  for (unsigned i = 0; i < n; ++i)
+                    tap.push_back(s.index(rank + 1 + i));
+                  Value read = s.at(x, at);
+                  read = s.select(in, read, s.number(0, read));
+                  return s.add(a[0], s.mul(read, s.at(w, tap)));
+                });
+}
+
+LogicalResult Importer::hostConv() {
+  auto factors = hostFactors(/*takesWide=*/false);
+  if (!factors)
+    return failure();
+  Value v = convolved(factors->x, factors->y), bias = factors->addend;
+  if (!v)
+    return failure();
+  const Shape &kernel = input(1)->shape;
+  if (bias && failed(onePerChannel(bias, kernel[0])))
+    return failure();
+  Loops l = loops();
   int type = typeOf(input(0));
   if (bias) {
-    Loops::Shape channels(rank, 1);
+    Loops::Shape channels(kernel.size(), 1);
     channels[1] = kernel[0];
     v = computeBinary("Add", v, l.reshape(bias, channels), type);
   }

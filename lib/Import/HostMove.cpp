@@ -457,7 +457,9 @@ LogicalResult Importer::hostBlocks() {
     if (h % block || w % block)
       return refuse("its blocksize does not divide its image");
     v = l.reshape(x, {n, c, h / block, block, w / block, block});
-    v = l.transpose(v, {0, 3, 5, 1, 2, 4});
+    v = node->getString("mode", "DCR") == "CRD"
+            ? l.transpose(v, {0, 1, 3, 5, 2, 4})
+            : l.transpose(v, {0, 3, 5, 1, 2, 4});
     v = l.reshape(v, {n, c * area, h / block, w / block});
   } else {
     if (c % area)

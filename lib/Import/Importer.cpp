@@ -8,10 +8,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "rhizome/Support/HostReason.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include <cmath>
 
 using namespace mlir;
@@ -52,7 +49,7 @@ const llvm::StringMap<Importer::OpInfo> &Importer::operations() {
          "mode", "nearest_mode"}}},
       {"Upsample", {&I::resize, {"mode", "scales"}}},
       {"DepthToSpace", {&I::depthToSpace, {"blocksize", "mode"}}},
-      {"SpaceToDepth", {&I::spaceToDepth, {"blocksize"}}},
+      {"SpaceToDepth", {&I::spaceToDepth, {"blocksize", "mode"}}},
       {"Split", {&I::split, {"axis", "split", "num_outputs"}}},
       {"BatchNormalization",
        {&I::batchNormalization,
@@ -231,7 +228,7 @@ void Importer::declareInputs() {
       tensor->onnx = elementType;
       tensor->plain =
           block->addArgument(type(*shape, builder.getI64Type()), loc);
-      arguments.push_back({input->name(), false});
+      arguments.push_back({input->name(), false, wholeRange(elementType)});
       continue;
     }
     if (!HostTensor::isRealType(elementType) && !integer && !wide) {
@@ -248,6 +245,8 @@ void Importer::declareInputs() {
                                       given->second.width);
     arguments.push_back({input->name(), bool(integer)});
     if (integer)
+      arguments.back().range = {integer.getLo(), integer.getHi()};
+    if (integer)
       v = quantStep(v, {true, {1.0}, {0}, -1, integer, "half_even"}, -1);
     tensor->element = integer ? Type(integer) : f32;
     if (isGiven && (wide || HostTensor::isRealType(elementType))) {
@@ -257,6 +256,10 @@ void Importer::declareInputs() {
         tensor->whole = {integer.getLo(), integer.getHi()};
     }
     tensor->plain = v;
+    if (FloatType half = halfType(elementType); half && !isGiven) {
+      tensor->onnx = elementType;
+      roundTo(*tensor, half);
+    }
   }
 }
 
@@ -296,10 +299,14 @@ void Importer::finish() {
   function.setFunctionType(builder.getFunctionType(
       block.getArgumentTypes(), ValueRange(results).getTypes()));
   for (auto [i, argument] : llvm::enumerate(arguments)) {
-    auto [name, isWhole] = argument;
-    function.setArgAttr(i, "rhizome.name", builder.getStringAttr(name));
-    if (isWhole)
+    function.setArgAttr(i, "rhizome.name",
+                        builder.getStringAttr(argument.name));
+    if (argument.isWhole)
       function.setArgAttr(i, "rhizome.whole", builder.getUnitAttr());
+    if (argument.range)
+      function.setArgAttr(i, "rhizome.range",
+                          builder.getDenseI64ArrayAttr(
+                              {argument.range->first, argument.range->second}));
   }
   for (auto [i, name] : llvm::enumerate(names))
     function.setResultAttr(i, "rhizome.name", builder.getStringAttr(name));
@@ -360,6 +367,11 @@ bool Importer::foldConstant() {
     if (t && !t->isPlainConstant())
       return false;
     hosts.push_back(t ? t->constant : nullptr);
+    if (t && halfType(t->onnx) && t->constant->type != t->onnx) {
+      auto half = std::make_shared<HostTensor>(*t->constant);
+      half->type = t->onnx;
+      hosts.back() = half;
+    }
   }
   HostRef out;
   std::string error;
@@ -422,12 +434,13 @@ void Importer::failOutputs() {
   }
 }
 
-void Importer::importNode(const Node &n) {
+void Importer::importNode(const Node &n, bool networkOnly) {
   node = &n;
   enter(n.name, n.writtenOp());
   size_t before = refusals.size();
   const OpInfo *info = findOperation(n, operations()),
-               *host = findOperation(n, hostOperations());
+               *host =
+                   networkOnly ? nullptr : findOperation(n, hostOperations());
   bool known = loadInputs();
   if (graph.refusedNodes.contains(n.name) || !isSupported(n, info, host))
     return failOutputs();
@@ -460,13 +473,14 @@ void Importer::importNode(const Node &n) {
         if (!why.remedy.empty())
           op->setAttr(kHostRemedy, builder.getStringAttr(why.remedy));
       }
-    if (done)
-      foldResults();
   }
   if (!done) {
     assert(refusals.size() != before && "failure without a reason");
     return failOutputs();
   }
+  settleTypes();
+  if (onHost)
+    foldResults();
   if (refusals.size() != before)
     return;
   if (!onHost)
@@ -666,52 +680,10 @@ OwningOpRef<ModuleOp> Importer::run() {
                                   builder.getFunctionType({}, {}));
   builder.setInsertionPointToEnd(function.addEntryBlock());
   declareInputs();
-  for (const Node &n : graph.nodes)
-    importNode(n);
+  for (size_t i = 0; i < graph.nodes.size();)
+    i = importExpansion(i);
   finish();
   if (refusals.size() == before)
     verify(*module);
   return module;
-}
-
-OwningOpRef<ModuleOp> importer::importOnnxBuffer(MLIRContext *context,
-                                                 StringRef bytes,
-                                                 StringRef directory,
-                                                 const ImportOptions &options,
-                                                 Refusals &refusals) {
-  const size_t before = refusals.size();
-  std::unique_ptr<Graph> graph = readGraph(bytes, options.limits, refusals);
-  if (!graph)
-    return {};
-  Importer importer(context, *graph, directory, options, refusals);
-  OwningOpRef<ModuleOp> module;
-  if (graph->isOfKnownVersion)
-    module = importer.run();
-  else
-    importer.judgeOperations();
-  return refusals.size() == before ? std::move(module) : nullptr;
-}
-
-OwningOpRef<ModuleOp> importer::importOnnx(MLIRContext *context, StringRef path,
-                                           const ImportOptions &options,
-                                           Refusals &refusals) {
-  // A directory or device must not be opened as a file.
-  llvm::sys::fs::file_status status;
-  if (std::error_code error = llvm::sys::fs::status(path, status)) {
-    refusals.push_back({"", "", error.message(), "check the path"});
-    return {};
-  }
-  if (status.type() != llvm::sys::fs::file_type::regular_file) {
-    refusals.push_back({"", "", "it is not a file", "check the path"});
-    return {};
-  }
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer) {
-    refusals.push_back({"", "", buffer.getError().message(), "check the path"});
-    return {};
-  }
-  return importOnnxBuffer(context, (*buffer)->getBuffer(),
-                          llvm::sys::path::parent_path(path), options,
-                          refusals);
 }

@@ -11,7 +11,9 @@
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Host/Loops.h"
 #include "rhizome/Import/OnnxImport.h"
+#include "llvm/ADT/APInt.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace rhizome::importer {
 /// One quantiser or dequantiser behind a constant. `axis` is −1 if scale and
@@ -70,6 +72,14 @@ struct HostWindow {
   Shape kernel, strides, dilations, low, high, out;
 };
 
+/// Query, key and value of an Attention, [batch, heads, length, size] each, the
+/// past's keys and values before the present ones.
+struct Heads {
+  mlir::Value query, key, value;
+  int64_t past = 0;    ///< keys before the present ones
+  bool isFlat = false; ///< the file's tensors have the heads in one axis
+};
+
 /// The bounds of an integer type; nullopt for others and for uint64.
 std::optional<std::pair<int64_t, int64_t>> wholeRange(int onnxType);
 /// True for bool and the integers that the host computes with.
@@ -104,7 +114,7 @@ private:
 
   // Importer.cpp: the walk over the graph.
   void declareInputs();
-  void importNode(const Node &n);
+  void importNode(const Node &n, bool networkOnly = false);
   bool loadInputs();
   bool foldConstant();
   void failOutputs();
@@ -293,6 +303,15 @@ private:
   /// integers, as the floats that they stand for.
   void liftParameters();
 
+  // HalfFloats.cpp: tensors of float16 and bfloat16.
+  mlir::FloatType halfType(int onnxType); ///< null for other types
+  int realTypeOf(size_t i) const;
+  /// Gives the current node's real results the file's element type; what is
+  /// float16 or bfloat16 is rounded.
+  void settleTypes();
+  void roundTo(GraphTensor &t, mlir::FloatType half);
+  bool isBetweenQuantisers(llvm::StringRef tensor);
+
   // Host.cpp: operations of the host; tensors in ONNX's layout, f32 or i64.
   int typeOf(const TensorRef &t) const; ///< the ONNX element type
   /// The factors of a product, inputs 0 and 1, and what is added, input 2 or
@@ -336,6 +355,32 @@ private:
   /// Makes the current node's results constants if its inputs are.
   void foldResults();
 
+  // HostExact.cpp: QLinear operations of the host, with exact sums.
+  mlir::Value centred(mlir::Value x, llvm::ArrayRef<int64_t> zeros,
+                      int64_t axis);
+  mlir::Value requantised(mlir::Value acc, llvm::ArrayRef<llvm::APInt> over,
+                          llvm::ArrayRef<llvm::APInt> under, int64_t zero,
+                          int onnxType, int64_t axis);
+  Result giveInteger(mlir::Value v, int onnxType);
+  mlir::Value exactProduct(
+      mlir::Value x, mlir::Value w, int64_t xAxis, int64_t wAxis, int64_t each,
+      llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> product);
+  mlir::Value exactConvolution(mlir::Value x, mlir::Value w);
+  mlir::Value exactMatrixProduct(mlir::Value x, mlir::Value w);
+  Result giveProduct(mlir::Value acc, size_t aScale, size_t bScale,
+                     size_t yScale, int64_t axis);
+  Result exactConv();
+  Result exactMatMul();
+  Result exactBinary();
+  Result exactMean();
+  Result exactIntegerProduct();
+  bool isWideProduct(const Node &n);
+  Result importExactly(const Node &n);
+  /// Imports the node `first` of the graph, with those of the same expansion:
+  /// as part of the network if all can be, else the operation as the file has
+  /// it on the host. The number of the next node.
+  size_t importExpansion(size_t first);
+
   // Host*.cpp
   Result hostUnary();
   Result hostActivation();
@@ -374,12 +419,15 @@ private:
   std::optional<HostWindow> hostWindow(llvm::ArrayRef<int64_t> spatial,
                                        llvm::ArrayRef<int64_t> kernel);
   Result hostConv();
+  mlir::Value convolved(mlir::Value x, mlir::Value w);
   Result hostConvTranspose();
   Result hostPool();
   Result hostResize();
   Result hostGridSample();
   Result hostRecurrent();
   Result hostAttention();
+  std::optional<Heads> attentionHeads();
+  std::optional<mlir::Value> attentionBias(const Heads &heads);
   mlir::Value besideAxis(mlir::Value v, llvm::ArrayRef<int64_t> shape,
                          int64_t axis);
   Result checkScale();
@@ -397,9 +445,17 @@ private:
   mlir::Type f32;
   llvm::StringMap<TensorRef> tensors;
   mlir::func::FuncOp function;
-  /// Of the arguments: the graph input, and whether it holds whole numbers.
-  std::vector<std::pair<std::string, bool>> arguments;
+  /// A graph input as an argument: whether it holds whole numbers as reals, and
+  /// the range of its integers.
+  struct Argument {
+    std::string name;
+    bool isWhole = false;
+    std::optional<std::pair<int64_t, int64_t>> range = std::nullopt;
+  };
+  std::vector<Argument> arguments;
   int64_t foldedElements = 0; ///< of all constants computed so far
+  /// Tensors that stand between two quantisers, once asked for.
+  std::optional<llvm::StringSet<>> betweenQuantisers;
 
   const Node *node = nullptr;     ///< the current one
   std::string placeName, placeOp; ///< whom a refusal concerns

@@ -255,8 +255,13 @@ LogicalResult Importer::spaceToDepth() {
   if (!v)
     return failure();
   int64_t h = x->shape[2] / block, w = x->shape[3] / block, c = x->shape[1];
+  std::string mode = node->getString("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD")
+    return refuse(formatv("its mode is '{0}'", mode),
+                  "DCR and CRD are defined");
   v = reshape(v, {1, h, block, w, block, c});
-  v = transpose(v, {0, 1, 3, 2, 4, 5});
+  v = mode == "CRD" ? transpose(v, {0, 1, 3, 5, 2, 4})
+                    : transpose(v, {0, 1, 3, 2, 4, 5});
   v = reshape(v, {1, h, w, block * block * c});
   if (failed(setLast(v, {1, block * block * c, h, w})))
     return failure();

@@ -85,7 +85,7 @@ LogicalResult Importer::applySteps(const TensorRef &x,
                   "leave out --raw-integers");
   if (x->isConstant()) {
     auto out = std::make_shared<GraphTensor>(*x);
-    out->plain = out->last = Value();
+    out->plain = out->last = out->host = Value();
     llvm::append_range(out->steps, steps);
     out->element = steps.back().quantise ? Type(steps.back().type) : f32;
     return setResult(0, out);

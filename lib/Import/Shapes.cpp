@@ -327,6 +327,7 @@ LogicalResult Importer::dropout() {
 LogicalResult Importer::castReal(const TensorRef &x, int to) {
   auto same = std::make_shared<GraphTensor>(*x);
   same->whole.reset();
+  same->host = {};
   if (HostTensor::isRealType(to))
     return setResult(0, same);
   std::pair<int64_t, int64_t> bounds = kWideIntegers;

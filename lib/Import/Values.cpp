@@ -63,6 +63,8 @@ Value Importer::quantStep(Value v, const QuantStep &step, int64_t axis) {
 
 TensorRef Importer::hostTensor(HostRef host) {
   auto t = std::make_shared<GraphTensor>();
+  if (halfType(host->type))
+    t->onnx = host->type;
   // Other floats whose values float32 holds are as good as float32.
   if (host->isReal() && host->type != TensorProto::FLOAT &&
       llvm::all_of(host->reals,

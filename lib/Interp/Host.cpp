@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/bit.h"
 #include <cmath>
 
 using namespace mlir;
@@ -113,18 +114,13 @@ static Meaning otherMeaning(Operation *op, unsigned width) {
       bool fits = x.f >= -0x1p63f && x.f < 0x1p63f;
       r.i = fits ? int64_t(x.f) : INT64_MIN;
     };
-  if (auto cut = dyn_cast<arith::TruncFOp>(op)) {
-    auto &semantics = cast<FloatType>(cut.getType()).getFloatSemantics();
-    return [&semantics](Scalar &r, S x, S, S) {
-      llvm::APFloat v(x.f);
-      bool lost;
-      for (auto *to : {&semantics, &llvm::APFloat::IEEEsingle()})
-        v.convert(*to, llvm::APFloat::rmNearestTiesToEven, &lost);
-      r.f = v.convertToFloat();
+  if (isa<arith::BitcastOp>(op)) { // between f32 and i32
+    if (isa<FloatType>(op->getOperand(0).getType()))
+      return [](Scalar &r, S x, S, S) { r.i = llvm::bit_cast<int32_t>(x.f); };
+    return [](Scalar &r, S x, S, S) {
+      r.f = llvm::bit_cast<float>(uint32_t(x.i));
     };
   }
-  if (isa<arith::ExtFOp>(op))
-    return [](Scalar &r, S x, S, S) { r.f = x.f; };
   if (isa<arith::SelectOp>(op))
     return [](Scalar &r, S c, S x, S y) { r = c.i ? x : y; };
   if (auto compare = dyn_cast<arith::CmpFOp>(op))

@@ -21,15 +21,6 @@ static std::string namesOf(ArrayRef<HostModel::Value> values) {
   return join(names, ", ");
 }
 
-/// Values of graph inputs that hold indices come as reals from files.
-static void toIndices(Tensor &tensor) {
-  if (!tensor.isFloat)
-    return;
-  tensor.ints.assign(tensor.floats.begin(), tensor.floats.end());
-  tensor.floats.clear();
-  tensor.isFloat = false;
-}
-
 /// Values of graph inputs or outputs, [frame][value], from one file per value
 /// or from one .npz that names them all.
 Expected<Frames> pipeline::readValues(ArrayRef<DataRequest> files,
@@ -48,8 +39,8 @@ Expected<Frames> pipeline::readValues(ArrayRef<DataRequest> files,
         Normalise::parse(file.normalise, file.normaliseOption);
     if (!normalise)
       return normalise.takeError();
-    InputSpec spec{value.name, value.shape};
-    spec.isWhole = value.isWhole;
+    InputSpec spec{value.name, value.shape, value.isFloat,
+                   value.lo,   value.hi,    value.isWhole};
     Expected<FrameSource> source =
         FrameSource::open(file.path, spec, *normalise);
     if (!source)
@@ -66,8 +57,6 @@ Expected<Frames> pipeline::readValues(ArrayRef<DataRequest> files,
       if (!tensor)
         return tensor.takeError();
       frames[f].push_back(std::move(*tensor));
-      if (!value.isFloat)
-        toIndices(frames[f].back());
     }
   }
   return frames;
@@ -229,11 +218,14 @@ Error pipeline::compareExpected(const DataChoice &request,
     for (size_t k = 0; k < got->size(); ++k)
       for (int64_t i = 0; i < (*got)[k].size(); ++i) {
         const Tensor &t = (*got)[k];
-        double g = t.isFloat ? t.floats[i] : double(t.ints[i]);
         const Tensor &expected = (*want)[f][k];
+        double g = t.isFloat ? t.floats[i] : double(t.ints[i]);
         double w =
             expected.isFloat ? expected.floats[i] : double(expected.ints[i]);
-        if (std::abs(g - w) <= 1e-6 + 1e-5 * std::abs(w))
+        bool isSame = t.isFloat || expected.isFloat
+                          ? std::abs(g - w) <= 1e-6 + 1e-5 * std::abs(w)
+                          : t.ints[i] == expected.ints[i];
+        if (isSame)
           continue;
         if (result.unexpected++ == 0 && result.firstMismatch.empty())
           result.firstMismatch =

@@ -84,6 +84,13 @@ std::vector<HostModel::Value> pipeline::valuesOf(func::FuncOp func,
                       cast<ShapedType>(type).getShape().vec(),
                       isa<FloatType>(cast<ShapedType>(type).getElementType()),
                       !results && func.getArgAttr(i, "rhizome.whole")});
+    auto range =
+        results ? DenseI64ArrayAttr()
+                : func.getArgAttrOfType<DenseI64ArrayAttr>(i, "rhizome.range");
+    if (range && range.size() == 2) {
+      values.back().lo = range[0];
+      values.back().hi = range[1];
+    }
   }
   return values;
 }

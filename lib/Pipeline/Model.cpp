@@ -3,6 +3,7 @@
 #include "Frames.h"
 #include "rhizome/Calibrate/Calibrate.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Host/Loops.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Transforms/Placement.h"
@@ -125,6 +126,9 @@ OwningOpRef<ModuleOp> pipeline::importReal(MLIRContext &context,
       refusal.node = request.path;
   if (!module || !refusals.empty())
     return stopped(diagnostics, "the model cannot be imported", refusals);
+  // Formats of our own take the place of the file's.
+  if (request.calibration || request.numberFormat)
+    host::dropRounding(*module);
   if (request.calibration &&
       !calibrated(*module, *request.calibration, request.path, progress,
                   diagnostics, refusals))

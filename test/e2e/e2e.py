@@ -16,6 +16,7 @@ import golden
 import hardware
 import imports
 import kernels
+import nodecases
 import nodes
 import operations
 import packages
@@ -54,6 +55,7 @@ SUITES = {
     "cluster-split": cluster.split,
     "cluster-unlike": cluster.unlike,
     "cluster-wide": cluster.wide,
+    "node-cases": nodecases.node_cases,
     "nodes": nodes.loopback,
     "nodes-client": nodes.generated_client,
     "nodes-namespaces": nodes.in_namespaces,

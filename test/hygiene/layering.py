@@ -43,7 +43,7 @@ ALLOWED = {
     "Vendor": "Package Target Support",
     "Explore": "Generator Cost Dialect/Osa Dialect/Flow Support",
     "Pipeline": "Import Kernel Calibrate Analysis Transforms Interp Conversion Emit "
-                "Explore Generator Cost Unit Report Simulate Synth Vendor Cluster "
+                "Host Explore Generator Cost Unit Report Simulate Synth Vendor Cluster "
                 "Package Target Dialect/Num Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Numeric Support runtime",
     "tools/rhizome": "Pipeline Calibrate Numeric Report Synth Vendor Package Target "

@@ -51,11 +51,12 @@ inline std::optional<onnx::ModelProto> readNodeCase(const std::string &folder,
   return model;
 }
 
-/// The names of all cases, sorted; empty where there are none.
-inline std::set<std::string> nodeCaseNames() {
+/// The names of all cases of a folder, sorted; empty where there are none.
+inline std::set<std::string>
+nodeCaseNames(const std::string &folder = kNodeCases) {
   std::set<std::string> names;
   std::error_code error;
-  for (llvm::sys::fs::directory_iterator it(kNodeCases, error), end;
+  for (llvm::sys::fs::directory_iterator it(folder, error), end;
        it != end && !error; it.increment(error))
     names.insert(llvm::sys::path::filename(it->path()).str());
   return names;

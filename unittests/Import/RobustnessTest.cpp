@@ -104,7 +104,7 @@ TEST(ImportRobust, FoldedConstantsAreBoundedTogether) {
 }
 
 TEST(ImportRobust, Versions) {
-  ModelBuilder oldOpset(6), newOpset(26), oldIr(13, 2), newIr(13, 14);
+  ModelBuilder oldOpset(6), newOpset(29), oldIr(13, 2), newIr(13, 15);
   for (ModelBuilder *m : {&oldOpset, &newOpset, &oldIr, &newIr}) {
     m->input("x", {1});
     m->node("Relu", {"x"}, {"y"});

@@ -136,6 +136,46 @@ TEST_F(FramesTest, NpzGivesTheInputsArray) {
   EXPECT_EQ(llvm::cantFail(source.frame(1)).floats, (Floats{9}));
 }
 
+TEST_F(FramesTest, IntegersAreExactOrRefused) {
+  auto file = [&](const char *descr, auto... values) {
+    std::string payload;
+    (payload.append(reinterpret_cast<const char *>(&values), sizeof values),
+     ...);
+    return write("x.npy", npy(descr, false, "(1, 2)", payload));
+  };
+  // None of these is a float32 number.
+  const int64_t odd = (int64_t(1) << 53) + 1, more = (1 << 24) + 1;
+  InputSpec whole{"x", {1, 2}, false};
+  EXPECT_EQ(llvm::cantFail(open(file("<i8", odd, more), whole).frame(0)).ints,
+            (Ints{odd, more}));
+  EXPECT_EQ(
+      llvm::cantFail(open(file("<f8", double(more), -0x1p62), whole).frame(0))
+          .ints,
+      (Ints{more, -(int64_t(1) << 62)}));
+  EXPECT_NE(refusal(file("<f8", 0x1p63, 1.0), whole).find("takes integers"),
+            std::string::npos);
+  EXPECT_NE(refusal(file("<f4", 1.5f, 1.0f), whole).find("takes integers"),
+            std::string::npos);
+  EXPECT_NE(refusal(file("<u8", uint64_t(1) << 63, uint64_t(0)), whole)
+                .find("above 2^63 - 1"),
+            std::string::npos);
+  InputSpec real{"x", {1, 2}};
+  EXPECT_EQ(
+      llvm::cantFail(open(file("<i8", more - 1, int64_t(3)), real).frame(0))
+          .floats,
+      (Floats{0x1p24f, 3}));
+  EXPECT_NE(refusal(file("<i8", more, int64_t(0)), real)
+                .find("16777217, which float32 does not"),
+            std::string::npos);
+  // Integers that the model carries as reals keep their type's range.
+  InputSpec byte{"x", {1, 2}, true, 0, 255, true};
+  EXPECT_NE(refusal(file("<i8", int64_t(256), int64_t(0)), byte)
+                .find("it holds 256, outside the input's range 0..255"),
+            std::string::npos);
+  EXPECT_NE(refusal(file("<f4", 0.5f, 1.0f), byte).find("takes integers"),
+            std::string::npos);
+}
+
 TEST_F(FramesTest, IntegerInputsKeepTheirRange) {
   InputSpec spec{"x", {1, 2}, false, 0, 15};
   EXPECT_EQ(llvm::cantFail(open(pixels("(1, 2)", 2), spec).frame(0)).ints,

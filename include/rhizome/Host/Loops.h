@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace rhizome::host {
@@ -63,6 +64,9 @@ public:
   template <typename Op> Value apply(Value x, Value y) {
     return Op::create(b, loc, x, y);
   }
+  /// A real rounded to a number of the narrower type f16 or bf16: half to even,
+  /// subnormals included, infinite beyond its range.
+  Value rounded(Value x, mlir::FloatType half);
   Value exp(Value x) { return apply<mlir::math::ExpOp>(x); }
   Value sigmoid(Value x);
 
@@ -117,6 +121,9 @@ public:
   Value slice(Value v, llvm::ArrayRef<int64_t> begin,
               llvm::ArrayRef<int64_t> step, llvm::ArrayRef<int64_t> size);
   Value concat(llvm::ArrayRef<Value> parts, int64_t axis);
+  /// Every element as `Scalars::rounded` gives it, in a loop of its own, which
+  /// `dropRounding` finds.
+  Value rounded(Value v, mlir::FloatType half);
   /// Repeats axes of size 1.
   Value expand(Value v, llvm::ArrayRef<int64_t> shape);
 
@@ -136,4 +143,8 @@ public:
   mlir::OpBuilder &b;
   mlir::Location loc;
 };
+
+/// Removes the loops of `Loops::rounded`: what float16 and bfloat16 tensors
+/// hold is then real, as where another number format takes their place.
+void dropRounding(mlir::ModuleOp module);
 } // namespace rhizome::host

@@ -40,12 +40,15 @@ struct ImportOptions {
   Limits limits;
 };
 
-/// Reads the ONNX file at `path` (IR version 3 to 13, opset 7 to 25).
+/// Reads the ONNX file at `path` (IR version 3 to 14, opset 7 to 28).
 ///
 /// The module holds one `func.func @main` of real-level `osa`. Arguments are
 /// f32 tensors of the graph inputs' ONNX shapes, results those of the outputs
 /// (i64 for indices), each with the attribute `rhizome.name`. An integer graph
-/// input or output of up to 16 bits becomes f32 with a quantiser of scale 1.
+/// input or output of up to 16 bits becomes f32 with a quantiser of scale 1;
+/// the range of an integer input's type is its attribute `rhizome.range`.
+/// Tensors of float16 and bfloat16 are f32, rounded after every operation by
+/// loops that `host::dropRounding` removes.
 /// Each operation's location is a NameLoc with the node's name, whose child is
 /// a NameLoc with its ONNX operation. Needs no dialect loaded beforehand.
 ///

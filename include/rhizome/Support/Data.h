@@ -112,7 +112,8 @@ private:
   float realLo = 0, realHi = 1;
 
   llvm::Expected<Tensor> finish(Tensor values, bool isPixels,
-                                const std::string &file) const;
+                                const std::string &file,
+                                llvm::ArrayRef<double> doubles = {}) const;
   llvm::Expected<Tensor> fromImage(const NamedTensor &image,
                                    const std::string &file) const;
   Tensor randomFrame(size_t i) const;

@@ -5,6 +5,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -116,34 +117,47 @@ channelsOf(const Input &input, llvm::ArrayRef<int64_t> shape,
   return out;
 }
 
-llvm::Expected<Tensor> FrameSource::finish(Tensor values, bool isPixels,
-                                           const std::string &file) const {
+/// Reals of a file as the integers that they are.
+static llvm::Error toIntegers(const Input &input, llvm::StringRef name,
+                              llvm::ArrayRef<double> doubles, Tensor &values) {
+  for (size_t i = 0; i < values.floats.size(); ++i) {
+    double v = doubles.empty() ? double(values.floats[i]) : doubles[i];
+    if (v != std::floor(v) || !(std::fabs(v) < 0x1p63))
+      return input.fail("it holds " + std::to_string(v) + ", but the input '" +
+                            name + "' takes integers",
+                        "give whole numbers of at most 64 bits");
+    values.ints.push_back(int64_t(v));
+  }
+  values.isFloat = false;
+  values.floats.clear();
+  return llvm::Error::success();
+}
+
+llvm::Expected<Tensor>
+FrameSource::finish(Tensor values, bool isPixels, const std::string &file,
+                    llvm::ArrayRef<double> doubles) const {
   Input input{file, ""};
   values.shape = spec.shape;
+  auto checkRange = [&](auto v) -> llvm::Error {
+    if (v >= spec.lo && v <= spec.hi)
+      return llvm::Error::success();
+    std::string text = llvm::formatv("{0}", v);
+    return input.fail("it holds " + text + ", outside the input's range " +
+                          llvm::Twine(spec.lo) + ".." + llvm::Twine(spec.hi),
+                      "give values in that range");
+  };
   if (!spec.isFloat) {
     if (normalise.kind == Normalise::Kind::Unit ||
         normalise.kind == Normalise::Kind::MeanStd)
       return input.fail(normalise.option + " makes reals, but the input '" +
                             spec.name + "' takes integers",
                         "leave " + normalise.option + " out");
-    if (values.isFloat) {
-      for (float v : values.floats) {
-        if (v != std::floor(v) || std::fabs(v) > 9e15f)
-          return input.fail("it holds " + std::to_string(v) +
-                                ", but the input '" + spec.name +
-                                "' takes integers",
-                            "give whole numbers");
-        values.ints.push_back(int64_t(v));
-      }
-      values.isFloat = false;
-      values.floats.clear();
-    }
+    if (values.isFloat)
+      if (llvm::Error error = toIntegers(input, spec.name, doubles, values))
+        return error;
     for (int64_t v : values.ints)
-      if (v < spec.lo || v > spec.hi)
-        return input.fail(
-            "it holds " + llvm::Twine(v) + ", outside the input's range " +
-                llvm::Twine(spec.lo) + ".." + llvm::Twine(spec.hi),
-            "give values in that range");
+      if (llvm::Error error = checkRange(v))
+        return error;
     return values;
   }
   if (normalise.kind != Normalise::Kind::None && !isPixels)
@@ -151,6 +165,19 @@ llvm::Expected<Tensor> FrameSource::finish(Tensor values, bool isPixels,
                           " is for 8-bit pixels, but the file holds other "
                           "numbers",
                       "leave " + normalise.option + " out");
+  if (spec.isWhole) { // integers, which the model carries as reals
+    for (float v : values.floats)
+      if (v != std::floor(v))
+        return input.fail("it holds " + std::to_string(v) +
+                              ", but the input '" + spec.name +
+                              "' takes integers",
+                          "give whole numbers");
+      else if (llvm::Error error = checkRange(v))
+        return error;
+    for (int64_t v : values.ints)
+      if (llvm::Error error = checkRange(v))
+        return error;
+  }
   if (values.isFloat)
     return values;
   if (normalise.kind == Normalise::Kind::None && isPixels && !spec.isWhole)
@@ -164,6 +191,11 @@ llvm::Expected<Tensor> FrameSource::finish(Tensor values, bool isPixels,
     return channels.takeError();
   for (size_t i = 0; i < values.ints.size(); ++i) {
     float x = float(values.ints[i]);
+    if (!(std::fabs(x) < 0x1p63f) || int64_t(x) != values.ints[i])
+      return input.fail("it holds " + llvm::Twine(values.ints[i]) +
+                            ", which float32 does not, and the input '" +
+                            spec.name + "' takes reals",
+                        "store reals, rounded as the model is to see them");
     if (normalise.kind == Normalise::Kind::Unit)
       x = x / 255.0f;
     else if (normalise.kind == Normalise::Kind::MeanStd)
@@ -272,11 +304,14 @@ llvm::Expected<Tensor> FrameSource::frame(size_t i) const {
   auto cut = [&](const auto &from, auto &to) {
     to.assign(from.begin() + i * n, from.begin() + (i + 1) * n);
   };
+  std::vector<double> doubles;
+  if (!data.doubles.empty())
+    cut(data.doubles, doubles);
   if (part.isFloat)
     cut(data.tensor.floats, part.floats);
   else
     cut(data.tensor.ints, part.ints);
-  return finish(std::move(part), data.isPixels, path);
+  return finish(std::move(part), data.isPixels, path, doubles);
 }
 
 FrameSource FrameSource::random(InputSpec spec, uint64_t seed, size_t count,
