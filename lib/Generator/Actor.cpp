@@ -30,6 +30,15 @@ UnitModel::UnitModel(llvm::StringRef kind)
         return known;
       }()) {}
 
+void UnitModel::processes(const Actor &actor, Network &network,
+                          const std::vector<int> &inputs,
+                          const std::vector<int> &outputs) const {
+  addProcess(actor, network,
+             {Phase::of(actor.get("frameBeats"), Counts(inputs.size(), 1),
+                        Counts(outputs.size(), 1))},
+             1, inputs, outputs);
+}
+
 void UnitModel::emitDatapath(const Actor &, mlir::Region &,
                              mlir::Location) const {
   llvm_unreachable("the kind is a module of a library");
@@ -121,14 +130,5 @@ void addProcess(const Actor &actor, Network &network, std::vector<Phase> phases,
                 const std::vector<int> &outputs) {
   network.processes.push_back(
       {actor.name, std::move(phases), periods, inputs, outputs});
-}
-
-void addBeatByBeat(const Actor &actor, Network &network, int64_t firings,
-                   const std::vector<int> &inputs,
-                   const std::vector<int> &outputs) {
-  addProcess(
-      actor, network,
-      {Phase::of(firings, Counts(inputs.size(), 1), Counts(outputs.size(), 1))},
-      1, inputs, outputs);
 }
 } // namespace rhizome::gen

@@ -179,11 +179,6 @@ public:
   int64_t latency(const unit::Instance &a) const override {
     return 1 + gen::bufferLatency(a);
   }
-  void processes(const gen::Actor &a, gen::Network &network,
-                 const std::vector<int> &inputs,
-                 const std::vector<int> &outputs) const override {
-    gen::addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
-  }
   void structure(gen::cost::Builder &b) const override {
     int64_t lanes = b.get("Lanes"), width = b.get("Width");
     b.ff(double(1 + lanes * width));

@@ -31,10 +31,12 @@ public:
   /// buffer's included.
   virtual int64_t latency(const unit::Instance &unit) const = 0;
   /// Adds the unit's processes to the event simulator's network. `inputs` and
-  /// `outputs` are the channels of its stream ports, in their order.
+  /// `outputs` are the channels of its stream ports, in their order. Unless
+  /// overridden, each of `frameBeats` firings takes a beat of every input and
+  /// makes one on every output.
   virtual void processes(const Actor &actor, Network &network,
                          const std::vector<int> &inputs,
-                         const std::vector<int> &outputs) const = 0;
+                         const std::vector<int> &outputs) const;
   /// What the unit is made of.
   virtual void structure(cost::Builder &builder) const = 0;
 
@@ -104,9 +106,4 @@ inline Phase firings(int64_t repeat, bool produces = true) {
 void addProcess(const Actor &actor, Network &network, std::vector<Phase> phases,
                 int64_t periods, const std::vector<int> &inputs,
                 const std::vector<int> &outputs);
-/// A process that in each of `firings` firings takes a beat of every input and
-/// makes one on every output.
-void addBeatByBeat(const Actor &actor, Network &network, int64_t firings,
-                   const std::vector<int> &inputs,
-                   const std::vector<int> &outputs);
 } // namespace rhizome::gen

@@ -19,11 +19,6 @@ public:
   int64_t latency(const unit::Instance &a) const override {
     return a.get("stages") + bufferLatency(a);
   }
-  void processes(const Actor &a, Network &network,
-                 const std::vector<int> &inputs,
-                 const std::vector<int> &outputs) const override {
-    addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
-  }
   void structure(cost::Builder &b) const override;
   std::optional<Actor> fused(const Actor &first,
                              const Actor &second) const override;

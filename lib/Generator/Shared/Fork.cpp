@@ -22,11 +22,6 @@ public:
   int64_t latency(const unit::Instance &a) const override {
     return 1 + bufferLatency(a);
   }
-  void processes(const Actor &a, Network &network,
-                 const std::vector<int> &inputs,
-                 const std::vector<int> &outputs) const override {
-    addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
-  }
   void structure(cost::Builder &b) const override {
     forkStructure(b, b.get("Outputs"));
   }
@@ -52,11 +47,6 @@ public:
 
   int64_t latency(const unit::Instance &a) const override {
     return 1 + bufferLatency(a);
-  }
-  void processes(const Actor &a, Network &network,
-                 const std::vector<int> &inputs,
-                 const std::vector<int> &outputs) const override {
-    addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
   }
   void structure(cost::Builder &b) const override { forkStructure(b, 1); }
 };

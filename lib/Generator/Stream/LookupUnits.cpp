@@ -135,11 +135,6 @@ public:
     int64_t count = a.get("Count");
     return (count <= 3 ? 4 : 2 + 2 * clog2(count + 1)) + bufferLatency(a);
   }
-  void processes(const Actor &a, Network &network,
-                 const std::vector<int> &inputs,
-                 const std::vector<int> &outputs) const override {
-    addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
-  }
   void structure(Builder &b) const override { threshold(b); }
   const char *characterizedAs(const unit::Instance &a) const override {
     return kind().characterized[a.get("Count") > 3];
@@ -153,11 +148,6 @@ public:
 
   int64_t latency(const unit::Instance &a) const override {
     return 4 + bufferLatency(a);
-  }
-  void processes(const Actor &a, Network &network,
-                 const std::vector<int> &inputs,
-                 const std::vector<int> &outputs) const override {
-    addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
   }
   void structure(Builder &b) const override { table(b); }
   bool sample(Sampler &s, llvm::StringRef name) const override;

@@ -96,11 +96,6 @@ public:
   int64_t latency(const unit::Instance &a) const override {
     return 4 + bufferLatency(a);
   }
-  void processes(const Actor &a, Network &network,
-                 const std::vector<int> &inputs,
-                 const std::vector<int> &outputs) const override {
-    addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
-  }
 };
 
 class ScaledAddUnit final : public PairUnit {

@@ -262,11 +262,6 @@ public:
     return 6 + multiplierStages(a) + (a.get("Split") > 0 ? 1 : 0) +
            bufferLatency(a);
   }
-  void processes(const Actor &a, Network &network,
-                 const std::vector<int> &inputs,
-                 const std::vector<int> &outputs) const override {
-    addBeatByBeat(a, network, a.get("frameBeats"), inputs, outputs);
-  }
   void structure(Builder &b) const override { requant(b); }
   const char *characterizedAs(const unit::Instance &a) const override {
     return kind().characterized[a.get("MulWidth") > 0 && a.get("Style")];
