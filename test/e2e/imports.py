@@ -166,6 +166,10 @@ def by_hand(model, feeds):
         elif node.op_type == "MatMulIntegerToFloat":
             y = (minus(x[0], x[4]) * x[2]) @ (minus(x[1], x[5]) * x[3])
             y = y if x[6] is None else y + x[6]
+            # The result has the scales' type.
+            scale = feeds.get(node.input[2], held.get(node.input[2]))
+            with np.errstate(over="ignore"):
+                y = y.astype(scale.dtype).astype(np.float64)
         elif node.op_type == "QuantizeLinear" and x[2] is None:
             y = np.clip(np.rint(x[0] / x[1]), 0, 255)
         else:
