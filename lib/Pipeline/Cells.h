@@ -2,10 +2,14 @@
 // The library's cells, copied into a node's folder.
 #pragma once
 
+#include "mlir/IR/Operation.h"
 #include "rhizome/Package/Package.h"
 #include <set>
 
 namespace rhizome {
+/// Verifies what has been built; anything wrong is a fault of the compiler.
+llvm::Error checkHardware(mlir::Operation *op);
+
 /// Copies `cell` and every cell that it instantiates, callees first, except
 /// those in `seen`. Enters what was copied in `seen`, `files` and, models of
 /// vendor primitives, in `models`.
