@@ -9,7 +9,7 @@
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
+#include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -17,8 +17,8 @@ using namespace rhizome;
 
 /// The bytes of a constant tensor, splats written out.
 static std::vector<char> bytesOf(ElementsAttr attr) {
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(attr)) {
-    ArrayRef<char> data = resource.getRawHandle().getBlob()->getData();
+  if (isa<DenseResourceElementsAttr>(attr)) {
+    ArrayRef<char> data = osa::rawValues(attr);
     return {data.begin(), data.end()};
   }
   auto dense = cast<DenseElementsAttr>(attr);
@@ -202,7 +202,12 @@ LogicalResult Bufferiser::convert(Operation *op) {
         if (!isa<RankedTensorType>(constant.getType())) {
           return success();
         }
-        constants.push_back(bytesOf(cast<ElementsAttr>(constant.getValue())));
+        auto values = cast<ElementsAttr>(constant.getValue());
+        if (isa<DenseResourceElementsAttr>(values) &&
+            failed(osa::verifyValues(values, "value",
+                                     [&] { return op->emitOpError(); })))
+          return failure();
+        constants.push_back(bytesOf(values));
         Value argument =
             body.addArgument(memrefOf(constant.getType()), op->getLoc());
         give(constant.getResult(), argument, addBuffer(false));

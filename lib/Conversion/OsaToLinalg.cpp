@@ -431,7 +431,7 @@ private:
     int64_t n = ShapedType::getNumElements(shape);
     if (sets == 1)
       return {1, n};
-    return {n / shape.back(), shape.back()};
+    return {n / std::max<int64_t>(shape.back(), 1), shape.back()};
   }
 
   LogicalResult threshold(osa::ThresholdOp op) {
@@ -559,7 +559,11 @@ private:
     Stored in = load(op.getInput());
     unsigned rank = in.shape().size(), axis = op.getAxis();
     auto indices = op.getIndices();
-    int64_t count = int64_t(indices.size()), start = indices[0];
+    int64_t count = int64_t(indices.size());
+    if (count == 0)
+      return finish(
+          op, {empty(shapeOf(op.getOutput()), in.storage.width), in.storage});
+    int64_t start = indices[0];
     SmallVector<AffineExpr> from;
     for (unsigned d = 0; d < rank; ++d)
       from.push_back(dim(d));
@@ -684,13 +688,36 @@ LogicalResult convertFunction(func::FuncOp func) {
   return success();
 }
 
+/// What both conversions take: one block that ends with a return, on tensors of
+/// known size.
+LogicalResult checkForm(func::FuncOp func) {
+  auto ok = [](Type type) {
+    return osa::isTensorOf(type, [](Type element) {
+      return isa<num::IntType>(element) || element.isIntOrIndexOrFloat();
+    });
+  };
+  for (TypeRange types :
+       {TypeRange(func.getArgumentTypes()), TypeRange(func.getResultTypes())})
+    for (Type type : types)
+      if (!ok(type))
+        return func.emitOpError() << "takes or gives " << type
+                                  << ", which is no tensor of known size";
+  if (!func.getBody().hasOneBlock())
+    return func.emitOpError("has several blocks");
+  Operation *end = func.getBody().front().getTerminator();
+  if (!isa<func::ReturnOp>(end))
+    return end->emitOpError("ends a function, where a return is expected");
+  return success();
+}
+
 struct ConvertOsaToLinalg
     : rhizome::impl::ConvertOsaToLinalgBase<ConvertOsaToLinalg> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal() &&
-          failed(isInteger(func) ? convertFunction(func)
-                                 : convertRealFunction(func)))
+          (failed(checkForm(func)) ||
+           failed(isInteger(func) ? convertFunction(func)
+                                  : convertRealFunction(func))))
         return signalPassFailure();
   }
 };

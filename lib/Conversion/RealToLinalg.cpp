@@ -41,6 +41,11 @@ private:
   }
   LogicalResult give(Operation *op, Value v) {
     auto type = hostType(op->getResult(0).getType(), b.getContext());
+    Type element = cast<RankedTensorType>(v.getType()).getElementType();
+    if (element != type.getElementType())
+      return op->emitOpError()
+             << "gives integers in " << type.getElementType() << " that lie in "
+             << element << "; among reals it has no CPU form";
     values.map(op->getResult(0), loops.reshape(v, type.getShape()));
     return success();
   }
@@ -76,7 +81,6 @@ private:
   LogicalResult maxPool(osa::MaxPoolOp op);
   LogicalResult avgPool(osa::AvgPoolOp op);
   LogicalResult batchNorm(osa::BatchNormOp op);
-  LogicalResult unary(osa::UnaryOp op);
   LogicalResult argMax(osa::ArgMaxOp op);
   template <typename Fn> LogicalResult binary(Operation *op, Fn fn) {
     return give(op, loops.map({in(op, 0), in(op, 1)}, loops.real(), fn));
@@ -142,37 +146,45 @@ static std::vector<int64_t> zeroPoints(ElementsAttr attr) {
 }
 
 /// x rounded to a whole number, in f64 where f32 could round twice.
-static Value rounded(Scalars &s, StringRef mode, Value x) {
+static Value rounded(Scalars &s, osa::Rounding mode, Value x) {
   auto doubled = [&](double half, auto round) {
     Value wide = arith::ExtFOp::create(s.b, s.loc, s.b.getF64Type(), x);
     Value h = arith::ConstantOp::create(s.b, s.loc, s.b.getF64FloatAttr(half));
     wide = round(arith::AddFOp::create(s.b, s.loc, wide, h));
     return Value(arith::TruncFOp::create(s.b, s.loc, s.b.getF32Type(), wide));
   };
-  if (mode == "toward_zero")
-    return s.apply<math::TruncOp>(x);
-  if (mode == "up")
-    return s.apply<math::CeilOp>(x);
-  if (mode == "down")
-    return s.apply<math::FloorOp>(x);
-  if (mode == "half_up")
+  auto halfUp = [&] {
     return doubled(0.5, [&](Value v) { return s.apply<math::FloorOp>(v); });
-  if (mode == "half_down")
+  };
+  auto halfDown = [&] {
     return doubled(-0.5, [&](Value v) { return s.apply<math::CeilOp>(v); });
-  if (mode == "half_away" || mode == "half_away_from_zero")
+  };
+  switch (mode) {
+  case osa::Rounding::HalfEven:
+    return s.apply<math::RoundEvenOp>(x);
+  case osa::Rounding::HalfUp:
+    return halfUp();
+  case osa::Rounding::HalfDown:
+    return halfDown();
+  case osa::Rounding::HalfAway:
     return s.apply<math::RoundOp>(x);
-  Value isNegative = s.less(x, s.real(0));
-  if (mode == "half_toward_zero")
-    return s.select(
-        isNegative,
-        doubled(0.5, [&](Value v) { return s.apply<math::FloorOp>(v); }),
-        doubled(-0.5, [&](Value v) { return s.apply<math::CeilOp>(v); }));
-  if (mode == "away_from_zero")
-    return s.select(isNegative, s.apply<math::FloorOp>(x),
+  case osa::Rounding::HalfTowardZero: {
+    Value isNegative = s.less(x, s.real(0));
+    return s.select(isNegative, halfUp(), halfDown());
+  }
+  case osa::Rounding::TowardZero:
+    return s.apply<math::TruncOp>(x);
+  case osa::Rounding::AwayFromZero:
+    return s.select(s.less(x, s.real(0)), s.apply<math::FloorOp>(x),
                     s.apply<math::CeilOp>(x));
-  if (mode == "sign")
+  case osa::Rounding::Up:
+    return s.apply<math::CeilOp>(x);
+  case osa::Rounding::Down:
+    return s.apply<math::FloorOp>(x);
+  case osa::Rounding::Sign:
     return s.select(s.notLess(x, s.real(0)), s.real(1), s.real(-1));
-  return s.apply<math::RoundEvenOp>(x);
+  }
+  llvm_unreachable("every rounding is handled");
 }
 
 LogicalResult RealLowering::quantize(osa::QuantizeOp op) {
@@ -239,14 +251,23 @@ LogicalResult RealLowering::gather(osa::GatherOp op) {
                              }));
 }
 
+/// A stored integer in i64.
+static Value extended(Scalars &s, Value q, num::IntType type) {
+  Type wide = s.b.getI64Type();
+  if (q.getType() == wide)
+    return q;
+  if (Storage::of(type).isSigned)
+    return arith::ExtSIOp::create(s.b, s.loc, wide, q);
+  return arith::ExtUIOp::create(s.b, s.loc, wide, q);
+}
+
 LogicalResult RealLowering::dequantize(osa::DequantizeOp op) {
   Value x = in(op, 0);
   unsigned rank = loops.shapeOf(x).size();
   std::vector<float> scale = osa::floatValues(op.getScale());
   std::vector<int64_t> zero = zeroPoints(op.getZeroPoint());
   int64_t axis = int64_t(op.getAxis());
-  bool isSigned =
-      Storage::of(num::elementInt(op.getInput().getType())).isSigned;
+  num::IntType type = num::elementInt(op.getInput().getType());
   Value out = loops.loop(loops.shapeOf(x), {}, loops.real(), {},
                          {{x, identity(rank)},
                           {constant({int64_t(scale.size())}, scale),
@@ -254,13 +275,7 @@ LogicalResult RealLowering::dequantize(osa::DequantizeOp op) {
                           {constant({int64_t(zero.size())}, zero),
                            along(rank, axis, zero.size())}},
                          [&](Scalars &s, ValueRange a) -> Value {
-                           Value q = a[0];
-                           if (q.getType() != s.b.getI64Type())
-                             q = isSigned
-                                     ? Value(arith::ExtSIOp::create(
-                                           s.b, s.loc, s.b.getI64Type(), q))
-                                     : Value(arith::ExtUIOp::create(
-                                           s.b, s.loc, s.b.getI64Type(), q));
+                           Value q = extended(s, a[0], type);
                            return s.mul(s.toReal(s.sub(q, a[2])), a[1]);
                          });
   return give(op, out);
@@ -403,51 +418,56 @@ LogicalResult RealLowering::batchNorm(osa::BatchNormOp op) {
                             }));
 }
 
-LogicalResult RealLowering::unary(osa::UnaryOp op) {
-  StringRef kind = op.getKind();
-  auto softplus = [](Scalars &s, Value x) {
+/// The function `kind` of x.
+static Value unary(Scalars &s, osa::UnaryKind kind, Value x) {
+  auto softplus = [&] {
     Value tail = s.exp(s.sub(s.real(0), s.apply<math::AbsFOp>(x)));
     return s.add(s.max(x, s.real(0)), s.apply<math::Log1pOp>(tail));
   };
-  return each(op, [&](Scalars &s, Value x) -> Value {
-    if (kind == "sigmoid")
-      return s.sigmoid(x);
-    if (kind == "tanh")
-      return s.apply<math::TanhOp>(x);
-    if (kind == "exp")
-      return s.exp(x);
-    if (kind == "log")
-      return s.apply<math::LogOp>(x);
-    if (kind == "sqrt")
-      return s.apply<math::SqrtOp>(x);
-    if (kind == "neg")
-      return s.sub(s.real(-0.0), x);
-    if (kind == "abs")
-      return s.apply<math::AbsFOp>(x);
-    if (kind == "erf")
-      return s.apply<math::ErfOp>(x);
-    if (kind == "gelu") {
-      Value e = s.apply<math::ErfOp>(s.mul(x, s.real(M_SQRT1_2)));
-      return s.mul(s.mul(x, s.real(0.5)), s.add(e, s.real(1)));
-    }
-    if (kind == "hardswish") {
-      Value line = s.add(x, s.real(3));
-      line = s.min(s.max(line, s.real(0)), s.real(6));
-      return s.div(s.mul(x, line), s.real(6));
-    }
-    if (kind == "mish")
-      return s.mul(x, s.apply<math::TanhOp>(softplus(s, x)));
-    if (kind == "reciprocal")
-      return s.div(s.real(1), x);
-    if (kind == "softplus")
-      return softplus(s, x);
-    assert(kind == "softsign" && "Osa.td names no other kind");
+  switch (kind) {
+  case osa::UnaryKind::Abs:
+    return s.apply<math::AbsFOp>(x);
+  case osa::UnaryKind::Erf:
+    return s.apply<math::ErfOp>(x);
+  case osa::UnaryKind::Exp:
+    return s.exp(x);
+  case osa::UnaryKind::Gelu: {
+    Value e = s.apply<math::ErfOp>(s.mul(x, s.real(M_SQRT1_2)));
+    return s.mul(s.mul(x, s.real(0.5)), s.add(e, s.real(1)));
+  }
+  case osa::UnaryKind::HardSwish: {
+    Value line = s.add(x, s.real(3));
+    line = s.min(s.max(line, s.real(0)), s.real(6));
+    return s.div(s.mul(x, line), s.real(6));
+  }
+  case osa::UnaryKind::Log:
+    return s.apply<math::LogOp>(x);
+  case osa::UnaryKind::Mish:
+    return s.mul(x, s.apply<math::TanhOp>(softplus()));
+  case osa::UnaryKind::Neg:
+    return s.sub(s.real(-0.0), x);
+  case osa::UnaryKind::Reciprocal:
+    return s.div(s.real(1), x);
+  case osa::UnaryKind::Sigmoid:
+    return s.sigmoid(x);
+  case osa::UnaryKind::Softplus:
+    return softplus();
+  case osa::UnaryKind::Softsign:
     return s.div(x, s.add(s.real(1), s.apply<math::AbsFOp>(x)));
-  });
+  case osa::UnaryKind::Sqrt:
+    return s.apply<math::SqrtOp>(x);
+  case osa::UnaryKind::Tanh:
+    return s.apply<math::TanhOp>(x);
+  }
+  llvm_unreachable("every kind is handled");
 }
 
 LogicalResult RealLowering::argMax(osa::ArgMaxOp op) {
   Value x = in(op, 0);
+  if (num::IntType type = num::elementInt(op.getInput().getType()))
+    x = loops.map({x}, b.getI64Type(), [&](Scalars &s, ValueRange a) {
+      return extended(s, a[0], type);
+    });
   int64_t axis = int64_t(op.getAxis());
   SmallVector<bool> axes(loops.shapeOf(x).size(), false);
   axes[axis < 0 ? axis + int64_t(axes.size()) : axis] = true;
@@ -461,6 +481,11 @@ LogicalResult RealLowering::convert(Operation *op) {
     b.clone(*op, values);
     return success();
   }
+  if (isa<osa::Conv2dOp, osa::DenseOp, osa::MaxPoolOp>(op))
+    for (Value v : op->getOperands())
+      if (num::elementInt(v.getType()))
+        return op->emitOpError("takes integers; among reals it has no CPU "
+                               "form");
   auto softmaxAxis = [](osa::SoftmaxOp o) {
     int64_t axis = int64_t(o.getAxis());
     return axis < 0 ? axis + cast<RankedTensorType>(o.getType()).getRank()
@@ -485,7 +510,9 @@ LogicalResult RealLowering::convert(Operation *op) {
       .Case<osa::MaxPoolOp>([&](auto o) { return maxPool(o); })
       .Case<osa::AvgPoolOp>([&](auto o) { return avgPool(o); })
       .Case<osa::BatchNormOp>([&](auto o) { return batchNorm(o); })
-      .Case<osa::UnaryOp>([&](auto o) { return unary(o); })
+      .Case<osa::UnaryOp>([&](auto o) {
+        return each(o, [&](S &s, Value x) { return unary(s, o.getKind(), x); });
+      })
       .Case<osa::ArgMaxOp>([&](auto o) { return argMax(o); })
       .Case<osa::SoftmaxOp>([&](auto o) {
         return give(o, loops.softmax(in(o, 0), softmaxAxis(o), o.getLog()));

@@ -73,7 +73,7 @@ private:
   /// Actors of generated kinds so far, without their datapaths.
   llvm::MapVector<Operation *, Actor> generated;
 
-  flow::StreamType typeOf(Value v, const Format &f, StringRef order) {
+  flow::StreamType typeOf(Value v, const Format &f, flow::Order order) {
     return flow::StreamType::get(builder.getContext(),
                                  num::elementInt(v.getType()), f.lanes, f.row,
                                  f.count, order);
@@ -157,7 +157,7 @@ private:
     Location loc = network.getLoc();
     Actor a = makeBorder(want, border.dataWidth, /*enters=*/true);
     a.name = names.unique("s_axis_" + std::to_string(arg.getArgNumber()));
-    auto op = emit(loc, a, {}, typeOf(arg, want, "pixels"));
+    auto op = emit(loc, a, {}, typeOf(arg, want, flow::Order::Pixels));
     op->setAttr("rhizome.port", builder.getI64IntegerAttr(arg.getArgNumber()));
     produce(arg, op.getOutputs()[0], want, loc);
   }
@@ -177,7 +177,7 @@ private:
       return stream;
     Actor converter = makeConverter(branches.format, want);
     converter.name = uniqueName(loc, "convert");
-    return emit(loc, converter, stream, typeOf(root, want, "pixels"))
+    return emit(loc, converter, stream, typeOf(root, want, flow::Order::Pixels))
         .getOutputs()[0];
   }
 
@@ -210,10 +210,11 @@ private:
           operands.push_back(inputs[next++]);
       }
       Value elements = last ? op->getResult(0) : op->getOperand(0);
-      stream = emitBehind(loc, option.actors[i], operands,
-                          typeOf(elements, option.formats[i],
-                                 last ? "pixels" : "windows"))
-                   .getOutputs()[0];
+      stream =
+          emitBehind(loc, option.actors[i], operands,
+                     typeOf(elements, option.formats[i],
+                            last ? flow::Order::Pixels : flow::Order::Windows))
+              .getOutputs()[0];
     }
     produce(op->getResult(0), stream, option.output, loc);
   }

@@ -235,7 +235,7 @@ Value Importer::hostValue(size_t i) {
   if (!v)
     return {};
   if (num::IntType integer = num::elementInt(v.getType())) {
-    v = quantStep(v, {false, {1.0}, {0}, -1, integer, ""}, -1);
+    v = quantStep(v, {false, {1.0}, {0}, -1, integer}, -1);
     return t->host = convertTo(v, TensorProto::FLOAT, TensorProto::INT64);
   }
   if (t->whole)

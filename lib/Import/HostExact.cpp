@@ -167,7 +167,7 @@ Value Importer::requantised(Value acc, ArrayRef<APInt> over,
 LogicalResult Importer::giveInteger(Value v, int onnxType) {
   num::IntType to = integerType(onnxType);
   v = convertTo(v, onnxType, TensorProto::FLOAT);
-  return setPlain(quantStep(v, {true, {1.0}, {0}, -1, to, "half_even"}, -1));
+  return setPlain(quantStep(v, {true, {1.0}, {0}, -1, to}, -1));
 }
 
 /// A product of centred 8-bit integers, `each` of them for every place of x's

@@ -168,21 +168,36 @@ LogicalResult Importer::hostDynamicQuantize() {
 }
 
 /// A real rounded to a whole number, as `osa.quantize` names the ways.
-static Value roundedTo(S &s, Value x, StringRef rounding) {
+static Value roundedTo(S &s, Value x, osa::Rounding rounding) {
   auto floor = [&](Value v) { return s.apply<math::FloorOp>(v); };
   auto ceil = [&](Value v) { return s.apply<math::CeilOp>(v); };
-  if (rounding == "half_even")
+  // The others look at the size alone.
+  auto bySize = [&](auto round) {
+    Value isNegative = s.less(x, s.real(0));
+    Value whole = round(s.apply<math::AbsFOp>(x));
+    return s.select(isNegative, s.sub(s.real(0), whole), whole);
+  };
+  switch (rounding) {
+  case osa::Rounding::HalfEven:
     return s.apply<math::RoundEvenOp>(x);
-  if (rounding == "up")
+  case osa::Rounding::Up:
     return ceil(x);
-  if (rounding == "down")
+  case osa::Rounding::Down:
     return floor(x);
-  Value isNegative = s.less(x, s.real(0)), size = s.apply<math::AbsFOp>(x);
-  Value whole = rounding == "toward_zero"      ? floor(size)
-                : rounding == "away_from_zero" ? ceil(size)
-                : rounding == "half_away"      ? floor(s.add(size, s.real(0.5)))
-                                               : ceil(s.sub(size, s.real(0.5)));
-  return s.select(isNegative, s.sub(s.real(0), whole), whole);
+  case osa::Rounding::TowardZero:
+    return bySize(floor);
+  case osa::Rounding::AwayFromZero:
+    return bySize(ceil);
+  case osa::Rounding::HalfAway:
+    return bySize([&](Value v) { return floor(s.add(v, s.real(0.5))); });
+  case osa::Rounding::HalfTowardZero:
+    return bySize([&](Value v) { return ceil(s.sub(v, s.real(0.5))); });
+  case osa::Rounding::HalfUp:
+  case osa::Rounding::HalfDown:
+  case osa::Rounding::Sign:
+    break;
+  }
+  llvm_unreachable("qonnxRounding gives no other");
 }
 
 /// (x, scale, exponent bits, mantissa bits, exponent bias, largest value):
@@ -218,8 +233,8 @@ LogicalResult Importer::hostFloatQuant() {
                   "or no number",
                   "export it with saturation=1");
   std::string mode = node->getString("rounding_mode", "ROUND");
-  StringRef rounding = qonnxRounding(mode);
-  if (rounding.empty())
+  std::optional<osa::Rounding> rounding = qonnxRounding(mode);
+  if (!rounding)
     return refuse(formatv("its rounding mode is '{0}'", mode),
                   "ROUND, CEIL, FLOOR, UP, DOWN, HALF_UP and HALF_DOWN are "
                   "supported");
@@ -250,7 +265,7 @@ LogicalResult Importer::hostFloatQuant() {
                }
                Value unit =
                    s.mul(power, s.real(std::ldexp(1.0, -int(mantissa))));
-               Value q = s.mul(roundedTo(s, s.div(v, unit), rounding), unit);
+               Value q = s.mul(roundedTo(s, s.div(v, unit), *rounding), unit);
                q = s.min(s.max(q, s.real(-most)), s.real(most));
                return s.mul(q, a[1]);
              }),

@@ -247,10 +247,10 @@ void Importer::declareInputs() {
     if (integer)
       arguments.back().range = {integer.getLo(), integer.getHi()};
     if (integer)
-      v = quantStep(v, {true, {1.0}, {0}, -1, integer, "half_even"}, -1);
+      v = quantStep(v, {true, {1.0}, {0}, -1, integer}, -1);
     tensor->element = integer ? Type(integer) : f32;
     if (isGiven && (wide || HostTensor::isRealType(elementType))) {
-      v = quantStep(v, {false, {1.0}, {0}, -1, integer, ""}, -1);
+      v = quantStep(v, {false, {1.0}, {0}, -1, integer}, -1);
       tensor->element = f32;
       if (wide)
         tensor->whole = {integer.getLo(), integer.getHi()};
@@ -284,7 +284,7 @@ void Importer::finish() {
                "end the model with a DequantizeLinear");
         continue;
       }
-      v = quantStep(v, {false, {1.0}, {0}, -1, integer, ""}, -1);
+      v = quantStep(v, {false, {1.0}, {0}, -1, integer}, -1);
     }
     results.push_back(v);
     names.push_back(output.name());
@@ -612,12 +612,8 @@ LogicalResult Importer::liftIntegers() {
     if (lo != host->ints.end())
       out->whole = {*lo, *hi};
     out->constant = std::move(host);
-    out->steps = {{false,
-                   {1.0},
-                   {0},
-                   -1,
-                   num::IntType::getFull(context, true, 32),
-                   "half_even"}};
+    out->steps = {
+        {false, {1.0}, {0}, -1, num::IntType::getFull(context, true, 32)}};
     t = out;
   }
   return success();

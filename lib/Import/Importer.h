@@ -24,7 +24,7 @@ struct QuantStep {
   std::vector<int64_t> zeroPoint;
   int64_t axis = -1;
   num::IntType type; ///< the integer side
-  std::string rounding = "half_even";
+  osa::Rounding rounding = osa::Rounding::HalfEven;
 };
 
 /// What is known of one ONNX tensor.
@@ -54,8 +54,8 @@ using TensorRef = std::shared_ptr<GraphTensor>;
 constexpr std::pair<int64_t, int64_t> kWideIntegers{-(int64_t(1) << 47),
                                                     (int64_t(1) << 47) - 1};
 
-/// QONNX's rounding modes as `osa.quantize` names them; "" for unknown ones.
-llvm::StringRef qonnxRounding(llvm::StringRef mode);
+/// QONNX's rounding modes; nullopt for unknown ones.
+std::optional<osa::Rounding> qonnxRounding(llvm::StringRef mode);
 
 /// Along each of two spatial axes (one-dimensional windows have H = 1).
 struct WindowSpec {
@@ -287,7 +287,7 @@ private:
   Result roundToWhole();
   Result clipIntegers(int64_t lo, int64_t hi);
   /// Rounds the reals of `x` to whole numbers within `bounds`.
-  TensorRef rounded(const TensorRef &x, llvm::StringRef rounding,
+  TensorRef rounded(const TensorRef &x, osa::Rounding rounding,
                     std::pair<int64_t, int64_t> bounds);
   num::IntType integerType(int onnxType) const;
   /// The integers of QONNX's Quant.

@@ -198,7 +198,7 @@ LogicalResult Importer::binary() {
     return failure();
   // Integer division cuts off towards zero.
   if (a->whole && b->whole && node->op() == "Div")
-    out = rounded(out, "toward_zero", kWideIntegers);
+    out = rounded(out, osa::Rounding::TowardZero, kWideIntegers);
   return out ? setResult(0, out) : failure();
 }
 
@@ -235,8 +235,7 @@ LogicalResult Importer::pow() {
   }
   if (e == 0.5)
     return elementwise(x, f32, [&](Value v, RankedTensorType t, bool) -> Value {
-      return osa::UnaryOp::create(builder, loc, t, v,
-                                  builder.getStringAttr("sqrt"));
+      return osa::UnaryOp::create(builder, loc, t, v, osa::UnaryKind::Sqrt);
     });
   return refuse(formatv("its exponent is {0}", e),
                 "exponents 0.5, 1 and 2 are supported");
@@ -331,11 +330,12 @@ LogicalResult Importer::unary() {
   if (std::string form = node->getString("approximate", "none"); form != "none")
     return refuse(formatv("its attribute approximate is '{0}'", form),
                   "only 'none', the function itself, is supported");
-  return elementwise(
-      input(0), f32, [&](Value v, RankedTensorType t, bool) -> Value {
-        return osa::UnaryOp::create(builder, loc, t, v,
-                                    builder.getStringAttr(node->op().lower()));
-      });
+  auto kind = osa::symbolizeUnaryKind(node->op().lower());
+  assert(kind && "ONNX names these functions as we do");
+  return elementwise(input(0), f32,
+                     [&](Value v, RankedTensorType t, bool) -> Value {
+                       return osa::UnaryOp::create(builder, loc, t, v, *kind);
+                     });
 }
 
 //===----------------------------------------------------------------------===//

@@ -201,7 +201,7 @@ LogicalResult Importer::blockedQuantise(num::IntType type) {
   TensorRef t = emitBinaryTensors("Div", input(0), scale);
   if (!t)
     return failure();
-  QuantStep whole{true, {1.0}, {0}, -1, type, "half_even"};
+  QuantStep whole{true, {1.0}, {0}, -1, type};
   if (zero) {
     whole.type = num::IntType::getFull(context, true, 32);
     Value &v = t->last ? t->last : t->plain;
@@ -239,7 +239,7 @@ LogicalResult Importer::blockedDequantise(num::IntType type) {
   Value v = plain(x);
   if (!v)
     return failure();
-  t->plain = quantStep(v, {false, {1.0}, {0}, -1, type, ""}, -1);
+  t->plain = quantStep(v, {false, {1.0}, {0}, -1, type}, -1);
   TensorRef out = t;
   if (zero)
     out = emitBinaryTensors("Sub", out, zero);
@@ -308,16 +308,17 @@ static std::optional<int64_t> channelAxis(ArrayRef<int64_t> shape,
   return axis;
 }
 
-StringRef importer::qonnxRounding(StringRef mode) {
-  return llvm::StringSwitch<StringRef>(mode.upper())
-      .Cases({"ROUND", "HALF_EVEN"}, "half_even")
-      .Case("CEIL", "up")
-      .Case("FLOOR", "down")
-      .Cases({"DOWN", "ROUND_TO_ZERO"}, "toward_zero")
-      .Case("UP", "away_from_zero")
-      .Case("HALF_UP", "half_away")
-      .Case("HALF_DOWN", "half_toward_zero")
-      .Default("");
+std::optional<osa::Rounding> importer::qonnxRounding(StringRef mode) {
+  using osa::Rounding;
+  return llvm::StringSwitch<std::optional<Rounding>>(mode.upper())
+      .Cases({"ROUND", "HALF_EVEN"}, Rounding::HalfEven)
+      .Case("CEIL", Rounding::Up)
+      .Case("FLOOR", Rounding::Down)
+      .Cases({"DOWN", "ROUND_TO_ZERO"}, Rounding::TowardZero)
+      .Case("UP", Rounding::AwayFromZero)
+      .Case("HALF_UP", Rounding::HalfAway)
+      .Case("HALF_DOWN", Rounding::HalfTowardZero)
+      .Default(std::nullopt);
 }
 
 num::IntType Importer::qonnxType(bool isSigned, bool narrow,
@@ -348,12 +349,13 @@ LogicalResult Importer::quant() {
     bits = std::nullopt;
   }
   std::string mode = node->getString("rounding_mode", "ROUND");
-  step.rounding = qonnxRounding(mode).str();
-  if (step.rounding.empty())
+  std::optional<osa::Rounding> rounding = qonnxRounding(mode);
+  if (!rounding)
     refuse(formatv("its rounding mode is '{0}'", mode),
            "ROUND, CEIL, FLOOR, UP, DOWN, HALF_UP and HALF_DOWN are supported");
-  if (!scale || !zero || !bits || step.rounding.empty())
+  if (!scale || !zero || !bits || !rounding)
     return failure();
+  step.rounding = *rounding;
   // The scale's axis and the zero point's; one of them may be a single value.
   auto scaleAxis = channelAxis(input(1)->shape, x->rank());
   auto zeroAxis = channelAxis(input(2)->shape, x->rank());
@@ -386,7 +388,7 @@ LogicalResult Importer::quant() {
     // QONNX reads one signed bit as −1 and 1.
     if (!zeroFree)
       return refuse("one signed bit has a zero point other than 0");
-    step.rounding = "sign";
+    step.rounding = osa::Rounding::Sign;
     step.type = num::IntType::get(context, true, 2, -1, 1);
   } else {
     step.type = qonnxType(isSigned, narrow, width);
@@ -395,8 +397,9 @@ LogicalResult Importer::quant() {
   // modes that a whole number does not change.
   bool even =
       llvm::all_of(step.zeroPoint, [](int64_t z) { return z % 2 == 0; });
-  bool shifts = step.rounding == "up" || step.rounding == "down" ||
-                (step.rounding == "half_even" && even);
+  bool shifts = step.rounding == osa::Rounding::Up ||
+                step.rounding == osa::Rounding::Down ||
+                (step.rounding == osa::Rounding::HalfEven && even);
   if (!zeroFree && !shifts)
     return shiftedQuant(step);
   QuantStep back = step;
@@ -463,15 +466,15 @@ LogicalResult Importer::clipIntegers(int64_t lo, int64_t hi) {
                                 q.getScaleAttr(), q.getZeroPointAttr(),
                                 q.getAxisAttr(), q.getRoundingAttr());
   } else {
-    v = quantStep(v, {false, {1.0}, {0}, -1, from, ""}, -1);
-    v = quantStep(v, {true, {1.0}, {0}, -1, to, "half_even"}, -1);
+    v = quantStep(v, {false, {1.0}, {0}, -1, from}, -1);
+    v = quantStep(v, {true, {1.0}, {0}, -1, to}, -1);
   }
   (last ? out->plain : out->last) = {};
   (last ? out->last : out->plain) = v;
   return setResult(0, out);
 }
 
-TensorRef Importer::rounded(const TensorRef &x, StringRef rounding,
+TensorRef Importer::rounded(const TensorRef &x, osa::Rounding rounding,
                             std::pair<int64_t, int64_t> bounds) {
   bool last = x->last != nullptr;
   Value v = last ? x->last : plain(x);
@@ -487,7 +490,7 @@ TensorRef Importer::rounded(const TensorRef &x, StringRef rounding,
       {0},
       -1,
       num::IntType::get(context, isSigned, width, bounds.first, bounds.second),
-      rounding.str()};
+      rounding};
   v = quantStep(v, step, -1);
   step.quantise = false;
   v = quantStep(v, step, -1);
@@ -505,9 +508,9 @@ LogicalResult Importer::roundToWhole() {
     return failure();
   if (x->whole)
     return passThrough(x);
-  StringRef rounding = node->op() == "Floor"  ? "down"
-                       : node->op() == "Ceil" ? "up"
-                                              : "half_even";
+  osa::Rounding rounding = node->op() == "Floor"  ? osa::Rounding::Down
+                           : node->op() == "Ceil" ? osa::Rounding::Up
+                                                  : osa::Rounding::HalfEven;
   TensorRef out = rounded(x, rounding, kWideIntegers);
   if (!out)
     return failure();
@@ -532,7 +535,7 @@ LogicalResult Importer::bipolarQuant() {
   step.scale = *scale;
   step.zeroPoint.assign(scale->size(), 0);
   step.type = num::IntType::get(context, true, 2, -1, 1);
-  step.rounding = "sign";
+  step.rounding = osa::Rounding::Sign;
   QuantStep back = step;
   back.quantise = false;
   return applySteps(input(0), {step, back});

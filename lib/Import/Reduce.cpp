@@ -83,7 +83,7 @@ LogicalResult Importer::reduce() {
   StringRef op = node->op();
   auto negated = [&](Value value) -> Value {
     return osa::UnaryOp::create(builder, loc, value.getType(), value,
-                                builder.getStringAttr("neg"));
+                                osa::UnaryKind::Neg);
   };
   if (op == "ReduceMax" || op == "ReduceMin") {
     if (op == "ReduceMin")

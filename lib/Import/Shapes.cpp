@@ -338,7 +338,7 @@ LogicalResult Importer::castReal(const TensorRef &x, int to) {
                   "casts to floats and to integers of 8 to 64 bits are "
                   "supported");
   if (!x->whole) {
-    TensorRef out = rounded(x, "toward_zero", bounds);
+    TensorRef out = rounded(x, osa::Rounding::TowardZero, bounds);
     return out ? setResult(0, out) : failure();
   }
   auto [lo, hi] = *x->whole;
@@ -364,7 +364,7 @@ LogicalResult Importer::castOp() {
       (x->element == builder.getI64Type() && to == TensorProto::INT64))
     return passThrough(x);
   if (integer && to == TensorProto::FLOAT && integer.getWidth() <= 24)
-    return applySteps(x, {{false, {1.0}, {0}, -1, integer, ""}});
+    return applySteps(x, {{false, {1.0}, {0}, -1, integer}});
   return refuse(formatv("it casts an activation to {0}", typeName(to)),
                 "only casts to float32 are supported");
 }

@@ -53,7 +53,7 @@ LogicalResult Importer::multiThreshold() {
   v = osa::MultiThresholdOp::create(
       builder, loc, type(in.getShape(), counts), v,
       osa::makeFloatAttr(context, node->name, shape, sorted));
-  v = quantStep(v, {false, {1.0}, {0}, -1, counts, ""}, -1);
+  v = quantStep(v, {false, {1.0}, {0}, -1, counts}, -1);
   if (scale != 1)
     v = emitBinary("Mul", v, scalar(scale), v.getType());
   if (bias != 0)
@@ -88,22 +88,22 @@ LogicalResult Importer::trunc() {
                   "one scale, a zero point of 0 and whole bit widths are "
                   "supported");
   std::string mode = node->getString("rounding_mode", "FLOOR");
-  StringRef rounding = qonnxRounding(mode);
-  if (rounding.empty())
+  std::optional<osa::Rounding> rounding = qonnxRounding(mode);
+  if (!rounding)
     return refuse(formatv("its rounding mode is '{0}'", mode),
                   "ROUND, CEIL, FLOOR, UP, DOWN, HALF_UP and HALF_DOWN are "
                   "supported");
   double ratio = later
                      ? std::round(std::log2(outScale->front() / scale->front()))
                      : inBits->front() - outBits->front();
-  QuantStep whole{true, *scale, {0}, -1, {}, "half_even"};
+  QuantStep whole{true, *scale, {0}, -1, {}};
   whole.type = num::IntType::get(context, true, 48, kWideIntegers.first,
                                  kWideIntegers.second);
   QuantStep wholeBack = whole;
   wholeBack.quantise = false;
   QuantStep step = whole;
   step.scale = {std::ldexp(scale->front(), int(ratio))};
-  step.rounding = rounding.str();
+  step.rounding = *rounding;
   if (later) // the earlier form does not clamp
     step.type =
         qonnxType(node->getInt("signed", 1) != 0,

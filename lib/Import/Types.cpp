@@ -65,6 +65,7 @@ static llvm::StringMap<Rule> makeRules() {
   alike({"Concat", "Clip", "Einsum", "PRelu", "Equal"}, {{}});
   alike({"Greater", "GreaterOrEqual", "Less", "LessOrEqual"}, {{}});
   alike({"Where"}, {{1, 2}});
+  alike({"Pad"}, {{0, 2}});
   alike({"DequantizeLinear"}, {{0, 2}});
   alike({"ConvInteger", "MatMulInteger"}, {{0, 2}, {1, 3}});
   alike({"MatMulIntegerToFloat"}, {{0, 4}, {1, 5}, {2, 3, 6}});
@@ -81,7 +82,8 @@ static llvm::StringMap<Rule> makeRules() {
           bytes,
           "quantize both to int8 or uint8, or put a DequantizeLinear before "
           "each and use the operation on floats");
-  defined({"QLinearConv", "QLinearMatMul", "QGemm"}, {0, 3, 7}, bytes, asReals);
+  defined({"QLinearConv", "QLinearMatMul"}, {0, 3, 7}, bytes, asReals);
+  defined({"QGemm"}, {0, 3, 8}, bytes, asReals);
   defined({"QLinearConv"}, {8}, word, "store the bias as int32");
   defined({"QGemm"}, {6}, word, "store the bias as int32");
   defined({"QLinearAdd", "QLinearMul"}, {0, 3, 7}, bytes, asReals);
@@ -103,29 +105,115 @@ static llvm::StringMap<Rule> makeRules() {
           "put a DequantizeLinear before each of its inputs, or use "
           "MatMulInteger or QLinearMatMul");
 
-  made["QuantizeLinear"].typeOf = 2;
-  made["QuantizeLinear"].type = T::UINT8;
-  made["DequantizeLinear"].typeOf = 1;
-  made["DequantizeLinear"].type = T::FLOAT;
-  made["DynamicQuantizeLinear"].type = T::UINT8;
-  for (StringRef op : {"ConvInteger", "MatMulInteger"})
-    made[op].type = T::INT32;
+  const Kinds flag = {T::BOOL}, sizes = {T::INT64},
+              indices = {T::INT32, T::INT64};
+  defined({"Where", "Not"}, {0}, flag, "put a Cast to bool before it");
+  defined({"And", "Or", "Xor"}, {0, 1}, flag, "put a Cast to bool before it");
   for (StringRef op :
-       {"QLinearConv", "QLinearMatMul", "QLinearAdd", "QLinearMul"})
-    made[op].typeOf = 7;
-  for (StringRef op :
-       {"Clip", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather",
-        "Identity", "MaxPool", "Pad", "Relu", "Reshape", "Slice",
-        "SpaceToDepth", "Squeeze", "Transpose", "Unsqueeze"})
-    made[op].typeOf = 0;
-  return made;
-}
+       {"Expand", "Pad", "Reshape", "Split", "Squeeze", "Tile", "TopK",
+        "Unsqueeze", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp",
+        "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum",
+        "ReduceSumSquare"})
+    defined({op}, {1}, sizes, "store it as int64");
+  defined({"Gather", "GatherElements", "Slice"}, {1}, indices,
+          "store it as int32 or int64");
+  defined({"ConstantOfShape"}, {0}, sizes, "store it as int64");
+  defined({"Resize"}, {2}, reals, "store it as float32");
 
-/// True for operations whose result's type follows from a zero point or from
-/// the operation alone, so that a declaration of another is wrong.
-static bool decidesType(StringRef op) {
-  return op.ends_with("QuantizeLinear") || op == "DequantizeLinear" ||
-         op.ends_with("Integer") || op.starts_with("QLinear");
+  auto gives = [&](std::initializer_list<StringRef> ops, int typeOf,
+                   int type = 0) {
+    for (StringRef op : ops) {
+      made[op].typeOf = typeOf;
+      made[op].type = type;
+    }
+  };
+  gives({"QuantizeLinear"}, 2, T::UINT8);
+  gives({"DequantizeLinear"}, 1, T::FLOAT);
+  gives({"DynamicQuantizeLinear"}, -1, T::UINT8);
+  gives({"ConvInteger", "MatMulInteger"}, -1, T::INT32);
+  gives({"QLinearConv", "QLinearMatMul", "QLinearAdd", "QLinearMul"}, 7);
+  gives({"Where"}, 1);
+  gives({"Cast"}, -1, T::FLOAT); // or what its attribute says
+  gives({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And",
+         "Or", "Xor", "Not", "IsNaN", "IsInf"},
+        -1, T::BOOL);
+  gives({"ArgMax", "ArgMin", "Shape", "Size", "NonZero"}, -1, T::INT64);
+  gives({"Add",
+         "Sub",
+         "Mul",
+         "Div",
+         "Min",
+         "Max",
+         "Sum",
+         "Mean",
+         "Pow",
+         "Abs",
+         "Neg",
+         "Sign",
+         "MatMul",
+         "Gemm",
+         "Conv",
+         "ConvTranspose",
+         "Einsum",
+         "PRelu",
+         "Relu",
+         "LeakyRelu",
+         "Sigmoid",
+         "Tanh",
+         "Exp",
+         "Log",
+         "Sqrt",
+         "Erf",
+         "Softmax",
+         "LogSoftmax",
+         "Elu",
+         "Selu",
+         "Gelu",
+         "HardSigmoid",
+         "HardSwish",
+         "Softplus",
+         "Softsign",
+         "Reciprocal",
+         "Floor",
+         "Ceil",
+         "Round",
+         "AveragePool",
+         "GlobalAveragePool",
+         "MaxPool",
+         "GlobalMaxPool",
+         "LpPool",
+         "BatchNormalization",
+         "InstanceNormalization",
+         "GroupNormalization",
+         "LayerNormalization",
+         "LRN",
+         "LSTM",
+         "GRU",
+         "RNN",
+         "ReduceMax",
+         "ReduceMean",
+         "ReduceMin",
+         "ReduceSum",
+         "TopK",
+         "Resize",
+         "Upsample",
+         "Clip",
+         "Concat",
+         "DepthToSpace",
+         "Expand",
+         "Flatten",
+         "Gather",
+         "Identity",
+         "Pad",
+         "Reshape",
+         "Slice",
+         "SpaceToDepth",
+         "Squeeze",
+         "Tile",
+         "Transpose",
+         "Unsqueeze"},
+        0);
+  return made;
 }
 
 namespace {
@@ -231,7 +319,7 @@ void TypeChecker::takeResult(const onnx::NodeProto &n, const Rule &rule) {
                           "make them one, or leave output_dtype out");
     type = asked;
   } else if (isMissing) {
-    type = rule.type;
+    type = int(Node(n, 0).getInt("to", rule.type));
   }
   if (!type)
     return;
@@ -239,7 +327,7 @@ void TypeChecker::takeResult(const onnx::NodeProto &n, const Rule &rule) {
   auto said = declared.find(n.output(0));
   // Files that were converted between float types declare the old one.
   bool isReal = HostTensor::isRealType(type);
-  if (said == declared.end() || !decidesType(op) || said->second == type ||
+  if (said == declared.end() || said->second == type ||
       (isReal && HostTensor::isRealType(said->second)))
     return;
   refuse(n,

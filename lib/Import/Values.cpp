@@ -54,9 +54,8 @@ Value Importer::quantStep(Value v, const QuantStep &step, int64_t axis) {
       DenseElementsAttr::get(zeroType, ArrayRef<int64_t>(step.zeroPoint));
   auto out = type(in.getShape(), step.quantise ? Type(step.type) : f32);
   if (step.quantise)
-    return osa::QuantizeOp::create(builder, loc, out, v, scale, zero,
-                                   builder.getI64IntegerAttr(axis),
-                                   builder.getStringAttr(step.rounding));
+    return osa::QuantizeOp::create(builder, loc, out, v, scale, zero, axis,
+                                   step.rounding);
   return osa::DequantizeOp::create(builder, loc, out, v, scale, zero,
                                    builder.getI64IntegerAttr(axis));
 }

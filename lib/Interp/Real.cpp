@@ -27,29 +27,31 @@ static std::vector<int64_t> zeroPoints(const Frame &frame, Attribute attr) {
   return {decoded.floats.begin(), decoded.floats.end()};
 }
 
-/// Rounds to a whole number; nullopt for an unknown mode.
-static std::optional<double> roundBy(StringRef mode, float x) {
-  if (mode == "half_even")
+/// Rounds to a whole number.
+static double roundBy(osa::Rounding mode, float x) {
+  switch (mode) {
+  case osa::Rounding::HalfEven:
     return std::nearbyint(x);
-  if (mode == "toward_zero")
-    return std::trunc(x);
-  if (mode == "up")
-    return std::ceil(x);
-  if (mode == "down")
-    return std::floor(x);
-  if (mode == "half_up")
+  case osa::Rounding::HalfUp:
     return std::floor(double(x) + 0.5);
-  if (mode == "half_down")
+  case osa::Rounding::HalfDown:
     return std::ceil(double(x) - 0.5);
-  if (mode == "half_away" || mode == "half_away_from_zero")
+  case osa::Rounding::HalfAway:
     return std::round(x);
-  if (mode == "half_toward_zero")
+  case osa::Rounding::HalfTowardZero:
     return x < 0 ? std::floor(double(x) + 0.5) : std::ceil(double(x) - 0.5);
-  if (mode == "away_from_zero")
+  case osa::Rounding::TowardZero:
+    return std::trunc(x);
+  case osa::Rounding::AwayFromZero:
     return x < 0 ? std::floor(x) : std::ceil(x);
-  if (mode == "sign")
+  case osa::Rounding::Up:
+    return std::ceil(x);
+  case osa::Rounding::Down:
+    return std::floor(x);
+  case osa::Rounding::Sign:
     return x >= 0 ? 1.0 : -1.0;
-  return std::nullopt;
+  }
+  llvm_unreachable("every rounding is handled");
 }
 
 static LogicalResult quantize(osa::QuantizeOp op, Frame &frame) {
@@ -63,17 +65,14 @@ static LogicalResult quantize(osa::QuantizeOp op, Frame &frame) {
     if (std::isnan(x))
       return op.emitOpError()
              << "meets NaN at element " << i << ", which no integer stands for";
-    std::optional<double> rounded = roundBy(op.getRounding(), x / s);
-    if (!rounded)
-      return op.emitOpError() << "rounding '" << op.getRounding()
-                              << "' is not one that Osa.td names";
+    double rounded = roundBy(op.getRounding(), x / s);
     // Saturate before the conversion: the quotient may be infinite.
-    if (*rounded >= double(hi) - double(z))
+    if (rounded >= double(hi) - double(z))
       frame.out.ints[i] = hi;
-    else if (*rounded <= double(lo) - double(z))
+    else if (rounded <= double(lo) - double(z))
       frame.out.ints[i] = lo;
     else
-      frame.out.ints[i] = int64_t(*rounded) + z;
+      frame.out.ints[i] = int64_t(rounded) + z;
   }
   return success();
 }
@@ -211,31 +210,38 @@ static double softplus(double x) {
   return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
 }
 
-static LogicalResult unary(osa::UnaryOp op, Frame &frame) {
-  using Fn = double (*)(double);
-  Fn fn =
-      llvm::StringSwitch<Fn>(op.getKind())
-          .Case("sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); })
-          .Case("tanh", [](double x) { return std::tanh(x); })
-          .Case("exp", [](double x) { return std::exp(x); })
-          .Case("log", [](double x) { return std::log(x); })
-          .Case("sqrt", [](double x) { return std::sqrt(x); })
-          .Case("neg", [](double x) { return -x; })
-          .Case("abs", [](double x) { return std::fabs(x); })
-          .Case("erf", [](double x) { return std::erf(x); })
-          .Case("gelu",
-                [](double x) { return x * std::erfc(-x * M_SQRT1_2) / 2; })
-          .Case("hardswish",
-                [](double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; })
-          .Case("mish", [](double x) { return x * std::tanh(softplus(x)); })
-          .Case("reciprocal", [](double x) { return 1 / x; })
-          .Case("softplus", softplus)
-          .Case("softsign", [](double x) { return x / (1 + std::fabs(x)); })
-          .Default(nullptr);
-  if (!fn)
-    return op.emitOpError()
-           << "kind '" << op.getKind() << "' is not one that Osa.td names";
-  return map(frame, [&](float x) { return float(fn(x)); });
+static double unary(osa::UnaryKind kind, double x) {
+  switch (kind) {
+  case osa::UnaryKind::Abs:
+    return std::fabs(x);
+  case osa::UnaryKind::Erf:
+    return std::erf(x);
+  case osa::UnaryKind::Exp:
+    return std::exp(x);
+  case osa::UnaryKind::Gelu:
+    return x * std::erfc(-x * M_SQRT1_2) / 2;
+  case osa::UnaryKind::HardSwish:
+    return x * std::clamp(x + 3, 0.0, 6.0) / 6;
+  case osa::UnaryKind::Log:
+    return std::log(x);
+  case osa::UnaryKind::Mish:
+    return x * std::tanh(softplus(x));
+  case osa::UnaryKind::Neg:
+    return -x;
+  case osa::UnaryKind::Reciprocal:
+    return 1 / x;
+  case osa::UnaryKind::Sigmoid:
+    return 1 / (1 + std::exp(-x));
+  case osa::UnaryKind::Softplus:
+    return softplus(x);
+  case osa::UnaryKind::Softsign:
+    return x / (1 + std::fabs(x));
+  case osa::UnaryKind::Sqrt:
+    return std::sqrt(x);
+  case osa::UnaryKind::Tanh:
+    return std::tanh(x);
+  }
+  llvm_unreachable("every kind is handled");
 }
 
 template <typename T>
@@ -305,7 +311,11 @@ LogicalResult interp::evaluateReal(Frame &frame) {
       })
       .Case<osa::AvgPoolOp>([&](auto op) { return avgPool(op, frame); })
       .Case<osa::SoftmaxOp>([&](auto op) { return softmax(op, frame); })
-      .Case<osa::UnaryOp>([&](auto op) { return unary(op, frame); })
+      .Case<osa::UnaryOp>([&](auto op) {
+        return map(frame, [kind = op.getKind()](float x) {
+          return float(unary(kind, x));
+        });
+      })
       .Case<osa::ArgMaxOp>([&](auto op) {
         return frame.in[0]->isFloat ? argMax<float>(op, frame)
                                     : argMax<int64_t>(op, frame);

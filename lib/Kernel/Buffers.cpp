@@ -85,9 +85,11 @@ llvm::Expected<Signature> rhizome::kernel::signatureOf(func::FuncOp kernel) {
                             "and at most eight dimensions");
     one.shape = tensor.getShape().vec();
     one.bits = tensor.getElementTypeBitWidth();
-    one.columnMajor = text(kLayoutAttr) == kColumnMajor;
-    if (StringRef side = text(kElementAttr); !side.empty())
-      one.element = side == "first" ? ElementDim::First : ElementDim::Last;
+    one.columnMajor = attrs && attrs.contains(kColumnMajorAttr);
+    if (attrs && attrs.contains(kElementFirstAttr))
+      one.element = ElementDim::First;
+    else if (attrs && attrs.contains(kElementLastAttr))
+      one.element = ElementDim::Last;
     one.strides.resize(one.shape.size());
     int64_t stride = 1;
     for (size_t i = 0; i < one.shape.size(); ++i) {

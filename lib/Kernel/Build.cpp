@@ -99,7 +99,7 @@ DictionaryAttr ModuleBuilder::attributes(const Variable &variable) {
   if (variable.accuracy > 0)
     list.set(kAccuracyAttr, b.getF64FloatAttr(variable.accuracy));
   if (variable.columnMajor)
-    list.set(kLayoutAttr, b.getStringAttr(kColumnMajor));
+    list.set(kColumnMajorAttr, b.getUnitAttr());
   if (variable.hasHalo()) {
     SmallVector<int64_t> margins;
     for (auto [below, above] : variable.halo)
@@ -107,9 +107,9 @@ DictionaryAttr ModuleBuilder::attributes(const Variable &variable) {
     list.set(kHaloAttr, b.getDenseI64ArrayAttr(margins));
   }
   if (variable.element != ElementDim::None)
-    list.set(kElementAttr,
-             b.getStringAttr(variable.element == ElementDim::First ? "first"
-                                                                   : "last"));
+    list.set(variable.element == ElementDim::First ? kElementFirstAttr
+                                                   : kElementLastAttr,
+             b.getUnitAttr());
   return list.getDictionary(b.getContext());
 }
 

@@ -84,6 +84,10 @@ static StringRef textAttr(DictionaryAttr attrs, StringRef name) {
   return text ? text.getValue() : "";
 }
 
+static bool isColumnMajor(DictionaryAttr attrs) {
+  return attrs && attrs.contains(kColumnMajorAttr);
+}
+
 std::string Printer::annotations(DictionaryAttr attrs, Type element) {
   std::string out;
   if (StringRef format = textAttr(attrs, kFormatAttr); !format.empty()) {
@@ -94,7 +98,7 @@ std::string Printer::annotations(DictionaryAttr attrs, Type element) {
   }
   if (auto bound = attrs ? attrs.getAs<FloatAttr>(kAccuracyAttr) : FloatAttr())
     out += " @accuracy(" + numberText(bound.getValueAsDouble()) + ")";
-  if (element.isF32() && textAttr(attrs, kLayoutAttr) != kColumnMajor)
+  if (element.isF32() && !isColumnMajor(attrs))
     out += " @f32";
   return out;
 }
@@ -114,7 +118,7 @@ void Printer::declare(StringRef keywords, StringRef name, RankedTensorType type,
     for (auto [d, extent] : llvm::enumerate(extents))
       extent -= margins[2 * d] + margins[2 * d + 1];
   llvm::raw_string_ostream os(declarations);
-  if (textAttr(attrs, kLayoutAttr) == kColumnMajor) {
+  if (isColumnMajor(attrs)) {
     StringRef intent = keywords == "input "    ? "IN"
                        : keywords == "output " ? "OUT"
                                                : "INOUT";
@@ -193,12 +197,12 @@ std::string Printer::elemLine() {
   std::string out = "elem [", where = "first";
   const char *separator = "";
   auto add = [&](DictionaryAttr attrs, StringRef name) {
-    StringRef side = textAttr(attrs, kElementAttr);
-    if (side.empty())
+    bool first = attrs && attrs.contains(kElementFirstAttr);
+    if (!first && !(attrs && attrs.contains(kElementLastAttr)))
       return;
     out += separator + name.str();
     separator = " ";
-    where = side;
+    where = first ? "first" : "last";
   };
   llvm::StringSet<> seen;
   for (unsigned i = 0; i < func.getNumArguments(); ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Pipeline/Build.h"
 #include "Cells.h"
+#include "mlir/IR/Verifier.h"
 #include "rhizome/Conversion/FlowToRtl.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Emit/Emit.h"
@@ -134,6 +135,18 @@ static BorderPort portOf(const std::string &port, const std::string &name,
   return p;
 }
 
+llvm::Error checkHardware(Operation *op) {
+  std::string text;
+  ScopedDiagnosticHandler handler(op->getContext(), [&](Diagnostic &d) {
+    text += (text.empty() ? "" : "; ") + d.str();
+    return success();
+  });
+  if (succeeded(verify(op)))
+    return llvm::Error::success();
+  return llvm::createStringError("internal: the hardware is not valid: %s",
+                                 text.c_str());
+}
+
 llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
                       explore::NodeResult &result) {
   std::string folder = "nodes/" + node.name + "/rtl";
@@ -143,7 +156,11 @@ llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
 
   auto holder = ModuleOp::create(UnknownLoc::get(result.design.getContext()));
   OwningOpRef<ModuleOp> owner(holder);
+  if (auto error = checkHardware(result.design))
+    return error;
   rtl::ModuleOp top = convertFlowToRtl(result.design, holder);
+  if (auto error = checkHardware(holder))
+    return error;
   node.top = top.getSymName().str();
 
   auto library = rtlDir();

@@ -3,11 +3,15 @@
 // describes them.
 #pragma once
 
+#include "mlir/IR/Operation.h"
 #include "rhizome/Generator/Actor.h"
 #include "rhizome/Package/Package.h"
 #include <set>
 
 namespace rhizome {
+/// Verifies what has been built; anything wrong is a fault of the compiler.
+llvm::Error checkHardware(mlir::Operation *op);
+
 /// Copies the files of `module`, callees first, except those in `seen`. Enters
 /// what was copied in `seen`, `files` and, models of vendor primitives, in
 /// `models`.

@@ -51,25 +51,56 @@ std::string DiagnosticText::take() {
   return llvm::join(std::exchange(lines, {}), "; ");
 }
 
+/// What is wrong with a package's file: no user has written it.
+static llvm::Error damaged(llvm::StringRef path, const std::string &what) {
+  return llvm::createStringError(
+      "'%s' is damaged, or another version of rhizome wrote it: %s; compile "
+      "the model again",
+      path.str().c_str(), what.c_str());
+}
+
 llvm::Expected<std::unique_ptr<HostModel>>
 HostModel::read(llvm::StringRef path) {
   auto context = std::make_unique<MLIRContext>();
   loadDialects(*context);
+  llvm::Expected<std::string> bytes = readFile(path);
+  if (!bytes)
+    return bytes.takeError();
   OwningOpRef<ModuleOp> module;
-  std::string messages;
+  std::string problem;
   {
-    DiagnosticText diagnostics(context.get());
-    llvm::Expected<std::string> bytes = readFile(path);
-    if (!bytes)
-      return bytes.takeError();
+    // The first is the cause; where it stands nobody can mend.
+    ScopedDiagnosticHandler handler(context.get(), [&](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+          problem.empty())
+        problem = diagnostic.str();
+      return success();
+    });
     module =
         parseSourceString<ModuleOp>(*bytes, ParserConfig(context.get()), path);
-    messages = diagnostics.take();
+    if (module && failed(osa::verifyResources(*module)))
+      module = {};
   }
   if (!module)
-    return llvm::createStringError("cannot read the model '%s': %s",
-                                   path.str().c_str(), messages.c_str());
-  return create(std::move(context), std::move(module));
+    return damaged(path, problem);
+  auto model = create(std::move(context), std::move(module));
+  if (!model)
+    return damaged(path, llvm::toString(model.takeError()));
+  return model;
+}
+
+/// Whether a function can be called at all: it has a body, and takes and gives
+/// tensors of known size, of integers if it is the network.
+static bool isCallable(func::FuncOp func, bool integers) {
+  auto ok = [&](Type type) {
+    return osa::isTensorOf(type, [&](Type element) {
+      return isa<num::IntType>(element) ||
+             (!integers && element.isIntOrFloat());
+    });
+  };
+  return func && !func.isExternal() &&
+         llvm::all_of(func.getArgumentTypes(), ok) &&
+         llvm::all_of(func.getResultTypes(), ok);
 }
 
 std::vector<HostModel::Value> pipeline::valuesOf(func::FuncOp func,
@@ -134,9 +165,16 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
   const char *names[] = {"prologue", "network", "epilogue"};
   for (int i = 0; i < 3; ++i) {
     parts[i] = module->lookupSymbol<func::FuncOp>(names[i]);
-    if (!parts[i])
-      return llvm::createStringError("the model has no function @%s", names[i]);
+    if (!isCallable(parts[i], i == 1))
+      return llvm::createStringError(
+          "the model has no function @%s that can be called", names[i]);
   }
+  if (parts[0].getNumResults() < parts[1].getNumArguments() ||
+      parts[2].getNumArguments() != parts[1].getNumResults() +
+                                        parts[0].getNumResults() -
+                                        parts[1].getNumArguments())
+    return llvm::createStringError(
+        "@prologue, @network and @epilogue do not follow each other");
   model->graphInputs = valuesOf(parts[0], false);
   model->graphOutputs = valuesOf(parts[2], true);
   model->inputPorts = hostPorts(parts[1], false);

@@ -8,6 +8,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "rhizome/Conversion/Passes.h"
 #include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Interp/Kernel.h"
 #include "rhizome/Kernel/Algebra.h"
 #include "rhizome/Kernel/Cpu.h"
@@ -98,7 +99,7 @@ static llvm::Expected<Loaded> loadMlir(const std::string &path,
       });
   loaded.module =
       mlir::parseSourceString<mlir::ModuleOp>(text, loaded.context.get(), path);
-  if (!loaded.module)
+  if (!loaded.module || failed(osa::verifyResources(*loaded.module)))
     return textError(path + " is no module that can be used:\n" + problem);
   if (llvm::Error error = finish(loaded))
     return textError(path + ": " + llvm::toString(std::move(error)));

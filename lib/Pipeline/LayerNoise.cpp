@@ -37,7 +37,7 @@ static void dropRounding(func::FuncOp function, bool calibrated) {
       back.replaceAllUsesWith(q.getInput());
       continue;
     }
-    if (q.getRounding() == "sign" ||
+    if (q.getRounding() == osa::Rounding::Sign ||
         q.getInput().getDefiningOp<osa::ConstantOp>() ||
         q.getScale() != back.getScale() ||
         q.getZeroPoint() != back.getZeroPoint() ||

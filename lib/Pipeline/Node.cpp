@@ -74,6 +74,8 @@ llvm::Error writeNodeTop(PackageWriter &writer, const Plan &plan,
   OwningOpRef<ModuleOp> owner(holder);
   rtl::ModuleOp top =
       buildNodeTop(optionsOf(linkEndpointOf(plan, node), node), holder);
+  if (auto error = checkHardware(holder))
+    return error;
   auto library = rtlDir();
   if (!library)
     return library.takeError();

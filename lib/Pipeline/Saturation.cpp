@@ -61,7 +61,7 @@ SaturationCounter::SaturationCounter(func::FuncOp function)
     : function(function) {
   for (Operation &op : function.getBody().front()) {
     auto quantize = dyn_cast<osa::QuantizeOp>(op);
-    bool rounds = quantize && quantize.getRounding() != "sign";
+    bool rounds = quantize && quantize.getRounding() != osa::Rounding::Sign;
     if (!rounds && !op.hasAttr(kSaturates))
       continue;
     readers[op.getOperand(0)].push_back(list.size());

@@ -166,7 +166,7 @@ osa::QuantizeOp roundingBehind(Value v) {
     return {};
   auto quantize = back.getInput().getDefiningOp<osa::QuantizeOp>();
   if (!quantize || !isOne(quantize.getScale(), quantize.getZeroPoint()) ||
-      quantize.getRounding() == "sign")
+      quantize.getRounding() == osa::Rounding::Sign)
     return {};
   return quantize;
 }

@@ -3,11 +3,14 @@
 // never rational except at a few known points, so a bound of some 2⁻⁵⁵ decides
 // every rounding that occurs.
 #include "Curve.h"
+#include "llvm/Support/ErrorHandling.h"
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 using namespace rhizome;
+using Binary = Curve::Binary;
+using osa::UnaryKind;
 
 namespace {
 using Wide = long double;
@@ -29,28 +32,29 @@ Wide softplus(Wide x) {
   return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
 }
 
-const std::map<std::string, Unary> &unaries() {
+/// Those functions that are neither rational nor a root.
+const std::map<UnaryKind, Unary> &unaries() {
   auto one = [](Wide) { return Wide(1.2); };
-  static const std::map<std::string, Unary> table = {
-      {"sigmoid", {sigmoid, one, 1, {{0, mpq_class(1, 2)}}}},
-      {"tanh", {[](Wide x) { return std::tanh(x); }, one, 1, {{0, 0}}}},
-      {"erf", {[](Wide x) { return std::erf(x); }, one, 1, {{0, 0}}}},
-      {"exp",
+  static const std::map<UnaryKind, Unary> table = {
+      {UnaryKind::Sigmoid, {sigmoid, one, 1, {{0, mpq_class(1, 2)}}}},
+      {UnaryKind::Tanh,
+       {[](Wide x) { return std::tanh(x); }, one, 1, {{0, 0}}}},
+      {UnaryKind::Erf, {[](Wide x) { return std::erf(x); }, one, 1, {{0, 0}}}},
+      {UnaryKind::Exp,
        {[](Wide x) { return std::exp(x); },
         [](Wide x) { return 2 * std::exp(x); },
         1,
         {{0, 1}}}},
-      {"log",
+      {UnaryKind::Log,
        {[](Wide x) { return std::log(x); },
         [](Wide x) { return 2 / x; },
         1,
         {{1, 0}}}},
-      {"softplus", {softplus, one, 1, {}}},
-      {"gelu", {[](Wide x) { return x * normal(x); }, one, 0, {{0, 0}}}},
-      {"mish",
+      {UnaryKind::Softplus, {softplus, one, 1, {}}},
+      {UnaryKind::Gelu,
+       {[](Wide x) { return x * normal(x); }, one, 0, {{0, 0}}}},
+      {UnaryKind::Mish,
        {[](Wide x) { return x * std::tanh(softplus(x)); }, one, 0, {{0, 0}}}},
-      {"elu",
-       {[](Wide x) { return x > 0 ? x : std::expm1(x); }, one, 1, {{0, 0}}}},
   };
   return table;
 }
@@ -73,50 +77,60 @@ Number rough(const Number &n) {
   return near(Wide(high) + Wide(low), 0);
 }
 
-std::optional<Number> apply(const std::string &kind, const Number &x,
-                            const mpq_class &bound) {
-  auto choose = [&](bool atLeast, const mpq_class &limit) {
-    if (x.exact)
-      return Number::of(atLeast ? std::max(x.value, limit)
-                                : std::min(x.value, limit));
-    Wide l = limit.get_d();
-    Number n = near(atLeast ? std::max(x.near, l) : std::min(x.near, l), x.off);
-    return n;
-  };
-  if (kind == "relu")
-    return choose(true, 0);
-  if (kind == "atleast")
-    return choose(true, bound);
-  if (kind == "atmost")
-    return choose(false, bound);
-  if (kind == "neg" || kind == "abs") {
+Number apply(const Curve::Limit &limit, const Number &x) {
+  const mpq_class &bound = limit.bound;
+  if (x.exact)
+    return Number::of(limit.atLeast ? std::max(x.value, bound)
+                                    : std::min(x.value, bound));
+  Wide l = bound.get_d();
+  return near(limit.atLeast ? std::max(x.near, l) : std::min(x.near, l), x.off);
+}
+
+/// A function of the C library.
+std::optional<Number> applyLibrary(UnaryKind kind, const Number &x) {
+  const Unary &u = unaries().at(kind);
+  if (x.exact)
+    for (const auto &[point, value] : u.known)
+      if (x.value == point)
+        return Number::of(value);
+  Number r = rough(x);
+  Wide value = u.value(r.near);
+  if (!std::isfinite(value))
+    return std::nullopt;
+  // Some are made of several operations of the library.
+  return near(value, r.off * u.slope(r.near) +
+                         8 * kRelative * (std::abs(value) + std::abs(r.near)));
+}
+
+std::optional<Number> apply(UnaryKind kind, const Number &x) {
+  switch (kind) {
+  case UnaryKind::Neg:
+  case UnaryKind::Abs: {
     Number n = x;
-    if (kind == "neg" || (x.exact ? sgn(x.value) < 0 : x.near < 0)) {
+    if (kind == UnaryKind::Neg || (x.exact ? sgn(x.value) < 0 : x.near < 0)) {
       n.value = -n.value;
       n.near = -n.near;
     }
     return n;
   }
-  if (kind == "reciprocal") {
+  case UnaryKind::Reciprocal:
     if (x.exact ? sgn(x.value) == 0 : std::abs(x.near) <= 2 * x.off)
       return std::nullopt;
     if (x.exact)
       return Number::of(1 / x.value);
     return near(1 / x.near, 4 * x.off / (x.near * x.near));
-  }
-  if (kind == "hardswish") { // x · min(max(x + 3, 0), 6) / 6
+  case UnaryKind::HardSwish: { // x · min(max(x + 3, 0), 6) / 6
     if (!x.exact)
       return std::nullopt;
     mpq_class inner =
         std::clamp(mpq_class(x.value + 3), mpq_class(0), mpq_class(6));
     return Number::of(x.value * inner / 6);
   }
-  if (kind == "softsign") { // x / (1 + |x|)
+  case UnaryKind::Softsign: // x / (1 + |x|)
     if (!x.exact)
       return std::nullopt;
     return Number::of(x.value / (1 + abs(x.value)));
-  }
-  if (kind == "sqrt") {
+  case UnaryKind::Sqrt: {
     if (x.exact ? sgn(x.value) < 0 : x.near <= 2 * x.off)
       return std::nullopt;
     if (x.exact) {
@@ -128,60 +142,53 @@ std::optional<Number> apply(const std::string &kind, const Number &x,
     Wide root = std::sqrt(r.near);
     return near(root, r.off / root);
   }
-  auto found = unaries().find(kind);
-  if (found == unaries().end())
-    return std::nullopt;
-  const Unary &u = found->second;
-  if (kind == "log" && (x.exact ? sgn(x.value) <= 0 : x.near <= 2 * x.off))
-    return std::nullopt;
-  if (x.exact)
-    for (const auto &[point, value] : u.known)
-      if (x.value == point)
-        return Number::of(value);
-  // An elu is the identity above 0.
-  if (kind == "elu" && x.exact && sgn(x.value) > 0)
-    return x;
-  Number r = rough(x);
-  Wide value = u.value(r.near);
-  if (!std::isfinite(value))
-    return std::nullopt;
-  // Some are made of several operations of the library.
-  return near(value, r.off * u.slope(r.near) +
-                         8 * kRelative * (std::abs(value) + std::abs(r.near)));
+  case UnaryKind::Log:
+    if (x.exact ? sgn(x.value) <= 0 : x.near <= 2 * x.off)
+      return std::nullopt;
+    return applyLibrary(kind, x);
+  case UnaryKind::Erf:
+  case UnaryKind::Exp:
+  case UnaryKind::Gelu:
+  case UnaryKind::Mish:
+  case UnaryKind::Sigmoid:
+  case UnaryKind::Softplus:
+  case UnaryKind::Tanh:
+    return applyLibrary(kind, x);
+  }
+  llvm_unreachable("every kind is handled");
 }
 
-std::optional<Number> combine(const std::string &kind, const Number &a,
-                              const Number &b) {
-  if (kind == "max" || kind == "min") {
+std::optional<Number> combine(Binary kind, const Number &a, const Number &b) {
+  if (kind == Binary::Max || kind == Binary::Min) {
     // Bounded numbers that overlap leave the choice open, but not the bound.
     bool second =
         (a.exact && b.exact ? a.value < b.value : a.middle() < b.middle()) ==
-        (kind == "max");
+        (kind == Binary::Max);
     if (a.exact && b.exact)
       return second ? b : a;
     Number x = rough(a), y = rough(b);
     return near(second ? y.near : x.near, std::max(x.off, y.off));
   }
   if (a.exact && b.exact) {
-    if (kind == "add")
+    if (kind == Binary::Add)
       return Number::of(a.value + b.value);
-    if (kind == "sub")
+    if (kind == Binary::Sub)
       return Number::of(a.value - b.value);
-    if (kind == "mul")
+    if (kind == Binary::Mul)
       return Number::of(a.value * b.value);
     if (sgn(b.value) == 0)
       return std::nullopt;
     return Number::of(a.value / b.value);
   }
-  if (kind == "mul" &&
+  if (kind == Binary::Mul &&
       ((a.exact && sgn(a.value) == 0) || (b.exact && sgn(b.value) == 0)))
     return Number::of(mpq_class(0));
   Number x = rough(a), y = rough(b);
-  if (kind == "add")
+  if (kind == Binary::Add)
     return near(x.near + y.near, x.off + y.off);
-  if (kind == "sub")
+  if (kind == Binary::Sub)
     return near(x.near - y.near, x.off + y.off);
-  if (kind == "mul")
+  if (kind == Binary::Mul)
     return near(x.near * y.near,
                 x.off * (std::abs(y.near) + y.off) + y.off * std::abs(x.near));
   if (std::abs(y.near) <= 2 * y.off)
@@ -198,24 +205,31 @@ Number Number::of(const Real &v) {
   return ::near(v.toDouble(), Wide(v.magnitude()) * 0x1p-50L);
 }
 
-bool Curve::knows(const std::string &unary) {
-  static const char *const others[] = {"neg",        "abs",       "sqrt",
-                                       "reciprocal", "hardswish", "softsign"};
-  return unaries().count(unary) ||
-         std::find(std::begin(others), std::end(others), unary) !=
-             std::end(others);
-}
-
 std::optional<Number> Curve::at(size_t channel, int64_t x) const {
   if (operands.empty()) {
     const PiecewiseLinear &f = leaf[leaf.size() == 1 ? 0 : channel];
     return Number::of(f.at(std::clamp(x, f.lo(), f.hi())));
   }
   std::optional<Number> first = operands[0]->at(channel, x);
-  if (!first || operands.size() == 1)
-    return first ? apply(kind, *first, bound) : std::nullopt;
+  if (!first)
+    return std::nullopt;
+  if (auto *limit = std::get_if<Limit>(&kind))
+    return apply(*limit, *first);
+  if (auto *function = std::get_if<UnaryKind>(&kind))
+    return apply(*function, *first);
   std::optional<Number> second = operands[1]->at(channel, x);
-  return second ? combine(kind, *first, *second) : std::nullopt;
+  return second ? combine(std::get<Binary>(kind), *first, *second)
+                : std::nullopt;
+}
+
+/// As Curve::direction, of the function alone.
+static int directionOf(UnaryKind kind) {
+  if (kind == UnaryKind::Softsign || kind == UnaryKind::Sqrt)
+    return 1;
+  if (kind == UnaryKind::Neg)
+    return -1;
+  auto found = unaries().find(kind);
+  return found == unaries().end() ? 0 : found->second.direction;
 }
 
 int Curve::direction(size_t channel) const {
@@ -230,24 +244,20 @@ int Curve::direction(size_t channel) const {
     return f.isAffine() && f.pieces()[0].slope.sign() == 0 ? &f : nullptr;
   };
   int own = operands[0]->direction(channel);
-  if (operands.size() == 1) {
-    if (kind == "relu" || kind == "atleast" || kind == "atmost" ||
-        kind == "softsign" || kind == "sqrt")
-      return own;
-    if (kind == "neg")
-      return -own;
-    auto found = unaries().find(kind);
-    return found == unaries().end() ? 0 : own * found->second.direction;
-  }
+  if (std::holds_alternative<Limit>(kind))
+    return own;
+  if (auto *function = std::get_if<UnaryKind>(&kind))
+    return own * directionOf(*function);
+  auto join = std::get<Binary>(kind);
   int other = operands[1]->direction(channel);
-  if (kind == "max" || kind == "min") {
+  if (join == Binary::Max || join == Binary::Min) {
     if (constant(*operands[1]))
       return own;
     return constant(*operands[0]) ? other : own == other ? own : 0;
   }
-  if (kind == "add")
+  if (join == Binary::Add)
     return own == other ? own : 0;
-  if (kind == "sub") {
+  if (join == Binary::Sub) {
     if (constant(*operands[1]))
       return own;
     return constant(*operands[0]) ? -other : own == -other ? own : 0;
@@ -255,7 +265,7 @@ int Curve::direction(size_t channel) const {
   if (const PiecewiseLinear *factor = constant(*operands[1]))
     return own * factor->pieces()[0].offset.sign();
   if (const PiecewiseLinear *factor = constant(*operands[0]);
-      factor && kind == "mul")
+      factor && join == Binary::Mul)
     return other * factor->pieces()[0].offset.sign();
   return 0;
 }

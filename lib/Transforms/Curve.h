@@ -6,7 +6,7 @@
 
 #include "rhizome/Transforms/StepFunction.h"
 #include <memory>
-#include <string>
+#include <variant>
 
 namespace rhizome {
 /// A real number: exact where it is rational, else bounded.
@@ -22,17 +22,23 @@ struct Number {
 /// An expression over piecewise-linear functions of one integer.
 class Curve {
 public:
+  using Ref = std::shared_ptr<const Curve>;
+  /// What joins two operands.
+  enum class Binary { Add, Sub, Mul, Div, Max, Min };
+  /// The larger, or the smaller, of the operand and a bound.
+  struct Limit {
+    bool atLeast;
+    mpq_class bound;
+  };
+
   /// A leaf: one function for all channels, or one each.
   explicit Curve(std::vector<PiecewiseLinear> leaf) : leaf(std::move(leaf)) {}
-  /// `kind` is add, sub, mul, div, max, min, relu, atleast, atmost, or one of
-  /// osa.unary; `bound` belongs to atleast and atmost.
-  Curve(std::string kind, std::vector<std::shared_ptr<const Curve>> operands,
-        mpq_class bound = 0)
-      : kind(std::move(kind)), operands(std::move(operands)),
-        bound(std::move(bound)) {}
-
-  /// True if the kind of an osa.unary can be evaluated.
-  static bool knows(const std::string &unary);
+  Curve(osa::UnaryKind function, Ref operand)
+      : kind(function), operands{std::move(operand)} {}
+  Curve(Limit limit, Ref operand)
+      : kind(std::move(limit)), operands{std::move(operand)} {}
+  Curve(Binary join, Ref first, Ref second)
+      : kind(join), operands{std::move(first), std::move(second)} {}
 
   /// The value at `x`; nullopt where it is not defined (log of 0, …).
   std::optional<Number> at(size_t channel, int64_t x) const;
@@ -40,10 +46,9 @@ public:
   int direction(size_t channel) const;
 
 private:
-  std::string kind;
+  std::variant<osa::UnaryKind, Limit, Binary> kind; ///< if it has operands
   std::vector<PiecewiseLinear> leaf;
-  std::vector<std::shared_ptr<const Curve>> operands;
-  mpq_class bound;
+  std::vector<Ref> operands;
 };
 
 /// The quantiser's level of a number; nullopt if the bounds leave two.

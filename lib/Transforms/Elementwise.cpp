@@ -132,13 +132,45 @@ static std::shared_ptr<const Curve> curveOf(const LazyTensor &t) {
   return t.curve ? t.curve : std::make_shared<Curve>(t.f);
 }
 
+static std::optional<Curve::Binary> joinOf(Operation *op) {
+  using Join = std::optional<Curve::Binary>;
+  return llvm::TypeSwitch<Operation *, Join>(op)
+      .Case<osa::AddOp>([](auto) { return Curve::Binary::Add; })
+      .Case<osa::SubOp>([](auto) { return Curve::Binary::Sub; })
+      .Case<osa::MulOp>([](auto) { return Curve::Binary::Mul; })
+      .Case<osa::DivOp>([](auto) { return Curve::Binary::Div; })
+      .Case<osa::MaxOp>([](auto) { return Curve::Binary::Max; })
+      .Case<osa::MinOp>([](auto) { return Curve::Binary::Min; })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// The operation as an expression; null if it is none.
+static Curve::Ref curveOf(Operation *op, ArrayRef<Curve::Ref> operands) {
+  if (auto join = joinOf(op))
+    return std::make_shared<Curve>(*join, operands[0], operands[1]);
+  if (auto unary = dyn_cast<osa::UnaryOp>(op))
+    return std::make_shared<Curve>(unary.getKind(), operands[0]);
+  auto limited = [](bool atLeast, mpq_class bound, Curve::Ref operand) {
+    return std::make_shared<Curve>(Curve::Limit{atLeast, std::move(bound)},
+                                   std::move(operand));
+  };
+  if (isa<osa::ReluOp>(op))
+    return limited(true, 0, operands[0]);
+  auto clip = dyn_cast<osa::ClipOp>(op);
+  if (!clip)
+    return nullptr;
+  float low = clip.getMin().convertToFloat(),
+        high = clip.getMax().convertToFloat();
+  if (!std::isfinite(low) || !std::isfinite(high))
+    return nullptr;
+  return limited(false, exact(high), limited(true, exact(low), operands[0]));
+}
+
 bool Integeriser::applyCurve(Operation *op, ArrayRef<Lazy> tensors) {
   auto out = std::make_shared<LazyTensor>(*tensors[0]);
   if (!settle(op, *out))
     return false;
-  std::vector<std::shared_ptr<const Curve>> operands{curveOf(*out)};
-  std::string kind;
-  mpq_class bound;
+  std::vector<Curve::Ref> operands{curveOf(*out)};
   if (tensors.size() == 2) {
     // Two functions of one tensor are one function of it.
     const LazyTensor &other = *tensors[1];
@@ -166,27 +198,9 @@ bool Integeriser::applyCurve(Operation *op, ArrayRef<Lazy> tensors) {
     if (constantFirst)
       std::swap(operands[0], operands[1]);
   }
-  if (auto unary = dyn_cast<osa::UnaryOp>(op)) {
-    kind = unary.getKind().str();
-    if (!Curve::knows(kind))
-      return false;
-  } else if (isa<osa::AddOp, osa::SubOp, osa::MulOp, osa::DivOp, osa::MaxOp,
-                 osa::MinOp>(op)) {
-    kind = op->getName().stripDialect().str();
-  } else if (isa<osa::ReluOp>(op)) {
-    kind = "relu";
-  } else if (auto clip = dyn_cast<osa::ClipOp>(op)) {
-    float low = clip.getMin().convertToFloat(),
-          high = clip.getMax().convertToFloat();
-    if (!std::isfinite(low) || !std::isfinite(high))
-      return false;
-    operands = {std::make_shared<Curve>("atleast", operands, exact(low))};
-    kind = "atmost";
-    bound = exact(high);
-  } else {
+  out->curve = curveOf(op, operands);
+  if (!out->curve)
     return false;
-  }
-  out->curve = std::make_shared<Curve>(kind, operands, bound);
   setResult(op, out);
   return true;
 }
@@ -225,9 +239,9 @@ void Integeriser::visitElementwise(Operation *op, Lazy in) {
                       [&](auto norm) { return applyBatchNorm(norm, *out); })
                   .Case<osa::UnaryOp>([&](osa::UnaryOp unary) {
                     for (PiecewiseLinear &f : out->f)
-                      if (unary.getKind() == "neg")
+                      if (unary.getKind() == osa::UnaryKind::Neg)
                         f.scale(Real(-1));
-                      else if (unary.getKind() == "abs")
+                      else if (unary.getKind() == osa::UnaryKind::Abs)
                         f.leaky(Real(-1));
                       else
                         return false;

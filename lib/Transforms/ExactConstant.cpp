@@ -146,8 +146,7 @@ Quantiser rhizome::makeQuantiser(Operation *op, size_t i) {
   q.zero = zeros[zeros.size() == 1 ? 0 : i];
   q.lo = type.getLo();
   q.hi = type.getHi();
-  q.rounding =
-      parseRounding(quantize.getRounding().str()).value_or(Rounding::HalfEven);
+  q.rounding = quantize.getRounding();
   if (q.rounding == Rounding::Sign) {
     q.zero = 1;
     q.lo = 0;

@@ -138,8 +138,8 @@ LogicalResult rhizome::applyFixedPoint(ModuleOp module,
   check("", *options.fixed);
   for (auto &[name, f] : options.tensorFormats)
     check(name, f);
-  auto function = module.lookupSymbol<func::FuncOp>("main");
-  if (!refusals.empty() || !function)
+  func::FuncOp function = findNetwork(module, refusals);
+  if (!refusals.empty())
     return failure();
   FixedPoint fixedPoint(function, options, stats);
   if (fixedPoint.isQuantised()) {

@@ -332,11 +332,9 @@ llvm::DenseSet<Operation *> Integeriser::heldForNext() const {
 /// attempt keeps everything before the next region on the host.
 LogicalResult rhizome::lowerToIntegers(ModuleOp module, Refusals &refusals,
                                        IntegeriseStats &stats) {
-  auto model = module.lookupSymbol<func::FuncOp>("main");
-  if (!model || model.getBody().empty()) {
-    refusals.push_back({"", "", "the module has no function @main", ""});
+  func::FuncOp model = findNetwork(module, refusals);
+  if (!model)
     return failure();
-  }
   constexpr int kRegions = 16;
   llvm::DenseSet<Operation *> held, best;
   int64_t most = -1;
@@ -385,10 +383,34 @@ LogicalResult rhizome::integerise(ModuleOp module,
   return verify(module);
 }
 
+func::FuncOp rhizome::findNetwork(ModuleOp module, Refusals &refusals) {
+  auto refuse = [&](const std::string &reason) {
+    refusals.push_back({"", "", reason, ""});
+    return func::FuncOp();
+  };
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isExternal())
+    return refuse("the module has no function @main");
+  if (!main.getBody().hasOneBlock() ||
+      !isa<func::ReturnOp>(main.getBody().front().getTerminator()))
+    return refuse("@main is not one block with a return at its end");
+  auto isTensor = [](Type type) {
+    return osa::isTensorOf(type, [](Type element) {
+      return element.isIntOrFloat() || isa<num::IntType>(element);
+    });
+  };
+  if (!llvm::all_of(main.getArgumentTypes(), isTensor) ||
+      !llvm::all_of(main.getResultTypes(), isTensor))
+    return refuse("@main takes or gives other than tensors of known size");
+  return main;
+}
+
 void rhizome::emitRefusals(ModuleOp module, const Refusals &refusals) {
   for (const Refusal &r : refusals) {
-    auto diag = module.emitError()
-                << "\"" << r.node << "\" (" << r.op << "): " << r.reason;
+    auto diag = module.emitError();
+    if (!r.node.empty())
+      diag << "\"" << r.node << "\" (" << r.op << "): ";
+    diag << r.reason;
     if (!r.remedy.empty())
       diag.attachNote() << r.remedy;
   }

@@ -116,25 +116,6 @@ bool PiecewiseLinear::neverFalls() const {
   return true;
 }
 
-std::optional<Rounding> rhizome::parseRounding(std::string_view name) {
-  static constexpr std::pair<std::string_view, Rounding> names[] = {
-      {"half_even", Rounding::HalfEven},
-      {"half_up", Rounding::HalfUp},
-      {"half_down", Rounding::HalfDown},
-      {"half_away", Rounding::HalfAway},
-      {"half_away_from_zero", Rounding::HalfAway},
-      {"half_toward_zero", Rounding::HalfTowardZero},
-      {"toward_zero", Rounding::TowardZero},
-      {"away_from_zero", Rounding::AwayFromZero},
-      {"up", Rounding::Up},
-      {"down", Rounding::Down},
-      {"sign", Rounding::Sign}};
-  for (auto [text, rounding] : names)
-    if (text == name)
-      return rounding;
-  return std::nullopt;
-}
-
 int64_t Quantiser::level(const Real &value) const {
   if (rounding == Rounding::Sign)
     return value.sign() >= 0 ? 1 : 0;

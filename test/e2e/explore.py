@@ -9,7 +9,7 @@ from networks import DOSA, NETWORKS
 
 FIVE = ("CERN", "MPCNN", "TFC", "lenet5", "PTTCNN_int8")
 RATE = 5000
-# Far above what a quiet machine takes; bench/explore.cpp measures.
+# Of the processor, far above what is needed; bench/explore.cpp measures.
 SECONDS = 5
 
 
@@ -19,7 +19,7 @@ def explored(suite, network, *options, status=0):
                 f"explore {network} {' '.join(map(str, options))}"
                 + (f": {result.message}" if result.status != status else ""),
                 result.command)
-    return result.json or {}
+    return (result.json or {}) | {"cpu_s": result.cpu_s}
 
 
 def explore(suite):
@@ -32,8 +32,8 @@ def explore(suite):
                     and plan["predicted"]["throughput_per_s"] >= RATE
                     and plan["bound"] >= plan["predicted"]["throughput_per_s"],
                     f"{network}: one KU060 role at {RATE}/s, below the bound")
-        suite.check(plan.get("seconds", SECONDS) < SECONDS,
-                    f"{network}: explored in {plan.get('seconds')} s")
+        suite.check(plan["cpu_s"] < SECONDS,
+                    f"{network}: explored in {plan['cpu_s']:.2f} s")
         suite.check(all(share <= 1 for node in plan.get("nodes", [])
                         for share in node["utilisation"].values()),
                     f"{network}: within the budget")

@@ -258,6 +258,16 @@ func.func @product(%a: tensor<5x6xf64>, %b: tensor<6x7xf64>) -> tensor<5x7xf64> 
 }
 """
 
+# Printed by somebody's tool with an option that elides large constants.
+ELIDED = """func.func @weighted(%a: tensor<2x2xf64>) -> tensor<2x2xf64> {
+  %w = arith.constant dense_resource<__elided__> : tensor<2x2xf64>
+  %init = tensor.empty() : tensor<2x2xf64>
+  %c = linalg.add ins(%a, %w : tensor<2x2xf64>, tensor<2x2xf64>)
+    outs(%init : tensor<2x2xf64>) -> tensor<2x2xf64>
+  return %c : tensor<2x2xf64>
+}
+"""
+
 
 def kernel_programs(suite):
     """MLIR modules, and a CMake project of an annotated Fortran file."""
@@ -268,6 +278,17 @@ def kernel_programs(suite):
         suite.check(result.status == 0 and (result.json or {}).get("frames") == 2,
                     f"{name}.mlir runs {result.message if result.status else ''}",
                     result.command)
+    path = suite.work / "elided.mlir"
+    path.write_text(ELIDED)
+    for command in (("run", path, "-n", "1"),
+                    ("compile", path, "-o", suite.work / "elided")):
+        result = suite.run(*command, "--json")
+        error = str((result.json or {}).get("error"))
+        missing = [w for w in ("elided.mlir", "'__elided__' holds 0", "32 bytes",
+                               "write it again") if w not in error]
+        suite.check(result.status == 1 and not missing,
+                    f"weights left out: status {result.status}, the answer "
+                    f"lacks {missing}: {error[:160]}", result.command)
     for tool in ("gfortran", "cmake", "ninja"):
         suite.tool(tool)
     out = suite.work / "cmake"

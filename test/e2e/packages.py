@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -131,6 +132,8 @@ def refused(suite, reference):
     nodes["nodes"] = []
     outside = json.loads(plan)
     outside["nodes"][0]["rtl"][0] = "../../../../../etc/passwd"
+    model = (reference / "model/network.mlir").read_text()
+    blob = re.search(r'^ +(\w+): "0x[0-9A-F]{40,}(?=")', model, re.M)
     cases = {
         "an empty plan.json": ("plan.json", ""),
         "a plan.json of half the length": ("plan.json",
@@ -146,10 +149,28 @@ def refused(suite, reference):
         "a missing RTL file": (node.relative_to(reference)
                                / parsed["nodes"][0]["rtl"][0], None),
         "no integer model": ("model/network.mlir", None),
-        "half an integer model": (
+        "half an integer model": ("model/network.mlir", model[:2000]),
+        "an integer model of other words": (
+            "model/network.mlir", model.replace("osa.requantise",
+                                                "osa.requantise osa", 1)),
+        "weights of a byte less": (
             "model/network.mlir",
-            (reference / "model/network.mlir").read_text()[:2000]),
+            model[:blob.end() - 2] + model[blob.end():]),
+        "weights of a byte more": (
+            "model/network.mlir",
+            model[:blob.end()] + "00" + model[blob.end():]),
+        "no weights": ("model/network.mlir",
+                       model[:model.index("{-#")]),
+        "an integer model without its network": (
+            "model/network.mlir", model.replace("@network", "@other")),
     }
+    # What the answer must say: the file, the remedy, and which weights.
+    words = {label: ["model/network.mlir", "compile the model again"]
+             for label in list(cases)[list(cases).index(
+                 "half an integer model"):]}
+    for label in ("weights of a byte less", "weights of a byte more"):
+        words[label] += [f"'{blob[1]}'", "needs", "holds"]
+    words["no weights"] += ["needs", "holds 0"]
     for label, (name, text) in cases.items():
         damaged = suite.work / "damaged.rhz"
         shutil.copytree(reference, damaged)
@@ -163,6 +184,10 @@ def refused(suite, reference):
         suite.check(result.status == 1 and answer.get("error"),
                     f"{label}: status {result.status}, "
                     f"{answer.get('error', result.message)[:160]}",
+                    result.command)
+        missing = [w for w in words.get(label, [])
+                   if w not in str(answer.get("error"))]
+        suite.check(not missing, f"{label}: the answer lacks {missing}",
                     result.command)
         shutil.rmtree(damaged)
     for label, path in (("a folder that does not exist", "nowhere.rhz"),

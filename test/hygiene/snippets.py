@@ -12,18 +12,27 @@ from common import ROOT, report, tracked
 BLOCK = re.compile(r"^([ \t]*)```mlir\n(.*?)^[ \t]*```", re.M | re.S)
 
 
+def example_files(*endings):
+    """The examples of each file that has some: (line, code)."""
+    found = {}
+    for path in tracked(*endings):
+        text = (ROOT / path).read_text()
+        for match in BLOCK.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            code = textwrap.dedent(match.group(2))
+            if not re.match(r"\s*(func\.func|module|rtl\.module|flow\.design|!)",
+                            code):
+                code = "func.func @example() {\n" + code + "\nreturn\n}\n"
+            found.setdefault(path, []).append((line, code))
+    return found
+
+
 def main():
     tool = sys.argv[1]
     problems, count = [], 0
-    for path in tracked(".td", ".md"):
-        text = (ROOT / path).read_text()
-        for match in BLOCK.finditer(text):
+    for path, examples in example_files(".td", ".md").items():
+        for line, code in examples:
             count += 1
-            line = text.count("\n", 0, match.start()) + 1
-            code = textwrap.dedent(match.group(2))
-            if not re.match(r"\s*(func\.func|module|rtl\.module|flow\.design)",
-                            code):
-                code = "func.func @example() {\n" + code + "\nreturn\n}\n"
             run = subprocess.run([tool, "-"], input=code, text=True,
                                  capture_output=True)
             if run.returncode:

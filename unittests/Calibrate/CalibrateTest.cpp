@@ -64,7 +64,7 @@ std::string network(bool uneven = false) {
   %p = osa.max_pool %r {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x8x8x6xf32>) -> tensor<1x4x4x6xf32> loc("pool")
   %f = osa.reshape %p : (tensor<1x4x4x6xf32>) -> tensor<1x96xf32> loc("flatten")
   %d = osa.dense %f, %w2, %b2 : (tensor<1x96xf32>, tensor<12x96xf32>, tensor<12xf32>) -> tensor<1x12xf32> loc("fc1")
-  %s = osa.unary %d {kind = "sigmoid"} : (tensor<1x12xf32>) -> tensor<1x12xf32> loc("sigmoid")
+  %s = osa.unary sigmoid %d : (tensor<1x12xf32>) -> tensor<1x12xf32> loc("sigmoid")
   %y = osa.dense %s, %w3 : (tensor<1x12xf32>, tensor<5x12xf32>) -> tensor<1x5xf32> loc("fc2")
   return %y : tensor<1x5xf32>
 })";

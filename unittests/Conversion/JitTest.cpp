@@ -2,6 +2,7 @@
 // The CPU path's border: refusals, threads, and its speed on a network of
 // TFC's size (printed, not judged).
 #include "rhizome/Conversion/Jit.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Interp/Interpreter.h"
@@ -65,8 +66,8 @@ TEST_F(JitTest, ElementaryFunctionsOfVectors) {
     SCOPED_TRACE(kind);
     auto f = compile(R"(
     func.func @f(%x: tensor<1x37xf32>) -> tensor<1x37xf32> {
-      %y = osa.unary %x {kind = ")" +
-                     kind + R"("} : (tensor<1x37xf32>) -> tensor<1x37xf32>
+      %y = osa.unary )" +
+                     kind + R"( %x : (tensor<1x37xf32>) -> tensor<1x37xf32>
       return %y : tensor<1x37xf32>
     })");
     ASSERT_TRUE(f) << message;
@@ -82,13 +83,26 @@ TEST_F(JitTest, ElementaryFunctionsOfVectors) {
   }
 }
 
-TEST_F(JitTest, RefusesRealOperationsOnIntegers) {
+TEST_F(JitTest, RefusesIntegerOperationsAmongReals) {
   EXPECT_FALSE(compile(R"(
-    func.func @f(%x: tensor<2x!num.int<s8>>) -> tensor<2x!num.int<s8>> {
-      %y = osa.relu %x : (tensor<2x!num.int<s8>>) -> tensor<2x!num.int<s8>>
-      return %y : tensor<2x!num.int<s8>>
+    func.func @f(%x: tensor<2xf32>, %q: tensor<2x!num.int<u4>>) -> (tensor<2xf32>, tensor<2x!num.int<u5>>) {
+      %y = osa.scaled_add %q, %q : (tensor<2x!num.int<u4>>, tensor<2x!num.int<u4>>) -> tensor<2x!num.int<u5>>
+      return %x, %y : tensor<2xf32>, tensor<2x!num.int<u5>>
     })"));
   EXPECT_NE(message.find("no CPU form"), std::string::npos);
+}
+
+TEST_F(JitTest, RefusesConstantsWithoutTheirBytes) {
+  context.loadDialect<arith::ArithDialect>();
+  EXPECT_FALSE(compile(R"(
+    func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %c = arith.constant dense_resource<gone> : tensor<2xf32>
+      return %c : tensor<2xf32>
+    })"));
+  EXPECT_NE(message.find("value needs 8 bytes for 'tensor<2xf32>', but its "
+                         "resource 'gone' holds 0"),
+            std::string::npos)
+      << message;
 }
 
 TEST_F(JitTest, ChecksItsInputs) {

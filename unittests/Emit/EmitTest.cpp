@@ -178,36 +178,6 @@ TEST_F(EmitTest, SameModuleSameBytes) {
   EXPECT_EQ(first, second);
 }
 
-TEST_F(EmitTest, RefusesWrongInstances) {
-  const char *inner = R"mlir(
-    rtl.module @a attributes {input_names = ["x"], output_names = ["y"]} {
-    ^bb0(%x: i8):
-      rtl.output %x : i8
-    }
-    rtl.module @b attributes {input_names = ["x"], output_names = ["y"]} {
-    ^bb0(%x: i4):
-      %y = rtl.instance "i" "a" (%x)
-        {parameters = {}, input_names = ["PORT"], output_names = ["y"]}
-        : (i4) -> i8
-      rtl.output %y : i8
-    })mlir";
-  auto attempt = [&](StringRef port) {
-    std::string text = inner;
-    text.replace(text.find("PORT"), 4, port.str());
-    messages.clear();
-    auto module = parse(text);
-    return failed(emitDesign(*module, folder.path()));
-  };
-  EXPECT_TRUE(attempt("x"));
-  EXPECT_NE(messages.find("connects 4 bits to port 'x' of 'a', which has 8"),
-            std::string::npos)
-      << messages;
-  EXPECT_TRUE(attempt("z"));
-  EXPECT_NE(messages.find("port 'z', which 'a' does not have"),
-            std::string::npos)
-      << messages;
-}
-
 TEST_F(EmitTest, RefusesRecursionAndClashes) {
   auto recursive = parse(R"mlir(
     rtl.module @a attributes {input_names = [], output_names = ["y"]} {

@@ -155,6 +155,53 @@ TEST(ImportLegality, IntegerOperationsAreOfBytes) {
     }
 }
 
+TEST(ImportLegality, DeclaredTypesOfOtherOperations) {
+  for (auto [op, type, says] :
+       {std::tuple{"Relu", TensorProto::INT8, "it gives float"},
+        {"Softmax", TensorProto::INT32, "it gives float"},
+        {"ArgMax", TensorProto::FLOAT, "it gives int64"}}) {
+    ModelBuilder m;
+    m.input("x", {1, 4});
+    m.node(op, {"x"}, {"y"});
+    m.output("y");
+    m.graph()
+        .mutable_output(0)
+        ->mutable_type()
+        ->mutable_tensor_type()
+        ->set_elem_type(type);
+    expectRefused(m, says);
+  }
+  // Converters between float types leave the old ones in the file.
+  ModelBuilder half;
+  half.input("x", {1, 4}, TensorProto::FLOAT16);
+  half.node("Relu", {"x"}, {"y"});
+  half.output("y");
+  half.graph()
+      .mutable_output(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->set_elem_type(TensorProto::FLOAT);
+  EXPECT_TRUE(Imported(half).module) << Imported(half).text();
+}
+
+TEST(ImportLegality, TypesOfIndicesAndTruths) {
+  ModelBuilder m;
+  m.input("x", {1, 4});
+  m.ints("i", {2}, TensorProto::INT16, {0, 1});
+  m.ints("s", {2}, TensorProto::INT32, {4, 1});
+  m.set(m.node("Gather", {"x", "i"}, {"a"}), "axis", int64_t(1));
+  m.node("Reshape", {"x", "s"}, {"b"});
+  m.node("Not", {"s"}, {"c"});
+  for (const char *name : {"a", "b", "c"})
+    m.output(name);
+  expectRefused(m, "its input 1 has the type int16, for which Gather");
+  Imported i(m);
+  EXPECT_EQ(i.refusals.size(), 3u) << i.text();
+  EXPECT_TRUE(i.contains("int32, for which Reshape is not defined | store it "
+                         "as int64"));
+  EXPECT_TRUE(i.contains("put a Cast to bool before it"));
+}
+
 TEST(ImportLegality, ConvOfCodes) {
   ModelBuilder m;
   m.input("x", {1, 1, 3, 3}, TensorProto::UINT8);

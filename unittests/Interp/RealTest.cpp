@@ -23,10 +23,10 @@ protected:
     std::string n = std::to_string(in.size()), from = "tensor<" + n + "xf32>",
                 to = "tensor<" + n + "x!num.int<" + type + ">>";
     return ints("func.func @f(%x: " + from + ") -> " + to +
-                    " {\n%y = osa.quantize %x {scale = dense<1.0> : "
-                    "tensor<1xf32>, zero_point = dense<" +
-                    std::to_string(zeroPoint) +
-                    "> : tensor<1xi64>, rounding = \"" + rounding + "\"} : (" +
+                    " {\n%y = osa.quantize %x rounding(" + rounding +
+                    ") {scale = dense<1.0> : tensor<1xf32>, "
+                    "zero_point = dense<" +
+                    std::to_string(zeroPoint) + "> : tensor<1xi64>} : (" +
                     from + ") -> " + to + "\nreturn %y : " + to + "\n}",
                 {Tensor::ofFloats({int64_t(in.size())}, in)});
   }
@@ -116,19 +116,13 @@ TEST_F(RealTest, Activations) {
   EXPECT_EQ(elementwise("osa.clip %x {min = -1.0 : f32, max = 1.0 : f32}",
                         {-3, 0.5f, 2}),
             (Floats{-1, 0.5f, 1}));
-  EXPECT_EQ(elementwise("osa.unary %x {kind = \"neg\"}", {-1, 2}),
-            (Floats{1, -2}));
-  EXPECT_EQ(elementwise("osa.unary %x {kind = \"abs\"}", {-1, 2}),
-            (Floats{1, 2}));
-  EXPECT_EQ(elementwise("osa.unary %x {kind = \"sqrt\"}", {4, 9}),
-            (Floats{2, 3}));
-  EXPECT_EQ(elementwise("osa.unary %x {kind = \"sigmoid\"}", {0}),
-            (Floats{0.5f}));
-  EXPECT_EQ(elementwise("osa.unary %x {kind = \"tanh\"}", {0}), (Floats{0}));
-  EXPECT_FLOAT_EQ(elementwise("osa.unary %x {kind = \"exp\"}", {1})[0],
-                  2.7182818f);
-  EXPECT_FLOAT_EQ(elementwise("osa.unary %x {kind = \"log\"}", {2})[0],
-                  0.6931472f);
+  EXPECT_EQ(elementwise("osa.unary neg %x", {-1, 2}), (Floats{1, -2}));
+  EXPECT_EQ(elementwise("osa.unary abs %x", {-1, 2}), (Floats{1, 2}));
+  EXPECT_EQ(elementwise("osa.unary sqrt %x", {4, 9}), (Floats{2, 3}));
+  EXPECT_EQ(elementwise("osa.unary sigmoid %x", {0}), (Floats{0.5f}));
+  EXPECT_EQ(elementwise("osa.unary tanh %x", {0}), (Floats{0}));
+  EXPECT_FLOAT_EQ(elementwise("osa.unary exp %x", {1})[0], 2.7182818f);
+  EXPECT_FLOAT_EQ(elementwise("osa.unary log %x", {2})[0], 0.6931472f);
 }
 
 TEST_F(RealTest, BatchNormAlongTheLastAxis) {

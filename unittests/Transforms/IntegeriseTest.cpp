@@ -250,8 +250,7 @@ TEST_F(Integerised, CurvesAreExact) {
                     "tensor<1x4x4x3xf32>\n";
   auto unary = [&](const std::string &to, const std::string &from,
                    const std::string &kind) {
-    return "  %" + to + " = osa.unary %" + from + " {kind = \"" + kind + "\"}" +
-           one;
+    return "  %" + to + " = osa.unary " + kind + " %" + from + one;
   };
   struct Case {
     std::string body;

@@ -17,12 +17,10 @@ namespace rhizome {
 /// the result is free of lint warnings. The same module gives the same bytes.
 void emitSystemVerilog(rtl::ModuleOp module, llvm::raw_ostream &os);
 
-/// Writes every `rtl.module` of `module` to "<dir>/<name>.sv" (the folder must
-/// exist) and appends the file names, callees before callers, to `files`.
-/// Fails with a diagnostic if a file cannot be written, if two module names
-/// become one identifier, if instances form a cycle, or if an instance of a
-/// module of this design names a port that the module does not have or gives
-/// it another width.
+/// Writes every `rtl.module` of `module`, which verifies, to "<dir>/<name>.sv"
+/// (the folder must exist) and appends the file names, callees before callers,
+/// to `files`. Fails with a diagnostic if a file cannot be written, if two
+/// module names become one identifier, or if instances form a cycle.
 mlir::LogicalResult emitDesign(mlir::ModuleOp module, llvm::StringRef dir,
                                std::vector<std::string> *files = nullptr);
 } // namespace rhizome

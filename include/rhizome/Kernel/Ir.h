@@ -8,9 +8,10 @@
 //                                  and operations
 //   rhizome.format = "fixed<8,24>" the number format that the user chose; there
 //   rhizome.accuracy = 1.0e-9      the largest relative error wanted; there
-//   rhizome.layout = "column_major"
+//   rhizome.column_major           its first index is the fastest
 //   rhizome.halo = array<i64: lo, hi, …>   margins that the type includes
-//   rhizome.element = "first" | "last"     has an element dimension
+//   rhizome.element_first          has an element dimension, the first
+//   rhizome.element_last           has an element dimension, the last
 // An argument and a result of one name are one variable of the caller.
 #pragma once
 
@@ -25,10 +26,11 @@ inline constexpr llvm::StringLiteral kElementsAttr = "rhizome.elements";
 inline constexpr llvm::StringLiteral kNameAttr = "rhizome.name";
 inline constexpr llvm::StringLiteral kFormatAttr = "rhizome.format";
 inline constexpr llvm::StringLiteral kAccuracyAttr = "rhizome.accuracy";
-inline constexpr llvm::StringLiteral kLayoutAttr = "rhizome.layout";
-inline constexpr llvm::StringLiteral kColumnMajor = "column_major";
+inline constexpr llvm::StringLiteral kColumnMajorAttr = "rhizome.column_major";
 inline constexpr llvm::StringLiteral kHaloAttr = "rhizome.halo";
-inline constexpr llvm::StringLiteral kElementAttr = "rhizome.element";
+inline constexpr llvm::StringLiteral kElementFirstAttr =
+    "rhizome.element_first";
+inline constexpr llvm::StringLiteral kElementLastAttr = "rhizome.element_last";
 
 /// Owns the attributes above; it has no operations.
 class KernelDialect : public mlir::Dialect {

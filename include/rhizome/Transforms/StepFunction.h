@@ -4,9 +4,9 @@
 // quantiser's one rounding, and the positions at which their composition steps.
 #pragma once
 
+#include "rhizome/Dialect/Osa/Enums.h"
 #include "rhizome/Transforms/ExactReal.h"
 #include <optional>
-#include <string_view>
 #include <vector>
 
 namespace rhizome {
@@ -64,19 +64,7 @@ private:
   std::vector<Piece> list;
 };
 
-enum class Rounding {
-  HalfEven,
-  HalfUp,
-  HalfDown,
-  HalfAway,
-  HalfTowardZero,
-  TowardZero,
-  AwayFromZero,
-  Up,
-  Down,
-  Sign
-};
-std::optional<Rounding> parseRounding(std::string_view name);
+using osa::Rounding;
 
 /// osa.quantize for one channel. Its results are numbered by *levels*: the
 /// level is the code itself, except for `Sign`, whose codes −1 and 1 are the

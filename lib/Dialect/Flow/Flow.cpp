@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The `flow` dialect's registration and verifiers. Each message begins with the
+// number of the constraint in Flow.td that it reports.
 #include "rhizome/Dialect/Flow/Flow.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::flow;
 
 #include "rhizome/Dialect/Flow/FlowDialect.cpp.inc"
+
+#include "rhizome/Dialect/Flow/FlowEnums.cpp.inc"
 
 #define GET_TYPEDEF_CLASSES
 #include "rhizome/Dialect/Flow/FlowTypes.cpp.inc"
@@ -28,12 +34,51 @@ void FlowDialect::initialize() {
 }
 
 LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 rhizome::num::IntType, int64_t lanes,
-                                 int64_t row, int64_t count, StringRef) {
+                                 rhizome::num::IntType element, int64_t lanes,
+                                 int64_t row, int64_t count, Order) {
   if (lanes < 1 || row < 1 || count < 1 || count % row)
     return emitError() << "C1: lanes = " << lanes << ", row = " << row
                        << ", count = " << count
                        << " must be positive, and row must divide count";
+  if (lanes > IntegerType::kMaxWidth / element.getWidth())
+    return emitError() << "C2: a beat of " << lanes << " elements of "
+                       << element << " is wider than " << IntegerType::kMaxWidth
+                       << " bits";
+  return success();
+}
+
+LogicalResult DesignOp::verifyRegions() {
+  if (!(getClockMhz().convertToDouble() > 0) || !getClockMhz().isFinite())
+    return emitOpError("C5: the clock must be positive and finite");
+  llvm::StringMap<ActorOp> names;
+  llvm::DenseMap<int64_t, ActorOp> ports[2];
+  for (Operation &op : getBody().front()) {
+    auto actor = dyn_cast<ActorOp>(op);
+    if (!actor)
+      return op.emitOpError("C2: is no actor");
+    if (auto [other, fresh] = names.try_emplace(actor.getName(), actor); !fresh)
+      return (actor.emitOpError("C1: a second actor is called '")
+              << actor.getName() << "'")
+                 .attachNote(other->second.getLoc())
+             << "the first";
+    for (Value stream : actor.getOutputs())
+      if (!stream.hasOneUse())
+        return actor.emitOpError("C3: a stream has ")
+               << llvm::range_size(stream.getUses())
+               << " readers; a fork makes more";
+    bool enters = actor.getInputs().empty();
+    if (!enters && !actor.getOutputs().empty())
+      continue;
+    auto port = actor->getAttrOfType<IntegerAttr>("rhizome.port");
+    if (!port || port.getInt() < 0)
+      return actor.emitOpError("C4: stands at the border without the number of "
+                               "its port, rhizome.port");
+    if (auto [other, fresh] = ports[enters].try_emplace(port.getInt(), actor);
+        !fresh)
+      return (actor.emitOpError("C4: a second actor is port ") << port.getInt())
+                 .attachNote(other->second.getLoc())
+             << "the first";
+  }
   return success();
 }
 
@@ -49,9 +94,8 @@ static FailureOr<unit::Instance> unitOf(ActorOp op) {
     auto isNamed = [&](const auto &known) { return name == known.name; };
     if (kind->indexOf(name)) {
       auto value = dyn_cast<IntegerAttr>(attr.getValue());
-      if (!value)
-        return op.emitOpError("C3: parameter '")
-               << name << "' is not an integer";
+      if (!value || !value.getType().isSignlessInteger(64))
+        return op.emitOpError("C3: parameter '") << name << "' is not an i64";
       instance.set(name, value.getInt());
     } else if (llvm::any_of(kind->files, isNamed) ||
                (kind->isGenerated() && name == "module")) {
@@ -109,8 +153,8 @@ static LogicalResult verifyStreams(ActorOp op, const unit::Instance &unit,
 }
 
 LogicalResult ActorOp::verify() {
-  if (getDepths().size() != getNumResults())
-    return emitOpError("C1: needs one depth per result");
+  if (getDepths().size() != getNumResults() || !llvm::all_equal(getDepths()))
+    return emitOpError("C1: needs one depth per result, all equal");
   FailureOr<unit::Instance> unit = unitOf(*this);
   if (failed(unit))
     return failure();
@@ -124,5 +168,27 @@ LogicalResult ActorOp::verify() {
         "C5: needs gates, the datapath of its kind is generated");
   if (!unit->kind().isGenerated() && !getGates().empty())
     return emitOpError("C5: takes no gates, its kind is a module of a library");
+  if (getNumResults() > 1)
+    for (Type type : getResultTypes())
+      if (getInputs().size() != 1 || type != getInputs()[0].getType())
+        return emitOpError(
+            "C6: gives several streams that do not copy its only "
+            "input");
+  if (getGates().empty())
+    return success();
+  auto beat = [&](Value stream) {
+    return IntegerType::get(
+        getContext(), unsigned(cast<StreamType>(stream.getType()).bits()));
+  };
+  Block &gates = getGates().front();
+  if (gates.getArgumentTypes() !=
+      ArrayRef<Type>{IntegerType::get(getContext(), 1), beat(getInputs()[0])})
+    return emitOpError("C7: the gates don't take the clock and a beat of ")
+           << beat(getInputs()[0]);
+  Operation *end = gates.empty() ? nullptr : &gates.back();
+  if (!end || !end->hasTrait<OpTrait::IsTerminator>() ||
+      end->getOperandTypes() != ArrayRef<Type>{beat(getOutputs()[0])})
+    return emitOpError("C7: the gates don't give a beat of ")
+           << beat(getOutputs()[0]);
   return success();
 }

@@ -8,18 +8,69 @@
 using namespace mlir;
 using namespace rhizome;
 
-/// The raw bytes of a dense or resource attribute, and whether one element
-/// stands for all.
-static ArrayRef<char> rawBytes(ElementsAttr attr, bool &splat) {
-  splat = false;
-  if (auto dense = dyn_cast<DenseElementsAttr>(attr)) {
-    splat = dense.isSplat();
+bool osa::isTensorOf(Type type, function_ref<bool(Type)> isElement) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() &&
+         isElement(tensor.getElementType());
+}
+
+/// Bytes of one element in memory; 0 for what is neither a float nor an integer
+/// of whole bytes. Booleans take a byte.
+static int64_t bytesOf(Type element) {
+  if (!element.isIntOrFloat())
+    return 0;
+  unsigned bits = element.getIntOrFloatBitWidth();
+  return bits == 1 ? 1 : bits % 8 ? 0 : bits / 8;
+}
+
+/// The bytes of a resource; none if the file that it came from left it out.
+static ArrayRef<char> bytesOf(DenseResourceElementsAttr attr) {
+  AsmResourceBlob *blob = attr.getRawHandle().getBlob();
+  return blob ? blob->getData() : ArrayRef<char>();
+}
+
+LogicalResult osa::verifyValues(ElementsAttr attr, StringRef what,
+                                function_ref<InFlightDiagnostic()> emitError) {
+  int64_t each = bytesOf(attr.getElementType());
+  auto resource = dyn_cast<DenseResourceElementsAttr>(attr);
+  if ((!resource && !isa<DenseIntOrFPElementsAttr>(attr)) || each == 0)
+    return emitError() << what << " is " << attr.getType()
+                       << ", which is not dense or has elements other than "
+                          "floats and integers of whole bytes";
+  if (!resource)
+    return success();
+  int64_t needed = attr.getNumElements() * each;
+  auto held = int64_t(bytesOf(resource).size());
+  if (held == needed)
+    return success();
+  StringRef key = resource.getRawHandle().getKey();
+  InFlightDiagnostic diag = emitError();
+  diag << what << " needs " << needed << " bytes for " << attr.getType()
+       << ", but its resource '" << key << "' holds " << held;
+  if (held)
+    diag << "; the file is damaged: write it again";
+  else
+    diag << "; the file was written without it: write it again, with no option "
+            "that elides large constants";
+  return diag;
+}
+
+LogicalResult osa::verifyResources(Operation *root) {
+  WalkResult result = root->walk([](Operation *op) {
+    bool good = true;
+    for (NamedAttribute named : op->getAttrs())
+      if (auto attr = dyn_cast<DenseResourceElementsAttr>(named.getValue()))
+        good &= succeeded(verifyValues(attr, named.getName(),
+                                       [&] { return op->emitOpError(); }));
+    return good ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+ArrayRef<char> osa::rawValues(ElementsAttr attr) {
+  if (auto dense = dyn_cast<DenseElementsAttr>(attr))
     return dense.getRawData();
-  }
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(attr))
-    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
-      return blob->getData();
-  return {};
+  return bytesOf(cast<DenseResourceElementsAttr>(attr));
 }
 
 template <typename T> static T load(const char *p) {
@@ -30,13 +81,13 @@ template <typename T> static T load(const char *p) {
 
 std::vector<int64_t> osa::intValues(ElementsAttr attr, bool isSigned) {
   unsigned width = attr.getElementType().getIntOrFloatBitWidth();
-  bool splat;
-  ArrayRef<char> raw = rawBytes(attr, splat);
+  bool splat = attr.isSplat();
+  ArrayRef<char> raw = rawValues(attr);
   size_t n = attr.getNumElements();
   unsigned bytes = (width + 7) / 8;
   std::vector<int64_t> out(n);
-  if (raw.empty())
-    return out;
+  assert((n == 0 || raw.size() >= (splat ? 1 : n) * bytes) &&
+         "values are verified when they are read");
   for (size_t i = 0; i < n; ++i) {
     const char *p = raw.data() + (splat ? 0 : i * bytes);
     switch (bytes) {
@@ -57,12 +108,12 @@ std::vector<int64_t> osa::intValues(ElementsAttr attr, bool isSigned) {
 }
 
 std::vector<float> osa::floatValues(ElementsAttr attr) {
-  bool splat;
-  ArrayRef<char> raw = rawBytes(attr, splat);
+  bool splat = attr.isSplat();
+  ArrayRef<char> raw = rawValues(attr);
   size_t n = attr.getNumElements();
   std::vector<float> out(n);
-  if (raw.empty())
-    return out;
+  assert((n == 0 || raw.size() >= (splat ? 1 : n) * sizeof(float)) &&
+         "values are verified when they are read");
   for (size_t i = 0; i < n; ++i)
     out[i] = load<float>(raw.data() + (splat ? 0 : i * sizeof(float)));
   return out;

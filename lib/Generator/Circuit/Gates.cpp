@@ -50,7 +50,13 @@ private:
           rtl::RegisterOp::create(b, loc, v.back().getType(), clock, v.back()));
     return v[stage - plan.stage[node]];
   }
-  Value zero(int64_t n) { return rtl::ConstantOp::create(b, loc, bits(n), 0); }
+  /// The value's low bits.
+  Value constant(int64_t value, int64_t n) {
+    if (n < 64 && !llvm::isIntN(unsigned(n), value))
+      value &= (int64_t(1) << n) - 1;
+    return rtl::ConstantOp::create(b, loc, bits(n), value);
+  }
+  Value zero(int64_t n) { return constant(0, n); }
   Value concat(ValueRange parts) {
     if (parts.size() == 1)
       return parts[0];
@@ -63,14 +69,13 @@ private:
     if (low == 0 && n == width(v))
       return v;
     if (auto constant = v.getDefiningOp<rtl::ConstantOp>())
-      return rtl::ConstantOp::create(b, loc, bits(n),
-                                     constant.getValue() >> low);
+      return this->constant(int64_t(constant.getValue()) >> low, n);
     return rtl::ExtractOp::create(b, loc, bits(n), v, low);
   }
   /// The same value in n bits: extended, or without bits that say nothing.
   Value fit(Value v, bool isSigned, int64_t n) {
     if (auto constant = v.getDefiningOp<rtl::ConstantOp>())
-      return rtl::ConstantOp::create(b, loc, bits(n), constant.getValue());
+      return this->constant(int64_t(constant.getValue()), n);
     if (n <= width(v))
       return extract(v, 0, n);
     if (isSigned)
@@ -80,8 +85,7 @@ private:
   /// Bits low … of a value, as n bits.
   Value above(Value v, bool isSigned, int64_t low, int64_t n) {
     if (auto constant = v.getDefiningOp<rtl::ConstantOp>())
-      return rtl::ConstantOp::create(b, loc, bits(n),
-                                     constant.getValue() >> low);
+      return this->constant(int64_t(constant.getValue()) >> low, n);
     if (low >= width(v)) {
       if (!isSigned)
         return zero(n);
@@ -97,8 +101,8 @@ private:
     if (n.op == Op::Rsub) {
       Value shifted = y;
       if (auto constant = y.getDefiningOp<rtl::ConstantOp>())
-        shifted = rtl::ConstantOp::create(
-            b, loc, bits(w), int64_t(uint64_t(constant.getValue()) << n.shift));
+        shifted = this->constant(
+            int64_t(uint64_t(constant.getValue()) << n.shift), w);
       else if (n.shift > 0)
         shifted = concat({zero(n.shift), y});
       return rtl::SubOp::create(b, loc, fit(shifted, nb.isSigned(), w),
@@ -128,7 +132,7 @@ private:
     case Op::Input:
       return extract(beat, n.value * c.inWidth, std::min(w, c.inWidth));
     case Op::Constant:
-      return rtl::ConstantOp::create(b, loc, bits(w), n.value);
+      return constant(n.value, w);
     case Op::Add:
     case Op::Sub:
     case Op::Rsub:

@@ -1,73 +1,200 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --split-input-file --verify-diagnostics
+// One case or more of each constraint in Flow.td, named after the type or
+// operation and the constraint. A message begins with the constraint's number.
 
 // expected-error@+1 {{C1: lanes = 0, row = 4, count = 8 must be positive, and row must divide count}}
-func.func private @c1_lanes(!flow.stream<!num.int<u8>, lanes = 0, row = 4, count = 8, order = "pixels">)
+func.func private @stream_c1_lanes(!flow.stream<!num.int<u8>, lanes = 0, row = 4, count = 8, order = pixels>)
 
 // -----
 
 // expected-error@+1 {{C1: lanes = 2, row = 3, count = 8 must be positive, and row must divide count}}
-func.func private @c1_row(!flow.stream<!num.int<u8>, lanes = 2, row = 3, count = 8, order = "pixels">)
+func.func private @stream_c1_row(!flow.stream<!num.int<u8>, lanes = 2, row = 3, count = 8, order = pixels>)
 
 // -----
 
-flow.design @d attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  // expected-error@+1 {{'flow.actor' op C1: needs one depth per result}}
-  %a = flow.actor "axis_in" "a"() {config = {}, depths = array<i64>} : () -> !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = "pixels">
+// expected-error@+1 {{C2: a beat of 3000000 elements of '!num.int<u8>' is wider than 16777215 bits}}
+func.func private @stream_c2(!flow.stream<!num.int<u8>, lanes = 3000000, row = 4, count = 8, order = pixels>)
+
+// -----
+
+// expected-error@+2 {{expected one of [pixels, windows] for the order of a stream's elements, got: frames}}
+// expected-error@+1 {{failed to parse Flow_Stream parameter 'order'}}
+func.func private @stream_order(!flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = frames>)
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+flow.design @design_c1 attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  // expected-note@+1 {{the first}}
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  // expected-error@+1 {{'flow.actor' op C1: a second actor is called 's_axis_0'}}
+  flow.actor "axis_out" "s_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
 }
 
 // -----
 
-!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = "pixels">
-flow.design @c2_kind attributes {clock_mhz = 100.0, device = "xc7z020"} {
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+flow.design @design_c2 attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  // expected-error@+1 {{'arith.constant' op C2: is no actor}}
+  %c = arith.constant 0 : i32
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+flow.design @design_c3_unread attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  // expected-error@+1 {{'flow.actor' op C3: a stream has 0 readers; a fork makes more}}
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+flow.design @design_c3_twice attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  // expected-error@+1 {{'flow.actor' op C3: a stream has 2 readers; a fork makes more}}
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  flow.actor "axis_out" "m_axis_1"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 1} : (!s) -> ()
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+flow.design @design_c4_none attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  // expected-error@+1 {{'flow.actor' op C4: stands at the border without the number of its port, rhizome.port}}
+  %in = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>} : () -> !s
+  flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+flow.design @design_c4_negative attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  // expected-error@+1 {{'flow.actor' op C4: stands at the border without the number of its port}}
+  %in = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = -1} : () -> !s
+  flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+flow.design @design_c4_twice attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  %b = flow.actor "axis_in" "s_axis_1"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 1} : () -> !s
+  // expected-note@+1 {{the first}}
+  flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  // expected-error@+1 {{'flow.actor' op C4: a second actor is port 0}}
+  flow.actor "axis_out" "b"(%b) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+}
+
+// -----
+
+// expected-error@+1 {{'flow.design' op C5: the clock must be positive and finite}}
+flow.design @design_c5 attributes {clock_mhz = 0.0, device = "xc7z020"} {
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+flow.design @actor_c1 attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  // expected-error@+1 {{'flow.actor' op C1: needs one depth per result, all equal}}
+  %a = flow.actor "fifo" "a"(%in) {config = {Width = 8, frameBeats = 4}, depths = array<i64>} : (!s) -> !s
+  flow.actor "axis_out" "m_axis_0"(%a) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+flow.design @actor_c7_clock attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  // expected-error@+1 {{'flow.actor' op C7: the gates don't take the clock and a beat of 'i8'}}
+  %a = flow.actor "circuit" "a"(%in) {config = {module = "m", levels = 1, stages = 0, inBits = 8, outBits = 8, adders = 0, ffBits = 0, rowBits = 0, rowStageBits = 0, wideSumBits = 0, wideLuts = 0, wideTableLeaves = 0, wideTableChoices = 0, narrowSumBits = 0, narrowLuts = 0, narrowCompareBits = 0, narrowTableLeaves = 0, narrowTableChoices = 0, frameBeats = 4}, depths = array<i64: 2>} : (!s) -> !s {
+  ^bb0(%clk: i1, %x: i4):
+    %0 = rtl.concat %x, %x : (i4, i4) -> i8
+    rtl.output %0 : i8
+  }
+  flow.actor "axis_out" "m_axis_0"(%a) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+flow.design @actor_c7_beat attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  // expected-error@+1 {{'flow.actor' op C7: the gates don't give a beat of 'i8'}}
+  %a = flow.actor "circuit" "a"(%in) {config = {module = "m", levels = 1, stages = 0, inBits = 8, outBits = 8, adders = 0, ffBits = 0, rowBits = 0, rowStageBits = 0, wideSumBits = 0, wideLuts = 0, wideTableLeaves = 0, wideTableChoices = 0, narrowSumBits = 0, narrowLuts = 0, narrowCompareBits = 0, narrowTableLeaves = 0, narrowTableChoices = 0, frameBeats = 4}, depths = array<i64: 2>} : (!s) -> !s {
+  ^bb0(%clk: i1, %x: i8):
+    rtl.output %clk : i1
+  }
+  flow.actor "axis_out" "m_axis_0"(%a) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+}
+
+// -----
+
+!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+flow.design @actor_c2_kind attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C2: there is no unit of the kind 'no_such_unit'}}
   %a = flow.actor "no_such_unit" "a"() {config = {}, depths = array<i64: 2>} : () -> !byte
 }
 
 // -----
 
-!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = "pixels">
-flow.design @c3_unknown attributes {clock_mhz = 100.0, device = "xc7z020"} {
+!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+flow.design @actor_c3_unknown attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C3: 'axis_in' has no parameter or file 'Widht'}}
   %a = flow.actor "axis_in" "a"() {config = {Widht = 8}, depths = array<i64: 2>} : () -> !byte
 }
 
 // -----
 
-!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = "pixels">
-flow.design @c3_type attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  // expected-error@+1 {{'flow.actor' op C3: parameter 'Elem' is not an integer}}
+!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+flow.design @actor_c3_type attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  // expected-error@+1 {{'flow.actor' op C3: parameter 'Elem' is not an i64}}
   %a = flow.actor "axis_in" "a"() {config = {Elem = "8"}, depths = array<i64: 2>} : () -> !byte
 }
 
 // -----
 
-!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = "pixels">
-flow.design @c3_missing attributes {clock_mhz = 100.0, device = "xc7z020"} {
+!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+flow.design @actor_c3_missing attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C3: parameter 'Row' (elements after which a beat inside begins anew) is missing}}
   %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4}, depths = array<i64: 2>} : () -> !byte
 }
 
 // -----
 
-!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = "pixels">
-flow.design @c3_bounds attributes {clock_mhz = 100.0, device = "xc7z020"} {
+!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+flow.design @actor_c3_bounds attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C3: parameter 'Lanes' (elements of a beat inside) is 0, not from 1 to 2147483647}}
   %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 0, FrameElements = 4, Row = 4}, depths = array<i64: 2>} : () -> !byte
 }
 
 // -----
 
-!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = "pixels">
-flow.design @c3_depth attributes {clock_mhz = 100.0, device = "xc7z020"} {
+!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+flow.design @actor_c3_depth attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C3: parameter 'Depth' (places of the output buffer) is -7, not from 2 to 1099511627776}}
   %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: -7>} : () -> !byte
 }
 
 // -----
 
-!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = "pixels">
-flow.design @c3_together attributes {clock_mhz = 100.0, device = "xc7z020"} {
+!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+flow.design @actor_c3_together attributes {clock_mhz = 100.0, device = "xc7z020"} {
   %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>} : () -> !byte
   // expected-error@+1 {{'flow.actor' op C3: its parameters contradict each other: the last group that is kept lies within the period}}
   %b = flow.actor "select" "b"(%a) {config = {Elem = 8, Inner = 1, Period = 4, Start = 3, Stride = 1, Count = 2, frameBeats = 4}, depths = array<i64: 2>} : (!byte) -> !byte
@@ -75,16 +202,16 @@ flow.design @c3_together attributes {clock_mhz = 100.0, device = "xc7z020"} {
 
 // -----
 
-!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = "pixels">
-flow.design @c4_width attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  // expected-error@+1 {{'flow.actor' op C4: port 'out' of 'axis_in' has 16 bits (Lanes * Elem), not '!flow.stream<<u8>, lanes = 1, row = 4, count = 4, order = "pixels">'}}
+!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+flow.design @actor_c4_width attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  // expected-error@+1 {{'flow.actor' op C4: port 'out' of 'axis_in' has 16 bits (Lanes * Elem), not '!flow.stream<<u8>, lanes = 1, row = 4, count = 4, order = pixels>'}}
   %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 16, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>} : () -> !byte
 }
 
 // -----
 
-!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = "pixels">
-flow.design @c4_count attributes {clock_mhz = 100.0, device = "xc7z020"} {
+!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+flow.design @actor_c4_count attributes {clock_mhz = 100.0, device = "xc7z020"} {
   %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>} : () -> !byte
   // expected-error@+1 {{'flow.actor' op C4: 'fork' has 3 output streams, not 2}}
   %b:2 = flow.actor "fork" "b"(%a) {config = {Width = 8, Outputs = 3, frameBeats = 4}, depths = array<i64: 2, 2>} : (!byte) -> (!byte, !byte)
@@ -92,8 +219,8 @@ flow.design @c4_count attributes {clock_mhz = 100.0, device = "xc7z020"} {
 
 // -----
 
-!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = "pixels">
-flow.design @c5_gates attributes {clock_mhz = 100.0, device = "xc7z020"} {
+!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+flow.design @actor_c5_gates attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C5: takes no gates, its kind is a module of a library}}
   %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>} : () -> !byte {
     ^bb0(%clock: i1, %beat: i8):
@@ -103,8 +230,8 @@ flow.design @c5_gates attributes {clock_mhz = 100.0, device = "xc7z020"} {
 
 // -----
 
-!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = "pixels">
-flow.design @c3_file attributes {clock_mhz = 100.0, device = "xc7z020"} {
+!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+flow.design @actor_c3_file attributes {clock_mhz = 100.0, device = "xc7z020"} {
   %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>} : () -> !byte
   // expected-error@+1 {{'flow.actor' op C3: file 'AddressFile' is not a string}}
   %b = flow.actor "reorder" "b"(%a) {config = {Elem = 8, Elements = 4, OutElements = 4, frameBeats = 4, AddressFile = 1}, depths = array<i64: 2>} : (!byte) -> !byte
@@ -112,9 +239,37 @@ flow.design @c3_file attributes {clock_mhz = 100.0, device = "xc7z020"} {
 
 // -----
 
-!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = "pixels">
-flow.design @c5_no_gates attributes {clock_mhz = 100.0, device = "xc7z020"} {
+!byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+flow.design @actor_c5_no_gates attributes {clock_mhz = 100.0, device = "xc7z020"} {
   %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>} : () -> !byte
   // expected-error@+1 {{'flow.actor' op C5: needs gates, the datapath of its kind is generated}}
   %b = flow.actor "circuit" "b"(%a) {config = {levels = 1, stages = 1, inBits = 8, outBits = 8, adders = 0, ffBits = 0, rowBits = 0, rowStageBits = 0, wideSumBits = 0, wideLuts = 0, wideTableLeaves = 0, wideTableChoices = 0, narrowSumBits = 0, narrowLuts = 0, narrowCompareBits = 0, narrowTableLeaves = 0, narrowTableChoices = 0, frameBeats = 4}, depths = array<i64: 2>} : (!byte) -> !byte
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 1, row = 2, count = 4, order = pixels>
+flow.design @actor_c6 attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  // expected-error@+1 {{'flow.actor' op C6: gives several streams that do not copy its only input}}
+  %a:2 = flow.actor "fork" "a"(%in) {config = {Width = 8, Outputs = 2, frameBeats = 4}, depths = array<i64: 4, 4>} : (!s) -> (!s, !d)
+  flow.actor "axis_out" "m_axis_0"(%a#0) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  flow.actor "axis_out" "m_axis_1"(%a#1) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 1} : (!d) -> ()
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+func.func @actor_parent() {
+  // expected-error@+1 {{'flow.actor' op expects parent op 'flow.design'}}
+  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>} : () -> !s
+  return
+}
+
+// -----
+
+flow.design @actor_types attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  // expected-error@+1 {{result #0 must be variadic of a sequence of beats that carries one tensor per frame, but got 'i8'}}
+  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>} : () -> i8
 }

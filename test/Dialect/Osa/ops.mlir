@@ -76,8 +76,8 @@ func.func @movement(%x: tensor<1x2x3x!num.int<u2>>) {
 
 // CHECK-LABEL: func.func @reals
 func.func @reals(%x: tensor<1x4x4x2xf32>, %y: tensor<2xf32>) -> tensor<1x4x4xi64> {
-  // CHECK: osa.quantize %{{.*}} {axis = 3 : i64, rounding = "half_up", scale = dense<{{.*}}> : tensor<2xf32>, zero_point = dense<{{.*}}> : tensor<2xi64>}
-  %q = osa.quantize %x {scale = dense<[0.5, 0.25]> : tensor<2xf32>, zero_point = dense<[0, 3]> : tensor<2xi64>, axis = 3 : i64, rounding = "half_up"}
+  // CHECK: osa.quantize %{{.*}} rounding(half_up) {axis = 3 : i64, scale = dense<{{.*}}> : tensor<2xf32>, zero_point = dense<{{.*}}> : tensor<2xi64>}
+  %q = osa.quantize %x rounding(half_up) {scale = dense<[0.5, 0.25]> : tensor<2xf32>, zero_point = dense<[0, 3]> : tensor<2xi64>, axis = 3 : i64}
       : (tensor<1x4x4x2xf32>) -> tensor<1x4x4x2x!num.int<u8>>
   // CHECK: osa.dequantize
   %d = osa.dequantize %q {scale = dense<[0.5, 0.25]> : tensor<2xf32>, zero_point = dense<[0, 3]> : tensor<2xi64>, axis = 3 : i64}
@@ -102,11 +102,63 @@ func.func @reals(%x: tensor<1x4x4x2xf32>, %y: tensor<2xf32>) -> tensor<1x4x4xi64
   // CHECK: osa.avg_pool {{.*}}count_include_pad = false
   %p = osa.avg_pool %c {kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, count_include_pad = false}
       : (tensor<1x4x4x2xf32>) -> tensor<1x4x4x2xf32>
-  // CHECK: osa.unary %{{.*}} {kind = "tanh"}
-  %u = osa.unary %p {kind = "tanh"} : (tensor<1x4x4x2xf32>) -> tensor<1x4x4x2xf32>
+  // CHECK: osa.unary tanh %{{.*}} : (
+  %u = osa.unary tanh %p : (tensor<1x4x4x2xf32>) -> tensor<1x4x4x2xf32>
   // CHECK: osa.softmax %{{.*}} {axis = 3 : i64, log = true}
   %f = osa.softmax %u {axis = 3 : i64, log = true} : (tensor<1x4x4x2xf32>) -> tensor<1x4x4x2xf32>
   // CHECK: osa.arg_max %{{.*}} {axis = 3 : i64, keepdims = false}
   %i = osa.arg_max %f {axis = 3 : i64, keepdims = false} : (tensor<1x4x4x2xf32>) -> tensor<1x4x4xi64>
   return %i : tensor<1x4x4xi64>
+}
+
+// The rounding of ONNX is not printed, the others are, and every function.
+// CHECK-LABEL: func.func @enumerations
+func.func @enumerations(%x: tensor<2xf32>) {
+  // CHECK: osa.quantize %{{[^ ]*}} {
+  %q0 = osa.quantize %x rounding(half_even) {scale = dense<0.5> : tensor<1xf32>, zero_point = dense<0> : tensor<1xi64>} : (tensor<2xf32>) -> tensor<2x!num.int<s8>>
+  // CHECK: osa.quantize %{{.*}} rounding(half_down) {
+  %q1 = osa.quantize %x rounding(half_down) {scale = dense<0.5> : tensor<1xf32>, zero_point = dense<0> : tensor<1xi64>} : (tensor<2xf32>) -> tensor<2x!num.int<s8>>
+  // CHECK: osa.quantize %{{.*}} rounding(half_away) {
+  %q2 = osa.quantize %x rounding(half_away) {scale = dense<0.5> : tensor<1xf32>, zero_point = dense<0> : tensor<1xi64>} : (tensor<2xf32>) -> tensor<2x!num.int<s8>>
+  // CHECK: osa.quantize %{{.*}} rounding(half_toward_zero) {
+  %q3 = osa.quantize %x rounding(half_toward_zero) {scale = dense<0.5> : tensor<1xf32>, zero_point = dense<0> : tensor<1xi64>} : (tensor<2xf32>) -> tensor<2x!num.int<s8>>
+  // CHECK: osa.quantize %{{.*}} rounding(toward_zero) {
+  %q4 = osa.quantize %x rounding(toward_zero) {scale = dense<0.5> : tensor<1xf32>, zero_point = dense<0> : tensor<1xi64>} : (tensor<2xf32>) -> tensor<2x!num.int<s8>>
+  // CHECK: osa.quantize %{{.*}} rounding(away_from_zero) {
+  %q5 = osa.quantize %x rounding(away_from_zero) {scale = dense<0.5> : tensor<1xf32>, zero_point = dense<0> : tensor<1xi64>} : (tensor<2xf32>) -> tensor<2x!num.int<s8>>
+  // CHECK: osa.quantize %{{.*}} rounding(up) {
+  %q6 = osa.quantize %x rounding(up) {scale = dense<0.5> : tensor<1xf32>, zero_point = dense<0> : tensor<1xi64>} : (tensor<2xf32>) -> tensor<2x!num.int<s8>>
+  // CHECK: osa.quantize %{{.*}} rounding(down) {
+  %q7 = osa.quantize %x rounding(down) {scale = dense<0.5> : tensor<1xf32>, zero_point = dense<0> : tensor<1xi64>} : (tensor<2xf32>) -> tensor<2x!num.int<s8>>
+  // CHECK: osa.quantize %{{.*}} rounding(sign) {
+  %q8 = osa.quantize %x rounding(sign) {scale = dense<0.5> : tensor<1xf32>, zero_point = dense<0> : tensor<1xi64>} : (tensor<2xf32>) -> tensor<2x!num.int<s8>>
+  // CHECK: osa.unary abs %
+  %abs = osa.unary abs %x : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: osa.unary erf %
+  %erf = osa.unary erf %x : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: osa.unary exp %
+  %exp = osa.unary exp %x : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: osa.unary gelu %
+  %gelu = osa.unary gelu %x : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: osa.unary hardswish %
+  %hardswish = osa.unary hardswish %x : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: osa.unary log %
+  %log = osa.unary log %x : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: osa.unary mish %
+  %mish = osa.unary mish %x : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: osa.unary neg %
+  %neg = osa.unary neg %x : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: osa.unary reciprocal %
+  %reciprocal = osa.unary reciprocal %x : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: osa.unary sigmoid %
+  %sigmoid = osa.unary sigmoid %x : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: osa.unary softplus %
+  %softplus = osa.unary softplus %x : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: osa.unary softsign %
+  %softsign = osa.unary softsign %x : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: osa.unary sqrt %
+  %sqrt = osa.unary sqrt %x : (tensor<2xf32>) -> tensor<2xf32>
+  // CHECK: osa.unary tanh %
+  %tanh = osa.unary tanh %x : (tensor<2xf32>) -> tensor<2xf32>
+  return
 }

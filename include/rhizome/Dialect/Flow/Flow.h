@@ -13,6 +13,8 @@
 
 #include "rhizome/Dialect/Flow/FlowDialect.h.inc"
 
+#include "rhizome/Dialect/Flow/FlowEnums.h.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "rhizome/Dialect/Flow/FlowTypes.h.inc"
 

@@ -5,6 +5,7 @@
 #define RHIZOME_DIALECT_FLOW_TD
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -17,25 +18,33 @@ def Flow_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
 }
 
+def Flow_Order : I32Enum<"Order", "the order of a stream's elements", [
+    I32EnumCase<"Pixels", 0, "pixels">,  // the tensor flattened, channels last
+    I32EnumCase<"Windows", 1, "windows"> // unrolled windows, one after another
+  ]> {
+  let cppNamespace = "::rhizome::flow";
+}
+
 def Flow_Stream : TypeDef<Flow_Dialect, "Stream"> {
   let mnemonic = "stream";
   let summary = "a sequence of beats that carries one tensor per frame";
   let description = [{
     Elements of type `element` flow in beats of `lanes`. A frame holds `count`
-    elements, flattened channels-last (`order` = "pixels") or as unrolled
-    windows (`order` = "windows"). Every `row` elements start a new
+    elements, flattened channels-last (`order` = pixels) or as unrolled
+    windows (`order` = windows). Every `row` elements start a new
     beat, so the last beat of a row may be partial; `row` = `count` packs a
     frame contiguously. Two streams connect without a converter iff their types are equal.
 
     - (C1) lanes, row, count ≥ 1; row divides count.
+    - (C2) a beat has at most 2^24−1 bits.
 
     ```mlir
-    func.func private @f(!flow.stream<!num.int<u8>, lanes = 6, row = 84, count = 2352, order = "pixels">)
+    func.func private @f(!flow.stream<!num.int<u8>, lanes = 6, row = 84, count = 2352, order = pixels>)
     ```
   }];
   let parameters = (ins "::rhizome::num::IntType":$element, "int64_t":$lanes,
                         "int64_t":$row, "int64_t":$count,
-                        StringRefParameter<"order of the elements">:$order);
+                        EnumParameter<Flow_Order>:$order);
   let assemblyFormat = [{
     `<` $element `,` `lanes` `=` $lanes `,` `row` `=` $row `,` `count` `=` $count `,` `order` `=` $order `>`
   }];
@@ -55,17 +64,36 @@ class Flow_Op<string mnemonic, list<Trait> traits = []>
 def Flow_DesignOp : Flow_Op<"design", [IsolatedFromAbove, SingleBlock,
     NoTerminator, Symbol, RegionKindInterface]> {
   let summary = "the actors of one device";
-  let description = [{ `device` names a file of data/devices; one clock drives all. }];
+  let description = [{
+    `device` names a file of data/devices; one clock drives all.
+
+    - (C1) actors have different names.
+    - (C2) the design holds actors only.
+    - (C3) every stream has one reader.
+    - (C4) an actor without inputs or without outputs stands at the border: its
+      `rhizome.port` gives the port's number, other than those of the design's
+      other inputs or outputs.
+    - (C5) the clock is positive and finite.
+
+    ```mlir
+    !pixels = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+    flow.design @node0 attributes {clock_mhz = 156.25, device = "xcku060-role"} {
+      %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !pixels
+      flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!pixels) -> ()
+    }
+    ```
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$device,
                        F64Attr:$clock_mhz);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     static mlir::RegionKind getRegionKind(unsigned) { return mlir::RegionKind::Graph; }
   }];
 }
 
-def Flow_ActorOp : Flow_Op<"actor"> {
+def Flow_ActorOp : Flow_Op<"actor", [HasParent<"DesignOp">]> {
   let summary = "one hardware unit";
   let description = [{
     `kind` names a unit kind (docs/units.md), `name` is unique in the design and
@@ -75,7 +103,7 @@ def Flow_ActorOp : Flow_Op<"actor"> {
     operations on (clock, input beat), a pipeline without stalls, and the
     config's `module` names the module that it becomes.
 
-    - (C1) one depth per result.
+    - (C1) one depth per result, all equal: a kind has one.
     - (C2) the kind is known.
     - (C3) `config` has nothing but parameters and files of the kind; parameters
       are integers within their bounds, none that is needed is missing, and they
@@ -83,10 +111,23 @@ def Flow_ActorOp : Flow_Op<"actor"> {
     - (C4) operands and results are the kind's stream ports, each as wide as the
       port is with these parameters.
     - (C5) `gates` are there if and only if the kind's datapath is generated.
+    - (C6) what gives several streams copies its only input: all have its type.
+    - (C7) the block of `gates` takes the clock, i1, and an input beat, and its
+      terminator gives an output beat.
+
+    ```mlir
+    !in = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+    !out = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+    flow.design @node0 attributes {clock_mhz = 156.25, device = "xcku060-role"} {
+      %0 = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !in
+      %1 = flow.actor "gearbox" "convert"(%0) {config = {Elem = 8, LanesIn = 1, LanesOut = 2, RowIn = 4, RowOut = 4, frameElements = 4}, depths = array<i64: 2>} : (!in) -> !out
+      flow.actor "axis_out" "m_axis_0"(%1) {config = {DataWidth = 64, Elem = 8, Lanes = 2, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!out) -> ()
+    }
+    ```
   }];
-  let arguments = (ins Variadic<AnyType>:$inputs, StrAttr:$kind, StrAttr:$name,
+  let arguments = (ins Variadic<Flow_Stream>:$inputs, StrAttr:$kind, StrAttr:$name,
                        DictionaryAttr:$config, DenseI64ArrayAttr:$depths);
-  let results = (outs Variadic<AnyType>:$outputs);
+  let results = (outs Variadic<Flow_Stream>:$outputs);
   let regions = (region MaxSizedRegion<1>:$gates);
   let assemblyFormat =
       "$kind $name `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs) ($gates^)?";

@@ -101,18 +101,21 @@ def Num_CustomFloat : TypeDef<Num_Dialect, "CustomFloat"> {
   }];
 }
 
-def Num_Rounding : I32EnumAttr<"Rounding", "direction of rounding",
-  [I32EnumAttrCase<"NearestEven", 0, "nearest_even">,
-   I32EnumAttrCase<"NearestAway", 1, "nearest_away">,
-   I32EnumAttrCase<"TowardZero", 2, "toward_zero">,
-   I32EnumAttrCase<"Up", 3, "up">, I32EnumAttrCase<"Down", 4, "down">]> {
+// The directions of IEEE 754.
+def Num_Rounding : I32EnumAttr<"Rounding", "direction of rounding", [
+    I32EnumAttrCase<"NearestEven", 0, "nearest_even">, // ties to the even one
+    I32EnumAttrCase<"NearestAway", 1, "nearest_away">, // ties away from 0
+    I32EnumAttrCase<"TowardZero", 2, "toward_zero">,
+    I32EnumAttrCase<"Up", 3, "up">,
+    I32EnumAttrCase<"Down", 4, "down">]> {
   let cppNamespace = "::rhizome::num";
 }
 
-def Num_Overflow : I32EnumAttr<"Overflow", "what becomes of too large a result",
-  [I32EnumAttrCase<"Wrap", 0, "wrap">,
-   I32EnumAttrCase<"Saturate", 1, "saturate">,
-   I32EnumAttrCase<"Infinity", 2, "infinity">]> {
+def Num_Overflow : I32EnumAttr<"Overflow", "what becomes of too large a result", [
+    I32EnumAttrCase<"Wrap", 0, "wrap">,         // modulo 2^width
+    I32EnumAttrCase<"Saturate", 1, "saturate">, // the nearest number
+    I32EnumAttrCase<"Infinity", 2, "infinity"> // as IEEE 754 says
+  ]> {
   let cppNamespace = "::rhizome::num";
 }
 
@@ -134,6 +137,15 @@ class Num_Arith<string mnemonic, string what, dag operands, string syntax>
     Constraints:
     - (C1) fixed point wraps or saturates; floats go to infinity or saturate,
       finite ones always saturate.
+
+    ```mlir
+    func.func @arithmetic(%a: !num.fixed<8, 8>, %b: !num.fixed<8, 8>) {
+      %s = num.add %a, %b rounding(up) overflow(wrap) : !num.fixed<8, 8>
+      %f = num.fma %a, %b, %s rounding(nearest_even) overflow(saturate) : !num.fixed<8, 8>
+      %r = num.sqrt %f rounding(toward_zero) overflow(saturate) : !num.fixed<8, 8>
+      return
+    }
+    ```
   }]);
   let arguments = !con(operands, (ins Num_Rounding:$rounding,
                                       Num_Overflow:$overflow));

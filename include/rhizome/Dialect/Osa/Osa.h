@@ -10,6 +10,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Dialect/Osa/Enums.h"
 
 namespace rhizome::osa {
 /// Work and traffic of one operation for one frame.
@@ -55,6 +56,24 @@ inline int64_t windowOutput(int64_t size, int64_t padLow, int64_t padHigh,
 
 /// Implements OsaOpInterface::getWork for every op.
 Work computeWork(mlir::Operation *op);
+
+/// True for a ranked tensor of static shape whose elements pass.
+bool isTensorOf(mlir::Type type,
+                llvm::function_ref<bool(mlir::Type)> isElement);
+
+/// Refuses what the functions below can't read: elements other than floats and
+/// integers of whole bytes, and a resource that is missing, shorter or longer
+/// than its type says, by its name, with both sizes. `what` begins the message.
+mlir::LogicalResult
+verifyValues(mlir::ElementsAttr attr, llvm::StringRef what,
+             llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+/// The same for every attribute of the operations in `root`, whichever dialect
+/// they belong to: for whoever has parsed a file.
+mlir::LogicalResult verifyResources(mlir::Operation *root);
+
+/// The bytes of an attribute that passes verifyValues: its elements, or the one
+/// that stands for all.
+llvm::ArrayRef<char> rawValues(mlir::ElementsAttr attr);
 
 /// Values of an integer ElementsAttr (dense or resource) as int64;
 /// `isSigned` says how storage bits extend.
