@@ -4,6 +4,7 @@
 #include "KernelFile.h"
 #include "mlir/IR/Diagnostics.h"
 #include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Generator/UnitModel.h"
 #include "rhizome/Pipeline/Build.h"
 #include "rhizome/Support/Data.h"
 #include <cmath>
@@ -114,14 +115,6 @@ Inputs randomInputs(func::FuncOp func, std::mt19937_64 &random, double lo,
   return inputs;
 }
 
-/// The number of a unit of the cost model, found when this is compiled.
-consteval size_t unitNumber(std::string_view name) {
-  size_t number = 0;
-  while (gen::kUnitNames.at(number) != name)
-    ++number;
-  return number;
-}
-
 /// What arithmetic costs on a device: LUTs of full adders, of a product's
 /// carry chains and of its rows next to them, of a choice between two bits, how
 /// many levels of a shifter a LUT holds, and the operands of a DSP block.
@@ -140,17 +133,20 @@ struct Prices {
     auto cost = costContextOf(*device);
     if (!cost)
       return cost.takeError();
-    auto price = [&](size_t unit, gen::Term term) {
-      return cost->model->units[unit].lut[size_t(term)];
+    auto price = [&](const char *unit, gen::Term term) {
+      assert(llvm::is_contained(gen::characterizedUnits(),
+                                llvm::StringRef(unit)) &&
+             "no unit is characterized under that name");
+      return cost->model->of(unit).lut[size_t(term)];
     };
-    constexpr size_t matvec = unitNumber("matvec_lut");
+    constexpr const char *matvec = "matvec_lut";
     prices.adder = price(matvec, gen::Term::Adder);
     prices.product = price(matvec, gen::Term::Product);
     const bool isWide = device->lutInputs >= 6;
     if (!isWide)
       prices.row = price(matvec, gen::Term::ProductRow);
     // Of the unit that shifts by any number of bits.
-    constexpr size_t rotate = unitNumber("gearbox_rotate");
+    constexpr const char *rotate = "gearbox_rotate";
     prices.choice = price(rotate, gen::Term::Mux);
     prices.levelsInLut = isWide ? 2 : 1;
     return prices;

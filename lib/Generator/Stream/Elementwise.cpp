@@ -306,7 +306,7 @@ std::vector<Option> elementwiseOptions(Operation *op, Upstream upstream,
     option.summary = in.lanesText();
     for (Actor &unit : unitVariants(op, in, out, beats, device)) {
       Option variant = option;
-      variant.key = OptionKey("stream", unit.cell)
+      variant.key = OptionKey("stream", unit.kind().name)
                         .add("lanes", in.lanes)
                         .add("row", in.row);
       variant.actors = {std::move(unit)};

@@ -189,7 +189,7 @@ std::vector<Option> rearrangeOptions(Operation *op,
     option.actors = {a};
     option.formats = {option.output};
     option.intervalCycles = std::max(x.beats(), y.beats());
-    option.key = OptionKey("stream", a.cell).add("lanes", lanes);
+    option.key = OptionKey("stream", a.kind().name).add("lanes", lanes);
     option.summary =
         counted(lanes, "lane") + (a.is<unit::Select>() ? "" : ", two pages");
     finish(option, device);
