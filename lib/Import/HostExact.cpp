@@ -6,7 +6,6 @@
 #include "rhizome/Host/Loops.h"
 #include "rhizome/Support/HostReason.h"
 #include "llvm/ADT/APInt.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -96,8 +95,12 @@ struct Quantiser {
 };
 } // namespace
 
+static bool isByte(int type) {
+  return type == TensorProto::INT8 || type == TensorProto::UINT8;
+}
+
 /// Constant scales and zero points of a tensor of `type`; nullopt if they are
-/// not, or the type has not 8 bits.
+/// not, or the types have not 8 bits.
 static std::optional<Quantiser> makeQuantiser(const TensorRef &scale,
                                               const TensorRef &zero, int type) {
   Quantiser q;
@@ -110,13 +113,11 @@ static std::optional<Quantiser> makeQuantiser(const TensorRef &scale,
       return std::nullopt;
   q.zeros = {0};
   if (zero) {
-    if (!zero->isPlainConstant() || zero->constant->isReal())
+    if (!zero->isPlainConstant() || !isByte(zero->constant->type))
       return std::nullopt;
     q.zeros = zero->constant->ints;
   }
-  auto range = wholeRange(type);
-  if (!range || range->second - range->first != 255 || q.scales.empty() ||
-      q.zeros.empty())
+  if (!isByte(type) || q.scales.empty() || q.zeros.empty())
     return std::nullopt;
   return q;
 }
@@ -256,9 +257,11 @@ LogicalResult Importer::exactConv() {
     return refuse("its channels are last");
   Value x = hostValue(0), w = x ? hostValue(3) : Value();
   Value bias = w && input(8) ? hostValue(8) : Value();
-  auto zx = makeQuantiser(input(1), input(2), TensorProto::UINT8),
-       zw = makeQuantiser(input(4), input(5), TensorProto::UINT8);
-  if (!w || !zx || !zw || zx->zeros.size() != 1 || Loops::isReal(x) ||
+  if (!w)
+    return failure();
+  auto zx = makeQuantiser(input(1), input(2), typeOf(input(0))),
+       zw = makeQuantiser(input(4), input(5), typeOf(input(3)));
+  if (!zx || !zw || zx->zeros.size() != 1 || Loops::isReal(x) ||
       Loops::isReal(w) || (input(8) && (!bias || Loops::isReal(bias))))
     return refuse("its operands are not those of an integer convolution");
   const Shape &kernel = input(3)->shape;
@@ -287,9 +290,11 @@ LogicalResult Importer::exactMatMul() {
   Loops l = loops();
   Value a = hostValue(0), b = a ? hostValue(3) : Value(),
         c = b && isGemm && input(6) ? hostValue(6) : Value();
-  auto za = makeQuantiser(input(1), input(2), TensorProto::UINT8),
-       zb = makeQuantiser(input(4), input(5), TensorProto::UINT8);
-  if (!b || !za || !zb || za->zeros.size() != 1 || Loops::isReal(a) ||
+  if (!b)
+    return failure();
+  auto za = makeQuantiser(input(1), input(2), typeOf(input(0))),
+       zb = makeQuantiser(input(4), input(5), typeOf(input(3)));
+  if (!za || !zb || za->zeros.size() != 1 || Loops::isReal(a) ||
       Loops::isReal(b) || (isGemm && input(6) && (!c || Loops::isReal(c))) ||
       (isGemm && !input(7)))
     return refuse("its operands are not those of an integer product");
@@ -355,7 +360,11 @@ LogicalResult Importer::exactBinary() {
     }
   Value table = wholeConstant({256, 256}, values);
   Value v = eachOf({x, y}, to, [&](S &s, R e) {
-    return s.at(table, {s.sub(e[0], s.whole(la)), s.sub(e[1], s.whole(lb))});
+    auto place = [&](Value v, int64_t least) {
+      v = s.sub(v, s.whole(least));
+      return s.min(s.max(v, s.whole(0)), s.whole(255));
+    };
+    return s.at(table, {place(e[0], la), place(e[1], lb)});
   });
   return giveInteger(v, to);
 }
@@ -391,12 +400,12 @@ LogicalResult Importer::exactMean() {
 LogicalResult Importer::exactIntegerProduct() {
   bool isConv = node->op() == "ConvInteger";
   Value x = hostValue(0), w = x ? hostValue(1) : Value();
-  if (!w || Loops::isReal(x) || Loops::isReal(w))
-    return refuse("its inputs are not integers");
+  if (!w || !isByte(typeOf(input(0))) || !isByte(typeOf(input(1))))
+    return refuse("its inputs are not integers of 8 bits");
   auto zeros = [&](size_t i) -> std::optional<std::vector<int64_t>> {
     if (!input(i))
       return std::vector<int64_t>{0};
-    if (!input(i)->isPlainConstant() || input(i)->constant->isReal() ||
+    if (!input(i)->isPlainConstant() || !isByte(input(i)->constant->type) ||
         input(i)->constant->ints.empty())
       return std::nullopt;
     return input(i)->constant->ints;
@@ -440,25 +449,35 @@ bool Importer::isWideProduct(const Node &n) {
   });
 }
 
+const llvm::StringMap<Importer::OpInfo> &Importer::exactOperations() {
+  using I = Importer;
+  static const std::vector<StringRef> window = {
+      "auto_pad",     "channels_last", "dilations", "group",
+      "kernel_shape", "pads",          "strides"};
+  static const llvm::StringMap<OpInfo> table = {
+      {"QLinearConv", {&I::exactConv, window}},
+      {"QLinearMatMul", {&I::exactMatMul, {}}},
+      {"QGemm", {&I::exactMatMul, {"alpha", "transA", "transB"}}},
+      {"QLinearAdd", {&I::exactBinary, {}}},
+      {"QLinearMul", {&I::exactBinary, {}}},
+      {"QLinearGlobalAveragePool", {&I::exactMean, {"channels_last"}}},
+      {"MatMulInteger", {&I::exactIntegerProduct, {}}},
+      {"ConvInteger", {&I::exactIntegerProduct, window}},
+  };
+  return table;
+}
+
 /// Computes an operation that its expansion could not make part of the network.
 LogicalResult Importer::importExactly(const Node &n) {
   node = &n;
   enter(n.name, n.op());
   if (!loadInputs())
     return failure();
-  using Handler = LogicalResult (Importer::*)();
-  auto handler =
-      llvm::StringSwitch<Handler>(n.op())
-          .Case("QLinearConv", &Importer::exactConv)
-          .Cases({"QLinearMatMul", "QGemm"}, &Importer::exactMatMul)
-          .Cases({"QLinearAdd", "QLinearMul"}, &Importer::exactBinary)
-          .Case("QLinearGlobalAveragePool", &Importer::exactMean)
-          .Cases({"MatMulInteger", "ConvInteger"},
-                 &Importer::exactIntegerProduct)
-          .Default(nullptr);
+  auto found = exactOperations().find(n.op());
   size_t before = refusals.size();
   bool done =
-      handler && succeeded((this->*handler)()) && refusals.size() == before;
+      found != exactOperations().end() && checkAttributes(n, found->second) &&
+      succeeded((this->*found->second.handler)()) && refusals.size() == before;
   if (done)
     foldResults();
   return success(done);

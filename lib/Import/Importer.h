@@ -111,6 +111,8 @@ private:
   /// has beside or in place of them.
   static const llvm::StringMap<OpInfo> &operations();
   static const llvm::StringMap<OpInfo> &hostOperations();
+  /// Those that HostExact.cpp computes as a whole.
+  static const llvm::StringMap<OpInfo> &exactOperations();
 
   // Importer.cpp: the walk over the graph.
   void declareInputs();

@@ -318,6 +318,22 @@ TEST(ImportExact, SumsAndProductsOfHostTensors) {
   }
 }
 
+TEST(ImportExact, UnknownAttributesAreRefused) {
+  ModelBuilder m;
+  m.input("x", {2, 1, 2, 2}, TensorProto::UINT8);
+  m.floats("s", {}, {0.5f});
+  m.ints("z", {}, TensorProto::UINT8, {0});
+  m.ints("w", {1, 1, 1, 1}, TensorProto::UINT8, {1});
+  auto &n =
+      m.node("QLinearConv", {"x", "s", "z", "w", "s", "z", "s", "z"}, {"y"});
+  m.set(n, "activation", "Relu");
+  m.output("y");
+  Imported i(m);
+  EXPECT_FALSE(i.module);
+  EXPECT_TRUE(i.contains("its attribute 'activation' is not supported"))
+      << i.text();
+}
+
 TEST(ImportExact, MatrixProductAndMeanOnTheHost) {
   ModelBuilder m(18);
   m.input("x", {2, 2}, TensorProto::UINT8);
