@@ -481,7 +481,7 @@ LogicalResult RealLowering::convert(Operation *op) {
     b.clone(*op, values);
     return success();
   }
-  if (isa<osa::Conv2dOp, osa::DenseOp, osa::MaxPoolOp>(op))
+  if (isa<osa::Conv2dOp, osa::DenseOp>(op))
     for (Value v : op->getOperands())
       if (num::elementInt(v.getType()))
         return op->emitOpError("takes integers; among reals it has no CPU "

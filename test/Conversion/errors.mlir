@@ -33,11 +33,11 @@ func.func @weights(%x: tensor<1x3x!num.int<u4>>, %w: tensor<2x3x!num.int<s4>>) -
 
 // -----
 
-func.func @integer_among_reals(%x: tensor<1x4x4x2xf32>, %q: tensor<1x4x4x2x!num.int<u4>>) -> tensor<1x4x4x2xf32> {
+func.func @integer_among_reals(%x: tensor<2xf32>, %q: tensor<1x3x!num.int<u4>>) -> tensor<2xf32> {
+  %w = osa.constant {value = dense<1> : tensor<2x3xi8>} : () -> tensor<2x3x!num.int<u1>>
   // expected-error@+1 {{takes integers; among reals it has no CPU form}}
-  %m = osa.max_pool %q {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
-      : (tensor<1x4x4x2x!num.int<u4>>) -> tensor<1x2x2x2x!num.int<u4>>
-  return %x : tensor<1x4x4x2xf32>
+  %d = osa.dense %q, %w : (tensor<1x3x!num.int<u4>>, tensor<2x3x!num.int<u1>>) -> tensor<1x2x!num.int<u8>>
+  return %x : tensor<2xf32>
 }
 
 // -----
