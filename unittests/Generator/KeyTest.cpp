@@ -44,7 +44,7 @@ TEST(OptionKey, PartsMatch) {
 
 struct Example {
   const char *file;
-  std::optional<FixedFormat> fixed;
+  std::optional<numeric::Format> fixed;
 };
 
 /// Every operation of a network is asked on this device; how many options had
@@ -91,14 +91,14 @@ TEST(OptionKey, NoTwoOptionsShareOne) {
   for (const Example &example :
        {Example{"digits/digits_qdq_int8.onnx", std::nullopt},
         {"digits/digits_qonnx_w4a4.onnx", std::nullopt},
-        {"lenet5/lenet5_codes.onnx", FixedFormat{8, 7}},
+        {"lenet5/lenet5_codes.onnx", numeric::Format::fixed(1, 7)},
         {"tiny-digits/tiny_digits_qdq_int8.onnx", std::nullopt}}) {
     MLIRContext context;
     importer::ImportOptions options;
     IntegeriseOptions integers;
     integers.fixed = example.fixed;
     if (example.fixed)
-      options.rawIntegerFraction = example.fixed->fraction;
+      options.rawIntegerFraction = example.fixed->fractionBits;
     Refusals refusals;
     auto module = importer::importOnnx(&context, examples + example.file,
                                        options, refusals);
