@@ -45,9 +45,6 @@ static std::string printModel(ModuleOp module, const explore::Result &result) {
 
 static std::vector<std::string> notesOf(const IntegeriseStats &stats) {
   std::vector<std::string> notes;
-  if (stats.formatUnused)
-    notes.push_back("the number format rounds nothing: the model quantises "
-                    "all of its tensors itself");
   int64_t saturated = 0, elements = 0;
   for (const IntegeriseStats::Saturation &s : stats.saturations) {
     saturated += s.saturated;

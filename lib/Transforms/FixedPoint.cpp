@@ -94,8 +94,6 @@ bool FixedPoint::isQuantised() {
 
 void FixedPoint::run() {
   Placement placement = placeQuantisers(function);
-  stats.formatUnused =
-      placement.constants.empty() && placement.activations.empty();
   for (const Placement::Constant &constant : placement.constants)
     quantiseConstant(constant);
   for (const Placement::Point &point : placement.activations)

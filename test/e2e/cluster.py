@@ -125,7 +125,8 @@ def without_ranks(suite, package):
         (alone / name).symlink_to(networks.ROOT / name)
     program = alone / "build/bin/rhizome"
     shutil.copy2(suite.rhizome, program)
-    result = run_program([program, "simulate", package, "--level", "cluster"])
+    result = run_program([program, "simulate", package, "--level", "cluster",
+                          ACCEPT])
     suite.check(result.status == 1 and "build/bin/rhizome-rank' is missing: "
                 "build it with 'make build'" in result.err,
                 f"without ranks: {result.message[:160]}", result.command)

@@ -319,9 +319,10 @@ def evaluations(suite):
                "no layer of this model has float weights",
                "drop --number-format",
                options=("--number-format", "fixed:8,4"), command="compile")
-    for text in ("fixed:64,32", "fixed:16"):
+    for text, says in (("fixed<64,32>", "2 to 16 bits"),
+                       ("fixed:16", "expected fixed<integer bits")):
         result = suite.run("compile", path, "--number-format", text)
-        suite.check(result.status == 2 and "W of 2 to 16 bits" in result.err,
+        suite.check(result.status == 2 and says in result.err,
                     f"{text}: {result.message[:120]}", result.command)
     result = suite.run("compile", path, "--normalise", "0..1")
     suite.check(result.status == 2 and "did you mean "

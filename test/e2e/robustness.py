@@ -160,15 +160,6 @@ def told(suite):
     suite.check(answers[0] and answers[0] == answers[1] == answers[2],
                 f"one plan for three spellings: {answers}")
 
-    # A format that a quantised model has no use for.
-    for model, unused in ((networks.ROOT / "examples/digits/"
-                           "digits_qdq_int8.onnx", True), (float_model, False)):
-        result = plan("--number-format", "fixed<4,4>", model=model)
-        suite.check(result.status == 0 and unused == (
-            "note: the number format rounds nothing" in result.err),
-            f"--number-format for {model.name}: {result.err[:100]}",
-            result.command)
-
     # The least latency, in the unit and with the digits that it needs.
     result = plan("--goal", "latency=100ns", "--clock-mhz", "500")
     least = re.search(r"cannot be met: the least latency found is (\d+ ns)\n",

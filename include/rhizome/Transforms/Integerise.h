@@ -43,8 +43,6 @@ struct IntegeriseStats {
     int64_t saturated, elements;
   };
   std::vector<Saturation> saturations;
-  /// Fixed-point mode: the model quantises every tensor itself.
-  bool formatUnused = false;
   /// Nodes that the host computes, before or behind the network, with the
   /// reason where the network could not hold one that computes.
   Refusals host;
