@@ -148,8 +148,8 @@ def tables_of(u):
         (quoted(f["Name"]), quoted(f["Text"])) for f in u.files])
     text += table("Port", "Ports", [
         (quoted(p["Name"]), "Protocol::" + p["Protocol"], boolean[p["IsInput"]],
-         u.expression(p["Width"]), u.expression(p["Count"]),
-         quoted(p["Width"])) for p in u.ports])
+         *(u.expression(p[k]) for k in ("Width", "Beats", "Count")),
+         quoted(p["Width"]), quoted(p["Beats"])) for p in u.ports])
     text += table("Rom", "Roms", [
         (quoted(r["File"]), quoted(r["PlacedBy"]),
          *(u.expression(r[k]) for k in ("Words", "Width", "Copies", "Exists")))
@@ -201,6 +201,10 @@ def as_json(records):
     return json.dumps({"kinds": kinds, "modules": modules}, indent=1) + "\n"
 
 
+def code_of(expression):
+    return f"`{expression}`"
+
+
 def page(records):
     out = ["# Hardware units", "",
            "The unit kinds that the compiler instantiates, from their "
@@ -221,12 +225,14 @@ def page(records):
             mark = "" if p["InHardware"] else " (the compiler's)"
             out.append(f"| `{p['Name']}` | {p['Least']} | {p['Most']} | {preset} | "
                        f"{p['Text']}{mark} |")
-        out += ["", "| port | protocol | bits |", "|---|---|---|"]
+        out += ["", "| port | protocol | bits | beats of a frame |",
+                "|---|---|---|---|"]
         for p in u.ports:
             count = "" if p["Count"] == "1" else f", `{p['Count']}` times"
             way = "in" if p["IsInput"] else "out"
             out.append(f"| `{p['Name']}` | {p['Protocol']}, {way} | "
-                       f"`{p['Width']}`{count} |")
+                       f"`{p['Width']}`{count} | "
+                       f"{code_of(p['Beats']) if p['Beats'] != '0' else ''} |")
         if u.roms:
             out += ["", "| memory | words | bits of a word | copies | where |",
                     "|---|---|---|---|---|"]

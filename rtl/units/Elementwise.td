@@ -28,8 +28,8 @@ def Requant : Unit<"requant"> {
     Depth, FrameBeats
   ];
   let Files = [File<"ParamFile", "{o, m} by lane, of every beat of a pixel">];
-  let Ports = [StreamIn<"in", "Pixels * Lanes * InWidth">,
-               StreamOut<"out", "Pixels * Lanes * OutWidth">];
+  let Ports = [StreamIn<"in", "Pixels * Lanes * InWidth", "frameBeats">,
+               StreamOut<"out", "Pixels * Lanes * OutWidth", "frameBeats">];
   let Roms = [Rom<"ParamFile", "Block", "OutFolds",
                   "Lanes * (MulWidth + OffsetWidth)">];
   let Constraints = [Constraint<"Lo <= Hi", "Lo is at most Hi">];
@@ -55,8 +55,8 @@ def Threshold : Unit<"threshold"> {
   ];
   let Files = [File<"ParamFile", "thresholds, ascending by lane, of every beat "
                                  "of a pixel">];
-  let Ports = [StreamIn<"in", "Pixels * Lanes * InWidth">,
-               StreamOut<"out", "Pixels * Lanes * OutWidth">];
+  let Ports = [StreamIn<"in", "Pixels * Lanes * InWidth", "frameBeats">,
+               StreamOut<"out", "Pixels * Lanes * OutWidth", "frameBeats">];
   let Roms = [Rom<"ParamFile", "Block", "OutFolds",
                   "Lanes * Count * (InWidth + 1)", "1", "Count <= 3">];
   let Characterized = ["threshold", "bisect"];
@@ -79,8 +79,8 @@ def Table : Unit<"table"> {
     Depth, FrameBeats
   ];
   let Files = [File<"TableFile", "tables of all channels, one after another">];
-  let Ports = [StreamIn<"in", "Pixels * Lanes * InWidth">,
-               StreamOut<"out", "Pixels * Lanes * OutWidth">];
+  let Ports = [StreamIn<"in", "Pixels * Lanes * InWidth", "frameBeats">,
+               StreamOut<"out", "Pixels * Lanes * OutWidth", "frameBeats">];
   let Roms = [Rom<"TableFile", "Block", "OutFolds * Lanes * Entries",
                   "OutWidth", "Lanes">];
   let Characterized = ["table"];
@@ -105,8 +105,8 @@ def ScaledAdd : Unit<"scaled_add"> {
     Width<"OutWidth", "bits of the result">,
     Depth, FrameBeats
   ];
-  let Ports = [StreamIn<"a", "Lanes * AWidth">, StreamIn<"b", "Lanes * BWidth">,
-               StreamOut<"out", "Lanes * OutWidth">];
+  let Ports = [StreamIn<"a", "Lanes * AWidth", "frameBeats">, StreamIn<"b", "Lanes * BWidth", "frameBeats">,
+               StreamOut<"out", "Lanes * OutWidth", "frameBeats">];
   let Characterized = ["scaled_add"];
 }
 
@@ -128,8 +128,8 @@ def Product : Unit<"product"> {
     Parameter<"Style", 0, 1, "products in LUTs (0) or in DSPs (1)">,
     Depth, FrameBeats
   ];
-  let Ports = [StreamIn<"a", "Lanes * AWidth">, StreamIn<"b", "Lanes * BWidth">,
-               StreamOut<"out", "Lanes * OutWidth">];
+  let Ports = [StreamIn<"a", "Lanes * AWidth", "frameBeats">, StreamIn<"b", "Lanes * BWidth", "frameBeats">,
+               StreamOut<"out", "Lanes * OutWidth", "frameBeats">];
   // As alike as the characterized units are.
   let Characterized = ["scaled_add"];
 }

@@ -15,8 +15,10 @@ def Gearbox : Unit<"gearbox"> {
     Count<"RowOut", "elements after which an output beat begins anew">,
     Depth, Planned<"frameElements", "elements of a frame">
   ];
-  let Ports = [StreamIn<"in", "LanesIn * Elem">,
-               StreamOut<"out", "LanesOut * Elem">];
+  let Ports = [StreamIn<"in", "LanesIn * Elem",
+                        "frameElements / RowIn * ceilDiv(RowIn, LanesIn)">,
+               StreamOut<"out", "LanesOut * Elem",
+                         "frameElements / RowOut * ceilDiv(RowOut, LanesOut)">];
   let Characterized = ["gearbox", "gearbox_rotate"];
 }
 
@@ -37,7 +39,8 @@ def AxisInUnit : Border<"axis_in"> {
   let Latency = "1 + V from emit, 2 + V where reading rotates far";
   let Module = [rhz_axis_in];
   let Ports = [AxisIn<"s_axis", "DataWidth">, Status<"err_o", "16">,
-               StreamOut<"out", "Lanes * Elem">];
+               StreamOut<"out", "Lanes * Elem",
+                         "FrameElements / Row * ceilDiv(Row, Lanes)">];
 }
 
 def AxisOutUnit : Border<"axis_out"> {
@@ -45,7 +48,8 @@ def AxisOutUnit : Border<"axis_out"> {
                 "last beat";
   let Latency = "1 + V from emit, 2 + V where reading rotates far";
   let Module = [rhz_axis_out];
-  let Ports = [StreamIn<"in", "Lanes * Elem">, AxisOut<"m_axis", "DataWidth">];
+  let Ports = [StreamIn<"in", "Lanes * Elem",
+                        "FrameElements / Row * ceilDiv(Row, Lanes)">, AxisOut<"m_axis", "DataWidth">];
 }
 
 def Fork : Unit<"fork"> {
@@ -56,7 +60,8 @@ def Fork : Unit<"fork"> {
     BeatWidth<"Width", "bits of a beat">,
     Count<"Outputs", "outputs">, Depth, FrameBeats
   ];
-  let Ports = [StreamIn<"in", "Width">, StreamOut<"out", "Width", "Outputs">];
+  let Ports = [StreamIn<"in", "Width", "frameBeats">,
+               StreamOut<"out", "Width", "frameBeats", "Outputs">];
   let Characterized = ["fork"];
 }
 
@@ -68,6 +73,7 @@ def Fifo : Unit<"fifo"> {
     BeatWidth<"Width", "bits of a beat">,
     Depth, FrameBeats
   ];
-  let Ports = [StreamIn<"in", "Width">, StreamOut<"out", "Width">];
+  let Ports = [StreamIn<"in", "Width", "frameBeats">,
+               StreamOut<"out", "Width", "frameBeats">];
   let Characterized = ["fork"];
 }

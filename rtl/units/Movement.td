@@ -13,8 +13,11 @@ def Concat : Unit<"concat"> {
     Count<"BlockB", "beats of b in turn">,
     Depth, FrameBeats
   ];
-  let Ports = [StreamIn<"a", "Lanes * Elem">, StreamIn<"b", "Lanes * Elem">,
-               StreamOut<"out", "Lanes * Elem">];
+  let Ports = [
+    StreamIn<"a", "Lanes * Elem", "frameBeats / (BlockA + BlockB) * BlockA">,
+    StreamIn<"b", "Lanes * Elem", "frameBeats / (BlockA + BlockB) * BlockB">,
+    StreamOut<"out", "Lanes * Elem", "frameBeats">
+  ];
   let Characterized = ["concat"];
 }
 
@@ -31,7 +34,8 @@ def Select : Unit<"select"> {
     Count<"Count", "groups that are kept">,
     Depth, FrameBeats
   ];
-  let Ports = [StreamIn<"in", "Elem">, StreamOut<"out", "Elem">];
+  let Ports = [StreamIn<"in", "Elem", "frameBeats / Count * Period">,
+               StreamOut<"out", "Elem", "frameBeats">];
   let Constraints = [
     Constraint<"Start + (Count - 1) * Stride < Period",
                "the last group that is kept lies within the period">
@@ -51,7 +55,8 @@ def Reorder : Unit<"reorder"> {
     Depth, FrameBeats
   ];
   let Files = [File<"AddressFile", "which beat of the block is read next">];
-  let Ports = [StreamIn<"in", "Elem">, StreamOut<"out", "Elem">];
+  let Ports = [StreamIn<"in", "Elem", "frameBeats / OutElements * Elements">,
+               StreamOut<"out", "Elem", "frameBeats">];
   let Roms = [Rom<"AddressFile", "Block", "OutElements",
                   "addressBits(Elements)">];
   let Characterized = ["reorder"];

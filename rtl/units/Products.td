@@ -30,8 +30,8 @@ def Matvec : Unit<"matvec"> {
   ];
   let Files = [File<"WeightFile", "weights, [pe][simd] of every fold">,
                File<"BiasFile", "biases, [pe] of every output fold">];
-  let Ports = [StreamIn<"in", "Pixels * Simd * XWidth">,
-               StreamOut<"out", "Pixels * Pe * AccWidth">];
+  let Ports = [StreamIn<"in", "Pixels * Simd * XWidth", "frameBeats * Folds">,
+               StreamOut<"out", "Pixels * Pe * AccWidth", "frameBeats">];
   let Roms = [
     Rom<"WeightFile", "Block", "Folds * OutFolds", "Pe * Simd * WWidth">,
     Rom<"BiasFile", "BiasBlock", "OutFolds", "Pe * AccWidth", "1", "Bias">
@@ -72,8 +72,9 @@ def LaneReduce : Unit<"lane_reduce"> {
   let Files = [File<"WeightFile", "weights, [tap][lane] of every fold">,
                File<"BiasFile", "biases, [lane] of every output fold">,
                File<"ScaleFile", "scales, [pixel] of every output position">];
-  let Ports = [StreamIn<"in", "Pixels * Taps * Lanes * XWidth">,
-               StreamOut<"out", "Pixels * Lanes * AccWidth">];
+  let Ports = [StreamIn<"in", "Pixels * Taps * Lanes * XWidth",
+                        "frameBeats * Folds">,
+               StreamOut<"out", "Pixels * Lanes * AccWidth", "frameBeats">];
   let Roms = [
     Rom<"WeightFile", "Block", "Folds * OutFolds", "Lanes * Taps * WWidth",
         "1", "Op == 0">,

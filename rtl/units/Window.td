@@ -32,8 +32,10 @@ def Window : Unit<"window"> {
     Depth
   ];
   let Ports = [
-    StreamIn<"in", "PixelsIn * Lanes * Elem">,
-    StreamOut<"out", "Elem * Lanes * (KernelParallel ? PixelsOut * KernelH * KernelW : 1)">
+    StreamIn<"in", "PixelsIn * Lanes * Elem",
+             "Height * (PixelsIn > 1 ? ceilDiv(Width, PixelsIn) : Width * ceilDiv(Channels, Lanes))">,
+    StreamOut<"out", "Elem * Lanes * (KernelParallel ? PixelsOut * KernelH * KernelW : 1)",
+              "OutHeight * ceilDiv(OutWidth, PixelsOut) * Repeat * ceilDiv(Channels, Lanes) * (KernelParallel ? 1 : KernelH * KernelW)">
   ];
   let Constraints = [
     Constraint<"Rows >= std::min(Height, (KernelH - 1) * DilationH + 1)",

@@ -155,11 +155,14 @@ constexpr unit::Parameter kParameters[] = {
     {"Depth", 2, 1 << 20, std::nullopt, true, "places of the output buffer"},
     {"frameBeats", 0, int64_t(1) << 50, std::nullopt, false, "beats a frame"}};
 int64_t bitsOf(const int64_t *v) { return v[0] * v[1]; }
+int64_t beatsOf(const int64_t *v) { return v[4]; }
 int64_t one(const int64_t *) { return 1; }
-constexpr unit::Port kPorts[] = {
-    {"a", unit::Protocol::Stream, true, bitsOf, one, "Lanes * Width"},
-    {"b", unit::Protocol::Stream, true, bitsOf, one, "Lanes * Width"},
-    {"out", unit::Protocol::Stream, false, bitsOf, one, "Lanes * Width"}};
+constexpr unit::Port kPorts[] = {{"a", unit::Protocol::Stream, true, bitsOf,
+                                  beatsOf, one, "Lanes * Width", "frameBeats"},
+                                 {"b", unit::Protocol::Stream, true, bitsOf,
+                                  beatsOf, one, "Lanes * Width", "frameBeats"},
+                                 {"out", unit::Protocol::Stream, false, bitsOf,
+                                  beatsOf, one, "Lanes * Width", "frameBeats"}};
 constexpr unit::SourceFile kSources[] = {
     {"rhz_counter.sv"},
     {"rhz_outbuf.sv"},

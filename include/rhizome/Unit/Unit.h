@@ -57,8 +57,9 @@ struct Port {
   Protocol protocol;
   bool isInput;
   Expression width; ///< bits of its data
+  Expression beats; ///< of a frame, where it is a stream
   Expression count; ///< of so many streams that lie side by side
-  const char *widthText;
+  const char *widthText, *beatsText;
 };
 
 /// A read-only memory whose contents a generator writes.

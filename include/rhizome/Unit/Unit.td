@@ -58,18 +58,21 @@ class File<string name, string text> {
 
 // A port. `protocol` is a case of unit::Protocol, which says which signals it
 // has; `width` are the bits of its data, `count` how many of it lie side by
-// side (the outputs of a fork).
+// side (the outputs of a fork), `beats` those of a frame where the port is a
+// stream.
 class Port<string name, string protocol, bit isInput, string width,
-           string count = "1"> {
+           string beats = "0", string count = "1"> {
   string Name = name;
   string Protocol = protocol;
   bit IsInput = isInput;
   string Width = width;
+  string Beats = beats;
   string Count = count;
 }
-class StreamIn<string name, string width> : Port<name, "Stream", 1, width>;
-class StreamOut<string name, string width, string count = "1">
-    : Port<name, "Stream", 0, width, count>;
+class StreamIn<string name, string width, string beats>
+    : Port<name, "Stream", 1, width, beats>;
+class StreamOut<string name, string width, string beats, string count = "1">
+    : Port<name, "Stream", 0, width, beats, count>;
 // A port of the design: AXI4-Stream with TLAST.
 class AxisIn<string name, string width> : Port<name, "Axis", 1, width>;
 class AxisOut<string name, string width> : Port<name, "Axis", 0, width>;

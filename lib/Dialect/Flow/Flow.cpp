@@ -139,6 +139,11 @@ static LogicalResult verifyStreams(ActorOp op, const unit::Instance &unit,
                << port.name << "' of '" << unit.kind().name << "' has "
                << port.width(values) << " bits (" << port.widthText << "), not "
                << types[next];
+      if (stream.beatsPerFrame() != port.beats(values))
+        return op.emitOpError("C8: port '")
+               << port.name << "' of '" << unit.kind().name << "' takes "
+               << port.beats(values) << " beats a frame (" << port.beatsText
+               << "), not " << stream.beatsPerFrame();
     }
   }
   int64_t ports = 0;

@@ -31,6 +31,6 @@ def Circuit : Unit<"circuit"> {
     Planned<"narrowTableChoices", "choices between these">,
     Depth, FrameBeats
   ];
-  let Ports = [StreamIn<"in", "inBits">, StreamOut<"out", "outBits">];
+  let Ports = [StreamIn<"in", "inBits", "frameBeats">, StreamOut<"out", "outBits", "frameBeats">];
   let Characterized = ["circuit"];
 }

@@ -261,6 +261,17 @@ flow.design @actor_c6 attributes {clock_mhz = 100.0, device = "xc7z020"} {
 // -----
 
 !s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 8, count = 8, order = pixels>
+flow.design @actor_c8 attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  // expected-error@+1 {{'flow.actor' op C8: port 'out' of 'gearbox' takes 2 beats a frame (frameElements / RowOut * ceilDiv(RowOut, LanesOut)), not 4}}
+  %a = flow.actor "gearbox" "a"(%in) {config = {Elem = 8, LanesIn = 1, LanesOut = 2, RowIn = 4, RowOut = 4, frameElements = 4}, depths = array<i64: 4>} : (!s) -> !d
+  flow.actor "axis_out" "m_axis_0"(%a) {config = {DataWidth = 64, Elem = 8, Lanes = 2, FrameElements = 8, Row = 8}, depths = array<i64>, rhizome.port = 0} : (!d) -> ()
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 func.func @actor_parent() {
   // expected-error@+1 {{'flow.actor' op expects parent op 'flow.design'}}
   %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>} : () -> !s

@@ -114,6 +114,8 @@ def Flow_ActorOp : Flow_Op<"actor", [HasParent<"DesignOp">]> {
     - (C6) what gives several streams copies its only input: all have its type.
     - (C7) the block of `gates` takes the clock, i1, and an input beat, and its
       terminator gives an output beat.
+    - (C8) a frame of each stream has as many beats as its port takes with these
+      parameters, so that nothing is lost or made up on the way.
 
     ```mlir
     !in = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
