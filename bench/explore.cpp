@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
   place.streamBits = device->streamBits;
   place.wire = explore::Wire();
   place.wire->bitsPerS = 10e9;
-  place.wire->latencyS = 1e-6;
+  place.wire->latencyNs = 1000;
   explore::Cluster cluster;
   cluster.places.assign(size_t(nodes), place);
   cluster.hostWire = place.wire;

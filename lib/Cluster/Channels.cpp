@@ -30,7 +30,7 @@ std::vector<link::ChannelConfig> cluster::channelsOf(const Plan &plan,
     config.frameBits =
         uint64_t(channel.elements) * uint64_t(channel.element.width);
     config.slotWords = link::slotWordsFor(size_t(medium.mtuBytes));
-    config.reliable = medium.kind == "wire";
+    config.reliable = medium.isReliable();
     double datagramBits =
         8.0 * double(config.slotWords * link::kWordBytes + link::kHeaderBytes +
                      size_t(medium.overheadBytes));

@@ -42,7 +42,7 @@ PlannedParty::PlannedParty(const Plan &plan, int rank, Disturbance disturbance)
     size_t medium = size_t(&link - plan.links.data());
     routes[peer] = {rankOf(plan, peer), medium};
     ports.connect(medium);
-    if (link.kind == "udp")
+    if (link.kind == Medium::Kind::Udp)
       switched = medium;
     twoDatagrams = std::max(
         twoDatagrams, transmissionTime(2 * (link.mtuBytes + link.overheadBytes),

@@ -49,15 +49,17 @@ bool Ports::Later::operator()(const Datagram &a, const Datagram &b) const {
 }
 
 Ports::Key Ports::keyOf(size_t link, int peer) const {
-  return links[link].kind == "udp" ? Key{kSwitched, 0} : Key{link, peer};
+  return links[link].kind == Medium::Kind::Udp ? Key{kSwitched, 0}
+                                               : Key{link, peer};
 }
 
 double Ports::rateOf(size_t link) const {
-  return links[link].kind == "udp" ? switchedRate : links[link].bitsPerS;
+  return links[link].kind == Medium::Kind::Udp ? switchedRate
+                                               : links[link].bitsPerS;
 }
 
 void Ports::connect(size_t link) {
-  if (links[link].kind == "udp")
+  if (links[link].kind == Medium::Kind::Udp)
     switchedRate = std::max(switchedRate, links[link].bitsPerS);
 }
 
@@ -92,7 +94,7 @@ void Ports::send(Picoseconds now, int to, size_t link,
   datagram.firstBit = start + medium.latencyNs * 1000;
   datagram.lastBit = datagram.firstBit + duration;
   datagram.bytes = std::move(bytes);
-  if (medium.kind == "udp") {
+  if (medium.kind == Medium::Kind::Udp) {
     auto chance = [&](uint64_t decision) {
       return draw(disturbance.seed, rank, datagram.number, decision);
     };
@@ -112,7 +114,7 @@ void Ports::send(Picoseconds now, int to, size_t link,
 
 void Ports::bring(Datagram datagram) {
   assert(datagram.to == rank && "a datagram for another party");
-  (links[datagram.link].kind == "udp" ? switched : wired)
+  (links[datagram.link].kind == Medium::Kind::Udp ? switched : wired)
       .push(std::move(datagram));
 }
 

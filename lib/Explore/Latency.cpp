@@ -105,12 +105,12 @@ double Request::carry(int from, int to, const Datagram &datagram) {
   double bits =
       8 * double(datagram.words * 8 + wire.headerBytes + wire.overheadBytes);
   Ports &out = portsOf(from), &in = portsOf(to);
-  int lane = wire.reliable ? to : 0, back = wire.reliable ? from : 0;
-  double outRate = wire.reliable ? wire.bitsPerS : out.bitsPerS;
-  double inRate = wire.reliable ? wire.bitsPerS : in.bitsPerS;
+  int lane = wire.isReliable() ? to : 0, back = wire.isReliable() ? from : 0;
+  double outRate = wire.isReliable() ? wire.bitsPerS : out.bitsPerS;
+  double inRate = wire.isReliable() ? wire.bitsPerS : in.bitsPerS;
   double start = std::max(datagram.ready, out.sending[lane]);
   out.sending[lane] = start + bits / outRate;
-  double first = start + wire.latencyS;
+  double first = start + wire.latencyS();
   double &busy = in.receiving[back];
   busy =
       std::max(std::max(first, busy) + bits / inRate, first + bits / outRate);
@@ -200,7 +200,7 @@ FailureOr<double> Request::run() {
   // A switched port is as fast as its own link, whatever its peers' are.
   for (size_t n = 0; n < ports.size(); ++n) {
     int party = n < nodes.size() ? int(n) : kHost;
-    if (!wireOf(party).reliable)
+    if (!wireOf(party).isReliable())
       portsOf(party).bitsPerS = wireOf(party).bitsPerS;
   }
   auto joins = [&](int from, int to) {

@@ -485,9 +485,8 @@ Cost Menu::convert(int kind, int, int from, int to) {
 }
 
 Cost Menu::fork(int kind, int, int format, int readers) {
-  return kept(1, kind, format, readers, [&] {
-    return makeFork(formats[format], readers);
-  });
+  return kept(1, kind, format, readers,
+              [&] { return makeFork(formats[format], readers); });
 }
 
 Cost Menu::border(int kind, int64_t streamBits, int tensor, int format,
@@ -507,7 +506,7 @@ Cost Menu::endpoint(const Place &place, const Ends &ends) {
     channel.transmit = transmit;
     channel.frameBits = posed.tensors[t].bits;
     channel.medium =
-        linkMediumFor(place.wire->medium(), ends.framesPerS, channel.frameBits);
+        linkMediumFor(*place.wire, ends.framesPerS, channel.frameBits);
     endpoint.channels.push_back(channel);
   };
   for (int t : ends.in)

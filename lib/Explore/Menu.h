@@ -17,9 +17,6 @@ bool isHardware(mlir::Operation &op);
 /// What hardware computes of a network, in its order.
 std::vector<mlir::Operation *> hardwareOf(mlir::func::FuncOp network);
 
-/// The medium as an endpoint must serve it at this rate.
-gen::LinkMedium mediumOf(const Wire &wire, double framesPerS, int64_t bits);
-
 /// What generators offer, kept by operation and device: the same operations
 /// stand in many variants of a network.
 class OptionCache {

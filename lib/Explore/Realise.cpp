@@ -167,7 +167,7 @@ double Realiser::secondsOf(const NodeResult &node, const Ends &ends) const {
       for (int t : side == &ends.in ? ends.out : ends.in)
         busy += place.wire->answerFor(problem.tensors[t].bits);
       for (int t : *side) {
-        busy += place.wire->secondsFor(problem.tensors[t].bits);
+        busy += place.wire->secondsForFrame(problem.tensors[t].bits);
         cycles +=
             place.wire->cyclesFor(problem.tensors[t].bits, place.streamBits);
       }

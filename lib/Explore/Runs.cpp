@@ -296,7 +296,7 @@ bool passes(const Problem &problem, const Ends &ends, const Place &place,
         return false;
       if (!place.wire)
         continue;
-      busy += place.wire->secondsFor(bits);
+      busy += place.wire->secondsForFrame(bits);
       cycles += place.wire->cyclesFor(bits, place.streamBits);
     }
     if (busy > most || cycles / place.clockHz > most)

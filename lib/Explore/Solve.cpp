@@ -16,16 +16,12 @@ namespace rhizome::explore {
 using gen::Resources;
 constexpr size_t kKinds = gen::kResourceNames.size();
 
-gen::LinkMedium Wire::medium() const {
-  return {reliable, bitsPerS, latencyS * 1e9, mtuBytes, overheadBytes};
-}
-
-double Wire::secondsFor(int64_t bits) const {
-  return gen::linkBytesPerFrame(medium(), bits) * 8 / bitsPerS;
+double Wire::secondsForFrame(int64_t bits) const {
+  return gen::linkBytesPerFrame(*this, bits) * 8 / bitsPerS;
 }
 
 double Wire::answerFor(int64_t bits) const {
-  return gen::linkAckBytesPerFrame(medium(), bits) * 8 / bitsPerS;
+  return gen::linkAckBytesPerFrame(*this, bits) * 8 / bitsPerS;
 }
 
 double Wire::cyclesFor(int64_t bits, int64_t streamBits) const {
@@ -49,7 +45,7 @@ double hostSeconds(const Problem &problem) {
   const Wire &wire = *problem.hostWire;
   double in = 0, out = 0;
   for (const Tensor &tensor : problem.tensors) {
-    double once = wire.secondsFor(tensor.bits);
+    double once = wire.secondsForFrame(tensor.bits);
     double answer = wire.answerFor(tensor.bits);
     if (tensor.producer < 0) {
       out += once;
@@ -135,9 +131,9 @@ bool Place::covers(const Place &other) const {
     return true;
   Wire as = *other.wire;
   as.bitsPerS = wire->bitsPerS;
-  as.latencyS = wire->latencyS;
+  as.latencyNs = wire->latencyNs;
   return as == *wire && wire->bitsPerS >= other.wire->bitsPerS &&
-         wire->latencyS <= other.wire->latencyS;
+         wire->latencyNs <= other.wire->latencyNs;
 }
 
 /// Places that differ, each once, with those that cover it, ascending.
@@ -346,7 +342,7 @@ void addWireTimes(const Problem &problem, const Place &place,
   int n = int(problem.stages.size());
   const Wire &wire = *place.wire;
   for (const Tensor &tensor : problem.tensors) {
-    all.push_back(wire.secondsFor(tensor.bits));
+    all.push_back(wire.secondsForFrame(tensor.bits));
     all.push_back(wire.cyclesFor(tensor.bits, place.streamBits) /
                   place.clockHz);
   }
@@ -359,7 +355,7 @@ void addWireTimes(const Problem &problem, const Place &place,
         for (int t : *other)
           sum += wire.answerFor(problem.tensors[t].bits);
         for (int t : *side) {
-          sum += wire.secondsFor(problem.tensors[t].bits);
+          sum += wire.secondsForFrame(problem.tensors[t].bits);
           cycles += wire.cyclesFor(problem.tensors[t].bits, place.streamBits);
         }
         all.push_back(sum);

@@ -25,13 +25,13 @@ constexpr int64_t kTransmitStages = 7, kReceiveStages = 8;
 int64_t wordsOf(int64_t frameBits) { return cost::ceilDiv(frameBits, 64); }
 
 /// Bytes of a full datagram on the medium.
-double datagramBytes(const LinkMedium &medium) {
+double datagramBytes(const Medium &medium) {
   return double(linkSlotWords(medium) * kWordBytes + kHeaderBytes +
                 medium.overheadBytes);
 }
 } // namespace
 
-int64_t linkSlotWords(const LinkMedium &medium) {
+int64_t linkSlotWords(const Medium &medium) {
   int64_t words = 1;
   while (2 * words <= kMaxSlotWords &&
          2 * words * kWordBytes + kHeaderBytes <= medium.mtuBytes)
@@ -39,21 +39,21 @@ int64_t linkSlotWords(const LinkMedium &medium) {
   return words;
 }
 
-double linkRoundTripNs(const LinkMedium &medium, int64_t streamBits,
+double linkRoundTripNs(const Medium &medium, int64_t streamBits,
                        double clockMhz) {
   double beats = double(linkSlotWords(medium) * 64 / streamBits);
   // A datagram is stored whole at both ends. A shell takes two ahead of it:
   // with fewer places the medium would run dry, or slots that end with a frame
   // leave half empty, although others wait.
   double endpoint = 1000 / clockMhz * (2 * beats + kEndpointCycles);
-  double ahead = medium.reliable ? 1 : 2;
+  double ahead = medium.isReliable() ? 1 : 2;
   double wire = (ahead + 1) * datagramBytes(medium) * 8e9 / medium.bitsPerS;
-  return 2 * medium.latencyNs + endpoint + wire;
+  return double(2 * medium.latencyNs) + endpoint + wire;
 }
 
 int64_t linkWindow(const LinkChannel &channel, int64_t streamBits,
                    double clockMhz) {
-  const LinkMedium &medium = channel.medium;
+  const Medium &medium = channel.medium;
   double perS =
       std::min(medium.bitsPerS / 8 / datagramBytes(medium),
                clockMhz * 1e6 * double(streamBits) / 8 /
@@ -62,7 +62,8 @@ int64_t linkWindow(const LinkChannel &channel, int64_t streamBits,
       perS * linkRoundTripNs(medium, streamBits, clockMhz) * 1e-9 + kAckEvery;
   // Both ends hold a window each on a medium that may lose.
   double held = double(channel.minBufferBits) /
-                double(linkSlotWords(medium) * 64) / (medium.reliable ? 1 : 2);
+                double(linkSlotWords(medium) * 64) /
+                (medium.isReliable() ? 1 : 2);
   int64_t window = kMinWindow;
   while (window < kMaxWindow && double(window) < std::max(slots, held))
     window *= 2;
@@ -71,20 +72,21 @@ int64_t linkWindow(const LinkChannel &channel, int64_t streamBits,
 
 int64_t linkTransmitSlots(const LinkChannel &channel, int64_t streamBits,
                           double clockMhz) {
-  return channel.medium.reliable ? 2
-                                 : linkWindow(channel, streamBits, clockMhz);
+  return channel.medium.isReliable()
+             ? 2
+             : linkWindow(channel, streamBits, clockMhz);
 }
 
-LinkMedium linkMediumFor(const LinkMedium &medium, double framesPerS,
-                         int64_t frameBits) {
-  LinkMedium needed = medium;
+Medium linkMediumFor(const Medium &medium, double framesPerS,
+                     int64_t frameBits) {
+  Medium needed = medium;
   double wanted = 1.25 * framesPerS * 8 * linkBytesPerFrame(medium, frameBits);
   if (wanted > 0)
     needed.bitsPerS = std::min(medium.bitsPerS, wanted);
   return needed;
 }
 
-int64_t linkWaitTicks(const LinkMedium &medium, int64_t streamBits,
+int64_t linkWaitTicks(const Medium &medium, int64_t streamBits,
                       double clockMhz) {
   double ns =
       1.5 * linkRoundTripNs(medium, streamBits, clockMhz) +
@@ -93,7 +95,7 @@ int64_t linkWaitTicks(const LinkMedium &medium, int64_t streamBits,
       int64_t(std::ceil(ns * clockMhz / 1000 / kTickCycles)), 4, kMaxWaitTicks);
 }
 
-int64_t linkAckTicks(const LinkMedium &medium, double clockMhz) {
+int64_t linkAckTicks(const Medium &medium, double clockMhz) {
   // So many datagrams at full rate are acknowledged by their number.
   double ns = kAckEvery * datagramBytes(medium) * 8e9 / medium.bitsPerS;
   return std::clamp<int64_t>(
@@ -101,13 +103,13 @@ int64_t linkAckTicks(const LinkMedium &medium, double clockMhz) {
       kMaxAckTicks);
 }
 
-double linkBytesPerFrame(const LinkMedium &medium, int64_t frameBits) {
+double linkBytesPerFrame(const Medium &medium, int64_t frameBits) {
   auto words = double(wordsOf(frameBits));
   return words * kWordBytes + words / double(linkSlotWords(medium)) *
                                   double(kHeaderBytes + medium.overheadBytes);
 }
 
-double linkAckBytesPerFrame(const LinkMedium &medium, int64_t frameBits) {
+double linkAckBytesPerFrame(const Medium &medium, int64_t frameBits) {
   double datagrams = double(wordsOf(frameBits)) / double(linkSlotWords(medium));
   return datagrams / kAckEvery * double(kAckBytes + medium.overheadBytes);
 }
@@ -154,7 +156,7 @@ Resources endpointCost(const LinkEndpoint &endpoint,
             ? linkTransmitSlots(channel, endpoint.streamBits, endpoint.clockMhz)
             : window;
     auto places = double(slots);
-    bool retains = !channel.medium.reliable;
+    bool retains = !channel.medium.isReliable();
     memory(slots * beats, endpoint.streamBits);
     memory(4, endpoint.streamBits + 1); // the output's buffer
     memory(slots, channel.transmit ? 16 : 8);

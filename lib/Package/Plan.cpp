@@ -184,7 +184,7 @@ void print(json::OStream &os, const Channel &channel) {
 void print(json::OStream &os, const PlannedLink &link) {
   os.object([&] {
     os.attribute("name", link.name);
-    os.attribute("kind", link.kind);
+    os.attribute("kind", nameOf(link.kind));
     number(os, "bits_per_s", link.bitsPerS);
     os.attribute("latency_ns", link.latencyNs);
     os.attribute("mtu_bytes", link.mtuBytes);

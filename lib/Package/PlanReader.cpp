@@ -168,16 +168,19 @@ static bool fromJSON(const json::Value &value, Channel &c, json::Path path) {
 static bool fromJSON(const json::Value &value, PlannedLink &l,
                      json::Path path) {
   json::ObjectMapper map(value, path);
-  if (!map || !map.map("name", l.name) || !map.map("kind", l.kind) ||
+  std::string kind;
+  if (!map || !map.map("name", l.name) || !map.map("kind", kind) ||
       !map.map("bits_per_s", l.bitsPerS) ||
       !map.map("latency_ns", l.latencyNs) ||
       !map.map("mtu_bytes", l.mtuBytes) ||
       !map.map("overhead_bytes", l.overheadBytes))
     return false;
-  if (l.kind != "udp" && l.kind != "wire") {
+  std::optional<Medium::Kind> known = mediumKindOf(kind);
+  if (!known) {
     path.field("kind").report("expected 'udp' or 'wire'");
     return false;
   }
+  l.kind = *known;
   if (!(l.bitsPerS > 0)) {
     path.field("bits_per_s").report("expected a positive number");
     return false;

@@ -11,8 +11,8 @@
 #include "rhizome/Pipeline/Node.h"
 #include "rhizome/Support/Units.h"
 #include "rhizome/Vendor/Vendor.h"
-#include "llvm/Support/Format.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
@@ -118,15 +118,7 @@ static std::vector<AnalysedDevice> analysedOf(const Targets &targets,
     entry.device.clockMhz = place.context.clockMhz;
     for (const PlannedLink &link : targets.links)
       if (link.name == place.link)
-        entry.link =
-            Link{link.name,
-                 "",
-                 link.kind == "udp" ? Link::Kind::Udp : Link::Kind::Wire,
-                 link.bitsPerS,
-                 link.latencyNs,
-                 link.mtuBytes,
-                 link.overheadBytes,
-                 {}};
+        entry.link = Link{link, link.name, "", {}};
     if (llvm::none_of(devices, [&](const AnalysedDevice &other) {
           return other.device.name == entry.device.name &&
                  other.device.clockMhz == entry.device.clockMhz &&

@@ -19,15 +19,8 @@ using namespace rhizome::pipeline;
 static constexpr int64_t kLeastStreamBits = 8, kMostStreamBits = 64;
 
 static explore::Wire wireOf(const Link &link) {
-  explore::Wire wire;
-  wire.bitsPerS = link.bitsPerS;
-  wire.latencyS = double(link.latencyNs) * 1e-9;
-  wire.mtuBytes = link.mtuBytes;
-  wire.overheadBytes = link.overheadBytes;
-  wire.reliable = link.kind == Link::Kind::Wire;
-  wire.slotWords =
-      gen::linkSlotWords({wire.reliable, wire.bitsPerS, double(link.latencyNs),
-                          link.mtuBytes, link.overheadBytes});
+  explore::Wire wire{link};
+  wire.slotWords = gen::linkSlotWords(link);
   return wire;
 }
 
@@ -51,8 +44,7 @@ static void addLink(Targets &targets, const Link &link) {
   for (const PlannedLink &known : targets.links)
     if (known.name == link.name)
       return;
-  targets.links.push_back({link.name, nameOf(link.kind).str(), link.bitsPerS,
-                           link.latencyNs, link.mtuBytes, link.overheadBytes});
+  targets.links.push_back({link, link.name});
 }
 
 llvm::Expected<Targets> pipeline::targetsOf(const CompileRequest &request) {
@@ -78,7 +70,7 @@ llvm::Expected<Targets> pipeline::targetsOf(const CompileRequest &request) {
       // ones are narrowed in front of it.
       place.streamBits = std::min(place.streamBits, kMostStreamBits);
       // A shell has the streams that it has; a wire's endpoint is ours alone.
-      if (place.wire->reliable)
+      if (place.wire->isReliable())
         place.leastBits = kLeastStreamBits;
       addLink(targets, node.link);
     }

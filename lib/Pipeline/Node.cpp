@@ -13,12 +13,7 @@ gen::LinkEndpoint linkEndpointOf(const Plan &plan, const PlannedNode &node) {
   endpoint.streamBits = node.streamBits;
   endpoint.clockMhz = node.clockMhz;
   for (const NodeChannel &c : nodeChannels(plan, node)) {
-    gen::LinkMedium medium;
-    medium.reliable = c.link->kind == "wire";
-    medium.bitsPerS = c.link->bitsPerS;
-    medium.latencyNs = double(c.link->latencyNs);
-    medium.mtuBytes = c.link->mtuBytes;
-    medium.overheadBytes = c.link->overheadBytes;
+    const Medium &medium = *c.link;
     double framesPerS =
         plan.predicted.throughputPerS / double(c.channel->every);
     gen::LinkChannel channel;
@@ -55,7 +50,7 @@ static EndpointOptions optionsOf(const gen::LinkEndpoint &endpoint,
             ? gen::linkTransmitSlots(channel, endpoint.streamBits,
                                      endpoint.clockMhz)
             : gen::linkWindow(channel, endpoint.streamBits, endpoint.clockMhz);
-    c.retain = !channel.medium.reliable;
+    c.retain = !channel.medium.isReliable();
     c.waitTicks = gen::linkWaitTicks(channel.medium, endpoint.streamBits,
                                      endpoint.clockMhz);
     c.ackTicks = gen::linkAckTicks(channel.medium, endpoint.clockMhz);

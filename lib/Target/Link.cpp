@@ -7,17 +7,13 @@ using namespace llvm;
 using namespace rhizome;
 using namespace rhizome::target;
 
-StringRef rhizome::nameOf(Link::Kind kind) {
-  return kind == Link::Kind::Udp ? "udp" : "wire";
-}
-
 static Link readLink(const YAML::Node &root) {
   Mapping map(root, "a link file");
   Link link;
   link.name = map.get<std::string>("name");
   link.description = map.get<std::string>("description");
-  link.kind = map.choice<Link::Kind>(
-      "kind", {{"udp", Link::Kind::Udp}, {"wire", Link::Kind::Wire}});
+  link.kind = map.choice<Medium::Kind>(
+      "kind", {{"udp", Medium::Kind::Udp}, {"wire", Medium::Kind::Wire}});
   link.bitsPerS = map.get<double>("bits_per_s");
   if (!(link.bitsPerS > 0))
     throw Mistake{lineOf(map.find("bits_per_s")), "'bits_per_s' is 0"};

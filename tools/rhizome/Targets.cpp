@@ -222,7 +222,7 @@ void explain(const Board &b, const Flows &) {
 }
 
 void explain(const Link &l, const Flows &) {
-  outs() << (l.kind == Link::Kind::Udp
+  outs() << (l.kind == Medium::Kind::Udp
                  ? "datagrams may be lost, repeated or reordered"
                  : "reliable, in order, with flow control")
          << "; full pieces of " << grouped(l.mtuBytes) << " B carry "

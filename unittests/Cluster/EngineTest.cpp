@@ -13,7 +13,7 @@ using namespace rhizome;
 using namespace rhizome::cluster;
 
 namespace {
-const PlannedLink kLink{"10gbe", "udp", 1e10, 1000, 1472, 66};
+const PlannedLink kLink{{Medium::Kind::Udp, 1e10, 1000, 1472, 66}, "10gbe"};
 
 class Exchange {
 public:

@@ -9,9 +9,9 @@ using namespace rhizome;
 using namespace rhizome::cluster;
 
 namespace {
-const PlannedLink kTenGig{"10gbe", "udp", 1e10, 1000, 1472, 66};
-const PlannedLink kOneGig{"1gbe", "udp", 1e9, 1000, 1472, 66};
-const PlannedLink kWire{"lvds", "wire", 1e8, 50, 1024, 2};
+const PlannedLink kTenGig{{Medium::Kind::Udp, 1e10, 1000, 1472, 66}, "10gbe"};
+const PlannedLink kOneGig{{Medium::Kind::Udp, 1e9, 1000, 1472, 66}, "1gbe"};
+const PlannedLink kWire{{Medium::Kind::Wire, 1e8, 50, 1024, 2}, "lvds"};
 constexpr Picoseconds kMicrosecond = 1'000'000;
 
 std::vector<uint8_t> payload(size_t size) { return std::vector<uint8_t>(size); }

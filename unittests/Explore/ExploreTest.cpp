@@ -49,7 +49,7 @@ explore::Result run(func::FuncOp f, const std::string &goal, int devices = 1) {
   place.context = ku060();
   place.capacity = place.context.budget;
   if (devices > 1) {
-    place.wire = explore::Wire{10e9, 1e-6};
+    place.wire = explore::Wire{{Medium::Kind::Udp, 10e9, 1000}};
     place.link = "wire";
   }
   explore::Cluster cluster;
@@ -178,7 +178,7 @@ TEST(Explore, LatencyOverStreamsOfAnyWidth) {
     place.context = ku060();
     place.capacity = place.context.budget;
     place.streamBits = bits;
-    place.wire = explore::Wire{10e9, 1e-6};
+    place.wire = explore::Wire{{Medium::Kind::Udp, 10e9, 1000}};
     explore::Cluster cluster;
     cluster.hostWire = place.wire;
     cluster.places.assign(1, place);

@@ -111,7 +111,7 @@ double bruteForce(const Problem &p) {
   int n = int(p.stages.size()), places = int(p.places.size());
   double host = 0, back = 0;
   for (const Tensor &t : p.tensors) {
-    double once = p.hostWire->secondsFor(t.bits);
+    double once = p.hostWire->secondsForFrame(t.bits);
     double answer = p.hostWire->answerFor(t.bits);
     host += (t.producer < 0 ? once : 0) + (t.toHost ? answer : 0);
     back += (t.toHost ? once : 0) + (t.producer < 0 ? answer : 0);
@@ -134,7 +134,7 @@ double bruteForce(const Problem &p) {
       if (made ? !readOut : !readIn)
         continue;
       (made ? ends.out : ends.in).push_back(t);
-      (made ? outS : inS) += place.wire->secondsFor(tensor.bits);
+      (made ? outS : inS) += place.wire->secondsForFrame(tensor.bits);
       (made ? inS : outS) += place.wire->answerFor(tensor.bits);
       (made ? outC : inC) +=
           place.wire->cyclesFor(tensor.bits, place.streamBits);

@@ -51,7 +51,7 @@ Plan toyCluster() {
   Plan plan = toyPlan();
   plan.cluster = "toys";
   plan.alternatives = {{"1 × xcku060-role", 1, 5000, "half the rate"}};
-  plan.links = {{"lan", "udp", 10e9, 500, 1472, 66}};
+  plan.links = {{{Medium::Kind::Udp, 10e9, 500, 1472, 66}, "lan"}};
   plan.hostLink = plan.nodes[0].link = "lan";
   PlannedNode &first = plan.nodes[0];
   first.nodeTop = "rhz_node";
@@ -132,6 +132,10 @@ TEST(Plan, ReadsBackWhatItWrote) {
   EXPECT_EQ(plan->nodes[0].actors[0].resources.at("bram"), 1.5);
   EXPECT_EQ(plan->nodes[0].actors[0].config,
             toyPlan().nodes[0].actors[0].config);
+  EXPECT_EQ(plan->nodes[0].actors[0].module, "rhz_matvec");
+  EXPECT_EQ(plan->nodes[0].actors[0].parameters,
+            std::vector<std::string>{"pe"});
+  EXPECT_EQ(plan->nodes[0].modules, toyPlan().nodes[0].modules);
 }
 
 TEST(Plan, RefusesWhatItIsNot) {
@@ -202,7 +206,9 @@ TEST(Plan, RefusesClustersThatDoNotFitTogether) {
             "plan.nodes[1].replica.index");
   EXPECT_EQ(message([](Plan &p) { p.links.push_back(p.links[0]); }),
             "two links are named 'lan'");
-  EXPECT_EQ(message([](Plan &p) { p.links[0].kind = "tcp"; }),
+  std::string text = printPlan(toyCluster());
+  auto odd = parsePlan(text.replace(text.find("\"udp\""), 5, "\"tcp\""));
+  EXPECT_EQ(llvm::toString(odd.takeError()),
             "expected 'udp' or 'wire' at plan.links[0].kind");
   EXPECT_EQ(message([](Plan &p) { p.links[0].bitsPerS = 0; }),
             "expected a positive number at plan.links[0].bits_per_s");

@@ -41,10 +41,10 @@ Channel channel(uint16_t id, ChannelEnd from, ChannelEnd to, int64_t elements,
 
 /// Two replicas feed node "c", which has another input from the host and sends
 /// one output to both replicas' successor and the host, and one in turn.
-Plan planOf(unsigned bits, const char *kind) {
+Plan planOf(unsigned bits, Medium::Kind kind) {
   Plan plan;
   plan.predicted.throughputPerS = 1e5;
-  plan.links = {{"net", kind, 1e9, 1000, 1472, 66}};
+  plan.links = {{{kind, 1e9, 1000, 1472, 66}, "net"}};
   for (int64_t r = 0; r < 2; ++r) {
     PlannedNode node;
     node.name = r ? "b" : "a";
@@ -118,7 +118,7 @@ void expectRuns(const std::string &command, const std::string &dir) {
 } // namespace
 
 TEST(NodeChannels, AsEveryNodeSeesThem) {
-  Plan plan = planOf(64, "udp");
+  Plan plan = planOf(64, Medium::Kind::Udp);
   auto c = nodeChannels(plan, plan.nodes[2]);
   ASSERT_EQ(c.size(), 8u);
   EXPECT_EQ(c[0].channel->id, 11);
@@ -148,7 +148,7 @@ TEST(NodeChannels, AsEveryNodeSeesThem) {
 
 TEST(NodeChannels, ReplicasToReplicas) {
   // Three replicas in front, two behind: frame f goes from f mod 3 to f mod 2.
-  Plan plan = planOf(64, "udp");
+  Plan plan = planOf(64, Medium::Kind::Udp);
   PlannedNode &node = plan.nodes[0];
   node.replica = {1, 2, 3};
   plan.channels.clear();
@@ -170,7 +170,8 @@ TEST(NodeChannels, ReplicasToReplicas) {
 }
 
 TEST(NodeTop, EveryToolReadsIt) {
-  for (auto [bits, kind] : {std::pair(8u, "wire"), std::pair(64u, "udp")}) {
+  for (auto [bits, kind] :
+       {std::pair(8u, Medium::Kind::Wire), std::pair(64u, Medium::Kind::Udp)}) {
     TestFolder folder;
     Plan plan = planOf(bits, kind);
     mlir::MLIRContext context;

@@ -6,9 +6,9 @@
 // networks; tests compare it with brute force.
 #pragma once
 
+#include "rhizome/Cost/Resources.h"
 #include "rhizome/Explore/Limit.h"
 #include "rhizome/Generator/Link.h"
-#include "rhizome/Cost/Resources.h"
 #include <functional>
 #include <optional>
 #include <string>
@@ -75,19 +75,14 @@ struct Kind {
   std::vector<gen::Resources> beyond;
 };
 
-/// A medium, as far as it bounds rates. Frames are packed into words of 64 bits
-/// and these into datagrams.
-struct Wire {
-  double bitsPerS = 0;
-  double latencyS = 0;
-  int64_t mtuBytes = 1472, overheadBytes = 66;
-  bool reliable = false;    ///< loses and reorders nothing
+/// A medium and how frames are cut for it: packed into words of 64 bits, and
+/// these into datagrams.
+struct Wire : Medium {
   int64_t slotWords = 128;  ///< words in a full datagram
   int64_t headerBytes = 16; ///< of the protocol, in each
-  /// As the link's cost and timing know it.
-  gen::LinkMedium medium() const;
+  double latencyS() const { return double(latencyNs) * 1e-9; }
   /// Seconds for which a frame of so many bits holds the medium.
-  double secondsFor(int64_t bits) const;
+  double secondsForFrame(int64_t bits) const;
   /// Seconds for which what answers such a frame holds the way back.
   double answerFor(int64_t bits) const;
   /// Cycles for which it holds an endpoint's byte stream, in the mean of frames

@@ -5,20 +5,9 @@
 #pragma once
 
 #include "rhizome/Generator/Actor.h"
+#include "rhizome/Support/Medium.h"
 
 namespace rhizome::gen {
-/// A physical medium between two nodes.
-struct LinkMedium {
-  /// Loses and reorders nothing and is flow-controlled ("wire"): no memory for
-  /// retransmission. Otherwise datagrams ("udp").
-  bool reliable = false;
-  double bitsPerS = 0;
-  double latencyNs = 0;       ///< one way
-  int64_t mtuBytes = 1472;    ///< payload of the largest datagram
-  int64_t overheadBytes = 66; ///< of a datagram on the medium: headers, gaps
-  bool operator==(const LinkMedium &) const = default;
-};
-
 /// One channel as one of its two nodes sees it.
 struct LinkChannel {
   int64_t id = 0;
@@ -28,7 +17,7 @@ struct LinkChannel {
   int64_t port = 0;      ///< index of rhz_top's s_axis_… or m_axis_…
   /// The channel carries the frames f with f mod every == first.
   int64_t first = 0, every = 1;
-  LinkMedium medium;
+  Medium medium;
   /// What both ends together must be able to hold, so that paths that part and
   /// meet again across nodes cannot block each other.
   int64_t minBufferBits = 0;
@@ -44,10 +33,10 @@ struct LinkEndpoint {
 
 /// 64-bit words of payload in a full datagram: the largest power of two, at
 /// most 128, that fits the medium's datagrams.
-int64_t linkSlotWords(const LinkMedium &medium);
+int64_t linkSlotWords(const Medium &medium);
 /// Nanoseconds from sending a datagram to having its acknowledgement, both
 /// endpoints' own time included.
-double linkRoundTripNs(const LinkMedium &medium, int64_t streamBits,
+double linkRoundTripNs(const Medium &medium, int64_t streamBits,
                        double clockMhz);
 /// Datagrams that may be on their way or wait at the receiver: what covers
 /// bandwidth × delay, a power of two from 4 to 64.
@@ -59,18 +48,18 @@ int64_t linkTransmitSlots(const LinkChannel &channel, int64_t streamBits,
 
 /// The medium as a channel of `framesPerS` frames needs it: windows cover what
 /// is wanted with a quarter to spare, not all that the medium could carry.
-LinkMedium linkMediumFor(const LinkMedium &medium, double framesPerS,
-                         int64_t frameBits);
+Medium linkMediumFor(const Medium &medium, double framesPerS,
+                     int64_t frameBits);
 /// Ticks of 16 cycles: until a datagram counts as lost, and for which a
 /// receiver waits for more before it acknowledges.
-int64_t linkWaitTicks(const LinkMedium &medium, int64_t streamBits,
+int64_t linkWaitTicks(const Medium &medium, int64_t streamBits,
                       double clockMhz);
-int64_t linkAckTicks(const LinkMedium &medium, double clockMhz);
+int64_t linkAckTicks(const Medium &medium, double clockMhz);
 
 /// Bytes that a frame takes on the medium at full rate, and what its
 /// acknowledgements take in the other direction.
-double linkBytesPerFrame(const LinkMedium &medium, int64_t frameBits);
-double linkAckBytesPerFrame(const LinkMedium &medium, int64_t frameBits);
+double linkBytesPerFrame(const Medium &medium, int64_t frameBits);
+double linkAckBytesPerFrame(const Medium &medium, int64_t frameBits);
 /// Cycles that a datagram with so many words of payload is on a byte stream;
 /// from the last beat that fills it at rhz_top until it has left; and from its
 /// last beat on the byte stream until its first one reaches rhz_top, one a

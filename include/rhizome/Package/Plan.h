@@ -4,6 +4,7 @@
 // the compiler. The schema's number is kPlanSchema (Support/Version.h).
 #pragma once
 
+#include "rhizome/Support/Medium.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <cstdint>
@@ -158,14 +159,9 @@ struct Channel {
   bool operator==(const Channel &) const = default;
 };
 
-/// A physical medium. Datagrams of "udp" may be lost and reordered; "wire"
-/// (LVDS, Aurora, PCIe) is reliable, in order and flow-controlled.
-struct PlannedLink {
-  std::string name, kind;
-  double bitsPerS = 0;
-  int64_t latencyNs = 0;     ///< one way
-  int64_t mtuBytes = 0;      ///< payload of the largest datagram
-  int64_t overheadBytes = 0; ///< of a datagram on the medium: headers, gaps
+/// A medium of the cluster.
+struct PlannedLink : Medium {
+  std::string name;
   bool operator==(const PlannedLink &) const = default;
 };
 
