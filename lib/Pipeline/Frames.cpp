@@ -39,8 +39,8 @@ Expected<Frames> pipeline::readValues(ArrayRef<DataRequest> files,
         Normalise::parse(file.normalise, file.normaliseOption);
     if (!normalise)
       return normalise.takeError();
-    InputSpec spec{value.name, value.shape, value.isFloat,
-                   value.lo,   value.hi,    value.isWhole};
+    InputSpec spec{value.name, value.shape,   value.isFloat, value.lo,
+                   value.hi,   value.isWhole, value.isPlain};
     Expected<FrameSource> source =
         FrameSource::open(file.path, spec, *normalise);
     if (!source)
@@ -204,7 +204,7 @@ Error pipeline::compareExpected(const DataChoice &request,
     files.push_back({path, ""});
   std::vector<HostModel::Value> values = model.outputs();
   for (HostModel::Value &value : values)
-    value.isWhole = true; // what is expected is no picture
+    value.isPlain = true; // what is expected is no picture
   Expected<Frames> want =
       readValues(files, values, int64_t(outputs.size()), "output");
   if (!want)

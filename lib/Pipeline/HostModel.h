@@ -48,6 +48,7 @@ public:
     std::vector<int64_t> shape;
     bool isFloat = true;
     bool isWhole = false; ///< whole numbers in the file, if also as reals
+    bool isPlain = false; ///< 8-bit values of a file are no pixels
     int64_t lo = INT64_MIN, hi = INT64_MAX; ///< of integers
   };
   const std::vector<Value> &inputs() const { return graphInputs; }

@@ -76,8 +76,11 @@ struct InputSpec {
   std::vector<int64_t> shape; ///< as in the model, batch 1 included
   bool isFloat = true;
   int64_t lo = INT64_MIN, hi = INT64_MAX;
-  /// Reals that are whole numbers: 8-bit values of a file stand for themselves.
+  /// Reals that are whole numbers, in the bounds above.
   bool isWhole = false;
+  /// The 8-bit values of a file stand for themselves, they are no pixels; so
+  /// they do where the values are whole.
+  bool isPlain = false;
 };
 
 /// The frames for one input of a model, each in the input's shape.

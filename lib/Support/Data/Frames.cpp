@@ -180,7 +180,8 @@ FrameSource::finish(Tensor values, bool isPixels, const std::string &file,
   }
   if (values.isFloat)
     return values;
-  if (normalise.kind == Normalise::Kind::None && isPixels && !spec.isWhole)
+  if (normalise.kind == Normalise::Kind::None && isPixels && !spec.isWhole &&
+      !spec.isPlain)
     return input.fail(
         "it holds pixels 0..255 and the input '" + spec.name + "' takes reals",
         "say how with " + normalise.option + " 0..1, 0..255 or MEAN,STD");
