@@ -41,7 +41,8 @@ static Beyond beyond(osa::RequantiseOp op, const Tensor &integers) {
   num::IntType type = num::elementInt(op.getType());
   auto sides = op->getAttrOfType<DenseBoolArrayAttr>(kSaturates).asArrayRef();
   auto multiplier = op.getMultiplier(), offset = op.getOffset();
-  size_t channels = size_t(integers.shape.back());
+  // A scalar is one channel.
+  size_t channels = integers.shape.empty() ? 1 : size_t(integers.shape.back());
   Beyond result;
   for (auto [i, x] : llvm::enumerate(integers.ints)) {
     size_t c = i % channels;
