@@ -12,14 +12,17 @@ using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::pipeline;
 
-std::vector<int64_t> pipeline::zeroPoints(osa::QuantizeOp q) {
+ElementScales::ElementScales(osa::QuantizeOp q, ArrayRef<int64_t> shape)
+    : scales(osa::floatValues(q.getScale())) {
   auto attr = q.getZeroPoint();
-  if (!isa<FloatType>(attr.getElementType()))
-    return osa::intValues(attr);
-  std::vector<int64_t> zeros;
-  for (float z : osa::floatValues(attr))
-    zeros.push_back(int64_t(z));
-  return zeros;
+  if (isa<FloatType>(attr.getElementType()))
+    for (float z : osa::floatValues(attr))
+      zeros.push_back(int64_t(z));
+  else
+    zeros = osa::intValues(attr);
+  int64_t axis = int64_t(q.getAxis());
+  for (size_t d = size_t(axis + 1); axis >= 0 && d < shape.size(); ++d)
+    inner *= size_t(shape[d]);
 }
 
 /// Takes the rounding out of a network. If the quantisers are ours it was
@@ -44,8 +47,9 @@ static void dropRounding(func::FuncOp function, bool calibrated) {
         q.getScale().getNumElements() != 1)
       continue;
     num::IntType type = num::elementInt(q.getType());
-    float scale = osa::floatValues(q.getScale()).front();
-    int64_t zero = zeroPoints(q).front();
+    ElementScales one(q, cast<RankedTensorType>(q.getType()).getShape());
+    float scale = one.scale(0);
+    int64_t zero = one.zero(0);
     b.setInsertionPoint(back);
     Value clipped = osa::ClipOp::create(
         b, q.getLoc(), back.getType(), q.getInput(),
@@ -74,18 +78,10 @@ static std::string opName(Location loc) {
 
 /// Codes as the reals that they stand for.
 static std::vector<float> dequantised(const Tensor &codes, osa::QuantizeOp q) {
-  auto scale = osa::floatValues(q.getScale());
-  std::vector<int64_t> zero = zeroPoints(q);
-  int64_t inner = 1, axis = int64_t(q.getAxis());
-  for (size_t d = axis + 1; axis >= 0 && d < codes.shape.size(); ++d)
-    inner *= codes.shape[d];
-  auto at = [&](size_t i, size_t n) {
-    return n == 1 ? 0 : i / size_t(inner) % n;
-  };
+  ElementScales scales(q, codes.shape);
   std::vector<float> reals(codes.ints.size());
   for (auto [i, code] : llvm::enumerate(codes.ints))
-    reals[i] =
-        float(code - zero[at(i, zero.size())]) * scale[at(i, scale.size())];
+    reals[i] = float(code - scales.zero(i)) * scales.scale(i);
   return reals;
 }
 

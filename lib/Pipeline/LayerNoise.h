@@ -17,6 +17,22 @@ layerNoise(mlir::ModuleOp real, bool calibrated, const HostModel &model,
            const Frames &given, const Frames &integers, const Frames &carried,
            SaturationCounter &saturation);
 
-/// The zero points of a quantizer, one or one per channel.
-std::vector<int64_t> zeroPoints(osa::QuantizeOp quantize);
+/// The scale and zero point that a quantizer has for each element of a tensor
+/// of this shape.
+class ElementScales {
+public:
+  ElementScales(osa::QuantizeOp quantize, llvm::ArrayRef<int64_t> shape);
+  float scale(size_t element) const { return scales[place(element, scales)]; }
+  int64_t zero(size_t element) const { return zeros[place(element, zeros)]; }
+
+private:
+  std::vector<float> scales;
+  std::vector<int64_t> zeros; ///< each one, or one per channel
+  size_t inner = 1;           ///< elements from one channel to the next
+
+  template <class T>
+  size_t place(size_t element, const std::vector<T> &values) const {
+    return values.size() == 1 ? 0 : element / inner % values.size();
+  }
+};
 } // namespace rhizome::pipeline

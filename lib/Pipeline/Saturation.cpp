@@ -19,18 +19,10 @@ struct Beyond {
 
 static Beyond beyond(osa::QuantizeOp q, const Tensor &reals) {
   num::IntType type = num::elementInt(q.getType());
-  auto scale = osa::floatValues(q.getScale());
-  std::vector<int64_t> zero = zeroPoints(q);
-  int64_t inner = 1, axis = int64_t(q.getAxis());
-  for (size_t d = axis + 1; axis >= 0 && d < reals.shape.size(); ++d)
-    inner *= reals.shape[d];
-  auto at = [&](size_t i, size_t n) {
-    return n == 1 ? 0 : i / size_t(inner) % n;
-  };
+  ElementScales scales(q, reals.shape);
   Beyond result;
   for (auto [i, x] : llvm::enumerate(reals.floats)) {
-    double code = std::nearbyint(x / scale[at(i, scale.size())]) +
-                  double(zero[at(i, zero.size())]);
+    double code = std::nearbyint(x / scales.scale(i)) + double(scales.zero(i));
     result.low += code < double(type.getLo());
     result.high += code > double(type.getHi());
   }
