@@ -120,9 +120,10 @@ func::FuncOp drawLayer(NetworkBuilder &n) {
 }
 
 /// Sizes that bound the time of synthesis.
-bool isSmall(const gen::Option &option) {
-  for (const auto &[actor, format] :
-       llvm::zip_equal(option.actors, option.formats)) {
+bool isSmall(const gen::Offer &offer) {
+  for (const gen::Body::Unit &unit : offer.body.units) {
+    const gen::Actor &actor = unit.actor;
+    const gen::Format &format = unit.outputs[0];
     gen::Products products = gen::productsOf(actor);
     if (products.count > kMostProducts ||
         format.lanes * format.width > kMostBits)
@@ -153,21 +154,21 @@ bool isSmall(const PlannedNode &node) {
 }
 
 /// A random option for every operation; empty if one has no small option.
-std::vector<gen::Selection> drawOptions(NetworkBuilder &n, func::FuncOp network,
-                                        const gen::DeviceContext &device) {
+std::vector<gen::Selection> drawOffers(NetworkBuilder &n, func::FuncOp network,
+                                       const gen::DeviceContext &device) {
   std::vector<gen::Selection> selections;
   for (Operation &op : network.getBody().front()) {
     if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
       continue;
-    std::vector<gen::Option> options;
+    std::vector<gen::Offer> offers;
     for (const auto &generator : gen::allGenerators())
       if (!generator->coverage(&op))
-        for (gen::Option &option : generator->options(&op, {}, device))
-          if (isSmall(option))
-            options.push_back(std::move(option));
-    if (options.empty())
+        for (gen::Offer &offer : generator->offers(&op, {}, device))
+          if (isSmall(offer))
+            offers.push_back(std::move(offer));
+    if (offers.empty())
       return {};
-    selections.push_back({&op, options[n.rng() % options.size()]});
+    selections.push_back({&op, offers[n.rng() % offers.size()]});
   }
   return selections;
 }
@@ -184,7 +185,7 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
   const gen::DeviceContext &d = *known;
   explore::NodeResult result;
   result.function = network;
-  result.selections = drawOptions(n, network, d);
+  result.selections = drawOffers(n, network, d);
   if (result.selections.empty())
     return llvm::Error::success();
   gen::Border border{device.name, device.clockMhz, device.streamBits};

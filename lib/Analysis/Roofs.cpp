@@ -120,7 +120,7 @@ Capacity analysis::capacityOf(const Device &device, const Link *link) {
 }
 
 double
-analysis::computeRoof(const std::vector<std::vector<gen::Option>> &options,
+analysis::computeRoof(const std::vector<std::vector<gen::Offer>> &options,
                       const gen::Budget &budget, double clockHz) {
   // Shares of the device that one iteration a cycle takes, by operation and
   // option; what the device has not makes an option impossible.
@@ -131,7 +131,7 @@ analysis::computeRoof(const std::vector<std::vector<gen::Option>> &options,
   std::vector<std::vector<Shares>> all;
   for (const auto &some : options) {
     std::vector<Shares> possible;
-    for (const gen::Option &option : some) {
+    for (const gen::Offer &option : some) {
       Shares shares{};
       bool fits = true;
       for (size_t k = 0; k < shares.size(); ++k) {
@@ -139,7 +139,7 @@ analysis::computeRoof(const std::vector<std::vector<gen::Option>> &options,
         double there = available[k];
         fits &= amount <= 0 || there > 0;
         if (amount > 0 && there > 0)
-          shares[k] = amount / there * double(option.intervalCycles);
+          shares[k] = amount / there * double(option.busyCycles);
       }
       if (fits)
         possible.push_back(shares);
@@ -186,11 +186,11 @@ analysis::computeRoof(const std::vector<std::vector<gen::Option>> &options,
 }
 
 /// What roofs follow from, without what builds the options.
-static std::vector<gen::Option>
-figuresOf(const std::vector<gen::Option> &options) {
-  std::vector<gen::Option> figures(options.size());
+static std::vector<gen::Offer>
+figuresOf(const std::vector<gen::Offer> &options) {
+  std::vector<gen::Offer> figures(options.size());
   for (auto [to, from] : llvm::zip_equal(figures, options)) {
-    to.intervalCycles = from.intervalCycles;
+    to.busyCycles = from.busyCycles;
     to.resources = from.resources;
   }
   return figures;
@@ -226,29 +226,29 @@ DeviceAnalysis analysis::roofsOf(func::FuncOp network, const Network &needs,
     result.whole.roofs.compute["host"] = processorRoof(device, needs.total);
   }
   // Options by generator, then those of all generators together.
-  std::vector<std::vector<gen::Option>> any(needs.operations.size());
+  std::vector<std::vector<gen::Offer>> any(needs.operations.size());
   for (const auto &generator : gen::allGenerators()) {
     if (!context)
       break;
     std::string name = generator->name().str();
-    std::vector<std::vector<gen::Option>> every;
+    std::vector<std::vector<gen::Offer>> every;
     size_t index = 0;
     bool all = true;
     for (mlir::Operation &op : network.getBody().front()) {
       if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
         continue;
       OperationRoofs &roofs = result.operations[index];
-      std::vector<gen::Option> options;
+      std::vector<gen::Offer> options;
       if (!generator->coverage(&op)) {
         SmallVector<std::optional<gen::Format>> upstream;
         for (Value v : op.getOperands())
           if (!v.getDefiningOp<osa::ConstantOp>())
             upstream.push_back(std::nullopt);
-        options = figuresOf(generator->options(&op, upstream, *context));
+        options = figuresOf(generator->offers(&op, upstream, *context));
       }
       llvm::append_range(any[index], options);
       all &= !options.empty();
-      for (const gen::Option &option : options) {
+      for (const gen::Offer &option : options) {
         bool fits = true;
         for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
           fits &=
@@ -256,7 +256,7 @@ DeviceAnalysis analysis::roofsOf(func::FuncOp network, const Network &needs,
         double &fastest = roofs.fastest[name];
         if (fits)
           fastest =
-              std::max(fastest, ratio(clockHz, double(option.intervalCycles)));
+              std::max(fastest, ratio(clockHz, double(option.busyCycles)));
       }
       if (!options.empty())
         roofs.roofs.compute[name] =

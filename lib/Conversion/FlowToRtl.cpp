@@ -2,8 +2,9 @@
 // One instance per actor (of its kind's module or, where the datapath is
 // generated, of a module made of its gates) with the ports that its kind's
 // description has, and valid, ready and data wires per stream. Ready flows
-// against the order of actors; module bodies are graph regions, so a ready is
-// filled in once its reader exists.
+// against the order of actors, and so does a stream back to a unit that several
+// regions share; module bodies are graph regions, so both are filled in once
+// their other end exists.
 #include "rhizome/Conversion/FlowToRtl.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -21,6 +22,14 @@ struct Wires {
   unsigned readyOperand = 0; ///< of the producer
   rtl::ConcatOp gathered;    ///< where a fork collects its readies
   unsigned readySlot = 0;
+};
+
+/// An input whose producer is not built yet.
+struct Awaited {
+  Value stream;
+  rtl::InstanceOp reader;
+  unsigned validOperand; ///< of the reader; its data comes next
+  Value ready;
 };
 
 class FlowToRtl {
@@ -63,6 +72,12 @@ public:
     reset = body->getArgument(1);
     for (auto actor : design.getBody().getOps<flow::ActorOp>())
       buildActor(actor, body);
+    for (const Awaited &input : awaited) {
+      const Wires &from = wires[input.stream];
+      input.reader->setOperand(input.validOperand, from.valid);
+      input.reader->setOperand(input.validOperand + 1, from.data);
+      connectReady(input.stream, input.ready);
+    }
     rtl::OutputOp::create(builder, design.getLoc(), topOutputs);
     return module;
   }
@@ -75,6 +90,7 @@ private:
   unsigned nextArgument = 2; ///< of the top module, after clock and reset
   SmallVector<Value> topOutputs;
   DenseMap<Value, Wires> wires;
+  std::vector<Awaited> awaited;
 
   static ArrayRef<unit::Signal> signalsOf(const unit::Port &port) {
     return unit::signalsOf(port.protocol, port.isInput);
@@ -177,11 +193,19 @@ private:
     // Ready inputs get a placeholder until the readers exist.
     unsigned readyOperand = 0;
     rtl::ConcatOp gathered;
+    std::vector<Awaited> awaitedHere;
     for (const unit::Port &port : unit.kind().ports) {
       bool isStream = port.protocol == unit::Protocol::Stream;
-      const Wires *from = nullptr;
-      if (isStream && port.isInput)
-        from = &wires[actor.getInputs()[nextStream++]];
+      Wires from;
+      if (isStream && port.isInput) {
+        Value stream = actor.getInputs()[nextStream++];
+        from = wires.lookup(stream);
+        if (!from.valid) {
+          unsigned valid = unsigned(operands.size());
+          awaitedHere.push_back({stream, nullptr, valid, nullptr});
+          from.valid = from.data = clock;
+        }
+      }
       for (const unit::Signal &signal : signalsOf(port)) {
         StringRef name =
             kept.emplace_back(std::string(port.name) + signal.suffix);
@@ -197,8 +221,8 @@ private:
         inputNames.push_back(name);
         if (!isStream) {
           operands.push_back(body->getArgument(nextArgument++));
-        } else if (from) {
-          operands.push_back(signal.width ? from->valid : from->data);
+        } else if (from.valid) {
+          operands.push_back(signal.width ? from.valid : from.data);
         } else {
           readyOperand = unsigned(operands.size());
           Value placeholder = clock;
@@ -219,13 +243,16 @@ private:
         builder.getStringAttr(module), parametersOf(actor, unit),
         builder.getStrArrayAttr(inputNames),
         builder.getStrArrayAttr(outputNames));
-    connect(actor, unit, instance, readyOperand, gathered);
+    for (Awaited &input : awaitedHere)
+      input.reader = instance;
+    connect(actor, unit, instance, readyOperand, gathered, awaitedHere);
+    llvm::append_range(awaited, awaitedHere);
   }
 
   /// Hands an instance's results to the top module and to the streams' wires.
   void connect(flow::ActorOp actor, const unit::Instance &unit,
                rtl::InstanceOp instance, unsigned readyOperand,
-               rtl::ConcatOp gathered) {
+               rtl::ConcatOp gathered, MutableArrayRef<Awaited> awaitedHere) {
     unsigned result = 0, nextStream = 0;
     for (const unit::Port &port : unit.kind().ports) {
       switch (port.protocol) {
@@ -239,8 +266,15 @@ private:
         break;
       case unit::Protocol::Stream:
         if (port.isInput) {
-          connectReady(actor.getInputs()[nextStream++],
-                       instance.getResult(result++));
+          Value stream = actor.getInputs()[nextStream++];
+          Value ready = instance.getResult(result++);
+          auto later = llvm::find_if(awaitedHere, [&](const Awaited &input) {
+            return input.stream == stream;
+          });
+          if (later == awaitedHere.end())
+            connectReady(stream, ready);
+          else
+            later->ready = ready;
         } else {
           produce(actor,
                   {instance.getResult(result), instance.getResult(result + 1),

@@ -15,11 +15,17 @@ using namespace rhizome::gen;
 namespace rhizome::explore {
 Refusals coverage(func::FuncOp network) {
   Refusals refusals;
+  std::vector<Operation *> ops = hardwareOf(network);
+  llvm::SmallPtrSet<Operation *, 8> inRegions;
+  for (const auto &generator : allGenerators())
+    for (const gen::Region &region : generator->regions(ops))
+      if (!generator->coverage(region))
+        inRegions.insert(region.ops().begin(), region.ops().end());
   for (Operation &op : network.getBody().front()) {
     if (!isHardware(op))
       continue;
     std::string reasons;
-    bool covered = false;
+    bool covered = inRegions.contains(&op);
     for (const auto &generator : allGenerators()) {
       auto reason = generator->coverage(&op);
       covered |= !reason;
@@ -130,7 +136,7 @@ private:
   const Goal &goal;
   const Cluster &cluster;
   const Steering &steering;
-  OptionCache cache;
+  OfferCache cache;
   std::vector<Operation *> ops; ///< of the network
 
   Handle variant(const Parts &parts, bool solves = true);

@@ -71,11 +71,11 @@ static Overrun leastOverrun(Problem open, double seconds,
   for (Kind &kind : open.kinds)
     kind.capacity = {};
   for (Place &place : open.places) {
-    best.budget += place.budget;
+    best.budget += place.budgetFor(seconds);
     Resources &most = open.kinds[place.kind].capacity;
     for (size_t k = 0; k < most.amount.size(); ++k)
       most.amount[k] = std::max(most.amount[k], place.budget.amount[k]);
-    place.budget.amount.fill(INFINITY);
+    place.unlimit();
   }
   double least = INFINITY;
   for (int step = 0; step < kSteps; ++step) {
@@ -147,7 +147,7 @@ Limit Explorer::limitAt(double seconds, const Limits &limits) {
   if (!overrun.solution) {
     Problem free = open;
     for (Place &place : free.places)
-      place.budget.amount.fill(INFINITY);
+      place.unlimit();
     for (Stage &stage : free.stages)
       stage.unpin();
     bool isPinned = llvm::any_of(
@@ -166,7 +166,7 @@ Limit Explorer::limitAt(double seconds, const Limits &limits) {
                                 (tensor.bits + border.bits - 1) / border.bits);
     return border;
   }
-  Limit resource = exceeded(overrun.need, overrun.budget);
+  Limit resource = exceeded(overrun.need, overrun.budget, open.kinds[0]);
   if (!resource.isNone())
     return resource;
   return {open.places.size() > 1 ? Limit::Kind::Cuts : Limit::Kind::Search};
@@ -177,7 +177,10 @@ bool Explorer::holds(const Result &result) const {
   for (const NodeResult &node : result.nodes) {
     Resources most = node.resources;
     most += node.errors;
-    if (!exceeded(most, posed.problems[0].places[node.place].budget).isNone())
+    const Place &place = posed.problems[0].places[node.place];
+    if (!exceeded(most, place.budgetFor(INFINITY),
+                  posed.problems[0].kinds[place.kind])
+             .isNone())
       return false;
   }
   return true;
@@ -239,8 +242,8 @@ FailureOr<Result> Explorer::realiseFastest(Limits limits) {
   most += result->nodes[0].errors;
   Resources all;
   for (const Place &place : posed.problems[0].places)
-    all += place.budget;
-  result->limit = exceeded(most, all);
+    all += place.budgetFor(INFINITY);
+  result->limit = exceeded(most, all, posed.problems[0].kinds[0]);
   for (int s = 0; result->limit.isNone() && s < int(problem().stages.size());
        ++s)
     if (std::isinf(aloneSeconds(problem(), s)))
@@ -377,7 +380,7 @@ void Explorer::addOthers(Result &result) {
       result.others.push_back({what, "does not fit", fewer, 0});
   }
   for (const NodeResult &node : result.nodes)
-    posed.addOptions(node, result);
+    posed.addOffers(node, result);
 }
 
 FailureOr<Result> Explorer::run(const Goal &goal) {

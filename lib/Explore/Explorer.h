@@ -15,7 +15,7 @@ struct Prospect {
 class Explorer {
 public:
   Explorer(mlir::func::FuncOp network, const Cluster &cluster,
-           const Steering &steering, OptionCache &cache)
+           const Steering &steering, OfferCache &cache)
       : posed(network, cluster, steering, cache) {}
 
   Prospect prospect(const Goal &goal);

@@ -23,6 +23,10 @@ std::string describe(const Limit &limit) {
            "', " + resourceText(limit);
   case Limit::Kind::Resource:
     return resourceText(limit);
+  case Limit::Kind::Bandwidth:
+    return llvm::formatv("the memory '{0}': {1:F0} bytes a frame, {2:F0} in "
+                         "the time of one",
+                         limit.resource, limit.needed, limit.available);
   case Limit::Kind::AllResources:
     return "the resources of all devices together";
   case Limit::Kind::HostLink:
@@ -60,12 +64,15 @@ std::string describe(const Bottleneck &bottleneck) {
     return "the link";
   case Bottleneck::Kind::HostLink:
     return "the host's link";
+  case Bottleneck::Kind::Memory:
+    return "the memory '" + bottleneck.node + "'";
   }
   llvm_unreachable("every kind has its words");
 }
 
 const char *nameOf(Bottleneck::Kind kind) {
-  static const char *names[] = {"operation", "border", "link", "host_link"};
+  static const char *names[] = {"operation", "border", "link", "host_link",
+                                "memory"};
   return names[size_t(kind)];
 }
 } // namespace rhizome::explore

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// From operations to numbers. Of the many options that a generator offers those
-// stay that are the cheapest for some interval under one of the fixed prices;
-// elementwise units are asked for in the formats that come to them.
+// From operations to numbers. Of all that a generator offers those stay that
+// are the cheapest for some interval under one of the fixed prices; elementwise
+// units are asked for in the formats that come to them.
 #include "Menu.h"
 #include "Runs.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -15,12 +15,6 @@ using namespace mlir;
 using namespace rhizome::gen;
 
 namespace rhizome::explore {
-Value rootOf(Value v) {
-  while (auto reshape = v.getDefiningOp<osa::ReshapeOp>())
-    v = reshape.getInput();
-  return v;
-}
-
 bool isHardware(Operation &op) {
   return !isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op);
 }
@@ -46,7 +40,7 @@ std::vector<OperationId> idsOf(ArrayRef<Operation *> ops) {
 
 static Resources vectorOf(const Budget &budget) {
   Resources r;
-  for (size_t k = 0; k < r.amount.size(); ++k)
+  for (size_t k = 0; k < kResourceNames.size(); ++k)
     r.amount[k] = available(budget, k);
   return r;
 }
@@ -61,6 +55,36 @@ Cost Menu::costOf(int kind, const Actor &actor) const {
   return cost;
 }
 
+Resources Menu::withTraffic(int kind, const Offer &offer) const {
+  Resources all = offer.resources;
+  for (const Traffic &traffic : offer.traffic)
+    for (auto [m, memory] : llvm::enumerate(devices[kind]->memories))
+      if (memory.name == traffic.memory)
+        all.amount[memoryKind(m)] += traffic.readBytes + traffic.writeBytes;
+  return all;
+}
+
+Cost Menu::costOf(int kind, const Offer &offer) const {
+  Cost cost;
+  for (const Body::Unit &unit : offer.body.units)
+    cost += costOf(kind, unit.actor);
+  Resources all = withTraffic(kind, offer);
+  for (size_t m = 0; m < kMemories; ++m)
+    cost.resources.amount[memoryKind(m)] = all.amount[memoryKind(m)];
+  return cost;
+}
+
+int Menu::unitOf(int kind, const Offer &offer) {
+  if (!offer.shared)
+    return -1;
+  auto [it, isNew] =
+      sharedUnits.try_emplace({kind, offer.generator + "/" + offer.shared->key},
+                              int(posed.kinds[kind].units.size()));
+  if (isNew)
+    posed.kinds[kind].units.push_back(costOf(kind, offer.shared->actor));
+  return it->second;
+}
+
 int Menu::numberOf(const Format &format) {
   Format f = format.canonical();
   for (size_t i = 0; i < formats.size(); ++i)
@@ -71,7 +95,7 @@ int Menu::numberOf(const Format &format) {
 }
 
 Menu::Menu(func::FuncOp network, std::vector<Operation *> order,
-           const Cluster &cluster, const Steering &steering, OptionCache &cache)
+           const Cluster &cluster, const Steering &steering, OfferCache &cache)
     : order(std::move(order)), ids(idsOf(this->order)), cluster(cluster) {
   posed.glue = this;
   posed.hostWire = cluster.hostWire;
@@ -126,24 +150,24 @@ const Steering::Pin *Menu::pinOf(const Steering &steering, int stage) const {
 }
 
 /// Is the option what a pin asks for?
-static bool isAsked(const Steering::Pin &pin, const Option &option) {
-  if (!pin.generator.empty() && pin.generator != option.generator)
+static bool isAsked(const Steering::Pin &pin, const Offer &offer) {
+  if (!pin.generator.empty() && pin.generator != offer.generator)
     return false;
   if (pin.option.empty())
     return true;
   auto key = OptionKey::parse(pin.option);
-  return key && key->matches(option.key);
+  return key && key->matches(offer.key);
 }
 
 /// What a user could write instead: of an option that is named by its words its
 /// key, otherwise keys of options that have most in common with what is asked.
 static std::string keysLike(const Steering::Pin &pin,
-                            ArrayRef<const Option *> offered) {
+                            ArrayRef<const Offer *> offered) {
   constexpr size_t kMost = 5;
   std::set<std::string> same;
   std::set<std::pair<int, std::string>> others; // the likest first
   auto wanted = OptionKey::parse(pin.option);
-  for (const Option *o : offered) {
+  for (const Offer *o : offered) {
     StringRef rest = o->summary;
     if (rest.consume_front(pin.option) &&
         (rest.empty() || rest.starts_with(", ")))
@@ -169,14 +193,14 @@ void Menu::checkPins(const Steering &steering) {
         pin.line ? "line " + std::to_string(pin.line) + ": " : "";
     std::vector<int> stages;
     std::set<std::string> generators;
-    std::vector<const Option *> offered;
+    std::vector<const Offer *> offered;
     for (int s = 0; s < int(order.size()); ++s)
       if (pins(pin, s))
         stages.push_back(s);
     for (int s : stages)
-      for (size_t k = 0; k < options.size(); ++k)
-        for (const Option *o :
-             unmatched[k][s].empty() ? options[k][s] : unmatched[k][s]) {
+      for (size_t k = 0; k < offers.size(); ++k)
+        for (const Offer *o :
+             unmatched[k][s].empty() ? offers[k][s] : unmatched[k][s]) {
           generators.insert(o->generator);
           if (pin.generator.empty() || o->generator == pin.generator)
             offered.push_back(o);
@@ -191,7 +215,7 @@ void Menu::checkPins(const Steering &steering) {
       refuse("the generator '" + pin.generator + "' offers nothing for it",
              "these do: " + llvm::join(generators, ", "));
     else if (llvm::none_of(offered,
-                           [&](const Option *o) { return isAsked(pin, *o); }))
+                           [&](const Offer *o) { return isAsked(pin, *o); }))
       refuse("no generator offers the option '" + pin.option + "'",
              keysLike(pin, offered));
     else if (pin.place >= int(cluster.places.size()))
@@ -248,35 +272,54 @@ void Menu::addPlaces() {
       Kind k;
       k.name = place.device;
       k.capacity = vectorOf(place.capacity);
+      for (const OutsideMemory &memory : place.context.memories)
+        k.memories.push_back(memory.name);
+      assert(k.memories.size() <= kMemories && "checked when it was read");
       posed.kinds.push_back(std::move(k));
     }
-    posed.places.push_back({int(kind), vectorOf(place.context.budget),
-                            place.context.clockMhz * 1e6, place.streamBits,
-                            place.leastBits, place.wire});
+    Place here;
+    here.kind = int(kind);
+    here.budget = vectorOf(place.context.budget);
+    for (auto [m, memory] : llvm::enumerate(place.context.memories))
+      here.bandwidth[m] = memory.bytesPerS;
+    here.clockHz = place.context.clockMhz * 1e6;
+    here.streamBits = place.streamBits;
+    here.leastBits = place.leastBits;
+    here.wire = place.wire;
+    posed.places.push_back(here);
   }
 }
 
-/// Indices of options that are the cheapest within some interval under one of
-/// the prices; with `byFormat` of each input format.
-static std::vector<int> frontOf(const std::vector<Option> &all,
-                                const Resources &capacity, bool byFormat) {
+/// Indices of offers that are the cheapest within some interval under one of
+/// the prices, among those that have their own unit and among those on each
+/// shared one; with `byFormat` of each input format.
+std::vector<int> Menu::frontOf(int kind, const std::vector<Offer> &all,
+                               bool byFormat) const {
+  const DeviceContext &device = *devices[kind];
   std::vector<std::array<double, kPrices>> prices;
   std::vector<int> order;
   for (size_t i = 0; i < all.size(); ++i) {
-    prices.push_back(pricesOf(all[i].resources, capacity));
+    Resources capacity = posed.kinds[kind].capacity;
+    double seconds = double(all[i].busyCycles) / (device.clockMhz * 1e6);
+    for (auto [m, memory] : llvm::enumerate(device.memories))
+      capacity.amount[memoryKind(m)] = memory.bytesPerS * seconds;
+    prices.push_back(pricesOf(withTraffic(kind, all[i]), capacity));
     order.push_back(int(i));
   }
+  auto unitOf = [&](int i) {
+    return all[i].shared ? StringRef(all[i].shared->key) : StringRef();
+  };
   llvm::sort(order, [&](int a, int b) {
-    return std::pair(all[a].intervalCycles, a) <
-           std::pair(all[b].intervalCycles, b);
+    return std::tuple(unitOf(a), all[a].busyCycles, a) <
+           std::tuple(unitOf(b), all[b].busyCycles, b);
   });
   std::vector<bool> kept(all.size());
   for (size_t p = 0; p < kPrices; ++p) {
     std::vector<std::pair<Format, double>> least;
-    auto bestOf = [&](const Option &option) -> double & {
+    auto bestOf = [&](const Offer &offer) -> double & {
       Format key;
       if (byFormat)
-        key = option.inputs[0].canonical();
+        key = offer.inputs[0].canonical();
       for (auto &[format, price] : least)
         if (format == key)
           return price;
@@ -284,10 +327,12 @@ static std::vector<int> frontOf(const std::vector<Option> &all,
       return least.back().second;
     };
     for (size_t i = 0; i < order.size();) {
+      if (i > 0 && unitOf(order[i]) != unitOf(order[i - 1]))
+        least.clear();
       // The cheapest of those with one interval.
       size_t end = i;
-      while (end < order.size() &&
-             all[order[end]].intervalCycles == all[order[i]].intervalCycles)
+      while (end < order.size() && unitOf(order[end]) == unitOf(order[i]) &&
+             all[order[end]].busyCycles == all[order[i]].busyCycles)
         ++end;
       std::vector<int> same(order.begin() + i, order.begin() + end);
       llvm::sort(same, [&](int a, int b) {
@@ -310,46 +355,56 @@ static std::vector<int> frontOf(const std::vector<Option> &all,
   return front;
 }
 
-/// All that options depend on beside what comes from upstream.
-static OptionCache::Key keyOf(Operation *op, const DeviceContext &device) {
-  OptionCache::Key key{&device, op->getName().getAsOpaquePointer(),
-                       op->getAttrDictionary().getAsOpaquePointer(),
-                       op->getResult(0).getType().getAsOpaquePointer()};
-  for (Value v : op->getOperands()) {
-    key.push_back(v.getType().getAsOpaquePointer());
-    auto constant = v.getDefiningOp<osa::ConstantOp>();
-    key.push_back(constant ? constant->getAttrDictionary().getAsOpaquePointer()
-                           : nullptr);
+/// All that offers depend on but what comes from upstream.
+static OfferCache::Key keyOf(const gen::Region &region,
+                             const DeviceContext &device) {
+  OfferCache::Key key{&device};
+  for (Operation *op : region.ops()) {
+    key.push_back(op->getName().getAsOpaquePointer());
+    key.push_back(op->getAttrDictionary().getAsOpaquePointer());
+    key.push_back(op->getResult(0).getType().getAsOpaquePointer());
+    for (Value v : op->getOperands()) {
+      key.push_back(v.getType().getAsOpaquePointer());
+      auto constant = v.getDefiningOp<osa::ConstantOp>();
+      key.push_back(constant
+                        ? constant->getAttrDictionary().getAsOpaquePointer()
+                        : nullptr);
+      // Which of the region's operations it comes from.
+      auto inside = llvm::find(region.ops(), rootOf(v).getDefiningOp());
+      key.push_back(reinterpret_cast<const void *>(
+          uintptr_t(inside - region.ops().begin())));
+    }
   }
   return key;
 }
 
 /// What one generator offers.
-static std::vector<Option> offered(const Generator &generator, Operation *op,
-                                   const OptionCache::Upstream &upstream,
-                                   const DeviceContext &device) {
-  if (generator.coverage(op))
+static std::vector<Offer> offered(const Generator &generator,
+                                  const gen::Region &region,
+                                  const OfferCache::Upstream &upstream,
+                                  const DeviceContext &device) {
+  if (generator.coverage(region))
     return {};
-  return generator.options(op, upstream, device);
+  return generator.offers(region, upstream, device);
 }
 
-const std::vector<Option> &OptionCache::of(Operation *op,
-                                           const Upstream &upstream,
-                                           const DeviceContext &device) {
-  std::vector<Entry> &entries = known[keyOf(op, device)];
+const std::vector<Offer> &OfferCache::of(const gen::Region &region,
+                                         const Upstream &upstream,
+                                         const DeviceContext &device) {
+  std::vector<Entry> &entries = known[keyOf(region, device)];
   for (const Entry &entry : entries)
     if (entry.upstream == upstream)
-      return entry.options;
-  std::vector<Option> all;
+      return entry.offers;
+  std::vector<Offer> all;
   for (const auto &generator : allGenerators())
-    llvm::move(offered(*generator, op, upstream, device),
+    llvm::move(offered(*generator, region, upstream, device),
                std::back_inserter(all));
   entries.push_back({upstream, std::move(all)});
-  return entries.back().options;
+  return entries.back().offers;
 }
 
-void OptionCache::prepare(ArrayRef<Operation *> ops,
-                          const DeviceContext &device, Choose choose) {
+void OfferCache::prepare(ArrayRef<Operation *> ops, const DeviceContext &device,
+                         Choose choose) {
   std::set<Key> seen;
   std::vector<std::pair<Key, Operation *>> missing;
   for (Operation *op : ops) {
@@ -358,16 +413,16 @@ void OptionCache::prepare(ArrayRef<Operation *> ops,
       missing.push_back({std::move(key), op});
   }
   ArrayRef<std::unique_ptr<Generator>> generators = allGenerators();
-  std::vector<std::vector<Option>> parts(missing.size() * generators.size());
+  std::vector<std::vector<Offer>> parts(missing.size() * generators.size());
   llvm::parallelFor(0, parts.size(), [&](size_t i) {
-    std::vector<Option> all =
+    std::vector<Offer> all =
         offered(*generators[i % generators.size()],
                 missing[i / generators.size()].second, {}, device);
     for (int o : choose(all))
       parts[i].push_back(std::move(all[o]));
   });
   for (size_t i = 0; i < missing.size(); ++i) {
-    std::vector<Option> all;
+    std::vector<Offer> all;
     for (size_t g = 0; g < generators.size(); ++g)
       llvm::move(parts[i * generators.size() + g], std::back_inserter(all));
     known[std::move(missing[i].first)].push_back({{}, std::move(all)});
@@ -379,93 +434,153 @@ static bool followsUpstream(Operation *op) {
   return !osa::getWindow(op) && !isa<osa::DenseOp>(op);
 }
 
-void Menu::addChoices(const Steering &steering, OptionCache &cache) {
-  options.resize(devices.size());
-  unmatched.resize(devices.size());
-  for (size_t kind = 0; kind < devices.size(); ++kind) {
-    const DeviceContext &device = *devices[kind];
-    Kind &target = posed.kinds[kind];
-    // Of each stage: in which formats its result may come, pinned or not.
-    std::vector<std::vector<Format>> free(order.size());
-    options[kind].resize(order.size());
-    unmatched[kind].resize(order.size());
-    target.choices.resize(order.size());
+Choice Menu::choiceOf(int kind, const Offer &offer, Cost cost) {
+  assert(!offer.key.isEmpty() && "a generator gave an offer no key");
+  Choice choice;
+  choice.interval = offer.busyCycles;
+  choice.cost = cost;
+  choice.unit = unitOf(kind, offer);
+  return choice;
+}
+
+void Menu::addChoices(const Steering &steering, OfferCache &cache) {
+  size_t kinds = devices.size(), stages = order.size();
+  offers.assign(kinds, std::vector<std::vector<const Offer *>>(stages));
+  unmatched = offers;
+  regionMeets.assign(kinds, std::vector<bool>(stages));
+  free.assign(kinds, std::vector<std::vector<Format>>(stages));
+  for (int kind = 0; kind < int(kinds); ++kind) {
+    posed.kinds[kind].choices.resize(stages);
     std::vector<Operation *> independent;
     llvm::copy_if(order, std::back_inserter(independent),
                   [](Operation *op) { return !followsUpstream(op); });
-    // What no front of one generator's options holds is on that of all neither.
-    cache.prepare(independent, device, [&](const std::vector<Option> &all) {
-      if (steering.pins.empty())
-        return frontOf(all, target.capacity, /*byFormat=*/false);
-      std::vector<int> asIs(all.size());
-      std::iota(asIs.begin(), asIs.end(), 0);
-      return asIs;
-    });
-    for (size_t s = 0; s < order.size(); ++s) {
-      Operation *op = order[s];
-      bool follows = followsUpstream(op);
-      const Steering::Pin *pin = pinOf(steering, int(s));
-      // Formats in which the operands may come. What is pinned may have been
-      // found next to what its producers were offered as, not what they became.
-      bool isNamed = pin && !pin->option.empty();
-      std::vector<std::optional<Format>> upstream;
-      auto mayCome = [&](const Format &format) {
-        if (!llvm::is_contained(upstream, std::optional(format)))
-          upstream.push_back(format);
-      };
-      for (int t : posed.stages[s].operands) {
-        int producer = posed.tensors[t].producer;
-        if (!follows || producer < 0)
-          continue;
-        for (const Option *o : options[kind][producer])
-          mayCome(o->output);
-        for (const Format &format : free[producer])
-          if (isNamed)
-            mayCome(format);
-      }
-      const std::vector<Option> *all = &cache.of(op, upstream, device);
-      // A key that is given whole is not a part of others.
-      bool isWhole = pin && !pin->option.empty() &&
-                     llvm::any_of(*all, [&](const Option &o) {
-                       return o.key.text() == pin->option;
-                     });
-      auto isPinned = [&](const Option &o) {
-        return !pin ||
-               (isWhole ? o.key.text() == pin->option : isAsked(*pin, o));
-      };
-      // A model node's pin speaks of that of its operations that offers it.
-      bool isOwn = pin && llvm::any_of(*all, isPinned);
-      if (pin && !isOwn)
-        for (const Option &o : *all)
-          unmatched[kind][s].push_back(&o);
-      if (isOwn) {
-        for (int o : frontOf(*all, target.capacity, follows))
-          free[s].push_back((*all)[o].output);
-        pinned.emplace_back();
-        llvm::copy_if(*all, std::back_inserter(pinned.back()), isPinned);
-        all = &pinned.back();
-      }
-      for (int o : frontOf(*all, target.capacity, follows)) {
-        const Option &option = (*all)[o];
-        assert(!option.key.isEmpty() && "a generator gave an option no key");
-        Choice choice;
-        choice.interval = option.intervalCycles;
-        auto cost = [&] {
-          Cost sum;
-          for (const Actor &actor : option.actors)
-            sum += costOf(int(kind), actor);
-          return sum;
-        };
-        choice.cost = isOwn ? cost() : cache.costOf(option, cost);
-        for (const Format &f : option.inputs)
-          choice.in.push_back(numberOf(f));
-        choice.out = numberOf(option.output);
-        target.choices[s].push_back(std::move(choice));
-        options[kind][s].push_back(&option);
-      }
-      assert(!target.choices[s].empty() && "covered, but no option");
-    }
+    // What no front of one generator's offers holds is on that of all neither.
+    cache.prepare(independent, *devices[kind],
+                  [&](const std::vector<Offer> &all) {
+                    if (steering.pins.empty())
+                      return frontOf(kind, all, /*byFormat=*/false);
+                    std::vector<int> asIs(all.size());
+                    std::iota(asIs.begin(), asIs.end(), 0);
+                    return asIs;
+                  });
+    addRegions(kind, steering, cache);
+    for (int s = 0; s < int(stages); ++s)
+      addStage(kind, s, steering, cache);
   }
+}
+
+/// Regions of several stages that follow each other.
+void Menu::addRegions(int kind, const Steering &steering, OfferCache &cache) {
+  for (const auto &generator : allGenerators())
+    for (const gen::Region &region : generator->regions(order)) {
+      int first = int(llvm::find(order, region.front()) - order.begin());
+      int parts = int(region.ops().size());
+      if (first + parts > int(order.size()) ||
+          !llvm::equal(region.ops(), ArrayRef(order).slice(first, parts)))
+        continue;
+      const std::vector<Offer> &all = cache.of(region, {}, *devices[kind]);
+      for (int o : frontOf(kind, all, /*byFormat=*/false)) {
+        const Offer &offer = all[o];
+        auto mayTake = [&](int stage) {
+          const Steering::Pin *pin = pinOf(steering, stage);
+          return !pin || isAsked(*pin, offer);
+        };
+        if (!llvm::all_of(llvm::seq(first, first + parts), mayTake))
+          continue;
+        Choice choice = choiceOf(kind, offer, costOf(kind, offer));
+        choice.region = regionCount++;
+        choice.parts = parts;
+        size_t input = 0;
+        for (int i = 0; i < parts; ++i) {
+          Operation *op = order[first + i];
+          choice.part = i;
+          choice.in.clear();
+          for (Value v : op->getOperands()) {
+            if (v.getDefiningOp<osa::ConstantOp>())
+              continue;
+            bool isInput =
+                input < region.ins().size() && region.ins()[input] == v &&
+                !llvm::is_contained(region.ops(), rootOf(v).getDefiningOp());
+            choice.in.push_back(isInput ? numberOf(offer.inputs[input++])
+                                        : kInside);
+          }
+          auto out = llvm::find(region.outs(), op->getResult(0));
+          choice.out =
+              out == region.outs().end()
+                  ? kInside
+                  : numberOf(offer.outputs[out - region.outs().begin()]);
+          posed.kinds[kind].choices[first + i].push_back(choice);
+          offers[kind][first + i].push_back(&offer);
+          if (pinOf(steering, first + i))
+            regionMeets[kind][first + i] = true;
+          choice.cost = {};
+        }
+      }
+    }
+}
+
+/// A stage by itself.
+void Menu::addStage(int kind, int s, const Steering &steering,
+                    OfferCache &cache) {
+  Operation *op = order[s];
+  bool follows = followsUpstream(op);
+  const Steering::Pin *pin = pinOf(steering, s);
+  // Formats in which the operands may come. What is pinned may have been found
+  // next to what its producers were offered as, not what they became.
+  bool isNamed = pin && !pin->option.empty();
+  std::vector<std::optional<Format>> upstream;
+  auto mayCome = [&](const Format &format) {
+    if (!llvm::is_contained(upstream, std::optional(format)))
+      upstream.push_back(format);
+  };
+  for (int t : posed.stages[s].operands) {
+    int producer = posed.tensors[t].producer;
+    if (!follows || producer < 0)
+      continue;
+    const std::vector<Choice> &comes = posed.kinds[kind].choices[producer];
+    for (size_t c = 0; c < comes.size(); ++c)
+      if (comes[c].region < 0)
+        mayCome(offers[kind][producer][c]->outputs[0]);
+      else if (comes[c].out != kInside)
+        mayCome(formats[comes[c].out]);
+    for (const Format &format : free[kind][producer])
+      if (isNamed)
+        mayCome(format);
+  }
+  const std::vector<Offer> *all = &cache.of(op, upstream, *devices[kind]);
+  // A key that is given whole is not a part of others.
+  bool isWhole = isNamed && llvm::any_of(*all, [&](const Offer &o) {
+                   return o.key.text() == pin->option;
+                 });
+  auto isPinned = [&](const Offer &o) {
+    return !pin || (isWhole ? o.key.text() == pin->option : isAsked(*pin, o));
+  };
+  // A model node's pin speaks of that of its operations that offers it.
+  bool isOwn = pin && llvm::any_of(*all, isPinned);
+  if (pin && !isOwn && regionMeets[kind][s])
+    return;
+  if (pin && !isOwn)
+    for (const Offer &o : *all)
+      unmatched[kind][s].push_back(&o);
+  if (isOwn) {
+    for (int o : frontOf(kind, *all, follows))
+      free[kind][s].push_back((*all)[o].outputs[0]);
+    pinned.emplace_back();
+    llvm::copy_if(*all, std::back_inserter(pinned.back()), isPinned);
+    all = &pinned.back();
+  }
+  for (int o : frontOf(kind, *all, follows)) {
+    const Offer &offer = (*all)[o];
+    auto cost = [&] { return costOf(kind, offer); };
+    Choice choice =
+        choiceOf(kind, offer, isOwn ? cost() : cache.costOf(offer, cost));
+    for (const Format &f : offer.inputs)
+      choice.in.push_back(numberOf(f));
+    choice.out = numberOf(offer.outputs[0]);
+    posed.kinds[kind].choices[s].push_back(std::move(choice));
+    offers[kind][s].push_back(&offer);
+  }
+  assert(!posed.kinds[kind].choices[s].empty() && "covered, but no offer");
 }
 
 /// The cost of one of three sorts of glue, which depends on two numbers.

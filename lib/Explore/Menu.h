@@ -9,34 +9,33 @@
 #include <deque>
 
 namespace rhizome::explore {
-/// The value whose elements these are: reshapes move nothing in a stream.
-mlir::Value rootOf(mlir::Value v);
+using gen::rootOf;
 /// Does hardware compute it?
 bool isHardware(mlir::Operation &op);
 
 /// What hardware computes of a network, in its order.
 std::vector<mlir::Operation *> hardwareOf(mlir::func::FuncOp network);
 
-/// What generators offer, kept by operation and device: the same operations
-/// stand in many variants of a network.
-class OptionCache {
+/// What generators offer, kept by region and device: the same operations stand
+/// in many variants of a network.
+class OfferCache {
 public:
   using Upstream = std::vector<std::optional<gen::Format>>;
   using Key = std::vector<const void *>;
-  /// Every generator's options, which stay where they are.
-  const std::vector<gen::Option> &of(mlir::Operation *op,
-                                     const Upstream &upstream,
-                                     const gen::DeviceContext &device);
+  /// Every generator's offers, which stay where they are.
+  const std::vector<gen::Offer> &of(const gen::Region &region,
+                                    const Upstream &upstream,
+                                    const gen::DeviceContext &device);
   /// What one of these takes; `make` tells when it is asked for first.
-  Cost costOf(const gen::Option &option, llvm::function_ref<Cost()> make) {
-    auto [it, isNew] = costs.try_emplace(&option);
+  Cost costOf(const gen::Offer &offer, llvm::function_ref<Cost()> make) {
+    auto [it, isNew] = costs.try_emplace(&offer);
     if (isNew)
       it->second = make();
     return it->second;
   }
-  /// Which of one generator's options are worth keeping.
+  /// Which of one generator's offers are worth keeping.
   using Choose =
-      llvm::function_ref<std::vector<int>(const std::vector<gen::Option> &)>;
+      llvm::function_ref<std::vector<int>(const std::vector<gen::Offer> &)>;
   /// Asks generators about operations that are not known yet, with nothing from
   /// upstream, on all threads.
   void prepare(llvm::ArrayRef<mlir::Operation *> ops,
@@ -45,28 +44,33 @@ public:
 private:
   struct Entry {
     Upstream upstream;
-    std::vector<gen::Option> options;
+    std::vector<gen::Offer> offers;
   };
   /// By what an operation is: name, attributes, types and constants, all of
   /// which the context holds once.
   std::map<Key, std::vector<Entry>> known;
-  llvm::DenseMap<const gen::Option *, Cost> costs;
+  llvm::DenseMap<const gen::Offer *, Cost> costs;
 };
 
-/// Options of every operation on every kind of device, and the problem they
+/// Offers for every region on every kind of device, and the problem they
 /// pose. Holds what the problem's Glue needs; network and cache must outlive
 /// it.
 class Menu final : public Glue {
 public:
   /// `order` holds the network's hardware operations, operands first.
   Menu(mlir::func::FuncOp network, std::vector<mlir::Operation *> order,
-       const Cluster &cluster, const Steering &steering, OptionCache &cache);
+       const Cluster &cluster, const Steering &steering, OfferCache &cache);
 
   const Problem &problem() const { return posed; }
-  /// The option behind a choice.
-  const gen::Option &option(int kind, int stage, int choice) const {
-    return *options[kind][stage][choice];
+  /// The offer behind a choice.
+  const gen::Offer &offer(int kind, int stage, int choice) const {
+    return *offers[kind][stage][choice];
   }
+  /// The stages that a choice covers, of which this is the first one.
+  int partsOf(int kind, int stage, int choice) const {
+    return posed.kinds[kind].choices[stage][choice].parts;
+  }
+  const gen::DeviceContext &device(int kind) const { return *devices[kind]; }
   mlir::Operation *operation(int stage) const { return order[stage]; }
   const OperationId &id(int stage) const { return ids[stage]; }
   mlir::Value value(int tensor) const { return values[tensor]; }
@@ -85,11 +89,17 @@ private:
   const Cluster &cluster;
   std::vector<const gen::DeviceContext *> devices; ///< by kind
   /// By kind and stage; the cache's or of `pinned`.
-  std::vector<std::vector<std::vector<const gen::Option *>>> options;
-  std::deque<std::vector<gen::Option>> pinned;
+  std::vector<std::vector<std::vector<const gen::Offer *>>> offers;
+  std::deque<std::vector<gen::Offer>> pinned;
   /// By kind and stage, where a pin is met by none: all that was offered, the
   /// cache's.
-  std::vector<std::vector<std::vector<const gen::Option *>>> unmatched;
+  std::vector<std::vector<std::vector<const gen::Offer *>>> unmatched;
+  /// By kind and stage: is a pin there met by a region of several stages?
+  std::vector<std::vector<bool>> regionMeets;
+  /// By kind and stage: in which formats a result may come, pinned or not.
+  std::vector<std::vector<std::vector<gen::Format>>> free;
+  std::map<std::pair<int, std::string>, int> sharedUnits; ///< by kind and key
+  int regionCount = 0;
   std::vector<mlir::Value> values; ///< by tensor
   std::vector<gen::Format> formats;
   llvm::DenseMap<uint64_t, Cost> known; ///< costs of glue
@@ -104,7 +114,17 @@ private:
   Cost kept(int what, int kind, int64_t first, int64_t second, Make make);
   void addTensors(mlir::func::FuncOp network);
   void addPlaces();
-  void addChoices(const Steering &steering, OptionCache &cache);
+  void addChoices(const Steering &steering, OfferCache &cache);
+  void addRegions(int kind, const Steering &steering, OfferCache &cache);
+  void addStage(int kind, int stage, const Steering &steering,
+                OfferCache &cache);
+  Choice choiceOf(int kind, const gen::Offer &offer, Cost cost);
   Cost costOf(int kind, const gen::Actor &actor) const;
+  /// What an offer's units and traffic are.
+  Cost costOf(int kind, const gen::Offer &offer) const;
+  int unitOf(int kind, const gen::Offer &offer);
+  gen::Resources withTraffic(int kind, const gen::Offer &offer) const;
+  std::vector<int> frontOf(int kind, const std::vector<gen::Offer> &all,
+                           bool byFormat) const;
 };
 } // namespace rhizome::explore

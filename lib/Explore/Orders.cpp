@@ -2,6 +2,7 @@
 // In which orders a graph is laid along the devices.
 #include "rhizome/Explore/Problem.h"
 #include <algorithm>
+#include <map>
 
 namespace rhizome::explore {
 /// Stages in an order in which every operand comes first. Of those that are
@@ -52,6 +53,24 @@ std::vector<std::vector<int>> ordersOf(const Problem &problem) {
   return orders;
 }
 
+/// Takes out regions whose stages do not follow each other.
+static void dropTorn(std::vector<std::vector<Choice>> &choices) {
+  std::map<int, std::vector<std::pair<int, int>>> stages; // with their parts
+  for (int s = 0; s < int(choices.size()); ++s)
+    for (const Choice &choice : choices[s])
+      if (choice.region >= 0)
+        stages[choice.region].push_back({s, choice.part});
+  for (auto &stage : choices)
+    for (Choice &choice : stage) {
+      if (choice.region < 0 || choice.part > 0)
+        continue;
+      const auto &all = stages[choice.region];
+      for (size_t i = 0; i < all.size(); ++i)
+        if (all[i].first != all[0].first + int(i) || all[i].second != int(i))
+          choice.interval = Choice::kNever;
+    }
+}
+
 Problem reorder(const Problem &problem, const std::vector<int> &order) {
   Problem result = problem;
   std::vector<int> position(order.size());
@@ -64,6 +83,7 @@ Problem reorder(const Problem &problem, const std::vector<int> &order) {
     for (int s : order)
       choices.push_back(std::move(kind.choices[s]));
     kind.choices = std::move(choices);
+    dropTorn(kind.choices);
     std::vector<gen::Resources> beyond;
     for (size_t i = 0; i < kind.beyond.size(); ++i)
       beyond.push_back(kind.beyond[order[i]]);

@@ -7,6 +7,7 @@
 #include "Latency.h"
 #include "Runs.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Parallel.h"
 #include <cmath>
@@ -16,7 +17,7 @@ using namespace rhizome::gen;
 
 namespace rhizome::explore {
 Posed::Posed(func::FuncOp network, const Cluster &cluster,
-             const Steering &steering, OptionCache &cache)
+             const Steering &steering, OfferCache &cache)
     : network(network), cluster(cluster),
       menu(network, hardwareOf(network), cluster, steering, cache),
       orders(ordersOf(menu.problem())) {
@@ -24,31 +25,30 @@ Posed::Posed(func::FuncOp network, const Cluster &cluster,
     problems.push_back(reorder(menu.problem(), order));
 }
 
-void Posed::addOptions(const NodeResult &node, Result &result) const {
+void Posed::addOffers(const NodeResult &node, Result &result) const {
   const Problem &problem = menu.problem();
   const Place &place = problem.places[node.place];
   const Resources &capacity = problem.kinds[place.kind].capacity;
-  for (size_t i = 0; i < node.selections.size(); ++i) {
-    const Selection &taken = node.selections[i];
-    int stage = node.stages[i];
+  for (const Taken &taken : node.taken) {
+    int stage = taken.stage;
     // Of every other generator the cheapest that is as quick as the plan.
     std::map<std::string, std::pair<double, std::string>> best;
     double cycles = result.seconds * node.copies * place.clockHz * (1 + 1e-9);
     const auto &choices = problem.kinds[place.kind].choices[stage];
     for (size_t c = 0; c < choices.size(); ++c) {
-      const Option &option = menu.option(place.kind, stage, int(c));
-      if (option.generator == taken.option.generator ||
+      const Offer &offer = menu.offer(place.kind, stage, int(c));
+      if (choices[c].region >= 0 || offer.generator == taken.generator ||
           double(choices[c].interval) > cycles)
         continue;
       double price = pricesOf(choices[c].cost.resources, capacity)[0];
-      auto [it, isNew] = best.try_emplace(option.generator);
+      auto [it, isNew] = best.try_emplace(offer.generator);
       if (isNew || price < it->second.first)
-        it->second = {price, option.key.text()};
+        it->second = {price, offer.key.text()};
     }
-    double mine = pricesOf(taken.option.resources, capacity)[0];
+    double mine = pricesOf(taken.resources, capacity)[0];
     for (const auto &[generator, offer] : best)
       result.others.push_back(
-          {osa::nodeName(taken.op) + ": " + offer.second,
+          {taken.id.node + ": " + offer.second,
            llvm::formatv(
                "takes {0:F2} % of the device, the option taken {1:F2} "
                "% (sum over the resources)",
@@ -79,6 +79,9 @@ private:
   std::vector<Ends> ends; ///< of every run
 
   void build(const Run &run, size_t first);
+  void select(const Run &run, ArrayRef<std::pair<int, int>> stages,
+              ArrayRef<Operation *> ops, ArrayRef<Operation *> copies,
+              NodeResult &node);
   LogicalResult forNodes(llvm::function_ref<LogicalResult(size_t)> work);
   /// The node's place, with the streams that it has there.
   Place placeOf(const NodeResult &node) const {
@@ -91,7 +94,6 @@ private:
 };
 
 void Realiser::build(const Run &run, size_t first) {
-  const Place &place = problem.places[run.places[0]];
   const ClusterPlace &device = posed.cluster.places[run.places[0]];
   NodeResult node;
   node.place = run.places[0];
@@ -126,19 +128,7 @@ void Realiser::build(const Run &run, size_t first) {
     node.function = cutFunction(posed.network, ops, passing, name, after,
                                 posed.values, copies);
   }
-  for (size_t i = 0; i < stages.size(); ++i) {
-    auto [stage, choice] = stages[i];
-    node.selections.push_back(
-        {copies[i], posed.menu.option(place.kind, stage, choice)});
-    node.stages.push_back(stage);
-    node.ids.push_back(posed.menu.id(stage));
-  }
-  double slowest = 0;
-  for (const Selection &s : node.selections)
-    if (double(s.option.intervalCycles) > slowest) {
-      slowest = double(s.option.intervalCycles);
-      node.bottleneck = osa::nodeName(s.op);
-    }
+  select(run, stages, ops, copies, node);
   // Two symbols cannot have one name: the design's is its node's.
   std::string designName = isCut ? name + "_design" : name;
   node.design = buildDesign(
@@ -146,6 +136,58 @@ void Realiser::build(const Run &run, size_t first) {
       {device.device, device.context.clockMhz, node.streamBits, designName},
       node.images);
   result.nodes.push_back(std::move(node));
+}
+
+/// Which offers the run has taken: of stages of the menu with their choices,
+/// for `copies` of its operations. Regions that share a unit become one.
+void Realiser::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
+                      ArrayRef<Operation *> ops, ArrayRef<Operation *> copies,
+                      NodeResult &node) {
+  const Menu &menu = posed.menu;
+  int kind = problem.places[run.places[0]].kind;
+  struct Sharing {
+    size_t selection; ///< of the first region
+    std::vector<gen::Region> regions;
+    std::vector<const Offer *> offers;
+  };
+  llvm::MapVector<std::pair<int, int>, Sharing> shared; // by unit, instance
+  for (size_t i = 0; i < stages.size();) {
+    auto [stage, choice] = stages[i];
+    const Offer &offer = menu.offer(kind, stage, choice);
+    auto parts = size_t(menu.partsOf(kind, stage, choice));
+    for (size_t part = 0; part < parts; ++part)
+      node.taken.push_back({menu.id(stages[i + part].first),
+                            stages[i + part].first, offer.generator, offer.key,
+                            offer.summary, offer.busyCycles,
+                            part == 0 ? offer.resources : Resources()});
+    gen::Region region =
+        gen::Region(ops.slice(i, parts)).with(copies.slice(i, parts));
+    i += parts;
+    if (!offer.shared) {
+      node.selections.push_back({region, offer});
+      continue;
+    }
+    int at = int(llvm::find(order, stage) - order.begin());
+    std::pair<int, int> unit{problem.kinds[kind].choices[at][choice].unit,
+                             run.units[at - run.begin]};
+    auto [it, isNew] = shared.insert({unit, {node.selections.size(), {}, {}}});
+    if (isNew)
+      node.selections.push_back({region, offer});
+    it->second.regions.push_back(region);
+    it->second.offers.push_back(&offer);
+  }
+  for (auto &[unit, sharing] : shared) {
+    const Generator *generator = findGenerator(sharing.offers[0]->generator);
+    node.selections[sharing.selection] = {
+        gen::Region::joined(sharing.regions),
+        generator->join(sharing.regions, sharing.offers, menu.device(kind))};
+  }
+  int64_t slowest = 0;
+  for (const Selection &s : node.selections)
+    if (s.offer.busyCycles > slowest) {
+      slowest = s.offer.busyCycles;
+      node.bottleneck = osa::nodeName(s.region.front());
+    }
 }
 
 /// `work` on every node, on all threads: designs know nothing of each other.
@@ -216,7 +258,7 @@ FailureOr<Result> Realiser::addTiming() {
                           place.streamBits));
     int64_t slowest = 0;
     for (const Selection &s : node.selections)
-      slowest = std::max(slowest, s.option.intervalCycles);
+      slowest = std::max(slowest, s.offer.busyCycles);
     result.bottleneck = {seconds > own * (1 + 1e-9) ? Bottleneck::Kind::Link
                          : beats >= double(slowest)
                              ? Bottleneck::Kind::Border
@@ -286,7 +328,9 @@ bool learn(Posed &posed, const Proposal &proposal, const Result &result) {
     const Problem &problem = posed.problems[proposal.order];
     Resources most = node.resources, known = run.cost.most(), beyond;
     most += node.errors;
-    if (exceeded(most, problem.places[node.place].budget).isNone())
+    const Place &here = problem.places[node.place];
+    if (exceeded(most, here.budgetFor(INFINITY), problem.kinds[here.kind])
+            .isNone())
       continue;
     for (size_t k = 0; k < most.amount.size(); ++k)
       beyond.amount[k] = std::max(0.0, most.amount[k] - known.amount[k]);
@@ -297,7 +341,7 @@ bool learn(Posed &posed, const Proposal &proposal, const Result &result) {
     for (int s = run.begin; s < run.end; ++s)
       if (problem.stages[s].operands.size() > 1)
         at = s;
-    int stage = order[at], kind = problem.places[node.place].kind;
+    int stage = order[at], kind = here.kind;
     for (size_t o = 0; o < posed.problems.size(); ++o) {
       Kind &target = posed.problems[o].kinds[kind];
       target.beyond.resize(target.choices.size());

@@ -15,10 +15,10 @@ struct Posed {
   llvm::SmallVector<mlir::Value> values; ///< that cross between nodes
 
   Posed(mlir::func::FuncOp network, const Cluster &cluster,
-        const Steering &steering, OptionCache &cache);
+        const Steering &steering, OfferCache &cache);
   /// Enters in `result.others` what other generators offered for a node's
   /// operations at its rate.
-  void addOptions(const NodeResult &node, Result &result) const;
+  void addOffers(const NodeResult &node, Result &result) const;
 };
 
 /// A solution of one of the orders.

@@ -9,19 +9,19 @@
 
 namespace rhizome::explore {
 using gen::Resources;
-constexpr size_t kKinds = gen::kResourceNames.size();
+constexpr size_t kKinds = gen::kResources;
 
-//                      lut ff dsp bram uram lutram
+//                      lut ff dsp bram uram lutram, memories
 const std::array<std::array<double, kKinds>, kPrices> kPriceTable = {{
-    {1, 1, 1, 1, 1, 1},
-    {4, 1, 1, 1, 1, 1},
-    {8, 1, 1, 1, 1, 1},
-    {1, 1, 8, 1, 1, 1},
-    {1, 1, 1, 8, 8, 1},
-    {8, 8, 1, 8, 8, 8},
-    {64, 8, 1, 1, 1, 8},
-    {1, 1, 64, 1, 1, 1},
-    {1, 1, 1, 64, 64, 1},
+    {1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    {4, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    {8, 1, 1, 1, 1, 1, 8, 8, 8, 8},
+    {1, 1, 8, 1, 1, 1, 8, 8, 8, 8},
+    {1, 1, 1, 8, 8, 1, 1, 1, 1, 1},
+    {8, 8, 1, 8, 8, 8, 8, 8, 8, 8},
+    {64, 8, 1, 1, 1, 8, 1, 1, 1, 1},
+    {1, 1, 64, 1, 1, 1, 1, 1, 1, 1},
+    {1, 1, 1, 64, 64, 1, 1, 1, 1, 1},
 }};
 
 Cost &Cost::operator+=(const Cost &other) {
@@ -102,10 +102,16 @@ RunFront::RunFront(const Problem &problem, const Limits &limits,
                    int begin, int64_t interval)
     : problem(problem), limits(limits), candidates(candidates), kind(kind),
       begin(begin), streamBits(streamBits), interval(interval) {
-  for (const Place &place : problem.places)
-    if (place.kind == kind)
-      for (size_t k = 0; k < kKinds; ++k)
-        most.amount[k] = std::max(most.amount[k], place.budget.amount[k]);
+  capacity = problem.kinds[kind].capacity;
+  for (const Place &place : problem.places) {
+    if (place.kind != kind)
+      continue;
+    Resources budget = place.budgetFor(double(interval + 1) / place.clockHz);
+    for (size_t k = 0; k < kKinds; ++k)
+      most.amount[k] = std::max(most.amount[k], budget.amount[k]);
+  }
+  for (size_t m = 0; m < gen::kMemories; ++m)
+    capacity.amount[gen::memoryKind(m)] = most.amount[gen::memoryKind(m)];
 }
 
 const Choice &RunFront::choiceAt(int level, int label, int stage) const {
@@ -122,6 +128,22 @@ static bool dominates(const Choice &a, const Choice &b) {
          a.cost.ffVariance <= b.cost.ffVariance;
 }
 
+/// Can one stand where the other does?
+static bool isAlike(const Choice &a, const Choice &b) {
+  return a.in == b.in && a.out == b.out && a.region == b.region &&
+         a.unit == b.unit && (a.unit < 0 || a.interval <= b.interval);
+}
+
+/// Has `a` at least the free time of shared units that `b` has?
+static bool isFreer(llvm::ArrayRef<RunFront::Busy> a,
+                    llvm::ArrayRef<RunFront::Busy> b) {
+  return std::all_of(b.begin(), b.end(), [&](const RunFront::Busy &theirs) {
+    return std::any_of(a.begin(), a.end(), [&](const RunFront::Busy &mine) {
+      return mine.unit == theirs.unit && mine.cycles <= theirs.cycles;
+    });
+  });
+}
+
 const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
   auto [place, isNew] = known.try_emplace({kind, interval, stage});
   std::vector<int> &kept = place->second;
@@ -132,10 +154,14 @@ const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
   std::vector<int> quick;
   std::vector<std::array<double, kPrices>> prices;
   for (int c = 0; c < int(all.size()); ++c)
-    if (all[c].interval <= interval) {
+    if (all[c].part > 0) {
+      // It follows from what is chosen for the first part.
+      kept.push_back(c);
+    } else if (all[c].interval <= interval) {
       quick.push_back(c);
       prices.push_back(pricesOf(all[c].cost.resources, device.capacity));
     }
+  size_t parts = kept.size();
   std::vector<int> order(quick.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](int a, int b) {
@@ -144,10 +170,9 @@ const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
   auto keep = [&](int i) {
     int c = quick[i];
     for (int k : kept)
-      if (k == c || (all[k].in == all[c].in && all[k].out == all[c].out &&
-                     dominates(all[k], all[c])))
+      if (k == c || (isAlike(all[k], all[c]) && dominates(all[k], all[c])))
         return;
-    if (kept.size() < limits.choices)
+    if (kept.size() < limits.choices + parts)
       kept.push_back(c);
     else
       exact = false;
@@ -183,7 +208,11 @@ void RunFront::prune(std::vector<Label> &labels, int stage) {
     if (taken[i])
       return;
     for (const Label &k : kept) {
-      if (all[k.choice].out != all[label.choice].out)
+      const Choice &a = all[k.choice], &b = all[label.choice];
+      if (a.out != b.out ||
+          (!(a.isWhole() && b.isWhole()) &&
+           (a.region != b.region || a.part != b.part)) ||
+          !isFreer(k.busy, label.busy))
         continue;
       bool dominated = k.cost.lutVariance <= label.cost.lutVariance &&
                        k.cost.ffVariance <= label.cost.ffVariance;
@@ -208,7 +237,7 @@ void RunFront::prune(std::vector<Label> &labels, int stage) {
     for (int i = 0; i < int(labels.size()); ++i) {
       if (tooLarge[i])
         continue;
-      auto prices = pricesOf(labels[i].cost.resources, device.capacity);
+      auto prices = pricesOf(labels[i].cost.resources, capacity);
       for (size_t p = 0; p < kPrices; ++p)
         if (prices[p] < least[p]) {
           least[p] = prices[p];
@@ -223,25 +252,60 @@ void RunFront::prune(std::vector<Label> &labels, int stage) {
   labels = std::move(kept);
 }
 
+void RunFront::takeUnit(Label &label, const Choice &choice) const {
+  if (choice.unit < 0)
+    return;
+  auto known =
+      std::find_if(label.busy.begin(), label.busy.end(),
+                   [&](const Busy &b) { return b.unit == choice.unit; });
+  if (known != label.busy.end() &&
+      known->cycles + choice.interval <= interval) {
+    known->cycles += choice.interval;
+    label.instance = known->instance;
+    return;
+  }
+  label.cost += problem.kinds[kind].units[choice.unit];
+  if (known == label.busy.end()) {
+    label.busy.push_back({choice.unit, 0, choice.interval});
+    return;
+  }
+  known->cycles = choice.interval;
+  label.instance = ++known->instance;
+}
+
 void RunFront::extend() {
   int level = int(levels.size()), stage = begin + level;
   const Kind &device = problem.kinds[kind];
   const Stage &what = problem.stages[stage];
   const Tensor &result = problem.tensors[what.result];
-  int readers = int(result.readers.size()) + result.toHost;
   const std::vector<int> &options = candidates.of(kind, interval, stage);
   std::vector<Label> next;
   auto add = [&](int parent) {
+    // Within a region its next part follows, and nothing else.
+    const Choice *before =
+        parent < 0
+            ? nullptr
+            : &device.choices[stage - 1][levels[level - 1][parent].choice];
+    int open = before && !before->isWhole() ? before->region : -1;
     for (int c : options) {
       const Choice &choice = device.choices[stage][c];
+      if (choice.part > 0
+              ? open != choice.region || before->part + 1 != choice.part
+              : open >= 0)
+        continue;
       Label label{choice.cost, 0, c, parent};
       if (!device.beyond.empty())
         label.cost.resources += device.beyond[stage];
-      if (parent >= 0)
+      if (parent >= 0) {
         label.cost += levels[level - 1][parent].cost;
+        label.busy = levels[level - 1][parent].busy;
+      }
+      takeUnit(label, choice);
       for (size_t i = 0; i < what.operands.size(); ++i) {
         int t = what.operands[i];
         const Tensor &tensor = problem.tensors[t];
+        if (choice.in[i] == kInside)
+          continue;
         if (tensor.producer >= begin) {
           int from = choiceAt(level - 1, parent, tensor.producer).out;
           if (from != choice.in[i])
@@ -264,10 +328,16 @@ void RunFront::extend() {
         if (from != choice.in[i])
           label.cost += problem.glue->convert(kind, t, from, choice.in[i]);
       }
-      if (readers > 1)
+      // Those of the same region take it inside.
+      int last = stage + choice.parts - 1 - choice.part;
+      auto readers =
+          result.toHost +
+          (result.readers.end() - std::upper_bound(result.readers.begin(),
+                                                   result.readers.end(), last));
+      if (readers > 1 && choice.out != kInside)
         label.cost +=
-            problem.glue->fork(kind, what.result, choice.out, readers);
-      label.price = priceOf(label.cost.resources, device.capacity);
+            problem.glue->fork(kind, what.result, choice.out, int(readers));
+      label.price = priceOf(label.cost.resources, capacity);
       next.push_back(label);
     }
   };
@@ -351,7 +421,7 @@ bool RunFront::exceeds(int end, const std::vector<Resources> &budgets) {
 }
 
 std::optional<Run> RunFront::best(int end, const Place &place,
-                                  const Ends &ends) {
+                                  const Resources &budget, const Ends &ends) {
   while (begin + int(levels.size()) < end)
     extend();
   int level = end - begin - 1;
@@ -361,24 +431,27 @@ std::optional<Run> RunFront::best(int end, const Place &place,
   std::optional<Cost> endpoint; // the same for all labels
   for (int l = 0; l < int(levels[level].size()); ++l) {
     const Label &label = levels[level][l];
-    if (label.price >= bestPrice || !fits(label.cost, place.budget, limits))
+    if (!problem.kinds[kind].choices[begin + level][label.choice].isWhole() ||
+        label.price >= bestPrice || !fits(label.cost, budget, limits))
       continue;
     if (!endpoint)
       endpoint = place.wire ? problem.glue->endpoint(place, ends) : Cost();
     Cost cost = closing(level, l, ends);
     cost += *endpoint;
     cost += label.cost;
-    double price = priceOf(cost.resources, problem.kinds[kind].capacity);
-    if (price >= bestPrice || !fits(cost, place.budget, limits))
+    double price = priceOf(cost.resources, capacity);
+    if (price >= bestPrice || !fits(cost, budget, limits))
       continue;
     bestPrice = price;
     bestLabel = l;
-    best = Run{begin, end, {}, {}, cost, streamBits};
+    best = Run{begin, end, {}, {}, {}, cost, streamBits};
   }
   if (best) {
     best->choices.resize(end - begin);
+    best->units.resize(end - begin);
     for (int at = level, l = bestLabel; at >= 0; --at) {
       best->choices[at] = levels[at][l].choice;
+      best->units[at] = levels[at][l].instance;
       l = levels[at][l].parent;
     }
   }

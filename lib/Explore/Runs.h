@@ -5,6 +5,7 @@
 #pragma once
 
 #include "rhizome/Explore/Problem.h"
+#include "llvm/ADT/SmallVector.h"
 #include <array>
 #include <map>
 #include <tuple>
@@ -13,7 +14,7 @@ namespace rhizome::explore {
 /// Weights of resources, relative to a device's capacity. What is best under
 /// one of them is always followed.
 constexpr size_t kPrices = 9;
-extern const std::array<std::array<double, gen::kResourceNames.size()>, kPrices>
+extern const std::array<std::array<double, gen::kResources>, kPrices>
     kPriceTable;
 
 /// `cost` under each weighting; the first weighs all alike.
@@ -41,19 +42,28 @@ private:
 /// All runs that begin at one stage, of one kind, within one interval.
 class RunFront {
 public:
+  /// A shared unit of a run: the newest of those of one kind.
+  struct Busy {
+    int unit, instance;
+    int64_t cycles;
+  };
   /// A partial run: the choices so far as a chain of labels.
   struct Label {
     Cost cost;
     double price = 0;
     int choice = 0, parent = -1;
+    int instance = 0; ///< of the shared unit that the choice takes
+    /// Cycles for which the shared units so far are busy.
+    llvm::SmallVector<Busy, 0> busy = {};
   };
 
   RunFront(const Problem &problem, const Limits &limits, Candidates &candidates,
            int kind, int64_t streamBits, int begin, int64_t interval);
 
-  /// The run [begin, end) that costs least and fits; none if none does. `ends`
-  /// pass the place.
-  std::optional<Run> best(int end, const Place &place, const Ends &ends);
+  /// The run [begin, end) that costs least and fits the budget that the place
+  /// has at this rate; none if none does. `ends` pass the place.
+  std::optional<Run> best(int end, const Place &place,
+                          const gen::Resources &budget, const Ends &ends);
   /// Do all runs up to `end` exceed every budget? They are the same in every
   /// call.
   bool exceeds(int end, const std::vector<gen::Resources> &budgets);
@@ -65,12 +75,15 @@ private:
   Candidates &candidates;
   int kind, begin;
   int64_t streamBits, interval;
-  gen::Resources most; ///< of each resource, what a place of this kind has
+  gen::Resources most;     ///< of each resource, what a place of this kind has
+  gen::Resources capacity; ///< what prices are relative to
   bool exact = true;
   std::vector<std::vector<Label>> levels;  ///< [0] are runs of one stage
   std::vector<std::optional<bool>> beyond; ///< by level: what `exceeds` said
 
   void extend();
+  /// Takes the choice's unit, or pays for one that is not busy.
+  void takeUnit(Label &label, const Choice &choice) const;
   const Choice &choiceAt(int level, int label, int stage) const;
   void prune(std::vector<Label> &labels, int stage);
   /// What stands at the borders of a run but for the link's endpoint.

@@ -14,7 +14,7 @@
 
 namespace rhizome::explore {
 using gen::Resources;
-constexpr size_t kKinds = gen::kResourceNames.size();
+constexpr size_t kKinds = gen::kResources;
 
 double Wire::secondsForFrame(int64_t bits) const {
   return gen::linkBytesPerFrame(*this, bits) * 8 / bitsPerS;
@@ -72,13 +72,16 @@ std::pair<size_t, double> scarcest(const Resources &need,
   return worst;
 }
 
-Limit exceeded(const Resources &need, const Resources &budget) {
+Limit exceeded(const Resources &need, const Resources &budget,
+               const Kind &kind) {
   Limit limit;
   auto [worst, share] = scarcest(need, budget);
   if (share <= 1)
     return limit;
-  limit.kind = Limit::Kind::Resource;
-  limit.resource = gen::kResourceNames[worst];
+  bool isMemory = worst >= gen::memoryKind(0);
+  limit.kind = isMemory ? Limit::Kind::Bandwidth : Limit::Kind::Resource;
+  limit.resource = isMemory ? kind.memories[worst - gen::memoryKind(0)]
+                            : gen::kResourceNames[worst];
   limit.needed = need.amount[worst];
   limit.available = budget.amount[worst];
   return limit;
@@ -108,6 +111,19 @@ static std::vector<int> copiesUpTo(const Problem &problem) {
   return copies;
 }
 
+Resources Place::budgetFor(double seconds) const {
+  Resources all = budget;
+  for (size_t m = 0; m < gen::kMemories; ++m)
+    if (bandwidth[m] > 0)
+      all.amount[gen::memoryKind(m)] = bandwidth[m] * seconds;
+  return all;
+}
+
+void Place::unlimit() {
+  budget.amount.fill(INFINITY);
+  bandwidth.fill(INFINITY);
+}
+
 std::vector<Place> Place::widths() const {
   std::vector<Place> all;
   for (int64_t bits = leastBits > 0 ? leastBits : streamBits; bits < streamBits;
@@ -126,6 +142,9 @@ bool Place::covers(const Place &other) const {
     return false;
   for (size_t k = 0; k < kKinds; ++k)
     if (budget.amount[k] < other.budget.amount[k])
+      return false;
+  for (size_t m = 0; m < gen::kMemories; ++m)
+    if (bandwidth[m] < other.bandwidth[m])
       return false;
   if (!wire)
     return true;
@@ -164,9 +183,7 @@ public:
   Placement(const Problem &problem, double seconds, const Limits &limits)
       : problem(problem), seconds(seconds), limits(limits),
         candidates(problem, limits), copies(copiesUpTo(problem)),
-        sorts(sortsOf(problem)), budgets(problem.kinds.size()) {
-    for (const Sort &sort : sorts)
-      budgets[sort.place->kind].push_back(sort.place->budget);
+        sorts(sortsOf(problem)) {
     for (const Sort &sort : sorts)
       widths.push_back(sort.place->widths());
   }
@@ -191,8 +208,8 @@ private:
   Candidates candidates;
   std::vector<int> copies;
   std::vector<Sort> sorts;
-  std::vector<std::vector<Place>> widths;      ///< by sort, ascending
-  std::vector<std::vector<Resources>> budgets; ///< by kind
+  std::vector<std::vector<Place>> widths; ///< by sort, ascending
+  std::map<std::pair<int, int>, std::vector<Resources>> budgets;
   std::map<std::tuple<int, int64_t, int64_t, int>, RunFront> fronts;
   std::map<std::tuple<int, int, int, int>, std::optional<Run>> runs;
   std::vector<std::vector<State>> states;
@@ -206,6 +223,15 @@ private:
                      limits, candidates, place.kind, place.streamBits, begin,
                      interval)
         .first->second;
+  }
+  /// Of places of one kind, for each of so many copies.
+  const std::vector<Resources> &budgetsOf(int kind, int copies) {
+    auto [it, isNew] = budgets.try_emplace({kind, copies});
+    if (isNew)
+      for (const Sort &sort : sorts)
+        if (sort.place->kind == kind)
+          it->second.push_back(sort.place->budgetFor(seconds * copies));
+    return it->second;
   }
   bool mayEnd(int end) const {
     return end == int(problem.stages.size()) || problem.stages[end].mayCut;
@@ -249,7 +275,8 @@ const std::optional<Run> &Placement::best(int sort, int copies, int begin,
   for (const Place &as : widths[sort])
     if (mayStream(as, begin, end) &&
         passes(problem, ends, as, seconds * copies)) {
-      it->second = front(as, copies, begin).best(end, as, ends);
+      it->second = front(as, copies, begin)
+                       .best(end, as, as.budgetFor(seconds * copies), ends);
       break;
     }
   return it->second;
@@ -264,7 +291,7 @@ void Placement::place(int sort, const std::vector<int> &places, int begin) {
   for (int end = begin + 1; end <= n; ++end) {
     const Stage &last = problem.stages[end - 1];
     if ((end - 1 > begin && last.mustCut) || !mayHold(end - 1, places) ||
-        labels.exceeds(end, budgets[here.kind]))
+        labels.exceeds(end, budgetsOf(here.kind, r)))
       break;
     if (!mayEnd(end))
       continue;
@@ -364,6 +391,69 @@ void addWireTimes(const Problem &problem, const Place &place,
     }
 }
 
+/// Seconds for which the parts of a run's place are busy with a frame.
+double busySeconds(const Problem &problem, const Run &run) {
+  const Place &place = problem.places[run.places.front()];
+  std::map<std::pair<int, int>, int64_t> units;
+  int64_t cycles = 0;
+  for (int s = run.begin; s < run.end; ++s) {
+    const Choice &choice =
+        problem.kinds[place.kind].choices[s][run.choices[s - run.begin]];
+    int64_t busy = choice.interval;
+    if (choice.unit >= 0)
+      busy += units[{choice.unit, run.units[s - run.begin]}];
+    if (choice.unit >= 0)
+      units[{choice.unit, run.units[s - run.begin]}] = busy;
+    cycles = std::max(cycles, busy);
+  }
+  double seconds = double(cycles) / place.clockHz;
+  for (size_t m = 0; m < gen::kMemories; ++m)
+    if (double bytes = run.cost.resources.amount[gen::memoryKind(m)]; bytes > 0)
+      seconds = std::max(seconds, bytes / place.bandwidth[m]);
+  return seconds / double(run.places.size());
+}
+
+/// Do several stages add up their times, on a shared unit or a memory?
+bool hasSums(const Problem &problem) {
+  for (const Kind &kind : problem.kinds) {
+    if (!kind.units.empty())
+      return true;
+    for (const auto &choices : kind.choices)
+      for (const Choice &choice : choices)
+        for (size_t m = 0; m < gen::kMemories; ++m)
+          if (choice.cost.resources.amount[gen::memoryKind(m)] > 0)
+            return true;
+  }
+  return false;
+}
+
+/// Times between which the sums of stages lie, in steps: from the least of a
+/// single stage to all of them one after another.
+void addSumTimes(const Problem &problem, const Place &place,
+                 std::vector<double> &all) {
+  constexpr double kRatio = 1.05;
+  double least = INFINITY, sum = 0;
+  for (const auto &choices : problem.kinds[place.kind].choices) {
+    double most = 0;
+    for (const Choice &choice : choices) {
+      if (choice.interval == Choice::kNever)
+        continue;
+      double seconds = double(choice.interval) / place.clockHz;
+      for (size_t m = 0; m < gen::kMemories; ++m)
+        if (place.bandwidth[m] > 0)
+          seconds = std::max(seconds,
+                             choice.cost.resources.amount[gen::memoryKind(m)] /
+                                 place.bandwidth[m]);
+      all.push_back(seconds);
+      least = std::min(least, seconds);
+      most = std::max(most, seconds);
+    }
+    sum += most;
+  }
+  for (double t = least; t < sum * kRatio; t *= kRatio)
+    all.push_back(t);
+}
+
 /// Every time a frame at which a plan can become possible, ascending.
 std::vector<double> times(const Problem &problem) {
   std::vector<double> all;
@@ -373,7 +463,10 @@ std::vector<double> times(const Problem &problem) {
     std::vector<double> once;
     for (const auto &choices : problem.kinds[place.kind].choices)
       for (const Choice &choice : choices)
-        once.push_back(double(choice.interval) / place.clockHz);
+        if (choice.interval != Choice::kNever)
+          once.push_back(double(choice.interval) / place.clockHz);
+    if (hasSums(problem))
+      addSumTimes(problem, place, once);
     for (const Place &as : place.widths()) {
       for (const Tensor &tensor : problem.tensors)
         once.push_back(
@@ -410,13 +503,20 @@ public:
         group = &groups.back();
       }
       ++group->count;
+      for (size_t m = 0; m < gen::kMemories; ++m)
+        bandwidth[m] += place.bandwidth[m];
       for (size_t k = 0; k < kKinds; ++k)
         group->budget.amount[k] =
             std::max(group->budget.amount[k], place.budget.amount[k]);
     }
-    for (Group &group : groups)
+    for (Group &group : groups) {
+      // Memories are looked at together, not by the stage.
+      for (size_t m = 0; m < gen::kMemories; ++m)
+        group.budget.amount[gen::memoryKind(m)] = INFINITY;
       for (const auto &choices : problem.kinds[group.kind].choices)
         group.steps.push_back(stepsOf(choices, group.budget));
+    }
+    addTraffic();
   }
 
   /// None if no relaxed bound forbids a frame in so many seconds, else why.
@@ -437,6 +537,10 @@ private:
   const Problem &problem;
   std::vector<int> copies;
   std::vector<Group> groups;
+  /// Of each memory: what all places have, and the fewest bytes a frame.
+  std::array<double, gen::kMemories> bandwidth{}, traffic{};
+
+  void addTraffic();
 
   static std::vector<Step> stepsOf(const std::vector<Choice> &choices,
                                    const Resources &budget);
@@ -456,7 +560,7 @@ Relaxation::stepsOf(const std::vector<Choice> &choices,
     // So that a whole budget costs one.
     for (size_t p = 0; p < kPrices; ++p) {
       double whole = 0;
-      for (size_t k = 0; k < kKinds; ++k)
+      for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
         whole += budget.amount[k] > 0 ? kPriceTable[p][k] : 0;
       step.least[p] /= std::max(1.0, whole);
     }
@@ -471,7 +575,27 @@ Relaxation::stepsOf(const std::vector<Choice> &choices,
   return steps;
 }
 
+void Relaxation::addTraffic() {
+  for (size_t m = 0; m < gen::kMemories; ++m)
+    for (size_t s = 0; s < problem.stages.size(); ++s) {
+      double least = INFINITY;
+      for (const Group &group : groups)
+        for (const Choice &choice : problem.kinds[group.kind].choices[s])
+          least =
+              std::min(least, choice.cost.resources.amount[gen::memoryKind(m)]);
+      traffic[m] += least;
+    }
+}
+
 Limit Relaxation::forbids(double seconds) const {
+  for (size_t m = 0; m < gen::kMemories; ++m)
+    if (traffic[m] > bandwidth[m] * seconds * (1 + 1e-12)) {
+      Limit limit{Limit::Kind::Bandwidth};
+      limit.resource = problem.kinds[0].memories[m];
+      limit.needed = traffic[m];
+      limit.available = bandwidth[m] * seconds;
+      return limit;
+    }
   std::array<double, kPrices> sum{};
   for (size_t s = 0; s < problem.stages.size(); ++s) {
     std::array<double, kPrices> least;
@@ -570,6 +694,33 @@ std::optional<Solution> solveWithin(const Problem &problem, double seconds,
   return solution;
 }
 
+/// The quickest plan between a time that is too short and that of a plan, whose
+/// own sums may say that it takes less.
+static Solution tightened(const Problem &problem, double low, Solution found,
+                          const Limits &limits) {
+  constexpr double kClose = 1e-4;
+  auto takeOwn = [&] {
+    double own = limits.least;
+    for (const Run &run : found.runs)
+      own = std::max(own, busySeconds(problem, run) * (1 + 1e-12));
+    if (own < found.seconds)
+      if (auto same = solveWithin(problem, own, limits))
+        found = std::move(*same);
+  };
+  takeOwn();
+  while (found.seconds > low * (1 + kClose)) {
+    double middle =
+        low > 0 ? std::sqrt(low * found.seconds) : found.seconds / 2;
+    if (auto better = solveWithin(problem, middle, limits)) {
+      found = std::move(*better);
+      takeOwn();
+    } else {
+      low = middle;
+    }
+  }
+  return found;
+}
+
 std::optional<Solution> solveFastest(const Problem &problem,
                                      const Limits &limits) {
   std::vector<double> all = times(problem);
@@ -611,7 +762,10 @@ std::optional<Solution> solveFastest(const Problem &problem,
       low = middle + 1;
     }
   }
-  return found;
+  if (!hasSums(problem))
+    return found;
+  double tooShort = std::max(bound * (1 - 1e-12), low > 0 ? all[low - 1] : 0);
+  return tightened(problem, tooShort, std::move(*found), limits);
 }
 
 //===----------------------------------------------------------------------===//
@@ -643,7 +797,7 @@ static std::optional<Run> runAlone(const Problem &problem, int begin,
         continue;
       RunFront front(problem, limits, candidates, as.kind, as.streamBits, begin,
                      interval);
-      if (auto run = front.best(last, as, ends))
+      if (auto run = front.best(last, as, as.budgetFor(seconds), ends))
         return run;
       break;
     }
@@ -687,7 +841,7 @@ Limit whyNotAlone(const Problem &problem, int stage) {
   double least = INFINITY;
   for (const Sort &sort : sortsOf(problem)) {
     Place open = *sort.place;
-    open.budget.amount.fill(INFINITY);
+    open.unlimit();
     auto run = runAlone(problem, stage, open, INFINITY);
     if (!run)
       continue;
@@ -701,7 +855,7 @@ Limit whyNotAlone(const Problem &problem, int stage) {
     if (ratio >= least)
       continue;
     least = ratio;
-    why = exceeded(need, sort.place->budget);
+    why = exceeded(need, sort.place->budget, problem.kinds[open.kind]);
     why.kind = Limit::Kind::StageAlone;
     why.stage = problem.stages[stage].name;
     why.device = problem.kinds[open.kind].name;

@@ -14,24 +14,6 @@ using namespace mlir;
 
 namespace rhizome::gen {
 namespace {
-/// The value whose elements these are: reshapes move nothing in a stream.
-Value rootOf(Value v) {
-  while (auto reshape = v.getDefiningOp<osa::ReshapeOp>())
-    v = reshape.getInput();
-  return v;
-}
-
-/// How many hardware readers a value has.
-unsigned readersOf(Value v) {
-  unsigned n = 0;
-  for (Operation *user : v.getUsers())
-    n += isa<osa::ReshapeOp>(user)
-             ? readersOf(user->getResult(0)) *
-                   unsigned(llvm::count(user->getOperands(), v))
-             : 1;
-  return n;
-}
-
 class DesignBuilder {
 public:
   DesignBuilder(func::FuncOp network, const Border &border,
@@ -45,9 +27,16 @@ public:
         flow::DesignOp::create(builder, network.getLoc(), border.name,
                                border.device, llvm::APFloat(border.clockMhz));
     builder.createBlock(&design.getBody());
+    auto ret = cast<func::ReturnOp>(network.getBody().front().getTerminator());
+    for (const Selection &selection : selections)
+      for (Value v : selection.region.ins())
+        ++readers[rootOf(v)];
+    for (Value v : ret.getOperands())
+      ++readers[rootOf(v)];
     for (Selection &selection : selections)
       buildSelection(selection);
-    auto ret = cast<func::ReturnOp>(network.getBody().front().getTerminator());
+    for (const Awaited &stream : awaited)
+      connect(stream);
     for (auto [i, v] : llvm::enumerate(ret.getOperands()))
       buildOutput(unsigned(i), v);
     for (auto &[op, actor] : generated)
@@ -62,6 +51,14 @@ private:
     SmallVector<Value> streams; ///< one for each reader that is left
     bool forked = false;
   };
+  /// A stream into hardware that several regions share, from a region that
+  /// comes later.
+  struct Awaited {
+    UnrealizedConversionCastOp placeholder;
+    Value value;
+    Format want;
+    Location loc;
+  };
 
   func::FuncOp network;
   const Border &border;
@@ -69,14 +66,19 @@ private:
   OpBuilder builder;
   flow::DesignOp design;
   NameScope names;
+  DenseMap<Value, unsigned> readers; ///< of streams, by the value's root
   DenseMap<Value, Branches> ready;
+  std::vector<Awaited> awaited;
   /// Actors of generated kinds so far, without their datapaths.
   llvm::MapVector<Operation *, Actor> generated;
 
-  flow::StreamType typeOf(Value v, const Format &f, flow::Order order) {
+  flow::StreamType typeOf(Type elements, const Format &f, flow::Order order) {
     return flow::StreamType::get(builder.getContext(),
-                                 num::elementInt(v.getType()), f.lanes, f.row,
+                                 num::elementInt(elements), f.lanes, f.row,
                                  f.count, order);
+  }
+  flow::StreamType typeOf(Value v, const Format &f, flow::Order order) {
+    return typeOf(v.getType(), f, order);
   }
 
   std::string uniqueName(Location loc, StringRef role) {
@@ -117,33 +119,33 @@ private:
   /// `actor` on `inputs`. A generated datapath that follows another one takes
   /// its place and does the work of both, if its kind knows how.
   flow::ActorOp emitBehind(Location loc, Actor actor, ValueRange inputs,
-                           Type output) {
-    Operation *before = inputs[0].getDefiningOp();
+                           TypeRange outputs) {
+    Operation *before = inputs.empty() ? nullptr : inputs[0].getDefiningOp();
     auto found = generated.find(before);
     std::optional<Actor> both;
     if (actor.datapath && found != generated.end() &&
         &found->second.kind() == &actor.kind())
       both = actor.model().fused(found->second, actor);
     if (!both)
-      return emit(loc, std::move(actor), inputs, output);
+      return emit(loc, std::move(actor), inputs, outputs);
     SmallVector<Value> operands(before->getOperands());
     std::string nodes = cast<StringAttr>(before->getAttr("rhizome.node")).str();
     if (std::string node = osa::nodeName(loc); node != nodes)
       nodes += ", " + node;
     generated.erase(before);
-    auto op = emit(loc, std::move(*both), operands, output);
+    auto op = emit(loc, std::move(*both), operands, outputs);
     op->setAttr("rhizome.node", builder.getStringAttr(nodes));
     before->erase();
     return op;
   }
 
   void produce(Value value, Value stream, const Format &format, Location loc) {
-    unsigned readers = readersOf(value);
+    unsigned branchCount = readers.lookup(value);
     Branches branches{format, {stream}, false};
-    if (readers > 1) {
-      Actor fork = makeFork(format, readers);
+    if (branchCount > 1) {
+      Actor fork = makeFork(format, branchCount);
       fork.name = uniqueName(loc, fork.name);
-      SmallVector<Type> types(readers, stream.getType());
+      SmallVector<Type> types(branchCount, stream.getType());
       auto op = emit(loc, fork, stream, types);
       branches.streams.assign(op.getOutputs().begin(), op.getOutputs().end());
       branches.forked = true;
@@ -181,42 +183,79 @@ private:
         .getOutputs()[0];
   }
 
+  /// A region's input; of one that is made later a stand-in.
+  Value input(Value value, const Format &want, Location loc, bool join) {
+    Value root = rootOf(value);
+    if (ready.count(root) || isa<BlockArgument>(root))
+      return consume(value, want, loc, join);
+    auto placeholder = UnrealizedConversionCastOp::create(
+        builder, loc, TypeRange{typeOf(root, want, flow::Order::Pixels)},
+        ValueRange{});
+    awaited.push_back({placeholder, value, want, loc});
+    return placeholder.getResult(0);
+  }
+
+  void connect(const Awaited &stream) {
+    UnrealizedConversionCastOp placeholder = stream.placeholder;
+    placeholder.getResult(0).replaceAllUsesWith(
+        consume(stream.value, stream.want, stream.loc, /*join=*/false));
+    placeholder.erase();
+  }
+
+  /// The streams that a body's unit puts out.
+  SmallVector<Type> typesOf(const Region &region, const Body &body, int unit) {
+    SmallVector<Type> types;
+    for (auto [port, format] : llvm::enumerate(body.units[unit].outputs)) {
+      Value elements = region.ins().front();
+      auto order = flow::Order::Windows;
+      for (auto [i, source] : llvm::enumerate(body.outputs))
+        if (source.unit == unit && source.port == int(port)) {
+          elements = region.outs()[i];
+          order = flow::Order::Pixels;
+        }
+      Type type = elements.getType();
+      if (port < body.units[unit].elements.size() &&
+          body.units[unit].elements[port])
+        type = body.units[unit].elements[port];
+      types.push_back(typeOf(type, format, order));
+    }
+    return types;
+  }
+
   void buildSelection(Selection &selection) {
-    Operation *op = selection.op;
-    Option &option = selection.option;
-    Location loc = op->getLoc();
-    for (Actor &actor : option.actors) {
+    const Region &region = selection.region;
+    Offer &offer = selection.offer;
+    Location loc = region.front()->getLoc();
+    for (Body::Unit &unit : offer.body.units) {
+      Actor &actor = unit.actor;
       actor.name = uniqueName(loc, actor.name);
       if (actor.kind().isGenerated())
         actor.ownModule =
             std::string("rhz_") + actor.kind().name + "_" + actor.name;
     }
-    const Generator *generator = findGenerator(option.generator);
-    assert(generator && "an option comes from a generator");
-    generator->build(op, option, images);
+    const Generator *generator = findGenerator(offer.generator);
+    assert(generator && "an offer comes from a generator");
+    generator->build(region, offer, images);
 
     SmallVector<Value> inputs;
-    for (size_t i = 0; i < option.inputs.size(); ++i)
-      inputs.push_back(consume(op->getOperand(i), option.inputs[i], loc,
-                               option.inputs.size() > 1));
-    size_t next = option.inputs.size() > 1 ? 2 : 1;
-    SmallVector<Value> operands(inputs.begin(), inputs.begin() + next);
-    Value stream;
-    for (size_t i = 0; i < option.actors.size(); ++i) {
-      bool last = i + 1 == option.actors.size();
-      if (i > 0) {
-        operands = {stream};
-        if (option.inputs.size() > 1 && next < inputs.size())
-          operands.push_back(inputs[next++]);
-      }
-      Value elements = last ? op->getResult(0) : op->getOperand(0);
-      stream =
-          emitBehind(loc, option.actors[i], operands,
-                     typeOf(elements, option.formats[i],
-                            last ? flow::Order::Pixels : flow::Order::Windows))
-              .getOutputs()[0];
+    for (auto [value, format] : llvm::zip_equal(region.ins(), offer.inputs))
+      inputs.push_back(input(value, format, loc, region.ins().size() > 1));
+    std::vector<SmallVector<Value>> streams; // of every unit
+    auto streamOf = [&](const Body::Source &source) {
+      return source.unit < 0 ? inputs[source.port]
+                             : streams[source.unit][source.port];
+    };
+    for (auto [i, unit] : llvm::enumerate(offer.body.units)) {
+      SmallVector<Value> operands;
+      for (const Body::Source &source : unit.inputs)
+        operands.push_back(streamOf(source));
+      auto op = emitBehind(loc, unit.actor, operands,
+                           typesOf(region, offer.body, int(i)));
+      streams.emplace_back(op.getOutputs());
     }
-    produce(op->getResult(0), stream, option.output, loc);
+    for (auto [i, source] : llvm::enumerate(offer.body.outputs))
+      produce(region.outs()[i], streamOf(source), offer.outputs[i],
+              region.outs()[i].getLoc());
   }
 
   void buildOutput(unsigned index, Value value) {
@@ -287,7 +326,8 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
     for (Value v : op.getOutputs())
       numbers[v] = channel++;
   for (auto op : design.getBody().getOps<flow::ActorOp>())
-    if (op.getInputs().size() > 1)
+    if (Actor actor = actorOf(op);
+        op.getInputs().size() > 1 && !actor.model().takesTurns(actor))
       for (Value v : op.getInputs())
         joins.push_back({v.getDefiningOp<flow::ActorOp>(), numbers[v]});
   if (joins.empty())

@@ -45,13 +45,8 @@ std::vector<int64_t> foldings(int64_t n) {
   return out;
 }
 
-void finishOption(Option &option, const DeviceContext &device) {
-  option.resources = {};
-  for (Actor &actor : option.actors) {
-    placeRoms(actor, device.cost);
-    sizeOutput(actor);
-    option.resources += costOf(actor, device.cost);
-  }
+Offer Generator::join(llvm::ArrayRef<Region>, llvm::ArrayRef<const Offer *>,
+                      const DeviceContext &) const {
+  llvm_unreachable("a generator that offers shared units joins them");
 }
-
 } // namespace rhizome::gen

@@ -206,7 +206,7 @@ static void fillPrediction(PlannedNode &node, const explore::NodeResult &result,
   p.bram = std::ceil(2 * result.resources.bram()) / 2;
   p.lutError = round(result.errors.lut());
   p.ffError = round(result.errors.ff());
-  for (size_t k = 0; k < result.resources.amount.size(); ++k) {
+  for (size_t k = 0; k < gen::kResourceNames.size(); ++k) {
     double budget = gen::available(device.budget, k);
     if (budget > 0)
       node.utilisation[gen::kResourceNames[k]] =
@@ -263,7 +263,7 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
     planned.intervalCycles = gen::serviceCycles(actor);
     gen::Resources r = gen::costOf(actor, cost, &result.images);
     // Rounded they would not add up to what the node promises.
-    for (size_t k = 0; k < r.amount.size(); ++k)
+    for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
       if (r.amount[k] > 0)
         planned.resources[gen::kResourceNames[k]] =
             std::round(1e6 * r.amount[k]) / 1e6;
@@ -275,18 +275,28 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
   node.heldBits = int64_t(held);
 
   // A design that nobody explored is one network by itself.
-  std::vector<explore::OperationId> ids = result.ids;
-  if (ids.empty()) {
+  std::vector<explore::Taken> taken = result.taken;
+  if (taken.empty()) {
     std::vector<Operation *> ops;
     for (const gen::Selection &selection : result.selections)
-      ops.push_back(selection.op);
-    ids = explore::idsOf(ops);
+      for (Operation *op : selection.region.ops()) {
+        const gen::Offer &offer = selection.offer;
+        ops.push_back(op);
+        taken.push_back({{},
+                         0,
+                         offer.generator,
+                         offer.key,
+                         offer.summary,
+                         offer.busyCycles,
+                         {}});
+      }
+    for (auto [one, id] : llvm::zip_equal(taken, explore::idsOf(ops)))
+      one.id = id;
   }
-  for (auto [selection, id] : llvm::zip_equal(result.selections, ids))
-    node.operations.push_back(
-        {id.node, id.op, id.nth, selection.option.generator,
-         selection.option.key.text(), selection.option.summary,
-         selection.option.intervalCycles});
+  for (const explore::Taken &one : taken)
+    node.operations.push_back({one.id.node, one.id.op, one.id.nth,
+                               one.generator, one.key.text(), one.summary,
+                               one.busyCycles});
 
   func::FuncOp network = result.function;
   FunctionType type = network.getFunctionType();

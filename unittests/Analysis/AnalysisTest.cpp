@@ -128,9 +128,9 @@ TEST_F(AnalysisTest, WeightsNeedRoom) {
   EXPECT_FALSE(found.whole.attainable[1].possible); // no DRAM
 }
 
-gen::Option option(int64_t interval, double lut, double dsp) {
-  gen::Option o;
-  o.intervalCycles = interval;
+gen::Offer option(int64_t interval, double lut, double dsp) {
+  gen::Offer o;
+  o.busyCycles = interval;
   o.resources.lut() = lut;
   o.resources.dsp() = dsp;
   return o;
@@ -140,7 +140,7 @@ gen::Option option(int64_t interval, double lut, double dsp) {
 /// cycles: two frames a cycle.
 TEST(ComputeRoof, AddsWhatUnlikeOptionsTakeOfUnlikeResources) {
   gen::Budget budget{{"lut", 100}, {"dsp", 10}};
-  std::vector<gen::Option> options = {option(10, 10, 0), option(10, 0, 1)};
+  std::vector<gen::Offer> options = {option(10, 10, 0), option(10, 0, 1)};
   double roof = computeRoof({options}, budget, 1);
   EXPECT_GE(roof, 2);
   EXPECT_LE(roof, 2.05);

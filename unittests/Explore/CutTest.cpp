@@ -169,8 +169,8 @@ TEST(Cut, PinsAreKept) {
   EXPECT_TRUE(llvm::is_contained(last, 3));
   std::map<std::string, std::string> taken;
   for (const gen::Selection &s : result->nodes[0].selections)
-    if (isa<osa::Conv2dOp>(s.op))
-      taken[osa::nodeName(s.op)] = s.option.key.text();
+    if (isa<osa::Conv2dOp>(s.region.front()))
+      taken[osa::nodeName(s.region.front())] = s.offer.key.text();
   EXPECT_TRUE(
       StringRef(taken["conv2"]).starts_with("stream/matvec?pe=2&simd=8&read="))
       << taken["conv2"];

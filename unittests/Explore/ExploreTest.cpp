@@ -69,7 +69,7 @@ TEST(Explore, PttcnnAtFiveThousand) {
   EXPECT_LE(result.nodes[0].timing.intervalCycles, 31250);
   int64_t multipliers = 0;
   for (auto &s : result.nodes[0].selections)
-    for (const gen::Actor &actor : s.option.actors)
+    for (const auto &[actor, inputs, outputs, elements] : s.offer.body.units)
       multipliers += gen::productsOf(actor).count;
   EXPECT_LE(multipliers, 30);
 }
@@ -207,7 +207,7 @@ void expectWithin(const explore::Result &result, const std::string &goal) {
   for (const explore::NodeResult &node : result.nodes) {
     gen::Resources most = node.resources;
     most += node.errors;
-    for (size_t k = 0; k < most.amount.size(); ++k)
+    for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
       if (auto part = parsed->parts.find(gen::kResourceNames[k]);
           part != parsed->parts.end())
         EXPECT_LE(most.amount[k], part->second.amount) << goal;

@@ -152,8 +152,8 @@ TEST(Dhm, BuildsNoDearerThanOffered) {
     for (Operation &op : f.getBody().front())
       if (isa<osa::DenseOp>(op))
         selections.push_back(
-            {&op, gen::findGenerator("dhm")->options(&op, {}, device)[0]});
-    double offered = selections[0].option.resources.lut();
+            {&op, gen::findGenerator("dhm")->offers(&op, {}, device)[0]});
+    double offered = selections[0].offer.resources.lut();
     gen::MemoryImages images;
     auto design = gen::buildDesign(f, selections, {"test", 100, 64}, images);
     double built = 0;
@@ -232,9 +232,9 @@ void runLayer(uint64_t seed, bool measure) {
       continue;
     auto reason = dhm->coverage(&op);
     ASSERT_FALSE(reason) << *reason;
-    auto options = dhm->options(&op, {}, device);
+    auto options = dhm->offers(&op, {}, device);
     ASSERT_FALSE(options.empty());
-    for (const gen::Option &o : options)
+    for (const gen::Offer &o : options)
       EXPECT_EQ(o.resources.dsp(), 0);
     selections.push_back({&op, options[n.rng() % options.size()]});
   }
@@ -266,7 +266,7 @@ TEST(Dhm, CircuitsBehindEachOtherAreOnePipeline) {
   std::vector<gen::Selection> selections;
   for (Operation &op : network.getBody().front())
     if (isa<osa::DenseOp, osa::RequantiseOp>(op)) {
-      auto options = gen::findGenerator("dhm")->options(&op, {}, device);
+      auto options = gen::findGenerator("dhm")->offers(&op, {}, device);
       selections.push_back({&op, options.front()});
     }
   test::LayerRun run;

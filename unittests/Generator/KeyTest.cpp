@@ -69,7 +69,7 @@ size_t checkKeys(func::FuncOp network, const gen::DeviceContext &device) {
       if (generator->coverage(&op))
         continue;
       std::set<std::string> keys;
-      for (const gen::Option &o : generator->options(&op, upstream, device)) {
+      for (const gen::Offer &o : generator->offers(&op, upstream, device)) {
         std::string text = o.key.text();
         EXPECT_TRUE(keys.insert(text).second)
             << osa::nodeName(&op) << " has twice " << text;

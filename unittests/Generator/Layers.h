@@ -35,8 +35,8 @@ inline std::string describe(const std::vector<gen::Selection> &selections) {
   std::string text;
   llvm::raw_string_ostream os(text);
   for (const auto &s : selections)
-    os << "  " << s.op->getName() << " [" << s.option.summary << "] " << *s.op
-       << "\n";
+    os << "  " << s.region.front()->getName() << " [" << s.offer.summary << "] "
+       << *s.region.front() << "\n";
   return text;
 }
 
@@ -65,7 +65,7 @@ inline void runLayer(NetworkBuilder &n, mlir::func::FuncOp network,
   // Icarus resolves a vector that is driven word by word anew for every word:
   // a border that is far narrower than its stream would take a quarter hour.
   for (const auto &s : result.selections)
-    while (s.option.output.bits() > 64 * width)
+    while (s.offer.outputs[0].bits() > 64 * width)
       width *= 2;
   gen::Border border{"test", 100, width};
   result.design =

@@ -18,7 +18,9 @@ class WiresGenerator final : public gen::Generator {
 public:
   llvm::StringRef name() const override { return "wires"; }
 
-  std::optional<std::string> coverage(Operation *op) const override {
+  std::optional<std::string>
+  coverage(const gen::Region &region) const override {
+    Operation *op = region.front();
     if (!isa<osa::TransposeOp>(op))
       return "transposes, nothing else";
     if (gen::formatOf(op->getOperand(0).getType(), 1, 1).count > 64)
@@ -26,31 +28,31 @@ public:
     return std::nullopt;
   }
 
-  std::vector<gen::Option>
-  options(Operation *op, llvm::ArrayRef<std::optional<gen::Format>>,
-          const gen::DeviceContext &device) const override {
-    gen::Option option;
-    option.generator = name().str();
-    option.key = gen::OptionKey(name(), "wires");
-    option.summary = "a frame a cycle";
+  std::vector<gen::Offer>
+  offers(const gen::Region &region, llvm::ArrayRef<std::optional<gen::Format>>,
+         const gen::DeviceContext &device) const override {
+    Operation *op = region.front();
+    gen::Offer offer;
+    offer.generator = name().str();
+    offer.key = gen::OptionKey(name(), "wires");
+    offer.summary = "a frame a cycle";
     gen::Format whole = gen::formatOf(op->getOperand(0).getType(), 1, 1);
     whole.lanes = whole.row = whole.count;
     gen::Actor wires = gen::describe(circuit(op), kBudget);
     wires.name = "wires";
     wires.set("frameBeats", 1);
-    option.inputs = {whole};
-    option.output = whole;
-    option.actors = {std::move(wires)};
-    option.formats = {whole};
-    option.intervalCycles = 1;
-    gen::finishOption(option, device);
-    return {option};
+    offer.inputs = {whole};
+    offer.outputs = {whole};
+    offer.body.chain(std::move(wires), whole);
+    offer.busyCycles = 1;
+    gen::finishOffer(offer, device);
+    return {offer};
   }
 
-  void build(Operation *op, gen::Option &option,
+  void build(const gen::Region &region, gen::Offer &offer,
              gen::MemoryImages &) const override {
-    option.actors[0].datapath =
-        std::make_shared<const gen::Circuit>(circuit(op));
+    offer.body.front().datapath =
+        std::make_shared<const gen::Circuit>(circuit(region.front()));
   }
 
 private:
@@ -114,9 +116,9 @@ TEST(Plugin, IsAskedAndTakenWhereItIsFaster) {
   func::FuncOp f = network(n);
   gen::DeviceContext device = test::testDevice();
   double before, after;
-  EXPECT_EQ(chosen(f, device, before)[0].option.generator, "stream");
+  EXPECT_EQ(chosen(f, device, before)[0].offer.generator, "stream");
   Registered registered;
-  EXPECT_EQ(chosen(f, device, after)[0].option.generator, "wires");
+  EXPECT_EQ(chosen(f, device, after)[0].offer.generator, "wires");
   EXPECT_LT(after, before);
 }
 
@@ -195,7 +197,9 @@ class MaxGenerator final : public gen::Generator {
 public:
   llvm::StringRef name() const override { return "larger"; }
 
-  std::optional<std::string> coverage(Operation *op) const override {
+  std::optional<std::string>
+  coverage(const gen::Region &region) const override {
+    Operation *op = region.front();
     auto most = dyn_cast<osa::ScaledMaxOp>(op);
     if (!most || most.getLhsMultiplier() != 1 || most.getRhsMultiplier() != 1 ||
         most.getRhsOffset() != 0)
@@ -203,34 +207,36 @@ public:
     return std::nullopt;
   }
 
-  std::vector<gen::Option>
-  options(Operation *op, llvm::ArrayRef<std::optional<gen::Format>>,
-          const gen::DeviceContext &device) const override {
-    std::vector<gen::Option> options;
+  std::vector<gen::Offer>
+  offers(const gen::Region &region, llvm::ArrayRef<std::optional<gen::Format>>,
+         const gen::DeviceContext &device) const override {
+    Operation *op = region.front();
+    std::vector<gen::Offer> offers;
     gen::Format f = gen::formatOf(op->getOperand(0).getType(), 1, 1);
     for (int64_t lanes : gen::foldings(gen::channelsOf(op))) {
       f.lanes = lanes;
       f.row = gen::channelsOf(op);
-      gen::Option option;
-      option.generator = name().str();
-      option.key = gen::OptionKey(name(), "max").add("lanes", lanes);
-      option.summary = gen::counted(lanes, "lane");
-      option.inputs = {f.canonical(), f.canonical()};
-      option.output = f.canonical();
-      option.actors = {gen::Actor(kMax.name, "max",
+      gen::Offer offer;
+      offer.generator = name().str();
+      offer.key = gen::OptionKey(name(), "max").add("lanes", lanes);
+      offer.summary = gen::counted(lanes, "lane");
+      offer.inputs = {f.canonical(), f.canonical()};
+      offer.outputs = {f.canonical()};
+      offer.body.chain(gen::Actor(kMax.name, "max",
                                   {{"Lanes", lanes},
                                    {"Width", f.width},
                                    {"Signed", f.isSigned},
-                                   {"frameBeats", f.beats()}})};
-      option.formats = {option.output};
-      option.intervalCycles = f.beats();
-      gen::finishOption(option, device);
-      options.push_back(option);
+                                   {"frameBeats", f.beats()}}),
+                       f.canonical());
+      offer.busyCycles = f.beats();
+      gen::finishOffer(offer, device);
+      offers.push_back(offer);
     }
-    return options;
+    return offers;
   }
 
-  void build(Operation *, gen::Option &, gen::MemoryImages &) const override {}
+  void build(const gen::Region &, gen::Offer &,
+             gen::MemoryImages &) const override {}
 };
 
 /// The unit and its generator are there while this object is.
@@ -265,7 +271,7 @@ TEST(Plugin, BringsAUnitKindOfItsOwn) {
     // It is the smallest unit that takes the larger element.
     std::vector<gen::Selection> selections =
         chosen(f, device, interval, "min-resources");
-    EXPECT_EQ(selections.back().option.generator, "larger");
+    EXPECT_EQ(selections.back().offer.generator, "larger");
     test::LayerRun run;
     test::runLayer(n, f, selections, device, measure, &run);
     EXPECT_TRUE(llvm::is_contained(run.kinds, "plug_max"));

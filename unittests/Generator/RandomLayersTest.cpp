@@ -153,10 +153,10 @@ std::vector<gen::Selection> randomSelections(NetworkBuilder &n,
   for (Operation &op : network.getBody().front()) {
     if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
       continue;
-    std::vector<gen::Option> options;
+    std::vector<gen::Offer> options;
     for (const auto &generator : gen::allGenerators())
       if (!generator->coverage(&op))
-        for (auto &o : generator->options(&op, {}, device))
+        for (auto &o : generator->offers(&op, {}, device))
           if (o.resources.lut() < 20000)
             options.push_back(std::move(o));
     EXPECT_FALSE(options.empty()) << "no option";
@@ -187,7 +187,7 @@ TEST(RandomLayers, SummariesTellOptionsApart) {
         if (generator->coverage(&op))
           continue;
         std::set<std::string> summaries;
-        for (const gen::Option &o : generator->options(&op, {}, d))
+        for (const gen::Offer &o : generator->offers(&op, {}, d))
           EXPECT_TRUE(summaries.insert(o.summary).second)
               << "RHIZOME_RANDOM_SEED=" << seed << " " << o.generator << ": "
               << o.summary;

@@ -89,7 +89,7 @@ DeviceAnalysis roofsOf(mlir::func::FuncOp network, const Network &needs,
 /// dual of a linear program: at any prices of resources that the whole device
 /// costs 1 at, an iteration costs at least the sum of each operation's
 /// cheapest option. `options[i]` are those of one operation.
-double computeRoof(const std::vector<std::vector<gen::Option>> &options,
+double computeRoof(const std::vector<std::vector<gen::Offer>> &options,
                    const gen::Budget &budget, double clockHz);
 
 /// The form of model/analysis.json and of --json.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The resource vector: what hardware costs, in each device's own kinds. The
-// one list of resource names.
+// The resource vector: what hardware costs, in each device's own kinds, and the
+// bytes that it moves to and from memories outside the chip. The one list of
+// resource names.
 #pragma once
 
 #include <array>
@@ -15,8 +16,18 @@ namespace rhizome::gen {
 constexpr std::array<const char *, 6> kResourceNames = {
     "lut", "ff", "dsp", "bram", "uram", "lutram"};
 
+/// Memories outside the chip that a device may have.
+constexpr size_t kMemories = 4;
+/// Entries of a resource vector: the kinds above, then bytes a frame to and
+/// from each memory, in the device's order. A budget has there what a memory
+/// moves in the time of a frame.
+constexpr size_t kResources = kResourceNames.size() + kMemories;
+constexpr size_t memoryKind(size_t memory) {
+  return kResourceNames.size() + memory;
+}
+
 struct Resources {
-  std::array<double, 6> amount{};
+  std::array<double, kResources> amount{};
 
   double &lut() { return amount[0]; }
   double &ff() { return amount[1]; }
@@ -41,6 +52,7 @@ struct Resources {
 /// except `lutram`, which then equals `lut`.
 using Budget = std::map<std::string, int64_t>;
 
+/// Of one of kResourceNames.
 inline double available(const Budget &budget, size_t kind) {
   auto it = budget.find(kResourceNames[kind]);
   if (it != budget.end())

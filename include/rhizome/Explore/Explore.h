@@ -105,6 +105,17 @@ struct Steering {
   bool isEmpty() const { return pins.empty() && splits.empty(); }
 };
 
+/// The offer taken for an operation, or for a region that it is part of.
+struct Taken {
+  OperationId id;
+  int stage = 0; ///< of the network's operations
+  std::string generator;
+  gen::OptionKey key;
+  std::string summary;
+  int64_t busyCycles = 0;
+  gen::Resources resources; ///< none with any but a region's first operation
+};
+
 /// One device's part, or that of several equal ones.
 struct NodeResult {
   mlir::func::FuncOp function;
@@ -113,8 +124,7 @@ struct NodeResult {
   std::vector<int> places; ///< of every copy
   int64_t streamBits = 64; ///< of its border
   std::vector<gen::Selection> selections;
-  std::vector<int> stages; ///< of each selection, of the network's operations
-  std::vector<OperationId> ids; ///< of each selection
+  std::vector<Taken> taken; ///< of each operation, in the network's order
   flow::DesignOp design;
   gen::MemoryImages images;
   gen::Timing timing;

@@ -15,6 +15,7 @@ struct Limit {
     Stage,        ///< `stage` has nothing as quick that a device could hold
     StageAlone,   ///< `stage` by itself exceeds `device`, which suits it best
     Resource,     ///< one resource
+    Bandwidth,    ///< what a memory outside the chip moves in a frame's time
     AllResources, ///< the resources of all devices together
     HostLink,     ///< what the host sends and receives
     Links,        ///< what devices send and receive
@@ -30,7 +31,7 @@ struct Limit {
   std::string stage, other;        ///< operations, by the model's node
   int place = -1, otherPlace = -1; ///< where these two are pinned
   std::string device;
-  std::string resource; ///< "lut"
+  std::string resource; ///< "lut"; the memory's name
   double needed = 0, available = 0;
   int64_t beats = 0, bits = 0; ///< of a frame at the border
   double seconds = 0;          ///< the least latency found
@@ -41,12 +42,13 @@ std::string describe(const Limit &limit);
 
 /// What bounds the rate of a plan.
 struct Bottleneck {
-  enum class Kind { Operation, Border, Link, HostLink };
+  enum class Kind { Operation, Border, Link, HostLink, Memory };
   Kind kind = Kind::Operation;
-  std::string node; ///< the model's, of an operation
+  /// The model's, of an operation; the memory's name.
+  std::string node;
 };
 /// An operation's node, or "the border" and so on.
 std::string describe(const Bottleneck &bottleneck);
-/// "operation", "border", "link", "host_link": for files.
+/// "operation", "border", "link", "host_link", "memory": for files.
 const char *nameOf(Bottleneck::Kind kind);
 } // namespace rhizome::explore

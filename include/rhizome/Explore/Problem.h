@@ -24,12 +24,26 @@ struct Cost {
   gen::Resources most() const;
 };
 
+/// The format of a stream that stays within a region.
+constexpr int kInside = -1;
+
 /// One way to build a stage.
 struct Choice {
-  int64_t interval = 1; ///< cycles a frame
+  /// Cycles a frame for which the stage keeps its unit busy.
+  int64_t interval = 1;
   Cost cost;
   std::vector<int> in; ///< stream format of each operand
   int out = 0;         ///< of the result; what these numbers mean is Glue's
+  /// Of a unit that several stages may take in turn: which of the kind's units,
+  /// −1 if it has its own. `cost` is what it takes beside the unit.
+  int unit = -1;
+  /// A region of several stages, one after another, is chosen whole: which it
+  /// is (−1: the stage alone), and which part of how many this stage is. All
+  /// its cost lies with the first part.
+  int region = -1, part = 0, parts = 1;
+  /// The interval of what cannot be chosen.
+  static constexpr int64_t kNever = INT64_MAX;
+  bool isWhole() const { return part + 1 == parts; }
 };
 
 /// A value: from a stage or from the host to stages and perhaps to the host.
@@ -70,6 +84,8 @@ struct Kind {
   /// it a user allows.
   gen::Resources capacity;
   std::vector<std::vector<Choice>> choices; ///< of each stage
+  std::vector<Cost> units;           ///< that several stages may take in turn
+  std::vector<std::string> memories; ///< outside the chip
   /// What stages take beyond their choices and glue, as far as designs that
   /// were built have shown it; empty if nothing is known.
   std::vector<gen::Resources> beyond;
@@ -93,7 +109,9 @@ struct Wire : Medium {
 
 struct Place {
   int kind = 0;
-  gen::Resources budget;
+  gen::Resources budget; ///< of what is on the chip
+  /// Bytes a second that each memory outside the chip moves.
+  std::array<double, gen::kMemories> bandwidth{};
   double clockHz = 1e8;
   int64_t streamBits = 64; ///< of the border and of the link's byte streams
   /// Streams may be narrower, by halves down to this, where the rate allows it;
@@ -101,6 +119,10 @@ struct Place {
   int64_t leastBits = 0;
   std::optional<Wire> wire; ///< none if the device stands alone
   bool operator==(const Place &) const = default;
+  /// The budget of a frame in so many seconds.
+  gen::Resources budgetFor(double seconds) const;
+  /// As if there were no budgets.
+  void unlimit();
   /// This place with its streams as narrow as they may be, and all wider ones.
   std::vector<Place> widths() const;
   /// Can it hold a replica of whatever `other` holds, at the same rate?
@@ -168,8 +190,10 @@ struct Run {
   int begin = 0, end = 0;
   std::vector<int> places;
   std::vector<int> choices; ///< of each stage of the run
-  Cost cost;                ///< of one copy, with all glue
-  int64_t streamBits = 64;  ///< of its border
+  /// Which of several equal shared units each stage takes; 0 without one.
+  std::vector<int> units;
+  Cost cost;               ///< of one copy, with all glue
+  int64_t streamBits = 64; ///< of its border
 };
 
 struct Solution {
@@ -208,5 +232,6 @@ std::pair<size_t, double> scarcest(const gen::Resources &need,
                                    const gen::Resources &budget);
 
 /// What binds a run that does not fit: the resource exceeded most, or none.
-Limit exceeded(const gen::Resources &need, const gen::Resources &budget);
+Limit exceeded(const gen::Resources &need, const gen::Resources &budget,
+               const Kind &kind);
 } // namespace rhizome::explore

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// From one option per operation to a `flow.design`: actors, converters, forks,
+// From one offer per region to a `flow.design`: actors, converters, forks,
 // borders and buffer depths; and back from a design to what it takes (event
 // simulation) and costs.
 #pragma once
@@ -9,10 +9,10 @@
 #include "rhizome/Generator/Generator.h"
 
 namespace rhizome::gen {
-/// The option taken for one operation.
+/// The offer taken for a region.
 struct Selection {
-  mlir::Operation *op = nullptr;
-  Option option;
+  Region region;
+  Offer offer;
 };
 
 /// What a design is told of its surroundings.

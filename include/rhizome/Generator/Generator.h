@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The interface of an Operation Set Generator: which operations it covers, what
-// it could build for one and at what cost, and how it builds what it offered.
+// The interface of an Operation Set Generator: which regions it covers, what it
+// could build for one and at what cost, and how it builds what it offered.
 // Declared below all generators; a new generator is one folder that implements
 // it and one line in lib/Generator/Registry.cpp, or one call of addGenerator().
 #pragma once
 
 #include "mlir/IR/Operation.h"
 #include "rhizome/Cost/MemoryImages.h"
-#include "rhizome/Generator/Actor.h"
-#include "rhizome/Generator/OptionKey.h"
+#include "rhizome/Generator/Offer.h"
+#include "rhizome/Generator/Region.h"
 #include <memory>
-#include <optional>
 
 namespace rhizome::gen {
+/// A memory outside the chip.
+struct OutsideMemory {
+  std::string name;
+  double bytesPerS = 0; ///< that all its banks move together
+};
+
 /// What a generator may know of the device it builds for.
 struct DeviceContext {
   CostContext cost;
@@ -22,43 +27,38 @@ struct DeviceContext {
   /// Bits of the largest weight and activation of which one DSP computes two
   /// products, 0 if it does not.
   int64_t pairBits = 0;
+  std::vector<OutsideMemory> memories; ///< kMemories at most
 };
 
-/// One way to build one operation: a chain of actors, the formats that its
-/// inputs must have and that its output has.
-struct Option {
-  std::string generator;
-  /// Which option it is: no two that are offered for an operation have the
-  /// same. It begins with the generator's name.
-  OptionKey key;
-  /// For people, e.g. "PE 4 × SIMD 9, in DSPs".
-  std::string summary;
-  std::vector<Format> inputs;
-  Format output;
-  /// The chain. The first actor takes the operation's inputs; every other one
-  /// the previous actor's output (and the next input, if it has two ports).
-  std::vector<Actor> actors;
-  std::vector<Format> formats; ///< of each actor's output
-  int64_t intervalCycles = 0;  ///< cycles a frame, by itself
-  Resources resources;
-};
-
-/// What is const may be called by several threads at once, also for one
-/// operation.
+/// What is const may be called by several threads at once.
 class Generator {
 public:
   virtual ~Generator() = default;
   virtual llvm::StringRef name() const = 0;
-  /// Null if the operation can be built, else the reason why not.
-  virtual std::optional<std::string> coverage(mlir::Operation *op) const = 0;
+  /// Regions of several of these operations, a network's hardware operations in
+  /// its order, that it would build as one. It is asked about every single
+  /// operation without that.
+  virtual std::vector<Region> regions(llvm::ArrayRef<mlir::Operation *>) const {
+    return {};
+  }
+  /// Null if the region can be built, else the reason why not.
+  virtual std::optional<std::string> coverage(const Region &region) const = 0;
   /// What could be built. `upstream` holds formats in which the inputs may
-  /// come; options that take one as it is save a converter.
-  virtual std::vector<Option>
-  options(mlir::Operation *op, llvm::ArrayRef<std::optional<Format>> upstream,
-          const DeviceContext &device) const = 0;
-  /// Fills in the memory images of an option's actors, which have names by
-  /// now, and enters the files in the actors; gives circuits their gates.
-  virtual void build(mlir::Operation *op, Option &option,
+  /// come; offers that take one as it is save a converter.
+  virtual std::vector<Offer>
+  offers(const Region &region, llvm::ArrayRef<std::optional<Format>> upstream,
+         const DeviceContext &device) const = 0;
+  /// Of offers whose shared units have one key: what is built for all of these
+  /// regions together, with the one unit in it. Its streams are theirs, those
+  /// of the first region first; the unit may finish one region's frame before
+  /// it begins the next one's, if what it puts out meanwhile has room.
+  virtual Offer join(llvm::ArrayRef<Region> regions,
+                     llvm::ArrayRef<const Offer *> offers,
+                     const DeviceContext &device) const;
+  /// Fills in the memory images of an offer's units, which have names by now,
+  /// and enters the files in the units; gives circuits their gates. The region
+  /// is that of the offer; of what join() made, all of them.
+  virtual void build(const Region &region, Offer &offer,
                      MemoryImages &images) const = 0;
 };
 
@@ -73,10 +73,10 @@ void addGenerator(std::unique_ptr<Generator> generator);
 /// Takes a generator out again.
 std::unique_ptr<Generator> removeGenerator(llvm::StringRef name);
 
-/// Closes an option whose actors have their parameters: places of read-only
+/// Closes an offer whose units have their parameters: places of read-only
 /// memories, depths of the output buffers for a firing in every cycle, and the
-/// resources, which are the sum over the actors.
-void finishOption(Option &option, const DeviceContext &device);
+/// resources, which are the sum over the body's units.
+void finishOffer(Offer &offer, const DeviceContext &device);
 
 /// For people: "1 lane", "4 lanes".
 std::string counted(int64_t number, llvm::StringRef noun);

@@ -45,6 +45,9 @@ public:
     return description.characterized.front();
   }
   virtual Products products(const unit::Instance &) const { return {}; }
+  /// Does it serve its inputs one after another, frame by frame? Others take a
+  /// beat of each when they fire.
+  virtual bool takesTurns(const unit::Instance &) const { return false; }
   /// Firings for one beat of the output; what is in flight is fewer beats.
   virtual int64_t firingsPerBeat(const unit::Instance &) const { return 1; }
 

@@ -43,7 +43,7 @@ private:
     int64_t budget;
     Kept kept;
   };
-  // The options of a network of this many operations are met again and again.
+  // The offers of a network of this many operations are met again and again.
   static constexpr size_t kMost = 512;
   std::list<Entry> entries; ///< the last one used first
   std::mutex mutex;
@@ -96,7 +96,10 @@ class DhmGenerator final : public Generator {
 public:
   llvm::StringRef name() const override { return "dhm"; }
 
-  std::optional<std::string> coverage(Operation *op) const override {
+  std::optional<std::string> coverage(const Region &region) const override {
+    if (!region.isSingle())
+      return "builds one operation at a time";
+    Operation *op = region.front();
     for (Value v : op->getOperands())
       if (!num::elementInt(v.getType()))
         return "computes on integers only; the operand is not quantised";
@@ -106,23 +109,26 @@ public:
     return isLinear(op) ? linearCoverage(op) : elementwiseCoverage(op);
   }
 
-  std::vector<Option> options(Operation *op, Upstream upstream,
-                              const DeviceContext &device) const override {
-    std::vector<Option> options =
-        isLinear(op) ? linearOptions(op, device)
-                     : elementwiseOptions(op, upstream, device);
-    for (Option &option : options) {
-      option.generator = "dhm";
-      finishOption(option, device);
+  std::vector<Offer> offers(const Region &region, Upstream upstream,
+                            const DeviceContext &device) const override {
+    Operation *op = region.front();
+    std::vector<Offer> offers = isLinear(op)
+                                    ? linearOffers(op, device)
+                                    : elementwiseOffers(op, upstream, device);
+    for (Offer &offer : offers) {
+      offer.generator = "dhm";
+      finishOffer(offer, device);
     }
-    return options;
+    return offers;
   }
 
-  void build(Operation *op, Option &option, MemoryImages &) const override {
+  void build(const Region &region, Offer &offer,
+             MemoryImages &) const override {
+    Operation *op = region.front();
     if (isLinear(op))
-      buildLinear(op, option);
+      buildLinear(op, offer);
     else
-      buildElementwise(op, option);
+      buildElementwise(op, offer);
   }
 };
 } // namespace

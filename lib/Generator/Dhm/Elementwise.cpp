@@ -231,8 +231,8 @@ std::optional<std::string> elementwiseCoverage(Operation *op) {
   return std::nullopt;
 }
 
-std::vector<Option> elementwiseOptions(Operation *op, Upstream upstream,
-                                       const DeviceContext &device) {
+std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
+                                     const DeviceContext &device) {
   int64_t channels = channelsOf(op);
   bool uniform = setsOf(op) == 1;
   Format base = formatOf(op->getOperand(0).getType(), 1, 1);
@@ -257,30 +257,29 @@ std::vector<Option> elementwiseOptions(Operation *op, Upstream upstream,
       consider(k * channels, base.count);
 
   Kept one = circuitOf(op, budgetFor(device));
-  std::vector<Option> options;
+  std::vector<Offer> offers;
   for (const Format &in : candidates) {
     Format out = formatOf(op->getResult(0).getType(), 1, 1);
     out.lanes = in.lanes;
     out.row = in.row;
-    Option option;
-    option.inputs = {in};
-    option.output = out;
-    option.formats = {out};
-    option.intervalCycles = in.beats();
-    option.key =
+    Offer offer;
+    offer.inputs = {in};
+    offer.outputs = {out};
+    offer.busyCycles = in.beats();
+    offer.key =
         OptionKey("dhm", "circuit").add("lanes", in.lanes).add("row", in.row);
-    option.summary = in.lanesText() + " of constants";
-    option.actors = {
-        circuitActor(one, in.lanes / one.circuit->inLanes, out.beats())};
-    options.push_back(std::move(option));
+    offer.summary = in.lanesText() + " of constants";
+    offer.body.chain(
+        circuitActor(one, in.lanes / one.circuit->inLanes, out.beats()), out);
+    offers.push_back(std::move(offer));
   }
-  return options;
+  return offers;
 }
 
-void buildElementwise(Operation *op, Option &option) {
-  Actor &unit = option.actors.back();
+void buildElementwise(Operation *op, Offer &offer) {
+  Actor &unit = offer.body.back();
   Kept one = circuitOf(op, unit.get("levels"));
-  int64_t copies = option.inputs[0].lanes / one.circuit->inLanes;
+  int64_t copies = offer.inputs[0].lanes / one.circuit->inLanes;
   unit.datapath =
       copies == 1
           ? one.circuit

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Convolution and dense: a window that delivers a whole kernel a beat (none
 // where the kernel is one pixel), and the constant matrix as a circuit. All
-// kinds of convolution (grouped, depthwise) are sparse matrices here. An option
+// kinds of convolution (grouped, depthwise) are sparse matrices here. An offer
 // shows what a quick search for shared sums finds; what is built has been
 // searched for longer, and is that one or a smaller.
 #include "Units.h"
@@ -14,7 +14,7 @@ namespace {
 /// More non-zero digits than these are not worth trying.
 constexpr int64_t kMostDigits = 60000;
 /// Pairs of digits that are looked at for each digit before the choice, and in
-/// all once an option is taken.
+/// all once an offer is taken.
 constexpr int64_t kQuickPairs = 1, kThoroughPairs = 400000;
 
 struct Problem {
@@ -147,7 +147,7 @@ std::optional<std::string> linearCoverage(Operation *op) {
   return std::nullopt;
 }
 
-std::vector<Option> linearOptions(Operation *op, const DeviceContext &device) {
+std::vector<Offer> linearOffers(Operation *op, const DeviceContext &device) {
   Problem p = problemOf(op);
   // With all sharing there is, an adder for every sixth digit is left.
   double least = double(digitsIn(op)) / 6 * double(p.x.width);
@@ -156,9 +156,9 @@ std::vector<Option> linearOptions(Operation *op, const DeviceContext &device) {
   Kept one = quickCircuitOf(op, p, budgetFor(device));
   const osa::Window &w = p.w;
   int64_t n = p.outChannels, k = p.inputs();
-  std::vector<Option> options;
+  std::vector<Offer> offers;
   for (int64_t pixels = 1; pixels <= 16 && pixels <= p.pixels(); pixels *= 2) {
-    Option option;
+    Offer offer;
     Format in = p.x, chunk = p.x,
            out = formatOf(op->getResult(0).getType(), 1, 1);
     int64_t columns = ceilDiv(w.outWidth, pixels);
@@ -175,13 +175,13 @@ std::vector<Option> linearOptions(Operation *op, const DeviceContext &device) {
       r.pixelsIn = pixels > 1 ? pixelsInFor(w, beats) : 1;
       in.lanes = r.pixelsIn * w.channels;
       in.row = r.pixelsIn > 1 ? w.width * w.channels : w.channels;
-      option.actors.push_back(makeWindow(w, p.x.width, p.padValue, r));
       chunk.lanes = chunk.row = pixels * k;
       chunk.count = chunk.lanes * beats;
-      option.formats.push_back(chunk.canonical());
+      offer.body.chain(makeWindow(w, p.x.width, p.padValue, r),
+                       chunk.canonical());
       int64_t write = r.pixelsIn > 1 ? w.height * ceilDiv(w.width, r.pixelsIn)
                                      : w.height * w.width;
-      option.intervalCycles = std::max(beats, write);
+      offer.busyCycles = std::max(beats, write);
     } else {
       if (p.pixels() % pixels)
         break;
@@ -189,23 +189,22 @@ std::vector<Option> linearOptions(Operation *op, const DeviceContext &device) {
       in.lanes = pixels * k;
       in.row = in.count;
       out.row = out.count;
-      option.intervalCycles = beats;
+      offer.busyCycles = beats;
     }
-    option.inputs = {in.canonical()};
-    option.output = out.canonical();
-    option.actors.push_back(circuitActor(one, pixels, beats));
-    option.formats.push_back(option.output);
-    option.key = OptionKey("dhm", "circuit").add("pixels", pixels);
-    option.summary = counted(pixels * n, "result") + " a cycle, " +
-                     counted(option.actors.back().get("adders"), "adder");
-    options.push_back(std::move(option));
+    offer.inputs = {in.canonical()};
+    offer.outputs = {out.canonical()};
+    offer.body.chain(circuitActor(one, pixels, beats), offer.outputs[0]);
+    offer.key = OptionKey("dhm", "circuit").add("pixels", pixels);
+    offer.summary = counted(pixels * n, "result") + " a cycle, " +
+                    counted(offer.body.back().get("adders"), "adder");
+    offers.push_back(std::move(offer));
   }
-  return options;
+  return offers;
 }
 
-void buildLinear(Operation *op, Option &option) {
+void buildLinear(Operation *op, Offer &offer) {
   Problem p = problemOf(op);
-  Actor &unit = option.actors.back();
+  Actor &unit = offer.body.back();
   Kept one = circuitOf(op, p, unit.get("levels"));
   int64_t copies = unit.get("inBits") / (one.circuit->inLanes * p.x.width);
   Actor built = circuitActor(one, copies, unit.get("frameBeats"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Inside the `dhm` generator: its two families, and circuits that are kept, so
-// that what an option costs is what is then built, at no second search.
+// that what an offer costs is what is then built, at no second search.
 #pragma once
 
 #include "AdderGraph.h"
@@ -16,15 +16,15 @@ inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// conv2d, dense: a window where the kernel is more than a pixel, and a
 /// circuit. The reason why not, or nothing.
 std::optional<std::string> linearCoverage(mlir::Operation *op);
-std::vector<Option> linearOptions(mlir::Operation *op,
-                                  const DeviceContext &device);
-void buildLinear(mlir::Operation *op, Option &option);
+std::vector<Offer> linearOffers(mlir::Operation *op,
+                                const DeviceContext &device);
+void buildLinear(mlir::Operation *op, Offer &offer);
 
 /// requantise, threshold, table: a circuit for whole pixels.
 std::optional<std::string> elementwiseCoverage(mlir::Operation *op);
-std::vector<Option> elementwiseOptions(mlir::Operation *op, Upstream upstream,
-                                       const DeviceContext &device);
-void buildElementwise(mlir::Operation *op, Option &option);
+std::vector<Offer> elementwiseOffers(mlir::Operation *op, Upstream upstream,
+                                     const DeviceContext &device);
+void buildElementwise(mlir::Operation *op, Offer &offer);
 
 /// A circuit and what it takes for one budget of logic between registers.
 struct Kept {

@@ -11,7 +11,7 @@ namespace rhizome::gen::stream {
 namespace {
 enum class Kind { MatVec, Depthwise, Max, Sum };
 
-/// One reduction over windows, with everything that options depend on.
+/// One reduction over windows, with everything that offers depend on.
 struct Problem {
   Kind kind;
   osa::Window w;
@@ -94,15 +94,9 @@ Actor windowOf(const Problem &p, const Folding &f) {
   return makeWindow(p.w, p.x.width, p.padValue, r);
 }
 
-/// Appends an actor whose output has the given format.
-void append(Option &option, Actor actor, Format format) {
-  option.actors.push_back(std::move(actor));
-  option.formats.push_back(format.canonical());
-}
-
-Option makeOption(const Problem &p, const Folding &f) {
+Offer makeOffer(const Problem &p, const Folding &f) {
   const osa::Window &w = p.w;
-  Option option;
+  Offer offer;
   int64_t words = ceilDiv(w.channels, f.lanes);
   int64_t columns = ceilDiv(w.outWidth, f.pixelsOut);
   bool lanewise = p.kind != Kind::MatVec;
@@ -113,7 +107,7 @@ Option makeOption(const Problem &p, const Folding &f) {
   Format in = p.x;
   in.lanes = f.pixelsIn > 1 ? f.pixelsIn * w.channels : f.lanes;
   in.row = f.pixelsIn > 1 ? w.width * w.channels : w.channels;
-  option.inputs = {in.canonical()};
+  offer.inputs = {in.canonical()};
 
   Actor window = windowOf(p, f);
   Format chunk = p.x;
@@ -121,7 +115,7 @@ Option makeOption(const Problem &p, const Folding &f) {
   chunk.lanes = chunk.row = chunkLanes;
   chunk.count = chunkLanes * w.outHeight * columns * outFolds * folds;
   int64_t readCycles = chunk.count / chunkLanes;
-  append(option, window, chunk);
+  offer.body.chain(window, chunk.canonical());
 
   int64_t simd = f.lanes * (f.parallel ? p.taps() : 1);
   int64_t length = p.taps() * w.channels; // of one window
@@ -129,7 +123,8 @@ Option makeOption(const Problem &p, const Folding &f) {
     Format narrow = chunk;
     chunk.row = narrow.row = length;
     narrow.lanes = f.simd;
-    append(option, makeConverter(chunk.canonical(), narrow), narrow);
+    offer.body.chain(makeConverter(chunk.canonical(), narrow),
+                     narrow.canonical());
     simd = f.simd;
     folds = ceilDiv(length, simd);
   }
@@ -175,33 +170,33 @@ Option makeOption(const Problem &p, const Folding &f) {
     out.row = f.pixelsOut > 1 ? w.outWidth * w.channels : w.channels;
   }
   unit.set("frameBeats", results);
-  append(option, unit, out);
-  option.output = out.canonical();
+  offer.body.chain(unit, out.canonical());
+  offer.outputs = {out.canonical()};
   int64_t writeCycles = f.pixelsIn > 1 ? w.height * ceilDiv(w.width, f.pixelsIn)
                                        : w.height * w.width * words;
-  option.intervalCycles = std::max({firings, readCycles, writeCycles});
-  option.summary = lanewise ? counted(f.lanes, "lane") + " × " +
-                                  counted(f.parallel ? p.taps() : 1, "tap")
-                            : "PE " + std::to_string(f.pe) + " × SIMD " +
-                                  std::to_string(simd);
-  option.key = OptionKey("stream", unit.name);
+  offer.busyCycles = std::max({firings, readCycles, writeCycles});
+  offer.summary = lanewise ? counted(f.lanes, "lane") + " × " +
+                                 counted(f.parallel ? p.taps() : 1, "tap")
+                           : "PE " + std::to_string(f.pe) + " × SIMD " +
+                                 std::to_string(simd);
+  offer.key = OptionKey("stream", unit.name);
   if (lanewise)
-    option.key.add("lanes", f.lanes);
+    offer.key.add("lanes", f.lanes);
   else
-    option.key.add("pe", f.pe).add("simd", simd);
-  option.key.add("read", f.simd       ? "regrouped"
-                         : f.parallel ? "window"
-                                      : "word")
+    offer.key.add("pe", f.pe).add("simd", simd);
+  offer.key.add("read", f.simd       ? "regrouped"
+                        : f.parallel ? "window"
+                                     : "word")
       .add("pixels", f.pixelsOut);
   if (f.pixelsOut > 1)
-    option.summary += " × " + std::to_string(f.pixelsOut) + " pixels";
+    offer.summary += " × " + std::to_string(f.pixelsOut) + " pixels";
   if (f.simd)
-    option.summary += ", regrouped";
+    offer.summary += ", regrouped";
   else if (f.parallel && p.taps() == 1)
-    option.summary += ", whole pixels";
+    offer.summary += ", whole pixels";
   else if (f.parallel && !lanewise)
-    option.summary += ", whole windows";
-  return option;
+    offer.summary += ", whole windows";
+  return offer;
 }
 
 /// Which ways of multiplying the device has for these widths.
@@ -223,22 +218,22 @@ std::vector<int64_t> stylesFor(const Problem &p, const DeviceContext &device,
 }
 } // namespace
 
-std::vector<Option> computeOptions(Operation *op, Upstream,
-                                   const DeviceContext &device) {
+std::vector<Offer> computeOffers(Operation *op, Upstream,
+                                 const DeviceContext &device) {
   Problem p = problemOf(op);
   const osa::Window &w = p.w;
   auto sum = dyn_cast<osa::SumPoolOp>(op);
   bool scaled = sum && (sum.getZero() != 0 || !sum.getPositionScale().empty());
-  std::vector<Option> options;
+  std::vector<Offer> offers;
   auto offer = [&](Folding f) {
     for (int64_t style : stylesFor(p, device, f.pe * f.pixelsOut)) {
       f.style = style;
-      Option option = makeOption(p, f);
+      Offer offer = makeOffer(p, f);
       if (scaled) {
         int64_t most = 1;
         for (int64_t s : sum.getPositionScale())
           most = std::max(most, s);
-        Actor &unit = option.actors.back();
+        Actor &unit = offer.body.back();
         unit.set("Zero", sum.getZero());
         unit.set("Positions",
                  sum.getPositionScale().empty()
@@ -246,8 +241,8 @@ std::vector<Option> computeOptions(Operation *op, Upstream,
                      : ceilDiv(w.outWidth, f.pixelsOut) * w.outHeight);
         unit.set("ScaleWidth", num::bitsForRange(0, most));
       }
-      finish(option, device);
-      options.push_back(std::move(option));
+      finish(offer, device);
+      offers.push_back(std::move(offer));
     }
   };
   int64_t taps = p.taps(), channels = w.channels;
@@ -281,7 +276,7 @@ std::vector<Option> computeOptions(Operation *op, Upstream,
       }
     }
     offerPixels({});
-    return options;
+    return offers;
   }
 
   for (int64_t pe : foldings(p.groupOut())) {
@@ -327,13 +322,13 @@ std::vector<Option> computeOptions(Operation *op, Upstream,
     f.pe = pe;
     offerPixels(f);
   }
-  return options;
+  return offers;
 }
 
-void buildCompute(Operation *op, Option &option, MemoryImages &images) {
+void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
   Problem p = problemOf(op);
-  Actor &unit = option.actors.back();
-  const Actor &window = option.actors.front();
+  Actor &unit = offer.body.back();
+  const Actor &window = offer.body.front();
   int64_t lanes = window.get("Lanes"), taps = p.taps();
   int64_t words = ceilDiv(p.w.channels, lanes);
   int64_t folds = unit.get("Folds"), outFolds = unit.get("OutFolds");
@@ -399,7 +394,7 @@ void buildCompute(Operation *op, Option &option, MemoryImages &images) {
   int64_t pe = unit.get("Pe"), simd = unit.get("Simd");
   int64_t groupIn = p.groupIn(), groupOut = p.groupOut();
   int64_t groupWords = words / p.groups;
-  bool converted = option.actors.size() == 3;
+  bool converted = offer.body.units.size() == 3;
   auto place = [&](int64_t tap, int64_t channel, int64_t &fold, int64_t &slot) {
     if (converted) {
       int64_t at = tap * groupIn + channel;

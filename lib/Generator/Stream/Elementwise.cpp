@@ -257,8 +257,8 @@ std::vector<Actor> unitVariants(Operation *op, const Format &in,
 }
 } // namespace
 
-std::vector<Option> elementwiseOptions(Operation *op, Upstream upstream,
-                                       const DeviceContext &device) {
+std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
+                                     const DeviceContext &device) {
   int64_t channels = channelsOf(op);
   Format base = formatOf(op->getOperand(0).getType(), 1, 1);
   // As the inputs come, or in few lanes, or in whole pixels.
@@ -281,7 +281,7 @@ std::vector<Option> elementwiseOptions(Operation *op, Upstream upstream,
     if (pixels % k == 0)
       consider(k * channels, base.count);
 
-  std::vector<Option> options;
+  std::vector<Offer> offers;
   for (const Format &in : candidates) {
     int64_t beats = 1;
     if (!isUniform(op)) {
@@ -289,36 +289,35 @@ std::vector<Option> elementwiseOptions(Operation *op, Upstream upstream,
       if (beats == 0)
         continue;
     }
-    Option option;
+    Offer offer;
     Format out = formatOf(op->getResult(0).getType(), 1, 1);
     out.lanes = in.lanes;
     out.row = in.row;
-    option.inputs = {in};
+    offer.inputs = {in};
     if (op->getNumOperands() == 2) {
       Format b = formatOf(op->getOperand(1).getType(), 1, 1);
       b.lanes = in.lanes;
       b.row = in.row;
-      option.inputs.push_back(b);
+      offer.inputs.push_back(b);
     }
-    option.output = out;
-    option.formats = {out};
-    option.intervalCycles = in.beats();
-    option.summary = in.lanesText();
+    offer.outputs = {out};
+    offer.busyCycles = in.beats();
+    offer.summary = in.lanesText();
     for (Actor &unit : unitVariants(op, in, out, beats, device)) {
-      Option variant = option;
+      Offer variant = offer;
       variant.key = OptionKey("stream", unit.kind().name)
                         .add("lanes", in.lanes)
                         .add("row", in.row);
-      variant.actors = {std::move(unit)};
+      variant.body.chain(std::move(unit), out);
       finish(variant, device);
-      options.push_back(std::move(variant));
+      offers.push_back(std::move(variant));
     }
   }
-  return options;
+  return offers;
 }
 
-void buildElementwise(Operation *op, Option &option, MemoryImages &images) {
-  Actor &unit = option.actors.back();
+void buildElementwise(Operation *op, Offer &offer, MemoryImages &images) {
+  Actor &unit = offer.body.back();
   if (op->getNumOperands() == 2)
     return;
   int64_t lanes = unit.get("Lanes"), beats = unit.get("OutFolds");
@@ -326,7 +325,7 @@ void buildElementwise(Operation *op, Option &option, MemoryImages &images) {
   if (isUniform(op))
     pattern = {std::vector<int64_t>(lanes, 0)};
   else
-    pattern = channelPattern(option.inputs[0], channelsOf(op));
+    pattern = channelPattern(offer.inputs[0], channelsOf(op));
   auto file = [&](const char *param, const char *suffix, MemoryImage image) {
     std::string name = unit.name + suffix;
     images[name] = std::move(image);

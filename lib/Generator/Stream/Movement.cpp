@@ -8,8 +8,7 @@ using namespace mlir;
 
 namespace rhizome::gen::stream {
 namespace {
-std::vector<Option> concatOptions(osa::ConcatOp op,
-                                  const DeviceContext &device) {
+std::vector<Offer> concatOffers(osa::ConcatOp op, const DeviceContext &device) {
   // Elements of one input between two changes of input.
   std::vector<int64_t> blocks;
   int64_t step = 0;
@@ -21,13 +20,13 @@ std::vector<Option> concatOptions(osa::ConcatOp op,
     blocks.push_back(block);
     step = std::gcd(step, block);
   }
-  std::vector<Option> options;
+  std::vector<Offer> offers;
   for (int64_t lanes = 1; lanes <= step; ++lanes) {
     if (step % lanes)
       continue;
-    Option option;
+    Offer offer;
     for (Value v : op.getInputs())
-      option.inputs.push_back(formatOf(v.getType(), lanes, lanes));
+      offer.inputs.push_back(formatOf(v.getType(), lanes, lanes));
     Format out = formatOf(op.getOutput().getType(), lanes, lanes);
     int64_t before = blocks[0];
     for (size_t i = 1; i < blocks.size(); ++i) {
@@ -42,18 +41,17 @@ std::vector<Option> concatOptions(osa::ConcatOp op,
                   {"BlockA", before / lanes},
                   {"BlockB", blocks[i] / lanes},
                   {"frameBeats", partial.count / lanes}};
-      option.actors.push_back(a);
-      option.formats.push_back(partial.canonical());
+      offer.body.chain(a, partial.canonical());
       before += blocks[i];
     }
-    option.output = out;
-    option.intervalCycles = out.beats();
-    option.key = OptionKey("stream", "concat").add("lanes", lanes);
-    option.summary = counted(lanes, "lane");
-    finish(option, device);
-    options.push_back(std::move(option));
+    offer.outputs = {out};
+    offer.busyCycles = out.beats();
+    offer.key = OptionKey("stream", "concat").add("lanes", lanes);
+    offer.summary = counted(lanes, "lane");
+    finish(offer, device);
+    offers.push_back(std::move(offer));
   }
-  return options;
+  return offers;
 }
 /// For every element of the result its place in the input.
 std::vector<int64_t> elementMap(Operation *op) {
@@ -158,18 +156,17 @@ int64_t largestDivisorBelow(int64_t n, int64_t than) {
 }
 
 /// Transposes and gathers: drop beats, or two pages of memory.
-std::vector<Option> rearrangeOptions(Operation *op,
-                                     const DeviceContext &device) {
+std::vector<Offer> rearrangeOffers(Operation *op, const DeviceContext &device) {
   std::vector<int64_t> map = elementMap(op);
   Format in = formatOf(op->getOperand(0).getType(), 1, 1);
   int64_t together = togetherIn(map, in.count);
   int64_t blocks = blocksOf(map, in.count);
   auto gather = dyn_cast<osa::GatherOp>(op);
-  std::vector<Option> options;
+  std::vector<Offer> offers;
   for (int64_t lanes = 1; lanes <= together; ++lanes) {
     if (together % lanes)
       continue;
-    Option option;
+    Offer offer;
     Format x = formatOf(op->getOperand(0).getType(), lanes, lanes);
     Format y = formatOf(op->getResult(0).getType(), lanes, lanes);
     Actor a(unit::Reorder::kKind, "reorder");
@@ -184,34 +181,33 @@ std::vector<Option> rearrangeOptions(Operation *op,
     }
     a.set("Elem", x.width * lanes);
     a.set("frameBeats", y.beats());
-    option.inputs = {x.canonical()};
-    option.output = y.canonical();
-    option.actors = {a};
-    option.formats = {option.output};
-    option.intervalCycles = std::max(x.beats(), y.beats());
-    option.key = OptionKey("stream", a.kind().name).add("lanes", lanes);
-    option.summary =
+    offer.inputs = {x.canonical()};
+    offer.outputs = {y.canonical()};
+    offer.body.chain(a, offer.outputs[0]);
+    offer.busyCycles = std::max(x.beats(), y.beats());
+    offer.key = OptionKey("stream", a.kind().name).add("lanes", lanes);
+    offer.summary =
         counted(lanes, "lane") + (a.is<unit::Select>() ? "" : ", two pages");
-    finish(option, device);
-    options.push_back(std::move(option));
+    finish(offer, device);
+    offers.push_back(std::move(offer));
   }
-  return options;
+  return offers;
 }
 } // namespace
 
-std::vector<Option> movementOptions(Operation *op, Upstream,
-                                    const DeviceContext &device) {
+std::vector<Offer> movementOffers(Operation *op, Upstream,
+                                  const DeviceContext &device) {
   if (auto concat = dyn_cast<osa::ConcatOp>(op))
-    return concatOptions(concat, device);
+    return concatOffers(concat, device);
   if (isa<osa::TransposeOp, osa::GatherOp>(op))
-    return rearrangeOptions(op, device);
-  std::vector<Option> options;
+    return rearrangeOffers(op, device);
+  std::vector<Offer> offers;
   auto pad = cast<osa::PadOp>(op);
   auto in = cast<RankedTensorType>(pad.getInput().getType()).getShape();
   auto out = cast<RankedTensorType>(pad.getOutput().getType()).getShape();
   Format x = formatOf(pad.getInput().getType(), 1, 1);
   for (int64_t lanes : foldings(in[3])) {
-    Option option;
+    Offer offer;
     Format f = x;
     f.lanes = lanes;
     f.row = in[3];
@@ -240,25 +236,24 @@ std::vector<Option> movementOptions(Operation *op, Upstream,
                 {"PixelsIn", 1},
                 {"PixelsOut", 1},
                 {"Rows", 2}};
-    option.inputs = {f.canonical()};
-    option.output = o.canonical();
-    option.actors = {a};
-    option.formats = {option.output};
-    option.intervalCycles = o.beats();
-    option.key = OptionKey("stream", "pad").add("lanes", lanes);
-    option.summary = counted(lanes, "lane");
-    finish(option, device);
-    options.push_back(std::move(option));
+    offer.inputs = {f.canonical()};
+    offer.outputs = {o.canonical()};
+    offer.body.chain(a, offer.outputs[0]);
+    offer.busyCycles = o.beats();
+    offer.key = OptionKey("stream", "pad").add("lanes", lanes);
+    offer.summary = counted(lanes, "lane");
+    finish(offer, device);
+    offers.push_back(std::move(offer));
   }
-  return options;
+  return offers;
 }
 
-void buildMovement(Operation *op, Option &option, MemoryImages &images) {
-  Actor &unit = option.actors.back();
+void buildMovement(Operation *op, Offer &offer, MemoryImages &images) {
+  Actor &unit = offer.body.back();
   if (!unit.is<unit::Reorder>())
     return;
   int64_t elements = unit.get("Elements"), reads = unit.get("OutElements");
-  int64_t lanes = option.inputs[0].lanes, bits = 1;
+  int64_t lanes = offer.inputs[0].lanes, bits = 1;
   while ((int64_t(1) << bits) < elements)
     ++bits;
   std::vector<int64_t> map = elementMap(op);

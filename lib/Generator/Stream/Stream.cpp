@@ -9,7 +9,7 @@ using namespace mlir;
 namespace rhizome::gen {
 /// How a unit computes, of what its folding leaves open.
 struct Manner {
-  const char *style = ""; ///< in the option's key, "" for nothing
+  const char *style = ""; ///< in the offer's key, "" for nothing
   const char *words = ""; ///< for people
 };
 
@@ -30,13 +30,13 @@ static Manner mannerOf(const Actor &unit) {
   return styles[unit.get("Style")];
 }
 
-void stream::finish(Option &option, const DeviceContext &device) {
-  option.generator = "stream";
-  Manner manner = mannerOf(option.actors.back());
-  option.summary += manner.words;
+void stream::finish(Offer &offer, const DeviceContext &device) {
+  offer.generator = "stream";
+  Manner manner = mannerOf(offer.body.back());
+  offer.summary += manner.words;
   if (*manner.style)
-    option.key.add("style", manner.style);
-  finishOption(option, device);
+    offer.key.add("style", manner.style);
+  finishOffer(offer, device);
 }
 
 namespace {
@@ -57,7 +57,10 @@ class StreamGenerator final : public Generator {
 public:
   llvm::StringRef name() const override { return "stream"; }
 
-  std::optional<std::string> coverage(Operation *op) const override {
+  std::optional<std::string> coverage(const Region &region) const override {
+    if (!region.isSingle())
+      return "builds one operation at a time";
+    Operation *op = region.front();
     if (!isCompute(op) && !isElementwise(op) && !isMovement(op))
       return "has no streaming unit for " + op->getName().getStringRef().str();
     for (Value v : op->getOperands())
@@ -90,23 +93,25 @@ public:
     return std::nullopt;
   }
 
-  std::vector<Option> options(Operation *op, Upstream upstream,
-                              const DeviceContext &device) const override {
+  std::vector<Offer> offers(const Region &region, Upstream upstream,
+                            const DeviceContext &device) const override {
+    Operation *op = region.front();
     if (isCompute(op))
-      return computeOptions(op, upstream, device);
+      return computeOffers(op, upstream, device);
     if (isElementwise(op))
-      return elementwiseOptions(op, upstream, device);
-    return movementOptions(op, upstream, device);
+      return elementwiseOffers(op, upstream, device);
+    return movementOffers(op, upstream, device);
   }
 
-  void build(Operation *op, Option &option,
+  void build(const Region &region, Offer &offer,
              MemoryImages &images) const override {
+    Operation *op = region.front();
     if (isCompute(op))
-      buildCompute(op, option, images);
+      buildCompute(op, offer, images);
     else if (isElementwise(op))
-      buildElementwise(op, option, images);
+      buildElementwise(op, offer, images);
     else
-      buildMovement(op, option, images);
+      buildMovement(op, offer, images);
   }
 };
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Inside the `stream` generator: the three families of units, each with its
-// options and its memory images.
+// offers and its memory images.
 #pragma once
 
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -12,22 +12,21 @@ using Upstream = llvm::ArrayRef<std::optional<Format>>;
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// conv2d, dense, max_pool, sum_pool: a window and a reduction behind it.
-std::vector<Option> computeOptions(mlir::Operation *op, Upstream upstream,
-                                   const DeviceContext &device);
-void buildCompute(mlir::Operation *op, Option &option, MemoryImages &images);
+std::vector<Offer> computeOffers(mlir::Operation *op, Upstream upstream,
+                                 const DeviceContext &device);
+void buildCompute(mlir::Operation *op, Offer &offer, MemoryImages &images);
 
 /// requantise, threshold, table, scaled_add: one result per element.
-std::vector<Option> elementwiseOptions(mlir::Operation *op, Upstream upstream,
-                                       const DeviceContext &device);
-void buildElementwise(mlir::Operation *op, Option &option,
-                      MemoryImages &images);
+std::vector<Offer> elementwiseOffers(mlir::Operation *op, Upstream upstream,
+                                     const DeviceContext &device);
+void buildElementwise(mlir::Operation *op, Offer &offer, MemoryImages &images);
 
 /// concat, transpose, pad: elements in another order.
-std::vector<Option> movementOptions(mlir::Operation *op, Upstream upstream,
-                                    const DeviceContext &device);
-void buildMovement(mlir::Operation *op, Option &option, MemoryImages &images);
+std::vector<Offer> movementOffers(mlir::Operation *op, Upstream upstream,
+                                  const DeviceContext &device);
+void buildMovement(mlir::Operation *op, Offer &offer, MemoryImages &images);
 
-/// Closes an option: the last words of its key and its summary, depths of the
+/// Closes an offer: the last words of its key and its summary, depths of the
 /// output buffers, resources.
-void finish(Option &option, const DeviceContext &device);
+void finish(Offer &offer, const DeviceContext &device);
 } // namespace rhizome::gen::stream
