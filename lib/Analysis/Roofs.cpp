@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a device could give: roofs over operations in iterations per second.
 #include "rhizome/Analysis/Analysis.h"
+#include "rhizome/Generator/OfferCache.h"
+#include "llvm/Support/Parallel.h"
 #include <cmath>
 #include <limits>
 
@@ -185,15 +187,59 @@ analysis::computeRoof(const std::vector<std::vector<gen::Offer>> &options,
   return best;
 }
 
-/// What roofs follow from, without what builds the options.
-static std::vector<gen::Offer>
-figuresOf(const std::vector<gen::Offer> &options) {
-  std::vector<gen::Offer> figures(options.size());
-  for (auto [to, from] : llvm::zip_equal(figures, options)) {
-    to.busyCycles = from.busyCycles;
-    to.resources = from.resources;
+/// Leaves what roofs follow from, without what builds the offers.
+static void takeFigures(std::vector<gen::Offer> &offers) {
+  for (gen::Offer &offer : offers) {
+    gen::Offer figures;
+    figures.busyCycles = offer.busyCycles;
+    figures.resources = offer.resources;
+    offer = std::move(figures);
   }
-  return figures;
+}
+
+/// Roofs of computation: of each generator's offers, then of all together.
+static void addOfferRoofs(func::FuncOp network,
+                          const gen::DeviceContext &context, double clockHz,
+                          DeviceAnalysis &result) {
+  std::vector<mlir::Operation *> ops;
+  for (mlir::Operation &op : network.getBody().front())
+    if (!isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
+      ops.push_back(&op);
+  auto offers = gen::offersFor(ops, context, takeFigures);
+  auto fits = [&](const gen::Offer &offer) {
+    for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
+      if (offer.resources.amount[k] > gen::available(context.budget, k))
+        return false;
+    return true;
+  };
+  std::vector<std::vector<gen::Offer>> any(ops.size());
+  for (auto [g, generator] : llvm::enumerate(gen::allGenerators())) {
+    std::string name = generator->name().str();
+    std::vector<std::vector<gen::Offer>> every(ops.size());
+    llvm::parallelFor(0, ops.size(), [&](size_t i) {
+      every[i] = std::move(offers[i][g]);
+      OperationRoofs &roofs = result.operations[i];
+      if (every[i].empty())
+        return;
+      double &fastest = roofs.fastest[name];
+      for (const gen::Offer &offer : every[i])
+        if (fits(offer))
+          fastest = std::max(fastest, ratio(clockHz, double(offer.busyCycles)));
+      roofs.roofs.compute[name] =
+          computeRoof({every[i]}, context.budget, clockHz);
+    });
+    bool all = !every.empty() && llvm::none_of(every, [](const auto &some) {
+      return some.empty();
+    });
+    for (size_t i = 0; i < ops.size(); ++i)
+      llvm::append_range(any[i], every[i]);
+    if (all)
+      result.whole.roofs.compute[name] =
+          computeRoof(every, context.budget, clockHz);
+  }
+  if (gen::allGenerators().size() > 1)
+    result.whole.roofs.compute["any"] =
+        computeRoof(any, context.budget, clockHz);
 }
 
 DeviceAnalysis analysis::roofsOf(func::FuncOp network, const Network &needs,
@@ -225,52 +271,8 @@ DeviceAnalysis analysis::roofsOf(func::FuncOp network, const Network &needs,
       roofs.roofs.compute["host"] = processorRoof(device, o.work);
     result.whole.roofs.compute["host"] = processorRoof(device, needs.total);
   }
-  // Options by generator, then those of all generators together.
-  std::vector<std::vector<gen::Offer>> any(needs.operations.size());
-  for (const auto &generator : gen::allGenerators()) {
-    if (!context)
-      break;
-    std::string name = generator->name().str();
-    std::vector<std::vector<gen::Offer>> every;
-    size_t index = 0;
-    bool all = true;
-    for (mlir::Operation &op : network.getBody().front()) {
-      if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
-        continue;
-      OperationRoofs &roofs = result.operations[index];
-      std::vector<gen::Offer> options;
-      if (!generator->coverage(&op)) {
-        SmallVector<std::optional<gen::Format>> upstream;
-        for (Value v : op.getOperands())
-          if (!v.getDefiningOp<osa::ConstantOp>())
-            upstream.push_back(std::nullopt);
-        options = figuresOf(generator->offers(&op, upstream, *context));
-      }
-      llvm::append_range(any[index], options);
-      all &= !options.empty();
-      for (const gen::Offer &option : options) {
-        bool fits = true;
-        for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
-          fits &=
-              option.resources.amount[k] <= gen::available(context->budget, k);
-        double &fastest = roofs.fastest[name];
-        if (fits)
-          fastest =
-              std::max(fastest, ratio(clockHz, double(option.busyCycles)));
-      }
-      if (!options.empty())
-        roofs.roofs.compute[name] =
-            computeRoof({options}, context->budget, clockHz);
-      every.push_back(std::move(options));
-      ++index;
-    }
-    if (all && !every.empty())
-      result.whole.roofs.compute[name] =
-          computeRoof(every, context->budget, clockHz);
-  }
-  if (context && gen::allGenerators().size() > 1)
-    result.whole.roofs.compute["any"] =
-        computeRoof(any, context->budget, clockHz);
+  if (context)
+    addOfferRoofs(network, *context, clockHz, result);
   for (auto [roofs, o] : llvm::zip_equal(result.operations, needs.operations))
     roofs.attainable = attainableOf(roofs.roofs, capacity, o.work.paramBits);
   result.whole.attainable =

@@ -26,10 +26,11 @@ struct Wires {
 
 /// An input whose producer is not built yet.
 struct Awaited {
-  Value stream;
-  rtl::InstanceOp reader;
-  unsigned validOperand; ///< of the reader; its data comes next
-  Value ready;
+  Value stream, ready;
+  /// What takes its valid and its data, as which operands; null: the instance
+  /// of the actor that is being built.
+  Operation *validUser = nullptr, *dataUser = nullptr;
+  unsigned validOperand = 0, dataOperand = 0;
 };
 
 class FlowToRtl {
@@ -74,8 +75,8 @@ public:
       buildActor(actor, body);
     for (const Awaited &input : awaited) {
       const Wires &from = wires[input.stream];
-      input.reader->setOperand(input.validOperand, from.valid);
-      input.reader->setOperand(input.validOperand + 1, from.data);
+      input.validUser->setOperand(input.validOperand, from.valid);
+      input.dataUser->setOperand(input.dataOperand, from.data);
       connectReady(input.stream, input.ready);
     }
     rtl::OutputOp::create(builder, design.getLoc(), topOutputs);
@@ -197,15 +198,9 @@ private:
     for (const unit::Port &port : unit.kind().ports) {
       bool isStream = port.protocol == unit::Protocol::Stream;
       Wires from;
-      if (isStream && port.isInput) {
-        Value stream = actor.getInputs()[nextStream++];
-        from = wires.lookup(stream);
-        if (!from.valid) {
-          unsigned valid = unsigned(operands.size());
-          awaitedHere.push_back({stream, nullptr, valid, nullptr});
-          from.valid = from.data = clock;
-        }
-      }
+      if (isStream && port.isInput)
+        from = takeStreams(actor, port, nextStream, unsigned(operands.size()),
+                           awaitedHere);
       for (const unit::Signal &signal : signalsOf(port)) {
         StringRef name =
             kept.emplace_back(std::string(port.name) + signal.suffix);
@@ -244,9 +239,51 @@ private:
         builder.getStrArrayAttr(inputNames),
         builder.getStrArrayAttr(outputNames));
     for (Awaited &input : awaitedHere)
-      input.reader = instance;
+      if (!input.validUser)
+        input.validUser = input.dataUser = instance;
     connect(actor, unit, instance, readyOperand, gathered, awaitedHere);
     llvm::append_range(awaited, awaitedHere);
+  }
+
+  /// Valid and data of the streams that an input port takes, side by side where
+  /// it takes several. `operand` is that of the valid.
+  Wires takeStreams(flow::ActorOp actor, const unit::Port &port,
+                    unsigned &nextStream, unsigned operand,
+                    std::vector<Awaited> &awaitedHere) {
+    Location loc = actor.getLoc();
+    unit::Instance unit = actor.getUnit();
+    auto count = unsigned(port.count(unit.params.data()));
+    SmallVector<Value> valids, datas;
+    size_t firstAwaited = awaitedHere.size();
+    for (unsigned i = 0; i < count; ++i) {
+      Value stream = actor.getInputs()[nextStream++];
+      Wires from = wires.lookup(stream);
+      if (!from.valid) {
+        from.valid = from.data = clock; // stand-ins
+        awaitedHere.push_back({stream, {}, nullptr, nullptr, i, i});
+      }
+      valids.push_back(from.valid);
+      datas.push_back(from.data);
+    }
+    Wires all;
+    all.valid = valids[0];
+    all.data = datas[0];
+    if (count > 1) {
+      all.valid = rtl::ConcatOp::create(builder, loc,
+                                        builder.getIntegerType(count), valids);
+      all.data = rtl::ConcatOp::create(
+          builder, loc, builder.getIntegerType(unsigned(unit.bitsOf(port))),
+          datas);
+    }
+    for (Awaited &input : MutableArrayRef(awaitedHere).drop_front(firstAwaited))
+      if (count > 1) {
+        input.validUser = all.valid.getDefiningOp();
+        input.dataUser = all.data.getDefiningOp();
+      } else {
+        input.validOperand = operand;
+        input.dataOperand = operand + 1;
+      }
+    return all;
   }
 
   /// Hands an instance's results to the top module and to the streams' wires.
@@ -266,15 +303,21 @@ private:
         break;
       case unit::Protocol::Stream:
         if (port.isInput) {
-          Value stream = actor.getInputs()[nextStream++];
-          Value ready = instance.getResult(result++);
-          auto later = llvm::find_if(awaitedHere, [&](const Awaited &input) {
-            return input.stream == stream;
-          });
-          if (later == awaitedHere.end())
-            connectReady(stream, ready);
-          else
-            later->ready = ready;
+          Value all = instance.getResult(result++);
+          int64_t count = port.count(unit.params.data());
+          for (int64_t i = 0; i < count; ++i) {
+            Value stream = actor.getInputs()[nextStream++], ready = all;
+            if (count > 1)
+              ready = rtl::ExtractOp::create(builder, actor.getLoc(),
+                                             builder.getI1Type(), all, i);
+            auto later = llvm::find_if(awaitedHere, [&](const Awaited &input) {
+              return input.stream == stream;
+            });
+            if (later == awaitedHere.end())
+              connectReady(stream, ready);
+            else
+              later->ready = ready;
+          }
         } else {
           produce(actor,
                   {instance.getResult(result), instance.getResult(result + 1),

@@ -65,13 +65,7 @@ Resources Menu::withTraffic(int kind, const Offer &offer) const {
 }
 
 Cost Menu::costOf(int kind, const Offer &offer) const {
-  Cost cost;
-  for (const Body::Unit &unit : offer.body.units)
-    cost += costOf(kind, unit.actor);
-  Resources all = withTraffic(kind, offer);
-  for (size_t m = 0; m < kMemories; ++m)
-    cost.resources.amount[memoryKind(m)] = all.amount[memoryKind(m)];
-  return cost;
+  return {withTraffic(kind, offer), offer.lutVariance, offer.ffVariance};
 }
 
 int Menu::unitOf(int kind, const Offer &offer) {
@@ -80,8 +74,12 @@ int Menu::unitOf(int kind, const Offer &offer) {
   auto [it, isNew] =
       sharedUnits.try_emplace({kind, offer.generator + "/" + offer.shared->key},
                               int(posed.kinds[kind].units.size()));
-  if (isNew)
-    posed.kinds[kind].units.push_back(costOf(kind, offer.shared->actor));
+  if (isNew) {
+    Cost cost;
+    for (const Actor &actor : offer.shared->actors)
+      cost += costOf(kind, actor);
+    posed.kinds[kind].units.push_back(cost);
+  }
   return it->second;
 }
 
@@ -355,80 +353,6 @@ std::vector<int> Menu::frontOf(int kind, const std::vector<Offer> &all,
   return front;
 }
 
-/// All that offers depend on but what comes from upstream.
-static OfferCache::Key keyOf(const gen::Region &region,
-                             const DeviceContext &device) {
-  OfferCache::Key key{&device};
-  for (Operation *op : region.ops()) {
-    key.push_back(op->getName().getAsOpaquePointer());
-    key.push_back(op->getAttrDictionary().getAsOpaquePointer());
-    key.push_back(op->getResult(0).getType().getAsOpaquePointer());
-    for (Value v : op->getOperands()) {
-      key.push_back(v.getType().getAsOpaquePointer());
-      auto constant = v.getDefiningOp<osa::ConstantOp>();
-      key.push_back(constant
-                        ? constant->getAttrDictionary().getAsOpaquePointer()
-                        : nullptr);
-      // Which of the region's operations it comes from.
-      auto inside = llvm::find(region.ops(), rootOf(v).getDefiningOp());
-      key.push_back(reinterpret_cast<const void *>(
-          uintptr_t(inside - region.ops().begin())));
-    }
-  }
-  return key;
-}
-
-/// What one generator offers.
-static std::vector<Offer> offered(const Generator &generator,
-                                  const gen::Region &region,
-                                  const OfferCache::Upstream &upstream,
-                                  const DeviceContext &device) {
-  if (generator.coverage(region))
-    return {};
-  return generator.offers(region, upstream, device);
-}
-
-const std::vector<Offer> &OfferCache::of(const gen::Region &region,
-                                         const Upstream &upstream,
-                                         const DeviceContext &device) {
-  std::vector<Entry> &entries = known[keyOf(region, device)];
-  for (const Entry &entry : entries)
-    if (entry.upstream == upstream)
-      return entry.offers;
-  std::vector<Offer> all;
-  for (const auto &generator : allGenerators())
-    llvm::move(offered(*generator, region, upstream, device),
-               std::back_inserter(all));
-  entries.push_back({upstream, std::move(all)});
-  return entries.back().offers;
-}
-
-void OfferCache::prepare(ArrayRef<Operation *> ops, const DeviceContext &device,
-                         Choose choose) {
-  std::set<Key> seen;
-  std::vector<std::pair<Key, Operation *>> missing;
-  for (Operation *op : ops) {
-    Key key = keyOf(op, device);
-    if (!known.count(key) && seen.insert(key).second)
-      missing.push_back({std::move(key), op});
-  }
-  ArrayRef<std::unique_ptr<Generator>> generators = allGenerators();
-  std::vector<std::vector<Offer>> parts(missing.size() * generators.size());
-  llvm::parallelFor(0, parts.size(), [&](size_t i) {
-    std::vector<Offer> all =
-        offered(*generators[i % generators.size()],
-                missing[i / generators.size()].second, {}, device);
-    for (int o : choose(all))
-      parts[i].push_back(std::move(all[o]));
-  });
-  for (size_t i = 0; i < missing.size(); ++i) {
-    std::vector<Offer> all;
-    for (size_t g = 0; g < generators.size(); ++g)
-      llvm::move(parts[i * generators.size() + g], std::back_inserter(all));
-    known[std::move(missing[i].first)].push_back({{}, std::move(all)});
-  }
-}
-
 /// Does it take its input as it comes? Others choose their own formats.
 static bool followsUpstream(Operation *op) {
   return !osa::getWindow(op) && !isa<osa::DenseOp>(op);
@@ -571,9 +495,7 @@ void Menu::addStage(int kind, int s, const Steering &steering,
   }
   for (int o : frontOf(kind, *all, follows)) {
     const Offer &offer = (*all)[o];
-    auto cost = [&] { return costOf(kind, offer); };
-    Choice choice =
-        choiceOf(kind, offer, isOwn ? cost() : cache.costOf(offer, cost));
+    Choice choice = choiceOf(kind, offer, costOf(kind, offer));
     for (const Format &f : offer.inputs)
       choice.in.push_back(numberOf(f));
     choice.out = numberOf(offer.outputs[0]);

@@ -6,6 +6,7 @@
 #include "rhizome/Explore/Explore.h"
 #include "rhizome/Explore/Problem.h"
 #include "rhizome/Generator/Link.h"
+#include "rhizome/Generator/OfferCache.h"
 #include <deque>
 
 namespace rhizome::explore {
@@ -16,41 +17,7 @@ bool isHardware(mlir::Operation &op);
 /// What hardware computes of a network, in its order.
 std::vector<mlir::Operation *> hardwareOf(mlir::func::FuncOp network);
 
-/// What generators offer, kept by region and device: the same operations stand
-/// in many variants of a network.
-class OfferCache {
-public:
-  using Upstream = std::vector<std::optional<gen::Format>>;
-  using Key = std::vector<const void *>;
-  /// Every generator's offers, which stay where they are.
-  const std::vector<gen::Offer> &of(const gen::Region &region,
-                                    const Upstream &upstream,
-                                    const gen::DeviceContext &device);
-  /// What one of these takes; `make` tells when it is asked for first.
-  Cost costOf(const gen::Offer &offer, llvm::function_ref<Cost()> make) {
-    auto [it, isNew] = costs.try_emplace(&offer);
-    if (isNew)
-      it->second = make();
-    return it->second;
-  }
-  /// Which of one generator's offers are worth keeping.
-  using Choose =
-      llvm::function_ref<std::vector<int>(const std::vector<gen::Offer> &)>;
-  /// Asks generators about operations that are not known yet, with nothing from
-  /// upstream, on all threads.
-  void prepare(llvm::ArrayRef<mlir::Operation *> ops,
-               const gen::DeviceContext &device, Choose choose);
-
-private:
-  struct Entry {
-    Upstream upstream;
-    std::vector<gen::Offer> offers;
-  };
-  /// By what an operation is: name, attributes, types and constants, all of
-  /// which the context holds once.
-  std::map<Key, std::vector<Entry>> known;
-  llvm::DenseMap<const gen::Offer *, Cost> costs;
-};
+using gen::OfferCache;
 
 /// Offers for every region on every kind of device, and the problem they
 /// pose. Holds what the problem's Glue needs; network and cache must outlive

@@ -13,9 +13,12 @@ Body &Body::chain(Actor actor, const Format &output) {
   for (const unit::Port &port : unit.actor.kind().ports) {
     if (port.protocol != unit::Protocol::Stream || !port.isInput)
       continue;
-    bool isChained = unit.inputs.empty() && !units.empty();
-    unit.inputs.push_back(isChained ? Source{int(units.size()) - 1, 0}
-                                    : Source{-1, next++});
+    const int64_t *values = unit.actor.params.data();
+    for (int64_t i = 0; i < port.count(values); ++i) {
+      bool isChained = unit.inputs.empty() && !units.empty();
+      unit.inputs.push_back(isChained ? Source{int(units.size()) - 1, 0}
+                                      : Source{-1, next++});
+    }
   }
   units.push_back(std::move(unit));
   outputs = {{int(units.size()) - 1, 0}};
@@ -24,14 +27,21 @@ Body &Body::chain(Actor actor, const Format &output) {
 
 void finishOffer(Offer &offer, const DeviceContext &device) {
   offer.resources = {};
+  offer.lutVariance = offer.ffVariance = 0;
   auto finish = [&](Actor &actor) {
     placeRoms(actor, device.cost);
     sizeOutput(actor);
-    return costOf(actor, device.cost);
   };
-  for (Body::Unit &unit : offer.body.units)
-    offer.resources += finish(unit.actor);
+  for (Body::Unit &unit : offer.body.units) {
+    finish(unit.actor);
+    Resources cost = costOf(unit.actor, device.cost);
+    Resources error = errorOf(unit.actor, cost, device.cost);
+    offer.resources += cost;
+    offer.lutVariance += error.lut() * error.lut();
+    offer.ffVariance += error.ff() * error.ff();
+  }
   if (offer.shared)
-    finish(offer.shared->actor);
+    for (Actor &actor : offer.shared->actors)
+      finish(actor);
 }
 } // namespace rhizome::gen

@@ -48,6 +48,10 @@ public:
   virtual std::vector<Offer>
   offers(const Region &region, llvm::ArrayRef<std::optional<Format>> upstream,
          const DeviceContext &device) const = 0;
+  /// What the offers for a region depend on beside the device and what comes
+  /// from upstream: where these texts are equal, so are the offers. Empty: on
+  /// everything, down to each constant.
+  virtual std::string dependence(const Region &) const { return ""; }
   /// Of offers whose shared units have one key: what is built for all of these
   /// regions together, with the one unit in it. Its streams are theirs, those
   /// of the first region first; the unit may finish one region's frame before

@@ -54,7 +54,8 @@ struct Traffic {
 struct SharedUnit {
   /// Offers with equal keys, of one generator, may share it.
   std::string key;
-  Actor actor; ///< as it is for one region: what it costs
+  /// What it costs: its units as they are for one region.
+  std::vector<Actor> actors;
 };
 
 struct Offer {
@@ -74,5 +75,7 @@ struct Offer {
   std::vector<Traffic> traffic;
   WeightHome weights = WeightHome::Rom;
   Resources resources; ///< of `body`
+  /// How far LUTs and FFs may be off: the units' errors, squared and added up.
+  double lutVariance = 0, ffVariance = 0;
 };
 } // namespace rhizome::gen

@@ -173,9 +173,9 @@ LogicalResult ActorOp::verify() {
         "C5: needs gates, the datapath of its kind is generated");
   if (!unit->kind().isGenerated() && !getGates().empty())
     return emitOpError("C5: takes no gates, its kind is a module of a library");
-  if (getNumResults() > 1)
+  if (getNumResults() > 1 && getInputs().size() == 1)
     for (Type type : getResultTypes())
-      if (getInputs().size() != 1 || type != getInputs()[0].getType())
+      if (type != getInputs()[0].getType())
         return emitOpError(
             "C6: gives several streams that do not copy its only "
             "input");

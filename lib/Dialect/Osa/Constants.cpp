@@ -79,31 +79,38 @@ template <typename T> static T load(const char *p) {
   return v;
 }
 
-std::vector<int64_t> osa::intValues(ElementsAttr attr, bool isSigned) {
+/// Every value of an integer attribute.
+template <typename Use>
+static void forInts(ElementsAttr attr, bool isSigned, Use use) {
   unsigned width = attr.getElementType().getIntOrFloatBitWidth();
   bool splat = attr.isSplat();
-  ArrayRef<char> raw = rawValues(attr);
+  ArrayRef<char> raw = osa::rawValues(attr);
   size_t n = attr.getNumElements();
   unsigned bytes = (width + 7) / 8;
-  std::vector<int64_t> out(n);
   assert((n == 0 || raw.size() >= (splat ? 1 : n) * bytes) &&
          "values are verified when they are read");
   for (size_t i = 0; i < n; ++i) {
     const char *p = raw.data() + (splat ? 0 : i * bytes);
     switch (bytes) {
     case 1:
-      out[i] = isSigned ? int64_t(load<int8_t>(p)) : load<uint8_t>(p);
+      use(isSigned ? int64_t(load<int8_t>(p)) : load<uint8_t>(p));
       break;
     case 2:
-      out[i] = isSigned ? int64_t(load<int16_t>(p)) : load<uint16_t>(p);
+      use(isSigned ? int64_t(load<int16_t>(p)) : load<uint16_t>(p));
       break;
     case 4:
-      out[i] = isSigned ? int64_t(load<int32_t>(p)) : load<uint32_t>(p);
+      use(isSigned ? int64_t(load<int32_t>(p)) : load<uint32_t>(p));
       break;
     default:
-      out[i] = load<int64_t>(p);
+      use(load<int64_t>(p));
     }
   }
+}
+
+std::vector<int64_t> osa::intValues(ElementsAttr attr, bool isSigned) {
+  std::vector<int64_t> out;
+  out.reserve(attr.getNumElements());
+  forInts(attr, isSigned, [&](int64_t value) { out.push_back(value); });
   return out;
 }
 
@@ -119,12 +126,20 @@ std::vector<float> osa::floatValues(ElementsAttr attr) {
   return out;
 }
 
+bool osa::isConstantInts(Value value) {
+  return value.getDefiningOp<ConstantOp>() && num::elementInt(value.getType());
+}
+
 std::optional<std::vector<int64_t>> osa::constantInts(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  num::IntType type = num::elementInt(value.getType());
-  if (!constant || !type)
+  if (!isConstantInts(value))
     return std::nullopt;
-  return intValues(constant.getValue(), type.getIsSigned());
+  return intValues(value.getDefiningOp<ConstantOp>().getValue(),
+                   num::elementInt(value.getType()).getIsSigned());
+}
+
+void osa::forConstantInts(Value value, function_ref<void(int64_t)> use) {
+  forInts(value.getDefiningOp<ConstantOp>().getValue(),
+          num::elementInt(value.getType()).getIsSigned(), use);
 }
 
 ElementsAttr osa::makeFloatAttr(MLIRContext *context, StringRef name,

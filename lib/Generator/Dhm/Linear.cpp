@@ -105,9 +105,8 @@ Circuit makeCircuit(Operation *op, const Problem &p, const Effort &effort) {
 
 int64_t digitsIn(Operation *op) {
   int64_t digits = 0;
-  std::vector<int64_t> weights = *osa::constantInts(op->getOperand(1));
-  for (int64_t weight : weights)
-    digits += digitsOf(weight);
+  osa::forConstantInts(op->getOperand(1),
+                       [&](int64_t weight) { digits += digitsOf(weight); });
   return digits;
 }
 
@@ -136,9 +135,9 @@ Kept circuitOf(Operation *op, const Problem &p, int64_t budget) {
 } // namespace
 
 std::optional<std::string> linearCoverage(Operation *op) {
-  if (!osa::constantInts(op->getOperand(1)))
+  if (!osa::isConstantInts(op->getOperand(1)))
     return "needs constant weights";
-  if (op->getNumOperands() > 2 && !osa::constantInts(op->getOperand(2)))
+  if (op->getNumOperands() > 2 && !osa::isConstantInts(op->getOperand(2)))
     return "needs a constant bias";
   if (int64_t digits = digitsIn(op); digits > kMostDigits)
     return "makes every weight a circuit, and these have " +

@@ -325,6 +325,24 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
   return offers;
 }
 
+std::string computeDependence(Operation *op) {
+  if (isa<osa::SumPoolOp>(op))
+    return ""; // its scale by position
+  Problem p = problemOf(op);
+  const osa::Window &w = p.w;
+  std::string text = op->getName().getStringRef().str();
+  llvm::raw_string_ostream os(text);
+  for (int64_t n :
+       {int64_t(p.kind), p.outChannels, p.groups,  p.weightBits, p.accBits,
+        int64_t(p.bias), p.padValue,    w.height,  w.width,      w.channels,
+        w.kernelH,       w.kernelW,     w.strideH, w.strideW,    w.dilationH,
+        w.dilationW,     w.padTop,      w.padLeft, w.padBottom,  w.padRight,
+        w.outHeight,     w.outWidth})
+    os << ' ' << n;
+  os << ' ' << p.inputType << ' ' << p.outputType;
+  return text;
+}
+
 void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
   Problem p = problemOf(op);
   Actor &unit = offer.body.back();

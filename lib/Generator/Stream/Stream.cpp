@@ -67,9 +67,9 @@ public:
       if (!num::elementInt(v.getType()))
         return "computes on integers only; the operand is not quantised";
     if (isa<osa::Conv2dOp, osa::DenseOp>(op)) {
-      if (!osa::constantInts(op->getOperand(1)))
+      if (!osa::isConstantInts(op->getOperand(1)))
         return "needs constant weights";
-      if (op->getNumOperands() > 2 && !osa::constantInts(op->getOperand(2)))
+      if (op->getNumOperands() > 2 && !osa::isConstantInts(op->getOperand(2)))
         return "needs a constant bias";
     } else {
       for (Value v : op->getOperands())
@@ -101,6 +101,10 @@ public:
     if (isElementwise(op))
       return elementwiseOffers(op, upstream, device);
     return movementOffers(op, upstream, device);
+  }
+
+  std::string dependence(const Region &region) const override {
+    return isCompute(region.front()) ? computeDependence(region.front()) : "";
   }
 
   void build(const Region &region, Offer &offer,

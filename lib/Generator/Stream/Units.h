@@ -14,6 +14,8 @@ inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// conv2d, dense, max_pool, sum_pool: a window and a reduction behind it.
 std::vector<Offer> computeOffers(mlir::Operation *op, Upstream upstream,
                                  const DeviceContext &device);
+/// What computeOffers() reads of it, as a text; empty: all there is.
+std::string computeDependence(mlir::Operation *op);
 void buildCompute(mlir::Operation *op, Offer &offer, MemoryImages &images);
 
 /// requantise, threshold, table, scaled_add: one result per element.

@@ -83,6 +83,10 @@ std::vector<float> floatValues(mlir::ElementsAttr attr);
 /// Values of the integer constant that produces `value`; nullopt if it is not
 /// an osa.constant of integers.
 std::optional<std::vector<int64_t>> constantInts(mlir::Value value);
+/// Is it the result of an osa.constant of integers?
+bool isConstantInts(mlir::Value value);
+/// Every value of such a constant, one after another.
+void forConstantInts(mlir::Value value, llvm::function_ref<void(int64_t)> use);
 
 /// A resource-blob attribute of f32 / of the narrowest storage for `type`.
 mlir::ElementsAttr makeFloatAttr(mlir::MLIRContext *context,
