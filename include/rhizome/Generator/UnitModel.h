@@ -102,6 +102,11 @@ inline int64_t bufferLatency(const unit::Instance &unit) {
 inline Phase firings(int64_t repeat, bool produces = true) {
   return Phase::of(repeat, {1}, {produces});
 }
+/// Adds the process that reads `words` beats from the actor's memory port
+/// `port` in bursts of `burst`, `periods` times a frame, into a channel of so
+/// many places as it may have beats on their way.
+void addReader(const Actor &actor, Network &network, size_t port, int64_t words,
+               int64_t burst, int64_t periods, int channel);
 /// A process of these phases, `periods` times a frame.
 void addProcess(const Actor &actor, Network &network, std::vector<Phase> phases,
                 int64_t periods, const std::vector<int> &inputs,
