@@ -20,7 +20,10 @@ SIGNALS = {("Stream", 1): ("_valid_i", "_data_i", "_ready_o"),
            ("Stream", 0): ("_valid_o", "_data_o", "_ready_i"),
            ("Axis", 1): ("_tdata", "_tvalid", "_tlast", "_tready"),
            ("Axis", 0): ("_tdata", "_tvalid", "_tlast", "_tready"),
-           ("Status", 0): ("",)}
+           ("Status", 0): ("",),
+           ("Axi4Read", 0): ("_arready", "_rvalid", "_rdata", "_rlast",
+                             "_arvalid", "_araddr", "_arlen", "_rready")}
+MEMORY = ("Axi4Read",)
 FUNCTIONS = {"ceilDiv", "clog2", "addressBits", "std", "min", "max"}
 
 
@@ -146,10 +149,19 @@ def tables_of(u):
          boolean[p["InHardware"]], quoted(p["Text"])) for p in u.parameters])
     text += table("File", "Files", [
         (quoted(f["Name"]), quoted(f["Text"])) for f in u.files])
+    def traffic(p):
+        if p["Protocol"] not in MEMORY:
+            return "{}"
+        if p["Page"] not in u.index:
+            sys.exit(f"generate_units: '{u.name}' has no parameter "
+                     f"'{p['Page']}', which a memory port names")
+        return "{" + ", ".join([u.expression(p[k]) for k in (
+            "Bytes", "Burst", "InFlight")] + [quoted(p["Page"])]) + "}"
+
     text += table("Port", "Ports", [
         (quoted(p["Name"]), "Protocol::" + p["Protocol"], boolean[p["IsInput"]],
          *(u.expression(p[k]) for k in ("Width", "Beats", "Count")),
-         quoted(p["Width"]), quoted(p["Beats"])) for p in u.ports])
+         quoted(p["Width"]), quoted(p["Beats"]), traffic(p)) for p in u.ports])
     text += table("Rom", "Roms", [
         (quoted(r["File"]), quoted(r["PlacedBy"]),
          *(u.expression(r[k]) for k in ("Words", "Width", "Copies", "Exists")))
@@ -233,6 +245,12 @@ def page(records):
             out.append(f"| `{p['Name']}` | {p['Protocol']}, {way} | "
                        f"`{p['Width']}`{count} | "
                        f"{code_of(p['Beats']) if p['Beats'] != '0' else ''} |")
+        memories = [p for p in u.ports if p["Protocol"] in MEMORY]
+        if memories:
+            out += ["", "| memory port | bytes a frame | beats of a burst | "
+                    "bursts at once | page |", "|---|---|---|---|---|"]
+            out += [f"| `{p['Name']}` | `{p['Bytes']}` | `{p['Burst']}` | "
+                    f"`{p['InFlight']}` | `{p['Page']}` |" for p in memories]
         if u.roms:
             out += ["", "| memory | words | bits of a word | copies | where |",
                     "|---|---|---|---|---|"]

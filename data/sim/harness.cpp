@@ -2,9 +2,12 @@
 // Drives a Verilated design through its AXI4-Stream border: reads frames as raw
 // beats, offers and takes them with or without random stalls, checks the
 // protocol, measures interval and latency, writes the answers as raw beats.
-// The generated rhz_ports.h names the ports; everything else is an argument.
+// Memories outside the chip answer as rhz_bench.h says. The generated
+// rhz_ports.h names the ports; everything else is an argument.
 #include "rhz_ports.h"
 #include "verilated.h"
+
+#include "rhz_bench.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -15,6 +18,11 @@
 #include <vector>
 
 namespace {
+using rhz::get;
+using rhz::put;
+using rhz::readAll;
+using rhz::Stalls;
+
 constexpr int kResetCycles = 8;
 constexpr int kIdleCycles = 256; // between the frames and the latency run
 constexpr int64_t kDistances = 8;
@@ -25,48 +33,6 @@ bool failed;
 void fail(const std::string &text) {
   std::fprintf(report, "error %s\n", text.c_str());
   failed = true;
-}
-
-struct Random {
-  uint64_t state;
-  explicit Random(uint64_t seed)
-      : state(seed * 0x9E3779B97F4A7C15ull + 0x1234567) {}
-  uint32_t next() {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return uint32_t(state >> 32);
-  }
-};
-
-/// Decides cycle by cycle whether a side stalls: coins, and now and then a
-/// long pause, which fills or drains every buffer.
-struct Stalls {
-  Random random;
-  unsigned percent;
-  int pause = 0;
-  Stalls(uint64_t seed, unsigned percent) : random(seed), percent(percent) {
-    random.next();
-  }
-  bool now() {
-    if (percent == 0)
-      return false;
-    if (pause > 0)
-      return --pause, true;
-    uint32_t r = random.next();
-    if (r % 512 == 0)
-      pause = (r >> 16) % 200;
-    return (r >> 9) % 100 < percent;
-  }
-};
-
-// A port's data: a C integer, or an array of words if it is wider.
-template <typename T> void put(T &port, const uint8_t *bytes, size_t n) {
-  std::memset(&port, 0, sizeof(T));
-  std::memcpy(&port, bytes, n);
-}
-template <typename T> void get(const T &port, uint8_t *bytes, size_t n) {
-  std::memcpy(bytes, &port, n);
 }
 
 struct Source {
@@ -154,6 +120,7 @@ struct Bench {
   Top *top = nullptr;
   std::vector<Source> sources;
   std::vector<Sink> sinks;
+  std::vector<rhz::Bank> banks;
   int64_t now = 0, hang = 100000;
   bool progress = false;
 
@@ -163,6 +130,10 @@ struct Bench {
     RHZ_INPUTS(DRIVE_IN)
 #define DRIVE_OUT(k, p, w) sinks[k].drive(top->p##_tready);
     RHZ_OUTPUTS(DRIVE_OUT)
+#define DRIVE_BANK(k, p)                                                       \
+  banks[k].drive(top->p##_arready, top->p##_rvalid, top->p##_rdata,            \
+                 top->p##_rlast, now);
+    RHZ_MEMORIES(DRIVE_BANK)
     top->clk_i = 0;
     top->eval();
 #define SAMPLE_IN(k, p, w) sources[k].sample(top->p##_tready, now);
@@ -170,6 +141,10 @@ struct Bench {
 #define SAMPLE_OUT(k, p, w)                                                    \
   sinks[k].sample(top->p##_tvalid, top->p##_tdata, top->p##_tlast, now);
     RHZ_OUTPUTS(SAMPLE_OUT)
+#define SAMPLE_BANK(k, p)                                                      \
+  banks[k].sample(top->p##_arvalid, top->p##_araddr, top->p##_arlen,           \
+                  top->p##_rready, now);
+    RHZ_MEMORIES(SAMPLE_BANK)
     top->clk_i = 1;
     top->eval();
     ++now;
@@ -182,6 +157,8 @@ struct Bench {
       RHZ_INPUTS(QUIET_IN)
 #define QUIET_OUT(k, p, w) top->p##_tready = 0;
       RHZ_OUTPUTS(QUIET_OUT)
+#define QUIET_BANK(k, p) top->p##_arready = top->p##_rvalid = 0;
+      RHZ_MEMORIES(QUIET_BANK)
       top->clk_i = 0;
       top->eval();
       top->clk_i = 1;
@@ -238,20 +215,6 @@ struct Bench {
     return false;
   }
 };
-
-std::vector<uint8_t> readAll(const char *path) {
-  std::vector<uint8_t> bytes;
-  FILE *f = std::fopen(path, "rb");
-  if (!f)
-    return bytes;
-  std::fseek(f, 0, SEEK_END);
-  bytes.resize(std::ftell(f));
-  std::rewind(f);
-  if (std::fread(bytes.data(), 1, bytes.size(), f) != bytes.size())
-    bytes.clear();
-  std::fclose(f);
-  return bytes;
-}
 
 bool writeAll(const std::string &path, const std::vector<uint8_t> &bytes) {
   FILE *f = std::fopen(path.c_str(), "wb");
@@ -328,6 +291,13 @@ int main(int argc, char **argv) {
       std::fprintf(stderr, "an input file has the wrong size\n");
       return 2;
     }
+  const std::vector<rhz::BankFigures> banks = {RHZ_BANKS};
+  for (const rhz::BankFigures &bank : banks)
+    bench.banks.emplace_back(bank, seed * 1000 + 900 + bench.banks.size(),
+                             stallsIn, fail);
+  const std::vector<rhz::SegmentFile> segments = {RHZ_SEGMENTS};
+  for (const rhz::SegmentFile &segment : segments)
+    bench.banks[segment.bank].load(segment.address, segment.path);
   bench.context.commandArgs(argc, argv);
   bench.top = new Top(&bench.context);
   auto start = std::chrono::steady_clock::now();

@@ -6,6 +6,8 @@
 #include "rhz_model.h"
 #include "rhz_ports.h"
 #include "verilated.h"
+
+#include "rhz_bench.h"
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -29,12 +31,14 @@ constexpr rhz_model_info kInfo = {RHZ_MODEL_ABI, 0 RHZ_INPUTS(COUNT),
 struct Model {
   VerilatedContext context;
   Top *top = nullptr;
+  std::vector<rhz::Bank> banks;
+  int64_t now = 0;
 };
 
-// A port's data: a C integer, or an array of words if it is wider.
-template <typename T> void copyIn(T &port, const uint8_t *bytes, int width) {
-  std::memset(&port, 0, sizeof(T));
-  std::memcpy(&port, bytes, size_t(width / 8));
+/// A memory port that is misused: the design is wrong.
+void stop(const std::string &text) {
+  std::fprintf(stderr, "%s\n", text.c_str());
+  std::abort();
 }
 } // namespace
 
@@ -51,17 +55,24 @@ void *rhz_model_open(const char *folder, uint64_t seed, uint16_t address,
   Top *top = model->top = new Top(&model->context);
 #ifdef RHZ_LINK
   top->address_i = address;
-  copyIn(top->channels_i, reinterpret_cast<const uint8_t *>(configuration),
-         16 * RHZ_PARTS);
+  rhz::put(top->channels_i, reinterpret_cast<const uint8_t *>(configuration),
+           2 * RHZ_PARTS);
 #else
   (void)address, (void)configuration;
 #endif
+  for (const rhz::BankFigures &bank : std::vector<rhz::BankFigures>{RHZ_BANKS})
+    model->banks.emplace_back(bank, seed, 0, stop);
+  for (const rhz::SegmentFile &segment :
+       std::vector<rhz::SegmentFile>{RHZ_SEGMENTS})
+    model->banks[segment.bank].load(segment.address, segment.path);
   top->rst_ni = 0;
   for (int i = 0; i < kResetCycles; ++i) {
 #define QUIET_IN(k, p, w) top->p##_tvalid = 0;
     FOR_INPUTS(QUIET_IN)
 #define QUIET_OUT(k, p, w) top->p##_tready = 0;
     FOR_OUTPUTS(QUIET_OUT)
+#define QUIET_BANK(k, p) top->p##_arready = top->p##_rvalid = 0;
+    RHZ_MEMORIES(QUIET_BANK)
     top->clk_i = 0;
     top->eval();
     top->clk_i = 1;
@@ -75,18 +86,23 @@ void *rhz_model_open(const char *folder, uint64_t seed, uint16_t address,
 }
 
 void rhz_model_cycle(void *handle, rhz_stream *inputs, rhz_stream *outputs) {
-  Top *top = static_cast<Model *>(handle)->top;
+  Model *model = static_cast<Model *>(handle);
+  Top *top = model->top;
 #define DRIVE_IN(k, p, w)                                                      \
   top->p##_tvalid = inputs[k].valid;                                           \
   top->p##_tlast = inputs[k].last;                                             \
   if (inputs[k].valid)                                                         \
-    copyIn(top->p##_tdata, inputs[k].data, w);
+    rhz::put(top->p##_tdata, inputs[k].data, w / 8);
   FOR_INPUTS(DRIVE_IN)
 #ifdef RHZ_LINK
   top->s_link_tkeep = inputs[0].keep;
 #endif
 #define DRIVE_OUT(k, p, w) top->p##_tready = outputs[k].ready;
   FOR_OUTPUTS(DRIVE_OUT)
+#define DRIVE_BANK(k, p)                                                       \
+  model->banks[k].drive(top->p##_arready, top->p##_rvalid, top->p##_rdata,     \
+                        top->p##_rlast, model->now);
+  RHZ_MEMORIES(DRIVE_BANK)
   top->clk_i = 0;
   top->eval();
 #define SAMPLE_IN(k, p, w) inputs[k].ready = top->p##_tready;
@@ -97,6 +113,11 @@ void rhz_model_cycle(void *handle, rhz_stream *inputs, rhz_stream *outputs) {
   if (outputs[k].valid)                                                        \
     std::memcpy(outputs[k].data, &top->p##_tdata, size_t(w / 8));
   FOR_OUTPUTS(SAMPLE_OUT)
+#define SAMPLE_BANK(k, p)                                                      \
+  model->banks[k].sample(top->p##_arvalid, top->p##_araddr, top->p##_arlen,    \
+                         top->p##_rready, model->now);
+  RHZ_MEMORIES(SAMPLE_BANK)
+  ++model->now;
 #ifdef RHZ_LINK
   outputs[0].keep = top->m_link_tkeep;
   outputs[0].dest = top->m_link_tdest;

@@ -182,4 +182,15 @@ std::string MemoryImage::hex() const {
   }
   return out;
 }
+
+std::string MemoryImage::bytes() const {
+  assert(width % 8 == 0 && "words of a segment are whole bytes");
+  int64_t stride = (width + 63) / 64;
+  std::string out;
+  out.reserve(size_t(width / 8 * depth));
+  for (int64_t w = 0; w < depth; ++w)
+    for (int64_t b = 0; b < width / 8; ++b)
+      out += char(words[stride * w + b / 8] >> (b % 8 * 8));
+  return out;
+}
 } // namespace rhizome::gen

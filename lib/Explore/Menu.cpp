@@ -270,7 +270,7 @@ void Menu::addPlaces() {
       Kind k;
       k.name = place.device;
       k.capacity = vectorOf(place.capacity);
-      for (const OutsideMemory &memory : place.context.memories)
+      for (const Memory &memory : place.context.memories)
         k.memories.push_back(memory.name);
       assert(k.memories.size() <= kMemories && "checked when it was read");
       posed.kinds.push_back(std::move(k));

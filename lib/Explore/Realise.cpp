@@ -90,6 +90,7 @@ private:
     return place;
   }
   double secondsOf(const NodeResult &node, const Ends &ends) const;
+  std::optional<std::string> memoryThatBinds(size_t node, double seconds) const;
   void addEndpoints(double seconds);
 };
 
@@ -131,10 +132,11 @@ void Realiser::build(const Run &run, size_t first) {
   select(run, stages, ops, copies, node);
   // Two symbols cannot have one name: the design's is its node's.
   std::string designName = isCut ? name + "_design" : name;
-  node.design = buildDesign(
-      node.function, node.selections,
-      {device.device, device.context.clockMhz, node.streamBits, designName},
-      node.images);
+  node.design =
+      buildDesign(node.function, node.selections,
+                  {device.device, device.context.clockMhz, node.streamBits,
+                   designName, device.context.memories},
+                  node.images);
   result.nodes.push_back(std::move(node));
 }
 
@@ -218,6 +220,22 @@ double Realiser::secondsOf(const NodeResult &node, const Ends &ends) const {
   return seconds / node.copies;
 }
 
+/// The memory that moves a node's bytes in no less than this time, if one does,
+/// but for what its refresh and its latency take.
+std::optional<std::string> Realiser::memoryThatBinds(size_t n,
+                                                     double seconds) const {
+  constexpr double kNear = 0.95;
+  const Run &run = solution.runs[n];
+  const Place &place = problem.places[run.places[0]];
+  for (size_t m = 0; m < kMemories; ++m) {
+    double bytes = run.cost.resources.amount[memoryKind(m)];
+    double copies = double(run.places.size());
+    if (bytes > 0 && bytes / place.bandwidth[m] / copies >= kNear * seconds)
+      return problem.kinds[place.kind].memories[m];
+  }
+  return std::nullopt;
+}
+
 /// The endpoints' resources, at this rate of the whole.
 void Realiser::addEndpoints(double seconds) {
   for (size_t n = 0; n < result.nodes.size(); ++n) {
@@ -259,6 +277,10 @@ FailureOr<Result> Realiser::addTiming() {
     int64_t slowest = 0;
     for (const Selection &s : node.selections)
       slowest = std::max(slowest, s.offer.busyCycles);
+    if (auto memory = memoryThatBinds(n, seconds)) {
+      result.bottleneck = {Bottleneck::Kind::Memory, *memory};
+      continue;
+    }
     result.bottleneck = {seconds > own * (1 + 1e-9) ? Bottleneck::Kind::Link
                          : beats >= double(slowest)
                              ? Bottleneck::Kind::Border

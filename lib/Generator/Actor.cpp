@@ -49,6 +49,7 @@ int64_t latencyOf(const Actor &actor) { return actor.model().latency(actor); }
 int64_t fullRateDepth(const Actor &actor) { return latencyOf(actor) + 1; }
 
 void sizeOutput(Actor &actor, int64_t least) {
+  least = std::max(least, actor.model().leastDepth(actor));
   // The latency depends on how deep the buffer is; a shallow one is visible
   // sooner.
   actor.set("Depth", 2);
@@ -77,8 +78,9 @@ int64_t serviceCycles(const Actor &actor) {
   int64_t most = 0;
   for (const Process &process : network.processes) {
     int64_t firings = 0;
+    // A burst takes a cycle for each of its beats.
     for (const Phase &phase : process.phases)
-      firings += phase.repeat;
+      firings += phase.repeat * (process.memory < 0 ? 1 : phase.produce[0]);
     most = std::max(most, firings * process.periods);
   }
   return most;
@@ -123,6 +125,21 @@ Resources costOf(const Actor &actor, const CostContext &context,
   for (size_t t = 0; t < s.terms.size(); ++t)
     r.lut() += unit.lut[t] * s.terms[t];
   return r;
+}
+
+void addReader(const Actor &actor, Network &network, size_t port, int64_t words,
+               int64_t burst, int64_t periods, int channel) {
+  // A place is given once the bank is chosen; until then it is a fast one.
+  MemoryPlace place;
+  if (port < actor.memories.size())
+    place = actor.memories[port];
+  Process reader{actor.name + ".read", {}, periods, {}, {channel}};
+  if (words >= burst)
+    reader.phases.push_back({words / burst, {}, {}, {burst}});
+  if (words % burst)
+    reader.phases.push_back({1, {}, {}, {words % burst}});
+  reader.memory = network.memory(place.memory, place.bank);
+  network.processes.push_back(std::move(reader));
 }
 
 void addProcess(const Actor &actor, Network &network, std::vector<Phase> phases,

@@ -39,6 +39,7 @@ public:
       connect(stream);
     for (auto [i, v] : llvm::enumerate(ret.getOperands()))
       buildOutput(unsigned(i), v);
+    addMemories();
     for (auto &[op, actor] : generated)
       actor.model().emitDatapath(actor, cast<flow::ActorOp>(op).getGates(),
                                  op->getLoc());
@@ -110,6 +111,12 @@ private:
         builder.getStringAttr(actor.name), builder.getDictionaryAttr(config),
         builder.getDenseI64ArrayAttr(
             SmallVector<int64_t>(outputs.size(), depth)));
+    SmallVector<Attribute> banks;
+    for (const MemoryPlace &place : actor.memories)
+      banks.push_back(flow::BankAttr::get(builder.getContext(), place.memory,
+                                          place.bank, place.segment));
+    if (!banks.empty())
+      op.setMemoriesAttr(builder.getArrayAttr(banks));
     op->setAttr("rhizome.node", builder.getStringAttr(osa::nodeName(loc)));
     if (actor.datapath)
       generated.insert({op, std::move(actor)});
@@ -258,6 +265,22 @@ private:
               region.outs()[i].getLoc());
   }
 
+  /// The memories that actors stand at, as the border gives them.
+  void addMemories() {
+    SmallVector<Attribute> used;
+    for (const Memory &m : border.memories)
+      if (llvm::any_of(design.getBody().getOps<flow::ActorOp>(), [&](auto op) {
+            return llvm::any_of(op.getBanks(), [&](flow::BankAttr bank) {
+              return bank.getMemory() == m.name;
+            });
+          }))
+        used.push_back(flow::MemoryAttr::get(
+            builder.getContext(), m.name, m.banks, m.bytesPerS, m.latencyNs,
+            m.turnaroundNs, m.refreshEveryNs, m.refreshNs));
+    if (!used.empty())
+      design.setMemoriesAttr(builder.getArrayAttr(used));
+  }
+
   void buildOutput(unsigned index, Value value) {
     Location loc = network.getLoc();
     Value root = rootOf(value);
@@ -292,12 +315,34 @@ Actor actorOf(flow::ActorOp op) {
       actor.files.push_back(
           {attr.getName().str(), cast<StringAttr>(attr.getValue()).str()});
   }
+  for (flow::BankAttr bank : op.getBanks())
+    actor.memories.push_back(
+        {bank.getMemory().str(), bank.getBank(), bank.getSegment().str()});
   actor.set("Depth", op.getDepths().empty() ? 4 : op.getDepths()[0]);
   return actor;
 }
 
+/// The banks at which actors of a design stand, in its cycles.
+static void addBanks(flow::DesignOp design, Network &network) {
+  llvm::StringMap<rhz::MemoryFigures> figures;
+  if (auto memories = design.getMemories())
+    for (auto m : memories->getAsRange<flow::MemoryAttr>())
+      figures[m.getName()] = {m.getBanks(),          m.getBytesPerS(),
+                              m.getLatencyNs(),      m.getTurnaroundNs(),
+                              m.getRefreshEveryNs(), m.getRefreshNs()};
+  double clockMhz = design.getClockMhz().convertToDouble();
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    for (auto [bank, port] :
+         llvm::zip(op.getBanks(), op.getUnit().kind().memoryPorts()))
+      network.memories[network.memory(bank.getMemory(), bank.getBank())]
+          .timing =
+          rhz::MemoryTiming::of(figures.lookup(bank.getMemory()),
+                                op.getUnit().bitsOf(*port) / 8, clockMhz);
+}
+
 Network networkOf(flow::DesignOp design) {
   Network network;
+  addBanks(design, network);
   DenseMap<Value, int> channel;
   for (auto op : design.getBody().getOps<flow::ActorOp>()) {
     Actor actor = actorOf(op);
@@ -316,6 +361,22 @@ Network networkOf(flow::DesignOp design) {
   return network;
 }
 
+/// The streams that the design's inputs reach. The others come from memories,
+/// which fill any buffer.
+static DenseSet<Value> streamsOfInputs(flow::DesignOp design) {
+  DenseSet<Value> reached;
+  for (bool grows = true; grows;) {
+    size_t before = reached.size();
+    for (auto op : design.getBody().getOps<flow::ActorOp>())
+      if ((op.getBanks().empty() && op.getInputs().empty()) ||
+          llvm::any_of(op.getInputs(),
+                       [&](Value v) { return reached.contains(v); }))
+        reached.insert(op.getOutputs().begin(), op.getOutputs().end());
+    grows = reached.size() > before;
+  }
+  return reached;
+}
+
 LogicalResult sizeBuffers(flow::DesignOp design) {
   // Channels are numbered by networkOf in the order of actors and results.
   Network network = networkOf(design);
@@ -325,11 +386,13 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
   for (auto op : design.getBody().getOps<flow::ActorOp>())
     for (Value v : op.getOutputs())
       numbers[v] = channel++;
+  DenseSet<Value> reached = streamsOfInputs(design);
   for (auto op : design.getBody().getOps<flow::ActorOp>())
     if (Actor actor = actorOf(op);
         op.getInputs().size() > 1 && !actor.model().takesTurns(actor))
       for (Value v : op.getInputs())
-        joins.push_back({v.getDefiningOp<flow::ActorOp>(), numbers[v]});
+        if (reached.contains(v))
+          joins.push_back({v.getDefiningOp<flow::ActorOp>(), numbers[v]});
   if (joins.empty())
     return success();
   SmallVector<int> watched;
@@ -357,6 +420,25 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
   return success();
 }
 
+/// The latency of a design that has read ahead all that its buffers take before
+/// the frame comes.
+static int64_t latencyAfterReading(Network network) {
+  int64_t ready = 0;
+  for (const MemoryBank &bank : network.memories)
+    ready += bank.timing.latency + 2 * bank.timing.refresh;
+  for (const Process &process : network.processes)
+    if (process.memory >= 0) {
+      const rhz::MemoryTiming &t = network.memories[process.memory].timing;
+      int64_t ticks = t.beatTicks + t.turnTicks;
+      ready += 2 * network.channels[process.outputs[0]].capacity *
+               (ticks / rhz::kTicks + 1);
+    }
+  for (Process &process : network.processes)
+    if (process.isSource())
+      process.offers = {ready};
+  return Simulation(network).upTo(1).latency();
+}
+
 FailureOr<Timing> predictTiming(flow::DesignOp design) {
   Network network = networkOf(design);
   // Most designs settle at once. Those whose frames still differ, and those
@@ -370,6 +452,13 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
   const SimResult &run = simulation.upTo(kShort - 1);
   if (run.deadlock)
     return design.emitError("internal: the design deadlocks: ") << run.blocked;
+  if (!network.memories.empty()) {
+    // Refreshes come when they come: no frame is like another.
+    bool shortFrames = run.interval(kWarmUp - 1) < kLong;
+    simulation.upTo(shortFrames ? 20 : 12);
+    return Timing{run.interval(shortFrames ? 10 : kWarmUp),
+                  latencyAfterReading(network)};
+  }
   if (run.interval(kWarmUp - 1) > kLong && run.isSteady(kWarmUp - 2))
     return Timing{run.interval(kWarmUp - 1), run.latency()};
   simulation.upTo(kShort);
@@ -396,7 +485,7 @@ followFrame(flow::DesignOp design, ArrayRef<std::vector<int64_t>> offers) {
   std::vector<int64_t> sinks;
   for (Process &process : network.processes) {
     auto port = ports.find(StringRef(process.name).rsplit('.').first);
-    if (process.inputs.empty())
+    if (process.isSource())
       process.offers = offers[port->second];
     if (process.outputs.empty())
       sinks.push_back(port->second);

@@ -3,7 +3,10 @@
 // that waits is visited again once what it waits for is there. Firing times are
 // exact whatever the order in which processes are visited, since the graph is
 // determinate (Kahn): a firing's time depends on the times of tokens and
-// credits only.
+// credits only. A memory that several processes read is not: whom it serves
+// depends on who comes first. So a request is granted only when nothing else
+// can move; whatever is asked later then depends on beats that are still to
+// come, and stands at the port after the cycle of the earliest grant.
 #include "rhizome/Generator/EventSim.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -167,8 +170,24 @@ struct ProcessState {
   bool first = true;  ///< the next firing is the first of a frame
   bool queued = false;
   bool isSimple = false; ///< one input, one output, both of few places
-  int sink = -1;         ///< its number among the sinks
+  /// Beats of the burst that it waits to be granted, 0 if it asks for none, and
+  /// the cycle from which the request stands at the port.
+  int64_t asked = 0, presented = 0;
+  int sink = -1; ///< its number among the sinks
   std::vector<ChannelState *> inputs, outputs;
+};
+
+/// Frames that processes may be ahead of the outputs of a design with memories:
+/// as they read ahead, what others read comes later.
+constexpr int kAhead = 4;
+
+struct MemoryState {
+  rhz::MemoryServer server;
+  std::vector<int> readers; ///< processes, in the order of their ports
+  int64_t granted = -1;     ///< the cycle of the last grant
+  size_t last = 0;          ///< the reader that was granted last
+  size_t first = 0;         ///< the next one's turn
+  bool isFresh = true;      ///< nothing was granted yet
 };
 } // namespace
 
@@ -176,6 +195,7 @@ struct Simulation::State {
   const Network &network;
   std::vector<ChannelState> channels;
   std::vector<ProcessState> processes;
+  std::vector<MemoryState> memories;
   std::deque<int> work;
   SimResult result;
 
@@ -195,7 +215,12 @@ struct Simulation::State {
                int64_t earliest);
   void note(int p, int64_t time);
   int64_t leap(ProcessState &taker, const Phase &take);
+  void endPhase(int p);
   void advance(int p, int frames);
+  void ask(int p);
+  bool grant();
+  void serve(MemoryState &memory, size_t reader, int64_t cycle);
+  bool isDone(int frames) const;
 };
 
 /// A count that may have been left out.
@@ -208,11 +233,12 @@ static bool isLine(const Network &network, const ChannelState &channel) {
     return false;
   const Process &from = network.processes[channel.producer],
                 &to = network.processes[channel.consumer];
-  return from.outputs.size() == 1 && to.inputs.size() == 1 &&
-         llvm::all_of(from.phases,
-                      [](const Phase &p) { return at(p.produce, 0) <= 1; }) &&
-         llvm::all_of(to.phases,
-                      [](const Phase &p) { return at(p.consume, 0) <= 1; });
+  return from.memory < 0 && from.outputs.size() == 1 && to.inputs.size() == 1 &&
+         llvm::all_of(
+             from.phases,
+             [](const Phase &p) { return at(p.produce, 0) <= 1; }) &&
+         llvm::all_of(
+             to.phases, [](const Phase &p) { return at(p.consume, 0) <= 1; });
 }
 
 Simulation::Simulation(const Network &network, llvm::ArrayRef<int> watched)
@@ -245,6 +271,11 @@ Simulation::Simulation(const Network &network, llvm::ArrayRef<int> watched)
     if (process.outputs.empty())
       process.sink = sinks++;
   }
+  for (const MemoryBank &memory : network.memories)
+    state->memories.push_back({rhz::MemoryServer(memory.timing), {}});
+  for (size_t p = 0; p < network.processes.size(); ++p)
+    if (int m = network.processes[p].memory; m >= 0)
+      state->memories[m].readers.push_back(int(p));
   for (ChannelState &channel : state->channels)
     channel.isLine = isLine(network, channel);
   for (ProcessState &p : state->processes)
@@ -398,7 +429,7 @@ int64_t Simulation::State::leap(ProcessState &taker, const Phase &take) {
 /// Enters the first firing of a frame in the result.
 void Simulation::State::note(int p, int64_t time) {
   const ProcessState &process = processes[p];
-  if (process.inputs.empty())
+  if (network.processes[p].isSource())
     result.firstIn[process.frame] =
         std::min(result.firstIn[process.frame], time);
   result.spans[p].push_back({time, time});
@@ -408,10 +439,30 @@ void Simulation::State::note(int p, int64_t time) {
   }
 }
 
+/// Enters that the last firing of a phase was the last one.
+void Simulation::State::endPhase(int p) {
+  const Process &process = network.processes[p];
+  ProcessState &s = processes[p];
+  s.done = 0;
+  if (++s.phase < process.phases.size())
+    return;
+  s.phase = 0;
+  if (++s.period < process.periods)
+    return;
+  s.period = 0;
+  ++s.frame;
+  s.first = true;
+  result.spans[p].back().second = s.last;
+  if (s.sink >= 0)
+    result.lastOut[s.sink].back() = s.last;
+}
+
 /// Fires a process as often as it can.
 void Simulation::State::advance(int p, int frames) {
   const Process &process = network.processes[p];
   ProcessState &s = processes[p];
+  if (process.memory >= 0)
+    return ask(p);
   while (s.frame < frames) {
     const Phase &phase = process.phases[s.phase];
     bool waits = s.offer < process.offers.size();
@@ -433,34 +484,122 @@ void Simulation::State::advance(int p, int frames) {
         s.done += leap(s, phase);
       continue;
     }
-    s.done = 0;
-    if (++s.phase < process.phases.size())
-      continue;
-    s.phase = 0;
-    if (++s.period < process.periods)
-      continue;
-    s.period = 0;
-    ++s.frame;
-    s.first = true;
-    result.spans[p].back().second = s.last;
-    if (s.sink >= 0)
-      result.lastOut[s.sink].back() = s.last;
+    endPhase(p);
   }
+}
+
+/// Lets a process ask its memory for the next burst if there is room for all of
+/// it; one request at a time waits for its grant.
+void Simulation::State::ask(int p) {
+  ProcessState &s = processes[p];
+  if (s.asked)
+    return;
+  const Phase &phase = network.processes[p].phases[s.phase];
+  ChannelState &to = *s.outputs[0];
+  int64_t beats = at(phase.produce, 0), isReady = 1;
+  for (size_t i = 0; i < phase.need.size() && isReady; ++i)
+    if (phase.need[i] > 0)
+      isReady = withTokens(*s.inputs[i], phase.need[i], at(phase.consume, i),
+                           isReady);
+  if (!isReady || !withPlaces(to, beats, 1))
+    return;
+  int64_t time = s.last + 1, freed = to.pushed.total + beats - to.capacity;
+  time = std::max(time, to.popped.reached(freed) + 1);
+  for (size_t i = 0; i < phase.need.size(); ++i)
+    if (phase.need[i] > 0) {
+      ChannelState &c = *s.inputs[i];
+      time = std::max(time, c.pushed.reached(c.popped.total + phase.need[i]));
+    }
+  for (size_t i = 0; i < phase.consume.size(); ++i)
+    if (phase.consume[i] > 0)
+      s.inputs[i]->pop(phase.consume[i], time);
+  s.last = time;
+  s.asked = beats;
+  s.presented = time + 1;
+  if (s.first)
+    note(p, time);
+  s.first = false;
+  for (ChannelState *c : s.inputs)
+    if (c->popped.total >= c->producerWaits)
+      wake(c->producer, c->producerWaits);
+}
+
+/// Grants the earliest request of all; false if there is none.
+bool Simulation::State::grant() {
+  MemoryState *best = nullptr;
+  int64_t cycle = INT64_MAX;
+  for (MemoryState &memory : memories)
+    for (int p : memory.readers)
+      if (processes[p].asked) {
+        int64_t when = std::max(processes[p].presented, memory.granted + 1);
+        if (when < cycle)
+          best = &memory, cycle = when;
+      }
+  if (!best)
+    return false;
+  size_t count = best->readers.size(), reader = best->first;
+  auto waits = [&](size_t r) {
+    const ProcessState &s = processes[best->readers[r]];
+    return s.asked && s.presented <= cycle;
+  };
+  while (!waits(reader))
+    reader = (reader + 1) % count;
+  serve(*best, reader, cycle);
+  return true;
+}
+
+/// Hands a reader the burst that it asked for, granted in that cycle.
+void Simulation::State::serve(MemoryState &memory, size_t reader,
+                              int64_t cycle) {
+  int p = memory.readers[reader];
+  ProcessState &s = processes[p];
+  bool begins = s.phase == 0 && s.done == 0;
+  // An arbiter takes a cycle.
+  memory.server.begin(cycle + (memory.readers.size() > 1),
+                      memory.isFresh || reader != memory.last || begins);
+  memory.isFresh = false;
+  memory.granted = cycle;
+  memory.last = reader;
+  memory.first = (reader + 1) % memory.readers.size();
+  ChannelState &to = *s.outputs[0];
+  for (int64_t i = 0; i < s.asked; ++i)
+    to.push(1, memory.server.next());
+  s.asked = 0;
+  s.last = cycle - 1;
+  if (++s.done == network.processes[p].phases[s.phase].repeat)
+    endPhase(p);
+  enqueue(p);
+  if (to.pushed.total >= to.consumerWaits)
+    wake(to.consumer, to.consumerWaits);
+}
+
+/// Have so many frames come out?
+bool Simulation::State::isDone(int frames) const {
+  return llvm::all_of(processes, [&](const ProcessState &s) {
+    return s.sink < 0 || s.frame >= frames;
+  });
 }
 
 const SimResult &Simulation::upTo(int frames) {
   State &s = *state;
-  s.result.firstIn.resize(frames, INT64_MAX);
+  // What is read ahead for later frames contends with what is read for these.
+  int most = frames + (s.memories.empty() ? 0 : kAhead);
+  s.result.frames = frames;
+  s.result.firstIn.resize(most, INT64_MAX);
   for (size_t p = 0; p < s.processes.size(); ++p)
     s.enqueue(int(p));
-  while (!s.work.empty()) {
-    int p = s.work.front();
-    s.work.pop_front();
-    s.processes[p].queued = false;
-    s.advance(p, frames);
-  }
+  do {
+    while (!s.work.empty()) {
+      int p = s.work.front();
+      s.work.pop_front();
+      s.processes[p].queued = false;
+      s.advance(p, most);
+    }
+  } while (!s.memories.empty() && !s.isDone(frames) && s.grant());
   s.result.deadlock = false;
   s.result.blocked.clear();
+  if (!s.memories.empty() && s.isDone(frames))
+    return s.result;
   for (size_t p = 0; p < s.processes.size(); ++p)
     if (s.processes[p].frame < frames) {
       s.result.deadlock = true;
@@ -477,7 +616,7 @@ int64_t Simulation::occupancy(int channel) const {
 double SimResult::interval(int warmUp) const {
   double worst = 0;
   for (const auto &first : firstOut) {
-    int last = int(first.size()) - 1;
+    int last = std::min(frames, int(first.size())) - 1;
     if (last <= warmUp)
       continue;
     worst =
@@ -487,10 +626,12 @@ double SimResult::interval(int warmUp) const {
 }
 
 bool SimResult::isSteady(int warmUp) const {
-  for (const auto &first : firstOut)
-    for (size_t i = size_t(warmUp) + 2; i < first.size(); ++i)
+  for (const auto &first : firstOut) {
+    size_t all = std::min(size_t(frames), first.size());
+    for (size_t i = size_t(warmUp) + 2; i < all; ++i)
       if (first[i] - first[i - 1] != first[i - 1] - first[i - 2])
         return false;
+  }
   return true;
 }
 

@@ -14,7 +14,8 @@ using namespace llvm;
 using namespace rhizome;
 
 bool rhizome::isChecked(StringRef path) {
-  if (path == "plan.json" || path.starts_with("model/"))
+  if (path == "plan.json" || path.starts_with("model/") ||
+      path.starts_with("segments/"))
     return true;
   if (!path.consume_front("nodes/"))
     return false;

@@ -89,6 +89,27 @@ Error Package::check(Changes changes) {
       more ? (", and " + Twine(more) + " more").str().c_str() : "");
 }
 
+/// Segments that the plan names but that are not there, or of another size:
+/// also where changed files are accepted.
+Error Package::checkSegments() const {
+  for (const PlannedNode &node : thePlan.nodes)
+    for (const PlannedSegment &segment : node.segments) {
+      uint64_t bytes = 0;
+      if (!sys::fs::is_regular_file(path(segment.file)) ||
+          sys::fs::file_size(path(segment.file), bytes))
+        return createStringError("the package '%s' is damaged: its plan names "
+                                 "the segment '%s', which is missing",
+                                 root.c_str(), segment.file.c_str());
+      if (int64_t(bytes) != segment.bytes)
+        return createStringError("the package '%s' is damaged: the segment "
+                                 "'%s' has %llu bytes, its plan says %lld",
+                                 root.c_str(), segment.file.c_str(),
+                                 static_cast<unsigned long long>(bytes),
+                                 static_cast<long long>(segment.bytes));
+    }
+  return Error::success();
+}
+
 Error Package::chooseResults() {
   resultsRoot = path("results");
   std::string parent = sys::fs::exists(resultsRoot) ? resultsRoot : root;
@@ -132,6 +153,8 @@ Expected<Package> Package::open(StringRef dir, Changes changes) {
                                  "'nodes/%s/rtl/%s', which is missing",
                                  dir.str().c_str(), node.name.c_str(),
                                  file.c_str());
+  if (Error error = package.checkSegments())
+    return std::move(error);
   if (Error error = package.chooseResults())
     return std::move(error);
   return package;

@@ -20,6 +20,13 @@ int64_t BorderPort::beats() const {
   return (elements() * element.width + dataWidth - 1) / dataWidth;
 }
 
+const PlannedMemory *PlannedNode::memory(StringRef name) const {
+  for (const PlannedMemory &m : memories)
+    if (m.name == name)
+      return &m;
+  return nullptr;
+}
+
 const PlannedNode *Plan::node(StringRef name) const {
   for (const PlannedNode &n : nodes)
     if (n.name == name)
@@ -94,6 +101,42 @@ void print(json::OStream &os, StringRef key,
   });
 }
 
+void print(json::OStream &os, const PlannedMemory &memory) {
+  os.object([&] {
+    os.attribute("name", memory.name);
+    os.attribute("banks", memory.banks);
+    os.attribute("bytes_per_s", memory.bytesPerS);
+    os.attribute("latency_ns", memory.latencyNs);
+    os.attribute("turnaround_ns", memory.turnaroundNs);
+    os.attribute("refresh_every_ns", memory.refreshEveryNs);
+    os.attribute("refresh_ns", memory.refreshNs);
+  });
+}
+
+void print(json::OStream &os, const MemoryPort &port) {
+  os.object([&] {
+    os.attribute("port", port.port);
+    os.attribute("memory", port.memory);
+    os.attribute("bank", port.bank);
+    os.attribute("data_width", port.dataWidth);
+    os.attribute("bytes_per_frame", port.bytesPerFrame);
+  });
+}
+
+void print(json::OStream &os, const PlannedSegment &segment) {
+  os.object([&] {
+    os.attribute("file", segment.file);
+    os.attribute("memory", segment.memory);
+    os.attribute("bank", segment.bank);
+    os.attribute("address", segment.address);
+    os.attribute("bytes", segment.bytes);
+    os.attribute("load", segment.load);
+  });
+}
+
+template <typename T>
+void printAll(json::OStream &os, StringRef key, const std::vector<T> &all);
+
 void print(json::OStream &os, const PlannedNode &node) {
   os.object([&] {
     os.attribute("name", node.name);
@@ -157,6 +200,9 @@ void print(json::OStream &os, const PlannedNode &node) {
     });
     print(os, "inputs", node.inputs);
     print(os, "outputs", node.outputs);
+    printAll(os, "memories", node.memories);
+    printAll(os, "memory_ports", node.memoryPorts);
+    printAll(os, "segments", node.segments);
   });
 }
 

@@ -4,6 +4,8 @@
 #include "rhizome/Package/Plan.h"
 #include "rhizome/Support/Version.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include <set>
 
 using namespace llvm;
@@ -124,6 +126,57 @@ static bool readNumber(json::ObjectMapper &map, uint16_t &number,
   return true;
 }
 
+static bool fromJSON(const json::Value &value, PlannedMemory &m,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("name", m.name) || !map.map("banks", m.banks) ||
+      !map.map("bytes_per_s", m.bytesPerS) ||
+      !map.map("latency_ns", m.latencyNs) ||
+      !map.map("turnaround_ns", m.turnaroundNs) ||
+      !map.map("refresh_every_ns", m.refreshEveryNs) ||
+      !map.map("refresh_ns", m.refreshNs))
+    return false;
+  if (m.banks < 1 || m.bytesPerS < 1 || m.latencyNs < 0 || m.turnaroundNs < 0 ||
+      m.refreshNs < 0 || m.refreshEveryNs < 0 ||
+      (m.refreshNs > 0 && m.refreshNs >= m.refreshEveryNs)) {
+    path.field("banks").report("expected positive banks and bytes, times that "
+                               "are not negative, refreshes that end");
+    return false;
+  }
+  return true;
+}
+
+static bool fromJSON(const json::Value &value, MemoryPort &p, json::Path path) {
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("port", p.port) || !map.map("memory", p.memory) ||
+      !map.map("bank", p.bank) || !map.map("data_width", p.dataWidth) ||
+      !map.map("bytes_per_frame", p.bytesPerFrame))
+    return false;
+  if (p.dataWidth < 8 || p.dataWidth > 1024 || !isPowerOf2_32(p.dataWidth)) {
+    path.field("data_width").report("expected a power of two, 8..1024");
+    return false;
+  }
+  return true;
+}
+
+static bool fromJSON(const json::Value &value, PlannedSegment &s,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("file", s.file) || !map.map("memory", s.memory) ||
+      !map.map("bank", s.bank) || !map.map("address", s.address) ||
+      !map.map("bytes", s.bytes) || !map.map("load", s.load))
+    return false;
+  if (s.address < 0 || s.bytes < 0) {
+    path.field("address").report("expected numbers that are not negative");
+    return false;
+  }
+  if (s.load != "start") {
+    path.field("load").report("expected 'start'");
+    return false;
+  }
+  return true;
+}
+
 static bool fromJSON(const json::Value &value, PlannedNode &n,
                      json::Path path) {
   json::ObjectMapper map(value, path);
@@ -142,7 +195,10 @@ static bool fromJSON(const json::Value &value, PlannedNode &n,
          map.map("modules", n.modules) &&
          map.mapOptional("simulation_models", n.simulationModels) &&
          map.map("operations", n.operations) && map.map("actors", n.actors) &&
-         map.map("inputs", n.inputs) && map.map("outputs", n.outputs);
+         map.map("inputs", n.inputs) && map.map("outputs", n.outputs) &&
+         map.map("memories", n.memories) &&
+         map.map("memory_ports", n.memoryPorts) &&
+         map.map("segments", n.segments);
 }
 
 static bool fromJSON(const json::Value &value, ChannelEnd &e, json::Path path) {
@@ -261,6 +317,34 @@ static Error checkEnd(const Plan &plan, const Channel &channel,
   return Error::success();
 }
 
+/// Refuses memory ports and segments at banks that a node does not have.
+static Error checkMemories(const PlannedNode &node) {
+  auto isThere = [&](const std::string &what, const std::string &name,
+                     int64_t bank) {
+    const PlannedMemory *memory = node.memory(name);
+    return memory && bank >= 0 && bank < memory->banks
+               ? Error::success()
+               : createStringError("node '%s' has no bank %lld of a memory "
+                                   "'%s', which '%s' names",
+                                   node.name.c_str(),
+                                   static_cast<long long>(bank), name.c_str(),
+                                   what.c_str());
+  };
+  for (const MemoryPort &port : node.memoryPorts)
+    if (Error error = isThere(port.port, port.memory, port.bank))
+      return error;
+  for (const PlannedSegment &segment : node.segments) {
+    if (Error error = isThere(segment.file, segment.memory, segment.bank))
+      return error;
+    if (!StringRef(segment.file).starts_with("segments/") ||
+        is_contained(split(segment.file, '/'), ".."))
+      return createStringError("node '%s' names the segment '%s', which does "
+                               "not lie in segments/",
+                               node.name.c_str(), segment.file.c_str());
+  }
+  return Error::success();
+}
+
 /// Refuses what is well-formed but does not fit together.
 static Error check(const Plan &plan) {
   if (plan.nodes.empty())
@@ -276,6 +360,9 @@ static Error check(const Plan &plan) {
                                "node or the host has",
                                node.name.c_str(), node.address);
   }
+  for (const PlannedNode &node : plan.nodes)
+    if (Error error = checkMemories(node))
+      return error;
   for (const PlannedNode &node : plan.nodes) {
     const PlannedNode *owner = plan.node(node.rtlOf);
     if (!node.rtlOf.empty() && (!owner || !owner->rtlOf.empty()))

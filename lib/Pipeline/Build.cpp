@@ -5,6 +5,7 @@
 #include "rhizome/Conversion/FlowToRtl.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Emit/Emit.h"
+#include "rhizome/Generator/Segments.h"
 #include "rhizome/Generator/UnitModel.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Target/CostModel.h"
@@ -147,6 +148,31 @@ llvm::Error checkHardware(Operation *op) {
                                  text.c_str());
 }
 
+/// Writes what the design reads from memories outside the chip and enters it
+/// in the node; `images` get the names of those that are such segments.
+static llvm::Error writeSegments(PackageWriter &writer, PlannedNode &node,
+                                 explore::NodeResult &result,
+                                 std::set<std::string> &images) {
+  std::string text;
+  ScopedDiagnosticHandler handler(result.design.getContext(),
+                                  [&](Diagnostic &d) {
+                                    text = d.str();
+                                    return success();
+                                  });
+  auto segments = gen::layOut(result.design, result.images);
+  if (failed(segments))
+    return llvm::createStringError("internal: %s", text.c_str());
+  for (const gen::Segment &s : *segments) {
+    std::string file = "segments/" + node.name + "/" + s.image;
+    node.segments.push_back({file, s.memory, s.bank, s.address, s.bytes});
+    if (images.insert(s.image).second)
+      if (auto error =
+              writer.writeFile(file, result.images.at(s.image).bytes()))
+        return error;
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
                       explore::NodeResult &result) {
   std::string folder = "nodes/" + node.name + "/rtl";
@@ -157,6 +183,9 @@ llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
   auto holder = ModuleOp::create(UnknownLoc::get(result.design.getContext()));
   OwningOpRef<ModuleOp> owner(holder);
   if (auto error = checkHardware(result.design))
+    return error;
+  std::set<std::string> segments;
+  if (auto error = writeSegments(writer, node, result, segments))
     return error;
   rtl::ModuleOp top = convertFlowToRtl(result.design, holder);
   if (auto error = checkHardware(holder))
@@ -181,11 +210,37 @@ llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
     return llvm::createStringError("the RTL could not be written");
   node.rtl.insert(node.rtl.end(), tops.begin(), tops.end());
   for (const auto &[name, image] : result.images)
-    if (auto error = writer.writeFile(folder + "/" + name, image.hex()))
+    if (segments.count(name))
+      continue;
+    else if (auto error = writer.writeFile(folder + "/" + name, image.hex()))
       return error;
   std::string design;
   llvm::raw_string_ostream(design) << result.design << "\n";
   return writer.writeFile("nodes/" + node.name + "/design.mlir", design);
+}
+
+/// The memories that a design reads, and its ports to them.
+static void describeMemories(PlannedNode &node, flow::DesignOp design) {
+  if (auto memories = design.getMemories())
+    for (auto m : memories->getAsRange<flow::MemoryAttr>())
+      node.memories.push_back(
+          {m.getName().str(), m.getBanks(), m.getBytesPerS(), m.getLatencyNs(),
+           m.getTurnaroundNs(), m.getRefreshEveryNs(), m.getRefreshNs()});
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    unit::Instance unit = op.getUnit();
+    for (auto [port, bank] :
+         llvm::zip_equal(unit.kind().memoryPorts(), op.getBanks())) {
+      std::string name = unit::memoryPortName(bank.getMemory(), bank.getBank());
+      auto found = llvm::find_if(node.memoryPorts, [&](const MemoryPort &p) {
+        return p.port == name;
+      });
+      if (found == node.memoryPorts.end())
+        found = node.memoryPorts.insert(
+            found, {name, bank.getMemory().str(), bank.getBank(),
+                    unsigned(unit.bitsOf(*port)), 0});
+      found->bytesPerFrame += port->traffic.bytes(unit.params.data());
+    }
+  }
 }
 
 /// What a node promises by itself, its budget and its use of it.
@@ -273,6 +328,7 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
   }
   node.blockBits = int64_t(blocks * double(cost.bramBits));
   node.heldBits = int64_t(held);
+  describeMemories(node, result.design);
 
   // A design that nobody explored is one network by itself.
   std::vector<explore::Taken> taken = result.taken;

@@ -13,6 +13,15 @@
 using namespace llvm;
 using namespace rhizome;
 
+/// Bytes of a bank up to the end of its last segment, whole beats.
+static int64_t bankBytes(const PlannedNode &node, const MemoryPort &port) {
+  int64_t bytes = port.dataWidth / 8;
+  for (const PlannedSegment &s : node.segments)
+    if (s.memory == port.memory && s.bank == port.bank)
+      bytes = std::max(bytes, s.address + s.bytes);
+  return bytes;
+}
+
 /// The test bench's top module.
 static std::string benchText(const Plan &plan, const sim::Prepared &prepared,
                              const SimOptions &options) {
@@ -55,6 +64,31 @@ static std::string benchText(const Plan &plan, const sim::Prepared &prepared,
   for (auto [k, p] : llvm::enumerate(node.outputs)) {
     port(p, false, k);
     done += (k ? " && done_" : "done_") + std::to_string(k);
+  }
+  for (auto [k, m] : llvm::enumerate(node.memoryPorts)) {
+    os << "  logic " << m.port << "_arvalid, " << m.port << "_arready, "
+       << m.port << "_rvalid, " << m.port << "_rready, " << m.port
+       << "_rlast;\n  logic [63:0] " << m.port << "_araddr;\n  logic [7:0] "
+       << m.port << "_arlen;\n  logic [" << m.dataWidth - 1 << ":0] " << m.port
+       << "_rdata;\n  rhz_tb_memory #(.Width(" << m.dataWidth << "), .Beats("
+       << bankBytes(node, m) / (m.dataWidth / 8) << "), .Latency(20), .Stalls("
+       << options.stallsIn << "), .Seed(" << seed * 16 + k + 5
+       << "), .File(\"memory" << k << ".hex\"))\n    u_" << m.port
+       << " (.clk_i(clk), .rst_ni(rst_n)";
+    for (auto [signal, side] : {std::pair("arvalid", "i"),
+                                {"arready", "o"},
+                                {"araddr", "i"},
+                                {"arlen", "i"},
+                                {"rvalid", "o"},
+                                {"rready", "i"},
+                                {"rdata", "o"},
+                                {"rlast", "o"}}) {
+      os << ", ." << signal << "_" << side << "(" << m.port << "_" << signal
+         << ")";
+      dut << ",\n    ." << m.port << "_" << signal << "(" << m.port << "_"
+          << signal << ")";
+    }
+    os << ");\n";
   }
   os << "  " << sim::topOf(node, options)
      << " u_dut (\n    .clk_i(clk),\n    .rst_ni(rst_n)" << ports << "\n  );\n"
@@ -99,6 +133,22 @@ static Expected<std::vector<uint8_t>> parseHexLines(StringRef text,
   return bytes;
 }
 
+/// Writes the segments of a port's bank as $readmemh takes them.
+static Error writeBank(const Package &package, const PlannedNode &node,
+                       const MemoryPort &port, const std::string &path) {
+  unsigned beatBytes = port.dataWidth / 8;
+  std::string text;
+  for (const PlannedSegment &s : node.segments)
+    if (s.memory == port.memory && s.bank == port.bank) {
+      Expected<std::string> bytes = readFile(package.path(s.file));
+      if (!bytes)
+        return bytes.takeError();
+      text += "@" + utohexstr(uint64_t(s.address) / beatBytes) + "\n" +
+              hexLines({bytes->begin(), bytes->end()}, beatBytes);
+    }
+  return writeBytes(path, text);
+}
+
 Expected<SimResult> sim::runIcarus(const Package &package,
                                    const Prepared &prepared,
                                    const SimOptions &options) {
@@ -131,6 +181,10 @@ Expected<SimResult> sim::runIcarus(const Package &package,
             writeBytes(run + "/in" + std::to_string(k) + ".hex",
                        hexLines(bytes, node.inputs[k].dataWidth / 8)))
       return failure;
+  for (auto [k, port] : llvm::enumerate(node.memoryPorts))
+    if (Error failure = writeBank(package, node, port,
+                                  run + "/memory" + std::to_string(k) + ".hex"))
+      return failure;
   if (Error failure =
           writeBytes(run + "/rhz_tb.sv", benchText(plan, prepared, options)))
     return failure;
@@ -138,6 +192,8 @@ Expected<SimResult> sim::runIcarus(const Package &package,
                                    "-s",     "rhz_tb", "rhz_tb.sv"};
   std::vector<std::string> files = {*data + "/sim/rhz_tb_source.sv",
                                     *data + "/sim/rhz_tb_sink.sv"};
+  if (!node.memoryPorts.empty())
+    files.push_back(*data + "/sim/rhz_tb_memory.sv");
   files.insert(files.end(), sources->paths.begin(), sources->paths.end());
   for (const std::string &path : files) {
     std::string name = sys::path::filename(path).str();

@@ -5,6 +5,7 @@
 #include "rhizome/Package/NodeChannels.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Resources.h"
+#include "rhz_memory.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -25,6 +26,30 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
+/// What it has in memories outside the chip: ports, how their banks answer, and
+/// the segments, seen from the RTL's folder, where simulations run.
+std::string memoriesHeader(const PlannedNode &node) {
+  std::string ports, banks, segments;
+  raw_string_ostream p(ports), b(banks), s(segments);
+  for (auto [k, port] : enumerate(node.memoryPorts)) {
+    const PlannedMemory &m = *node.memory(port.memory);
+    auto t =
+        rhz::MemoryTiming::of({m.banks, m.bytesPerS, m.latencyNs,
+                               m.turnaroundNs, m.refreshEveryNs, m.refreshNs},
+                              port.dataWidth / 8, node.clockMhz);
+    p << " X(" << k << ", " << port.port << ")";
+    b << " {\"" << port.port << "\", " << port.dataWidth / 8 << ", {"
+      << t.beatTicks << ", " << t.latency << ", " << t.turnTicks << ", "
+      << t.refreshEvery << ", " << t.refresh << "}},";
+    for (const PlannedSegment &segment : node.segments)
+      if (segment.memory == port.memory && segment.bank == port.bank)
+        s << " {" << k << ", " << segment.address << ", \"../../../"
+          << segment.file << "\"},";
+  }
+  return "#define RHZ_MEMORIES(X)" + ports + "\n#define RHZ_BANKS" + banks +
+         "\n#define RHZ_SEGMENTS" + segments + "\n";
+}
+
 /// What tells the harness which ports a design has: number, name, bits of data.
 std::string portsHeader(const PlannedNode &node) {
   auto list = [](const std::vector<BorderPort> &ports) {
@@ -36,14 +61,15 @@ std::string portsHeader(const PlannedNode &node) {
   };
   std::string text = "#define RHZ_INPUTS(X)" + list(node.inputs);
   text += "\n#define RHZ_OUTPUTS(X)" + list(node.outputs);
-  return text + "\n";
+  return text + "\n" + memoriesHeader(node);
 }
 
 /// The same of a node in its link endpoint.
 std::string endpointHeader(const Plan &plan, const PlannedNode &node) {
   return "#define RHZ_LINK " + std::to_string(node.streamBits) +
          "\n#define RHZ_PARTS " +
-         std::to_string(nodeConfiguration(plan, node).size()) + "\n";
+         std::to_string(nodeConfiguration(plan, node).size()) + "\n" +
+         memoriesHeader(plan.owner(node));
 }
 
 /// Few cycles a frame mean a wide design, which takes longer to compile than
@@ -56,14 +82,19 @@ std::string optimisationFor(int64_t intervalCycles) {
 /// What stands around a design: a program that runs frames through it, or a
 /// library that lets another program do so.
 struct Frame {
-  const char *source; ///< in data/sim
-  const char *header; ///< beside it, "" for none
-  const char *prefix; ///< of the product's name, before the hash
-  const char *suffix; ///< behind it
-  bool shared;        ///< a library
+  const char *source;     ///< in data/sim
+  const char *headers[3]; ///< beside it, null where there are fewer
+  const char *prefix;     ///< of the product's name, before the hash
+  const char *suffix;     ///< behind it
+  bool shared;            ///< a library
 };
-constexpr Frame kHarness = {"harness.cpp", "", "sim-", "", false};
-constexpr Frame kModel = {"model.cpp", "rhz_model.h", "model-", ".so", true};
+constexpr Frame kHarness = {
+    "harness.cpp", {"rhz_bench.h", "rhz_memory.h"}, "sim-", "", false};
+constexpr Frame kModel = {"model.cpp",
+                          {"rhz_model.h", "rhz_bench.h", "rhz_memory.h"},
+                          "model-",
+                          ".so",
+                          true};
 
 Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
                                const SimOptions &options, const Frame &frame,
@@ -85,13 +116,16 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   std::vector<std::pair<std::string, std::string>> files = {
       {"rhz_ports.h",
        ports + "#include \"V" + top + ".h\"\nusing Top = V" + top + ";\n"}};
-  for (StringRef name : {frame.source, frame.header})
-    if (!name.empty()) {
-      Expected<std::string> text = readFile(*data + "/sim/" + name.str());
-      if (!text)
-        return text.takeError();
-      files.emplace_back(name.str(), std::move(*text));
-    }
+  std::vector<std::string> own = {frame.source};
+  for (const char *header : frame.headers)
+    if (header)
+      own.push_back(header);
+  for (const std::string &name : own) {
+    Expected<std::string> text = readFile(*data + "/sim/" + name);
+    if (!text)
+      return text.takeError();
+    files.emplace_back(name, std::move(*text));
+  }
   std::vector<std::string> hashed = sources->texts;
   hashed.insert(hashed.end(), node.rtl.begin(), node.rtl.end());
   for (const auto &[name, text] : files)

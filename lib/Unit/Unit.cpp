@@ -58,6 +58,11 @@ llvm::ArrayRef<Signal> signalsOf(Protocol protocol, bool isInput) {
                                         {"_tvalid", false, 1},
                                         {"_tlast", false, 1}};
   static constexpr Signal kStatus[] = {{"", false, 0}};
+  static constexpr Signal kAxi4Read[] = {
+      {"_arready", true, 1},  {"_rvalid", true, 1},
+      {"_rdata", true, 0},    {"_rlast", true, 1},
+      {"_arvalid", false, 1}, {"_araddr", false, kAddressBits},
+      {"_arlen", false, 8},   {"_rready", false, 1}};
   switch (protocol) {
   case Protocol::Stream:
     return isInput ? llvm::ArrayRef(kStreamIn) : llvm::ArrayRef(kStreamOut);
@@ -65,6 +70,8 @@ llvm::ArrayRef<Signal> signalsOf(Protocol protocol, bool isInput) {
     return isInput ? llvm::ArrayRef(kAxisIn) : llvm::ArrayRef(kAxisOut);
   case Protocol::Status:
     return kStatus;
+  case Protocol::Axi4Read:
+    return kAxi4Read;
   }
   llvm_unreachable("all protocols are covered");
 }
@@ -74,6 +81,18 @@ std::optional<unsigned> Kind::indexOf(llvm::StringRef parameter) const {
     if (parameter == parameters[i].name)
       return unsigned(i);
   return std::nullopt;
+}
+
+std::string memoryPortName(llvm::StringRef memory, int64_t bank) {
+  return ("m_axi_" + memory + "_" + llvm::Twine(bank)).str();
+}
+
+llvm::SmallVector<const Port *, 2> Kind::memoryPorts() const {
+  llvm::SmallVector<const Port *, 2> found;
+  for (const Port &port : ports)
+    if (port.isMemory())
+      found.push_back(&port);
+  return found;
 }
 
 const Kind *find(llvm::StringRef name) {

@@ -22,6 +22,7 @@ class Case:
         self.depth = params["Depth"]
         self.clocks = 2
         self.extra, self.final, self.errors = [], [], 0
+        self.endless = False    # beats come after the last that is compared
         self.connections = []
         for port in inputs:
             self.connections += [".%s_valid_i(%s_valid)" % (port.name, port.name),
@@ -692,3 +693,65 @@ def reorder(rng, fixed):
                 [Port("out", p["Elem"], 1, beats_out)], 3,
                 lambda i, o: timing.reorder(i[0], o[0], p["Elements"], p["OutElements"]),
                 {"a.txt": order})
+
+
+# A memory behind a port: when it takes requests (64 cycles), after how many
+# cycles it answers and how many a beat takes.
+MEMORY = """
+  wire arvalid, rready; wire [63:0] araddr; wire [7:0] arlen;
+  localparam [63:0] memory_pattern = 64'h%(pattern)x;
+  reg [%(width)d-1:0] segment [0:%(words)d-1]; initial $readmemh("segment.txt", segment);
+  integer now, head, tail, due, i; integer dues [0:%(most)d], places [0:%(most)d];
+  wire arready = memory_pattern[now %% 64];
+  wire rvalid = head < tail && now >= dues[head];
+  wire [%(width)d-1:0] rdata = rvalid ? segment[places[head]] : 'x;
+  reg waiting; reg [71:0] held;
+  always @(posedge clk) if (!rst_n) begin
+    now <= 0; head <= 0; tail <= 0; due = 0; waiting = 0;
+  end else begin
+    now <= now + 1;
+    if (rvalid && rready) head <= head + 1;
+    if (waiting && (!arvalid || held !== {araddr, arlen})) $fwrite(log, "F a request changes\\n");
+    waiting = arvalid && !arready; held = {araddr, arlen};
+    if (arvalid && arready) begin
+      if (araddr %% %(bytes)d != 0 || araddr < %(base)d ||
+          araddr + (arlen + 1) * %(bytes)d > %(base)d + %(words)d * %(bytes)d)
+        $fwrite(log, "F address %%0d, length %%0d\\n", araddr, arlen);
+      if (araddr / 4096 != (araddr + (arlen + 1) * %(bytes)d - 1) / 4096)
+        $fwrite(log, "F a burst crosses 4 KiB\\n");
+      for (i = 0; i <= arlen && tail + i < %(most)d; i = i + 1) begin
+        due = due + %(gap)d; if (i == 0 && due < now + %(latency)d) due = now + %(latency)d;
+        dues[tail + i] = due; places[tail + i] = (araddr - %(base)d) / %(bytes)d + i;
+      end
+      tail <= tail + i;
+    end
+  end
+"""
+
+
+@maker({"Words": 1, "Burst": 1, "DataWidth": 8, "Depth": 2}, {"Words": 40, "Burst": 16, "Depth": 65},
+       {"Words": 300, "Burst": 16, "DataWidth": 256, "Depth": 64, "Page": 3},
+       {"Words": 7, "Burst": 16, "Depth": 40}, {"Words": 33, "Burst": 32, "Depth": 32, "latency": 1})
+def mem_reader(rng, fixed):
+    p = pick(rng, fixed, DataWidth=[8, 32, 64, 128], Words=(1, 90), Burst=[1, 2, 4, 8, 16],
+             Page=[0, 1, 5, 100000])
+    p["Depth"] = fixed.get("Depth", max(2, p["Burst"] * rng.choice([1, 2, 3]) + rng.randint(0, 9)))
+    latency, gap = fixed.get("latency", rng.randint(1, 30)), rng.choice([1, 1, 2, 3])
+    pattern = rng.choice([(1 << 64) - 1, rng.getrandbits(64) | 1])
+    segment = [rng.getrandbits(p["DataWidth"]) for _ in range(p["Words"])]
+    rounds = -(-250 // p["Words"])
+    beats = [[word] for word in segment * rounds]
+    lengths = [min(p["Burst"], p["Words"] - at) for at in range(0, p["Words"], p["Burst"])] * rounds
+    case = Case("rhz_mem_reader", p, [], [Port("out", p["DataWidth"], 1, beats)], 1,
+                lambda i, o: timing.mem_reader(o[0], lengths, p["Depth"], latency, gap,
+                                               timing.Pattern([pattern >> k & 1 for k in range(64)])),
+                {"segment.txt": segment})
+    case.endless = True
+    size = p["DataWidth"] // 8
+    case.extra = [MEMORY % {"pattern": pattern, "width": p["DataWidth"], "words": p["Words"],
+                            "bytes": size, "base": p["Page"] * 4096, "gap": gap,
+                            "latency": latency, "most": len(beats) + 4 * p["Depth"] + 4000}]
+    case.connections += [".m_axi_%s(%s)" % (name, name) for name in (
+        "arvalid", "arready", "araddr", "arlen", "rvalid", "rready", "rdata")] + [
+            ".m_axi_rlast(1'b0)"]
+    return case

@@ -138,9 +138,13 @@ def check(case, runs, expected, log):
             fields = line.split()
             if fields[0] == "X":
                 return "run %d: %s_valid is unknown" % (number, fields[1])
+            if fields[0] == "F":
+                return "run %d: %s" % (number, line[2:])
             if fields[0] == "E":
                 if int(fields[1]) != case.errors:
                     return "err_o is %s, expected %d" % (fields[1], case.errors)
+                continue
+            if case.endless and len(pops[fields[2]]) == len(expected[number][fields[2]]):
                 continue
             pops[fields[2]].append(int(fields[3]))
             if fields[0] == "O":

@@ -224,3 +224,18 @@ def reorder(source, sink, elements, out_elements):
             sink.fire(cycle)
             reads.append(cycle)
             progress = True
+
+
+def mem_reader(sink, lengths, depth, latency, gap, accepts):
+    """Bursts of these lengths from a memory that accepts a request in the cycles
+    of a pattern, has its first beat `latency` cycles later and one every `gap`
+    cycles."""
+    cycle, granted, due, asked = -1, 0, 0, 0
+    for length in lengths:
+        asked += length
+        freed = asked - depth
+        cycle = max(cycle + 1, granted, sink.pops[freed - 1] + 1 if freed > 0 else 0)
+        granted = accepts.next(cycle + 1)
+        for beat in range(length):
+            due = max(due + gap, granted + latency if beat == 0 else 0)
+            sink.fire(due)

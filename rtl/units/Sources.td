@@ -51,6 +51,8 @@ def rhz_link_tx : Source<[rhz_link_retry, rhz_sdpram, rhz_outbuf]>;
 def rhz_matvec : Source<[
     rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_dot,
     rhz_dot_pair, rhz_outbuf]>;
+def rhz_mem_arbiter : Source<[rhz_counter]>;
+def rhz_mem_reader : Source<[rhz_counter, rhz_outbuf]>;
 def rhz_mux : Source;
 def rhz_pipeline : Source<[rhz_valid, rhz_outbuf]>;
 def rhz_product : Source<[rhz_mul, rhz_valid, rhz_outbuf]>;

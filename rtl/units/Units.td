@@ -5,9 +5,10 @@ include "Products.td"
 include "Elementwise.td"
 include "Glue.td"
 include "Movement.td"
+include "Memory.td"
 include "Circuit.td"
 
 def Units : UnitList<[
     Window, Matvec, LaneReduce, Requant, Threshold, Table, ScaledAdd, Product,
     Gearbox, AxisInUnit, AxisOutUnit, Concat, Select, Reorder, Fork, Fifo,
-    Circuit]>;
+    MemReader, Circuit]>;

@@ -16,6 +16,9 @@ TEXTS = {
     "flow.actor kind": "the name of a unit kind, of which generators bring "
                        "their own",
     "flow.actor name": "the name of an actor, from the model's node",
+    "flow.memory name": "the name of a memory of a device",
+    "flow.bank memory": "the name of a memory of a device",
+    "flow.bank segment": "the name of an image",
     "rtl.module sym_name": "the name of a module",
     "rtl.module input_names": "names of ports",
     "rtl.module output_names": "names of ports",
@@ -99,7 +102,7 @@ def check(path, problems):
                                 "give its values as an enumeration, or the "
                                 "reason why it has none")
         root = root_of(record, known)
-        if root not in ("Op", "TypeDef"):
+        if root not in ("Op", "TypeDef", "AttrDef"):
             continue
         count += 1
         owner = described(record, known)

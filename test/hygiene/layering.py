@@ -63,8 +63,8 @@ LIBRARIES = {"Num": "Dialect/Num", "Osa": "Dialect/Osa", "Flow": "Dialect/Flow",
              "Rtl": "Dialect/Rtl", "Data": "Support", "Runtime": "runtime"}
 LIBRARY = re.compile(r"rhizome_add_library\((\w+)(.*?)\)\s*$", re.M | re.S)
 
-# C interfaces of what is built around a design: they lie in data/sim.
-INTERFACES = {"rhz_model.h"}
+# What is shared with what is built around a design: it lies in data/sim.
+INTERFACES = {"rhz_model.h", "rhz_memory.h"}
 
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+"([^"]+)"', re.M)
 

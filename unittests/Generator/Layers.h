@@ -67,7 +67,7 @@ inline void runLayer(NetworkBuilder &n, mlir::func::FuncOp network,
   for (const auto &s : result.selections)
     while (s.offer.outputs[0].bits() > 64 * width)
       width *= 2;
-  gen::Border border{"test", 100, width};
+  gen::Border border{"test", 100, width, "node0", d.memories};
   result.design =
       gen::buildDesign(network, result.selections, border, result.images);
   ASSERT_TRUE(mlir::succeeded(gen::sizeBuffers(result.design)));

@@ -2,7 +2,7 @@
 // The cell of RegionTest.cpp: dense layers of one shape take it in turn, each
 // with its requantizer behind it. Of region r it stores a frame of In elements,
 // then takes In weights for each of Out results: clamp((x·w + Offset) >> Shift).
-// One stage before the output buffers: Latency = 1 + V.
+// One stage held the output buffers: Latency = 1 + V.
 module plug_dense #(
   parameter int Regions  = 1,
   parameter int In       = 4,
@@ -74,14 +74,14 @@ module plug_dense #(
   always_ff @(posedge clk_i)
     if (load) frame[in_q] <= x_data_i[region_q*XWidth +: XWidth];
 
-  logic signed [AccWidth-1:0] sum_q, product, before, sum;
+  logic signed [AccWidth-1:0] sum_q, product, held, sum;
   logic signed [XWidth-1:0] x;
   logic signed [WWidth-1:0] w;
   assign x       = frame[in_q];
   assign w       = w_data_i;
   assign product = AccWidth'(x) * AccWidth'(w);
-  assign before  = (in_q == '0) ? '0 : sum_q;
-  assign sum     = before + product;
+  assign held  = (in_q == '0) ? '0 : sum_q;
+  assign sum     = held + product;
   always_ff @(posedge clk_i) begin
     if (multiply) sum_q <= sum;
     push_q <= rst_ni ? take : '0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Initial contents of memories, written as $readmemh files beside the RTL so
-// that code size does not grow with weights.
+// Initial contents of memories: of those on the chip, written as $readmemh
+// files beside the RTL so that code size does not grow with weights, and of
+// those outside it, which are the package's segments.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,9 @@ public:
   void set(int64_t word, int64_t low, int64_t bits, int64_t value);
   /// One line of hexadecimal digits a word.
   std::string hex() const;
+  /// The words one after another, which are whole bytes wide, lowest bytes
+  /// first.
+  std::string bytes() const;
 
   /// What hex() printed; fields above the width read as zero columns.
   static MemoryImage parse(std::string_view hex);

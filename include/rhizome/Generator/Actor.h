@@ -50,6 +50,20 @@ struct Datapath {
   virtual ~Datapath() = default;
 };
 
+/// A memory outside the chip.
+struct Memory : rhz::MemoryFigures {
+  std::string name; ///< "ddr4", "hbm2"
+};
+
+/// Where a memory port of an actor stands, and what it reads there: the image
+/// of that name in `MemoryImages`, a word a beat, lies in the bank from before
+/// the first frame on. Its address is layOut()'s (Generator/Segments.h).
+struct MemoryPlace {
+  std::string memory;
+  int64_t bank = 0;
+  std::string segment;
+};
+
 /// A unit of a design. `files` are memory images, whose contents stand in
 /// `MemoryImages` under the same name.
 struct Actor : unit::Instance {
@@ -61,6 +75,8 @@ struct Actor : unit::Instance {
   Actor(const UnitModel &model, std::string name);
 
   std::string name; ///< unique in the design once built
+  /// Of every memory port of the kind, in their order.
+  std::vector<MemoryPlace> memories;
   /// Of a generated kind: the name of its own module, once it is built.
   std::string ownModule;
   /// Of an actor of a generated kind: its datapath, once it is built.

@@ -19,8 +19,9 @@ struct Selection {
 struct Border {
   std::string device;
   double clockMhz = 100;
-  int64_t dataWidth = 64;     ///< bits of the AXI4-Stream ports
-  std::string name = "node0"; ///< the design's
+  int64_t dataWidth = 64;            ///< bits of the AXI4-Stream ports
+  std::string name = "node0";        ///< the design's
+  std::vector<Memory> memories = {}; ///< the device's, outside the chip
 };
 
 /// Builds `@<border.name>` behind `network` in its module. Selections come in

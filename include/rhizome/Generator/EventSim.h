@@ -5,8 +5,10 @@
 // docs/rationale/stream-cells.md, a max-plus recurrence over firings.
 #pragma once
 
+#include "rhz_memory.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -40,6 +42,14 @@ struct Channel {
   std::string name;
 };
 
+/// A bank of a memory outside the chip, which processes read burst after burst.
+/// It grants one request a cycle, round robin among those that wait.
+struct MemoryBank {
+  std::string memory; ///< its name
+  int64_t bank = 0;
+  rhz::MemoryTiming timing;
+};
+
 /// A sequential process. Its phases repeat; `periods` rounds make a frame.
 struct Process {
   std::string name;
@@ -49,21 +59,44 @@ struct Process {
   std::vector<int> outputs; ///< channel indices
   /// Of a source: before these times its first firings cannot be.
   std::vector<int64_t> offers = {};
+  /// The number of a memory bank if each firing asks it for a burst: what the
+  /// firing produces are beats, which the channel gets as the bank has them;
+  /// its latency is that from a beat's arrival. A firing is in the cycle
+  /// before the request stands at the port; the next one can be in the cycle in
+  /// which it is granted. A period begins elsewhere than the last one ended.
+  int memory = -1;
+
+  /// Does it stand for an input port of the design?
+  bool isSource() const { return inputs.empty() && memory < 0; }
 };
 
-/// A graph of processes. Processes without inputs are sources that always
-/// offer, processes without outputs sinks that always accept.
+/// A graph of processes. Processes without inputs that ask no memory are
+/// sources that always offer, processes without outputs sinks that always
+/// accept.
 struct Network {
   std::vector<Process> processes;
   std::vector<Channel> channels;
+  std::vector<MemoryBank> memories;
   int addChannel(std::string name, int64_t capacity, int64_t latency) {
     channels.push_back({capacity, latency, std::move(name)});
     return int(channels.size()) - 1;
+  }
+  /// The number of a memory's bank; one that is not there yet is added, which
+  /// has a beat every cycle.
+  int memory(llvm::StringRef name, int64_t bank) {
+    for (size_t m = 0; m < memories.size(); ++m)
+      if (memories[m].memory == name && memories[m].bank == bank)
+        return int(m);
+    memories.push_back({name.str(), bank, {}});
+    return int(memories.size()) - 1;
   }
 };
 
 /// What one run tells, in cycles.
 struct SimResult {
+  /// So many frames were asked for; of those after them, which the vectors may
+  /// hold too, nothing is told.
+  int frames = 0;
   bool deadlock = false;
   std::string blocked; ///< names of the processes that wait, if deadlock
   /// Per sink process, in order of appearance: when the first and the last

@@ -12,12 +12,6 @@
 #include <memory>
 
 namespace rhizome::gen {
-/// A memory outside the chip.
-struct OutsideMemory {
-  std::string name;
-  double bytesPerS = 0; ///< that all its banks move together
-};
-
 /// What a generator may know of the device it builds for.
 struct DeviceContext {
   CostContext cost;
@@ -27,7 +21,7 @@ struct DeviceContext {
   /// Bits of the largest weight and activation of which one DSP computes two
   /// products, 0 if it does not.
   int64_t pairBits = 0;
-  std::vector<OutsideMemory> memories; ///< kMemories at most
+  std::vector<Memory> memories; ///< outside the chip, kMemories at most
 };
 
 /// What is const may be called by several threads at once.

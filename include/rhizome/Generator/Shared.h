@@ -35,6 +35,17 @@ Actor makeBorder(const Format &format, int64_t dataWidth, bool enters);
 /// The models of these units.
 std::vector<std::unique_ptr<UnitModel>> makeSharedUnits();
 
+/// What a stream that is read from a memory outside the chip needs.
+struct MemoryReading {
+  int64_t bits = 64;  ///< of a beat, the memory port's
+  int64_t words = 1;  ///< beats of the segment
+  int64_t rounds = 1; ///< that it is read in a frame
+  int64_t burst = 16; ///< beats
+  int64_t depth = 64; ///< places of the buffer that it is read ahead into
+};
+/// A reader of the segment at this place.
+Actor makeMemReader(const MemoryReading &reading, const MemoryPlace &place);
+
 /// Every beat of a stream in this format to so many readers.
 Actor makeFork(const Format &format, int64_t readers);
 

@@ -48,6 +48,8 @@ public:
   /// Does it serve its inputs one after another, frame by frame? Others take a
   /// beat of each when they fire.
   virtual bool takesTurns(const unit::Instance &) const { return false; }
+  /// Places of the output buffer that the unit needs in any case.
+  virtual int64_t leastDepth(const unit::Instance &) const { return 2; }
   /// Firings for one beat of the output; what is in flight is fewer beats.
   virtual int64_t firingsPerBeat(const unit::Instance &) const { return 1; }
 
@@ -105,6 +107,11 @@ inline int64_t bufferLatency(const unit::Instance &unit) {
 inline Phase firings(int64_t repeat, bool produces = true) {
   return Phase::of(repeat, {1}, {produces});
 }
+/// Adds the process that reads `words` beats from the actor's memory port
+/// `port` in bursts of `burst`, `periods` times a frame, into a channel of so
+/// many places as it may have beats on their way.
+void addReader(const Actor &actor, Network &network, size_t port, int64_t words,
+               int64_t burst, int64_t periods, int channel);
 /// A process of these phases, `periods` times a frame.
 void addProcess(const Actor &actor, Network &network, std::vector<Phase> phases,
                 int64_t periods, const std::vector<int> &inputs,

@@ -5,6 +5,7 @@
 //   checksums.json          of every file that later steps read
 //   model/network.mlir      the integer model with its host parts
 //   nodes/<n>/rtl/*.sv      the hardware; *.hex images; files.f for tools
+//   segments/<n>/*          what lies in memories outside the chip
 //   results/                what was measured later
 #pragma once
 
@@ -54,6 +55,7 @@ private:
   std::vector<std::string> theNotes;
 
   llvm::Error check(Changes changes);
+  llvm::Error checkSegments() const;
   llvm::Error chooseResults();
 };
 

@@ -54,6 +54,36 @@ struct BorderPort {
   bool operator==(const BorderPort &) const = default;
 };
 
+/// A memory outside a node's chip that its design reads; for the figures see
+/// data/devices.
+struct PlannedMemory {
+  std::string name; ///< "ddr4", "hbm2"
+  int64_t banks = 1, bytesPerS = 0;
+  int64_t latencyNs = 0, turnaroundNs = 0, refreshEveryNs = 0, refreshNs = 0;
+  bool operator==(const PlannedMemory &) const = default;
+};
+
+/// A port of a node's top module to a bank: the channels AR and R of AXI4,
+/// signals "<port>_arvalid" … "_rready". Addresses count from the bank's
+/// beginning.
+struct MemoryPort {
+  std::string port; ///< "m_axi_ddr4_0"
+  std::string memory;
+  int64_t bank = 0;
+  unsigned dataWidth = 64;   ///< bits, a power of two of bytes
+  int64_t bytesPerFrame = 0; ///< that are read
+  bool operator==(const MemoryPort &) const = default;
+};
+
+/// A file that lies in a bank from before the first frame on.
+struct PlannedSegment {
+  std::string file; ///< below the package: "segments/node0/weights.bin"
+  std::string memory;
+  int64_t bank = 0, address = 0, bytes = 0;
+  std::string load = "start"; ///< when: before the first frame
+  bool operator==(const PlannedSegment &) const = default;
+};
+
 /// One actor of the design and the model's node it came from.
 struct PlannedActor {
   std::string name, kind, node;
@@ -128,6 +158,11 @@ struct PlannedNode {
   std::vector<PlannedOperation> operations;
   std::vector<PlannedActor> actors;
   std::vector<BorderPort> inputs, outputs;
+  std::vector<PlannedMemory> memories;
+  std::vector<MemoryPort> memoryPorts;
+  std::vector<PlannedSegment> segments;
+  /// Null if there is none of that name.
+  const PlannedMemory *memory(llvm::StringRef name) const;
 };
 
 /// The client's name where an end of a channel is named, and its address.

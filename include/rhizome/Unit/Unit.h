@@ -41,7 +41,14 @@ enum class Protocol : uint8_t {
   Stream, ///< valid, ready, data: between actors
   Axis,   ///< AXI4-Stream with TLAST: a port of the design
   Status, ///< a value that is read for diagnosis only
+  /// The channels AR and R of AXI4: from a unit to a memory outside the chip.
+  Axi4Read,
 };
+
+/// Bits of an address in a bank of a memory outside the chip.
+constexpr int64_t kAddressBits = 64;
+/// Bytes to which segments are aligned, and which no burst crosses.
+constexpr int64_t kPageBytes = 4096;
 
 /// One signal of a port: `width` 0 stands for the port's data.
 struct Signal {
@@ -51,6 +58,17 @@ struct Signal {
 };
 /// The signals of a port, inputs first in the order in which they are bound.
 llvm::ArrayRef<Signal> signalsOf(Protocol protocol, bool isInput);
+/// The port of a design at a bank of a memory: "m_axi_ddr4_0".
+std::string memoryPortName(llvm::StringRef memory, int64_t bank);
+
+/// What a memory port asks for.
+struct Traffic {
+  Expression bytes = nullptr;    ///< a frame
+  Expression burst = nullptr;    ///< beats of the longest burst
+  Expression inFlight = nullptr; ///< bursts on their way at once, at most
+  /// The parameter that says on which page of 4 KiB the unit's segment begins.
+  const char *page = "";
+};
 
 struct Port {
   const char *name;
@@ -60,6 +78,9 @@ struct Port {
   Expression beats; ///< of a frame, where it is a stream
   Expression count; ///< of so many streams that lie side by side
   const char *widthText, *beatsText;
+  Traffic traffic = {}; ///< of a memory port
+
+  bool isMemory() const { return protocol == Protocol::Axi4Read; }
 };
 
 /// A read-only memory whose contents a generator writes.
@@ -108,6 +129,8 @@ struct Kind {
   llvm::ArrayRef<const char *> characterized;
 
   bool isGenerated() const { return !*module; }
+  /// The ports to memories outside the chip, in their order.
+  llvm::SmallVector<const Port *, 2> memoryPorts() const;
   /// The place of a parameter, none if the kind has no such parameter.
   std::optional<unsigned> indexOf(llvm::StringRef parameter) const;
 };

@@ -68,6 +68,13 @@ class Port<string name, string protocol, bit isInput, string width,
   string Width = width;
   string Beats = beats;
   string Count = count;
+  // Of a memory port: bytes a frame, beats of a burst (the longest), bursts
+  // that are on their way at once (the most), and the parameter that says on
+  // which page of 4 KiB the unit's segment begins.
+  string Bytes = "0";
+  string Burst = "0";
+  string InFlight = "0";
+  string Page = "";
 }
 class StreamIn<string name, string width, string beats>
     : Port<name, "Stream", 1, width, beats>;
@@ -76,6 +83,18 @@ class StreamOut<string name, string width, string beats, string count = "1">
 // A port of the design: AXI4-Stream with TLAST.
 class AxisIn<string name, string width> : Port<name, "Axis", 1, width>;
 class AxisOut<string name, string width> : Port<name, "Axis", 0, width>;
+// A port to a memory outside the chip, which the unit reads: the channels AR and
+// R of AXI4. Data are a power of two of bytes wide, bursts take whole beats at
+// increasing addresses (ARSIZE and ARBURST are constant), do not cross 4 KiB
+// and are answered in order (ARID is 0).
+class Axi4Read<string name, string width, string bytes, string burst,
+               string inFlight, string page>
+    : Port<name, "Axi4Read", 0, width> {
+  let Bytes = bytes;
+  let Burst = burst;
+  let InFlight = inFlight;
+  let Page = page;
+}
 // A signal that is read for diagnosis only.
 class Status<string name, string width> : Port<name, "Status", 0, width>;
 

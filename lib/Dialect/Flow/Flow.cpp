@@ -4,6 +4,8 @@
 #include "rhizome/Dialect/Flow/Flow.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
@@ -16,6 +18,9 @@ using namespace rhizome::flow;
 
 #include "rhizome/Dialect/Flow/FlowEnums.cpp.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "rhizome/Dialect/Flow/FlowAttributes.cpp.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "rhizome/Dialect/Flow/FlowTypes.cpp.inc"
 
@@ -23,6 +28,10 @@ using namespace rhizome::flow;
 #include "rhizome/Dialect/Flow/FlowOps.cpp.inc"
 
 void FlowDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "rhizome/Dialect/Flow/FlowAttributes.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "rhizome/Dialect/Flow/FlowTypes.cpp.inc"
@@ -47,6 +56,72 @@ LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult MemoryAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef name, int64_t banks,
+                                 int64_t bytesPerS, int64_t latencyNs,
+                                 int64_t turnaroundNs, int64_t refreshEveryNs,
+                                 int64_t refreshNs) {
+  bool isNamed = !name.empty() && llvm::all_of(name, [](char c) {
+    return llvm::isAlnum(c) || c == '_';
+  });
+  if (!isNamed || banks < 1 || bytesPerS < 1 || latencyNs < 0 ||
+      turnaroundNs < 0 || refreshEveryNs < 0 || refreshNs < 0)
+    return emitError() << "C1: a memory needs a name of letters and digits, a "
+                          "bank, a rate, and times that are not negative";
+  if (refreshNs > 0 && refreshNs >= refreshEveryNs)
+    return emitError() << "C2: a refresh of " << refreshNs
+                       << " ns is not over when the next one begins, after "
+                       << refreshEveryNs << " ns";
+  return success();
+}
+
+LogicalResult BankAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               StringRef memory, int64_t bank,
+                               StringRef segment) {
+  if (memory.empty() || segment.empty() || bank < 0)
+    return emitError() << "C1: needs the names of a memory and of a segment, "
+                          "and a bank that is not negative";
+  return success();
+}
+
+/// C6 … C8: the memories of a design, and who reads them.
+static LogicalResult verifyMemories(DesignOp design) {
+  llvm::StringMap<int64_t> banks;
+  if (auto memories = design.getMemories())
+    for (auto memory : memories->getAsRange<MemoryAttr>())
+      if (!banks.try_emplace(memory.getName(), memory.getBanks()).second)
+        return design.emitOpError("C6: two memories are called '")
+               << memory.getName() << "'";
+  llvm::MapVector<std::pair<StringRef, int64_t>, std::pair<int64_t, ActorOp>>
+      widths;
+  for (auto actor : design.getBody().getOps<ActorOp>()) {
+    unit::Instance unit = actor.getUnit();
+    for (auto [port, bank] :
+         llvm::zip_equal(unit.kind().memoryPorts(), actor.getBanks())) {
+      auto known = banks.find(bank.getMemory());
+      if (known == banks.end() || bank.getBank() >= known->second)
+        return actor.emitOpError("C7: port '")
+               << port->name << "' stands at bank " << bank.getBank() << " of '"
+               << bank.getMemory() << "', which the design does not have";
+      int64_t bits = unit.bitsOf(*port);
+      if (bits < 8 || bits > 1024 || !llvm::isPowerOf2_64(uint64_t(bits)))
+        return actor.emitOpError("C8: port '")
+               << port->name << "' has " << bits
+               << " bits, not a power of two of bytes up to 128";
+      auto [other, isNew] = widths.try_emplace(
+          {bank.getMemory(), bank.getBank()}, std::pair(bits, actor));
+      if (!isNew && other->second.first != bits)
+        return (actor.emitOpError("C8: port '")
+                << port->name << "' has " << bits
+                << " bits, another one at bank " << bank.getBank() << " of '"
+                << bank.getMemory() << "' has " << other->second.first)
+                   .attachNote(other->second.second.getLoc())
+               << "the other one's actor";
+    }
+  }
+  return success();
+}
+
 LogicalResult DesignOp::verifyRegions() {
   if (!(getClockMhz().convertToDouble() > 0) || !getClockMhz().isFinite())
     return emitOpError("C5: the clock must be positive and finite");
@@ -66,9 +141,11 @@ LogicalResult DesignOp::verifyRegions() {
         return actor.emitOpError("C3: a stream has ")
                << llvm::range_size(stream.getUses())
                << " readers; a fork makes more";
-    bool enters = actor.getInputs().empty();
-    if (!enters && !actor.getOutputs().empty())
+    if (llvm::none_of(actor.getUnit().kind().ports, [](const auto &p) {
+          return p.protocol == unit::Protocol::Axis;
+        }))
       continue;
+    bool enters = actor.getInputs().empty();
     auto port = actor->getAttrOfType<IntegerAttr>("rhizome.port");
     if (!port || port.getInt() < 0)
       return actor.emitOpError("C4: stands at the border without the number of "
@@ -79,7 +156,7 @@ LogicalResult DesignOp::verifyRegions() {
                  .attachNote(other->second.getLoc())
              << "the first";
   }
-  return success();
+  return verifyMemories(*this);
 }
 
 /// The unit that an actor describes; reports what its config has wrong.
@@ -120,6 +197,12 @@ unit::Instance ActorOp::getUnit() {
   FailureOr<unit::Instance> instance = unitOf(*this);
   assert(succeeded(instance) && "the actor has been verified");
   return *instance;
+}
+
+SmallVector<BankAttr, 2> ActorOp::getBanks() {
+  if (auto memories = getMemories())
+    return llvm::to_vector_of<BankAttr, 2>(memories->getAsRange<BankAttr>());
+  return {};
 }
 
 /// C4: streams against ports of one direction.
@@ -168,6 +251,11 @@ LogicalResult ActorOp::verify() {
   if (failed(verifyStreams(*this, *unit, true, getInputs().getTypes())) ||
       failed(verifyStreams(*this, *unit, false, getOutputs().getTypes())))
     return failure();
+  size_t ports = unit->kind().memoryPorts().size();
+  if (getBanks().size() != ports)
+    return emitOpError("C9: '")
+           << getKind() << "' has " << ports << " memory ports, memories are "
+           << getBanks().size();
   if (unit->kind().isGenerated() && getGates().empty())
     return emitOpError(
         "C5: needs gates, the datapath of its kind is generated");

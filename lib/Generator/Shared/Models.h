@@ -11,4 +11,5 @@ std::unique_ptr<UnitModel> makeGearboxUnit();
 std::unique_ptr<UnitModel> makeBorderUnit(bool enters);
 std::unique_ptr<UnitModel> makeForkUnit();
 std::unique_ptr<UnitModel> makeFifoUnit();
+std::unique_ptr<UnitModel> makeMemReaderUnit();
 } // namespace rhizome::gen

@@ -284,3 +284,87 @@ flow.design @actor_types attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{result #0 must be variadic of a sequence of beats that carries one tensor per frame, but got 'i8'}}
   %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>} : () -> i8
 }
+
+// -----
+
+// expected-error@+1 {{C1: a memory needs a name of letters and digits, a bank, a rate, and times that are not negative}}
+func.func private @memory_c1_name() attributes {rhizome.m = #flow.memory<"ddr 4", banks = 1, bytes_per_s = 1000, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 0, refresh_ns = 0>}
+
+// -----
+
+// expected-error@+1 {{C1: a memory needs a name of letters and digits, a bank, a rate, and times that are not negative}}
+func.func private @memory_c1_rate() attributes {rhizome.m = #flow.memory<"ddr4", banks = 1, bytes_per_s = 0, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 0, refresh_ns = 0>}
+
+// -----
+
+// expected-error@+1 {{C2: a refresh of 350 ns is not over when the next one begins, after 300 ns}}
+func.func private @memory_c2() attributes {rhizome.m = #flow.memory<"ddr4", banks = 1, bytes_per_s = 1000, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 300, refresh_ns = 350>}
+
+// -----
+
+// expected-error@+1 {{C1: needs the names of a memory and of a segment, and a bank that is not negative}}
+func.func private @bank_c1() attributes {rhizome.b = #flow.bank<"ddr4", -1, "w.bin">}
+
+// -----
+
+// expected-error@+1 {{'flow.design' op C6: two memories are called 'ddr4'}}
+flow.design @design_c6 attributes {clock_mhz = 100.0, device = "xc7z020", memories = [#flow.memory<"ddr4", banks = 1, bytes_per_s = 1000, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 0, refresh_ns = 0>, #flow.memory<"ddr4", banks = 2, bytes_per_s = 1000, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 0, refresh_ns = 0>]} {
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 8, row = 32, count = 32, order = pixels>
+flow.design @design_c7_memory attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  // expected-error@+1 {{'flow.actor' op C7: port 'm_axi' stands at bank 0 of 'ddr4', which the design does not have}}
+  %w = flow.actor "mem_reader" "w"() {config = {DataWidth = 64, Words = 4, Burst = 4, frameBeats = 4}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 0, "w.bin">]} : () -> !s
+  flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 8, row = 32, count = 32, order = pixels>
+flow.design @design_c7_bank attributes {clock_mhz = 100.0, device = "xc7z020", memories = [#flow.memory<"ddr4", banks = 2, bytes_per_s = 1000, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 0, refresh_ns = 0>]} {
+  // expected-error@+1 {{'flow.actor' op C7: port 'm_axi' stands at bank 2 of 'ddr4', which the design does not have}}
+  %w = flow.actor "mem_reader" "w"() {config = {DataWidth = 64, Words = 4, Burst = 4, frameBeats = 4}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 2, "w.bin">]} : () -> !s
+  flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 256, row = 1024, count = 1024, order = pixels>
+flow.design @design_c8_width attributes {clock_mhz = 100.0, device = "xc7z020", memories = [#flow.memory<"ddr4", banks = 1, bytes_per_s = 1000, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 0, refresh_ns = 0>]} {
+  // expected-error@+1 {{'flow.actor' op C8: port 'm_axi' has 2048 bits, not a power of two of bytes up to 128}}
+  %w = flow.actor "mem_reader" "w"() {config = {DataWidth = 2048, Words = 4, Burst = 4, frameBeats = 4}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 0, "w.bin">]} : () -> !s
+  flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 256, FrameElements = 1024, Row = 1024}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 8, row = 32, count = 32, order = pixels>
+!t = !flow.stream<!num.int<u8>, lanes = 4, row = 32, count = 32, order = pixels>
+flow.design @design_c8_equal attributes {clock_mhz = 100.0, device = "xc7z020", memories = [#flow.memory<"ddr4", banks = 1, bytes_per_s = 1000, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 0, refresh_ns = 0>]} {
+  // expected-note@+1 {{the other one's actor}}
+  %w = flow.actor "mem_reader" "w"() {config = {DataWidth = 64, Words = 4, Burst = 4, frameBeats = 4}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 0, "w.bin">]} : () -> !s
+  // expected-error@+1 {{'flow.actor' op C8: port 'm_axi' has 32 bits, another one at bank 0 of 'ddr4' has 64}}
+  %v = flow.actor "mem_reader" "v"() {config = {DataWidth = 32, Words = 8, Burst = 4, frameBeats = 8}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 0, "w.bin">]} : () -> !t
+  flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  flow.actor "axis_out" "m_axis_1"(%v) {config = {DataWidth = 64, Elem = 8, Lanes = 4, FrameElements = 32, Row = 32}, depths = array<i64>, rhizome.port = 1} : (!t) -> ()
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 8, row = 32, count = 32, order = pixels>
+flow.design @actor_c9_none attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  // expected-error@+1 {{'flow.actor' op C9: 'mem_reader' has 1 memory ports, memories are 0}}
+  %w = flow.actor "mem_reader" "w"() {config = {DataWidth = 64, Words = 4, Burst = 4, frameBeats = 4}, depths = array<i64: 4>} : () -> !s
+  flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 8, row = 32, count = 32, order = pixels>
+flow.design @actor_c9_many attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  // expected-error@+1 {{'flow.actor' op C9: 'axis_in' has 0 memory ports, memories are 1}}
+  %x = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 0, "w.bin">], rhizome.port = 0} : () -> !s
+  flow.actor "axis_out" "m_axis_0"(%x) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+}

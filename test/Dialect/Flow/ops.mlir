@@ -14,3 +14,16 @@ flow.design @node0 attributes {clock_mhz = 156.25, device = "xcku060-role"} {
   // CHECK-SAME: lanes = 27, row = 27, count = 18252, order = windows
   flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 27, FrameElements = 18252, Row = 27}, depths = array<i64>, rhizome.port = 0 : i64} : (!windows) -> ()
 }
+
+// Two readers at a bank.
+// CHECK-LABEL: flow.design @memories
+// CHECK-SAME: #flow.memory<"ddr4", banks = 2, bytes_per_s = 19200000000, latency_ns = 100, turnaround_ns = 14, refresh_every_ns = 7800, refresh_ns = 350>
+!beats = !flow.stream<!num.int<u8>, lanes = 8, row = 32, count = 32, order = pixels>
+flow.design @memories attributes {clock_mhz = 200.0, device = "xczu7ev", memories = [#flow.memory<"ddr4", banks = 2, bytes_per_s = 19200000000, latency_ns = 100, turnaround_ns = 14, refresh_every_ns = 7800, refresh_ns = 350>]} {
+  // CHECK: flow.actor "mem_reader"
+  // CHECK-SAME: memories = [#flow.bank<"ddr4", 1, "v.bin">]
+  %v = flow.actor "mem_reader" "v"() {config = {DataWidth = 64, Words = 4, Burst = 4, frameBeats = 4}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 1, "v.bin">]} : () -> !beats
+  %w = flow.actor "mem_reader" "w"() {config = {DataWidth = 64, Words = 2, Burst = 4, frameBeats = 4}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 1, "w.bin">]} : () -> !beats
+  flow.actor "axis_out" "m_axis_0"(%v) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, rhizome.port = 0} : (!beats) -> ()
+  flow.actor "axis_out" "m_axis_1"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, rhizome.port = 1} : (!beats) -> ()
+}

@@ -15,6 +15,9 @@
 
 #include "rhizome/Dialect/Flow/FlowEnums.h.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "rhizome/Dialect/Flow/FlowAttributes.h.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "rhizome/Dialect/Flow/FlowTypes.h.inc"
 

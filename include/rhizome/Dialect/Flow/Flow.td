@@ -16,6 +16,7 @@ def Flow_Dialect : Dialect {
   let summary = "actors, streams and where they run";
   let dependentDialects = ["::rhizome::num::NumDialect"];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
 }
 
 def Flow_Order : I32Enum<"Order", "the order of a stream's elements", [
@@ -58,6 +59,52 @@ def Flow_Stream : TypeDef<Flow_Dialect, "Stream"> {
   }];
 }
 
+def Flow_Memory : AttrDef<Flow_Dialect, "Memory"> {
+  let mnemonic = "memory";
+  let summary = "a memory outside the chip";
+  let description = [{
+    What a design's timing needs to know of a memory: `bytes_per_s` of all
+    `banks` together, at best; `latency_ns` from a request to its first data;
+    `turnaround_ns`, lost where a burst does not go on where the last one ended;
+    every `refresh_every_ns` (0: never) a bank reads nothing for `refresh_ns`.
+
+    - (C1) it has a name of letters and digits, a bank or more and a rate; no time
+      is negative.
+    - (C2) a refresh is over before the next one begins.
+
+    ```mlir
+    func.func private @f() attributes {rhizome.memory = #flow.memory<"ddr4", banks = 1, bytes_per_s = 19200000000, latency_ns = 100, turnaround_ns = 0, refresh_every_ns = 7800, refresh_ns = 350>}
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "int64_t":$banks,
+                        "int64_t":$bytes_per_s, "int64_t":$latency_ns,
+                        "int64_t":$turnaround_ns, "int64_t":$refresh_every_ns,
+                        "int64_t":$refresh_ns);
+  let assemblyFormat = [{
+    `<` $name `,` `banks` `=` $banks `,` `bytes_per_s` `=` $bytes_per_s `,` `latency_ns` `=` $latency_ns `,` `turnaround_ns` `=` $turnaround_ns `,` `refresh_every_ns` `=` $refresh_every_ns `,` `refresh_ns` `=` $refresh_ns `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Flow_Bank : AttrDef<Flow_Dialect, "Bank"> {
+  let mnemonic = "bank";
+  let summary = "where a memory port stands, and what it reads";
+  let description = [{
+    A bank of a memory by its number, and the segment that the port reads there:
+    the name of an image of the package.
+
+    - (C1) the memory and the segment are named, the bank is not negative.
+
+    ```mlir
+    func.func private @f() attributes {rhizome.bank = #flow.bank<"ddr4", 0, "weights.bin">}
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$memory, "int64_t":$bank,
+                        StringRefParameter<>:$segment);
+  let assemblyFormat = "`<` $memory `,` $bank `,` $segment `>`";
+  let genVerifyDecl = 1;
+}
+
 class Flow_Op<string mnemonic, list<Trait> traits = []>
     : Op<Flow_Dialect, mnemonic, traits>;
 
@@ -65,15 +112,20 @@ def Flow_DesignOp : Flow_Op<"design", [IsolatedFromAbove, SingleBlock,
     NoTerminator, Symbol, RegionKindInterface]> {
   let summary = "the actors of one device";
   let description = [{
-    `device` names a file of data/devices; one clock drives all.
+    `device` names a file of data/devices; one clock drives all. `memories` are
+    those outside the chip that actors read.
 
     - (C1) actors have different names.
     - (C2) the design holds actors only.
     - (C3) every stream has one reader.
-    - (C4) an actor without inputs or without outputs stands at the border: its
+    - (C4) an actor with a port of the design stands at the border: its
       `rhizome.port` gives the port's number, other than those of the design's
       other inputs or outputs.
     - (C5) the clock is positive and finite.
+    - (C6) memories have different names.
+    - (C7) memory ports of actors stand at banks that the design's memories have.
+    - (C8) the memory ports at one bank are equally wide, a power of two of bytes
+      up to 128.
 
     ```mlir
     !pixels = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
@@ -84,8 +136,15 @@ def Flow_DesignOp : Flow_Op<"design", [IsolatedFromAbove, SingleBlock,
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$device,
-                       F64Attr:$clock_mhz);
+                       F64Attr:$clock_mhz,
+                       OptionalAttr<TypedArrayAttrBase<Flow_Memory,
+                           "memories outside the chip">>:$memories);
   let regions = (region SizedRegion<1>:$body);
+  // One that reads no memory outside the chip.
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
+      "::llvm::StringRef":$device, "::llvm::APFloat":$clock_mhz), [{
+    build($_builder, $_state, name, device, clock_mhz, ::mlir::ArrayAttr());
+  }]>];
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
@@ -101,7 +160,8 @@ def Flow_ActorOp : Flow_Op<"actor", [HasParent<"DesignOp">]> {
     files of its memories, `depths` the capacity of each output's buffer in
     beats. Where the kind's datapath is generated, `gates` holds it as `rtl`
     operations on (clock, input beat), a pipeline without stalls, and the
-    config's `module` names the module that it becomes.
+    config's `module` names the module that it becomes. `memories` says at which
+    bank each memory port of the kind stands.
 
     - (C1) one depth per result, all equal: a kind has one.
     - (C2) the kind is known.
@@ -117,6 +177,7 @@ def Flow_ActorOp : Flow_Op<"actor", [HasParent<"DesignOp">]> {
       terminator gives an output beat.
     - (C8) a frame of each stream has as many beats as its port takes with these
       parameters, so that nothing is lost or made up on the way.
+    - (C9) `memories` has an entry for every memory port of the kind.
 
     ```mlir
     !in = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
@@ -129,9 +190,19 @@ def Flow_ActorOp : Flow_Op<"actor", [HasParent<"DesignOp">]> {
     ```
   }];
   let arguments = (ins Variadic<Flow_Stream>:$inputs, StrAttr:$kind, StrAttr:$name,
-                       DictionaryAttr:$config, DenseI64ArrayAttr:$depths);
+                       DictionaryAttr:$config, DenseI64ArrayAttr:$depths,
+                       OptionalAttr<TypedArrayAttrBase<Flow_Bank,
+                           "banks of memories">>:$memories);
   let results = (outs Variadic<Flow_Stream>:$outputs);
   let regions = (region MaxSizedRegion<1>:$gates);
+  // One without memory ports.
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$outputs,
+      "::mlir::ValueRange":$inputs, "::mlir::StringAttr":$kind,
+      "::mlir::StringAttr":$name, "::mlir::DictionaryAttr":$config,
+      "::mlir::DenseI64ArrayAttr":$depths), [{
+    build($_builder, $_state, outputs, inputs, kind, name, config, depths,
+          ::mlir::ArrayAttr());
+  }]>];
   let assemblyFormat =
       "$kind $name `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs) ($gates^)?";
   let hasVerifier = 1;
@@ -139,6 +210,8 @@ def Flow_ActorOp : Flow_Op<"actor", [HasParent<"DesignOp">]> {
     /// The unit with its parameters, the output's depth among them. Of a kind
     /// that is known and a config that has been verified.
     ::rhizome::unit::Instance getUnit();
+    /// The bank at which each memory port of the kind stands.
+    ::llvm::SmallVector<BankAttr, 2> getBanks();
   }];
 }
 

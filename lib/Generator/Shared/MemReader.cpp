@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A reader of a memory outside the chip: a process that asks for bursts, ahead
+// of need, as the places of its output buffer allow.
+#include "Models.h"
+#include "rhizome/Generator/Shared.h"
+
+namespace rhizome::gen {
+namespace {
+using namespace cost;
+
+class MemReaderUnit final : public UnitModel {
+public:
+  MemReaderUnit() : UnitModel(unit::MemReader::kKind) {}
+
+  int64_t latency(const unit::Instance &a) const override {
+    return 1 + bufferLatency(a);
+  }
+
+  /// What is asked for ahead must have room.
+  int64_t leastDepth(const unit::Instance &a) const override {
+    return a.get("Depth");
+  }
+
+  void processes(const Actor &actor, Network &network, const std::vector<int> &,
+                 const std::vector<int> &outputs) const override {
+    auto p = actor.as<unit::MemReader>();
+    addReader(actor, network, 0, p.Words, std::min(p.Burst, p.Words),
+              p.frameBeats / p.Words, outputs[0]);
+  }
+
+  void structure(Builder &b) const override {
+    auto p = b.instance().as<unit::MemReader>();
+    int64_t bursts = ceilDiv(p.Words, p.Burst), last = p.Words % p.Burst;
+    int64_t pages = ceilDiv(p.Words * (p.DataWidth / 8), unit::kPageBytes);
+    b.term(Term::Fixed, 1);
+    b.counter(bursts);
+    // Which of the places are free, and whether a full and a last burst fit.
+    int64_t room = clog2(p.Depth + 1);
+    b.ff(double(room + 1 + (bursts > 1 && last)));
+    b.adder(2, room);
+    b.compare(bursts > 1 && last ? 2 : 1, room);
+    // The next address, and the request; addresses are multiples of a burst.
+    int64_t fixed = clog2(p.Burst * (p.DataWidth / 8));
+    int64_t address = 12 + clog2(p.Page + pages) - fixed;
+    if (bursts > 1) {
+      b.ff(double(2 * address));
+      b.adder(1, address);
+      b.term(Term::Control, double(address));
+    }
+    b.ff(1 + double(bursts > 1 && last ? 1 : 0));
+    // A beat that has arrived.
+    b.ff(double(1 + p.DataWidth));
+    b.outbuf(p.Depth, p.DataWidth);
+  }
+};
+} // namespace
+
+std::unique_ptr<UnitModel> makeMemReaderUnit() {
+  return std::make_unique<MemReaderUnit>();
+}
+
+Actor makeMemReader(const MemoryReading &reading, const MemoryPlace &place) {
+  Actor actor(unit::MemReader::kKind, "read",
+              {{"DataWidth", reading.bits},
+               {"Words", reading.words},
+               {"Burst", reading.burst},
+               {"frameBeats", reading.words * reading.rounds},
+               {"Depth", reading.depth}});
+  actor.memories = {place};
+  return actor;
+}
+} // namespace rhizome::gen

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads a segment of a memory outside the chip, Words beats from page Page of
+// 4 KiB on, round after round, and puts them out as a stream. A burst is asked
+// for once the output buffer has places for all its beats, so that the memory
+// never waits for us and bursts are on their way while others are used. Bursts
+// begin at multiples of their length and so never cross 4 KiB; a round's last
+// one may be shorter. A beat that arrives in cycle t is visible from t + Latency
+// on; Latency = 1 + V.
+module rhz_mem_reader #(
+  parameter int DataWidth = 64,
+  parameter int Words     = 4,
+  parameter int Burst     = 4,
+  parameter int Page      = 0,
+  parameter int Depth     = 8,
+  parameter int Latency   = 0
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  output logic                 m_axi_arvalid,
+  input  logic                 m_axi_arready,
+  output logic [63:0]          m_axi_araddr,
+  output logic [7:0]           m_axi_arlen,
+  input  logic                 m_axi_rvalid,
+  output logic                 m_axi_rready,
+  input  logic [DataWidth-1:0] m_axi_rdata,
+  input  logic                 m_axi_rlast,
+  output logic                 out_valid_o,
+  input  logic                 out_ready_i,
+  output logic [DataWidth-1:0] out_data_o
+);
+  localparam int Lat       = 1 + ((Depth > 64) ? 2 : 1);
+  localparam int Bytes     = DataWidth / 8;
+  localparam int Bursts    = (Words + Burst - 1) / Burst;
+  localparam int LastLen   = Words - (Bursts - 1) * Burst;
+  localparam int FullLen   = (Words < Burst) ? Words : Burst;
+  localparam int Pages     = (Words - 1) / (4096 / Bytes) + 1;
+  localparam int AddrWidth = 12 + $clog2(Page + Pages);
+  localparam int RoomWidth = $clog2(Depth + 1);
+  localparam int CountW    = (Bursts > 1) ? $clog2(Bursts) : 1;
+  localparam logic [AddrWidth-1:0] Base = AddrWidth'(Page) << 12;
+  if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
+    initial $fatal(1, "rhz_mem_reader: Latency %0d given, %0d built", Latency, Lat);
+  end
+  if (Depth < Burst) begin : gen_bad_depth
+    initial $fatal(1, "rhz_mem_reader: Depth %0d is less than a burst of %0d", Depth, Burst);
+  end
+
+  // Places of the output buffer that no burst has reserved.
+  logic fire, fits, last, pop;
+  logic full_fits_q, last_fits_q;
+  logic [RoomWidth-1:0] room_q, room_d, length;
+  logic [CountW-1:0] unused_count;
+  rhz_counter #(.Count(Bursts)) u_burst (
+    .clk_i, .rst_ni, .en_i(fire), .value_o(unused_count), .last_o(last)
+  );
+  assign length = last ? RoomWidth'(LastLen) : RoomWidth'(FullLen);
+  assign fits   = last ? last_fits_q : full_fits_q;
+  assign pop    = out_valid_o && out_ready_i;
+  assign room_d = room_q - (fire ? length : '0) + RoomWidth'(pop);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      room_q      <= RoomWidth'(Depth);
+      full_fits_q <= 1'b1;
+      last_fits_q <= 1'b1;
+    end else begin
+      room_q      <= room_d;
+      full_fits_q <= room_d >= RoomWidth'(FullLen);
+      last_fits_q <= room_d >= RoomWidth'(LastLen);
+    end
+  end
+
+  logic arvalid_q;
+  logic [AddrWidth-1:0] next_q, araddr_q;
+  logic [7:0] arlen_q;
+  assign fire = fits && (!arvalid_q || m_axi_arready);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) arvalid_q <= 1'b0;
+    else         arvalid_q <= fire || (arvalid_q && !m_axi_arready);
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni)   next_q <= Base;
+    else if (fire) next_q <= last ? Base : next_q + AddrWidth'(Burst * Bytes);
+  end
+  always_ff @(posedge clk_i) begin
+    if (fire) begin
+      araddr_q <= next_q;
+      arlen_q  <= last ? 8'(LastLen - 1) : 8'(FullLen - 1);
+    end
+  end
+  assign m_axi_arvalid = arvalid_q;
+  assign m_axi_araddr  = 64'(araddr_q);
+  assign m_axi_arlen   = arlen_q;
+
+  logic push_q;
+  logic [DataWidth-1:0] data_q;
+  assign m_axi_rready = 1'b1;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) push_q <= 1'b0;
+    else         push_q <= m_axi_rvalid;
+  end
+  always_ff @(posedge clk_i) data_q <= m_axi_rdata;
+
+  logic credit, unused;
+  assign unused = &{1'b0, m_axi_rlast, credit, unused_count};
+  rhz_outbuf #(.Width(DataWidth), .Depth(Depth)) u_outbuf (
+    .clk_i, .rst_ni, .credit_o(credit), .take_i(push_q), .push_i(push_q),
+    .push_data_i(data_q), .out_valid_o, .out_ready_i, .out_data_o
+  );
+endmodule

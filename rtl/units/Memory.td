@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Units that read memories outside the chip.
+include "Sources.td"
+
+def MemReader : Unit<"mem_reader"> {
+  let Summary = "a segment of a memory as a stream, round after round, fetched "
+                "ahead";
+  let Latency = "1 + V from a beat's arrival";
+  let Module = [rhz_mem_reader];
+  let Parameters = [
+    BeatWidth<"DataWidth", "bits of a beat">,
+    Count<"Words", "beats of a round, the segment's">,
+    Parameter<"Burst", 1, 256, "beats of a burst">,
+    Optional<"Page", 0, 0, 2147483647,
+             "of 4 KiB, on which the segment begins">,
+    Depth, FrameBeats
+  ];
+  let Ports = [
+    Axi4Read<"m_axi", "DataWidth", "frameBeats * (DataWidth / 8)", "Burst",
+             "ceilDiv(Depth, std::min(Words, Burst)) + ceilDiv(Depth, Words)",
+             "Page">,
+    StreamOut<"out", "DataWidth", "frameBeats">
+  ];
+  let Constraints = [
+    Constraint<"frameBeats % Words == 0", "a frame has whole rounds">,
+    Constraint<"Depth >= Burst", "the buffer takes a burst">,
+    Constraint<"DataWidth % 8 == 0 && 4096 % (Burst * (DataWidth / 8)) == 0",
+               "a burst has 1, 2, 4 … bytes, at most 4 KiB">
+  ];
+  let Characterized = ["concat"];
+}
