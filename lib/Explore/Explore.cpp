@@ -339,6 +339,69 @@ FailureOr<Result> Sharing::run() {
 }
 } // namespace
 
+/// The cluster with ROMs placed as if a block were worth so many LUTs.
+static Cluster priced(Cluster cluster, double lutsOfABlock) {
+  for (ClusterPlace &place : cluster.places)
+    place.context.cost.lutsOfABlock = lutsOfABlock;
+  return cluster;
+}
+
+/// Other prices of a block of memory under which what binds a plan may be less
+/// scarce.
+static std::vector<double> otherPrices(const Result &result, const Goal &goal) {
+  bool isRate = goal.kind == Goal::Kind::MaxThroughput;
+  if ((result.meetsGoal && !isRate) || !result.refused.empty() ||
+      (result.limit.kind != Limit::Kind::Resource &&
+       result.limit.kind != Limit::Kind::StageAlone))
+    return {};
+  if (result.limit.resource == "bram")
+    return {300, 900};
+  if (result.limit.resource == "lut" || result.limit.resource == "lutram")
+    return {30};
+  return {};
+}
+
+namespace {
+/// Explores at the usual price of a block of memory, and at others if that
+/// binds.
+class Pricing {
+public:
+  Pricing(func::FuncOp network, const Goal &goal, const Cluster &cluster,
+          const Steering &steering)
+      : network(network), goal(goal), cluster(cluster), steering(steering) {}
+
+  FailureOr<Result> run() {
+    double pinned = steering.lutsOfABlock;
+    auto best = at(pinned > 0 ? pinned : CostContext::kUsualLutsOfABlock);
+    if (failed(best) || pinned > 0)
+      return best;
+    for (double price : otherPrices(*best, goal)) {
+      auto other = at(price);
+      if (failed(other))
+        return failure();
+      if (other->fits && isBetter(*other, *best))
+        std::swap(*other, *best);
+      erase(*other);
+    }
+    return best;
+  }
+
+private:
+  func::FuncOp network;
+  const Goal &goal;
+  const Cluster &cluster;
+  const Steering &steering;
+
+  FailureOr<Result> at(double price) {
+    Cluster places = priced(cluster, price);
+    auto result = Sharing(network, goal, places, steering).run();
+    if (succeeded(result))
+      result->lutsOfABlock = price;
+    return result;
+  }
+};
+} // namespace
+
 FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
                           const Cluster &cluster, const Steering &steering) {
   Result refusal;
@@ -349,7 +412,7 @@ FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
   }
   Cluster allowed = withinParts(cluster, goal);
   std::vector<Split> asked = wholeIds(network, steering.splits);
-  FailureOr<Result> result = Sharing(base, goal, allowed, steering).run();
+  FailureOr<Result> result = Pricing(base, goal, allowed, steering).run();
   // Where there are DSP blocks some operations are offered with them only, so
   // that a few may be worse than none; and a plan may be without.
   auto dsp = goal.parts.find("dsp");
@@ -357,7 +420,7 @@ FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
       (!result->meetsGoal || goal.kind == Goal::Kind::MaxThroughput)) {
     Goal without = goal.withoutDsp();
     Cluster none = withinParts(cluster, without);
-    auto other = Sharing(base, without, none, steering).run();
+    auto other = Pricing(base, without, none, steering).run();
     if (succeeded(other)) {
       other->avoidsDsp = true;
       if (isBetter(*other, *result))

@@ -190,8 +190,16 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
                                                            Limits &limits) {
   constexpr int kAttempts = 12;
   std::optional<Built> last;
+  bool hasLearned = false;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     auto proposal = propose(limits);
+    // What was learned of one plan need not hold of others.
+    if (!proposal && hasLearned) {
+      forget(posed);
+      isSolved = hasLearned = false;
+      limits.share -= 0.03;
+      proposal = propose(limits);
+    }
     if (!proposal)
       break;
     auto result = realise(posed, *proposal);
@@ -204,10 +212,12 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     if (good)
       break;
     limits.least = std::max(limits.least, last->proposal.solution.seconds);
-    if (learn(posed, last->proposal, last->result))
+    if (learn(posed, last->proposal, last->result)) {
       isSolved = false;
-    else
+      hasLearned = true;
+    } else {
       limits.share -= 0.03;
+    }
   }
   return last;
 }
@@ -223,6 +233,21 @@ FailureOr<Result> Explorer::realiseFastest(Limits limits) {
     if (!*built)
       continue;
     auto &[proposal, result, holds] = **built;
+    // A plan of fewer devices is one of more: so many are not worse.
+    if (int64_t nodes = proposal.solution.nodes(); !holds && nodes > 1) {
+      Limits fewer = limits;
+      fewer.maxNodes = nodes / 2;
+      forget(posed);
+      isSolved = false;
+      auto other = realiseFastest(fewer);
+      if (failed(other))
+        return failure();
+      if (other->meetsGoal) {
+        erase(result);
+        return other;
+      }
+      erase(*other);
+    }
     if (failed(addTiming(posed, proposal, result)))
       return failure();
     result.limit = limitAt(proposal.solution.seconds * (1 - 1e-9), limits);

@@ -2,6 +2,7 @@
 // In which orders a graph is laid along the devices.
 #include "rhizome/Explore/Problem.h"
 #include <algorithm>
+#include <cassert>
 #include <map>
 
 namespace rhizome::explore {
@@ -84,10 +85,7 @@ Problem reorder(const Problem &problem, const std::vector<int> &order) {
       choices.push_back(std::move(kind.choices[s]));
     kind.choices = std::move(choices);
     dropTorn(kind.choices);
-    std::vector<gen::Resources> beyond;
-    for (size_t i = 0; i < kind.beyond.size(); ++i)
-      beyond.push_back(kind.beyond[order[i]]);
-    kind.beyond = std::move(beyond);
+    assert(kind.beyond.empty() && "nothing has been learned yet");
   }
   for (Tensor &tensor : result.tensors) {
     if (tensor.producer >= 0)

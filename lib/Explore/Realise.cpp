@@ -11,6 +11,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Parallel.h"
 #include <cmath>
+#include <map>
 
 using namespace mlir;
 using namespace rhizome::gen;
@@ -341,38 +342,81 @@ LogicalResult addTiming(Posed &posed, const Proposal &proposal,
   return success();
 }
 
-bool learn(Posed &posed, const Proposal &proposal, const Result &result) {
-  const std::vector<int> &order = posed.orders[proposal.order];
+/// What deep buffers in front of joins take, by the operation that joins.
+static std::map<std::string, Resources> buffersOf(NodeResult &node,
+                                                  const CostContext &context) {
+  std::map<std::string, Resources> taken;
+  for (auto op : node.design.getBody().getOps<flow::ActorOp>()) {
+    auto name = op->getAttrOfType<StringAttr>("rhizome.node");
+    if (op.getInputs().size() < 2 || !name)
+      continue;
+    for (Value v : op.getInputs()) {
+      Actor deep = actorOf(cast<flow::ActorOp>(v.getDefiningOp()));
+      Actor shallow = deep;
+      sizeOutput(shallow);
+      Resources with = costOf(deep, context),
+                without = costOf(shallow, context);
+      Resources &sum = taken[name.str()];
+      for (size_t k = 0; k < sum.amount.size(); ++k)
+        sum.amount[k] += std::max(0.0, with.amount[k] - without.amount[k]);
+    }
+  }
+  return taken;
+}
+
+/// The stage at which the operands of a join part: the last one in front of it,
+/// and not before `begin`, that several read.
+static int partingOf(const Problem &problem, int begin, int join) {
+  for (int s = join - 1; s > begin; --s)
+    if (problem.tensors[problem.stages[s].result].readers.size() > 1)
+      return s;
+  return begin;
+}
+
+bool learn(Posed &posed, const Proposal &proposal, Result &result) {
   bool isNew = false;
   for (size_t n = 0; n < result.nodes.size(); ++n) {
-    const NodeResult &node = result.nodes[n];
-    const Run &run = proposal.solution.runs[n];
+    NodeResult &node = result.nodes[n];
     const Problem &problem = posed.problems[proposal.order];
-    Resources most = node.resources, known = run.cost.most(), beyond;
-    most += node.errors;
     const Place &here = problem.places[node.place];
+    Resources most = node.resources;
+    most += node.errors;
     if (exceeded(most, here.budgetFor(INFINITY), problem.kinds[here.kind])
             .isNone())
       continue;
-    for (size_t k = 0; k < most.amount.size(); ++k)
-      beyond.amount[k] = std::max(0.0, most.amount[k] - known.amount[k]);
-    if (beyond.amount == Resources().amount)
-      continue;
-    // Buffers in front of joins are what isn't known before a design is built.
-    int at = run.begin;
-    for (int s = run.begin; s < run.end; ++s)
-      if (problem.stages[s].operands.size() > 1)
-        at = s;
-    int stage = order[at], kind = here.kind;
-    for (size_t o = 0; o < posed.problems.size(); ++o) {
-      Kind &target = posed.problems[o].kinds[kind];
-      target.beyond.resize(target.choices.size());
-      target.beyond[llvm::find(posed.orders[o], stage) -
-                    posed.orders[o].begin()] += beyond;
+    auto buffers =
+        buffersOf(node, posed.cluster.places[node.place].context.cost);
+    const std::vector<int> &order = posed.orders[proposal.order];
+    auto positionIn = [&](size_t o, int stage) {
+      return int(llvm::find(posed.orders[o], stage) - posed.orders[o].begin());
+    };
+    for (const Taken &taken : node.taken) {
+      int join = positionIn(proposal.order, taken.stage);
+      auto found = buffers.find(taken.id.node);
+      if (found == buffers.end() || problem.stages[join].operands.size() < 2)
+        continue;
+      int parting =
+          order[partingOf(problem, proposal.solution.runs[n].begin, join)];
+      for (size_t o = 0; o < posed.problems.size(); ++o) {
+        Kind &target = posed.problems[o].kinds[here.kind];
+        target.beyond.resize(target.choices.size());
+        Kind::Beyond &beyond = target.beyond[positionIn(o, taken.stage)];
+        beyond.from = std::max(beyond.from, positionIn(o, parting));
+        for (size_t k = 0; k < kResources; ++k)
+          if (found->second.amount[k] > beyond.resources.amount[k]) {
+            beyond.resources.amount[k] = found->second.amount[k];
+            isNew = true;
+          }
+      }
     }
-    isNew = true;
   }
   return isNew;
+}
+
+void forget(Posed &posed) {
+  for (Problem &problem : posed.problems)
+    for (Kind &kind : problem.kinds)
+      kind.beyond.clear();
 }
 
 void erase(Result &result) {

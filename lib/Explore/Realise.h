@@ -36,7 +36,9 @@ mlir::LogicalResult addTiming(Posed &posed, const Proposal &proposal,
                               Result &result);
 /// Enters in the problems what nodes that exceed their budget took beyond the
 /// proposal's account; false if that explains none of them.
-bool learn(Posed &posed, const Proposal &proposal, const Result &result);
+bool learn(Posed &posed, const Proposal &proposal, Result &result);
+/// Takes out what learn() has entered.
+void forget(Posed &posed);
 
 /// Removes a result's functions and designs from the module.
 void erase(Result &result);

@@ -294,8 +294,8 @@ void RunFront::extend() {
               : open >= 0)
         continue;
       Label label{choice.cost, 0, c, parent};
-      if (!device.beyond.empty())
-        label.cost.resources += device.beyond[stage];
+      if (!device.beyond.empty() && begin <= device.beyond[stage].from)
+        label.cost.resources += device.beyond[stage].resources;
       if (parent >= 0) {
         label.cost += levels[level - 1][parent].cost;
         label.busy = levels[level - 1][parent].busy;

@@ -87,7 +87,6 @@ int64_t serviceCycles(const Actor &actor) {
 }
 
 void placeRoms(Actor &actor, const CostContext &ctx) {
-  constexpr double kLutsOfABlock = 100;
   const int64_t *values = actor.params.data();
   for (const unit::Rom *rom : actor.roms()) {
     int64_t words = rom->words(values), width = rom->width(values);
@@ -95,7 +94,7 @@ void placeRoms(Actor &actor, const CostContext &ctx) {
     actor.set(rom->placedBy,
               words > 16 &&
                   c.leaves + c.muxes >
-                      kLutsOfABlock * cost::romOf(words, width, ctx).blocks);
+                      ctx.lutsOfABlock * cost::romOf(words, width, ctx).blocks);
   }
 }
 

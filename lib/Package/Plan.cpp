@@ -305,6 +305,7 @@ std::string rhizome::printPlan(const Plan &plan) {
     number(os, "bound_per_s", plan.boundPerS);
     printAll(os, "alternatives", plan.alternatives);
     printAll(os, "splits", plan.splits);
+    number(os, "luts_of_a_block", plan.lutsOfABlock);
     printAll(os, "nodes", plan.nodes);
     printAll(os, "channels", plan.channels);
     printAll(os, "links", plan.links);

@@ -269,9 +269,10 @@ static bool fromJSON(const json::Value &value, Plan &p, json::Path path) {
          map.map("bottleneck_kind", p.bottleneckKind) &&
          map.map("bound_per_s", p.boundPerS) &&
          map.map("alternatives", p.alternatives) &&
-         map.map("splits", p.splits) && map.map("nodes", p.nodes) &&
-         map.map("channels", p.channels) && map.map("links", p.links) &&
-         map.mapOptional("host_link", p.hostLink);
+         map.map("splits", p.splits) &&
+         map.map("luts_of_a_block", p.lutsOfABlock) &&
+         map.map("nodes", p.nodes) && map.map("channels", p.channels) &&
+         map.map("links", p.links) && map.mapOptional("host_link", p.hostLink);
 }
 } // namespace rhizome
 

@@ -282,6 +282,7 @@ Plan pipeline::planOf(const CompileRequest &request, const Targets &targets,
   for (const explore::Split &split : result.splits)
     plan.splits.push_back(
         {split.of.node, split.of.op, split.of.nth, split.parts});
+  plan.lutsOfABlock = result.lutsOfABlock;
   predictWhole(plan, result);
   plan.boundPerS = 1 / result.bound;
   for (const explore::Result::Other &other : result.others)

@@ -178,6 +178,7 @@ pipeline::steeringOf(const std::string &path, const explore::Cluster &cluster) {
   if (!plan)
     return plan.takeError();
   explore::Steering steering;
+  steering.lutsOfABlock = plan->lutsOfABlock;
   for (const PlannedSplit &split : plan->splits)
     steering.splits.push_back(
         {{split.name, split.op, int(split.nth)}, int(split.parts)});

@@ -84,6 +84,10 @@ struct CostContext {
   /// Width of the family's smallest memory in LUTs; 0 without any. AMD's are
   /// 32 deep, others 16.
   int64_t lutramBits = 14;
+  /// LUTs that a block RAM is worth where a ROM may lie in either: which of the
+  /// two is scarce depends on the plan.
+  double lutsOfABlock = kUsualLutsOfABlock;
+  static constexpr double kUsualLutsOfABlock = 100;
   /// Rows of registers without a reset become LUTs.
   bool shiftRegisters = true;
   /// What a level of LUTs with its routing takes, and a register before and

@@ -102,6 +102,7 @@ struct Steering {
   };
   std::vector<Pin> pins;
   std::vector<Split> splits;
+  double lutsOfABlock = 0; ///< see CostContext; 0: what the plan wants
   bool isEmpty() const { return pins.empty() && splits.empty(); }
 };
 
@@ -145,6 +146,7 @@ struct Result {
   /// Is it the plan of devices whose DSP blocks, few as the goal leaves them,
   /// are not used? Then what describes it must know: see Goal::withoutDsp.
   bool avoidsDsp = false;
+  double lutsOfABlock = 0;   ///< that its ROMs were placed by
   Limit limit;               ///< what keeps it from being better, or from being
   std::vector<Split> splits; ///< in the network as the model has it
   Bottleneck bottleneck;

@@ -86,9 +86,14 @@ struct Kind {
   std::vector<std::vector<Choice>> choices; ///< of each stage
   std::vector<Cost> units;           ///< that several stages may take in turn
   std::vector<std::string> memories; ///< outside the chip
-  /// What stages take beyond their choices and glue, as far as designs that
-  /// were built have shown it; empty if nothing is known.
-  std::vector<gen::Resources> beyond;
+  /// What the buffers in front of a stage take beyond its choices and glue, as
+  /// far as designs that were built have shown it: in runs that begin no later
+  /// than at `from`, where its operands part. Empty if nothing is known.
+  struct Beyond {
+    int from = 0;
+    gen::Resources resources;
+  };
+  std::vector<Beyond> beyond; ///< of each stage
 };
 
 /// A medium and how frames are cut for it: packed into words of 64 bits, and

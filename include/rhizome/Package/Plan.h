@@ -230,6 +230,8 @@ struct Plan {
   double boundPerS = 0;
   std::vector<Alternative> alternatives;
   std::vector<PlannedSplit> splits;
+  /// LUTs that a block of memory was worth where a ROM may lie in either.
+  double lutsOfABlock = 0;
   std::vector<PlannedNode> nodes;
   std::vector<Channel> channels;
   std::vector<PlannedLink> links;
