@@ -93,6 +93,21 @@ llvm::Expected<gen::DeviceContext> contextOf(const Device &device,
   return context;
 }
 
+std::vector<gen::Memory> memoriesOf(const Device &device) {
+  if (!device.memory)
+    return {};
+  const DeviceMemory &m = *device.memory;
+  gen::Memory memory;
+  memory.name = m.name;
+  memory.banks = m.banks;
+  memory.bytesPerS = int64_t(m.bytesPerS);
+  memory.latencyNs = m.latencyNs;
+  memory.turnaroundNs = m.turnaroundNs;
+  memory.refreshEveryNs = m.refreshEveryNs;
+  memory.refreshNs = m.refreshNs;
+  return {memory};
+}
+
 llvm::Error copyModule(PackageWriter &writer, const std::string &folder,
                        const std::string &library, llvm::StringRef module,
                        std::set<std::string> &seen,
