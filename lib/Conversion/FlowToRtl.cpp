@@ -4,12 +4,12 @@
 // description has, and valid, ready and data wires per stream. Ready flows
 // against the order of actors, and so does a stream back to a unit that several
 // regions share; module bodies are graph regions, so both are filled in once
-// their other end exists.
+// their other end exists. Ports to memories are MemoryPorts.cpp's.
 #include "rhizome/Conversion/FlowToRtl.h"
+#include "MemoryPorts.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "rhizome/Unit/Unit.h"
-#include "llvm/ADT/MapVector.h"
 #include <list>
 
 using namespace mlir;
@@ -34,20 +34,11 @@ struct Awaited {
   unsigned validOperand = 0, dataOperand = 0;
 };
 
-/// A memory port of an actor, or of the design: values by signal.
-struct MemoryPort {
-  int64_t bits = 0, inFlight = 0;
-  rtl::InstanceOp instance;
-  unsigned firstOperand = 0, firstResult = 0;
-};
-
-/// A memory's bank, by name and number.
-using Bank = std::pair<StringRef, int64_t>;
-
 class FlowToRtl {
 public:
   explicit FlowToRtl(flow::DesignOp design)
-      : design(design), builder(design.getContext()) {}
+      : design(design), builder(design.getContext()),
+        memories(design, builder) {}
 
   rtl::ModuleOp run(ModuleOp parent) {
     std::vector<Attribute> inputNames, outputNames;
@@ -71,15 +62,13 @@ public:
               outputNames.push_back(text(name));
           }
     }
-    for (auto &[bank, width] : banksOf(design))
-      for (const unit::Signal &signal : memorySignals()) {
-        std::string name =
-            unit::memoryPortName(bank.first, bank.second) + signal.suffix;
-        if (signal.isInput)
-          addInput(name, signal.width ? signal.width : width);
-        else
-          outputNames.push_back(text(name));
-      }
+    memories.forSignals(
+        [&](const std::string &name, bool isInput, int64_t width) {
+          if (isInput)
+            addInput(name, width);
+          else
+            outputNames.push_back(text(name));
+        });
 
     builder.setInsertionPointToEnd(parent.getBody());
     auto module = rtl::ModuleOp::create(
@@ -99,8 +88,7 @@ public:
       input.dataUser->setOperand(input.dataOperand, from.data);
       connectReady(input.stream, input.ready);
     }
-    for (auto &[bank, ports] : memories)
-      connectBank(bank, ports, body);
+    memories.connect(body, nextArgument, topOutputs);
     rtl::OutputOp::create(builder, design.getLoc(), topOutputs);
     return module;
   }
@@ -114,23 +102,7 @@ private:
   SmallVector<Value> topOutputs;
   DenseMap<Value, Wires> wires;
   std::vector<Awaited> awaited;
-  llvm::MapVector<Bank, SmallVector<MemoryPort>> memories;
-
-  static ArrayRef<unit::Signal> memorySignals() {
-    return unit::signalsOf(unit::Protocol::Axi4Read, /*isInput=*/false);
-  }
-  /// The banks that actors stand at, with the bits of their ports, in the
-  /// order of the actors.
-  static llvm::MapVector<Bank, int64_t> banksOf(flow::DesignOp design) {
-    llvm::MapVector<Bank, int64_t> banks;
-    for (auto actor : design.getBody().getOps<flow::ActorOp>()) {
-      unit::Instance unit = actor.getUnit();
-      for (auto [port, bank] :
-           llvm::zip_equal(unit.kind().memoryPorts(), actor.getBanks()))
-        banks[{bank.getMemory(), bank.getBank()}] = unit.bitsOf(*port);
-    }
-    return banks;
-  }
+  MemoryPorts memories;
 
   static ArrayRef<unit::Signal> signalsOf(const unit::Port &port) {
     return unit::signalsOf(port.protocol, port.isInput);
@@ -230,7 +202,7 @@ private:
     SmallVector<Type> types;
     std::list<std::string> kept; // what the names refer to
     unsigned nextStream = 0, nextMemory = 0;
-    SmallVector<std::pair<Bank, MemoryPort>, 2> memoryPorts;
+    SmallVector<std::pair<flow::BankAttr, MemoryReader>, 2> readers;
     // Ready inputs get a placeholder until the readers exist.
     unsigned readyOperand = 0;
     rtl::ConcatOp gathered;
@@ -242,13 +214,12 @@ private:
         from = takeStreams(actor, port, nextStream, unsigned(operands.size()),
                            awaitedHere);
       if (port.isMemory()) {
-        flow::BankAttr bank = actor.getBanks()[nextMemory++];
-        memoryPorts.push_back({{bank.getMemory(), bank.getBank()},
-                               {unit.bitsOf(port),
-                                port.traffic.inFlight(unit.params.data()),
-                                {},
-                                unsigned(operands.size()),
-                                unsigned(types.size())}});
+        MemoryReader reader;
+        reader.bits = unit.bitsOf(port);
+        reader.inFlight = port.traffic.inFlight(unit.params.data());
+        reader.firstOperand = unsigned(operands.size());
+        reader.firstResult = unsigned(types.size());
+        readers.push_back({actor.getBanks()[nextMemory++], reader});
       }
       for (const unit::Signal &signal : signalsOf(port)) {
         StringRef name =
@@ -264,7 +235,8 @@ private:
         }
         inputNames.push_back(name);
         if (port.isMemory()) {
-          operands.push_back(placeholder(widthOf(unit, port, signal), loc));
+          operands.push_back(
+              memories.placeholder(widthOf(unit, port, signal), clock));
         } else if (!isStream) {
           operands.push_back(body->getArgument(nextArgument++));
         } else if (from.valid) {
@@ -292,9 +264,9 @@ private:
     for (Awaited &input : awaitedHere)
       if (!input.validUser)
         input.validUser = input.dataUser = instance;
-    for (auto &[bank, port] : memoryPorts) {
-      port.instance = instance;
-      memories[bank].push_back(port);
+    for (auto &[bank, reader] : readers) {
+      reader.instance = instance;
+      memories.add(bank, reader);
     }
     connect(actor, unit, instance, readyOperand, gathered, awaitedHere);
     llvm::append_range(awaited, awaitedHere);
@@ -339,113 +311,6 @@ private:
         input.dataOperand = operand + 1;
       }
     return all;
-  }
-
-  /// What stands for a signal of a memory port until its bank is connected.
-  Value placeholder(int64_t bits, Location loc) {
-    return bits == 1
-               ? clock
-               : rtl::ConstantOp::create(
-                     builder, loc, builder.getIntegerType(unsigned(bits)), 0);
-  }
-
-  /// Hands the signals of the design's port at a bank to the actor that reads
-  /// it, or to an arbiter between all that do.
-  void connectBank(Bank bank, MutableArrayRef<MemoryPort> ports, Block *body) {
-    MemoryPort port = ports[0];
-    if (ports.size() > 1)
-      port = arbiter(bank, ports);
-    for (const unit::Signal &signal : memorySignals())
-      if (signal.isInput)
-        setOperand(port.instance, port.firstOperand++,
-                   body->getArgument(nextArgument++));
-      else
-        topOutputs.push_back(port.instance.getResult(port.firstResult++));
-  }
-
-  /// Replaces a placeholder.
-  static void setOperand(rtl::InstanceOp instance, unsigned index,
-                         Value value) {
-    Operation *old = instance->getOperand(index).getDefiningOp();
-    instance->setOperand(index, value);
-    if (old && isa<rtl::ConstantOp>(old) && old->use_empty())
-      old->erase();
-  }
-
-  /// One reader after another at a bank; returns the port to the memory.
-  MemoryPort arbiter(Bank bank, MutableArrayRef<MemoryPort> ports) {
-    Location loc = design.getLoc();
-    int64_t count = int64_t(ports.size()), bits = ports[0].bits, inFlight = 0;
-    for (MemoryPort &port : ports)
-      inFlight += port.inFlight;
-    SmallVector<Value> operands = {clock, reset};
-    std::vector<std::string> inputs = {"clk_i", "rst_ni"}, outputs;
-    SmallVector<Type> types;
-    MemoryPort result{bits, inFlight, {}, 2, 0};
-    // Towards the memory as a reader's port; towards the readers its mirror.
-    for (const unit::Signal &signal : memorySignals()) {
-      int64_t width = signal.width ? signal.width : bits;
-      std::string name = std::string("m_axi") + signal.suffix;
-      if (signal.isInput) {
-        inputs.push_back(name);
-        operands.push_back(placeholder(width, loc));
-      } else {
-        outputs.push_back(name);
-        types.push_back(builder.getIntegerType(unsigned(width)));
-      }
-    }
-    unsigned next[2] = {0, 0};
-    SmallVector<std::pair<const unit::Signal *, unsigned>> answers;
-    for (const unit::Signal &signal : memorySignals()) {
-      unsigned offset = next[signal.isInput]++;
-      int64_t width = signal.width ? signal.width : bits;
-      std::string name = std::string("s_axi") + signal.suffix;
-      if (!signal.isInput) {
-        SmallVector<Value> all;
-        for (MemoryPort &port : ports)
-          all.push_back(port.instance.getResult(port.firstResult + offset));
-        inputs.push_back(name);
-        operands.push_back(rtl::ConcatOp::create(
-            builder, loc, builder.getIntegerType(unsigned(width * count)),
-            all));
-      } else {
-        answers.push_back({&signal, offset});
-        outputs.push_back(name);
-        types.push_back(builder.getIntegerType(
-            unsigned(isShared(signal) ? width : width * count)));
-      }
-    }
-    std::string name =
-        unit::memoryPortName(bank.first, bank.second) + "_arbiter";
-    auto texts = [&](const std::vector<std::string> &names) {
-      SmallVector<StringRef> refs(names.begin(), names.end());
-      return builder.getStrArrayAttr(refs);
-    };
-    result.instance = rtl::InstanceOp::create(
-        builder, loc, types, operands, builder.getStringAttr(name),
-        builder.getStringAttr("rhz_mem_arbiter"),
-        builder.getDictionaryAttr({parameter("DataWidth", bits),
-                                   parameter("Readers", count),
-                                   parameter("Bursts", inFlight)}),
-        texts(inputs), texts(outputs));
-    unsigned first = unsigned(types.size() - answers.size());
-    for (auto [k, answer] : llvm::enumerate(answers)) {
-      Value all = result.instance.getResult(first + unsigned(k));
-      for (auto [i, port] : llvm::enumerate(ports)) {
-        Value own = all;
-        if (!isShared(*answer.first))
-          own =
-              rtl::ExtractOp::create(builder, loc, builder.getI1Type(), all, i);
-        setOperand(port.instance, port.firstOperand + answer.second, own);
-      }
-    }
-    return result;
-  }
-  /// Of what the memory answers: is it for all readers, so that only its valid
-  /// says for which?
-  static bool isShared(const unit::Signal &signal) {
-    return StringRef(signal.suffix) == "_rdata" ||
-           StringRef(signal.suffix) == "_rlast";
   }
 
   /// Hands an instance's results to the top module and to the streams' wires.

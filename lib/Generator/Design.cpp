@@ -9,6 +9,7 @@
 #include "rhizome/Generator/UnitModel.h"
 #include "rhizome/Support/Names.h"
 #include <cmath>
+#include <map>
 
 using namespace mlir;
 
@@ -527,9 +528,30 @@ std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames) {
   return actors;
 }
 
+/// What stands between readers of the same bank.
+static Resources costOfArbiters(flow::DesignOp design,
+                                const CostContext &context) {
+  std::map<std::pair<StringRef, int64_t>, BankReaders> banks;
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    unit::Instance unit = op.getUnit();
+    for (auto [port, bank] :
+         llvm::zip_equal(unit.kind().memoryPorts(), op.getBanks())) {
+      BankReaders &readers = banks[{bank.getMemory(), bank.getBank()}];
+      ++readers.count;
+      readers.inFlight += port->traffic.inFlight(unit.params.data());
+      readers.bytes += port->traffic.bytes(unit.params.data());
+    }
+  }
+  Resources sum;
+  for (const auto &[bank, readers] : banks)
+    if (readers.count > 1)
+      sum += costOfArbiter(readers, context);
+  return sum;
+}
+
 Resources costOf(flow::DesignOp design, const CostContext &context,
                  const MemoryImages *images, Resources *error) {
-  Resources sum, squares;
+  Resources sum = costOfArbiters(design, context), squares;
   for (auto op : design.getBody().getOps<flow::ActorOp>()) {
     Actor actor = actorOf(op);
     Resources cost = costOf(actor, context, images);

@@ -71,6 +71,21 @@ llvm::Expected<gen::CostContext> costContextOf(const Device &device) {
   return cost;
 }
 
+std::vector<gen::Memory> memoriesOf(const Device &device) {
+  if (!device.memory)
+    return {};
+  const DeviceMemory &m = *device.memory;
+  gen::Memory memory;
+  memory.name = m.name;
+  memory.banks = m.banks;
+  memory.bytesPerS = int64_t(m.bytesPerS);
+  memory.latencyNs = m.latencyNs;
+  memory.turnaroundNs = m.turnaroundNs;
+  memory.refreshEveryNs = m.refreshEveryNs;
+  memory.refreshNs = m.refreshNs;
+  return {memory};
+}
+
 llvm::Expected<gen::DeviceContext> contextOf(const Device &device,
                                              double clockMhz) {
   gen::DeviceContext context;
@@ -80,6 +95,7 @@ llvm::Expected<gen::DeviceContext> contextOf(const Device &device,
   context.cost = std::move(*cost);
   context.budget = device.budget;
   context.clockMhz = clockMhz;
+  context.memories = memoriesOf(device);
   auto dsp = device.budget.find("dsp");
   context.hasDsp = dsp != device.budget.end() && dsp->second > 0 &&
                    device.dspABits > 0 && device.dspBBits > 0;

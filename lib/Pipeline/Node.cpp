@@ -61,6 +61,13 @@ static EndpointOptions optionsOf(const gen::LinkEndpoint &endpoint,
 
 llvm::Error writeNodeTop(PackageWriter &writer, const Plan &plan,
                          PlannedNode &node, MLIRContext &context) {
+  // Its endpoint resets the design when a client begins anew, and beats that
+  // were asked for before would come after that.
+  if (!node.memoryPorts.empty())
+    return llvm::createStringError(
+        "node '%s' reads a memory outside the chip ('%s'), which a node on a "
+        "link cannot do yet; compile for one device without links",
+        node.name.c_str(), node.memoryPorts[0].memory.c_str());
   std::string folder = "nodes/" + node.name + "/rtl";
   auto path = writer.makeFolder(folder);
   if (!path)

@@ -38,6 +38,10 @@ std::string wires(StringRef name, unsigned width) {
 } // namespace
 
 Error synth::checkShell(const PlannedNode &node) {
+  if (!node.memoryPorts.empty())
+    return createStringError("the design reads a memory outside the chip, "
+                             "'%s', to which a board's shell has no port",
+                             node.memoryPorts[0].memory.c_str());
   if (node.inputs.size() == 1 && node.outputs.size() == 1)
     return Error::success();
   return createStringError("a board's serial line carries one input and one "

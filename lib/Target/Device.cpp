@@ -4,6 +4,7 @@
 #include "rhizome/Target/Device.h"
 #include "Yaml.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 using namespace rhizome;
@@ -42,6 +43,30 @@ DeviceMemory readMemory(const YAML::Node &node) {
   memory.bytesPerS = map.get<double>("bytes_per_s");
   if (!(memory.bytesPerS > 0))
     throw Mistake{lineOf(map.find("bytes_per_s")), "'bytes_per_s' is 0"};
+  memory.name = memory.kind;
+  if (YAML::Node name = map.find("name"))
+    memory.name = Mapping::convert<std::string>(name, "name");
+  if (!llvm::all_of(memory.name, [](char c) { return isAlnum(c) || c == '_'; }))
+    throw Mistake{lineOf(map.find("name")),
+                  "'name' is '" + memory.name +
+                      "', not letters and digits, which ports are named after"};
+  if (YAML::Node bits = map.find("port_bits")) {
+    memory.portBits = unsigned(positive(map, "port_bits"));
+    if (memory.portBits < 8 || memory.portBits > 1024 ||
+        !isPowerOf2_32(memory.portBits))
+      throw Mistake{lineOf(bits), "'port_bits' is " +
+                                      std::to_string(memory.portBits) +
+                                      ", not a power of two from 8 to 1024"};
+  }
+  for (auto [key, ns] : {std::pair("latency_ns", &memory.latencyNs),
+                         {"turnaround_ns", &memory.turnaroundNs},
+                         {"refresh_every_ns", &memory.refreshEveryNs},
+                         {"refresh_ns", &memory.refreshNs}})
+    if (YAML::Node value = map.find(key))
+      *ns = Mapping::convert<int64_t>(value, key);
+  if (memory.refreshNs > 0 && memory.refreshNs >= memory.refreshEveryNs)
+    throw Mistake{lineOf(map.find("refresh_ns")),
+                  "'refresh_ns' is not below 'refresh_every_ns'"};
   map.finish();
   return memory;
 }

@@ -124,6 +124,13 @@ Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
   for (const Flow &flow : *flows) {
     if (!flow.serves(device))
       continue;
+    if (!node.memoryPorts.empty()) {
+      notes.push_back(formatv("no files for {0}: the design reads a memory "
+                              "outside the chip, '{1}', and the project has no "
+                              "port to it yet",
+                              flow.tool, node.memoryPorts[0].memory));
+      continue;
+    }
     auto streams = int64_t(std::max(node.inputs.size(), node.outputs.size()));
     // A link's endpoint has one stream each, whatever the network has.
     if (flow.maxStreams && streams > flow.maxStreams && node.nodeTop.empty()) {

@@ -64,9 +64,16 @@ llvm::json::Object toJson(const Device &d, const Flows &flows) {
                             {"clock_mhz", d.clockMhz},
                             {"sources", listOf(d.sources)}};
   if (d.memory)
-    object["memory"] = llvm::json::Object{{"kind", d.memory->kind},
-                                          {"banks", d.memory->banks},
-                                          {"bytes_per_s", d.memory->bytesPerS}};
+    object["memory"] =
+        llvm::json::Object{{"name", d.memory->name},
+                           {"kind", d.memory->kind},
+                           {"banks", d.memory->banks},
+                           {"bytes_per_s", d.memory->bytesPerS},
+                           {"port_bits", d.memory->portBits},
+                           {"latency_ns", d.memory->latencyNs},
+                           {"turnaround_ns", d.memory->turnaroundNs},
+                           {"refresh_every_ns", d.memory->refreshEveryNs},
+                           {"refresh_ns", d.memory->refreshNs}};
   if (d.processor) {
     object["processor"] =
         llvm::json::Object{{"cores", d.processor->cores},
@@ -199,9 +206,17 @@ void explain(const Device &d, const Flows &flows) {
            << d.processor->macsPerCycle
            << " products of 8 bits a cycle each, cache "
            << grouped(d.processor->cacheBytes) << " B\n";
-  if (d.memory)
-    outs() << "memory " << memoryOf(d) << " over " << d.memory->banks
-           << (d.memory->banks == 1 ? " bank\n" : " banks\n");
+  if (d.memory) {
+    const DeviceMemory &m = *d.memory;
+    outs() << "memory " << memoryOf(d) << " over " << m.banks
+           << (m.banks == 1 ? " bank" : " banks") << ", " << m.name;
+    if (m.latencyNs > 0)
+      outs() << ": " << m.portBits << " bits a beat, " << m.latencyNs
+             << " ns to the first, " << m.turnaroundNs
+             << " ns between bursts that lie apart, a refresh of "
+             << m.refreshNs << " ns every " << m.refreshEveryNs << " ns";
+    outs() << "\n";
+  }
   for (const vendor::Flow &flow : flows) {
     if (!flow.serves(d))
       continue;

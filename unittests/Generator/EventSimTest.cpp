@@ -213,4 +213,58 @@ TEST(EventSim, AnyNumberOfPorts) {
     finished += agrees(starOf(random), n);
   EXPECT_GT(finished, 200);
 }
+
+TEST(MemoryBank, AnswersByItsRules) {
+  rhz::MemoryFigures figures;
+  figures.bytesPerS = 500000000; // 2.5 bytes a cycle of 200 MHz
+  figures.latencyNs = 21;        // rounded up to 5 cycles
+  figures.turnaroundNs = 20;
+  auto timing = rhz::MemoryTiming::of(figures, /*beatBytes=*/8, 200);
+  rhz::MemoryServer bank(timing);
+  auto beats = [&](int64_t accepted, bool turns, int count) {
+    std::vector<int64_t> cycles;
+    bank.begin(accepted, turns);
+    for (int i = 0; i < count; ++i)
+      cycles.push_back(bank.next());
+    return cycles;
+  };
+  using Cycles = std::vector<int64_t>;
+  EXPECT_EQ(beats(10, false, 4), (Cycles{15, 19, 22, 25})) << "3.2 a beat";
+  EXPECT_EQ(beats(12, false, 2), (Cycles{28, 31})) << "when the bank is free";
+  EXPECT_EQ(beats(12, true, 2), (Cycles{39, 42})) << "4 cycles later";
+  EXPECT_EQ(beats(100, true, 1), (Cycles{105})) << "hidden by the latency";
+
+  figures.refreshEveryNs = 5000; // 1000 cycles
+  figures.refreshNs = 250;
+  bank = rhz::MemoryServer(rhz::MemoryTiming::of(figures, 1, 200));
+  EXPECT_EQ(beats(0, false, 2), (Cycles{5, 6})) << "none before the first";
+  EXPECT_EQ(beats(993, false, 4), (Cycles{998, 999, 1050, 1051}));
+  EXPECT_EQ(beats(1990, false, 1), (Cycles{1995}));
+  EXPECT_EQ(beats(1996, false, 1), (Cycles{2050}));
+}
+
+TEST(MemoryBank, ReadersTakeTurns) {
+  // Two readers of bursts of 2 and 4 beats; what they read goes into one sink
+  // each, which takes all.
+  Network network;
+  std::vector<int> channels;
+  for (int64_t burst : {2, 4}) {
+    int channel = network.addChannel("", 2 * burst, 1);
+    Process reader{"", {{1, {}, {}, {burst}}}, 1, {}, {channel}};
+    reader.memory = network.memory("ddr4", 0);
+    network.processes.push_back(reader);
+    network.processes.push_back(
+        {"", {Phase::of(burst, {1}, {})}, 1, {channel}, {}});
+  }
+  network.memories[0].timing.latency = 3;
+  Simulation simulation(network);
+  const SimResult &run = simulation.upTo(2);
+  ASSERT_FALSE(run.deadlock);
+  // Both ask in cycle 1; an arbiter adds one: the first beat arrives in 1 + 1 +
+  // 3 and is visible in the next cycle. Then bursts of both in turn.
+  EXPECT_EQ(run.firstOut[0][0], 6);
+  EXPECT_EQ(run.firstOut[1][0], 8);
+  EXPECT_EQ(run.firstOut[0][1], 12);
+  EXPECT_EQ(run.firstOut[1][1], 14);
+}
 } // namespace

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Designs that read weights from memories outside the chip, from the IR to the
-// simulated package: readers that share a bank and readers that don't, bound by
-// the memory and bound by the stream. Values are right whatever stalls, cycles
-// are those that were predicted.
+// simulated package: readers that share a bank and readers that don't, a unit
+// kind of the test's own, bound by the memory and bound by the stream. Values
+// are right whatever stalls, cycles are those that were predicted.
 #include "Layers.h"
+#include "PlugOffset.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Generator/Segments.h"
 #include "rhizome/Generator/Shared.h"
@@ -23,6 +24,7 @@ struct Case {
   int64_t words = 32;         ///< of the first segment
   int64_t rounds = 2;         ///< that it is read; the second one is read once
   int64_t readers = 1;        ///< 1 or 2
+  bool ownUnit = false;       ///< reads the first one in place of a reader
   int64_t secondBank = 0;     ///< of the second one
   int64_t burst = 8;          ///< beats
   int64_t depth = 32;         ///< of the buffers that are read into
@@ -31,73 +33,93 @@ struct Case {
   int64_t latencyNs = 200, turnaroundNs = 0;
   int64_t refreshEveryNs = 0, refreshNs = 0;
 
-  int64_t elements() const { return lanes * words * rounds; }
+  int64_t beats() const { return words * rounds; }
+  int64_t elements() const { return lanes * beats(); }
+  /// Beats of a segment.
+  int64_t wordsOf(int64_t reader) const { return reader ? beats() : words; }
 };
 
 void PrintTo(const Case &c, std::ostream *os) { *os << c.name; }
 
-std::string streamOf(const Case &c, int bits) {
-  std::string n = std::to_string(c.elements());
-  return "!flow.stream<!num.int<s" + std::to_string(bits) +
-         ">, lanes = " + std::to_string(c.lanes) + ", row = " + n +
-         ", count = " + n + ", order = pixels>";
-}
+/// A design's text, actor by actor.
+class Text {
+public:
+  explicit Text(const Case &c) : c(c) {}
 
-std::string textOf(const Case &c) {
-  auto n = [](int64_t value) { return std::to_string(value); };
-  std::string out = c.readers > 1 ? "s10" : "s9";
-  std::string tensor = "tensor<1x" + n(c.elements()) + "x!num.int<";
-  std::string text =
-      "func.func private @network(" + tensor + "s8>>) -> " + tensor + out +
-      ">>\nflow.design @node0 attributes {clock_mhz = 100.0, device = "
-      "\"test\", "
-      "memories = [#flow.memory<\"ddr4\", banks = 2, bytes_per_s = " +
-      n(c.bytesPerS) + ", latency_ns = " + n(c.latencyNs) +
-      ", turnaround_ns = " + n(c.turnaroundNs) +
-      ", refresh_every_ns = " + n(c.refreshEveryNs) +
-      ", refresh_ns = " + n(c.refreshNs) + ">]} {\n";
-  auto border = [&](int bits) {
+  std::string run() {
+    std::string sum = "%x", body;
+    int bits = 8;
+    for (int64_t k = 0; k < c.readers; ++k) {
+      body += k == 0 && c.ownUnit ? ownUnit(sum) : readAndAdd(k, sum, bits);
+      bits += k > 0 || !c.ownUnit;
+      sum = "%y" + n(k);
+    }
+    std::string tensor = "tensor<1x" + n(c.elements()) + "x!num.int<s";
+    return "func.func private @network(" + tensor + "8>>) -> " + tensor +
+           n(bits) +
+           ">>\nflow.design @node0 attributes {clock_mhz = 100.0, device = "
+           "\"test\", memories = [#flow.memory<\"ddr4\", banks = 2, "
+           "bytes_per_s = " +
+           n(c.bytesPerS) + ", latency_ns = " + n(c.latencyNs) +
+           ", turnaround_ns = " + n(c.turnaroundNs) +
+           ", refresh_every_ns = " + n(c.refreshEveryNs) +
+           ", refresh_ns = " + n(c.refreshNs) + ">]} {\n" +
+           "%x = flow.actor \"axis_in\" \"s_axis_0\"() " + border(8, ": 8") +
+           "() -> " + stream(8) + "\n" + body +
+           "flow.actor \"axis_out\" \"m_axis_0\"(" + sum + ") " +
+           border(bits, "") + "(" + stream(bits) + ") -> ()\n}\n";
+  }
+
+private:
+  const Case &c;
+
+  static std::string n(int64_t value) { return std::to_string(value); }
+  std::string stream(int bits) const {
+    std::string all = n(c.elements());
+    return "!flow.stream<!num.int<s" + n(bits) + ">, lanes = " + n(c.lanes) +
+           ", row = " + all + ", count = " + all + ", order = pixels>";
+  }
+  std::string border(int bits, const char *depths) const {
     return "{config = {DataWidth = " + n(c.borderBits) + ", Elem = " + n(bits) +
            ", Lanes = " + n(c.lanes) + ", FrameElements = " + n(c.elements()) +
-           ", Row = " + n(c.elements()) + "}, depths = array<i64" +
-           (bits == 8 ? ": 8" : "") +
+           ", Row = " + n(c.elements()) + "}, depths = array<i64" + depths +
            ">, rhizome.node = \"border\", rhizome.port = 0} : ";
-  };
-  text += "%x = flow.actor \"axis_in\" \"s_axis_0\"() " + border(8) + "() -> " +
-          streamOf(c, 8) + "\n";
-  std::string sum = "%x";
-  int bits = 8;
-  for (int64_t k = 0; k < c.readers; ++k) {
-    int64_t words = k == 0 ? c.words : c.words * c.rounds;
-    std::string id = n(k);
-    text += "%w" + id + " = flow.actor \"mem_reader\" \"read" + id +
-            "\"() {config = {DataWidth = " + n(8 * c.lanes) +
-            ", Words = " + n(words) + ", Burst = " + n(c.burst) +
-            ", frameBeats = " + n(c.words * c.rounds) +
-            "}, depths = array<i64: " + n(c.depth) +
-            ">, memories = [#flow.bank<\"ddr4\", " +
-            n(k == 0 ? 0 : c.secondBank) + ", \"w" + id +
-            ".bin\">], rhizome.node = \"weights\"} : () -> " + streamOf(c, 8) +
-            "\n";
-    text += "%y" + id + " = flow.actor \"scaled_add\" \"add" + id + "\"(" +
-            sum + ", %w" + id + ") {config = {Lanes = " + n(c.lanes) +
-            ", AWidth = " + n(bits) +
-            ", ASigned = 1, BWidth = 8, BSigned = 1, MulA = 1, MulB = 1, "
-            "MulWidth = 2, Max = 0, OutWidth = " +
-            n(bits + 1) + ", frameBeats = " + n(c.words * c.rounds) +
-            "}, depths = array<i64: 8>, rhizome.node = \"add\"} : (" +
-            streamOf(c, bits) + ", " + streamOf(c, 8) + ") -> " +
-            streamOf(c, bits + 1) + "\n";
-    sum = "%y" + id;
-    ++bits;
   }
-  return text + "flow.actor \"axis_out\" \"m_axis_0\"(" + sum + ") " +
-         border(bits) + "(" + streamOf(c, bits) + ") -> ()\n}\n";
-}
+  /// What readers have in common: parameters, and where they stand.
+  std::string reading(int64_t k) const {
+    return "DataWidth = " + n(8 * c.lanes) + ", Words = " + n(c.wordsOf(k)) +
+           ", Burst = " + n(c.burst) + ", frameBeats = " + n(c.beats());
+  }
+  std::string place(int64_t k) const {
+    return "memories = [#flow.bank<\"ddr4\", " + n(k ? c.secondBank : 0) +
+           ", \"w" + n(k) + ".bin\">], rhizome.node = \"weights\"} : ";
+  }
+  std::string ownUnit(const std::string &sum) const {
+    return "%y0 = flow.actor \"plug_offset\" \"offset\"(" + sum +
+           ") {config = {" + reading(0) + ", Places = " + n(c.depth) +
+           "}, depths = array<i64: 4>, " + place(0) + "(" + stream(8) +
+           ") -> " + stream(8) + "\n";
+  }
+  std::string readAndAdd(int64_t k, const std::string &sum, int bits) const {
+    return "%w" + n(k) + " = flow.actor \"mem_reader\" \"read" + n(k) +
+           "\"() {config = {" + reading(k) +
+           "}, depths = array<i64: " + n(c.depth) + ">, " + place(k) +
+           "() -> " + stream(8) + "\n%y" + n(k) +
+           " = flow.actor \"scaled_add\" \"add" + n(k) + "\"(" + sum + ", %w" +
+           n(k) + ") {config = {Lanes = " + n(c.lanes) +
+           ", AWidth = " + n(bits) +
+           ", ASigned = 1, BWidth = 8, BSigned = 1, MulA = 1, MulB = 1, "
+           "MulWidth = 2, Max = 0, OutWidth = " +
+           n(bits + 1) + ", frameBeats = " + n(c.beats()) +
+           "}, depths = array<i64: 8>, rhizome.node = \"add\"} : (" +
+           stream(bits) + ", " + stream(8) + ") -> " + stream(bits + 1) + "\n";
+  }
+};
 
 /// A case's design with its weights, and a package of it.
 class Memories : public ::testing::TestWithParam<Case> {
 protected:
+  test::WithOffset registered;
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   explore::NodeResult result;
@@ -111,12 +133,12 @@ protected:
   void build(const Case &c) {
     context.loadDialect<flow::FlowDialect, rtl::RtlDialect, num::NumDialect,
                         func::FuncDialect>();
-    module = parseSourceString<ModuleOp>(textOf(c), &context);
+    module = parseSourceString<ModuleOp>(Text(c).run(), &context);
     ASSERT_TRUE(bool(module));
     result.function = *module->getOps<func::FuncOp>().begin();
     result.design = *module->getOps<flow::DesignOp>().begin();
     for (int64_t k = 0; k < c.readers; ++k) {
-      int64_t words = k == 0 ? c.words : c.words * c.rounds;
+      int64_t words = c.wordsOf(k);
       gen::MemoryImage image(8 * c.lanes, words);
       weights.emplace_back();
       for (int64_t i = 0; i < words * c.lanes; ++i) {
@@ -170,8 +192,11 @@ protected:
       for (int64_t i = 0; i < c.elements(); ++i) {
         x.push_back(drawByte());
         y.push_back(x.back());
-        for (const auto &w : weights)
-          y.back() += w[size_t(i) % w.size()];
+        for (size_t k = 0; k < weights.size(); ++k) {
+          y.back() += weights[k][size_t(i) % weights[k].size()];
+          if (k == 0 && c.ownUnit)
+            y.back() = int8_t(y.back());
+        }
       }
       frames.push_back({Tensor::ofInts({1, c.elements()}, x)});
       expected.push_back(y);
@@ -218,6 +243,7 @@ Case randomCase(uint64_t seed) {
   c.rounds = draw(1, 4);
   c.readers = draw(1, 2);
   c.secondBank = draw(0, 2) == 0;
+  c.ownUnit = draw(0, 1);
   c.burst = int64_t(1) << draw(0, 5);
   c.depth = c.burst * draw(1, 3) + draw(1, 40);
   c.borderBits = 8 << draw(0, 5);
@@ -232,39 +258,46 @@ Case randomCase(uint64_t seed) {
 /// Three of them every day; RHIZOME_MEMORY_DESIGNS asks for all, and for so
 /// many random ones.
 std::vector<Case> cases() {
-  std::vector<Case> all = {
-      {.name = "MemoryBound", .bytesPerS = 500000000},
-      {.name = "TwoReadersOfABank",
-       .readers = 2,
-       .bytesPerS = 1800000000,
-       .turnaroundNs = 30,
-       .refreshEveryNs = 3900,
-       .refreshNs = 350},
-      {.name = "LatencyBound", .burst = 4, .depth = 8, .latencyNs = 300}};
+  std::vector<Case> all = {{.name = "MemoryBound", .bytesPerS = 500000000},
+                           {.name = "TwoReadersOfABank",
+                            .readers = 2,
+                            .bytesPerS = 1800000000,
+                            .turnaroundNs = 30,
+                            .refreshEveryNs = 3900,
+                            .refreshNs = 350},
+                           {.name = "OwnUnitAndAReader",
+                            .readers = 2,
+                            .ownUnit = true,
+                            .burst = 4,
+                            .depth = 9,
+                            .latencyNs = 300}};
   int64_t more = test::setting("RHIZOME_MEMORY_DESIGNS", 0);
   if (more == 0)
     return all;
-  all.insert(all.end(), {{.name = "StreamBound", .borderBits = 16},
-                         {.name = "TwoBanks",
-                          .readers = 2,
-                          .secondBank = 1,
-                          .bytesPerS = 700000000},
-                         {.name = "WideBeats",
-                          .lanes = 32,
-                          .words = 7,
-                          .rounds = 3,
-                          .readers = 2,
-                          .burst = 16,
-                          .depth = 70,
-                          .borderBits = 256,
-                          .bytesPerS = 5000000000},
-                         {.name = "OneWord",
-                          .lanes = 4,
-                          .words = 1,
-                          .rounds = 60,
-                          .burst = 1,
-                          .depth = 2,
-                          .latencyNs = 30}});
+  all.insert(
+      all.end(),
+      {{.name = "StreamBound", .borderBits = 16},
+       {.name = "LatencyBound", .burst = 4, .depth = 8, .latencyNs = 300},
+       {.name = "TwoBanks",
+        .readers = 2,
+        .secondBank = 1,
+        .bytesPerS = 700000000},
+       {.name = "WideBeats",
+        .lanes = 32,
+        .words = 7,
+        .rounds = 3,
+        .readers = 2,
+        .burst = 16,
+        .depth = 70,
+        .borderBits = 256,
+        .bytesPerS = 5000000000},
+       {.name = "OneWord",
+        .lanes = 4,
+        .words = 1,
+        .rounds = 60,
+        .burst = 1,
+        .depth = 2,
+        .latencyNs = 30}});
   for (int64_t seed = 0; seed < more; ++seed)
     all.push_back(randomCase(uint64_t(seed)));
   return all;

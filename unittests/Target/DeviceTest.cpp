@@ -67,7 +67,10 @@ TEST(Device, ShippedOnesLoad) {
   EXPECT_EQ(role->streamBits, 64u);
   EXPECT_EQ(role->shell, "themisto");
   ASSERT_TRUE(role->memory);
+  EXPECT_EQ(role->memory->name, "ddr4");
   EXPECT_EQ(role->memory->bytesPerS, 10e9);
+  EXPECT_EQ(role->memory->portBits, 512u);
+  EXPECT_EQ(role->memory->refreshNs, 350);
   EXPECT_FALSE(role->processor);
   ASSERT_TRUE(role->dspPairs);
   EXPECT_EQ(role->dspPairs->maxPackedSigned, 7u);
@@ -142,6 +145,21 @@ TEST(Device, MalformedFilesAreRefusedByLine) {
   EXPECT_EQ(messageFor(edited("dsp:\n", "memory: {kind: ddr, banks: 1}\n"
                                         "dsp:\n")),
             "d.yaml:15: 'memory' needs 'bytes_per_s'");
+  auto memory = [](const std::string &more) {
+    return messageFor(edited("dsp:\n", "memory: {kind: ddr, banks: 1, "
+                                       "bytes_per_s: 1000, " +
+                                           more + "}\ndsp:\n"));
+  };
+  EXPECT_EQ(memory("name: ddr4, port_bits: 64, latency_ns: 100"), "accepted");
+  EXPECT_EQ(memory("name: ddr-4"),
+            "d.yaml:15: 'name' is 'ddr-4', not letters and digits, which ports "
+            "are named after");
+  EXPECT_EQ(memory("port_bits: 96"),
+            "d.yaml:15: 'port_bits' is 96, not a power of two from 8 to 1024");
+  EXPECT_EQ(memory("latency_ns: -1"), "d.yaml:15: 'latency_ns' is -1, not a "
+                                      "count");
+  EXPECT_EQ(memory("refresh_every_ns: 300, refresh_ns: 350"),
+            "d.yaml:15: 'refresh_ns' is not below 'refresh_every_ns'");
   EXPECT_EQ(messageFor("[1, 2]"), "d.yaml:1: a device file must be a mapping");
   EXPECT_EQ(messageFor(""), "d.yaml:1: a device file must be a mapping");
   EXPECT_NE(messageFor("a: [1\nb: }").find("d.yaml:2: "), std::string::npos);

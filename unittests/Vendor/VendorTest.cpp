@@ -128,6 +128,18 @@ TEST(Flows, ADeviceOfMyOwnIsServedByFamilyAndShell) {
       write(toyNode(1, 64), mine, 200).files.count("cloudfpga/role.xdc"));
 }
 
+TEST(Flows, MemoryPortsAreNotServedYet) {
+  PlannedNode node = toyNode(1, 512);
+  node.memories = {{"hbm2", 32, 460000000000, 123, 14, 3900, 260}};
+  node.memoryPorts = {{"m_axi_hbm2_0", "hbm2", 0, 256, 4096}};
+  Written written = write(node, device("xcu280"), 300);
+  EXPECT_TRUE(written.files.empty());
+  ASSERT_FALSE(written.notes.empty());
+  EXPECT_NE(written.notes[0].find("the design reads a memory outside the chip, "
+                                  "'hbm2', and the project has no port to it"),
+            std::string::npos);
+}
+
 TEST(Flows, WhatAShellCannotDoIsNoted) {
   Written written = write(toyNode(2, 64), device("xcku060-role"), 156.25);
   EXPECT_FALSE(written.files.count("cloudfpga/role.xdc"));

@@ -46,6 +46,15 @@ struct MemoryReading {
 /// A reader of the segment at this place.
 Actor makeMemReader(const MemoryReading &reading, const MemoryPlace &place);
 
+/// What reads one bank.
+struct BankReaders {
+  int64_t count = 0;    ///< memory ports
+  int64_t inFlight = 0; ///< bursts on their way at once
+  int64_t bytes = 0;    ///< a frame
+};
+/// What stands between several readers of a bank.
+Resources costOfArbiter(const BankReaders &readers, const CostContext &context);
+
 /// Every beat of a stream in this format to so many readers.
 Actor makeFork(const Format &format, int64_t readers);
 

@@ -14,6 +14,9 @@ llvm::Expected<gen::CostContext> costContextOf(const Device &device);
 llvm::Expected<gen::DeviceContext> contextOf(const Device &device,
                                              double clockMhz);
 
+/// The memories outside the chip that a device's designs can read.
+std::vector<gen::Memory> memoriesOf(const Device &device);
+
 /// A node as the plan records it: what it promises, its options, actors and
 /// borders; all but the names of files.
 PlannedNode describeNode(const std::string &name, explore::NodeResult &result,

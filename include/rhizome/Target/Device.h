@@ -30,9 +30,16 @@ struct Router {
 
 /// Memory outside the chip's logic.
 struct DeviceMemory {
-  std::string kind;     ///< "hbm" or "ddr"
-  unsigned banks = 0;   ///< pseudo channels or channels, numbered from 0
-  double bytesPerS = 0; ///< of all banks together, at best
+  std::string name;       ///< "ddr4", "hbm2"; as its kind if none is given
+  std::string kind;       ///< "hbm" or "ddr"
+  unsigned banks = 0;     ///< pseudo channels or channels, numbered from 0
+  double bytesPerS = 0;   ///< of all banks together, at best
+  unsigned portBits = 64; ///< of a beat at a bank's port
+  // What is not given takes no time.
+  int64_t latencyNs = 0;      ///< from a request to its first data
+  int64_t turnaroundNs = 0;   ///< lost where a burst does not follow the last
+  int64_t refreshEveryNs = 0; ///< a bank refreshes as often, 0: never
+  int64_t refreshNs = 0;      ///< and reads nothing for so long
 };
 
 /// What a CPU computes with.

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Inside flow -> rtl: the ports of a design to memories outside the chip, one
+// for each bank that its actors read, and arbiters where several read one.
+#pragma once
+
+#include "mlir/IR/Builders.h"
+#include "rhizome/Dialect/Flow/Flow.h"
+#include "rhizome/Dialect/Rtl/Rtl.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace rhizome {
+/// A memory port of an instance: its signals are operands and results in a row.
+struct MemoryReader {
+  int64_t bits = 0;     ///< of a beat
+  int64_t inFlight = 0; ///< bursts on their way at once, at most
+  rtl::InstanceOp instance;
+  unsigned firstOperand = 0, firstResult = 0;
+};
+
+class MemoryPorts {
+public:
+  MemoryPorts(flow::DesignOp design, mlir::OpBuilder &builder)
+      : design(design), builder(builder) {}
+
+  /// Tells name, direction and bits of every signal of the design's ports.
+  void forSignals(llvm::function_ref<void(const std::string &name, bool isInput,
+                                          int64_t bits)>
+                      tell);
+  /// What stands for an input of so many bits until connect(): any value will
+  /// do for a single bit.
+  mlir::Value placeholder(int64_t bits, mlir::Value bit);
+  void add(flow::BankAttr bank, const MemoryReader &reader) {
+    readers[{bank.getMemory(), bank.getBank()}].push_back(reader);
+  }
+  /// Connects all readers with the top module: its arguments from
+  /// `firstArgument` on are the ports' inputs, the outputs are added.
+  void connect(mlir::Block *body, unsigned firstArgument,
+               llvm::SmallVectorImpl<mlir::Value> &outputs);
+
+private:
+  using Bank = std::pair<llvm::StringRef, int64_t>;
+  flow::DesignOp design;
+  mlir::OpBuilder &builder;
+  llvm::MapVector<Bank, llvm::SmallVector<MemoryReader>> readers;
+
+  MemoryReader arbiter(Bank bank, mlir::Block *body);
+};
+} // namespace rhizome
