@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products of the host: matrices of any rank, and Einsum.
+#include "Host.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <map>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::importer;
+using host::Loops;
+using host::Scalars;
+using llvm::formatv;
+using onnx::TensorProto;
+
+using S = Scalars;
+using R = ValueRange;
+
+/// ONNX's MatMul: vectors become matrices and lose the axis again; null if the
+/// shapes do not fit.
+Value importer::hostProduct(NodeContext &node, Value x, Value y) {
+  Loops l = loops(node);
+  Loops::Shape p(Loops::shapeOf(x)), q(Loops::shapeOf(y));
+  bool row = p.size() == 1, column = q.size() == 1;
+  if (row)
+    p.insert(p.begin(), 1);
+  if (column)
+    q.push_back(1);
+  if (p.empty() || q.empty() || p.back() != q[q.size() - 2] ||
+      !Loops::broadcast(ArrayRef(p).drop_back(2), ArrayRef(q).drop_back(2)))
+    return {};
+  Value v = l.matmul(l.reshape(x, p), l.reshape(y, q));
+  Loops::Shape shape(Loops::shapeOf(v));
+  if (column)
+    shape.pop_back();
+  if (row)
+    shape.erase(shape.end() - (column ? 1 : 2));
+  return l.reshape(v, shape);
+}
+
+LogicalResult importer::onePerChannel(NodeContext &node, Value bias,
+                                      int64_t channels) {
+  ArrayRef<int64_t> shape = Loops::shapeOf(bias);
+  if (ShapedType::getNumElements(shape) == channels)
+    return success();
+  return node.refuse(formatv("its bias has the shape {0}, not {1}",
+                             describe(shape), describe({channels})));
+}
+
+std::optional<Factors> importer::hostFactors(NodeContext &node,
+                                             bool takesWide) {
+  for (size_t i : {0, 1}) {
+    if (!node.input(i)) {
+      node.refuse(formatv("its input {0} is missing", i));
+      return std::nullopt;
+    }
+    int type = typeOf(node.input(i));
+    bool isWide = type == TensorProto::INT32 || type == TensorProto::UINT32 ||
+                  type == TensorProto::INT64 || type == TensorProto::UINT64;
+    if (!HostTensor::isRealType(type) && !(takesWide && isWide)) {
+      node.refuse(
+          formatv("its input {0} has the type {1}, for which {2} is not "
+                  "defined",
+                  i, typeName(type), node.op()),
+          "put a DequantizeLinear or Cast before it");
+      return std::nullopt;
+    }
+  }
+  Factors f = {hostValue(node, 0), hostValue(node, 1),
+               node.input(2) ? hostValue(node, 2) : Value()};
+  if (!f.x || !f.y || (node.input(2) && !f.addend))
+    return std::nullopt;
+  if (f.addend && Loops::isReal(f.addend) != Loops::isReal(f.x)) {
+    node.refuse(
+        formatv("its inputs 0 and 2 have the types {0} and {1}, which must "
+                "be one",
+                typeName(typeOf(node.input(0))),
+                typeName(typeOf(node.input(2)))),
+        "put a Cast before one of them");
+    return std::nullopt;
+  }
+  return f;
+}
+
+LogicalResult onhost::matMul(NodeContext &node) {
+  auto factors = hostFactors(node, /*takesWide=*/true);
+  if (!factors)
+    return failure();
+  Value x = factors->x, y = factors->y;
+  Value v =
+      Loops::isReal(x) == Loops::isReal(y) ? hostProduct(node, x, y) : Value();
+  if (!v)
+    return node.refuse(formatv("its inputs {0} and {1} do not fit",
+                               describe(node.input(0)->shape),
+                               describe(node.input(1)->shape)));
+  int type = typeOf(node.input(0));
+  return give(node, 0, wrapped(node, v, type), type);
+}
+
+LogicalResult onhost::gemm(NodeContext &node) {
+  auto factors = hostFactors(node, /*takesWide=*/true);
+  if (!factors)
+    return failure();
+  Value a = factors->x, b = factors->y, c = factors->addend;
+  if (node.input(0)->rank() != 2 || node.input(1)->rank() != 2)
+    return node.refuse("its inputs are no matrices");
+  Loops l = loops(node);
+  if (node.getInt("transA", 0))
+    a = l.transpose(a, {1, 0});
+  if (node.getInt("transB", 0))
+    b = l.transpose(b, {1, 0});
+  Value v =
+      Loops::isReal(a) == Loops::isReal(b) ? hostProduct(node, a, b) : Value();
+  if (!v || (c && Loops::broadcast(Loops::shapeOf(v), Loops::shapeOf(c)) !=
+                      Loops::Shape(Loops::shapeOf(v))))
+    return node.refuse(formatv("its inputs {0} and {1} do not fit",
+                               describe(node.input(0)->shape),
+                               describe(node.input(1)->shape)));
+  double alpha = node.getFloat("alpha", 1), beta = node.getFloat("beta", 1);
+  int type = typeOf(node.input(0));
+  auto scaled = [&](Value x, double factor) {
+    if (factor == 1)
+      return x;
+    return eachOf(node, {x}, type, [&](S &s, R e) {
+      return s.mul(e[0], s.number(factor, e[0]));
+    });
+  };
+  v = scaled(v, alpha);
+  if (c && beta != 0)
+    v = computeBinary(node, "Add", v, scaled(c, beta), type);
+  return give(node, 0, v, type);
+}
+
+LogicalResult onhost::einsum(NodeContext &node) {
+  std::string equation = node.getString("equation", "");
+  llvm::erase(equation, ' ');
+  auto [left, right] = StringRef(equation).split("->");
+  bool explicitOut = StringRef(equation).contains("->");
+  SmallVector<StringRef> terms;
+  left.split(terms, ',');
+  if (terms.size() != node.inputs.size())
+    return node.refuse(
+        formatv("its equation '{0}' has {1} operands, it has {2}", equation,
+                terms.size(), node.inputs.size()));
+  // Letters, and for "…" as many negative names as the longest needs.
+  std::map<int, int64_t> sizes;
+  std::map<int, int> uses;
+  SmallVector<SmallVector<int>> names;
+  int dots = 0;
+  auto spell = [&](StringRef term,
+                   int rank) -> std::optional<SmallVector<int>> {
+    SmallVector<int> out;
+    int letters = 0;
+    for (char c : term)
+      letters += c != '.';
+    for (size_t i = 0; i < term.size(); ++i) {
+      if (term[i] != '.') {
+        out.push_back(term[i]);
+        continue;
+      }
+      int count = rank < 0 ? dots : rank - letters;
+      dots = std::max(dots, count);
+      for (int k = count; k > 0; --k)
+        out.push_back(-k);
+      i += 2;
+    }
+    if (rank >= 0 && int(out.size()) != rank)
+      return std::nullopt;
+    return out;
+  };
+  SmallVector<Value> values;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    values.push_back(hostValue(node, i));
+    if (!values.back())
+      return failure();
+    auto spelled = spell(terms[i], int(node.input(i)->rank()));
+    if (!spelled)
+      return node.refuse(formatv(
+          "its equation '{0}' does not fit its input {1}", equation, i));
+    for (auto [name, size] : llvm::zip_equal(*spelled, node.input(i)->shape)) {
+      int64_t &known = sizes.try_emplace(name, 1).first->second;
+      if (known != 1 && size != 1 && known != size)
+        return node.refuse(formatv("its equation '{0}' gives '{1}' two sizes",
+                                   equation, char(name)));
+      known = std::max(known, size);
+      ++uses[name];
+    }
+    names.push_back(*spelled);
+  }
+  SmallVector<int> result;
+  if (explicitOut) {
+    result = *spell(right, -1);
+  } else {
+    for (int k = dots; k > 0; --k)
+      result.push_back(-k);
+    for (auto [name, count] : uses)
+      if (name > 0 && count == 1)
+        result.push_back(name);
+  }
+  Shape shape, reduced;
+  std::map<int, unsigned> place;
+  for (int name : result) {
+    if (!sizes.count(name) || !place.try_emplace(name, place.size()).second)
+      return node.refuse(formatv("its equation '{0}' is not valid", equation));
+    shape.push_back(sizes[name]);
+  }
+  for (auto [name, size] : sizes)
+    if (place.try_emplace(name, place.size()).second)
+      reduced.push_back(size);
+  Loops l = loops(node);
+  SmallVector<host::Operand> operands;
+  for (auto [value, spelled] : llvm::zip_equal(values, names)) {
+    SmallVector<AffineExpr> exprs;
+    for (auto [name, size] : llvm::zip_equal(spelled, Loops::shapeOf(value)))
+      exprs.push_back(size == 1 ? node.builder.getAffineConstantExpr(0)
+                                : l.dim(place[name]));
+    operands.push_back(
+        {value, AffineMap::get(place.size(), 0, exprs, node.context)});
+  }
+  Type element = elementOf(values[0]);
+  Value v = l.loop(shape, reduced, element, l.number(0, element), operands,
+                   [&](S &s, R a) {
+                     Value product = a[0];
+                     for (Value factor : a.drop_front().drop_back())
+                       product = s.mul(product, factor);
+                     return s.add(a.back(), product);
+                   });
+  int type = typeOf(node.input(0));
+  return give(node, 0, wrapped(node, v, type), type);
+}
