@@ -23,11 +23,19 @@ llvm::LogicalResult arg(NodeContext &node);
 llvm::LogicalResult cumulate(NodeContext &node);
 llvm::LogicalResult topK(NodeContext &node);
 llvm::LogicalResult softmax(NodeContext &node);
-llvm::LogicalResult normalise(NodeContext &node);
+llvm::LogicalResult layerNormalization(NodeContext &node);
+llvm::LogicalResult meanVarianceNormalization(NodeContext &node);
+llvm::LogicalResult lpNormalization(NodeContext &node);
+llvm::LogicalResult localResponse(NodeContext &node);
+llvm::LogicalResult batchNormalization(NodeContext &node);
+llvm::LogicalResult groupNormalization(NodeContext &node);
 
 // HostIndex.cpp
 llvm::LogicalResult gather(NodeContext &node);
-llvm::LogicalResult scatter(NodeContext &node);
+llvm::LogicalResult gatherElements(NodeContext &node);
+llvm::LogicalResult gatherND(NodeContext &node);
+llvm::LogicalResult scatterElements(NodeContext &node);
+llvm::LogicalResult scatterND(NodeContext &node);
 llvm::LogicalResult oneHot(NodeContext &node);
 llvm::LogicalResult reverse(NodeContext &node);
 llvm::LogicalResult compress(NodeContext &node);
@@ -37,10 +45,13 @@ llvm::LogicalResult slice(NodeContext &node);
 llvm::LogicalResult split(NodeContext &node);
 llvm::LogicalResult concat(NodeContext &node);
 llvm::LogicalResult expand(NodeContext &node);
+llvm::LogicalResult tile(NodeContext &node);
 llvm::LogicalResult pad(NodeContext &node);
 llvm::LogicalResult blocks(NodeContext &node);
 llvm::LogicalResult trilu(NodeContext &node);
-llvm::LogicalResult make(NodeContext &node);
+llvm::LogicalResult size(NodeContext &node);
+llvm::LogicalResult eyeLike(NodeContext &node);
+llvm::LogicalResult range(NodeContext &node);
 
 // HostProducts.cpp, HostWindows.cpp
 llvm::LogicalResult matMul(NodeContext &node);
@@ -48,7 +59,9 @@ llvm::LogicalResult gemm(NodeContext &node);
 llvm::LogicalResult einsum(NodeContext &node);
 llvm::LogicalResult conv(NodeContext &node);
 llvm::LogicalResult convTranspose(NodeContext &node);
-llvm::LogicalResult pool(NodeContext &node);
+llvm::LogicalResult maxPool(NodeContext &node);
+llvm::LogicalResult averagePool(NodeContext &node);
+llvm::LogicalResult lpPool(NodeContext &node);
 
 // HostResample.cpp, HostRecurrent.cpp, HostAttention.cpp
 llvm::LogicalResult resize(NodeContext &node);

@@ -30,191 +30,187 @@ static Places indices(S &s, unsigned first, unsigned count) {
   return at;
 }
 
-LogicalResult onhost::gather(NodeContext &node) {
+/// Data and integer indices of a Gather; null (refused) if they are not.
+static std::pair<Value, Value> gatherInputs(NodeContext &node) {
   Value x = hostValue(node, 0), which = x ? hostValue(node, 1) : Value();
-  if (!which)
-    return failure();
-  StringRef op = node.op();
-  Loops l = loops(node);
-  const Shape &from = node.input(0)->shape, &by = node.input(1)->shape;
-  int type = typeOf(node.input(0));
-  if (Loops::isReal(which))
-    return node.refuse("its indices are not integers");
-  if (op == "GatherND") {
-    int64_t batch = node.getInt("batch_dims", 0);
-    int64_t depth = by.empty() ? 0 : by.back();
-    if (by.empty() || batch < 0 || batch >= int64_t(by.size()) ||
-        batch + depth > int64_t(from.size()))
-      return node.refuse(formatv("its indices {0} do not fit its data {1}",
-                                 describe(by), describe(from)));
-    Shape shape(by.begin(), by.end() - 1);
-    shape.insert(shape.end(), from.begin() + batch + depth, from.end());
-    unsigned outer = unsigned(by.size()) - 1;
-    return give(node, 0,
-                l.each(shape, elementOf(x),
-                       [&](S &s, R) {
-                         Places at = indices(s, 0, unsigned(batch)),
-                                row = indices(s, 0, outer);
-                         for (int64_t i = 0; i < depth; ++i) {
-                           Places place = row;
-                           place.push_back(s.whole(i));
-                           at.push_back(
-                               fromEnd(s, s.at(which, place), from[batch + i]));
-                         }
-                         llvm::append_range(
-                             at,
-                             indices(s, outer, unsigned(shape.size()) - outer));
-                         return s.at(x, at);
-                       }),
-                type);
+  if (which && Loops::isReal(which)) {
+    node.refuse("its indices are not integers");
+    return {};
   }
-  auto axis = node.axisAttribute(0, from.size());
+  return {x, which};
+}
+
+LogicalResult onhost::gather(NodeContext &node) {
+  auto [x, which] = gatherInputs(node);
+  auto axis =
+      which ? node.axisAttribute(0, node.input(0)->rank()) : std::nullopt;
   if (!axis)
     return failure();
-  unsigned a = unsigned(*axis);
-  if (op == "GatherElements") {
-    if (by.size() != from.size())
-      return node.refuse("its indices have another rank than its data");
-    return give(node, 0,
-                l.each(by, elementOf(x),
-                       [&](S &s, R) {
-                         Places at = indices(s, 0, unsigned(by.size()));
-                         at[a] = fromEnd(s, s.at(which, at), from[a]);
-                         return s.at(x, at);
-                       }),
-                type);
-  }
+  const Shape &from = node.input(0)->shape, &by = node.input(1)->shape;
+  unsigned a = unsigned(*axis), inner = unsigned(by.size());
   Shape shape(from.begin(), from.begin() + a);
   shape.insert(shape.end(), by.begin(), by.end());
   shape.insert(shape.end(), from.begin() + a + 1, from.end());
-  unsigned inner = unsigned(by.size());
-  return give(
-      node, 0,
-      l.each(shape, elementOf(x),
-             [&](S &s, R) {
-               Places at = indices(s, 0, a);
-               at.push_back(
-                   fromEnd(s, s.at(which, indices(s, a, inner)), from[a]));
-               llvm::append_range(
-                   at, indices(s, a + inner, unsigned(from.size()) - a - 1));
-               return s.at(x, at);
-             }),
-      type);
+  auto read = [&, x = x, which = which](S &s, R) {
+    Places at = indices(s, 0, a);
+    at.push_back(fromEnd(s, s.at(which, indices(s, a, inner)), from[a]));
+    llvm::append_range(at,
+                       indices(s, a + inner, unsigned(from.size()) - a - 1));
+    return s.at(x, at);
+  };
+  return give(node, 0, loops(node).each(shape, elementOf(x), read),
+              typeOf(node.input(0)));
 }
 
-/// Every place of the result looks through the updates for those that hit it,
-/// in their order, so that the last one wins.
-LogicalResult onhost::scatter(NodeContext &node) {
-  Value x = hostValue(node, 0), which = x ? hostValue(node, 1) : Value(),
-        updates = which ? hostValue(node, 2) : Value();
-  if (!updates)
+LogicalResult onhost::gatherElements(NodeContext &node) {
+  auto [x, which] = gatherInputs(node);
+  auto axis =
+      which ? node.axisAttribute(0, node.input(0)->rank()) : std::nullopt;
+  if (!axis)
     return failure();
   const Shape &from = node.input(0)->shape, &by = node.input(1)->shape;
-  unsigned rank = unsigned(from.size());
-  bool nd = node.op() == "ScatterND";
-  std::string how = node.getString("reduction", "none");
-  int type = typeOf(node.input(0));
-  bool u = isUnsigned(type);
-  Loops l = loops(node);
-  auto combine = [&](S &s, Value old, Value fresh) -> Value {
-    if (how == "add")
+  if (by.size() != from.size())
+    return node.refuse("its indices have another rank than its data");
+  auto read = [&, x = x, which = which](S &s, R) {
+    Places at = indices(s, 0, unsigned(by.size()));
+    at[*axis] = fromEnd(s, s.at(which, at), from[*axis]);
+    return s.at(x, at);
+  };
+  return give(node, 0, loops(node).each(by, elementOf(x), read),
+              typeOf(node.input(0)));
+}
+
+LogicalResult onhost::gatherND(NodeContext &node) {
+  auto [x, which] = gatherInputs(node);
+  if (!which)
+    return failure();
+  const Shape &from = node.input(0)->shape, &by = node.input(1)->shape;
+  int64_t batch = node.getInt("batch_dims", 0);
+  int64_t depth = by.empty() ? 0 : by.back();
+  if (by.empty() || batch < 0 || batch >= int64_t(by.size()) ||
+      batch + depth > int64_t(from.size()))
+    return node.refuse(formatv("its indices {0} do not fit its data {1}",
+                               describe(by), describe(from)));
+  Shape shape(by.begin(), by.end() - 1);
+  shape.insert(shape.end(), from.begin() + batch + depth, from.end());
+  unsigned outer = unsigned(by.size()) - 1;
+  auto read = [&, x = x, which = which](S &s, R) {
+    Places at = indices(s, 0, unsigned(batch)), row = indices(s, 0, outer);
+    for (int64_t i = 0; i < depth; ++i) {
+      Places place = row;
+      place.push_back(s.whole(i));
+      at.push_back(fromEnd(s, s.at(which, place), from[batch + i]));
+    }
+    llvm::append_range(at, indices(s, outer, unsigned(shape.size()) - outer));
+    return s.at(x, at);
+  };
+  return give(node, 0, loops(node).each(shape, elementOf(x), read),
+              typeOf(node.input(0)));
+}
+
+namespace {
+/// Data, indices and updates of a Scatter, and how an update changes what it
+/// hits. Every place of the result looks through the updates for those that hit
+/// it, in their order, so that the last one wins.
+struct Scatter {
+  Value data, which, updates;
+  std::string reduction;
+  int type;
+
+  Value combine(S &s, Value old, Value fresh) const {
+    bool u = isUnsigned(type);
+    if (reduction == "add")
       return s.add(old, fresh);
-    if (how == "mul")
+    if (reduction == "mul")
       return s.mul(old, fresh);
-    if (how == "max")
+    if (reduction == "max")
       return s.max(old, fresh, u);
-    if (how == "min")
+    if (reduction == "min")
       return s.min(old, fresh, u);
     return fresh;
-  };
-  if (Loops::isReal(which) || Loops::isReal(x) != Loops::isReal(updates))
-    return node.refuse("its inputs' element types do not fit");
-  SmallVector<AffineExpr> identity;
-  for (unsigned i = 0; i < rank; ++i)
-    identity.push_back(l.dim(i));
-  Shape reduced;
-  unsigned axis = 0;
-  int64_t depth = 0;
-  if (nd) {
-    depth = by.empty() ? 0 : by.back();
-    if (by.empty() || depth > int64_t(rank))
-      return node.refuse("its indices do not fit its data");
-    reduced.assign(by.begin(), by.end() - 1);
-    Shape expected = reduced;
-    expected.insert(expected.end(), from.begin() + depth, from.end());
-    if (expected != node.input(2)->shape)
-      return node.refuse(formatv("its updates {0} should be {1}",
-                                 describe(node.input(2)->shape),
-                                 describe(expected)));
-  } else {
-    auto given = node.axisAttribute(0, rank);
-    if (!given)
-      return failure();
-    if (by.size() != rank || by != node.input(2)->shape)
-      return node.refuse("its indices and updates do not fit its data");
-    axis = unsigned(*given);
-    reduced = {by[axis]};
   }
-  // The result so far begins as the data: it is read where nothing has hit
-  // yet, told by a count of hits beside it.
-  auto hit = [&](S &s) -> Value {
-    if (nd) {
-      Value all;
-      Places tuple = indices(s, rank, unsigned(reduced.size()));
-      for (int64_t i = 0; i < depth; ++i) {
-        Places place = tuple;
-        place.push_back(s.whole(i));
-        Value same = s.equal(fromEnd(s, s.at(which, place), from[i]),
-                             s.index(unsigned(i)));
-        all = all ? s.both(all, same) : same;
-      }
-      return all ? all : s.equal(s.whole(0), s.whole(0));
-    }
+};
+} // namespace
+
+static std::optional<Scatter> scatterInputs(NodeContext &node) {
+  Scatter in;
+  in.data = hostValue(node, 0);
+  in.which = in.data ? hostValue(node, 1) : Value();
+  in.updates = in.which ? hostValue(node, 2) : Value();
+  if (!in.updates)
+    return std::nullopt;
+  if (Loops::isReal(in.which) ||
+      Loops::isReal(in.data) != Loops::isReal(in.updates)) {
+    node.refuse("its inputs' element types do not fit");
+    return std::nullopt;
+  }
+  in.reduction = node.getString("reduction", "none");
+  in.type = typeOf(node.input(0));
+  return in;
+}
+
+LogicalResult onhost::scatterElements(NodeContext &node) {
+  auto in = scatterInputs(node);
+  auto given = in ? node.axisAttribute(0, node.input(0)->rank()) : std::nullopt;
+  if (!given)
+    return failure();
+  const Shape &from = node.input(0)->shape, &by = node.input(1)->shape;
+  unsigned rank = unsigned(from.size()), axis = unsigned(*given);
+  if (by.size() != rank || by != node.input(2)->shape)
+    return node.refuse("its indices and updates do not fit its data");
+  Value out = loops(node).fold(in->data, {by[axis]}, [&](S &s, R a) {
+    // Updates may cover less than the data.
     Value inside;
     Places place = indices(s, 0, rank);
     for (unsigned i = 0; i < rank; ++i)
       if (i != axis && by[i] < from[i]) {
-        Value in = s.less(place[i], s.whole(by[i]));
-        place[i] = s.select(in, place[i], s.whole(0));
-        inside = inside ? s.both(inside, in) : in;
-      }
-    place[axis] = s.index(rank);
-    Value same =
-        s.equal(fromEnd(s, s.at(which, place), from[axis]), s.index(axis));
-    return inside ? s.both(inside, same) : same;
-  };
-  auto update = [&](S &s) -> Value {
-    if (nd) {
-      Places place = indices(s, rank, unsigned(reduced.size()));
-      llvm::append_range(place,
-                         indices(s, unsigned(depth), rank - unsigned(depth)));
-      return s.at(updates, place);
-    }
-    Places place = indices(s, 0, rank);
-    for (unsigned i = 0; i < rank; ++i)
-      if (i != axis && by[i] < from[i])
+        Value isIn = s.less(place[i], s.whole(by[i]));
         place[i] = s.min(place[i], s.whole(by[i] - 1));
-    place[axis] = s.index(rank);
-    return s.at(updates, place);
-  };
-  if (reduced.empty())
-    reduced = {1};
-  Value out = l.fold(x, reduced, [&](S &s, R a) {
-    if (nd && by.size() == 1) { // one tuple
-      Value all;
-      for (int64_t i = 0; i < depth; ++i) {
-        Value same = s.equal(fromEnd(s, s.at(which, {s.whole(i)}), from[i]),
-                             s.index(unsigned(i)));
-        all = all ? s.both(all, same) : same;
+        inside = inside ? s.both(inside, isIn) : isIn;
       }
-      Value fresh =
-          s.at(updates, indices(s, unsigned(depth), rank - unsigned(depth)));
-      return all ? s.select(all, combine(s, a[0], fresh), a[0])
-                 : combine(s, a[0], fresh);
-    }
-    return s.select(hit(s), combine(s, a[0], update(s)), a[0]);
+    place[axis] = s.index(rank);
+    Value hit =
+        s.equal(fromEnd(s, s.at(in->which, place), from[axis]), s.index(axis));
+    if (inside)
+      hit = s.both(inside, hit);
+    return s.select(hit, in->combine(s, a[0], s.at(in->updates, place)), a[0]);
   });
-  return give(node, 0, wrapped(node, out, type), type);
+  return give(node, 0, wrapped(node, out, in->type), in->type);
+}
+
+LogicalResult onhost::scatterND(NodeContext &node) {
+  auto in = scatterInputs(node);
+  if (!in)
+    return failure();
+  const Shape &from = node.input(0)->shape, &by = node.input(1)->shape;
+  unsigned rank = unsigned(from.size());
+  int64_t depth = by.empty() ? 0 : by.back();
+  if (by.empty() || depth > int64_t(rank))
+    return node.refuse("its indices do not fit its data");
+  Shape tuples(by.begin(), by.end() - 1), expected = tuples;
+  expected.insert(expected.end(), from.begin() + depth, from.end());
+  if (expected != node.input(2)->shape)
+    return node.refuse(formatv("its updates {0} should be {1}",
+                               describe(node.input(2)->shape),
+                               describe(expected)));
+  const unsigned count = unsigned(tuples.size());
+  if (tuples.empty())
+    tuples = {1};
+  Value out = loops(node).fold(in->data, tuples, [&](S &s, R a) {
+    Places tuple = indices(s, rank, count), update = tuple;
+    llvm::append_range(update,
+                       indices(s, unsigned(depth), rank - unsigned(depth)));
+    Value fresh = in->combine(s, a[0], s.at(in->updates, update)), hit;
+    for (int64_t i = 0; i < depth; ++i) {
+      Places place = tuple;
+      place.push_back(s.whole(i));
+      Value same = s.equal(fromEnd(s, s.at(in->which, place), from[i]),
+                           s.index(unsigned(i)));
+      hit = hit ? s.both(hit, same) : same;
+    }
+    return hit ? s.select(hit, fresh, a[0]) : fresh;
+  });
+  return give(node, 0, wrapped(node, out, in->type), in->type);
 }
 
 LogicalResult onhost::oneHot(NodeContext &node) {

@@ -129,38 +129,38 @@ LogicalResult onhost::concat(NodeContext &node) {
 
 LogicalResult onhost::expand(NodeContext &node) {
   Value x = hostValue(node, 0);
-  auto wanted =
-      x ? node.constantInts(1, node.op() == "Tile" ? "repeats" : "shape")
-        : std::nullopt;
+  auto wanted = x ? node.constantInts(1, "shape") : std::nullopt;
   if (!wanted)
     return failure();
   const Shape &from = node.input(0)->shape;
-  int type = typeOf(node.input(0));
-  if (node.op() == "Tile") {
-    if (wanted->size() != from.size())
-      return node.refuse("its repeats do not fit its rank");
-    Shape shape = from;
-    for (size_t i = 0; i < shape.size(); ++i)
-      shape[i] *= (*wanted)[i];
-    if (!elementCount(shape))
-      return node.refuse(
-          formatv("its result would have the shape {0}", describe(shape)));
-    return give(node, 0,
-                loops(node).each(shape, elementOf(x),
-                                 [&](S &s, R) {
-                                   Places at;
-                                   for (unsigned i = 0; i < from.size(); ++i)
-                                     at.push_back(
-                                         s.rem(s.index(i), s.whole(from[i])));
-                                   return s.at(x, at);
-                                 }),
-                type);
-  }
   auto shape = broadcast(from, *wanted);
   if (!shape)
     return node.refuse(formatv("its shape {0} does not expand to {1}",
                                describe(from), describe(*wanted)));
-  return give(node, 0, loops(node).expand(x, *shape), type);
+  return give(node, 0, loops(node).expand(x, *shape), typeOf(node.input(0)));
+}
+
+LogicalResult onhost::tile(NodeContext &node) {
+  Value x = hostValue(node, 0);
+  auto repeats = x ? node.constantInts(1, "repeats") : std::nullopt;
+  if (!repeats)
+    return failure();
+  const Shape &from = node.input(0)->shape;
+  if (repeats->size() != from.size())
+    return node.refuse("its repeats do not fit its rank");
+  Shape shape = from;
+  for (size_t i = 0; i < shape.size(); ++i)
+    shape[i] *= (*repeats)[i];
+  if (!elementCount(shape))
+    return node.refuse(
+        formatv("its result would have the shape {0}", describe(shape)));
+  Value y = loops(node).each(shape, elementOf(x), [&](S &s, R) {
+    Places at;
+    for (unsigned i = 0; i < from.size(); ++i)
+      at.push_back(s.rem(s.index(i), s.whole(from[i])));
+    return s.at(x, at);
+  });
+  return give(node, 0, y, typeOf(node.input(0)));
 }
 
 LogicalResult onhost::pad(NodeContext &node) {
@@ -305,31 +305,33 @@ LogicalResult onhost::trilu(NodeContext &node) {
               type);
 }
 
-/// Constants that follow from shapes alone.
-LogicalResult onhost::make(NodeContext &node) {
-  StringRef op = node.op();
+//===----------------------------------------------------------------------===//
+// Constants that follow from shapes and bounds alone
+//===----------------------------------------------------------------------===//
+
+LogicalResult onhost::size(NodeContext &node) {
+  return give(node, 0,
+              wholeConstant(node, {}, {*elementCount(node.input(0)->shape)}),
+              TensorProto::INT64);
+}
+
+LogicalResult onhost::eyeLike(NodeContext &node) {
+  if (node.input(0)->rank() != 2)
+    return node.refuse("its input is no matrix");
+  int type = int(node.getInt("dtype", typeOf(node.input(0))));
+  int64_t k = node.getInt("k", 0);
+  bool real = HostTensor::isRealType(type);
   Loops l = loops(node);
-  if (op == "Size")
-    return give(node, 0,
-                wholeConstant(node, {}, {*elementCount(node.input(0)->shape)}),
-                TensorProto::INT64);
-  if (op == "EyeLike") {
-    if (node.input(0)->rank() != 2)
-      return node.refuse("its input is no matrix");
-    int type = int(node.getInt("dtype", typeOf(node.input(0))));
-    int64_t k = node.getInt("k", 0);
-    bool real = HostTensor::isRealType(type);
-    return give(node, 0,
-                l.each(node.input(0)->shape, real ? l.real() : l.whole(),
-                       [&](S &s, R) {
-                         Value same =
-                             s.equal(s.sub(s.index(1), s.index(0)), s.whole(k));
-                         Value v = s.flag(same);
-                         return real ? s.toReal(v) : v;
-                       }),
-                type);
-  }
-  // Range: of constants.
+  Value y =
+      l.each(node.input(0)->shape, real ? l.real() : l.whole(), [&](S &s, R) {
+        Value same = s.equal(s.sub(s.index(1), s.index(0)), s.whole(k));
+        Value v = s.flag(same);
+        return real ? s.toReal(v) : v;
+      });
+  return give(node, 0, y, type);
+}
+
+LogicalResult onhost::range(NodeContext &node) {
   std::vector<double> v;
   for (size_t i = 0; i < 3; ++i) {
     TensorRef t = node.input(i);
@@ -345,15 +347,12 @@ LogicalResult onhost::make(NodeContext &node) {
     return node.refuse("its result would be empty or too large");
   int type = typeOf(node.input(0));
   bool real = HostTensor::isRealType(type);
-  return give(node, 0,
-              l.each({n}, real ? l.real() : l.whole(),
-                     [&](S &s, R) {
-                       Value i = s.index(0);
-                       if (real)
-                         return s.add(s.real(v[0]),
-                                      s.mul(s.toReal(i), s.real(v[2])));
-                       return s.add(s.whole(int64_t(v[0])),
-                                    s.mul(i, s.whole(int64_t(v[2]))));
-                     }),
-              type);
+  Loops l = loops(node);
+  Value y = l.each({n}, real ? l.real() : l.whole(), [&](S &s, R) {
+    Value i = s.index(0);
+    if (real)
+      return s.add(s.real(v[0]), s.mul(s.toReal(i), s.real(v[2])));
+    return s.add(s.whole(int64_t(v[0])), s.mul(i, s.whole(int64_t(v[2]))));
+  });
+  return give(node, 0, y, type);
 }

@@ -22,12 +22,11 @@ struct HostWindow {
 };
 } // namespace
 
-static
-    /// Kernel, strides, dilations and padding along each spatial axis, and the
-    /// result's size.
-    std::optional<HostWindow> hostWindow(NodeContext &node,
-                                         ArrayRef<int64_t> spatial,
-                                         ArrayRef<int64_t> kernel) {
+/// Kernel, strides, dilations and padding along each spatial axis, and the
+/// result's size.
+static std::optional<HostWindow> hostWindow(NodeContext &node,
+                                            ArrayRef<int64_t> spatial,
+                                            ArrayRef<int64_t> kernel) {
   size_t n = spatial.size();
   HostWindow w;
   w.kernel.assign(kernel.begin(), kernel.end());
@@ -237,127 +236,174 @@ LogicalResult onhost::convTranspose(NodeContext &node) {
   return give(node, 0, v, TensorProto::FLOAT);
 }
 
-LogicalResult onhost::pool(NodeContext &node) {
+namespace {
+/// A pool's input and window.
+struct Pool {
+  NodeContext &node;
+  Value x;
+  Shape spatial;
+  HostWindow window;
+
+  /// Visits the taps of every window: whether the tap lies inside, what stands
+  /// there, the value so far, and where it is read.
+  using Visit = function_ref<Value(S &, Value, Value, Value, ArrayRef<Value>)>;
+  Value visit(Type result, TypedAttr init, Visit fn) const {
+    ArrayRef<int64_t> from = Loops::shapeOf(x);
+    Shape shape = {from[0], from[1]};
+    llvm::append_range(shape, window.out);
+    auto tap = [&](S &s, R a) {
+      SmallVector<Value> at = {s.index(0), s.index(1)};
+      Value in = coordinates(s, window, spatial, 2, unsigned(from.size()), at);
+      return fn(s, in, s.at(x, at), a[0], at);
+    };
+    return loops(node).loop(shape, window.kernel, result, init, {}, tap);
+  }
+};
+} // namespace
+
+static std::optional<Pool> poolOf(NodeContext &node) {
   Value x = hostValue(node, 0);
   if (!x)
-    return failure();
-  StringRef op = node.op();
+    return std::nullopt;
   const Shape &from = node.input(0)->shape;
-  if (from.size() < 3)
-    return node.refuse(
-        formatv("its input {0} has no spatial axes", describe(from)));
-  ArrayRef<int64_t> spatial = ArrayRef(from).drop_front(2);
-  unsigned n = unsigned(spatial.size()), rank = n + 2;
-  bool global = op.starts_with("Global");
-  Shape kernel =
-      global ? Shape(spatial) : node.getInts("kernel_shape").value_or(Shape());
-  auto window = global ? HostWindow{kernel,      Shape(n, 1), Shape(n, 1),
-                                    Shape(n, 0), Shape(n, 0), Shape(n, 1)}
-                       : hostWindow(node, spatial, kernel);
+  if (from.size() < 3) {
+    node.refuse(formatv("its input {0} has no spatial axes", describe(from)));
+    return std::nullopt;
+  }
+  Shape spatial(from.begin() + 2, from.end());
+  size_t n = spatial.size();
+  if (node.op().starts_with("Global"))
+    return Pool{node, x, spatial,
+                HostWindow{spatial, Shape(n, 1), Shape(n, 1), Shape(n, 0),
+                           Shape(n, 0), Shape(n, 1)}};
+  auto window =
+      hostWindow(node, spatial, node.getInts("kernel_shape").value_or(Shape()));
   if (!window)
+    return std::nullopt;
+  return Pool{node, x, spatial, *window};
+}
+
+/// The first place, in row-major (or column-major) order, of each maximum.
+static Value placesOf(const Pool &pool, Value top) {
+  const Shape &spatial = pool.spatial;
+  unsigned n = unsigned(spatial.size());
+  bool columns = pool.node.getInt("storage_order", 0) != 0;
+  int64_t channels = Loops::shapeOf(pool.x)[1];
+  OpBuilder &b = pool.node.builder;
+  return pool.visit(
+      b.getI64Type(), b.getI64IntegerAttr(INT64_MAX),
+      [&](S &s, Value in, Value v, Value best, ArrayRef<Value> at) {
+        SmallVector<Value> out;
+        for (unsigned i = 0; i < n + 2; ++i)
+          out.push_back(s.index(i));
+        Value place = s.add(s.mul(at[0], s.whole(channels)), at[1]), within;
+        for (unsigned k = 0; k < n; ++k) {
+          unsigned i = columns ? n - 1 - k : k;
+          within = within ? s.add(s.mul(within, s.whole(spatial[i])), at[2 + i])
+                          : at[2 + i];
+        }
+        place = s.mul(place, s.whole(ShapedType::getNumElements(spatial)));
+        place = s.add(place, within);
+        Value hit = s.both(in, s.equal(v, s.at(top, out)));
+        return s.select(hit, s.min(best, place), best);
+      });
+}
+
+LogicalResult onhost::maxPool(NodeContext &node) {
+  auto pool = poolOf(node);
+  if (!pool)
     return failure();
   int type = typeOf(node.input(0));
-  bool largest = op.ends_with("MaxPool"), mean = op.ends_with("AveragePool");
   bool u = isUnsigned(type);
+  Type element = elementOf(pool->x);
+  TypedAttr least = loops(node).number(-INFINITY, loops(node).real());
+  if (!Loops::isReal(pool->x))
+    least = node.builder.getI64IntegerAttr(u ? 0 : INT64_MIN);
+  Value top =
+      pool->visit(element, least,
+                  [&](S &s, Value in, Value v, Value best, ArrayRef<Value>) {
+                    return s.select(in, s.max(v, best, u), best);
+                  });
+  if (failed(give(node, 0, top, type)))
+    return failure();
+  if (!node.outputUsed(1))
+    return success();
+  return give(node, 1, placesOf(*pool, top), TensorProto::INT64);
+}
+
+/// Pools that add up; these are of reals.
+static std::optional<Pool> realPoolOf(NodeContext &node) {
+  auto pool = poolOf(node);
+  if (pool && !Loops::isReal(pool->x)) {
+    node.refuse("its input holds integers");
+    return std::nullopt;
+  }
+  return pool;
+}
+
+LogicalResult onhost::lpPool(NodeContext &node) {
+  auto pool = realPoolOf(node);
+  if (!pool)
+    return failure();
   int64_t p = node.getInt("p", 2);
   Loops l = loops(node);
-  Shape shape = {from[0], from[1]};
-  llvm::append_range(shape, window->out);
-  Type element = elementOf(x);
-  if (!largest && !Loops::isReal(x))
-    return node.refuse("its input holds integers");
-  auto visit =
-      [&](Type result, TypedAttr init,
-          function_ref<Value(S &, Value, Value, Value, ArrayRef<Value>)> fn) {
-        return l.loop(shape, window->kernel, result, init, {}, [&](S &s, R a) {
-          SmallVector<Value> at = {s.index(0), s.index(1)};
-          Value in = coordinates(s, *window, spatial, 2, rank, at);
-          return fn(s, in, s.at(x, at), a[0], at);
-        });
-      };
-  if (largest) {
-    TypedAttr least =
-        Loops::isReal(x) ? l.number(-INFINITY, element)
-        : u              ? TypedAttr(node.builder.getI64IntegerAttr(0))
-                         : TypedAttr(node.builder.getI64IntegerAttr(INT64_MIN));
-    Value top =
-        visit(element, least,
-              [&](S &s, Value in, Value v, Value best, ArrayRef<Value>) {
-                return s.select(in, s.max(v, best, u), best);
-              });
-    if (failed(give(node, 0, top, type)))
-      return failure();
-    if (!node.outputUsed(1))
-      return success();
-    // The first place, in row-major (or column-major) order, that holds it.
-    bool columns = node.getInt("storage_order", 0) != 0;
-    Value places = visit(
-        l.whole(), TypedAttr(node.builder.getI64IntegerAttr(INT64_MAX)),
-        [&](S &s, Value in, Value v, Value best, ArrayRef<Value> at) {
-          SmallVector<Value> out;
-          for (unsigned i = 0; i < rank; ++i)
-            out.push_back(s.index(i));
-          Value place = s.add(s.mul(at[0], s.whole(from[1])), at[1]);
-          Value within;
-          for (unsigned k = 0; k < n; ++k) {
-            unsigned i = columns ? n - 1 - k : k;
-            within = within
-                         ? s.add(s.mul(within, s.whole(spatial[i])), at[2 + i])
-                         : at[2 + i];
-          }
-          place =
-              s.add(s.mul(place, s.whole(ShapedType::getNumElements(spatial))),
-                    within);
-          Value hit = s.both(in, s.equal(v, s.at(top, out)));
-          return s.select(hit, s.min(best, place), best);
-        });
-    return give(node, 1, places, TensorProto::INT64);
-  }
-  Value sum = visit(element, l.number(0, element),
-                    [&](S &s, Value in, Value v, Value so, ArrayRef<Value>) {
-                      if (!mean) {
-                        v = s.apply<math::AbsFOp>(v);
-                        v = p == 1 ? v
-                            : p == 2
-                                ? s.mul(v, v)
-                                : s.apply<math::PowFOp>(v, s.real(double(p)));
-                      }
-                      return s.select(in, s.add(so, v), so);
-                    });
-  if (!mean)
-    return give(node, 0,
-                eachOf(node, {sum}, type,
-                       [&](S &s, R a) {
-                         if (p == 1)
-                           return a[0];
-                         return p == 2 ? s.apply<math::SqrtOp>(a[0])
-                                       : s.apply<math::PowFOp>(
-                                             a[0], s.real(1.0 / double(p)));
-                       }),
-                type);
-  // Taps that count: inside, or inside with the explicit padding.
-  bool padding = node.getInt("count_include_pad", 0) != 0;
-  Loops::Shape counted(rank, 1);
+  Value sum =
+      pool->visit(l.real(), l.number(0, l.real()),
+                  [&](S &s, Value in, Value v, Value so, ArrayRef<Value>) {
+                    v = s.apply<math::AbsFOp>(v);
+                    if (p == 2)
+                      v = s.mul(v, v);
+                    else if (p != 1)
+                      v = s.apply<math::PowFOp>(v, s.real(double(p)));
+                    return s.select(in, s.add(so, v), so);
+                  });
+  int type = typeOf(node.input(0));
+  Value y = eachOf(node, {sum}, type, [&](S &s, R a) -> Value {
+    if (p == 1)
+      return a[0];
+    return p == 2 ? s.apply<math::SqrtOp>(a[0])
+                  : s.apply<math::PowFOp>(a[0], s.real(1.0 / double(p)));
+  });
+  return give(node, 0, y, type);
+}
+
+/// For every window the number of its taps that count: inside, or inside with
+/// the explicit padding.
+static Value countsOf(const Pool &pool) {
+  const HostWindow &w = pool.window;
+  bool padding = pool.node.getInt("count_include_pad", 0) != 0;
+  Shape shape = {1, 1};
   std::vector<float> counts(1, 1.f);
-  for (unsigned i = 0; i < n; ++i) {
-    counted[2 + i] = window->out[i];
+  for (size_t i = 0; i < pool.spatial.size(); ++i) {
+    shape.push_back(w.out[i]);
     std::vector<float> next;
     for (float before : counts)
-      for (int64_t o = 0; o < window->out[i]; ++o) {
+      for (int64_t o = 0; o < w.out[i]; ++o) {
         int64_t taps = 0;
-        for (int64_t k = 0; k < window->kernel[i]; ++k) {
-          int64_t at = o * window->strides[i] + k * window->dilations[i] -
-                       window->low[i];
-          taps += padding ? at < spatial[i] + window->high[i]
-                          : at >= 0 && at < spatial[i];
+        for (int64_t k = 0; k < w.kernel[i]; ++k) {
+          int64_t at = o * w.strides[i] + k * w.dilations[i] - w.low[i];
+          taps += padding ? at < pool.spatial[i] + w.high[i]
+                          : at >= 0 && at < pool.spatial[i];
         }
         next.push_back(before * float(taps));
       }
     counts = next;
   }
-  Value divisors = realConstant(node, counted, counts);
-  return give(node, 0,
-              eachOf(node, {sum, divisors}, type,
-                     [](S &s, R a) { return s.div(a[0], a[1]); }),
-              type);
+  return realConstant(pool.node, shape, counts);
+}
+
+LogicalResult onhost::averagePool(NodeContext &node) {
+  auto pool = realPoolOf(node);
+  if (!pool)
+    return failure();
+  Loops l = loops(node);
+  Value sum =
+      pool->visit(l.real(), l.number(0, l.real()),
+                  [&](S &s, Value in, Value v, Value so, ArrayRef<Value>) {
+                    return s.select(in, s.add(so, v), so);
+                  });
+  int type = typeOf(node.input(0));
+  Value y = eachOf(node, {sum, countsOf(*pool)}, type,
+                   [](S &s, R a) { return s.div(a[0], a[1]); });
+  return give(node, 0, y, type);
 }
