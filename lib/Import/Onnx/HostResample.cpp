@@ -102,83 +102,163 @@ static Taps tapsOf(const Resampling &r, int64_t in, int64_t out, double scale) {
   return taps;
 }
 
-LogicalResult onhost::resize(NodeContext &node) {
-  Value x = hostValue(node, 0);
-  if (!x)
-    return failure();
-  const Shape from = node.input(0)->shape;
-  size_t rank = from.size();
-  bool old = node.op() == "Upsample" || node.state.graph.opset < 11;
+static Resampling readResampling(const NodeContext &node, bool isOld) {
   Resampling r;
   r.mode = node.getString("mode", "nearest");
   if (r.mode == "bilinear")
     r.mode = "linear";
   r.coordinates = node.getString("coordinate_transformation_mode",
-                                 old ? "asymmetric" : "half_pixel");
+                                 isOld ? "asymmetric" : "half_pixel");
   r.nearest =
-      node.getString("nearest_mode", old ? "floor" : "round_prefer_floor");
+      node.getString("nearest_mode", isOld ? "floor" : "round_prefer_floor");
   r.cubic = node.getFloat("cubic_coeff_a", -0.75f);
   r.excludeOutside = node.getInt("exclude_outside", 0);
   r.antialias = node.getInt("antialias", 0);
-  double extrapolated = node.getFloat("extrapolation_value", 0);
-  int type = typeOf(node.input(0));
-  if (r.mode != "nearest" && !Loops::isReal(x)) {
-    x = convertTo(node, x, type, TensorProto::FLOAT);
-  }
-  std::vector<int64_t> axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  if (auto given = node.getInts("axes"))
-    axes = *given;
-  auto list = [&](size_t i) -> std::vector<double> {
-    TensorRef t = node.input(i);
-    if (!t || !t->isPlainConstant())
-      return {};
-    if (t->constant->isReal())
-      return t->constant->reals;
-    return {t->constant->ints.begin(), t->constant->ints.end()};
-  };
+  return r;
+}
+
+namespace {
+/// Which axes are resized, and how: scales or sizes, one of them empty, or both
+/// where an aspect ratio is kept.
+struct Extents {
+  std::vector<int64_t> axes;
   std::vector<double> scales, sizes, roi;
-  if (old) {
-    scales = list(1);
+};
+} // namespace
+
+/// One scale for all axes, with which no size is larger (or none smaller) than
+/// is asked for.
+static void keepAspect(Extents &e, const Shape &from, bool isNotLarger) {
+  double best = 0;
+  for (auto [i, axis] : llvm::enumerate(e.axes)) {
+    double ratio = e.sizes[i] / double(from[axis]);
+    best = i == 0        ? ratio
+           : isNotLarger ? std::min(best, ratio)
+                         : std::max(best, ratio);
+  }
+  for (auto [i, axis] : llvm::enumerate(e.axes)) {
+    e.scales.push_back(best);
+    e.sizes[i] = std::floor(best * double(from[axis]) + 0.5);
+  }
+}
+
+/// The numbers in a constant input; none if it is absent or computed.
+static std::vector<double> numbersOf(const TensorRef &t) {
+  if (!t || !t->isPlainConstant())
+    return {};
+  if (t->constant->isReal())
+    return t->constant->reals;
+  return {t->constant->ints.begin(), t->constant->ints.end()};
+}
+
+static std::optional<Extents> readExtents(NodeContext &node, bool isOld) {
+  const Shape &from = node.input(0)->shape;
+  const int64_t rank = int64_t(from.size());
+  Extents e;
+  e.axes.resize(rank);
+  std::iota(e.axes.begin(), e.axes.end(), 0);
+  if (auto given = node.getInts("axes"))
+    e.axes = *given;
+  if (isOld) {
+    e.scales = numbersOf(node.input(1));
     if (const onnx::AttributeProto *a = node.find("scales"))
-      scales.assign(a->floats().begin(), a->floats().end());
+      e.scales.assign(a->floats().begin(), a->floats().end());
   } else {
-    roi = list(1), scales = list(2), sizes = list(3);
+    e.roi = numbersOf(node.input(1));
+    e.scales = numbersOf(node.input(2));
+    e.sizes = numbersOf(node.input(3));
   }
-  if ((scales.size() != axes.size()) == (sizes.size() != axes.size()))
-    return node.refuse(
-        "its scales and sizes are not constant, or do not fit its input",
-        "fold constants before export");
+  const size_t count = e.axes.size();
+  bool byScale = e.scales.size() == count && e.sizes.empty(),
+       bySize = e.sizes.size() == count && e.scales.empty();
+  if (byScale == bySize) {
+    node.refuse("its scales and sizes are not constant, or do not fit its "
+                "input",
+                "fold constants before export");
+    return std::nullopt;
+  }
+  for (int64_t &axis : e.axes) {
+    axis += axis < 0 ? rank : 0;
+    if (axis < 0 || axis >= rank) {
+      node.refuse("its axes are out of range");
+      return std::nullopt;
+    }
+  }
   std::string policy = node.getString("keep_aspect_ratio_policy", "stretch");
-  if (!sizes.empty() && policy != "stretch") {
-    double best = 0;
-    for (size_t i = 0; i < axes.size(); ++i) {
-      double ratio =
-          sizes[i] /
-          double(from[size_t(axes[i] < 0 ? axes[i] + int64_t(rank) : axes[i])]);
-      best = i == 0                   ? ratio
-             : policy == "not_larger" ? std::min(best, ratio)
-                                      : std::max(best, ratio);
-    }
-    for (size_t i = 0; i < axes.size(); ++i) {
-      scales.push_back(best);
-      sizes[i] = std::floor(
-          best * double(from[size_t(axes[i] < 0 ? axes[i] + int64_t(rank)
-                                                : axes[i])]) +
-          0.5);
-    }
-  }
-  for (size_t i = 0; i < axes.size(); ++i) {
-    int64_t axis = axes[i] < 0 ? axes[i] + int64_t(rank) : axes[i];
-    if (axis < 0 || axis >= int64_t(rank))
-      return node.refuse("its axes are out of range");
-    int64_t in = from[axis];
-    bool crop =
-        r.coordinates == "tf_crop_and_resize" && roi.size() == 2 * axes.size();
-    r.roiBegin = crop ? roi[i] : 0;
-    r.roiEnd = crop ? roi[i + axes.size()] : 1;
-    double extent =
-        r.coordinates == "tf_crop_and_resize" ? r.roiEnd - r.roiBegin : 1;
+  if (bySize && policy != "stretch")
+    keepAspect(e, from, policy == "not_larger");
+  return e;
+}
+
+/// `x` resampled along one axis.
+static Value resampled(NodeContext &node, Value x, unsigned axis, Taps taps,
+                       bool isNearest) {
+  Loops l = loops(node);
+  const int64_t count = int64_t(taps.count);
+  const double extrapolated = node.getFloat("extrapolation_value", 0);
+  Loops::Shape shape(Loops::shapeOf(x));
+  const unsigned rank = unsigned(shape.size());
+  shape[axis] = int64_t(taps.from.size()) / count;
+  Value places = wholeConstant(node, {shape[axis], count}, taps.from), weights;
+  bool reachesOut =
+      llvm::any_of(taps.weight, [](float w) { return std::isnan(w); });
+  for (float &w : taps.weight)
+    w = std::isnan(w) ? 0.f : isNearest ? 1.f : w;
+  if (!isNearest || reachesOut)
+    weights = realConstant(node, {shape[axis], count}, taps.weight);
+  auto read = [&](Scalars &s, Value tap) {
+    SmallVector<Value> at;
+    for (unsigned d = 0; d < rank; ++d)
+      at.push_back(s.index(d));
+    at[axis] = s.at(places, {at[axis], tap});
+    return s.at(x, at);
+  };
+  auto weight = [&](Scalars &s, Value tap) {
+    return s.at(weights, {s.index(axis), tap});
+  };
+  if (isNearest)
+    return l.each(shape, elementOf(x), [&](Scalars &s, ValueRange) {
+      Value first = s.whole(0), v = read(s, first);
+      if (!reachesOut)
+        return v;
+      return s.select(s.less(s.real(0), weight(s, first)), v,
+                      s.number(extrapolated, v));
+    });
+  Value sum = l.loop(shape, {count}, l.real(), l.number(0, l.real()), {},
+                     [&](Scalars &s, ValueRange a) {
+                       Value tap = s.index(rank);
+                       return s.add(a[0], s.mul(weight(s, tap), read(s, tap)));
+                     });
+  if (!reachesOut)
+    return sum;
+  return l.map({sum}, l.real(), [&](Scalars &s, ValueRange a) {
+    Value total = s.real(0);
+    for (int64_t k = 0; k < count; ++k)
+      total = s.add(total, weight(s, s.whole(k)));
+    return s.select(s.less(s.real(0.5), total), a[0], s.real(extrapolated));
+  });
+}
+
+LogicalResult onhost::resize(NodeContext &node) {
+  Value x = hostValue(node, 0);
+  if (!x)
+    return failure();
+  bool isOld = node.op() == "Upsample" || node.state.graph.opset < 11;
+  Resampling r = readResampling(node, isOld);
+  auto extents = readExtents(node, isOld);
+  if (!extents)
+    return failure();
+  int type = typeOf(node.input(0));
+  if (r.mode != "nearest" && !Loops::isReal(x))
+    x = convertTo(node, x, type, TensorProto::FLOAT);
+  const auto &[axes, scales, sizes, roi] = *extents;
+  const bool isCrop = r.coordinates == "tf_crop_and_resize";
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    int64_t in = node.input(0)->shape[axis];
+    bool hasRoi = isCrop && roi.size() == 2 * axes.size();
+    r.roiBegin = hasRoi ? roi[i] : 0;
+    r.roiEnd = hasRoi ? roi[i + axes.size()] : 1;
+    double extent = isCrop ? r.roiEnd - r.roiBegin : 1;
     int64_t out =
         sizes.empty()
             ? int64_t(std::floor(double(in) * extent * scales[i] + 1e-6))
@@ -189,67 +269,11 @@ LogicalResult onhost::resize(NodeContext &node) {
     if (out < 1 || !(scale > 0) || !elementCount(shape))
       return node.refuse(
           formatv("it resizes an axis of size {0} to {1}", in, out));
-    if (out == in && scale == 1 && r.coordinates != "tf_crop_and_resize")
-      continue;
-    Taps taps = tapsOf(r, in, out, scale);
-    int64_t count = int64_t(taps.count);
-    Loops l = loops(node);
-    Value places = wholeConstant(node, {out, count}, taps.from), weights;
-    bool outside =
-        llvm::any_of(taps.weight, [](float w) { return std::isnan(w); });
-    bool weighted = r.mode != "nearest";
-    if (weighted || outside) {
-      for (float &w : taps.weight)
-        if (!weighted)
-          w = std::isnan(w) ? 0.f : 1.f;
-      if (weighted)
-        for (float &w : taps.weight)
-          w = std::isnan(w) ? 0.f : w;
-      weights = realConstant(node, {out, count}, taps.weight);
-    }
-    unsigned dims = unsigned(rank);
-    Value source = x;
-    auto read = [&](Scalars &s, Value tap) {
-      SmallVector<Value> at;
-      for (unsigned d = 0; d < dims; ++d)
-        at.push_back(s.index(d));
-      at[axis] = s.at(places, {at[axis], tap});
-      return s.at(source, at);
-    };
-    if (!weighted) {
-      x = l.each(
-          shape, cast<RankedTensorType>(x.getType()).getElementType(),
-          [&](Scalars &s, ValueRange) {
-            Value v = read(s, s.whole(0));
-            if (!outside)
-              return v;
-            Value w = s.at(weights, {s.index(unsigned(axis)), s.whole(0)});
-            return s.select(s.less(s.real(0), w), v, s.number(extrapolated, v));
-          });
-    } else {
-      x = l.loop(shape, {count}, l.real(), l.number(0, l.real()), {},
-                 [&](Scalars &s, ValueRange a) {
-                   Value tap = s.index(dims);
-                   Value w = s.at(weights, {s.index(unsigned(axis)), tap});
-                   return s.add(a[0], s.mul(w, read(s, tap)));
-                 });
-      if (outside) {
-        Value resampled = x;
-        x = l.each(shape, l.real(), [&](Scalars &s, ValueRange) {
-          SmallVector<Value> at;
-          for (unsigned d = 0; d < dims; ++d)
-            at.push_back(s.index(d));
-          Value total = s.real(0);
-          for (int64_t k = 0; k < count; ++k)
-            total = s.add(total, s.at(weights, {at[axis], s.whole(k)}));
-          return s.select(s.less(s.real(0.5), total), s.at(resampled, at),
-                          s.real(extrapolated));
-        });
-      }
-    }
+    if (out != in || scale != 1 || isCrop)
+      x = resampled(node, x, unsigned(axis), tapsOf(r, in, out, scale),
+                    r.mode == "nearest");
   }
-  bool real = HostTensor::isRealType(type);
-  if (!real && Loops::isReal(x))
+  if (!HostTensor::isRealType(type) && Loops::isReal(x))
     x = convertTo(node, x, TensorProto::FLOAT, type);
   return give(node, 0, x, type);
 }

@@ -125,114 +125,152 @@ static TensorRef interpolated(NodeContext &node, const TensorRef &x,
   return out;
 }
 
+namespace {
+/// What a Resize or Upsample does, along every axis.
+struct Resizing {
+  std::string mode, nearest, coordinates;
+  std::vector<double> scales;
+  Shape sizes; ///< of the result
+};
+} // namespace
+
+/// Mode and coordinates; refuses those that the network does not have.
+static LogicalResult readMode(NodeContext &node, bool isUpsample, Resizing &r) {
+  r.mode = node.getString("mode", "nearest");
+  r.nearest = node.getString("nearest_mode", "round_prefer_floor");
+  r.coordinates =
+      node.getString("coordinate_transformation_mode", "half_pixel");
+  if (isUpsample) {
+    r.coordinates = "asymmetric";
+    r.nearest = "floor";
+  }
+  static const StringRef known[] = {"asymmetric", "align_corners",
+                                    "pytorch_half_pixel",
+                                    "half_pixel_symmetric", "half_pixel"};
+  static const StringRef modes[] = {"nearest", "linear", "bilinear"};
+  if (llvm::is_contained(known, r.coordinates) && nearestOf(0, r.nearest) &&
+      llvm::is_contained(modes, r.mode) && node.getInt("antialias", 0) == 0 &&
+      node.getString("keep_aspect_ratio_policy", "stretch") == "stretch")
+    return success();
+  return node.refuse(formatv("its mode is '{0}' with '{1}', '{2}'", r.mode,
+                             r.coordinates, r.nearest),
+                     "nearest and linear modes without antialiasing are "
+                     "supported");
+}
+
+/// Enters a value for each of the axes that the node names; false if they do
+/// not fit.
+template <typename T>
+static bool setAxes(NodeContext &node, std::vector<T> &to,
+                    const std::vector<T> &values) {
+  const int64_t rank = int64_t(to.size());
+  std::vector<int64_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (auto given = node.getInts("axes"))
+    axes = *given;
+  if (values.size() != axes.size())
+    return false;
+  for (auto [axis, value] : llvm::zip_equal(axes, values)) {
+    int64_t at = axis + (axis < 0 ? rank : 0);
+    if (at < 0 || at >= rank || !(value > 0) || double(value) > double(1 << 30))
+      return false;
+    to[at] = value;
+  }
+  return true;
+}
+
+/// Scales and sizes along all axes, from whichever of them the node gives.
+static LogicalResult readSizes(NodeContext &node, bool isUpsample,
+                               Resizing &r) {
+  const Shape &from = node.input(0)->shape;
+  size_t rank = from.size();
+  r.scales.assign(rank, 1);
+  r.sizes = from;
+  bool bySize = !isUpsample && node.input(3) && !node.input(3)->shape.empty() &&
+                node.input(3)->shape[0] > 0;
+  bool good;
+  if (const onnx::AttributeProto *a = node.find("scales")) {
+    good = setAxes(node, r.scales,
+                   std::vector<double>(a->floats().begin(), a->floats().end()));
+  } else if (bySize) {
+    auto values = node.constantInts(3, "list of sizes");
+    if (!values)
+      return failure();
+    good = setAxes(node, r.sizes, *values);
+    for (size_t i = 0; i < rank; ++i)
+      r.scales[i] = double(float(r.sizes[i]) / float(from[i]));
+  } else {
+    auto values = node.constantReals(isUpsample ? 1 : 2, "list of scales");
+    if (!values)
+      return failure();
+    good = setAxes(node, r.scales, *values);
+  }
+  if (!good)
+    return node.refuse(formatv("its scales or sizes do not fit the shape {0}",
+                               describe(from)));
+  if (!bySize)
+    for (size_t i = 0; i < rank; ++i)
+      r.sizes[i] = int64_t(std::floor(double(from[i]) * r.scales[i]));
+  if (!elementCount(r.sizes) || *elementCount(r.sizes) == 0)
+    return node.refuse(
+        formatv("its output would have the shape {0}", describe(r.sizes)));
+  return success();
+}
+
+/// Nearest neighbours: gathers, one axis after the other.
+static LogicalResult resizeNearest(NodeContext &node, const Resizing &r) {
+  TensorRef x = node.input(0), out = x;
+  for (size_t axis = 0; axis < x->rank(); ++axis) {
+    int64_t from = x->shape[axis], to = r.sizes[axis];
+    if (to == from && r.scales[axis] == 1)
+      continue;
+    Coordinates c{r.coordinates, from, to, float(r.scales[axis])};
+    if (isTooLong(node, to))
+      return failure();
+    std::vector<int64_t> indices;
+    for (int64_t i = 0; i < to; ++i)
+      indices.push_back(std::clamp<int64_t>(
+          int64_t(*nearestOf(c.at(i), r.nearest)), 0, from - 1));
+    if (!(out = taken(node, out, int64_t(axis), indices)))
+      return failure();
+  }
+  return node.setResult(0, out);
+}
+
+/// Linear interpolation of signals and images by whole factors.
+static LogicalResult resizeLinear(NodeContext &node, const Resizing &r) {
+  TensorRef x = node.input(0);
+  if (failed(node.requireReal(0)) || failed(checkImage(node, x)))
+    return failure();
+  size_t rank = x->rank();
+  int64_t factors[2] = {1, 1};
+  for (size_t axis = 0; axis < rank; ++axis) {
+    int64_t factor = int64_t(r.scales[axis]);
+    if (double(factor) != r.scales[axis] ||
+        r.sizes[axis] != x->shape[axis] * factor || (axis < 2 && factor != 1) ||
+        r.coordinates == "align_corners" || factor > 64)
+      return node.refuse(
+          formatv("it interpolates from {0} to {1} with '{2}'",
+                  describe(x->shape), describe(r.sizes), r.coordinates),
+          "whole factors of images, with half_pixel or asymmetric, "
+          "are supported");
+    if (axis >= 2)
+      factors[axis + 2 - rank] = factor;
+  }
+  TensorRef out = interpolated(node, x, factors, r.coordinates != "asymmetric");
+  return out ? node.setResult(0, out) : failure();
+}
+
 LogicalResult network::resize(NodeContext &node) {
   TensorRef x = node.input(0);
   if (!x)
     return node.refuse("its input 0 is missing");
   if (!isa_and_nonnull<num::IntType>(x->element) && failed(node.requireReal(0)))
     return failure();
-  bool upsample = node.op() == "Upsample" || node.state.graph.opset < 11;
-  std::string mode = node.getString("mode", "nearest"),
-              nearest = node.getString("nearest_mode", "round_prefer_floor"),
-              coordinates = node.getString("coordinate_transformation_mode",
-                                           "half_pixel");
-  if (upsample) {
-    coordinates = "asymmetric";
-    nearest = "floor";
-  }
-  static const StringRef known[] = {"asymmetric", "align_corners",
-                                    "pytorch_half_pixel",
-                                    "half_pixel_symmetric", "half_pixel"};
-  if (!llvm::is_contained(known, coordinates) || !nearestOf(0, nearest) ||
-      (mode != "nearest" && mode != "linear" && mode != "bilinear") ||
-      node.getInt("antialias", 0) != 0 ||
-      node.getString("keep_aspect_ratio_policy", "stretch") != "stretch")
-    return node.refuse(formatv("its mode is '{0}' with '{1}', '{2}'", mode,
-                               coordinates, nearest),
-                       "nearest and linear modes without antialiasing are "
-                       "supported");
-  size_t rank = x->rank();
-  std::vector<int64_t> axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  if (auto given = node.getInts("axes"))
-    axes = *given;
-  std::vector<double> scales(rank, 1);
-  std::vector<int64_t> sizes = x->shape;
-  auto set = [&](auto &to, const auto &values) {
-    if (values.size() != axes.size())
-      return false;
-    for (size_t i = 0; i < axes.size(); ++i) {
-      int64_t axis = axes[i] + (axes[i] < 0 ? int64_t(rank) : 0);
-      if (axis < 0 || axis >= int64_t(rank) || !(values[i] > 0) ||
-          double(values[i]) > double(1 << 30))
-        return false;
-      to[axis] = values[i];
-    }
-    return true;
-  };
-  size_t scaleInput = upsample ? 1 : 2;
-  bool bySize = !upsample && node.input(3) && !node.input(3)->shape.empty() &&
-                node.input(3)->shape[0] > 0;
-  bool good;
-  if (const onnx::AttributeProto *a = node.find("scales")) {
-    good = set(scales,
-               std::vector<double>(a->floats().begin(), a->floats().end()));
-  } else if (bySize) {
-    auto values = node.constantInts(3, "list of sizes");
-    if (!values)
-      return failure();
-    good = set(sizes, *values);
-    for (size_t i = 0; i < rank; ++i)
-      scales[i] = double(float(sizes[i]) / float(x->shape[i]));
-  } else {
-    auto values = node.constantReals(scaleInput, "list of scales");
-    if (!values)
-      return failure();
-    good = set(scales, *values);
-  }
-  if (!good)
-    return node.refuse(formatv("its scales or sizes do not fit the shape {0}",
-                               describe(x->shape)));
-  if (!bySize)
-    for (size_t i = 0; i < rank; ++i)
-      sizes[i] = int64_t(std::floor(double(x->shape[i]) * scales[i]));
-  if (!elementCount(sizes) || *elementCount(sizes) == 0)
-    return node.refuse(
-        formatv("its output would have the shape {0}", describe(sizes)));
-  if (mode == "nearest") {
-    TensorRef out = x;
-    for (size_t axis = 0; axis < rank; ++axis) {
-      if (sizes[axis] == x->shape[axis] && scales[axis] == 1)
-        continue;
-      Coordinates c{coordinates, x->shape[axis], sizes[axis],
-                    float(scales[axis])};
-      if (isTooLong(node, sizes[axis]))
-        return failure();
-      std::vector<int64_t> indices;
-      for (int64_t i = 0; i < sizes[axis]; ++i)
-        indices.push_back(std::clamp<int64_t>(
-            int64_t(*nearestOf(c.at(i), nearest)), 0, x->shape[axis] - 1));
-      if (!(out = taken(node, out, int64_t(axis), indices)))
-        return failure();
-    }
-    return node.setResult(0, out);
-  }
-  if (failed(node.requireReal(0)) || failed(checkImage(node, x)))
+  bool isUpsample = node.op() == "Upsample" || node.state.graph.opset < 11;
+  Resizing r;
+  if (failed(readMode(node, isUpsample, r)) ||
+      failed(readSizes(node, isUpsample, r)))
     return failure();
-  int64_t factors[2] = {1, 1};
-  for (size_t axis = 0; axis < rank; ++axis) {
-    int64_t factor = int64_t(scales[axis]);
-    if (double(factor) != scales[axis] ||
-        sizes[axis] != x->shape[axis] * factor || (axis < 2 && factor != 1) ||
-        coordinates == "align_corners" || factor > 64)
-      return node.refuse(
-          formatv("it interpolates from {0} to {1} with '{2}'",
-                  describe(x->shape), describe(sizes), coordinates),
-          "whole factors of images, with half_pixel or asymmetric, "
-          "are supported");
-    if (axis >= 2)
-      factors[axis + 2 - rank] = factor;
-  }
-  TensorRef out = interpolated(node, x, factors, coordinates != "asymmetric");
-  return out ? node.setResult(0, out) : failure();
+  return r.mode == "nearest" ? resizeNearest(node, r) : resizeLinear(node, r);
 }
