@@ -53,7 +53,7 @@ llvm::LogicalResult size(NodeContext &node);
 llvm::LogicalResult eyeLike(NodeContext &node);
 llvm::LogicalResult range(NodeContext &node);
 
-// HostProducts.cpp, HostWindows.cpp
+// HostProducts.cpp, HostEinsum.cpp, HostWindows.cpp
 llvm::LogicalResult matMul(NodeContext &node);
 llvm::LogicalResult gemm(NodeContext &node);
 llvm::LogicalResult einsum(NodeContext &node);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products of the host: matrices of any rank, and Einsum.
+// Matrix products of the host, of any rank.
 #include "Host.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <map>
 
 using namespace mlir;
 using namespace rhizome;
@@ -128,102 +127,4 @@ LogicalResult onhost::gemm(NodeContext &node) {
   if (c && beta != 0)
     v = computeBinary(node, "Add", v, scaled(c, beta), type);
   return give(node, 0, v, type);
-}
-
-LogicalResult onhost::einsum(NodeContext &node) {
-  std::string equation = node.getString("equation", "");
-  llvm::erase(equation, ' ');
-  auto [left, right] = StringRef(equation).split("->");
-  bool explicitOut = StringRef(equation).contains("->");
-  SmallVector<StringRef> terms;
-  left.split(terms, ',');
-  if (terms.size() != node.inputs.size())
-    return node.refuse(
-        formatv("its equation '{0}' has {1} operands, it has {2}", equation,
-                terms.size(), node.inputs.size()));
-  // Letters, and for "…" as many negative names as the longest needs.
-  std::map<int, int64_t> sizes;
-  std::map<int, int> uses;
-  SmallVector<SmallVector<int>> names;
-  int dots = 0;
-  auto spell = [&](StringRef term,
-                   int rank) -> std::optional<SmallVector<int>> {
-    SmallVector<int> out;
-    int letters = 0;
-    for (char c : term)
-      letters += c != '.';
-    for (size_t i = 0; i < term.size(); ++i) {
-      if (term[i] != '.') {
-        out.push_back(term[i]);
-        continue;
-      }
-      int count = rank < 0 ? dots : rank - letters;
-      dots = std::max(dots, count);
-      for (int k = count; k > 0; --k)
-        out.push_back(-k);
-      i += 2;
-    }
-    if (rank >= 0 && int(out.size()) != rank)
-      return std::nullopt;
-    return out;
-  };
-  SmallVector<Value> values;
-  for (size_t i = 0; i < terms.size(); ++i) {
-    values.push_back(hostValue(node, i));
-    if (!values.back())
-      return failure();
-    auto spelled = spell(terms[i], int(node.input(i)->rank()));
-    if (!spelled)
-      return node.refuse(formatv(
-          "its equation '{0}' does not fit its input {1}", equation, i));
-    for (auto [name, size] : llvm::zip_equal(*spelled, node.input(i)->shape)) {
-      int64_t &known = sizes.try_emplace(name, 1).first->second;
-      if (known != 1 && size != 1 && known != size)
-        return node.refuse(formatv("its equation '{0}' gives '{1}' two sizes",
-                                   equation, char(name)));
-      known = std::max(known, size);
-      ++uses[name];
-    }
-    names.push_back(*spelled);
-  }
-  SmallVector<int> result;
-  if (explicitOut) {
-    result = *spell(right, -1);
-  } else {
-    for (int k = dots; k > 0; --k)
-      result.push_back(-k);
-    for (auto [name, count] : uses)
-      if (name > 0 && count == 1)
-        result.push_back(name);
-  }
-  Shape shape, reduced;
-  std::map<int, unsigned> place;
-  for (int name : result) {
-    if (!sizes.count(name) || !place.try_emplace(name, place.size()).second)
-      return node.refuse(formatv("its equation '{0}' is not valid", equation));
-    shape.push_back(sizes[name]);
-  }
-  for (auto [name, size] : sizes)
-    if (place.try_emplace(name, place.size()).second)
-      reduced.push_back(size);
-  Loops l = loops(node);
-  SmallVector<host::Operand> operands;
-  for (auto [value, spelled] : llvm::zip_equal(values, names)) {
-    SmallVector<AffineExpr> exprs;
-    for (auto [name, size] : llvm::zip_equal(spelled, Loops::shapeOf(value)))
-      exprs.push_back(size == 1 ? node.builder.getAffineConstantExpr(0)
-                                : l.dim(place[name]));
-    operands.push_back(
-        {value, AffineMap::get(place.size(), 0, exprs, node.context)});
-  }
-  Type element = elementOf(values[0]);
-  Value v = l.loop(shape, reduced, element, l.number(0, element), operands,
-                   [&](S &s, R a) {
-                     Value product = a[0];
-                     for (Value factor : a.drop_front().drop_back())
-                       product = s.mul(product, factor);
-                     return s.add(a.back(), product);
-                   });
-  int type = typeOf(node.input(0));
-  return give(node, 0, wrapped(node, v, type), type);
 }
