@@ -8,11 +8,13 @@ FOLDER = ROOT / "lib/Import/Onnx"
 
 
 class Operation:
-    """A row: the names of its builders (empty where there is none), and its
-    attributes as a file has them."""
+    """A row: the names of its builders (empty where there is none), whether
+    constants fold and whether it is written out as others, and its attributes
+    as a file has them."""
 
-    def __init__(self, network, host, exact, attributes):
-        self.network, self.host, self.exact = network, host, exact
+    def __init__(self, network, host, folds, is_expanded, attributes):
+        self.network, self.host, self.folds = network, host, folds
+        self.is_expanded = is_expanded
         self.attributes = attributes
 
 
@@ -22,16 +24,13 @@ def operations():
                             (FOLDER / "Attributes.h").read_text()))
     text = (FOLDER / "Operations.cpp").read_text()
     text = text[text.index("table[] = {"):text.index("return table;")]
-    rows = re.split(r"\bOp\(", text)[1:]
     found = {}
-    for row in rows:
-        name = re.match(r'"(\w+)"', row)[1]
-        builder = {side: re.findall(rf"\b{side}::(\w+)", row)
+    for row in re.split(r"\b(?:Op|written)\(", text)[1:]:
+        builder = {side: re.search(rf"\b{side}::(?!exact)(\w+)", row)
                    for side in ("network", "onhost")}
-        exact = [b for b in builder["onhost"] if b.startswith("exact")]
-        host = [b for b in builder["onhost"] if b not in exact]
-        found[name] = Operation("".join(builder["network"]), "".join(host),
-                                "".join(exact),
-                                [names[a] for a in re.findall(r"\bk\w+", row)
-                                 if a not in ("kAny", "kUnjudged")])
+        found[re.match(r'"(\w+)"', row)[1]] = Operation(
+            *(b[1] if b else "" for b in builder.values()),
+            "fold::" in row, "expand::" in row,
+            [names[a] for a in re.findall(r"\bk\w+", row)
+             if a not in ("kAny", "kUnjudged")])
     return found

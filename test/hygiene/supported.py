@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""docs/supported-ops.md is what the importer's table, the table of expansions, docs/operations.md and the generators' claims say. --update writes
-it."""
+"""docs/supported-ops.md is what the importer's table, docs/operations.md and the
+generators' claims say. --update writes it."""
 import re
 import sys
 
@@ -25,13 +25,6 @@ data.
 | operation | FPGA | generators | host | attributes |
 |---|---|---|---|---|
 """
-
-
-def expanded():
-    """Operations that are short for others."""
-    text = (ROOT / "lib/Import/Onnx/Decompose.cpp").read_text()
-    text = text[text.index("rules()"):]
-    return set(re.findall(r'\{"(\w+)",\s*\{', text))
 
 
 def claims():
@@ -95,23 +88,19 @@ def ways(onnx, op, becomes, claimed):
 
 
 def page():
-    table, short, built_by = operations(), expanded(), built()
-    lines = []
-    for name in sorted(set(table) | short):
-        op = table.get(name)
-        network, host = (op.network, op.host) if op else ("", "")
-        fpga = ("expanded" if name in short else
-                "constants" if network == "foldedOnly" else
-                "yes" if network else "")
-        attributes = sorted(op.attributes) if op else []
+    built_by, lines = built(), []
+    for name, op in sorted(operations().items()):
+        fpga = ("expanded" if op.is_expanded else
+                "yes" if op.network else
+                "constants" if op.folds else "")
         by = set(built_by.get(name, []))
         if by == {"host"}:
             fpga = ""
         by = sorted(by - {"host"}, key=lambda b: (b == "folded", b))
-        runs = "yes" if host or network or name in short else ""
         lines.append(f"| {name} | {fpga} | {', '.join(by) if fpga else ''} "
-                     f"| {runs} | "
-                     + ", ".join(f"`{n}`" for n in attributes) + " |")
+                     "| yes | "
+                     + ", ".join(f"`{a}`" for a in sorted(op.attributes))
+                     + " |")
     return (HEAD + "\n".join(lines) + "\n\n*expanded*: written out as others; "
             "*constants*: computed at import where its operands are constant.\n")
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Constant tensors on the host: decoding from ONNX, permuting, and folding of
-// nodes whose inputs are all constant, with NumPy's semantics (floats are
-// rounded to the tensor's own precision after every operation).
+// Constant tensors on the host: decoding from ONNX, and the same elements under
+// other shapes.
 #pragma once
 
 #include "Graph.h"
@@ -67,12 +66,4 @@ HostRef permute(const HostTensor &in, llvm::ArrayRef<int64_t> permutation);
 
 /// The same elements under another shape of equal size.
 HostRef withShape(const HostTensor &in, Shape shape);
-
-enum class Fold { NotFoldable, Folded, Failed };
-
-/// Computes a node whose inputs are all constant (absent optional ones null),
-/// with a result of at most `limit` elements. `Failed` sets `error` to what is
-/// wrong.
-Fold foldNode(const Node &node, llvm::ArrayRef<HostRef> inputs, HostRef &out,
-              int64_t limit, std::string &error);
 } // namespace rhizome::importer

@@ -32,7 +32,8 @@ static std::string remedyFor(StringRef op, StringRef domain) {
 bool importer::isSupported(Place &place, const Node &file,
                            const OnnxOperation *operation, Sides sides) {
   bool onHost = sides == Sides::NetworkOrHost;
-  if (operation && (operation->network || (onHost && operation->host)))
+  if (operation &&
+      (operation->network || operation->fold || (onHost && operation->host)))
     return true;
   StringRef domain = file.proto.domain();
   bool standard = domain.empty() || domain == "ai.onnx";
@@ -101,7 +102,7 @@ bool importer::checkAttributes(NodeContext &node,
 
 void importer::judgeAttributes(NodeContext &node,
                                const OnnxOperation &operation, Sides sides) {
-  if (!operation.network)
+  if (!operation.network && !operation.fold)
     return;
   bool isHosts = sides == Sides::NetworkOrHost && operation.host;
   checkAttributes(node, operation, /*onHost=*/isHosts);

@@ -49,8 +49,6 @@ llvm::LogicalResult identity(NodeContext &node);
 llvm::LogicalResult dropout(NodeContext &node);
 llvm::LogicalResult castOp(NodeContext &node);
 llvm::LogicalResult shapeOf(NodeContext &node);
-/// Of operations that only constants have: these are folded before.
-llvm::LogicalResult foldedOnly(NodeContext &node);
 
 // NetworkMoves.cpp, NetworkResize.cpp
 llvm::LogicalResult gather(NodeContext &node);

@@ -398,8 +398,3 @@ LogicalResult network::shapeOf(NodeContext &node) {
   host->shape = {end - start};
   return node.setResult(0, constantTensor(node.context, host));
 }
-
-LogicalResult network::foldedOnly(NodeContext &node) {
-  return node.refuse(
-      formatv("the operation {0} is supported on constants only", node.op()));
-}

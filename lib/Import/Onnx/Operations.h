@@ -4,14 +4,20 @@
 // docs/supported-ops.md is made from it.
 #pragma once
 
-#include "Graph.h"
+#include "Fold.h"
 #include "mlir/Support/LLVM.h"
 
 namespace rhizome::importer {
 struct NodeContext;
+class Expansion;
 
 /// Gives a node its results, or refuses it.
 using NodeBuilder = llvm::LogicalResult (*)(NodeContext &node);
+
+/// Computes a node of constants.
+using NodeFolder = Fold (*)(Folding &f, HostRef &out);
+/// Writes a node out as others.
+using NodeExpander = void (*)(Expansion &e);
 
 /// What an attribute holds. The entries of a `List` its reader checks.
 enum class AttributeKind : uint8_t {
@@ -65,9 +71,11 @@ struct OnnxOperation {
   NodeBuilder network = nullptr; ///< as part of the network, or null
   NodeBuilder host = nullptr;    ///< on the host, or null
   std::vector<OnnxAttribute> attributes;
-  unsigned traits = 0; ///< of Trait
-  /// On the host as a whole, of operations that Decompose.cpp writes out as
-  /// others.
+  unsigned traits = 0;       ///< of Trait
+  NodeFolder fold = nullptr; ///< of constants, or null
+  /// Writes it out as others, before anything else; or null.
+  NodeExpander expand = nullptr;
+  /// Of what is written out: on the host as a whole, with exact sums.
   NodeBuilder exact = nullptr;
 
   bool has(Trait trait) const { return traits & trait; }

@@ -22,11 +22,13 @@ enum class Outcome { Built, Declined, Refused };
 // The two sides
 //===----------------------------------------------------------------------===//
 
-/// Computes a node of constants; nullopt if it is none.
-static std::optional<Outcome> foldConstant(NodeContext &node) {
+/// Computes a node of constants; nullopt if it is none, or only the builders
+/// can.
+static std::optional<Outcome> foldConstant(NodeContext &node,
+                                           NodeFolder folder) {
   SmallVector<HostRef> hosts;
   for (const TensorRef &t : node.inputs) {
-    if (t && !t->isPlainConstant())
+    if (!folder || (t && !t->isPlainConstant()))
       return std::nullopt;
     hosts.push_back(t ? t->constant : nullptr);
     if (t && halfType(node.context, t->onnx) && t->constant->type != t->onnx) {
@@ -36,15 +38,14 @@ static std::optional<Outcome> foldConstant(NodeContext &node) {
     }
   }
   ImportState &state = node.state;
+  int64_t left = state.options.limits.foldedElements - state.foldedElements;
+  Folding folding{node.file, hosts, std::min(left, kMaxFoldedElements), ""};
   HostRef out;
-  std::string error;
-  switch (foldNode(node.file, hosts, out,
-                   state.options.limits.foldedElements - state.foldedElements,
-                   error)) {
+  switch (folder(folding, out)) {
   case Fold::NotFoldable:
     return std::nullopt;
   case Fold::Failed:
-    node.refuse(error);
+    node.refuse(folding.error);
     return Outcome::Refused;
   case Fold::Folded:
     bool isStored = node.op() == "Constant";
@@ -57,11 +58,19 @@ static std::optional<Outcome> foldConstant(NodeContext &node) {
   llvm_unreachable("all cases return");
 }
 
+/// As part of the network, or as a constant.
 static Outcome tryNetwork(NodeContext &node, const OnnxOperation &operation) {
-  if (!operation.network || !checkAttributes(node, operation, /*onHost=*/false))
+  if ((!operation.network && !operation.fold) ||
+      !checkAttributes(node, operation, /*onHost=*/false))
     return Outcome::Declined;
-  if (std::optional<Outcome> folded = foldConstant(node))
+  if (auto folded = foldConstant(node, operation.fold))
     return *folded;
+  if (!operation.network) {
+    node.refuse(llvm::formatv("the operation {0} is supported on constants "
+                              "only",
+                              node.op()));
+    return Outcome::Declined;
+  }
   bool done = succeeded(prepareWhole(node, operation)) &&
               succeeded(operation.network(node));
   return done ? Outcome::Built : Outcome::Declined;
