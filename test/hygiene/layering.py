@@ -26,7 +26,8 @@ ALLOWED = {
                   "Numeric Unit Support",
     "Kernel": "Numeric Support",
     "Emit": "Dialect/Rtl Support",
-    "Import": "Interp Host Dialect/Num Dialect/Osa Support",
+    "Import": "Support",
+    "Import/Onnx": "Import Interp Host Dialect/Num Dialect/Osa Support",
     "Transforms": "Dialect/Num Dialect/Osa Numeric Support",
     "Calibrate": "Interp Transforms Dialect/Num Dialect/Osa Support",
     "Unit": "",
@@ -42,8 +43,8 @@ ALLOWED = {
     "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
     "Explore": "Generator Cost Dialect/Osa Dialect/Flow Support",
-    "Pipeline": "Import Kernel Calibrate Analysis Transforms Interp Conversion Emit "
-                "Host Explore Generator Cost Unit Report Simulate Synth Vendor Cluster "
+    "Pipeline": "Import Import/Onnx Kernel Calibrate Analysis Transforms Interp "
+                "Conversion Emit Host Explore Generator Cost Unit Report Simulate Synth Vendor Cluster "
                 "Package Target Dialect/Num Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Numeric Support runtime",
     "tools/rhizome": "Pipeline Calibrate Numeric Report Synth Vendor Package Target "
@@ -60,7 +61,8 @@ EXCEPTIONS = {("lib/Generator/Registry.cpp", "Generator/Dhm"),
 
 # Libraries that are not named after their layer.
 LIBRARIES = {"Num": "Dialect/Num", "Osa": "Dialect/Osa", "Flow": "Dialect/Flow",
-             "Rtl": "Dialect/Rtl", "Data": "Support", "Runtime": "runtime"}
+             "Rtl": "Dialect/Rtl", "Data": "Support", "Runtime": "runtime",
+             "ImportOnnx": "Import/Onnx"}
 LIBRARY = re.compile(r"rhizome_add_library\((\w+)(.*?)\)\s*$", re.M | re.S)
 
 # What is shared with what is built around a design: it lies in data/sim.

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""docs/supported-ops.md is what the importer's two tables, the table of
-expansions, docs/operations.md and the generators' claims say. --update writes
-it."""
+"""docs/supported-ops.md is what the importer's table, docs/operations.md and the
+generators' claims say. --update writes it."""
 import re
 import sys
 
 from common import ROOT, report
+from onnx_table import operations
 
 PAGE = ROOT / "docs/supported-ops.md"
 HEAD = """# Supported ONNX operations
 
-Made from the importer's tables and the generators' claims by
+Made from the importer's table and the generators' claims by
 `test/hygiene/supported.py --update`. An operation that can be part of an FPGA
 network becomes one of [`osa`](operations.md), where its limits stand; the
 generators named are those that claim what becomes of it, *folded* means that it
@@ -25,37 +25,6 @@ data.
 | operation | FPGA | generators | host | attributes |
 |---|---|---|---|---|
 """
-
-
-def network():
-    """Operation: its attributes, of those that a network can hold."""
-    text = (ROOT / "lib/Import/Importer.cpp").read_text()
-    text = text[text.index("table = {"):]
-    text = text[:text.index("return table;")]
-    ops = {}
-    for name, handler, rest in re.findall(
-            r'\{"(\w+)",\s*\{&I::(\w+),\s*\{([^}]*)\}', text):
-        ops[name] = (handler, re.findall(r'"(\w+)"', rest))
-    return ops
-
-
-def host():
-    text = (ROOT / "lib/Import/Host.cpp").read_text()
-    text = text[text.index("Importer::hostOperations()"):]
-    text = text[:text.index("return t;")]
-    ops = {}
-    for names, rest in re.findall(
-            r"add\(\{([^}]*)\},\s*&I::\w+((?:,\s*\{[^}]*\})?)\)", text):
-        for name in re.findall(r'"(\w+)"', names):
-            ops[name] = re.findall(r'"(\w+)"', rest)
-    return ops
-
-
-def expanded():
-    """Operations that are short for others."""
-    text = (ROOT / "lib/Import/Decompose.cpp").read_text()
-    text = text[text.index("rules()"):]
-    return set(re.findall(r'\{"(\w+)",\s*\{', text))
 
 
 def claims():
@@ -119,21 +88,19 @@ def ways(onnx, op, becomes, claimed):
 
 
 def page():
-    net, cpu, short, built_by = network(), host(), expanded(), built()
-    lines = []
-    for op in sorted(set(net) | set(cpu) | short):
-        handler, attributes = net.get(op, ("", []))
-        fpga = ("expanded" if op in short else
-                "constants" if handler == "foldedOnly" else
-                "yes" if op in net else "")
-        names = sorted(set(attributes) | set(cpu.get(op, [])))
-        runs = "yes" if op in cpu or op in short or op in net else ""
-        by = set(built_by.get(op, []))
+    built_by, lines = built(), []
+    for name, op in sorted(operations().items()):
+        fpga = ("expanded" if op.is_expanded else
+                "yes" if op.network else
+                "constants" if op.folds else "")
+        by = set(built_by.get(name, []))
         if by == {"host"}:
             fpga = ""
-        by = sorted(by - {"host"}, key=lambda name: (name == "folded", name))
-        lines.append(f"| {op} | {fpga} | {', '.join(by) if fpga else ''} | {runs} | "
-                     + ", ".join(f"`{n}`" for n in names) + " |")
+        by = sorted(by - {"host"}, key=lambda b: (b == "folded", b))
+        lines.append(f"| {name} | {fpga} | {', '.join(by) if fpga else ''} "
+                     "| yes | "
+                     + ", ".join(f"`{a}`" for a in sorted(op.attributes))
+                     + " |")
     return (HEAD + "\n".join(lines) + "\n\n*expanded*: written out as others; "
             "*constants*: computed at import where its operands are constant.\n")
 

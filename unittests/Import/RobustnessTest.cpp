@@ -293,6 +293,50 @@ TEST(ImportRobust, AttributesOfAnotherKind) {
   EXPECT_TRUE(i.contains("'dilations' holds another kind of value"));
 }
 
+/// Operations that share a function in the importer do not share attributes.
+TEST(ImportRobust, AttributesOfAnotherOperation) {
+  ModelBuilder m;
+  m.input("x", {1, 2});
+  m.set(m.node("Shrink", {"x"}, {"a"}), "lambd", 0.5f);
+  m.set(m.node("ThresholdedRelu", {"x"}, {"b"}), "lambd", 0.5f);
+  m.output("a");
+  m.output("b");
+  Imported i(m);
+  EXPECT_EQ(i.refusals.size(), 1u) << i.text();
+  expectRefused(i, "ThresholdedRelu_b | ThresholdedRelu | its attribute "
+                   "'lambd' is not supported");
+  EXPECT_TRUE(i.contains("ThresholdedRelu is supported with alpha"));
+}
+
+/// Also where its operation is written out as others.
+TEST(ImportRobust, WeightsThatCannotBeRead) {
+  ModelBuilder m;
+  m.input("x", {1, 2}, TensorProto::UINT8);
+  m.floats("s", {}, {1});
+  m.ints("z", {}, TensorProto::UINT8, {0});
+  auto &w = m.tensor("w", {2, 2}, TensorProto::UINT8);
+  w.set_data_location(TensorProto::EXTERNAL);
+  auto *entry = w.add_external_data();
+  entry->set_key("location");
+  entry->set_value("absent.bin");
+  m.node("QLinearMatMul", {"x", "s", "z", "w", "s", "z", "s", "z"}, {"y"});
+  m.output("y");
+  Imported i(m);
+  EXPECT_EQ(i.refusals.size(), 1u) << i.text();
+  expectRefused(i, "w | initializer");
+}
+
+TEST(ImportRobust, ResizeWithScalesAndSizes) {
+  ModelBuilder m;
+  m.input("x", {1, 1, 2, 2});
+  m.floats("scales", {4}, {1, 1, 2, 2});
+  m.int64s("sizes", {4});
+  m.set(m.node("Resize", {"x", "", "scales", "sizes"}, {"y"}), "mode", "cubic");
+  m.output("y");
+  Imported i(m);
+  expectRefused(i, "its scales and sizes are not constant, or do not fit");
+}
+
 TEST(ImportRobust, OutputsThatAnOperationDoesNotHave) {
   ModelBuilder m;
   m.input("x", {1, 1, 2, 2});

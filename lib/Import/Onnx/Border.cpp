@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Inputs and outputs of the graph. Integers of up to 16 bits cross the border
+// as f32 with a quantiser of scale 1, wider ones as indices.
+#include "Border.h"
+#include "Values.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::importer;
+using llvm::formatv;
+
+std::optional<Shape> importer::staticShape(const onnx::ValueInfoProto &info) {
+  const onnx::TypeProto &type = info.type();
+  if (!type.has_tensor_type() || !type.tensor_type().has_shape())
+    return std::nullopt;
+  Shape shape;
+  for (const auto &dim : type.tensor_type().shape().dim())
+    shape.push_back(dim.has_dim_value() && dim.dim_value() > 0 ? dim.dim_value()
+                                                               : 1);
+  return shape;
+}
+
+/// Refuses shapes and types that are given for inputs which the model has not.
+static void checkOptions(ImportState &state) {
+  const Graph &graph = state.graph;
+  std::string names;
+  for (const onnx::ValueInfoProto *input : graph.inputs)
+    names += (names.empty() ? "'" : ", '") + input->name() + "'";
+  auto checkName = [&](const std::string &name, StringRef what) {
+    if (llvm::none_of(graph.inputs,
+                      [&](const auto *input) { return input->name() == name; }))
+      state.refusals.push_back(
+          {name, "input",
+           formatv("a {0} is given for this name, but the model has no such "
+                   "input",
+                   what),
+           "its inputs are " + names});
+  };
+  for (const auto &entry : state.options.shapes)
+    checkName(entry.first, "shape");
+  for (const auto &entry : state.options.inputTypes)
+    checkName(entry.first, "type");
+}
+
+/// The shape that the file or the user gives an input; nullopt if refused.
+static std::optional<Shape> inputShape(Place &place,
+                                       const onnx::ValueInfoProto &input) {
+  std::optional<Shape> shape = staticShape(input);
+  const auto &given = place.state.options.shapes;
+  if (auto it = given.find(input.name()); it != given.end()) {
+    if (shape && shape->size() != it->second.size())
+      place.refuse(
+          formatv("the shape {0} is given for this graph input, the file "
+                  "has {1}",
+                  describe(it->second), describe(*shape)),
+          formatv("give {0} sizes", shape->size()));
+    shape = it->second;
+  }
+  if (!input.type().has_tensor_type()) {
+    place.refuse("this graph input is not a tensor");
+    return std::nullopt;
+  }
+  if (!shape) {
+    place.refuse("this graph input has no shape",
+                 formatv("give it one: --shape {0}=1,…", input.name()));
+    return std::nullopt;
+  }
+  std::optional<int64_t> count = elementCount(*shape);
+  if (!count || *count == 0) {
+    place.refuse(
+        formatv("this graph input's shape {0} must have 1 to {1} elements",
+                describe(*shape), kMaxElements),
+        "give another with --shape");
+    return std::nullopt;
+  }
+  return shape;
+}
+
+/// One input as an argument of the function; nullopt if refused.
+static std::optional<Argument> declareInput(Place &place,
+                                            const onnx::ValueInfoProto &input,
+                                            GraphTensor &tensor) {
+  std::optional<Shape> shape = inputShape(place, input);
+  if (!shape)
+    return std::nullopt;
+  int elementType = input.type().tensor_type().elem_type();
+  num::IntType integer = integerType(place.context, elementType);
+  bool isWide =
+      isWholeType(elementType) && (!integer || integer.getWidth() > 16);
+  if (isWide)
+    integer = {};
+  const auto &types = place.state.options.inputTypes;
+  auto given = types.find(input.name());
+  bool isGiven = given != types.end();
+  if (!isWide && !HostTensor::isRealType(elementType) && !integer) {
+    place.refuse(formatv("this graph input has the element type {0}",
+                         typeName(elementType)),
+                 "floats, integers and bool are supported");
+    return std::nullopt;
+  }
+  tensor.unknown = false;
+  tensor.shape = *shape;
+  Block &block = place.state.function.getBody().front();
+  if (isWide && !isGiven) { // indices, or truths
+    tensor.element = place.builder.getI64Type();
+    tensor.onnx = elementType;
+    tensor.plain =
+        block.addArgument(tensorType(*shape, tensor.element), place.loc);
+    return Argument{input.name(), false, wholeRange(elementType)};
+  }
+  Value v = block.addArgument(tensorType(*shape, place.f32), place.loc);
+  if (isGiven)
+    integer = num::IntType::getFull(place.context, given->second.isSigned,
+                                    given->second.width);
+  Argument argument{input.name(), bool(integer)};
+  if (integer) {
+    argument.range = {integer.getLo(), integer.getHi()};
+    v = quantStep(place, v, {true, {1.0}, {0}, -1, integer}, -1);
+  }
+  tensor.element = integer ? Type(integer) : place.f32;
+  if (isGiven && (isWide || HostTensor::isRealType(elementType))) {
+    v = quantStep(place, v, {false, {1.0}, {0}, -1, integer}, -1);
+    tensor.element = place.f32;
+    if (isWide)
+      tensor.whole = {integer.getLo(), integer.getHi()};
+  }
+  tensor.plain = v;
+  FloatType half = halfType(place.context, elementType);
+  if (half && !isGiven) {
+    tensor.onnx = elementType;
+    roundTo(place, tensor, half);
+  }
+  return argument;
+}
+
+std::vector<Argument> importer::declareInputs(ImportState &state) {
+  checkOptions(state);
+  std::vector<Argument> arguments;
+  for (const onnx::ValueInfoProto *input : state.graph.inputs) {
+    Place place(state, input->name(), "input");
+    auto tensor = std::make_shared<GraphTensor>();
+    tensor->unknown = true;
+    state.tensors[input->name()] = tensor;
+    if (auto argument = declareInput(place, *input, *tensor))
+      arguments.push_back(*argument);
+    llvm::append_range(state.refusals, place.refusals);
+  }
+  return arguments;
+}
+
+/// An output as a value of f32 or i64; null if it is refused, or its node was.
+static Value outputValue(Place &place) {
+  TensorRef t = place.state.lookup(place.name);
+  if (!t || t->unknown)
+    return {};
+  if (t->isPlainConstant() && !t->constant->isReal())
+    return wholeConstant(place, t->shape, t->constant->ints);
+  Value v = plain(place, t);
+  num::IntType integer = v ? num::elementInt(v.getType()) : num::IntType();
+  if (!integer)
+    return v;
+  if (integer.getWidth() > 24) {
+    place.refuse(formatv("this graph output has integers of {0} bits, float32 "
+                         "holds 24",
+                         integer.getWidth()),
+                 "end the model with a DequantizeLinear");
+    return {};
+  }
+  return quantStep(place, v, {false, {1.0}, {0}, -1, integer}, -1);
+}
+
+void importer::returnOutputs(ImportState &state, ArrayRef<Argument> arguments) {
+  OpBuilder &builder = state.builder;
+  func::FuncOp function = state.function;
+  SmallVector<Value> results;
+  SmallVector<std::string> names;
+  Location loc = function.getLoc();
+  for (const onnx::ValueInfoProto &output :
+       state.graph.model.graph().output()) {
+    Place place(state, output.name(), "output");
+    loc = place.loc;
+    if (Value v = outputValue(place)) {
+      results.push_back(v);
+      names.push_back(output.name());
+    }
+    llvm::append_range(state.refusals, place.refusals);
+  }
+  func::ReturnOp::create(builder, loc, results);
+  Block &block = function.getBody().front();
+  // What was tried in vain, and what constants took the place of.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (!op.hasTrait<OpTrait::IsTerminator>() && op.use_empty() &&
+        isMemoryEffectFree(&op))
+      op.erase();
+  function.setFunctionType(builder.getFunctionType(
+      block.getArgumentTypes(), ValueRange(results).getTypes()));
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    function.setArgAttr(i, "rhizome.name",
+                        builder.getStringAttr(argument.name));
+    if (argument.isWhole)
+      function.setArgAttr(i, "rhizome.whole", builder.getUnitAttr());
+    if (argument.range)
+      function.setArgAttr(i, "rhizome.range",
+                          builder.getDenseI64ArrayAttr(
+                              {argument.range->first, argument.range->second}));
+  }
+  for (auto [i, name] : llvm::enumerate(names))
+    function.setResultAttr(i, "rhizome.name", builder.getStringAttr(name));
+}

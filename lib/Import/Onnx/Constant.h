@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Constant tensors on the host: decoding from ONNX, and the same elements under
+// other shapes.
+#pragma once
+
+#include "Graph.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rhizome::importer {
+using Shape = std::vector<int64_t>;
+
+/// Element types that are younger than the protobuf classes we build with.
+enum LaterType { kUint4 = 21, kInt4 = 22 };
+
+/// No tensor may have more elements than this.
+constexpr int64_t kMaxElements = int64_t(1) << 31;
+/// No constant that a node computes may have more elements than this.
+constexpr int64_t kMaxFoldedElements = int64_t(1) << 27;
+
+/// The number of elements; nullopt if a size is negative or the product is
+/// above kMaxElements.
+std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
+
+/// "[1, 3, 32, 32]".
+std::string describe(llvm::ArrayRef<int64_t> shape);
+
+/// The shape that NumPy broadcasting gives; nullopt if the two do not match.
+std::optional<Shape> broadcast(llvm::ArrayRef<int64_t> a,
+                               llvm::ArrayRef<int64_t> b);
+
+/// A constant: `reals` holds floating types, `ints` integers and booleans.
+struct HostTensor {
+  int type = onnx::TensorProto::FLOAT;
+  Shape shape;
+  std::vector<double> reals;
+  std::vector<int64_t> ints;
+
+  bool isReal() const { return isRealType(type); }
+  size_t size() const { return isReal() ? reals.size() : ints.size(); }
+  static bool isRealType(int type);
+};
+using HostRef = std::shared_ptr<const HostTensor>;
+
+/// A real as a tensor of the element type `type` holds it: rounded half to
+/// even, infinite beyond its range.
+double roundToType(int type, double value);
+
+/// The name of an ONNX element type, e.g. "float16".
+std::string typeName(int type);
+
+/// Checks that a tensor's data has the size that its shape and type say,
+/// without decoding it. Returns the reason if not, else "".
+std::string checkTensor(const onnx::TensorProto &proto);
+
+/// Decodes a tensor that checkTensor accepts. External data is read from
+/// `directory`. On failure returns null and sets `error`.
+HostRef decodeTensor(const onnx::TensorProto &proto, llvm::StringRef directory,
+                     std::string &error);
+
+/// Output axis i is input axis permutation[i].
+HostRef permute(const HostTensor &in, llvm::ArrayRef<int64_t> permutation);
+
+/// The same elements under another shape of equal size.
+HostRef withShape(const HostTensor &in, Shape shape);
+} // namespace rhizome::importer

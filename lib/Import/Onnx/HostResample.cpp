@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Resize and Upsample of the host, one axis after the other: which elements a
+// place of the result reads, and with which weights, is known at import.
+#include "Host.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <numeric>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::importer;
+using host::Loops;
+using host::Scalars;
+using llvm::formatv;
+using onnx::TensorProto;
+
+namespace {
+/// How a size becomes another along one axis.
+struct Resampling {
+  std::string mode, coordinates, nearest;
+  double cubic = -0.75;
+  bool excludeOutside = false, antialias = false;
+  double roiBegin = 0, roiEnd = 1;
+};
+/// `count` taps for every place of the result.
+struct Taps {
+  size_t count = 1;
+  std::vector<int64_t> from;
+  std::vector<float> weight; ///< NaN marks the extrapolated value
+};
+} // namespace
+
+static double sourceOf(const Resampling &r, int64_t place, double scale,
+                       int64_t in, int64_t out) {
+  double x = double(place), n = double(in), m = double(out);
+  if (r.coordinates == "asymmetric")
+    return x / scale;
+  if (r.coordinates == "align_corners")
+    return m <= 1 ? 0 : x * (n - 1) / (m - 1);
+  if (r.coordinates == "pytorch_half_pixel")
+    return m <= 1 ? 0 : (x + 0.5) / scale - 0.5;
+  if (r.coordinates == "tf_half_pixel_for_nn")
+    return (x + 0.5) / scale;
+  if (r.coordinates == "tf_crop_and_resize")
+    return m > 1 ? r.roiBegin * (n - 1) +
+                       x * (r.roiEnd - r.roiBegin) * (n - 1) / (m - 1)
+                 : 0.5 * (r.roiBegin + r.roiEnd) * (n - 1);
+  double centre = (x + 0.5) / scale - 0.5;
+  if (r.coordinates == "half_pixel_symmetric") {
+    double adjustment = m / (scale * n);
+    return n / 2 * (1 - adjustment) + centre;
+  }
+  return centre;
+}
+
+static double kernelOf(const Resampling &r, double d) {
+  d = std::fabs(d);
+  if (r.mode == "linear")
+    return std::max(0.0, 1 - d);
+  double a = r.cubic;
+  if (d <= 1)
+    return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+static Taps tapsOf(const Resampling &r, int64_t in, int64_t out, double scale) {
+  Taps taps;
+  bool nearest = r.mode == "nearest";
+  double reach = r.mode == "cubic" ? 2 : 1;
+  double shrink = r.antialias && scale < 1 ? scale : 1;
+  reach /= shrink;
+  if (!nearest)
+    taps.count = size_t(std::ceil(2 * reach)) + 1;
+  for (int64_t place = 0; place < out; ++place) {
+    double x = sourceOf(r, place, scale, in, out);
+    bool outside =
+        r.coordinates == "tf_crop_and_resize" && (x < 0 || x > double(in - 1));
+    if (nearest) {
+      double at = r.nearest == "ceil"                ? std::ceil(x)
+                  : r.nearest == "floor"             ? std::floor(x)
+                  : r.nearest == "round_prefer_ceil" ? std::floor(x + 0.5)
+                                                     : std::ceil(x - 0.5);
+      taps.from.push_back(std::clamp<int64_t>(int64_t(at), 0, in - 1));
+      taps.weight.push_back(outside ? NAN : 1.f);
+      continue;
+    }
+    int64_t first = int64_t(std::floor(x - reach)) + 1;
+    std::vector<double> w;
+    double sum = 0;
+    for (size_t k = 0; k < taps.count; ++k) {
+      int64_t at = first + int64_t(k);
+      double v = kernelOf(r, (double(at) - x) * shrink);
+      if (r.excludeOutside && (at < 0 || at >= in))
+        v = 0;
+      w.push_back(v);
+      sum += v;
+      taps.from.push_back(std::clamp<int64_t>(at, 0, in - 1));
+    }
+    for (double v : w)
+      taps.weight.push_back(outside ? NAN : float(v / sum));
+  }
+  return taps;
+}
+
+static Resampling readResampling(const NodeContext &node, bool isOld) {
+  Resampling r;
+  r.mode = node.getString("mode", "nearest");
+  if (r.mode == "bilinear")
+    r.mode = "linear";
+  r.coordinates = node.getString("coordinate_transformation_mode",
+                                 isOld ? "asymmetric" : "half_pixel");
+  r.nearest =
+      node.getString("nearest_mode", isOld ? "floor" : "round_prefer_floor");
+  r.cubic = node.getFloat("cubic_coeff_a", -0.75f);
+  r.excludeOutside = node.getInt("exclude_outside", 0);
+  r.antialias = node.getInt("antialias", 0);
+  return r;
+}
+
+namespace {
+/// Which axes are resized, and how: scales or sizes, one of them empty, or both
+/// where an aspect ratio is kept.
+struct Extents {
+  std::vector<int64_t> axes;
+  std::vector<double> scales, sizes, roi;
+};
+} // namespace
+
+/// One scale for all axes, with which no size is larger (or none smaller) than
+/// is asked for.
+static void keepAspect(Extents &e, const Shape &from, bool isNotLarger) {
+  double best = 0;
+  for (auto [i, axis] : llvm::enumerate(e.axes)) {
+    double ratio = e.sizes[i] / double(from[axis]);
+    best = i == 0        ? ratio
+           : isNotLarger ? std::min(best, ratio)
+                         : std::max(best, ratio);
+  }
+  for (auto [i, axis] : llvm::enumerate(e.axes)) {
+    e.scales.push_back(best);
+    e.sizes[i] = std::floor(best * double(from[axis]) + 0.5);
+  }
+}
+
+/// The numbers in a constant input; none if it is absent or computed.
+static std::vector<double> numbersOf(const TensorRef &t) {
+  if (!t || !t->isPlainConstant())
+    return {};
+  if (t->constant->isReal())
+    return t->constant->reals;
+  return {t->constant->ints.begin(), t->constant->ints.end()};
+}
+
+static std::optional<Extents> readExtents(NodeContext &node, bool isOld) {
+  const Shape &from = node.input(0)->shape;
+  const int64_t rank = int64_t(from.size());
+  Extents e;
+  e.axes.resize(rank);
+  std::iota(e.axes.begin(), e.axes.end(), 0);
+  if (auto given = node.getInts("axes"))
+    e.axes = *given;
+  if (isOld) {
+    e.scales = numbersOf(node.input(1));
+    if (const onnx::AttributeProto *a = node.find("scales"))
+      e.scales.assign(a->floats().begin(), a->floats().end());
+  } else {
+    e.roi = numbersOf(node.input(1));
+    e.scales = numbersOf(node.input(2));
+    e.sizes = numbersOf(node.input(3));
+  }
+  const size_t count = e.axes.size();
+  bool byScale = e.scales.size() == count && e.sizes.empty(),
+       bySize = e.sizes.size() == count && e.scales.empty();
+  if (byScale == bySize) {
+    node.refuse("its scales and sizes are not constant, or do not fit its "
+                "input",
+                "fold constants before export");
+    return std::nullopt;
+  }
+  for (int64_t &axis : e.axes) {
+    axis += axis < 0 ? rank : 0;
+    if (axis < 0 || axis >= rank) {
+      node.refuse("its axes are out of range");
+      return std::nullopt;
+    }
+  }
+  std::string policy = node.getString("keep_aspect_ratio_policy", "stretch");
+  if (bySize && policy != "stretch")
+    keepAspect(e, from, policy == "not_larger");
+  return e;
+}
+
+/// `x` resampled along one axis.
+static Value resampled(NodeContext &node, Value x, unsigned axis, Taps taps,
+                       bool isNearest) {
+  Loops l = loops(node);
+  const int64_t count = int64_t(taps.count);
+  const double extrapolated = node.getFloat("extrapolation_value", 0);
+  Loops::Shape shape(Loops::shapeOf(x));
+  const unsigned rank = unsigned(shape.size());
+  shape[axis] = int64_t(taps.from.size()) / count;
+  Value places = wholeConstant(node, {shape[axis], count}, taps.from), weights;
+  bool reachesOut =
+      llvm::any_of(taps.weight, [](float w) { return std::isnan(w); });
+  for (float &w : taps.weight)
+    w = std::isnan(w) ? 0.f : isNearest ? 1.f : w;
+  if (!isNearest || reachesOut)
+    weights = realConstant(node, {shape[axis], count}, taps.weight);
+  auto read = [&](Scalars &s, Value tap) {
+    SmallVector<Value> at;
+    for (unsigned d = 0; d < rank; ++d)
+      at.push_back(s.index(d));
+    at[axis] = s.at(places, {at[axis], tap});
+    return s.at(x, at);
+  };
+  auto weight = [&](Scalars &s, Value tap) {
+    return s.at(weights, {s.index(axis), tap});
+  };
+  if (isNearest)
+    return l.each(shape, elementOf(x), [&](Scalars &s, ValueRange) {
+      Value first = s.whole(0), v = read(s, first);
+      if (!reachesOut)
+        return v;
+      return s.select(s.less(s.real(0), weight(s, first)), v,
+                      s.number(extrapolated, v));
+    });
+  Value sum = l.loop(shape, {count}, l.real(), l.number(0, l.real()), {},
+                     [&](Scalars &s, ValueRange a) {
+                       Value tap = s.index(rank);
+                       return s.add(a[0], s.mul(weight(s, tap), read(s, tap)));
+                     });
+  if (!reachesOut)
+    return sum;
+  return l.map({sum}, l.real(), [&](Scalars &s, ValueRange a) {
+    Value total = s.real(0);
+    for (int64_t k = 0; k < count; ++k)
+      total = s.add(total, weight(s, s.whole(k)));
+    return s.select(s.less(s.real(0.5), total), a[0], s.real(extrapolated));
+  });
+}
+
+LogicalResult onhost::resize(NodeContext &node) {
+  Value x = hostValue(node, 0);
+  if (!x)
+    return failure();
+  bool isOld = node.op() == "Upsample" || node.state.graph.opset < 11;
+  Resampling r = readResampling(node, isOld);
+  auto extents = readExtents(node, isOld);
+  if (!extents)
+    return failure();
+  int type = typeOf(node.input(0));
+  if (r.mode != "nearest" && !Loops::isReal(x))
+    x = convertTo(node, x, type, TensorProto::FLOAT);
+  const auto &[axes, scales, sizes, roi] = *extents;
+  const bool isCrop = r.coordinates == "tf_crop_and_resize";
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    int64_t in = node.input(0)->shape[axis];
+    bool hasRoi = isCrop && roi.size() == 2 * axes.size();
+    r.roiBegin = hasRoi ? roi[i] : 0;
+    r.roiEnd = hasRoi ? roi[i + axes.size()] : 1;
+    double extent = isCrop ? r.roiEnd - r.roiBegin : 1;
+    int64_t out =
+        sizes.empty()
+            ? int64_t(std::floor(double(in) * extent * scales[i] + 1e-6))
+            : int64_t(sizes[i]);
+    double scale = scales.empty() ? double(out) / double(in) : scales[i];
+    Loops::Shape shape(Loops::shapeOf(x));
+    shape[axis] = out;
+    if (out < 1 || !(scale > 0) || !elementCount(shape))
+      return node.refuse(
+          formatv("it resizes an axis of size {0} to {1}", in, out));
+    if (out != in || scale != 1 || isCrop)
+      x = resampled(node, x, unsigned(axis), tapsOf(r, in, out, scale),
+                    r.mode == "nearest");
+  }
+  if (!HostTensor::isRealType(type) && Loops::isReal(x))
+    x = convertTo(node, x, TensorProto::FLOAT, type);
+  return give(node, 0, x, type);
+}
+
+/// Samples at computed places, in −1..1, of the last two axes.
+LogicalResult onhost::gridSample(NodeContext &node) {
+  if (failed(requireReals(node)))
+    return failure();
+  Value x = hostValue(node, 0), grid = x ? hostValue(node, 1) : Value();
+  if (!grid)
+    return failure();
+  const Shape &from = node.input(0)->shape, &by = node.input(1)->shape;
+  std::string mode = node.getString("mode", "linear"),
+              padding = node.getString("padding_mode", "zeros");
+  bool corners = node.getInt("align_corners", 0) != 0;
+  if (mode == "bilinear")
+    mode = "linear";
+  if (mode == "bicubic")
+    mode = "cubic";
+  if (from.size() != 4 || by.size() != 4 || by[3] != 2 || by[0] != from[0] ||
+      !Loops::isReal(x))
+    return node.refuse("its input and grid are no images",
+                       "grids over two axes are supported");
+  Shape shape = {from[0], from[1], by[1], by[2]};
+  bool cubic = mode == "cubic", nearest = mode == "nearest";
+  int64_t taps = nearest ? 1 : cubic ? 4 : 2;
+  Loops l = loops(node);
+  Value out = l.loop(
+      shape, {taps, taps}, l.real(), l.number(0, l.real()), {},
+      [&](Scalars &s, ValueRange a) {
+        Value inside, weight;
+        SmallVector<Value> at = {s.index(0), s.index(1), Value(), Value()};
+        for (int axis = 0; axis < 2; ++axis) { // y, x
+          double n = double(from[size_t(2 + axis)]);
+          Value g = s.at(
+              grid, {s.index(0), s.index(2), s.index(3), s.whole(1 - axis)});
+          Value p = corners ? s.mul(s.add(g, s.real(1)), s.real((n - 1) / 2))
+                            : s.sub(s.mul(s.add(g, s.real(1)), s.real(n / 2)),
+                                    s.real(0.5));
+          auto reflect = [&](Value v) {
+            // Mirrored at the borders: a period of twice the width.
+            double low = corners ? 0 : -0.5, width = corners ? n - 1 : n;
+            if (width == 0)
+              return s.real(0);
+            Value d = s.apply<math::AbsFOp>(s.sub(v, s.real(low)));
+            d = s.rem(d, s.real(2 * width));
+            d = s.min(d, s.sub(s.real(2 * width), d));
+            return s.add(d, s.real(low));
+          };
+          if (!cubic && padding == "border")
+            p = s.min(s.max(p, s.real(0)), s.real(n - 1));
+          if (!cubic && padding == "reflection")
+            p = reflect(p);
+          Value tap = s.toReal(s.index(unsigned(4 + axis)));
+          Value place, w;
+          if (nearest) {
+            place = s.apply<math::RoundEvenOp>(p);
+            w = s.real(1);
+          } else {
+            Value base = s.apply<math::FloorOp>(p);
+            place = s.add(base, cubic ? s.sub(tap, s.real(1)) : tap);
+            Value d = s.apply<math::AbsFOp>(s.sub(p, place));
+            if (!cubic) {
+              w = s.sub(s.real(1), d);
+            } else {
+              const double c = -0.75;
+              Value d2 = s.mul(d, d);
+              Value near = s.add(
+                  s.mul(s.sub(s.mul(s.real(c + 2), d), s.real(c + 3)), d2),
+                  s.real(1));
+              Value far = s.sub(
+                  s.mul(
+                      s.add(s.mul(s.sub(s.mul(s.real(c), d), s.real(5 * c)), d),
+                            s.real(8 * c)),
+                      d),
+                  s.real(4 * c));
+              w = s.select(s.less(s.real(1), d), far, near);
+            }
+          }
+          if (cubic && padding == "border")
+            place = s.min(s.max(place, s.real(0)), s.real(n - 1));
+          if (padding == "reflection")
+            place = s.min(s.max(cubic ? reflect(place) : place, s.real(0)),
+                          s.real(n - 1));
+          Value in =
+              s.both(s.notLess(place, s.real(0)), s.less(place, s.real(n)));
+          inside = inside ? s.both(inside, in) : in;
+          weight = weight ? s.mul(weight, w) : w;
+          at[size_t(2 + axis)] = s.toWhole(s.select(in, place, s.real(0)));
+        }
+        Value v = s.select(inside, s.at(x, at), s.real(0));
+        return s.add(a[0], s.mul(weight, v));
+      });
+  return give(node, 0, out, TensorProto::FLOAT);
+}

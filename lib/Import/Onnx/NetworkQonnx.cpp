@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// QONNX's quantisers (Quant, BipolarQuant, Trunc) and FINN's MultiThreshold.
+#include "Network.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <numeric>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::importer;
+using llvm::formatv;
+using onnx::TensorProto;
+
+void importer::liftParameters(NodeContext &node) {
+  for (TensorRef &t : llvm::drop_begin(node.inputs)) {
+    if (!t || !t->isPlainConstant() || t->constant->isReal())
+      continue;
+    auto real = std::make_shared<HostTensor>(*t->constant);
+    real->type = TensorProto::FLOAT;
+    real->reals.assign(real->ints.begin(), real->ints.end());
+    // What float32 does not hold stays an integer, and is refused.
+    if (llvm::any_of(real->ints,
+                     [](int64_t v) { return std::abs(v) > (1 << 24); }))
+      continue;
+    real->ints.clear();
+    t = constantTensor(node.context, real);
+  }
+}
+
+/// The single axis along which a parameter of shape `shape` varies beside a
+/// tensor of `rank`: −1 if none, nullopt if there are several.
+static std::optional<int64_t> channelAxis(ArrayRef<int64_t> shape,
+                                          size_t rank) {
+  int64_t axis = -1;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 1)
+      continue;
+    if (axis >= 0 || shape.size() - i > rank)
+      return std::nullopt;
+    axis = int64_t(i + rank - shape.size());
+  }
+  return axis;
+}
+
+std::optional<osa::Rounding> importer::qonnxRounding(StringRef mode) {
+  using osa::Rounding;
+  return llvm::StringSwitch<std::optional<Rounding>>(mode.upper())
+      .Cases({"ROUND", "HALF_EVEN"}, Rounding::HalfEven)
+      .Case("CEIL", Rounding::Up)
+      .Case("FLOOR", Rounding::Down)
+      .Cases({"DOWN", "ROUND_TO_ZERO"}, Rounding::TowardZero)
+      .Case("UP", Rounding::AwayFromZero)
+      .Case("HALF_UP", Rounding::HalfAway)
+      .Case("HALF_DOWN", Rounding::HalfTowardZero)
+      .Default(std::nullopt);
+}
+
+num::IntType importer::qonnxType(MLIRContext *context, bool isSigned,
+                                 bool narrow, unsigned width) {
+  int64_t half = int64_t(1) << (width - 1);
+  int64_t lo = isSigned ? -half + narrow : 0;
+  int64_t hi = isSigned ? half - 1 : 2 * half - 1 - narrow;
+  return num::IntType::get(context, isSigned, width, lo, hi);
+}
+
+/// A Quant that rounds x / scale + zero, written out: real arithmetic around a
+/// quantiser without scale and zero point.
+static LogicalResult shiftedQuant(NodeContext &node, QuantStep step) {
+  TensorRef x = node.input(0), scale = node.input(1), zero = node.input(2);
+  if (x->isConstant())
+    return node.refuse(
+        formatv("it rounds a constant after adding the zero point "
+                "{0}",
+                step.zeroPoint.front()),
+        "an even zero point, or the modes CEIL and FLOOR, are "
+        "supported for constants");
+  step.scale = {1.0};
+  step.zeroPoint = {0};
+  step.axis = -1;
+  TensorRef t = emitBinaryTensors(node, "Div", x, scale);
+  t = t ? emitBinaryTensors(node, "Add", t, zero) : nullptr;
+  if (!t)
+    return failure();
+  Value &v = t->last ? t->last : t->plain;
+  v = quantStep(node, v, step, -1);
+  step.quantise = false;
+  v = quantStep(node, v, step, -1);
+  t = emitBinaryTensors(node, "Sub", t, zero);
+  t = t ? emitBinaryTensors(node, "Mul", t, scale) : nullptr;
+  return t ? node.setResult(0, t) : failure();
+}
+
+LogicalResult network::quant(NodeContext &node) {
+  TensorRef x = node.input(0);
+  if (failed(node.requireReal(0)))
+    return failure();
+  QuantStep step;
+  step.quantise = true;
+  // All of them are judged before one stops us.
+  auto scale = scaleValues(node, 1);
+  auto zero = node.constantReals(2, "zero point"),
+       bits = node.constantReals(3, "bit width");
+  if (bits &&
+      (bits->size() != 1 || bits->front() != std::floor(bits->front()) ||
+       bits->front() < 1 || bits->front() > 16)) {
+    node.refuse(formatv("its bit width is {0}{1}",
+                        bits->empty() ? 0.0 : bits->front(),
+                        bits->size() > 1 ? " and others" : ""),
+                "whole bit widths from 1 to 16, one per tensor, are supported");
+    bits = std::nullopt;
+  }
+  std::string mode = node.getString("rounding_mode", "ROUND");
+  std::optional<osa::Rounding> rounding = qonnxRounding(mode);
+  if (!rounding)
+    node.refuse(
+        formatv("its rounding mode is '{0}'", mode),
+        "ROUND, CEIL, FLOOR, UP, DOWN, HALF_UP and HALF_DOWN are supported");
+  if (!scale || !zero || !bits || !rounding)
+    return failure();
+  step.rounding = *rounding;
+  // The scale's axis and the zero point's; one of them may be a single value.
+  auto scaleAxis = channelAxis(node.input(1)->shape, x->rank());
+  auto zeroAxis = channelAxis(node.input(2)->shape, x->rank());
+  if (!scaleAxis || !zeroAxis ||
+      (*scaleAxis >= 0 && *zeroAxis >= 0 && *scaleAxis != *zeroAxis))
+    return node.refuse(
+        formatv("its scale {0} and zero point {1} vary along several "
+                "axes of {2}",
+                describe(node.input(1)->shape), describe(node.input(2)->shape),
+                describe(x->shape)),
+        "quantise per tensor or per channel");
+  step.axis = std::max(*scaleAxis, *zeroAxis);
+  size_t n = std::max(scale->size(), zero->size());
+  if (step.axis >= 0 && x->shape[step.axis] != int64_t(n))
+    return node.refuse(
+        formatv("it has {0} scales for axis {1} of the shape {2}", n, step.axis,
+                describe(x->shape)));
+  for (size_t i = 0; i < n; ++i) {
+    double z = (*zero)[zero->size() == 1 ? 0 : i];
+    if (z != std::floor(z) || std::abs(z) > 65536)
+      return node.refuse(formatv("its zero point holds the value {0}", z),
+                         "whole numbers are supported");
+    step.scale.push_back((*scale)[scale->size() == 1 ? 0 : i]);
+    step.zeroPoint.push_back(int64_t(z));
+  }
+  bool isSigned = node.getInt("signed", 1) != 0;
+  bool narrow = node.getInt("narrow", 0) != 0;
+  unsigned width = unsigned(bits->front());
+  bool zeroFree =
+      llvm::all_of(step.zeroPoint, [](int64_t z) { return z == 0; });
+  if (isSigned && width == 1) {
+    // QONNX reads one signed bit as −1 and 1.
+    if (!zeroFree)
+      return node.refuse("one signed bit has a zero point other than 0");
+    step.rounding = osa::Rounding::Sign;
+    step.type = num::IntType::get(node.context, true, 2, -1, 1);
+  } else {
+    step.type = qonnxType(node.context, isSigned, narrow, width);
+  }
+  // QONNX adds the zero point before it rounds, which is the same only for
+  // modes that a whole number does not change.
+  bool even =
+      llvm::all_of(step.zeroPoint, [](int64_t z) { return z % 2 == 0; });
+  bool shifts = step.rounding == osa::Rounding::Up ||
+                step.rounding == osa::Rounding::Down ||
+                (step.rounding == osa::Rounding::HalfEven && even);
+  if (!zeroFree && !shifts)
+    return shiftedQuant(node, step);
+  QuantStep back = step;
+  back.quantise = false;
+  return applySteps(node, x, {step, back});
+}
+
+LogicalResult network::bipolarQuant(NodeContext &node) {
+  if (failed(node.requireReal(0)))
+    return failure();
+  auto scale = scaleValues(node, 1);
+  if (!scale)
+    return failure();
+  QuantStep step;
+  step.quantise = true;
+  auto axis = channelAxis(node.input(1)->shape, node.input(0)->rank());
+  if (!axis ||
+      (*axis >= 0 && node.input(0)->shape[*axis] != int64_t(scale->size())))
+    return node.refuse(formatv("its scale {0} does not fit one axis of {1}",
+                               describe(node.input(1)->shape),
+                               describe(node.input(0)->shape)),
+                       "quantise per tensor or per channel");
+  step.axis = *axis;
+  step.scale = *scale;
+  step.zeroPoint.assign(scale->size(), 0);
+  step.type = num::IntType::get(node.context, true, 2, -1, 1);
+  step.rounding = osa::Rounding::Sign;
+  QuantStep back = step;
+  back.quantise = false;
+  return applySteps(node, node.input(0), {step, back});
+}
+
+LogicalResult network::multiThreshold(NodeContext &node) {
+  TensorRef x = node.input(0);
+  if (failed(node.requireReal(0)))
+    return failure();
+  auto values = node.constantReals(1, "list of thresholds");
+  if (!values)
+    return failure();
+  Shape shape = node.input(1)->shape;
+  double scale = node.getFloat("out_scale", 1),
+         bias = node.getFloat("out_bias", 0);
+  // Channels are axis 1 of images, or as the layout says; else the last.
+  bool image =
+      x->rank() == 4 && node.getString("data_layout", "NCHW") != "NHWC";
+  if (x->rank() < 2)
+    return node.refuse(
+        formatv("its input has the shape {0}", describe(x->shape)));
+  int64_t axis = image ? 1 : int64_t(x->rank()) - 1;
+  if (shape.size() != 2 || shape[1] < 1 || shape[1] > (1 << 16) ||
+      (shape[0] != 1 && shape[0] != x->shape[axis]))
+    return node.refuse(formatv("its thresholds {0} do not fit {1} channels",
+                               describe(shape), x->shape[axis]));
+  if (!std::isfinite(scale) || !std::isfinite(bias) || scale == 0)
+    return node.refuse(
+        formatv("its out_scale is {0}, its out_bias {1}", scale, bias));
+  std::vector<float> sorted(values->begin(), values->end());
+  for (int64_t c = 0; c < shape[0]; ++c)
+    std::sort(sorted.begin() + c * shape[1],
+              sorted.begin() + (c + 1) * shape[1]);
+  // Infinite ones always or never count.
+  for (float &v : sorted) {
+    if (std::isnan(v))
+      return node.refuse("one of its thresholds is NaN");
+    v = std::clamp(v, -std::numeric_limits<float>::max(),
+                   std::numeric_limits<float>::max());
+  }
+  // Its channels are the last axis of the value.
+  Value v = image ? channelsLast(node, x) : plain(node, x);
+  if (!v)
+    return failure();
+  auto in = cast<RankedTensorType>(v.getType());
+  auto counts = num::IntType::getForRange(node.context, 0, shape[1]);
+  v = osa::MultiThresholdOp::create(
+      node.builder, node.loc, tensorType(in.getShape(), counts), v,
+      osa::makeFloatAttr(node.context, node.name, shape, sorted));
+  v = quantStep(node, v, {false, {1.0}, {0}, -1, counts}, -1);
+  if (scale != 1)
+    v = emitBinary(node, "Mul", v, scalar(node, scale), v.getType());
+  if (bias != 0)
+    v = emitBinary(node, "Add", v, scalar(node, bias), v.getType());
+  return image ? setLast(node, v, x->shape) : setPlain(node, v);
+}
+
+/// (x, scale, zero point, input bits, output bits), or with the output's scale
+/// (and its zero point) before the output's bits: drops low bits of what a
+/// Quant gave.
+LogicalResult network::trunc(NodeContext &node) {
+  TensorRef x = node.input(0);
+  if (failed(node.requireReal(0)))
+    return failure();
+  bool later = node.input(5) != nullptr;
+  auto scale = scaleValues(node, 1);
+  auto outScale = scale && later ? scaleValues(node, 4) : scale;
+  auto zero = outScale ? node.constantReals(2, "zero point") : std::nullopt;
+  auto inBits = zero ? node.constantReals(3, "input bit width") : std::nullopt;
+  auto outBits = inBits ? node.constantReals(later ? node.inputs.size() - 1 : 4,
+                                             "output bit width")
+                        : std::nullopt;
+  if (!outBits)
+    return failure();
+  auto isWidth = [](const std::vector<double> &v) {
+    return v.size() == 1 && v[0] == std::floor(v[0]) && v[0] >= 1 && v[0] <= 40;
+  };
+  if (scale->size() != 1 || outScale->size() != 1 || zero->size() != 1 ||
+      zero->front() != 0 || !isWidth(*inBits) || !isWidth(*outBits))
+    return node.refuse(
+        "its scales, zero point or bit widths are not single numbers "
+        "that fit",
+        "one scale, a zero point of 0 and whole bit widths are "
+        "supported");
+  std::string mode = node.getString("rounding_mode", "FLOOR");
+  std::optional<osa::Rounding> rounding = qonnxRounding(mode);
+  if (!rounding)
+    return node.refuse(
+        formatv("its rounding mode is '{0}'", mode),
+        "ROUND, CEIL, FLOOR, UP, DOWN, HALF_UP and HALF_DOWN are "
+        "supported");
+  double ratio = later
+                     ? std::round(std::log2(outScale->front() / scale->front()))
+                     : inBits->front() - outBits->front();
+  QuantStep whole{true, *scale, {0}, -1, {}};
+  whole.type = num::IntType::get(node.context, true, 48, kWideIntegers.first,
+                                 kWideIntegers.second);
+  QuantStep wholeBack = whole;
+  wholeBack.quantise = false;
+  QuantStep step = whole;
+  step.scale = {std::ldexp(scale->front(), int(ratio))};
+  step.rounding = *rounding;
+  if (later) // the earlier form does not clamp
+    step.type =
+        qonnxType(node.context, node.getInt("signed", 1) != 0,
+                  node.getInt("narrow", 0) != 0, unsigned(outBits->front()));
+  QuantStep back = step;
+  back.quantise = false;
+  back.scale = *outScale;
+  return applySteps(node, x, {whole, wholeBack, step, back});
+}

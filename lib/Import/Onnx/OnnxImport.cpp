@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The importer's entry: a file, or a model in memory.
+#include "rhizome/Import/OnnxImport.h"
+#include "Walk.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace rhizome;
+
+OwningOpRef<ModuleOp> importer::importOnnxBuffer(MLIRContext *context,
+                                                 StringRef bytes,
+                                                 StringRef directory,
+                                                 const ImportOptions &options,
+                                                 Refusals &refusals) {
+  const size_t before = refusals.size();
+  std::unique_ptr<Graph> graph = readGraph(bytes, options.limits, refusals);
+  if (!graph)
+    return {};
+  OwningOpRef<ModuleOp> module;
+  if (graph->isOfKnownVersion)
+    module = importGraph(context, *graph, directory, options, refusals);
+  else
+    judgeOperations(context, *graph, options, refusals);
+  return refusals.size() == before ? std::move(module) : nullptr;
+}
+
+OwningOpRef<ModuleOp> importer::importOnnx(MLIRContext *context, StringRef path,
+                                           const ImportOptions &options,
+                                           Refusals &refusals) {
+  // A directory or device must not be opened as a file.
+  llvm::sys::fs::file_status status;
+  if (std::error_code error = llvm::sys::fs::status(path, status)) {
+    refusals.push_back({"", "", error.message(), "check the path"});
+    return {};
+  }
+  if (status.type() != llvm::sys::fs::file_type::regular_file) {
+    refusals.push_back({"", "", "it is not a file", "check the path"});
+    return {};
+  }
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer) {
+    refusals.push_back({"", "", buffer.getError().message(), "check the path"});
+    return {};
+  }
+  return importOnnxBuffer(context, (*buffer)->getBuffer(),
+                          llvm::sys::path::parent_path(path), options,
+                          refusals);
+}

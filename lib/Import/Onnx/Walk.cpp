@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The walk over the sorted graph, from its inputs to its outputs.
+#include "Walk.h"
+#include "Border.h"
+#include "Placement.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::importer;
+
+static void verifyModule(ModuleOp module, Refusals &refusals) {
+  ScopedDiagnosticHandler handler(
+      module.getContext(), [&](Diagnostic &diagnostic) {
+        refusals.push_back(
+            {osa::nodeName(diagnostic.getLocation()), "",
+             "the imported operation is not valid: " + diagnostic.str(),
+             "report this model as a bug of the importer"});
+        return success();
+      });
+  (void)mlir::verify(module);
+}
+
+OwningOpRef<ModuleOp> importer::importGraph(MLIRContext *context,
+                                            const Graph &graph,
+                                            StringRef directory,
+                                            const ImportOptions &options,
+                                            Refusals &refusals) {
+  context->loadDialect<num::NumDialect, osa::OsaDialect, func::FuncDialect,
+                       arith::ArithDialect, linalg::LinalgDialect,
+                       math::MathDialect, tensor::TensorDialect>();
+  const size_t before = refusals.size();
+  ImportState state(context, graph, directory, options, refusals);
+  OpBuilder &builder = state.builder;
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
+  builder.setInsertionPointToEnd(module->getBody());
+  const std::string &name = graph.model.graph().name();
+  Place whole(state, name.empty() ? "main" : name, "");
+  state.function = func::FuncOp::create(builder, whole.loc, "main",
+                                        builder.getFunctionType({}, {}));
+  builder.setInsertionPointToEnd(state.function.addEntryBlock());
+  std::vector<Argument> arguments = declareInputs(state);
+  for (size_t i = 0; i < graph.nodes.size();)
+    i = importExpansion(state, i);
+  returnOutputs(state, arguments);
+  if (refusals.size() == before)
+    verifyModule(*module, refusals);
+  return module;
+}
+
+void importer::judgeOperations(MLIRContext *context, const Graph &graph,
+                               const ImportOptions &options,
+                               Refusals &refusals) {
+  ImportState state(context, graph, "", options, refusals);
+  for (const Node &n : graph.nodes) {
+    Place place(state, n.name, n.writtenOp());
+    isSupported(place, n, findOperation(n), Sides::NetworkOrHost);
+    llvm::append_range(refusals, place.refusals);
+  }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Integers that the network carries as reals: which operations take them, and
+// within which bounds their results lie.
+#include "Placement.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::importer;
+using llvm::formatv;
+using onnx::TensorProto;
+
+static bool hasWhole(const NodeContext &node) {
+  return llvm::any_of(node.inputs,
+                      [](const TensorRef &t) { return t && t->whole; });
+}
+
+/// Integer constants beside a tensor of whole numbers, as reals, exactly.
+static LogicalResult liftIntegers(NodeContext &node) {
+  static const StringRef arithmetic[] = {"Add", "Sub", "Mul", "Div", "MatMul"};
+  if (!llvm::is_contained(arithmetic, node.op()))
+    return success();
+  for (TensorRef &t : node.inputs) {
+    if (!t || !t->isPlainConstant() || t->constant->isReal())
+      continue;
+    num::IntType stored = integerType(node.context, t->constant->type);
+    if (node.op() == "MatMul" && stored && stored.getWidth() < 32)
+      return node.refuse(
+          formatv("its weights have the element type {0}, for which "
+                  "MatMul is not defined",
+                  typeName(t->constant->type)),
+          "use MatMulInteger, or store them as int32");
+    auto host = std::make_shared<HostTensor>(*t->constant);
+    for (int64_t v : host->ints)
+      if (v < INT32_MIN || v > INT32_MAX)
+        return node.refuse(formatv("its constant operand holds {0}", v),
+                           "integers of 32 bits are supported");
+    host->type = TensorProto::INT32;
+    auto out = std::make_shared<GraphTensor>();
+    out->shape = host->shape;
+    out->element = node.f32;
+    auto [lo, hi] = std::minmax_element(host->ints.begin(), host->ints.end());
+    if (lo != host->ints.end())
+      out->whole = {*lo, *hi};
+    out->constant = std::move(host);
+    out->steps = {
+        {false, {1.0}, {0}, -1, num::IntType::getFull(node.context, true, 32)}};
+    t = out;
+  }
+  return success();
+}
+
+LogicalResult importer::prepareWhole(NodeContext &node,
+                                     const OnnxOperation &operation) {
+  if (!hasWhole(node))
+    return success();
+  constexpr unsigned takes =
+      KeepsIntegers | ComputesIntegers | DecidesOnIntegers;
+  for (auto [i, t] : llvm::enumerate(node.inputs))
+    if (t && t->whole && !(operation.traits & takes))
+      return node.refuse(formatv("its input {0} holds integers, for which {1} "
+                                 "is not defined",
+                                 i, node.op()),
+                         "put a Cast to float32 before it");
+  return liftIntegers(node);
+}
+
+void importer::setWhole(NodeContext &node, std::pair<int64_t, int64_t> bounds) {
+  if (node.results.empty() || !node.results[0])
+    return;
+  // Operations that only pass a tensor on share it with their input.
+  TensorRef &out = node.results[0];
+  out = std::make_shared<GraphTensor>(*out);
+  out->whole = bounds;
+}
+
+void importer::propagateWhole(NodeContext &node,
+                              const OnnxOperation &operation) {
+  bool isKept = operation.has(KeepsIntegers);
+  if (node.results.empty() || (!isKept && !operation.has(ComputesIntegers)))
+    return;
+  std::optional<std::pair<int64_t, int64_t>> bounds;
+  for (const TensorRef &t : node.inputs)
+    if (t && t->whole)
+      bounds = {std::min(bounds ? bounds->first : 0, t->whole->first),
+                std::max(bounds ? bounds->second : 0, t->whole->second)};
+  if (bounds)
+    setWhole(node, isKept ? *bounds : kWideIntegers);
+  // Indices that were only moved keep the file's element type.
+  const TensorRef &out = node.results[0];
+  if (isKept && out && node.input(0) && out != node.input(0) &&
+      out->element == node.builder.getI64Type())
+    out->onnx = node.input(0)->onnx;
+}
