@@ -27,6 +27,7 @@ ALLOWED = {
     "Kernel": "Numeric Support",
     "Emit": "Dialect/Rtl Support",
     "Import": "Interp Host Dialect/Num Dialect/Osa Support",
+    "Import/Mlir": "Interp Dialect/Num Dialect/Osa Support",
     "Transforms": "Dialect/Num Dialect/Osa Numeric Support",
     "Calibrate": "Interp Transforms Dialect/Num Dialect/Osa Support",
     "Unit": "",
@@ -42,7 +43,7 @@ ALLOWED = {
     "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
     "Explore": "Generator Cost Dialect/Osa Dialect/Flow Support",
-    "Pipeline": "Import Kernel Calibrate Analysis Transforms Interp Conversion Emit "
+    "Pipeline": "Import Import/Mlir Kernel Calibrate Analysis Transforms Interp Conversion Emit "
                 "Host Explore Generator Cost Unit Report Simulate Synth Vendor Cluster "
                 "Package Target Dialect/Num Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Numeric Support runtime",
@@ -50,7 +51,7 @@ ALLOWED = {
                      "Support",
     "tools/rhizome-rank": "Cluster Package Support runtime",
     "tools/rhizome-node": "Pipeline Support",
-    "tools/rhizome-opt": "Conversion Kernel Transforms Dialect/Num Dialect/Osa "
+    "tools/rhizome-opt": "Conversion Import/Mlir Kernel Transforms Dialect/Num Dialect/Osa "
                          "Dialect/Flow Dialect/Rtl",
 }
 # The one place where the list of generators may name each of them.
@@ -59,7 +60,7 @@ EXCEPTIONS = {("lib/Generator/Registry.cpp", "Generator/Dhm"),
               ("lib/Generator/Registry.cpp", "Generator/Stream")}
 
 # Libraries that are not named after their layer.
-LIBRARIES = {"Num": "Dialect/Num", "Osa": "Dialect/Osa", "Flow": "Dialect/Flow",
+LIBRARIES = {"ImportMlir": "Import/Mlir", "Num": "Dialect/Num", "Osa": "Dialect/Osa", "Flow": "Dialect/Flow",
              "Rtl": "Dialect/Rtl", "Data": "Support", "Runtime": "runtime"}
 LIBRARY = re.compile(r"rhizome_add_library\((\w+)(.*?)\)\s*$", re.M | re.S)
 
