@@ -322,4 +322,98 @@ TEST_F(Equivalence, MovesAndBroadcasts) {
   })",
         "no unit for linalg.broadcast", true);
 }
+
+TEST_F(Equivalence, TruthsAndInfinities) {
+  // Where x is above 0.5 minus infinity, else x, as masks are written.
+  check(
+      R"(func.func @f(%x: tensor<2x3xf32>, %m: tensor<2x3xf32>) -> tensor<2x3xf32> {
+    %h = arith.constant 0.5 : f32
+    %low = arith.constant dense<0xFF800000> : tensor<2x3xf32>
+    %no = arith.constant false
+    %n = tensor.empty() : tensor<2x3xi1>
+    %t = linalg.fill ins(%no : i1) outs(%n : tensor<2x3xi1>) -> tensor<2x3xi1>
+    %c = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2x3xf32>) outs(%t : tensor<2x3xi1>) {
+    ^bb0(%in: f32, %out: i1):
+      %w = arith.cmpf ogt, %in, %h : f32
+      %v = arith.ori %w, %out : i1
+      linalg.yield %v : i1
+    } -> tensor<2x3xi1>
+    %flat = tensor.collapse_shape %c [[0, 1]] : tensor<2x3xi1> into tensor<6xi1>
+    %again = tensor.expand_shape %flat [[0, 1]] output_shape [2, 3] : tensor<6xi1> into tensor<2x3xi1>
+    %e = tensor.empty() : tensor<2x3xf32>
+    %s = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]} ins(%again, %low, %x : tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) outs(%e : tensor<2x3xf32>) {
+    ^bb0(%in: i1, %in_0: f32, %in_1: f32, %out: f32):
+      %v = arith.select %in, %in_0, %in_1 : f32
+      linalg.yield %v : f32
+    } -> tensor<2x3xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<2x3xf32>) outs(%e : tensor<2x3xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %v = math.exp %in : f32
+      linalg.yield %v : f32
+    } -> tensor<2x3xf32>
+    return %r : tensor<2x3xf32>
+  })",
+      "tensor<2x3xi64>", true);
+}
+
+TEST_F(Equivalence, PlacesOfMaxima) {
+  const std::string text =
+      R"(func.func @f(%x: tensor<2x5xf32>) -> tensor<2xf32> {
+    %z = arith.constant 0 : i64
+    %low = arith.constant 0xFF800000 : f32
+    %e = tensor.empty() : tensor<2xi64>
+    %i = linalg.fill ins(%z : i64) outs(%e : tensor<2xi64>) -> tensor<2xi64>
+    %o = tensor.empty() : tensor<2xf32>
+    %l = linalg.fill ins(%low : f32) outs(%o : tensor<2xf32>) -> tensor<2xf32>
+    %m:2 = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a)>, affine_map<(a, b) -> (a)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<2x5xf32>) outs(%l, %i : tensor<2xf32>, tensor<2xi64>) {
+    ^bb0(%in: f32, %out: f32, %at: i64):
+      %k = linalg.index 1 : index
+      %n = arith.index_cast %k : index to i64
+      %b = arith.maximumf %in, %out : f32
+      %c = arith.cmpf ogt, %in, %out : f32
+      %p = arith.select %c, %n, %at : i64
+      linalg.yield %b, %p : f32, i64
+    } -> (tensor<2xf32>, tensor<2xi64>)
+    %r = linalg.generic {indexing_maps = [affine_map<(a) -> (a)>, affine_map<(a) -> (a)>, affine_map<(a) -> (a)>], iterator_types = ["parallel"]} ins(%m#0, %m#1 : tensor<2xf32>, tensor<2xi64>) outs(%o : tensor<2xf32>) {
+    ^bb0(%in: f32, %in_0: i64, %out: f32):
+      %n = arith.sitofp %in_0 : i64 to f32
+      %v = arith.addf %in, %n : f32
+      linalg.yield %v : f32
+    } -> tensor<2xf32>
+    return %r : tensor<2xf32>
+  })";
+  // The interpreter has no loops of two results to compare with.
+  auto raised = parse(text);
+  ASSERT_TRUE(raised);
+  PassManager pm(&context);
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToOsa());
+  ASSERT_TRUE(succeeded(pm.run(*raised)));
+  auto function = *raised->getOps<func::FuncOp>().begin();
+  EXPECT_FALSE(function.getOps<osa::ArgMaxOp>().empty());
+  EXPECT_FALSE(function.getOps<osa::MaxPoolOp>().empty());
+  auto values = randomValues(10, 99), have = run(function);
+  ASSERT_EQ(have.size(), 2u);
+  for (int row : {0, 1}) {
+    auto begin = values.begin() + 5 * row;
+    auto largest = std::max_element(begin, begin + 5);
+    EXPECT_EQ(have[row], *largest + float(largest - begin));
+  }
+}
+
+TEST_F(Equivalence, Powers) {
+  const std::string id = "affine_map<(a, b, c) -> (a, b, c)>";
+  std::string text =
+      loopOf(id + ", " + id, "\"parallel\", \"parallel\", \"parallel\"",
+             "2x3x4xf32", "0.0",
+             "%n = arith.constant 3 : i64\n"
+             "%v = math.fpowi %in, %n : f32, i64");
+  auto raised = parse(text);
+  PassManager pm(&context);
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToOsa());
+  ASSERT_TRUE(succeeded(pm.run(*raised)));
+  auto have = run(*raised->getOps<func::FuncOp>().begin());
+  auto values = randomValues(24, 99);
+  for (size_t i = 0; i < values.size(); ++i)
+    EXPECT_EQ(have[i], values[i] * values[i] * values[i]);
+}
 } // namespace

@@ -209,7 +209,7 @@ TEST(MlirRefusals, NameEveryTypeAndOperation) {
                     "tensor<2xf32>} : () -> tensor<2xf32>\n%y = osa.add %x, "
                     "%k : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>\n"
                     "return %y : tensor<2xf32>");
-  infinite.expectRefused("a constant holds the value INF");
+  infinite.expectRefused("a constant that a layer reads is infinite");
   const std::string loop =
       "%e = tensor.empty() : tensor<2xf32>\n%r = linalg.generic "
       "{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], "
@@ -226,19 +226,19 @@ TEST(MlirRefusals, NameEveryTypeAndOperation) {
                "%y : tensor<2xf32>");
   unknown.expectRefused("(tensor.splat): the importer does not know this "
                         "operation in a network");
-  Read truths = with(
+  Read narrow = with(
       "2xf32",
-      "%e = tensor.empty() : tensor<2xi1>\n%r = linalg.generic "
+      "%e = tensor.empty() : tensor<2xi16>\n%r = linalg.generic "
       "{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], "
       "iterator_types = [\"parallel\"]} ins(%x : tensor<2xf32>) outs(%e : "
-      "tensor<2xi1>) {\n^bb0(%in: f32, %out: i1):\n%v = arith.cmpf oeq, "
-      "%in, %in : f32\nlinalg.yield %v : i1\n} -> tensor<2xi1>\n%o = "
+      "tensor<2xi16>) {\n^bb0(%in: f32, %out: i16):\n%v = arith.fptosi "
+      "%in : f32 to i16\nlinalg.yield %v : i16\n} -> tensor<2xi16>\n%o = "
       "tensor.empty() : tensor<2xf32>\n%q = linalg.generic {indexing_maps = "
       "[affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = "
-      "[\"parallel\"]} ins(%r : tensor<2xi1>) outs(%o : tensor<2xf32>) "
-      "{\n^bb0(%in: i1, %out: f32):\n%v = arith.uitofp %in : i1 to "
+      "[\"parallel\"]} ins(%r : tensor<2xi16>) outs(%o : tensor<2xf32>) "
+      "{\n^bb0(%in: i16, %out: f32):\n%v = arith.sitofp %in : i16 to "
       "f32\nlinalg.yield %v : f32\n} -> tensor<2xf32>\nreturn %q : "
       "tensor<2xf32>");
-  truths.expectRefused("it gives tensor<2xi1>");
+  narrow.expectRefused("it gives tensor<2xi16>");
 }
 } // namespace

@@ -97,7 +97,8 @@ private:
 bool RaiseLoop::canRaise(linalg::GenericOp op) {
   if (!isOpen(op) || op.getNumParallelLoops() != op.getNumLoops() ||
       !op.getIndexingMapsArray().back().isIdentity() ||
-      !op.getMatchingBlockArgument(op.getDpsInitOperand(0)).use_empty())
+      !op.getMatchingBlockArgument(op.getDpsInitOperand(0)).use_empty() ||
+      llvm::any_of(op.getDpsInputs(), isInfinite))
     return false;
   bool computes = false;
   for (Operation &inner : op.getBody()->without_terminator()) {

@@ -5,7 +5,6 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "rhizome/Interp/Interpreter.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace rhizome;
@@ -84,19 +83,21 @@ void Checker::checkLoop(linalg::GenericOp op) {
              "leave this part out of the network");
 }
 
+/// The host's loops may read infinities, `osa` may not.
 void Checker::checkConstant(osa::ConstantOp op) {
-  if (!op.getValue().getElementType().isF32())
-    return;
-  for (float value : osa::floatValues(op.getValue()))
-    if (!std::isfinite(value))
-      return refuse(op, formatv("a constant holds the value {0}", value),
-                    "repair the network's parameters");
+  if (isInfinite(op.getResult()) &&
+      llvm::any_of(op->getUsers(), [](Operation *user) {
+        return isa<osa::OsaDialect>(user->getDialect()) &&
+               !isa<osa::ReshapeOp, osa::TransposeOp, osa::GatherOp>(user);
+      }))
+    refuse(op, "a constant that a layer reads is infinite or no number",
+           "repair the network's parameters");
 }
 
 void Checker::check(Operation *op) {
   if (isa<func::ReturnOp>(op))
     return;
-  auto isScalar = [](Type type) { return type.isF32() || type.isInteger(); };
+  auto isScalar = [](Type type) { return type.isF32() || type.isIntOrIndex(); };
   if (auto constant = dyn_cast<arith::ConstantOp>(op);
       constant && isScalar(constant.getType()))
     return;

@@ -113,28 +113,11 @@ struct SinkConcat : OpRewritePattern<osa::ConcatOp> {
     return success();
   }
 };
-
-/// One transpose after another.
-struct Compose : OpRewritePattern<osa::TransposeOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(osa::TransposeOp op,
-                                PatternRewriter &rewriter) const override {
-    auto first = op.getInput().getDefiningOp<osa::TransposeOp>();
-    if (!first || !isReal(op.getInput()))
-      return failure();
-    SmallVector<int64_t> permutation;
-    for (int64_t axis : op.getPermutation())
-      permutation.push_back(first.getPermutation()[axis]);
-    rewriter.replaceOp(
-        op, transposed(rewriter, op.getLoc(), first.getInput(), permutation));
-    return success();
-  }
-};
 } // namespace
 
 void importer::sinkTransposes(func::FuncOp function) {
   RewritePatternSet patterns(function.getContext());
-  patterns.add<SinkElementwise, SinkPad, SinkConcat, Compose>(
-      function.getContext());
+  patterns.add<SinkElementwise, SinkPad, SinkConcat>(function.getContext());
+  addJoins(patterns);
   (void)applyPatternsGreedily(function, std::move(patterns));
 }

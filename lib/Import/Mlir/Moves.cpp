@@ -2,7 +2,7 @@
 // Constants, and what only gives elements another place: transposes, reshapes,
 // slices, paddings, concatenations. And the questions that all steps ask.
 #include "Raise.h"
-#include <numeric>
+#include <cmath>
 
 using namespace mlir;
 using namespace rhizome;
@@ -27,6 +27,13 @@ ElementsAttr importer::constantOf(Value v) {
   if (auto constant = v.getDefiningOp<osa::ConstantOp>())
     return constant.getValue();
   return {};
+}
+
+bool importer::isInfinite(Value v) {
+  ElementsAttr attr = constantOf(v);
+  return attr && attr.getElementType().isF32() &&
+         !llvm::all_of(osa::floatValues(attr),
+                       [](float value) { return std::isfinite(value); });
 }
 
 std::optional<double> importer::splatOf(Value v) {
@@ -328,10 +335,14 @@ struct JoinTransposes : OpRewritePattern<osa::TransposeOp> {
 };
 } // namespace
 
+void importer::addJoins(RewritePatternSet &patterns) {
+  patterns.add<JoinReshapes, JoinTransposes>(patterns.getContext());
+}
+
 void importer::addMoves(RewritePatternSet &patterns) {
   patterns.add<RaiseConstant, RaiseTranspose, RaiseMovingLoop,
                RaiseReshape<tensor::CollapseShapeOp>,
                RaiseReshape<tensor::ExpandShapeOp>, RaisePad, RaiseSlice,
-               RaiseConcat, RaiseSoftmax, JoinReshapes, JoinTransposes>(
-      patterns.getContext());
+               RaiseConcat, RaiseSoftmax>(patterns.getContext());
+  addJoins(patterns);
 }

@@ -20,9 +20,11 @@ using Shape = llvm::SmallVector<int64_t>;
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// Brings a function to few forms: one precision, no assertions, one result a
-/// loop, structured operations as loops where a name tells nothing.
+/// Brings a function to few forms: few types, no assertions, one result a loop,
+/// structured operations as loops where a name tells nothing.
 void tidy(mlir::func::FuncOp function);
+/// Inside the network f64 becomes f32, and i1 tensors i64.
+void settleTypes(mlir::func::FuncOp function);
 /// Computes by the interpreter what only constants enter. Broadcasts stay: who
 /// reads one looks through it.
 void foldConstants(mlir::func::FuncOp function);
@@ -37,6 +39,8 @@ void leaveToHost(mlir::func::FuncOp function);
 void checkHost(mlir::func::FuncOp function, Refusals &refusals);
 
 void addMoves(mlir::RewritePatternSet &patterns);
+/// Of two transposes, or two reshapes, one.
+void addJoins(mlir::RewritePatternSet &patterns);
 void addWindows(mlir::RewritePatternSet &patterns);
 void addContractions(mlir::RewritePatternSet &patterns);
 void addElementwise(mlir::RewritePatternSet &patterns);
@@ -82,6 +86,9 @@ bool isReal(mlir::Value v);
 bool isMovable(mlir::Value v);
 /// The attribute of a tensor constant, null if `v` is none.
 mlir::ElementsAttr constantOf(mlir::Value v);
+/// True for a constant of reals that holds an infinity or a NaN, which no real
+/// number is: of masks, say.
+bool isInfinite(mlir::Value v);
 /// The one value of a scalar, or of all elements of a constant or filled
 /// tensor.
 std::optional<double> splatOf(mlir::Value v);

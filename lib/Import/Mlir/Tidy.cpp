@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Brings a function to few forms. Assertions of loop bodies go, double
-// precision inside the network becomes single, functions that the host lacks
-// become those that it has, results that nobody reads are dropped, and named
-// operations whose name tells nothing become loops.
+// Brings a function to few forms. Assertions of loop bodies go, functions that
+// the host lacks become those that it has, results that nobody reads are
+// dropped, and named operations whose name tells nothing become loops.
 #include "Raise.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -12,54 +11,6 @@
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::importer;
-
-/// The same type with f32 for f64.
-static Type single(Type type) {
-  if (type.isF64())
-    return Float32Type::get(type.getContext());
-  if (auto shaped = dyn_cast<ShapedType>(type);
-      shaped && shaped.getElementType().isF64())
-    return shaped.clone(Float32Type::get(type.getContext()));
-  return type;
-}
-
-/// A constant's value in single precision; null if it is of another type.
-static TypedAttr single(TypedAttr value) {
-  Type type = value.getType();
-  if (single(type) == type)
-    return {};
-  if (auto scalar = dyn_cast<FloatAttr>(value))
-    return FloatAttr::get(single(type), float(scalar.getValueAsDouble()));
-  auto dense = dyn_cast<DenseFPElementsAttr>(value);
-  if (!dense)
-    return {};
-  return dense.mapValues(
-      Float32Type::get(type.getContext()), [](const APFloat &v) {
-        return APFloat(float(v.convertToDouble())).bitcastToAPInt();
-      });
-}
-
-static void lowerPrecision(func::FuncOp function) {
-  function.walk([](Operation *op) {
-    if (isa<func::FuncOp>(op))
-      return;
-    for (Value v : op->getResults())
-      v.setType(single(v.getType()));
-    for (Region &region : op->getRegions())
-      for (BlockArgument argument : region.getArguments())
-        argument.setType(single(argument.getType()));
-    if (auto constant = dyn_cast<arith::ConstantOp>(op))
-      if (TypedAttr value = single(constant.getValue()))
-        constant.setValueAttr(value);
-  });
-  function.walk([](Operation *op) {
-    if (!isa<arith::ExtFOp, arith::TruncFOp>(op) ||
-        op->getOperand(0).getType() != op->getResult(0).getType())
-      return;
-    op->getResult(0).replaceAllUsesWith(op->getOperand(0));
-    op->erase();
-  });
-}
 
 namespace {
 /// 1 / √x.
@@ -73,6 +24,34 @@ struct SplitRsqrt : OpRewritePattern<math::RsqrtOp> {
     Value one = arith::ConstantOp::create(rewriter, op.getLoc(),
                                           rewriter.getF32FloatAttr(1));
     rewriter.replaceOpWithNewOp<arith::DivFOp>(op, one, root);
+    return success();
+  }
+};
+
+/// The exponent of a power, if it is a constant.
+std::optional<double> exponentOf(Value v) {
+  auto constant = v.getDefiningOp<arith::ConstantOp>();
+  if (!constant)
+    return std::nullopt;
+  if (auto real = dyn_cast<FloatAttr>(constant.getValue()))
+    return real.getValueAsDouble();
+  if (auto whole = dyn_cast<IntegerAttr>(constant.getValue()))
+    return double(whole.getInt());
+  return std::nullopt;
+}
+
+/// Small powers as products, as they are written elsewhere.
+template <typename Op> struct SplitPower : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<double> n = exponentOf(op.getRhs());
+    if (!n || !op.getType().isF32() || !(*n == 2 || *n == 3 || *n == 4))
+      return failure();
+    Value x = op.getLhs(), v = x;
+    for (int i = 1; i < int(*n); ++i)
+      v = arith::MulFOp::create(rewriter, op.getLoc(), v, x);
+    rewriter.replaceOp(op, v);
     return success();
   }
 };
@@ -132,6 +111,14 @@ struct Generalise : OpInterfaceRewritePattern<linalg::LinalgOp> {
   }
 };
 
+/// A maximum together with the place where it stands, of whose two results the
+/// second is osa's; the first then stands alone.
+struct RaiseArgMax : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override;
+};
+
 /// A loop that hands on its one input as it is.
 struct DropCopy : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -152,14 +139,57 @@ struct DropCopy : OpRewritePattern<linalg::GenericOp> {
 };
 } // namespace
 
+LogicalResult RaiseArgMax::matchAndRewrite(linalg::GenericOp op,
+                                           PatternRewriter &rewriter) const {
+  if (op.getNumResults() != 2 || op.getNumDpsInputs() != 1 ||
+      op.getNumReductionLoops() != 1 || op.getResult(1).use_empty() ||
+      !isReal(op.getDpsInputs()[0]))
+    return failure();
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  Value in = op.getDpsInputs()[0];
+  auto maps = op.getIndexingMapsArray();
+  Block *body = op.getBody();
+  Value x = body->getArgument(0), best = body->getArgument(1),
+        place = body->getArgument(2);
+  auto yield = cast<linalg::YieldOp>(body->getTerminator());
+  auto largest = yield.getOperand(0).getDefiningOp<arith::MaximumFOp>();
+  auto chosen = yield.getOperand(1).getDefiningOp<arith::SelectOp>();
+  auto larger = chosen ? chosen.getCondition().getDefiningOp<arith::CmpFOp>()
+                       : arith::CmpFOp();
+  if (!largest || !larger || !maps[0].isIdentity() || maps[1] != maps[2] ||
+      larger.getPredicate() != arith::CmpFPredicate::OGT ||
+      larger.getLhs() != x || larger.getRhs() != best ||
+      chosen.getFalseValue() != place ||
+      !llvm::is_contained(largest->getOperands(), x) ||
+      !llvm::is_contained(largest->getOperands(), best))
+    return failure();
+  auto cast = chosen.getTrueValue().getDefiningOp<arith::IndexCastOp>();
+  auto index =
+      cast ? cast.getIn().getDefiningOp<linalg::IndexOp>() : linalg::IndexOp();
+  if (!index || index.getDim() != reduced[0] ||
+      !cast.getType().isSignlessInteger(64) ||
+      !llvm::all_of(op.getDpsInits(),
+                    [](Value v) { return v.getDefiningOp<linalg::FillOp>(); }))
+    return failure();
+  const bool keeps =
+      tensorOf(op.getResult(1)).getRank() == tensorOf(in).getRank();
+  Value found =
+      osa::ArgMaxOp::create(rewriter, op.getLoc(), op.getResult(1).getType(),
+                            in, int64_t(reduced[0]), keeps, false);
+  rewriter.replaceAllUsesWith(op.getResult(1), found);
+  return success();
+}
+
 void importer::tidy(func::FuncOp function) {
   // What an exporter asserts of its own steps.
   function.walk([](linalg::LinalgOp op) {
     op->walk([](cf::AssertOp check) { check.erase(); });
   });
-  lowerPrecision(function);
+  settleTypes(function);
   RewritePatternSet patterns(function.getContext());
-  patterns.add<SplitRsqrt, SelectToMax, Generalise, DropCopy,
+  patterns.add<SplitRsqrt, SplitPower<math::PowFOp>, SplitPower<math::FPowIOp>,
+               RaiseArgMax, SelectToMax, Generalise, DropCopy,
                Rename<arith::MaxNumFOp, arith::MaximumFOp>,
                Rename<arith::MinNumFOp, arith::MinimumFOp>>(
       function.getContext());
