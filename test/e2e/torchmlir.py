@@ -4,6 +4,7 @@ files give the same, in float32, as integers and in hardware. What stands behind
 the same door: networks of integers, kernels for a device."""
 import pathlib
 
+import framework
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -61,6 +62,21 @@ def same_results(suite):
                         mine["accuracy"] > 0.95,
                         f"{name}: {mine['correct']} and {other['correct']} "
                         "right")
+
+
+def any_name(suite):
+    """A file's content decides, as text or as bytecode, and not its name."""
+    renamed, code = suite.work / "renamed.onnx", suite.work / "code.bin"
+    renamed.write_bytes((FOLDER / "mlp.mlir").read_bytes())
+    made = framework.run_program(
+        [pathlib.Path(suite.rhizome).parent / "rhizome-opt", "--emit-bytecode",
+         FOLDER / "mlp.mlir", "-o", code])
+    suite.check(made.status == 0, f"bytecode: {made.message}", made.command)
+    for path in (renamed, code):
+        result = suite.run("evaluate", path, "--data", IMAGES, "--labels",
+                           LABELS, "--level", "float", "--json")
+        suite.check(result.status == 0 and result.json["correct"] == 440,
+                    f"{path.name}: {result.message[:200]}", result.command)
 
 
 def compiled(suite, source, package, *options):
@@ -181,6 +197,7 @@ def kernels_for_devices(suite):
 
 def torch_mlir(suite):
     same_results(suite)
+    any_name(suite)
     integer_files(suite)
     refusals(suite)
     kernels_for_devices(suite)
