@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "rhizome/Interp/Interpreter.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/ADT/bit.h"
@@ -335,6 +336,17 @@ bool interp::isHost(Operation *op) {
   return isa<linalg::GenericOp, linalg::FillOp, tensor::EmptyOp,
              tensor::CollapseShapeOp, tensor::ExpandShapeOp,
              tensor::InsertSliceOp, arith::ConstantOp>(op);
+}
+
+bool rhizome::isHostOperation(Operation *op) {
+  return isa<osa::ConstantOp>(op) || isHost(op) || interp::isReal(op) ||
+         isCommon(op);
+}
+
+bool rhizome::isHostScalar(Operation *op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return scalarOf(constant).has_value();
+  return isa<linalg::IndexOp, tensor::ExtractOp>(op) || meaningOf(op);
 }
 
 static LogicalResult insertSlice(tensor::InsertSliceOp op, Frame &frame) {

@@ -6,6 +6,7 @@
 #include "Model.h"
 #include "Saturation.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Pipeline/Input.h"
 #include "rhizome/Simulate/Simulate.h"
 #include "rhizome/Support/Data.h"
 #include "llvm/Support/FileSystem.h"
@@ -93,6 +94,7 @@ private:
       request.progress(phase.str());
   }
   Error loadOriginal();
+  Error loadIntegers();
   Error loadModel();
   Error readData();
   Error watchPackage(const Frames &integers);
@@ -120,6 +122,22 @@ private:
 };
 } // namespace
 
+/// A file that holds the integer model itself.
+Error Evaluation::loadIntegers() {
+  auto context = std::make_unique<mlir::MLIRContext>();
+  IntegeriseStats stats;
+  mlir::OwningOpRef<mlir::ModuleOp> module = importModel(
+      *context, request.model, request.progress, result.refused, stats);
+  if (!module)
+    return Error::success();
+  Expected<std::unique_ptr<HostModel>> made =
+      HostModel::create(std::move(context), std::move(module));
+  if (!made)
+    return made.takeError();
+  model = std::move(*made);
+  return Error::success();
+}
+
 /// The package, or the file in float.
 Error Evaluation::loadOriginal() {
   if (isPackage()) {
@@ -136,6 +154,8 @@ Error Evaluation::loadOriginal() {
     model = std::move(*read);
     return Error::success();
   }
+  if (inputKind(request.model.path) == InputKind::IntegerNetwork)
+    return loadIntegers();
   ModelRequest plain = request.model;
   plain.calibration.reset();
   original = importReal(floatContext, plain, request.progress, result.refused);

@@ -9,6 +9,7 @@
 #include "rhizome/Conversion/Passes.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Import/Mlir/MlirImport.h"
 #include "rhizome/Interp/Kernel.h"
 #include "rhizome/Kernel/Algebra.h"
 #include "rhizome/Kernel/Cpu.h"
@@ -28,14 +29,6 @@
 using namespace rhizome;
 using namespace rhizome::kernel;
 using namespace rhizome::pipeline;
-
-bool pipeline::isKernelFile(llvm::StringRef path) {
-  llvm::StringRef end = llvm::sys::path::extension(path);
-  if (end == ".cfd" || end == ".mlir")
-    return true;
-  return llvm::sys::fs::exists(path + "/kernel.cfd") ||
-         llvm::sys::fs::exists(path + "/kernel.mlir");
-}
 
 namespace {
 /// A kernel in memory.
@@ -106,12 +99,21 @@ static llvm::Expected<Loaded> loadMlir(const std::string &path,
   return loaded;
 }
 
+/// The kernel's file: itself, or the one in a folder.
+static std::string sourceOf(const std::string &path) {
+  namespace fs = llvm::sys::fs;
+  if (!fs::is_directory(path))
+    return path;
+  return path +
+         (fs::exists(path + "/kernel.cfd") ? "/kernel.cfd" : "/kernel.mlir");
+}
+
 static llvm::Expected<Loaded> load(const std::string &path,
                                    const KernelOptions &options) {
   auto text = readFile(path);
   if (!text)
     return text.takeError();
-  if (llvm::StringRef(path).ends_with(".mlir"))
+  if (importer::isMlir(*text))
     return loadMlir(path, *text);
   return loadText({path, *text}, legalName(llvm::sys::path::stem(path)),
                   options);
@@ -242,7 +244,7 @@ static llvm::Error numbersToCpu(Loaded &loaded, const KernelOptions &options) {
 
 llvm::Expected<KernelFile> pipeline::readKernel(const std::string &path,
                                                 const KernelOptions &options) {
-  auto loaded = load(path, options);
+  auto loaded = load(sourceOf(path), options);
   if (!loaded)
     return loaded.takeError();
   KernelResult unused;
@@ -277,8 +279,7 @@ KernelResult pipeline::compileKernel(const KernelRequest &request) {
     auto source = readFile(request.path);
     if (!source)
       return fail(source.takeError());
-    std::string name =
-        "kernel" + llvm::sys::path::extension(request.path).str();
+    std::string name = importer::isMlir(*source) ? "kernel.mlir" : "kernel.cfd";
     for (auto &[file, bytes] : {std::pair(name, *source),
                                 std::pair(std::string(kernelOptionsFile),
                                           kernelOptionsText(request.options))})
@@ -484,8 +485,7 @@ KernelRunResult pipeline::runKernel(const KernelRunRequest &request) {
     if (!compiled)
       return fail(compiled.takeError());
     options = *compiled;
-    path += llvm::sys::fs::exists(path + "/kernel.cfd") ? "/kernel.cfd"
-                                                        : "/kernel.mlir";
+    path = sourceOf(path);
   }
   auto loaded = load(path, options);
   if (!loaded)

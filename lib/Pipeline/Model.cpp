@@ -4,7 +4,9 @@
 #include "rhizome/Calibrate/Calibrate.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Host/Loops.h"
+#include "rhizome/Import/Mlir/MlirImport.h"
 #include "rhizome/Import/OnnxImport.h"
+#include "rhizome/Pipeline/Input.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Transforms/Placement.h"
 #include <atomic>
@@ -103,29 +105,82 @@ static void checkFormats(const ModelRequest &request, Refusals &refusals) {
                         "give one of them"});
 }
 
+static OwningOpRef<ModuleOp> importOnnxFile(MLIRContext &context,
+                                            const ModelRequest &request,
+                                            Refusals &refusals) {
+  importer::ImportOptions options;
+  options.shapes = request.shapes;
+  for (const auto &[name, type] : request.inputTypes)
+    options.inputTypes[name] = {type.first, type.second};
+  if (request.rawIntegers && request.numberFormat)
+    options.rawIntegerFraction = request.numberFormat->fractionBits;
+  return importer::importOnnx(&context, request.path, options, refusals);
+}
+
+static OwningOpRef<ModuleOp> importMlirFile(MLIRContext &context,
+                                            const ModelRequest &request,
+                                            Refusals &refusals) {
+  if (request.rawIntegers)
+    refusals.push_back({"", "",
+                        "--raw-integers is for ONNX files, whose tensors may "
+                        "hold codes",
+                        "an MLIR file with codes is a network of integers in "
+                        "the osa dialect"});
+  return importer::importMlir(&context, request.path,
+                              {request.shapes, request.inputTypes}, refusals);
+}
+
+/// A network of integers has its formats.
+static void checkIntegers(const ModelRequest &request, Refusals &refusals) {
+  if (request.calibration || request.numberFormat)
+    refusals.push_back({"", "",
+                        "the file holds a network of integers, which needs no "
+                        "--calibration and no --number-format",
+                        "leave these options out"});
+}
+
+/// A file of any kind but a kernel.
+static OwningOpRef<ModuleOp> importFile(MLIRContext &context,
+                                        const ModelRequest &request,
+                                        Refusals &refusals) {
+  switch (inputKind(request.path)) {
+  case InputKind::IntegerNetwork:
+    checkIntegers(request, refusals);
+    [[fallthrough]];
+  case InputKind::MlirNetwork:
+    return importMlirFile(context, request, refusals);
+  case InputKind::Kernel:
+  case InputKind::KernelFolder:
+    refusals.push_back({"", "",
+                        "this is a kernel: it holds no constant tensors",
+                        "'rhizome run' and 'rhizome compile' take it; a "
+                        "network is exported with its parameters inside"});
+    return {};
+  case InputKind::Onnx:
+  case InputKind::Folder:
+    return importOnnxFile(context, request, refusals);
+  }
+  llvm_unreachable("all kinds return");
+}
+
 OwningOpRef<ModuleOp> pipeline::importReal(MLIRContext &context,
                                            const ModelRequest &request,
                                            const Progress &progress,
                                            Refusals &refusals) {
   loadDialects(context);
   DiagnosticText diagnostics(&context);
-  importer::ImportOptions importOptions;
-  importOptions.shapes = request.shapes;
-  for (const auto &[name, type] : request.inputTypes)
-    importOptions.inputTypes[name] = {type.first, type.second};
-  if (request.rawIntegers && request.numberFormat)
-    importOptions.rawIntegerFraction = request.numberFormat->fractionBits;
   checkFormats(request, refusals);
   if (progress)
     progress("import");
-  OwningOpRef<ModuleOp> module =
-      importer::importOnnx(&context, request.path, importOptions, refusals);
+  OwningOpRef<ModuleOp> module = importFile(context, request, refusals);
   // What concerns the whole file is said of the file.
   for (Refusal &refusal : refusals)
     if (refusal.node.empty())
       refusal.node = request.path;
   if (!module || !refusals.empty())
     return stopped(diagnostics, "the model cannot be imported", refusals);
+  if (isIntegerNetwork(*module))
+    return module;
   // Formats of our own take the place of the file's.
   if (request.calibration || request.numberFormat)
     host::dropRounding(*module);
@@ -134,6 +189,10 @@ OwningOpRef<ModuleOp> pipeline::importReal(MLIRContext &context,
                   diagnostics, refusals))
     return nullptr;
   return module;
+}
+
+bool pipeline::isIntegerNetwork(ModuleOp module) {
+  return bool(module.lookupSymbol<func::FuncOp>("network"));
 }
 
 LogicalResult pipeline::integeriseModel(ModuleOp module,
@@ -186,8 +245,8 @@ pipeline::importModel(MLIRContext &context, const ModelRequest &request,
                       IntegeriseStats &stats, bool hostOnly) {
   OwningOpRef<ModuleOp> module =
       importReal(context, request, progress, refusals);
-  if (!module)
-    return nullptr;
+  if (!module || isIntegerNetwork(*module))
+    return module;
   const bool mayBuild = hasNetworkOperation(*module);
   if (failed(integeriseModel(*module, request, progress, refusals, stats)))
     return nullptr;

@@ -17,11 +17,14 @@ importModel(mlir::MLIRContext &context, const ModelRequest &request,
             IntegeriseStats &stats, bool hostOnly = false);
 
 /// The first step alone: real-level @main, with the quantisers of
-/// --calibration if that is asked for.
+/// --calibration if that is asked for. Of a file that holds a network of
+/// integers, what importModel gives.
 mlir::OwningOpRef<mlir::ModuleOp> importReal(mlir::MLIRContext &context,
                                              const ModelRequest &request,
                                              const Progress &progress,
                                              Refusals &refusals);
+/// True for what needs no second step: @network is there.
+bool isIntegerNetwork(mlir::ModuleOp module);
 /// The second step.
 llvm::LogicalResult integeriseModel(mlir::ModuleOp module,
                                     const ModelRequest &request,

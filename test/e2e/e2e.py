@@ -26,6 +26,7 @@ import report
 import robustness
 import rtl
 import styles
+import torchmlir
 import trained
 import vendorflows
 
@@ -63,6 +64,8 @@ SUITES = {
     "functions": imports.shipping_functions,
     "shipping": imports.shipping,
     "channels-last": imports.channels_last,
+    "torch-mlir": torchmlir.torch_mlir,
+    "torch-mlir-rtl": torchmlir.torch_mlir_rtl,
     "styles": styles.styles,            # NAME…
     "operations": operations.operations,
     "turns": operations.turns,

@@ -28,6 +28,7 @@ ALLOWED = {
     "Emit": "Dialect/Rtl Support",
     "Import": "Support",
     "Import/Onnx": "Import Interp Host Dialect/Num Dialect/Osa Support",
+    "Import/Mlir": "Import Interp Dialect/Num Dialect/Osa Support",
     "Transforms": "Dialect/Num Dialect/Osa Numeric Support",
     "Calibrate": "Interp Transforms Dialect/Num Dialect/Osa Support",
     "Unit": "",
@@ -43,7 +44,7 @@ ALLOWED = {
     "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
     "Explore": "Generator Cost Dialect/Osa Dialect/Flow Support",
-    "Pipeline": "Import Import/Onnx Kernel Calibrate Analysis Transforms Interp "
+    "Pipeline": "Import Import/Onnx Import/Mlir Kernel Calibrate Analysis Transforms Interp "
                 "Conversion Emit Host Explore Generator Cost Unit Report Simulate Synth Vendor Cluster "
                 "Package Target Dialect/Num Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Numeric Support runtime",
@@ -51,7 +52,7 @@ ALLOWED = {
                      "Support",
     "tools/rhizome-rank": "Cluster Package Support runtime",
     "tools/rhizome-node": "Pipeline Support",
-    "tools/rhizome-opt": "Conversion Kernel Transforms Dialect/Num Dialect/Osa "
+    "tools/rhizome-opt": "Conversion Import/Mlir Kernel Transforms Dialect/Num Dialect/Osa "
                          "Dialect/Flow Dialect/Rtl",
 }
 # The one place where the list of generators may name each of them.
@@ -62,7 +63,7 @@ EXCEPTIONS = {("lib/Generator/Registry.cpp", "Generator/Dhm"),
 # Libraries that are not named after their layer.
 LIBRARIES = {"Num": "Dialect/Num", "Osa": "Dialect/Osa", "Flow": "Dialect/Flow",
              "Rtl": "Dialect/Rtl", "Data": "Support", "Runtime": "runtime",
-             "ImportOnnx": "Import/Onnx"}
+             "ImportOnnx": "Import/Onnx", "ImportMlir": "Import/Mlir"}
 LIBRARY = re.compile(r"rhizome_add_library\((\w+)(.*?)\)\s*$", re.M | re.S)
 
 # What is shared with what is built around a design: it lies in data/sim.

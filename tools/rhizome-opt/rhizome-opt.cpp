@@ -9,6 +9,7 @@
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
+#include "rhizome/Import/Mlir/Passes.h"
 #include "rhizome/Kernel/Ir.h"
 #include "rhizome/Transforms/Passes.h"
 
@@ -18,6 +19,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   rhizome::registerTransformsPasses();
   rhizome::registerConversionPasses();
+  rhizome::registerImportMlirPasses();
   registry.insert<rhizome::num::NumDialect, rhizome::osa::OsaDialect,
                   rhizome::flow::FlowDialect, rhizome::rtl::RtlDialect,
                   rhizome::kernel::KernelDialect>();

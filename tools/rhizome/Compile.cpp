@@ -112,7 +112,9 @@ void cli::addCompile(CLI::App &app, Run &run) {
   };
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
-      "compile", "Compile a quantised ONNX model into a hardware package.");
+      "compile",
+      "Compile a network, ONNX or MLIR, into a hardware package, or a kernel "
+      "for\nthe CPU.");
   addTargetOptions(*command, *options);
   command->add_flag("--bitstream", options->bitstream,
                     "with --board: also place, route and write the bitstream");
@@ -130,13 +132,19 @@ void cli::addCompile(CLI::App &app, Run &run) {
       "  rhizome compile float.onnx --number-format 'fixed<6,10>'\n"
       "  rhizome compile codes.onnx --number-format 'fixed<1,7>' "
       "--raw-integers\n"
+      "  rhizome compile torch.mlir --calibration train.npz\n"
       "  rhizome compile kernel.cfd --target cpu -o kernel.cpu");
   command->callback([options, command, &run] {
     const CompileRequest &request = options->request;
-    const bool isKernel = isKernelFile(request.model.path);
-    checkOptions(*command, isKernel, {"--output", "--json"});
+    const bool isKernel = pipeline::isKernel(inputKind(request.model.path));
+    checkOptions(*command, isKernel,
+                 {"--output", "--json", "--device", "--board", "--cluster"});
     if (isKernel) {
-      run = [options, &request] {
+      const bool hardware = namesHardware(*command);
+      run = [options, &request, hardware] {
+        if (hardware)
+          return runKernelForDevice({request.model.path, options->kernel, ""},
+                                    options->json);
         return runKernelCompile(
             {request.model.path, options->kernel, request.output},
             options->json);

@@ -3,6 +3,7 @@
 // build it, and why not the others.
 #include "Analyse.h"
 #include "Commands.h"
+#include "Kernel.h"
 #include "ModelOptions.h"
 #include "Output.h"
 #include "Quantisation.h"
@@ -20,7 +21,8 @@ static llvm::json::Object toJson(const CoverageResult &result) {
     if (row.onHost) {
       op["reason"] = row.reason;
       op["remedy"] = row.remedy;
-    } else {
+    }
+    if (!row.generators.empty()) { // those that were asked
       llvm::json::Object generators;
       for (auto &[name, reason] : row.generators)
         generators[name] = reason.empty() ? llvm::json::Value(true)
@@ -101,9 +103,43 @@ static int runCoverage(const ModelRequest &request, bool json) {
   return result.ok ? 0 : 1;
 }
 
+/// One row for each operation, one column for each generator and the CPU.
+static int runKernelCoverage(const std::string &path,
+                             const KernelOptions &options, bool json) {
+  CoverageResult result = coverKernel(path, options);
+  if (!result.error.empty())
+    return failWith(result.error, json);
+  if (json) {
+    llvm::json::Object object = toJson(result);
+    object["kernel"] = true;
+    printJson(std::move(object));
+    return 0;
+  }
+  std::vector<std::string> head = {"variable", "operation", "type"};
+  if (!result.rows.empty())
+    for (auto &[name, reason] : result.rows.front().generators)
+      head.push_back(name);
+  head.push_back("cpu");
+  Table table(head);
+  for (const CoverageRow &row : result.rows) {
+    std::vector<std::string> cells = {row.node, row.op, row.type};
+    for (auto &[name, reason] : row.generators)
+      cells.push_back(reason.empty() ? "yes" : "no: " + reason);
+    cells.push_back("yes");
+    table.add(cells);
+  }
+  table.print();
+  llvm::outs() << "\n"
+               << counted(result.fpga + result.host, "operation")
+               << " of a kernel, of which generators can build "
+               << grouped(result.fpga) << "\n";
+  return 0;
+}
+
 void cli::addCoverage(CLI::App &app, Run &run) {
   struct Options {
     ModelRequest request;
+    KernelOptions kernel;
     bool json = false;
   };
   auto options = std::make_shared<Options>();
@@ -113,12 +149,25 @@ void cli::addCoverage(CLI::App &app, Run &run) {
       "and why not the others; what the network needs, and the roofs of a "
       "KU060\n"
       "role. Fails if the model is refused.");
-  command->add_option("MODEL", options->request.path, "an .onnx file")
+  command
+      ->add_option("MODEL", options->request.path,
+                   "a network: .onnx, .mlir; or a kernel: .cfd, .mlir")
       ->required();
   addModelOptions(*command, options->request);
+  addKernelOptions(*command, options->kernel);
   command->add_flag("--json", options->json, "one JSON object on stdout");
-  command->footer("Example:\n  rhizome coverage net_qdq.onnx");
-  command->callback([options, &run] {
-    run = [options] { return runCoverage(options->request, options->json); };
+  command->footer("Examples:\n"
+                  "  rhizome coverage net_qdq.onnx\n"
+                  "  rhizome coverage torch.mlir --calibration train.npz\n"
+                  "  rhizome coverage helmholtz.cfd");
+  command->callback([options, command, &run] {
+    const bool isKernel = pipeline::isKernel(inputKind(options->request.path));
+    checkOptions(*command, isKernel, {"--json"});
+    run = [options, isKernel] {
+      if (isKernel)
+        return runKernelCoverage(options->request.path, options->kernel,
+                                 options->json);
+      return runCoverage(options->request, options->json);
+    };
   });
 }

@@ -151,7 +151,7 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
   EvaluateRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
       "evaluate", "Measure a model's or a package's accuracy on data.");
-  command->add_option("MODEL", request.model.path, "an .onnx file or a package")
+  command->add_option("MODEL", request.model.path, "an .onnx or .mlir file, or a package")
       ->required();
   command
       ->add_option("--data", request.data.path,

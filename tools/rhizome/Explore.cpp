@@ -98,10 +98,17 @@ void cli::addExplore(CLI::App &app, Run &run) {
       "--json\n"
       "  rhizome explore kernel.cfd");
   command->callback([options, command, &run] {
-    const bool isKernel = isKernelFile(options->request.model.path);
-    checkOptions(*command, isKernel, {"--json"});
+    const bool isKernel =
+        pipeline::isKernel(inputKind(options->request.model.path));
+    checkOptions(*command, isKernel,
+                 {"--json", "--device", "--board", "--cluster"});
     if (isKernel) {
-      run = [options] {
+      const bool hardware = namesHardware(*command);
+      run = [options, hardware] {
+        if (hardware)
+          return runKernelForDevice(
+              {options->request.model.path, options->kernel, "-"},
+              options->json);
         return runKernelCompile(
             {options->request.model.path, options->kernel, "-"}, options->json);
       };

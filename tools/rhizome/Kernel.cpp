@@ -3,6 +3,7 @@
 #include "Kernel.h"
 #include "Commands.h"
 #include "Output.h"
+#include "rhizome/Pipeline/Pipeline.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -96,6 +97,13 @@ static llvm::json::Array textsJson(const std::vector<std::string> &texts) {
   for (const std::string &text : texts)
     out.push_back(llvm::json::fixUTF8(text));
   return out;
+}
+
+int cli::runKernelForDevice(const KernelRequest &request, bool json) {
+  CoverageResult coverage = coverKernel(request.path, request.options);
+  if (!coverage.error.empty())
+    return failWithPlaces(coverage.error, json);
+  return failWith(whyNoHardware(request.path, coverage), json);
 }
 
 int cli::runKernelCompile(const KernelRequest &request, bool json) {

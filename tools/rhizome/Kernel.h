@@ -3,6 +3,7 @@
 // model's place: the options that only kernels have, and the runs.
 #pragma once
 
+#include "rhizome/Pipeline/Input.h"
 #include "rhizome/Pipeline/Kernel.h"
 #include <CLI/CLI.hpp>
 
@@ -19,6 +20,10 @@ void ofKernels(CLI::App &command, const std::vector<std::string> &names);
 /// both.
 void checkOptions(const CLI::App &command, bool isKernel,
                   const std::vector<std::string> &common);
+
+/// compile and explore with a device: asks all generators, and says why the
+/// kernel becomes no hardware.
+int runKernelForDevice(const pipeline::KernelRequest &request, bool json);
 
 /// compile and explore: the work before and after the algebra, the files.
 int runKernelCompile(const pipeline::KernelRequest &request, bool json);

@@ -136,7 +136,7 @@ void cli::addRun(CLI::App &app, Run &run) {
                   "  rhizome run helmholtz.cfd --input x.npz --output v.npy\n"
                   "  rhizome run helmholtz.cfd -n 1000 --threads 2 --check");
   command->callback([options, command, &run] {
-    const bool isKernel = isKernelFile(options->request.package);
+    const bool isKernel = runsOnCpu(inputKind(options->request.package));
     checkOptions(*command, isKernel,
                  {"--input", "--output", "--frames", "--seed", "--json"});
     if (isKernel) {

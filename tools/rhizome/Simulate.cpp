@@ -175,7 +175,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       "  rhizome simulate net.rhz --level cluster -n 20 --loss 0.01\n"
       "  rhizome simulate net.rhz --level bitstream --input x.npy");
   command->callback([options, command, &run] {
-    const bool isKernel = isKernelFile(options->request.package);
+    const bool isKernel = runsOnCpu(inputKind(options->request.package));
     checkOptions(
         *command, isKernel,
         {"--level", "--input", "--output", "--frames", "--seed", "--json"});

@@ -12,7 +12,8 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   request.device = kDefaultDevice;
   command
       .add_option("MODEL", request.model.path,
-                  "an .onnx file, or a kernel: .cfd, .mlir")
+                  "a network: .onnx, or .mlir of linalg or osa; or a kernel: "
+                  ".cfd, .mlir")
       ->required();
   CLI::Option *device =
       command
@@ -102,6 +103,11 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   addKernelOptions(command, options.kernel);
   addExploreFormats(command, options.kernel);
   command.add_flag("--json", options.json, "one JSON object on stdout");
+}
+
+bool cli::namesHardware(const CLI::App &command) {
+  return command.count("--device") || command.count("--board") ||
+         command.count("--cluster");
 }
 
 CompileRequest cli::requestOf(const CLI::App &command,

@@ -22,6 +22,9 @@ struct TargetOptions {
 /// --accept-nearest, --target, those of a model and of a kernel, and --json.
 void addTargetOptions(CLI::App &command, TargetOptions &options);
 
+/// True if the user names a device, a board or a cluster.
+bool namesHardware(const CLI::App &command);
+
 /// The request, once the command line is read.
 pipeline::CompileRequest requestOf(const CLI::App &command,
                                    const TargetOptions &options);

@@ -38,6 +38,13 @@ private:
   std::unique_ptr<Constants> constants;
 };
 
+/// True for operations that the interpreter knows and the host computes: `osa`
+/// on reals, and loops of linalg with what they need. Of a loop's body it says
+/// nothing.
+bool isHostOperation(mlir::Operation *op);
+/// True for operations on scalars that a loop's body may hold.
+bool isHostScalar(mlir::Operation *op);
+
 /// Evaluates `func` once. See `Interpreter::run`.
 llvm::FailureOr<std::vector<Tensor>> interpret(mlir::func::FuncOp func,
                                                llvm::ArrayRef<Tensor> inputs,

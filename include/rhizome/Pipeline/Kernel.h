@@ -3,6 +3,7 @@
 // embed. One request in, one result out, nothing printed.
 #pragma once
 
+#include "rhizome/Support/Refusal.h"
 #include "rhizome/Transforms/ApplyFormats.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -10,10 +11,6 @@
 #include <vector>
 
 namespace rhizome::pipeline {
-/// True if `path` names a kernel: .cfd (the language), .mlir, or a folder that
-/// compileKernel wrote.
-bool isKernelFile(llvm::StringRef path);
-
 /// How a kernel is read and compiled.
 struct KernelOptions {
   bool cfdlangCompat = false; ///< see kernel::ParseOptions
@@ -24,6 +21,14 @@ struct KernelOptions {
   FormatChoice numbers;
   bool exploreFormats = false; ///< compare formats instead of compiling
 };
+
+/// Which generator can build each operation of a kernel after its algebra, and
+/// why not the others.
+struct CoverageResult;
+CoverageResult coverKernel(const std::string &path,
+                           const KernelOptions &options);
+/// Why a kernel cannot become hardware, by operation and generator.
+Refusals whyNoHardware(const std::string &path, const CoverageResult &coverage);
 
 struct KernelRequest {
   std::string path;

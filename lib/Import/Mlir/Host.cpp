@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What no step has raised is the host's: it becomes a loop, with the reason.
+// What the host cannot compute either is refused, all of it at once.
+#include "Raise.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "rhizome/Interp/Interpreter.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::importer;
+using llvm::formatv;
+
+/// Why a loop is none of `osa`'s operations.
+static std::string whyLoop(linalg::LinalgOp op) {
+  if (!isa<linalg::GenericOp>(op))
+    return formatv("the FPGA has no unit for {0}",
+                   op->getName().getStringRef());
+  if (op.getNumReductionLoops())
+    return "the FPGA has no unit for this reduction";
+  return "the FPGA has no unit for this loop";
+}
+
+void importer::leaveToHost(func::FuncOp function) {
+  SmallVector<linalg::LinalgOp> loops;
+  function.walk([&](linalg::LinalgOp op) {
+    if (op->getParentOp() == function && !isa<linalg::FillOp>(op))
+      loops.push_back(op);
+  });
+  IRRewriter rewriter(function.getContext());
+  for (linalg::LinalgOp op : loops) {
+    Attribute why = op->getAttr(kWhyHost), remedy = op->getAttr(kHostRemedy);
+    if (!why)
+      why = rewriter.getStringAttr(whyLoop(op));
+    rewriter.setInsertionPoint(op);
+    Operation *loop = op;
+    if (!isa<linalg::GenericOp>(op)) {
+      auto generic = linalg::generalizeNamedOp(rewriter, op);
+      if (failed(generic))
+        continue;
+      loop = *generic;
+    }
+    loop->setAttr(kWhyHost, why);
+    if (remedy)
+      loop->setAttr(kHostRemedy, remedy);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Refusals
+//===----------------------------------------------------------------------===//
+
+static std::string text(Type type) {
+  std::string out;
+  llvm::raw_string_ostream(out) << type;
+  return out;
+}
+
+namespace {
+struct Checker {
+  Refusals &refusals;
+
+  /// A refusal at an operation of the file.
+  void refuse(Operation *op, std::string reason, std::string remedy) {
+    refusals.push_back({placeOf(op->getLoc()),
+                        op->getName().getStringRef().str(), std::move(reason),
+                        std::move(remedy)});
+  }
+  void check(Operation *op);
+  void checkLoop(linalg::GenericOp op);
+  void checkConstant(osa::ConstantOp op);
+};
+} // namespace
+
+void Checker::checkLoop(linalg::GenericOp op) {
+  if (op.getNumResults() != 1)
+    return refuse(op, formatv("this loop has {0} results", op.getNumResults()),
+                  "export the network without indices of maxima, or split it "
+                  "into loops of one result each");
+  for (Operation &inner : op.getBody()->without_terminator())
+    if (!isHostScalar(&inner))
+      refuse(&inner, "the host has no such operation on scalars",
+             "leave this part out of the network");
+}
+
+/// The host's loops may read infinities, `osa` may not.
+void Checker::checkConstant(osa::ConstantOp op) {
+  if (isInfinite(op.getResult()) &&
+      llvm::any_of(op->getUsers(), [](Operation *user) {
+        return isa<osa::OsaDialect>(user->getDialect()) &&
+               !isa<osa::ReshapeOp, osa::TransposeOp, osa::GatherOp>(user);
+      }))
+    refuse(op, "a constant that a layer reads is infinite or no number",
+           "repair the network's parameters");
+}
+
+void Checker::check(Operation *op) {
+  if (isa<func::ReturnOp>(op))
+    return;
+  auto isScalar = [](Type type) { return type.isF32() || type.isIntOrIndex(); };
+  if (auto constant = dyn_cast<arith::ConstantOp>(op);
+      constant && isScalar(constant.getType()))
+    return;
+  if (!isHostOperation(op))
+    return refuse(op, "the importer does not know this operation in a network",
+                  "lower it to linalg on tensors");
+  for (Value v : op->getResults())
+    if (!isMovable(v) && !isa<osa::OsaDialect>(op->getDialect()))
+      return refuse(op, "it gives " + text(v.getType()),
+                    "export the network in float32 with tensors of known "
+                    "size; indices are i64");
+  if (auto loop = dyn_cast<linalg::GenericOp>(op))
+    return checkLoop(loop);
+  if (auto constant = dyn_cast<osa::ConstantOp>(op))
+    return checkConstant(constant);
+}
+
+void importer::checkHost(func::FuncOp function, Refusals &refusals) {
+  Checker checker{refusals};
+  for (Operation &op : function.getBody().front())
+    checker.check(&op);
+}
