@@ -176,7 +176,7 @@ protected:
   }
 
   void TearDown() override {
-    if (!HasFailure() && !folder.empty())
+    if (!HasFailure() && !std::getenv("RHIZOME_KEEP_LAYERS"))
       llvm::sys::fs::remove_directories(folder);
   }
 

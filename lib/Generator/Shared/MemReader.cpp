@@ -34,10 +34,11 @@ public:
     int64_t pages = ceilDiv(p.Words * (p.DataWidth / 8), unit::kPageBytes);
     b.term(Term::Fixed, 1);
     b.counter(bursts);
-    // Which of the places are free, and whether a full and a last burst fit.
+    // The places that no burst has reserved, in place of the output buffer's
+    // own count of credits, and whether a full and a last burst fit.
     int64_t room = clog2(p.Depth + 1);
-    b.ff(double(room + 1 + (bursts > 1 && last)));
-    b.adder(2, room);
+    b.ff(double(1 + (bursts > 1 && last)));
+    b.adder(1, room);
     b.compare(bursts > 1 && last ? 2 : 1, room);
     // The next address, and the request; addresses are multiples of a burst.
     int64_t fixed = clog2(p.Burst * (p.DataWidth / 8));
@@ -45,7 +46,6 @@ public:
     if (bursts > 1) {
       b.ff(double(2 * address));
       b.adder(1, address);
-      b.term(Term::Control, double(address));
     }
     b.ff(1 + double(bursts > 1 && last ? 1 : 0));
     // A beat that has arrived.
