@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Places and the media between them: what they hold and move, and which of them
+// are alike.
+#include "Solve.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <algorithm>
+#include <cmath>
+
+namespace rhizome::explore {
+using gen::Resources;
+constexpr size_t kKinds = gen::kResources;
+
+double Wire::secondsForFrame(int64_t bits) const {
+  return gen::linkBytesPerFrame(*this, bits) * 8 / bitsPerS;
+}
+
+double Wire::answerFor(int64_t bits) const {
+  return gen::linkAckBytesPerFrame(*this, bits) * 8 / bitsPerS;
+}
+
+double Wire::cyclesFor(int64_t bits, int64_t streamBits) const {
+  auto words = double((bits + 63) / 64);
+  // A datagram's beats, those of its header and the gap to the next.
+  int64_t whole = (slotWords * 8 + headerBytes) * 8;
+  double beats = double((whole + streamBits - 1) / streamBits) + 4;
+  return words / double(slotWords) * beats;
+}
+
+int64_t Solution::nodes() const {
+  int64_t n = 0;
+  for (const Run &run : runs)
+    n += int64_t(run.places.size());
+  return n;
+}
+
+double hostSeconds(const Problem &problem) {
+  if (!problem.hostWire)
+    return 0;
+  const Wire &wire = *problem.hostWire;
+  double in = 0, out = 0;
+  for (const Tensor &tensor : problem.tensors) {
+    double once = wire.secondsForFrame(tensor.bits);
+    double answer = wire.answerFor(tensor.bits);
+    if (tensor.producer < 0) {
+      out += once;
+      in += answer;
+    }
+    if (tensor.toHost) {
+      in += once;
+      out += answer;
+    }
+  }
+  return std::max(in, out);
+}
+
+std::pair<size_t, double> scarcest(const Resources &need,
+                                   const Resources &budget) {
+  std::pair<size_t, double> worst{0, 0};
+  for (size_t k = 0; k < kKinds; ++k) {
+    double share = need.amount[k] <= 0     ? 0
+                   : budget.amount[k] <= 0 ? 1e9
+                                           : need.amount[k] / budget.amount[k];
+    if (share > worst.second)
+      worst = {k, share};
+  }
+  return worst;
+}
+
+Limit exceeded(const Resources &need, const Resources &budget,
+               const Kind &kind) {
+  Limit limit;
+  auto [worst, share] = scarcest(need, budget);
+  if (share <= 1)
+    return limit;
+  bool isMemory = worst >= gen::memoryKind(0);
+  limit.kind = isMemory ? Limit::Kind::Bandwidth : Limit::Kind::Resource;
+  limit.resource = isMemory ? kind.memories[worst - gen::memoryKind(0)]
+                            : gen::kResourceNames[worst];
+  limit.needed = need.amount[worst];
+  limit.available = budget.amount[worst];
+  return limit;
+}
+
+bool isLarge(const Problem &problem) { return problem.stages.size() > 40; }
+
+Limits limitsFor(const Problem &problem, Limits limits) {
+  if (isLarge(problem)) {
+    limits.choices = std::min<size_t>(limits.choices, 6);
+    limits.partial = std::min<size_t>(limits.partial, 6);
+  }
+  return limits;
+}
+
+std::vector<int> copiesUpTo(const Problem &problem) {
+  static const int kAll[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 32};
+  static const int kFew[] = {1, 2, 4, 8, 16, 32};
+  std::vector<int> copies;
+  for (int r :
+       isLarge(problem) ? llvm::ArrayRef<int>(kFew) : llvm::ArrayRef<int>(kAll))
+    if (r <= int(problem.places.size()) && (r == 1 || problem.mayReplicate))
+      copies.push_back(r);
+  return copies;
+}
+
+Resources Place::budgetFor(double seconds) const {
+  Resources all = budget;
+  for (size_t m = 0; m < gen::kMemories; ++m)
+    if (bandwidth[m] > 0)
+      all.amount[gen::memoryKind(m)] = bandwidth[m] * seconds;
+  return all;
+}
+
+void Place::unlimit() {
+  budget.amount.fill(INFINITY);
+  bandwidth.fill(INFINITY);
+}
+
+std::vector<Place> Place::widths() const {
+  std::vector<Place> all;
+  for (int64_t bits = leastBits > 0 ? leastBits : streamBits; bits < streamBits;
+       bits *= 2) {
+    all.push_back(*this);
+    all.back().streamBits = bits;
+  }
+  all.push_back(*this);
+  return all;
+}
+
+bool Place::covers(const Place &other) const {
+  if (kind != other.kind || clockHz != other.clockHz ||
+      streamBits != other.streamBits || leastBits != other.leastBits ||
+      wire.has_value() != other.wire.has_value())
+    return false;
+  for (size_t k = 0; k < kKinds; ++k)
+    if (budget.amount[k] < other.budget.amount[k])
+      return false;
+  for (size_t m = 0; m < gen::kMemories; ++m)
+    if (bandwidth[m] < other.bandwidth[m])
+      return false;
+  if (!wire)
+    return true;
+  Wire as = *other.wire;
+  as.bitsPerS = wire->bitsPerS;
+  as.latencyNs = wire->latencyNs;
+  return as == *wire && wire->bitsPerS >= other.wire->bitsPerS &&
+         wire->latencyNs <= other.wire->latencyNs;
+}
+
+std::vector<Sort> sortsOf(const Problem &problem) {
+  std::vector<Sort> sorts;
+  for (const Place &place : problem.places) {
+    bool known = false;
+    for (const Sort &sort : sorts)
+      known |= *sort.place == place;
+    if (known)
+      continue;
+    sorts.push_back({&place, {}});
+    for (int p = 0; p < int(problem.places.size()); ++p)
+      if (problem.places[p].covers(place))
+        sorts.back().members.push_back(p);
+  }
+  return sorts;
+}
+} // namespace rhizome::explore
