@@ -187,14 +187,48 @@ analysis::computeRoof(const std::vector<std::vector<gen::Offer>> &options,
   return best;
 }
 
-/// Leaves what roofs follow from, without what builds the offers.
-static void takeFigures(std::vector<gen::Offer> &offers) {
-  for (gen::Offer &offer : offers) {
-    gen::Offer figures;
-    figures.busyCycles = offer.busyCycles;
-    figures.resources = offer.resources;
-    offer = std::move(figures);
+/// Can a device with this budget hold it?
+static bool fits(const gen::Offer &offer, const gen::Budget &budget) {
+  for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
+    if (offer.resources.amount[k] > gen::available(budget, k))
+      return false;
+  return true;
+}
+
+/// Leaves what roofs follow from: the quickest offer that fits, and those that
+/// no other one beats in every resource that an iteration a cycle takes.
+static void takeFigures(std::vector<gen::Offer> &offers,
+                        const gen::Budget &budget) {
+  using Costs = std::array<double, gen::kResourceNames.size()>;
+  std::vector<Costs> costs(offers.size());
+  std::vector<std::pair<double, size_t>> order;
+  size_t quickest = offers.size();
+  for (auto [i, offer] : llvm::enumerate(offers)) {
+    double sum = 0;
+    for (size_t k = 0; k < costs[i].size(); ++k)
+      sum += costs[i][k] = offer.resources.amount[k] * double(offer.busyCycles);
+    order.push_back({sum, i});
+    if (fits(offer, budget) && (quickest == offers.size() ||
+                                offer.busyCycles < offers[quickest].busyCycles))
+      quickest = i;
   }
+  llvm::sort(order);
+  std::vector<size_t> front;
+  for (auto [sum, i] : order)
+    if (i == quickest || llvm::none_of(front, [&, at = i](size_t other) {
+          for (size_t k = 0; k < costs[at].size(); ++k)
+            if (costs[other][k] > costs[at][k])
+              return false;
+          return true;
+        }))
+      front.push_back(i);
+  std::vector<gen::Offer> figures;
+  for (size_t i : front) {
+    figures.emplace_back();
+    figures.back().busyCycles = offers[i].busyCycles;
+    figures.back().resources = offers[i].resources;
+  }
+  offers = std::move(figures);
 }
 
 /// Roofs of computation: of each generator's offers, then of all together.
@@ -205,13 +239,9 @@ static void addOfferRoofs(func::FuncOp network,
   for (mlir::Operation &op : network.getBody().front())
     if (!isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
       ops.push_back(&op);
-  auto offers = gen::offersFor(ops, context, takeFigures);
-  auto fits = [&](const gen::Offer &offer) {
-    for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
-      if (offer.resources.amount[k] > gen::available(context.budget, k))
-        return false;
-    return true;
-  };
+  auto offers = gen::offersFor(ops, context, [&](std::vector<gen::Offer> &all) {
+    takeFigures(all, context.budget);
+  });
   std::vector<std::vector<gen::Offer>> any(ops.size());
   for (auto [g, generator] : llvm::enumerate(gen::allGenerators())) {
     std::string name = generator->name().str();
@@ -223,7 +253,7 @@ static void addOfferRoofs(func::FuncOp network,
         return;
       double &fastest = roofs.fastest[name];
       for (const gen::Offer &offer : every[i])
-        if (fits(offer))
+        if (fits(offer, context.budget))
           fastest = std::max(fastest, ratio(clockHz, double(offer.busyCycles)));
       roofs.roofs.compute[name] =
           computeRoof({every[i]}, context.budget, clockHz);

@@ -16,8 +16,9 @@ void Integeriser::visitDequantize(osa::DequantizeOp op, Lazy in) {
   if (count > 1) {
     std::vector<int64_t> map;
     int64_t elements = cast<RankedTensorType>(op.getType()).getNumElements();
+    ScaleIndex indexOf(op, out->shape);
     for (int64_t i = 0; i < elements; ++i)
-      map.push_back(scaleIndex(op, out->shape, i));
+      map.push_back(int64_t(indexOf(i)));
     auto channels = out->perChannel(map);
     if (!channels)
       return leaveToHost(op,

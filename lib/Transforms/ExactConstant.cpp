@@ -119,15 +119,13 @@ size_t rhizome::scaleCount(Operation *op) {
   return std::max(s.scale.getNumElements(), s.zero.getNumElements());
 }
 
-size_t rhizome::scaleIndex(Operation *op, ArrayRef<int64_t> shape,
-                           size_t flat) {
+ScaleIndex::ScaleIndex(Operation *op, ArrayRef<int64_t> shape) {
   int64_t axis = scalingOf(op).axis;
   if (axis < 0 || scaleCount(op) == 1)
-    return 0;
-  int64_t inner = 1;
+    return;
+  count = size_t(shape[axis]);
   for (size_t i = axis + 1; i < shape.size(); ++i)
-    inner *= shape[i];
-  return (flat / inner) % shape[axis];
+    inner *= size_t(shape[i]);
 }
 
 /// The zero points, whatever integer type stores them.
@@ -179,8 +177,9 @@ evaluateQuantize(osa::QuantizeOp op, const ExactConstant &in) {
         fractions[q * in.scales.size() + s] = {ratio.get_num().get_si(),
                                                ratio.get_den().get_si()};
     }
+  ScaleIndex indexOf(op, in.shape);
   for (size_t i = 0; i < in.size(); ++i) {
-    size_t which = scaleIndex(op, in.shape, i);
+    size_t which = indexOf(i);
     const Quantiser &q = quantisers[which];
     int64_t level;
     Fraction f = fractions[which * in.scales.size() + in.group(i)];
@@ -212,8 +211,9 @@ evaluateDequantize(osa::DequantizeOp op, const ExactConstant &in) {
   out->codes.resize(in.size());
   if (count > 1)
     out->groups.resize(in.size());
+  ScaleIndex indexOf(op, in.shape);
   for (size_t i = 0; i < in.size(); ++i) {
-    size_t which = scaleIndex(op, in.shape, i);
+    size_t which = indexOf(i);
     out->codes[i] = in.codes[i] - zeros[zeros.size() == 1 ? 0 : which];
     if (count > 1)
       out->groups[i] = uint32_t(which);
@@ -362,6 +362,8 @@ std::shared_ptr<const ExactConstant> ConstantEvaluator::get(Value value) {
   if (found != known.end())
     return found->second;
   auto result = compute(value);
-  known[value] = result;
+  // Weights as the file has them are read once, for what they are scaled to.
+  if (!value.getDefiningOp<osa::ConstantOp>())
+    known[value] = result;
   return result;
 }

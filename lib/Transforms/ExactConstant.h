@@ -26,11 +26,18 @@ struct ExactConstant {
 
 /// The quantiser of an osa.quantize for position `i` of its scales.
 Quantiser makeQuantiser(mlir::Operation *quantize, size_t i);
-/// Number of different scales of a quantize or dequantize, and of which of them
-/// element `flat` of a tensor of `shape` takes.
+/// Number of different scales of a quantize or dequantize.
 size_t scaleCount(mlir::Operation *op);
-size_t scaleIndex(mlir::Operation *op, llvm::ArrayRef<int64_t> shape,
-                  size_t flat);
+
+/// Which of these an element of a tensor of this shape takes.
+class ScaleIndex {
+public:
+  ScaleIndex(mlir::Operation *op, llvm::ArrayRef<int64_t> shape);
+  size_t operator()(size_t flat) const { return flat / inner % count; }
+
+private:
+  size_t inner = 1, count = 1;
+};
 
 /// Evaluates what does not depend on the network's inputs.
 class ConstantEvaluator {

@@ -33,27 +33,28 @@ int64_t productBits(const Product &of) {
 
 /// The products of a matvec whose weights are not zero in every word; all where
 /// the weights are not known, and in DSPs, to which Yosys gives these too.
+/// `lanes` and `dots` have any of them.
 struct UsedProducts {
-  int64_t count = 0, lanes = 0;
-  std::vector<std::vector<char>> terms; ///< of each dot product
+  int64_t count, lanes, dots;
+  std::vector<std::vector<char>> terms; ///< of each dot product, if not all are
 
   UsedProducts(const Builder &b, int64_t pe, int64_t simd, int64_t w)
-      : terms(pe, std::vector<char>(simd)) {
+      : count(pe * simd), lanes(simd), dots(pe) {
     const MemoryImage *weights =
         b.get("Style") == 0 ? b.image("WeightFile") : nullptr;
+    if (!weights)
+      return;
+    count = 0;
+    terms.assign(pe, std::vector<char>(simd));
     std::vector<char> isUsed(simd);
     for (int64_t e = 0; e < pe; ++e)
       for (int64_t s = 0; s < simd; ++s)
-        if (!weights || weights->zeroColumns((e * simd + s) * w, w) < w) {
+        if (weights->zeroColumns((e * simd + s) * w, w) < w) {
           terms[e][s] = isUsed[s] = 1;
           ++count;
         }
     lanes = std::count(isUsed.begin(), isUsed.end(), 1);
-  }
-
-  /// Dot products with any of them.
-  int64_t dots() const {
-    return std::count_if(terms.begin(), terms.end(),
+    dots = std::count_if(terms.begin(), terms.end(),
                          [](const std::vector<char> &dot) {
                            return std::count(dot.begin(), dot.end(), 1) > 0;
                          });
@@ -158,7 +159,7 @@ void matvec(Builder &b) {
     b.factors(words, pe * simd, double(pixels * used.lanes), of);
     // What has no weight but zeros is constant.
     if (folds == 1 && (outFolds == 1 || !b.get("Bias")))
-      live = double(pixels * used.dots());
+      live = double(pixels * used.dots);
     const MemoryImage *weights = b.image("WeightFile");
     if (words == 1 && style == 0 && weights) {
       for (int64_t p = 0; p < pixels; ++p)
