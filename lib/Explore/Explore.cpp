@@ -349,10 +349,14 @@ static Cluster priced(Cluster cluster, double lutsOfABlock) {
 /// Other prices of a block of memory under which what binds a plan may be less
 /// scarce.
 static std::vector<double> otherPrices(const Result &result, const Goal &goal) {
+  if (!result.refused.empty())
+    return {};
+  // What does not fit lacks both: whichever there is less of looks scarce.
+  if (!result.fits)
+    return {300, 900, 30};
   bool isRate = goal.kind == Goal::Kind::MaxThroughput;
-  if ((result.meetsGoal && !isRate) || !result.refused.empty() ||
-      (result.limit.kind != Limit::Kind::Resource &&
-       result.limit.kind != Limit::Kind::StageAlone))
+  if ((result.meetsGoal && !isRate) ||
+      result.limit.kind != Limit::Kind::Resource)
     return {};
   if (result.limit.resource == "bram")
     return {300, 900};
@@ -376,6 +380,8 @@ public:
     if (failed(best) || pinned > 0)
       return best;
     for (double price : otherPrices(*best, goal)) {
+      if (!best->fits && !mayFit(price))
+        continue;
       auto other = at(price);
       if (failed(other))
         return failure();
@@ -391,6 +397,13 @@ private:
   const Goal &goal;
   const Cluster &cluster;
   const Steering &steering;
+
+  /// Does the solver see a plan? To build one takes longer.
+  bool mayFit(double price) {
+    OfferCache cache;
+    Cluster places = priced(cluster, price);
+    return Explorer(network, places, steering, cache).prospect({}).nodes > 0;
+  }
 
   FailureOr<Result> at(double price) {
     Cluster places = priced(cluster, price);

@@ -83,6 +83,45 @@ TEST(Explore, PttcnnAtLineRate) {
   EXPECT_GE(1 / result.bound, 1 / result.seconds);
 }
 
+TEST(Explore, RomsMoveToLutsWhereBlocksAreScarce) {
+  MLIRContext context;
+  std::map<int64_t, double> price; // by the blocks that there are
+  for (int64_t blocks : {64, 1}) {
+    NetworkBuilder n(context);
+    explore::ClusterPlace place;
+    place.device = "xcku060-role";
+    place.context = ku060();
+    place.context.budget["bram"] = blocks;
+    place.context.budget["lut"] = 5200;
+    place.context.budget["dsp"] = 6;
+    place.capacity = place.context.budget;
+    explore::Cluster cluster;
+    cluster.places = {place};
+    auto byte = num::IntType::getFull(n.b.getContext(), true, 8);
+    n.begin({1, 64}, byte);
+    for (const char *name : {"fc1", "fc2", "fc3"}) {
+      n.dense(name, 64);
+      n.requantise(name, byte, true, false);
+    }
+    func::FuncOp f = n.end();
+    auto goal = *explore::parseGoal("throughput=10000/s");
+    auto result = explore::explore(f, goal, cluster);
+    ASSERT_TRUE(succeeded(result));
+    EXPECT_TRUE(result->fits && result->meetsGoal)
+        << blocks << ": " << explore::describe(result->limit);
+    EXPECT_LE(result->nodes[0].resources.bram(), double(blocks));
+    price[blocks] = result->lutsOfABlock;
+    // A plan says at which price it was made, and is made again at it.
+    explore::Steering steering;
+    steering.lutsOfABlock = result->lutsOfABlock;
+    auto again = explore::explore(f, goal, cluster, steering);
+    ASSERT_TRUE(succeeded(again));
+    EXPECT_EQ(again->nodes[0].resources, result->nodes[0].resources);
+  }
+  EXPECT_EQ(price[64], gen::CostContext::kUsualLutsOfABlock);
+  EXPECT_GT(price[1], price[64]);
+}
+
 TEST(Explore, GoalsHaveBoundsAndOneObjective) {
   using explore::Goal, explore::parseGoal;
   auto both = parseGoal("latency=250us,throughput=5000/s");
