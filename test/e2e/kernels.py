@@ -220,7 +220,6 @@ def kernel_formats(suite):
                 f"the folder remembers its format {result.message}",
                 result.command)
     for command, option in (("compile", "--number-format=fixed<6,10>"),
-                            ("compile", "--device=xczu3eg"),
                             ("explore", "--goal=max-throughput"),
                             ("run", "--patience-s=3"),
                             ("simulate", "--loss=0.1"),
@@ -229,6 +228,11 @@ def kernel_formats(suite):
         suite.check(result.status == 2 and option.split("=")[0] in result.err,
                     f"{command} {option} of a kernel is refused",
                     result.command)
+    result = suite.run("compile", kernel, "--device=xczu3eg")
+    suite.check(result.status == 1 and "stream has no" in result.err and
+                "nothing was built" in result.err,
+                "a device for a kernel is answered by its generators",
+                result.command)
     result = suite.run("compile", "net.onnx", "--numbers", "half")
     suite.check(result.status == 2 and "--numbers" in result.err,
                 "--numbers of a network is refused", result.command)
