@@ -346,10 +346,33 @@ static Cluster priced(Cluster cluster, double lutsOfABlock) {
   return cluster;
 }
 
+/// Could all blocks and LUTs together hold what a plan's blocks do?
+static bool couldHold(Result &result, const Cluster &cluster) {
+  constexpr double kLutBits = 64; // of a table with six inputs
+  double bits = 0;
+  for (NodeResult &node : result.nodes) {
+    const CostContext &context = cluster.places[node.place].context.cost;
+    for (auto op : node.design.getBody().getOps<flow::ActorOp>())
+      bits += structureOf(actorOf(op), context, &node.images).heldBits *
+              node.copies;
+  }
+  for (const ClusterPlace &place : cluster.places) {
+    Resources there;
+    for (size_t k = 0; k < kResourceNames.size(); ++k)
+      there.amount[k] = available(place.context.budget, k);
+    bits -= there.bram() * double(place.context.cost.bramBits) +
+            there.lut() * kLutBits;
+  }
+  return bits <= 0;
+}
+
 /// Other prices of a block of memory under which what binds a plan may be less
 /// scarce.
-static std::vector<double> otherPrices(const Result &result, const Goal &goal) {
+static std::vector<double> otherPrices(Result &result, const Goal &goal,
+                                       const Cluster &cluster) {
   if (!result.refused.empty())
+    return {};
+  if (!result.fits && !couldHold(result, cluster))
     return {};
   // What does not fit lacks both: whichever there is less of looks scarce.
   if (!result.fits)
@@ -379,7 +402,7 @@ public:
     auto best = at(pinned > 0 ? pinned : CostContext::kUsualLutsOfABlock);
     if (failed(best) || pinned > 0)
       return best;
-    for (double price : otherPrices(*best, goal)) {
+    for (double price : otherPrices(*best, goal, cluster)) {
       if (!best->fits && !mayFit(price))
         continue;
       auto other = at(price);

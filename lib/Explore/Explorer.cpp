@@ -256,19 +256,29 @@ FailureOr<Result> Explorer::realiseFastest(Limits limits) {
   }
   // Not even the smallest plan fits.
   Proposal proposal = nearest();
-  auto result = realise(posed, proposal);
-  if (failed(result) || failed(addTiming(posed, proposal, *result)))
+  Resources all;
+  for (const Place &place : posed.problems[0].places)
+    all += place.budgetFor(INFINITY);
+  auto excess = [&](const Result &result) {
+    Resources most = result.nodes[0].resources;
+    most += result.nodes[0].errors;
+    return exceeded(most, all, posed.problems[0].kinds[0]);
+  };
+  // To simulate what nobody can build may take longer than all the rest.
+  auto result = outline(posed, proposal);
+  if (failed(result))
     return failure();
+  if (buildsNearest || excess(*result).isNone()) {
+    erase(*result);
+    result = realise(posed, proposal);
+    if (failed(result) || failed(addTiming(posed, proposal, *result)))
+      return failure();
+  }
   result->meetsGoal = false;
   result->limit = contradiction(posed.problems);
   if (!result->limit.isNone())
     return result;
-  Resources most = result->nodes[0].resources;
-  most += result->nodes[0].errors;
-  Resources all;
-  for (const Place &place : posed.problems[0].places)
-    all += place.budgetFor(INFINITY);
-  result->limit = exceeded(most, all, posed.problems[0].kinds[0]);
+  result->limit = excess(*result);
   for (int s = 0; result->limit.isNone() && s < int(problem().stages.size());
        ++s)
     if (std::isinf(aloneSeconds(problem(), s)))
@@ -414,6 +424,7 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
     refused.refused = posed.menu.refused();
     return refused;
   }
+  buildsNearest = goal.buildsNearest;
   Limits limits;
   limits.maxNodes = goal.maxNodes;
   FailureOr<Result> result = failure();

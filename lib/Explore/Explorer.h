@@ -31,6 +31,7 @@ private:
   std::optional<Proposal> quickest; ///< of all devices, before anything is
                                     ///< learned
   bool isSolved = false;
+  bool buildsNearest = false; ///< see Goal
 
   /// The best of all orders.
   std::optional<Proposal> fastest(const Limits &limits);

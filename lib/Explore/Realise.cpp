@@ -69,6 +69,7 @@ public:
       ends.push_back(crossingOf(problem, run.begin, run.end));
   }
   FailureOr<Result> run();
+  FailureOr<Result> outline();
   FailureOr<Result> addTiming();
 
 private:
@@ -79,7 +80,9 @@ private:
   Result result;
   std::vector<Ends> ends; ///< of every run
 
+  void buildAll();
   void build(const Run &run, size_t first);
+  void price(NodeResult &node);
   void select(const Run &run, ArrayRef<std::pair<int, int>> stages,
               ArrayRef<Operation *> ops, ArrayRef<Operation *> copies,
               NodeResult &node);
@@ -304,19 +307,27 @@ FailureOr<Result> Realiser::addTiming() {
   return std::move(result);
 }
 
-FailureOr<Result> Realiser::run() {
+void Realiser::buildAll() {
   size_t first = 0;
   for (const Run &run : solution.runs) {
     build(run, first);
     first += int(run.places.size());
   }
+}
+
+/// What the node's design takes, its buffers as they are.
+void Realiser::price(NodeResult &node) {
+  const CostContext &context = posed.cluster.places[node.place].context.cost;
+  node.resources =
+      gen::costOf(node.design, context, &node.images, &node.errors);
+}
+
+FailureOr<Result> Realiser::run() {
+  buildAll();
   auto size = [&](size_t n) -> LogicalResult {
-    NodeResult &node = result.nodes[n];
-    if (failed(sizeBuffers(node.design)))
+    if (failed(sizeBuffers(result.nodes[n].design)))
       return failure();
-    const CostContext &context = posed.cluster.places[node.place].context.cost;
-    node.resources =
-        gen::costOf(node.design, context, &node.images, &node.errors);
+    price(result.nodes[n]);
     return success();
   };
   if (failed(forNodes(size))) {
@@ -327,10 +338,30 @@ FailureOr<Result> Realiser::run() {
   addEndpoints(solution.seconds);
   return std::move(result);
 }
+
+FailureOr<Result> Realiser::outline() {
+  buildAll();
+  for (NodeResult &node : result.nodes) {
+    price(node);
+    for (const Selection &s : node.selections)
+      node.timing.intervalCycles =
+          std::max(node.timing.intervalCycles, double(s.offer.busyCycles));
+  }
+  result.isExact = solution.isExact;
+  result.seconds = solution.seconds;
+  result.bottleneck = {Bottleneck::Kind::Operation,
+                       result.nodes.front().bottleneck};
+  addEndpoints(solution.seconds);
+  return std::move(result);
+}
 } // namespace
 
 FailureOr<Result> realise(Posed &posed, const Proposal &proposal) {
   return Realiser(posed, proposal).run();
+}
+
+FailureOr<Result> outline(Posed &posed, const Proposal &proposal) {
+  return Realiser(posed, proposal).outline();
 }
 
 LogicalResult addTiming(Posed &posed, const Proposal &proposal,

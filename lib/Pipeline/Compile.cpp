@@ -75,6 +75,7 @@ exploreModule(ModuleOp module, const CompileRequest &request,
     request.progress("explore");
   goal.maxNodes =
       std::min(goal.maxNodes, request.maxNodes.value_or(goal.maxNodes));
+  goal.buildsNearest = request.acceptNearest;
   explore::Steering steering;
   if (!request.steer.empty() || !request.plan.empty()) {
     llvm::Expected<explore::Steering> read =

@@ -153,10 +153,12 @@ void cli::printPrediction(const Prediction &p) {
          << decimal(p.clockMhz, 3) << " MHz, "
          << decimal(p.throughputPerS, p.throughputPerS < 100 ? 2 : 0)
          << " per second\n"
-         << "  latency    " << counted(p.latencyCycles, "cycle") << ", "
-         << durationText(p.clockMhz > 0
-                             ? double(p.latencyCycles) / p.clockMhz * 1e-6
-                             : 0)
+         << "  latency    "
+         << (p.latencyCycles == 0
+                 ? "not predicted, since it does not fit"
+                 : counted(p.latencyCycles, "cycle") + ", " +
+                       durationText(double(p.latencyCycles) / p.clockMhz *
+                                    1e-6))
          << "\n"
          << "  resources  " << grouped(p.lut) << " ± " << grouped(p.lutError)
          << " LUT, " << grouped(p.ff) << " ± " << grouped(p.ffError) << " FF, "

@@ -24,6 +24,8 @@ struct Goal {
     bool isShare = false; ///< of what the device has
   };
   std::map<std::string, Part> parts; ///< by resource; others: all there is
+  /// Is a plan that fits no device still to be built?
+  bool buildsNearest = false;
   /// The same goal with all products in LUTs.
   Goal withoutDsp() const;
 
@@ -138,7 +140,8 @@ struct NodeResult {
 struct Result {
   std::vector<NodeResult> nodes; ///< replicas stand once
   double seconds = 0;            ///< a frame, by the event simulator and links
-  double latency = 0;            ///< seconds of a single request
+  double latency = 0;            ///< seconds of a single request; 0 of a plan
+                                 ///< that does not fit: nobody simulates it
   double bound = 0;              ///< no plan takes fewer seconds a frame
   bool isExact = true;           ///< nothing was left out of the search
   bool fits = true;              ///< error bars included
