@@ -47,11 +47,11 @@ static std::string splitWeights(const ExactConstant &c, Weights &out) {
     out.scales.push_back(group ? c.scales[*group] : mpq_class(1));
     // Stored reals that are multiples of one number, e.g. ±0.3, are its codes.
     uint64_t divisor = 0, largest = 0;
-    for (int64_t i = 0; i < perOutput; ++i) {
-      divisor = std::gcd(divisor, uint64_t(std::abs(codes[i])));
+    for (int64_t i = 0; i < perOutput; ++i)
       largest = std::max(largest, uint64_t(std::abs(codes[i])));
-    }
-    if (largest > 32768 && divisor > 1) {
+    for (int64_t i = 0; i < perOutput && largest > 32768 && divisor != 1; ++i)
+      divisor = std::gcd(divisor, uint64_t(std::abs(codes[i])));
+    if (divisor > 1) {
       for (int64_t i = 0; i < perOutput; ++i)
         codes[i] /= int64_t(divisor);
       out.scales.back() *= mpz_class(static_cast<unsigned long>(divisor));
@@ -155,39 +155,49 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
   int64_t perOutput = int64_t(weights.codes.size()) / weights.outputs;
   for (int64_t o = 0; o < weights.outputs; ++o) {
     int64_t group = o / (weights.outputs / groups);
+    // Gathered per input channel, so that few rationals occur.
+    struct Codes {
+      int64_t positive = 0, negative = 0; ///< sums
+    };
+    std::vector<Codes> sums(source->f.size());
+    auto add = [](Codes &sum, int64_t code) {
+      sum.positive += std::max<int64_t>(code, 0);
+      sum.negative += std::min<int64_t>(code, 0);
+    };
+    auto codes =
+        llvm::ArrayRef(weights.codes).slice(size_t(o * perOutput), perOutput);
+    if (sums.size() == 1)
+      for (int64_t code : codes)
+        add(sums[0], code);
+    else
+      for (auto [i, code] : llvm::enumerate(codes))
+        add(sums[channelOf[group * perTap + int64_t(i) % perTap]], code);
     Wide lo = 0, hi = 0;
     const Real *slope = nullptr;
-    // Σ code · offset, gathered per input channel so that few rationals occur.
-    std::vector<int64_t> sums(source->f.size(), 0);
-    for (int64_t i = 0; i < perOutput; ++i) {
-      int64_t code = weights.codes[o * perOutput + i];
-      if (code == 0)
+    for (auto [sum, g] : llvm::zip_equal(sums, source->f)) {
+      if (sum.positive == 0 && sum.negative == 0)
         continue;
-      int64_t c = channelOf[group * perTap + i % perTap];
-      size_t which = source->f.size() == 1 ? 0 : c;
-      const PiecewiseLinear &g = source->f[which];
       const Real &own = g.pieces()[0].slope;
       if (slope && slope != &own && !(*slope == own))
         return leaveToHost(op, "it sums channels of different scales",
                            "quantise its input with one scale");
       slope = &own;
-      sums[which] += code;
       int64_t xlo = g.lo(), xhi = g.hi();
       if (padded) {
         xlo = std::min(xlo, padValue);
         xhi = std::max(xhi, padValue);
       }
-      lo += Wide(code) * (code > 0 ? xlo : xhi);
-      hi += Wide(code) * (code > 0 ? xhi : xlo);
+      lo += Wide(sum.positive) * xlo + Wide(sum.negative) * xhi;
+      hi += Wide(sum.positive) * xhi + Wide(sum.negative) * xlo;
     }
     if (!fits(lo) || !fits(hi))
       return leaveToHost(op, "its accumulator needs more than 60 bits", "");
     lowest = std::min(lowest, lo);
     highest = std::max(highest, hi);
     Real scale(weights.scales[o]), offset(0);
-    for (size_t c = 0; c < sums.size(); ++c)
-      if (sums[c] != 0)
-        offset = offset + source->f[c].pieces()[0].offset * Real(sums[c]);
+    for (auto [sum, g] : llvm::zip_equal(sums, source->f))
+      if (int64_t all = sum.positive + sum.negative; all != 0)
+        offset = offset + g.pieces()[0].offset * Real(all);
     offset = offset * scale;
     if (bias)
       offset = offset + Real(bias->at(o));

@@ -6,6 +6,7 @@
 // binary search decides. See docs: "Integer semantics".
 #include "rhizome/Transforms/RequantSearch.h"
 #include "rhizome/Dialect/Num/Num.h"
+#include "llvm/Support/Parallel.h"
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -185,12 +186,13 @@ searchTiesEven(const std::vector<Steps> &channels, int64_t lo, int64_t hi) {
 std::optional<Requantiser>
 rhizome::searchRequantiser(const std::vector<Steps> &channels, int64_t lo,
                            int64_t hi) {
-  std::vector<Corridor> corridors;
+  std::vector<Corridor> corridors(channels.size());
+  llvm::parallelFor(0, channels.size(), [&](size_t c) {
+    corridors[c] = makeCorridor(channels[c], lo, hi);
+  });
   int64_t magnitude = 1;
-  for (const Steps &steps : channels) {
-    corridors.push_back(makeCorridor(steps, lo, hi));
+  for (const Steps &steps : channels)
     magnitude = std::max({magnitude, std::abs(steps.lo), std::abs(steps.hi)});
-  }
   // m·x stays below 2^61, and 2^s·level too.
   int64_t span = std::max(std::abs(lo), std::abs(hi)) + 2;
   int64_t maxShift = 60 - int64_t(std::ceil(std::log2(double(span))));
@@ -218,10 +220,14 @@ rhizome::searchRequantiser(const std::vector<Steps> &channels, int64_t lo,
   }
   Requantiser result;
   result.shift = shift;
+  std::vector<Wide> multipliers(channels.size());
+  if (found)
+    llvm::parallelFor(0, channels.size(), [&](size_t c) {
+      Wide limit = multiplierLimit(channels[c], shift);
+      multipliers[c] = bestMultiplier(corridors[c], limit, shift).first;
+    });
   for (size_t c = 0; c < channels.size() && found; ++c) {
-    Wide m =
-        bestMultiplier(corridors[c], multiplierLimit(channels[c], shift), shift)
-            .first;
+    Wide m = multipliers[c];
     auto [low, high] = offsetRange(corridors[c], m, shift);
     // Without constraints on one side any offset will do that fits.
     low = std::max(low, -(Wide(1) << 60));

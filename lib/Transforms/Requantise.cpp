@@ -4,6 +4,7 @@
 // model's step function on every value that can occur.
 #include "Integeriser.h"
 #include "rhizome/Transforms/RequantSearch.h"
+#include "llvm/Support/Parallel.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -434,11 +435,17 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
   if (in->physical && !in->curve)
     result = emitDyadic(op, *in, channels);
   bool monotone = true;
-  for (size_t c = 0; c < count && monotone && !result; ++c) {
+  // A curve keeps what it has computed; lines do not.
+  std::vector<std::optional<Steps>> found(result ? 0 : count);
+  if (!in->curve)
+    llvm::parallelFor(0, found.size(), [&](size_t c) {
+      found[c] = computeSteps(in->function(c), channels.quantiser(c));
+    });
+  for (size_t c = 0; c < found.size() && monotone; ++c) {
     const PiecewiseLinear &f = in->function(c);
     auto steps = in->curve ? computeSteps(*in->curve, c, f.lo(), f.hi(),
                                           channels.quantiser(c), kMaxThresholds)
-                           : computeSteps(f, channels.quantiser(c));
+                           : std::move(found[c]);
     if (!(monotone = steps.has_value()))
       break;
     channels.lo = std::min(channels.lo, steps->bottom);

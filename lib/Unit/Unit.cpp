@@ -118,7 +118,7 @@ llvm::ArrayRef<SourceFile> sourcesOf(llvm::StringRef module) {
 int64_t Values::get(llvm::StringRef name) const {
   auto at = kind->indexOf(name);
   assert(at && "the kind has no such parameter");
-  assert((has(name) || kind->parameters[*at].preset) &&
+  assert((given >> *at & 1 || kind->parameters[*at].preset) &&
          "the parameter was not given");
   return values[*at];
 }

@@ -40,18 +40,16 @@ struct Scale {
 /// that reach each level (one beyond the range if none does).
 std::vector<int64_t> stepsOf(const Scale &s, num::IntType in,
                              num::IntType out) {
+  assert(s.factor > 0);
   std::vector<int64_t> steps;
+  __int128 least = in.getLo(), beyond = __int128(in.getHi()) + 1;
   for (int64_t level = out.getLo() + 1; level <= out.getHi(); ++level) {
-    int64_t low = steps.empty() ? in.getLo() : steps.back();
-    int64_t high = in.getHi() + 1;
-    while (low < high) {
-      int64_t middle = low + (high - low) / 2;
-      if (s(middle) >= level)
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    steps.push_back(low);
+    // At a tie the level below an odd one is the even one.
+    bool isMissed = s.ties && s.shift > 0 && (level & 1);
+    __int128 due = (__int128(level) << s.shift) - s.offset + isMissed;
+    __int128 first = due / s.factor;
+    first += first * s.factor < due;
+    steps.push_back(int64_t(std::clamp(first, least, beyond)));
   }
   return steps;
 }
@@ -66,22 +64,26 @@ Scale cheapest(const Scale &s, num::IntType in, num::IntType out) {
                        int64_t shift) -> std::optional<int64_t> {
     __int128 least = std::numeric_limits<int64_t>::min() / 4;
     __int128 most = -least;
-    for (size_t k = 0; k < steps.size(); ++k) {
+    auto narrow = [&](size_t k) {
       __int128 level = __int128(out.getLo() + 1 + int64_t(k)) << shift;
       if (steps[k] <= in.getHi()) // reached there
         least = std::max(least, level - __int128(steps[k]) * factor);
       if (steps[k] > in.getLo()) // and not before
         most = std::min(most, level - 1 - __int128(steps[k] - 1) * factor);
-      if (least > most)
+      return least <= most;
+    };
+    // The ends say most: a wrong factor strays farther with each step.
+    if (!steps.empty() && (!narrow(0) || !narrow(steps.size() - 1)))
+      return std::nullopt;
+    for (size_t k = 1; k + 1 < steps.size(); ++k)
+      if (!narrow(k))
         return std::nullopt;
-    }
     // The one with most zeros below: an adder's low bits come for nothing.
     for (int64_t zeros = 40; zeros > 0; --zeros) {
       __int128 unit = __int128(1) << zeros;
-      __int128 up = (least + unit - 1) / unit * unit;
-      for (__int128 offset : {up - unit, up, up + unit})
-        if (offset >= least && offset <= most)
-          return int64_t(offset);
+      __int128 offset = (least + unit - 1) & -unit;
+      if (offset <= most)
+        return int64_t(offset);
     }
     return int64_t(least);
   };
