@@ -31,7 +31,12 @@ nodes() {
 }
 
 alive() {
-  [ -f "run/$1.pid" ] && kill -0 "$(cat "run/$1.pid")" 2>/dev/null
+  [ -f "run/$1.pid" ] || return 1
+  pid=$(cat "run/$1.pid")
+  kill -0 "$pid" 2>/dev/null || return 1
+  # Another process may have the number by now.
+  [ ! -r "/proc/$pid/cmdline" ] ||
+    tr '\0' ' ' <"/proc/$pid/cmdline" | grep -qF " $1 "
 }
 
 tab=$(printf '\t')

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Package/Checksums.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -82,7 +83,7 @@ std::string rhizome::printChecksums(const std::vector<FileChecksum> &files) {
 }
 
 Expected<std::vector<FileChecksum>> rhizome::parseChecksums(StringRef text) {
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseJson(text);
   if (!value)
     return value.takeError();
   const json::Object *object = value->getAsObject();

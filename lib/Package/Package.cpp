@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Opens a package and says what is missing in one that is none.
 #include "rhizome/Package/Package.h"
+#include "RtlCheck.h"
 #include "rhizome/Package/Checksums.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
@@ -75,7 +76,7 @@ Error Package::check(Changes changes) {
   }
   if (found.empty())
     return Error::success();
-  if (changes == Changes::Accept) {
+  if (changes == Changes::Accept || changes == Changes::Trust) {
     for (const std::string &change : found)
       theNotes.push_back(change + "; it is taken as it is");
     return Error::success();
@@ -107,6 +108,23 @@ Error Package::checkSegments() const {
                                  static_cast<unsigned long long>(bytes),
                                  static_cast<long long>(segment.bytes));
     }
+  return Error::success();
+}
+
+Error Package::checkRtlFiles() const {
+  for (const PlannedNode &node : thePlan.nodes) {
+    if (!node.rtlOf.empty())
+      continue;
+    for (const auto *files : {&node.rtl, &node.simulationModels})
+      for (const std::string &file : *files) {
+        Expected<std::string> text = readFile(rtlPath(node) + "/" + file);
+        if (!text)
+          return text.takeError();
+        if (Error error = checkRtl(file, *text))
+          return createStringError("the package '%s': %s", root.c_str(),
+                                   toString(std::move(error)).c_str());
+      }
+  }
   return Error::success();
 }
 
@@ -155,6 +173,9 @@ Expected<Package> Package::open(StringRef dir, Changes changes) {
                                  file.c_str());
   if (Error error = package.checkSegments())
     return std::move(error);
+  if (changes != Changes::Trust && changes != Changes::Ignore)
+    if (Error error = package.checkRtlFiles())
+      return std::move(error);
   if (Error error = package.chooseResults())
     return std::move(error);
   return package;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // plan.json's text as C++ values, and every reason for which one is refused:
-// first its form, then that names and channels fit together.
+// first its form, then what names and numbers may be (PlanBounds.cpp), then
+// that they fit together.
+#include "PlanBounds.h"
 #include "rhizome/Package/Plan.h"
+#include "rhizome/Support/Untrusted.h"
 #include "rhizome/Support/Version.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -337,8 +340,7 @@ static Error checkMemories(const PlannedNode &node) {
   for (const PlannedSegment &segment : node.segments) {
     if (Error error = isThere(segment.file, segment.memory, segment.bank))
       return error;
-    if (!StringRef(segment.file).starts_with("segments/") ||
-        is_contained(split(segment.file, '/'), ".."))
+    if (!StringRef(segment.file).starts_with("segments/"))
       return createStringError("node '%s' names the segment '%s', which does "
                                "not lie in segments/",
                                node.name.c_str(), segment.file.c_str());
@@ -350,6 +352,8 @@ static Error checkMemories(const PlannedNode &node) {
 static Error check(const Plan &plan) {
   if (plan.nodes.empty())
     return createStringError("it names no node");
+  if (Error error = checkBounds(plan))
+    return error;
   std::set<StringRef> names{kHost};
   std::set<uint16_t> addresses{kHostAddress}, ids;
   for (const PlannedNode &node : plan.nodes) {
@@ -403,7 +407,7 @@ static Error check(const Plan &plan) {
 }
 
 Expected<Plan> rhizome::parsePlan(StringRef text) {
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseJson(text);
   if (!value)
     return value.takeError();
   const json::Object *object = value->getAsObject();

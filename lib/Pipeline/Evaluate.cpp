@@ -142,8 +142,7 @@ Error Evaluation::loadIntegers() {
 Error Evaluation::loadOriginal() {
   if (isPackage()) {
     Expected<Package> package = Package::open(
-        request.model.path,
-        request.acceptChanges ? Changes::Accept : Changes::Refuse);
+        request.model.path, changesFor(request.acceptChanges, request.trust));
     if (!package)
       return package.takeError();
     result.notes = package->notes();

@@ -8,6 +8,7 @@
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -66,6 +67,8 @@ HostModel::read(llvm::StringRef path) {
   llvm::Expected<std::string> bytes = readFile(path);
   if (!bytes)
     return bytes.takeError();
+  if (llvm::Error error = checkNesting(*bytes))
+    return damaged(path, llvm::toString(std::move(error)));
   OwningOpRef<ModuleOp> module;
   std::string problem;
   {

@@ -20,6 +20,7 @@
 #include "rhizome/Support/Names.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
@@ -81,6 +82,8 @@ static llvm::Expected<Loaded> loadText(const Source &source,
 
 static llvm::Expected<Loaded> loadMlir(const std::string &path,
                                        const std::string &text) {
+  if (llvm::Error error = checkNesting(text))
+    return textError(path + ": " + llvm::toString(std::move(error)));
   Loaded loaded;
   loadForeignDialects(*loaded.context);
   std::string problem;

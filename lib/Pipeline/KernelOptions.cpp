@@ -3,6 +3,7 @@
 #include "KernelFile.h"
 #include "rhizome/Numeric/Arithmetic.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
@@ -35,7 +36,7 @@ pipeline::readKernelOptions(const std::string &folder, KernelOptions options) {
   auto text = readFile(path);
   if (!text)
     return text.takeError();
-  auto value = llvm::json::parse(*text);
+  auto value = parseJson(*text);
   if (!value)
     return textError(path + ": " + llvm::toString(value.takeError()));
   const llvm::json::Object *object = value->getAsObject();

@@ -220,9 +220,8 @@ private:
 };
 
 Error serveInto(const ServeRequest &request, ServeResult &result) {
-  Expected<Package> package =
-      Package::open(request.package,
-                    request.acceptChanges ? Changes::Accept : Changes::Refuse);
+  Expected<Package> package = Package::open(
+      request.package, changesFor(request.acceptChanges, request.trust));
   if (!package)
     return package.takeError();
   result.notes = package->notes();

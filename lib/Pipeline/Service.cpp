@@ -64,9 +64,8 @@ Expected<link::ClientOptions> optionsFor(const Package &package,
 }
 
 Error runInto(const RunRequest &request, RunResult &result) {
-  Expected<Package> package =
-      Package::open(request.package,
-                    request.acceptChanges ? Changes::Accept : Changes::Refuse);
+  Expected<Package> package = Package::open(
+      request.package, changesFor(request.acceptChanges, request.trust));
   if (!package)
     return package.takeError();
   result.notes = package->notes();

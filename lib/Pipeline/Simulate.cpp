@@ -173,9 +173,8 @@ Error simulateOpened(const SimulateRequest &request, const Package *package,
 }
 
 Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
-  Expected<Package> package =
-      Package::open(request.package,
-                    request.acceptChanges ? Changes::Accept : Changes::Refuse);
+  Expected<Package> package = Package::open(
+      request.package, changesFor(request.acceptChanges, request.trust));
   if (!package)
     return package.takeError();
   result.notes = package->notes();

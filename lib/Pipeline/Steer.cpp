@@ -2,6 +2,7 @@
 #include "Steer.h"
 #include "rhizome/Package/Package.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Untrusted.h"
 #include "rhizome/Transforms/Integerise.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -228,7 +229,7 @@ Error pipeline::applyConstraints(CompileRequest &request,
     return createStringError("the constraint file '%s' cannot be used: %s",
                              path.c_str(), why.str().c_str());
   };
-  Expected<json::Value> value = json::parse(*text);
+  Expected<json::Value> value = parseJson(*text);
   if (!value)
     return refuse(toString(value.takeError()));
   const json::Object *file = value->getAsObject();

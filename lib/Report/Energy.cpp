@@ -3,6 +3,7 @@
 // data file; nothing here was measured, and the page says so.
 #include "rhizome/Report/Report.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Untrusted.h"
 
 using namespace llvm;
 using namespace rhizome;
@@ -16,7 +17,7 @@ Expected<json::Object> report::energyOf(const json::Object &plan,
   Expected<std::string> text = readFile(path);
   if (!text)
     return text.takeError();
-  Expected<json::Value> parsed = json::parse(*text);
+  Expected<json::Value> parsed = parseJson(*text);
   if (!parsed)
     return createStringError("%s: %s", path.c_str(),
                              toString(parsed.takeError()).c_str());

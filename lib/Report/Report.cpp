@@ -3,6 +3,7 @@
 #include "rhizome/Report/Report.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
+#include "rhizome/Support/Untrusted.h"
 #include "rhizome/Support/Version.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -20,7 +21,7 @@ Expected<json::Value> readJson(const std::string &path) {
   Expected<std::string> text = readFile(path);
   if (!text)
     return text.takeError();
-  Expected<json::Value> value = json::parse(*text);
+  Expected<json::Value> value = parseJson(*text);
   if (!value)
     return createStringError("%s: %s", path.c_str(),
                              toString(value.takeError()).c_str());

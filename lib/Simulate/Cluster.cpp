@@ -4,6 +4,7 @@
 #include "Run.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -55,7 +56,7 @@ Report readReports(const Plan &plan, const std::string &folder) {
       consumeError(text.takeError());
       continue;
     }
-    if (Expected<json::Value> value = json::parse(*text)) {
+    if (Expected<json::Value> value = parseJson(*text)) {
       if (json::Object *object = value->getAsObject())
         entry = std::move(*object);
     } else {

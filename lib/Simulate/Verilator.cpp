@@ -100,9 +100,6 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
                                const SimOptions &options, const Frame &frame,
                                int64_t intervalCycles,
                                const std::string &ports) {
-  SmallString<256> results(package.results("sim"));
-  if (std::error_code error = sys::fs::make_absolute(results))
-    return errorCodeToError(error);
   const std::string &top = sim::topOf(node, options);
   Expected<sim::Sources> sources = sim::readSources(package, node, options);
   if (!sources)
@@ -126,15 +123,32 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
       return text.takeError();
     files.emplace_back(name, std::move(*text));
   }
+  // Programs are never taken from a package, which anybody may have made.
+  Expected<std::string> cache = userCache();
+  if (!cache)
+    return cache.takeError();
+  SmallString<256> kept(*cache + "/simulators");
+  if (std::error_code error = sys::fs::make_absolute(kept))
+    return errorCodeToError(error);
+  if (std::error_code error = sys::fs::create_directories(kept))
+    return createStringError(error, "cannot make the folder '%s': %s",
+                             kept.c_str(), error.message().c_str());
   std::vector<std::string> hashed = sources->texts;
   hashed.insert(hashed.end(), node.rtl.begin(), node.rtl.end());
   for (const auto &[name, text] : files)
     hashed.push_back(text);
-  hashed.push_back(*verilator);
+  sys::fs::file_status tool;
+  if (std::error_code error = sys::fs::status(*verilator, tool))
+    return createStringError(error, "cannot read '%s'", verilator->c_str());
+  hashed.push_back(
+      *verilator + std::to_string(tool.getSize()) + " " +
+      std::to_string(sys::toTimeT(tool.getLastModificationTime())));
+  hashed.push_back(top + optimisationFor(intervalCycles));
+  hashed.push_back(options.design ? "netlist" : "rtl");
   std::string key = hashOf(hashed);
 
   sim::Simulator result;
-  result.program = (results + "/" + frame.prefix + key + frame.suffix).str();
+  result.program = (kept + "/" + frame.prefix + key + frame.suffix).str();
   if (sys::fs::can_execute(result.program))
     return result;
   auto start = std::chrono::steady_clock::now();
@@ -149,7 +163,10 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
     SmallString<128> plain;
     if (std::error_code error =
             sys::fs::createUniqueDirectory("rhizome-build", plain))
-      return createStringError(error, "cannot make a temporary folder");
+      return createStringError(error,
+                               "cannot make a temporary folder '%s': %s; "
+                               "TMPDIR says where",
+                               plain.c_str(), error.message().c_str());
     work = plain.str().str();
     for (auto [path, text] : llvm::zip_equal(sources->paths, sources->texts)) {
       path = (work + "/" + sys::path::filename(path)).str();
@@ -198,19 +215,17 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
     args.insert(args.end(), {"-Wno-WIDTH", "-Wno-UNOPTFLAT"});
   args.push_back(frame.source);
   args.insert(args.end(), sources->paths.begin(), sources->paths.end());
-  std::string log = (results + "/build-" + key + ".log").str();
+  std::string log = work + "/build.log";
   if (Error error = runTool("verilator", args, work, log))
     return error;
-  std::error_code error;
-  if (elsewhere) {
-    error = sys::fs::copy_file(work + "/obj/sim", result.program);
-    if (!error)
-      error = sys::fs::setPermissions(result.program, sys::fs::all_read |
-                                                          sys::fs::all_exe |
-                                                          sys::fs::owner_write);
-  } else {
-    error = sys::fs::rename(work + "/obj/sim", result.program);
-  }
+  // Another process may make the same one: whichever is last, both are whole.
+  std::string aside = result.program + ".tmp-" + std::to_string(getpid());
+  std::error_code error = sys::fs::copy_file(work + "/obj/sim", aside);
+  if (!error)
+    error = sys::fs::setPermissions(
+        aside, sys::fs::all_read | sys::fs::all_exe | sys::fs::owner_write);
+  if (!error)
+    error = sys::fs::rename(aside, result.program);
   if (error)
     return createStringError(error, "cannot place the simulator: %s",
                              error.message().c_str());

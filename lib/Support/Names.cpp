@@ -2,6 +2,7 @@
 #include "rhizome/Support/Names.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace rhizome;
 
@@ -72,6 +73,11 @@ std::string rhizome::legalName(llvm::StringRef text) {
     name.insert(0, "n");
   if (isKeyword(name))
     name += "_n";
+  // Tools and file systems bound names; what is cut off is told by its hash.
+  constexpr size_t kLongest = 120, kHash = 16;
+  if (name.size() > kLongest)
+    name = name.substr(0, kLongest - kHash - 1) + "_" +
+           llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, kHash);
   return name;
 }
 

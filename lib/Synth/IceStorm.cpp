@@ -5,6 +5,7 @@
 #include "Shell.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
+#include "rhizome/Support/Untrusted.h"
 #include "rhizome/Synth/PlaceRoute.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -100,7 +101,7 @@ Expected<BoardSources> rhizome::boardSources(const Package &package,
     Expected<std::string> text = readFile(summary);
     if (!text)
       return text.takeError();
-    Expected<json::Value> value = json::parse(*text);
+    Expected<json::Value> value = parseJson(*text);
     if (!value)
       return value.takeError();
     const json::Object *object = value->getAsObject();

@@ -7,6 +7,7 @@
 #include "Yosys.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -94,7 +95,7 @@ Error readReport(const std::string &file, const PlannedNode &node,
   Expected<std::string> text = readFile(file);
   if (!text)
     return text.takeError();
-  Expected<json::Value> value = json::parse(*text);
+  Expected<json::Value> value = parseJson(*text);
   if (!value)
     return value.takeError();
   const json::Object *report = value->getAsObject();
@@ -239,10 +240,18 @@ Error Flow::synthesise() {
                              "synthesised",
                              device.family.c_str());
   std::string script;
-  for (const std::string &source : *sources)
-    script += "read_verilog -defer -sv \"" + source + "\"\n";
-  script += command + "\n" + kTakeIn + "json -o \"" + file("netlist.json") +
-            "\"\nwrite_verilog -noattr \"" + file("netlist.v") + "\"\n";
+  for (const std::string &source : *sources) {
+    Expected<std::string> path = quoted(source);
+    if (!path)
+      return path.takeError();
+    script += "read_verilog -defer -sv " + *path + "\n";
+  }
+  Expected<std::string> netlist = quoted(file("netlist.json")),
+                        verilog = quoted(file("netlist.v"));
+  if (Error error = joinErrors(netlist.takeError(), verilog.takeError()))
+    return error;
+  script += command + "\n" + kTakeIn + "json -o " + *netlist +
+            "\nwrite_verilog -noattr " + *verilog + "\n";
   if (Error error = writeBytes(file("netlist.ys"), script))
     return error;
   // Memory images are read relative to the RTL's folder.

@@ -3,6 +3,7 @@
 #include "Yosys.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -158,11 +159,22 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
   return sources;
 }
 
+Expected<std::string> synth::quoted(StringRef path) {
+  if (path.find_first_of("\"\n\r") != StringRef::npos)
+    return createStringError("Yosys can name no file whose path has a "
+                             "quotation mark or a line's end: '%s'",
+                             printable(path).c_str());
+  return ("\"" + path + "\"").str();
+}
+
 Expected<std::string> synth::versionOf(StringRef tool) {
   SmallString<128> file;
   if (std::error_code error =
           sys::fs::createTemporaryFile("rhizome-synth", "txt", file))
-    return createStringError(error, "cannot make a temporary file");
+    return createStringError(error,
+                             "cannot make a temporary file '%s': %s; TMPDIR "
+                             "says in which folder",
+                             file.c_str(), error.message().c_str());
   Error failed = runTool(tool, {"-V"}, ".", file);
   Expected<std::string> text = readFile(file);
   sys::fs::remove(file);

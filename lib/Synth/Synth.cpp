@@ -4,6 +4,7 @@
 #include "Yosys.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Compression.h"
 #include "llvm/Support/FileSystem.h"
@@ -154,7 +155,7 @@ Error writeCached(const std::string &path, const SynthModule &module) {
 bool readCached(const std::string &path, SynthModule &module) {
   Expected<std::string> text = readFile(path + ".json");
   Expected<json::Value> value =
-      text ? json::parse(*text) : Expected<json::Value>(text.takeError());
+      text ? parseJson(*text) : Expected<json::Value>(text.takeError());
   if (!value) {
     consumeError(value.takeError());
     return false;

@@ -21,6 +21,10 @@ llvm::Expected<Sources> sourcesOf(const Package &package,
 constexpr const char *kTakeIn =
     "setattr -mod -unset keep_hierarchy\nflatten\nclean\n";
 
+/// A path as Yosys' scripts take it. They know no escapes, so a path with a
+/// quotation mark or a line's end is refused.
+llvm::Expected<std::string> quoted(llvm::StringRef path);
+
 /// The name of the netlist that the script writes.
 constexpr const char *kNetlistFile = "netlist.json";
 

@@ -10,7 +10,7 @@ using namespace rhizome::target;
 static Board readBoard(const YAML::Node &root) {
   Mapping map(root, "a board file");
   Board b;
-  b.name = map.get<std::string>("name");
+  b.name = map.plainName("name");
   b.description = map.get<std::string>("description");
   b.device = map.get<std::string>("device");
   Mapping clock(map.find("clock"), "'clock'");

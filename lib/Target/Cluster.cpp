@@ -104,7 +104,7 @@ void readNodes(const YAML::Node &list, const std::string &folder,
 Cluster readCluster(const YAML::Node &root, const std::string &folder) {
   Mapping map(root, "a cluster file");
   Cluster c;
-  c.name = map.get<std::string>("name");
+  c.name = map.plainName("name");
   c.description = map.get<std::string>("description");
   using Topology = Cluster::Topology;
   if (map.find("topology"))

@@ -84,10 +84,10 @@ Processor readProcessor(const YAML::Node &node) {
 Device readDevice(const YAML::Node &root) {
   Mapping map(root, "a device file");
   Device d;
-  d.name = map.get<std::string>("name");
+  d.name = map.plainName("name");
   d.description = map.get<std::string>("description");
-  d.family = map.get<std::string>("family");
-  d.part = map.get<std::string>("part");
+  d.family = map.plainName("family");
+  d.part = map.plainName("part");
   d.clockMhz = map.get<double>("clock_mhz");
   if (!(d.clockMhz > 0))
     throw Mistake{lineOf(map.find("clock_mhz")), "'clock_mhz' is 0"};

@@ -10,7 +10,7 @@ using namespace rhizome::target;
 static Link readLink(const YAML::Node &root) {
   Mapping map(root, "a link file");
   Link link;
-  link.name = map.get<std::string>("name");
+  link.name = map.plainName("name");
   link.description = map.get<std::string>("description");
   link.kind = map.choice<Medium::Kind>(
       "kind", {{"udp", Medium::Kind::Udp}, {"wire", Medium::Kind::Wire}});

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -59,6 +60,15 @@ public:
     throw Mistake{lineOf(find(key)), "'" + key + "' is '" + text +
                                          "'; known are " +
                                          llvm::join(known, ", ")};
+  }
+
+  /// A name that becomes part of paths and scripts.
+  std::string plainName(const std::string &key) {
+    std::string text = get<std::string>(key);
+    if (!isPlainName(text))
+      throw Mistake{lineOf(find(key)), "'" + key + "' is '" + printable(text) +
+                                           "'; it may have " + kNameCharacters};
+    return text;
   }
 
   const std::string &name() const { return what; }

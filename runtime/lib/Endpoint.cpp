@@ -111,6 +111,10 @@ void Endpoint::pushControl(const Header &h, std::span<const uint8_t> payload) {
     ++counts.foreign;
     return;
   }
+  if (h.kind == Kind::Open && h.epoch == 0) {
+    ++counts.malformed; // E1
+    return;
+  }
   ++counts.received;
   if (controller) {
     uint64_t word = readWord(payload);

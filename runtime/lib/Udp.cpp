@@ -10,12 +10,18 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace rhizome::link {
 namespace {
 constexpr size_t kBatch = 32;
 /// No datagram of ours is longer; the rest of a longer one does not matter.
 constexpr size_t kLongest = kHeaderBytes + 256 * kWordBytes;
+/// More than these are left for the next step, so that a flood stops nothing.
+constexpr int kMostBatches = 64;
+/// A controller that was not heard for so long, five times what it lets pass
+/// between its probes, has gone: another may come (H4).
+constexpr Time kSilence = 500'000'000;
 /// Enough for a window of every channel that a process is likely to have.
 constexpr int kSocketBuffer = 4 << 20;
 
@@ -43,6 +49,12 @@ bool same(const sockaddr_in &a, const sockaddr_in &b) {
   return a.sin_port == b.sin_port && a.sin_addr.s_addr == b.sin_addr.s_addr;
 }
 
+/// Is it an Open for this node? Nothing else tells where a controller is (H1).
+bool opens(std::span<const uint8_t> bytes, uint16_t self) {
+  std::optional<Header> h = decode(bytes);
+  return h && h->kind == Kind::Open && h->id == self && h->epoch != 0;
+}
+
 std::string systemError(const char *what) {
   return std::string(what) + ": " + std::strerror(errno);
 }
@@ -53,7 +65,9 @@ struct UdpDriver::State {
   Endpoint &endpoint;
   int socket = -1;
   std::map<uint16_t, sockaddr_in> peers;
-  int learning = -1; ///< a peer whose place is not known yet
+  int learning = -1; ///< the peer whose place is where its Opens come from
+  Time heard = 0;    ///< when it last was
+  Time looked = 0;   ///< when it last could have been
   uint64_t strangers = 0;
   std::array<std::array<uint8_t, kLongest>, kBatch> buffers;
   std::array<sockaddr_in, kBatch> places;
@@ -64,6 +78,8 @@ struct UdpDriver::State {
       return same(peer.second, from);
     });
   }
+  bool isFromPeer(const sockaddr_in &from, std::span<const uint8_t> bytes,
+                  Time time);
   bool receive(std::string &error);
   bool send(Time now, std::string &error);
 };
@@ -121,8 +137,32 @@ Time UdpDriver::now() {
                   .count());
 }
 
+/// Whether a datagram is a peer's. A place that nobody knows becomes the
+/// controller's if it sends an Open, and no other controller is there.
+bool UdpDriver::State::isFromPeer(const sockaddr_in &from,
+                                  std::span<const uint8_t> bytes, Time time) {
+  if (from.sin_port == 0)
+    return false; // nothing could be sent there
+  auto controller = learning < 0 ? peers.end() : peers.find(uint16_t(learning));
+  if (controller != peers.end() && same(controller->second, from)) {
+    heard = time;
+    return true;
+  }
+  if (known(from))
+    return true;
+  bool isThere = controller != peers.end() && time - heard < kSilence;
+  if (learning < 0 || isThere || !opens(bytes, endpoint.address()))
+    return false;
+  peers[uint16_t(learning)] = from;
+  heard = time;
+  return true;
+}
+
 bool UdpDriver::State::receive(std::string &error) {
-  for (;;) {
+  // Who computed for long has heard nobody meanwhile.
+  if (Time time = now(); time - std::exchange(looked, time) > kSilence / 2)
+    heard = time;
+  for (int batch = 0; batch < kMostBatches; ++batch) {
     std::array<mmsghdr, kBatch> messages{};
     std::array<iovec, kBatch> vectors;
     for (size_t i = 0; i < kBatch; ++i) {
@@ -146,18 +186,15 @@ bool UdpDriver::State::receive(std::string &error) {
     for (int i = 0; i < count; ++i) {
       std::span<const uint8_t> bytes(buffers[size_t(i)].data(),
                                      messages[size_t(i)].msg_len);
-      if (!known(places[size_t(i)])) {
-        if (learning < 0 || !decode(bytes)) {
-          ++strangers;
-          continue;
-        }
-        peers[uint16_t(learning)] = places[size_t(i)];
-      }
-      endpoint.push(time, bytes);
+      if (isFromPeer(places[size_t(i)], bytes, time))
+        endpoint.push(time, bytes);
+      else
+        ++strangers;
     }
     if (count < int(kBatch))
       return true;
   }
+  return true;
 }
 
 bool UdpDriver::State::send(Time time, std::string &error) {
@@ -166,8 +203,10 @@ bool UdpDriver::State::send(Time time, std::string &error) {
       std::optional<Outgoing> out = endpoint.pull(time);
       if (!out)
         break;
-      // Who has no place is not reached; the protocol sends again.
-      if (peers.count(out->peer))
+      // Who has no place is not reached; the protocol sends again. Nor is a
+      // controller that has gone: it hears of a new epoch first.
+      bool isGone = out->peer == learning && time - heard >= kSilence;
+      if (peers.count(out->peer) && !isGone)
         leaving.push_back(std::move(*out));
     }
     if (leaving.empty())
@@ -188,12 +227,11 @@ bool UdpDriver::State::send(Time time, std::string &error) {
         return true;
       if (errno == EINTR)
         continue;
-      // Unreachable hosts and refused ports are losses like others.
-      if (errno != ECONNREFUSED && errno != EHOSTUNREACH &&
-          errno != ENETUNREACH && errno != EPERM) {
+      if (errno == EBADF || errno == ENOTSOCK || errno == EFAULT) {
         error = systemError("cannot send");
         return false;
       }
+      // What is wrong with one destination is a loss like others.
       count = 1;
     }
     leaving.erase(leaving.begin(), leaving.begin() + count);

@@ -25,6 +25,7 @@ import reference
 import report
 import robustness
 import rtl
+import strangers
 import styles
 import torchmlir
 import trained
@@ -71,6 +72,7 @@ SUITES = {
     "turns": operations.turns,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
+    "strangers": strangers.strangers,
     "plans": plans.plans,
     "report": report.report,
     "report-baseline": report.baseline,

@@ -43,6 +43,8 @@ int main(int argc, char **argv) {
   app.add_flag("--accept-changes", request.acceptChanges,
                "take the package's files as they are, and name those that "
                "changed");
+  app.add_flag("--trust", request.trust,
+               "the same, and let its RTL do whatever a simulator can");
   app.add_flag("--json", json, "statistics at the end as one JSON object");
   app.footer("Examples:\n"
              "  rhizome-node net.rhz node0\n"

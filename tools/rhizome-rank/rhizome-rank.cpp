@@ -7,6 +7,7 @@
 #include "rhizome/Package/Package.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
 #include <fstream>
@@ -31,7 +32,7 @@ Expected<Run> readRun(const std::string &folder) {
   Expected<std::string> text = readFile(folder + "/run.json");
   if (!text)
     return text.takeError();
-  Expected<json::Value> value = json::parse(*text);
+  Expected<json::Value> value = parseJson(*text);
   if (!value)
     return value.takeError();
   Run run;

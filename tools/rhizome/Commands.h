@@ -13,13 +13,13 @@ namespace rhizome::cli {
 using Run = std::function<int()>;
 
 /// --accept-changes of the commands that read a package.
-inline void addAcceptChanges(CLI::App &command, bool &accept) {
+inline void addPackageChecks(CLI::App &command, bool &accept, bool &trust) {
   command.add_flag("--accept-changes", accept,
                    "take the package's files as they are, e.g. RTL edited by "
                    "hand, and name those that changed");
-}
-inline Changes changesFor(bool accept) {
-  return accept ? Changes::Accept : Changes::Refuse;
+  command.add_flag("--trust", trust,
+                   "the same, and let its RTL do whatever a simulator can, such "
+                   "as writing files: for packages of your own");
 }
 
 void addCompile(CLI::App &app, Run &run);

@@ -151,7 +151,9 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
   EvaluateRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
       "evaluate", "Measure a model's or a package's accuracy on data.");
-  command->add_option("MODEL", request.model.path, "an .onnx or .mlir file, or a package")
+  command
+      ->add_option("MODEL", request.model.path,
+                   "an .onnx or .mlir file, or a package")
       ->required();
   command
       ->add_option("--data", request.data.path,
@@ -190,7 +192,7 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
                    "of hardware made from a model file")
       ->capture_default_str();
   addModelOptions(*command, request.model);
-  addAcceptChanges(*command, request.acceptChanges);
+  addPackageChecks(*command, request.acceptChanges, request.trust);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer(
       "Prints the accuracy of the integer model, of the file in float32 and, "

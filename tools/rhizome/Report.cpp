@@ -38,7 +38,7 @@ static int runReport(const std::string &dir, const std::string &baseline,
 void cli::addReport(CLI::App &app, Run &run) {
   struct Options {
     std::string dir, baseline;
-    bool acceptChanges = false, json = false;
+    bool acceptChanges = false, trust = false, json = false;
   };
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
@@ -49,7 +49,7 @@ void cli::addReport(CLI::App &app, Run &run) {
                    "measure this ONNX file with ONNX Runtime, batch 1, one "
                    "thread and all, and put it beside")
       ->option_text("MODEL");
-  addAcceptChanges(*command, options->acceptChanges);
+  addPackageChecks(*command, options->acceptChanges, options->trust);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer(
       "The page holds its data and its drawing library and needs no network. "
@@ -61,7 +61,8 @@ void cli::addReport(CLI::App &app, Run &run) {
   command->callback([options, &run] {
     run = [options] {
       return runReport(options->dir, options->baseline,
-                       changesFor(options->acceptChanges), options->json);
+                       changesFor(options->acceptChanges, options->trust),
+                       options->json);
     };
   });
 }

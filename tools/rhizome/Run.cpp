@@ -126,7 +126,7 @@ void cli::addRun(CLI::App &app, Run &run) {
       ->capture_default_str();
   ofKernels(*command, {"--check", "--threads"});
   addKernelOptions(*command, options->kernel.options);
-  addAcceptChanges(*command, request.acceptChanges);
+  addPackageChecks(*command, request.acceptChanges, request.trust);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"
                   "  rhizome run net.rhz -n 1000\n"

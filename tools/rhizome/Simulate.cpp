@@ -164,7 +164,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   command->add_flag("--four-state", request.fourState,
                     "Icarus Verilog with X checks instead of Verilator");
   addKernelOptions(*command, options->kernel);
-  addAcceptChanges(*command, request.acceptChanges);
+  addPackageChecks(*command, request.acceptChanges, request.trust);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer(
       "Examples:\n"

@@ -157,7 +157,7 @@ void cli::addSynth(CLI::App &app, Run &run) {
     std::string dir;
     SynthOptions synth;
     PlaceRouteOptions place;
-    bool acceptChanges = false, json = false;
+    bool acceptChanges = false, trust = false, json = false;
   };
   auto options = std::make_shared<Options>();
   SynthOptions &synth = options->synth;
@@ -189,7 +189,7 @@ void cli::addSynth(CLI::App &app, Run &run) {
                           ->add_option("--seed", options->place.seed,
                                        "with nextpnr: the placer's")
                           ->option_text("N");
-  addAcceptChanges(*command, options->acceptChanges);
+  addPackageChecks(*command, options->acceptChanges, options->trust);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"
                   "  rhizome synth net.rhz\n"
@@ -203,7 +203,7 @@ void cli::addSynth(CLI::App &app, Run &run) {
         throw CLI::ValidationError(option->get_name(),
                                    "is for '--tool nextpnr' only");
     run = [options, isRouted] {
-      Changes changes = changesFor(options->acceptChanges);
+      Changes changes = changesFor(options->acceptChanges, options->trust);
       if (isRouted)
         return runPlaceRoute(options->dir, changes, options->place,
                              options->json);

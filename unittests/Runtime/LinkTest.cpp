@@ -315,6 +315,7 @@ TEST(Udp, TwoEndpointsOfOneMachine) {
       1, "127.0.0.1:" + std::to_string(nodeSide.port()), error))
       << error;
   nodeSide.learnPeer(0);
+  host.control(Kind::Open, 1, 1);
   uint64_t sent = 0, got = 0, wrong = 0;
   Time end = UdpDriver::now() + 20'000'000'000;
   while (got < 500 && UdpDriver::now() < end) {

@@ -17,15 +17,22 @@ namespace rhizome {
 enum class Changes {
   Refuse,
   Accept, ///< for hardware that was edited by hand: they are told, and taken
+  Trust,  ///< as Accept, and RTL may do whatever a simulator can
   Ignore, ///< nothing is compared: another process has done it just now
 };
+
+/// As a command's options --accept-changes and --trust say.
+inline Changes changesFor(bool accept, bool trust) {
+  return trust ? Changes::Trust : accept ? Changes::Accept : Changes::Refuse;
+}
 
 /// A package on disk.
 class Package {
 public:
   /// Opens a package; refuses a folder without plan.json, and what parsePlan
   /// refuses, RTL files that the plan names but the folder lacks, and files
-  /// that are not as checksums.json lists them, all at once.
+  /// that are not as checksums.json lists them, all at once; RTL that does more
+  /// than a design does (docs/trust.md).
   static llvm::Expected<Package> open(llvm::StringRef dir,
                                       Changes changes = Changes::Refuse);
 
@@ -56,6 +63,7 @@ private:
 
   llvm::Error check(Changes changes);
   llvm::Error checkSegments() const;
+  llvm::Error checkRtlFiles() const;
   llvm::Error chooseResults();
 };
 

@@ -207,6 +207,7 @@ struct Comparison {
 struct SimulateRequest : DataChoice {
   std::string package;
   bool acceptChanges = false; ///< files need not be as they were compiled
+  bool trust = false;         ///< its RTL may do more than a design does
   Level level = Level::Rtl;
   unsigned stallsIn = 0, stallsOut = 0;
   bool fourState = false;
@@ -245,6 +246,7 @@ SimulateResult simulatePackage(const SimulateRequest &request);
 struct EvaluateRequest {
   ModelRequest model;         ///< its path may be a package
   bool acceptChanges = false; ///< its files need not be as they were compiled
+  bool trust = false;         ///< its RTL may do more than a design does
   DataRequest data;
   std::string labels; ///< .npy, idx(.gz), or text: one label a line; "": none
   /// .npy files to write, one per graph output: [frame, shape…], of the form

@@ -20,6 +20,7 @@ enum class NodeEngine { Cpu, Rtl };
 struct ServeRequest {
   std::string package, node;
   bool acceptChanges = false; ///< files need not be as they were compiled
+  bool trust = false;         ///< its RTL may do more than a design does
   PlacesRequest places;
   NodeEngine engine = NodeEngine::Cpu;
   /// Asked several times a second; true ends it in good order.
@@ -42,6 +43,7 @@ ServeResult serveNode(const ServeRequest &request);
 struct RunRequest : DataChoice {
   std::string package;
   bool acceptChanges = false; ///< files need not be as they were compiled
+  bool trust = false;         ///< its RTL may do more than a design does
   PlacesRequest places;
   int64_t outstanding = 0; ///< frames on their way; 0: what the links take
   double patienceS = 10;   ///< without nodes or answers

@@ -11,7 +11,9 @@ namespace rhizome {
 /// An identifier that SystemVerilog, Verilog and C++ accept, made from any
 /// text: other characters become "_" (runs of them one "_"), a leading digit
 /// gets an "n" before it, a keyword or an empty name a "_n" behind it. Legal
-/// names without "__" come back unchanged; two texts may give one identifier.
+/// names without "__" come back unchanged, unless they are longer than 120
+/// characters: then a hash takes their end's place. Two texts may give one
+/// identifier.
 std::string legalName(llvm::StringRef text);
 
 /// The identifiers of one scope.

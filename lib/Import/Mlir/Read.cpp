@@ -14,6 +14,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Parser/Parser.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -55,6 +56,12 @@ static void loadReadable(MLIRContext &context) {
 OwningOpRef<ModuleOp> importer::parseMlir(MLIRContext *context, StringRef path,
                                           bool withValues,
                                           std::string &problem) {
+  auto text = llvm::MemoryBuffer::getFile(path);
+  if (text && !isBytecode(**text))
+    if (llvm::Error error = checkNesting((*text)->getBuffer())) {
+      problem = path.str() + ": " + llvm::toString(std::move(error));
+      return {};
+    }
   DialectRegistry registry;
   func::registerInlinerExtension(registry);
   context->appendDialectRegistry(registry);

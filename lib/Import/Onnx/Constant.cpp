@@ -315,9 +315,17 @@ static std::unique_ptr<llvm::MemoryBuffer> readExternal(const TensorProto &t,
   llvm::sys::path::append(path, location);
   // A folder or device must not be opened as a file.
   llvm::sys::fs::file_status status;
+  llvm::SmallString<256> real, folder;
   if (std::error_code why = llvm::sys::fs::status(path, status))
     error = formatv("its external data is missing: '{0}': {1}", path.str(),
                     why.message());
+  else if (llvm::sys::fs::real_path(path, real) ||
+           llvm::sys::fs::real_path(directory.empty() ? "." : directory,
+                                    folder) ||
+           !real.str().starts_with((folder + "/").str()))
+    error = formatv("its external data '{0}' is a link that leads out of the "
+                    "model's folder",
+                    path.str());
   else if (status.type() != llvm::sys::fs::file_type::regular_file)
     error = formatv("its external data '{0}' is not a file", path.str());
   else if (offset > status.getSize() || status.getSize() - offset < bytes)

@@ -23,8 +23,9 @@ public:
   uint16_t port() const;
   /// Where a peer is: "address:port", names are looked up.
   bool addPeer(uint16_t peer, const std::string &remote, std::string &error);
-  /// Takes a peer's place from the first valid datagram that names no known
-  /// place: for nodes that do not know where their controller is.
+  /// Takes a peer's place from its Opens, for nodes that do not know where
+  /// their controller is: from the first Open with the endpoint's own address,
+  /// and anew once it has been silent for half a second.
   void learnPeer(uint16_t peer);
 
   /// Receives what is there, lets `work` use it, sends what is due; then waits

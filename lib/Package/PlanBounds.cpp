@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "PlanBounds.h"
+#include "rhizome/Support/Untrusted.h"
+#include "llvm/ADT/Twine.h"
+#include <cmath>
+#include <map>
+#include <numeric>
+
+using namespace llvm;
+
+namespace rhizome {
+namespace {
+/// More than any device, cluster or frame has.
+constexpr int64_t kMostNodes = 65535, kMostBits = 1 << 16,
+                  kMostElements = int64_t(1) << 40,
+                  kMostCycles = int64_t(1) << 53;
+/// Channels take turns; a table of so many turns is made for each port.
+constexpr int64_t kMostTurns = 4096;
+constexpr double kMostMhz = 1e5;
+
+/// Keeps the first thing that is wrong.
+class Bounds {
+public:
+  Error take() {
+    return problem.empty() ? Error::success() : createStringError(problem);
+  }
+
+  void name(const Twine &at, StringRef text, bool mayBeEmpty = false) {
+    if (!(mayBeEmpty && text.empty()) && !isPlainName(text))
+      refuse(at, "'" + printable(text) + "' is no name: it may have " +
+                     kNameCharacters);
+  }
+  void identifier(const Twine &at, StringRef text, bool mayBeEmpty = false) {
+    if (!(mayBeEmpty && text.empty()) && !isIdentifier(text))
+      refuse(at, "'" + printable(text) + "' is no identifier of Verilog");
+  }
+  void path(const Twine &at, StringRef text) {
+    if (!isPlainPath(text))
+      refuse(at, "'" + printable(text) +
+                     "' is no path below its folder, made of names that have " +
+                     kNameCharacters);
+  }
+  void number(const Twine &at, int64_t value, int64_t least, int64_t most) {
+    if (value < least || value > most)
+      refuse(at, std::to_string(value) + " is not in " + std::to_string(least) +
+                     ".." + std::to_string(most));
+  }
+  void number(const Twine &at, double value, double most) {
+    if (!(value >= 0) || value > most)
+      refuse(at, "expected a number from 0 to " + std::to_string(most));
+  }
+  void refuse(const Twine &at, const Twine &why) {
+    if (problem.empty())
+      problem = ("plan." + at + ": " + why).str();
+  }
+
+private:
+  std::string problem;
+};
+
+/// "name[3]"
+std::string item(const Twine &list, size_t i) {
+  return (list + "[" + Twine(i) + "]").str();
+}
+
+void checkElement(Bounds &bounds, const Twine &at, const ElementFormat &e) {
+  // As far as int64 tells: 64-bit unsigned elements have no upper end there.
+  int64_t least = !e.isSigned     ? 0
+                  : e.width == 64 ? INT64_MIN
+                                  : -(int64_t(1) << (e.width - 1));
+  unsigned magnitude = e.width - (e.isSigned ? 1 : 0);
+  int64_t most = magnitude >= 63 ? INT64_MAX : (int64_t(1) << magnitude) - 1;
+  if (e.lo > e.hi || e.lo < least || e.hi > most)
+    bounds.refuse(at + ".lo", "its range is empty, or " +
+                                  std::to_string(e.width) +
+                                  " bits do not hold it");
+}
+
+void checkPorts(Bounds &bounds, const Twine &at, StringRef prefix,
+                const std::vector<BorderPort> &ports) {
+  for (size_t i = 0; i < ports.size(); ++i) {
+    std::string here = item(at, i);
+    // Programs find a port's number behind its prefix.
+    if (ports[i].port != (prefix + Twine(i)).str())
+      bounds.refuse(here + ".port", "expected '" + prefix + Twine(i) + "'");
+    checkElement(bounds, here + ".element", ports[i].element);
+  }
+}
+
+void checkPrediction(Bounds &bounds, const Twine &at, const Prediction &p) {
+  bounds.number(at + ".interval_cycles", p.intervalCycles, 0, kMostCycles);
+  bounds.number(at + ".latency_cycles", p.latencyCycles, 0, kMostCycles);
+  bounds.number(at + ".clock_mhz", p.clockMhz, kMostMhz);
+}
+
+void checkActor(Bounds &bounds, const Twine &at, const PlannedActor &actor) {
+  bounds.name(at + ".name", actor.name);
+  bounds.name(at + ".kind", actor.kind);
+  bounds.identifier(at + ".module", actor.module);
+  bounds.number(at + ".interval_cycles", actor.intervalCycles, 0, kMostCycles);
+  for (size_t i = 0; i < actor.parameters.size(); ++i) {
+    const std::string &name = actor.parameters[i];
+    bounds.identifier(item(at + ".parameters", i), name);
+    // A parameter that is a text is a memory image's file.
+    const json::Value *value = actor.config.get(name);
+    if (auto file = value ? value->getAsString() : std::nullopt;
+        file && !file->empty())
+      bounds.path(at + ".config." + printable(name), *file);
+  }
+}
+
+void checkNode(Bounds &bounds, const Twine &at, const PlannedNode &node) {
+  bounds.name(at + ".name", node.name);
+  bounds.name(at + ".function", node.function);
+  bounds.name(at + ".device", node.device, /*mayBeEmpty=*/true);
+  bounds.name(at + ".family", node.family, /*mayBeEmpty=*/true);
+  bounds.name(at + ".link", node.link, /*mayBeEmpty=*/true);
+  bounds.name(at + ".rtl_of", node.rtlOf, /*mayBeEmpty=*/true);
+  bounds.identifier(at + ".top", node.top);
+  bounds.identifier(at + ".node_top", node.nodeTop, /*mayBeEmpty=*/true);
+  bounds.number(at + ".clock_mhz", node.clockMhz, kMostMhz);
+  bounds.number(at + ".stream_bits", node.streamBits, 1, kMostBits);
+  bounds.number(at + ".replica.count", node.replica.count, 1, kMostNodes);
+  checkPrediction(bounds, at + ".predicted", node.predicted);
+  for (size_t i = 0; i < node.rtl.size(); ++i)
+    bounds.path(item(at + ".rtl", i), node.rtl[i]);
+  for (size_t i = 0; i < node.simulationModels.size(); ++i)
+    bounds.path(item(at + ".simulation_models", i), node.simulationModels[i]);
+  for (const auto &[module, files] : node.modules) {
+    bounds.identifier(at + ".modules", module);
+    for (const std::string &file : files)
+      bounds.path(at + ".modules." + printable(module), file);
+  }
+  for (size_t i = 0; i < node.actors.size(); ++i)
+    checkActor(bounds, item(at + ".actors", i), node.actors[i]);
+  checkPorts(bounds, at + ".inputs", "s_axis_", node.inputs);
+  checkPorts(bounds, at + ".outputs", "m_axis_", node.outputs);
+  for (size_t i = 0; i < node.memories.size(); ++i) {
+    bounds.name(item(at + ".memories", i) + ".name", node.memories[i].name);
+    bounds.number(item(at + ".memories", i) + ".banks", node.memories[i].banks,
+                  1, kMostNodes);
+  }
+  for (size_t i = 0; i < node.memoryPorts.size(); ++i)
+    bounds.identifier(item(at + ".memory_ports", i) + ".port",
+                      node.memoryPorts[i].port);
+  for (size_t i = 0; i < node.segments.size(); ++i)
+    bounds.path(item(at + ".segments", i) + ".file", node.segments[i].file);
+}
+
+/// The host's ports are numbered, and each is an end of a channel; ends at
+/// nodes name ports, which the caller looks up.
+void checkEnd(Bounds &bounds, const Twine &at, const ChannelEnd &end,
+              StringRef prefix, size_t channels) {
+  StringRef number = end.port;
+  size_t index = 0;
+  if (end.node == kHost && number.consume_front(prefix) &&
+      !number.getAsInteger(10, index) && index >= channels)
+    bounds.refuse(at + ".port", "'" + printable(end.port) +
+                                    "' has a higher number than there are "
+                                    "channels");
+}
+
+/// Turns of the channels at each port: the least common multiple of how many
+/// frames apart theirs are.
+void checkTurns(Bounds &bounds, const Plan &plan) {
+  std::map<std::pair<std::string, std::string>, int64_t> turns;
+  for (size_t i = 0; i < plan.channels.size(); ++i) {
+    const Channel &channel = plan.channels[i];
+    std::string at = item("channels", i);
+    bounds.number(at + ".every", channel.every, 1, kMostTurns);
+    if (channel.every < 1 || channel.every > kMostTurns)
+      return;
+    for (const ChannelEnd *end : {&channel.from, &channel.to}) {
+      int64_t &all = turns.try_emplace({end->node, end->port}, 1).first->second;
+      all = std::lcm(all, channel.every);
+      bounds.number(at + ".every, with the port's others,", all, 1, kMostTurns);
+      if (all > kMostTurns)
+        return;
+    }
+  }
+}
+} // namespace
+
+Error checkBounds(const Plan &plan) {
+  Bounds bounds;
+  bounds.name("device", plan.device, /*mayBeEmpty=*/true);
+  bounds.name("board", plan.board, /*mayBeEmpty=*/true);
+  bounds.name("cluster", plan.cluster, /*mayBeEmpty=*/true);
+  bounds.name("host_link", plan.hostLink, /*mayBeEmpty=*/true);
+  bounds.number("clock_mhz", plan.clockMhz, kMostMhz);
+  bounds.number("nodes", int64_t(plan.nodes.size()), 1, kMostNodes);
+  checkPrediction(bounds, "predicted", plan.predicted);
+  for (size_t i = 0; i < plan.nodes.size(); ++i)
+    checkNode(bounds, item("nodes", i), plan.nodes[i]);
+  for (size_t i = 0; i < plan.links.size(); ++i) {
+    const PlannedLink &link = plan.links[i];
+    std::string at = item("links", i);
+    bounds.name(at + ".name", link.name);
+    bounds.number(at + ".bits_per_s", link.bitsPerS, 1e15);
+    bounds.number(at + ".mtu_bytes", link.mtuBytes, 1, kMostBits);
+    bounds.number(at + ".overhead_bytes", link.overheadBytes, 0, kMostBits);
+  }
+  for (size_t i = 0; i < plan.channels.size(); ++i) {
+    const Channel &channel = plan.channels[i];
+    std::string at = item("channels", i);
+    bounds.name(at + ".link", channel.link);
+    bounds.number(at + ".elements", channel.elements, 1, kMostElements);
+    checkElement(bounds, at + ".element", channel.element);
+    checkEnd(bounds, at + ".from", channel.from, "input", plan.channels.size());
+    checkEnd(bounds, at + ".to", channel.to, "output", plan.channels.size());
+  }
+  checkTurns(bounds, plan);
+  return bounds.take();
+}
+} // namespace rhizome

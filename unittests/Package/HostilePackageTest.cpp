@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Packages that mean harm are refused by the field's path or the file's line,
+// whatever their checksums say.
+#include "../TestFolder.h"
+#include "rhizome/Package/Package.h"
+#include <gtest/gtest.h>
+
+using namespace rhizome;
+using rhizome::test::TestFolder;
+
+namespace {
+Plan plainPlan() {
+  Plan plan;
+  plan.model = "any name: $(x)\n";
+  plan.device = "xczu3eg";
+  PlannedNode node;
+  node.name = "node0";
+  node.device = "xczu3eg";
+  node.rtl = {"cell.sv"};
+  node.modules["rhz_cell"] = {"cell.sv"};
+  PlannedActor actor;
+  actor.name = "conv1";
+  actor.kind = "matvec";
+  actor.module = "rhz_cell";
+  actor.node = "layer/conv 1";
+  actor.parameters = {"WeightFile"};
+  actor.config = llvm::json::Object{{"WeightFile", "conv1.hex"}};
+  node.actors.push_back(std::move(actor));
+  node.inputs = {{"s_axis_0", "x", {1, 4}, {true, 8, -128, 127}, 64}};
+  node.outputs = {{"m_axis_0", "y", {1, 4}, {true, 8, -128, 127}, 64}};
+  node.link = "lan";
+  plan.nodes.push_back(std::move(node));
+  plan.links = {{{Medium::Kind::Udp, 10e9, 500, 1472, 66}, "lan"}};
+  plan.hostLink = "lan";
+  plan.channels = {{1,
+                    "x",
+                    {true, 8, -128, 127},
+                    4,
+                    {"host", "input0"},
+                    {"node0", "s_axis_0"},
+                    0,
+                    1,
+                    "lan"},
+                   {2,
+                    "y",
+                    {true, 8, -128, 127},
+                    4,
+                    {"node0", "m_axis_0"},
+                    {"host", "output0"},
+                    0,
+                    1,
+                    "lan"}};
+  return plan;
+}
+
+std::string messageOf(const std::function<void(Plan &)> &change) {
+  Plan plan = plainPlan();
+  change(plan);
+  auto read = parsePlan(printPlan(plan));
+  return read ? "accepted" : llvm::toString(read.takeError());
+}
+
+TEST(HostilePlan, ThePlainOneIsRead) {
+  EXPECT_EQ(messageOf([](Plan &) {}), "accepted");
+}
+
+TEST(HostilePlan, NamesThatLeaveTheirPlaceAreRefusedByPath) {
+  auto refused = [](const char *path,
+                    const std::function<void(Plan &)> &change) {
+    std::string message = messageOf(change);
+    EXPECT_EQ(message.rfind(std::string(path) + ": ", 0), 0u)
+        << path << ": " << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  };
+  refused("plan.nodes[0].name", [](Plan &p) {
+    p.nodes[0].name = "../elsewhere";
+    p.channels.clear();
+  });
+  refused("plan.nodes[0].rtl[0]",
+          [](Plan &p) { p.nodes[0].rtl[0] = "cell.sv\n!touch harm"; });
+  refused("plan.nodes[0].rtl[0]",
+          [](Plan &p) { p.nodes[0].rtl[0] = "/etc/hostname"; });
+  refused("plan.nodes[0].simulation_models[0]",
+          [](Plan &p) { p.nodes[0].simulationModels = {"../../x.sv"}; });
+  refused("plan.nodes[0].modules.rhz_cell",
+          [](Plan &p) { p.nodes[0].modules["rhz_cell"] = {"a;b.sv"}; });
+  refused("plan.nodes[0].modules",
+          [](Plan &p) { p.nodes[0].modules["m; endmodule"] = {"cell.sv"}; });
+  refused("plan.nodes[0].top", [](Plan &p) { p.nodes[0].top = "a b"; });
+  refused("plan.nodes[0].device",
+          [](Plan &p) { p.nodes[0].device = "x\n    load: harm"; });
+  refused("plan.nodes[0].actors[0].parameters[0]", [](Plan &p) {
+    p.nodes[0].actors[0].parameters = {"../../harm"};
+    p.nodes[0].actors[0].config["../../harm"] = "conv1.hex";
+  });
+  refused("plan.nodes[0].actors[0].config.WeightFile", [](Plan &p) {
+    p.nodes[0].actors[0].config["WeightFile"] = "../../../etc/hostname";
+  });
+  refused("plan.nodes[0].actors[0].module",
+          [](Plan &p) { p.nodes[0].actors[0].module = "m #("; });
+  refused("plan.links[0].name", [](Plan &p) {
+    p.links[0].name = "\x1b[31m";
+    p.channels.clear();
+    p.hostLink = p.nodes[0].link = "";
+  });
+  refused("plan.cluster", [](Plan &p) { p.cluster = "`id`"; });
+}
+
+TEST(HostilePlan, NumbersThatNothingHoldsAreRefused) {
+  auto refused = [](const char *path,
+                    const std::function<void(Plan &)> &change) {
+    std::string message = messageOf(change);
+    EXPECT_NE(message.find(path), std::string::npos) << path << ": " << message;
+  };
+  // The tables of turns that these ask for would take all memory.
+  refused("plan.channels[0].every",
+          [](Plan &p) { p.channels[0].every = int64_t(4e18); });
+  refused("plan.channels[2].every", [](Plan &p) {
+    // Four channels into one port, of periods that have nothing in common.
+    for (int64_t every : {4096, 4095, 4093, 4091}) {
+      p.channels.push_back(p.channels[1]);
+      p.channels.back().id = uint16_t(every);
+      p.channels.back().every = every;
+    }
+    p.channels.erase(p.channels.begin() + 1);
+  });
+  refused("plan.channels[0].from.port",
+          [](Plan &p) { p.channels[0].from.port = "input4000000000"; });
+  refused("plan.nodes[0].inputs[0].port", [](Plan &p) {
+    p.nodes[0].inputs[0].port = p.channels[0].to.port = "s_axis";
+  });
+  refused("plan.nodes[0].inputs[0].element.lo", [](Plan &p) {
+    p.nodes[0].inputs[0].element = p.channels[0].element = {true, 8, 5, -5};
+  });
+  refused("plan.nodes[0].predicted.interval_cycles",
+          [](Plan &p) { p.nodes[0].predicted.intervalCycles = -1; });
+  refused("plan.nodes[0].clock_mhz",
+          [](Plan &p) { p.nodes[0].clockMhz = 1e9; });
+  refused("plan.nodes[0].stream_bits",
+          [](Plan &p) { p.nodes[0].streamBits = 0; });
+}
+
+/// The package with this as its only RTL, written and summed up as compile
+/// does, opened.
+std::string opened(const std::string &rtl, Changes changes = Changes::Refuse) {
+  TestFolder folder;
+  std::string target = folder.path() + "/m.rhz";
+  auto writer = PackageWriter::create(target);
+  EXPECT_TRUE(bool(writer));
+  EXPECT_FALSE((*writer)->writeFile("nodes/node0/rtl/cell.sv", rtl));
+  EXPECT_FALSE((*writer)->writePlan(plainPlan()));
+  EXPECT_FALSE((*writer)->commit());
+  auto package = Package::open(target, changes);
+  return package ? "opened" : llvm::toString(package.takeError());
+}
+
+TEST(HostileRtl, IsRefusedByLineUnlessItIsTrusted) {
+  EXPECT_EQ(opened("// $system(\"id\") in a comment\n"
+                   "/* `include \"x\" */ module \\a$b ;\n"
+                   "initial $display(\"$fopen\");\n"
+                   "localparam int W = $clog2(8);\n"
+                   "`ifdef X\n`define HELD 3\n`endif\n"
+                   "wire [`HELD:0] a = $signed(1);\nendmodule\n"),
+            "opened");
+  for (auto [rtl, what] :
+       {std::pair("module m;\ninitial $system(\"id\");\nendmodule\n",
+                  "'cell.sv', line 2: '$system'"),
+        {"initial\n\n$c(\"system(0);\");", "line 3: '$c'"},
+        {"initial $fdisplay(1, 2);", "line 1: '$fdisplay'"},
+        {"initial $fopen(\"/x\");", "'$fopen'"},
+        {"import \"DPI-C\" function void harm();", "'import'"},
+        {"`include \"/etc/passwd\"", "'`include'"},
+        {"`systemc_header\n#include <x>", "'`systemc_header'"},
+        {"`verilator_config", "'`verilator_config'"},
+        {"`define A(x) $sys``x\n", "a macro that pastes tokens"},
+        {"`undefined_elsewhere", "'`undefined_elsewhere'"},
+        {"$", "'$'"}}) {
+    std::string message = opened(rtl);
+    EXPECT_NE(message.find(what), std::string::npos) << rtl << ": " << message;
+    EXPECT_NE(message.find("--trust"), std::string::npos) << message;
+    EXPECT_EQ(opened(rtl, Changes::Trust), "opened") << rtl;
+  }
+}
+} // namespace

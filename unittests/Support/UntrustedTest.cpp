@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/Support/Untrusted.h"
+#include "rhizome/Support/Names.h"
+#include <gtest/gtest.h>
+
+using namespace rhizome;
+
+namespace {
+TEST(Untrusted, NamesStayWhereTheyAre) {
+  for (const char *good :
+       {"node0", "xcku060-role", "ultrascale+", "a.b_c", "_"})
+    EXPECT_TRUE(isPlainName(good)) << good;
+  for (const char *bad : {"", ".", "..", "-o", "+x", "a b", "a/b", "a\nb",
+                          "a\"", "$(x)", "a;b", "ü", "a\\", "`", "%n", "{"})
+    EXPECT_FALSE(isPlainName(bad)) << bad;
+  EXPECT_TRUE(isPlainName(std::string(255, 'a')));
+  EXPECT_FALSE(isPlainName(std::string(256, 'a')));
+  EXPECT_FALSE(isPlainName(llvm::StringRef("a\0b", 3)));
+  EXPECT_TRUE(isPlainPath("segments/node0/w.bin"));
+  for (const char *bad : {"", "/etc/passwd", "a//b", "../a", "a/../b", "a/"})
+    EXPECT_FALSE(isPlainPath(bad)) << bad;
+  EXPECT_TRUE(isIdentifier("rhz_top"));
+  EXPECT_FALSE(isIdentifier("0top"));
+  EXPECT_FALSE(isIdentifier("rhz.top"));
+}
+
+TEST(Untrusted, MessagesCarryNoControlCharacters) {
+  EXPECT_EQ(printable("a\nb\x1b[31m\x7f"), "a\\nb\\x1b[31m\\x7f");
+  EXPECT_EQ(printable("conv1"), "conv1");
+  EXPECT_EQ(printable(std::string(100, 'x')), std::string(80, 'x') + "…");
+}
+
+TEST(Untrusted, DeepNestingIsRefusedBeforeItIsParsed) {
+  auto nested = [](size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_TRUE(bool(parseJson(nested(256))));
+  auto deep = parseJson(nested(300000));
+  ASSERT_FALSE(deep);
+  EXPECT_EQ(llvm::toString(deep.takeError()),
+            "it is nested deeper than 256 levels");
+  // In strings and comments nothing is nested; an arrow closes nothing.
+  EXPECT_FALSE(checkNesting("\"" + std::string(1000, '{') + "\\\"[\""));
+  EXPECT_FALSE(checkNesting("// " + std::string(1000, '{') + "\n{}"));
+  std::string arrows;
+  for (int i = 0; i < 300; ++i)
+    arrows += "(() -> ";
+  EXPECT_EQ(llvm::toString(checkNesting(arrows)),
+            "it is nested deeper than 256 levels");
+}
+
+TEST(Untrusted, LongNamesAreCutToDistinctOnes) {
+  std::string text(5000, 'a');
+  std::string name = legalName(text);
+  EXPECT_EQ(name.size(), 120u);
+  EXPECT_TRUE(isIdentifier(name));
+  EXPECT_EQ(legalName(text), name);
+  EXPECT_NE(legalName(text + "b"), name);
+  EXPECT_EQ(legalName(std::string(120, 'a')), std::string(120, 'a'));
+}
+} // namespace
