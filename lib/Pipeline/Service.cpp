@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The client of a running service: prologue, frames to the nodes, answers,
-// comparison, epilogue.
+// What runs a package: prologue, frames through a driver or to the nodes of a
+// service, answers, comparison, epilogue.
 #include "rhizome/Pipeline/Service.h"
 #include "Frames.h"
 #include "Places.h"
 #include "rhizome/Cluster/Channels.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/runtime/client.h"
+#include <chrono>
 
 using namespace llvm;
 using namespace rhizome;
@@ -63,38 +64,25 @@ Expected<link::ClientOptions> optionsFor(const Package &package,
   return options;
 }
 
-Error runInto(const RunRequest &request, RunResult &result) {
-  Expected<Package> package =
-      Package::open(request.package,
-                    request.acceptChanges ? Changes::Accept : Changes::Refuse);
-  if (!package)
-    return package.takeError();
-  result.notes = package->notes();
-  if (package->plan().channels.empty())
+/// Frames to the nodes of a service and their answers.
+Error runNodes(const RunRequest &request, const Package &package,
+               const HostModel &model, const Frames &frames,
+               std::vector<link::Client::Frame> &answers, RunResult &result) {
+  if (package.plan().channels.empty())
     return createStringError("the package '%s' has no links; compile it for a "
-                             "cluster ('rhizome compile … --cluster NAME')",
+                             "cluster ('rhizome compile … --cluster NAME'), or "
+                             "choose another --driver",
                              request.package.c_str());
-  result.predicted = package->plan().predicted;
-  Expected<link::ClientOptions> options = optionsFor(*package, request);
+  Expected<link::ClientOptions> options = optionsFor(package, request);
   if (!options)
     return options.takeError();
-  Expected<std::unique_ptr<HostModel>> model =
-      HostModel::read(package->modelPath());
-  if (!model)
-    return model.takeError();
-  Expected<PreparedFrames> prepared = framesFor(request, **model);
-  if (!prepared)
-    return prepared.takeError();
-  const Frames *frames = &prepared->inputs;
-  const std::vector<BorderPort> &outputs = (*model)->networkOutputs();
   Expected<std::vector<link::Client::Frame>> packed =
-      packAll(*frames, (*model)->networkInputs());
+      packAll(frames, model.networkInputs());
   if (!packed)
     return packed.takeError();
-
-  link::Client client(
-      cluster::serviceOf(package->plan(), (*model)->networkInputs(), outputs),
-      std::move(*options));
+  link::Client client(cluster::serviceOf(package.plan(), model.networkInputs(),
+                                         model.networkOutputs()),
+                      std::move(*options));
   client.onEvent = [&](const link::ClientEvent &event) {
     result.events.push_back(textOf(event));
     if (request.onEvent)
@@ -102,7 +90,6 @@ Error runInto(const RunRequest &request, RunResult &result) {
   };
   client.isCancelled = request.isCancelled;
   std::string problem;
-  std::vector<link::Client::Frame> answers;
   bool good = client.open(problem) && client.infer(*packed, answers, problem,
                                                    size_t(request.outstanding));
   link::ClientStatistics statistics = client.statistics();
@@ -117,15 +104,143 @@ Error runInto(const RunRequest &request, RunResult &result) {
     result.shortestUs = double(statistics.shortest) * 1e-3;
     result.longestUs = double(statistics.longest) * 1e-3;
   }
-  if (!good)
-    return createStringError("%s", problem.c_str());
+  return good ? Error::success() : createStringError("%s", problem.c_str());
+}
+
+Error errorOf(const runtime::Driver &driver, const runtime::Status &status) {
+  return createStringError("the driver '%s': %s", driver.name(),
+                           status.text.c_str());
+}
+
+/// Waits for the oldest frame, and now and then looks whether it shall go on.
+/// What computes here may take as long as it needs; a device has the request's
+/// patience.
+runtime::Status waitFor(runtime::Driver &driver, DriverKind kind,
+                        const RunRequest &request) {
+  using namespace std::chrono;
+  constexpr auto look = milliseconds(100);
+  const auto begin = steady_clock::now();
+  const duration<double> patience(request.patienceS);
+  for (;;) {
+    runtime::Status status = driver.wait(look);
+    if (status.fault != runtime::Fault::TimeOut)
+      return status;
+    if (request.isCancelled && request.isCancelled())
+      return {runtime::Fault::TimeOut, "it was interrupted"};
+    if (kind == DriverKind::Uart && steady_clock::now() - begin > patience)
+      return status;
+  }
+}
+
+/// Frames through a driver and their answers.
+Error runDriver(const RunRequest &request, DriverKind kind,
+                const Package &package, const HostModel &model,
+                const Frames &frames, std::vector<link::Client::Frame> &answers,
+                RunResult &result) {
+  Expected<std::unique_ptr<runtime::Driver>> made =
+      makeDriver(package, kind, request.driverOptions);
+  if (!made)
+    return made.takeError();
+  runtime::Driver &driver = **made;
+  Expected<runtime::Design> design = designOf(package);
+  if (!design)
+    return design.takeError();
+  Expected<std::vector<link::Client::Frame>> packed =
+      packAll(frames, model.networkInputs());
+  if (!packed)
+    return packed.takeError();
+  const size_t count = packed->size();
+  const size_t room = request.outstanding ? size_t(request.outstanding)
+                                          : std::max<size_t>(count, 1);
+  if (runtime::Status status = driver.open(std::move(*design)); !status)
+    return errorOf(driver, status);
+  if (runtime::Status status = driver.allocate(room); !status)
+    return errorOf(driver, status);
+  if (runtime::Status status = driver.loadAll(); !status)
+    return errorOf(driver, status);
+  const auto begin = std::chrono::steady_clock::now();
+  size_t sent = 0;
+  for (size_t done = 0; done < count; ++done) {
+    runtime::Status status;
+    for (; status && sent < count && sent - done < room; ++sent) {
+      for (size_t k = 0; status && k < (*packed)[sent].size(); ++k)
+        status = driver.write(k, (*packed)[sent][k]);
+      if (status)
+        status = driver.launch();
+    }
+    if (status)
+      status = waitFor(driver, kind, request);
+    link::Client::Frame &answer = answers.emplace_back();
+    for (size_t k = 0; status && k < driver.design().outputs.size(); ++k) {
+      answer.emplace_back(driver.design().outputs[k].frameBytes());
+      status = driver.read(k, answer.back());
+    }
+    result.frames = int64_t(driver.statistics().done);
+    if (!status)
+      return errorOf(driver, status);
+  }
+  const runtime::Statistics &statistics = driver.statistics();
+  auto micros = [](runtime::Duration time) {
+    return double(time.count()) * 1e-3;
+  };
+  result.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  result.throughputPerS = double(statistics.done) / result.seconds;
+  result.latencyUs = micros(statistics.sum) / double(statistics.done);
+  result.shortestUs = micros(statistics.shortest);
+  result.longestUs = micros(statistics.longest);
+  return Error::success();
+}
+
+/// The driver that was asked for, or the one there is a reason for.
+Expected<DriverKind> kindFor(const RunRequest &request,
+                             const Package &package) {
+  if (request.driver)
+    return *request.driver;
+  if (!package.plan().channels.empty())
+    return DriverKind::Udp;
+  return createStringError(
+      "the package '%s' has no links, so it is to be said where it runs: "
+      "--driver cpu, simulation, uart (a board at a serial line) or null",
+      request.package.c_str());
+}
+
+Error runInto(const RunRequest &request, RunResult &result) {
+  Expected<Package> package =
+      Package::open(request.package,
+                    request.acceptChanges ? Changes::Accept : Changes::Refuse);
+  if (!package)
+    return package.takeError();
+  result.notes = package->notes();
+  Expected<DriverKind> kind = kindFor(request, *package);
+  if (!kind)
+    return kind.takeError();
+  result.predicted = package->plan().predicted;
+  Expected<std::unique_ptr<HostModel>> model =
+      HostModel::read(package->modelPath());
+  if (!model)
+    return model.takeError();
+  Expected<PreparedFrames> prepared = framesFor(request, **model);
+  if (!prepared)
+    return prepared.takeError();
+  const Frames *frames = &prepared->inputs;
+  std::vector<link::Client::Frame> answers;
+  if (Error error =
+          *kind == DriverKind::Udp
+              ? runNodes(request, *package, **model, *frames, answers, result)
+              : runDriver(request, *kind, *package, **model, *frames, answers,
+                          result))
+    return error;
   Frames got;
   for (const link::Client::Frame &answer : answers) {
     std::vector<Tensor> &frame = got.emplace_back();
-    for (auto [bytes, port] : zip_equal(answer, outputs))
+    for (auto [bytes, port] : zip_equal(answer, (*model)->networkOutputs()))
       frame.push_back(unpackFrame(bytes.data(), port));
   }
-  if (request.check) {
+  // Zeros are no answers.
+  result.checked = request.check && *kind != DriverKind::Null;
+  if (result.checked) {
     Expected<Frames> want = runInterpreter(**model, *frames);
     if (!want)
       return want.takeError();
@@ -140,7 +255,7 @@ Error runInto(const RunRequest &request, RunResult &result) {
 }
 } // namespace
 
-RunResult pipeline::runService(const RunRequest &request) {
+RunResult pipeline::runPackage(const RunRequest &request) {
   RunResult result;
   if (Error error = runInto(request, result))
     result.error = toString(std::move(error));

@@ -4,6 +4,7 @@
 #include "Run.h"
 #include "rhizome/Package/NodeChannels.h"
 #include "rhizome/Simulate/Packing.h"
+#include "rhizome/Simulate/Program.h"
 #include "rhizome/Support/Resources.h"
 #include "rhz_memory.h"
 #include "llvm/ADT/STLExtras.h"
@@ -260,6 +261,21 @@ Expected<sim::Simulator> sim::buildModel(const Package &package,
   const PlannedNode &owner = package.plan().owner(node);
   return build(package, owner, options, kModel, node.predicted.intervalCycles,
                portsHeader(owner));
+}
+
+Expected<SimulatorProgram> rhizome::buildSimulator(const Package &package) {
+  const Plan &plan = package.plan();
+  const PlannedNode &node = plan.nodes.front();
+  Expected<sim::Simulator> built =
+      build(package, node, {}, kHarness, plan.predicted.intervalCycles,
+            portsHeader(node));
+  if (!built)
+    return built.takeError();
+  SmallString<256> rtl(package.rtlPath(node));
+  if (std::error_code error = sys::fs::make_absolute(rtl))
+    return errorCodeToError(error);
+  return SimulatorProgram{built->program, rtl.str().str(),
+                          sim::hangLimit(plan, {})};
 }
 
 Expected<SimResult> sim::runVerilator(const Package &package,
