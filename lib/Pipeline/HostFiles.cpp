@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -103,6 +104,8 @@ std::string digitsOf(float value) {
 
 /// INT64_MIN is no literal of C.
 std::string digitsOf(int64_t value) {
+  if (isInt<32>(value) && value != INT32_MIN)
+    return std::to_string(value);
   if (value == INT64_MIN)
     return "INT64_MIN";
   return "INT64_C(" + std::to_string(value) + ")";

@@ -64,13 +64,13 @@ private:
 
 class SimulationDevice : public Device {
 public:
-  explicit SimulationDevice(std::string program)
-      : program(std::move(program)) {}
+  SimulationDevice(std::string program, std::string folder)
+      : program(std::move(program)), folder(std::move(folder)) {}
   ~SimulationDevice() override { unsetenv("RHZ_TOY"); }
   std::unique_ptr<Driver> driver() override {
     SimulationOptions options;
     options.program = program;
-    options.folder = "/";
+    options.folder = folder;
     return makeSimulationDriver(options);
   }
   void stall(bool on) override {
@@ -83,7 +83,7 @@ public:
   void revive() override { unsetenv("RHZ_TOY"); }
 
 private:
-  std::string program;
+  std::string program, folder;
 };
 
 class UartDevice : public Device {
@@ -98,6 +98,7 @@ public:
   std::unique_ptr<Driver> driver() override {
     return makeUartDriver({name, 1000000});
   }
+  const std::string &port() const { return name; }
   void stall(bool on) override {
     {
       std::lock_guard<std::mutex> guard(mutex);
@@ -189,7 +190,7 @@ public:
       : function(std::move(function)) {
     hasMemory = readsFiles = false;
     // A node that is silent for half a second is said to be.
-    deathPatience = std::chrono::milliseconds(1500);
+    deathPatience = std::chrono::milliseconds(2500);
     link::ChannelConfig request, answer;
     request.id = 1;
     request.transmit = true;
@@ -275,10 +276,14 @@ std::unique_ptr<Device> test::uartDevice(Function function,
                                          const Design &design) {
   return std::make_unique<UartDevice>(std::move(function), design);
 }
+std::string test::uartPort(const Device &uart) {
+  return static_cast<const UartDevice &>(uart).port();
+}
 std::unique_ptr<Device> test::udpDevice(Function function,
                                         const Design &design) {
   return std::make_unique<UdpDevice>(std::move(function), design);
 }
-std::unique_ptr<Device> test::simulationDevice(const std::string &program) {
-  return std::make_unique<SimulationDevice>(program);
+std::unique_ptr<Device> test::simulationDevice(const std::string &program,
+                                               const std::string &folder) {
+  return std::make_unique<SimulationDevice>(program, folder);
 }

@@ -40,9 +40,13 @@ std::unique_ptr<Device> cpuDevice(Function function);
 /// pieces.
 std::unique_ptr<Device> uartDevice(Function function,
                                    const runtime::Design &design);
+/// Where the far end's other end is.
+std::string uartPort(const Device &uart);
 /// A node's endpoint on the loopback interface, on a thread.
 std::unique_ptr<Device> udpDevice(Function function,
                                   const runtime::Design &design);
-/// The program ToySimulator.
-std::unique_ptr<Device> simulationDevice(const std::string &program);
+/// A simulator's program, which looks at RHZ_TOY, and the folder in which it
+/// runs.
+std::unique_ptr<Device> simulationDevice(const std::string &program,
+                                         const std::string &folder);
 } // namespace rhizome::test
