@@ -281,8 +281,8 @@ std::string pipeline::hostPage(const Plan &plan) {
         "    ./example PACKAGE DRIVER [WHERE…] < frames.txt\n\n"
         "| driver | where |\n|---|---|\n"
         "| `null` | nothing: zeros come back |\n"
-        "| `simulation` | a program that `rhizome simulate` has left in "
-        "`results/sim` |\n"
+        "| `simulation` | of one device: a program that `rhizome simulate` "
+        "has left in `results/sim` |\n"
         "| `uart` | the serial line, and its baud rate unless it is 1000000 "
         "|\n"
         "| `udp` | `NODE=ADDRESS:PORT` of every node |\n";

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -48,6 +49,9 @@ public:
 
 private:
   Status doOpen() override {
+    // The child runs in another folder than this process.
+    options.program = std::filesystem::absolute(options.program);
+    options.folder = std::filesystem::absolute(options.folder);
     if (access(options.program.c_str(), X_OK) != 0)
       return {Fault::Gone, "the simulator '" + options.program +
                                "' cannot be run: " + std::strerror(errno)};
@@ -60,7 +64,7 @@ private:
     if (!mkdtemp(name.data()))
       return {Fault::Gone,
               "cannot make the folder '" + name + "': " + std::strerror(errno)};
-    work = name;
+    work = std::filesystem::absolute(name);
     return {};
   }
   /// The simulator reads the file, which is as it was compiled.
