@@ -17,7 +17,7 @@ std::vector<uint16_t> addressesOf(const Service &service) {
 
 /// Two clients, one after the other, begin with different epochs.
 uint16_t firstEpoch() {
-  return uint16_t(UdpDriver::now() / 1'000'000 ^ uint64_t(getpid()) * 40503);
+  return uint16_t(UdpSocket::now() / 1'000'000 ^ uint64_t(getpid()) * 40503);
 }
 } // namespace
 
@@ -69,7 +69,7 @@ bool Client::step(Time until, const std::function<void(Time)> &work,
     error = "it was interrupted";
     return false;
   }
-  Time now = UdpDriver::now();
+  Time now = UdpSocket::now();
   until = std::min({until, controller.deadline(now), now + kLongestWait});
   return driver.step(
       until,
@@ -92,9 +92,9 @@ bool Client::open(std::string &error) {
     if (!driver.addPeer(node.address, place->second, error))
       return false;
   }
-  Time start = UdpDriver::now();
+  Time start = UdpSocket::now();
   while (!controller.ready()) {
-    if (UdpDriver::now() - start > options.patience) {
+    if (UdpSocket::now() - start > options.patience) {
       error = "no answer from " + silentNodes();
       return false;
     }
@@ -113,7 +113,7 @@ bool Client::infer(const std::vector<Frame> &frames,
   size_t done = 0;
   std::vector<size_t> sent(inputs.size(), 0), got(outputs.size(), 0);
   std::vector<Time> startedAt(frames.size(), 0);
-  Time begin = UdpDriver::now(), progress = begin;
+  Time begin = UdpSocket::now(), progress = begin;
   auto work = [&](Time now) {
     // What an unfinished call left on its way must not answer this one.
     if (controller.lost() || unfinished) {
@@ -170,7 +170,7 @@ bool Client::infer(const std::vector<Frame> &frames,
       }
   };
   while (done < frames.size()) {
-    if (UdpDriver::now() - progress > options.patience) {
+    if (UdpSocket::now() - progress > options.patience) {
       std::string silent = silentNodes();
       error = silent.empty() ? "all nodes are there, but there is no answer"
                              : "no answer from " + silent;
@@ -180,7 +180,7 @@ bool Client::infer(const std::vector<Frame> &frames,
       break;
   }
   unfinished = done < frames.size();
-  counts.elapsed += UdpDriver::now() - begin;
+  counts.elapsed += UdpSocket::now() - begin;
   return done == frames.size();
 }
 

@@ -227,7 +227,7 @@ public:
       channel.peer = link::kHostAddress;
     }
     endpoint = std::make_unique<link::Endpoint>(kNode, channels);
-    socket = std::make_unique<link::UdpDriver>(*endpoint);
+    socket = std::make_unique<link::UdpSocket>(*endpoint);
     std::string error;
     if (!socket->bind("127.0.0.1:0", error))
       std::abort();
@@ -242,7 +242,7 @@ private:
     constexpr link::Time kLook = 5'000'000; // whether it is to stop
     std::string error;
     while (!stopped && socket->step(
-                           link::UdpDriver::now() + kLook,
+                           link::UdpSocket::now() + kLook,
                            [&](link::Time) {
                              while (!stalled && endpoint->canSend(2)) {
                                auto frame = endpoint->receive(1);
@@ -260,7 +260,7 @@ private:
   link::Service service;
   std::string place;
   std::unique_ptr<link::Endpoint> endpoint;
-  std::unique_ptr<link::UdpDriver> socket;
+  std::unique_ptr<link::UdpSocket> socket;
   std::thread node;
   std::atomic<bool> stopped{false}, stalled{false};
 };

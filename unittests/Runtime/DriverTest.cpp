@@ -122,7 +122,7 @@ TEST(UdpDriver, RefusesDesignsWithoutLinksAndNamesSilentNodes) {
   // Nothing answers at a port that a closed socket had.
   rhizome::link::Endpoint endpoint(1, {});
   {
-    rhizome::link::UdpDriver socket(endpoint);
+    rhizome::link::UdpSocket socket(endpoint);
     std::string error;
     ASSERT_TRUE(socket.bind("127.0.0.1:0", error)) << error;
     options.places[1] = "127.0.0.1:" + std::to_string(socket.port());

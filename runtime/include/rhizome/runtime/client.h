@@ -68,7 +68,7 @@ private:
   ClientOptions options;
   Endpoint endpoint;
   Controller controller;
-  UdpDriver driver;
+  UdpSocket driver;
   Router inputs, outputs;
   std::vector<bool> wasAlive, wasHeard;
   ClientStatistics counts;

@@ -9,9 +9,9 @@ namespace rhizome::runtime {
 namespace {
 using Clock = std::chrono::steady_clock;
 
-class UdpService : public Driver {
+class UdpDriver : public Driver {
 public:
-  explicit UdpService(UdpOptions options) : options(std::move(options)) {}
+  explicit UdpDriver(UdpOptions options) : options(std::move(options)) {}
   const char *name() const override { return "udp"; }
 
 private:
@@ -105,6 +105,6 @@ private:
 } // namespace
 
 std::unique_ptr<Driver> makeUdpDriver(UdpOptions options) {
-  return std::make_unique<UdpService>(std::move(options));
+  return std::make_unique<UdpDriver>(std::move(options));
 }
 } // namespace rhizome::runtime
