@@ -113,7 +113,8 @@ rhz_client *rhz_open(const char *package, const char *driver,
 }
 
 void rhz_close(rhz_client *client) {
-  client->inference->driver().close();
+  if (client)
+    client->inference->driver().close();
   delete client;
 }
 

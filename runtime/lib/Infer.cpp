@@ -43,12 +43,13 @@ Inference::Inference(const rhz_model &model, std::string folder,
 
 Status Inference::open(size_t frames) {
   outstanding = frames;
-  failed = false;
-  if (Status status = device->open(designOf(tables, folder)); !status)
-    return status;
-  if (Status status = device->allocate(outstanding); !status)
-    return status;
-  return device->loadAll();
+  Status status = device->open(designOf(tables, folder));
+  if (status)
+    status = device->allocate(outstanding);
+  if (status)
+    status = device->loadAll();
+  failed = !status;
+  return status;
 }
 
 Status Inference::send(std::span<const void *const> inputs, size_t frame) {

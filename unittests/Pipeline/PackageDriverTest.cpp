@@ -29,11 +29,16 @@ const std::string kExamples = std::string(RHIZOME_SOURCE_DIR) + "/examples/";
 
 /// A compiled package and its functions.
 struct Compiled {
+  /// `model` is a path below examples/, or MLIR's text.
   Compiled(const std::string &model, const std::string &goal,
            std::optional<numeric::Format> format = std::nullopt,
            bool rawIntegers = false) {
     pipeline::CompileRequest request;
     request.model.path = kExamples + model;
+    if (model.find('\n') != std::string::npos) {
+      folder.write("model.mlir", model);
+      request.model.path = folder.path("model.mlir");
+    }
     request.model.numberFormat = format;
     request.model.rawIntegers = rawIntegers;
     request.device = "xczu3eg";
@@ -221,12 +226,92 @@ TEST(PackageBorder, SaysWhereTheHostComputes) {
   expectSame(compiled, false);
 }
 
-TEST(PackageBorder, FollowsOrders) {
+TEST(PackageBorder, TakesCodesOfANumberFormat) {
   std::string error, note;
   auto format = pipeline::parseNetworkFormat("fixed<1,7>", error, note);
   ASSERT_TRUE(format) << error;
   Compiled compiled("lenet5/lenet5_codes.onnx", "min-resources", format, true);
   expectSame(compiled, true);
+}
+
+/// A network of one maximum between a host's functions.
+static std::string pooling(const std::string &prologue,
+                           const std::string &epilogue) {
+  return prologue + R"(
+func.func @network(%x: tensor<1x4x4x3x!num.int<u8>> {rhizome.name = "x"})
+    -> (tensor<1x2x2x3x!num.int<u8>> {rhizome.name = "y"}) {
+  %p = osa.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>,
+      pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
+      : (tensor<1x4x4x3x!num.int<u8>>) -> tensor<1x2x2x3x!num.int<u8>>
+  return %p : tensor<1x2x2x3x!num.int<u8>>
+}
+)" + epilogue;
+}
+
+TEST(PackageBorder, FollowsOrdersAndChannels) {
+  Compiled compiled(pooling(R"(
+func.func @prologue(%x: tensor<1x3x4x4xf32> {rhizome.name = "x"})
+    -> tensor<1x4x4x3x!num.int<u8>> {
+  %q = osa.quantize %x rounding(half_away) {axis = 1,
+      scale = dense<[0.5, 0.25, 2.0]> : tensor<3xf32>,
+      zero_point = dense<[1, 2, 3]> : tensor<3xi64>}
+      : (tensor<1x3x4x4xf32>) -> tensor<1x3x4x4x!num.int<u8>>
+  %t = osa.transpose %q {permutation = array<i64: 0, 2, 3, 1>}
+      : (tensor<1x3x4x4x!num.int<u8>>) -> tensor<1x4x4x3x!num.int<u8>>
+  return %t : tensor<1x4x4x3x!num.int<u8>>
+}
+)",
+                            R"(
+func.func @epilogue(%y: tensor<1x2x2x3x!num.int<u8>>)
+    -> (tensor<1x3x4xf32> {rhizome.name = "y"}) {
+  %t = osa.transpose %y {permutation = array<i64: 0, 3, 1, 2>}
+      : (tensor<1x2x2x3x!num.int<u8>>) -> tensor<1x3x2x2x!num.int<u8>>
+  %d = osa.dequantize %t {axis = 1,
+      scale = dense<[0.5, 0.1, 2.0]> : tensor<3xf32>,
+      zero_point = dense<[1, 2, 3]> : tensor<3xi64>}
+      : (tensor<1x3x2x2x!num.int<u8>>) -> tensor<1x3x2x2xf32>
+  %r = osa.reshape %d : (tensor<1x3x2x2xf32>) -> tensor<1x3x4xf32>
+  return %r : tensor<1x3x4xf32>
+}
+)"),
+                    "min-resources");
+  const HostSection &host = compiled.package->plan().host;
+  EXPECT_EQ(host.toDevice[0].order,
+            (std::vector<OrderDigit>{{16, 1}, {3, 16}}));
+  EXPECT_EQ(host.toDevice[0].inner, 16);
+  EXPECT_EQ(host.fromDevice[0].inner, 4);
+  expectSame(compiled, true);
+}
+
+TEST(PackageBorder, TellsIntegersAndWhatPassesTheBorder) {
+  Compiled compiled(pooling(R"(
+func.func @prologue(%x: tensor<1x4x4x3xf32> {rhizome.name = "x"})
+    -> tensor<1x4x4x3x!num.int<u8>> {
+  %t = osa.multi_threshold %x {thresholds =
+      dense<[[-0.5, 0.5, 1.5]]> : tensor<1x3xf32>}
+      : (tensor<1x4x4x3xf32>) -> tensor<1x4x4x3x!num.int<u8>>
+  return %t : tensor<1x4x4x3x!num.int<u8>>
+}
+)",
+                            R"(
+func.func @epilogue(%y: tensor<1x2x2x3x!num.int<u8>>)
+    -> (tensor<1x2x2x3x!num.int<u8>> {rhizome.name = "codes"},
+        tensor<1x2x2x3xf32> {rhizome.name = "reals"}) {
+  %d = osa.dequantize %y {scale = dense<0.5> : tensor<1xf32>,
+      zero_point = dense<0> : tensor<1xi64>}
+      : (tensor<1x2x2x3x!num.int<u8>>) -> tensor<1x2x2x3xf32>
+  return %y, %d : tensor<1x2x2x3x!num.int<u8>>, tensor<1x2x2x3xf32>
+}
+)"),
+                    "min-resources");
+  const HostSection &host = compiled.package->plan().host;
+  EXPECT_FALSE(host.complete);
+  ASSERT_EQ(host.inputs.size(), 1u);
+  EXPECT_FALSE(host.inputs[0].isFloat || host.inputs[0].ofModel);
+  ASSERT_EQ(host.outputs.size(), 1u);
+  EXPECT_EQ(host.outputs[0].name, "codes");
+  EXPECT_FALSE(host.outputs[0].isFloat);
+  EXPECT_TRUE(host.outputs[0].ofModel);
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,8 +21,8 @@ public:
   /// `outstanding` frames, at most, are on their way at a time.
   Status open(size_t outstanding = 2);
   /// inputs[k] holds frames × elements of the model's input k in its type,
-  /// outputs[k] gets those of output k. After a failure the device is opened
-  /// anew by the next call.
+  /// outputs[k] gets those of output k. After a failure, also one of `open`,
+  /// the device is opened anew.
   Status infer(std::span<const void *const> inputs,
                std::span<void *const> outputs, size_t frames = 1);
 
