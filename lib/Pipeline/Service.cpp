@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What runs a package: prologue, frames through a driver or to the nodes of a
-// service, answers, comparison, epilogue.
+// What runs a package: prologue, frames through a driver, answers, comparison,
+// epilogue.
 #include "rhizome/Pipeline/Service.h"
 #include "Frames.h"
 #include "Places.h"
 #include "rhizome/Cluster/Channels.h"
 #include "rhizome/Simulate/Packing.h"
-#include "rhizome/runtime/client.h"
+#include "rhizome/runtime/drivers.h"
 #include <chrono>
 
 using namespace llvm;
@@ -14,24 +14,11 @@ using namespace rhizome;
 using namespace rhizome::pipeline;
 
 namespace {
-std::string textOf(const link::ClientEvent &event) {
-  std::string text = event.node + " (" + event.place + ") ";
-  switch (event.kind) {
-  case link::ClientEvent::Silent:
-    return text + "is silent";
-  case link::ClientEvent::Back:
-    return text + "is back";
-  case link::ClientEvent::Restarted:
-    break;
-  }
-  return text + "has started anew; what it had not answered is sent again";
-}
-
-Expected<std::vector<link::Client::Frame>>
+Expected<std::vector<std::vector<runtime::Bytes>>>
 packAll(const Frames &frames, const std::vector<BorderPort> &ports) {
-  std::vector<link::Client::Frame> packed;
+  std::vector<std::vector<runtime::Bytes>> packed;
   for (const std::vector<Tensor> &frame : frames) {
-    link::Client::Frame &target = packed.emplace_back();
+    std::vector<runtime::Bytes> &target = packed.emplace_back();
     for (auto [tensor, port] : zip_equal(frame, ports)) {
       Expected<std::vector<uint8_t>> bytes = packFrame(tensor, port);
       if (!bytes)
@@ -42,69 +29,48 @@ packAll(const Frames &frames, const std::vector<BorderPort> &ports) {
   return packed;
 }
 
-Expected<link::ClientOptions> optionsFor(const Package &package,
-                                         const RunRequest &request) {
-  Expected<std::map<std::string, std::string>> places =
-      readPlaces(package, request.places);
-  if (!places)
-    return places.takeError();
-  link::ClientOptions options;
-  options.patience = link::Time(request.patienceS * 1e9);
-  for (const auto &[name, place] : *places) {
-    if (name == kHost)
-      options.listen = place;
-    else
-      options.places[package.plan().node(name)->address] = place;
-  }
-  for (const PlannedNode &node : package.plan().nodes)
-    if (!options.places.count(node.address))
-      return createStringError("it is not said where '%s' is; --at %s="
-                               "ADDRESS:PORT or a manifest says so",
-                               node.name.c_str(), node.name.c_str());
-  return options;
+runtime::Duration patienceOf(const RunRequest &request) {
+  return std::chrono::duration_cast<runtime::Duration>(
+      std::chrono::duration<double>(request.patienceS));
 }
 
-/// Frames to the nodes of a service and their answers.
-Error runNodes(const RunRequest &request, const Package &package,
-               const HostModel &model, const Frames &frames,
-               std::vector<link::Client::Frame> &answers, RunResult &result) {
-  if (package.plan().channels.empty())
+/// The client of a service: nodes on a network.
+Expected<std::unique_ptr<runtime::Driver>> clientOf(const Package &package,
+                                                    const HostModel &model,
+                                                    const RunRequest &request,
+                                                    RunResult &result) {
+  const Plan &plan = package.plan();
+  if (plan.channels.empty())
     return createStringError("the package '%s' has no links; compile it for a "
                              "cluster ('rhizome compile … --cluster NAME'), or "
                              "choose another --driver",
                              request.package.c_str());
-  Expected<link::ClientOptions> options = optionsFor(package, request);
-  if (!options)
-    return options.takeError();
-  Expected<std::vector<link::Client::Frame>> packed =
-      packAll(frames, model.networkInputs());
-  if (!packed)
-    return packed.takeError();
-  link::Client client(cluster::serviceOf(package.plan(), model.networkInputs(),
-                                         model.networkOutputs()),
-                      std::move(*options));
-  client.onEvent = [&](const link::ClientEvent &event) {
-    result.events.push_back(textOf(event));
-    if (request.onEvent)
-      request.onEvent(result.events.back());
-  };
-  client.isCancelled = request.isCancelled;
-  std::string problem;
-  bool good = client.open(problem) && client.infer(*packed, answers, problem,
-                                                   size_t(request.outstanding));
-  link::ClientStatistics statistics = client.statistics();
-  result.frames = int64_t(statistics.frames);
-  result.repeated = int64_t(statistics.repeated);
-  result.resent = int64_t(statistics.link.resent);
-  result.seconds = double(statistics.elapsed) * 1e-9;
-  if (statistics.frames) {
-    result.throughputPerS = double(statistics.frames) / result.seconds;
-    result.latencyUs =
-        double(statistics.sum) * 1e-3 / double(statistics.frames);
-    result.shortestUs = double(statistics.shortest) * 1e-3;
-    result.longestUs = double(statistics.longest) * 1e-3;
+  Expected<std::map<std::string, std::string>> places =
+      readPlaces(package, request.places);
+  if (!places)
+    return places.takeError();
+  runtime::UdpOptions options;
+  options.service =
+      cluster::serviceOf(plan, model.networkInputs(), model.networkOutputs());
+  options.patience = patienceOf(request);
+  for (const auto &[name, place] : *places) {
+    if (name == kHost)
+      options.listen = place;
+    else
+      options.places[plan.node(name)->address] = place;
   }
-  return good ? Error::success() : createStringError("%s", problem.c_str());
+  for (const PlannedNode &node : plan.nodes)
+    if (!options.places.count(node.address))
+      return createStringError("it is not said where '%s' is; --at %s="
+                               "ADDRESS:PORT or a manifest says so",
+                               node.name.c_str(), node.name.c_str());
+  options.isCancelled = request.isCancelled;
+  options.onEvent = [&](const std::string &, const std::string &line) {
+    result.events.push_back(line);
+    if (request.onEvent)
+      request.onEvent(line);
+  };
+  return runtime::makeUdpDriver(std::move(options));
 }
 
 Error errorOf(const runtime::Driver &driver, const runtime::Status &status) {
@@ -113,21 +79,22 @@ Error errorOf(const runtime::Driver &driver, const runtime::Status &status) {
 }
 
 /// Waits for the oldest frame, and now and then looks whether it shall go on.
-/// What computes here may take as long as it needs; a device has the request's
-/// patience.
+/// What computes here may take as long as it needs; a board has the request's
+/// patience, and so have nodes, whose client looks by itself.
 runtime::Status waitFor(runtime::Driver &driver, DriverKind kind,
                         const RunRequest &request) {
   using namespace std::chrono;
-  constexpr auto look = milliseconds(100);
+  if (kind == DriverKind::Udp)
+    return driver.wait(patienceOf(request));
   const auto begin = steady_clock::now();
-  const duration<double> patience(request.patienceS);
   for (;;) {
-    runtime::Status status = driver.wait(look);
+    runtime::Status status = driver.wait(milliseconds(100));
     if (status.fault != runtime::Fault::TimeOut)
       return status;
     if (request.isCancelled && request.isCancelled())
       return {runtime::Fault::TimeOut, "it was interrupted"};
-    if (kind == DriverKind::Uart && steady_clock::now() - begin > patience)
+    if (kind == DriverKind::Uart &&
+        steady_clock::now() - begin > patienceOf(request))
       return status;
   }
 }
@@ -135,17 +102,20 @@ runtime::Status waitFor(runtime::Driver &driver, DriverKind kind,
 /// Frames through a driver and their answers.
 Error runDriver(const RunRequest &request, DriverKind kind,
                 const Package &package, const HostModel &model,
-                const Frames &frames, std::vector<link::Client::Frame> &answers,
+                const Frames &frames,
+                std::vector<std::vector<runtime::Bytes>> &answers,
                 RunResult &result) {
   Expected<std::unique_ptr<runtime::Driver>> made =
-      makeDriver(package, kind, request.driverOptions);
+      kind == DriverKind::Udp
+          ? clientOf(package, model, request, result)
+          : makeDriver(package, kind, request.driverOptions);
   if (!made)
     return made.takeError();
   runtime::Driver &driver = **made;
   Expected<runtime::Design> design = designOf(package);
   if (!design)
     return design.takeError();
-  Expected<std::vector<link::Client::Frame>> packed =
+  Expected<std::vector<std::vector<runtime::Bytes>>> packed =
       packAll(frames, model.networkInputs());
   if (!packed)
     return packed.takeError();
@@ -170,7 +140,7 @@ Error runDriver(const RunRequest &request, DriverKind kind,
     }
     if (status)
       status = waitFor(driver, kind, request);
-    link::Client::Frame &answer = answers.emplace_back();
+    std::vector<runtime::Bytes> &answer = answers.emplace_back();
     for (size_t k = 0; status && k < driver.design().outputs.size(); ++k) {
       answer.emplace_back(driver.design().outputs[k].frameBytes());
       status = driver.read(k, answer.back());
@@ -179,7 +149,9 @@ Error runDriver(const RunRequest &request, DriverKind kind,
     if (!status)
       return errorOf(driver, status);
   }
-  const runtime::Statistics &statistics = driver.statistics();
+  const runtime::Statistics statistics = driver.statistics();
+  result.repeated = int64_t(statistics.repeated);
+  result.resent = int64_t(statistics.resent);
   auto micros = [](runtime::Duration time) {
     return double(time.count()) * 1e-3;
   };
@@ -225,15 +197,12 @@ Error runInto(const RunRequest &request, RunResult &result) {
   if (!prepared)
     return prepared.takeError();
   const Frames *frames = &prepared->inputs;
-  std::vector<link::Client::Frame> answers;
-  if (Error error =
-          *kind == DriverKind::Udp
-              ? runNodes(request, *package, **model, *frames, answers, result)
-              : runDriver(request, *kind, *package, **model, *frames, answers,
-                          result))
+  std::vector<std::vector<runtime::Bytes>> answers;
+  if (Error error = runDriver(request, *kind, *package, **model, *frames,
+                              answers, result))
     return error;
   Frames got;
-  for (const link::Client::Frame &answer : answers) {
+  for (const std::vector<runtime::Bytes> &answer : answers) {
     std::vector<Tensor> &frame = got.emplace_back();
     for (auto [bytes, port] : zip_equal(answer, (*model)->networkOutputs()))
       frame.push_back(unpackFrame(bytes.data(), port));

@@ -21,6 +21,12 @@ namespace rhizome::runtime {
 namespace {
 using Clock = std::chrono::steady_clock;
 
+std::string absolute(const std::string &path) {
+  std::error_code error;
+  std::string result = std::filesystem::absolute(path, error);
+  return error ? path : result;
+}
+
 bool writeFile(const std::string &path, const Bytes &bytes) {
   FILE *file = std::fopen(path.c_str(), "wb");
   if (!file)
@@ -50,8 +56,8 @@ public:
 private:
   Status doOpen() override {
     // The child runs in another folder than this process.
-    options.program = std::filesystem::absolute(options.program);
-    options.folder = std::filesystem::absolute(options.folder);
+    options.program = absolute(options.program);
+    options.folder = absolute(options.folder);
     if (access(options.program.c_str(), X_OK) != 0)
       return {Fault::Gone, "the simulator '" + options.program +
                                "' cannot be run: " + std::strerror(errno)};
@@ -64,7 +70,7 @@ private:
     if (!mkdtemp(name.data()))
       return {Fault::Gone,
               "cannot make the folder '" + name + "': " + std::strerror(errno)};
-    work = std::filesystem::absolute(name);
+    work = absolute(name);
     return {};
   }
   /// The simulator reads the file, which is as it was compiled.

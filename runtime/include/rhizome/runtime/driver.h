@@ -80,6 +80,9 @@ Status checkImages(const Design &design);
 struct Statistics {
   uint64_t launched = 0, done = 0; ///< frames
   uint64_t timeOuts = 0;
+  /// Of nodes on a network: frames that were sent again after a node had
+  /// started anew, datagrams that were sent again.
+  uint64_t repeated = 0, resent = 0;
   uint64_t bytesWritten = 0, bytesRead = 0;
   /// From launch to the end of the wait, of frames that are done.
   Duration shortest{0}, longest{0}, sum{0};
@@ -111,7 +114,11 @@ public:
   /// One output of the frame that the last `wait` was for.
   Status read(size_t output, std::span<uint8_t> frame);
   /// Counted since `open`.
-  const Statistics &statistics() const { return counts; }
+  Statistics statistics() const {
+    Statistics result = counts;
+    refine(result);
+    return result;
+  }
   /// Lets go of the device, whatever it does. Harmless if it is not open.
   void close();
 
@@ -130,6 +137,8 @@ protected:
   /// The oldest frame's answer, an entry per output, each of frameBytes().
   virtual Status doWait(Duration patience, std::vector<Bytes> &outputs) = 0;
   virtual void doClose() = 0;
+  /// Enters what the driver knows better, such as when a frame really left.
+  virtual void refine(Statistics &) const {}
 
 private:
   Design theDesign;

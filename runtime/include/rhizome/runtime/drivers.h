@@ -27,7 +27,7 @@ std::unique_ptr<Driver> makeCpuDriver(Compute compute);
 /// that were launched before a wait.
 struct SimulationOptions {
   std::string program;
-  std::string folder; ///< in which it runs: the design's RTL
+  std::string folder = "."; ///< in which it runs: the design's RTL
   /// Per cent of cycles in which a source offers nothing, a sink takes nothing.
   unsigned stallsIn = 0, stallsOut = 0;
   uint64_t seed = 1;
