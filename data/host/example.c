@@ -1,45 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Reads frames of integers as text from standard input, each input's elements
- * in turn, and writes the answers' elements, a line a frame:
- *   example node0=10.0.0.1:2719 … < frames.txt */
+/* Reads frames of numbers as text from standard input, each input's elements in
+ * turn, and writes the answers' elements, a line a frame:
+ *   example net.rhz udp node0=10.0.0.1:2719 … < frames.txt
+ *   example net.rhz uart /dev/ttyUSB1 < frames.txt */
 #include "rhizome_client.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+static void *allocate(const rhz_tensor *tensor) {
+  size_t size = tensor->type == RHZ_FLOAT32 ? sizeof(float) : sizeof(int64_t);
+  return calloc((size_t)tensor->elements, size);
+}
+
 /* Reads one frame; 0 at the end of the file. */
-static int read_frame(int64_t **inputs) {
-  for (size_t k = 0; k < rhz_inputs(); ++k)
-    for (size_t i = 0; i < rhz_input(k).elements; ++i)
-      if (scanf("%" SCNd64, &inputs[k][i]) != 1)
+static int read_frame(const rhz_model *model, void **inputs) {
+  size_t k;
+  int64_t i;
+  for (k = 0; k < model->input_count; ++k)
+    for (i = 0; i < model->inputs[k].elements; ++i)
+      if (model->inputs[k].type == RHZ_FLOAT32
+              ? scanf("%f", (float *)inputs[k] + i) != 1
+              : scanf("%" SCNd64, (int64_t *)inputs[k] + i) != 1)
         return 0;
   return 1;
 }
 
+static void print_frame(const rhz_model *model, void **outputs) {
+  size_t k;
+  int64_t i;
+  for (k = 0; k < model->output_count; ++k)
+    for (i = 0; i < model->outputs[k].elements; ++i)
+      if (model->outputs[k].type == RHZ_FLOAT32)
+        printf("%.9g ", (double)((float *)outputs[k])[i]);
+      else
+        printf("%" PRId64 " ", ((int64_t *)outputs[k])[i]);
+  printf("\n");
+}
+
 int main(int argc, char **argv) {
+  const rhz_model *model = rhz_compiled_model();
   char error[256];
-  (void)argc;
-  rhz_client *client =
-      rhz_open((const char *const *)argv + 1, 5.0, error, sizeof error);
+  rhz_client *client;
+  void **inputs, **outputs;
+  size_t k;
+  if (argc < 3) {
+    fprintf(stderr, "usage: %s PACKAGE DRIVER [WHERE...] < frames.txt\n",
+            argv[0]);
+    return 2;
+  }
+  client = rhz_open(argv[1], argv[2], (const char *const *)argv + 3, 5.0, error,
+                    sizeof error);
   if (!client) {
     fprintf(stderr, "error: %s\n", error);
     return 1;
   }
-  int64_t **inputs = calloc(rhz_inputs(), sizeof *inputs);
-  int64_t **outputs = calloc(rhz_outputs(), sizeof *outputs);
-  for (size_t k = 0; k < rhz_inputs(); ++k)
-    inputs[k] = calloc(rhz_input(k).elements, sizeof **inputs);
-  for (size_t k = 0; k < rhz_outputs(); ++k)
-    outputs[k] = calloc(rhz_output(k).elements, sizeof **outputs);
-  while (read_frame(inputs)) {
-    if (rhz_infer(client, 1, (const int64_t *const *)inputs, outputs)) {
+  inputs = calloc(model->input_count, sizeof *inputs);
+  outputs = calloc(model->output_count, sizeof *outputs);
+  for (k = 0; k < model->input_count; ++k)
+    inputs[k] = allocate(&model->inputs[k]);
+  for (k = 0; k < model->output_count; ++k)
+    outputs[k] = allocate(&model->outputs[k]);
+  while (read_frame(model, inputs)) {
+    if (rhz_infer(client, 1, (const void *const *)inputs, outputs)) {
       fprintf(stderr, "error: %s\n", rhz_error(client));
       return 1;
     }
-    for (size_t k = 0; k < rhz_outputs(); ++k)
-      for (size_t i = 0; i < rhz_output(k).elements; ++i)
-        printf("%" PRId64 " ", outputs[k][i]);
-    printf("\n");
+    print_frame(model, outputs);
   }
   rhz_close(client);
   return 0;

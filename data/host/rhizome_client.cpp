@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The C interface over the runtime's client; service.cpp says what the service
-// is.
+// The C interface over the runtime; rhizome_model.h says what the model is,
+// service.cpp who its nodes are.
 #include "rhizome_client.h"
-#include "rhizome/runtime/client.h"
-#include "rhizome/runtime/packing.h"
+#include "rhizome/runtime/drivers.h"
+#include "rhizome/runtime/infer.h"
+#include "rhizome_model.h"
 #include <cstdio>
-#include <memory>
+#include <cstdlib>
 
 using namespace rhizome;
+using namespace rhizome::runtime;
 
 namespace rhizome {
 /// In service.cpp, which the compiler wrote.
@@ -15,26 +17,16 @@ const link::Service &compiledService();
 } // namespace rhizome
 
 struct rhz_client {
-  std::unique_ptr<link::Client> client;
+  std::unique_ptr<Inference> inference;
   std::string error;
+  void (*told)(void *, const char *) = nullptr;
+  void *context = nullptr;
 };
 
-static rhz_tensor describe(const link::TensorInfo &tensor) {
-  return {tensor.name.c_str(), tensor.elements(), tensor.width,
-          tensor.isSigned};
-}
-
-size_t rhz_inputs(void) { return compiledService().inputTensors.size(); }
-size_t rhz_outputs(void) { return compiledService().outputTensors.size(); }
-rhz_tensor rhz_input(size_t index) {
-  return describe(compiledService().inputTensors.at(index));
-}
-rhz_tensor rhz_output(size_t index) {
-  return describe(compiledService().outputTensors.at(index));
-}
+const rhz_model *rhz_compiled_model(void) { return &rhizome_model; }
 
 /// False with a sentence in `error` if a place names no node.
-static bool readPlace(const std::string &text, link::ClientOptions &options,
+static bool readPlace(const std::string &text, UdpOptions &options,
                       std::string &error) {
   size_t equals = text.find('=');
   std::string name = text.substr(0, equals);
@@ -55,64 +47,93 @@ static bool readPlace(const std::string &text, link::ClientOptions &options,
   return false;
 }
 
-rhz_client *rhz_open(const char *const *places, double patience_s, char *error,
-                     size_t error_size) {
-  std::string problem;
-  link::ClientOptions options;
-  options.patience = link::Time(patience_s * 1e9);
-  auto client = std::make_unique<rhz_client>();
-  bool good = true;
-  for (; good && *places; ++places)
-    good = readPlace(*places, options, problem);
-  if (good) {
-    client->client =
-        std::make_unique<link::Client>(compiledService(), std::move(options));
-    good = client->client->open(problem);
+/// The driver of that name; null with a sentence in `error`.
+static std::unique_ptr<Driver>
+makeDriver(rhz_client &client, const std::string &package,
+           const std::string &name, const char *const *where, Duration patience,
+           std::string &error) {
+  if (name == "null")
+    return makeNullDriver();
+  if (name == "udp") {
+    UdpOptions options;
+    options.service = compiledService();
+    options.patience = patience;
+    options.onEvent = [&client](const std::string &, const std::string &line) {
+      if (client.told)
+        client.told(client.context, line.c_str());
+    };
+    for (; *where; ++where)
+      if (!readPlace(*where, options, error))
+        return nullptr;
+    return makeUdpDriver(std::move(options));
   }
-  if (good)
-    return client.release();
+  if (name != "uart" && name != "simulation") {
+    error = "there is no driver '" + name +
+            "'; there are null, simulation, uart and udp";
+    return nullptr;
+  }
+  if (!*where) {
+    error = "the driver '" + name + "' needs " +
+            (name == "uart" ? "a serial line" : "a simulator's program");
+    return nullptr;
+  }
+  if (name == "simulation") {
+    SimulationOptions options;
+    options.program = where[0];
+    options.folder = package + "/nodes/node0/rtl";
+    return makeSimulationDriver(std::move(options));
+  }
+  UartOptions options;
+  options.port = where[0];
+  if (where[1])
+    options.baud = unsigned(std::strtoul(where[1], nullptr, 10));
+  return makeUartDriver(std::move(options));
+}
+
+rhz_client *rhz_open(const char *package, const char *driver,
+                     const char *const *where, double patience_s, char *error,
+                     size_t error_size) {
+  auto patience = std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double>(patience_s));
+  auto client = std::make_unique<rhz_client>();
+  std::unique_ptr<Driver> made =
+      makeDriver(*client, package, driver, where, patience, client->error);
+  if (made) {
+    client->inference =
+        std::make_unique<Inference>(rhizome_model, package, std::move(made));
+    client->inference->patience = patience;
+    Status status = client->inference->open();
+    if (status)
+      return client.release();
+    client->error = status.text;
+  }
   if (error && error_size)
-    std::snprintf(error, error_size, "%s", problem.c_str());
+    std::snprintf(error, error_size, "%s", client->error.c_str());
   return nullptr;
 }
 
-void rhz_close(rhz_client *client) { delete client; }
+void rhz_close(rhz_client *client) {
+  if (client)
+    client->inference->driver().close();
+  delete client;
+}
 
-int rhz_infer(rhz_client *client, size_t frames, const int64_t *const *inputs,
-              int64_t *const *outputs) {
-  const link::Service &service = compiledService();
-  std::vector<link::Client::Frame> sent(frames), answers;
-  for (size_t f = 0; f < frames; ++f)
-    for (size_t k = 0; k < service.inputTensors.size(); ++k) {
-      const link::TensorInfo &tensor = service.inputTensors[k];
-      size_t n = tensor.elements();
-      sent[f].push_back(
-          link::packElements({inputs[k] + f * n, n}, tensor.width));
-    }
-  if (!client->client->infer(sent, answers, client->error))
-    return 1;
-  for (size_t f = 0; f < frames; ++f)
-    for (size_t k = 0; k < service.outputTensors.size(); ++k) {
-      const link::TensorInfo &tensor = service.outputTensors[k];
-      size_t n = tensor.elements();
-      std::vector<int64_t> values = link::unpackElements(
-          answers[f][k], tensor.width, tensor.isSigned, n);
-      std::copy(values.begin(), values.end(), outputs[k] + f * n);
-    }
-  return 0;
+int rhz_infer(rhz_client *client, size_t frames, const void *const *inputs,
+              void *const *outputs) {
+  Status status =
+      client->inference->infer({inputs, rhizome_model.input_count},
+                               {outputs, rhizome_model.output_count}, frames);
+  client->error = status.text;
+  return status ? 0 : 1;
 }
 
 const char *rhz_error(const rhz_client *client) {
   return client->error.c_str();
 }
 
-void rhz_on_event(rhz_client *client, void (*told)(void *, const char *),
+void rhz_on_event(rhz_client *client,
+                  void (*told)(void *context, const char *line),
                   void *context) {
-  client->client->onEvent = [told, context](const link::ClientEvent &event) {
-    std::string line = event.node + " (" + event.place + ")";
-    line += event.kind == link::ClientEvent::Silent ? " is silent"
-            : event.kind == link::ClientEvent::Back ? " is back"
-                                                    : " has started anew";
-    told(context, line.c_str());
-  };
+  client->told = told;
+  client->context = context;
 }

@@ -1,48 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The C interface of a compiled service: integers in, integers out, as the
- * network between the model's first and last quantiser has them. */
+/* The C interface of a compiled model: its tensors in, its tensors out. What
+ * they are stands in rhizome_model.h, which the compiler wrote. */
 #ifndef RHIZOME_CLIENT_H
 #define RHIZOME_CLIENT_H
-#include <stddef.h>
-#include <stdint.h>
+#include "rhizome/runtime/border.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct rhz_client rhz_client;
 
-/* A tensor of one frame: row-major, channels last. */
-typedef struct {
-  const char *name;
-  size_t elements;
-  unsigned width; /* bits of an element */
-  int is_signed;
-} rhz_tensor;
+/* Tensors, conversions and files of this model. */
+const rhz_model *rhz_compiled_model(void);
 
-size_t rhz_inputs(void);
-size_t rhz_outputs(void);
-rhz_tensor rhz_input(size_t index);
-rhz_tensor rhz_output(size_t index);
-
-/* Joins all nodes into one service. `places` are "NODE=ADDRESS:PORT" for every
- * node ("host=…" says where to listen), the last one NULL. Gives up after
- * `patience_s` seconds, here and later. NULL on failure, with a sentence in
- * `error`, which names the nodes that do not answer. */
-rhz_client *rhz_open(const char *const *places, double patience_s, char *error,
+/* Opens a device. `package` is the folder of the compiled package; files that
+ * the device needs are compared with what was compiled. `driver` is "null",
+ * "simulation", "uart" or "udp"; `where`, the last one NULL, says where the
+ * device is: a simulator's program; a serial line and its baud rate; for every
+ * node "NODE=ADDRESS:PORT" ("host=…" says where to listen). Gives up after
+ * `patience_s` seconds, here and later with each frame. NULL on failure, with a
+ * sentence in `error`. */
+rhz_client *rhz_open(const char *package, const char *driver,
+                     const char *const *where, double patience_s, char *error,
                      size_t error_size);
 void rhz_close(rhz_client *client);
 
-/* Sends frames and waits for all answers: inputs[k] holds frames × elements
- * values of input k, outputs[k] gets those of output k. 0 if all is well. */
-int rhz_infer(rhz_client *client, size_t frames, const int64_t *const *inputs,
-              int64_t *const *outputs);
+/* Computes frames: inputs[k] holds frames × elements of input k in its type,
+ * outputs[k] gets those of output k. 0 if all is well. */
+int rhz_infer(rhz_client *client, size_t frames, const void *const *inputs,
+              void *const *outputs);
 /* Why the last call failed. */
 const char *rhz_error(const rhz_client *client);
 
-/* Told, during rhz_infer, of nodes that fall silent and come back. */
+/* Told, during rhz_infer over UDP, of nodes that fall silent and come back. */
 void rhz_on_event(rhz_client *client,
-                  void (*told)(void *context, const char *line),
-                  void *context);
+                  void (*told)(void *context, const char *line), void *context);
 
 #ifdef __cplusplus
 }

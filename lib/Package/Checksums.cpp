@@ -16,7 +16,7 @@ using namespace rhizome;
 
 bool rhizome::isChecked(StringRef path) {
   if (path == "plan.json" || path.starts_with("model/") ||
-      path.starts_with("segments/"))
+      path.starts_with("segments/") || path.starts_with("host/"))
     return true;
   if (!path.consume_front("nodes/"))
     return false;

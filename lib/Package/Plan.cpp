@@ -71,15 +71,6 @@ void print(json::OStream &os, const Prediction &p) {
   });
 }
 
-void print(json::OStream &os, const ElementFormat &element) {
-  os.attributeObject("element", [&] {
-    os.attribute("signed", element.isSigned);
-    os.attribute("width", element.width);
-    os.attribute("lo", element.lo);
-    os.attribute("hi", element.hi);
-  });
-}
-
 void print(json::OStream &os, const std::map<std::string, double> &shares) {
   os.attributeObject("utilisation", [&] {
     for (auto &[name, share] : shares)
@@ -87,17 +78,32 @@ void print(json::OStream &os, const std::map<std::string, double> &shares) {
   });
 }
 
-void print(json::OStream &os, StringRef key,
-           const std::vector<BorderPort> &ports) {
-  os.attributeArray(key, [&] {
-    for (const BorderPort &port : ports)
-      os.object([&] {
-        os.attribute("port", port.port);
-        os.attribute("name", port.name);
-        os.attribute("shape", json::Array(port.shape));
-        print(os, port.element);
-        os.attribute("data_width", port.dataWidth);
-      });
+void print(json::OStream &os, const std::vector<BorderPort> &ports,
+           StringRef direction) {
+  for (const BorderPort &port : ports)
+    os.object([&] {
+      os.attribute("port", port.port);
+      os.attribute("direction", direction);
+      os.attribute("name", port.name);
+      os.attribute("shape", json::Array(port.shape));
+      printElement(os, port.element);
+      os.attribute("data_width", port.dataWidth);
+    });
+}
+
+void print(json::OStream &os, const RegisterPort &port) {
+  os.object([&] {
+    os.attribute("port", port.port);
+    os.attribute("name", port.name);
+    os.attribute("width", port.width);
+  });
+}
+
+void print(json::OStream &os, const LinkPort &port) {
+  os.object([&] {
+    os.attribute("port", port.port);
+    os.attribute("direction", port.transmit ? "out" : "in");
+    os.attribute("data_width", port.dataWidth);
   });
 }
 
@@ -198,10 +204,16 @@ void print(json::OStream &os, const PlannedNode &node) {
           os.attribute("parameters", json::Array(actor.parameters));
         });
     });
-    print(os, "inputs", node.inputs);
-    print(os, "outputs", node.outputs);
+    os.attributeObject("ports", [&] {
+      os.attributeArray("stream", [&] {
+        print(os, node.inputs, "in");
+        print(os, node.outputs, "out");
+      });
+      printAll(os, "register", node.registerPorts);
+      printAll(os, "memory", node.memoryPorts);
+      printAll(os, "link", node.linkPorts);
+    });
     printAll(os, "memories", node.memories);
-    printAll(os, "memory_ports", node.memoryPorts);
     printAll(os, "segments", node.segments);
   });
 }
@@ -217,7 +229,7 @@ void print(json::OStream &os, const Channel &channel) {
   os.object([&] {
     os.attribute("id", channel.id);
     os.attribute("tensor", channel.tensor);
-    print(os, channel.element);
+    printElement(os, channel.element);
     os.attribute("elements", channel.elements);
     print(os, "from", channel.from);
     print(os, "to", channel.to);
@@ -311,6 +323,7 @@ std::string rhizome::printPlan(const Plan &plan) {
     printAll(os, "links", plan.links);
     if (!plan.hostLink.empty())
       os.attribute("host_link", plan.hostLink);
+    printHost(os, plan.host);
   });
   os.flush();
   stream << "\n";

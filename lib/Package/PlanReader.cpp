@@ -29,16 +29,16 @@ static bool fromJSON(const json::Value &value, Prediction &p, json::Path path) {
          map.mapOptional("latency_us", p.latencyUs);
 }
 
-static bool fromJSON(const json::Value &value, ElementFormat &e,
-                     json::Path path) {
-  json::ObjectMapper map(value, path);
-  if (!map || !map.map("signed", e.isSigned) || !map.map("width", e.width) ||
-      !map.map("lo", e.lo) || !map.map("hi", e.hi))
+/// "in" or "out".
+static bool readDirection(json::ObjectMapper &map, bool &out, json::Path path) {
+  std::string direction;
+  if (!map.map("direction", direction))
     return false;
-  if (e.width < 1 || e.width > 64) {
-    path.field("width").report("expected 1..64");
+  if (direction != "in" && direction != "out") {
+    path.field("direction").report("expected 'in' or 'out'");
     return false;
   }
+  out = direction == "out";
   return true;
 }
 
@@ -180,6 +180,59 @@ static bool fromJSON(const json::Value &value, PlannedSegment &s,
   return true;
 }
 
+static bool fromJSON(const json::Value &value, RegisterPort &p,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("port", p.port) && map.map("name", p.name) &&
+         map.map("width", p.width);
+}
+
+static bool fromJSON(const json::Value &value, LinkPort &p, json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("port", p.port) &&
+         readDirection(map, p.transmit, path) &&
+         map.map("data_width", p.dataWidth);
+}
+
+/// A stream's port with its direction, as the plan lists them.
+struct StreamPort {
+  BorderPort port;
+  bool out = false;
+};
+/// A node's ports by kind.
+struct Ports {
+  std::vector<StreamPort> streams;
+  std::vector<RegisterPort> registers;
+  std::vector<MemoryPort> memories;
+  std::vector<LinkPort> links;
+};
+
+static bool fromJSON(const json::Value &value, StreamPort &p, json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && readDirection(map, p.out, path) &&
+         fromJSON(value, p.port, path);
+}
+
+static bool fromJSON(const json::Value &value, Ports &p, json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("stream", p.streams) &&
+         map.map("register", p.registers) && map.map("memory", p.memories) &&
+         map.map("link", p.links);
+}
+
+/// Sorts a node's ports by what they are.
+static bool readPorts(json::ObjectMapper &map, PlannedNode &n) {
+  Ports ports;
+  if (!map.map("ports", ports))
+    return false;
+  for (StreamPort &stream : ports.streams)
+    (stream.out ? n.outputs : n.inputs).push_back(std::move(stream.port));
+  n.registerPorts = std::move(ports.registers);
+  n.memoryPorts = std::move(ports.memories);
+  n.linkPorts = std::move(ports.links);
+  return true;
+}
+
 static bool fromJSON(const json::Value &value, PlannedNode &n,
                      json::Path path) {
   json::ObjectMapper map(value, path);
@@ -198,9 +251,7 @@ static bool fromJSON(const json::Value &value, PlannedNode &n,
          map.map("modules", n.modules) &&
          map.mapOptional("simulation_models", n.simulationModels) &&
          map.map("operations", n.operations) && map.map("actors", n.actors) &&
-         map.map("inputs", n.inputs) && map.map("outputs", n.outputs) &&
-         map.map("memories", n.memories) &&
-         map.map("memory_ports", n.memoryPorts) &&
+         readPorts(map, n) && map.map("memories", n.memories) &&
          map.map("segments", n.segments);
 }
 
@@ -275,7 +326,8 @@ static bool fromJSON(const json::Value &value, Plan &p, json::Path path) {
          map.map("splits", p.splits) &&
          map.map("luts_of_a_block", p.lutsOfABlock) &&
          map.map("nodes", p.nodes) && map.map("channels", p.channels) &&
-         map.map("links", p.links) && map.mapOptional("host_link", p.hostLink);
+         map.map("links", p.links) &&
+         map.mapOptional("host_link", p.hostLink) && map.map("host", p.host);
 }
 } // namespace rhizome
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // compile and coverage: from a model file to a package, phase by phase.
 #include "Analyse.h"
+#include "Border.h"
 #include "Deploy.h"
 #include "Explored.h"
 #include "Steer.h"
@@ -136,6 +137,20 @@ static std::string packageOf(const CompileRequest &request) {
                                 : request.output;
 }
 
+/// The conversions at the model's border: of one device at its ports, of
+/// several at the client's.
+static void fillHost(ModuleOp module, Plan &plan) {
+  auto function = [&](const char *name) {
+    return module.lookupSymbol<func::FuncOp>(name);
+  };
+  func::FuncOp network = function("network");
+  const bool isOne = plan.channels.empty() && plan.nodes.size() == 1;
+  plan.host = hostSectionOf(
+      function("prologue"), network, function("epilogue"),
+      isOne ? plan.nodes.front().inputs : hostPorts(network, false),
+      isOne ? plan.nodes.front().outputs : hostPorts(network, true));
+}
+
 /// Everything behind exploration; errors are texts.
 static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
                                 const Targets &targets, Explored &explored,
@@ -186,6 +201,8 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
     const PlannedNode &owner = plan.owner(node);
     node.top = owner.top;
     node.nodeTop = owner.nodeTop;
+    node.registerPorts = owner.registerPorts;
+    node.linkPorts = owner.linkPorts;
     node.rtl = owner.rtl;
     node.simulationModels = owner.simulationModels;
     if (llvm::Error error = vendor::writeFlows(
@@ -196,6 +213,7 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
   if (llvm::Error error = (*writer)->writeFile(
           "model/network.mlir", printModel(module, explored.result)))
     return error;
+  fillHost(module, plan);
   if (llvm::Error error = writeDeployment(
           **writer, plan, module.lookupSymbol<func::FuncOp>("network")))
     return error;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The client is the runtime's, its C interface from data/host, and one
-// generated file of constants.
+// The client is the runtime's, its C interface from data/host, and generated
+// constants: the model's in rhizome_model.h, the service's in service.cpp.
 #include "Deploy.h"
+#include "HostFiles.h"
 #include "Places.h"
 #include "rhizome/Cluster/Channels.h"
 #include "rhizome/Support/Resources.h"
@@ -103,38 +104,54 @@ Error copyFolder(PackageWriter &writer, const std::string &from,
 }
 } // namespace
 
-Error pipeline::writeDeployment(PackageWriter &writer, const Plan &plan,
-                                mlir::func::FuncOp network) {
-  if (plan.channels.empty())
-    return Error::success();
-  Expected<std::string> data = dataDir();
-  if (!data)
-    return data.takeError();
-  Expected<std::string> runtime = runtimeDir();
-  if (!runtime)
-    return runtime.takeError();
+static Error writeManifest(PackageWriter &writer, const Plan &plan,
+                           const std::string &data) {
   if (Error error =
           writer.writeFile(kManifest, manifestText(plan, writer.dir())))
     return error;
-  if (Error error = writer.copyFile("deploy.sh", *data + "/host/deploy.sh"))
+  if (Error error = writer.copyFile("deploy.sh", data + "/host/deploy.sh"))
     return error;
   if (std::error_code error = sys::fs::setPermissions(
           writer.dir() + "/deploy.sh",
           sys::fs::all_read | sys::fs::all_exe | sys::fs::owner_write))
     return errorCodeToError(error);
+  return Error::success();
+}
+
+Error pipeline::writeDeployment(PackageWriter &writer, const Plan &plan,
+                                mlir::func::FuncOp network) {
+  Expected<std::string> data = dataDir();
+  if (!data)
+    return data.takeError();
+  Expected<std::string> library = runtimeDir();
+  if (!library)
+    return library.takeError();
+  if (!plan.channels.empty())
+    if (Error error = writeManifest(writer, plan, *data))
+      return error;
+  Expected<runtime::Design> design = designOf(plan, writer.dir());
+  if (!design)
+    return design.takeError();
+  if (Error error =
+          writer.writeFile("host/rhizome_model.h", modelHeader(plan, *design)))
+    return error;
+  if (Error error = writer.writeFile("host/README.md", hostPage(plan)))
+    return error;
   for (const char *name : {"CMakeLists.txt", "rhizome_client.h",
                            "rhizome_client.cpp", "example.c"})
     if (Error error = writer.copyFile(std::string("host/") + name,
                                       *data + "/host/" + name))
       return error;
   for (const char *part : {"include", "lib"})
-    if (Error error = copyFolder(writer, *runtime + "/" + part,
+    if (Error error = copyFolder(writer, *library + "/" + part,
                                  std::string("host/runtime/") + part))
       return error;
   if (Error error = writer.copyFile("host/runtime/CMakeLists.txt",
-                                    *runtime + "/CMakeLists.txt"))
+                                    *library + "/CMakeLists.txt"))
     return error;
-  link::Service service = cluster::serviceOf(plan, hostPorts(network, false),
-                                             hostPorts(network, true));
+  link::Service service;
+  if (!plan.channels.empty())
+    service = cluster::serviceOf(plan, hostPorts(network, false),
+                                 hostPorts(network, true));
   return writer.writeFile("host/service.cpp", serviceText(service));
 }

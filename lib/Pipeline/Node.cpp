@@ -94,6 +94,11 @@ llvm::Error writeNodeTop(PackageWriter &writer, const Plan &plan,
     return llvm::createStringError("the endpoint's RTL could not be written");
   node.rtl.insert(node.rtl.end(), tops.begin(), tops.end());
   node.nodeTop = top.getSymName().str();
+  node.registerPorts = {{"address_i", "address", 16},
+                        {"channels_i", "channels",
+                         16 * unsigned(nodeConfiguration(plan, node).size())}};
+  node.linkPorts = {{"s_link", false, node.streamBits},
+                    {"m_link", true, node.streamBits}};
   return llvm::Error::success();
 }
 } // namespace rhizome

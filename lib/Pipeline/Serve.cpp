@@ -115,11 +115,11 @@ public:
   }
   Expected<bool> work() override {
     // So long that looking at the socket costs nothing beside it.
-    link::Time end = link::UdpDriver::now() + 2'000'000;
+    link::Time end = link::UdpSocket::now() + 2'000'000;
     while (!model->isIdle()) {
       if (Error error = model->cycle())
         return error;
-      if (link::UdpDriver::now() > end)
+      if (link::UdpSocket::now() > end)
         return true;
     }
     return false;
@@ -247,7 +247,7 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
   std::vector<link::ChannelConfig> channels =
       cluster::channelsOf(plan, node->name);
   link::Endpoint endpoint(node->address, channels);
-  link::UdpDriver driver(endpoint);
+  link::UdpSocket driver(endpoint);
   std::string problem;
   auto failure = [&] { return createStringError("%s", problem.c_str()); };
   auto place = places->find(node->name);
@@ -278,7 +278,7 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
   bool busy = false;
   Error error = Error::success();
   while (!request.isStopped || !request.isStopped()) {
-    link::Time now = link::UdpDriver::now();
+    link::Time now = link::UdpSocket::now();
     bool good = driver.step(
         busy ? now : now + 100'000'000,
         [&](link::Time) {

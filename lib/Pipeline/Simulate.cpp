@@ -157,6 +157,7 @@ Error simulateOpened(const SimulateRequest &request, const Package *package,
     result.latencyCycles = run->latencyCycles;
     result.simCyclesPerS = run->simCyclesPerS;
     result.buildSeconds = run->buildSeconds;
+    result.simulator = run->simulator;
   }
   compare(got, *want, **model, result);
   if (Error error = package->checkUnchanged())

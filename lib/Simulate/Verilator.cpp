@@ -4,6 +4,7 @@
 #include "Run.h"
 #include "rhizome/Package/NodeChannels.h"
 #include "rhizome/Simulate/Packing.h"
+#include "rhizome/Simulate/Program.h"
 #include "rhizome/Support/Resources.h"
 #include "rhz_memory.h"
 #include "llvm/ADT/STLExtras.h"
@@ -277,6 +278,21 @@ Expected<sim::Simulator> sim::buildModel(const Package &package,
                portsHeader(owner));
 }
 
+Expected<SimulatorProgram> rhizome::buildSimulator(const Package &package) {
+  const Plan &plan = package.plan();
+  const PlannedNode &node = plan.nodes.front();
+  Expected<sim::Simulator> built =
+      build(package, node, {}, kHarness, plan.predicted.intervalCycles,
+            portsHeader(node));
+  if (!built)
+    return built.takeError();
+  SmallString<256> rtl(package.rtlPath(node));
+  if (std::error_code error = sys::fs::make_absolute(rtl))
+    return errorCodeToError(error);
+  return SimulatorProgram{built->program, rtl.str().str(),
+                          sim::hangLimit(plan, {})};
+}
+
 Expected<SimResult> sim::runVerilator(const Package &package,
                                       const Prepared &prepared,
                                       const SimOptions &options) {
@@ -344,6 +360,7 @@ Expected<SimResult> sim::runVerilator(const Package &package,
 
   SimResult result;
   result.buildSeconds = simulator->buildSeconds;
+  result.simulator = simulator->program;
   result.cycles = report->numbers["cycles"];
   result.simCyclesPerS = report->numbers["cycles_per_s"];
   result.measured = measure;

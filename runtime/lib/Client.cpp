@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/runtime/client.h"
 #include <algorithm>
-#include <deque>
 #include <unistd.h>
 
 namespace rhizome::link {
@@ -17,7 +16,7 @@ std::vector<uint16_t> addressesOf(const Service &service) {
 
 /// Two clients, one after the other, begin with different epochs.
 uint16_t firstEpoch() {
-  return uint16_t(UdpDriver::now() / 1'000'000 ^ uint64_t(getpid()) * 40503);
+  return uint16_t(UdpSocket::now() / 1'000'000 ^ uint64_t(getpid()) * 40503);
 }
 } // namespace
 
@@ -27,7 +26,8 @@ Client::Client(Service service, ClientOptions wanted)
       controller(endpoint, addressesOf(theService), firstEpoch(),
                  options.control),
       driver(endpoint), inputs(theService.inputs), outputs(theService.outputs),
-      wasAlive(theService.nodes.size()), wasHeard(theService.nodes.size()) {}
+      wasAlive(theService.nodes.size()), wasHeard(theService.nodes.size()),
+      sent(inputs.size()), got(outputs.size()) {}
 
 Client::~Client() = default;
 
@@ -69,7 +69,7 @@ bool Client::step(Time until, const std::function<void(Time)> &work,
     error = "it was interrupted";
     return false;
   }
-  Time now = UdpDriver::now();
+  Time now = UdpSocket::now();
   until = std::min({until, controller.deadline(now), now + kLongestWait});
   return driver.step(
       until,
@@ -92,9 +92,9 @@ bool Client::open(std::string &error) {
     if (!driver.addPeer(node.address, place->second, error))
       return false;
   }
-  Time start = UdpDriver::now();
+  Time start = UdpSocket::now();
   while (!controller.ready()) {
-    if (UdpDriver::now() - start > options.patience) {
+    if (UdpSocket::now() - start > options.patience) {
       error = "no answer from " + silentNodes();
       return false;
     }
@@ -104,84 +104,99 @@ bool Client::open(std::string &error) {
   return true;
 }
 
-bool Client::infer(const std::vector<Frame> &frames,
-                   std::vector<Frame> &answers, std::string &error,
-                   size_t outstanding) {
-  answers.assign(frames.size(), Frame(outputs.size()));
-  // Frames before `done` are answered; the epoch began with frame `base` for
-  // this call. Ports run ahead of each other.
-  size_t done = 0;
-  std::vector<size_t> sent(inputs.size(), 0), got(outputs.size(), 0);
-  std::vector<Time> startedAt(frames.size(), 0);
-  Time begin = UdpDriver::now(), progress = begin;
-  auto work = [&](Time now) {
-    // What an unfinished call left on its way must not answer this one.
-    if (controller.lost() || unfinished) {
-      unfinished = false;
-      size_t first = done;
-      counts.repeated += *std::max_element(sent.begin(), sent.end()) - first;
-      controller.restart(now);
-      inputs.reset();
-      outputs.reset();
-      std::fill(sent.begin(), sent.end(), first);
-      std::fill(got.begin(), got.end(), first);
-      if (onEvent)
-        for (size_t i = 0; i < theService.nodes.size(); ++i)
-          if (controller.nodes()[i].last.epoch == kFirstEpoch)
-            onEvent({ClientEvent::Restarted, theService.nodes[i].name,
-                     options.places[theService.nodes[i].address]});
-      watch(now);
+/// A node has lost what it worked on: what is not complete is sent again.
+void Client::startAnew(Time now) {
+  counts.repeated += *std::max_element(sent.begin(), sent.end()) - complete;
+  controller.restart(now);
+  inputs.reset();
+  outputs.reset();
+  std::fill(sent.begin(), sent.end(), complete);
+  std::fill(got.begin(), got.end(), complete);
+  if (onEvent)
+    for (size_t i = 0; i < theService.nodes.size(); ++i)
+      if (controller.nodes()[i].last.epoch == kFirstEpoch)
+        onEvent({ClientEvent::Restarted, theService.nodes[i].name,
+                 options.places[theService.nodes[i].address]});
+  watch(now);
+}
+
+void Client::receive() {
+  for (size_t k = 0; k < outputs.size(); ++k)
+    while (got[k] < pending.size()) {
+      std::optional<std::vector<uint8_t>> frame =
+          endpoint.receive(outputs.next(k).front());
+      if (!frame)
+        break;
+      pending[got[k]].answers[k] = std::move(*frame);
+      outputs.advance(k);
+      ++got[k];
     }
-    if (!controller.ready())
-      return;
-    for (size_t k = 0; k < outputs.size(); ++k)
-      while (got[k] < frames.size()) {
-        std::optional<std::vector<uint8_t>> frame =
-            endpoint.receive(outputs.next(k).front());
-        if (!frame)
-          break;
-        answers[got[k]][k] = std::move(*frame);
-        outputs.advance(k);
-        ++got[k];
-        progress = now;
-      }
-    for (size_t complete = *std::min_element(got.begin(), got.end());
-         done < complete; ++done) {
-      Time took = now - startedAt[done];
-      counts.shortest = std::min(counts.shortest, took);
-      counts.longest = std::max(counts.longest, took);
-      counts.sum += took;
-      ++counts.frames;
+}
+
+void Client::send(Time now) {
+  for (size_t k = 0; k < inputs.size(); ++k)
+    while (sent[k] < pending.size()) {
+      Pending &next = pending[sent[k]];
+      const std::vector<uint16_t> &channels = inputs.next(k);
+      if (!std::all_of(channels.begin(), channels.end(),
+                       [&](uint16_t c) { return endpoint.canSend(c); }))
+        break;
+      for (uint16_t channel : channels)
+        endpoint.send(channel, next.inputs[k]);
+      inputs.advance(k);
+      if (next.started == 0)
+        next.started = now;
+      ++sent[k];
     }
-    size_t limit = outstanding ? std::min(frames.size(), done + outstanding)
-                               : frames.size();
-    for (size_t k = 0; k < inputs.size(); ++k)
-      while (sent[k] < limit) {
-        const std::vector<uint16_t> &channels = inputs.next(k);
-        if (!std::all_of(channels.begin(), channels.end(),
-                         [&](uint16_t c) { return endpoint.canSend(c); }))
-          break;
-        for (uint16_t channel : channels)
-          endpoint.send(channel, frames[sent[k]][k]);
-        inputs.advance(k);
-        if (startedAt[sent[k]] == 0)
-          startedAt[sent[k]] = now;
-        ++sent[k];
-      }
-  };
-  while (done < frames.size()) {
-    if (UdpDriver::now() - progress > options.patience) {
+}
+
+void Client::work(Time now) {
+  if (controller.lost())
+    startAnew(now);
+  if (!controller.ready())
+    return;
+  receive();
+  size_t reached = std::min(*std::min_element(got.begin(), got.end()),
+                            *std::min_element(sent.begin(), sent.end()));
+  for (; complete < reached; ++complete) {
+    Time took = now - pending[complete].started;
+    counts.shortest = std::min(counts.shortest, took);
+    counts.longest = std::max(counts.longest, took);
+    counts.sum += took;
+    ++counts.frames;
+  }
+  send(now);
+}
+
+bool Client::post(Frame frame, std::string &error) {
+  pending.push_back({std::move(frame), Frame(outputs.size())});
+  return step(UdpSocket::now(), [this](Time now) { work(now); }, error);
+}
+
+Client::Outcome Client::take(Frame &answer, Time patience, std::string &error) {
+  const Time begin = UdpSocket::now();
+  while (complete == 0) {
+    if (UdpSocket::now() - begin > patience) {
       std::string silent = silentNodes();
       error = silent.empty() ? "all nodes are there, but there is no answer"
                              : "no answer from " + silent;
-      break;
+      return Outcome::TimeOut;
     }
-    if (!step(kNever, work, error))
-      break;
+    if (!step(begin + patience + 1, [this](Time now) { work(now); }, error))
+      return Outcome::Failed;
   }
-  unfinished = done < frames.size();
-  counts.elapsed += UdpDriver::now() - begin;
-  return done == frames.size();
+  answer = std::move(pending.front().answers);
+  pending.pop_front();
+  --complete;
+  for (std::vector<size_t> *counters : {&sent, &got})
+    for (size_t &count : *counters)
+      --count;
+  return Outcome::Answer;
+}
+
+bool Client::someNodeIsSilent() const {
+  return std::any_of(controller.nodes().begin(), controller.nodes().end(),
+                     [](const NodeState &node) { return !node.alive; });
 }
 
 ClientStatistics Client::statistics() const {

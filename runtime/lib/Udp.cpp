@@ -60,7 +60,7 @@ std::string systemError(const char *what) {
 }
 } // namespace
 
-struct UdpDriver::State {
+struct UdpSocket::State {
   explicit State(Endpoint &endpoint) : endpoint(endpoint) {}
   Endpoint &endpoint;
   int socket = -1;
@@ -84,15 +84,15 @@ struct UdpDriver::State {
   bool send(Time now, std::string &error);
 };
 
-UdpDriver::UdpDriver(Endpoint &endpoint)
+UdpSocket::UdpSocket(Endpoint &endpoint)
     : state(std::make_unique<State>(endpoint)) {}
 
-UdpDriver::~UdpDriver() {
+UdpSocket::~UdpSocket() {
   if (state->socket >= 0)
     close(state->socket);
 }
 
-bool UdpDriver::bind(const std::string &local, std::string &error) {
+bool UdpSocket::bind(const std::string &local, std::string &error) {
   sockaddr_in place{};
   if (!resolve(local, place, error))
     return false;
@@ -114,24 +114,24 @@ bool UdpDriver::bind(const std::string &local, std::string &error) {
   return true;
 }
 
-uint16_t UdpDriver::port() const {
+uint16_t UdpSocket::port() const {
   sockaddr_in place{};
   socklen_t size = sizeof place;
   getsockname(state->socket, reinterpret_cast<sockaddr *>(&place), &size);
   return ntohs(place.sin_port);
 }
 
-bool UdpDriver::addPeer(uint16_t peer, const std::string &remote,
+bool UdpSocket::addPeer(uint16_t peer, const std::string &remote,
                         std::string &error) {
   return resolve(remote, state->peers[peer], error);
 }
 
-void UdpDriver::learnPeer(uint16_t peer) { state->learning = peer; }
+void UdpSocket::learnPeer(uint16_t peer) { state->learning = peer; }
 
-int UdpDriver::descriptor() const { return state->socket; }
-uint64_t UdpDriver::strangers() const { return state->strangers; }
+int UdpSocket::descriptor() const { return state->socket; }
+uint64_t UdpSocket::strangers() const { return state->strangers; }
 
-Time UdpDriver::now() {
+Time UdpSocket::now() {
   return Time(std::chrono::duration_cast<std::chrono::nanoseconds>(
                   std::chrono::steady_clock::now().time_since_epoch())
                   .count());
@@ -139,7 +139,7 @@ Time UdpDriver::now() {
 
 /// Whether a datagram is a peer's. A place that nobody knows becomes the
 /// controller's if it sends an Open, and no other controller is there.
-bool UdpDriver::State::isFromPeer(const sockaddr_in &from,
+bool UdpSocket::State::isFromPeer(const sockaddr_in &from,
                                   std::span<const uint8_t> bytes, Time time) {
   if (from.sin_port == 0)
     return false; // nothing could be sent there
@@ -158,7 +158,7 @@ bool UdpDriver::State::isFromPeer(const sockaddr_in &from,
   return true;
 }
 
-bool UdpDriver::State::receive(std::string &error) {
+bool UdpSocket::State::receive(std::string &error) {
   // Who computed for long has heard nobody meanwhile.
   if (Time time = now(); time - std::exchange(looked, time) > kSilence / 2)
     heard = time;
@@ -197,7 +197,7 @@ bool UdpDriver::State::receive(std::string &error) {
   return true;
 }
 
-bool UdpDriver::State::send(Time time, std::string &error) {
+bool UdpSocket::State::send(Time time, std::string &error) {
   for (;;) {
     while (leaving.size() < kBatch) {
       std::optional<Outgoing> out = endpoint.pull(time);
@@ -238,7 +238,7 @@ bool UdpDriver::State::send(Time time, std::string &error) {
   }
 }
 
-bool UdpDriver::step(Time until, const std::function<void(Time)> &work,
+bool UdpSocket::step(Time until, const std::function<void(Time)> &work,
                      std::string &error) {
   if (!state->receive(error))
     return false;

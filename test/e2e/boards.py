@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Boards: the design in its shell at the far end of a serial line, as RTL, as
 the netlist that enters the router and as what the bitstream holds; the clock
-that nextpnr finds; the host's script against a line of its own."""
+that nextpnr finds."""
 import json
 import os
-import pty
 import re
 import shutil
-import subprocess
-import sys
-import threading
-import tty
 
 import networks
 from framework import Skip, run_program
@@ -99,67 +94,6 @@ def boards(suite):
                        "icebreaker")
     suite.check(result.status == 2, "a board excludes a device",
                 result.command)
-    host(suite, package)
-
-
-def host(suite, package):
-    """The host's script against a pseudo terminal that answers by rote."""
-    try:
-        import numpy as np
-    except ImportError:
-        return suite.skip("Python has no numpy for the host's script")
-    node = json.loads((package / "plan.json").read_text())["nodes"][0]
-    ours, theirs = pty.openpty()
-    tty.setraw(ours)
-    codes = np.arange(2 * 64).reshape(2, 8, 8, 1) % 17
-    np.save(suite.work / "codes.npy", codes)
-    got = []
-
-    def answer():
-        for frame in range(2):
-            data = b""
-            while len(data) < 64:
-                data += os.read(ours, 64 - len(data))
-            got.append(list(data))
-            os.write(ours, bytes((250 + i + frame) % 256 for i in range(10)))
-
-    thread = threading.Thread(target=answer, daemon=True)
-    thread.start()
-    output = suite.work / "answers.npy"
-    script = networks.ROOT / "scripts/uart_host.py"
-    suite.check(os.access(script, os.X_OK), "the host's script can be executed")
-    run = subprocess.run(
-        [sys.executable, script, package, "--port", os.ttyname(theirs),
-         "--input", suite.work / "codes.npy", "--output", output],
-        capture_output=True, text=True, timeout=60)
-    thread.join(10)
-    suite.check(run.returncode == 0, f"the host's script runs {run.stderr}")
-    suite.check(got == codes.reshape(2, 64).tolist(), "it sends the codes")
-    shape = node["outputs"][0]["shape"]
-    want = [[-6 + i + frame for i in range(10)] for frame in range(2)]
-    suite.check(np.load(output).tolist()
-                == np.reshape(want, (2, *shape)).tolist(),
-                "it unpacks signed answers")
-
-    # What is wrong is said in a sentence, before anything is sent.
-    np.save(suite.work / "turned.npy", codes.reshape(2, 1, 8, 8))
-    np.save(suite.work / "reals.npy", codes.astype(np.float32))
-    (suite.work / "file").write_text("no line")
-    port = os.ttyname(theirs)
-    for words, place, line, values in (
-            ("is not a package", suite.work / "nowhere", port, "codes.npy"),
-            ("takes ['frames', 8, 8, 1]", package, port, "turned.npy"),
-            ("holds float32", package, port, "reals.npy"),
-            ("cannot read", package, port, "file"),
-            ("cannot open", package, suite.work / "no-line", "codes.npy"),
-            ("is not a serial line", package, suite.work / "file",
-             "codes.npy")):
-        run = subprocess.run(
-            [sys.executable, script, place, "--port", line, "--input",
-             suite.work / values], capture_output=True, text=True, timeout=60)
-        suite.check(run.returncode == 1 and words in run.stderr
-                    and "Traceback" not in run.stderr,
-                    f"the host's script says '{words}': {run.stderr[-200:]}")
 
 
 def bitstream(suite):

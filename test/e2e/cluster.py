@@ -26,6 +26,11 @@ def size(port):
     return product
 
 
+def streams(node, direction):
+    """A node's streams, "in" or "out"."""
+    return [p for p in node["ports"]["stream"] if p["direction"] == direction]
+
+
 def replicate(package, target, count, link=TEN_GBE):
     """A service of `count` equal nodes from a package of one node without a
     link: frames are dealt out in turn, answers gathered in order. Its plan is
@@ -47,10 +52,10 @@ def replicate(package, target, count, link=TEN_GBE):
             {**first, "name": name, "address": i + 1,
              "rtl_of": "" if i == 0 else first["name"],
              "replica": {"group": 0, "index": i, "count": count}})
-        for k, port in enumerate(first["inputs"]):
+        for k, port in enumerate(streams(first, "in")):
             channel(port, {"from": {"node": "host", "port": f"input{k}"},
                            "to": {"node": name, "port": port["port"]}}, i)
-        for k, port in enumerate(first["outputs"]):
+        for k, port in enumerate(streams(first, "out")):
             channel(port, {"from": {"node": name, "port": port["port"]},
                            "to": {"node": "host", "port": f"output{k}"}}, i)
     (target / "plan.json").write_text(json.dumps(plan, indent=2))

@@ -10,6 +10,7 @@ import sys
 import accuracy
 import boards
 import cluster
+import drivers
 import explore
 import framework
 import golden
@@ -44,6 +45,7 @@ SUITES = {
     "golden": golden.golden,            # NETWORK LEVEL
     "explore": explore.explore,
     "boards": boards.boards,
+    "drivers": drivers.drivers,
     "bitstream": boards.bitstream,
     "dsp-netlist": boards.dsp_netlist,
     "ecp5": boards.ecp5,

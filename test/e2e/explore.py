@@ -96,7 +96,8 @@ def explore(suite):
         "one layer is split by channels")
     ports = {(c["to"]["node"], c["to"]["port"]) for c in plan["channels"]}
     suite.check(all((n["name"], i["port"]) in ports
-                    for n in plan["nodes"] for i in n["inputs"]),
+                    for n in plan["nodes"] for i in n["ports"]["stream"]
+                    if i["direction"] == "in"),
                 "every input of a node has a channel")
     suite.check(all((package / "nodes" / n["name"] / "rtl/rhz_top.sv").exists()
                     for n in plan["nodes"]), "every node has its hardware")

@@ -222,7 +222,9 @@ def commands(suite, package):
                        "-n", "1"]
     yield "synth", [suite.rhizome, "synth", package]
     yield "report", [suite.rhizome, "report", package]
-    yield "run", [suite.rhizome, "run", package, "-n", "1"]
+    for driver in ("null", "cpu", "simulation", "uart", "udp"):
+        yield f"run-{driver}", [suite.rhizome, "run", package, "-n", "1",
+                                "--driver", driver, "--port", "/dev/null"]
     node = suite.rhizome.parent / "rhizome-node"
     if node.exists():
         yield "rhizome-node", [node, package, "node0"]
@@ -265,8 +267,8 @@ def checked(suite, reference):
     top = damaged / rtl / plan["nodes"][0]["rtl"][-1]
     top.write_text(top.read_text() + "// by hand\n")
     for name, words in commands(suite, damaged):
-        if name in ("run", "rhizome-node", "synth"):
-            continue  # needs a cluster, or takes long
+        if name in ("run-uart", "run-udp", "rhizome-node", "synth"):
+            continue  # needs a board or a cluster, or takes long
         result = run_program([*words, "--accept-changes"], timeout=120)
         suite.check(result.status == 0 and "is taken as it is" in result.err
                     and top.name in result.err,
@@ -278,6 +280,33 @@ def checked(suite, reference):
         suite.check(result.json and result.json["mismatches"] == 0,
                     f"edited RTL is simulated: {result.message[:200]}",
                     result.command)
+
+
+def segments(suite, reference):
+    """A segment that is missing or of another size is named by every driver,
+    also where changes are accepted."""
+    damaged = suite.work / "segments.rhz"
+    shutil.copytree(reference, damaged)
+    plan = json.loads((damaged / "plan.json").read_text())
+    file = "segments/node0/weights.bin"
+    plan["nodes"][0]["memories"] = [
+        {"name": "ddr4", "banks": 1, "bytes_per_s": 10 ** 10, "latency_ns": 100,
+         "turnaround_ns": 0, "refresh_every_ns": 0, "refresh_ns": 0}]
+    plan["nodes"][0]["segments"] = [
+        {"file": file, "memory": "ddr4", "bank": 0, "address": 0, "bytes": 64,
+         "load": "start"}]
+    (damaged / "plan.json").write_text(json.dumps(plan))
+    for kind, data in (("removed", None), ("short", bytes(63))):
+        if data is not None:
+            (damaged / file).parent.mkdir(parents=True)
+            (damaged / file).write_bytes(data)
+        for name, words in commands(suite, damaged):
+            if not name.startswith("run-"):
+                continue
+            result = run_program([*words, "--accept-changes"], timeout=120)
+            suite.check(result.status == 1 and file in result.err,
+                        f"{name} names a segment that is {kind}: "
+                        f"{result.message[:200]}", result.command)
 
 
 def read_only(suite, reference):
@@ -358,5 +387,6 @@ def packages(suite):
     awkward_names(suite)
     refused(suite, reference)
     checked(suite, reference)
+    segments(suite, reference)
     read_only(suite, reference)
     compiled_again(suite)

@@ -122,7 +122,7 @@ def check_links(problems):
 def main():
     problems = []
     check_links(problems)
-    for path in tracked(".cpp", ".h", ".td"):
+    for path in tracked(".cpp", ".c", ".h", ".td"):
         if not path.startswith(("include/", "lib/", "runtime/", "tools/")):
             continue
         layer = layer_of(path)

@@ -7,7 +7,7 @@ import sys
 
 from common import ROOT, report, tracked
 
-CODE = (".cpp", ".h", ".td", ".py", ".sv", ".v", ".sh", ".mlir", ".yaml",
+CODE = (".cpp", ".c", ".h", ".td", ".py", ".sv", ".v", ".sh", ".mlir", ".yaml",
         ".tcl", ".xdc", ".sdc", ".cfg")
 TEXT = CODE + (".md", ".txt", ".cmake", ".json", "Makefile")
 SPDX = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"

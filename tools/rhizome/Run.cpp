@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome run: frames through a service that runs, on boards or in processes,
-// or a tensor kernel applied to data.
+// rhizome run: frames through a compiled package by a driver (a board, nodes on
+// a network, a simulation, the CPU), or a tensor kernel applied to data.
 #include "Commands.h"
 #include "Kernel.h"
 #include "ModelOptions.h"
@@ -25,13 +25,14 @@ static int runRun(RunRequest request, bool json) {
   request.onEvent = [](const std::string &line) {
     llvm::errs() << line << "\n";
   };
-  RunResult result = runService(request);
+  RunResult result = runPackage(request);
   printNotes(result.notes);
   bool good = result.ok && result.mismatches == 0 && result.unexpected <= 0;
   if (json) {
     llvm::json::Object object{
         {"ok", result.ok},
         {"frames", result.frames},
+        {"checked", result.checked},
         {"mismatches", result.mismatches},
         {"predicted", rhizome::toJson(result.predicted)},
         {"measured",
@@ -56,7 +57,7 @@ static int runRun(RunRequest request, bool json) {
     return failWith(result.error, json);
   llvm::outs() << grouped(result.frames)
                << (result.frames == 1 ? " frame" : " frames");
-  if (request.check)
+  if (result.checked)
     llvm::outs() << ", " << grouped(result.mismatches) << " mismatches";
   llvm::outs() << "\n";
   if (result.unexpected >= 0)
@@ -74,6 +75,54 @@ static int runRun(RunRequest request, bool json) {
   return good ? 0 : 1;
 }
 
+/// --driver and what belongs to single drivers.
+static void addDriver(CLI::App &command, RunRequest &request) {
+  static const std::map<std::string, DriverKind> kinds = {
+      {"null", DriverKind::Null},
+      {"cpu", DriverKind::Cpu},
+      {"simulation", DriverKind::Simulation},
+      {"uart", DriverKind::Uart},
+      {"udp", DriverKind::Udp}};
+  DriverOptions &options = request.driverOptions;
+  command
+      .add_option_function<std::string>(
+          "--driver",
+          [&request](const std::string &name) {
+            auto found = kinds.find(name);
+            if (found == kinds.end())
+              throw CLI::ValidationError(
+                  "--driver", "'" + name +
+                                  "' is not null, cpu, simulation, uart or "
+                                  "udp");
+            request.driver = found->second;
+          },
+          "what computes: nothing (zeros), this CPU, the simulated RTL, a "
+          "board at a serial line, nodes on a network; of a cluster's package "
+          "udp otherwise")
+      ->option_text("null|cpu|simulation|uart|udp");
+  command
+      .add_option("--port", options.port,
+                  "driver uart: the serial line, e.g. /dev/ttyUSB1")
+      ->option_text("TTY");
+  command
+      .add_option("--baud", options.baud,
+                  "driver uart: the speed, as in the board's file")
+      ->capture_default_str()
+      ->option_text("RATE");
+  command
+      .add_option("--stalls-in", options.stallsIn,
+                  "driver simulation: per cent of cycles in which the source "
+                  "offers nothing")
+      ->check(CLI::Range(0, 95))
+      ->option_text("PERCENT");
+  command
+      .add_option("--stalls-out", options.stallsOut,
+                  "driver simulation: per cent of cycles in which the sink "
+                  "takes nothing")
+      ->check(CLI::Range(0, 95))
+      ->option_text("PERCENT");
+}
+
 void cli::addRun(CLI::App &app, Run &run) {
   struct Options {
     RunRequest request;
@@ -85,13 +134,14 @@ void cli::addRun(CLI::App &app, Run &run) {
   auto options = std::make_shared<Options>();
   RunRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
-      "run", "Send frames to a package's nodes, or apply a tensor kernel.");
+      "run", "Run frames through a package, or apply a tensor kernel.");
   command
       ->add_option("DIR", request.package,
-                   "a package of several nodes; or a kernel (.cfd, .mlir) or "
-                   "the folder of a compiled one")
+                   "a package; or a kernel (.cfd, .mlir) or the folder of a "
+                   "compiled one")
       ->required();
   addData(*command, request, options->inputs, options->normalise);
+  addDriver(*command, request);
   command
       ->add_option("--at", request.places.at,
                    "where a node is; of 'host': where to listen")
@@ -129,6 +179,9 @@ void cli::addRun(CLI::App &app, Run &run) {
   addPackageChecks(*command, request.acceptChanges, request.trust);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"
+                  "  rhizome run net.rhz --driver simulation -n 4\n"
+                  "  rhizome run net.rhz --driver uart --port /dev/ttyUSB1 "
+                  "--input x.npy --output y.npy\n"
                   "  rhizome run net.rhz -n 1000\n"
                   "  rhizome run net.rhz --input x.npy --expect y.npy --json\n"
                   "  rhizome run net.rhz --at node0=10.0.0.1:2719 "
@@ -155,6 +208,7 @@ void cli::addRun(CLI::App &app, Run &run) {
     for (const std::string &path : options->inputs)
       options->request.inputs.push_back({path, options->normalise});
     options->request.check = !options->noCheck;
+    options->request.driverOptions.seed = options->request.seed;
     run = [options] { return runRun(options->request, options->json); };
   });
 }

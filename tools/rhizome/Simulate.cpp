@@ -73,6 +73,8 @@ static int runSimulate(SimulateRequest request, bool json) {
                               {"predicted", rhizome::toJson(result.predicted)},
                               {"measured", std::move(measured)},
                               {"sim_cycles_per_s", result.simCyclesPerS}};
+    if (!result.simulator.empty())
+      object["simulator"] = llvm::json::fixUTF8(result.simulator);
     if (result.unexpected >= 0)
       object["unexpected"] = result.unexpected;
     if (!result.firstMismatch.empty())

@@ -118,7 +118,7 @@ std::string openMessage(const std::string &dir,
 TEST(Plan, ReadsBackWhatItWrote) {
   std::string text = printPlan(toyPlan());
   EXPECT_EQ(text, printPlan(toyPlan()));
-  EXPECT_EQ(text.find("{\n  \"schema\": 4,\n  \"rhizome\": "), 0u) << text;
+  EXPECT_EQ(text.find("{\n  \"schema\": 5,\n  \"rhizome\": "), 0u) << text;
   EXPECT_NE(text.find("\"clock_mhz\": 156.25,"), std::string::npos);
   EXPECT_NE(text.find("\"lut\": 0.1\n"), std::string::npos) << text;
   auto plan = parsePlan(text);
@@ -144,17 +144,17 @@ TEST(Plan, RefusesWhatItIsNot) {
     auto plan = parsePlan(text.replace(text.find(from), from.size(), to));
     return plan ? "accepted" : llvm::toString(plan.takeError());
   };
-  EXPECT_NE(message("\"schema\": 4", "\"schema\": 9").find("its schema is 9"),
+  EXPECT_NE(message("\"schema\": 5", "\"schema\": 9").find("its schema is 9"),
             std::string::npos);
-  EXPECT_EQ(message("\"schema\": 4", "\"scheme\": 1"),
+  EXPECT_EQ(message("\"schema\": 5", "\"scheme\": 1"),
             "it has no 'schema' number");
   EXPECT_EQ(message("\"model\": \"toy\"", "\"model\": 3"),
             "expected string at plan.model");
   EXPECT_EQ(message("\"data_width\": 64", "\"data_width\": 63"),
             "expected whole bytes, at most 4096 bits at "
-            "plan.nodes[0].inputs[0].data_width");
+            "plan.nodes[0].ports.stream[0].data_width");
   EXPECT_EQ(message("\"width\": 5", "\"width\": 65"),
-            "expected 1..64 at plan.nodes[0].inputs[0].element.width");
+            "expected 1..64 at plan.nodes[0].ports.stream[0].element.width");
   EXPECT_EQ(message("\"top\"", "\"topp\""),
             "missing value at plan.nodes[0].top");
   Plan bare = toyPlan();
@@ -162,7 +162,7 @@ TEST(Plan, RefusesWhatItIsNot) {
   auto none = parsePlan(printPlan(bare));
   ASSERT_FALSE(bool(none));
   EXPECT_EQ(llvm::toString(none.takeError()), "it names no node");
-  auto plan = parsePlan("{\"schema\": 4, ");
+  auto plan = parsePlan("{\"schema\": 5, ");
   ASSERT_FALSE(bool(plan));
   llvm::consumeError(plan.takeError());
 }

@@ -62,7 +62,7 @@ TEST(PlanMemories, AreRefusedWhereTheyDoNotFit) {
             "plan.nodes[0].segments[0].address");
   EXPECT_EQ(message("\"data_width\": 256", "\"data_width\": 48"),
             "expected a power of two, 8..1024 at "
-            "plan.nodes[0].memory_ports[0].data_width");
+            "plan.nodes[0].ports.memory[0].data_width");
   EXPECT_EQ(message("\"refresh_ns\": 260", "\"refresh_ns\": 3900"),
             "expected positive banks and bytes, times that are not negative, "
             "refreshes that end at plan.nodes[0].memories[0].banks");

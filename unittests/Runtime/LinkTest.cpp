@@ -307,7 +307,7 @@ TEST(Udp, TwoEndpointsOfOneMachine) {
   to.peer = 1;
   from.peer = 0;
   Endpoint host(0, {to}), node(1, {from});
-  UdpDriver hostSide(host), nodeSide(node);
+  UdpSocket hostSide(host), nodeSide(node);
   std::string error;
   ASSERT_TRUE(hostSide.bind("127.0.0.1:0", error)) << error;
   ASSERT_TRUE(nodeSide.bind("127.0.0.1:0", error)) << error;
@@ -317,9 +317,9 @@ TEST(Udp, TwoEndpointsOfOneMachine) {
   nodeSide.learnPeer(0);
   host.control(Kind::Open, 1, 1);
   uint64_t sent = 0, got = 0, wrong = 0;
-  Time end = UdpDriver::now() + 20'000'000'000;
-  while (got < 500 && UdpDriver::now() < end) {
-    Time soon = UdpDriver::now() + 100'000;
+  Time end = UdpSocket::now() + 20'000'000'000;
+  while (got < 500 && UdpSocket::now() < end) {
+    Time soon = UdpSocket::now() + 100'000;
     ASSERT_TRUE(hostSide.step(
         soon,
         [&](Time) {

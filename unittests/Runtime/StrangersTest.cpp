@@ -64,7 +64,7 @@ struct Node {
     return c;
   }
   Endpoint endpoint{1, {config(1, false), config(2, true)}};
-  UdpDriver driver{endpoint};
+  UdpSocket driver{endpoint};
   std::string error;
 
   Node() {
@@ -72,9 +72,9 @@ struct Node {
     driver.learnPeer(0);
   }
   void run(Time span) {
-    for (Time end = UdpDriver::now() + span; UdpDriver::now() < end;)
+    for (Time end = UdpSocket::now() + span; UdpSocket::now() < end;)
       ASSERT_TRUE(driver.step(
-          std::min(end, UdpDriver::now() + 1'000'000), [](Time) {}, error))
+          std::min(end, UdpSocket::now() + 1'000'000), [](Time) {}, error))
           << error;
   }
 };
@@ -104,8 +104,8 @@ TEST(Strangers, AHostThatIsThereKeepsItsPlaceUntilItHasGone) {
   node.run(10'000'000);
   EXPECT_GE(host.count(), 1u);
   // It probes as a client does; for longer than a silent one would be kept.
-  for (Time end = UdpDriver::now() + kSilence + kSilence / 4;
-       UdpDriver::now() < end;) {
+  for (Time end = UdpSocket::now() + kSilence + kSilence / 4;
+       UdpSocket::now() < end;) {
     host.send(node.driver.port(), datagram(Kind::Probe, 1, 9));
     for (Kind kind : {Kind::Open, Kind::Probe, Kind::Data})
       hijacker.send(node.driver.port(), datagram(kind, 1, 77));

@@ -4,6 +4,7 @@
 // the compiler. The schema's number is kPlanSchema (Support/Version.h).
 #pragma once
 
+#include "rhizome/Package/HostBorder.h"
 #include "rhizome/Support/Medium.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -30,14 +31,6 @@ struct Prediction {
   /// included; of a design without links its latency in cycles as a time.
   double latencyUs = 0;
   bool operator==(const Prediction &) const = default;
-};
-
-/// The integers that one element of a stream can hold.
-struct ElementFormat {
-  bool isSigned = false;
-  unsigned width = 8;
-  int64_t lo = 0, hi = 255;
-  bool operator==(const ElementFormat &) const = default;
 };
 
 /// One AXI4-Stream port of a node's top module: signals "<port>_tdata",
@@ -73,6 +66,23 @@ struct MemoryPort {
   unsigned dataWidth = 64;   ///< bits, a power of two of bytes
   int64_t bytesPerFrame = 0; ///< that are read
   bool operator==(const MemoryPort &) const = default;
+};
+
+/// An input of a node's top module with its endpoint that is set from outside
+/// before the first frame and then stays.
+struct RegisterPort {
+  std::string port; ///< "channels_i"
+  std::string name; ///< what it says, "channels"
+  unsigned width = 16;
+  bool operator==(const RegisterPort &) const = default;
+};
+
+/// A byte stream of datagrams between a node's endpoint and its shell.
+struct LinkPort {
+  std::string port; ///< "s_link", "m_link"
+  bool transmit = false;
+  unsigned dataWidth = 64;
+  bool operator==(const LinkPort &) const = default;
 };
 
 /// A file that lies in a bank from before the first frame on.
@@ -160,6 +170,8 @@ struct PlannedNode {
   std::vector<BorderPort> inputs, outputs;
   std::vector<PlannedMemory> memories;
   std::vector<MemoryPort> memoryPorts;
+  std::vector<RegisterPort> registerPorts;
+  std::vector<LinkPort> linkPorts;
   std::vector<PlannedSegment> segments;
   /// Null if there is none of that name.
   const PlannedMemory *memory(llvm::StringRef name) const;
@@ -236,6 +248,7 @@ struct Plan {
   std::vector<Channel> channels;
   std::vector<PlannedLink> links;
   std::string hostLink; ///< at which the host's port hangs, as a node's
+  HostSection host;     ///< the tensors at the model's border
 
   /// Null if there is none of that name.
   const PlannedNode *node(llvm::StringRef name) const;

@@ -233,6 +233,7 @@ struct SimulateResult : Comparison {
   int64_t latencyCycles = 0;
   double simCyclesPerS = 0;
   double buildSeconds = 0;
+  std::string simulator; ///< the program that was run, "" if none was
   /// Of a cluster: frames a second, a single request's time, who did what.
   double throughputPerS = 0, latencyUs = 0;
   std::vector<PartyResult> parties;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A package as a running service: one process that stands for a node, and the
-// client that sends frames to all of them, be they processes or boards. Both
-// block until they are done or stopped.
+// A package as something that runs: one process that stands for a node of a
+// service, and frames through a driver, be it a service's client, a board at a
+// serial line or no device at all. All block until they are done or stopped.
 #pragma once
 
+#include "rhizome/Pipeline/Drivers.h"
 #include "rhizome/Pipeline/Pipeline.h"
 
 namespace rhizome::pipeline {
@@ -44,6 +45,9 @@ struct RunRequest : DataChoice {
   std::string package;
   bool acceptChanges = false; ///< files need not be as they were compiled
   bool trust = false;         ///< its RTL may do more than a design does
+  /// Not given: nodes on a network, if the package has several.
+  std::optional<DriverKind> driver;
+  DriverOptions driverOptions;
   PlacesRequest places;
   int64_t outstanding = 0; ///< frames on their way; 0: what the links take
   double patienceS = 10;   ///< without nodes or answers
@@ -54,6 +58,7 @@ struct RunRequest : DataChoice {
 
 struct RunResult : Comparison {
   bool ok = false;
+  bool checked = false; ///< against the interpreter
   int64_t frames = 0, repeated = 0, resent = 0;
   double seconds = 0, throughputPerS = 0;
   double latencyUs = 0, shortestUs = 0, longestUs = 0; ///< mean, extremes
@@ -62,5 +67,5 @@ struct RunResult : Comparison {
   std::vector<std::string> notes;  ///< what a user should know of the package
   std::string error;
 };
-RunResult runService(const RunRequest &request);
+RunResult runPackage(const RunRequest &request);
 } // namespace rhizome::pipeline

@@ -44,6 +44,7 @@ struct SimResult {
   int64_t cycles = 0; ///< simulated in all
   double simCyclesPerS = 0;
   double buildSeconds = 0; ///< 0 if the simulator came from the cache
+  std::string simulator;   ///< Verilator's program, "" of Icarus
 };
 
 /// Sends `frames` ([frame][input], shapes and ranges as the plan says) through
@@ -51,7 +52,7 @@ struct SimResult {
 /// the place of its log), a hang (no output for 100,000 cycles or 20 times the
 /// predicted ones), a broken stream protocol (TLAST at the wrong beat, a beat
 /// withdrawn or changed while it waits, a beat too many), an X. The simulator
-/// is kept under "<package>/results/sim" by the hash of what it is made from.
+/// is kept in the user's cache by the hash of what it is made from.
 llvm::Expected<SimResult>
 simulateRtl(const Package &package,
             const std::vector<std::vector<Tensor>> &frames,

@@ -8,6 +8,7 @@
 #include "rhizome/runtime/control.h"
 #include "rhizome/runtime/service.h"
 #include "rhizome/runtime/udp.h"
+#include <deque>
 #include <functional>
 
 namespace rhizome::link {
@@ -16,8 +17,7 @@ struct ClientOptions {
   /// Where each node is, "address:port", by its address in the service.
   std::map<uint16_t, std::string> places;
   ControlOptions control;
-  /// Gives up after so long without all nodes, or without an answer.
-  Time patience = 10'000'000'000;
+  Time patience = 10'000'000'000; ///< of `open`, for all nodes
 };
 
 /// What a user should hear of while frames are on their way.
@@ -29,7 +29,6 @@ struct ClientEvent {
 struct ClientStatistics {
   uint64_t frames = 0;   ///< answered
   uint64_t repeated = 0; ///< sent again after a node had started anew
-  Time elapsed = 0;      ///< of all calls of `infer`
   /// From the moment a frame is handed to the link to its last answer.
   Time shortest = kNever, longest = 0, sum = 0;
   Counters link;
@@ -45,33 +44,52 @@ public:
   /// Binds the socket and brings all nodes into one epoch. False with a
   /// sentence in `error`, which names the nodes that do not answer.
   bool open(std::string &error);
-  /// Answers to `frames`, in order; `outstanding` of them, at most, are on
-  /// their way at a time (0: as many as the link takes). False with a sentence
-  /// in `error`; the answers until then stay in `answers`.
-  bool infer(const std::vector<Frame> &frames, std::vector<Frame> &answers,
-             std::string &error, size_t outstanding = 0);
-  /// Told of nodes that come and go; called from `open` and `infer`.
+  /// A frame to be answered; it leaves as soon as the links take it. False
+  /// with a sentence in `error` if the socket fails.
+  bool post(Frame frame, std::string &error);
+  enum class Outcome { Answer, TimeOut, Failed };
+  /// The answer to the oldest frame that was posted and not taken. After a
+  /// time-out, whose sentence names the nodes that are silent, the frames are
+  /// still on their way.
+  Outcome take(Frame &answer, Time patience, std::string &error);
+  /// Some node that has answered before does not.
+  bool someNodeIsSilent() const;
+  /// Told of nodes that come and go; called from `open`, `post` and `take`.
   std::function<void(const ClientEvent &)> onEvent;
-  /// Asked between steps; true ends `open` and `infer` with an error.
+  /// Asked between steps; true ends `open` and `take` with an error.
   std::function<bool()> isCancelled;
 
   const Service &service() const { return theService; }
   ClientStatistics statistics() const;
 
 private:
+  /// A frame that was posted and not taken.
+  struct Pending {
+    Frame inputs, answers;
+    Time started = 0;
+  };
+
   bool step(Time until, const std::function<void(Time)> &work,
             std::string &error);
   void watch(Time now);
+  void work(Time now);
+  void startAnew(Time now);
+  void receive();
+  void send(Time now);
   std::string silentNodes() const;
 
   Service theService;
   ClientOptions options;
   Endpoint endpoint;
   Controller controller;
-  UdpDriver driver;
+  UdpSocket driver;
   Router inputs, outputs;
   std::vector<bool> wasAlive, wasHeard;
+  std::deque<Pending> pending;
+  size_t complete = 0; ///< of `pending`, from its front, with all answers
+  /// By port: how many of `pending`, from its front, were sent or received.
+  /// Ports run ahead of each other.
+  std::vector<size_t> sent, got;
   ClientStatistics counts;
-  bool unfinished = false; ///< the last call of `infer` failed
 };
 } // namespace rhizome::link

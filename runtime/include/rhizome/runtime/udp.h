@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Drives an endpoint with a UDP socket: one socket, many peers, datagrams
+// A UDP socket that drives an endpoint: one socket, many peers, datagrams
 // received and sent in batches. Peers are known by their address in the plan;
 // what comes from elsewhere is dropped and counted.
 #pragma once
@@ -9,13 +9,13 @@
 #include <string>
 
 namespace rhizome::link {
-class UdpDriver {
+class UdpSocket {
 public:
-  /// Drives `endpoint`, which outlives the driver.
-  explicit UdpDriver(Endpoint &endpoint);
-  ~UdpDriver();
-  UdpDriver(const UdpDriver &) = delete;
-  UdpDriver &operator=(const UdpDriver &) = delete;
+  /// Drives `endpoint`, which outlives the socket.
+  explicit UdpSocket(Endpoint &endpoint);
+  ~UdpSocket();
+  UdpSocket(const UdpSocket &) = delete;
+  UdpSocket &operator=(const UdpSocket &) = delete;
 
   /// Binds to "address:port" (port 0: any). False with a sentence in `error`.
   bool bind(const std::string &local, std::string &error);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// plan.json's `host`: which tensors a caller gives and gets, and how each of
+// them becomes a frame of the device's ports, or is made from one. The
+// runtime's border.c and the generated header of a package work by it.
+#pragma once
+
+#include "llvm/Support/JSON.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rhizome {
+/// The integers that one element of a stream can hold.
+struct ElementFormat {
+  bool isSigned = false;
+  unsigned width = 8;
+  int64_t lo = 0, hi = 255;
+  bool operator==(const ElementFormat &) const = default;
+};
+
+/// A tensor in the caller's memory, row-major: float32 or int64.
+struct HostTensor {
+  std::string name;
+  bool isFloat = true;
+  std::vector<int64_t> shape;
+  /// The model's own; otherwise tasks on the host stand between it and the
+  /// model's inputs or outputs.
+  bool ofModel = true;
+  bool operator==(const HostTensor &) const = default;
+};
+
+/// One digit of the order in which a frame takes a tensor's elements.
+struct OrderDigit {
+  int64_t size = 1, stride = 1;
+  bool operator==(const OrderDigit &) const = default;
+};
+
+/// A tensor as a frame of one port. Element i of the frame is the tensor's
+/// element at the sum of digit × stride, the digits being i in the mixed radix
+/// of the sizes, the last one least significant; element m of the tensor has
+/// channel m / inner mod channels.
+struct HostBorder {
+  std::string port;   ///< the stream's, "s_axis_0"; of a cluster "input0"
+  int64_t tensor = 0; ///< index in the section's inputs or outputs
+  ElementFormat element;
+  unsigned dataWidth = 8; ///< bits of a beat; frames are padded to whole ones
+  std::vector<OrderDigit> order;
+  std::string rounding = "half_even"; ///< as osa.quantize names it
+  int64_t channels = 1, inner = 1;
+  /// One per channel; none for a tensor of integers.
+  std::vector<float> scale;
+  std::vector<int64_t> zeroPoint;
+  std::vector<float> offset; ///< added behind the scale; none for zeros
+  int64_t elements() const;
+  bool operator==(const HostBorder &) const = default;
+};
+
+struct HostSection {
+  /// Every input and output is the model's: a caller needs nothing else.
+  bool complete = false;
+  std::vector<HostTensor> inputs, outputs;
+  std::vector<HostBorder> toDevice, fromDevice;
+  bool operator==(const HostSection &) const = default;
+};
+
+/// The names of roundings in the order of the runtime's rhz_rounding.
+const std::vector<std::string> &roundingNames();
+
+/// The member "element", and the member "host".
+void printElement(llvm::json::OStream &os, const ElementFormat &element);
+void printHost(llvm::json::OStream &os, const HostSection &host);
+bool fromJSON(const llvm::json::Value &value, ElementFormat &element,
+              llvm::json::Path path);
+/// Refuses borders that name no tensor, orders that leave it, and lists of
+/// scales of another length than their channels.
+bool fromJSON(const llvm::json::Value &value, HostSection &host,
+              llvm::json::Path path);
+} // namespace rhizome

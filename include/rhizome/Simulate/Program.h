@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The simulator of a package of one node as a program that others may run; its
+// arguments are those of data/sim/harness.cpp.
+#pragma once
+
+#include "rhizome/Package/Package.h"
+
+namespace rhizome {
+struct SimulatorProgram {
+  std::string program;
+  std::string folder;     ///< in which it must run
+  int64_t hangCycles = 0; ///< without output that count as a hang
+};
+
+/// Builds it, or finds it in the package's results.
+llvm::Expected<SimulatorProgram> buildSimulator(const Package &package);
+} // namespace rhizome

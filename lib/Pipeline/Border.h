@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What stands between a model's tensors and the device's frames, read from the
+// functions of the host: the conversions at both ends as the plan's `host`
+// section. What they do not cover, the host computes.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "rhizome/Package/Plan.h"
+
+namespace rhizome::pipeline {
+/// `inputs` and `outputs` are the ports of @network, in its order.
+HostSection hostSectionOf(mlir::func::FuncOp prologue,
+                          mlir::func::FuncOp network,
+                          mlir::func::FuncOp epilogue,
+                          llvm::ArrayRef<BorderPort> inputs,
+                          llvm::ArrayRef<BorderPort> outputs);
+} // namespace rhizome::pipeline

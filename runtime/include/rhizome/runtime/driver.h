@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What computes a compiled design, behind few calls: nothing (null), a function
+// on the CPU, a simulation, a board at a serial line, nodes on a network. A
+// driver moves frames of bytes; what their bits mean is border.h's. Order and
+// sizes of calls are checked here, once for all drivers, so that each of them
+// behaves alike when it is misused.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rhizome::runtime {
+/// Why a call failed.
+enum class Fault {
+  None,
+  Order,       ///< not now: not open, open already, nothing written, …
+  Size,        ///< bytes or a number that the design does not have
+  File,        ///< a file of the package is missing, short or altered
+  Segment,     ///< there is no such segment, or one was not loaded
+  Unsupported, ///< this driver cannot do it for this design
+  TimeOut,     ///< no answer yet; the frame is still on its way
+  Gone,        ///< the device is lost; only `close` helps
+  Device,      ///< the device answers, but not as it should
+};
+
+/// True if all is well; else the reason for programs and for people.
+struct Status {
+  Fault fault = Fault::None;
+  std::string text;
+  explicit operator bool() const { return fault == Fault::None; }
+};
+
+using Bytes = std::vector<uint8_t>;
+using Duration = std::chrono::nanoseconds;
+
+/// A stream into a design or out of it.
+struct Port {
+  std::string name;
+  uint64_t frameBits = 0;
+  unsigned beatBits = 8; ///< a frame on the wires is padded to whole beats
+  /// Of a frame as `write` and `read` have it: bit-packed, whole bytes.
+  size_t frameBytes() const { return size_t((frameBits + 7) / 8); }
+  uint64_t beats() const { return (frameBits + beatBits - 1) / beatBits; }
+  /// Of a frame in whole beats.
+  size_t paddedBytes() const { return size_t(beats()) * (beatBits / 8); }
+};
+
+/// A file of the package that the device needs.
+struct File {
+  std::string path; ///< below the design's folder
+  uint64_t bytes = 0;
+  uint64_t checksum = 0; ///< rhz_checksum of its bytes
+};
+
+/// A file that lies in a bank of a memory before the first frame.
+struct Segment : File {
+  std::string memory;
+  int64_t bank = 0, address = 0;
+};
+
+/// What a driver has to know of a compiled package.
+struct Design {
+  std::string name;
+  std::string folder; ///< the package's
+  std::vector<Port> inputs, outputs;
+  std::vector<File> images; ///< of memories on the chip
+  std::vector<Segment> segments;
+};
+
+/// The bytes of a file of the design, or Fault::File with its name.
+Status readFile(const Design &design, const File &file, Bytes &bytes);
+/// Whether all images are as they were compiled.
+Status checkImages(const Design &design);
+
+struct Statistics {
+  uint64_t launched = 0, done = 0; ///< frames
+  uint64_t timeOuts = 0;
+  /// Of nodes on a network: frames that were sent again after a node had
+  /// started anew, datagrams that were sent again.
+  uint64_t repeated = 0, resent = 0;
+  uint64_t bytesWritten = 0, bytesRead = 0;
+  /// From launch to the end of the wait, of frames that are done.
+  Duration shortest{0}, longest{0}, sum{0};
+};
+
+/// The calls in order: open, allocate, load, then of each frame write (every
+/// input), launch, wait, read (every output), at last close. One thread at a
+/// time. Frames are answered in the order in which they were launched.
+class Driver {
+public:
+  virtual ~Driver() = default;
+  virtual const char *name() const = 0;
+
+  /// Takes the device. Fault::Order if it is open, File, Unsupported, Gone.
+  Status open(Design design);
+  /// Room for so many frames on their way; one unless it is called. Not while
+  /// frames are on their way.
+  Status allocate(size_t frames);
+  /// Gives the device a segment's content. Fault::Segment, Size, File.
+  Status load(size_t segment, std::span<const uint8_t> bytes);
+  /// Reads all segments from the package and loads them.
+  Status loadAll();
+  /// One input of the next frame: exactly its port's frameBytes().
+  Status write(size_t input, std::span<const uint8_t> frame);
+  /// Starts the frame whose inputs were written. Fault::Segment, Order.
+  Status launch();
+  /// Waits until the oldest frame is done, `patience` at most.
+  Status wait(Duration patience);
+  /// One output of the frame that the last `wait` was for.
+  Status read(size_t output, std::span<uint8_t> frame);
+  /// Counted since `open`.
+  Statistics statistics() const {
+    Statistics result = counts;
+    refine(result);
+    return result;
+  }
+  /// Lets go of the device, whatever it does. Harmless if it is not open.
+  void close();
+
+  const Design &design() const { return theDesign; }
+  size_t onTheirWay() const { return started.size(); }
+  size_t room() const { return allocated; }
+
+protected:
+  // What a driver does; all arguments have been checked.
+  virtual Status doOpen() = 0;
+  /// A design without segments never calls it.
+  virtual Status doLoad(const Segment &segment,
+                        std::span<const uint8_t> bytes) = 0;
+  /// Takes one frame, an entry per input.
+  virtual Status doLaunch(std::vector<Bytes> inputs) = 0;
+  /// The oldest frame's answer, an entry per output, each of frameBytes().
+  virtual Status doWait(Duration patience, std::vector<Bytes> &outputs) = 0;
+  virtual void doClose() = 0;
+  /// Enters what the driver knows better, such as when a frame really left.
+  virtual void refine(Statistics &) const {}
+
+private:
+  Design theDesign;
+  bool isOpen = false, isGone = false;
+  size_t allocated = 1;
+  std::vector<bool> loaded;    ///< by segment
+  std::vector<Bytes> written;  ///< by input
+  std::vector<bool> isWritten; ///< by input
+  /// When each frame on its way was launched.
+  std::deque<std::chrono::steady_clock::time_point> started;
+  std::vector<Bytes> answer; ///< by output; empty: none
+  Statistics counts;
+
+  Status usable() const;
+  Status noted(Status status);
+};
+} // namespace rhizome::runtime

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The drivers there are, and what each is told of its device.
+#pragma once
+
+#include "rhizome/runtime/driver.h"
+#include "rhizome/runtime/service.h"
+#include <functional>
+#include <map>
+#include <memory>
+
+namespace rhizome::runtime {
+/// Takes everything and answers zeros: what a design costs without a device,
+/// and the text from which a new driver is made.
+std::unique_ptr<Driver> makeNullDriver();
+
+/// One frame, an entry per input and output; false with a sentence.
+using Compute =
+    std::function<bool(const std::vector<Bytes> &inputs,
+                       std::vector<Bytes> &outputs, std::string &error)>;
+/// A function, on a thread of its own. The weights are the function's: segments
+/// are checked and left alone. `close` waits for a frame that is being
+/// computed.
+std::unique_ptr<Driver> makeCpuDriver(Compute compute);
+
+/// A program that simulates the design: frames in files, arguments as
+/// data/sim/harness.cpp has them. It runs as a child process for all frames
+/// that were launched before a wait.
+struct SimulationOptions {
+  std::string program;
+  std::string folder = "."; ///< in which it runs: the design's RTL
+  /// Per cent of cycles in which a source offers nothing, a sink takes nothing.
+  unsigned stallsIn = 0, stallsOut = 0;
+  uint64_t seed = 1;
+  int64_t hangCycles = 100000; ///< without output that count as a hang
+};
+std::unique_ptr<Driver> makeSimulationDriver(SimulationOptions options);
+
+/// A board behind rtl/shell/rhz_uart_shell.sv: 8 data bits, no parity. One
+/// frame is on the line at a time, others wait here. A break resets the design
+/// when the driver is opened.
+struct UartOptions {
+  std::string port; ///< "/dev/ttyUSB1", or a pseudo terminal
+  unsigned baud = 1000000;
+};
+std::unique_ptr<Driver> makeUartDriver(UartOptions options);
+
+/// Nodes on a network, boards or rhizome-node processes.
+struct UdpOptions {
+  link::Service service;
+  /// "address:port" of each node, by its address in the service.
+  std::map<uint16_t, std::string> places;
+  std::string listen = "0.0.0.0:0"; ///< where the client's socket is
+  Duration patience = std::chrono::seconds(10); ///< of `open`, for all nodes
+  /// Told of nodes that fall silent, come back or start anew.
+  std::function<void(const std::string &node, const std::string &line)> onEvent;
+  /// Asked several times a second; true ends a call as a time-out.
+  std::function<bool()> isCancelled;
+};
+std::unique_ptr<Driver> makeUdpDriver(UdpOptions options);
+} // namespace rhizome::runtime

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Inference on a model's tensors: quantize, pack, compute by a driver, unpack,
+// dequantize. The tables are those of a package's generated header.
+#pragma once
+
+#include "rhizome/runtime/border.h"
+#include "rhizome/runtime/driver.h"
+#include <memory>
+
+namespace rhizome::runtime {
+/// What a driver has to know of a model whose package lies in `folder`.
+Design designOf(const rhz_model &model, std::string folder);
+
+class Inference {
+public:
+  /// `model` outlives it.
+  Inference(const rhz_model &model, std::string folder,
+            std::unique_ptr<Driver> driver);
+
+  /// Opens the driver and loads what the design's memories hold.
+  /// `outstanding` frames, at most, are on their way at a time.
+  Status open(size_t outstanding = 2);
+  /// inputs[k] holds frames × elements of the model's input k in its type,
+  /// outputs[k] gets those of output k. After a failure, also one of `open`,
+  /// the device is opened anew.
+  Status infer(std::span<const void *const> inputs,
+               std::span<void *const> outputs, size_t frames = 1);
+
+  const rhz_model &model() const { return tables; }
+  Driver &driver() { return *device; }
+  Duration patience = std::chrono::seconds(10); ///< with each frame
+
+private:
+  Status send(std::span<const void *const> inputs, size_t frame);
+  Status receive(std::span<void *const> outputs, size_t frame);
+
+  const rhz_model &tables;
+  std::string folder;
+  std::unique_ptr<Driver> device;
+  size_t outstanding = 1;
+  bool failed = false;
+};
+} // namespace rhizome::runtime

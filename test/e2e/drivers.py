@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A package behind every driver that this machine can have: the same answers,
+bit for bit, from the CPU, the simulation, a serial line and the generated C
+client; conversions as plan.json says; what was altered is refused by name."""
+import json
+import os
+import pty
+import shutil
+import threading
+import tty
+
+import networks
+from framework import run_program
+
+TINY = networks.ROOT / "examples/tiny-digits"
+MODEL = TINY / "tiny_digits_qdq_int8.onnx"
+IMAGES = TINY / "test_images.npy"
+FRAMES = 3
+
+
+class Line:
+    """A pseudo terminal whose far end takes frames of `size` bytes and gives
+    each the next of `answers`."""
+
+    def __init__(self, size, answers):
+        self.ours, self.theirs = pty.openpty()
+        tty.setraw(self.ours)
+        tty.setraw(self.theirs)
+        self.size, self.answers, self.got = size, answers, []
+        self.port = os.ttyname(self.theirs)
+        self.thread = threading.Thread(target=self.answer, daemon=True)
+        self.thread.start()
+
+    def answer(self):
+        for answer in self.answers:
+            data = b""
+            while len(data) < self.size:
+                try:
+                    data += os.read(self.ours, self.size - len(data))
+                except OSError:  # the other end is closed
+                    return
+            self.got.append(data)
+            os.write(self.ours, answer)
+
+    def close(self):
+        os.close(self.theirs)
+        self.thread.join(30)
+        os.close(self.ours)
+
+
+def border_bytes(border):
+    count = 1
+    for digit in border["order"]:
+        count *= digit["size"]
+    beat = border["data_width"]
+    bits = count * border["element"]["width"]
+    return count, (bits + beat - 1) // beat * beat // 8
+
+
+def run(suite, package, driver, *more):
+    """`rhizome run` with the images; its answers as the bytes of a .npy."""
+    output = suite.work / f"{driver}.npy"
+    result = suite.run("run", package, "--driver", driver, "--input", IMAGES,
+                       "-n", FRAMES, "--output", output, "--json", *more)
+    answer = result.json or {}
+    suite.check(result.status == 0 and answer.get("frames") == FRAMES
+                and answer.get("mismatches") == 0,
+                f"{driver}: {answer.get('frames')} frames "
+                f"{result.message if result.status else ''}", result.command)
+    return output.read_bytes() if output.exists() else b"", answer
+
+
+def refused(suite, words, *args):
+    result = suite.run(*args)
+    suite.check(result.status == 1 and words in result.err,
+                f"refused: {words}; {result.message[:200]}", result.command)
+
+
+def uart(suite, np, package, plan):
+    """The serial line: what goes out and what is made of the answers is what
+    plan.json says of the border, computed here once more."""
+    host = plan["host"]
+    to, back = host["to_device"][0], host["from_device"][0]
+    count, size = border_bytes(to)
+    answers = [[(250 + i + f) % 256 for i in range(10)] for f in range(FRAMES)]
+    _, answer_size = border_bytes(back)
+    line = Line(size, [bytes(a).ljust(answer_size, b"\0") for a in answers])
+    run(suite, package, "uart", "--port", line.port, "--no-check")
+    line.close()
+    images = np.load(IMAGES)[:FRAMES].reshape(FRAMES, -1).astype(np.float32)
+    scale, zero = np.float32(to["scale"][0]), to["zero_point"][0]
+    codes = np.clip(np.rint(images / scale) + zero, to["element"]["lo"],
+                    to["element"]["hi"]).astype(np.uint8)
+    places = np.zeros(1, np.int64)
+    for digit in to["order"]:
+        places = (places[:, None] + digit["stride"]
+                  * np.arange(digit["size"])).reshape(-1)
+    want = [row[places].tobytes() for row in codes]
+    suite.check(len(places) == count and line.got == want,
+                "the line carries the codes of the images in their order")
+    signed = np.array(answers, np.uint8).astype(np.int8).astype(np.float32)
+    values = ((signed - np.float32(back["zero_point"][0]))
+              * np.float32(back["scale"][0]))
+    if back["offset"]:
+        values = values + np.array(back["offset"], np.float32)
+    got = np.load(suite.work / "uart.npy").reshape(FRAMES, -1)
+    suite.check(np.array_equal(got, values.astype(np.float32)),
+                "and the answers are made real as the plan says")
+    (suite.work / "file").write_text("no line")
+    for words, port in (("needs --port", None),
+                        ("cannot open", suite.work / "absent"),
+                        ("is not a serial line", suite.work / "file")):
+        refused(suite, words, "run", package, "--driver", "uart",
+                *(["--port", port] if port else []))
+    silent = Line(1 << 20, [b""])
+    refused(suite, f"0 of {answer_size} bytes came back", "run", package, "--driver",
+            "uart", "--port", silent.port, "--patience-s", "0.2")
+    silent.close()
+
+
+def client(suite, np, package, wanted):
+    """The generated client against the runtime of this build."""
+    library = suite.rhizome.parent.parent / "runtime/libRhizomeRuntime.a"
+    if not library.exists() or not shutil.which("c++"):
+        return suite.skip("there is no C++ compiler or no runtime library")
+    host, include = package / "host", "-I" + str(package
+                                                 / "host/runtime/include")
+    program = suite.work / "example"
+    made = run_program(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror",
+                        include, "-c", host / "example.c", "-o",
+                        suite.work / "example.o"])
+    suite.check(made.status == 0, f"cc takes the example {made.message}",
+                made.command)
+    made = run_program(["c++", "-std=c++20", include, host
+                        / "rhizome_client.cpp", host / "service.cpp",
+                        suite.work / "example.o", library, "-lpthread", "-lm",
+                        "-o", program])
+    if not suite.check(made.status == 0, f"c++ takes the client {made.message}",
+                       made.command):
+        return
+    named = suite.run("simulate", package, "-n", 1, "--json").json or {}
+    simulator = named.get("simulator", "")
+    text = suite.work / "frames.txt"
+    images = np.load(IMAGES)[:FRAMES].reshape(FRAMES, -1)
+    text.write_text("\n".join(" ".join(str(float(v)) for v in row)
+                              for row in images))
+    script = 'exec "$1" "$2" "$3" ${5:+"$5"} < "$4"'
+    result = run_program(["sh", "-c", script, "sh", program, package,
+                          "simulation", text, simulator])
+    got = np.array([[float(w) for w in line.split()]
+                    for line in result.out.splitlines()], np.float32)
+    suite.check(result.status == 0 and got.tobytes() == wanted,
+                f"the client has the same answers {result.err}",
+                result.command)
+    rtl = package / "nodes/node0/rtl"
+    image = sorted(rtl.glob("*.hex"))[0]
+    good = image.read_bytes()
+    image.write_bytes(good[:-2] + b"\n\n")
+    for driver in ("null", "simulation"):
+        result = run_program(["sh", "-c", script, "sh", program, package,
+                              driver, text, simulator])
+        suite.check(result.status == 1 and f"{image.name}' was altered"
+                    in result.err, f"{driver}: an altered image is named: "
+                    f"{result.err}", result.command)
+    for driver in ("null", "cpu", "simulation", "uart"):
+        refused(suite, image.name, "run", package, "--driver", driver,
+                "--port", "/dev/null")
+    image.write_bytes(good)
+
+
+def drivers(suite):
+    suite.tool("verilator")
+    package = suite.work / "tiny.rhz"
+    result = suite.compile(MODEL, (), "throughput=1000/s", package)
+    if not suite.check(result.status == 0, "compiles " + (result.message if result.status
+                                              else ""), result.command):
+        return
+    plan = json.loads((package / "plan.json").read_text())
+    suite.check(plan["host"]["complete"]
+                and plan["host"]["inputs"][0]["type"] == "float32",
+                "the host needs nothing but conversions")
+    computed, answer = run(suite, package, "cpu")
+    suite.check(answer.get("checked"), "the CPU is compared")
+    simulated, answer = run(suite, package, "simulation", "--stalls-in", "30",
+                            "--stalls-out", "40")
+    suite.check(answer.get("checked") and simulated == computed,
+                "the simulation answers as the CPU, with stalls")
+    _, answer = run(suite, package, "null")
+    suite.check(answer.get("checked") is False, "zeros are not compared")
+    refused(suite, "--driver cpu, simulation, uart", "run", package)
+    refused(suite, "has no links", "run", package, "--driver", "udp")
+    try:
+        import numpy as np
+    except ImportError:
+        return suite.skip("Python has no numpy")
+    uart(suite, np, package, plan)
+    wanted = np.load(suite.work / "cpu.npy").astype(np.float32)
+    client(suite, np, package, wanted.tobytes())

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Devices.h"
+#include "rhizome/runtime/udp.h"
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <fcntl.h>
+#include <mutex>
+#include <poll.h>
+#include <random>
+#include <sys/eventfd.h>
+#include <termios.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace rhizome;
+using namespace rhizome::runtime;
+using namespace rhizome::test;
+
+namespace {
+class NullDevice : public Device {
+public:
+  NullDevice() { computes = isMortal = false; }
+  std::unique_ptr<Driver> driver() override { return makeNullDriver(); }
+};
+
+class CpuDevice : public Device {
+public:
+  explicit CpuDevice(Function function) : function(std::move(function)) {
+    death = Fault::Device;
+  }
+  ~CpuDevice() override { stall(false); }
+  std::unique_ptr<Driver> driver() override {
+    return makeCpuDriver([this](const std::vector<Bytes> &inputs,
+                                std::vector<Bytes> &outputs,
+                                std::string &error) {
+      std::unique_lock<std::mutex> lock(mutex);
+      changed.wait(lock, [&] { return !stalled; });
+      if (dead) {
+        error = "the function fails";
+        return false;
+      }
+      outputs = {function(inputs[0])};
+      return true;
+    });
+  }
+  void stall(bool on) override { set(stalled, on); }
+  void die() override { set(dead, true); }
+  void revive() override { set(dead, false); }
+
+private:
+  void set(bool &what, bool value) {
+    {
+      std::lock_guard<std::mutex> guard(mutex);
+      what = value;
+    }
+    changed.notify_all();
+  }
+  Function function;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool stalled = false, dead = false;
+};
+
+class SimulationDevice : public Device {
+public:
+  SimulationDevice(std::string program, std::string folder)
+      : program(std::move(program)), folder(std::move(folder)) {}
+  ~SimulationDevice() override { unsetenv("RHZ_TOY"); }
+  std::unique_ptr<Driver> driver() override {
+    SimulationOptions options;
+    options.program = program;
+    options.folder = folder;
+    return makeSimulationDriver(options);
+  }
+  void stall(bool on) override {
+    if (on)
+      setenv("RHZ_TOY", "stall", 1);
+    else
+      unsetenv("RHZ_TOY");
+  }
+  void die() override { setenv("RHZ_TOY", "die", 1); }
+  void revive() override { unsetenv("RHZ_TOY"); }
+
+private:
+  std::string program, folder;
+};
+
+class UartDevice : public Device {
+public:
+  UartDevice(Function function, const Design &design)
+      : function(std::move(function)), in(design.inputs[0]),
+        out(design.outputs[0]) {
+    hasMemory = readsFiles = false;
+    revive();
+  }
+  ~UartDevice() override { die(); }
+  std::unique_ptr<Driver> driver() override {
+    return makeUartDriver({name, 1000000});
+  }
+  const std::string &port() const { return name; }
+  void stall(bool on) override {
+    {
+      std::lock_guard<std::mutex> guard(mutex);
+      stalled = on;
+    }
+    changed.notify_all();
+  }
+  void die() override {
+    if (!peer.joinable())
+      return;
+    uint64_t one = 1;
+    stopped = true;
+    (void)!::write(event, &one, sizeof one);
+    changed.notify_all();
+    peer.join();
+    ::close(event);
+    ::close(line);
+  }
+  void revive() override {
+    line = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    grantpt(line);
+    unlockpt(line);
+    char path[64];
+    ptsname_r(line, path, sizeof path);
+    name = path;
+    // Whoever opens it first finds it raw; it stays so while this is open.
+    int other = ::open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    termios attributes{};
+    tcgetattr(other, &attributes);
+    cfmakeraw(&attributes);
+    tcsetattr(other, TCSANOW, &attributes);
+    event = eventfd(0, EFD_CLOEXEC);
+    stopped = false;
+    peer = std::thread([this, other] {
+      run();
+      ::close(other);
+    });
+  }
+
+private:
+  void run() {
+    std::mt19937 random(5);
+    Bytes frame;
+    for (;;) {
+      pollfd events[2] = {{line, POLLIN, 0}, {event, POLLIN, 0}};
+      if (poll(events, 2, -1) < 0 || events[1].revents)
+        return;
+      uint8_t part[64];
+      ssize_t got = ::read(
+          line, part, std::min(sizeof part, in.paddedBytes() - frame.size()));
+      if (got <= 0)
+        return;
+      frame.insert(frame.end(), part, part + got);
+      if (frame.size() < in.paddedBytes())
+        continue;
+      {
+        std::unique_lock<std::mutex> lock(mutex);
+        changed.wait(lock, [&] { return !stalled || stopped; });
+      }
+      if (stopped)
+        return;
+      Bytes answer = function(frame);
+      answer.resize(out.paddedBytes());
+      for (size_t sent = 0; sent < answer.size();) {
+        size_t most = std::min<size_t>(answer.size() - sent, 1 + random() % 7);
+        ssize_t put = ::write(line, answer.data() + sent, most);
+        if (put <= 0)
+          return;
+        sent += size_t(put);
+      }
+      frame.clear();
+    }
+  }
+
+  Function function;
+  Port in, out;
+  std::string name;
+  int line = -1, event = -1;
+  std::thread peer;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool stalled = false;
+  std::atomic<bool> stopped{false};
+};
+
+class UdpDevice : public Device {
+public:
+  UdpDevice(Function function, const Design &design)
+      : function(std::move(function)) {
+    hasMemory = readsFiles = false;
+    // A node that is silent for half a second is said to be.
+    deathPatience = std::chrono::milliseconds(2500);
+    link::ChannelConfig request, answer;
+    request.id = 1;
+    request.transmit = true;
+    request.peer = kNode;
+    request.frameBits = design.inputs[0].frameBits;
+    answer.id = 2;
+    answer.peer = kNode;
+    answer.frameBits = design.outputs[0].frameBits;
+    service.channels = {request, answer};
+    service.inputs = {{0, 1, 0, 1}};
+    service.outputs = {{0, 2, 0, 1}};
+    service.nodes = {{"node0", kNode}};
+    revive();
+  }
+  ~UdpDevice() override { die(); }
+  std::unique_ptr<Driver> driver() override {
+    UdpOptions options;
+    options.service = service;
+    options.places[kNode] = place;
+    options.listen = "127.0.0.1:0";
+    return makeUdpDriver(options);
+  }
+  void stall(bool on) override { stalled = on; }
+  void die() override {
+    stopped = true;
+    if (node.joinable())
+      node.join();
+  }
+  void revive() override {
+    stopped = false;
+    std::vector<link::ChannelConfig> channels = service.channels;
+    for (link::ChannelConfig &channel : channels) {
+      channel.transmit = !channel.transmit;
+      channel.peer = link::kHostAddress;
+    }
+    endpoint = std::make_unique<link::Endpoint>(kNode, channels);
+    socket = std::make_unique<link::UdpSocket>(*endpoint);
+    std::string error;
+    if (!socket->bind("127.0.0.1:0", error))
+      std::abort();
+    socket->learnPeer(link::kHostAddress);
+    place = "127.0.0.1:" + std::to_string(socket->port());
+    node = std::thread([this] { run(); });
+  }
+
+private:
+  static constexpr uint16_t kNode = 1;
+  void run() {
+    constexpr link::Time kLook = 5'000'000; // whether it is to stop
+    std::string error;
+    while (!stopped && socket->step(
+                           link::UdpSocket::now() + kLook,
+                           [&](link::Time) {
+                             while (!stalled && endpoint->canSend(2)) {
+                               auto frame = endpoint->receive(1);
+                               if (!frame)
+                                 return;
+                               endpoint->send(2, function(*frame));
+                             }
+                           },
+                           error))
+      ;
+    socket.reset();
+  }
+
+  Function function;
+  link::Service service;
+  std::string place;
+  std::unique_ptr<link::Endpoint> endpoint;
+  std::unique_ptr<link::UdpSocket> socket;
+  std::thread node;
+  std::atomic<bool> stopped{false}, stalled{false};
+};
+} // namespace
+
+std::unique_ptr<Device> test::nullDevice() {
+  return std::make_unique<NullDevice>();
+}
+std::unique_ptr<Device> test::cpuDevice(Function function) {
+  return std::make_unique<CpuDevice>(std::move(function));
+}
+std::unique_ptr<Device> test::uartDevice(Function function,
+                                         const Design &design) {
+  return std::make_unique<UartDevice>(std::move(function), design);
+}
+std::string test::uartPort(const Device &uart) {
+  return static_cast<const UartDevice &>(uart).port();
+}
+std::unique_ptr<Device> test::udpDevice(Function function,
+                                        const Design &design) {
+  return std::make_unique<UdpDevice>(std::move(function), design);
+}
+std::unique_ptr<Device> test::simulationDevice(const std::string &program,
+                                               const std::string &folder) {
+  return std::make_unique<SimulationDevice>(program, folder);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A design that is no network: five bytes in, twenty bits out, neither of them
+// whole beats.
+#pragma once
+
+#include "rhizome/runtime/driver.h"
+
+namespace toy {
+using rhizome::runtime::Bytes;
+using rhizome::runtime::Design;
+
+inline Design design(const std::string &folder) {
+  Design design;
+  design.name = "toy";
+  design.folder = folder;
+  design.inputs = {{"s_axis_0", 40, 32}};
+  design.outputs = {{"m_axis_0", 20, 16}};
+  return design;
+}
+
+/// The answer's frameBytes(); of `frame` only the first five count.
+inline Bytes compute(const Bytes &frame) {
+  uint64_t value = 0;
+  for (int i = 4; i >= 0; --i)
+    value = value << 8 | frame[size_t(i)];
+  value = (value * 0x9E3779B97F4A7C15u >> 20) & 0xfffff;
+  return {uint8_t(value), uint8_t(value >> 8), uint8_t(value >> 16)};
+}
+
+/// Frame number `number`.
+inline Bytes frame(uint64_t number) {
+  Bytes bytes;
+  for (uint64_t i = 0; i < 5; ++i)
+    bytes.push_back(uint8_t((number + 1) * (37 * i + 11)));
+  return bytes;
+}
+} // namespace toy
