@@ -180,7 +180,12 @@ Client::Outcome Client::take(Frame &answer, Time patience, std::string &error) {
       std::string silent = silentNodes();
       error = silent.empty() ? "all nodes are there, but there is no answer"
                              : "no answer from " + silent;
-      return Outcome::TimeOut;
+      bool isSilent =
+          std::any_of(controller.nodes().begin(), controller.nodes().end(),
+                      [](const NodeState &node) { return !node.alive; });
+      return isSilent && patience >= options.control.deadAfter
+                 ? Outcome::Silent
+                 : Outcome::TimeOut;
     }
     if (!step(begin + patience + 1, [this](Time now) { work(now); }, error))
       return Outcome::Failed;
@@ -192,11 +197,6 @@ Client::Outcome Client::take(Frame &answer, Time patience, std::string &error) {
     for (size_t &count : *counters)
       --count;
   return Outcome::Answer;
-}
-
-bool Client::someNodeIsSilent() const {
-  return std::any_of(controller.nodes().begin(), controller.nodes().end(),
-                     [](const NodeState &node) { return !node.alive; });
 }
 
 ClientStatistics Client::statistics() const {

@@ -46,7 +46,9 @@ private:
     case link::Client::Outcome::Answer:
       return {};
     case link::Client::Outcome::TimeOut:
-      return {client->someNodeIsSilent() ? Fault::Gone : Fault::TimeOut, error};
+      return {Fault::TimeOut, error};
+    case link::Client::Outcome::Silent:
+      return {Fault::Gone, error};
     case link::Client::Outcome::Failed:
       break;
     }

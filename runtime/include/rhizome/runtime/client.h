@@ -47,13 +47,16 @@ public:
   /// A frame to be answered; it leaves as soon as the links take it. False
   /// with a sentence in `error` if the socket fails.
   bool post(Frame frame, std::string &error);
-  enum class Outcome { Answer, TimeOut, Failed };
+  enum class Outcome {
+    Answer,
+    TimeOut, ///< all nodes are there, or it was too short to tell
+    Silent,  ///< some node has been silent for `deadAfter` or longer
+    Failed,  ///< the socket, or it was cancelled
+  };
   /// The answer to the oldest frame that was posted and not taken. After a
-  /// time-out, whose sentence names the nodes that are silent, the frames are
-  /// still on their way.
+  /// time-out or silence, whose sentence names the nodes, the frames are still
+  /// on their way.
   Outcome take(Frame &answer, Time patience, std::string &error);
-  /// Some node that has answered before does not.
-  bool someNodeIsSilent() const;
   /// Told of nodes that come and go; called from `open`, `post` and `take`.
   std::function<void(const ClientEvent &)> onEvent;
   /// Asked between steps; true ends `open` and `take` with an error.
