@@ -7,8 +7,8 @@ reads the answer's bytes and unpacks them. One frame is on its way at a time.
     scripts/uart_host.py net.rhz --port /dev/ttyUSB1 --input codes.npy \\
         --output answers.npy
 
-The file holds what enters the network part of the model, after the host's
-prologue: [frame, height, width, channels] of the integers in plan.json's
+The file holds what enters the FPGA's task of the model, after the host's first:
+[frame, height, width, channels] of the integers in plan.json's
 `inputs`. A break on the line resets the design before the first frame.
 """
 import argparse

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The client of a running service: prologue, frames to the nodes, answers,
-// comparison, epilogue.
+// The client of a running service: the host's tasks, frames to the nodes,
+// answers, comparison.
 #include "rhizome/Pipeline/Service.h"
 #include "Frames.h"
 #include "Places.h"
@@ -82,10 +82,17 @@ Error runInto(const RunRequest &request, RunResult &result) {
       HostModel::read(package->modelPath());
   if (!model)
     return model.takeError();
-  Expected<PreparedFrames> prepared = framesFor(request, **model);
-  if (!prepared)
-    return prepared.takeError();
-  const Frames *frames = &prepared->inputs;
+  if ((*model)->regionCount() > 1)
+    return createStringError(
+        "the model has %zu tasks on the FPGA with the host between them, and a "
+        "service runs one; 'rhizome simulate --level cluster' runs them all",
+        (*model)->regionCount());
+  Expected<Drawn> drawn = framesFor(request, **model);
+  if (!drawn)
+    return drawn.takeError();
+  Expected<Frames> frames = drawn->passage.codes();
+  if (!frames)
+    return frames.takeError();
   const std::vector<BorderPort> &outputs = (*model)->networkOutputs();
   Expected<std::vector<link::Client::Frame>> packed =
       packAll(*frames, (*model)->networkInputs());
@@ -126,17 +133,15 @@ Error runInto(const RunRequest &request, RunResult &result) {
       frame.push_back(unpackFrame(bytes.data(), port));
   }
   if (request.check) {
-    Expected<Frames> want = runInterpreter(**model, *frames);
-    if (!want)
-      return want.takeError();
-    compare(got, *want, **model, result);
-  }
-  if (!request.outputs.empty())
-    if (Error error = writeOutputs(request, **model, got, prepared->carried))
+    Passage want = drawn->passage;
+    if (Error error = want.run(interpreted(**model)))
       return error;
-  if (!request.expect.empty())
-    return compareExpected(request, **model, got, prepared->carried, result);
-  return Error::success();
+    compare(got, want.networkOutputs(), **model, result);
+  }
+  if (Error error = drawn->passage.runDesign(
+          [&](const Frames &) -> Expected<Frames> { return got; }, *frames))
+    return error;
+  return keepOutputs(request, **model, drawn->passage, result);
 }
 } // namespace
 

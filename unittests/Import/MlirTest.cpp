@@ -135,8 +135,8 @@ TEST(MlirFile, CompletesANetworkOfIntegers) {
   Read read(kIntegers);
   ASSERT_TRUE(read.module) << read.text();
   std::string text = read.printed();
-  for (const char *what : {"@prologue(%arg0: tensor<1x2xf32>", "@network(",
-                           "@epilogue(%arg0: tensor<1x2x!num.int<u8>>"})
+  for (const char *what : {"@host0(%arg0: tensor<1x2xf32>", "@network(",
+                           "@host1(%arg0: tensor<1x2x!num.int<u8>>"})
     EXPECT_NE(text.find(what), std::string::npos) << text;
   // What it has written, it reads.
   Read again(text);
@@ -149,9 +149,9 @@ TEST(MlirFile, CompletesANetworkOfIntegers) {
     wide.replace(at, 2, "u30");
   Read tooWide(wide);
   tooWide.expectRefused("integers of 30 bits, float32 holds 24");
-  size_t at = text.find("func.func @epilogue");
-  Read halved(text.substr(0, at) + "}");
-  halved.expectRefused("do not follow each other");
+  size_t at = text.find(", @host1");
+  Read halved(text.erase(at, 8));
+  halved.expectRefused("C5: it has a flow.place, but flow.tasks does not");
 }
 
 TEST(MlirRefusals, SayWhereAndWhatWouldWork) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The integer lowering as a whole: small networks written by hand and the real
-// models under ../shared, their three functions against the interpreter's
+// models under ../shared, their tasks against the interpreter's
 // reading of @main; refusals; the layout of what is left.
 #include "rhizome/Transforms/Integerise.h"
+#include "../TaskWalk.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -33,7 +34,7 @@ struct Integerised : testing::Test {
     return succeeded(integerise(module, options, refusals, stats));
   }
 
-  /// Runs @main of `model` and the three functions of `lowered` on random
+  /// Runs @main of `model` and the tasks of `lowered` on random
   /// inputs of lo..hi and returns the number of elements that differ by more
   /// than `tolerance` of the largest.
   int64_t compare(ModuleOp model, ModuleOp lowered, int frames, float lo,
@@ -41,10 +42,8 @@ struct Integerised : testing::Test {
     auto function = [](ModuleOp m, const char *name) {
       return m.lookupSymbol<func::FuncOp>(name);
     };
-    Interpreter main(function(model, "main")),
-        prologue(function(lowered, "prologue")),
-        network(function(lowered, "network")),
-        epilogue(function(lowered, "epilogue"));
+    Interpreter main(function(model, "main"));
+    TaskWalk tasks(lowered);
     std::mt19937 rng(7);
     std::uniform_real_distribution<float> uniform(lo, hi);
     int64_t differing = 0;
@@ -58,14 +57,8 @@ struct Integerised : testing::Test {
         inputs.push_back(Tensor::ofFloats(type.getShape().vec(), v));
       }
       auto want = main.run(inputs);
-      auto before = prologue.run(inputs);
-      if (failed(want) || failed(before))
-        return -1;
-      auto integers = network.run(*before);
-      if (failed(integers))
-        return -1;
-      auto got = epilogue.run(*integers);
-      if (failed(got))
+      auto got = tasks.run(inputs);
+      if (failed(want) || failed(got))
         return -1;
       for (size_t i = 0; i < want->size(); ++i) {
         EXPECT_EQ((*want)[i].shape, (*got)[i].shape);
@@ -84,7 +77,8 @@ struct Integerised : testing::Test {
 
   template <typename Op> int count(ModuleOp module) {
     int n = 0;
-    module.lookupSymbol<func::FuncOp>("network").walk([&](Op) { ++n; });
+    for (FunctionOpInterface task : flow::tasksOf(module, flow::Place::Fpga))
+      task.walk([&](Op) { ++n; });
     return n;
   }
 
@@ -385,7 +379,7 @@ func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {r
 })mlir";
   auto model = parse(text);
   ASSERT_TRUE(lower(*model));
-  EXPECT_EQ(model->lookupSymbol<func::FuncOp>("network").getNumResults(), 0u);
+  EXPECT_EQ(fpgaNetwork(*model), nullptr);
   ASSERT_EQ(stats.host.size(), 3u);
   EXPECT_EQ(stats.host[0].node, "first");
   EXPECT_NE(stats.host[0].remedy.find("--number-format"), std::string::npos);

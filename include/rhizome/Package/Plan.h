@@ -4,6 +4,7 @@
 // the compiler. The schema's number is kPlanSchema (Support/Version.h).
 #pragma once
 
+#include "rhizome/Package/PlannedTasks.h"
 #include "rhizome/Support/Medium.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -230,6 +231,7 @@ struct Plan {
   double boundPerS = 0;
   std::vector<Alternative> alternatives;
   std::vector<PlannedSplit> splits;
+  PlannedTasks tasks;
   /// LUTs that a block of memory was worth where a ROM may lie in either.
   double lutsOfABlock = 0;
   std::vector<PlannedNode> nodes;

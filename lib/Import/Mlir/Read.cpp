@@ -14,6 +14,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Parser/Parser.h"
+#include "rhizome/Dialect/Flow/Flow.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -46,7 +47,7 @@ static void loadReadable(MLIRContext &context) {
   context
       .loadDialect<affine::AffineDialect, arith::ArithDialect,
                    bufferization::BufferizationDialect, cf::ControlFlowDialect,
-                   func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
+                   flow::FlowDialect, func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
                    memref::MemRefDialect, ml_program::MLProgramDialect,
                    num::NumDialect, osa::OsaDialect, scf::SCFDialect,
                    tensor::TensorDialect, vector::VectorDialect>();
