@@ -323,8 +323,8 @@ void Integeriser::discard() {
         task->function.erase();
 }
 
-/// One walk finds what the FPGA can hold; if the host had better keep something
-/// of it, a second one leaves that out.
+/// A walk finds what the FPGA can hold. If the host had better keep something
+/// of it, the next walk leaves that out, until nothing is left to move.
 LogicalResult rhizome::lowerToIntegers(ModuleOp module, Refusals &refusals,
                                        IntegeriseStats &stats,
                                        const Placer &placer) {
@@ -334,21 +334,18 @@ LogicalResult rhizome::lowerToIntegers(ModuleOp module, Refusals &refusals,
   module.getContext()->loadDialect<flow::FlowDialect>();
   const IntegeriseStats before = stats;
   llvm::DenseSet<Operation *> onHost;
-  {
-    Integeriser whole(module, stats);
-    whole.walk();
-    onHost = whole.choosePlaces(placer);
-    if (onHost.empty()) {
-      whole.finish();
+  while (true) {
+    stats = before;
+    Integeriser integeriser(module, stats, onHost);
+    integeriser.walk();
+    llvm::DenseSet<Operation *> more = integeriser.choosePlaces(placer);
+    if (more.empty()) {
+      integeriser.finish();
       return success();
     }
-    whole.discard();
+    integeriser.discard();
+    onHost.insert(more.begin(), more.end());
   }
-  stats = before;
-  Integeriser chosen(module, stats, std::move(onHost));
-  chosen.walk();
-  chosen.finish();
-  return success();
 }
 
 LogicalResult rhizome::integerise(ModuleOp module,

@@ -167,6 +167,8 @@ private:
   void enter(mlir::Operation *op, const Entry &entry);
   void addOutputs();
   void prune();
+  void append(Task &to, Task &from);
+  void fuse();
   void nameTensors();
   void close(Task &task);
   void nameBorders();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which operations could run on the host as well as on the FPGA. Layers that
-// are quantized stay on the FPGA, and with them what they are joined to without
-// a copy. Groups of other operations, which lie between tasks of the host, may
+// are quantized stay on the FPGA, and with them what they are joined to by
+// codes. Groups of other operations, which lie between tasks of the host, may
 // go to either place; where they compute nothing, a copy would be in vain.
 #include "Integeriser.h"
 #include "rhizome/Transforms/Tasks.h"
@@ -39,16 +39,16 @@ static int64_t bytesOf(Value v, const LazyTensor *held) {
   return (type.getNumElements() * bits + 7) / 8;
 }
 
-/// Groups of what the FPGA holds of one region, joined without a copy.
+/// Groups of what the FPGA holds. What a later region reads belongs to it: on
+/// the host its codes would be reals, which no operation of the FPGA reads.
 llvm::EquivalenceClasses<Operation *> Integeriser::groups() const {
   llvm::EquivalenceClasses<Operation *> groups;
   for (Operation &op : func::FuncOp(model).getBody().front()) {
     if (op.getNumResults() != 1 || !held.contains(op.getResult(0)))
       continue;
     groups.insert(&op);
-    Lazy own = held.lookup(op.getResult(0));
     for (Value v : valuesRead(&op))
-      if (Lazy t = held.lookup(v); t && regionOf(*t) == regionOf(*own))
+      if (held.contains(v))
         groups.unionSets(&op, v.getDefiningOp());
   }
   return groups;

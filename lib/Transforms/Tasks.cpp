@@ -347,6 +347,7 @@ void Integeriser::prune() {
         continue;
       }
       body.eraseArgument(i);
+      task.arguments.erase(task.taken[i]);
       task.taken.erase(task.taken.begin() + i);
     }
   };
@@ -362,6 +363,41 @@ void Integeriser::prune() {
       task->function.erase();
       task.reset();
     }
+  }
+}
+
+/// Puts a task of the host behind another one, in its function.
+void Integeriser::append(Task &to, Task &from) {
+  Block &body = from.function.front();
+  for (auto [i, tensor] : llvm::enumerate(from.taken)) {
+    auto given = llvm::find(to.given, tensor);
+    Value v = given != to.given.end()
+                  ? to.results[size_t(given - to.given.begin())]
+                  : take(to, tensor, body.getArgument(i).getLoc());
+    body.getArgument(i).replaceAllUsesWith(v);
+    llvm::replace(from.results, Value(body.getArgument(i)), v);
+  }
+  Block &target = to.function.front();
+  target.getOperations().splice(target.end(), body.getOperations());
+  for (auto [tensor, v] : llvm::zip_equal(from.given, from.results))
+    give(to, tensor, v);
+  from.function.erase();
+}
+
+/// Tasks of the host without a region between them become one.
+void Integeriser::fuse() {
+  Task *last = hosts[0].get();
+  for (size_t i = 1; i < hosts.size(); ++i) {
+    if (i - 1 < regions.size() && regions[i - 1])
+      last = nullptr;
+    if (!hosts[i])
+      continue;
+    if (!last) {
+      last = hosts[i].get();
+      continue;
+    }
+    append(*last, *hosts[i]);
+    hosts[i].reset();
   }
 }
 
@@ -475,6 +511,8 @@ void Integeriser::finish() {
       hostValue(op.getResult(0), stages.lookup(op.getResult(0)));
   }
   addOutputs();
+  prune();
+  fuse();
   prune();
 
   SmallVector<Attribute> list;

@@ -26,6 +26,7 @@ import report
 import robustness
 import rtl
 import styles
+import tasks
 import torchmlir
 import trained
 import vendorflows
@@ -69,6 +70,7 @@ SUITES = {
     "styles": styles.styles,            # NAME…
     "operations": operations.operations,
     "turns": operations.turns,
+    "tasks": tasks.tasks,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "plans": plans.plans,

@@ -5,6 +5,7 @@
 #include "rhizome/Transforms/Integerise.h"
 #include "../TaskWalk.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Import/OnnxImport.h"
@@ -365,6 +366,76 @@ TEST(FixedPoint, LimitsOfNetworksAreTold) {
             limits + "this one has no sign");
   EXPECT_EQ(whyNotForNetworks(Format::floating(5, 10)),
             limits + "this is a float");
+}
+
+/// Two layers, a host's operation between them, and behind the second a group
+/// without a layer between two of the host's.
+const std::string blocks = R"mlir(
+func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x4xf32> {rhizome.name = "y"}) {
+  %wq = osa.constant {value = dense<[[1, 2, 3, 4], [-1, -2, -3, -4], [4, 1, 2, 3], [5, 6, 7, 8]]> : tensor<4x4xi8>} : () -> tensor<4x4x!num.int<s8>>
+  %w = osa.dequantize %wq {scale = dense<0.25> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<4x4x!num.int<s8>>) -> tensor<4x4xf32>
+  %aq = osa.quantize %x {scale = dense<0.5> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4xf32>) -> tensor<1x4x!num.int<s8>>
+  %a = osa.dequantize %aq {scale = dense<0.5> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4x!num.int<s8>>) -> tensor<1x4xf32>
+  %b = osa.dense %a, %w : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+  %c = osa.softmax %b {axis = 1 : i64} : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %dq = osa.quantize %c {scale = dense<0.01> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4xf32>) -> tensor<1x4x!num.int<u8>>
+  %d = osa.dequantize %dq {scale = dense<0.01> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4x!num.int<u8>>) -> tensor<1x4xf32>
+  %e = osa.dense %d, %w : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+  %sum = osa.add %a, %d : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+  %sq = osa.quantize %sum {scale = dense<0.5> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4xf32>) -> tensor<1x4x!num.int<s8>>
+  %s = osa.dequantize %sq {scale = dense<0.5> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4x!num.int<s8>>) -> tensor<1x4xf32>
+  %f = osa.softmax %e {axis = 1 : i64} : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %gq = osa.quantize %f {scale = dense<0.01> : tensor<f32>, zero_point = dense<3> : tensor<i64>} : (tensor<1x4xf32>) -> tensor<1x4x!num.int<u8>>
+  %g = osa.dequantize %gq {scale = dense<0.01> : tensor<f32>, zero_point = dense<3> : tensor<i64>} : (tensor<1x4x!num.int<u8>>) -> tensor<1x4xf32>
+  %h = osa.relu %g : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %hq = osa.quantize %h {scale = dense<0.02> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4xf32>) -> tensor<1x4x!num.int<u8>>
+  %i = osa.dequantize %hq {scale = dense<0.02> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4x!num.int<u8>>) -> tensor<1x4xf32>
+  %j = osa.softmax %i {axis = 1 : i64} : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %y = osa.add %j, %s : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+  return %y : tensor<1x4xf32>
+})mlir";
+
+TEST_F(Integerised, HostAndFpgaTakeTurns) {
+  auto model = parse(blocks), lowered = parse(blocks);
+  ASSERT_TRUE(lower(*lowered));
+  std::vector<std::string> names;
+  for (FunctionOpInterface task : flow::tasksOf(*lowered))
+    names.push_back(task.getName().str());
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"host0", "region0", "host1", "region1",
+                                      "host2", "region2", "host3"}));
+  EXPECT_EQ(count<osa::DenseOp>(*lowered), 2);
+  // The sum joins codes of two regions: it was given the first one's again.
+  EXPECT_EQ(count<osa::ScaledAddOp>(*lowered), 1);
+  EXPECT_EQ(compare(*model, *lowered, 50, -40, 40, 1e-5f), 0);
+  // Side by side in one design.
+  func::FuncOp network = fpgaNetwork(*lowered);
+  unsigned inputs = 0;
+  for (auto task : flow::tasksOf(*lowered, flow::Place::Fpga))
+    inputs += task.getNumArguments();
+  EXPECT_EQ(network.getNumArguments(), inputs);
+  EXPECT_TRUE(succeeded(verify(*lowered)));
+}
+
+TEST_F(Integerised, OnlyGroupsWithoutALayerHaveAChoice) {
+  auto model = parse(blocks), lowered = parse(blocks);
+  std::vector<std::string> open;
+  IntegeriseOptions options;
+  options.placer = [&](const std::vector<PlaceableOp> &ops) {
+    std::vector<flow::Place> places;
+    for (const PlaceableOp &op : ops) {
+      if (op.onHost && op.onFpga)
+        open.push_back(op.op->getName().stripDialect().str());
+      places.push_back(op.onHost ? flow::Place::Host : flow::Place::Fpga);
+    }
+    return places;
+  };
+  ASSERT_TRUE(lower(*lowered, options));
+  EXPECT_EQ(open, (std::vector<std::string>{"dequantize", "relu", "quantize",
+                                            "dequantize"}));
+  EXPECT_EQ(flow::tasksOf(*lowered, flow::Place::Fpga).size(), 2u);
+  EXPECT_EQ(count<osa::DenseOp>(*lowered), 2);
+  EXPECT_EQ(compare(*model, *lowered, 50, -40, 40, 1e-5f), 0);
 }
 
 TEST_F(Integerised, FloatModelWantsANumberFormat) {
