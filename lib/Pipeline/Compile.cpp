@@ -116,6 +116,11 @@ exploreModule(ModuleOp module, const CompileRequest &request,
     error = llvm::toString(host.takeError());
     return std::nullopt;
   }
+  // Over the cluster's own link, if there is one.
+  if (const PlannedLink *link = explored.plan.link(explored.plan.hostLink)) {
+    static_cast<Medium &>(host->link) = *link;
+    host->link.name = link->name;
+  }
   explored.plan.tasks = tasksOf(module, *host);
   return explored;
 }

@@ -58,8 +58,9 @@ def check_levels(suite, package):
 def check_broken(suite, package):
     """A list that leaves a task out, and one out of order."""
     text = (package / "model/network.mlir").read_text()
-    for old, new, why in ((", @region1", "", "C5: "),
-                          ("@host0, @region0", "@region0, @host0", "C2: ")):
+    for old, new, why in ((", @region1", "", "C2: it takes 'region1.0'"),
+                          ("@host0, @region0", "@region0, @host0",
+                           "C2: it takes 'host0.0'")):
         broken = suite.work / "broken.rhz"
         shutil.rmtree(broken, ignore_errors=True)
         shutil.copytree(package, broken)

@@ -151,7 +151,7 @@ TEST(MlirFile, CompletesANetworkOfIntegers) {
   tooWide.expectRefused("integers of 30 bits, float32 holds 24");
   size_t at = text.find(", @host1");
   Read halved(text.erase(at, 8));
-  halved.expectRefused("C5: it has a flow.place, but flow.tasks does not");
+  halved.expectRefused("C4: no task gives the model's output 'output0'");
 }
 
 TEST(MlirRefusals, SayWhereAndWhatWouldWork) {
