@@ -201,6 +201,17 @@ static HostModel::Value valueOf(ModuleOp module, StringRef tensor,
   return {tensor.str(), {}};
 }
 
+/// Whether `network` has the borders of all the FPGA's tasks, side by side.
+static bool areMerged(ModuleOp module, func::FuncOp network) {
+  SmallVector<Type> takes, gives;
+  for (FunctionOpInterface task : flow::tasksOf(module, flow::Place::Fpga)) {
+    llvm::append_range(takes, task.getArgumentTypes());
+    llvm::append_range(gives, task.getResultTypes());
+  }
+  return llvm::equal(takes, network.getArgumentTypes()) &&
+         llvm::equal(gives, network.getResultTypes());
+}
+
 llvm::Expected<std::unique_ptr<HostModel>>
 HostModel::create(std::unique_ptr<MLIRContext> context,
                   OwningOpRef<ModuleOp> module) {
@@ -228,6 +239,10 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
   model->theNetwork = fpgaNetwork(*module);
   // The ports of several regions have numbers of the network.
   if (model->theNetwork) {
+    if (!isCallable(model->theNetwork, true) ||
+        !areMerged(*module, model->theNetwork))
+      return llvm::createStringError(
+          "@network does not take and give what the FPGA's tasks do, in order");
     model->inputPorts = hostPorts(model->theNetwork, false);
     model->outputPorts = hostPorts(model->theNetwork, true);
   }
