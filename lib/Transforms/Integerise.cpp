@@ -53,8 +53,9 @@ Refusals rhizome::hostReasons(ModuleOp module) {
 
 void Integeriser::leaveToHost(Operation *op, std::string reason,
                               std::string remedy) {
-  reasons[op] = {osa::nodeName(op), modelOpName(op), std::move(reason),
-                 std::move(remedy)};
+  reasons.insert({op,
+                  {osa::nodeName(op), modelOpName(op), std::move(reason),
+                   std::move(remedy)}});
   stayOnHost(op);
 }
 
@@ -228,11 +229,12 @@ void Integeriser::visit(Operation *op) {
     if (isa<osa::QuantizeOp, osa::MultiThresholdOp>(op))
       return visitEntry(op);
     if (anyHost && isa<osa::Conv2dOp, osa::DenseOp>(op))
-      reasons[op] = {osa::nodeName(op), modelOpName(op),
-                     "it computes on real numbers: no quantiser stands "
-                     "before it",
-                     "quantise the model, or give --calibration DATA or "
-                     "--number-format 'fixed<I,F>'"};
+      reasons.insert({op,
+                      {osa::nodeName(op), modelOpName(op),
+                       "it computes on real numbers: no quantiser stands "
+                       "before it",
+                       "quantise the model, or give --calibration DATA or "
+                       "--number-format 'fixed<I,F>'"}});
     return stayOnHost(op);
   }
   if (!isa<osa::OsaDialect>(op->getDialect())) {
@@ -316,11 +318,12 @@ void Integeriser::walk() {
     visit(&op);
 }
 
-void Integeriser::discard() {
+Integeriser::Reasons Integeriser::discard() {
   for (Tasks *tasks : {&hosts, &regions})
     for (std::unique_ptr<Task> &task : *tasks)
       if (task)
         task->function.erase();
+  return std::move(reasons);
 }
 
 /// A walk finds what the FPGA can hold. If the host had better keep something
@@ -334,17 +337,22 @@ LogicalResult rhizome::lowerToIntegers(ModuleOp module, Refusals &refusals,
   module.getContext()->loadDialect<flow::FlowDialect>();
   const IntegeriseStats before = stats;
   llvm::DenseSet<Operation *> onHost;
+  Integeriser::Reasons reasons; // what was found first says most
   while (true) {
     stats = before;
-    Integeriser integeriser(module, stats, onHost);
+    Integeriser integeriser(module, stats, onHost, std::move(reasons));
     integeriser.walk();
     llvm::DenseSet<Operation *> more = integeriser.choosePlaces(placer);
     if (more.empty()) {
       integeriser.finish();
       return success();
     }
-    integeriser.discard();
+    reasons = integeriser.discard();
     onHost.insert(more.begin(), more.end());
+    for (Operation *op : more)
+      reasons.insert({op,
+                      {osa::nodeName(op), modelOpName(op),
+                       "a copy to the FPGA and back would take longer", ""}});
   }
 }
 

@@ -21,17 +21,21 @@
 namespace rhizome {
 class Integeriser {
 public:
-  /// `onHost` are operations that the host computes, whatever they are.
+  /// Why operations were left to the host.
+  using Reasons = llvm::DenseMap<mlir::Operation *, Refusal>;
+
+  /// `onHost` are operations that the host computes, whatever they are;
+  /// `reasons` those of earlier walks.
   Integeriser(mlir::ModuleOp module, IntegeriseStats &stats,
-              llvm::DenseSet<mlir::Operation *> onHost = {})
+              llvm::DenseSet<mlir::Operation *> onHost, Reasons reasons)
       : module(module), builder(module.getContext()), stats(stats),
-        onHost(std::move(onHost)) {}
+        onHost(std::move(onHost)), reasons(std::move(reasons)) {}
   /// Walks over `@main` and makes the regions of the FPGA.
   void walk();
   /// Makes the tasks of the host and the graph; `@main` goes.
   void finish();
-  /// Undoes `walk`.
-  void discard();
+  /// Undoes `walk`; the reasons that it found.
+  Reasons discard();
 
   /// The operations that go to the host although the FPGA holds them.
   llvm::DenseSet<mlir::Operation *> choosePlaces(const Placer &placer) const;
@@ -178,6 +182,7 @@ private:
   IntegeriseStats &stats;
   ConstantEvaluator constants;
   llvm::DenseSet<mlir::Operation *> onHost;
+  Reasons reasons;
 
   mlir::func::FuncOp model;
   Tasks hosts, regions; ///< host task i runs before region i; null if empty
@@ -194,7 +199,6 @@ private:
   llvm::MapVector<mlir::Operation *, Entry> entries;
   /// Reals that an integer operation made: where the host may pick up.
   llvm::DenseSet<mlir::Value> pickUp;
-  llvm::DenseMap<mlir::Operation *, Refusal> reasons; ///< of leaveToHost
   llvm::DenseSet<mlir::Value> dependsOnInput;
   unsigned blobs = 0;
 };

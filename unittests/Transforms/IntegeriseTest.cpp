@@ -434,6 +434,10 @@ TEST_F(Integerised, OnlyGroupsWithoutALayerHaveAChoice) {
   EXPECT_EQ(open, (std::vector<std::string>{"dequantize", "relu", "quantize",
                                             "dequantize"}));
   EXPECT_EQ(flow::tasksOf(*lowered, flow::Place::Fpga).size(), 2u);
+  EXPECT_TRUE(llvm::any_of(stats.host, [](const Refusal &entry) {
+    return entry.op == "relu" &&
+           entry.reason == "a copy to the FPGA and back would take longer";
+  }));
   EXPECT_EQ(count<osa::DenseOp>(*lowered), 2);
   EXPECT_EQ(compare(*model, *lowered, 50, -40, 40, 1e-5f), 0);
 }
