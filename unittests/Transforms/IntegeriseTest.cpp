@@ -387,7 +387,7 @@ func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x4xf32> {r
   %f = osa.softmax %e {axis = 1 : i64} : (tensor<1x4xf32>) -> tensor<1x4xf32>
   %gq = osa.quantize %f {scale = dense<0.01> : tensor<f32>, zero_point = dense<3> : tensor<i64>} : (tensor<1x4xf32>) -> tensor<1x4x!num.int<u8>>
   %g = osa.dequantize %gq {scale = dense<0.01> : tensor<f32>, zero_point = dense<3> : tensor<i64>} : (tensor<1x4x!num.int<u8>>) -> tensor<1x4xf32>
-  %h = osa.relu %g : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %h = osa.relu %g : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("glue"("Relu"))
   %hq = osa.quantize %h {scale = dense<0.02> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4xf32>) -> tensor<1x4x!num.int<u8>>
   %i = osa.dequantize %hq {scale = dense<0.02> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4x!num.int<u8>>) -> tensor<1x4xf32>
   %j = osa.softmax %i {axis = 1 : i64} : (tensor<1x4xf32>) -> tensor<1x4xf32>
@@ -435,7 +435,7 @@ TEST_F(Integerised, OnlyGroupsWithoutALayerHaveAChoice) {
                                             "dequantize"}));
   EXPECT_EQ(flow::tasksOf(*lowered, flow::Place::Fpga).size(), 2u);
   EXPECT_TRUE(llvm::any_of(stats.host, [](const Refusal &entry) {
-    return entry.op == "relu" &&
+    return entry.node == "glue" &&
            entry.reason == "a copy to the FPGA and back would take longer";
   }));
   EXPECT_EQ(count<osa::DenseOp>(*lowered), 2);
