@@ -83,7 +83,8 @@ Placer pipeline::placerFor(const Host &host) {
     // Per region: what may come to it and go from it together.
     std::map<unsigned, place::Copy> into, outOf;
     for (auto [i, op] : llvm::enumerate(ops)) {
-      place::Node node{picoseconds(hostUs(host, op.op))};
+      // What quantizes and dequantizes does so at the border in either place.
+      place::Node node{isIdle(op.op) ? 0 : picoseconds(hostUs(host, op.op))};
       if (!(op.onHost && op.onFpga))
         node.only = op.onHost ? place::Side::Host : place::Side::Fpga;
       problem.nodes.push_back(node);

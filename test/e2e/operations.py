@@ -12,7 +12,8 @@ class Branches:
     """Nodes and constants of a QDQ model; every branch is quantised at its end
     and all are concatenated."""
 
-    def __init__(self, np, onnx):
+    def __init__(self, np, onnx, shape=(1, 8, 4, 6)):
+        self.shape = shape
         self.np, self.helper, self.numpy = np, onnx.helper, onnx.numpy_helper
         self.onnx = onnx
         self.nodes, self.constants, self.ends = [], [], []
@@ -57,7 +58,7 @@ class Branches:
         info = self.helper.make_tensor_value_info
         graph = self.helper.make_graph(
             self.nodes, "operations",
-            [info("x", self.onnx.TensorProto.FLOAT, (1, 8, 4, 6))],
+            [info("x", self.onnx.TensorProto.FLOAT, self.shape)],
             [info("y", self.onnx.TensorProto.FLOAT, None)], self.constants)
         return self.helper.make_model(
             graph, opset_imports=[self.helper.make_opsetid("", 17)],

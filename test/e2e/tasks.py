@@ -7,7 +7,9 @@ import json
 import pathlib
 import shutil
 
+import framework
 import numpy as np
+import operations
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODEL = ROOT / "examples/pytorch/transformer.onnx"
@@ -74,6 +76,32 @@ def check_broken(suite, package):
                     f"refused: {said}", result.command)
 
 
+def check_choice(suite):
+    """A curve between two operations of the host, with a layer before them: the
+    FPGA gets it where that takes less time than the copies."""
+    try:
+        import onnx
+    except ImportError as why:
+        raise framework.Skip(f"no {why.name}: run make setup") from None
+    for size, place in ((4, "host"), (64, "fpga")):
+        b = operations.Branches(np, onnx, (1, 8, size, size))
+        x = b.node("Conv", b.quantised("x", 0.5), b.weights(8, 8, 1, 1))
+        x = b.node("CumSum", b.quantised(x, 4.0), b.constant(3, "int64"))
+        x = b.node("Sigmoid", b.quantised(x, 0.25))
+        b.node("CumSum", b.quantised(x, 1 / 128), b.constant(3, "int64"))
+        path = suite.work / f"choice-{size}.onnx"
+        onnx.save(b.model(), path)
+        result = suite.run("coverage", path, "--json")
+        ops = (result.json or {"ops": []})["ops"]
+        where = ["host" if o["op"] == "Sigmoid" else "fpga" for o in ops
+                 if o["op"] in ("Sigmoid", "table", "threshold")]
+        suite.check(where == [place], f"a curve of {8 * size * size} values: "
+                    f"{where}", result.command)
+        reasons = [o["reason"] for o in ops if o["op"] == "Sigmoid"]
+        suite.check(all("a copy to the FPGA and back would take longer" in r
+                        for r in reasons), f"and why: {reasons}")
+
+
 def tasks(suite):
     suite.tool("verilator")
     calibration = suite.work / "calibration.npy"
@@ -99,5 +127,6 @@ def tasks(suite):
                       "-o", package)
     suite.check("host to fpga" in shown.out and "region1" in shown.out,
                 "and so do people", shown.command)
+    check_choice(suite)
     check_levels(suite, package)
     check_broken(suite, package)
