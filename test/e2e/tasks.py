@@ -76,6 +76,22 @@ def check_broken(suite, package):
                     f"refused: {said}", result.command)
 
 
+def check_service(suite, options):
+    """Real nodes run one region; several are refused before anything is sent."""
+    package = suite.work / "service.rhz"
+    result = suite.run("compile", MODEL, *options, "--cluster", "ku060x1",
+                       "--goal", "throughput=5000/s", "-o", package, "--json")
+    if suite.check(result.status == 0, f"for a cluster: {result.err}",
+                   result.command):
+        suite.check(result.json["tasks"]["link"] == "udp-10g",
+                    "copies go over the cluster's link")
+    result = suite.run("run", package, "--at", "node0=127.0.0.1:9", "--json")
+    said = (result.json or {}).get("error", "")
+    suite.check(result.status == 1 and "tasks on the FPGA with the host" in said
+                and "simulate --level cluster" in said, f"a service: {said}",
+                result.command)
+
+
 def check_choice(suite):
     """A curve between two operations of the host, with a layer before them: the
     FPGA gets it where that takes less time than the copies."""
@@ -128,5 +144,6 @@ def tasks(suite):
     suite.check("host to fpga" in shown.out and "region1" in shown.out,
                 "and so do people", shown.command)
     check_choice(suite)
+    check_service(suite, options)
     check_levels(suite, package)
     check_broken(suite, package)
