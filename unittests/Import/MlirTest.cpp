@@ -149,6 +149,16 @@ TEST(MlirFile, CompletesANetworkOfIntegers) {
     wide.replace(at, 2, "u30");
   Read tooWide(wide);
   tooWide.expectRefused("integers of 30 bits, float32 holds 24");
+  std::string hostOnly = text, blocks = text;
+  size_t place = hostOnly.find("#flow.place<fpga>");
+  Read noFpga(hostOnly.replace(place, 17, "#flow.place<host>"));
+  noFpga.expectRefused("none of the tasks is the FPGA's");
+  place = text.find("#flow.place<host>"); // @host0 takes reals
+  Read reals(std::string(text).replace(place, 17, "#flow.place<fpga>"));
+  reals.expectRefused("takes or gives other than tensors of !num.int");
+  place = blocks.find("return");
+  Read twoBlocks(blocks.insert(place, "cf.br ^end\n^end:\n  "));
+  twoBlocks.expectRefused("the task is not one block of operations");
   size_t at = text.find(", @host1");
   Read halved(text.erase(at, 8));
   halved.expectRefused("C4: no task gives the model's output 'output0'");

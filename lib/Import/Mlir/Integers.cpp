@@ -171,10 +171,35 @@ static void checkNetwork(func::FuncOp network, Refusals &refusals) {
            "a network of integers holds osa operations only", ""});
 }
 
+/// Whether each task can be called, and those of the FPGA be built.
+static void checkTasks(ModuleOp module, Refusals &refusals) {
+  for (FunctionOpInterface task : flow::tasksOf(module)) {
+    auto refuse = [&](std::string reason) {
+      refusals.push_back({task.getName().str(), "func.func", std::move(reason),
+                          "write tasks as a package's model/network.mlir has "
+                          "them"});
+    };
+    auto function = dyn_cast<func::FuncOp>(task.getOperation());
+    if (!function || !function.getBody().hasOneBlock()) {
+      refuse("the task is not one block of operations");
+      continue;
+    }
+    if (flow::placeOf(task) == flow::Place::Host)
+      continue;
+    auto isInteger = [](Type type) { return bool(num::elementInt(type)); };
+    if (!llvm::all_of(function.getArgumentTypes(), isInteger) ||
+        !llvm::all_of(function.getResultTypes(), isInteger))
+      refuse("the FPGA's task takes or gives other than tensors of !num.int");
+    checkNetwork(function, refusals);
+  }
+  if (flow::tasksOf(module, flow::Place::Fpga).empty())
+    refusals.push_back({"", "", "none of the tasks is the FPGA's",
+                        "give one of them flow.place = #flow.place<fpga>"});
+}
+
 bool importer::completeIntegers(ModuleOp module, Refusals &refusals) {
   if (flow::hasTasks(module)) {
-    for (FunctionOpInterface task : flow::tasksOf(module, flow::Place::Fpga))
-      checkNetwork(cast<func::FuncOp>(task.getOperation()), refusals);
+    checkTasks(module, refusals);
     return refusals.empty();
   }
   func::FuncOp network = findIntegers(module, refusals);
