@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Nodes and their options, alternatives, predicted against measured, the CPU
+// Tasks, nodes and their options, alternatives, predicted against measured, the CPU
 // beside it, and energy as an estimate.
 "use strict";
 (function () {
+  if (plan.tasks && plan.tasks.list.length) {
+    const part = section("Tasks", `Host and FPGA in turns: one core of ${plan.tasks.host}, copies over ${plan.tasks.link}.`);
+    const copiesOf = (task, to) => plan.tasks.copies.flatMap((c, i) => c.task === task && c.to === to
+      ? [["", to === "fpga" ? "host to FPGA" : "FPGA to host", {text: String(c.tensors.length), value: c.tensors.length},
+        member(`plan/tasks/copies/${i}/bytes`), member(`plan/tasks/copies/${i}/us`)]] : []);
+    table(part, ["task", "place", "operations or tensors", "bytes", "us"], plan.tasks.list.flatMap((t, i) =>
+      [...copiesOf(t.name, "fpga"),
+        [t.name, t.place, member(`plan/tasks/list/${i}/operations`), "–",
+          t.place === "host" ? member(`plan/tasks/list/${i}/host_us`) : "–"],
+        ...copiesOf(t.name, "host")]));
+  }
+
   const nodes = section("Nodes");
   table(nodes, ["node", "device", "clock MHz", "predicted /s", "interval", "operations", "fullest"], plan.nodes.map((node, n) => {
     const used = Object.entries(node.utilisation || {}).sort((a, b) => b[1] - a[1])[0];

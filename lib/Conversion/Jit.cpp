@@ -29,6 +29,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "rhizome/Conversion/Passes.h"
+#include "rhizome/Dialect/Flow/Tasks.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/TargetSelect.h"
@@ -277,6 +278,7 @@ CompiledFunction::compile(func::FuncOp func) {
   clone.setPublic();
   clone.removeArgAttrsAttr();
   clone.removeResAttrsAttr();
+  clone->removeAttr(flow::kPlace); // it is no task any more
   module->push_back(clone);
   auto machine = hostMachine();
   if (!machine)

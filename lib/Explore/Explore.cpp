@@ -6,6 +6,7 @@
 #include "rhizome/Explore/Explore.h"
 #include "Explorer.h"
 #include "Split.h"
+#include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include <cmath>
 
@@ -64,6 +65,7 @@ static std::vector<Split> wholeIds(func::FuncOp network,
 /// A copy of `base` behind `network` in its module.
 static func::FuncOp copyOf(func::FuncOp base, func::FuncOp network) {
   auto copy = cast<func::FuncOp>(base->clone());
+  copy->removeAttr(flow::kPlace); // it is no task of the model
   copy.setSymName("network.split");
   network->getBlock()->getOperations().insertAfter(network->getIterator(),
                                                    copy);

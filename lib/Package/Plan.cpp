@@ -318,6 +318,7 @@ std::string rhizome::printPlan(const Plan &plan) {
     printAll(os, "alternatives", plan.alternatives);
     printAll(os, "splits", plan.splits);
     number(os, "luts_of_a_block", plan.lutsOfABlock);
+    os.attribute("tasks", toJSON(plan.tasks));
     printAll(os, "nodes", plan.nodes);
     printAll(os, "channels", plan.channels);
     printAll(os, "links", plan.links);

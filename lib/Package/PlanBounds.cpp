@@ -133,16 +133,20 @@ void checkNode(Bounds &bounds, const Twine &at, const PlannedNode &node) {
   }
   for (size_t i = 0; i < node.actors.size(); ++i)
     checkActor(bounds, item(at + ".actors", i), node.actors[i]);
-  checkPorts(bounds, at + ".inputs", "s_axis_", node.inputs);
-  checkPorts(bounds, at + ".outputs", "m_axis_", node.outputs);
+  checkPorts(bounds, at + ".ports.stream.in", "s_axis_", node.inputs);
+  checkPorts(bounds, at + ".ports.stream.out", "m_axis_", node.outputs);
   for (size_t i = 0; i < node.memories.size(); ++i) {
     bounds.name(item(at + ".memories", i) + ".name", node.memories[i].name);
     bounds.number(item(at + ".memories", i) + ".banks", node.memories[i].banks,
                   1, kMostNodes);
   }
   for (size_t i = 0; i < node.memoryPorts.size(); ++i)
-    bounds.identifier(item(at + ".memory_ports", i) + ".port",
+    bounds.identifier(item(at + ".ports.memory", i) + ".port",
                       node.memoryPorts[i].port);
+  for (const RegisterPort &port : node.registerPorts)
+    bounds.identifier(at + ".ports.register", port.port);
+  for (const LinkPort &port : node.linkPorts)
+    bounds.identifier(at + ".ports.link", port.port);
   for (size_t i = 0; i < node.segments.size(); ++i)
     bounds.path(item(at + ".segments", i) + ".file", node.segments[i].file);
 }

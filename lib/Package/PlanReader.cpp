@@ -325,6 +325,7 @@ static bool fromJSON(const json::Value &value, Plan &p, json::Path path) {
          map.map("alternatives", p.alternatives) &&
          map.map("splits", p.splits) &&
          map.map("luts_of_a_block", p.lutsOfABlock) &&
+         map.map("tasks", p.tasks) &&
          map.map("nodes", p.nodes) && map.map("channels", p.channels) &&
          map.map("links", p.links) &&
          map.mapOptional("host_link", p.hostLink) && map.map("host", p.host);

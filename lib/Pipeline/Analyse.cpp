@@ -141,7 +141,7 @@ AnalyseResult pipeline::analyseModel(const AnalyseRequest &request) {
       context, request.model, request.progress, result.refused, stats);
   if (!module)
     return result;
-  auto found = analysisOf(module->lookupSymbol<func::FuncOp>("network"),
+  auto found = analysisOf(fpgaNetwork(*module),
                           llvm::sys::path::stem(request.model.path), *devices);
   if (!found) {
     result.error = llvm::toString(found.takeError());

@@ -5,6 +5,7 @@
 #include "Border.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Transforms/Tasks.h"
 #include "llvm/ADT/STLExtras.h"
 #include <map>
 #include <numeric>
@@ -105,7 +106,9 @@ struct Followed {
 
 class Follower {
 public:
-  Follower(const BorderPort &port, Value value) : value(value) {
+  Follower(ModuleOp module, const BorderPort &port, Value value)
+      : value(value), inputs(flow::inputsOf(module)),
+        outputs(flow::outputsOf(module)) {
     border.port = port.port;
     border.element = port.element;
     border.dataWidth = port.dataWidth;
@@ -113,7 +116,7 @@ public:
     std::iota(places.begin(), places.end(), 0);
   }
 
-  /// From a result of the prologue back to what the caller gives.
+  /// From what a task of the host gives back to what the caller gives.
   std::optional<Followed> input() {
     llvm::SmallVector<Operation *> steps;
     Value v = value;
@@ -141,17 +144,26 @@ public:
       }
     }
     auto argument = dyn_cast<BlockArgument>(v);
-    return finish(v, bool(argument), argument ? argument.getArgNumber() : 0);
+    if (!argument)
+      return finish(v, false, 0);
+    auto task = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    int64_t index =
+        indexOf(inputs, flow::takenBy(task), argument.getArgNumber());
+    return finish(v, index >= 0, std::max<int64_t>(index, 0));
   }
 
-  /// From an argument of the epilogue on to what the caller gets.
+  /// From what a task of the host takes on to what the caller gets.
   std::optional<Followed> output() {
     Value v = value;
     bool dequantized = false;
     for (;;) {
       for (OpOperand &use : v.getUses())
-        if (isa<func::ReturnOp>(use.getOwner()))
-          return inverted(v, true, use.getOperandNumber());
+        if (auto end = dyn_cast<func::ReturnOp>(use.getOwner())) {
+          auto task = cast<func::FuncOp>(end->getParentOp());
+          int64_t index =
+              indexOf(outputs, flow::givenBy(task), use.getOperandNumber());
+          return inverted(v, index >= 0, std::max<int64_t>(index, 0));
+        }
       if (!v.hasOneUse())
         return inverted(v, false, 0);
       Operation *op = *v.getUsers().begin();
@@ -174,12 +186,20 @@ public:
   }
 
 private:
+  using Names = std::vector<std::string>;
   Value value;
+  Names inputs, outputs; ///< of the model
   HostBorder border;
   /// By place in the value at hand: the caller's element, or the frame's.
   Places places;
   Places channels; ///< by the same elements; of one channel zeros
   bool isGood = true;
+
+  /// Which of the model's tensors the i-th of a task's is, −1 if none.
+  static int64_t indexOf(const Names &model, const Names &task, size_t i) {
+    auto found = llvm::find(model, task[i]);
+    return found == model.end() ? -1 : found - model.begin();
+  }
 
   void useChannels(int64_t count, int64_t axis, llvm::ArrayRef<int64_t> shape) {
     Places now(places.size(), 0);
@@ -275,16 +295,8 @@ Followed codes(const BorderPort &port) {
   return followed;
 }
 
-std::string nameOf(func::FuncOp func, bool result, unsigned index,
-                   const std::string &otherwise) {
-  auto name = result
-                  ? func.getResultAttrOfType<StringAttr>(index, "rhizome.name")
-                  : func.getArgAttrOfType<StringAttr>(index, "rhizome.name");
-  return name ? name.str() : otherwise;
-}
-
 /// Enters what was followed: tensors of the model in its order, then others.
-void enter(std::vector<Followed> all, func::FuncOp func, bool result,
+void enter(std::vector<Followed> all, const std::vector<std::string> &names,
            llvm::ArrayRef<BorderPort> ports, std::vector<HostTensor> &tensors,
            std::vector<HostBorder> &borders) {
   std::map<std::pair<bool, int64_t>, int64_t> known;
@@ -305,38 +317,75 @@ void enter(std::vector<Followed> all, func::FuncOp func, bool result,
     tensor.isFloat = !followed.border.scale.empty();
     tensor.shape =
         followed.tensor ? shapeOf(followed.tensor).vec() : port.shape;
-    tensor.name = followed.ofModel ? nameOf(func, result,
-                                            unsigned(followed.index), port.name)
-                                   : port.name;
+    tensor.name = followed.ofModel ? names[size_t(followed.index)] : port.name;
     followed.border.tensor = at;
     borders.push_back(std::move(followed.border));
   }
 }
+/// What the host gives as this tensor: the operand of a task's return.
+Value givenAs(ModuleOp module, const std::string &name) {
+  for (auto task : flow::tasksOf(module, flow::Place::Host))
+    for (auto [i, given] : llvm::enumerate(flow::givenBy(task)))
+      if (given == name)
+        return cast<func::FuncOp>(task.getOperation())
+            .getBody()
+            .front()
+            .getTerminator()
+            ->getOperand(unsigned(i));
+  return {};
+}
+
+/// What tasks of the host take as this tensor.
+llvm::SmallVector<Value> takenAs(ModuleOp module, const std::string &name) {
+  llvm::SmallVector<Value> values;
+  for (auto task : flow::tasksOf(module, flow::Place::Host))
+    for (auto [i, taken] : llvm::enumerate(flow::takenBy(task)))
+      if (taken == name)
+        values.push_back(task.getArgument(unsigned(i)));
+  return values;
+}
 } // namespace
 
-HostSection pipeline::hostSectionOf(func::FuncOp prologue, func::FuncOp network,
-                                    func::FuncOp epilogue,
+HostSection pipeline::hostSectionOf(ModuleOp module,
                                     llvm::ArrayRef<BorderPort> inputs,
                                     llvm::ArrayRef<BorderPort> outputs) {
   HostSection host;
-  Operation *given = prologue.getBody().front().getTerminator();
+  func::FuncOp network = fpgaNetwork(module);
+  // Where host and FPGA take turns, the caller sees the device's own tensors.
+  const bool isOne = flow::tasksOf(module, flow::Place::Fpga).size() == 1;
+  const std::vector<std::string> ins = flow::inputsOf(module),
+                                 outs = flow::outputsOf(module);
   std::vector<Followed> before, after;
   for (auto [k, port] : llvm::enumerate(inputs)) {
-    auto followed = Follower(port, given->getOperand(unsigned(k))).input();
+    std::optional<Followed> followed;
+    if (isOne) {
+      Value value = givenAs(module, flow::takenBy(network)[k]);
+      followed = Follower(module, port,
+                          value ? value : network.getArgument(unsigned(k)))
+                     .input();
+    }
     before.push_back(followed ? std::move(*followed) : codes(port));
   }
   for (auto [k, port] : llvm::enumerate(outputs)) {
-    auto followed = Follower(port, epilogue.getArgument(unsigned(k))).output();
+    std::optional<Followed> followed;
+    if (isOne) {
+      std::string name = flow::givenBy(network)[k];
+      llvm::SmallVector<Value> takers = takenAs(module, name);
+      bool isOutput = llvm::is_contained(outs, name);
+      Operation *end = network.getBody().front().getTerminator();
+      if (takers.size() == 1 && !isOutput)
+        followed = Follower(module, port, takers[0]).output();
+      else if (takers.empty() && isOutput)
+        followed =
+            Follower(module, port, end->getOperand(unsigned(k))).output();
+    }
     after.push_back(followed ? std::move(*followed) : codes(port));
   }
-  // Complete: nothing is carried past the network, every output of the model
-  // is one of the device's.
+  // Complete: every output of the model is one of the device's.
   auto ofModel = [](const Followed &f) { return f.ofModel; };
-  host.complete = prologue.getNumResults() == network.getNumArguments() &&
-                  llvm::all_of(before, ofModel) && llvm::all_of(after, ofModel);
-  enter(std::move(before), prologue, false, inputs, host.inputs, host.toDevice);
-  enter(std::move(after), epilogue, true, outputs, host.outputs,
-        host.fromDevice);
-  host.complete &= host.outputs.size() == epilogue.getNumResults();
+  host.complete = llvm::all_of(before, ofModel) && llvm::all_of(after, ofModel);
+  enter(std::move(before), ins, inputs, host.inputs, host.toDevice);
+  enter(std::move(after), outs, outputs, host.outputs, host.fromDevice);
+  host.complete &= host.outputs.size() == outs.size();
   return host;
 }

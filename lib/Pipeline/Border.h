@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What stands between a model's tensors and the device's frames, read from the
-// functions of the host: the conversions at both ends as the plan's `host`
+// tasks of the host: the conversions at both ends as the plan's `host`
 // section. What they do not cover, the host computes.
 #pragma once
 
@@ -8,10 +8,8 @@
 #include "rhizome/Package/Plan.h"
 
 namespace rhizome::pipeline {
-/// `inputs` and `outputs` are the ports of @network, in its order.
-HostSection hostSectionOf(mlir::func::FuncOp prologue,
-                          mlir::func::FuncOp network,
-                          mlir::func::FuncOp epilogue,
+/// `inputs` and `outputs` are the ports of the FPGA's network, in its order.
+HostSection hostSectionOf(mlir::ModuleOp module,
                           llvm::ArrayRef<BorderPort> inputs,
                           llvm::ArrayRef<BorderPort> outputs);
 } // namespace rhizome::pipeline

@@ -4,6 +4,7 @@
 #include "Border.h"
 #include "Deploy.h"
 #include "Explored.h"
+#include "Placing.h"
 #include "Steer.h"
 #include "rhizome/Dialect/Flow/Flow.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -11,6 +12,7 @@
 #include "rhizome/Generator/Generator.h"
 #include "rhizome/Pipeline/Node.h"
 #include "rhizome/Support/Units.h"
+#include "rhizome/Transforms/Tasks.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -26,12 +28,16 @@ bool pipeline::isGoal(llvm::StringRef text) {
   return explore::parseGoal(text).has_value();
 }
 
-/// The text of a module with the model's three functions and those of nodes,
-/// node names included.
+/// The text of a module with the model's tasks, the network that they were
+/// merged into, and the functions of nodes, node names included.
 static std::string printModel(ModuleOp module, const explore::Result &result) {
   OwningOpRef<ModuleOp> model = ModuleOp::create(module.getLoc());
-  for (const char *name : {"prologue", "network", "epilogue"})
-    model->push_back(module.lookupSymbol<func::FuncOp>(name)->clone());
+  model.get()->setAttrs(module->getAttrDictionary());
+  for (FunctionOpInterface task : flow::tasksOf(module))
+    model->push_back(task->clone());
+  func::FuncOp network = fpgaNetwork(module);
+  if (!model->lookupSymbol(network.getSymName()))
+    model->push_back(network->clone());
   for (const explore::NodeResult &node : result.nodes) {
     func::FuncOp function = node.function;
     if (node.ownsFunction)
@@ -68,7 +74,7 @@ static std::optional<Explored>
 exploreModule(ModuleOp module, const CompileRequest &request,
               explore::Goal goal, Targets &targets, DiagnosticText &diagnostics,
               Refusals &refused, std::string &error) {
-  auto network = module.lookupSymbol<func::FuncOp>("network");
+  func::FuncOp network = fpgaNetwork(module);
   refused = explore::coverage(network);
   if (!refused.empty())
     return std::nullopt;
@@ -107,6 +113,17 @@ exploreModule(ModuleOp module, const CompileRequest &request,
           .count();
   explored.result = std::move(*found);
   explored.plan = planOf(request, targets, explored.result, network);
+  llvm::Expected<Host> host = loadHost(kDefaultHost);
+  if (!host) {
+    error = llvm::toString(host.takeError());
+    return std::nullopt;
+  }
+  // Over the cluster's own link, if there is one.
+  if (const PlannedLink *link = explored.plan.link(explored.plan.hostLink)) {
+    static_cast<Medium &>(host->link) = *link;
+    host->link.name = link->name;
+  }
+  explored.plan.tasks = tasksOf(module, *host);
   return explored;
 }
 
@@ -140,14 +157,10 @@ static std::string packageOf(const CompileRequest &request) {
 /// The conversions at the model's border: of one device at its ports, of
 /// several at the client's.
 static void fillHost(ModuleOp module, Plan &plan) {
-  auto function = [&](const char *name) {
-    return module.lookupSymbol<func::FuncOp>(name);
-  };
-  func::FuncOp network = function("network");
+  func::FuncOp network = fpgaNetwork(module);
   const bool isOne = plan.channels.empty() && plan.nodes.size() == 1;
   plan.host = hostSectionOf(
-      function("prologue"), network, function("epilogue"),
-      isOne ? plan.nodes.front().inputs : hostPorts(network, false),
+      module, isOne ? plan.nodes.front().inputs : hostPorts(network, false),
       isOne ? plan.nodes.front().outputs : hostPorts(network, true));
 }
 
@@ -214,12 +227,11 @@ static llvm::Error writePackage(ModuleOp module, const CompileRequest &request,
           "model/network.mlir", printModel(module, explored.result)))
     return error;
   fillHost(module, plan);
-  if (llvm::Error error = writeDeployment(
-          **writer, plan, module.lookupSymbol<func::FuncOp>("network")))
+  if (llvm::Error error = writeDeployment(**writer, plan, fpgaNetwork(module)))
     return error;
   if (llvm::Error error =
-          writeAnalysis(**writer, module.lookupSymbol<func::FuncOp>("network"),
-                        plan.model, analysedOf(targets, explored.result)))
+          writeAnalysis(**writer, fpgaNetwork(module), plan.model,
+                        analysedOf(targets, explored.result)))
     return error;
   if (llvm::Error error = (*writer)->writePlan(plan))
     return error;
@@ -330,8 +342,7 @@ static CompileResult compileOrExplore(CompileRequest request, bool write) {
                            llvm::join(shared, ", "));
   }
   if (!write) {
-    auto analysis = analysisOf(module->lookupSymbol<func::FuncOp>("network"),
-                               explored->plan.model,
+    auto analysis = analysisOf(fpgaNetwork(*module), explored->plan.model,
                                analysedOf(*targets, explored->result));
     if (analysis)
       result.analysis = std::move(*analysis);
@@ -371,17 +382,8 @@ CompileResult pipeline::exploreModel(const CompileRequest &request) {
   return compileOrExplore(request, false);
 }
 
-CoverageResult pipeline::coverModel(const ModelRequest &request) {
-  CoverageResult result;
-  MLIRContext context;
-  IntegeriseStats stats;
-  OwningOpRef<ModuleOp> module =
-      importModel(context, request, nullptr, result.refused, stats,
-                  /*hostOnly=*/true);
-  if (!module)
-    return result;
-  result.ok = true;
-  auto network = module->lookupSymbol<func::FuncOp>("network");
+/// A row for each operation of the FPGA.
+static void coverNetwork(func::FuncOp network, CoverageResult &result) {
   for (Operation &op : network.getBody().front()) {
     if (op.hasTrait<OpTrait::IsTerminator>() || op.getNumOperands() == 0 ||
         isa<osa::ReshapeOp>(op))
@@ -399,14 +401,32 @@ CoverageResult pipeline::coverModel(const ModelRequest &request) {
     result.ok &= built;
     result.rows.push_back(std::move(row));
   }
+}
+
+CoverageResult pipeline::coverModel(const ModelRequest &request) {
+  CoverageResult result;
+  MLIRContext context;
+  IntegeriseStats stats;
+  OwningOpRef<ModuleOp> module =
+      importModel(context, request, nullptr, result.refused, stats,
+                  /*hostOnly=*/true);
+  if (!module)
+    return result;
+  result.ok = true;
+  func::FuncOp network = fpgaNetwork(*module);
+  if (network)
+    coverNetwork(network, result);
   result.fpga = int64_t(result.rows.size());
   for (const Refusal &entry : stats.host)
     result.rows.push_back(
         {entry.node, entry.op, "", true, entry.reason, entry.remedy, {}});
   result.host = int64_t(stats.host.size());
-  result.copiesIn = network.getNumArguments();
-  result.copiesOut = network.getNumResults();
-  result.carried = stats.carried;
+  result.copiesIn = network ? network.getNumArguments() : 0;
+  result.copiesOut = network ? network.getNumResults() : 0;
+  if (llvm::Expected<Host> host = loadHost(kDefaultHost))
+    result.tasks = tasksOf(*module, *host);
+  else
+    result.error = llvm::toString(host.takeError());
   if (result.fpga == 0)
     return result;
   llvm::Expected<Device> device = loadDevice(kDefaultDevice);

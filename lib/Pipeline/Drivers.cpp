@@ -21,13 +21,18 @@ static Expected<runtime::Compute> computeOf(const Package &package) {
   if (!read)
     return read.takeError();
   std::shared_ptr<HostModel> model = std::move(*read);
-  auto run = [model](const std::vector<runtime::Bytes> &inputs)
+  FailureOr<std::unique_ptr<CompiledFunction>> made =
+      CompiledFunction::compile(model->network());
+  if (failed(made))
+    return createStringError("the CPU path cannot be built for '%s'",
+                             package.dir().c_str());
+  std::shared_ptr<CompiledFunction> compiled = std::move(*made);
+  auto run = [model, compiled](const std::vector<runtime::Bytes> &inputs)
       -> Expected<std::vector<runtime::Bytes>> {
     std::vector<Tensor> arguments;
     for (auto [bytes, port] : zip_equal(inputs, model->networkInputs()))
       arguments.push_back(unpackFrame(bytes.data(), port));
-    Expected<std::vector<Tensor>> results =
-        model->runCompiledNetwork(arguments);
+    Expected<std::vector<Tensor>> results = compiled->run(arguments);
     if (!results)
       return results.takeError();
     std::vector<runtime::Bytes> outputs;

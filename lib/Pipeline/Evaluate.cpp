@@ -29,21 +29,6 @@ int64_t classOf(const std::vector<Tensor> &outputs) {
 
 using Classes = std::vector<int64_t>;
 
-Expected<Frames> epilogue(const HostModel &model, const Frames &outputs,
-                          const Frames &carried) {
-  Frames ended(outputs.size());
-  if (Error error = parallelFrames(outputs.size(), [&](int64_t f) -> Error {
-        Expected<std::vector<Tensor>> values =
-            model.runEpilogue(outputs[f], carried[f]);
-        if (!values)
-          return values.takeError();
-        ended[f] = std::move(*values);
-        return Error::success();
-      }))
-    return error;
-  return ended;
-}
-
 using OneFrame =
     std::function<Expected<std::vector<Tensor>>(const std::vector<Tensor> &)>;
 
@@ -97,9 +82,12 @@ private:
   Error loadIntegers();
   Error loadModel();
   Error readData();
-  Error watchPackage(const Frames &integers);
+  Error watchPackage();
+  Error keepSaturation(const Passage &passage,
+                       const SaturationCounter &counter);
   Expected<Frames> runFloat(int64_t frames);
-  Expected<Frames> runRtl(const Frames &integers);
+  Expected<Frames> runRtl(const Frames &frames);
+  Expected<Frames> runPackage(const std::string &dir, const Frames &frames);
   /// Times `outputs` and counts their classes; `one` computes a frame.
   Error add(const char *form, function_ref<Expected<Frames>()> outputs,
             const OneFrame &one = {});
@@ -278,49 +266,58 @@ Expected<Frames> Evaluation::runFloat(int64_t n) {
   return outputs;
 }
 
-/// Runs frames through simulated hardware, compiling a model file first.
-Expected<Frames> Evaluation::runRtl(const Frames &integers) {
-  std::string dir = request.model.path;
-  SmallString<128> temporary;
-  if (!isPackage()) {
-    if (std::error_code error =
-            sys::fs::createUniqueDirectory("rhizome", temporary))
-      return createStringError(error, "cannot make a temporary folder");
-    CompileRequest compile;
-    compile.model = request.model;
-    compile.device = request.device;
-    compile.progress = request.progress;
-    compile.output = dir = (temporary + "/m.rhz").str();
-    CompileResult built = compileModel(compile);
-    result.refused = built.refused;
-    if (!built.ok)
-      return createStringError(
-          "%s", (built.error.empty() ? whyNone(built) : built.error).c_str());
-  }
-  auto run = [&]() -> Expected<Frames> {
-    // Compiled just now, or compared when the model was loaded.
-    Expected<Package> package = Package::open(dir, Changes::Ignore);
-    if (!package)
-      return package.takeError();
-    SimOptions options;
-    options.measure = false;
-    say("rtl");
-    Expected<SimResult> simulated = simulateRtl(*package, integers, options);
+/// Runs frames through a package's simulated hardware.
+Expected<Frames> Evaluation::runPackage(const std::string &dir,
+                                        const Frames &frames) {
+  // Compiled just now, or compared when the model was loaded.
+  Expected<Package> package = Package::open(dir, Changes::Ignore);
+  if (!package)
+    return package.takeError();
+  SimOptions options;
+  options.measure = false;
+  say("rtl");
+  Passage passage(*model, frames), predicted = passage;
+  if (Error error = predicted.run(compiled(*model)))
+    return error;
+  auto design = [&](const Frames &codes) -> Expected<Frames> {
+    Expected<SimResult> simulated = simulateRtl(*package, codes, options);
     if (!simulated)
       return simulated.takeError();
     return std::move(simulated->outputs);
   };
-  Expected<Frames> outputs = run();
-  if (!temporary.empty())
-    sys::fs::remove_directories(temporary);
+  if (Error error = passage.runDesign(design, predicted.networkInputs()))
+    return error;
+  return passage.outputs();
+}
+
+/// The same, compiling a model file first.
+Expected<Frames> Evaluation::runRtl(const Frames &frames) {
+  if (isPackage())
+    return runPackage(request.model.path, frames);
+  SmallString<128> temporary;
+  if (std::error_code error =
+          sys::fs::createUniqueDirectory("rhizome", temporary))
+    return createStringError(error, "cannot make a temporary folder");
+  CompileRequest compile;
+  compile.model = request.model;
+  compile.device = request.device;
+  compile.progress = request.progress;
+  compile.output = (temporary + "/m.rhz").str();
+  CompileResult built = compileModel(compile);
+  result.refused = built.refused;
+  if (!built.ok)
+    return createStringError(
+        "%s", (built.error.empty() ? whyNone(built) : built.error).c_str());
+  Expected<Frames> outputs = runPackage(compile.output, frames);
+  sys::fs::remove_directories(temporary);
   return outputs;
 }
 
 /// Counts what saturates on some of the frames: as many as the interpreter runs
 /// in seconds.
-Error Evaluation::watchPackage(const Frames &integers) {
+Error Evaluation::watchPackage() {
   constexpr int64_t kMostWork = 1000000000;
-  if (model->networkOutputs().empty())
+  if (model->regionCount() == 0)
     return Error::success();
   mlir::func::FuncOp network = model->network();
   int64_t work = 1;
@@ -329,17 +326,20 @@ Error Evaluation::watchPackage(const Frames &integers) {
       osa::Work own = osa::computeWork(&op);
       work += own.macs + own.ops;
     }
-  int64_t n = std::min({request.layerFrames, int64_t(integers.size()),
+  int64_t n = std::min({request.layerFrames, int64_t(given.size()),
                         std::max<int64_t>(1, kMostWork / work)});
-  Expected<std::vector<Saturation>> before =
-      prologueSaturation(*model, first(given, n));
+  Passage passage(*model, first(given, n));
+  SaturationCounter counter(*model, /*onFpga=*/true);
+  if (Error error = passage.run(counter.interpreted(*model)))
+    return error;
+  return keepSaturation(passage, counter);
+}
+
+Error Evaluation::keepSaturation(const Passage &passage,
+                                 const SaturationCounter &counter) {
+  Expected<std::vector<Saturation>> before = hostSaturation(*model, passage);
   if (!before)
     return before.takeError();
-  SaturationCounter counter(network);
-  Expected<Frames> outputs =
-      runInterpreter(*model, first(integers, n), &counter);
-  if (!outputs)
-    return outputs.takeError();
   result.saturation = std::move(*before);
   append_range(result.saturation, counter.counts());
   return Error::success();
@@ -361,42 +361,21 @@ Error Evaluation::run() {
                        /*results=*/true);
   int64_t all = int64_t(given.size());
   bool isRtl = request.level == Level::Rtl;
-  const bool onlyHost = model && model->networkOutputs().empty();
-  Frames integers, carried;
+  const bool onlyHost = model && model->regionCount() == 0;
   if (model) {
     say("integer");
-    Expected<PreparedFrames> entered = prepare(*model, given);
-    if (!entered)
-      return entered.takeError();
-    integers = std::move(entered->inputs);
-    carried = std::move(entered->carried);
     auto integer = [&]() -> Expected<Frames> {
-      Expected<Frames> outputs = runCpu(*model, integers);
-      if (!outputs)
-        return outputs.takeError();
-      return epilogue(*model, *outputs, carried);
+      Passage passage(*model, given);
+      if (Error error = passage.run(compiled(*model)))
+        return error;
+      return passage.outputs();
     };
-    auto rtl = [&]() -> Expected<Frames> {
-      Expected<Frames> outputs = runRtl(
-          first(integers, isRtl ? all : std::min(request.rtlFrames, all)));
-      if (!outputs)
-        return outputs.takeError();
-      return epilogue(*model, *outputs, carried);
+    auto rtl = [&] {
+      return runRtl(
+          first(given, isRtl ? all : std::min(request.rtlFrames, all)));
     };
-    auto one =
-        [&](const std::vector<Tensor> &frame) -> Expected<std::vector<Tensor>> {
-      Expected<HostModel::Prepared> in = model->runPrologue(frame);
-      if (!in)
-        return in.takeError();
-      std::vector<Tensor> out;
-      if (!model->networkOutputs().empty()) {
-        Expected<std::vector<Tensor>> computed =
-            model->runCompiledNetwork(in->inputs);
-        if (!computed)
-          return computed.takeError();
-        out = std::move(*computed);
-      }
-      return model->runEpilogue(out, in->carried);
+    auto one = [&](const std::vector<Tensor> &frame) {
+      return model->runAll(frame);
     };
     const char *form = onlyHost ? "host" : "integer";
     if (!isRtl)
@@ -425,23 +404,21 @@ Error Evaluation::run() {
   }
   if (model && original && !isRtl && !onlyHost && request.layerFrames) {
     say("layers");
-    SaturationCounter counter(model->network());
-    int64_t n = std::min(request.layerFrames, all);
+    SaturationCounter counter(*model, /*onFpga=*/true);
+    Frames some = first(given, std::min(request.layerFrames, all));
     Expected<std::vector<EvaluateResult::Layer>> layers = layerNoise(
-        *real, request.model.calibration.has_value(), *model, first(given, n),
-        first(integers, n), first(carried, n), counter);
+        *real, request.model.calibration.has_value(), *model, some, counter);
     if (!layers)
       return layers.takeError();
     result.layers = std::move(*layers);
-    Expected<std::vector<Saturation>> before =
-        prologueSaturation(*model, first(given, n));
-    if (!before)
-      return before.takeError();
-    result.saturation = std::move(*before);
-    llvm::append_range(result.saturation, counter.counts());
+    Passage passage(*model, some);
+    if (Error error = passage.run(compiled(*model)))
+      return error;
+    if (Error error = keepSaturation(passage, counter))
+      return error;
   }
   if (model && isPackage() && !isRtl && request.layerFrames)
-    if (Error error = watchPackage(integers))
+    if (Error error = watchPackage())
       return error;
   result.ok = model || request.level == Level::Float;
   return Error::success();

@@ -12,8 +12,6 @@ using namespace llvm;
 using namespace rhizome;
 using namespace rhizome::pipeline;
 
-static Frames emptyFrames(int64_t n) { return Frames(size_t(n)); }
-
 static std::string namesOf(ArrayRef<HostModel::Value> values) {
   std::vector<std::string> names;
   for (const HostModel::Value &value : values)
@@ -62,27 +60,11 @@ Expected<Frames> pipeline::readValues(ArrayRef<DataRequest> files,
   return frames;
 }
 
-Expected<PreparedFrames> pipeline::prepare(const HostModel &model,
-                                           const Frames &frames) {
-  PreparedFrames prepared{emptyFrames(frames.size()),
-                          emptyFrames(frames.size())};
-  if (Error error = parallelFrames(frames.size(), [&](int64_t i) -> Error {
-        Expected<HostModel::Prepared> out = model.runPrologue(frames[i]);
-        if (!out)
-          return out.takeError();
-        prepared.inputs[i] = std::move(out->inputs);
-        prepared.carried[i] = std::move(out->carried);
-        return Error::success();
-      }))
-    return error;
-  return prepared;
-}
-
 /// Seeded frames, one value per spec.
 static Expected<Frames> randomFrames(ArrayRef<InputSpec> specs, int64_t n,
                                      uint64_t seed,
                                      std::pair<double, double> range) {
-  Frames frames = emptyFrames(n);
+  Frames frames{size_t(n)};
   for (auto [k, spec] : enumerate(specs)) {
     FrameSource source = FrameSource::random(spec, seed + k, size_t(n),
                                              range.first, range.second);
@@ -96,19 +78,18 @@ static Expected<Frames> randomFrames(ArrayRef<InputSpec> specs, int64_t n,
   return frames;
 }
 
-Expected<PreparedFrames> pipeline::framesFor(const DataChoice &request,
-                                             const HostModel &model) {
+Expected<Drawn> pipeline::framesFor(const DataChoice &request,
+                                    const HostModel &model) {
   int64_t n = std::max<int64_t>(request.frames, 1);
   std::vector<InputSpec> specs;
-  // Without a host's part that reads the graph's inputs, the network's own.
-  if (request.inputs.empty() && !request.inputRange && !model.carriedCount()) {
+  if (request.inputs.empty() && !request.inputRange && model.isNetworkFree()) {
     for (const BorderPort &port : model.networkInputs())
       specs.push_back({port.name, port.shape, /*isFloat=*/false,
                        port.element.lo, port.element.hi});
     Expected<Frames> integers = randomFrames(specs, n, request.seed, {0, 1});
     if (!integers)
       return integers.takeError();
-    return PreparedFrames{std::move(*integers), emptyFrames(n)};
+    return Drawn{Passage::ofCodes(model, *integers)};
   }
   if (request.inputs.empty()) {
     for (const HostModel::Value &value : model.inputs())
@@ -118,16 +99,13 @@ Expected<PreparedFrames> pipeline::framesFor(const DataChoice &request,
         request.inputRange.value_or(std::pair<double, double>(0, 1)));
     if (!given)
       return given.takeError();
-    return prepare(model, *given);
+    return Drawn{Passage(model, *given)};
   }
   Expected<Frames> given =
       readValues(request.inputs, model.inputs(), request.frames, "input");
   if (!given)
     return given.takeError();
-  Expected<PreparedFrames> prepared = prepare(model, *given);
-  if (prepared)
-    prepared->given = std::move(*given);
-  return prepared;
+  return Drawn{Passage(model, *given), true};
 }
 
 /// Counts elements that differ, and describes the first.
@@ -147,58 +125,35 @@ void pipeline::compare(const Frames &got, const Frames &want,
       }
 }
 
-Expected<Frames> pipeline::runInterpreter(const HostModel &model,
-                                          const Frames &frames,
-                                          SaturationCounter *watcher) {
-  Frames outputs = emptyFrames(frames.size());
-  if (Error error = parallelFrames(frames.size(), [&](int64_t i) -> Error {
-        Expected<std::vector<Tensor>> out = model.runNetwork(
-            frames[i], watcher ? watcher->watch(frames[i]) : ProbeFn());
-        if (!out)
-          return out.takeError();
-        outputs[i] = std::move(*out);
-        return Error::success();
-      }))
-    return error;
-  return outputs;
-}
-
 Expected<std::vector<Saturation>>
-pipeline::prologueSaturation(const HostModel &model, const Frames &given) {
-  SaturationCounter counter(model.prologuePart());
-  if (!model.isPrologueLight())
-    return std::vector<Saturation>();
-  Interpreter interpreter(model.prologuePart());
-  if (Error error = parallelFrames(given.size(), [&](int64_t i) -> Error {
-        if (failed(interpreter.run(given[i], counter.watch(given[i]))))
-          return createStringError("the prologue cannot be evaluated");
-        return Error::success();
-      }))
-    return error;
+pipeline::hostSaturation(const HostModel &model, const Passage &passage) {
+  std::vector<const HostModel::Task *> watched, waiting;
+  for (const HostModel::Task &task : model.tasks()) {
+    if (task.onFpga)
+      llvm::append_range(watched, std::exchange(waiting, {}));
+    else if (task.isLight)
+      waiting.push_back(&task);
+  }
+  std::vector<mlir::func::FuncOp> functions;
+  for (const HostModel::Task *task : watched)
+    functions.push_back(task->function);
+  SaturationCounter counter(functions);
+  for (const HostModel::Task *task : watched)
+    if (Error error =
+            parallelFrames(int64_t(passage.size()), [&](int64_t f) -> Error {
+              std::vector<Tensor> in = passage.taken(*task, size_t(f));
+              return model
+                  .interpret(*task, in, counter.watch(task->function, in))
+                  .takeError();
+            }))
+      return error;
   return counter.counts();
-}
-
-/// Runs integer frames on the CPU path.
-Expected<Frames> pipeline::runCpu(const HostModel &model,
-                                  const Frames &frames) {
-  if (model.networkOutputs().empty()) // all on the host
-    return Frames(frames.size());
-  Frames outputs(frames.size());
-  if (Error error = parallelFrames(frames.size(), [&](int64_t i) -> Error {
-        Expected<std::vector<Tensor>> out = model.runCompiledNetwork(frames[i]);
-        if (!out)
-          return out.takeError();
-        outputs[i] = std::move(*out);
-        return Error::success();
-      }))
-    return error;
-  return outputs;
 }
 
 /// Compares the graph's outputs with expected values.
 Error pipeline::compareExpected(const DataChoice &request,
                                 const HostModel &model, const Frames &outputs,
-                                const Frames &carried, Comparison &result) {
+                                Comparison &result) {
   std::vector<DataRequest> files;
   for (const std::string &path : request.expect)
     files.push_back({path, ""});
@@ -211,13 +166,10 @@ Error pipeline::compareExpected(const DataChoice &request,
     return want.takeError();
   result.unexpected = 0;
   for (size_t f = 0; f < std::min(want->size(), outputs.size()); ++f) {
-    Expected<std::vector<Tensor>> got =
-        model.runEpilogue(outputs[f], carried[f]);
-    if (!got)
-      return got.takeError();
-    for (size_t k = 0; k < got->size(); ++k)
-      for (int64_t i = 0; i < (*got)[k].size(); ++i) {
-        const Tensor &t = (*got)[k];
+    const std::vector<Tensor> &got = outputs[f];
+    for (size_t k = 0; k < got.size(); ++k)
+      for (int64_t i = 0; i < got[k].size(); ++i) {
+        const Tensor &t = got[k];
         const Tensor &expected = (*want)[f][k];
         double g = t.isFloat ? t.floats[i] : double(t.ints[i]);
         double w =
@@ -265,15 +217,17 @@ Error pipeline::writeValues(const std::vector<std::string> &paths,
   return Error::success();
 }
 
-/// Runs the epilogue and writes each graph output of all frames to its file.
-Error pipeline::writeOutputs(const DataChoice &request, const HostModel &model,
-                             const Frames &outputs, const Frames &carried) {
-  Frames all;
-  for (auto [frame, past] : llvm::zip_equal(outputs, carried)) {
-    Expected<std::vector<Tensor>> values = model.runEpilogue(frame, past);
-    if (!values)
-      return values.takeError();
-    all.push_back(std::move(*values));
-  }
-  return writeValues(request.outputs, model.outputs(), all);
+Error pipeline::keepOutputs(const DataChoice &request, const HostModel &model,
+                            Passage &passage, Comparison &result) {
+  if (request.outputs.empty() && request.expect.empty())
+    return Error::success();
+  Expected<Frames> outputs = passage.outputs();
+  if (!outputs)
+    return outputs.takeError();
+  if (!request.outputs.empty())
+    if (Error error = writeValues(request.outputs, model.outputs(), *outputs))
+      return error;
+  if (!request.expect.empty())
+    return compareExpected(request, model, *outputs, result);
+  return Error::success();
 }

@@ -268,8 +268,8 @@ std::string pipeline::hostPage(const Plan &plan) {
   if (!host.complete)
     os << "\nOf this model the host computes more than conversions: what is "
           "marked above\nis what enters and leaves the device, in reals or in "
-          "its integers. The rest is\nin `model/network.mlir` (`@prologue`, "
-          "`@epilogue`); `rhizome run` computes it.\n";
+          "its integers. The rest is\nin `model/network.mlir`, the host's "
+          "tasks; `rhizome run` computes it.\n";
   os << "\n## Build\n\n"
         "It needs a C and a C++20 compiler and nothing of rhizome:\n\n"
         "    cmake -S host -B build && cmake --build build\n\n"

@@ -5,10 +5,12 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
+#include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Untrusted.h"
+#include "rhizome/Transforms/Tasks.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -17,8 +19,9 @@ using namespace rhizome::pipeline;
 
 void pipeline::loadDialects(MLIRContext &context) {
   context.loadDialect<func::FuncDialect, num::NumDialect, osa::OsaDialect,
-                      arith::ArithDialect, linalg::LinalgDialect,
-                      math::MathDialect, tensor::TensorDialect>();
+                      flow::FlowDialect, arith::ArithDialect,
+                      linalg::LinalgDialect, math::MathDialect,
+                      tensor::TensorDialect>();
 }
 
 static std::string describe(Location location) {
@@ -160,34 +163,91 @@ static bool isHeavy(func::FuncOp func) {
   });
 }
 
+void HostModel::addTask(func::FuncOp function,
+                        llvm::StringMap<unsigned> &numbers) {
+  auto numberOf = [&](const std::string &name) {
+    return numbers.insert({name, unsigned(numbers.size())}).first->second;
+  };
+  Task task{function.getSymName().str(), function};
+  task.onFpga = flow::placeOf(function) == flow::Place::Fpga;
+  for (const std::string &name : flow::takenBy(function))
+    task.takes.push_back(numberOf(name));
+  for (const std::string &name : flow::givenBy(function))
+    task.gives.push_back(numberOf(name));
+  auto part = std::make_unique<Part>();
+  part->function = function;
+  part->interpreter = std::make_unique<Interpreter>(function);
+  part->isHeavy = !task.onFpga && isHeavy(function);
+  task.isLight = !part->isHeavy;
+  task.part = parts.size();
+  parts.push_back(std::move(part));
+  if (task.onFpga) {
+    task.firstInput = inputPorts.size();
+    task.firstOutput = outputPorts.size();
+    llvm::append_range(inputPorts, hostPorts(function, false));
+    llvm::append_range(outputPorts, hostPorts(function, true));
+    ++regions;
+  }
+  allTasks.push_back(std::move(task));
+}
+
+/// The value of a model's input or output, where a task has it.
+static HostModel::Value valueOf(ModuleOp module, StringRef tensor,
+                                bool result) {
+  for (FunctionOpInterface task : flow::tasksOf(module)) {
+    auto names = result ? flow::givenBy(task) : flow::takenBy(task);
+    auto at = llvm::find(names, tensor);
+    if (at != names.end())
+      return valuesOf(cast<func::FuncOp>(task.getOperation()),
+                      result)[size_t(at - names.begin())];
+  }
+  return {tensor.str(), {}};
+}
+
+/// Whether `network` has the borders of all the FPGA's tasks, side by side.
+static bool areMerged(ModuleOp module, func::FuncOp network) {
+  SmallVector<Type> takes, gives;
+  for (FunctionOpInterface task : flow::tasksOf(module, flow::Place::Fpga)) {
+    llvm::append_range(takes, task.getArgumentTypes());
+    llvm::append_range(gives, task.getResultTypes());
+  }
+  return llvm::equal(takes, network.getArgumentTypes()) &&
+         llvm::equal(gives, network.getResultTypes());
+}
+
 llvm::Expected<std::unique_ptr<HostModel>>
 HostModel::create(std::unique_ptr<MLIRContext> context,
                   OwningOpRef<ModuleOp> module) {
   std::unique_ptr<HostModel> model(new HostModel());
-  func::FuncOp parts[3];
-  const char *names[] = {"prologue", "network", "epilogue"};
-  for (int i = 0; i < 3; ++i) {
-    parts[i] = module->lookupSymbol<func::FuncOp>(names[i]);
-    if (!isCallable(parts[i], i == 1))
-      return llvm::createStringError(
-          "the model has no function @%s that can be called", names[i]);
+  if (!flow::hasTasks(*module))
+    return llvm::createStringError("the model has no flow.tasks");
+  llvm::StringMap<unsigned> numbers;
+  for (FunctionOpInterface task : flow::tasksOf(*module)) {
+    auto function = dyn_cast<func::FuncOp>(task.getOperation());
+    if (!isCallable(function, flow::placeOf(task) == flow::Place::Fpga))
+      return llvm::createStringError("the task @%s cannot be called",
+                                     task.getName().str().c_str());
+    model->addTask(function, numbers);
   }
-  if (parts[0].getNumResults() < parts[1].getNumArguments() ||
-      parts[2].getNumArguments() != parts[1].getNumResults() +
-                                        parts[0].getNumResults() -
-                                        parts[1].getNumArguments())
-    return llvm::createStringError(
-        "@prologue, @network and @epilogue do not follow each other");
-  model->graphInputs = valuesOf(parts[0], false);
-  model->graphOutputs = valuesOf(parts[2], true);
-  model->inputPorts = hostPorts(parts[1], false);
-  model->outputPorts = hostPorts(parts[1], true);
-  model->carried = parts[0].getNumResults() - parts[1].getNumArguments();
-  Part *to[] = {&model->prologue, &model->theNetwork, &model->epilogue};
-  for (int i = 0; i < 3; ++i) {
-    to[i]->function = parts[i];
-    to[i]->interpreter = std::make_unique<Interpreter>(parts[i]);
-    to[i]->isHeavy = i != 1 && isHeavy(parts[i]);
+  for (const std::string &name : flow::inputsOf(*module)) {
+    model->inputNumbers.push_back(
+        numbers.insert({name, unsigned(numbers.size())}).first->second);
+    model->graphInputs.push_back(valueOf(*module, name, false));
+  }
+  for (const std::string &name : flow::outputsOf(*module)) {
+    model->outputNumbers.push_back(numbers.lookup(name));
+    model->graphOutputs.push_back(valueOf(*module, name, true));
+  }
+  model->tensors = numbers.size();
+  model->theNetwork = fpgaNetwork(*module);
+  // The ports of several regions have numbers of the network.
+  if (model->theNetwork) {
+    if (!isCallable(model->theNetwork, true) ||
+        !areMerged(*module, model->theNetwork))
+      return llvm::createStringError(
+          "@network does not take and give what the FPGA's tasks do, in order");
+    model->inputPorts = hostPorts(model->theNetwork, false);
+    model->outputPorts = hostPorts(model->theNetwork, true);
   }
   model->context = std::move(context);
   model->module = std::move(module);
@@ -195,8 +255,26 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
   return model;
 }
 
+bool HostModel::isNetworkFree() const {
+  if (regions != 1)
+    return false;
+  std::vector<bool> known(tensors);
+  bool isBehind = false;
+  for (const Task &task : allTasks) {
+    if (isBehind)
+      for (unsigned tensor : task.takes)
+        if (!known[tensor])
+          return false;
+    isBehind |= task.onFpga;
+    for (unsigned tensor : task.gives)
+      known[tensor] = isBehind;
+  }
+  return llvm::all_of(outputNumbers,
+                      [&](unsigned tensor) { return known[tensor]; });
+}
+
 llvm::Expected<std::vector<Tensor>>
-HostModel::runCompiled(const Part &part, llvm::ArrayRef<Tensor> in) const {
+HostModel::runPart(const Part &part, llvm::ArrayRef<Tensor> in) const {
   std::call_once(part.once, [&] {
     auto compiled = CompiledFunction::compile(part.function);
     if (succeeded(compiled))
@@ -211,51 +289,66 @@ HostModel::runCompiled(const Part &part, llvm::ArrayRef<Tensor> in) const {
 }
 
 llvm::Expected<std::vector<Tensor>>
-HostModel::run(const Part &part, llvm::ArrayRef<Tensor> in) const {
-  // So many elements take the interpreter less time than compiling would.
-  constexpr int64_t kFew = 1 << 18;
-  int64_t elements = 1;
-  for (const Tensor &tensor : in)
-    elements += tensor.size();
-  if (part.isHeavy || (part.elements += elements) > kFew)
-    return runCompiled(part, in);
-  llvm::FailureOr<std::vector<Tensor>> out = part.interpreter->run(in);
+HostModel::runCompiled(const Task &task, llvm::ArrayRef<Tensor> in) const {
+  return runPart(*parts[task.part], in);
+}
+
+llvm::Expected<std::vector<Tensor>>
+HostModel::interpret(const Task &task, llvm::ArrayRef<Tensor> in,
+                     const ProbeFn &probe) const {
+  llvm::FailureOr<std::vector<Tensor>> out =
+      parts[task.part]->interpreter->run(in, probe);
   if (failed(out))
     return llvm::createStringError("the interpreter stops: %s",
                                    diagnostics->take().c_str());
   return std::move(*out);
 }
 
-llvm::Expected<HostModel::Prepared>
-HostModel::runPrologue(llvm::ArrayRef<Tensor> in) const {
-  llvm::Expected<std::vector<Tensor>> out = run(prologue, in);
-  if (!out)
-    return out.takeError();
-  Prepared prepared;
-  auto border = out->begin() + int64_t(inputPorts.size());
-  prepared.inputs.assign(std::make_move_iterator(out->begin()),
-                         std::make_move_iterator(border));
-  prepared.carried.assign(std::make_move_iterator(border),
-                          std::make_move_iterator(out->end()));
-  return prepared;
-}
 llvm::Expected<std::vector<Tensor>>
-HostModel::runNetwork(llvm::ArrayRef<Tensor> in, const ProbeFn &probe) const {
-  llvm::FailureOr<std::vector<Tensor>> out =
-      theNetwork.interpreter->run(in, probe);
-  if (failed(out))
-    return llvm::createStringError("the interpreter stops: %s",
-                                   diagnostics->take().c_str());
-  return std::move(*out);
+HostModel::runHost(const Task &task, llvm::ArrayRef<Tensor> in) const {
+  // So many elements take the interpreter less time than compiling would.
+  constexpr int64_t kFew = 1 << 18;
+  const Part &part = *parts[task.part];
+  int64_t elements = 1;
+  for (const Tensor &tensor : in)
+    elements += tensor.size();
+  if (part.isHeavy || (part.elements += elements) > kFew)
+    return runPart(part, in);
+  return interpret(task, in);
 }
+
 llvm::Expected<std::vector<Tensor>>
-HostModel::runCompiledNetwork(llvm::ArrayRef<Tensor> in) const {
-  return runCompiled(theNetwork, in);
-}
-llvm::Expected<std::vector<Tensor>>
-HostModel::runEpilogue(llvm::ArrayRef<Tensor> outputs,
-                       llvm::ArrayRef<Tensor> carriedOver) const {
-  std::vector<Tensor> in(outputs.begin(), outputs.end());
-  in.insert(in.end(), carriedOver.begin(), carriedOver.end());
-  return run(epilogue, in);
+HostModel::runAll(llvm::ArrayRef<Tensor> in) const {
+  std::vector<Tensor> values(tensors);
+  std::vector<size_t> readers(tensors);
+  for (const Task &task : allTasks)
+    for (unsigned tensor : task.takes)
+      ++readers[tensor];
+  for (unsigned tensor : outputNumbers)
+    ++readers[tensor];
+  const bool isDirect = allTasks.front().takes == inputNumbers;
+  for (auto [tensor, value] : llvm::zip_equal(inputNumbers, in)) {
+    readers[tensor] -= isDirect;
+    if (readers[tensor])
+      values[tensor] = value;
+  }
+  for (const Task &task : allTasks) {
+    std::vector<Tensor> taken;
+    const bool isFirst = &task == &allTasks.front() && isDirect;
+    for (unsigned tensor : task.takes)
+      if (!isFirst)
+        taken.push_back(--readers[tensor] ? values[tensor]
+                                          : std::move(values[tensor]));
+    llvm::ArrayRef<Tensor> from = isFirst ? in : llvm::ArrayRef(taken);
+    llvm::Expected<std::vector<Tensor>> out =
+        task.onFpga ? runCompiled(task, from) : runHost(task, from);
+    if (!out)
+      return out.takeError();
+    for (auto [tensor, value] : llvm::zip_equal(task.gives, *out))
+      values[tensor] = std::move(value);
+  }
+  std::vector<Tensor> results;
+  for (unsigned tensor : outputNumbers)
+    results.push_back(std::move(values[tensor]));
+  return results;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// An integer model in memory, executable on the host: prologue, network,
-// epilogue.
+// An integer model in memory: its graph of tasks, each executable on the host.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -9,6 +8,7 @@
 #include "rhizome/Interp/Interpreter.h"
 #include "rhizome/Package/Plan.h"
 #include "rhizome/Support/Tensor.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 #include <memory>
 #include <mutex>
@@ -38,7 +38,7 @@ class HostModel {
 public:
   /// Reads a package's model file.
   static llvm::Expected<std::unique_ptr<HostModel>> read(llvm::StringRef path);
-  /// Takes over a module with @prologue, @network and @epilogue.
+  /// Takes over a module with flow.tasks.
   static llvm::Expected<std::unique_ptr<HostModel>>
   create(std::unique_ptr<mlir::MLIRContext> context,
          mlir::OwningOpRef<mlir::ModuleOp> module);
@@ -53,36 +53,51 @@ public:
   };
   const std::vector<Value> &inputs() const { return graphInputs; }
   const std::vector<Value> &outputs() const { return graphOutputs; }
-  mlir::func::FuncOp network() const { return theNetwork.function; }
-  mlir::func::FuncOp prologuePart() const { return prologue.function; }
-  /// False if the prologue computes more than the border's conversions.
-  bool isPrologueLight() const { return !prologue.isHeavy; }
+  /// What the FPGA computes, merged: fpgaNetwork(); null if nothing.
+  mlir::func::FuncOp network() const { return theNetwork; }
   /// The network's `hostPorts`.
   const std::vector<BorderPort> &networkInputs() const { return inputPorts; }
   const std::vector<BorderPort> &networkOutputs() const { return outputPorts; }
   /// A function of the model, e.g. a node's; null if there is none.
   mlir::func::FuncOp function(llvm::StringRef name) const;
 
-  /// What a frame's prologue gives: the network's inputs, and what the
-  /// epilogue takes behind the network's outputs.
-  struct Prepared {
-    std::vector<Tensor> inputs, carried;
+  /// A task, with the tensors that it takes and gives: numbers below
+  /// tensorCount().
+  struct Task {
+    std::string name;
+    mlir::func::FuncOp function;
+    bool onFpga = false;
+    std::vector<unsigned> takes, gives;
+    /// Of the FPGA's: where its ports begin among the network's.
+    size_t firstInput = 0, firstOutput = 0;
+    size_t part = 0;
+    /// False if it computes more than the border's conversions.
+    bool isLight = true;
   };
-  size_t carriedCount() const { return carried; }
+  const std::vector<Task> &tasks() const { return allTasks; }
+  /// Tasks of the FPGA.
+  size_t regionCount() const { return regions; }
+  size_t tensorCount() const { return tensors; }
+  const std::vector<unsigned> &inputTensors() const { return inputNumbers; }
+  const std::vector<unsigned> &outputTensors() const { return outputNumbers; }
+  /// True if the FPGA runs once, and what follows reads nothing but its
+  /// results: then any codes are a frame.
+  bool isNetworkFree() const;
 
-  // One frame each; safe from several threads. Prologue and epilogue run as
-  // machine code where they compute more than the border's conversions, or
-  // often.
-  llvm::Expected<Prepared> runPrologue(llvm::ArrayRef<Tensor> in) const;
+  // One frame each; safe from several threads.
+  /// A task of the host: machine code where it computes more than the border's
+  /// conversions, or often.
+  llvm::Expected<std::vector<Tensor>> runHost(const Task &task,
+                                              llvm::ArrayRef<Tensor> in) const;
+  /// A task of the FPGA in the interpreter.
   llvm::Expected<std::vector<Tensor>>
-  runNetwork(llvm::ArrayRef<Tensor> in, const ProbeFn &probe = nullptr) const;
+  interpret(const Task &task, llvm::ArrayRef<Tensor> in,
+            const ProbeFn &probe = nullptr) const;
+  /// A task of the FPGA on the CPU path.
   llvm::Expected<std::vector<Tensor>>
-  runEpilogue(llvm::ArrayRef<Tensor> outputs,
-              llvm::ArrayRef<Tensor> carried) const;
-
-  /// The network on the CPU path.
-  llvm::Expected<std::vector<Tensor>>
-  runCompiledNetwork(llvm::ArrayRef<Tensor> in) const;
+  runCompiled(const Task &task, llvm::ArrayRef<Tensor> in) const;
+  /// All tasks on the CPU path, from the graph's inputs to its outputs.
+  llvm::Expected<std::vector<Tensor>> runAll(llvm::ArrayRef<Tensor> in) const;
 
 private:
   /// A function and the ways to run it.
@@ -94,17 +109,19 @@ private:
     mutable std::once_flag once;
     mutable std::unique_ptr<CompiledFunction> compiled;
   };
-  llvm::Expected<std::vector<Tensor>> run(const Part &part,
-                                          llvm::ArrayRef<Tensor> in) const;
-  llvm::Expected<std::vector<Tensor>>
-  runCompiled(const Part &part, llvm::ArrayRef<Tensor> in) const;
+  void addTask(mlir::func::FuncOp function, llvm::StringMap<unsigned> &numbers);
+  llvm::Expected<std::vector<Tensor>> runPart(const Part &part,
+                                              llvm::ArrayRef<Tensor> in) const;
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::unique_ptr<DiagnosticText> diagnostics;
   std::vector<Value> graphInputs, graphOutputs;
   std::vector<BorderPort> inputPorts, outputPorts;
-  Part prologue, theNetwork, epilogue;
-  size_t carried = 0;
+  mlir::func::FuncOp theNetwork;
+  std::vector<std::unique_ptr<Part>> parts;
+  std::vector<Task> allTasks;
+  std::vector<unsigned> inputNumbers, outputNumbers;
+  size_t tensors = 0, regions = 0;
 };
 
 /// A function's arguments or results by their names.

@@ -87,8 +87,7 @@ static std::vector<float> dequantised(const Tensor &codes, osa::QuantizeOp q) {
 
 llvm::Expected<std::vector<EvaluateResult::Layer>>
 pipeline::layerNoise(ModuleOp real, bool calibrated, const HostModel &model,
-                     const Frames &given, const Frames &integers,
-                     const Frames &carried, SaturationCounter &saturation) {
+                     const Frames &given, SaturationCounter &saturation) {
   OwningOpRef<ModuleOp> exact = real.clone(), rounded = real.clone();
   canonicaliseReal(*rounded);
   auto exactMain = exact->lookupSymbol<func::FuncOp>("main");
@@ -103,10 +102,11 @@ pipeline::layerNoise(ModuleOp real, bool calibrated, const HostModel &model,
       quantisers.push_back(q);
   });
   std::map<std::string, Operation *> integerOps, exactOps;
-  func::FuncOp network = model.network();
-  for (Operation &op : network.getBody().front())
-    if (isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp>(op))
-      integerOps[nameOf(&op)] = &op;
+  for (const HostModel::Task &task : model.tasks())
+    if (task.onFpga)
+      for (Operation &op : func::FuncOp(task.function).getBody().front())
+        if (isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp>(op))
+          integerOps[nameOf(&op)] = &op;
   for (Operation &op : exactMain.getBody().front())
     if (op.getNumResults() == 1 && !isa<osa::ConstantOp>(op))
       exactOps[nameOf(&op)] = &op;
@@ -131,7 +131,7 @@ pipeline::layerNoise(ModuleOp real, bool calibrated, const HostModel &model,
   std::vector<Match> outputs(model.outputs().size());
   for (auto [k, value] : llvm::enumerate(model.outputs()))
     outputs[k].name = value.name;
-  Interpreter onExact(exactMain), onNetwork(network);
+  Interpreter onExact(exactMain);
   auto count = [](Match &match, const std::vector<float> &want,
                   const std::vector<float> &got) {
     for (size_t i = 0; i < want.size() && i < got.size(); ++i) {
@@ -148,22 +148,27 @@ pipeline::layerNoise(ModuleOp real, bool calibrated, const HostModel &model,
           reals[op] = t.floats;
     };
     auto want = onExact.run(given[f], probed);
-    ProbeFn watch = saturation.watch(integers[f]);
-    auto got = onNetwork.run(integers[f], [&](Operation *op, const Tensor &t) {
-      watch(op, t);
-      for (Match &match : list)
-        if (match.integer == op)
-          count(match, reals[match.exact], dequantised(t, match.quantiser));
-    });
-    if (failed(want) || failed(got))
+    if (failed(want))
       return llvm::createStringError(
           "the model cannot be evaluated layer by layer");
-    llvm::Expected<std::vector<Tensor>> out =
-        model.runEpilogue(*got, carried[f]);
-    if (!out)
-      return out.takeError();
+    Passage passage(model, {given[f]});
+    auto watched = [&](const HostModel::Task &task, ArrayRef<Tensor> in) {
+      ProbeFn watch = saturation.watch(task.function, in);
+      return model.interpret(task, in, [&](Operation *op, const Tensor &t) {
+        watch(op, t);
+        for (Match &match : list)
+          if (match.integer == op)
+            count(match, reals[match.exact], dequantised(t, match.quantiser));
+      });
+    };
+    if (llvm::Error error = passage.run(watched))
+      return error;
+    llvm::Expected<Frames> ended = passage.outputs();
+    if (!ended)
+      return ended.takeError();
+    const std::vector<Tensor> &out = ended->front();
     for (auto [k, match] : llvm::enumerate(outputs))
-      count(match, (*want)[k].floats, (*out)[k].floats);
+      count(match, (*want)[k].floats, out[k].floats);
   }
   std::vector<EvaluateResult::Layer> layers;
   for (const Match &match : list)

@@ -14,8 +14,7 @@ class SaturationCounter;
 /// the integer network's runs.
 llvm::Expected<std::vector<EvaluateResult::Layer>>
 layerNoise(mlir::ModuleOp real, bool calibrated, const HostModel &model,
-           const Frames &given, const Frames &integers, const Frames &carried,
-           SaturationCounter &saturation);
+           const Frames &given, SaturationCounter &saturation);
 
 /// The scale and zero point that a quantizer has for each element of a tensor
 /// of this shape.

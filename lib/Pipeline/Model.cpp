@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Model.h"
 #include "Frames.h"
+#include "Placing.h"
 #include "rhizome/Calibrate/Calibrate.h"
+#include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Host/Loops.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
@@ -192,7 +194,7 @@ OwningOpRef<ModuleOp> pipeline::importReal(MLIRContext &context,
 }
 
 bool pipeline::isIntegerNetwork(ModuleOp module) {
-  return bool(module.lookupSymbol<func::FuncOp>("network"));
+  return flow::hasTasks(module);
 }
 
 LogicalResult pipeline::integeriseModel(ModuleOp module,
@@ -203,6 +205,12 @@ LogicalResult pipeline::integeriseModel(ModuleOp module,
   IntegeriseOptions options;
   options.fixed = request.numberFormat;
   options.tensorFormats = request.tensorFormats;
+  llvm::Expected<Host> host = loadHost(kDefaultHost);
+  if (!host) {
+    refusals.push_back({"", "", llvm::toString(host.takeError()), ""});
+    return failure();
+  }
+  options.placer = placerFor(*host);
 
   DiagnosticText diagnostics(module.getContext());
   if (progress)
@@ -218,12 +226,15 @@ LogicalResult pipeline::integeriseModel(ModuleOp module,
   return failure();
 }
 
-/// True if a network computes nothing.
-static bool isEmpty(func::FuncOp network) {
-  return llvm::all_of(network.getOps(), [](Operation &op) {
-    return op.hasTrait<OpTrait::IsTerminator>() ||
-           isa<osa::ConstantOp, osa::ReshapeOp, osa::TransposeOp>(op);
-  });
+/// True if the FPGA computes nothing.
+static bool isEmpty(ModuleOp module) {
+  return llvm::all_of(
+      flow::tasksOf(module, flow::Place::Fpga), [](FunctionOpInterface task) {
+        return llvm::all_of(task.getFunctionBody().getOps(), [](Operation &op) {
+          return op.hasTrait<OpTrait::IsTerminator>() ||
+                 isa<osa::ConstantOp, osa::ReshapeOp, osa::TransposeOp>(op);
+        });
+      });
 }
 
 /// True if the FPGA could compute something of a real-level model, once that is
@@ -250,7 +261,7 @@ pipeline::importModel(MLIRContext &context, const ModelRequest &request,
   const bool mayBuild = hasNetworkOperation(*module);
   if (failed(integeriseModel(*module, request, progress, refusals, stats)))
     return nullptr;
-  if (hostOnly || !isEmpty(module->lookupSymbol<func::FuncOp>("network")))
+  if (hostOnly || !isEmpty(*module))
     return module;
   // Why the host keeps what computes.
   for (const Refusal &entry : stats.host)

@@ -7,10 +7,10 @@
 #include "rhizome/Transforms/Integerise.h"
 
 namespace rhizome::pipeline {
-/// Import and integerise. Returns a module with @prologue, @network and
-/// @epilogue, or null with the reasons in `refusals` (the first also where a
-/// part only said it as a diagnostic). A model of which nothing can be built on
-/// an FPGA is refused, unless `hostOnly` allows it.
+/// Import and integerise. Returns a module with flow.tasks, or null with the
+/// reasons in `refusals` (the first also where a part only said it as a
+/// diagnostic). A model of which nothing can be built on an FPGA is refused,
+/// unless `hostOnly` allows it.
 mlir::OwningOpRef<mlir::ModuleOp>
 importModel(mlir::MLIRContext &context, const ModelRequest &request,
             const Progress &progress, Refusals &refusals,
@@ -23,7 +23,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importReal(mlir::MLIRContext &context,
                                              const ModelRequest &request,
                                              const Progress &progress,
                                              Refusals &refusals);
-/// True for what needs no second step: @network is there.
+/// True for what needs no second step: it has flow.tasks.
 bool isIntegerNetwork(mlir::ModuleOp module);
 /// The second step.
 llvm::LogicalResult integeriseModel(mlir::ModuleOp module,

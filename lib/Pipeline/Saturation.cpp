@@ -50,21 +50,35 @@ static Beyond beyond(osa::RequantiseOp op, const Tensor &integers) {
   return result;
 }
 
-SaturationCounter::SaturationCounter(func::FuncOp function)
-    : function(function) {
-  for (Operation &op : function.getBody().front()) {
-    auto quantize = dyn_cast<osa::QuantizeOp>(op);
-    bool rounds = quantize && quantize.getRounding() != osa::Rounding::Sign;
-    if (!rounds && !op.hasAttr(kSaturates))
-      continue;
-    readers[op.getOperand(0)].push_back(list.size());
-    quantizers.push_back(&op);
-    std::string kind = "input";
-    if (auto name = dyn_cast<NameLoc>(op.getLoc()))
-      if (auto child = dyn_cast<NameLoc>(name.getChildLoc()))
-        kind = child.getName().str();
-    list.push_back({osa::nodeName(&op), kind});
-  }
+static std::vector<func::FuncOp> tasksOn(const HostModel &model, bool onFpga) {
+  std::vector<func::FuncOp> functions;
+  for (const HostModel::Task &task : model.tasks())
+    if (task.onFpga == onFpga)
+      functions.push_back(task.function);
+  return functions;
+}
+
+SaturationCounter::SaturationCounter(const HostModel &model, bool onFpga)
+    : SaturationCounter(tasksOn(model, onFpga)) {}
+
+SaturationCounter::SaturationCounter(ArrayRef<func::FuncOp> functions) {
+  for (func::FuncOp function : functions)
+    for (Operation &op : function.getBody().front())
+      add(op);
+}
+
+void SaturationCounter::add(Operation &op) {
+  auto quantize = dyn_cast<osa::QuantizeOp>(op);
+  bool rounds = quantize && quantize.getRounding() != osa::Rounding::Sign;
+  if (!rounds && !op.hasAttr(kSaturates))
+    return;
+  readers[op.getOperand(0)].push_back(list.size());
+  quantizers.push_back(&op);
+  std::string kind = "input";
+  if (auto name = dyn_cast<NameLoc>(op.getLoc()))
+    if (auto child = dyn_cast<NameLoc>(name.getChildLoc()))
+      kind = child.getName().str();
+  list.push_back({osa::nodeName(&op), kind});
 }
 
 void SaturationCounter::count(Value value, const Tensor &tensor) {
@@ -83,7 +97,14 @@ void SaturationCounter::count(Value value, const Tensor &tensor) {
   }
 }
 
-ProbeFn SaturationCounter::watch(ArrayRef<Tensor> inputs) {
+Passage::Run SaturationCounter::interpreted(const HostModel &model) {
+  return [this, &model](const HostModel::Task &task, ArrayRef<Tensor> in) {
+    return model.interpret(task, in, watch(task.function, in));
+  };
+}
+
+ProbeFn SaturationCounter::watch(func::FuncOp function,
+                                 ArrayRef<Tensor> inputs) {
   for (auto [i, tensor] : llvm::enumerate(inputs))
     count(function.getArgument(i), tensor);
   return [this](Operation *op, const Tensor &result) {

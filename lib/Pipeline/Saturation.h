@@ -3,28 +3,32 @@
 // its first or last code, and cuts off.
 #pragma once
 
-#include "HostModel.h"
+#include "Passage.h"
 #include "rhizome/Pipeline/Pipeline.h"
 #include <mutex>
 
 namespace rhizome::pipeline {
-/// Counts over runs of one function: at the quantizers of a prologue, which
-/// round reals, or at the requantizers of a network that integerization has
-/// marked. Thresholds and tables have no value beyond their ends.
+/// Counts over runs of some of a model's tasks: at the host's quantizers, which
+/// round reals, and at the FPGA's requantizers that integerization has marked.
+/// Thresholds and tables have no value beyond their ends.
 class SaturationCounter {
 public:
-  explicit SaturationCounter(mlir::func::FuncOp function);
+  explicit SaturationCounter(llvm::ArrayRef<mlir::func::FuncOp> functions);
+  /// Of the tasks of one place.
+  SaturationCounter(const HostModel &model, bool onFpga);
 
-  /// Counts what a quantizer makes of these inputs, and gives the probe that a
-  /// run on them needs. Safe from several threads.
-  ProbeFn watch(llvm::ArrayRef<Tensor> inputs);
-  /// What was counted, in the function's order.
+  /// Counts what a quantizer makes of a function's inputs, and gives the probe
+  /// that a run on them needs. Safe from several threads.
+  ProbeFn watch(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> inputs);
+  /// Stands in for the FPGA: the interpreter, watched.
+  Passage::Run interpreted(const HostModel &model);
+  /// What was counted, in the functions' order.
   const std::vector<Saturation> &counts() const { return list; }
 
 private:
+  void add(mlir::Operation &op);
   void count(mlir::Value value, const Tensor &tensor);
 
-  mlir::func::FuncOp function;
   std::vector<mlir::Operation *> quantizers; ///< of each entry of `list`
   std::vector<Saturation> list;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<size_t>> readers;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What runs a package: prologue, frames through a driver, answers, comparison,
-// epilogue.
+// What runs a package: the host's tasks, frames through a driver, answers,
+// comparison.
 #include "rhizome/Pipeline/Service.h"
 #include "Frames.h"
 #include "Places.h"
@@ -192,10 +192,17 @@ Error runInto(const RunRequest &request, RunResult &result) {
       HostModel::read(package->modelPath());
   if (!model)
     return model.takeError();
-  Expected<PreparedFrames> prepared = framesFor(request, **model);
-  if (!prepared)
-    return prepared.takeError();
-  const Frames *frames = &prepared->inputs;
+  if ((*model)->regionCount() > 1)
+    return createStringError(
+        "the model has %zu tasks on the FPGA with the host between them, and a "
+        "service runs one; 'rhizome simulate --level cluster' runs them all",
+        (*model)->regionCount());
+  Expected<Drawn> drawn = framesFor(request, **model);
+  if (!drawn)
+    return drawn.takeError();
+  Expected<Frames> frames = drawn->passage.codes();
+  if (!frames)
+    return frames.takeError();
   std::vector<std::vector<runtime::Bytes>> answers;
   if (Error error = runDriver(request, *kind, *package, **model, *frames,
                               answers, result))
@@ -209,17 +216,15 @@ Error runInto(const RunRequest &request, RunResult &result) {
   // Zeros are no answers.
   result.checked = request.check && *kind != DriverKind::Null;
   if (result.checked) {
-    Expected<Frames> want = runInterpreter(**model, *frames);
-    if (!want)
-      return want.takeError();
-    compare(got, *want, **model, result);
-  }
-  if (!request.outputs.empty())
-    if (Error error = writeOutputs(request, **model, got, prepared->carried))
+    Passage want = drawn->passage;
+    if (Error error = want.run(interpreted(**model)))
       return error;
-  if (!request.expect.empty())
-    return compareExpected(request, **model, got, prepared->carried, result);
-  return Error::success();
+    compare(got, want.networkOutputs(), **model, result);
+  }
+  if (Error error = drawn->passage.runDesign(
+          [&](const Frames &) -> Expected<Frames> { return got; }, *frames))
+    return error;
+  return keepOutputs(request, **model, drawn->passage, result);
 }
 } // namespace
 

@@ -99,6 +99,30 @@ Error keepMeasurement(const Package &package, const SimulateResult &result) {
       formatv("{0:2}\n", json::Value(std::move(kept))).str());
 }
 
+/// Runs integer frames through the RTL, alone or on a board.
+Expected<Frames> runHardware(const SimulateRequest &request,
+                             const Package &package, const Frames &frames,
+                             SimulateResult &result) {
+  SimOptions options;
+  options.stallsIn = request.stallsIn;
+  options.stallsOut = request.stallsOut;
+  options.seed = request.seed;
+  options.fourState = request.fourState;
+  options.progress = request.showProgress;
+  if (Error error = chooseDesign(package, request.level, options))
+    return error;
+  Expected<SimResult> run = simulateRtl(package, frames, options);
+  if (!run)
+    return run.takeError();
+  result.measured = run->measured;
+  result.intervalCycles = run->intervalCycles;
+  result.latencyCycles = run->latencyCycles;
+  result.simCyclesPerS = run->simCyclesPerS;
+  result.buildSeconds = run->buildSeconds;
+  result.simulator = run->simulator;
+  return std::move(run->outputs);
+}
+
 Error simulateOpened(const SimulateRequest &request, const Package *package,
                      SimulateResult &result) {
   Expected<std::unique_ptr<HostModel>> model =
@@ -107,70 +131,40 @@ Error simulateOpened(const SimulateRequest &request, const Package *package,
     return model.takeError();
   const Plan &plan = package->plan();
   result.predicted = plan.predicted;
-  Expected<PreparedFrames> prepared = framesFor(request, **model);
-  if (!prepared)
-    return prepared.takeError();
-  const Frames *frames = &prepared->inputs;
-  result.frames = int64_t(frames->size());
-  // Random data say nothing about saturation.
-  const bool isReal = !request.inputs.empty();
-  SaturationCounter counter((*model)->network());
-  Expected<Frames> want =
-      runInterpreter(**model, *frames, isReal ? &counter : nullptr);
-  if (!want)
-    return want.takeError();
-  if (isReal) {
-    Expected<std::vector<Saturation>> before =
-        prologueSaturation(**model, prepared->given);
+  Expected<Drawn> drawn = framesFor(request, **model);
+  if (!drawn)
+    return drawn.takeError();
+  result.frames = int64_t(drawn->passage.size());
+  // The reference; random data say nothing about saturation.
+  Passage want = drawn->passage;
+  SaturationCounter counter(**model, /*onFpga=*/true);
+  if (Error error = want.run(drawn->isReal ? counter.interpreted(**model)
+                                           : interpreted(**model)))
+    return error;
+  if (drawn->isReal) {
+    Expected<std::vector<Saturation>> before = hostSaturation(**model, want);
     if (!before)
       return before.takeError();
     result.saturation = std::move(*before);
     llvm::append_range(result.saturation, counter.counts());
   }
-  Frames got;
-  if (request.level == Level::Functional) {
-    Expected<Frames> run = runCpu(**model, *frames);
-    if (!run)
-      return run.takeError();
-    got = std::move(*run);
-  } else if (request.level == Level::Cluster) {
-    Expected<Frames> run =
-        runCluster(request, *package, **model, *frames, result);
-    if (!run)
-      return run.takeError();
-    got = std::move(*run);
-  } else {
-    SimOptions options;
-    options.stallsIn = request.stallsIn;
-    options.stallsOut = request.stallsOut;
-    options.seed = request.seed;
-    options.fourState = request.fourState;
-    options.progress = request.showProgress;
-    if (Error error = chooseDesign(*package, request.level, options))
-      return error;
-    Expected<SimResult> run = simulateRtl(*package, *frames, options);
-    if (!run)
-      return run.takeError();
-    got = std::move(run->outputs);
-    result.measured = run->measured;
-    result.intervalCycles = run->intervalCycles;
-    result.latencyCycles = run->latencyCycles;
-    result.simCyclesPerS = run->simCyclesPerS;
-    result.buildSeconds = run->buildSeconds;
-    result.simulator = run->simulator;
-  }
-  compare(got, *want, **model, result);
+  Passage got = std::move(drawn->passage);
+  auto design = [&](const Frames &codes) -> Expected<Frames> {
+    if (request.level == Level::Cluster)
+      return runCluster(request, *package, **model, codes, result);
+    return runHardware(request, *package, codes, result);
+  };
+  if (Error error = request.level == Level::Functional
+                        ? got.run(compiled(**model))
+                        : got.runDesign(design, want.networkInputs()))
+    return error;
+  compare(got.networkOutputs(), want.networkOutputs(), **model, result);
   if (Error error = package->checkUnchanged())
     return error;
   if (result.measured || result.throughputPerS > 0)
     if (Error error = keepMeasurement(*package, result))
       return error;
-  if (!request.outputs.empty())
-    if (Error error = writeOutputs(request, **model, got, prepared->carried))
-      return error;
-  if (!request.expect.empty())
-    return compareExpected(request, **model, got, prepared->carried, result);
-  return Error::success();
+  return keepOutputs(request, **model, got, result);
 }
 
 Error simulateInto(const SimulateRequest &request, SimulateResult &result) {

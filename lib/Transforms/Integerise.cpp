@@ -53,10 +53,41 @@ Refusals rhizome::hostReasons(ModuleOp module) {
 
 void Integeriser::leaveToHost(Operation *op, std::string reason,
                               std::string remedy) {
-  reasons[op] = {osa::nodeName(op), modelOpName(op), std::move(reason),
-                 std::move(remedy)};
+  reasons.insert({op,
+                  {osa::nodeName(op), modelOpName(op), std::move(reason),
+                   std::move(remedy)}});
+  stayOnHost(op);
+}
+
+unsigned Integeriser::stageFor(Operation *op) const {
+  unsigned stage = 0;
+  for (Value v : valuesRead(op))
+    if (Lazy t = held.lookup(v))
+      stage = std::max(stage, regionOf(*t) + 1);
+    else
+      stage = std::max(stage, stages.lookup(v));
+  return stage;
+}
+
+void Integeriser::stayOnHost(Operation *op) {
+  unsigned stage = stageFor(op);
   for (Value v : op->getResults())
-    behind.insert(v);
+    stages[v] = stage;
+}
+
+Integeriser::Lazy Integeriser::lazy(Value v) {
+  Lazy t = held.lookup(v);
+  if (!t || regionOf(*t) >= current)
+    return t;
+  // What a later region needs of an earlier one goes through the host.
+  Lazy &copy = moved[{v.getAsOpaquePointer(), current}];
+  if (copy)
+    return copy;
+  settle(v.getDefiningOp(), *t);
+  copy = std::make_shared<LazyTensor>(*t);
+  copy->physical =
+      take(regionAt(current), regionTensor(t->physical), v.getLoc());
+  return copy;
 }
 
 Value Integeriser::constant(Location loc, StringRef name,
@@ -86,6 +117,9 @@ bool Integeriser::settle(Operation *op, LazyTensor &t) {
     return true;
   PendingSum sum = *t.sum;
   auto [lo, hi] = t.range();
+  // Where its operands are, which may be an earlier region.
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(sum.lhs.getParentBlock());
   auto type = RankedTensorType::get(
       cast<RankedTensorType>(sum.lhs.getType()).getShape(), intType(lo, hi));
   t.physical = osa::ScaledAddOp::create(builder, op->getLoc(), type, sum.lhs,
@@ -176,56 +210,32 @@ void Integeriser::visit(Operation *op) {
     return;
 
   SmallVector<Value> reads = valuesRead(op);
-  bool depends =
-      llvm::any_of(reads, [&](Value v) { return dependsOnInput.contains(v); });
-  if (depends)
+  if (llvm::any_of(reads, [&](Value v) { return dependsOnInput.contains(v); }))
     for (Value v : op->getResults())
       dependsOnInput.insert(v);
-  auto stayBefore = [&] {
-    for (Value v : op->getResults()) {
-      before.insert(v);
-      if (depends)
-        beforeValue(v);
-    }
-  };
-  const bool layer = isa<osa::Conv2dOp, osa::DenseOp>(op);
-  auto noteOtherRegion = [&] {
-    if (layer)
-      reasons[op] = {osa::nodeName(op), modelOpName(op),
-                     "the FPGA computes one region of the network, and another "
-                     "has more work",
-                     "move what the host computes between them to the model's "
-                     "beginning or end"};
-  };
-  if (heldBefore.contains(op)) {
-    noteOtherRegion();
-    return stayBefore();
-  }
-  SmallVector<Lazy> tensors;
-  bool anyBefore = false;
+  if (onHost.contains(op))
+    return stayOnHost(op);
+  bool anyHost = false, anyHeld = false;
+  current = 0;
   for (Value v : reads) {
-    if (behind.contains(v)) {
-      cutLayers += layer;
-      noteOtherRegion();
-      for (Value result : op->getResults())
-        behind.insert(result);
-      return;
+    if (Lazy t = held.lookup(v)) {
+      anyHeld = true;
+      current = std::max(current, regionOf(*t));
+    } else if (stages.contains(v)) {
+      anyHost = true;
     }
-    if (Lazy t = lazy(v))
-      tensors.push_back(t);
-    else if (isHostBefore(v))
-      anyBefore = true;
   }
-  if (tensors.empty()) {
+  if (!anyHeld) {
     if (isa<osa::QuantizeOp, osa::MultiThresholdOp>(op))
       return visitEntry(op);
-    if (layer && anyBefore)
-      reasons[op] = {osa::nodeName(op), modelOpName(op),
-                     "it computes on real numbers: no quantiser stands "
-                     "before it",
-                     "quantise the model, or give --calibration DATA or "
-                     "--number-format 'fixed<I,F>'"};
-    return stayBefore();
+    if (anyHost && isa<osa::Conv2dOp, osa::DenseOp>(op))
+      reasons.insert({op,
+                      {osa::nodeName(op), modelOpName(op),
+                       "it computes on real numbers: no quantiser stands "
+                       "before it",
+                       "quantise the model, or give --calibration DATA or "
+                       "--number-format 'fixed<I,F>'"}});
+    return stayOnHost(op);
   }
   if (!isa<osa::OsaDialect>(op->getDialect())) {
     Refusal why = whyHost(op);
@@ -235,12 +245,17 @@ void Integeriser::visit(Operation *op) {
                        "leave it to the host; 'rhizome evaluate' computes a "
                        "model without any layer for the FPGA");
   }
-  if (anyBefore)
+  if (anyHost)
     return leaveToHost(op,
                        "it joins a tensor of the network with one that is "
                        "real (not quantised)",
                        "put a quantiser on each operand");
 
+  builder.setInsertionPointToEnd(&regionAt(current).function.front());
+  SmallVector<Lazy> tensors;
+  for (Value v : reads)
+    if (Lazy t = lazy(v))
+      tensors.push_back(t);
   Lazy in = tensors[0];
   llvm::TypeSwitch<Operation *>(op)
       .Case<osa::QuantizeOp>([&](auto q) { visitQuantize(q, in); })
@@ -298,72 +313,47 @@ void Integeriser::visit(Operation *op) {
 
 void Integeriser::walk() {
   model = module.lookupSymbol<func::FuncOp>("main");
-  createFunctions();
+  addInputs();
   for (Operation &op : model.getBody().front())
     visit(&op);
 }
 
-void Integeriser::discard() {
-  prologue.erase();
-  network.erase();
-  epilogue.erase();
+Integeriser::Reasons Integeriser::discard() {
+  for (Tasks *tasks : {&hosts, &regions})
+    for (std::unique_ptr<Task> &task : *tasks)
+      if (task)
+        task->function.erase();
+  return std::move(reasons);
 }
 
-int64_t Integeriser::work() const {
-  int64_t sum = 0;
-  for (Operation &op : func::FuncOp(network).getBody().front())
-    if (isa<osa::OsaDialect>(op.getDialect()) && op.getNumResults()) {
-      osa::Work work = osa::computeWork(&op);
-      sum += work.macs + work.ops;
-    }
-  return sum;
-}
-
-llvm::DenseSet<Operation *> Integeriser::heldForNext() const {
-  llvm::DenseSet<Operation *> held;
-  for (Operation &op : func::FuncOp(model).getBody().front())
-    if (llvm::none_of(valuesRead(&op),
-                      [&](Value v) { return behind.contains(v); }))
-      held.insert(&op);
-  return held;
-}
-
-/// Regions lie one behind the other, separated by operations of the host: each
-/// attempt keeps everything before the next region on the host.
+/// A walk finds what the FPGA can hold. If the host had better keep something
+/// of it, the next walk leaves that out, until nothing is left to move.
 LogicalResult rhizome::lowerToIntegers(ModuleOp module, Refusals &refusals,
-                                       IntegeriseStats &stats) {
+                                       IntegeriseStats &stats,
+                                       const Placer &placer) {
   func::FuncOp model = findNetwork(module, refusals);
   if (!model)
     return failure();
-  constexpr int kRegions = 16;
-  llvm::DenseSet<Operation *> held, best;
-  int64_t most = -1;
-  const IntegeriseStats empty = stats;
-  for (int region = 0; region < kRegions; ++region) {
-    stats = empty;
-    Integeriser attempt(module, stats, held);
-    attempt.walk();
-    // With one region there is nothing to choose.
-    if (region == 0 && !attempt.isCut()) {
-      attempt.finish();
+  module.getContext()->loadDialect<flow::FlowDialect>();
+  const IntegeriseStats before = stats;
+  llvm::DenseSet<Operation *> onHost;
+  Integeriser::Reasons reasons; // what was found first says most
+  while (true) {
+    stats = before;
+    Integeriser integeriser(module, stats, onHost, std::move(reasons));
+    integeriser.walk();
+    llvm::DenseSet<Operation *> more = integeriser.choosePlaces(placer);
+    if (more.empty()) {
+      integeriser.finish();
       return success();
     }
-    if (attempt.work() > most) {
-      most = attempt.work();
-      best = held;
-    }
-    auto next = attempt.heldForNext();
-    bool more = attempt.isCut() && next.size() > held.size();
-    attempt.discard();
-    if (!more)
-      break;
-    held = std::move(next);
+    reasons = integeriser.discard();
+    onHost.insert(more.begin(), more.end());
+    for (Operation *op : more)
+      reasons.insert({op,
+                      {osa::nodeName(op), modelOpName(op),
+                       "a copy to the FPGA and back would take longer", ""}});
   }
-  stats = empty;
-  Integeriser chosen(module, stats, std::move(best));
-  chosen.walk();
-  chosen.finish();
-  return success();
 }
 
 LogicalResult rhizome::integerise(ModuleOp module,
@@ -374,7 +364,7 @@ LogicalResult rhizome::integerise(ModuleOp module,
       failed(applyFixedPoint(module, options, refusals, stats)))
     return failure();
   canonicaliseReal(module);
-  if (failed(lowerToIntegers(module, refusals, stats)))
+  if (failed(lowerToIntegers(module, refusals, stats, options.placer)))
     return failure();
   module.walk([](Operation *op) {
     op->removeAttr(kWhyHost);
@@ -421,7 +411,7 @@ struct OsaIntegerise : rhizome::impl::OsaIntegeriseBase<OsaIntegerise> {
   void runOnOperation() override {
     Refusals refusals;
     IntegeriseStats stats;
-    if (failed(lowerToIntegers(getOperation(), refusals, stats))) {
+    if (failed(lowerToIntegers(getOperation(), refusals, stats, {}))) {
       emitRefusals(getOperation(), refusals);
       signalPassFailure();
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The walk that turns `@main` into `@prologue`, `@network` and `@epilogue`.
-// Values of `@main` fall into four kinds: constant, computed on the host before
-// the network, held by the network (a lazy tensor), or computed on the host
-// behind it.
+// The walk that turns `@main` into a graph of tasks. Values of `@main` are
+// constant, computed on the host, or held by the FPGA as lazy tensors. Tasks
+// take turns: host task 0, region 0 of the FPGA, host task 1, region 1 and so
+// on. Each operation goes into the earliest that its operands allow, so that
+// no task waits for a later one.
 #pragma once
 
 #include "LazyTensor.h"
@@ -11,39 +12,46 @@
 #include "mlir/IR/IRMapping.h"
 #include "rhizome/Support/HostReason.h"
 #include "rhizome/Transforms/Integerise.h"
+#include "rhizome/Transforms/Tasks.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace rhizome {
 class Integeriser {
 public:
-  /// `held` are operations that the host computes before the network,
-  /// whatever they are.
-  Integeriser(mlir::ModuleOp module, IntegeriseStats &stats,
-              llvm::DenseSet<mlir::Operation *> held = {})
-      : module(module), builder(module.getContext()), stats(stats),
-        heldBefore(std::move(held)) {}
-  /// Walks over `@main` and makes the three functions; `finish` fills them.
-  void walk();
-  void finish();
-  /// Undoes `walk`.
-  void discard();
+  /// Why operations were left to the host.
+  using Reasons = llvm::DenseMap<mlir::Operation *, Refusal>;
 
-  /// Multiplications and other operations that the network holds.
-  int64_t work() const;
-  /// Layers that could belong to a network further behind.
-  bool isCut() const { return cutLayers > 0; }
-  /// What the host would compute before such a network.
-  llvm::DenseSet<mlir::Operation *> heldForNext() const;
+  /// `onHost` are operations that the host computes, whatever they are;
+  /// `reasons` those of earlier walks.
+  Integeriser(mlir::ModuleOp module, IntegeriseStats &stats,
+              llvm::DenseSet<mlir::Operation *> onHost, Reasons reasons)
+      : module(module), builder(module.getContext()), stats(stats),
+        onHost(std::move(onHost)), reasons(std::move(reasons)) {}
+  /// Walks over `@main` and makes the regions of the FPGA.
+  void walk();
+  /// Makes the tasks of the host and the graph; `@main` goes.
+  void finish();
+  /// Undoes `walk`; the reasons that it found.
+  Reasons discard();
+
+  /// The operations that go to the host although the FPGA holds them.
+  llvm::DenseSet<mlir::Operation *> choosePlaces(const Placer &placer) const;
 
 private:
   using Lazy = std::shared_ptr<LazyTensor>;
 
   // Integerise.cpp: the walk.
   void visit(mlir::Operation *op);
-  bool isHostBefore(mlir::Value v) const { return before.contains(v); }
-  Lazy lazy(mlir::Value v) const { return held.lookup(v); }
-  /// Leaves the op to the host behind the network, for `reason`.
+  /// What the FPGA holds of `v`, in the region that is being filled; null if
+  /// the host has it.
+  Lazy lazy(mlir::Value v);
+  /// The first host task that can compute `op`.
+  unsigned stageFor(mlir::Operation *op) const;
+  void stayOnHost(mlir::Operation *op);
+  /// Leaves the op to the host, for `reason`.
   void leaveToHost(mlir::Operation *op, std::string reason, std::string remedy);
   void setResult(mlir::Operation *op, Lazy result) {
     held[op->getResult(0)] = std::move(result);
@@ -115,45 +123,83 @@ private:
   mlir::Value riseEverywhere(mlir::Operation *op, LazyTensor &in,
                              Channels &channels);
 
-  // Partition.cpp: the border to the host.
+  // Placeable.cpp
+  llvm::EquivalenceClasses<mlir::Operation *> groups() const;
+  std::vector<PlaceableOp> placeable() const;
+
+  // Tasks.cpp: regions, the host's tasks, and the tensors between them.
+  /// A function in the making, with the tensors that it takes and gives.
+  struct Task {
+    mlir::func::FuncOp function;
+    mlir::IRMapping map;                ///< of the host's: from `@main`
+    std::vector<unsigned> taken, given; ///< tensors
+    std::vector<mlir::Value> results;   ///< as many as `given`
+    llvm::DenseMap<unsigned, mlir::Value> arguments; ///< of tensors
+  };
+  /// A real or integer tensor that tasks share.
+  struct Tensor {
+    mlir::Type type;
+    std::string name; ///< "" if the model has none for it
+  };
+  /// Where the host quantizes what a region takes.
+  struct Entry {
+    unsigned tensor;
+    std::optional<llvm::SmallVector<int64_t>> permutation;
+  };
+  using Tasks = std::vector<std::unique_ptr<Task>>;
+  Task &taskAt(Tasks &tasks, unsigned i);
+  Task &hostAt(unsigned i) { return taskAt(hosts, i); }
+  Task &regionAt(unsigned i) { return taskAt(regions, i); }
+  mlir::OpBuilder endOf(Task &task);
+  unsigned addTensor(mlir::Type type, std::string name = "");
+  unsigned regionOf(const LazyTensor &t) const;
+  mlir::Value take(Task &task, unsigned tensor, mlir::Location loc);
+  void give(Task &task, unsigned tensor, mlir::Value v);
+  /// The tensor that a region's value is outside the region.
+  unsigned regionTensor(mlir::Value physical);
+  /// The tensor that a host's value is for later tasks.
+  unsigned hostTensor(mlir::Value v);
   void visitEntry(mlir::Operation *op);
-  Lazy addNetworkInput(mlir::Location loc, mlir::Value hostValue,
-                       mlir::Value model);
-  mlir::Value beforeValue(mlir::Value v);
-  mlir::Value behindValue(mlir::Value v);
-  mlir::Value behindInteger(mlir::Value v, const LazyTensor &t);
-  mlir::Value behindReal(mlir::Location loc, const LazyTensor &t);
-  mlir::Value behindLayout(mlir::Location loc, const LazyTensor &t,
-                           mlir::Value v);
-  mlir::Value networkResult(mlir::Value physical);
-  mlir::Value carriedValue(mlir::Value v);
+  void addInputs();
   void noteHost(mlir::Operation *op);
-  void createFunctions();
-  void orderEpilogue(std::vector<mlir::Value> &results);
+  mlir::Value hostClone(mlir::Operation *op, unsigned stage);
+  mlir::Value hostValue(mlir::Value v, unsigned stage);
+  mlir::Value hostInteger(mlir::Value v, const LazyTensor &t, unsigned stage);
+  mlir::Value hostReal(mlir::Location loc, const LazyTensor &t, unsigned stage);
+  mlir::Value hostLayout(mlir::Location loc, const LazyTensor &t, mlir::Value v,
+                         unsigned stage);
+  void enter(mlir::Operation *op, const Entry &entry);
+  void addOutputs();
+  void prune();
+  void append(Task &to, Task &from);
+  void fuse();
+  void nameTensors();
+  void close(Task &task);
+  void nameBorders();
 
   mlir::ModuleOp module;
-  mlir::OpBuilder builder; ///< inserts at the end of @network
+  mlir::OpBuilder builder; ///< inserts at the end of the current region
   IntegeriseStats &stats;
   ConstantEvaluator constants;
-  llvm::DenseSet<mlir::Operation *> heldBefore;
-  int64_t cutLayers = 0;
+  llvm::DenseSet<mlir::Operation *> onHost;
+  Reasons reasons;
 
-  mlir::func::FuncOp model, prologue, network, epilogue;
-  mlir::IRMapping beforeMap, behindMap;
-  llvm::DenseSet<mlir::Value> before;
+  mlir::func::FuncOp model;
+  Tasks hosts, regions; ///< host task i runs before region i; null if empty
+  unsigned current = 0; ///< the region that is being filled
+  std::vector<Tensor> tensors;
+  std::vector<unsigned> inputs, outputs; ///< tensors of the model
+  llvm::DenseMap<mlir::Block *, unsigned> regionAtBlock;
+  /// Of what the host computes, the task; of the graph's inputs 0.
+  llvm::DenseMap<mlir::Value, unsigned> stages;
   llvm::DenseMap<mlir::Value, Lazy> held;
-  /// Reals that an integer operation made: where the epilogue may pick up.
+  /// Held tensors of earlier regions that the FPGA was given again.
+  std::map<std::pair<void *, unsigned>, Lazy> moved;
+  llvm::DenseMap<mlir::Value, unsigned> regionTensors, hostTensors;
+  llvm::MapVector<mlir::Operation *, Entry> entries;
+  /// Reals that an integer operation made: where the host may pick up.
   llvm::DenseSet<mlir::Value> pickUp;
-  /// Values behind the network.
-  llvm::DenseSet<mlir::Value> behind;
-  llvm::DenseMap<mlir::Operation *, Refusal> reasons; ///< of leaveToHost
   llvm::DenseSet<mlir::Value> dependsOnInput;
-  std::vector<mlir::Value> prologueResults, networkResults;
-  /// The epilogue's arguments as they were asked for: of the network's
-  /// results, and of values carried past it.
-  std::vector<mlir::BlockArgument> resultArguments, carriedArguments;
-  std::vector<mlir::Value> carriedResults;
-  std::vector<std::string> inputNames;
   unsigned blobs = 0;
 };
 

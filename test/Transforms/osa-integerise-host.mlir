@@ -5,7 +5,7 @@
 
 // CHECK: remark: "fc1" (Gemm): its weights are real numbers that need more than 17 bits
 // CHECK: note: quantise the model, or give --calibration DATA or --number-format 'fixed<I,F>'
-// CHECK-LABEL: func.func @epilogue
+// CHECK-LABEL: func.func @host0
 // CHECK: osa.dense
 func.func @main(%x: tensor<1x2xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {rhizome.name = "y"}) {
   %xq = osa.quantize %x {scale = dense<0.5> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x2xf32>) -> tensor<1x2x!num.int<s8>>

@@ -4,15 +4,16 @@
 // is the unsigned result's lower bound. The accumulator's range follows from
 // the weights: 128 · (1 + 2 + 3 + 4).
 
-// CHECK-LABEL: func.func @prologue(%arg0: tensor<1x4xf32> {rhizome.name = "x"}) -> tensor<1x4x!num.int<s8>>
+// CHECK: module attributes {flow.inputs = ["x"], flow.outputs = ["y"], flow.tasks = [@host0, @network, @host1]}
+// CHECK-LABEL: func.func @host0(%arg0: tensor<1x4xf32> {flow.tensor = "x", rhizome.name = "x"}) -> (tensor<1x4x!num.int<s8>> {flow.tensor = "host0.0"}) attributes {flow.place = #flow.place<host>}
 // CHECK: osa.quantize %arg0
-// CHECK-LABEL: func.func @network(%arg0: tensor<1x4x!num.int<s8>> {rhizome.name = "x"}) -> (tensor<1x2x!num.int<u8>> {rhizome.name = "y"})
+// CHECK-LABEL: func.func @network(%arg0: tensor<1x4x!num.int<s8>> {flow.tensor = "host0.0", rhizome.name = "x"}) -> (tensor<1x2x!num.int<u8>> {flow.tensor = "network.0", rhizome.name = "y"}) attributes {flow.place = #flow.place<fpga>}
 // CHECK: %[[W:.*]] = osa.constant {{.*}} : () -> tensor<2x4x!num.int<s4, -4:4>>
 // CHECK: %[[A:.*]] = osa.dense %arg0, %[[W]] : {{.*}} -> tensor<1x2x!num.int<s12, -1280:1280>>
 // CHECK: %[[Q:.*]] = osa.requantise %[[A]] {multiplier = array<i64: 1>, offset = array<i64: 2>, shift = 2 : i64, ties_even = true}
 // CHECK-SAME: -> tensor<1x2x!num.int<u8>>
 // CHECK: return %[[Q]]
-// CHECK-LABEL: func.func @epilogue(%arg0: tensor<1x2x!num.int<u8>>) -> (tensor<1x2xf32> {rhizome.name = "y"})
+// CHECK-LABEL: func.func @host1(%arg0: tensor<1x2x!num.int<u8>> {flow.tensor = "network.0"}) -> (tensor<1x2xf32> {flow.tensor = "y", rhizome.name = "y"})
 // CHECK: osa.dequantize %arg0 {scale = dense<5.000000e-01>
 func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {rhizome.name = "y"}) {
   %xq = osa.quantize %x {scale = dense<0.5> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4xf32>) -> tensor<1x4x!num.int<s8>>

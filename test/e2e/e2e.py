@@ -28,6 +28,7 @@ import robustness
 import rtl
 import strangers
 import styles
+import tasks
 import torchmlir
 import trained
 import vendorflows
@@ -72,6 +73,7 @@ SUITES = {
     "styles": styles.styles,            # NAME…
     "operations": operations.operations,
     "turns": operations.turns,
+    "tasks": tasks.tasks,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "strangers": strangers.strangers,

@@ -162,7 +162,8 @@ def refused(suite, reference):
         "no weights": ("model/network.mlir",
                        model[:model.index("{-#")]),
         "an integer model without its network": (
-            "model/network.mlir", model.replace("@network", "@other")),
+            "model/network.mlir", model.replace("func.func @network",
+                                                "func.func @other", 1)),
     }
     # What the answer must say: the file, the remedy, and which weights.
     words = {label: ["model/network.mlir", "compile the model again"]

@@ -16,10 +16,13 @@ def hostile_plans(harm):
     def node(plan):
         return plan["nodes"][0]
 
+    def stream(plan):
+        return node(plan)["ports"]["stream"][0]
+
     def set_every(plan):
         plan["channels"] = [{
-            "id": 1, "tensor": "x", "element": node(plan)["inputs"][0]["element"],
-            "elements": 1, "from": {"node": "host", "port": "input0"},
+            "id": 1, "tensor": "x", "elements": 1,
+            "element": stream(plan)["element"], "from": {"node": "host", "port": "input0"},
             "to": {"node": node(plan)["name"], "port": "s_axis_0"},
             "first": 0, "every": 4 * 10**18, "link": "lan"}]
 
@@ -40,11 +43,11 @@ def hostile_plans(harm):
         "a node elsewhere": (lambda p: node(p).update(name="../elsewhere"),
                              "plan.nodes[0].name"),
         "a port without a number": (
-            lambda p: node(p)["inputs"][0].update(port="s_axis"),
-            "plan.nodes[0].inputs[0].port"),
+            lambda p: stream(p).update(port="s_axis"),
+            "plan.nodes[0].ports.stream.in[0].port"),
         "turns without end": (set_every, "plan.channels[0].every"),
         "a shape too large": (
-            lambda p: node(p)["inputs"][0].update(shape=[2**40, 2**40]),
+            lambda p: stream(p).update(shape=[2**40, 2**40]),
             "shape"),
         "a terminal's commands": (lambda p: p.update(device="\x1b[2J"),
                                   "plan.device"),

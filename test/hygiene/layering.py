@@ -28,11 +28,13 @@ ALLOWED = {
     "Emit": "Dialect/Rtl Support",
     "Import": "Support",
     "Import/Onnx": "Import Interp Host Dialect/Num Dialect/Osa Support",
-    "Import/Mlir": "Import Interp Dialect/Num Dialect/Osa Support",
-    "Transforms": "Dialect/Num Dialect/Osa Numeric Support",
+    "Import/Mlir": "Import Interp Dialect/Num Dialect/Osa Dialect/Flow "
+                   "Support",
+    "Transforms": "Dialect/Num Dialect/Osa Dialect/Flow Numeric Support",
     "Calibrate": "Interp Transforms Dialect/Num Dialect/Osa Support",
     "Unit": "",
     "Cost": "Unit Support",
+    "Place": "",
     "Generator": "Cost Unit Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl "
                  "Support",
     "Generator/Dhm": "Generator Cost Unit Dialect/Num Dialect/Osa Support",
@@ -45,7 +47,7 @@ ALLOWED = {
     "Vendor": "Package Target Support",
     "Explore": "Generator Cost Dialect/Osa Dialect/Flow Support",
     "Pipeline": "Import Import/Onnx Import/Mlir Kernel Calibrate Analysis Transforms Interp "
-                "Conversion Emit Host Explore Generator Cost Unit Report Simulate Synth Vendor Cluster "
+                "Conversion Emit Host Explore Generator Cost Place Unit Report Simulate Synth Vendor Cluster "
                 "Package Target Dialect/Num Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Numeric Support runtime",
     "tools/rhizome": "Pipeline Calibrate Numeric Report Synth Vendor Package Target "

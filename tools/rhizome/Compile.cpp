@@ -4,6 +4,7 @@
 #include "PlaceRoute.h"
 #include "Quantisation.h"
 #include "TargetOptions.h"
+#include "Tasks.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -32,7 +33,8 @@ static llvm::json::Object toJson(const CompileResult &result) {
                             {"predicted", rhizome::toJson(plan.predicted)},
                             {"utilisation", std::move(utilisation)},
                             {"multipliers", std::move(multipliers)},
-                            {"bottleneck", plan.bottleneck}};
+                            {"bottleneck", plan.bottleneck},
+                            {"tasks", toJSON(plan.tasks)}};
   if (!notes.empty())
     object["notes"] = std::move(notes);
   if (!result.limit.empty())
@@ -101,6 +103,7 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
   llvm::outs() << "\n  bottleneck " << plan.bottleneck << "\n";
   if (!result.limit.empty())
     llvm::outs() << "  no faster  " << result.limit << "\n";
+  printTasks(plan.tasks);
   if (placed)
     return printPlaceRoute(*placed);
   return 0;

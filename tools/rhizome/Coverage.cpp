@@ -7,6 +7,7 @@
 #include "ModelOptions.h"
 #include "Output.h"
 #include "Quantisation.h"
+#include "Tasks.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -37,8 +38,7 @@ static llvm::json::Object toJson(const CoverageResult &result) {
                             {"fpga", result.fpga},
                             {"host", result.host},
                             {"copies_in", result.copiesIn},
-                            {"copies_out", result.copiesOut},
-                            {"carried", result.carried}};
+                            {"copies_out", result.copiesOut}};
 }
 
 static void printCoverage(const ModelRequest &request,
@@ -71,10 +71,10 @@ static void printCoverage(const ModelRequest &request,
                << counted(result.fpga, "operation") << " on the FPGA, "
                << grouped(result.host) << " on the host; "
                << counted(result.copiesIn, "tensor") << " to the FPGA, "
-               << grouped(result.copiesOut) << " back, "
-               << grouped(result.carried) << " carried past it\n";
+               << grouped(result.copiesOut) << " back\n";
+  printTasks(result.tasks);
   if (result.fpga == 0)
-    llvm::outs() << "nothing runs on the FPGA"
+    llvm::outs() << "\nnothing runs on the FPGA"
                  << (request.calibration || request.numberFormat
                          ? "\n"
                          : ": quantise the model, or give --calibration or "
@@ -90,6 +90,7 @@ static int runCoverage(const ModelRequest &request, bool json) {
   if (json) {
     llvm::json::Object object = toJson(result);
     object["analysis"] = std::move(result.analysis);
+    object["tasks"] = toJSON(result.tasks);
     reportQuantisation(request, object);
     printJson(std::move(object));
   } else {

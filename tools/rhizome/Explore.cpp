@@ -4,6 +4,7 @@
 #include "Commands.h"
 #include "Quantisation.h"
 #include "TargetOptions.h"
+#include "Tasks.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -29,6 +30,7 @@ static llvm::json::Object toJson(CompileResult &result) {
                             {"fits", result.fits},
                             {"limit", result.limit},
                             {"alternatives", std::move(others)},
+                            {"tasks", toJSON(plan.tasks)},
                             {"analysis", std::move(result.analysis)}};
 }
 
@@ -67,6 +69,7 @@ static int runExplore(CompileRequest request, bool json) {
   operations.print();
   llvm::outs() << "\n";
   printPrediction(plan.predicted);
+  printTasks(plan.tasks);
   llvm::outs() << "  bottleneck " << plan.bottleneck << "\n";
   if (!result.limit.empty())
     llvm::outs() << "  no faster  " << result.limit << "\n";

@@ -3,6 +3,7 @@
 // in, how good it is, what bounds and overrides do, and that the integer model
 // equals it.
 #include "rhizome/Calibrate/Calibrate.h"
+#include "../TaskWalk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -127,9 +128,7 @@ TEST_F(Calibrated, EightBitsAreCloseAndBecomeIntegers) {
       << (refusals.empty() ? "" : refusals[0].reason);
   for (const auto &frame : frames) {
     auto want = real.run(frame);
-    auto in = interpret(lowered->lookupSymbol<func::FuncOp>("prologue"), frame);
-    auto out = interpret(lowered->lookupSymbol<func::FuncOp>("network"), *in);
-    auto got = interpret(lowered->lookupSymbol<func::FuncOp>("epilogue"), *out);
+    auto got = TaskWalk(*lowered).run(frame);
     for (size_t i = 0; i < 5; ++i)
       EXPECT_NEAR((*got)[0].floats[i], (*want)[0].floats[i], 1e-4);
   }

@@ -135,8 +135,8 @@ TEST(MlirFile, CompletesANetworkOfIntegers) {
   Read read(kIntegers);
   ASSERT_TRUE(read.module) << read.text();
   std::string text = read.printed();
-  for (const char *what : {"@prologue(%arg0: tensor<1x2xf32>", "@network(",
-                           "@epilogue(%arg0: tensor<1x2x!num.int<u8>>"})
+  for (const char *what : {"@host0(%arg0: tensor<1x2xf32>", "@network(",
+                           "@host1(%arg0: tensor<1x2x!num.int<u8>>"})
     EXPECT_NE(text.find(what), std::string::npos) << text;
   // What it has written, it reads.
   Read again(text);
@@ -149,9 +149,19 @@ TEST(MlirFile, CompletesANetworkOfIntegers) {
     wide.replace(at, 2, "u30");
   Read tooWide(wide);
   tooWide.expectRefused("integers of 30 bits, float32 holds 24");
-  size_t at = text.find("func.func @epilogue");
-  Read halved(text.substr(0, at) + "}");
-  halved.expectRefused("do not follow each other");
+  std::string hostOnly = text, blocks = text;
+  size_t place = hostOnly.find("#flow.place<fpga>");
+  Read noFpga(hostOnly.replace(place, 17, "#flow.place<host>"));
+  noFpga.expectRefused("none of the tasks is the FPGA's");
+  place = text.find("#flow.place<host>"); // @host0 takes reals
+  Read reals(std::string(text).replace(place, 17, "#flow.place<fpga>"));
+  reals.expectRefused("takes or gives other than tensors of !num.int");
+  place = blocks.find("return");
+  Read twoBlocks(blocks.insert(place, "cf.br ^end\n^end:\n  "));
+  twoBlocks.expectRefused("the task is not one block of operations");
+  size_t at = text.find(", @host1");
+  Read halved(text.erase(at, 8));
+  halved.expectRefused("C4: no task gives the model's output 'output0'");
 }
 
 TEST(MlirRefusals, SayWhereAndWhatWouldWork) {

@@ -126,10 +126,10 @@ TEST(HostilePlan, NumbersThatNothingHoldsAreRefused) {
   });
   refused("plan.channels[0].from.port",
           [](Plan &p) { p.channels[0].from.port = "input4000000000"; });
-  refused("plan.nodes[0].inputs[0].port", [](Plan &p) {
+  refused("plan.nodes[0].ports.stream.in[0].port", [](Plan &p) {
     p.nodes[0].inputs[0].port = p.channels[0].to.port = "s_axis";
   });
-  refused("plan.nodes[0].inputs[0].element.lo", [](Plan &p) {
+  refused("plan.nodes[0].ports.stream.in[0].element.lo", [](Plan &p) {
     p.nodes[0].inputs[0].element = p.channels[0].element = {true, 8, 5, -5};
   });
   refused("plan.nodes[0].predicted.interval_cycles",

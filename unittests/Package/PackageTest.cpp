@@ -59,6 +59,12 @@ Plan toyCluster() {
   first.operations = {{"conv1", "conv2d", 1, "stream",
                        "stream/matvec?pe=4&simd=9", "PE 4 × SIMD 9", 31250}};
   plan.splits = {{"fc.1", "dense", 0, 3}};
+  plan.tasks = {"x86-64",
+                "pcie3-x16",
+                {{"host0", false, {"x"}, {"host0.0"}, 1, 0.5},
+                 {"network", true, {"host0.0"}, {"y"}, 2, 0}},
+                {{"network", true, {"host0.0"}, 12, 1.25},
+                 {"network", false, {"y"}, 10, 1.5}}};
   PlannedNode second;
   second = plan.nodes[0];
   second.name = "node1";

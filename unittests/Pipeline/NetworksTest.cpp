@@ -2,6 +2,7 @@
 // Real networks, integerised: the CPU path equals the interpreter on random
 // frames, compiles within its time, and gives the known accuracies on MNIST.
 // The files lie beside the checkout; where they are missing, tests are skipped.
+#include "../TaskWalk.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "rhizome/Conversion/Jit.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -32,7 +33,7 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 struct Model {
   MLIRContext context{MLIRContext::Threading::DISABLED};
   OwningOpRef<ModuleOp> module;
-  func::FuncOp prologue, network, epilogue;
+  func::FuncOp network;
   std::unique_ptr<CompiledFunction> compiled;
   double compileSeconds = 0;
 
@@ -54,9 +55,7 @@ struct Model {
     for (const Refusal &refusal : refusals)
       ADD_FAILURE() << refusal.node << ": " << refusal.reason;
     ASSERT_TRUE(done);
-    prologue = module->lookupSymbol<func::FuncOp>("prologue");
     network = module->lookupSymbol<func::FuncOp>("network");
-    epilogue = module->lookupSymbol<func::FuncOp>("epilogue");
     auto start = std::chrono::steady_clock::now();
     auto result = CompiledFunction::compile(network);
     ASSERT_TRUE(succeeded(result));
@@ -156,7 +155,8 @@ TEST_P(Mnist, TenThousandImages) {
   ASSERT_NO_FATAL_FAILURE(model.load(path, which.fixed, which.rawIntegers));
   InputSpec spec;
   spec.name = "image";
-  spec.shape = cast<RankedTensorType>(model.prologue.getArgumentTypes()[0])
+  spec.shape = cast<RankedTensorType>(
+                   flow::tasksOf(*model.module)[0].getArgumentTypes()[0])
                    .getShape()
                    .vec();
   auto start = std::chrono::steady_clock::now();
@@ -165,12 +165,12 @@ TEST_P(Mnist, TenThousandImages) {
   auto labels = llvm::cantFail(readLabels(labelFile));
   ASSERT_EQ(source.size(), 10000u);
   ASSERT_EQ(labels.size(), 10000u);
-  Interpreter prologue(model.prologue), epilogue(model.epilogue);
+  TaskWalk tasks(*model.module, [&](ArrayRef<Tensor> in) {
+    return llvm::cantFail(model.compiled->run(in));
+  });
   int right = 0;
   for (size_t i = 0; i < source.size(); ++i) {
-    auto in = prologue.run(llvm::cantFail(source.frame(i)));
-    ASSERT_TRUE(succeeded(in));
-    auto out = epilogue.run(llvm::cantFail(model.compiled->run(*in)));
+    auto out = tasks.run(llvm::cantFail(source.frame(i)));
     ASSERT_TRUE(succeeded(out));
     const Tensor &t = out->front();
     int64_t best =

@@ -161,7 +161,7 @@ struct Table {
   rhz_border table = {};
 };
 
-/// The conversions in C against the interpreter's prologue and epilogue, with
+/// The conversions in C against the interpreter of the host's tasks, with
 /// reals around every step and far outside.
 void expectSame(Compiled &compiled, bool isComplete) {
   const HostSection &host = compiled.package->plan().host;
@@ -170,7 +170,7 @@ void expectSame(Compiled &compiled, bool isComplete) {
   ASSERT_EQ(host.fromDevice.size(), 1u);
   const PlannedNode &node = compiled.package->plan().nodes[0];
   std::mt19937 random(7);
-  Interpreter epilogue(compiled.function("epilogue"));
+  Interpreter epilogue(compiled.function("host1"));
   Table to(host.toDevice[0]), from(host.fromDevice[0]);
   for (int round = 0; isComplete && round < 20; ++round) {
     const HostTensor &tensor = host.inputs[0];
@@ -184,7 +184,7 @@ void expectSame(Compiled &compiled, bool isComplete) {
     }
     Bytes frame(rhz_frame_bytes(&to.table));
     ASSERT_EQ(rhz_to_frame(&to.table, x.data(), frame.data(), nullptr), RHZ_OK);
-    auto want = interpret(compiled.function("prologue"),
+    auto want = interpret(compiled.function("host0"),
                           {Tensor::ofFloats(tensor.shape, x)});
     ASSERT_TRUE(succeeded(want));
     EXPECT_EQ(unpackFrame(frame.data(), bytePort(node.inputs[0])).ints,
@@ -235,23 +235,30 @@ TEST(PackageBorder, TakesCodesOfANumberFormat) {
 }
 
 /// A network of one maximum between a host's functions.
-static std::string pooling(const std::string &prologue,
-                           const std::string &epilogue) {
-  return prologue + R"(
-func.func @network(%x: tensor<1x4x4x3x!num.int<u8>> {rhizome.name = "x"})
-    -> (tensor<1x2x2x3x!num.int<u8>> {rhizome.name = "y"}) {
+static std::string pooling(const std::string &before, const std::string &after,
+                           const std::string &outputs = R"("y")") {
+  return R"(module attributes {flow.tasks = [@host0, @network, @host1],
+    flow.inputs = ["x"], flow.outputs = [)" +
+         outputs + "]} {\n" + before + R"(
+func.func @network(%x: tensor<1x4x4x3x!num.int<u8>>
+        {flow.tensor = "codes of x", rhizome.name = "x"})
+    -> (tensor<1x2x2x3x!num.int<u8>>
+        {flow.tensor = "codes of y", rhizome.name = "y"})
+    attributes {flow.place = #flow.place<fpga>} {
   %p = osa.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>,
       pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
       : (tensor<1x4x4x3x!num.int<u8>>) -> tensor<1x2x2x3x!num.int<u8>>
   return %p : tensor<1x2x2x3x!num.int<u8>>
 }
-)" + epilogue;
+)" + after +
+         "}\n";
 }
 
 TEST(PackageBorder, FollowsOrdersAndChannels) {
   Compiled compiled(pooling(R"(
-func.func @prologue(%x: tensor<1x3x4x4xf32> {rhizome.name = "x"})
-    -> tensor<1x4x4x3x!num.int<u8>> {
+func.func @host0(%x: tensor<1x3x4x4xf32> {flow.tensor = "x", rhizome.name = "x"})
+    -> (tensor<1x4x4x3x!num.int<u8>> {flow.tensor = "codes of x"})
+    attributes {flow.place = #flow.place<host>} {
   %q = osa.quantize %x rounding(half_away) {axis = 1,
       scale = dense<[0.5, 0.25, 2.0]> : tensor<3xf32>,
       zero_point = dense<[1, 2, 3]> : tensor<3xi64>}
@@ -262,8 +269,9 @@ func.func @prologue(%x: tensor<1x3x4x4xf32> {rhizome.name = "x"})
 }
 )",
                             R"(
-func.func @epilogue(%y: tensor<1x2x2x3x!num.int<u8>>)
-    -> (tensor<1x3x4xf32> {rhizome.name = "y"}) {
+func.func @host1(%y: tensor<1x2x2x3x!num.int<u8>> {flow.tensor = "codes of y"})
+    -> (tensor<1x3x4xf32> {flow.tensor = "y", rhizome.name = "y"})
+    attributes {flow.place = #flow.place<host>} {
   %t = osa.transpose %y {permutation = array<i64: 0, 3, 1, 2>}
       : (tensor<1x2x2x3x!num.int<u8>>) -> tensor<1x3x2x2x!num.int<u8>>
   %d = osa.dequantize %t {axis = 1,
@@ -285,8 +293,9 @@ func.func @epilogue(%y: tensor<1x2x2x3x!num.int<u8>>)
 
 TEST(PackageBorder, TellsIntegersAndWhatPassesTheBorder) {
   Compiled compiled(pooling(R"(
-func.func @prologue(%x: tensor<1x4x4x3xf32> {rhizome.name = "x"})
-    -> tensor<1x4x4x3x!num.int<u8>> {
+func.func @host0(%x: tensor<1x4x4x3xf32> {flow.tensor = "x", rhizome.name = "x"})
+    -> (tensor<1x4x4x3x!num.int<u8>> {flow.tensor = "codes of x"})
+    attributes {flow.place = #flow.place<host>} {
   %t = osa.multi_threshold %x {thresholds =
       dense<[[-0.5, 0.5, 1.5]]> : tensor<1x3xf32>}
       : (tensor<1x4x4x3xf32>) -> tensor<1x4x4x3x!num.int<u8>>
@@ -294,15 +303,18 @@ func.func @prologue(%x: tensor<1x4x4x3xf32> {rhizome.name = "x"})
 }
 )",
                             R"(
-func.func @epilogue(%y: tensor<1x2x2x3x!num.int<u8>>)
-    -> (tensor<1x2x2x3x!num.int<u8>> {rhizome.name = "codes"},
-        tensor<1x2x2x3xf32> {rhizome.name = "reals"}) {
+func.func @host1(%y: tensor<1x2x2x3x!num.int<u8>> {flow.tensor = "codes of y"})
+    -> (tensor<1x2x2x3x!num.int<u8>>
+            {flow.tensor = "codes", rhizome.name = "codes"},
+        tensor<1x2x2x3xf32> {flow.tensor = "reals", rhizome.name = "reals"})
+    attributes {flow.place = #flow.place<host>} {
   %d = osa.dequantize %y {scale = dense<0.5> : tensor<1xf32>,
       zero_point = dense<0> : tensor<1xi64>}
       : (tensor<1x2x2x3x!num.int<u8>>) -> tensor<1x2x2x3xf32>
   return %y, %d : tensor<1x2x2x3x!num.int<u8>>, tensor<1x2x2x3xf32>
 }
-)"),
+)",
+                            R"("codes", "reals")"),
                     "min-resources");
   const HostSection &host = compiled.package->plan().host;
   EXPECT_FALSE(host.complete);

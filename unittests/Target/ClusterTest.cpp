@@ -2,6 +2,7 @@
 // The shipped links and clusters load; malformed ones are refused by line.
 #include "rhizome/Target/Cluster.h"
 #include "../TestFolder.h"
+#include "rhizome/Target/Host.h"
 
 using namespace rhizome;
 using rhizome::test::TestFolder;
@@ -70,6 +71,27 @@ TEST(Link, ADatagramHasItsOverhead) {
   EXPECT_EQ(link->kind, Link::Kind::Udp);
   double frame = 2 * link->secondsFor(1472) + link->secondsFor(3072 - 2 * 1472);
   EXPECT_NEAR(1 / frame, 382263, 1);
+}
+
+TEST(Host, TheDefaultLoadsAndMistakesAreNamedByLine) {
+  auto host = loadHost(kDefaultHost);
+  ASSERT_TRUE(bool(host)) << llvm::toString(host.takeError());
+  EXPECT_EQ(host->name, kDefaultHost);
+  EXPECT_EQ(host->link.name, "pcie3-x16");
+  for (HostWork work : {HostWork::Macs, HostWork::Elements, HostWork::Curves,
+                        HostWork::Reduced})
+    EXPECT_GT(host->perS(work), 0);
+  const std::string text =
+      "name: t\ndescription: d\nmacs_per_s: 1e9\nelements_per_s: 1e9\n"
+      "curves_per_s: 1e8\nreduced_per_s: 1e9\ncall_us: 1\nlink: udp-1g\n"
+      "sources: [nobody]\n";
+  EXPECT_EQ(messageFor<Host>(loadHost, text), "accepted");
+  EXPECT_EQ(messageFor<Host>(
+                loadHost, edited(text, "curves_per_s: 1e8", "curves_per_s: 0")),
+            "t.yaml:5: 'curves_per_s' must be positive");
+  EXPECT_NE(messageFor<Host>(loadHost, edited(text, "udp-1g", "tin-cans"))
+                .find("t.yaml:8: unknown link 'tin-cans'"),
+            std::string::npos);
 }
 
 TEST(Link, MistakesAreNamedByLine) {

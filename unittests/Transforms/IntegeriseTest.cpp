@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The integer lowering as a whole: small networks written by hand and the real
-// models under ../shared, their three functions against the interpreter's
+// models under ../shared, their tasks against the interpreter's
 // reading of @main; refusals; the layout of what is left.
 #include "rhizome/Transforms/Integerise.h"
+#include "../TaskWalk.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Import/OnnxImport.h"
@@ -33,7 +35,7 @@ struct Integerised : testing::Test {
     return succeeded(integerise(module, options, refusals, stats));
   }
 
-  /// Runs @main of `model` and the three functions of `lowered` on random
+  /// Runs @main of `model` and the tasks of `lowered` on random
   /// inputs of lo..hi and returns the number of elements that differ by more
   /// than `tolerance` of the largest.
   int64_t compare(ModuleOp model, ModuleOp lowered, int frames, float lo,
@@ -41,10 +43,8 @@ struct Integerised : testing::Test {
     auto function = [](ModuleOp m, const char *name) {
       return m.lookupSymbol<func::FuncOp>(name);
     };
-    Interpreter main(function(model, "main")),
-        prologue(function(lowered, "prologue")),
-        network(function(lowered, "network")),
-        epilogue(function(lowered, "epilogue"));
+    Interpreter main(function(model, "main"));
+    TaskWalk tasks(lowered);
     std::mt19937 rng(7);
     std::uniform_real_distribution<float> uniform(lo, hi);
     int64_t differing = 0;
@@ -58,14 +58,8 @@ struct Integerised : testing::Test {
         inputs.push_back(Tensor::ofFloats(type.getShape().vec(), v));
       }
       auto want = main.run(inputs);
-      auto before = prologue.run(inputs);
-      if (failed(want) || failed(before))
-        return -1;
-      auto integers = network.run(*before);
-      if (failed(integers))
-        return -1;
-      auto got = epilogue.run(*integers);
-      if (failed(got))
+      auto got = tasks.run(inputs);
+      if (failed(want) || failed(got))
         return -1;
       for (size_t i = 0; i < want->size(); ++i) {
         EXPECT_EQ((*want)[i].shape, (*got)[i].shape);
@@ -84,7 +78,8 @@ struct Integerised : testing::Test {
 
   template <typename Op> int count(ModuleOp module) {
     int n = 0;
-    module.lookupSymbol<func::FuncOp>("network").walk([&](Op) { ++n; });
+    for (FunctionOpInterface task : flow::tasksOf(module, flow::Place::Fpga))
+      task.walk([&](Op) { ++n; });
     return n;
   }
 
@@ -373,6 +368,80 @@ TEST(FixedPoint, LimitsOfNetworksAreTold) {
             limits + "this is a float");
 }
 
+/// Two layers, a host's operation between them, and behind the second a group
+/// without a layer between two of the host's.
+const std::string blocks = R"mlir(
+func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x4xf32> {rhizome.name = "y"}) {
+  %wq = osa.constant {value = dense<[[1, 2, 3, 4], [-1, -2, -3, -4], [4, 1, 2, 3], [5, 6, 7, 8]]> : tensor<4x4xi8>} : () -> tensor<4x4x!num.int<s8>>
+  %w = osa.dequantize %wq {scale = dense<0.25> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<4x4x!num.int<s8>>) -> tensor<4x4xf32>
+  %aq = osa.quantize %x {scale = dense<0.5> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4xf32>) -> tensor<1x4x!num.int<s8>>
+  %a = osa.dequantize %aq {scale = dense<0.5> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4x!num.int<s8>>) -> tensor<1x4xf32>
+  %b = osa.dense %a, %w : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+  %c = osa.softmax %b {axis = 1 : i64} : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %dq = osa.quantize %c {scale = dense<0.01> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4xf32>) -> tensor<1x4x!num.int<u8>>
+  %d = osa.dequantize %dq {scale = dense<0.01> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4x!num.int<u8>>) -> tensor<1x4xf32>
+  %e = osa.dense %d, %w : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+  %sum = osa.add %a, %d : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+  %sq = osa.quantize %sum {scale = dense<0.5> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4xf32>) -> tensor<1x4x!num.int<s8>>
+  %s = osa.dequantize %sq {scale = dense<0.5> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4x!num.int<s8>>) -> tensor<1x4xf32>
+  %f = osa.softmax %e {axis = 1 : i64} : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %gq = osa.quantize %f {scale = dense<0.01> : tensor<f32>, zero_point = dense<3> : tensor<i64>} : (tensor<1x4xf32>) -> tensor<1x4x!num.int<u8>>
+  %g = osa.dequantize %gq {scale = dense<0.01> : tensor<f32>, zero_point = dense<3> : tensor<i64>} : (tensor<1x4x!num.int<u8>>) -> tensor<1x4xf32>
+  %h = osa.relu %g : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("glue"("Relu"))
+  %hq = osa.quantize %h {scale = dense<0.02> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4xf32>) -> tensor<1x4x!num.int<u8>>
+  %i = osa.dequantize %hq {scale = dense<0.02> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x4x!num.int<u8>>) -> tensor<1x4xf32>
+  %j = osa.softmax %i {axis = 1 : i64} : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %y = osa.add %j, %s : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+  return %y : tensor<1x4xf32>
+})mlir";
+
+TEST_F(Integerised, HostAndFpgaTakeTurns) {
+  auto model = parse(blocks), lowered = parse(blocks);
+  ASSERT_TRUE(lower(*lowered));
+  std::vector<std::string> names;
+  for (FunctionOpInterface task : flow::tasksOf(*lowered))
+    names.push_back(task.getName().str());
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"host0", "region0", "host1", "region1",
+                                      "host2", "region2", "host3"}));
+  EXPECT_EQ(count<osa::DenseOp>(*lowered), 2);
+  // The sum joins codes of two regions: it was given the first one's again.
+  EXPECT_EQ(count<osa::ScaledAddOp>(*lowered), 1);
+  EXPECT_EQ(compare(*model, *lowered, 50, -40, 40, 1e-5f), 0);
+  // Side by side in one design.
+  func::FuncOp network = fpgaNetwork(*lowered);
+  unsigned inputs = 0;
+  for (auto task : flow::tasksOf(*lowered, flow::Place::Fpga))
+    inputs += task.getNumArguments();
+  EXPECT_EQ(network.getNumArguments(), inputs);
+  EXPECT_TRUE(succeeded(verify(*lowered)));
+}
+
+TEST_F(Integerised, OnlyGroupsWithoutALayerHaveAChoice) {
+  auto model = parse(blocks), lowered = parse(blocks);
+  std::vector<std::string> open;
+  IntegeriseOptions options;
+  options.placer = [&](const std::vector<PlaceableOp> &ops) {
+    std::vector<flow::Place> places;
+    for (const PlaceableOp &op : ops) {
+      if (op.onHost && op.onFpga)
+        open.push_back(op.op->getName().stripDialect().str());
+      places.push_back(op.onHost ? flow::Place::Host : flow::Place::Fpga);
+    }
+    return places;
+  };
+  ASSERT_TRUE(lower(*lowered, options));
+  EXPECT_EQ(open, (std::vector<std::string>{"dequantize", "relu", "quantize",
+                                            "dequantize"}));
+  EXPECT_EQ(flow::tasksOf(*lowered, flow::Place::Fpga).size(), 2u);
+  EXPECT_TRUE(llvm::any_of(stats.host, [](const Refusal &entry) {
+    return entry.node == "glue" &&
+           entry.reason == "a copy to the FPGA and back would take longer";
+  }));
+  EXPECT_EQ(count<osa::DenseOp>(*lowered), 2);
+  EXPECT_EQ(compare(*model, *lowered, 50, -40, 40, 1e-5f), 0);
+}
+
 TEST_F(Integerised, FloatModelWantsANumberFormat) {
   std::string text = R"mlir(
 func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {rhizome.name = "y"}) {
@@ -385,7 +454,7 @@ func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {r
 })mlir";
   auto model = parse(text);
   ASSERT_TRUE(lower(*model));
-  EXPECT_EQ(model->lookupSymbol<func::FuncOp>("network").getNumResults(), 0u);
+  EXPECT_EQ(fpgaNetwork(*model), nullptr);
   ASSERT_EQ(stats.host.size(), 3u);
   EXPECT_EQ(stats.host[0].node, "first");
   EXPECT_NE(stats.host[0].remedy.find("--number-format"), std::string::npos);

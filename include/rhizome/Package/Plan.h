@@ -5,6 +5,7 @@
 #pragma once
 
 #include "rhizome/Package/HostBorder.h"
+#include "rhizome/Package/PlannedTasks.h"
 #include "rhizome/Support/Medium.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -242,6 +243,7 @@ struct Plan {
   double boundPerS = 0;
   std::vector<Alternative> alternatives;
   std::vector<PlannedSplit> splits;
+  PlannedTasks tasks;
   /// LUTs that a block of memory was worth where a ROM may lie in either.
   double lutsOfABlock = 0;
   std::vector<PlannedNode> nodes;

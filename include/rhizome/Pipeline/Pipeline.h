@@ -135,8 +135,9 @@ struct CoverageResult {
   bool ok = false; ///< the model can be compiled, or computed by the host alone
   std::vector<CoverageRow> rows;
   int64_t fpga = 0, host = 0; ///< operations
-  /// Tensors that go to the FPGA, come from it, and pass it by on the host.
-  int64_t copiesIn = 0, copiesOut = 0, carried = 0;
+  /// Tensors that go to the FPGA, and come from it.
+  int64_t copiesIn = 0, copiesOut = 0;
+  PlannedTasks tasks;
   /// Needs, and the roofs of the default device; empty without a network.
   llvm::json::Object analysis;
   Refusals refused;
@@ -188,7 +189,7 @@ struct DataChoice {
   std::vector<std::string> expect; ///< files with the graph outputs' values
   /// .npy files to write, one per graph output: [frame, shape…].
   std::vector<std::string> outputs;
-  /// Random real inputs, uniform between these, through the prologue.
+  /// Random real inputs, uniform between these, through all tasks.
   std::optional<std::pair<double, double>> inputRange;
   int64_t frames = 0; ///< 0: all of the data, or 1 without data
   uint64_t seed = 1;

@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "rhizome/Numeric/Format.h"
 #include "rhizome/Support/Refusal.h"
+#include "rhizome/Transforms/Tasks.h"
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -20,6 +21,9 @@ struct IntegeriseOptions {
   std::optional<numeric::Format> fixed; ///< --number-format
   /// Formats that differ from `fixed`, by ONNX tensor or node name.
   std::map<std::string, numeric::Format> tensorFormats;
+  /// Where operations run that host and FPGA could both compute; without one
+  /// the FPGA gets them.
+  Placer placer;
 };
 
 /// How one quantiser of the model is built.
@@ -43,21 +47,18 @@ struct IntegeriseStats {
     int64_t saturated, elements;
   };
   std::vector<Saturation> saturations;
-  /// Nodes that the host computes, before or behind the network, with the
-  /// reason where the network could not hold one that computes.
+  /// Nodes that the host computes, with the reason where the FPGA could not
+  /// hold one that computes.
   Refusals host;
-  /// Tensors that the host hands over the network's head, from what it
-  /// computes before to what it computes behind.
-  int64_t carried = 0;
 };
 
-/// Turns `@main` (real level, as Import leaves it) into `@prologue`, `@network`
-/// and `@epilogue`, equal to it in exact arithmetic. What the network cannot
-/// hold stays with the host: of the regions between such operations the one
-/// with the most work becomes `@network`, which may be empty. `@prologue` gives
-/// the network's inputs and then tensors that `@epilogue` takes behind the
-/// network's outputs. On failure `refusals` holds every reason found, and the
-/// module must not be used further.
+/// Turns `@main` (real level, as Import leaves it) into a graph of tasks
+/// (flow.tasks), equal to it in exact arithmetic. The host's are called @host0,
+/// @host1 and so on; @host0 takes all of the model's inputs. The FPGA's one is
+/// called @network; several are @region0, @region1 and so on, and fpgaNetwork()
+/// merges them. What the FPGA cannot hold, the host computes, wherever that
+/// stands. On failure `refusals` holds every reason found, and the module must
+/// not be used further.
 mlir::LogicalResult integerise(mlir::ModuleOp module,
                                const IntegeriseOptions &options,
                                Refusals &refusals, IntegeriseStats &stats);
@@ -71,5 +72,6 @@ mlir::LogicalResult applyFixedPoint(mlir::ModuleOp module,
                                     Refusals &refusals, IntegeriseStats &stats);
 void canonicaliseReal(mlir::ModuleOp module);
 mlir::LogicalResult lowerToIntegers(mlir::ModuleOp module, Refusals &refusals,
-                                    IntegeriseStats &stats);
+                                    IntegeriseStats &stats,
+                                    const Placer &placer);
 } // namespace rhizome

@@ -53,13 +53,14 @@ def OsaCanonicalise : Pass<"osa-canonicalise", "::mlir::ModuleOp"> {
 }
 
 def OsaIntegerise : Pass<"osa-integerise", "::mlir::ModuleOp"> {
-  let summary = "Real-level @main to @prologue, @network and @epilogue";
+  let summary = "Real-level @main to a graph of tasks of host and FPGA";
   let description = [{
-    The network holds exact integer operations only; what is real before the
-    first quantiser becomes the prologue, what is real behind the last integer
-    operation the epilogue.
+    The FPGA's tasks hold exact integer operations only, those of the host
+    whatever is real. They take turns: @host0, @network, @host1; or with several
+    regions @host0, @region0, @host1, @region1 and so on.
   }];
   let dependentDialects = ["::rhizome::osa::OsaDialect",
+                           "::rhizome::flow::FlowDialect",
                            "::mlir::func::FuncDialect"];
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A network of integers as a file: with the host's parts beside it, as a
-// package holds it, or alone; then whole numbers enter and leave it.
+// A network of integers as a file: a graph of tasks, as a package holds it, or
+// one function alone; then whole numbers enter and leave it.
 #include "Raise.h"
+#include "rhizome/Dialect/Flow/Tasks.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -48,7 +50,7 @@ static bool fitsFloats(TypeRange types, const char *what, Refusals &refusals) {
       refusals.push_back(
           {"network", "func.func",
            formatv("its {0} {1} is no tensor of !num.int", what, i),
-           "give the host's part as @prologue and @epilogue"});
+           "give the host's tasks as a package's model/network.mlir does"});
       return false;
     }
     if (integer.getWidth() > 24) {
@@ -63,65 +65,143 @@ static bool fitsFloats(TypeRange types, const char *what, Refusals &refusals) {
   return true;
 }
 
-/// A function that takes and gives these and converts one by one.
-static void addConversion(ModuleOp module, StringRef name, TypeRange from,
-                          TypeRange to, func::FuncOp network) {
+static void setNames(func::FuncOp task, const char *key,
+                     ArrayRef<std::string> arguments,
+                     ArrayRef<std::string> results) {
+  MLIRContext *context = task.getContext();
+  for (auto [i, name] : llvm::enumerate(arguments))
+    task.setArgAttr(i, key, StringAttr::get(context, name));
+  for (auto [i, name] : llvm::enumerate(results))
+    task.setResultAttr(i, key, StringAttr::get(context, name));
+}
+
+static void setPlace(func::FuncOp task, flow::Place place) {
+  task->setAttr(flow::kPlace, flow::PlaceAttr::get(task.getContext(), place));
+}
+
+/// A task of the host that takes and gives these and converts one by one.
+static func::FuncOp addConversion(ModuleOp module, StringRef name,
+                                  TypeRange from, TypeRange to, Location loc) {
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-  auto function = func::FuncOp::create(b, network.getLoc(), name,
-                                       b.getFunctionType(from, to));
+  auto function =
+      func::FuncOp::create(b, loc, name, b.getFunctionType(from, to));
   b.setInsertionPointToEnd(function.addEntryBlock());
   SmallVector<Value> results;
   for (auto [argument, type] : llvm::zip_equal(function.getArguments(), to))
-    results.push_back(converted(b, network.getLoc(), argument, type));
-  func::ReturnOp::create(b, network.getLoc(), results);
-  const bool before = name == "prologue";
-  for (unsigned i = 0; i < from.size(); ++i) {
-    StringAttr given =
-        before ? network.getArgAttrOfType<StringAttr>(i, "rhizome.name")
-               : network.getResultAttrOfType<StringAttr>(i, "rhizome.name");
-    if (!given)
-      given = b.getStringAttr((before ? "input" : "output") + llvm::Twine(i));
-    if (!before) {
-      network.setResultAttr(i, "rhizome.name", given);
-      function.setResultAttr(i, "rhizome.name", given);
-      continue;
-    }
-    network.setArgAttr(i, "rhizome.name", given);
-    function.setArgAttr(i, "rhizome.name", given);
-    function.setArgAttr(i, "rhizome.whole", b.getUnitAttr());
-    num::IntType integer = num::elementInt(to[i]);
-    function.setArgAttr(
+    results.push_back(converted(b, loc, argument, type));
+  func::ReturnOp::create(b, loc, results);
+  setPlace(function, flow::Place::Host);
+  return function;
+}
+
+/// Names of a network's arguments or results, each once.
+static std::vector<std::string> borderNames(func::FuncOp network, bool result,
+                                            llvm::StringSet<> &used) {
+  std::vector<std::string> names;
+  unsigned n = result ? network.getNumResults() : network.getNumArguments();
+  for (unsigned i = 0; i < n; ++i) {
+    auto given =
+        result ? network.getResultAttrOfType<StringAttr>(i, "rhizome.name")
+               : network.getArgAttrOfType<StringAttr>(i, "rhizome.name");
+    std::string name =
+        given ? given.str() : (result ? "output" : "input") + std::to_string(i);
+    while (!used.insert(name).second)
+      name += "_";
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+/// Whole numbers as reals enter and leave `network` by tasks of the host.
+static void addHost(ModuleOp module, func::FuncOp network) {
+  Builder b(module.getContext());
+  auto reals = [](TypeRange types) {
+    return SmallVector<Type>(llvm::map_range(types, realOf));
+  };
+  TypeRange taken = network.getArgumentTypes(),
+            given = network.getResultTypes();
+  func::FuncOp first = addConversion(module, "host0", reals(taken), taken,
+                                     network.getLoc()),
+               last = addConversion(module, "host1", given, reals(given),
+                                    network.getLoc());
+  setPlace(network, flow::Place::Fpga);
+  llvm::StringSet<> used;
+  auto inputs = borderNames(network, false, used),
+       outputs = borderNames(network, true, used);
+  setNames(network, "rhizome.name", inputs, outputs);
+  setNames(first, "rhizome.name", inputs, {});
+  setNames(last, "rhizome.name", {}, outputs);
+  for (auto [i, type] : llvm::enumerate(taken)) {
+    num::IntType integer = num::elementInt(type);
+    first.setArgAttr(i, "rhizome.whole", b.getUnitAttr());
+    first.setArgAttr(
         i, "rhizome.range",
         b.getDenseI64ArrayAttr({integer.getLo(), integer.getHi()}));
   }
+  auto numbered = [](StringRef task, size_t n) {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < n; ++i)
+      names.push_back((task + "." + std::to_string(i)).str());
+    return names;
+  };
+  auto codes = numbered("host0", taken.size()),
+       answers = numbered("network", given.size());
+  setNames(first, flow::kTensor, inputs, codes);
+  setNames(network, flow::kTensor, codes, answers);
+  setNames(last, flow::kTensor, answers, outputs);
+  auto list = [&](ArrayRef<std::string> names) {
+    return b.getStrArrayAttr(
+        SmallVector<StringRef>(names.begin(), names.end()));
+  };
+  module->setAttr(flow::kInputs, list(inputs));
+  module->setAttr(flow::kOutputs, list(outputs));
+  SmallVector<Attribute> tasks;
+  for (func::FuncOp task : {first, network, last})
+    tasks.push_back(FlatSymbolRefAttr::get(task.getSymNameAttr()));
+  module->setAttr(flow::kTasks, b.getArrayAttr(tasks));
 }
 
-/// Whether @prologue gives what @network takes, and @epilogue takes the rest.
-static bool follow(ModuleOp module, func::FuncOp network, Refusals &refusals) {
-  auto prologue = module.lookupSymbol<func::FuncOp>("prologue"),
-       epilogue = module.lookupSymbol<func::FuncOp>("epilogue");
-  auto fits = [&] {
-    if (!prologue || !epilogue ||
-        prologue.getNumResults() < network.getNumArguments())
-      return false;
-    auto given = prologue.getResultTypes();
-    SmallVector<Type> taken(network.getResultTypes());
-    taken.append(given.begin() + network.getNumArguments(), given.end());
-    return llvm::equal(given.take_front(network.getNumArguments()),
-                       network.getArgumentTypes()) &&
-           llvm::equal(taken, epilogue.getArgumentTypes());
-  };
-  if (fits())
-    return true;
-  refusals.push_back({"network", "func.func",
-                      "@prologue, @network and @epilogue do not follow each "
-                      "other",
-                      "give the three as a package's model/network.mlir does, "
-                      "or @network alone"});
-  return false;
+/// Only osa, and integers, on the FPGA.
+static void checkNetwork(func::FuncOp network, Refusals &refusals) {
+  for (Operation &op : network.getBody().front())
+    if (!isa_and_nonnull<osa::OsaDialect>(op.getDialect()) &&
+        !isa<func::ReturnOp>(op))
+      refusals.push_back(
+          {placeOf(op.getLoc()), op.getName().getStringRef().str(),
+           "a network of integers holds osa operations only", ""});
+}
+
+/// Whether each task can be called, and those of the FPGA be built.
+static void checkTasks(ModuleOp module, Refusals &refusals) {
+  for (FunctionOpInterface task : flow::tasksOf(module)) {
+    auto refuse = [&](std::string reason) {
+      refusals.push_back({task.getName().str(), "func.func", std::move(reason),
+                          "write tasks as a package's model/network.mlir has "
+                          "them"});
+    };
+    auto function = dyn_cast<func::FuncOp>(task.getOperation());
+    if (!function || !function.getBody().hasOneBlock()) {
+      refuse("the task is not one block of operations");
+      continue;
+    }
+    if (flow::placeOf(task) == flow::Place::Host)
+      continue;
+    auto isInteger = [](Type type) { return bool(num::elementInt(type)); };
+    if (!llvm::all_of(function.getArgumentTypes(), isInteger) ||
+        !llvm::all_of(function.getResultTypes(), isInteger))
+      refuse("the FPGA's task takes or gives other than tensors of !num.int");
+    checkNetwork(function, refusals);
+  }
+  if (flow::tasksOf(module, flow::Place::Fpga).empty())
+    refusals.push_back({"", "", "none of the tasks is the FPGA's",
+                        "give one of them flow.place = #flow.place<fpga>"});
 }
 
 bool importer::completeIntegers(ModuleOp module, Refusals &refusals) {
+  if (flow::hasTasks(module)) {
+    checkTasks(module, refusals);
+    return refusals.empty();
+  }
   func::FuncOp network = findIntegers(module, refusals);
   if (!network)
     return false;
@@ -131,25 +211,11 @@ bool importer::completeIntegers(ModuleOp module, Refusals &refusals) {
     return false;
   }
   network.setSymName("network");
-  for (Operation &op : network.getBody().front())
-    if (!isa_and_nonnull<osa::OsaDialect>(op.getDialect()) &&
-        !isa<func::ReturnOp>(op))
-      refusals.push_back(
-          {placeOf(op.getLoc()), op.getName().getStringRef().str(),
-           "a network of integers holds osa operations only", ""});
-  if (!refusals.empty())
-    return false;
-  if (module.lookupSymbol("prologue") || module.lookupSymbol("epilogue"))
-    return follow(module, network, refusals);
-  if (!fitsFloats(network.getArgumentTypes(), "input", refusals) ||
+  checkNetwork(network, refusals);
+  if (!refusals.empty() ||
+      !fitsFloats(network.getArgumentTypes(), "input", refusals) ||
       !fitsFloats(network.getResultTypes(), "output", refusals))
     return false;
-  auto reals = [](TypeRange types) {
-    return SmallVector<Type>(llvm::map_range(types, realOf));
-  };
-  addConversion(module, "prologue", reals(network.getArgumentTypes()),
-                network.getArgumentTypes(), network);
-  addConversion(module, "epilogue", network.getResultTypes(),
-                reals(network.getResultTypes()), network);
+  addHost(module, network);
   return true;
 }

@@ -67,7 +67,7 @@ void settleBorder(mlir::func::FuncOp function, const MlirOptions &options,
 void rememberOperations(mlir::func::FuncOp function);
 /// Gives every operation a name of its own.
 void nameOperations(mlir::func::FuncOp function);
-/// @prologue, @network and @epilogue of a module of integers.
+/// The graph of tasks of a module of integers.
 bool completeIntegers(mlir::ModuleOp module, Refusals &refusals);
 /// "model.mlir:12:5", "" if the file says nothing.
 std::string placeOf(mlir::Location location);

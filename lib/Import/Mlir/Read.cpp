@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Support/Untrusted.h"
+#include "rhizome/Dialect/Flow/Flow.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -47,7 +48,7 @@ static void loadReadable(MLIRContext &context) {
   context
       .loadDialect<affine::AffineDialect, arith::ArithDialect,
                    bufferization::BufferizationDialect, cf::ControlFlowDialect,
-                   func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
+                   flow::FlowDialect, func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
                    memref::MemRefDialect, ml_program::MLProgramDialect,
                    num::NumDialect, osa::OsaDialect, scf::SCFDialect,
                    tensor::TensorDialect, vector::VectorDialect>();

@@ -17,6 +17,7 @@ def Flow_Dialect : Dialect {
   let dependentDialects = ["::rhizome::num::NumDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
 }
 
 def Flow_Order : I32Enum<"Order", "the order of a stream's elements", [
@@ -24,6 +25,42 @@ def Flow_Order : I32Enum<"Order", "the order of a stream's elements", [
     I32EnumCase<"Windows", 1, "windows"> // unrolled windows, one after another
   ]> {
   let cppNamespace = "::rhizome::flow";
+}
+
+def Flow_Place : I32Enum<"Place", "where a task runs", [
+    I32EnumCase<"Host", 0, "host">,
+    I32EnumCase<"Fpga", 1, "fpga">
+  ]> {
+  let cppNamespace = "::rhizome::flow";
+}
+
+def Flow_PlaceAttr : EnumAttr<Flow_Dialect, Flow_Place, "place"> {
+  let summary = "marks a function as a task, and says where it runs";
+  let description = [{
+    The functions with a `flow.place` are the tasks of a model. The module lists
+    them as `flow.tasks`, in an order in which they can run. `flow.tensor` names
+    what a task takes (at its arguments) and gives (at its results);
+    `flow.inputs` and `flow.outputs` of the module name what the model takes and
+    gives.
+
+    - (C1) `flow.tasks` lists functions that have a body, a place and a
+      `flow.tensor` at every argument and result.
+    - (C2) what a task takes is an input of the model or given by an earlier task.
+    - (C3) a tensor has one type, wherever it is given and taken.
+    - (C4) tensors have different names: none is given twice or is an input as
+      well, and each output of the model is given.
+    - (C5) every function with a place is listed once.
+
+    ```mlir
+    module attributes {flow.inputs = ["x"], flow.outputs = ["y"], flow.tasks = [@host0]} {
+      func.func @host0(%x: tensor<2xf32> {flow.tensor = "x"}) -> (tensor<2xf32> {flow.tensor = "y"})
+          attributes {flow.place = #flow.place<host>} {
+        func.return %x : tensor<2xf32>
+      }
+    }
+    ```
+  }];
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def Flow_Stream : TypeDef<Flow_Dialect, "Stream"> {

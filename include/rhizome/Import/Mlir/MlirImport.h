@@ -46,8 +46,8 @@ struct MlirOptions {
 /// importOnnx(). Arguments and results are named by `rhizome.name`, by their
 /// locations, or input0, output0 and so on; a location of an operation is a
 /// NameLoc, whose child is a NameLoc with the operation's name in the file.
-/// Of a network on integers the result holds @prologue, @network and @epilogue
-/// as integerise() leaves them.
+/// Of a network on integers the result is a graph of tasks, as integerise()
+/// leaves it.
 ///
 /// Returns null if anything is refused; `refusals` then lists everything that
 /// was found, by place in the file.

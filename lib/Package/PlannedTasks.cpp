@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The tasks of plan.json, written and read.
+#include "rhizome/Package/PlannedTasks.h"
+
+using namespace llvm;
+using namespace rhizome;
+
+static json::Array namesOf(const std::vector<std::string> &names) {
+  return json::Array(names);
+}
+
+json::Value rhizome::toJSON(const PlannedTasks &planned) {
+  json::Array tasks, copies;
+  for (const PlannedTask &task : planned.tasks)
+    tasks.push_back(json::Object{{"name", task.name},
+                                 {"place", task.onFpga ? "fpga" : "host"},
+                                 {"takes", namesOf(task.takes)},
+                                 {"gives", namesOf(task.gives)},
+                                 {"operations", task.operations},
+                                 {"host_us", task.hostUs}});
+  for (const PlannedCopy &copy : planned.copies)
+    copies.push_back(json::Object{{"task", copy.task},
+                                  {"to", copy.toFpga ? "fpga" : "host"},
+                                  {"tensors", namesOf(copy.tensors)},
+                                  {"bytes", copy.bytes},
+                                  {"us", copy.us}});
+  return json::Object{{"host", planned.host},
+                      {"link", planned.link},
+                      {"list", std::move(tasks)},
+                      {"copies", std::move(copies)}};
+}
+
+/// "host" or "fpga".
+static bool readPlace(json::ObjectMapper &map, StringLiteral key,
+                      json::Path path, bool &isFpga) {
+  std::string place;
+  if (!map.map(key, place))
+    return false;
+  isFpga = place == "fpga";
+  if (isFpga || place == "host")
+    return true;
+  path.field(key).report("expected \"host\" or \"fpga\"");
+  return false;
+}
+
+namespace rhizome {
+static bool fromJSON(const json::Value &value, PlannedTask &task,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("name", task.name) &&
+         readPlace(map, "place", path, task.onFpga) &&
+         map.map("takes", task.takes) && map.map("gives", task.gives) &&
+         map.map("operations", task.operations) &&
+         map.map("host_us", task.hostUs);
+}
+
+static bool fromJSON(const json::Value &value, PlannedCopy &copy,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("task", copy.task) &&
+         readPlace(map, "to", path, copy.toFpga) &&
+         map.map("tensors", copy.tensors) && map.map("bytes", copy.bytes) &&
+         map.map("us", copy.us);
+}
+} // namespace rhizome
+
+bool rhizome::fromJSON(const json::Value &value, PlannedTasks &planned,
+                       json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("host", planned.host) &&
+         map.map("link", planned.link) && map.map("list", planned.tasks) &&
+         map.map("copies", planned.copies);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads host files, as Device.cpp does devices.
+#include "rhizome/Target/Host.h"
+#include "Yaml.h"
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::target;
+
+double Host::perS(HostWork work) const {
+  switch (work) {
+  case HostWork::Macs:
+    return macsPerS;
+  case HostWork::Elements:
+    return elementsPerS;
+  case HostWork::Curves:
+    return curvesPerS;
+  case HostWork::Reduced:
+    return reducedPerS;
+  }
+  llvm_unreachable("all classes return");
+}
+
+static Host readHost(const YAML::Node &root) {
+  Mapping map(root, "a host file");
+  Host host;
+  host.name = map.get<std::string>("name");
+  host.description = map.get<std::string>("description");
+  auto rate = [&](const char *key) {
+    double value = map.get<double>(key);
+    if (!(value > 0))
+      throw Mistake{lineOf(map.find(key)),
+                    "'" + std::string(key) + "' must be positive"};
+    return value;
+  };
+  host.macsPerS = rate("macs_per_s");
+  host.elementsPerS = rate("elements_per_s");
+  host.curvesPerS = rate("curves_per_s");
+  host.reducedPerS = rate("reduced_per_s");
+  host.callUs = rate("call_us");
+  Expected<Link> link = loadLink(map.get<std::string>("link"));
+  if (!link)
+    throw Mistake{lineOf(map.find("link")), toString(link.takeError())};
+  host.link = std::move(*link);
+  host.sources = readSources(map, root);
+  map.finish();
+  return host;
+}
+
+Expected<Host> rhizome::loadHost(StringRef nameOrPath) {
+  return loadNamed<Host>(nameOrPath, "hosts", "host", readHost);
+}
