@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/runtime/client.h"
 #include <algorithm>
+#include <atomic>
 #include <unistd.h>
 
 namespace rhizome::link {
@@ -14,9 +15,13 @@ std::vector<uint16_t> addressesOf(const Service &service) {
   return addresses;
 }
 
-/// Two clients, one after the other, begin with different epochs.
+/// Two clients, one after the other, begin with different epochs: of one
+/// process by counting, of two most likely by the clock. The distance leaves
+/// room for the epochs that a client begins later.
 uint16_t firstEpoch() {
-  return uint16_t(UdpSocket::now() / 1'000'000 ^ uint64_t(getpid()) * 40503);
+  static std::atomic<uint16_t> next(
+      uint16_t(UdpSocket::now() / 1'000'000 ^ uint64_t(getpid()) * 40503));
+  return next.fetch_add(257);
 }
 } // namespace
 
