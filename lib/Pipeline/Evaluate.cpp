@@ -292,11 +292,12 @@ Expected<Frames> Evaluation::runRtl(const Frames &integers) {
     compile.device = request.device;
     compile.progress = request.progress;
     compile.output = dir = (temporary + "/m.rhz").str();
-    CompileResult built = compileModel(compile);
-    result.refused = built.refused;
-    if (!built.ok)
-      return createStringError(
-          "%s", (built.error.empty() ? whyNone(built) : built.error).c_str());
+    rhizome::Result<CompileResult> built = compileModel(compile);
+    if (!built) {
+      if (built.failure().kind == Failure::Kind::Unsupported)
+        result.refused = built.failure().causes;
+      return createStringError("%s", built.failure().reason().c_str());
+    }
   }
   auto run = [&]() -> Expected<Frames> {
     // Compiled just now, or compared when the model was loaded.

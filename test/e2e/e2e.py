@@ -20,6 +20,7 @@ import nodecases
 import nodes
 import operations
 import packages
+import phases
 import plans
 import reference
 import report
@@ -71,6 +72,8 @@ SUITES = {
     "turns": operations.turns,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
+    "phases": phases.phases,
+    "phases-examples": phases.phases_examples,
     "plans": plans.plans,
     "report": report.report,
     "report-baseline": report.baseline,
