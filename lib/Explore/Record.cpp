@@ -141,6 +141,15 @@ void recordDesigns(Result &result, flow::PlanOp plan) {
     op.setEndpointAttr(attrOf(b, node.endpoint));
     op.setErrorsAttr(attrOf(b, node.errors));
     op.setBottleneck(node.bottleneck);
+  }
+}
+
+void recordImages(const Result &result, flow::PlanOp plan) {
+  OpBuilder b(plan.getContext());
+  for (auto [op, node] :
+       llvm::zip_equal(plan.getBody().getOps<flow::NodeOp>(), result.nodes)) {
+    if (!op.getBody().getOps<flow::ImageOp>().empty())
+      continue;
     b.setInsertionPointToEnd(&op.getBody().front());
     for (const auto &[name, image] : node.images) {
       OperationState state(op.getLoc(), flow::ImageOp::getOperationName());

@@ -386,7 +386,13 @@ CompileResult Compilation::take() {
   return std::move(result);
 }
 
+void Compilation::complete() {
+  if (built && !isDetached)
+    explore::recordImages(*built, planOp());
+}
+
 std::string Compilation::text() {
+  complete();
   std::string text;
   llvm::raw_string_ostream os(text);
   module->print(os, OpPrintingFlags().enableDebugInfo(true, false));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One network on its way through the phases: the module, and what was made of
 // it already, so that nothing is built twice. All that a later phase needs is
-// in the module too; what stands here only saves time.
+// in the module too, once it is complete; what stands here saves time and
+// memory.
 #pragma once
 
 #include "Explored.h"
@@ -26,7 +27,9 @@ public:
   CompileResult take();
   /// Of the plan: needs and roofs. After `build`.
   llvm::Expected<llvm::json::Object> analysis();
-  /// The module with all names, as a file of its own.
+  /// Enters in the module what a compile in one go keeps beside it.
+  void complete();
+  /// The module, complete, with all names, as a file of its own.
   std::string text();
 
 private:

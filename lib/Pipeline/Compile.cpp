@@ -144,7 +144,7 @@ Result<CompileResult> pipeline::compileModel(const CompileRequest &request) {
 }
 
 Result<CompileResult> pipeline::exploreModel(const CompileRequest &request) {
-  return compileOrExplore(request, Phase::Build, false);
+  return compileOrExplore(request, Phase::Explore, false);
 }
 
 CoverageResult pipeline::coverModel(const ModelRequest &request) {

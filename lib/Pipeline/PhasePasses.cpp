@@ -48,6 +48,7 @@ public:
       Status status = compilation.begin();
       if (status)
         status = compilation.run(phase);
+      compilation.complete();
       if (!status)
         problem = status.failure();
     }

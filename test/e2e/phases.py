@@ -3,6 +3,8 @@
 gives the package of one go, byte for byte; options that come too late are
 refused by name."""
 import json
+import os
+import pathlib
 import subprocess
 
 import networks
@@ -22,6 +24,9 @@ CODES = ("--number-format", "fixed<1,7>", "--raw-integers")
 MODELS = [
     (DIGITS, ("--goal", "throughput=100000/s")),
     (DIGITS, ("--cluster", "ku060x2")),
+    (DIGITS, ("--cluster", "ku060x2", "--steer", "splits.yaml")),
+    (DIGITS, ("--cluster", "hbm4", "--goal", "throughput=50000/s")),
+    (DIGITS, ("--cluster", "mixed9", "--max-nodes", "3")),
     (DIGITS, ("--cluster", "ecp5-12fx4", "--goal", "throughput=2000/s")),
     (EXAMPLES / "digits/digits_qonnx_w4a4.onnx",
      ("--goal", "max-throughput,dsp=0")),
@@ -119,6 +124,8 @@ def phases(suite):
 
 def phases_examples(suite):
     """Every example, stopped after every phase."""
+    os.chdir(suite.work)
+    pathlib.Path("splits.yaml").write_text("splits: {conv4: 2}\n")
     for model, options in MODELS:
         every_phase(suite, model, options,
                     f"{model.name} {' '.join(map(str, options[-2:]))}")

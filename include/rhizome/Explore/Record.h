@@ -18,8 +18,11 @@ flow::PlanOp record(const Result &result, llvm::StringRef goal,
 mlir::FailureOr<Result> rebuild(mlir::func::FuncOp network, flow::PlanOp plan,
                                 const Goal &goal, const Cluster &cluster);
 
-/// Enters functions, designs, images and what they promise in the plan's nodes.
+/// Enters functions, designs and what they promise in the plan's nodes.
 void recordDesigns(Result &result, flow::PlanOp plan);
+/// Enters the contents of their memories, where they are not there yet: these
+/// are as large as the weights, and who goes on with `result` has them.
+void recordImages(const Result &result, flow::PlanOp plan);
 
 /// The result with the functions and designs that the plan's nodes name; those
 /// are there, which the caller has verified. `network` is what a plan of one

@@ -168,13 +168,8 @@ struct AnalyseRequest {
   std::optional<double> clockMhz; ///< otherwise the devices'
   Progress progress;
 };
-struct AnalyseResult {
-  bool ok = false;
-  llvm::json::Object analysis; ///< as model/analysis.json holds it
-  Refusals refused;
-  std::string error;
-};
-AnalyseResult analyseModel(const AnalyseRequest &request);
+/// The analysis as model/analysis.json holds it.
+Result<llvm::json::Object> analyseModel(const AnalyseRequest &request);
 
 //===----------------------------------------------------------------------===//
 // simulate and evaluate
