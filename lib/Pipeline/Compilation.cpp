@@ -253,6 +253,12 @@ void Compilation::notePlan() {
 
 Status Compilation::explore() {
   noteClocks(targets, result.notes);
+  if (isEmpty(network()))
+    return Failure(Failure::Kind::Unsupported,
+                   Refusals{{request.model.path, "",
+                             "no operation of the model can be built: @network "
+                             "computes nothing",
+                             ""}});
   if (Refusals refused = explore::coverage(network()); !refused.empty())
     return Failure(Failure::Kind::Unsupported, std::move(refused));
   explore::Goal wanted = goal;

@@ -260,8 +260,7 @@ LogicalResult pipeline::integeriseModel(ModuleOp module,
   return failure();
 }
 
-/// True if a network computes nothing.
-static bool isEmpty(func::FuncOp network) {
+bool pipeline::isEmpty(func::FuncOp network) {
   return llvm::all_of(network.getOps(), [](Operation &op) {
     return op.hasTrait<OpTrait::IsTerminator>() ||
            isa<osa::ConstantOp, osa::ReshapeOp, osa::TransposeOp>(op);

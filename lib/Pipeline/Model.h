@@ -41,6 +41,8 @@ mlir::OwningOpRef<mlir::ModuleOp> importReal(mlir::MLIRContext &context,
                                              const ModelRequest &request,
                                              const Progress &progress,
                                              Refusals &refusals);
+/// True if a network computes nothing.
+bool isEmpty(mlir::func::FuncOp network);
 /// True for what needs no second step: @network is there.
 bool isIntegerNetwork(mlir::ModuleOp module);
 /// The second step.

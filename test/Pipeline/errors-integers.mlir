@@ -30,3 +30,12 @@ module @phase_c5 {
     return %c : tensor<2xf32>
   }
 }
+
+// -----
+
+// expected-error@+1 {{no operation of the model can be built: @network computes nothing}}
+module @nothing {
+  func.func @network(%x: tensor<1x4x!num.int<s8>>) -> tensor<1x4x!num.int<s8>> {
+    return %x : tensor<1x4x!num.int<s8>>
+  }
+}
