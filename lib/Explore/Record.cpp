@@ -131,6 +131,11 @@ flow::PlanOp record(const Result &result, StringRef goal, ModuleOp module) {
 
 void recordDesigns(Result &result, flow::PlanOp plan) {
   OpBuilder b(plan.getContext());
+  // Of a plan that somebody edited these are others than explore recorded.
+  plan.setSeconds(APFloat(result.seconds));
+  plan.setLatency(APFloat(result.latency));
+  plan.setBottleneck(kindOf(result.bottleneck.kind));
+  plan.setBottleneckName(result.bottleneck.node);
   for (auto [op, node] :
        llvm::zip_equal(plan.getBody().getOps<flow::NodeOp>(), result.nodes)) {
     op.setFunction(node.function.getSymName());

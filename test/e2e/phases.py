@@ -5,6 +5,7 @@ refused by name."""
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 import networks
@@ -76,6 +77,40 @@ def every_phase(suite, model, options, label):
                  "of one go", second.command)
 
 
+def edited(suite):
+    """A choice of the plan is changed by hand."""
+    text = (suite.work / "explore.mlir").read_text()
+    key = re.search(r'takes "stream" "(stream/matvec[^"]*)"', text)[1]
+    module, package = suite.work / "edited.mlir", suite.work / "edited.rhz"
+
+    def take(other):
+        module.write_text(text.replace(key, other, 1))
+        return gone_on(suite, "explore", module, package)
+
+    result = take("stream/matvec?pe=999")
+    suite.check(result.status == 1 and "no generator offers the option "
+                "'stream/matvec?pe=999'" in result.err,
+                "a key that nobody offers is refused", result.command)
+    offered = [k for k in re.findall(r"stream/matvec\?[\w=&.-]+", result.err)
+               if k != key and "999" not in k]
+    if not suite.check(offered, "those that are offered are named",
+                       result.command):
+        return
+    result = take(offered[0])
+    if not suite.check(result.status == 0, f"{offered[0]} is built"
+                       + (f": {result.message}" if result.status else ""),
+                       result.command):
+        return
+    plan = json.loads((package / "plan.json").read_text())
+    operations = [o for n in plan["nodes"] for o in n["operations"]]
+    taken = [o for o in operations if o["option"] == offered[0]]
+    suite.check(taken, f"the package has {offered[0]}", result.command)
+    result = suite.run("simulate", package, "-n", "3", "--json")
+    answer = result.json or {}
+    suite.check(result.status == 0 and answer.get("mismatches") == 0,
+                "and computes the same", result.command)
+
+
 def phases(suite):
     """One example through every phase, and what is refused."""
     every_phase(suite, TINY, MODELS[5][1], "tiny-digits")
@@ -110,6 +145,7 @@ def phases(suite):
         suite.check(result.status == status and
                     words in result.out + result.err,
                     f"{' '.join(options)} is refused", result.command)
+    edited(suite)
     # What is recorded is taken over, what is given goes first.
     result = suite.run("compile", suite.work / "integerise.mlir",
                        "--compile-from", "integerise", "--device", "xc7z020",
