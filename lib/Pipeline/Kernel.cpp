@@ -255,12 +255,12 @@ llvm::Expected<KernelFile> pipeline::readKernel(const std::string &path,
                     loaded->func};
 }
 
-KernelResult pipeline::compileKernel(const KernelRequest &request) {
+rhizome::Result<KernelResult>
+pipeline::compileKernel(const KernelRequest &request) {
   KernelResult result;
   Clock::time_point start = Clock::now();
-  auto fail = [&](llvm::Error error) {
-    result.error = llvm::toString(std::move(error));
-    return result;
+  auto fail = [](llvm::Error error, Failure::Kind kind = Failure::Kind::Input) {
+    return Failure(kind, llvm::toString(std::move(error)));
   };
   auto loaded = load(request.path, request.options);
   if (!loaded)
@@ -274,7 +274,7 @@ KernelResult pipeline::compileKernel(const KernelRequest &request) {
                                             : request.output;
     if (llvm::Error error =
             writeKernel(*loaded, request.options, result.package, result))
-      return fail(std::move(error));
+      return fail(std::move(error), Failure::Kind::Environment);
     // As written, before the algebra: what run and simulate compare with.
     auto source = readFile(request.path);
     if (!source)
@@ -285,10 +285,9 @@ KernelResult pipeline::compileKernel(const KernelRequest &request) {
                                           kernelOptionsText(request.options))})
       if (llvm::Error error =
               writeTo(result.package, file, bytes, result.files))
-        return fail(std::move(error));
+        return fail(std::move(error), Failure::Kind::Environment);
   }
   result.seconds = since(start);
-  result.ok = true;
   return result;
 }
 
@@ -469,11 +468,11 @@ compareInFormats(mlir::func::FuncOp func, const Signature &signature,
   return llvm::Error::success();
 }
 
-KernelRunResult pipeline::runKernel(const KernelRunRequest &request) {
+rhizome::Result<KernelRunResult>
+pipeline::runKernel(const KernelRunRequest &request) {
   KernelRunResult result;
-  auto fail = [&](llvm::Error error) {
-    result.error = llvm::toString(std::move(error));
-    return result;
+  auto fail = [](llvm::Error error, Failure::Kind kind = Failure::Kind::Input) {
+    return Failure(kind, llvm::toString(std::move(error)));
   };
   std::string path = request.path;
   KernelOptions options = request.options;
@@ -599,13 +598,12 @@ KernelRunResult pipeline::runKernel(const KernelRunRequest &request) {
     shape.insert(shape.begin(), frames);
     if (llvm::Error error =
             writeNpy(request.outputs[next++], shape, all[argument.name]))
-      return fail(std::move(error));
+      return fail(std::move(error), Failure::Kind::Environment);
   }
   if (next < request.outputs.size())
     return fail(textError("the kernel has " + llvm::Twine(next) +
                           " outputs, not " +
                           llvm::Twine(request.outputs.size())));
-  result.ok = true;
   return result;
 }
 
@@ -613,11 +611,11 @@ KernelRunResult pipeline::runKernel(const KernelRunRequest &request) {
 // embed
 //===----------------------------------------------------------------------===//
 
-EmbedResult pipeline::embedKernels(const EmbedRequest &request) {
+rhizome::Result<EmbedResult>
+pipeline::embedKernels(const EmbedRequest &request) {
   EmbedResult result;
-  auto fail = [&](llvm::Error error) {
-    result.error = llvm::toString(std::move(error));
-    return result;
+  auto fail = [](llvm::Error error, Failure::Kind kind = Failure::Kind::Input) {
+    return Failure(kind, llvm::toString(std::move(error)));
   };
   std::optional<Host> host = hostOf(request.path);
   if (!host)
@@ -658,7 +656,6 @@ EmbedResult pipeline::embedKernels(const EmbedRequest &request) {
   if (llvm::Error error =
           writeTo(request.output, llvm::sys::path::filename(request.path).str(),
                   rewritten, result.files))
-    return fail(std::move(error));
-  result.ok = true;
+    return fail(std::move(error), Failure::Kind::Environment);
   return result;
 }
