@@ -118,6 +118,7 @@ Status Compilation::aim() {
   targets.places = explore::withinParts(std::move(targets.places), goal);
   if (explored)
     request.goal = text;
+  goalText = std::move(text);
   return Done();
 }
 
@@ -287,9 +288,7 @@ Status Compilation::explore() {
   built = std::move(*found);
   if (Status placed = layOut(); !placed)
     return placed;
-  if (request.goal.empty())
-    request.goal = request.plan.empty() ? "max-throughput"
-                                        : llvm::cantFail(goalOf(request.plan));
+  request.goal = goalText;
   finishPlan();
   notePlan();
   result.cause = built->limit;

@@ -25,7 +25,7 @@ public:
   const CompileRequest &settings() const { return request; }
   /// What is told of it, the plan included once there is one.
   CompileResult take();
-  /// Of the plan: needs and roofs. After `build`.
+  /// Of the plan: needs and roofs. After `explore`.
   llvm::Expected<llvm::json::Object> analysis();
   /// Enters in the module what a compile in one go keeps beside it.
   void complete();
@@ -37,6 +37,7 @@ private:
   mlir::ModuleOp module;
   DiagnosticText diagnostics;
   Targets targets;
+  std::string goalText; ///< what `goal` was parsed from
   explore::Goal goal;
   /// What was explored or built; its designs are in the module but between
   /// `explore` and `build`.
