@@ -63,6 +63,21 @@ LogicalResult Design::order() {
 }
 } // namespace
 
+LogicalResult
+rhizome::emitDesign(ModuleOp module,
+                    std::vector<std::pair<std::string, std::string>> &files) {
+  Design design(module);
+  if (failed(design.order()))
+    return failure();
+  for (auto &[file, op] : design.files) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    emitSystemVerilog(op, os);
+    files.emplace_back(file, std::move(text));
+  }
+  return success();
+}
+
 LogicalResult rhizome::emitDesign(ModuleOp module, StringRef dir,
                                   std::vector<std::string> *files) {
   Design design(module);

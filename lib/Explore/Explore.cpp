@@ -72,17 +72,15 @@ static func::FuncOp copyOf(func::FuncOp base, func::FuncOp network) {
   return copy;
 }
 
-/// The network with the splits that a user asks for. All are found before any
-/// is made, in the network as the model has it.
-static func::FuncOp splitAs(func::FuncOp network, const Steering &steering,
-                            Refusals &refused) {
-  if (steering.splits.empty())
+func::FuncOp splitAs(func::FuncOp network, const std::vector<Split> &splits,
+                     Refusals &refused) {
+  if (splits.empty())
     return network;
   func::FuncOp copy = copyOf(network, network);
   std::vector<Operation *> ops = hardwareOf(copy);
   std::vector<OperationId> ids = idsOf(ops);
   std::vector<std::pair<Operation *, int>> found;
-  for (const Split &split : steering.splits) {
+  for (const Split &split : splits) {
     Operation *one = nullptr;
     for (size_t i = 0; i < ops.size(); ++i)
       if (names(split.of, ids[i]) && isSplittable(ops[i], split.parts))
@@ -341,8 +339,7 @@ FailureOr<Result> Sharing::run() {
 }
 } // namespace
 
-/// The cluster with ROMs placed as if a block were worth so many LUTs.
-static Cluster priced(Cluster cluster, double lutsOfABlock) {
+Cluster priced(Cluster cluster, double lutsOfABlock) {
   for (ClusterPlace &place : cluster.places)
     place.context.cost.lutsOfABlock = lutsOfABlock;
   return cluster;
@@ -443,7 +440,7 @@ private:
 FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
                           const Cluster &cluster, const Steering &steering) {
   Result refusal;
-  func::FuncOp base = splitAs(network, steering, refusal.refused);
+  func::FuncOp base = splitAs(network, steering.splits, refusal.refused);
   if (!refusal.refused.empty()) {
     base.erase();
     return refusal;
@@ -471,6 +468,8 @@ FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
     if (succeeded(result))
       result->splits = std::move(asked);
   }
+  if (succeeded(result))
+    renumberValues(*result);
   return result;
 }
 } // namespace rhizome::explore

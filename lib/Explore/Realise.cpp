@@ -105,6 +105,7 @@ void Realiser::build(const Run &run, size_t first) {
   node.streamBits = run.streamBits;
   node.places = run.places;
   node.copies = int(run.places.size());
+  node.account = run.cost.resources;
   // In the network's own order, whatever the order along the devices.
   std::vector<std::pair<int, int>> stages; // of the menu, with the choice
   for (int s = run.begin; s < run.end; ++s)
@@ -161,11 +162,14 @@ void Realiser::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
     auto [stage, choice] = stages[i];
     const Offer &offer = menu.offer(kind, stage, choice);
     auto parts = size_t(menu.partsOf(kind, stage, choice));
-    for (size_t part = 0; part < parts; ++part)
+    for (size_t part = 0; part < parts; ++part) {
+      int at = int(llvm::find(order, stages[i + part].first) - order.begin());
       node.taken.push_back({menu.id(stages[i + part].first),
                             stages[i + part].first, offer.generator, offer.key,
                             offer.summary, offer.busyCycles,
-                            part == 0 ? offer.resources : Resources()});
+                            part == 0 ? offer.resources : Resources(), at,
+                            run.units[at - run.begin]});
+    }
     gen::Region region =
         gen::Region(ops.slice(i, parts)).with(copies.slice(i, parts));
     i += parts;
@@ -335,6 +339,7 @@ FailureOr<Result> Realiser::run() {
     return failure();
   }
   result.isExact = solution.isExact;
+  result.solvedSeconds = solution.seconds;
   addEndpoints(solution.seconds);
   return std::move(result);
 }
@@ -448,6 +453,27 @@ void forget(Posed &posed) {
   for (Problem &problem : posed.problems)
     for (Kind &kind : problem.kinds)
       kind.beyond.clear();
+}
+
+void renumberValues(Result &result) {
+  std::map<int64_t, int64_t> numbers;
+  for (NodeResult &node : result.nodes) {
+    if (!node.ownsFunction)
+      continue;
+    func::FuncOp function = node.function;
+    Builder b(function.getContext());
+    auto renumbered = [&](DictionaryAttr attrs) {
+      int64_t old = attrs.getAs<IntegerAttr>("rhizome.value").getInt();
+      return b.getI64IntegerAttr(
+          numbers.try_emplace(old, int64_t(numbers.size())).first->second);
+    };
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      function.setArgAttr(i, "rhizome.value",
+                          renumbered(function.getArgAttrDict(i)));
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      function.setResultAttr(i, "rhizome.value",
+                             renumbered(function.getResultAttrDict(i)));
+  }
 }
 
 void erase(Result &result) {

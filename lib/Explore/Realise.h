@@ -44,6 +44,10 @@ bool learn(Posed &posed, const Proposal &proposal, Result &result);
 /// Takes out what learn() has entered.
 void forget(Posed &posed);
 
+/// Numbers the values that cross between nodes in the nodes' order, so that
+/// nothing of what else was tried shows.
+void renumberValues(Result &result);
+
 /// Removes a result's functions and designs from the module.
 void erase(Result &result);
 } // namespace rhizome::explore

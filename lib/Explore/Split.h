@@ -4,7 +4,7 @@
 // what it computes.
 #pragma once
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "rhizome/Explore/Explore.h"
 
 namespace rhizome::explore {
 /// Can `op`'s output channels be shared out?
@@ -16,4 +16,12 @@ bool isSplittable(mlir::Operation *op, int parts);
 /// the parts of `op` itself.
 llvm::SmallVector<mlir::Operation *> splitChannels(mlir::Operation *op,
                                                    int parts);
+
+/// The network with the splits that a user or a plan asks for, or itself if
+/// there are none. All are found before any is made, in the network as the
+/// model has it; what names no operation is entered in `refused`.
+mlir::func::FuncOp splitAs(mlir::func::FuncOp network,
+                           const std::vector<Split> &splits, Refusals &refused);
+/// The cluster with ROMs placed as if a block were worth so many LUTs.
+Cluster priced(Cluster cluster, double lutsOfABlock);
 } // namespace rhizome::explore

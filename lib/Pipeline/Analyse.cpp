@@ -128,26 +128,21 @@ devicesFor(const AnalyseRequest &request) {
   return devices;
 }
 
-AnalyseResult pipeline::analyseModel(const AnalyseRequest &request) {
-  AnalyseResult result;
+Result<llvm::json::Object>
+pipeline::analyseModel(const AnalyseRequest &request) {
   auto devices = devicesFor(request);
-  if (!devices) {
-    result.error = llvm::toString(devices.takeError());
-    return result;
-  }
+  if (!devices)
+    return Failure(Failure::Kind::Input, llvm::toString(devices.takeError()));
   MLIRContext context;
   IntegeriseStats stats;
-  OwningOpRef<ModuleOp> module = importModel(
-      context, request.model, request.progress, result.refused, stats);
+  Refusals refused;
+  OwningOpRef<ModuleOp> module =
+      importModel(context, request.model, request.progress, refused, stats);
   if (!module)
-    return result;
+    return Failure(Failure::Kind::Unsupported, std::move(refused));
   auto found = analysisOf(fpgaNetwork(*module),
                           llvm::sys::path::stem(request.model.path), *devices);
-  if (!found) {
-    result.error = llvm::toString(found.takeError());
-    return result;
-  }
-  result.ok = true;
-  result.analysis = std::move(*found);
-  return result;
+  if (!found)
+    return Failure(Failure::Kind::Input, llvm::toString(found.takeError()));
+  return std::move(*found);
 }

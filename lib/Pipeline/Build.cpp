@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Pipeline/Build.h"
 #include "Cells.h"
+#include "Settings.h"
 #include "mlir/IR/Verifier.h"
 #include "rhizome/Conversion/FlowToRtl.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -189,42 +190,73 @@ static llvm::Error writeSegments(PackageWriter &writer, PlannedNode &node,
   return llvm::Error::success();
 }
 
-llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
-                      explore::NodeResult &result) {
-  std::string folder = "nodes/" + node.name + "/rtl";
-  auto path = writer.makeFolder(folder);
-  if (!path)
-    return path.takeError();
+llvm::Error layOutSegments(explore::NodeResult &result) {
+  std::string text;
+  ScopedDiagnosticHandler handler(result.design.getContext(),
+                                  [&](Diagnostic &d) {
+                                    text = d.str();
+                                    return success();
+                                  });
+  if (failed(gen::layOut(result.design, result.images)))
+    return llvm::createStringError("internal: %s", text.c_str());
+  return llvm::Error::success();
+}
 
-  auto holder = ModuleOp::create(UnknownLoc::get(result.design.getContext()));
-  OwningOpRef<ModuleOp> owner(holder);
-  if (auto error = checkHardware(result.design))
+llvm::Error lowerNode(flow::DesignOp design, ModuleOp holder) {
+  if (auto error = checkHardware(design))
     return error;
-  std::set<std::string> segments;
-  if (auto error = writeSegments(writer, node, result, segments))
-    return error;
-  rtl::ModuleOp top = convertFlowToRtl(result.design, holder);
+  rtl::ModuleOp top = convertFlowToRtl(design, holder);
   if (auto error = checkHardware(holder))
     return error;
-  node.top = top.getSymName().str();
+  holder->setAttr(pipeline::kTop, top.getSymNameAttr());
+  return llvm::Error::success();
+}
 
+llvm::Error emitFiles(ModuleOp holder) {
+  std::vector<std::pair<std::string, std::string>> files;
+  if (failed(emitDesign(holder, files)))
+    return llvm::createStringError("the RTL could not be written");
+  OpBuilder b(holder.getContext());
+  b.setInsertionPointToEnd(holder.getBody());
+  for (const auto &[name, text] : files)
+    rtl::FileOp::create(b, holder.getLoc(), name, text);
+  return llvm::Error::success();
+}
+
+llvm::Error writeFiles(PackageWriter &writer, const std::string &folder,
+                       ModuleOp holder, llvm::StringRef inner,
+                       std::set<std::string> &seen, PlannedNode &node) {
+  if (auto path = writer.makeFolder(folder); !path)
+    return path.takeError();
   auto library = rtlDir();
   if (!library)
     return library.takeError();
-  std::set<std::string> own, seen;
-  for (auto module : holder.getBody()->getOps<rtl::ModuleOp>())
-    own.insert(module.getSymName().str());
-  for (auto module : holder.getBody()->getOps<rtl::ModuleOp>())
+  for (auto module : holder.getOps<rtl::ModuleOp>())
     for (auto instance : module.getBody().getOps<rtl::InstanceOp>())
-      if (!own.count(instance.getCallee().str()))
+      if (instance.getCallee() != inner &&
+          !holder.lookupSymbol(instance.getCallee()))
         if (auto error =
                 copyModule(writer, folder, *library, instance.getCallee(), seen,
                            node.rtl, node.simulationModels))
           return error;
-  std::vector<std::string> tops;
-  if (failed(emitDesign(holder, *path, &tops)))
-    return llvm::createStringError("the RTL could not be written");
-  node.rtl.insert(node.rtl.end(), tops.begin(), tops.end());
+  for (auto file : holder.getOps<rtl::FileOp>()) {
+    std::string name = file.getName().str();
+    if (auto error = writer.writeFile(folder + "/" + name, file.getText()))
+      return error;
+    node.rtl.push_back(name);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
+                      explore::NodeResult &result, ModuleOp holder) {
+  std::string folder = "nodes/" + node.name + "/rtl";
+  std::set<std::string> segments, seen;
+  if (auto error = writeSegments(writer, node, result, segments))
+    return error;
+  node.top = holder->getAttrOfType<StringAttr>(pipeline::kTop).str();
+  if (auto error = writeFiles(writer, folder, holder, "", seen, node))
+    return error;
   for (const auto &[name, image] : result.images)
     if (segments.count(name))
       continue;
@@ -233,6 +265,19 @@ llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
   std::string design;
   llvm::raw_string_ostream(design) << result.design << "\n";
   return writer.writeFile("nodes/" + node.name + "/design.mlir", design);
+}
+
+llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
+                      explore::NodeResult &result) {
+  OwningOpRef<ModuleOp> holder =
+      ModuleOp::create(UnknownLoc::get(result.design.getContext()));
+  if (auto error = layOutSegments(result))
+    return error;
+  if (auto error = lowerNode(result.design, *holder))
+    return error;
+  if (auto error = emitFiles(*holder))
+    return error;
+  return writeNode(writer, node, result, *holder);
 }
 
 /// The memories that a design reads, and its ports to them.

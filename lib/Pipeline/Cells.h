@@ -3,7 +3,7 @@
 // describes them.
 #pragma once
 
-#include "mlir/IR/Operation.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "rhizome/Generator/Actor.h"
 #include "rhizome/Package/Package.h"
 #include <set>
@@ -20,6 +20,12 @@ llvm::Error copyModule(PackageWriter &writer, const std::string &folder,
                        std::set<std::string> &seen,
                        std::vector<std::string> &files,
                        std::vector<std::string> &models);
+
+/// Writes the files of `holder` to `folder`, after the library's modules that
+/// they use, but for `inner` and those in `seen`, and enters them in `node`.
+llvm::Error writeFiles(PackageWriter &writer, const std::string &folder,
+                       mlir::ModuleOp holder, llvm::StringRef inner,
+                       std::set<std::string> &seen, PlannedNode &node);
 
 /// What a plan says of an actor's unit: kind, module, parameters.
 void describeUnit(const gen::Actor &actor, PlannedActor &planned);

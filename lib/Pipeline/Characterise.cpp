@@ -391,9 +391,10 @@ std::vector<std::string> pipeline::characterisedUnits() {
   return units;
 }
 
-CharacteriseResult pipeline::characterise(const CharacteriseRequest &request) {
+rhizome::Result<CharacteriseResult>
+pipeline::characterise(const CharacteriseRequest &request) {
   Characterisation work(request);
   if (Error error = work.run())
-    work.result.error = toString(std::move(error));
+    return Failure(Failure::Kind::Input, toString(std::move(error)));
   return std::move(work.result);
 }

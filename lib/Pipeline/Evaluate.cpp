@@ -303,11 +303,12 @@ Expected<Frames> Evaluation::runRtl(const Frames &frames) {
   compile.device = request.device;
   compile.progress = request.progress;
   compile.output = (temporary + "/m.rhz").str();
-  CompileResult built = compileModel(compile);
-  result.refused = built.refused;
-  if (!built.ok)
-    return createStringError(
-        "%s", (built.error.empty() ? whyNone(built) : built.error).c_str());
+  rhizome::Result<CompileResult> built = compileModel(compile);
+  if (!built) {
+    if (built.failure().kind == Failure::Kind::Unsupported)
+      result.refused = built.failure().causes;
+    return createStringError("%s", built.failure().reason().c_str());
+  }
   Expected<Frames> outputs = runPackage(compile.output, frames);
   sys::fs::remove_directories(temporary);
   return outputs;

@@ -229,12 +229,11 @@ std::vector<Format> sweep(double onData, double possible) {
 }
 } // namespace
 
-ExploreFormatsResult
+rhizome::Result<ExploreFormatsResult>
 pipeline::exploreFormats(const ExploreFormatsRequest &request) {
   ExploreFormatsResult result;
   auto fail = [&](std::string why) {
-    result.error = std::move(why);
-    return result;
+    return Failure(Failure::Kind::Input, std::move(why));
   };
   auto show = [&](const std::string &what) {
     if (request.progress)
@@ -345,30 +344,25 @@ pipeline::exploreFormats(const ExploreFormatsRequest &request) {
   return result;
 }
 
-CheckRangesResult pipeline::checkRanges(const ExploreFormatsRequest &request) {
-  CheckRangesResult result;
+rhizome::Result<std::vector<OverflowPlace>>
+pipeline::checkRanges(const ExploreFormatsRequest &request) {
+  std::vector<OverflowPlace> places;
   Kernel kernel(request);
   FormatChoice choice = request.choice;
   if (kernel.error.empty() && request.formats.size() == 1)
     choice.format = Format::parse(request.formats[0], kernel.error);
-  if (!kernel.error.empty()) {
-    result.error = kernel.error;
-    return result;
-  }
+  if (!kernel.error.empty())
+    return Failure(Failure::Kind::Input, kernel.error);
   auto module = kernel.in(choice);
-  if (!module) {
-    result.error = kernel.error;
-    return result;
-  }
+  if (!module)
+    return Failure(Failure::Kind::Input, kernel.error);
   func::FuncOp func = Kernel::kernelOf(*module);
   RangeOptions options;
   options.seed = request.seed;
   options.inputs.assign(func.getNumArguments(), {request.lo, request.hi});
   auto report = analyseRanges(func, options);
-  if (failed(report)) {
-    result.error = kernel.error;
-    return result;
-  }
+  if (failed(report))
+    return Failure(Failure::Kind::Input, kernel.error);
   for (OverflowWarning &warning : report->warnings) {
     OverflowPlace place;
     if (auto at = warning.place->findInstanceOf<FileLineColLoc>())
@@ -384,7 +378,7 @@ CheckRangesResult pipeline::checkRanges(const ExploreFormatsRequest &request) {
     place.reached = warning.reached;
     for (auto [i, values] : llvm::enumerate(warning.input))
       place.input.push_back({Kernel::nameOf(func, unsigned(i)), values});
-    result.places.push_back(std::move(place));
+    places.push_back(std::move(place));
   }
-  return result;
+  return places;
 }

@@ -243,6 +243,8 @@ static void predictWhole(Plan &plan, const explore::Result &result) {
 }
 
 std::string pipeline::modelNameOf(const CompileRequest &request) {
+  if (!request.name.empty())
+    return request.name;
   // File names need not be UTF-8; plan.json must be.
   return llvm::json::fixUTF8(llvm::sys::path::stem(request.model.path));
 }

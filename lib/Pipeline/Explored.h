@@ -20,14 +20,6 @@ struct Targets {
 /// Reads the device, board or cluster that a request names.
 llvm::Expected<Targets> targetsOf(const CompileRequest &request);
 
-/// A network explored: the plan without names of files, and what it was made
-/// of.
-struct Explored {
-  explore::Result result;
-  Plan plan;
-  double seconds = 0; ///< of exploration alone
-};
-
 /// The model's name in its plan, from its file's.
 std::string modelNameOf(const CompileRequest &request);
 

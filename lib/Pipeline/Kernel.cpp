@@ -258,12 +258,12 @@ llvm::Expected<KernelFile> pipeline::readKernel(const std::string &path,
                     loaded->func};
 }
 
-KernelResult pipeline::compileKernel(const KernelRequest &request) {
+rhizome::Result<KernelResult>
+pipeline::compileKernel(const KernelRequest &request) {
   KernelResult result;
   Clock::time_point start = Clock::now();
-  auto fail = [&](llvm::Error error) {
-    result.error = llvm::toString(std::move(error));
-    return result;
+  auto fail = [](llvm::Error error, Failure::Kind kind = Failure::Kind::Input) {
+    return Failure(kind, llvm::toString(std::move(error)));
   };
   auto loaded = load(request.path, request.options);
   if (!loaded)
@@ -277,7 +277,7 @@ KernelResult pipeline::compileKernel(const KernelRequest &request) {
                                             : request.output;
     if (llvm::Error error =
             writeKernel(*loaded, request.options, result.package, result))
-      return fail(std::move(error));
+      return fail(std::move(error), Failure::Kind::Environment);
     // As written, before the algebra: what run and simulate compare with.
     auto source = readFile(request.path);
     if (!source)
@@ -288,10 +288,9 @@ KernelResult pipeline::compileKernel(const KernelRequest &request) {
                                           kernelOptionsText(request.options))})
       if (llvm::Error error =
               writeTo(result.package, file, bytes, result.files))
-        return fail(std::move(error));
+        return fail(std::move(error), Failure::Kind::Environment);
   }
   result.seconds = since(start);
-  result.ok = true;
   return result;
 }
 
@@ -472,11 +471,11 @@ compareInFormats(mlir::func::FuncOp func, const Signature &signature,
   return llvm::Error::success();
 }
 
-KernelRunResult pipeline::runKernel(const KernelRunRequest &request) {
+rhizome::Result<KernelRunResult>
+pipeline::runKernel(const KernelRunRequest &request) {
   KernelRunResult result;
-  auto fail = [&](llvm::Error error) {
-    result.error = llvm::toString(std::move(error));
-    return result;
+  auto fail = [](llvm::Error error, Failure::Kind kind = Failure::Kind::Input) {
+    return Failure(kind, llvm::toString(std::move(error)));
   };
   std::string path = request.path;
   KernelOptions options = request.options;
@@ -602,13 +601,12 @@ KernelRunResult pipeline::runKernel(const KernelRunRequest &request) {
     shape.insert(shape.begin(), frames);
     if (llvm::Error error =
             writeNpy(request.outputs[next++], shape, all[argument.name]))
-      return fail(std::move(error));
+      return fail(std::move(error), Failure::Kind::Environment);
   }
   if (next < request.outputs.size())
     return fail(textError("the kernel has " + llvm::Twine(next) +
                           " outputs, not " +
                           llvm::Twine(request.outputs.size())));
-  result.ok = true;
   return result;
 }
 
@@ -616,11 +614,11 @@ KernelRunResult pipeline::runKernel(const KernelRunRequest &request) {
 // embed
 //===----------------------------------------------------------------------===//
 
-EmbedResult pipeline::embedKernels(const EmbedRequest &request) {
+rhizome::Result<EmbedResult>
+pipeline::embedKernels(const EmbedRequest &request) {
   EmbedResult result;
-  auto fail = [&](llvm::Error error) {
-    result.error = llvm::toString(std::move(error));
-    return result;
+  auto fail = [](llvm::Error error, Failure::Kind kind = Failure::Kind::Input) {
+    return Failure(kind, llvm::toString(std::move(error)));
   };
   std::optional<Host> host = hostOf(request.path);
   if (!host)
@@ -661,7 +659,6 @@ EmbedResult pipeline::embedKernels(const EmbedRequest &request) {
   if (llvm::Error error =
           writeTo(request.output, llvm::sys::path::filename(request.path).str(),
                   rewritten, result.files))
-    return fail(std::move(error));
-  result.ok = true;
+    return fail(std::move(error), Failure::Kind::Environment);
   return result;
 }

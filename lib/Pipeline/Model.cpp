@@ -165,10 +165,10 @@ static OwningOpRef<ModuleOp> importFile(MLIRContext &context,
   llvm_unreachable("all kinds return");
 }
 
-OwningOpRef<ModuleOp> pipeline::importReal(MLIRContext &context,
-                                           const ModelRequest &request,
-                                           const Progress &progress,
-                                           Refusals &refusals) {
+OwningOpRef<ModuleOp> pipeline::readModel(MLIRContext &context,
+                                          const ModelRequest &request,
+                                          const Progress &progress,
+                                          Refusals &refusals) {
   loadDialects(context);
   DiagnosticText diagnostics(&context);
   checkFormats(request, refusals);
@@ -181,8 +181,18 @@ OwningOpRef<ModuleOp> pipeline::importReal(MLIRContext &context,
       refusal.node = request.path;
   if (!module || !refusals.empty())
     return stopped(diagnostics, "the model cannot be imported", refusals);
-  if (isIntegerNetwork(*module))
+  return module;
+}
+
+OwningOpRef<ModuleOp> pipeline::importReal(MLIRContext &context,
+                                           const ModelRequest &request,
+                                           const Progress &progress,
+                                           Refusals &refusals) {
+  OwningOpRef<ModuleOp> module =
+      readModel(context, request, progress, refusals);
+  if (!module || isIntegerNetwork(*module))
     return module;
+  DiagnosticText diagnostics(&context);
   // Formats of our own take the place of the file's.
   if (request.calibration || request.numberFormat)
     host::dropRounding(*module);
@@ -191,6 +201,38 @@ OwningOpRef<ModuleOp> pipeline::importReal(MLIRContext &context,
                   diagnostics, refusals))
     return nullptr;
   return module;
+}
+
+LogicalResult pipeline::quantiseModel(ModuleOp module,
+                                      const ModelRequest &request,
+                                      const Progress &progress,
+                                      Refusals &refusals,
+                                      IntegeriseStats &stats) {
+  checkFormats(request, refusals);
+  if (isIntegerNetwork(module))
+    checkIntegers(request, refusals);
+  if (!refusals.empty())
+    return failure();
+  if (isIntegerNetwork(module) ||
+      (!request.calibration && !request.numberFormat))
+    return success();
+  DiagnosticText diagnostics(module.getContext());
+  host::dropRounding(module);
+  if (request.calibration)
+    return success(calibrated(module, *request.calibration, request.path,
+                              progress, diagnostics, refusals));
+  IntegeriseOptions options;
+  options.fixed = request.numberFormat;
+  options.tensorFormats = request.tensorFormats;
+  canonicaliseReal(module);
+  if (succeeded(applyFixedPoint(module, options, refusals, stats)) &&
+      refusals.empty())
+    return success();
+  stopped(diagnostics, "the model cannot be quantised", refusals);
+  for (Refusal &refusal : refusals)
+    if (refusal.node.empty())
+      refusal.node = request.path;
+  return failure();
 }
 
 bool pipeline::isIntegerNetwork(ModuleOp module) {
@@ -226,8 +268,7 @@ LogicalResult pipeline::integeriseModel(ModuleOp module,
   return failure();
 }
 
-/// True if the FPGA computes nothing.
-static bool isEmpty(ModuleOp module) {
+bool pipeline::isEmpty(ModuleOp module) {
   return llvm::all_of(
       flow::tasksOf(module, flow::Place::Fpga), [](FunctionOpInterface task) {
         return llvm::all_of(task.getFunctionBody().getOps(), [](Operation &op) {
@@ -256,13 +297,22 @@ pipeline::importModel(MLIRContext &context, const ModelRequest &request,
                       IntegeriseStats &stats, bool hostOnly) {
   OwningOpRef<ModuleOp> module =
       importReal(context, request, progress, refusals);
-  if (!module || isIntegerNetwork(*module))
-    return module;
-  const bool mayBuild = hasNetworkOperation(*module);
-  if (failed(integeriseModel(*module, request, progress, refusals, stats)))
+  if (!module ||
+      failed(lowerModel(*module, request, progress, refusals, stats, hostOnly)))
     return nullptr;
-  if (hostOnly || !isEmpty(*module))
-    return module;
+  return module;
+}
+
+LogicalResult pipeline::lowerModel(ModuleOp module, const ModelRequest &request,
+                                   const Progress &progress, Refusals &refusals,
+                                   IntegeriseStats &stats, bool hostOnly) {
+  if (isIntegerNetwork(module))
+    return success();
+  const bool mayBuild = hasNetworkOperation(module);
+  if (failed(integeriseModel(module, request, progress, refusals, stats)))
+    return failure();
+  if (hostOnly || !isEmpty(module))
+    return success();
   // Why the host keeps what computes.
   for (const Refusal &entry : stats.host)
     if (!entry.reason.empty())
@@ -276,7 +326,7 @@ pipeline::importModel(MLIRContext &context, const ModelRequest &request,
                "weights; 'rhizome evaluate' computes the model on the CPU"
              : "quantise it, or give --calibration DATA or --number-format "
                "'fixed<I,F>'"});
-  return nullptr;
+  return failure();
 }
 
 llvm::Error

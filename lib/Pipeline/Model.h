@@ -16,6 +16,24 @@ importModel(mlir::MLIRContext &context, const ModelRequest &request,
             const Progress &progress, Refusals &refusals,
             IntegeriseStats &stats, bool hostOnly = false);
 
+/// Reads the file: real-level @main, or what a file of integers holds.
+mlir::OwningOpRef<mlir::ModuleOp> readModel(mlir::MLIRContext &context,
+                                            const ModelRequest &request,
+                                            const Progress &progress,
+                                            Refusals &refusals);
+/// Gives @main the quantisers of --calibration or --number-format; nothing if
+/// neither is asked for.
+llvm::LogicalResult quantiseModel(mlir::ModuleOp module,
+                                  const ModelRequest &request,
+                                  const Progress &progress, Refusals &refusals,
+                                  IntegeriseStats &stats);
+/// @main to the functions of an integer model, with all refusals of a model
+/// of which nothing can be built; nothing if that is done already.
+llvm::LogicalResult lowerModel(mlir::ModuleOp module,
+                               const ModelRequest &request,
+                               const Progress &progress, Refusals &refusals,
+                               IntegeriseStats &stats, bool hostOnly = false);
+
 /// The first step alone: real-level @main, with the quantisers of
 /// --calibration if that is asked for. Of a file that holds a network of
 /// integers, what importModel gives.
@@ -23,6 +41,8 @@ mlir::OwningOpRef<mlir::ModuleOp> importReal(mlir::MLIRContext &context,
                                              const ModelRequest &request,
                                              const Progress &progress,
                                              Refusals &refusals);
+/// True if the FPGA computes nothing.
+bool isEmpty(mlir::ModuleOp module);
 /// True for what needs no second step: it has flow.tasks.
 bool isIntegerNetwork(mlir::ModuleOp module);
 /// The second step.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Pipeline/Node.h"
 #include "Cells.h"
+#include "Settings.h"
 #include "rhizome/Emit/Emit.h"
+#include "rhizome/Pipeline/Build.h"
 #include "rhizome/Support/Resources.h"
 
 using namespace mlir;
@@ -59,8 +61,8 @@ static EndpointOptions optionsOf(const gen::LinkEndpoint &endpoint,
   return options;
 }
 
-llvm::Error writeNodeTop(PackageWriter &writer, const Plan &plan,
-                         PlannedNode &node, MLIRContext &context) {
+llvm::Error lowerNodeTop(const Plan &plan, const PlannedNode &node,
+                         ModuleOp holder) {
   // Its endpoint resets the design when a client begins anew, and beats that
   // were asked for before would come after that.
   if (!node.memoryPorts.empty())
@@ -68,37 +70,37 @@ llvm::Error writeNodeTop(PackageWriter &writer, const Plan &plan,
         "node '%s' reads a memory outside the chip ('%s'), which a node on a "
         "link cannot do yet; compile for one device without links",
         node.name.c_str(), node.memoryPorts[0].memory.c_str());
-  std::string folder = "nodes/" + node.name + "/rtl";
-  auto path = writer.makeFolder(folder);
-  if (!path)
-    return path.takeError();
-  auto holder = ModuleOp::create(UnknownLoc::get(&context));
-  OwningOpRef<ModuleOp> owner(holder);
   rtl::ModuleOp top =
       buildNodeTop(optionsOf(linkEndpointOf(plan, node), node), holder);
-  if (auto error = checkHardware(holder))
-    return error;
-  auto library = rtlDir();
-  if (!library)
-    return library.takeError();
-  // What the design has brought already is not copied again.
-  std::set<std::string> seen(node.rtl.begin(), node.rtl.end());
-  for (auto instance : top.getBody().getOps<rtl::InstanceOp>())
-    if (instance.getCallee() != node.top)
-      if (llvm::Error error =
-              copyModule(writer, folder, *library, instance.getCallee(), seen,
-                         node.rtl, node.simulationModels))
-        return error;
-  std::vector<std::string> tops;
-  if (failed(emitDesign(holder, *path, &tops)))
-    return llvm::createStringError("the endpoint's RTL could not be written");
-  node.rtl.insert(node.rtl.end(), tops.begin(), tops.end());
-  node.nodeTop = top.getSymName().str();
+  holder->setAttr(pipeline::kTop, top.getSymNameAttr());
+  return checkHardware(holder);
+}
+
+void describeEndpoint(const Plan &plan, PlannedNode &node) {
   node.registerPorts = {{"address_i", "address", 16},
                         {"channels_i", "channels",
                          16 * unsigned(nodeConfiguration(plan, node).size())}};
   node.linkPorts = {{"s_link", false, node.streamBits},
                     {"m_link", true, node.streamBits}};
-  return llvm::Error::success();
+}
+
+llvm::Error writeNodeTop(PackageWriter &writer, PlannedNode &node,
+                         ModuleOp holder) {
+  // What the design has brought already is not copied again.
+  std::set<std::string> seen(node.rtl.begin(), node.rtl.end());
+  node.nodeTop = holder->getAttrOfType<StringAttr>(pipeline::kTop).str();
+  return writeFiles(writer, "nodes/" + node.name + "/rtl", holder, node.top,
+                    seen, node);
+}
+
+llvm::Error writeNodeTop(PackageWriter &writer, const Plan &plan,
+                         PlannedNode &node, MLIRContext &context) {
+  OwningOpRef<ModuleOp> holder = ModuleOp::create(UnknownLoc::get(&context));
+  if (auto error = lowerNodeTop(plan, node, *holder))
+    return error;
+  if (auto error = emitFiles(*holder))
+    return error;
+  describeEndpoint(plan, node);
+  return writeNodeTop(writer, node, *holder);
 }
 } // namespace rhizome

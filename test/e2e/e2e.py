@@ -21,6 +21,7 @@ import nodecases
 import nodes
 import operations
 import packages
+import phases
 import plans
 import reference
 import report
@@ -77,6 +78,8 @@ SUITES = {
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "strangers": strangers.strangers,
+    "phases": phases.phases,
+    "phases-examples": phases.phases_examples,
     "plans": plans.plans,
     "report": report.report,
     "report-baseline": report.baseline,

@@ -19,6 +19,27 @@ TEXTS = {
     "flow.memory name": "the name of a memory of a device",
     "flow.bank memory": "the name of a memory of a device",
     "flow.bank segment": "the name of an image",
+    "flow.plan goal": "what a user asks for, in the words of --goal",
+    "flow.plan bottleneck_name": "the name of a node or of a memory",
+    "flow.plan no_faster": "for people",
+    "flow.split node": "the name of a model's node",
+    "flow.split op": "the name of an operation",
+    "flow.node function": "the name of a function",
+    "flow.node design": "the name of a design",
+    "flow.node bottleneck": "the name of a model's node",
+    "flow.node rtl": "the name of a module",
+    "flow.node link": "the name of a module",
+    "flow.choice node": "the name of a model's node",
+    "flow.choice op": "the name of an operation",
+    "flow.choice generator": "the name of a generator",
+    "flow.choice key": "the key of an offer",
+    "flow.choice summary": "for people",
+    "flow.image name": "the name of an image",
+    "flow.image hex": "the words of a memory",
+    "flow.alternative what": "for people",
+    "flow.alternative why": "for people",
+    "rtl.file name": "the name of a file",
+    "rtl.file text": "its text",
     "rtl.module sym_name": "the name of a module",
     "rtl.module input_names": "names of ports",
     "rtl.module output_names": "names of ports",
@@ -120,7 +141,11 @@ def check(path, problems):
         if not shown:
             problems.append(f"{where}: no case of {errors.name} is named after "
                             f"C{n} of {name}")
-    # And the other way round: nobody tests what is not promised.
+    # And the other way round: nobody tests what is not promised. The dialect's
+    # files share their tests.
+    for other in tracked(".td"):
+        if other.rsplit("/", 1)[0] == path.rsplit("/", 1)[0]:
+            known |= records((ROOT / other).read_text())
     promised = {f"{r.mnemonic}_c{n}" for r in known.values() if r.mnemonic
                 for owner in [described(r, known)] if owner
                 for n in constraints(owner.body)}

@@ -54,7 +54,7 @@ ALLOWED = {
                      "Support",
     "tools/rhizome-rank": "Cluster Package Support runtime",
     "tools/rhizome-node": "Pipeline Support",
-    "tools/rhizome-opt": "Conversion Import/Mlir Kernel Transforms Dialect/Num Dialect/Osa "
+    "tools/rhizome-opt": "Pipeline Conversion Import/Mlir Kernel Transforms Dialect/Num Dialect/Osa "
                          "Dialect/Flow Dialect/Rtl",
 }
 # The one place where the list of generators may name each of them.

@@ -11,6 +11,7 @@
 #include "rhizome/Dialect/Rtl/Rtl.h"
 #include "rhizome/Import/Mlir/Passes.h"
 #include "rhizome/Kernel/Ir.h"
+#include "rhizome/Pipeline/Phases.h"
 #include "rhizome/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
@@ -20,6 +21,7 @@ int main(int argc, char **argv) {
   rhizome::registerTransformsPasses();
   rhizome::registerConversionPasses();
   rhizome::registerImportMlirPasses();
+  rhizome::pipeline::registerPhasePasses();
   registry.insert<rhizome::num::NumDialect, rhizome::osa::OsaDialect,
                   rhizome::flow::FlowDialect, rhizome::rtl::RtlDialect,
                   rhizome::kernel::KernelDialect>();

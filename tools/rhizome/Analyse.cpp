@@ -105,19 +105,17 @@ int runAnalyse(AnalyseRequest request, bool json) {
   request.progress = [&line](llvm::StringRef phase) {
     line.show(phase.str() + " …");
   };
-  AnalyseResult result = analyseModel(request);
+  rhizome::Result<Object> analysis = analyseModel(request);
   line.show("");
-  if (!result.error.empty())
-    return failWith(result.error, json);
-  if (!result.refused.empty())
-    return failWith(result.refused, json);
+  if (!analysis)
+    return failWith(analysis.failure(), json);
   if (json) {
-    result.analysis["ok"] = true;
-    reportQuantisation(request.model, result.analysis);
-    printJson(std::move(result.analysis));
+    (*analysis)["ok"] = true;
+    reportQuantisation(request.model, *analysis);
+    printJson(std::move(*analysis));
   } else {
     printQuantisation(request.model);
-    printAnalysis(result.analysis);
+    printAnalysis(*analysis);
   }
   return 0;
 }

@@ -109,10 +109,11 @@ int runCharacterise(CharacteriseRequest request, const std::string &family,
   ProgressLine line(!json);
   if (line.active())
     request.progress = [&](const std::string &text) { line.show(text); };
-  CharacteriseResult result = characterise(request);
+  rhizome::Result<CharacteriseResult> done = characterise(request);
   line.show("");
-  if (!result.error.empty())
-    return failWith(result.error, json);
+  if (!done)
+    return failWith(done.failure(), json);
+  CharacteriseResult &result = *done;
   if (output.empty()) {
     auto data = dataDir();
     if (!data)

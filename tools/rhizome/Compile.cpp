@@ -10,13 +10,17 @@ using namespace rhizome;
 using namespace rhizome::cli;
 using namespace rhizome::pipeline;
 
+/// Of a plan that is not taken.
+static llvm::json::Object nearestJson(const CompileResult &result) {
+  return llvm::json::Object{
+      {"ok", false},
+      {"fits", result.fits},
+      {"limit", result.limit},
+      {"nearest", rhizome::toJson(result.plan.predicted)}};
+}
+
 static llvm::json::Object toJson(const CompileResult &result) {
   const Plan &plan = result.plan;
-  if (!result.ok)
-    return llvm::json::Object{{"ok", false},
-                              {"fits", result.fits},
-                              {"limit", result.limit},
-                              {"nearest", rhizome::toJson(plan.predicted)}};
   llvm::json::Object utilisation, multipliers;
   for (auto &[kind, count] : plan.multipliers)
     multipliers[kind] = count;
@@ -42,22 +46,61 @@ static llvm::json::Object toJson(const CompileResult &result) {
   return object;
 }
 
+/// A compile that stops before the package: where the module is.
+static int showModule(const CompileRequest &request,
+                      const CompileResult &result, bool json) {
+  if (json) {
+    llvm::json::Array notes;
+    for (const std::string &note : result.notes)
+      notes.push_back(note);
+    printJson(
+        llvm::json::Object{{"ok", true},
+                           {"phase", infoOf(*request.to).name},
+                           {"module", llvm::json::fixUTF8(result.package)},
+                           {"seconds", result.seconds},
+                           {"notes", std::move(notes)}});
+    return 0;
+  }
+  printNotes(result.notes);
+  llvm::outs() << result.text;
+  return 0;
+}
+
 static int runCompile(CompileRequest request, bool bitstream, bool json) {
-  if (bitstream && request.board.empty())
+  const bool stops = request.to && *request.to != Phase::Package;
+  if (stops && bitstream)
+    return failWith(Failure(Failure::Kind::Usage,
+                            "--bitstream needs the whole package",
+                            "leave --compile-to out"),
+                    json);
+  if (stops && json && (request.output.empty() || request.output == "-"))
+    return failWith(Failure(Failure::Kind::Usage,
+                            "--json with --compile-to needs -o FILE for the "
+                            "module: both go to the standard output"),
+                    json);
+  if (bitstream && request.board.empty() && !request.from)
     return failWith("--bitstream needs a --board: its pins and its clock",
                     json);
   ProgressLine line(!json);
   request.progress = [&line](llvm::StringRef phase) {
     line.show(phase.str() + " …");
   };
-  CompileResult result = compileModel(request);
+  rhizome::Result<CompileResult> compiled = compileModel(request);
   line.show("");
-  if (!result.error.empty())
-    return failWith(result.error, json);
-  if (!result.refused.empty())
-    return failWith(result.refused, json);
+  if (!compiled) {
+    const CompileResult *nearest = nearestOf(compiled.failure());
+    if (!nearest || !json)
+      return failCompile(compiled.failure(), json);
+    llvm::json::Object object = nearestJson(*nearest);
+    reportQuantisation(request.model, object);
+    printJson(std::move(object));
+    return compiled.failure().exitCode();
+  }
+  CompileResult &result = *compiled;
+  if (stops)
+    return showModule(request, result, json);
   std::optional<PlaceRouteResult> placed;
-  if (bitstream && result.ok) {
+  if (bitstream) {
     llvm::Expected<PlaceRouteResult> run = placeAndRouteShown(
         result.package, Changes::Ignore, PlaceRouteOptions(), json);
     if (!run)
@@ -70,11 +113,9 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
     if (placed)
       object["place_and_route"] = rhizome::toJson(*placed);
     printJson(std::move(object));
-    return result.ok && (!placed || placed->meetsClock()) ? 0 : 1;
+    return !placed || placed->meetsClock() ? 0 : 1;
   }
   printNotes(result.notes);
-  if (!result.ok)
-    return failNearest(result);
   printQuantisation(request.model);
   Plan &plan = result.plan;
   llvm::outs() << result.package << "  (" << decimal(result.seconds, 2)
@@ -109,6 +150,22 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
   return 0;
 }
 
+static void addPhase(CLI::App &command, const std::string &name,
+                     std::optional<Phase> &phase, const std::string &help) {
+  command
+      .add_option_function<std::string>(
+          name,
+          [name, &phase](const std::string &text) {
+            phase = parsePhase(text);
+            if (!phase)
+              throw CLI::ValidationError(
+                  name, "'" + text + "' is no phase; they are, in order: " +
+                            phaseNames());
+          },
+          help)
+      ->type_name("PHASE");
+}
+
 void cli::addCompile(CLI::App &app, Run &run) {
   struct Options : TargetOptions {
     bool bitstream = false;
@@ -122,7 +179,13 @@ void cli::addCompile(CLI::App &app, Run &run) {
   command->add_flag("--bitstream", options->bitstream,
                     "with --board: also place, route and write the bitstream");
   command->add_option("-o,--output", options->request.output,
-                      "the package's folder, otherwise MODEL's name + .rhz");
+                      "the package's folder, otherwise MODEL's name + .rhz; "
+                      "with --compile-to the module's file, otherwise stdout");
+  addPhase(*command, "--compile-to", options->request.to,
+           "stop after a phase and write the module as .mlir: " + phaseNames());
+  addPhase(*command, "--compile-from", options->request.from,
+           "MODEL is a module that --compile-to wrote for this phase: go on "
+           "with the next");
   command->footer(
       "The package's nodes/<n>/ holds the RTL and, in a folder per tool, "
       "build\n"
@@ -136,10 +199,13 @@ void cli::addCompile(CLI::App &app, Run &run) {
       "  rhizome compile codes.onnx --number-format 'fixed<1,7>' "
       "--raw-integers\n"
       "  rhizome compile torch.mlir --calibration train.npz\n"
+      "  rhizome compile net.onnx --compile-to explore -o net.mlir\n"
+      "  rhizome compile net.mlir --compile-from explore -o net.rhz\n"
       "  rhizome compile kernel.cfd --target cpu -o kernel.cpu");
   command->callback([options, command, &run] {
     const CompileRequest &request = options->request;
-    const bool isKernel = pipeline::isKernel(inputKind(request.model.path));
+    const bool isKernel = !request.from && !request.to &&
+                          pipeline::isKernel(inputKind(request.model.path));
     checkOptions(*command, isKernel,
                  {"--output", "--json", "--device", "--board", "--cluster"});
     if (isKernel) {

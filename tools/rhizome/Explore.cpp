@@ -10,7 +10,7 @@ using namespace rhizome;
 using namespace rhizome::cli;
 using namespace rhizome::pipeline;
 
-static llvm::json::Object toJson(CompileResult &result) {
+static llvm::json::Object toJson(CompileResult &result, bool ok) {
   const Plan &plan = result.plan;
   llvm::json::Array others;
   for (const Alternative &other : plan.alternatives)
@@ -19,7 +19,7 @@ static llvm::json::Object toJson(CompileResult &result) {
                            {"nodes", other.nodes},
                            {"throughput_per_s", other.throughputPerS},
                            {"why", other.why}});
-  return llvm::json::Object{{"ok", result.ok},
+  return llvm::json::Object{{"ok", ok},
                             {"seconds", result.exploreSeconds},
                             {"goal", plan.goal},
                             {"nodes", nodesJson(plan)},
@@ -39,21 +39,19 @@ static int runExplore(CompileRequest request, bool json) {
   request.progress = [&line](llvm::StringRef phase) {
     line.show(phase.str() + " …");
   };
-  CompileResult result = exploreModel(request);
+  rhizome::Result<CompileResult> explored = exploreModel(request);
   line.show("");
-  if (!result.error.empty())
-    return failWith(result.error, json);
-  if (!result.refused.empty())
-    return failWith(result.refused, json);
+  if (!explored && !(json && nearestOf(explored.failure())))
+    return failCompile(explored.failure(), json);
+  CompileResult result =
+      explored ? std::move(*explored) : *nearestOf(explored.failure());
   if (json) {
-    llvm::json::Object object = toJson(result);
+    llvm::json::Object object = toJson(result, bool(explored));
     reportQuantisation(request.model, object);
     printJson(std::move(object));
-    return result.ok ? 0 : 1;
+    return explored ? 0 : explored.failure().exitCode();
   }
   printNotes(result.notes);
-  if (!result.ok)
-    return failNearest(result);
   printQuantisation(request.model);
   const Plan &plan = result.plan;
   llvm::outs() << plan.model << ", " << plan.goal << ", explored in "

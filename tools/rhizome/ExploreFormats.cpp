@@ -55,21 +55,21 @@ static int runRanges(const Options &options) {
     return failWith("--check-ranges looks at one format: name it with "
                     "--formats",
                     options.json);
-  CheckRangesResult result = checkRanges(options.request);
-  if (!result.error.empty())
-    return failWith(result.error, options.json);
+  auto places = checkRanges(options.request);
+  if (!places)
+    return failWith(places.failure(), options.json);
   if (options.json) {
-    llvm::json::Array places;
-    for (const OverflowPlace &place : result.places)
-      places.push_back(toJson(place));
+    llvm::json::Array list;
+    for (const OverflowPlace &place : *places)
+      list.push_back(toJson(place));
     printJson(llvm::json::Object{{"format", options.request.formats[0]},
-                                 {"overflows", std::move(places)}});
+                                 {"overflows", std::move(list)}});
     return 0;
   }
-  if (result.places.empty())
+  if (places->empty())
     llvm::outs() << "no result can leave " << options.request.formats[0]
                  << "\n";
-  for (const OverflowPlace &place : result.places) {
+  for (const OverflowPlace &place : (*places)) {
     llvm::outs() << place.place << ": warning: '" << place.what
                  << "' may overflow " << options.request.formats[0]
                  << ": results in " << scientific(place.range.lo) << " … "
@@ -112,10 +112,12 @@ static int runFormats(Options options) {
   options.request.progress = [&line](llvm::StringRef what) {
     line.show(what.str() + " …");
   };
-  ExploreFormatsResult result = exploreFormats(options.request);
+  rhizome::Result<ExploreFormatsResult> explored =
+      exploreFormats(options.request);
   line.show("");
-  if (!result.error.empty())
-    return failWith(result.error, options.json);
+  if (!explored)
+    return failWith(explored.failure(), options.json);
+  const ExploreFormatsResult &result = *explored;
   if (!options.picture.empty()) {
     std::error_code code;
     llvm::raw_fd_ostream os(options.picture, code);

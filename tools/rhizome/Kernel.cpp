@@ -109,9 +109,10 @@ int cli::runKernelForDevice(const KernelRequest &request, bool json) {
 int cli::runKernelCompile(const KernelRequest &request, bool json) {
   if (request.options.exploreFormats)
     return runExploreFormats(request, json);
-  KernelResult result = compileKernel(request);
-  if (!result.ok)
-    return failWithPlaces(result.error, json);
+  rhizome::Result<KernelResult> compiled = compileKernel(request);
+  if (!compiled)
+    return failWithPlaces(compiled.failure().reason(), json);
+  const KernelResult &result = *compiled;
   if (json) {
     llvm::json::Object object{
         {"ok", true},
@@ -151,9 +152,10 @@ int cli::runKernelCompile(const KernelRequest &request, bool json) {
 }
 
 int cli::runKernelShown(const KernelRunRequest &request, bool json) {
-  KernelRunResult result = runKernel(request);
-  if (!result.ok)
-    return failWithPlaces(result.error, json);
+  rhizome::Result<KernelRunResult> done = runKernel(request);
+  if (!done)
+    return failWithPlaces(done.failure().reason(), json);
+  const KernelRunResult &result = *done;
   bool good = result.mismatches == 0;
   if (json) {
     llvm::json::Object object{
@@ -213,9 +215,10 @@ void cli::addEmbed(CLI::App &app, Run &run) {
       "  rhizome embed solver.cpp -o build/kernels --json");
   command->callback([options, &run] {
     run = [options] {
-      EmbedResult result = embedKernels(options->request);
-      if (!result.ok)
-        return failWithPlaces(result.error, options->json);
+      rhizome::Result<EmbedResult> embedded = embedKernels(options->request);
+      if (!embedded)
+        return failWithPlaces(embedded.failure().reason(), options->json);
+      const EmbedResult &result = *embedded;
       if (options->json) {
         printJson(llvm::json::Object{{"ok", true},
                                      {"kernels", textsJson(result.kernels)},

@@ -139,6 +139,17 @@ std::string cli::shortened(const std::string &name) {
   return name.size() <= kMost ? name : name.substr(0, kMost - 3) + "...";
 }
 
+int cli::failWith(const Failure &failure, bool json) {
+  if (failure.kind == Failure::Kind::Unsupported)
+    failWith(failure.causes, json);
+  else
+    failWith(failure.reason(), json);
+  const std::string &remedy = failure.causes.front().remedy;
+  if (!json && failure.kind != Failure::Kind::Unsupported && !remedy.empty())
+    errs() << "  remedy: " << remedy << "\n";
+  return failure.exitCode();
+}
+
 void cli::printNotes(const std::vector<std::string> &notes) {
   for (const std::string &note : notes)
     errs() << "note: " << note << "\n";

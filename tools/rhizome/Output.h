@@ -4,7 +4,7 @@
 #pragma once
 
 #include "rhizome/Package/Plan.h"
-#include "rhizome/Support/Refusal.h"
+#include "rhizome/Support/Result.h"
 #include "llvm/Support/JSON.h"
 #include <string>
 #include <vector>
@@ -31,6 +31,9 @@ int failWith(const std::string &error, bool json);
 
 /// Every refusal with node, operation, reason and remedy. Returns 1.
 int failWith(const Refusals &refused, bool json);
+
+/// The failure as one of these says it, by its kind. Returns its exit code.
+int failWith(const Failure &failure, bool json);
 
 /// "note: …" on stderr.
 void printNotes(const std::vector<std::string> &notes);

@@ -117,6 +117,9 @@ CompileRequest cli::requestOf(const CLI::App &command,
     request.clockMhz = options.clockMhz;
   if (command.count("--max-nodes"))
     request.maxNodes = options.maxNodes;
+  for (const CLI::Option *option : command.get_options())
+    if (option->count() > 0 && !option->get_positional())
+      request.given.push_back(option->get_name());
   return request;
 }
 
@@ -187,9 +190,13 @@ void cli::printNodes(const Plan &plan) {
   table.print();
 }
 
-int cli::failNearest(const CompileResult &result) {
-  llvm::errs() << "error: " << whyNone(result)
-               << "\n  remedy: --accept-nearest takes the nearest plan:\n";
-  printPrediction(result.plan.predicted);
-  return 1;
+int cli::failCompile(const Failure &failure, bool json) {
+  const CompileResult *nearest = nearestOf(failure);
+  if (!nearest)
+    return failWith(failure, json);
+  printNotes(nearest->notes);
+  llvm::errs() << "error: " << failure.reason()
+               << "\n  remedy: " << failure.causes.front().remedy << ":\n";
+  printPrediction(nearest->plan.predicted);
+  return failure.exitCode();
 }

@@ -35,6 +35,7 @@ llvm::json::Array nodesJson(const Plan &plan);
 /// A row a node: device, actors, rate, use of every resource.
 void printNodes(const Plan &plan);
 
-/// "error: the goal … cannot be met" with the nearest plan. Returns 1.
-int failNearest(const pipeline::CompileResult &result);
+/// A failure as failWith says it; of a goal that cannot be met the nearest plan
+/// follows. Returns the exit code.
+int failCompile(const Failure &failure, bool json);
 } // namespace rhizome::cli

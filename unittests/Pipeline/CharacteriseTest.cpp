@@ -15,8 +15,9 @@ TEST(Characterise, FitsWhatItSamples) {
   request.cache = folder.path("cache");
   request.units = {"fork"};
   request.points = 1;
-  auto result = pipeline::characterise(request);
-  ASSERT_EQ(result.error, "");
+  auto done = pipeline::characterise(request);
+  ASSERT_TRUE(bool(done)) << done.failure().reason();
+  const auto &result = *done;
   ASSERT_EQ(result.points.size(), 1u);
   const auto &point = result.points.front();
   EXPECT_EQ(point.unit, "fork");
@@ -30,7 +31,10 @@ TEST(Characterise, WhatCannotBeSynthesisedIsRefused) {
   pipeline::CharacteriseRequest request;
   request.device = "10ax115";
   auto result = pipeline::characterise(request);
-  EXPECT_NE(result.error.find("cannot be synthesised"), std::string::npos)
-      << result.error;
+  ASSERT_FALSE(bool(result));
+  EXPECT_EQ(result.failure().kind, Failure::Kind::Input);
+  EXPECT_NE(result.failure().reason().find("cannot be synthesised"),
+            std::string::npos)
+      << result.failure().reason();
 }
 } // namespace

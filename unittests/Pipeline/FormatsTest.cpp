@@ -27,8 +27,9 @@ protected:
 } // namespace
 
 TEST_F(Formats, TheFrontFallsInErrorAsItRisesInCost) {
-  auto result = exploreFormats(request(test::helmholtz(3)));
-  ASSERT_EQ(result.error, "");
+  auto explored = exploreFormats(request(test::helmholtz(3)));
+  ASSERT_TRUE(bool(explored)) << explored.failure().reason();
+  const ExploreFormatsResult &result = *explored;
   ASSERT_GT(result.points.size(), 20u);
   double error = std::numeric_limits<double>::infinity(), cost = 0;
   int front = 0;
@@ -56,8 +57,9 @@ TEST_F(Formats, TheFrontFallsInErrorAsItRisesInCost) {
 TEST_F(Formats, MoreFractionBitsAreMoreExact) {
   auto r = request(test::helmholtz(3));
   r.formats = {"fixed<8,8>", "fixed<8,16>", "fixed<8,24>", "double"};
-  auto result = exploreFormats(r);
-  ASSERT_EQ(result.error, "");
+  auto explored = exploreFormats(r);
+  ASSERT_TRUE(bool(explored)) << explored.failure().reason();
+  const ExploreFormatsResult &result = *explored;
   ASSERT_EQ(result.points.size(), 4u);
   for (size_t i = 1; i < 3; ++i)
     EXPECT_LT(result.points[i].meanSquare,
@@ -73,8 +75,9 @@ TEST_F(Formats, ShiftersArePricedByTheirChoices) {
     auto r = request(test::helmholtz(2));
     r.device = device;
     r.formats = {plain, flush};
-    auto result = exploreFormats(r);
-    EXPECT_EQ(result.error, "");
+    auto explored = exploreFormats(r);
+    EXPECT_TRUE(bool(explored)) << explored.failure().reason();
+    const ExploreFormatsResult &result = *explored;
     EXPECT_EQ(result.points.size(), 2u);
     return std::fabs(result.points[0].luts - result.points[1].luts);
   };
@@ -111,33 +114,38 @@ TEST_F(Formats, UnknownTermsAreErrors) {
   setenv("RHIZOME_DATA", folder.path().c_str(), 1);
   auto result = exploreFormats(r);
   unsetenv("RHIZOME_DATA");
-  EXPECT_NE(result.error.find("unknown term 'shift'"), std::string::npos)
-      << result.error;
+  ASSERT_FALSE(bool(result));
+  EXPECT_NE(result.failure().reason().find("unknown term 'shift'"),
+            std::string::npos)
+      << result.failure().reason();
 }
 
 TEST_F(Formats, OverflowsHaveTheirPlace) {
   auto r = request(test::helmholtz(7));
   r.formats = {"fixed<8,24>"};
-  auto result = checkRanges(r);
-  ASSERT_EQ(result.error, "");
-  ASSERT_FALSE(result.places.empty());
+  auto checked = checkRanges(r);
+  ASSERT_TRUE(bool(checked)) << checked.failure().reason();
+  const std::vector<OverflowPlace> &places = *checked;
+  ASSERT_FALSE(places.empty());
   // 7^3 products of at most 1: the third contraction, the twelfth line.
-  EXPECT_NE(result.places[0].place.find("kernel.mlir:11:"), std::string::npos)
-      << result.places[0].place;
-  EXPECT_TRUE(result.places[0].isCertain);
-  ASSERT_EQ(result.places[0].input.size(), 3u);
-  EXPECT_EQ(result.places[0].input[0].second.size(), 49u);
+  EXPECT_NE(places[0].place.find("kernel.mlir:11:"), std::string::npos)
+      << places[0].place;
+  EXPECT_TRUE(places[0].isCertain);
+  ASSERT_EQ(places[0].input.size(), 3u);
+  EXPECT_EQ(places[0].input[0].second.size(), 49u);
 }
 
 TEST_F(Formats, WrongKernelsAndFormatsAreErrors) {
   auto r = request("func.func @k(%a: tensor<2xf64>) -> tensor<2xf64> {\n"
                    "  return %b : tensor<2xf64>\n}\n");
-  EXPECT_NE(exploreFormats(r).error.find(":2:10"), std::string::npos)
-      << exploreFormats(r).error;
+  auto why = [&]() -> std::string {
+    auto explored = exploreFormats(r);
+    return explored ? "" : explored.failure().reason();
+  };
+  EXPECT_NE(why().find(":2:10"), std::string::npos) << why();
   r = request(test::helmholtz(2));
   r.formats = {"fixed<8>"};
-  EXPECT_NE(exploreFormats(r).error.find("not a number format"),
-            std::string::npos);
+  EXPECT_NE(why().find("not a number format"), std::string::npos);
   r.kernel = folder.path("missing.mlir");
-  EXPECT_NE(exploreFormats(r).error, "");
+  EXPECT_NE(why(), "");
 }

@@ -28,11 +28,11 @@ std::string inHardware(const TestFolder &folder, const ModelRequest &model,
   compile.goal = "min-resources";
   compile.output = folder.path("case.rhz");
   llvm::sys::fs::remove_directories(compile.output);
-  CompileResult compiled = compileModel(compile);
-  if (!compiled.ok) {
-    std::string why = compiled.error + compiled.limit;
-    for (const Refusal &refusal : compiled.refused)
-      why += refusal.node + ": " + refusal.reason;
+  rhizome::Result<CompileResult> compiled = compileModel(compile);
+  if (!compiled) {
+    std::string why;
+    for (const Refusal &cause : compiled.failure().causes)
+      why += cause.node + ": " + cause.reason;
     return "not compiled: " + why;
   }
   SimulateRequest simulate;

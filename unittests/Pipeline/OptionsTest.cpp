@@ -46,11 +46,15 @@ TEST(Commands, RefuseWithoutLeavingAnything) {
   compile.model.path = folder.path("missing.onnx");
   compile.device = "xc7z020";
   compile.output = folder.path("m.rhz");
-  CompileResult result = compileModel(compile);
-  EXPECT_FALSE(result.ok);
-  EXPECT_EQ(result.refused.size(), 1u);
+  rhizome::Result<CompileResult> result = compileModel(compile);
+  ASSERT_FALSE(bool(result));
+  EXPECT_EQ(result.failure().kind, Failure::Kind::Unsupported);
+  EXPECT_EQ(result.failure().causes.size(), 1u);
   compile.device = "no-such-device";
-  EXPECT_NE(compileModel(compile).error.find("unknown device"),
+  result = compileModel(compile);
+  ASSERT_FALSE(bool(result));
+  EXPECT_EQ(result.failure().kind, Failure::Kind::Input);
+  EXPECT_NE(result.failure().reason().find("unknown device"),
             std::string::npos);
   EXPECT_FALSE(llvm::sys::fs::exists(folder.path("m.rhz")));
   SimulateRequest simulate;

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
+#include "rhizome/Dialect/Flow/Flow.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Interp/Interpreter.h"
@@ -45,15 +46,16 @@ struct Compiled {
     request.goal = goal;
     request.acceptNearest = true;
     request.output = folder.path("net.rhz");
-    pipeline::CompileResult result = pipeline::compileModel(request);
-    EXPECT_TRUE(result.ok) << result.error;
+    auto result = pipeline::compileModel(request);
+    EXPECT_TRUE(bool(result)) << (result ? "" : result.failure().reason());
     auto opened = Package::open(request.output);
     if (!opened)
       throw std::runtime_error(llvm::toString(opened.takeError()));
     package = std::make_unique<Package>(std::move(*opened));
-    context.loadDialect<func::FuncDialect, num::NumDialect, osa::OsaDialect,
-                        arith::ArithDialect, linalg::LinalgDialect,
-                        math::MathDialect, tensor::TensorDialect>();
+    context.loadDialect<func::FuncDialect, flow::FlowDialect, num::NumDialect,
+                        osa::OsaDialect, arith::ArithDialect,
+                        linalg::LinalgDialect, math::MathDialect,
+                        tensor::TensorDialect>();
     module = parseSourceFile<ModuleOp>(package->modelPath(), &context);
   }
   func::FuncOp function(const char *name) {

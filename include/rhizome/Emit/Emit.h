@@ -17,6 +17,13 @@ namespace rhizome {
 /// the result is free of lint warnings. The same module gives the same bytes.
 void emitSystemVerilog(rtl::ModuleOp module, llvm::raw_ostream &os);
 
+/// Prints every `rtl.module` of `module`, which verifies, as a file: its name,
+/// "<name>.sv", and its text, callees before callers. Fails with a diagnostic
+/// if two module names become one identifier, or if instances form a cycle.
+mlir::LogicalResult
+emitDesign(mlir::ModuleOp module,
+           std::vector<std::pair<std::string, std::string>> &files);
+
 /// Writes every `rtl.module` of `module`, which verifies, to "<dir>/<name>.sv"
 /// (the folder must exist) and appends the file names, callees before callers,
 /// to `files`. Fails with a diagnostic if a file cannot be written, if two

@@ -117,6 +117,8 @@ struct Taken {
   std::string summary;
   int64_t busyCycles = 0;
   gen::Resources resources; ///< none with any but a region's first operation
+  int position = 0;         ///< in the order along the devices
+  int unit = 0;             ///< which of several equal shared units it takes
 };
 
 /// One device's part, or that of several equal ones.
@@ -131,6 +133,7 @@ struct NodeResult {
   flow::DesignOp design;
   gen::MemoryImages images;
   gen::Timing timing;
+  gen::Resources account;   ///< of one copy, as the solver saw it
   gen::Resources resources; ///< the endpoint's included
   gen::Resources endpoint;  ///< its part of them
   gen::Resources errors;    ///< how far LUTs and FFs may be off
@@ -140,6 +143,7 @@ struct NodeResult {
 struct Result {
   std::vector<NodeResult> nodes; ///< replicas stand once
   double seconds = 0;            ///< a frame, by the event simulator and links
+  double solvedSeconds = 0;      ///< what the solver aimed at
   double latency = 0;            ///< seconds of a single request; 0 of a plan
                                  ///< that does not fit: nobody simulates it
   double bound = 0;              ///< no plan takes fewer seconds a frame

@@ -22,9 +22,21 @@ std::vector<gen::Memory> memoriesOf(const Device &device);
 PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
                          const gen::DeviceContext &device);
 
-/// Lowers the design to RTL and writes nodes/<name>/design.mlir and rtl/: the
-/// top module, the library cells that it uses, memory images; below it sim/,
-/// models of vendor primitives. Enters the files in `node`.
+/// Gives what the design reads from memories outside the chip its places there.
+llvm::Error layOutSegments(explore::NodeResult &result);
+
+/// Adds the design's modules of RTL to `holder`, which then names its top.
+llvm::Error lowerNode(flow::DesignOp design, mlir::ModuleOp holder);
+
+/// Adds to `holder` a file of SystemVerilog for each of its modules.
+llvm::Error emitFiles(mlir::ModuleOp holder);
+
+/// Writes nodes/<name>/design.mlir and rtl/: the files of `holder`, the library
+/// cells that they use, memory images; below it sim/, models of vendor
+/// primitives. Enters the files in `node`.
+llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
+                      explore::NodeResult &result, mlir::ModuleOp holder);
+/// The same of a design that is lowered and printed first.
 llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
                       explore::NodeResult &result);
 

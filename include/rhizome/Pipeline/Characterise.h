@@ -3,6 +3,7 @@
 // terms to what they take, and says how far predictions are off.
 #pragma once
 
+#include "rhizome/Support/Result.h"
 #include "rhizome/Target/CostModel.h"
 #include "llvm/Support/JSON.h"
 #include <functional>
@@ -36,14 +37,13 @@ struct CharacterisedPoint {
 };
 
 struct CharacteriseResult {
-  std::string error; ///< "" if all went well
   FamilyModel model; ///< cells without points keep what they had
   std::vector<CharacterisedPoint> points;
   /// Of all points that took part, and of all that were held out.
   Residuals lut, ff, heldLut, heldFf;
 };
 
-CharacteriseResult characterise(const CharacteriseRequest &request);
+Result<CharacteriseResult> characterise(const CharacteriseRequest &request);
 
 /// The names of what is characterised apart.
 std::vector<std::string> characterisedUnits();

@@ -48,19 +48,17 @@ struct OverflowPlace {
 };
 
 struct ExploreFormatsResult {
-  std::string error;
   std::vector<FormatPoint> points;            ///< by rising cost
   int64_t multiplications = 0, additions = 0; ///< of one application
 };
 
-ExploreFormatsResult exploreFormats(const ExploreFormatsRequest &request);
+Result<ExploreFormatsResult>
+exploreFormats(const ExploreFormatsRequest &request);
 
-struct CheckRangesResult {
-  std::string error;
-  std::vector<OverflowPlace> places;
-};
-/// Range analysis of a kernel in the one format of `request.formats`.
-CheckRangesResult checkRanges(const ExploreFormatsRequest &request);
+/// Range analysis of a kernel in the one format of `request.formats`: where it
+/// may overflow.
+Result<std::vector<OverflowPlace>>
+checkRanges(const ExploreFormatsRequest &request);
 
 /// The points as a picture: error over cost, the Pareto front a line.
 std::string drawFormats(const ExploreFormatsResult &result,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "rhizome/Support/Refusal.h"
+#include "rhizome/Support/Result.h"
 #include "rhizome/Transforms/ApplyFormats.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -42,7 +43,6 @@ struct KernelWork {
 };
 
 struct KernelResult {
-  bool ok = false;
   std::string package; ///< the folder that was written
   double seconds = 0;
   KernelWork direct, chosen; ///< as written, and after the algebra
@@ -51,13 +51,13 @@ struct KernelResult {
   std::vector<std::string> statements;
   std::vector<std::string> files; ///< in the folder
   std::vector<std::string> notes;
-  std::string error; ///< with places in the user's file
 };
 
 /// Parse, optimise, compile; writes NAME.o, NAME.h, rhizome_kernel.h, NAME.c,
 /// NAME_kernel.f90 and kernel.mlir. With `output` "-" nothing is written: the
-/// result tells what a compile would give.
-KernelResult compileKernel(const KernelRequest &request);
+/// result tells what a compile would give. A failure has the places in the
+/// user's file.
+Result<KernelResult> compileKernel(const KernelRequest &request);
 
 struct KernelRunRequest {
   std::string path; ///< a kernel, or a folder of compileKernel
@@ -73,7 +73,6 @@ struct KernelRunRequest {
 };
 
 struct KernelRunResult {
-  bool ok = false;
   int64_t frames = 0;
   int64_t mismatches = 0; ///< with `check`: elements of outputs that are off by
                           ///< more than 1e-12 (f32: 1e-5) of the largest
@@ -81,11 +80,10 @@ struct KernelRunResult {
   double largestError = 0; ///< relative to the largest value
   double throughputPerS = 0;
   double seconds = 0; ///< of computing
-  std::string error;
 };
 
 /// Applies a kernel to data from files, or to seeded random data in [-1, 1].
-KernelRunResult runKernel(const KernelRunRequest &request);
+Result<KernelRunResult> runKernel(const KernelRunRequest &request);
 
 struct EmbedRequest {
   std::string path;   ///< a Fortran or C++ file with kernels between markers
@@ -93,11 +91,9 @@ struct EmbedRequest {
   KernelOptions options;
 };
 struct EmbedResult {
-  bool ok = false;
   std::vector<std::string> kernels, files;
-  std::string error;
 };
 
 /// Compiles the kernels of a host file and writes it with calls in their place.
-EmbedResult embedKernels(const EmbedRequest &request);
+Result<EmbedResult> embedKernels(const EmbedRequest &request);
 } // namespace rhizome::pipeline

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The named phases, as the commands call them: one request in, one result out,
-// nothing printed. This is the only layer that knows all others. A result is
-// never an exception: what a user can cause stands in `refused`, `limit` or
+// nothing printed. This is the only layer that knows all others. Nothing
+// throws: what a user can cause is a Failure, or stands in `refused` or
 // `error`.
 #pragma once
 
@@ -9,8 +9,11 @@
 #include "rhizome/Explore/Limit.h"
 #include "rhizome/Numeric/Format.h"
 #include "rhizome/Package/Plan.h"
+#include "rhizome/Pipeline/Phases.h"
 #include "rhizome/Support/Refusal.h"
+#include "rhizome/Support/Result.h"
 #include "rhizome/Target/Device.h"
+#include "llvm/ADT/STLExtras.h"
 #include <functional>
 #include <map>
 #include <memory>
@@ -86,18 +89,32 @@ struct CompileRequest {
   std::string steer;               ///< a file of pins, "" for none
   std::string plan;        ///< a plan.json or package to build as it stands
   std::string constraints; ///< a constraint file of DOSA's
-  std::string output;      ///< "" for "<model>.rhz" in the current folder
+  /// The package, "" for "<model>.rhz" in the current folder; of a compile that
+  /// stops before, the module's file, "" or "-" for the result's `text`.
+  std::string output;
   bool acceptNearest = false;
+  /// The model's name, "" for its file's.
+  std::string name;
+  /// The file is a module as this phase leaves it; none for a model.
+  std::optional<Phase> from;
+  /// Stop after this phase; none for the last one.
+  std::optional<Phase> to;
+  /// Of a compile that begins at a phase: the options that the user gives, and
+  /// which take the place of what the module records.
+  std::vector<std::string> given;
+  bool isGiven(llvm::StringRef option) const {
+    return llvm::is_contained(given, option);
+  }
   Progress progress;
 };
 
+/// What a compile gives, or the nearest that it could have given.
 struct CompileResult {
-  bool ok = false;
-  std::string package; ///< where it lies, if one was written
+  std::string package; ///< where it lies, or the module, if one was written
+  std::string text;    ///< the module, if it is not written to a file
   double seconds = 0;
   double exploreSeconds = 0; ///< of exploration alone
-  /// What was found, also if it is only the nearest to the goal; no nodes if
-  /// the model was refused.
+  /// What was found; no nodes before the phase `explore`.
   Plan plan;
   bool meetsGoal = false;
   bool fits = false;              ///< the devices hold it, whatever its rate
@@ -106,20 +123,18 @@ struct CompileResult {
   bool hasGoal = false;           ///< did the user give one?
   llvm::json::Object analysis;    ///< of explore: needs and the devices' roofs
   std::vector<std::string> notes; ///< what a user should know, e.g. saturation
-  Refusals refused;               ///< all of the model's, if any
-  std::string error;              ///< anything else: files, devices
 };
 
-/// Why there is no package although nothing was refused: one sentence.
-std::string whyNone(const CompileResult &result);
-
-/// Import, integerise, explore, build, emit, package. The package is written
-/// whole or not at all; with a goal that cannot be met it is written only if
-/// `acceptNearest`.
-CompileResult compileModel(const CompileRequest &request);
+/// The phases from `from` to `to`. What is written is written whole or not at
+/// all. Where the goal cannot be met and `acceptNearest` is not set, the
+/// Failure is Infeasible and has the nearest plan.
+Result<CompileResult> compileModel(const CompileRequest &request);
 
 /// The same as far as the plan; nothing is written.
-CompileResult exploreModel(const CompileRequest &request);
+Result<CompileResult> exploreModel(const CompileRequest &request);
+
+/// The nearest plan that an Infeasible failure brings; null for other kinds.
+const CompileResult *nearestOf(const Failure &failure);
 
 /// Where an operation runs, and who can build it.
 struct CoverageRow {
@@ -154,13 +169,8 @@ struct AnalyseRequest {
   std::optional<double> clockMhz; ///< otherwise the devices'
   Progress progress;
 };
-struct AnalyseResult {
-  bool ok = false;
-  llvm::json::Object analysis; ///< as model/analysis.json holds it
-  Refusals refused;
-  std::string error;
-};
-AnalyseResult analyseModel(const AnalyseRequest &request);
+/// The analysis as model/analysis.json holds it.
+Result<llvm::json::Object> analyseModel(const AnalyseRequest &request);
 
 //===----------------------------------------------------------------------===//
 // simulate and evaluate

@@ -4,6 +4,7 @@
 #include "rhizome/Dialect/Flow/Flow.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "rhizome/Dialect/Flow/Plan.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -39,6 +40,10 @@ void FlowDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "rhizome/Dialect/Flow/FlowOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "rhizome/Dialect/Flow/PlanOps.cpp.inc"
       >();
 }
 

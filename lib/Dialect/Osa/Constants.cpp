@@ -2,8 +2,12 @@
 // Access to constants: element attributes to plain vectors and back, as
 // resource blobs, so that weights never become attribute text.
 #include "mlir/IR/AsmState.h"
+#include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
+#include <mutex>
 
 using namespace mlir;
 using namespace rhizome;
@@ -142,15 +146,39 @@ void osa::forConstantInts(Value value, function_ref<void(int64_t)> use) {
           num::elementInt(value.getType()).getIsSigned(), use);
 }
 
+/// A resource whose key is the name and a hash of the contents, so that it
+/// depends on nothing else that was made before; equal ones are one.
+template <typename T>
+static ElementsAttr makeResource(RankedTensorType type, StringRef name,
+                                 ArrayRef<T> values) {
+  static std::mutex mutex; // between looking up and inserting
+  std::lock_guard<std::mutex> guard(mutex);
+  auto &manager =
+      DenseResourceElementsHandle::getManagerInterface(type.getContext());
+  ArrayRef<char> bytes(reinterpret_cast<const char *>(values.data()),
+                       values.size() * sizeof(T));
+  uint64_t hash = llvm::xxh3_64bits(
+      ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
+  // The same bytes with another alignment are another resource.
+  std::string key = (name + "_" + llvm::utohexstr(hash, /*LowerCase=*/true) +
+                     (sizeof(T) > 1 ? "x" + std::to_string(sizeof(T)) : ""))
+                        .str();
+  if (auto *known = manager.getBlobManager().lookup(key);
+      known && known->getBlob() && known->getBlob()->getData() == bytes)
+    return DenseResourceElementsAttr::get(
+        type, DenseResourceElementsHandle(
+                  known, cast<BuiltinDialect>(manager.getDialect())));
+  return DenseResourceElementsAttr::get(
+      type, key, HeapAsmResourceBlob::allocateAndCopyInferAlign<T>(values));
+}
+
 ElementsAttr osa::makeFloatAttr(MLIRContext *context, StringRef name,
                                 ArrayRef<int64_t> shape,
                                 ArrayRef<float> values) {
   auto type = RankedTensorType::get(shape, Float32Type::get(context));
   if (values.size() <= 1)
     return DenseElementsAttr::get(type, values);
-  return DenseResourceElementsAttr::get(
-      type, name,
-      HeapAsmResourceBlob::allocateAndCopyInferAlign<float>(values));
+  return makeResource<float>(type, name, values);
 }
 
 template <typename T>
@@ -159,9 +187,7 @@ static ElementsAttr makeInts(RankedTensorType type, StringRef name,
   std::vector<T> narrow(values.begin(), values.end());
   if (values.size() <= 1)
     return DenseElementsAttr::get(type, ArrayRef<T>(narrow));
-  return DenseResourceElementsAttr::get(
-      type, name,
-      HeapAsmResourceBlob::allocateAndCopyInferAlign<T>(ArrayRef<T>(narrow)));
+  return makeResource<T>(type, name, narrow);
 }
 
 ElementsAttr osa::makeIntAttr(MLIRContext *context, StringRef name,

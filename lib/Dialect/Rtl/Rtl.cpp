@@ -57,6 +57,15 @@ LogicalResult rhizome::rtl::ModuleOp::verify() {
   return success();
 }
 
+LogicalResult FileOp::verify() {
+  StringRef name = getName();
+  if (name.empty() || name.contains('/') || name == "." || name == ".." ||
+      getText().empty())
+    return emitOpError("C1: needs the name of a file, without folders, and a "
+                       "text");
+  return success();
+}
+
 LogicalResult InstanceOp::verify() {
   if (getInputs().size() != getInputNames().size() ||
       getOutputs().size() != getOutputNames().size())

@@ -368,3 +368,161 @@ flow.design @actor_c9_many attributes {clock_mhz = 100.0, device = "xc7z020"} {
   %x = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 0, "w.bin">], rhizome.port = 0} : () -> !s
   flow.actor "axis_out" "m_axis_0"(%x) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
 }
+
+// -----
+
+module @plan_c1 {
+  // expected-error@+1 {{'flow.plan' op C1: has no node}}
+  flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+  }
+}
+
+// -----
+
+module @plan_c1_other {
+  flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+    flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+      flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+    }
+    // expected-error@+1 {{'arith.constant' op C1: is no part of a plan}}
+    %c = arith.constant 0 : i32
+  }
+}
+
+// -----
+
+module @plan_c2 {
+  flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+    // expected-note@+1 {{the other node}}
+    flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+      flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+    }
+    // expected-error@+1 {{'flow.node' op C2: place 0 belongs to another node too}}
+    flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+      flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 1 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+    }
+  }
+}
+
+// -----
+
+module @plan_c3 {
+  // expected-error@+1 {{'flow.plan' op C3: the choices' positions are not the numbers from 0 to 0}}
+  flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+    flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+      flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 1 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+    }
+  }
+}
+
+// -----
+
+module @plan_c4 {
+  // expected-error@+1 {{'flow.plan' op C4: a time is not positive}}
+  flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 0.0 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+    flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+      flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+    }
+  }
+}
+
+// -----
+
+module @split_c1 {
+  flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+    // expected-error@+1 {{'flow.split' op C1: the 0th operation in 1 parts is none that is shared out}}
+    flow.split "conv" "conv2d" 0 in 1
+    flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+      flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+    }
+  }
+}
+
+// -----
+
+module @node_c1 {
+  flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+    // expected-error@+1 {{'flow.node' op C1: needs places, none negative, and streams of one bit or more}}
+    flow.node at [] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+      flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+    }
+  }
+}
+
+// -----
+
+module @node_c2 {
+  flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+    // expected-error@+1 {{'flow.node' op C2: has no choice}}
+    flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+    }
+  }
+}
+
+// -----
+
+module @node_c2_other {
+  flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+    flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+      flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+      // expected-error@+1 {{'arith.constant' op C2: is neither a choice nor an image}}
+      %c = arith.constant 0 : i32
+    }
+  }
+}
+
+// -----
+
+module @node_c3 {
+  flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+    // expected-error@+1 {{'flow.node' op C3: says a part only of what was built}}
+    flow.node at [0] attributes {design = @d, stream_bits = 64 : i64, traffic = array<f64>} {
+      flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+    }
+  }
+}
+
+// -----
+
+module @node_c4 {
+  flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+    // expected-error@+1 {{'flow.node' op C4: has RTL of a design that is not there}}
+    flow.node at [0] attributes {rtl = @d, stream_bits = 64 : i64, traffic = array<f64>} {
+      flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+    }
+  }
+}
+
+// -----
+
+module @choice_c1 {
+  flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+    flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+      // expected-error@+1 {{'flow.choice' op C1: a number is negative}}
+      flow.choice "conv" "conv2d" -1 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+    }
+  }
+}
+
+// -----
+
+module @choice_c2 {
+  flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+    flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+      // expected-error@+1 {{'flow.choice' op C2: needs a node, an operation, a generator and a key}}
+      flow.choice "conv" "conv2d" 0 takes "stream" "" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+    }
+  }
+}
+
+// -----
+
+module @image_c1 {
+  flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+    flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+      flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+      // expected-error@+1 {{'flow.image' op C1: needs 2 lines of 2 digits}}
+      flow.image "w.hex" of 2 words of 8 bits "0a\0A"
+    }
+  }
+}

@@ -237,3 +237,10 @@ rtl.module @no_bits attributes {input_names = [], output_names = []} {
   %0 = rtl.constant 0 : i0
   rtl.output
 }
+
+// -----
+
+module @file_c1 {
+  // expected-error@+1 {{'rtl.file' op C1: needs the name of a file, without folders, and a text}}
+  rtl.file "a/b.sv" "module b; endmodule"
+}

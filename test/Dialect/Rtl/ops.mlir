@@ -45,3 +45,6 @@ rtl.module @arithmetic attributes {input_names = ["clk_i", "a_i", "b_i"], output
   %out = rtl.add %wide, %one : i4
   rtl.output %out : i4
 }
+
+// CHECK: rtl.file "top.sv" "module top; endmodule"
+rtl.file "top.sv" "module top; endmodule"

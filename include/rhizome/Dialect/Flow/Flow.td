@@ -9,16 +9,7 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
-
-def Flow_Dialect : Dialect {
-  let name = "flow";
-  let cppNamespace = "::rhizome::flow";
-  let summary = "actors, streams and where they run";
-  let dependentDialects = ["::rhizome::num::NumDialect"];
-  let useDefaultTypePrinterParser = 1;
-  let useDefaultAttributePrinterParser = 1;
-  let hasOperationAttrVerify = 1;
-}
+include "rhizome/Dialect/Flow/FlowBase.td"
 
 def Flow_Order : I32Enum<"Order", "the order of a stream's elements", [
     I32EnumCase<"Pixels", 0, "pixels">,  // the tensor flattened, channels last
@@ -141,9 +132,6 @@ def Flow_Bank : AttrDef<Flow_Dialect, "Bank"> {
   let assemblyFormat = "`<` $memory `,` $bank `,` $segment `>`";
   let genVerifyDecl = 1;
 }
-
-class Flow_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Flow_Dialect, mnemonic, traits>;
 
 def Flow_DesignOp : Flow_Op<"design", [IsolatedFromAbove, SingleBlock,
     NoTerminator, Symbol, RegionKindInterface]> {

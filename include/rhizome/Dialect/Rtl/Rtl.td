@@ -266,4 +266,23 @@ def Rtl_RegisterOp : Rtl_Op<"register", [AllTypesMatch<["input", "result"]>]> {
   let assemblyFormat = "$input `at` $clock attr-dict `:` type($result)";
 }
 
+def Rtl_FileOp : Rtl_Op<"file"> {
+  let summary = "a file of SystemVerilog";
+  let description = [{
+    What emission made of the modules beside it.
+
+    - (C1) the name is that of a file, without folders, and the text is not
+      empty.
+
+    ```mlir
+    module {
+    rtl.file "top.sv" "module top; endmodule"
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, StrAttr:$text);
+  let assemblyFormat = "$name $text attr-dict";
+  let hasVerifier = 1;
+}
+
 #endif

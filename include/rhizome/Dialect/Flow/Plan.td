@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What exploration has decided, as operations of the `flow` dialect: which
+// offer builds each operation, and which devices hold it. The phase `build`
+// needs nothing else.
+#ifndef RHIZOME_DIALECT_FLOW_PLAN_TD
+#define RHIZOME_DIALECT_FLOW_PLAN_TD
+
+include "mlir/IR/EnumAttr.td"
+include "rhizome/Dialect/Flow/FlowBase.td"
+
+def Flow_BottleneckKind : I32EnumAttr<"BottleneckKind", "what bounds a rate", [
+    I32EnumAttrCase<"Operation", 0, "operation">,
+    I32EnumAttrCase<"Border", 1, "border">,
+    I32EnumAttrCase<"Link", 2, "link">,
+    I32EnumAttrCase<"HostLink", 3, "host_link">,
+    I32EnumAttrCase<"Memory", 4, "memory">]> {
+  let cppNamespace = "::rhizome::flow";
+}
+
+def Flow_PlanOp : Flow_Op<"plan", [SingleBlock, NoTerminator,
+                                   HasParent<"::mlir::ModuleOp">]> {
+  let summary = "what exploration decided for a module's network";
+  let description = [{
+    `goal` is the goal that the plan was made for. `seconds` is the time a
+    frame takes, `solved_seconds` what the solver aimed at, `latency` the
+    time of one request, `bound` the least time that any plan takes.
+    `bottleneck` and `bottleneck_name` say what bounds the rate, `no_faster` is
+    the sentence for people on what keeps it from being better.
+    `luts_of_a_block` is the price at which ROMs were placed. The body holds the
+    splits, one node for each run of operations in the order along the devices,
+    and the alternatives that were not taken.
+
+    - (C1) the body holds splits, nodes and alternatives, one node at least.
+    - (C2) no place belongs to two nodes.
+    - (C3) the choices' positions are all numbers from 0 on, each once.
+    - (C4) times are positive.
+
+    ```mlir
+    module {
+    flow.plan "max-throughput" bottleneck operation "conv" attributes {bound = 1.0e-5 : f64, exact, fits, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, meets_goal, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+      flow.split "conv" "conv2d" 0 in 2
+      flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64: 0.0>} {
+        flow.choice "conv.0" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64: 12.0>, summary = "1 lane", unit = 0 : i64}
+      }
+      flow.alternative "1 device" attributes {nodes = 1 : i64, per_second = 0.0 : f64, why = "does not fit"}
+    }
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$goal, Flow_BottleneckKind:$bottleneck,
+                       StrAttr:$bottleneck_name, F64Attr:$seconds,
+                       F64Attr:$solved_seconds, F64Attr:$latency,
+                       F64Attr:$bound, F64Attr:$luts_of_a_block,
+                       UnitAttr:$exact, UnitAttr:$fits, UnitAttr:$meets_goal,
+                       UnitAttr:$avoids_dsp, OptionalAttr<StrAttr>:$no_faster);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$goal `bottleneck` $bottleneck $bottleneck_name attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+def Flow_SplitOp : Flow_Op<"split", [HasParent<"PlanOp">]> {
+  let summary = "an operation whose output channels are shared out";
+  let description = [{
+    The `nth` operation `op` of the model's node `node`.
+
+    - (C1) there are two parts or more, and `nth` is not negative.
+
+    ```mlir
+    module {
+    flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+      flow.split "conv" "conv2d" 0 in 2
+      flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+        flow.choice "conv.0" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+      }
+    }
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$node, StrAttr:$op, I64Attr:$nth, I64Attr:$parts);
+  let assemblyFormat = "$node $op custom<Count>($nth) `in` custom<Count>($parts) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Flow_NodeOp : Flow_Op<"node", [SingleBlock, NoTerminator,
+                                   HasParent<"PlanOp">]> {
+  let summary = "one device's part of a plan, or that of several equal ones";
+  let description = [{
+    `places` are the devices of the cluster that hold a copy each, the first one
+    first; `stream_bits` is the width of the border, `traffic` what one copy
+    moves and takes by the solver's account, in the order of the resource
+    vector. After `build` the node names its function and its design and says
+    what the design promises; after `lower` also the modules of its RTL.
+
+    - (C1) there is a place, none is negative, and streams have bits.
+    - (C2) the body holds choices and images, one choice at least.
+    - (C3) function, design, timing, resources and bottleneck are there together
+      or not at all.
+    - (C4) `rtl` needs a design, `link` needs `rtl`.
+
+    ```mlir
+    module {
+    flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+      flow.node at [0, 1] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+        flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+        flow.image "weights.hex" of 2 words of 8 bits "0a\0Aff\0A"
+      }
+    }
+    }
+    ```
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$places, I64Attr:$stream_bits,
+                       DenseF64ArrayAttr:$traffic,
+                       OptionalAttr<FlatSymbolRefAttr>:$function,
+                       OptionalAttr<FlatSymbolRefAttr>:$design,
+                       OptionalAttr<F64Attr>:$interval_cycles,
+                       OptionalAttr<I64Attr>:$latency_cycles,
+                       OptionalAttr<DenseF64ArrayAttr>:$resources,
+                       OptionalAttr<DenseF64ArrayAttr>:$endpoint,
+                       OptionalAttr<DenseF64ArrayAttr>:$errors,
+                       OptionalAttr<StrAttr>:$bottleneck,
+                       OptionalAttr<FlatSymbolRefAttr>:$rtl,
+                       OptionalAttr<FlatSymbolRefAttr>:$link);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`at` $places attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Flow_ChoiceOp : Flow_Op<"choice", [HasParent<"NodeOp">]> {
+  let summary = "the offer taken for an operation";
+  let description = [{
+    The `nth` operation `op` of the model's node `node` takes the offer `key` of
+    `generator`, alone or with the operations around it that have the same one.
+    `position` is where it stands along the devices, `unit` which of several
+    equal shared units it takes. `summary` is for people.
+
+    - (C1) numbers are not negative.
+    - (C2) node, operation, generator and key are not empty.
+
+    ```mlir
+    module {
+    flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+      flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+        flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+      }
+    }
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$node, StrAttr:$op, I64Attr:$nth,
+                       StrAttr:$generator, StrAttr:$key, StrAttr:$summary,
+                       I64Attr:$busy_cycles, DenseF64ArrayAttr:$resources,
+                       I64Attr:$position, I64Attr:$unit);
+  let assemblyFormat = "$node $op custom<Count>($nth) `takes` $generator $key attr-dict-with-keyword";
+  let hasVerifier = 1;
+}
+
+def Flow_ImageOp : Flow_Op<"image", [HasParent<"NodeOp">]> {
+  let summary = "the contents of one of a design's memories";
+  let description = [{
+    `depth` words of `width` bits, in hexadecimal digits, a line each.
+
+    - (C1) width and depth are positive, and the digits are those of so many
+      words.
+
+    ```mlir
+    module {
+    flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+      flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+        flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+        flow.image "weights.hex" of 2 words of 8 bits "0a\0Aff\0A"
+      }
+    }
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, I64Attr:$depth, I64Attr:$width,
+                       StrAttr:$hex);
+  let assemblyFormat = "$name `of` custom<Count>($depth) `words` `of` custom<Count>($width) `bits` $hex attr-dict";
+  let hasVerifier = 1;
+}
+
+def Flow_AlternativeOp : Flow_Op<"alternative", [HasParent<"PlanOp">]> {
+  let summary = "what was looked at and not taken";
+  let description = [{
+    For people: `what` and `why`, on so many devices, at this rate.
+
+    ```mlir
+    module {
+    flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+      flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+        flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+      }
+      flow.alternative "1 device" attributes {nodes = 1 : i64, per_second = 0.0 : f64, why = "does not fit"}
+    }
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$what, StrAttr:$why, I64Attr:$nodes,
+                       F64Attr:$per_second);
+  let assemblyFormat = "$what attr-dict-with-keyword";
+}
+
+#endif

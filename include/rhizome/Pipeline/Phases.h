@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The phases of a network's way into a package: their names and order, a
+// sentence for each, and what the IR must look like at the end of each.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+
+namespace rhizome::pipeline {
+enum class Phase {
+  Import,
+  Normalise,
+  Quantise,
+  Integerise,
+  Explore,
+  Build,
+  Lower,
+  Emit,
+  Package
+};
+
+struct PhaseInfo {
+  Phase phase;
+  const char *name;     ///< "import"
+  const char *sentence; ///< for people, e.g. in help
+};
+
+/// All phases in order.
+llvm::ArrayRef<PhaseInfo> phases();
+const PhaseInfo &infoOf(Phase phase);
+std::optional<Phase> parsePhase(llvm::StringRef name);
+/// The phase that follows; none after the last.
+std::optional<Phase> next(Phase phase);
+/// The names in order, with ", " between.
+std::string phaseNames();
+
+/// Checks that `module` is what `phase` leaves, or reports the constraint that
+/// it breaks by its number:
+///
+///  - (C1) a module before `explore` holds functions only.
+///  - (C2) after `import` there is @main, on real numbers, or @network.
+///  - (C3) after `quantise` no number format and no calibration wait.
+///  - (C4) after `integerise` there is @network, and no @main.
+///  - (C5) the tensors of @network hold integers.
+///  - (C6) after `explore` there is one flow.plan; the designs are not there
+///    yet.
+///  - (C7) after `build` every flow.node names a function and a design of the
+///    module.
+///  - (C8) after `lower` every flow.node names the module of its RTL, which
+///    names its top module.
+///  - (C9) after `emit` every module of RTL has its file.
+mlir::LogicalResult verifyAfter(Phase phase, mlir::ModuleOp module);
+
+/// Registers --rhizome-import … --rhizome-package with MLIR.
+void registerPhasePasses();
+} // namespace rhizome::pipeline

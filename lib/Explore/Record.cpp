@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// An offer is identified by its generator and key; the solution that a plan
+// describes is found again in a menu whose operations are pinned to these.
+#include "rhizome/Explore/Record.h"
+#include "Realise.h"
+#include "Split.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace rhizome::gen;
+
+namespace rhizome::explore {
+//===----------------------------------------------------------------------===//
+// Into the IR
+//===----------------------------------------------------------------------===//
+
+static DenseF64ArrayAttr attrOf(OpBuilder &b, const Resources &resources) {
+  return b.getDenseF64ArrayAttr(resources.amount);
+}
+
+static flow::BottleneckKind kindOf(Bottleneck::Kind kind) {
+  switch (kind) {
+  case Bottleneck::Kind::Operation:
+    return flow::BottleneckKind::Operation;
+  case Bottleneck::Kind::Border:
+    return flow::BottleneckKind::Border;
+  case Bottleneck::Kind::Link:
+    return flow::BottleneckKind::Link;
+  case Bottleneck::Kind::HostLink:
+    return flow::BottleneckKind::HostLink;
+  case Bottleneck::Kind::Memory:
+    return flow::BottleneckKind::Memory;
+  }
+  llvm_unreachable("every kind has its enumerator");
+}
+
+static Bottleneck::Kind kindOf(flow::BottleneckKind kind) {
+  switch (kind) {
+  case flow::BottleneckKind::Operation:
+    return Bottleneck::Kind::Operation;
+  case flow::BottleneckKind::Border:
+    return Bottleneck::Kind::Border;
+  case flow::BottleneckKind::Link:
+    return Bottleneck::Kind::Link;
+  case flow::BottleneckKind::HostLink:
+    return Bottleneck::Kind::HostLink;
+  case flow::BottleneckKind::Memory:
+    return Bottleneck::Kind::Memory;
+  }
+  llvm_unreachable("every kind has its enumerator");
+}
+
+static void recordNode(OpBuilder &b, const NodeResult &node, Location loc) {
+  OpBuilder::InsertionGuard guard(b);
+  OperationState state(loc, flow::NodeOp::getOperationName());
+  std::vector<int64_t> places(node.places.begin(), node.places.end());
+  state.addAttribute("places", b.getDenseI64ArrayAttr(places));
+  state.addAttribute("stream_bits", b.getI64IntegerAttr(node.streamBits));
+  state.addAttribute("traffic", attrOf(b, node.account));
+  state.addRegion()->emplaceBlock();
+  auto op = cast<flow::NodeOp>(b.create(state));
+  b.setInsertionPointToEnd(&op.getBody().front());
+  for (const Taken &taken : node.taken) {
+    OperationState choice(loc, flow::ChoiceOp::getOperationName());
+    choice.addAttribute("node", b.getStringAttr(taken.id.node));
+    choice.addAttribute("op", b.getStringAttr(taken.id.op));
+    choice.addAttribute("nth", b.getI64IntegerAttr(taken.id.nth));
+    choice.addAttribute("generator", b.getStringAttr(taken.generator));
+    choice.addAttribute("key", b.getStringAttr(taken.key.text()));
+    choice.addAttribute("summary", b.getStringAttr(taken.summary));
+    choice.addAttribute("busy_cycles", b.getI64IntegerAttr(taken.busyCycles));
+    choice.addAttribute("resources", attrOf(b, taken.resources));
+    choice.addAttribute("position", b.getI64IntegerAttr(taken.position));
+    choice.addAttribute("unit", b.getI64IntegerAttr(taken.unit));
+    b.create(choice);
+  }
+}
+
+flow::PlanOp record(const Result &result, StringRef goal, ModuleOp module) {
+  OpBuilder b(module.getContext());
+  b.setInsertionPointToEnd(module.getBody());
+  Location loc = module.getLoc();
+  OperationState state(loc, flow::PlanOp::getOperationName());
+  auto number = [&](const char *name, double value) {
+    state.addAttribute(name, b.getF64FloatAttr(value));
+  };
+  auto flag = [&](const char *name, bool value) {
+    if (value)
+      state.addAttribute(name, b.getUnitAttr());
+  };
+  state.addAttribute("goal", b.getStringAttr(goal));
+  state.addAttribute("bottleneck",
+                     flow::BottleneckKindAttr::get(
+                         b.getContext(), kindOf(result.bottleneck.kind)));
+  state.addAttribute("bottleneck_name",
+                     b.getStringAttr(result.bottleneck.node));
+  number("seconds", result.seconds);
+  number("solved_seconds", result.solvedSeconds);
+  number("latency", result.latency);
+  number("bound", result.bound);
+  number("luts_of_a_block", result.lutsOfABlock);
+  flag("exact", result.isExact);
+  flag("fits", result.fits);
+  flag("meets_goal", result.meetsGoal);
+  flag("avoids_dsp", result.avoidsDsp);
+  if (!result.limit.isNone())
+    state.addAttribute("no_faster", b.getStringAttr(describe(result.limit)));
+  state.addRegion()->emplaceBlock();
+  auto plan = cast<flow::PlanOp>(b.create(state));
+  b.setInsertionPointToEnd(&plan.getBody().front());
+  for (const Split &split : result.splits) {
+    OperationState op(loc, flow::SplitOp::getOperationName());
+    op.addAttribute("node", b.getStringAttr(split.of.node));
+    op.addAttribute("op", b.getStringAttr(split.of.op));
+    op.addAttribute("nth", b.getI64IntegerAttr(split.of.nth));
+    op.addAttribute("parts", b.getI64IntegerAttr(split.parts));
+    b.create(op);
+  }
+  for (const NodeResult &node : result.nodes)
+    recordNode(b, node, loc);
+  for (const Result::Other &other : result.others) {
+    OperationState op(loc, flow::AlternativeOp::getOperationName());
+    op.addAttribute("what", b.getStringAttr(other.what));
+    op.addAttribute("why", b.getStringAttr(other.why));
+    op.addAttribute("nodes", b.getI64IntegerAttr(other.nodes));
+    op.addAttribute("per_second", b.getF64FloatAttr(other.perSecond));
+    b.create(op);
+  }
+  return plan;
+}
+
+void recordDesigns(Result &result, flow::PlanOp plan) {
+  OpBuilder b(plan.getContext());
+  // Of a plan that somebody edited these are others than explore recorded.
+  plan.setSeconds(APFloat(result.seconds));
+  plan.setLatency(APFloat(result.latency));
+  plan.setBottleneck(kindOf(result.bottleneck.kind));
+  plan.setBottleneckName(result.bottleneck.node);
+  for (auto [op, node] :
+       llvm::zip_equal(plan.getBody().getOps<flow::NodeOp>(), result.nodes)) {
+    op.setFunction(node.function.getSymName());
+    op.setDesign(node.design.getSymName());
+    op.setIntervalCycles(APFloat(node.timing.intervalCycles));
+    op.setLatencyCycles(node.timing.latencyCycles);
+    op.setResourcesAttr(attrOf(b, node.resources));
+    op.setEndpointAttr(attrOf(b, node.endpoint));
+    op.setErrorsAttr(attrOf(b, node.errors));
+    op.setBottleneck(node.bottleneck);
+  }
+}
+
+void recordImages(const Result &result, flow::PlanOp plan) {
+  OpBuilder b(plan.getContext());
+  for (auto [op, node] :
+       llvm::zip_equal(plan.getBody().getOps<flow::NodeOp>(), result.nodes)) {
+    if (!op.getBody().getOps<flow::ImageOp>().empty())
+      continue;
+    b.setInsertionPointToEnd(&op.getBody().front());
+    for (const auto &[name, image] : node.images) {
+      OperationState state(op.getLoc(), flow::ImageOp::getOperationName());
+      state.addAttribute("name", b.getStringAttr(name));
+      state.addAttribute("depth", b.getI64IntegerAttr(image.depth));
+      state.addAttribute("width", b.getI64IntegerAttr(image.width));
+      state.addAttribute("hex", b.getStringAttr(image.hex()));
+      b.create(state);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// And back
+//===----------------------------------------------------------------------===//
+
+static Resources resourcesOf(ArrayRef<double> amounts) {
+  Resources resources;
+  for (size_t k = 0; k < std::min(amounts.size(), kResources); ++k)
+    resources.amount[k] = amounts[k];
+  return resources;
+}
+
+/// What the plan says of the whole, but for what building it tells.
+static void readWhole(flow::PlanOp plan, Result &result) {
+  result.bound = plan.getBound().convertToDouble();
+  result.isExact = plan.getExact();
+  result.fits = plan.getFits();
+  result.meetsGoal = plan.getMeetsGoal();
+  result.avoidsDsp = plan.getAvoidsDsp();
+  result.lutsOfABlock = plan.getLutsOfABlock().convertToDouble();
+  for (auto split : plan.getBody().getOps<flow::SplitOp>())
+    result.splits.push_back(
+        {{split.getNode().str(), split.getOp().str(), int(split.getNth())},
+         int(split.getParts())});
+  for (auto other : plan.getBody().getOps<flow::AlternativeOp>())
+    result.others.push_back({other.getWhat().str(), other.getWhy().str(),
+                             int64_t(other.getNodes()),
+                             other.getPerSecond().convertToDouble()});
+}
+
+/// An operation's id, as the plan writes it.
+static OperationId idOf(flow::ChoiceOp choice) {
+  return {choice.getNode().str(), choice.getOp().str(), int(choice.getNth())};
+}
+
+namespace {
+/// Finds the solution that a plan describes.
+class Finder {
+public:
+  Finder(const Posed &posed, flow::PlanOp plan) : posed(posed), plan(plan) {}
+  std::optional<Proposal> run(Refusals &refused);
+
+private:
+  const Posed &posed;
+  flow::PlanOp plan;
+  std::vector<flow::ChoiceOp> choices; ///< by stage of the menu
+
+  bool collect(Refusals &refused);
+  std::optional<int> choiceOf(int kind, int stage) const;
+};
+
+/// The choice of every stage. False if the plan names others than there are.
+bool Finder::collect(Refusals &refused) {
+  const size_t stages = posed.menu.problem().stages.size();
+  choices.assign(stages, flow::ChoiceOp());
+  for (auto node : plan.getBody().getOps<flow::NodeOp>())
+    for (auto choice : node.getBody().getOps<flow::ChoiceOp>()) {
+      size_t s = 0;
+      while (s < stages && !(posed.menu.id(int(s)) == idOf(choice)))
+        ++s;
+      if (s == stages || choices[s])
+        refused.push_back({choice.getNode().str(), choice.getOp().str(),
+                           "the plan names an operation that the network does "
+                           "not have, or names it twice",
+                           "explore this network again"});
+      else
+        choices[s] = choice;
+    }
+  for (size_t s = 0; s < stages; ++s)
+    if (!choices[s])
+      refused.push_back({posed.menu.id(int(s)).node, posed.menu.id(int(s)).op,
+                         "the plan chooses nothing for it",
+                         "explore this network again"});
+  return refused.empty();
+}
+
+/// Which of the menu's choices a stage takes.
+std::optional<int> Finder::choiceOf(int kind, int stage) const {
+  flow::ChoiceOp wanted = choices[stage];
+  const auto &offered = posed.menu.problem().kinds[kind].choices[stage];
+  std::optional<int> same;
+  for (int c = 0; c < int(offered.size()); ++c) {
+    const Offer &offer = posed.menu.offer(kind, stage, c);
+    if (offer.generator != wanted.getGenerator() ||
+        offer.key.text() != wanted.getKey())
+      continue;
+    // Of offers that differ in their streams alone the one that was priced.
+    if (offered[c].part > 0 ||
+        (offer.busyCycles == int64_t(wanted.getBusyCycles()) &&
+         offer.resources == resourcesOf(wanted.getResources())))
+      return c;
+    if (!same)
+      same = c;
+  }
+  return same;
+}
+
+std::optional<Proposal> Finder::run(Refusals &refused) {
+  if (!collect(refused))
+    return std::nullopt;
+  std::vector<int> order(choices.size());
+  for (size_t s = 0; s < choices.size(); ++s)
+    order[choices[s].getPosition()] = int(s);
+  Proposal proposal;
+  proposal.order = llvm::find(posed.orders, order) - posed.orders.begin();
+  Solution &solution = proposal.solution;
+  solution.seconds = plan.getSolvedSeconds().convertToDouble();
+  solution.isExact = plan.getExact();
+  const Problem &problem = posed.menu.problem();
+  for (auto node : plan.getBody().getOps<flow::NodeOp>()) {
+    Run run;
+    run.begin = solution.runs.empty() ? 0 : solution.runs.back().end;
+    run.end = run.begin;
+    run.end += int(llvm::range_size(node.getBody().getOps<flow::ChoiceOp>()));
+    for (int64_t place : node.getPlaces()) {
+      if (place >= int64_t(problem.places.size())) {
+        refused.push_back({choices[order[run.begin]].getNode().str(), "",
+                           "the plan puts it at place " +
+                               std::to_string(place) + " of " +
+                               std::to_string(problem.places.size()),
+                           "give the cluster that was explored"});
+        return std::nullopt;
+      }
+      run.places.push_back(int(place));
+    }
+    run.streamBits = node.getStreamBits();
+    run.cost.resources = resourcesOf(node.getTraffic());
+    int kind = problem.places[run.places[0]].kind;
+    for (int at = run.begin; at < run.end; ++at) {
+      flow::ChoiceOp wanted = choices[order[at]];
+      std::optional<int> choice = choiceOf(kind, order[at]);
+      if (wanted->getParentOp() != node || !choice) {
+        refused.push_back({wanted.getNode().str(), wanted.getOp().str(),
+                           wanted->getParentOp() != node
+                               ? "the plan's positions do not follow its nodes"
+                               : "no generator offers the option '" +
+                                     wanted.getKey().str() + "' for it",
+                           "explore this network again"});
+        return std::nullopt;
+      }
+      run.choices.push_back(*choice);
+      run.units.push_back(int(wanted.getUnit()));
+    }
+    solution.runs.push_back(std::move(run));
+  }
+  if (proposal.order == posed.orders.size()) {
+    refused.push_back({choices[order[0]].getNode().str(), "",
+                       "the plan lays the network along the devices in an "
+                       "order that is none of those looked at",
+                       "explore this network again"});
+    return std::nullopt;
+  }
+  return proposal;
+}
+} // namespace
+
+FailureOr<Result> rebuild(func::FuncOp network, flow::PlanOp plan,
+                          const Goal &goal, const Cluster &cluster) {
+  Result whole;
+  readWhole(plan, whole);
+  func::FuncOp base = splitAs(network, whole.splits, whole.refused);
+  FailureOr<Result> result = std::move(whole);
+  if (result->refused.empty()) {
+    Cluster allowed = priced(
+        withinParts(cluster, result->avoidsDsp ? goal.withoutDsp() : goal),
+        result->lutsOfABlock);
+    Steering steering;
+    for (auto node : plan.getBody().getOps<flow::NodeOp>())
+      for (auto choice : node.getBody().getOps<flow::ChoiceOp>()) {
+        Steering::Pin pin;
+        pin.of = idOf(choice);
+        pin.generator = choice.getGenerator().str();
+        pin.option = choice.getKey().str();
+        steering.pins.push_back(std::move(pin));
+      }
+    OfferCache cache;
+    Posed posed(base, allowed, steering, cache);
+    result->refused = posed.menu.refused();
+    std::optional<Proposal> proposal;
+    if (result->refused.empty())
+      proposal = Finder(posed, plan).run(result->refused);
+    if (proposal) {
+      auto built = realise(posed, *proposal);
+      if (failed(built) || failed(addTiming(posed, *proposal, *built))) {
+        result = failure();
+      } else {
+        readWhole(plan, *built);
+        renumberValues(*built);
+        result = std::move(built);
+      }
+    }
+  }
+  if (base != network)
+    base.erase();
+  return result;
+}
+
+Result readDesigns(flow::PlanOp plan, func::FuncOp network) {
+  auto module = cast<ModuleOp>(plan->getParentOp());
+  Result result;
+  readWhole(plan, result);
+  result.seconds = plan.getSeconds().convertToDouble();
+  result.solvedSeconds = plan.getSolvedSeconds().convertToDouble();
+  result.latency = plan.getLatency().convertToDouble();
+  result.bottleneck = {kindOf(plan.getBottleneck()),
+                       plan.getBottleneckName().str()};
+  for (auto op : plan.getBody().getOps<flow::NodeOp>()) {
+    NodeResult node;
+    node.function = module.lookupSymbol<func::FuncOp>(*op.getFunction());
+    node.ownsFunction = node.function != network;
+    node.places.assign(op.getPlaces().begin(), op.getPlaces().end());
+    node.place = node.places[0];
+    node.copies = int(node.places.size());
+    node.streamBits = op.getStreamBits();
+    node.account = resourcesOf(op.getTraffic());
+    for (auto choice : op.getBody().getOps<flow::ChoiceOp>()) {
+      Taken taken;
+      taken.id = idOf(choice);
+      taken.generator = choice.getGenerator().str();
+      if (auto key = OptionKey::parse(choice.getKey()))
+        taken.key = *key;
+      taken.summary = choice.getSummary().str();
+      taken.busyCycles = choice.getBusyCycles();
+      taken.resources = resourcesOf(choice.getResources());
+      taken.position = int(choice.getPosition());
+      taken.unit = int(choice.getUnit());
+      node.taken.push_back(std::move(taken));
+    }
+    for (auto image : op.getBody().getOps<flow::ImageOp>()) {
+      MemoryImage words = MemoryImage::parse(
+          std::string_view(image.getHex().data(), image.getHex().size()));
+      words.width = image.getWidth();
+      node.images.emplace(image.getName().str(), std::move(words));
+    }
+    node.design = module.lookupSymbol<flow::DesignOp>(*op.getDesign());
+    node.timing = {op.getIntervalCycles()->convertToDouble(),
+                   int64_t(*op.getLatencyCycles())};
+    node.resources = resourcesOf(*op.getResources());
+    node.endpoint = resourcesOf(*op.getEndpoint());
+    node.errors = resourcesOf(*op.getErrors());
+    node.bottleneck = op.getBottleneck()->str();
+    result.nodes.push_back(std::move(node));
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Out of the module and in again
+//===----------------------------------------------------------------------===//
+
+void detach(Result &result) {
+  for (NodeResult &node : result.nodes) {
+    node.design->remove();
+    if (node.ownsFunction)
+      node.function->remove();
+  }
+}
+
+void attach(Result &result, ModuleOp module) {
+  for (NodeResult &node : result.nodes) {
+    if (node.ownsFunction)
+      module.push_back(node.function);
+    module.push_back(node.design);
+  }
+}
+
+void drop(Result &result) {
+  for (NodeResult &node : result.nodes) {
+    node.design->erase();
+    if (node.ownsFunction)
+      node.function->erase();
+  }
+  result.nodes.clear();
+}
+} // namespace rhizome::explore

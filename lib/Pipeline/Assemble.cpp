@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The last phase: the package from a module that holds everything.
+#include "Analyse.h"
+#include "Border.h"
+#include "Compilation.h"
+#include "Deploy.h"
+#include "rhizome/Pipeline/Node.h"
+#include "rhizome/Transforms/Tasks.h"
+#include "rhizome/Vendor/Vendor.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::pipeline;
+
+/// The text of a module with the model's tasks, the network that they were
+/// merged into, and the functions of nodes, node names included.
+std::string Compilation::printModel() {
+  OwningOpRef<ModuleOp> model = ModuleOp::create(module.getLoc());
+  for (const char *name : {flow::kInputs, flow::kOutputs, flow::kTasks})
+    if (Attribute attr = module->getAttr(name))
+      model.get()->setAttr(name, attr);
+  for (FunctionOpInterface task : flow::tasksOf(module))
+    model->push_back(task->clone());
+  if (!model->lookupSymbol(network().getSymName()))
+    model->push_back(network()->clone());
+  for (const explore::NodeResult &node : built->nodes) {
+    func::FuncOp function = node.function;
+    if (node.ownsFunction)
+      model->push_back(function->clone());
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  model->print(os, OpPrintingFlags().enableDebugInfo(true, false));
+  os << "\n";
+  return text;
+}
+
+/// The unlike devices in use, each once with its clock and link.
+static std::vector<AnalysedDevice> analysedOf(const Targets &targets,
+                                              const explore::Result &result) {
+  std::vector<AnalysedDevice> devices;
+  for (const explore::NodeResult &node : result.nodes) {
+    const explore::ClusterPlace &place = targets.places.places[node.place];
+    AnalysedDevice entry{targets.devices[node.place], std::nullopt};
+    entry.device.clockMhz = place.context.clockMhz;
+    for (const PlannedLink &link : targets.links)
+      if (link.name == place.link)
+        entry.link = Link{link, link.name, "", {}};
+    if (llvm::none_of(devices, [&](const AnalysedDevice &other) {
+          return other.device.name == entry.device.name &&
+                 other.device.clockMhz == entry.device.clockMhz &&
+                 other.device.budget == entry.device.budget;
+        }))
+      devices.push_back(std::move(entry));
+  }
+  return devices;
+}
+
+/// Where the package goes.
+std::string pipeline::packageOf(const CompileRequest &request) {
+  return request.output.empty() ? modelNameOf(request) + ".rhz"
+                                : request.output;
+}
+
+llvm::Expected<llvm::json::Object> Compilation::analysis() {
+  return analysisOf(network(), plan->model, analysedOf(targets, *built));
+}
+
+/// What every node's folder holds.
+llvm::Error Compilation::writeNodes(PackageWriter &writer) {
+  auto run = built->nodes.begin();
+  auto recorded = planOp().getBody().getOps<flow::NodeOp>().begin();
+  for (PlannedNode &node : plan->nodes) {
+    if (!node.rtlOf.empty())
+      continue;
+    explore::NodeResult &one = *run++;
+    flow::NodeOp op = *recorded++;
+    if (llvm::Error error = writeNode(
+            writer, node, one, module.lookupSymbol<ModuleOp>(*op.getRtl())))
+      return error;
+    if (llvm::Error error =
+            writeTimeline(writer, node.name, one.design, node.clockMhz))
+      return error;
+    if (op.getLink()) {
+      describeEndpoint(*plan, node);
+      if (llvm::Error error = writeNodeTop(
+              writer, node, module.lookupSymbol<ModuleOp>(*op.getLink())))
+        return error;
+    }
+    if (llvm::Error error = vendor::writeFlows(
+            writer, node, targets.devices[one.place], node.clockMhz,
+            result.notes, nodeConfiguration(*plan, node)))
+      return error;
+  }
+  // Replicas name their owner's files. A role holds its node's address, so each
+  // has a project of its own around them.
+  run = built->nodes.begin();
+  std::vector<std::string> saidBefore;
+  for (PlannedNode &node : plan->nodes) {
+    if (node.rtlOf.empty()) {
+      ++run;
+      continue;
+    }
+    const PlannedNode &owner = plan->owner(node);
+    node.top = owner.top;
+    node.nodeTop = owner.nodeTop;
+    node.rtl = owner.rtl;
+    node.registerPorts = owner.registerPorts;
+    node.linkPorts = owner.linkPorts;
+    node.simulationModels = owner.simulationModels;
+    if (llvm::Error error = vendor::writeFlows(
+            writer, node, targets.devices[std::prev(run)->place], node.clockMhz,
+            saidBefore, nodeConfiguration(*plan, node)))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+/// The conversions at the model's border: of one device at its ports, of
+/// several at the client's.
+void Compilation::fillHost() {
+  const bool isOne = plan->channels.empty() && plan->nodes.size() == 1;
+  plan->host = hostSectionOf(
+      module, isOne ? plan->nodes.front().inputs : hostPorts(network(), false),
+      isOne ? plan->nodes.front().outputs : hostPorts(network(), true));
+}
+
+llvm::Error Compilation::write(PackageWriter &writer) {
+  if (llvm::Error error = writeNodes(writer))
+    return error;
+  if (llvm::Error error = writer.writeFile("model/network.mlir", printModel()))
+    return error;
+  fillHost();
+  if (llvm::Error error = writeDeployment(writer, *plan, network()))
+    return error;
+  if (llvm::Error error = writeAnalysis(writer, network(), plan->model,
+                                        analysedOf(targets, *built)))
+    return error;
+  if (llvm::Error error = writer.writePlan(*plan))
+    return error;
+  if (llvm::Error error = writeReport(writer, result.notes))
+    return error;
+  return writer.commit();
+}
+
+Status Compilation::package() {
+  std::string target = packageOf(request);
+  auto writer = PackageWriter::create(target);
+  if (!writer)
+    return failed(Failure::Kind::Environment, writer.takeError());
+  if (llvm::Error error = write(**writer))
+    return failed(Failure::Kind::Environment, std::move(error));
+  if ((*writer)->removedResults())
+    result.notes.push_back("what was measured of the package that stood at '" +
+                           target +
+                           "' (its folder results) is removed: this one is "
+                           "not the same");
+  result.package = target;
+  return Done();
+}

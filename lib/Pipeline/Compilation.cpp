@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The phases from a file to RTL as text. What explore has built is taken out of
+// the module, which then holds the plan alone, and put back by build; without
+// it build makes the same again.
+#include "Compilation.h"
+#include "Analyse.h"
+#include "Cells.h"
+#include "Placing.h"
+#include "Settings.h"
+#include "Steer.h"
+#include "mlir/IR/Verifier.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Dialect/Rtl/Rtl.h"
+#include "rhizome/Explore/Record.h"
+#include "rhizome/Pipeline/Node.h"
+#include "rhizome/Transforms/Tasks.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::pipeline;
+
+static std::vector<std::string> notesOf(const IntegeriseStats &stats) {
+  std::vector<std::string> notes;
+  int64_t saturated = 0, elements = 0;
+  for (const IntegeriseStats::Saturation &s : stats.saturations) {
+    saturated += s.saturated;
+    elements += s.elements;
+    if (s.saturated)
+      notes.push_back(llvm::formatv("{0} of {1} elements of '{2}' are "
+                                    "saturated to the number format",
+                                    s.saturated, s.elements, s.tensor));
+  }
+  if (2 * saturated > elements)
+    notes.push_back("most constants lie outside the number format: if the file "
+                    "holds integer codes, give --raw-integers, otherwise more "
+                    "integer bits");
+  return notes;
+}
+
+/// Clocks beyond what the devices are specified for.
+static void noteClocks(const Targets &targets,
+                       std::vector<std::string> &notes) {
+  for (const auto &[device, place] :
+       llvm::zip(targets.devices, targets.places.places)) {
+    const double clock = place.context.clockMhz;
+    std::string note = llvm::formatv(
+        "the clock of {0} MHz is beyond {1} MHz, the most that the data "
+        "sheet of {2} gives for any design: the rate will not be reached",
+        llvm::format("%g", clock), llvm::format("%g", device.maxClockMhz),
+        device.name);
+    if (device.maxClockMhz > 0 && clock > device.maxClockMhz &&
+        !llvm::is_contained(notes, note))
+      notes.push_back(note);
+  }
+}
+
+Compilation::Compilation(CompileRequest request, ModuleOp module)
+    : request(std::move(request)), module(module),
+      diagnostics(module.getContext()) {}
+
+Compilation::~Compilation() {
+  if (isDetached)
+    explore::drop(*built);
+}
+
+/// A failure of a step that says what it has to say as an error and, maybe, in
+/// diagnostics.
+Status Compilation::failed(Failure::Kind kind, llvm::Error error) {
+  std::string text = llvm::toString(std::move(error));
+  if (std::string said = diagnostics.take(); !said.empty())
+    text += "\n" + said;
+  return Failure(kind, std::move(text));
+}
+
+func::FuncOp Compilation::network() { return fpgaNetwork(module); }
+
+flow::PlanOp Compilation::planOp() {
+  auto plans = module.getOps<flow::PlanOp>();
+  return plans.empty() ? flow::PlanOp() : *plans.begin();
+}
+
+Status Compilation::begin() {
+  if (Status read = readSettings(module, request); !read)
+    return read;
+  if (!request.constraints.empty())
+    if (llvm::Error error = applyConstraints(request, result.notes))
+      return failed(Failure::Kind::Input, std::move(error));
+  result.hasGoal = !request.goal.empty();
+  return aim();
+}
+
+/// Devices, and the goal that they are used for.
+Status Compilation::aim() {
+  std::string text = request.goal;
+  flow::PlanOp explored = planOp();
+  if (explored)
+    text = explored.getGoal().str();
+  if (text.empty()) {
+    llvm::Expected<std::string> otherwise =
+        request.plan.empty() ? "max-throughput" : goalOf(request.plan);
+    if (!otherwise)
+      return failed(Failure::Kind::Input, otherwise.takeError());
+    text = *otherwise;
+  }
+  llvm::Expected<Host> found = loadHost(kDefaultHost);
+  if (!found)
+    return failed(Failure::Kind::Environment, found.takeError());
+  host = std::move(*found);
+  std::optional<explore::Goal> parsed = explore::parseGoal(text);
+  if (!parsed)
+    return Failure(Failure::Kind::Input,
+                   "the plan's goal is '" + text + "', which is none");
+  goal = *parsed;
+  llvm::Expected<Targets> places = targetsOf(request);
+  if (!places)
+    return failed(Failure::Kind::Input, places.takeError());
+  targets = std::move(*places);
+  targets.places = explore::withinParts(std::move(targets.places), goal);
+  if (explored)
+    request.goal = text;
+  goalText = std::move(text);
+  return Done();
+}
+
+Status Compilation::run(Phase phase) {
+  const bool isLate = phase > Phase::Build;
+  if (isLate && !built)
+    if (Status read = readBuilt(); !read)
+      return read;
+  Status status = Done();
+  // Import and integerise tell their progress themselves.
+  if (request.progress && phase != Phase::Import && phase != Phase::Integerise)
+    request.progress(infoOf(phase).name);
+  switch (phase) {
+  case Phase::Import:
+    status = import();
+    break;
+  case Phase::Normalise:
+    status = normalise();
+    break;
+  case Phase::Quantise:
+    status = quantise();
+    break;
+  case Phase::Integerise:
+    status = integerise();
+    break;
+  case Phase::Explore:
+    status = explore();
+    break;
+  case Phase::Build:
+    status = build();
+    break;
+  case Phase::Lower:
+    status = lower();
+    break;
+  case Phase::Emit:
+    status = emit();
+    break;
+  case Phase::Package:
+    return package();
+  }
+  if (!status)
+    return status;
+  recordSettings(module, request, phase);
+  if (mlir::failed(verify(module)) || mlir::failed(verifyAfter(phase, module)))
+    return Failure(Failure::Kind::Internal,
+                   std::string("internal: the phase '") + infoOf(phase).name +
+                       "' leaves what it must not: " + diagnostics.take());
+  return Done();
+}
+
+//===----------------------------------------------------------------------===//
+// From the file to integers
+//===----------------------------------------------------------------------===//
+
+Status Compilation::import() {
+  Refusals refused;
+  OwningOpRef<ModuleOp> read =
+      readModel(*module.getContext(), request.model, request.progress, refused);
+  if (!read)
+    return Failure(Failure::Kind::Unsupported, std::move(refused));
+  module->setAttrs((*read)->getAttrs());
+  module->setLoc((*read)->getLoc());
+  module.getBodyRegion().takeBody(read->getBodyRegion());
+  return Done();
+}
+
+Status Compilation::normalise() {
+  if (!isIntegerNetwork(module))
+    canonicaliseReal(module);
+  return Done();
+}
+
+Status Compilation::quantise() {
+  Refusals refused;
+  IntegeriseStats stats;
+  if (mlir::failed(quantiseModel(module, request.model, request.progress,
+                                 refused, stats)))
+    return Failure(Failure::Kind::Unsupported, std::move(refused));
+  llvm::append_range(result.notes, notesOf(stats));
+  return Done();
+}
+
+Status Compilation::integerise() {
+  Refusals refused;
+  IntegeriseStats stats;
+  // Its number format has been applied.
+  ModelRequest model = request.model;
+  model.numberFormat.reset();
+  if (mlir::failed(lowerModel(module, model, request.progress, refused, stats)))
+    return Failure(Failure::Kind::Unsupported, std::move(refused));
+  // The FPGA's tasks as one function.
+  return network() ? Status(Done()) : nothingToBuild();
+}
+
+Failure Compilation::nothingToBuild() const {
+  return Failure(Failure::Kind::Unsupported,
+                 Refusals{{request.model.path, "",
+                           "no operation of the model can be built: @network "
+                           "computes nothing",
+                           ""}});
+}
+
+//===----------------------------------------------------------------------===//
+// Exploration
+//===----------------------------------------------------------------------===//
+
+/// Places what designs read from memories outside their chips.
+Status Compilation::layOut() {
+  for (explore::NodeResult &node : built->nodes)
+    if (llvm::Error error = layOutSegments(node))
+      return failed(Failure::Kind::Internal, std::move(error));
+  return Done();
+}
+
+/// The plan of what was built.
+void Compilation::finishPlan() {
+  if (built->avoidsDsp)
+    targets.places =
+        explore::withinParts(std::move(targets.places), goal.withoutDsp());
+  plan = planOf(request, targets, *built, network());
+  // Over the cluster's own link, if there is one.
+  Host own = host;
+  if (const PlannedLink *link = plan->link(plan->hostLink)) {
+    static_cast<Medium &>(own.link) = *link;
+    own.link.name = link->name;
+  }
+  plan->tasks = tasksOf(module, own);
+}
+
+/// What a user should know of the plan.
+void Compilation::notePlan() {
+  // Of a plan that is taken although it is only the nearest.
+  for (const PlannedNode &node : plan->nodes)
+    for (const auto &[kind, share] : node.utilisation)
+      if (share > 1 && request.acceptNearest)
+        result.notes.push_back(llvm::formatv(
+            "{0} does not fit: it needs {1:f1} % of the {2} that it may use "
+            "of its {3}",
+            node.name, 100 * share, llvm::StringRef(kind).upper(),
+            node.device));
+  if (built->splits.empty())
+    return;
+  std::vector<std::string> shared;
+  for (const explore::Split &split : built->splits)
+    shared.push_back(split.of.node + " in " + std::to_string(split.parts));
+  result.notes.push_back("channels are shared out: " +
+                         llvm::join(shared, ", "));
+}
+
+Status Compilation::explore() {
+  noteClocks(targets, result.notes);
+  if (isEmpty(module))
+    return nothingToBuild();
+  if (Refusals refused = explore::coverage(network()); !refused.empty())
+    return Failure(Failure::Kind::Unsupported, std::move(refused));
+  explore::Goal wanted = goal;
+  wanted.buildsNearest = request.acceptNearest;
+  wanted.maxNodes =
+      std::min(wanted.maxNodes, request.maxNodes.value_or(wanted.maxNodes));
+  explore::Steering steering;
+  if (!request.steer.empty() || !request.plan.empty()) {
+    llvm::Expected<explore::Steering> read =
+        request.steer.empty() ? steeringOf(request.plan, targets.places)
+                              : readSteering(request.steer);
+    if (!read)
+      return failed(Failure::Kind::Input, read.takeError());
+    steering = std::move(*read);
+  }
+  auto start = std::chrono::steady_clock::now();
+  FailureOr<explore::Result> found =
+      explore::explore(network(), wanted, targets.places, steering);
+  if (mlir::failed(found))
+    return Failure(Failure::Kind::Internal,
+                   "exploration fails: " + diagnostics.take());
+  if (!found->refused.empty())
+    return Failure(Failure::Kind::Unsupported, found->refused);
+  result.exploreSeconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  built = std::move(*found);
+  if (Status placed = layOut(); !placed)
+    return placed;
+  request.goal = goalText;
+  finishPlan();
+  notePlan();
+  result.cause = built->limit;
+  result.limit = describe(result.cause);
+  result.fits = built->fits;
+  result.meetsGoal = built->meetsGoal;
+  if (!result.meetsGoal && !request.acceptNearest) {
+    result.plan = *plan;
+    Failure failure(Failure::Kind::Infeasible, whyNone(result),
+                    "--accept-nearest takes the nearest plan");
+    failure.detail = result;
+    return failure;
+  }
+  explore::detach(*built);
+  isDetached = true;
+  explore::record(*built, request.goal, module);
+  return Done();
+}
+
+//===----------------------------------------------------------------------===//
+// From the plan to text
+//===----------------------------------------------------------------------===//
+
+/// Of a module in which designs stand: what they are and promise.
+Status Compilation::readBuilt() {
+  built = explore::readDesigns(planOp(), network());
+  finishPlan();
+  return Done();
+}
+
+Status Compilation::build() {
+  if (isDetached) {
+    explore::attach(*built, module);
+    isDetached = false;
+  } else {
+    auto found = explore::rebuild(network(), planOp(), goal, targets.places);
+    if (mlir::failed(found))
+      return Failure(Failure::Kind::Internal,
+                     "the plan cannot be built: " + diagnostics.take());
+    if (!found->refused.empty())
+      return Failure(Failure::Kind::Unsupported, found->refused);
+    built = std::move(*found);
+    // In the order in which attach() would have put them.
+    explore::detach(*built);
+    explore::attach(*built, module);
+    if (Status placed = layOut(); !placed)
+      return placed;
+    finishPlan();
+  }
+  explore::recordDesigns(*built, planOp());
+  return Done();
+}
+
+/// An empty module for RTL at the end of `module`.
+static ModuleOp holderIn(ModuleOp module, const std::string &name) {
+  OpBuilder b(module.getContext());
+  b.setInsertionPointToEnd(module.getBody());
+  return ModuleOp::create(b, UnknownLoc::get(b.getContext()), name);
+}
+
+Status Compilation::lower() {
+  auto recorded = planOp().getBody().getOps<flow::NodeOp>().begin();
+  auto run = built->nodes.begin();
+  for (const PlannedNode &node : plan->nodes) {
+    if (!node.rtlOf.empty())
+      continue;
+    flow::NodeOp op = *recorded++;
+    explore::NodeResult &one = *run++;
+    ModuleOp holder = holderIn(module, node.name + "_rtl");
+    if (llvm::Error error = lowerNode(one.design, holder))
+      return failed(Failure::Kind::Internal, std::move(error));
+    op.setRtl(*holder.getSymName());
+    if (nodeChannels(*plan, node).empty())
+      continue;
+    ModuleOp link = holderIn(module, node.name + "_link");
+    if (llvm::Error error = lowerNodeTop(*plan, node, link))
+      return failed(Failure::Kind::Unsupported, std::move(error));
+    op.setLink(*link.getSymName());
+  }
+  return Done();
+}
+
+Status Compilation::emit() {
+  for (auto holder : module.getOps<ModuleOp>())
+    if (llvm::Error error = emitFiles(holder))
+      return failed(Failure::Kind::Internal, std::move(error));
+  return Done();
+}
+
+CompileResult Compilation::take() {
+  if (flow::PlanOp op = planOp();
+      op && result.limit.empty() && op.getNoFaster())
+    result.limit = op.getNoFaster()->str();
+  if (built) {
+    result.fits = built->fits;
+    result.meetsGoal = built->meetsGoal;
+  }
+  if (plan)
+    result.plan = std::move(*plan);
+  return std::move(result);
+}
+
+void Compilation::complete() {
+  if (built && !isDetached)
+    explore::recordImages(*built, planOp());
+}
+
+std::string Compilation::text() {
+  complete();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os, OpPrintingFlags().enableDebugInfo(true, false));
+  os << "\n";
+  return text;
+}

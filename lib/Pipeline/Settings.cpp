@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Settings.h"
+#include "Explored.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::pipeline;
+
+namespace {
+/// An option and the last phase at which it acts.
+struct OptionPhase {
+  llvm::StringLiteral option;
+  Phase last;
+};
+} // namespace
+
+static constexpr OptionPhase kOptions[] = {
+    {"--shape", Phase::Import},
+    {"--input-type", Phase::Import},
+    {"--raw-integers", Phase::Import},
+    {"--constraints", Phase::Import},
+    {"--number-format", Phase::Quantise},
+    {"--tensor-format", Phase::Quantise},
+    {"--calibration", Phase::Quantise},
+    {"--calibration-normalise", Phase::Quantise},
+    {"--calibration-method", Phase::Quantise},
+    {"--calibration-frames", Phase::Quantise},
+    {"--bits", Phase::Quantise},
+    {"--max-loss", Phase::Quantise},
+    {"--min-snr", Phase::Quantise},
+    {"--device", Phase::Explore},
+    {"--board", Phase::Explore},
+    {"--cluster", Phase::Explore},
+    {"--clock-mhz", Phase::Explore},
+    {"--goal", Phase::Explore},
+    {"--max-nodes", Phase::Explore},
+    {"--steer", Phase::Explore},
+    {"--plan", Phase::Explore},
+    {"--accept-nearest", Phase::Explore},
+};
+
+Status pipeline::checkGiven(const CompileRequest &request) {
+  if (request.from && request.to && *request.to <= *request.from)
+    return Failure(Failure::Kind::Usage,
+                   std::string("--compile-to ") + infoOf(*request.to).name +
+                       " does not come after --compile-from " +
+                       infoOf(*request.from).name,
+                   "phases are, in order: " + phaseNames());
+  if (request.from == Phase::Package)
+    return Failure(Failure::Kind::Usage,
+                   "--compile-from package: no phase follows",
+                   "'rhizome simulate' and others take the package");
+  if (!request.from)
+    return Done();
+  for (const OptionPhase &entry : kOptions)
+    if (entry.last <= *request.from && request.isGiven(entry.option))
+      return Failure(Failure::Kind::Usage,
+                     entry.option.str() + " acts in the phase '" +
+                         infoOf(entry.last).name +
+                         "' for the last time; what --compile-from " +
+                         infoOf(*request.from).name + " takes has passed it",
+                     "give it to the compile that begins before");
+  return Done();
+}
+
+//===----------------------------------------------------------------------===//
+// Into the IR
+//===----------------------------------------------------------------------===//
+
+static llvm::StringRef nameOf(calibrate::Method method) {
+  switch (method) {
+  case calibrate::Method::MinMax:
+    return "min-max";
+  case calibrate::Method::Percentile:
+    return "percentile";
+  case calibrate::Method::MeanSquare:
+    return "mse";
+  }
+  llvm_unreachable("every method has its name");
+}
+
+static Attribute attrOf(Builder &b, const calibrate::Bits &bits) {
+  return b.getDenseI64ArrayAttr({bits.weights, bits.activations});
+}
+
+static DictionaryAttr attrOf(Builder &b, const Calibration &calibration) {
+  const calibrate::Options &options = calibration.options;
+  NamedAttrList list;
+  list.set("data", b.getStringAttr(calibration.data.path));
+  list.set("normalise", b.getStringAttr(calibration.data.normalise));
+  list.set("frames", b.getI64IntegerAttr(calibration.frames));
+  list.set("method", b.getStringAttr(nameOf(options.method)));
+  list.set("percentile", b.getF64FloatAttr(options.percentile));
+  list.set("bits", attrOf(b, options.bits));
+  if (options.maxLoss)
+    list.set("max_loss", b.getF64FloatAttr(*options.maxLoss));
+  if (options.minSnr)
+    list.set("min_snr", b.getF64FloatAttr(*options.minSnr));
+  NamedAttrList layers;
+  for (const auto &[name, bits] : options.layers)
+    layers.set(name, attrOf(b, bits));
+  list.set("layers", layers.getDictionary(b.getContext()));
+  return list.getDictionary(b.getContext());
+}
+
+void pipeline::recordSettings(ModuleOp module, const CompileRequest &request,
+                              Phase done) {
+  Builder b(module.getContext());
+  NamedAttrList list;
+  auto text = [&](const char *name, const std::string &value) {
+    if (!value.empty())
+      list.set(name, b.getStringAttr(value));
+  };
+  text("model", modelNameOf(request));
+  text("device", request.device);
+  text("board", request.board);
+  text("cluster", request.cluster);
+  if (request.clockMhz)
+    list.set("clock_mhz", b.getF64FloatAttr(*request.clockMhz));
+  if (done < Phase::Explore) {
+    text("goal", request.goal);
+    text("steer", request.steer);
+    text("plan", request.plan);
+    if (request.maxNodes)
+      list.set("max_nodes", b.getI64IntegerAttr(*request.maxNodes));
+    if (request.acceptNearest)
+      list.set("accept_nearest", b.getUnitAttr());
+  }
+  if (done < Phase::Quantise) {
+    if (request.model.numberFormat)
+      text("number_format", request.model.numberFormat->str());
+    NamedAttrList formats;
+    for (const auto &[name, format] : request.model.tensorFormats)
+      formats.set(name, b.getStringAttr(format.str()));
+    if (!formats.empty())
+      list.set("tensor_formats", formats.getDictionary(b.getContext()));
+    if (request.model.calibration)
+      list.set("calibration", attrOf(b, *request.model.calibration));
+  }
+  module->setAttr(kSettings, list.getDictionary(b.getContext()));
+}
+
+//===----------------------------------------------------------------------===//
+// And back
+//===----------------------------------------------------------------------===//
+
+std::optional<std::string> pipeline::waitingFormat(ModuleOp module) {
+  auto settings = module->getAttrOfType<DictionaryAttr>(kSettings);
+  if (!settings)
+    return std::nullopt;
+  for (const char *name : {"number_format", "tensor_formats", "calibration"})
+    if (settings.contains(name))
+      return name;
+  return std::nullopt;
+}
+
+namespace {
+/// Reads the entries of a dictionary; what is wrong first stays.
+class Reader {
+public:
+  Reader(std::string where) : where(std::move(where)) {}
+  std::string problem;
+
+  bool text(NamedAttribute entry, std::string &value) {
+    auto attr = dyn_cast<StringAttr>(entry.getValue());
+    if (!attr)
+      return wrong(entry, "a string");
+    value = attr.str();
+    return true;
+  }
+  bool whole(NamedAttribute entry, int64_t &value) {
+    auto attr = dyn_cast<IntegerAttr>(entry.getValue());
+    if (!attr || !attr.getType().isSignlessInteger(64))
+      return wrong(entry, "an i64");
+    value = attr.getInt();
+    return true;
+  }
+  bool real(NamedAttribute entry, std::optional<double> &value) {
+    auto attr = dyn_cast<FloatAttr>(entry.getValue());
+    if (!attr)
+      return wrong(entry, "a float");
+    value = attr.getValueAsDouble();
+    return true;
+  }
+  bool format(NamedAttribute entry, std::optional<numeric::Format> &value) {
+    std::string words, error, note;
+    if (!text(entry, words))
+      return false;
+    value = parseNetworkFormat(words, error, note);
+    if (!value)
+      return wrong(entry, "a number format (" + error + ")");
+    return true;
+  }
+  bool bits(NamedAttribute entry, calibrate::Bits &value) {
+    auto attr = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
+    if (!attr || attr.size() != 2 ||
+        llvm::any_of(attr.asArrayRef(),
+                     [](int64_t b) { return b < 2 || b > 16; }))
+      return wrong(entry, "two widths of 2 to 16 bits");
+    value = {unsigned(attr[0]), unsigned(attr[1])};
+    return true;
+  }
+  template <typename Each> bool entries(NamedAttribute entry, Each each) {
+    auto attr = dyn_cast<DictionaryAttr>(entry.getValue());
+    if (!attr)
+      return wrong(entry, "a dictionary");
+    for (NamedAttribute inner : attr)
+      if (!each(inner))
+        return false;
+    return true;
+  }
+  bool wrong(NamedAttribute entry, const std::string &wanted) {
+    if (problem.empty())
+      problem =
+          "'" + entry.getName().str() + "' in " + where + " is not " + wanted;
+    return false;
+  }
+
+private:
+  std::string where;
+};
+} // namespace
+
+static bool readCalibration(Reader &reader, NamedAttribute entry,
+                            Calibration &calibration) {
+  calibrate::Options &options = calibration.options;
+  calibration.data.normaliseOption = "--calibration-normalise";
+  return reader.entries(entry, [&](NamedAttribute inner) {
+    llvm::StringRef name = inner.getName();
+    std::string words;
+    std::optional<double> number;
+    if (name == "data")
+      return reader.text(inner, calibration.data.path);
+    if (name == "normalise")
+      return reader.text(inner, calibration.data.normalise);
+    if (name == "frames")
+      return reader.whole(inner, calibration.frames);
+    if (name == "bits")
+      return reader.bits(inner, options.bits);
+    if (name == "max_loss")
+      return reader.real(inner, options.maxLoss);
+    if (name == "min_snr")
+      return reader.real(inner, options.minSnr);
+    if (name == "percentile") {
+      if (!reader.real(inner, number))
+        return false;
+      options.percentile = *number;
+      return true;
+    }
+    if (name == "layers")
+      return reader.entries(inner, [&](NamedAttribute layer) {
+        return reader.bits(layer, options.layers[layer.getName().str()]);
+      });
+    if (name != "method")
+      return reader.wrong(inner, "a setting");
+    if (!reader.text(inner, words))
+      return false;
+    for (calibrate::Method method :
+         {calibrate::Method::MinMax, calibrate::Method::Percentile,
+          calibrate::Method::MeanSquare})
+      if (words == nameOf(method)) {
+        options.method = method;
+        return true;
+      }
+    return reader.wrong(inner, "min-max, percentile or mse");
+  });
+}
+
+/// Takes one setting over.
+static bool readSetting(Reader &reader, NamedAttribute entry,
+                        CompileRequest &request) {
+  llvm::StringRef name = entry.getName();
+  const bool moved = request.isGiven("--device") ||
+                     request.isGiven("--board") || request.isGiven("--cluster");
+  const bool steered = request.isGiven("--steer") || request.isGiven("--plan");
+  // Recorded, but told otherwise by an option.
+  std::string other;
+  auto text = [&](bool isGiven, std::string &value) {
+    return reader.text(entry, isGiven ? other : value);
+  };
+  if (name == "model")
+    return reader.text(entry, request.name);
+  if (name == "device")
+    return text(moved, request.device);
+  if (name == "board")
+    return text(moved, request.board);
+  if (name == "cluster")
+    return text(moved, request.cluster);
+  if (name == "goal")
+    return text(request.isGiven("--goal"), request.goal);
+  if (name == "steer")
+    return text(steered, request.steer);
+  if (name == "plan")
+    return text(steered, request.plan);
+  if (name == "clock_mhz") {
+    std::optional<double> clock;
+    if (!reader.real(entry, clock))
+      return false;
+    if (!request.clockMhz)
+      request.clockMhz = clock;
+    return true;
+  }
+  if (name == "max_nodes") {
+    int64_t most = 0;
+    if (!reader.whole(entry, most))
+      return false;
+    if (!request.maxNodes)
+      request.maxNodes = most;
+    return true;
+  }
+  if (name == "accept_nearest") {
+    request.acceptNearest = true;
+    return isa<UnitAttr>(entry.getValue()) || reader.wrong(entry, "a flag");
+  }
+  // How numbers are rounded is said whole or not at all.
+  ModelRequest ignored;
+  ModelRequest &model =
+      request.isGiven("--number-format") || request.isGiven("--calibration")
+          ? ignored
+          : request.model;
+  if (name == "number_format")
+    return reader.format(entry, model.numberFormat);
+  if (name == "tensor_formats")
+    return reader.entries(entry, [&](NamedAttribute inner) {
+      std::optional<numeric::Format> format;
+      if (!reader.format(inner, format))
+        return false;
+      model.tensorFormats.try_emplace(inner.getName().str(), *format);
+      return true;
+    });
+  if (name == "calibration") {
+    Calibration calibration;
+    if (!readCalibration(reader, entry, calibration))
+      return false;
+    model.calibration = std::move(calibration);
+    return true;
+  }
+  return reader.wrong(entry, "a setting");
+}
+
+Status pipeline::readSettings(ModuleOp module, CompileRequest &request) {
+  Attribute all = module->getAttr(kSettings);
+  if (!all)
+    return Done();
+  Reader reader(kSettings.str());
+  auto settings = dyn_cast<DictionaryAttr>(all);
+  bool good = bool(settings);
+  if (!settings)
+    reader.problem = kSettings.str() + " is not a dictionary";
+  else
+    for (NamedAttribute entry : settings)
+      good = good && readSetting(reader, entry, request);
+  if (!good)
+    return Failure(Failure::Kind::Input,
+                   request.model.path + ": " + reader.problem,
+                   "the compile that wrote the file writes it again");
+  if (!request.goal.empty() && !isGoal(request.goal))
+    return Failure(Failure::Kind::Input,
+                   request.model.path + ": 'goal' in " + kSettings.str() +
+                       " is no goal: '" + request.goal + "'",
+                   "the compile that wrote the file writes it again");
+  return Done();
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --rhizome-package --split-input-file --verify-diagnostics
+// What `emit` must not leave; C9 in Phases.h.
+
+module @phase_c9 {
+  func.func @network(%x: tensor<1x4x!num.int<s8>>) -> tensor<1x4x!num.int<s8>> {
+    return %x : tensor<1x4x!num.int<s8>>
+  }
+  flow.design @node0 attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  }
+  module @node0_rtl attributes {rhizome.top = "rhz_top"} {
+    // expected-error@+1 {{'rtl.module' op C9: has no file}}
+    rtl.module @rhz_top attributes {input_names = [], output_names = []} {
+      rtl.output
+    }
+  }
+  flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+    flow.node at [0] attributes {bottleneck = "conv", design = @node0, endpoint = array<f64>, errors = array<f64>, function = @network, interval_cycles = 1.0 : f64, latency_cycles = 1 : i64, resources = array<f64>, rtl = @node0_rtl, stream_bits = 64 : i64, traffic = array<f64>} {
+      flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+    }
+  }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --rhizome-normalise --split-input-file --verify-diagnostics
+// What `import` must not leave; C1 and C2 in Phases.h.
+
+module @phase_c1 {
+  func.func @network(%x: tensor<1x4x!num.int<s8>>) -> tensor<1x4x!num.int<s8>> {
+    return %x : tensor<1x4x!num.int<s8>>
+  }
+  // expected-error@+1 {{'flow.design' op C1: stands in a module that nothing has been explored of}}
+  flow.design @node0 attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  }
+}
+
+// -----
+
+// expected-error@+1 {{C2: has neither @main nor @network}}
+module @phase_c2 {
+}

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A compile that stops after a phase and goes on from the file that it wrote
+gives the package of one go, byte for byte; options that come too late are
+refused by name."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import networks
+
+EXAMPLES = networks.ROOT / "examples"
+NAMES = ("import", "normalise", "quantise", "integerise", "explore", "build",
+         "lower", "emit", "package")
+TINY = EXAMPLES / "tiny-digits/tiny_digits_qdq_int8.onnx"
+DIGITS = EXAMPLES / "digits/digits_qdq_int8.onnx"
+CALIBRATED = [(EXAMPLES / f"pytorch/{name}.{kind}",
+               ("--calibration", EXAMPLES / "digits/test_images.npy",
+                "--calibration-frames", "4"))
+              for name in ("mlp", "cnn", "transformer")
+              for kind in ("onnx", "mlir")]
+CODES = ("--number-format", "fixed<1,7>", "--raw-integers")
+BOARD = ("--board", "ice40-hx8k-breakout", "--goal", "min-resources")
+# Every example, with devices and goals that take every way through the phases.
+MODELS = [
+    (DIGITS, ("--goal", "throughput=100000/s")),
+    (DIGITS, ("--cluster", "ku060x2", "--steer", "splits.yaml")),
+    (DIGITS, ("--cluster", "mixed9", "--max-nodes", "3")),
+    (DIGITS, ("--cluster", "ecp5-12fx4", "--goal", "throughput=2000/s")),
+    (EXAMPLES / "digits/digits_qonnx_w4a4.onnx",
+     ("--goal", "max-throughput,dsp=0")),
+    (EXAMPLES / "lenet5/lenet5_codes.onnx", (*CODES, "--goal",
+                                             "throughput=1000/s")),
+    (TINY, BOARD),
+    *CALIBRATED,
+]
+
+
+def stopped_at(suite, phase, model, options, module, *more):
+    return suite.run("compile", model, *options, "--compile-to", phase, "-o",
+                     module, *more)
+
+
+def gone_on(suite, phase, module, package):
+    return suite.run("compile", module, "--compile-from", phase, "-o", package)
+
+
+def same(suite, one, other, text, command):
+    """Are two packages equal, byte for byte?"""
+    done = subprocess.run(["diff", "-rq", one, other], capture_output=True,
+                          text=True)
+    return suite.check(done.returncode == 0,
+                       text + (": " + done.stdout[:300] if done.stdout
+                               else ""), command)
+
+
+def every_phase(suite, model, options, label):
+    """All ways to stop once."""
+    whole, package = suite.work / "whole.rhz", suite.work / "parts.rhz"
+    built = suite.run("compile", model, *options, "-o", whole)
+    if not suite.check(built.status == 0, f"{label}: compiles"
+                       + (f": {built.message}" if built.status else ""),
+                       built.command):
+        return
+    for phase in NAMES[:-1]:
+        module = suite.work / f"{phase}.mlir"
+        first = stopped_at(suite, phase, model, options, module)
+        second = gone_on(suite, phase, module, package)
+        bad = first if first.status else second
+        if suite.check(first.status == 0 and second.status == 0,
+                       f"{label}: stops after {phase} and goes on"
+                       + (f": {bad.message}" if bad.status else ""),
+                       bad.command):
+            same(suite, whole, package, f"{label}: {phase} gives the package "
+                 "of one go", second.command)
+
+
+def edited(suite):
+    """A choice of the plan is changed by hand."""
+    text = (suite.work / "explore.mlir").read_text()
+    key = re.search(r'takes "stream" "(stream/matvec[^"]*)"', text)[1]
+    module, package = suite.work / "edited.mlir", suite.work / "edited.rhz"
+
+    def take(other):
+        module.write_text(text.replace(key, other, 1))
+        return gone_on(suite, "explore", module, package)
+
+    result = take("stream/matvec?pe=999")
+    suite.check(result.status == 1 and "no generator offers the option "
+                "'stream/matvec?pe=999'" in result.err,
+                "a key that nobody offers is refused", result.command)
+    offered = [k for k in re.findall(r"stream/matvec\?[\w=&.-]+", result.err)
+               if k != key and "999" not in k]
+    if not suite.check(offered, "those that are offered are named",
+                       result.command):
+        return
+    result = take(offered[0])
+    if not suite.check(result.status == 0, f"{offered[0]} is built"
+                       + (f": {result.message}" if result.status else ""),
+                       result.command):
+        return
+    plan = json.loads((package / "plan.json").read_text())
+    operations = [o for n in plan["nodes"] for o in n["operations"]]
+    taken = [o for o in operations if o["option"] == offered[0]]
+    suite.check(taken, f"the package has {offered[0]}", result.command)
+    result = suite.run("simulate", package, "-n", "3", "--json")
+    answer = result.json or {}
+    suite.check(result.status == 0 and answer.get("mismatches") == 0,
+                "and computes the same", result.command)
+
+
+def phases(suite):
+    """One example through every phase, and what is refused."""
+    every_phase(suite, TINY, BOARD, "tiny-digits")
+    # From phase to phase, each in a program of its own.
+    module = suite.work / "import.mlir"
+    for before, phase in zip(NAMES, NAMES[1:-1]):
+        direct = module.parent / f"{phase}.mlir"
+        result = suite.run("compile", module, "--compile-from", before,
+                           "--compile-to", phase)
+        if not suite.check(result.status == 0 and
+                           result.out == direct.read_text(),
+                           f"{before} to {phase} gives what one go has there",
+                           result.command):
+            break
+        module = direct
+    refused = [
+        (("--compile-from", "build", "--device", "xc7z020"), 2,
+         "--device acts in the phase 'explore' for the last time"),
+        (("--compile-from", "integerise", "--number-format", "fixed<6,10>"), 2,
+         "--number-format acts in the phase 'quantise' for the last time"),
+        (("--compile-from", "build", "--compile-to", "explore"), 2,
+         "--compile-to explore does not come after --compile-from build"),
+        (("--compile-from", "package"), 2, "no phase follows"),
+        (("--compile-from", "build"), 1, "is not what the phase 'build' leaves"),
+        (("--compile-to", "flow"), 2, "'flow' is no phase"),
+        (("--compile-to", "build", "--json"), 2, "needs -o FILE"),
+        (("--compile-to", "build", "--bitstream"), 2,
+         "--bitstream needs the whole package"),
+    ]
+    for options, status, words in refused:
+        result = suite.run("compile", suite.work / "explore.mlir", *options)
+        suite.check(result.status == status and
+                    words in result.out + result.err,
+                    f"{' '.join(options)} is refused", result.command)
+    edited(suite)
+    # What is recorded is taken over, what is given goes first.
+    result = suite.run("compile", suite.work / "integerise.mlir",
+                       "--compile-from", "integerise", "--device", "xc7z020",
+                       "--goal", "max-throughput", "-o",
+                       suite.work / "other.rhz", "--json")
+    plan = json.loads((suite.work / "other.rhz/plan.json").read_text())
+    suite.check(plan["device"] == "xc7z020" and not plan.get("board") and
+                plan["goal"] == "max-throughput",
+                "another device and goal take the recorded ones' place",
+                result.command)
+
+
+def phases_examples(suite):
+    """Every example, stopped after every phase."""
+    os.chdir(suite.work)
+    pathlib.Path("splits.yaml").write_text("splits: {conv4: 2}\n")
+    for model, options in MODELS:
+        every_phase(suite, model, options,
+                    f"{model.name} {' '.join(map(str, options[-2:]))}")
