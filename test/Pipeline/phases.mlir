@@ -41,7 +41,7 @@
 
 // PACKAGE: "rhz_top.sv"
 
-// IMPORT: module attributes {rhizome.compile = {{.*}}model = "phases.mlir.tmp.integers"
+// IMPORT: module attributes {{.*}}rhizome.compile = {{.*}}model = "phases.mlir.tmp.integers"
 // IMPORT: func.func @network
 
 module attributes {rhizome.compile = {device = "xc7z020", goal = "max-throughput", model = "tiny"}} {

@@ -104,9 +104,8 @@ LogicalResult ChoiceOp::verify() {
                                          getPositionAttr(), getUnitAttr()},
                    [](IntegerAttr n) { return n.getInt() < 0; }))
     return emitOpError("C1: a number is negative");
-  if (getNode().empty() || getOp().empty() || getGenerator().empty() ||
-      getKey().empty())
-    return emitOpError("C2: needs a node, an operation, a generator and a key");
+  if (getOp().empty() || getGenerator().empty() || getKey().empty())
+    return emitOpError("C2: needs an operation, a generator and a key");
   return success();
 }
 

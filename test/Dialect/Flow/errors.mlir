@@ -509,7 +509,7 @@ module @choice_c1 {
 module @choice_c2 {
   flow.plan "max-throughput" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
     flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
-      // expected-error@+1 {{'flow.choice' op C2: needs a node, an operation, a generator and a key}}
+      // expected-error@+1 {{'flow.choice' op C2: needs an operation, a generator and a key}}
       flow.choice "conv" "conv2d" 0 takes "stream" "" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
     }
   }

@@ -135,7 +135,8 @@ def Flow_ChoiceOp : Flow_Op<"choice", [HasParent<"NodeOp">]> {
     equal shared units it takes. `summary` is for people.
 
     - (C1) numbers are not negative.
-    - (C2) node, operation, generator and key are not empty.
+    - (C2) operation, generator and key are not empty; a node without a name is
+      one of MLIR without locations.
 
     ```mlir
     module {
