@@ -16,15 +16,6 @@ using namespace rhizome;
 using namespace rhizome::pipeline;
 
 namespace {
-std::string quoted(StringRef text) {
-  std::string result;
-  raw_string_ostream os(result);
-  os << '"';
-  os.write_escaped(text, /*UseHexEscapes=*/false);
-  os << '"';
-  return result;
-}
-
 void printRoutes(raw_ostream &os, StringRef member,
                  const std::vector<link::Route> &routes) {
   os << "  service." << member << " = {\n";
@@ -38,7 +29,7 @@ void printTensors(raw_ostream &os, StringRef member,
                   const std::vector<link::TensorInfo> &tensors) {
   os << "  service." << member << " = {\n";
   for (const link::TensorInfo &tensor : tensors) {
-    os << "      {" << quoted(tensor.name) << ", {";
+    os << "      {" << literalOf(tensor.name) << ", {";
     ListSeparator comma;
     for (int64_t size : tensor.shape)
       os << comma << size;
@@ -73,7 +64,7 @@ std::string serviceText(const link::Service &service) {
   printTensors(os, "outputTensors", service.outputTensors);
   os << "  service.nodes = {\n";
   for (const link::NodeInfo &node : service.nodes)
-    os << "      {" << quoted(node.name) << ", " << node.address << "},\n";
+    os << "      {" << literalOf(node.name) << ", " << node.address << "},\n";
   os << "  };\n"
         "  return service;\n"
         "}\n\n"

@@ -77,8 +77,7 @@ Expected<runtime::Design> pipeline::designOf(const Plan &plan,
 // Texts
 //===----------------------------------------------------------------------===//
 
-namespace {
-std::string quoted(StringRef text) {
+std::string pipeline::literalOf(StringRef text) {
   std::string result;
   raw_string_ostream os(result);
   os << '"';
@@ -88,6 +87,7 @@ std::string quoted(StringRef text) {
   return result;
 }
 
+namespace {
 std::string shapeText(const HostTensor &tensor) {
   std::string text = tensor.isFloat ? "float32[" : "int64[";
   raw_string_ostream os(text);
@@ -128,9 +128,9 @@ public:
     borders("to", host.toDevice);
     borders("from", host.fromDevice);
     files();
-    os << "static const rhz_model rhizome_model = {\n    " << quoted(plan.model)
-       << ", " << (host.complete ? 1 : 0) << ",\n    " << host.inputs.size()
-       << ", " << host.outputs.size()
+    os << "static const rhz_model rhizome_model = {\n    "
+       << literalOf(plan.model) << ", " << (host.complete ? 1 : 0) << ",\n    "
+       << host.inputs.size() << ", " << host.outputs.size()
        << ", rhizome_inputs, rhizome_outputs,\n    " << host.toDevice.size()
        << ", " << host.fromDevice.size() << ", rhizome_to, rhizome_from,\n    "
        << design.images.size() << ", " << design.segments.size() << ", "
@@ -165,7 +165,7 @@ private:
       int64_t elements = 1;
       for (int64_t size : tensor.shape)
         elements *= size;
-      os << "    {" << quoted(tensor.name) << ", "
+      os << "    {" << literalOf(tensor.name) << ", "
          << (tensor.isFloat ? "RHZ_FLOAT32" : "RHZ_INT64") << ", "
          << (tensor.ofModel ? 1 : 0) << ", " << tensor.shape.size()
          << ", rhizome_" << kind << k << "_shape, " << digitsOf(elements)
@@ -196,7 +196,7 @@ private:
       std::string name = "rhizome_" + kind + std::to_string(k);
       const ElementFormat &element = border.element;
       bool isReal = !border.scale.empty();
-      os << "    {" << quoted(border.port) << ", " << border.tensor << ", "
+      os << "    {" << literalOf(border.port) << ", " << border.tensor << ", "
          << digitsOf(border.elements()) << ", " << element.width << ", "
          << (element.isSigned ? 1 : 0) << ", " << digitsOf(element.lo) << ", "
          << digitsOf(element.hi) << ", " << border.dataWidth << ",\n     "
@@ -211,7 +211,7 @@ private:
   }
 
   void file(const runtime::File &file) {
-    os << "{" << quoted(file.path) << ", " << digitsOf(int64_t(file.bytes))
+    os << "{" << literalOf(file.path) << ", " << digitsOf(int64_t(file.bytes))
        << ", UINT64_C(" << file.checksum << ")}";
   }
   void files() {
@@ -229,8 +229,9 @@ private:
       for (const runtime::Segment &segment : design.segments) {
         os << "    {";
         file(segment);
-        os << ", " << quoted(segment.memory) << ", " << digitsOf(segment.bank)
-           << ", " << digitsOf(segment.address) << "},\n";
+        os << ", " << literalOf(segment.memory) << ", "
+           << digitsOf(segment.bank) << ", " << digitsOf(segment.address)
+           << "},\n";
       }
       os << "};\n";
     }

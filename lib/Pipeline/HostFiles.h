@@ -13,6 +13,8 @@ namespace rhizome::pipeline {
 llvm::Expected<runtime::Design> designOf(const Plan &plan,
                                          llvm::StringRef folder);
 
+/// A text as a literal of C and C++.
+std::string literalOf(llvm::StringRef text);
 /// rhizome_model.h: C99 and C++.
 std::string modelHeader(const Plan &plan, const runtime::Design &design);
 /// README.md.
