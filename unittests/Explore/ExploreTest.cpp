@@ -122,6 +122,36 @@ TEST(Explore, RomsMoveToLutsWhereBlocksAreScarce) {
   EXPECT_GT(price[1], price[64]);
 }
 
+TEST(Explore, WhatDoesNotFitIsSimulatedOnlyIfItIsToBeBuilt) {
+  MLIRContext context;
+  NetworkBuilder n(context);
+  explore::ClusterPlace place;
+  place.device = "xcku060-role";
+  place.context = ku060();
+  place.context.budget["lut"] = 100;
+  place.capacity = place.context.budget;
+  explore::Cluster cluster;
+  cluster.places = {place};
+  auto byte = num::IntType::getFull(n.b.getContext(), true, 8);
+  n.begin({1, 64}, byte);
+  n.dense("fc", 64);
+  n.requantise("fc", byte, true, false);
+  func::FuncOp f = n.end();
+  auto goal = *explore::parseGoal("max-throughput");
+  auto told = explore::explore(f, goal, cluster);
+  ASSERT_TRUE(succeeded(told));
+  EXPECT_FALSE(told->fits || told->meetsGoal);
+  EXPECT_EQ(told->limit.resource, "lut");
+  EXPECT_EQ(told->latency, 0);
+  EXPECT_GT(told->seconds, 0);
+  goal.buildsNearest = true;
+  auto built = explore::explore(f, goal, cluster);
+  ASSERT_TRUE(succeeded(built));
+  EXPECT_FALSE(built->fits);
+  EXPECT_GT(built->latency, built->seconds);
+  EXPECT_EQ(built->limit.resource, "lut");
+}
+
 TEST(Explore, GoalsHaveBoundsAndOneObjective) {
   using explore::Goal, explore::parseGoal;
   auto both = parseGoal("latency=250us,throughput=5000/s");
