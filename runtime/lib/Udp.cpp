@@ -49,10 +49,12 @@ bool same(const sockaddr_in &a, const sockaddr_in &b) {
   return a.sin_port == b.sin_port && a.sin_addr.s_addr == b.sin_addr.s_addr;
 }
 
-/// Is it an Open for this node? Nothing else tells where a controller is (H1).
-bool opens(std::span<const uint8_t> bytes, uint16_t self) {
+/// Is it an Open or a Probe for this node? Nothing else tells where a
+/// controller is (H1).
+bool isControl(std::span<const uint8_t> bytes, uint16_t self) {
   std::optional<Header> h = decode(bytes);
-  return h && h->kind == Kind::Open && h->id == self && h->epoch != 0;
+  return h && (h->kind == Kind::Open || h->kind == Kind::Probe) &&
+         h->id == self && h->epoch != 0;
 }
 
 std::string systemError(const char *what) {
@@ -138,7 +140,7 @@ Time UdpSocket::now() {
 }
 
 /// Whether a datagram is a peer's. A place that nobody knows becomes the
-/// controller's if it sends an Open, and no other controller is there.
+/// controller's if it opens or probes, and no other controller is there.
 bool UdpSocket::State::isFromPeer(const sockaddr_in &from,
                                   std::span<const uint8_t> bytes, Time time) {
   if (from.sin_port == 0)
@@ -151,7 +153,7 @@ bool UdpSocket::State::isFromPeer(const sockaddr_in &from,
   if (known(from))
     return true;
   bool isThere = controller != peers.end() && time - heard < kSilence;
-  if (learning < 0 || isThere || !opens(bytes, endpoint.address()))
+  if (learning < 0 || isThere || !isControl(bytes, endpoint.address()))
     return false;
   peers[uint16_t(learning)] = from;
   heard = time;

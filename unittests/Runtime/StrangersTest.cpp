@@ -79,11 +79,12 @@ struct Node {
   }
 };
 
-TEST(Strangers, OnlyAnOpenOfItsOwnTellsWhereTheHostIs) {
+TEST(Strangers, OnlyControlOfItsOwnTellsWhereTheHostIs) {
   Node node;
   Stranger stranger;
-  for (Kind kind : {Kind::Data, Kind::Poll, Kind::Probe})
+  for (Kind kind : {Kind::Data, Kind::Poll})
     stranger.send(node.driver.port(), datagram(kind, 1, 1));
+  stranger.send(node.driver.port(), datagram(Kind::Probe, 1, 0));
   stranger.send(node.driver.port(), datagram(Kind::Open, 7, 2)); // another's
   stranger.send(node.driver.port(), datagram(Kind::Open, 1, 0)); // no epoch
   node.endpoint.send(2, std::vector<uint8_t>(8, 3));

@@ -23,8 +23,8 @@ public:
   uint16_t port() const;
   /// Where a peer is: "address:port", names are looked up.
   bool addPeer(uint16_t peer, const std::string &remote, std::string &error);
-  /// Takes a peer's place from its Opens, for nodes that do not know where
-  /// their controller is: from the first Open with the endpoint's own address,
+  /// Takes a peer's place from its Opens and Probes, for nodes that do not know
+  /// where their controller is: from the first with the endpoint's own address,
   /// and anew once it has been silent for half a second.
   void learnPeer(uint16_t peer);
 
