@@ -14,8 +14,8 @@ import subprocess
 import time
 import xml.etree.ElementTree
 
+import cluster
 import networks
-from cluster import streams
 from framework import run_program
 
 HERE = networks.ROOT / "test/vendor"
@@ -222,8 +222,8 @@ def hdl(suite, node, flows):
 def vitis(suite, node, plan, device):
     folder = node / "vitis"
     ports = plan["nodes"][0]
-    inputs = [p["port"] for p in streams(ports, "in")]
-    outputs = [p["port"] for p in streams(ports, "out")]
+    inputs = [p["port"] for p in cluster.streams(ports, "in")]
+    outputs = [p["port"] for p in cluster.streams(ports, "out")]
     kernel = xml.etree.ElementTree.parse(folder / "kernel.xml").find("kernel")
     modes = {p.get("name"): p.get("mode") for p in kernel.iter("port")}
     suite.check(
@@ -232,7 +232,7 @@ def vitis(suite, node, plan, device):
         and modes == {**{p: "read_only" for p in inputs},
                       **{p: "write_only" for p in outputs}}
         and {p.get("dataWidth") for p in kernel.iter("port")}
-        == {str(streams(ports, "in")[0]["data_width"])}
+        == {str(cluster.streams(ports, "in")[0]["data_width"])}
         and [(a.get("name"), a.get("id")) for a in kernel.iter("arg")]
         == [(p, str(i)) for i, p in enumerate(inputs + outputs)],
         f"{device}: kernel.xml names the streams {inputs} {outputs}")
