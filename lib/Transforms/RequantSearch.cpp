@@ -204,8 +204,15 @@ rhizome::searchRequantiser(const std::vector<Steps> &channels, int64_t lo,
   // A solution at one shift gives one at the next: binary search per channel.
   int64_t shift = 0;
   bool found = true;
+  std::vector<char> holds(channels.size());
   for (size_t c = 0; c < channels.size() && found; ++c) {
-    if (feasible(c, shift))
+    // The first channel says about how large the shift is; then all others are
+    // tried at once, and again behind each that wants a larger one.
+    if (c < 2 || !holds[c - 1])
+      llvm::parallelFor(c, c == 0 ? 1 : channels.size(), [&](size_t other) {
+        holds[other] = feasible(other, shift);
+      });
+    if (holds[c])
       continue;
     int64_t no = shift, yes = maxShift;
     if (!feasible(c, yes)) {

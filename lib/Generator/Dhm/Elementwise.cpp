@@ -58,17 +58,18 @@ std::vector<int64_t> stepsOf(const Scale &s, num::IntType in,
 Scale cheapest(const Scale &s, num::IntType in, num::IntType out) {
   if (s.factor <= 0)
     return s;
-  std::vector<int64_t> steps = stepsOf(s, in, out);
+  const std::vector<int64_t> steps = stepsOf(s, in, out);
+  const int64_t low = in.getLo(), high = in.getHi(), first = out.getLo() + 1;
   /// The offset with which factor and shift have these steps, if there is one.
   auto offsetFor = [&](int64_t factor,
                        int64_t shift) -> std::optional<int64_t> {
     __int128 least = std::numeric_limits<int64_t>::min() / 4;
     __int128 most = -least;
     auto narrow = [&](size_t k) {
-      __int128 level = __int128(out.getLo() + 1 + int64_t(k)) << shift;
-      if (steps[k] <= in.getHi()) // reached there
+      __int128 level = __int128(first + int64_t(k)) << shift;
+      if (steps[k] <= high) // reached there
         least = std::max(least, level - __int128(steps[k]) * factor);
-      if (steps[k] > in.getLo()) // and not before
+      if (steps[k] > low) // and not before
         most = std::min(most, level - 1 - __int128(steps[k] - 1) * factor);
       return least <= most;
     };
