@@ -265,11 +265,15 @@ FailureOr<Result> Explorer::realiseFastest(Limits limits) {
     return exceeded(most, all, posed.problems[0].kinds[0]);
   };
   // To simulate what nobody can build may take longer than all the rest.
-  auto result = outline(posed, proposal);
-  if (failed(result))
-    return failure();
+  FailureOr<Result> result = failure();
+  if (!buildsNearest) {
+    result = outline(posed, proposal);
+    if (failed(result))
+      return failure();
+  }
   if (buildsNearest || excess(*result).isNone()) {
-    erase(*result);
+    if (succeeded(result))
+      erase(*result);
     result = realise(posed, proposal);
     if (failed(result) || failed(addTiming(posed, proposal, *result)))
       return failure();
