@@ -2,6 +2,7 @@
 #include "rhizome/Pipeline/Drivers.h"
 #include "HostFiles.h"
 #include "HostModel.h"
+#include "rhizome/Simulate/Cluster.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Simulate/Program.h"
 #include "rhizome/runtime/drivers.h"
@@ -61,7 +62,7 @@ simulationOf(const Package &package, const DriverOptions &options) {
   if (package.plan().nodes.size() != 1)
     return createStringError(
         "the driver 'simulation' is for packages of one device, '%s' has %zu; "
-        "'rhizome simulate --level cluster' simulates all of them",
+        "the driver 'mpi' simulates all of them",
         package.dir().c_str(), package.plan().nodes.size());
   Expected<SimulatorProgram> built = buildSimulator(package);
   if (!built)
@@ -74,6 +75,40 @@ simulationOf(const Package &package, const DriverOptions &options) {
   simulation.stallsOut = options.stallsOut;
   simulation.seed = options.seed;
   return runtime::makeSimulationDriver(std::move(simulation));
+}
+
+static Expected<std::unique_ptr<runtime::Driver>>
+ranksOf(const Package &package, const DriverOptions &options) {
+  ClusterOptions cluster;
+  cluster.hostfile = options.hostfile;
+  cluster.seed = options.seed;
+  Expected<RankJob> job = rankJob(package, cluster);
+  if (!job)
+    return job.takeError();
+  runtime::MpiOptions mpi;
+  mpi.command = std::move(job->command);
+  mpi.folder = std::move(job->folder);
+  mpi.ownsFolder = true;
+  return runtime::makeMpiDriver(std::move(mpi));
+}
+
+static Expected<std::unique_ptr<runtime::Driver>>
+openClOf(const Package &package, const DriverOptions &options) {
+  runtime::OpenClOptions openCl;
+  openCl.platform = options.platform;
+  openCl.program = options.program;
+  if (options.program.empty()) {
+    Expected<runtime::Compute> compute = computeOf(package);
+    if (!compute)
+      return compute.takeError();
+    openCl.native = std::move(*compute);
+  } else if (package.plan().nodes.size() != 1) {
+    return createStringError("the driver 'opencl' runs a program on one "
+                             "device, the package '%s' is for %zu",
+                             package.dir().c_str(),
+                             package.plan().nodes.size());
+  }
+  return runtime::makeOpenClDriver(std::move(openCl));
 }
 
 Expected<std::unique_ptr<runtime::Driver>>
@@ -95,6 +130,10 @@ pipeline::makeDriver(const Package &package, DriverKind kind,
       return createStringError("the driver 'uart' needs --port, the serial "
                                "line of the board, such as /dev/ttyUSB1");
     return runtime::makeUartDriver({options.port, options.baud});
+  case DriverKind::Mpi:
+    return ranksOf(package, options);
+  case DriverKind::OpenCl:
+    return openClOf(package, options);
   case DriverKind::Udp:
     break;
   }

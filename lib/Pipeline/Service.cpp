@@ -93,8 +93,9 @@ runtime::Status waitFor(runtime::Driver &driver, DriverKind kind,
       return status;
     if (request.isCancelled && request.isCancelled())
       return {runtime::Fault::TimeOut, "it was interrupted"};
-    if (kind == DriverKind::Uart &&
-        steady_clock::now() - begin > patienceOf(request))
+    const bool isBoard =
+        kind == DriverKind::Uart || !request.driverOptions.program.empty();
+    if (isBoard && steady_clock::now() - begin > patienceOf(request))
       return status;
   }
 }
@@ -174,7 +175,8 @@ Expected<DriverKind> kindFor(const RunRequest &request,
     return DriverKind::Udp;
   return createStringError(
       "the package '%s' has no links, so it is to be said where it runs: "
-      "--driver cpu, simulation, uart (a board at a serial line) or null",
+      "--driver cpu, simulation, uart (a board at a serial line), opencl or "
+      "null",
       request.package.c_str());
 }
 

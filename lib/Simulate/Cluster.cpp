@@ -154,9 +154,10 @@ int64_t patience(const Plan &plan) {
   return int64_t(std::max(2000.0, 20 * frame) * 1e6);
 }
 
-Error runRanks(const Package &package, const std::string &folder,
-               const ClusterOptions &options) {
-  const Plan &plan = package.plan();
+/// The launcher with its arguments and those of the ranks.
+Expected<std::vector<std::string>> ranksCommand(const Package &package,
+                                                const std::string &folder,
+                                                const std::string &hostfile) {
   ErrorOr<std::string> mpirun = sys::findProgramByName("mpirun");
   if (!mpirun)
     return createStringError("the program 'mpirun' is missing; Debian's "
@@ -167,20 +168,28 @@ Error runRanks(const Package &package, const std::string &folder,
   SmallString<256> dir(package.dir());
   if (std::error_code error = sys::fs::make_absolute(dir))
     return errorCodeToError(error);
-  std::string log = folder + "/log.txt";
-  Process process;
-  process.program = *mpirun;
-  process.arguments = {
-      "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca",
-      "mpi_yield_when_idle", "1",
+  std::vector<std::string> command = {
+      *mpirun, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
+      "--mca", "mpi_yield_when_idle", "1",
       // Containers forbid one process to read another's memory.
       "--mca", "btl_vader_single_copy_mechanism", "none", "-n",
-      std::to_string(plan.nodes.size() + 1)};
-  if (!options.hostfile.empty())
-    process.arguments.insert(process.arguments.end(),
-                             {"--hostfile", options.hostfile});
-  process.arguments.insert(process.arguments.end(),
-                           {*rank, dir.str().str(), folder});
+      std::to_string(package.plan().nodes.size() + 1)};
+  if (!hostfile.empty())
+    command.insert(command.end(), {"--hostfile", hostfile});
+  command.insert(command.end(), {*rank, dir.str().str(), folder});
+  return command;
+}
+
+Error runRanks(const Package &package, const std::string &folder,
+               const ClusterOptions &options) {
+  Expected<std::vector<std::string>> command =
+      ranksCommand(package, folder, options.hostfile);
+  if (!command)
+    return command.takeError();
+  std::string log = folder + "/log.txt";
+  Process process;
+  process.program = command->front();
+  process.arguments.assign(command->begin() + 1, command->end());
   process.folder = folder;
   process.log = log;
   ProcessRunner runner(1);
@@ -189,7 +198,54 @@ Error runRanks(const Package &package, const std::string &folder,
   runner.wait();
   if (process.status == 0)
     return Error::success();
+  const Plan &plan = package.plan();
   return explain(plan, readReports(plan, folder), process.status, log);
+}
+
+Error checkLinks(const Package &package) {
+  if (!package.plan().channels.empty())
+    return Error::success();
+  return createStringError("the package '%s' has no links; compile it for a "
+                           "cluster ('rhizome compile … --cluster NAME')",
+                           package.dir().c_str());
+}
+
+/// The nodes' designs as libraries; adds to the seconds that it took.
+Expected<json::Array> buildLibraries(const Package &package, double &seconds) {
+  json::Array libraries;
+  for (const PlannedNode &node : package.plan().nodes) {
+    Expected<sim::Simulator> model =
+        sim::buildModel(package, node, !node.nodeTop.empty());
+    if (!model)
+      return createStringError("%s: %s", node.name.c_str(),
+                               toString(model.takeError()).c_str());
+    libraries.push_back(model->program);
+    seconds += model->buildSeconds;
+  }
+  return libraries;
+}
+
+/// What each rank reads.
+Error writeRun(const std::string &folder, const Plan &plan,
+               json::Array libraries, int64_t frames, int64_t total,
+               bool measure, const ClusterOptions &options) {
+  std::string run;
+  raw_string_ostream(run) << json::Value(json::Object{
+      {"libraries", std::move(libraries)},
+      {"frames", frames},
+      {"total", total},
+      {"latency", measure},
+      {"seed", int64_t(options.seed)},
+      {"patience_ps", patience(plan)},
+      {"loss", options.loss},
+      {"reorder", options.reorder},
+      {"reorder_delay_ps", int64_t(options.reorderDelayUs * 1e6)},
+      // Our own standard error, for the rank on this machine: what mpirun says
+      // there is kept in a log.
+      {"progress", options.progress
+                       ? "/proc/" + std::to_string(getpid()) + "/fd/2"
+                       : std::string()}});
+  return writeBytes(folder + "/run.json", run);
 }
 
 double secondsSince(std::chrono::steady_clock::time_point start) {
@@ -233,46 +289,24 @@ Expected<ClusterResult> rhizome::simulateCluster(
     const std::vector<BorderPort> &inputs,
     const std::vector<BorderPort> &outputs, const ClusterOptions &options) {
   const Plan &plan = package.plan();
-  if (plan.channels.empty())
-    return createStringError("the package '%s' has no links; compile it for a "
-                             "cluster ('rhizome compile … --cluster NAME')",
-                             package.dir().c_str());
+  if (Error error = checkLinks(package))
+    return error;
   if (frames.empty())
     return createStringError("there are no frames to simulate");
   ClusterResult result;
-  json::Array libraries;
-  for (const PlannedNode &node : plan.nodes) {
-    Expected<sim::Simulator> model =
-        sim::buildModel(package, node, !node.nodeTop.empty());
-    if (!model)
-      return createStringError("%s: %s", node.name.c_str(),
-                               toString(model.takeError()).c_str());
-    libraries.push_back(model->program);
-    result.buildSeconds += model->buildSeconds;
-  }
+  Expected<json::Array> libraries =
+      buildLibraries(package, result.buildSeconds);
+  if (!libraries)
+    return libraries.takeError();
   Expected<std::string> folder = sim::makeRunFolder(package, "cluster");
   if (!folder)
     return folder.takeError();
   if (Error error = writeInputs(*folder, frames, inputs))
     return error;
   int64_t total = totalFrames(plan, int64_t(frames.size()), options.measure);
-  std::string run;
-  raw_string_ostream(run) << json::Value(json::Object{
-      {"libraries", std::move(libraries)},
-      {"frames", int64_t(frames.size())},
-      {"total", total},
-      {"latency", options.measure},
-      {"seed", int64_t(options.seed)},
-      {"patience_ps", patience(plan)},
-      {"loss", options.loss},
-      {"reorder", options.reorder},
-      {"reorder_delay_ps", int64_t(options.reorderDelayUs * 1e6)},
-      // Our own standard error, for the rank on this machine: what mpirun says
-      // there is kept in a log.
-      {"progress", options.progress
-                       ? "/proc/" + std::to_string(getpid()) + "/fd/2"
-                       : std::string()}});
-  if (Error error = writeBytes(*folder + "/run.json", run))
+  if (Error error =
+          writeRun(*folder, plan, std::move(*libraries), int64_t(frames.size()),
+                   total, options.measure, options))
     return error;
   auto start = std::chrono::steady_clock::now();
   if (Error error = runRanks(package, *folder, options))
@@ -288,6 +322,33 @@ Expected<ClusterResult> rhizome::simulateCluster(
   fillStatistics(plan, report, total + options.measure, result);
   sys::fs::remove_directories(*folder);
   return result;
+}
+
+Expected<RankJob> rhizome::rankJob(const Package &package,
+                                   const ClusterOptions &options) {
+  if (Error error = checkLinks(package))
+    return error;
+  RankJob job;
+  // What is missing is said before anything is built.
+  if (Error error = ranksCommand(package, "", options.hostfile).takeError())
+    return error;
+  Expected<json::Array> libraries = buildLibraries(package, job.buildSeconds);
+  if (!libraries)
+    return libraries.takeError();
+  Expected<std::string> folder = sim::makeRunFolder(package, "mpi");
+  if (!folder)
+    return folder.takeError();
+  job.folder = *folder;
+  if (Error error = writeRun(*folder, package.plan(), std::move(*libraries), 0,
+                             0, /*measure=*/false, options))
+    return error;
+  Expected<std::vector<std::string>> command =
+      ranksCommand(package, *folder, options.hostfile);
+  if (!command)
+    return command.takeError();
+  job.command = std::move(*command);
+  job.command.push_back("--serve");
+  return job;
 }
 
 Expected<std::string> rhizome::buildNodeModel(const Package &package,

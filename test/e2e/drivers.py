@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A package behind every driver that this machine can have: the same answers,
-bit for bit, from the CPU, the simulation, a serial line and the generated C
-client; conversions as plan.json says; what was altered is refused by name."""
+bit for bit, from the CPU, the simulation, a serial line, MPI ranks, OpenCL and
+the generated C client; conversions as plan.json says; what was altered is refused by name."""
 import json
 import os
 import pty
@@ -168,6 +168,46 @@ def client(suite, np, package, wanted):
     image.write_bytes(good)
 
 
+def ranks(suite, wanted):
+    """The same model on two nodes, which run as MPI ranks."""
+    package = suite.work / "cluster.rhz"
+    result = suite.run("compile", MODEL, "--cluster", "ku060x2", "--goal",
+                       "max-throughput", "-o", package)
+    if not suite.check(result.status == 0, "compiles for a cluster",
+                       result.command):
+        return
+    answers, answer = run(suite, package, "mpi", "--outstanding", "2")
+    suite.check(answer.get("checked") and answers == wanted,
+                "MPI ranks answer as the CPU")
+    refused(suite, "the driver 'mpi' simulates all of them", "run", package,
+            "--driver", "simulation")
+    empty = suite.work / "no-programs"
+    empty.mkdir()
+    result = suite.run("run", package, "--driver", "mpi",
+                       env={"PATH": str(empty)})
+    suite.check(result.status == 1 and "openmpi-bin" in result.err,
+                f"without mpirun: {result.err}", result.command)
+
+
+def open_cl(suite, package, wanted):
+    result = suite.run("run", package, "--driver", "opencl", "--platform",
+                       "Nobody's")
+    if "is not installed" in result.err or "no OpenCL platform is" in result.err:
+        return suite.skip(result.err)
+    suite.check(result.status == 1 and "no OpenCL platform 'Nobody's'"
+                in result.err, f"a platform by name: {result.err}",
+                result.command)
+    answers, answer = run(suite, package, "opencl")
+    suite.check(answer.get("checked") and answers == wanted,
+                "the CPU in the place of an OpenCL device answers as the CPU")
+    refused(suite, "absent.xclbin", "run", package, "--driver", "opencl",
+            "--program", suite.work / "absent.xclbin")
+    junk = suite.work / "junk.xclbin"
+    junk.write_text("no program")
+    refused(suite, "does not take", "run", package, "--driver", "opencl",
+            "--program", junk)
+
+
 def drivers(suite):
     suite.tool("verilator")
     package = suite.work / "tiny.rhz"
@@ -185,6 +225,12 @@ def drivers(suite):
                             "--stalls-out", "40")
     suite.check(answer.get("checked") and simulated == computed,
                 "the simulation answers as the CPU, with stalls")
+    if shutil.which("mpirun"):
+        ranks(suite, computed)
+    else:
+        suite.skip("there is no mpirun")
+    open_cl(suite, package, computed)
+    refused(suite, "has no links", "run", package, "--driver", "mpi")
     _, answer = run(suite, package, "null")
     suite.check(answer.get("checked") is False, "zeros are not compared")
     refused(suite, "--driver cpu, simulation, uart", "run", package)

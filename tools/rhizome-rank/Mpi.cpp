@@ -11,6 +11,7 @@ using namespace rhizome::cluster;
 namespace {
 constexpr int kTag = 1;
 constexpr int kSpins = 64; // before the first sleep
+constexpr int kShortPauses = 5000;
 
 /// Gives the processor away, for longer the longer nothing has come.
 class Patience {
@@ -20,7 +21,8 @@ public:
       sched_yield();
       return;
     }
-    timespec pause{0, 20000};
+    // A client that asks nothing for a while lets all ranks rest.
+    timespec pause{0, tries < kShortPauses ? 20'000 : 1'000'000};
     nanosleep(&pause, nullptr);
   }
 

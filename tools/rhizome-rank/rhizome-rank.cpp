@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One rank of a simulated cluster: rank 0 is the host, rank k + 1 the plan's
 // node k. 'rhizome simulate --level cluster' writes what it reads (run.json and
-// the frames) and reads what it writes (rank-<k>.json and the answers).
+// the frames) and reads what it writes (rank-<k>.json and the answers). With
+// --serve frames come on standard input and answers go to standard output, as
+// the runtime's driver 'mpi' has them.
+#include "Client.h"
 #include "Mpi.h"
 #include "rhizome/Cluster/Parties.h"
 #include "rhizome/Package/Package.h"
@@ -108,6 +111,19 @@ Error runHost(const Package &package, const Run &run, const std::string &folder,
   return Error::success();
 }
 
+/// Frames from standard input until that ends.
+Error serveFrames(const Package &package, const Run &run, int answers,
+                  Transport &transport, json::Object &report) {
+  PipeClient client(package.plan(), answers);
+  LiveHostParty host(package.plan(), run.disturbance, client, run.patience);
+  Expected<RunStatistics> done =
+      simulate(host, transport, lookahead(package.plan().links));
+  report = statisticsOf(host);
+  report["resent"] = int64_t(host.endpoint().counters().resent);
+  report["frames"] = host.frames();
+  return done.takeError();
+}
+
 Error runNode(const Package &package, const Run &run, Transport &transport,
               json::Object &report) {
   size_t k = size_t(transport.rank()) - 1;
@@ -143,8 +159,9 @@ Error runNode(const Package &package, const Run &run, Transport &transport,
   return done.takeError();
 }
 
+/// `answers`: where rank 0 is to write them; −1 for files.
 Error runRank(const std::string &packagePath, const std::string &folder,
-              Transport &transport, json::Object &report) {
+              int answers, Transport &transport, json::Object &report) {
   // Whoever started the ranks has compared the files.
   Expected<Package> package = Package::open(packagePath, Changes::Ignore);
   if (!package)
@@ -156,27 +173,41 @@ Error runRank(const std::string &packagePath, const std::string &folder,
     return createStringError("%d ranks run, the package has %zu nodes and "
                              "needs one more than these",
                              transport.size(), package->plan().nodes.size());
-  return transport.rank() == 0
-             ? runHost(*package, *run, folder, transport, report)
-             : runNode(*package, *run, transport, report);
+  if (transport.rank() != 0)
+    return runNode(*package, *run, transport, report);
+  return answers >= 0 ? serveFrames(*package, *run, answers, transport, report)
+                      : runHost(*package, *run, folder, transport, report);
 }
 } // namespace
 
 int main(int argc, char **argv) {
   // mpirun's end is ours, however it comes.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (argc != 3) {
-    errs() << "usage: mpirun -n NODES+1 rhizome-rank PACKAGE RUNFOLDER\n"
-              "'rhizome simulate PACKAGE --level cluster' does this.\n";
+  const bool serves = argc == 4 && StringRef(argv[3]) == "--serve";
+  if (argc != 3 && !serves) {
+    errs() << "usage: mpirun -n NODES+1 rhizome-rank PACKAGE RUNFOLDER "
+              "[--serve]\n"
+              "'rhizome simulate PACKAGE --level cluster' does this, 'rhizome "
+              "run PACKAGE --driver mpi' with --serve.\n";
     return 2;
+  }
+  // A simulated design that prints shall not print among the answers.
+  int answers = -1;
+  if (serves) {
+    answers = dup(STDOUT_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
   }
   json::Object report;
   MpiTransport transport(&argc, &argv);
   std::string folder = argv[2];
-  Error error = runRank(argv[1], folder, transport, report);
+  Error error = runRank(argv[1], folder, answers, transport, report);
   bool failed = bool(error);
-  if (error)
-    report["error"] = toString(std::move(error));
+  if (error) {
+    std::string text = toString(std::move(error));
+    if (serves)
+      errs() << runtime::kMpiSays << text << "\n";
+    report["error"] = std::move(text);
+  }
   std::string text;
   raw_string_ostream(text) << json::Value(std::move(report));
   std::string path =

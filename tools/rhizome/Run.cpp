@@ -82,7 +82,9 @@ static void addDriver(CLI::App &command, RunRequest &request) {
       {"cpu", DriverKind::Cpu},
       {"simulation", DriverKind::Simulation},
       {"uart", DriverKind::Uart},
-      {"udp", DriverKind::Udp}};
+      {"udp", DriverKind::Udp},
+      {"mpi", DriverKind::Mpi},
+      {"opencl", DriverKind::OpenCl}};
   DriverOptions &options = request.driverOptions;
   command
       .add_option_function<std::string>(
@@ -92,14 +94,14 @@ static void addDriver(CLI::App &command, RunRequest &request) {
             if (found == kinds.end())
               throw CLI::ValidationError(
                   "--driver", "'" + name +
-                                  "' is not null, cpu, simulation, uart or "
-                                  "udp");
+                                  "' is not null, cpu, simulation, uart, "
+                                  "udp, mpi or opencl");
             request.driver = found->second;
           },
           "what computes: nothing (zeros), this CPU, the simulated RTL, a "
-          "board at a serial line, nodes on a network; of a cluster's package "
-          "udp otherwise")
-      ->option_text("null|cpu|simulation|uart|udp");
+          "board at a serial line, nodes on a network, simulated nodes as MPI "
+          "ranks, an OpenCL device; of a cluster's package udp otherwise")
+      ->option_text("null|cpu|simulation|uart|udp|mpi|opencl");
   command
       .add_option("--port", options.port,
                   "driver uart: the serial line, e.g. /dev/ttyUSB1")
@@ -123,6 +125,25 @@ static void addDriver(CLI::App &command, RunRequest &request) {
       ->option_text("PERCENT");
 }
 
+static void addJobAndDevice(CLI::App &command, DriverOptions &options) {
+  command
+      .add_option("--hostfile", options.hostfile,
+                  "driver mpi: a file for mpirun; the package has the same "
+                  "path everywhere")
+      ->option_text("FILE");
+  command
+      .add_option("--platform", options.platform,
+                  "driver opencl: part of a platform's name; the first one "
+                  "with a device otherwise")
+      ->option_text("NAME");
+  command
+      .add_option("--program", options.program,
+                  "driver opencl: what the device runs, such as the package's "
+                  "rhizome.xclbin; this CPU's code in the device's place "
+                  "otherwise")
+      ->option_text("FILE");
+}
+
 void cli::addRun(CLI::App &app, Run &run) {
   struct Options {
     RunRequest request;
@@ -142,6 +163,7 @@ void cli::addRun(CLI::App &app, Run &run) {
       ->required();
   addData(*command, request, options->inputs, options->normalise);
   addDriver(*command, request);
+  addJobAndDevice(*command, request.driverOptions);
   command
       ->add_option("--at", request.places.at,
                    "where a node is; of 'host': where to listen")
@@ -182,6 +204,9 @@ void cli::addRun(CLI::App &app, Run &run) {
                   "  rhizome run net.rhz --driver simulation -n 4\n"
                   "  rhizome run net.rhz --driver uart --port /dev/ttyUSB1 "
                   "--input x.npy --output y.npy\n"
+                  "  rhizome run net.rhz --driver mpi -n 8\n"
+                  "  rhizome run net.rhz --driver opencl --platform Xilinx "
+                  "--program rhizome.xclbin\n"
                   "  rhizome run net.rhz -n 1000\n"
                   "  rhizome run net.rhz --input x.npy --expect y.npy --json\n"
                   "  rhizome run net.rhz --at node0=10.0.0.1:2719 "

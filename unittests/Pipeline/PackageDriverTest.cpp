@@ -14,6 +14,7 @@
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Interp/Interpreter.h"
 #include "rhizome/Pipeline/Service.h"
+#include "rhizome/Simulate/Cluster.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Simulate/Program.h"
 #include "rhizome/Support/Tools.h"
@@ -33,7 +34,7 @@ struct Compiled {
   /// `model` is a path below examples/, or MLIR's text.
   Compiled(const std::string &model, const std::string &goal,
            std::optional<numeric::Format> format = std::nullopt,
-           bool rawIntegers = false) {
+           bool rawIntegers = false, const std::string &cluster = "") {
     pipeline::CompileRequest request;
     request.model.path = kExamples + model;
     if (model.find('\n') != std::string::npos) {
@@ -42,7 +43,9 @@ struct Compiled {
     }
     request.model.numberFormat = format;
     request.model.rawIntegers = rawIntegers;
-    request.device = "xczu3eg";
+    if (cluster.empty())
+      request.device = "xczu3eg";
+    request.cluster = cluster;
     request.goal = goal;
     request.acceptNearest = true;
     request.output = folder.path("net.rhz");
@@ -72,6 +75,13 @@ Compiled &tiny() {
   static Compiled compiled("tiny-digits/tiny_digits_qdq_int8.onnx",
                            "throughput=1000/s");
   return compiled;
+}
+
+/// The same model on two nodes with links.
+const Package &tinyCluster() {
+  static Compiled compiled("tiny-digits/tiny_digits_qdq_int8.onnx",
+                           "max-throughput", std::nullopt, false, "ku060x2");
+  return *compiled.package;
 }
 
 /// A stream's port for frames of whole bytes.
@@ -124,6 +134,19 @@ const Subject &rhizome::test::subject() {
     EXPECT_EQ(tiny().folder.run("chmod +x simulator"), 0);
     s.simulator = tiny().folder.path("simulator");
     s.simulatorFolder = built.folder;
+    if (auto job = rankJob(tinyCluster(), {})) {
+      // Its run folder is the word that tells one test's ranks from another's.
+      s.ranks = {"sh",
+                 "-c",
+                 "cp \"$1\"/run.json \"$2\" && shift 2 && exec \"$@\"",
+                 "sh",
+                 job->folder,
+                 "FOLDER"};
+      for (const std::string &word : job->command)
+        s.ranks.push_back(word == job->folder ? "FOLDER" : word);
+    } else {
+      llvm::errs() << llvm::toString(job.takeError()) << "\n";
+    }
     return s;
   }();
   return subject;
@@ -334,13 +357,20 @@ func.func @host1(%y: tensor<1x2x2x3x!num.int<u8>> {flow.tensor = "codes of y"})
 
 TEST(RunPackage, GivesTheInterpretersAnswersByEveryDriver) {
   pipeline::RunRequest request;
-  request.package = tiny().package->dir();
   request.frames = 4;
   for (pipeline::DriverKind kind :
        {pipeline::DriverKind::Null, pipeline::DriverKind::Cpu,
-        pipeline::DriverKind::Simulation, pipeline::DriverKind::Uart}) {
+        pipeline::DriverKind::Simulation, pipeline::DriverKind::Uart,
+        pipeline::DriverKind::Mpi, pipeline::DriverKind::OpenCl}) {
     if (kind == pipeline::DriverKind::Simulation && !hasVerilator())
       continue;
+    if (kind == pipeline::DriverKind::Mpi && subject().ranks.empty())
+      continue;
+    if (kind == pipeline::DriverKind::OpenCl &&
+        !openClDevice(golden, RHIZOME_BROKEN_OPENCL)->missing.empty())
+      continue;
+    request.package = kind == pipeline::DriverKind::Mpi ? tinyCluster().dir()
+                                                        : tiny().package->dir();
     auto board = uartDevice(golden, subject().design);
     request.driver = kind;
     request.driverOptions.port = uartPort(*board);

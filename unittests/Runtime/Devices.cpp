@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Devices.h"
+#include "../TestFolder.h"
 #include "rhizome/runtime/udp.h"
 #include <atomic>
 #include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <poll.h>
 #include <random>
@@ -30,10 +34,10 @@ public:
     death = Fault::Device;
   }
   ~CpuDevice() override { stall(false); }
-  std::unique_ptr<Driver> driver() override {
-    return makeCpuDriver([this](const std::vector<Bytes> &inputs,
-                                std::vector<Bytes> &outputs,
-                                std::string &error) {
+  std::unique_ptr<Driver> driver() override { return makeCpuDriver(compute()); }
+  Compute compute() {
+    return [this](const std::vector<Bytes> &inputs, std::vector<Bytes> &outputs,
+                  std::string &error) {
       std::unique_lock<std::mutex> lock(mutex);
       changed.wait(lock, [&] { return !stalled; });
       if (dead) {
@@ -42,7 +46,7 @@ public:
       }
       outputs = {function(inputs[0])};
       return true;
-    });
+    };
   }
   void stall(bool on) override { set(stalled, on); }
   void die() override { set(dead, true); }
@@ -264,6 +268,94 @@ private:
   std::thread node;
   std::atomic<bool> stopped{false}, stalled{false};
 };
+
+/// The process of this user whose rank of an MPI job is 1 and whose arguments
+/// name `folder`; 0 if there is none.
+pid_t findRank(const std::string &folder) {
+  auto read = [](const std::string &path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  std::error_code error;
+  for (const auto &entry :
+       std::filesystem::directory_iterator("/proc", error)) {
+    std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos)
+      continue;
+    std::string arguments = read(entry.path() / "cmdline");
+    if (arguments.find(std::string("\0", 1) + folder) != std::string::npos &&
+        read(entry.path() / "environ").find("OMPI_COMM_WORLD_RANK=1") !=
+            std::string::npos)
+      return pid_t(std::stol(name));
+  }
+  return 0;
+}
+
+class MpiDevice : public Device {
+public:
+  explicit MpiDevice(std::vector<std::string> given)
+      : command(std::move(given)) {
+    hasMemory = false;
+    if (command.empty())
+      missing = "there is no MPI here";
+  }
+  ~MpiDevice() override { stall(false); }
+  std::unique_ptr<Driver> driver() override {
+    MpiOptions options;
+    options.command = command;
+    // Its argument tells this test's ranks from others.
+    for (std::string &word : options.command)
+      if (word == "FOLDER")
+        word = folder.path();
+    options.folder = folder.path();
+    return makeMpiDriver(options);
+  }
+  void stall(bool on) override {
+    if (on)
+      stopped = findRank(folder.path());
+    if (stopped)
+      kill(stopped, on ? SIGSTOP : SIGCONT);
+    if (!on)
+      stopped = 0;
+  }
+  void die() override {
+    if (pid_t rank = findRank(folder.path()))
+      kill(rank, SIGKILL);
+  }
+
+private:
+  std::vector<std::string> command;
+  TestFolder folder;
+  pid_t stopped = 0;
+};
+
+/// The CPU's device in the place of an OpenCL one, which has memory.
+class OpenClDevice : public CpuDevice {
+public:
+  OpenClDevice(Function function, std::string library)
+      : CpuDevice(std::move(function)), library(std::move(library)) {
+    death = Fault::Gone;
+    if (this->library.empty()) {
+      missing = "there is no OpenCL here";
+      return;
+    }
+    Status status = driver()->open({});
+    if (!status)
+      missing = status.text;
+  }
+  ~OpenClDevice() override { revive(); }
+  std::unique_ptr<Driver> driver() override {
+    OpenClOptions options;
+    options.library = library;
+    options.native = compute();
+    return makeOpenClDriver(options);
+  }
+  void die() override { setenv("RHZ_OPENCL", "lost", 1); }
+  void revive() override { unsetenv("RHZ_OPENCL"); }
+
+private:
+  std::string library;
+};
 } // namespace
 
 std::unique_ptr<Device> test::nullDevice() {
@@ -282,6 +374,24 @@ std::string test::uartPort(const Device &uart) {
 std::unique_ptr<Device> test::udpDevice(Function function,
                                         const Design &design) {
   return std::make_unique<UdpDevice>(std::move(function), design);
+}
+std::unique_ptr<Device>
+test::mpiDevice(const std::vector<std::string> &command) {
+  return std::make_unique<MpiDevice>(command);
+}
+std::unique_ptr<Device> test::openClDevice(Function function,
+                                           const std::string &library) {
+  return std::make_unique<OpenClDevice>(std::move(function), library);
+}
+std::vector<std::string> test::mpiLauncher() {
+  return {"mpirun",
+          "--allow-run-as-root",
+          "--oversubscribe",
+          "--bind-to",
+          "none",
+          "--mca",
+          "btl_vader_single_copy_mechanism",
+          "none"};
 }
 std::unique_ptr<Device> test::simulationDevice(const std::string &program,
                                                const std::string &folder) {

@@ -32,6 +32,8 @@ public:
   /// How its death shows, and how long that may take to be noticed.
   runtime::Fault death = runtime::Fault::Gone;
   runtime::Duration deathPatience = std::chrono::seconds(20);
+  /// Why there is none on this machine, "" if there is.
+  std::string missing;
 };
 
 std::unique_ptr<Device> nullDevice();
@@ -49,4 +51,12 @@ std::unique_ptr<Device> udpDevice(Function function,
 /// runs.
 std::unique_ptr<Device> simulationDevice(const std::string &program,
                                          const std::string &folder);
+/// Ranks of an MPI job, started by `command`; its rank 1 is stopped and killed.
+std::unique_ptr<Device> mpiDevice(const std::vector<std::string> &command);
+/// A function in the place of a device of an OpenCL platform. Its death is that
+/// of `library`, which looks at RHZ_OPENCL as BrokenOpenCl does.
+std::unique_ptr<Device> openClDevice(Function function,
+                                     const std::string &library);
+/// The beginning of a launcher's command on this machine, up to -n.
+std::vector<std::string> mpiLauncher();
 } // namespace rhizome::test

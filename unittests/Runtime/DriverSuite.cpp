@@ -33,8 +33,14 @@ protected:
       device = simulationDevice(subject().simulator, subject().simulatorFolder);
     else if (kind == "uart")
       device = uartDevice(subject().compute, subject().design);
+    else if (kind == "mpi")
+      device = mpiDevice(subject().ranks);
+    else if (kind == "opencl")
+      device = openClDevice(subject().compute, RHIZOME_BROKEN_OPENCL);
     else
       device = udpDevice(subject().compute, subject().design);
+    if (!device->missing.empty())
+      GTEST_SKIP() << device->missing;
     driver = device->driver();
   }
   void TearDown() override {
@@ -293,7 +299,7 @@ TEST_P(DriverSuite, ForgetsFramesWhenItIsClosed) {
 
 INSTANTIATE_TEST_SUITE_P(Drivers, DriverSuite,
                          testing::Values("null", "cpu", "simulation", "uart",
-                                         "udp"),
+                                         "udp", "mpi", "opencl"),
                          [](const auto &info) {
                            return std::string(info.param);
                          });

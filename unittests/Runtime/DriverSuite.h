@@ -18,6 +18,9 @@ struct Subject {
   /// What simulates it: a program that looks at RHZ_TOY as ToySimulator does;
   /// "" where there is none.
   std::string simulator, simulatorFolder;
+  /// What starts ranks that compute it, with the word FOLDER for the folder in
+  /// which they run; empty where there is no MPI.
+  std::vector<std::string> ranks;
 };
 const Subject &subject();
 } // namespace rhizome::test

@@ -4,10 +4,12 @@
 #include "../TestFolder.h"
 #include "DriverSuite.h"
 #include "Toy.h"
+#include "rhizome/runtime/border.h"
 #include "rhizome/runtime/infer.h"
 #include "rhizome/runtime/udp.h"
 #include <cmath>
 #include <limits>
+#include <thread>
 
 using namespace rhizome::runtime;
 using namespace rhizome::test;
@@ -16,8 +18,17 @@ using namespace std::chrono_literals;
 static constexpr Duration kLong = 60s;
 
 const Subject &rhizome::test::subject() {
-  static const Subject subject = {toy::design(""), toy::compute, toy::frame,
-                                  RHIZOME_TOY_SIMULATOR, "/"};
+  static const Subject subject = [] {
+    Subject s = {toy::design(""),       toy::compute, toy::frame,
+                 RHIZOME_TOY_SIMULATOR, "/",          {}};
+    if (std::string rank = RHIZOME_TOY_RANK; !rank.empty()) {
+      s.ranks = mpiLauncher();
+      for (const std::string &word :
+           {std::string("-n"), std::string("2"), rank, std::string("FOLDER")})
+        s.ranks.push_back(word);
+    }
+    return s;
+  }();
   return subject;
 }
 
@@ -130,4 +141,181 @@ TEST(UdpDriver, RefusesDesignsWithoutLinksAndNamesSilentNodes) {
   driver = makeUdpDriver(options);
   EXPECT_FAULT(Fault::Gone, "no answer from node0 (127.0.0.1:",
                driver->open(toy::design("")));
+}
+
+TEST(MpiDriver, SaysWhatIsMissingAndWhatRanksSay) {
+  TestFolder folder;
+  MpiOptions options;
+  options.command = {"no-such-launcher", "-n", "2"};
+  options.folder = folder.path();
+  auto driver = makeMpiDriver(options);
+  EXPECT_FAULT(Fault::Unsupported, "openmpi-bin",
+               driver->open(toy::design("")));
+  options.command = {"sh", "-c",
+                     "echo 'rhizome-rank: no such plan' >&2; exit 3"};
+  driver = makeMpiDriver(options);
+  EXPECT_FAULT(Fault::Gone, "have ended: no such plan (log in '",
+               driver->open(toy::design("")));
+  options.command = {"sh", "-c", "echo hello; cat"};
+  driver = makeMpiDriver(options);
+  EXPECT_FAULT(Fault::Gone, "speaks another protocol",
+               driver->open(toy::design("")));
+  options.command = {"sleep", "20"};
+  options.patience = 100ms;
+  driver = makeMpiDriver(options);
+  EXPECT_FAULT(Fault::Gone, "did not start in time",
+               driver->open(toy::design("")));
+}
+
+//===----------------------------------------------------------------------===//
+// OpenCL
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The toy's design as a kernel of OpenCL C, with one segment whose bytes are
+/// added to the answer.
+const char kFrame[] = R"(
+__kernel void rhz_frame(__global const uchar *in, __global uchar *out,
+                        __global const uchar *segment) {
+  ulong value = 0;
+  for (int i = 4; i >= 0; --i)
+    value = value << 8 | in[i];
+  value = (value * 0x9E3779B97F4A7C15UL >> 20) & 0xfffff;
+  for (int i = 0; i < 3; ++i)
+    out[i] = (uchar)(value >> 8 * i) ^ segment[i];
+}
+)";
+
+/// The movers as v++ has linked them to the design: what `wire` stands for is
+/// the library's business.
+const char kMovers[] = R"(
+__kernel void mm2s_0(__global const uint *memory, __global volatile uint *wire,
+                     uint beats, uint frames) {
+  while (atomic_cmpxchg(wire, 0, 1) != 0)
+    ;
+  for (uint i = 0; i < beats * frames; ++i)
+    wire[1 + i] = memory[i];
+  mem_fence(CLK_GLOBAL_MEM_FENCE);
+  atomic_xchg(wire, 2);
+}
+__kernel void s2mm_0(__global ushort *memory, __global volatile uint *wire,
+                     uint beats, uint frames) {
+  while (atomic_cmpxchg(wire, 2, 3) != 2)
+    ;
+  ulong value = (wire[1] | (ulong)(wire[2] & 255) << 32) & 0xffffffffffUL;
+  mem_fence(CLK_GLOBAL_MEM_FENCE);
+  atomic_xchg(wire, 0);
+  value = (value * 0x9E3779B97F4A7C15UL >> 20) & 0xfffff;
+  for (uint i = 0; i < beats * frames; ++i)
+    memory[i] = (ushort)(value >> 16 * i);
+}
+)";
+
+class OpenClPrograms : public testing::Test {
+protected:
+  void SetUp() override {
+    auto device = openClDevice(toy::compute, RHIZOME_BROKEN_OPENCL);
+    if (!device->missing.empty())
+      GTEST_SKIP() << device->missing;
+  }
+  void TearDown() override { unsetenv("RHZ_OPENCL"); }
+  std::unique_ptr<Driver> running(const std::string &name,
+                                  const std::string &text) {
+    std::ofstream(folder.path() + "/" + name) << text;
+    OpenClOptions options;
+    options.program = folder.path() + "/" + name;
+    options.library = RHIZOME_BROKEN_OPENCL;
+    return makeOpenClDriver(options);
+  }
+  void expectAnswers(Driver &driver, uint8_t flipped) {
+    ASSERT_TRUE(driver.allocate(2));
+    for (uint64_t number = 0; number < 8; number += 2) {
+      for (uint64_t one : {number, number + 1}) {
+        ASSERT_TRUE(driver.write(0, toy::frame(one)));
+        Status status = driver.launch();
+        ASSERT_TRUE(status) << status.text;
+      }
+      for (uint64_t one : {number, number + 1}) {
+        Status status = driver.wait(kLong);
+        ASSERT_TRUE(status) << status.text;
+        Bytes answer(3), want = toy::compute(toy::frame(one));
+        ASSERT_TRUE(driver.read(0, answer));
+        for (uint8_t &byte : want)
+          byte ^= flipped;
+        EXPECT_EQ(answer, want);
+      }
+    }
+  }
+  TestFolder folder;
+};
+} // namespace
+
+TEST_F(OpenClPrograms, ComputesFramesWithSegments) {
+  Design design = toy::design(folder.path());
+  Bytes segment(3, 0x2a);
+  design.segments = {
+      {{"weights.bin", 3, rhz_checksum(segment.data(), 3)}, "ddr4", 0, 0}};
+  auto driver = running("frame.cl", kFrame);
+  Status status = driver->open(design);
+  ASSERT_TRUE(status) << status.text;
+  ASSERT_TRUE(driver->write(0, toy::frame(0)));
+  EXPECT_FAULT(Fault::Segment, "'weights.bin' was not loaded",
+               driver->launch());
+  ASSERT_TRUE(driver->load(0, segment));
+  expectAnswers(*driver, 0x2a);
+}
+
+TEST_F(OpenClPrograms, RunsTheMoversOfAVitisProject) {
+  if (std::thread::hardware_concurrency() < 2)
+    GTEST_SKIP() << "movers that wait for each other need two cores";
+  setenv("RHZ_OPENCL", "linked", 1);
+  auto driver = running("movers.cl", kMovers);
+  Status status = driver->open(toy::design(""));
+  ASSERT_TRUE(status) << status.text;
+  expectAnswers(*driver, 0);
+  driver->close();
+  Design design = toy::design(folder.path());
+  design.segments = {{{"weights.bin", 3, 0}, "ddr4", 0, 0}};
+  EXPECT_FAULT(Fault::Unsupported, "'weights.bin'", driver->open(design));
+}
+
+TEST_F(OpenClPrograms, AreRefusedByName) {
+  Design design = toy::design("");
+  EXPECT_FAULT(Fault::Unsupported, "nor the mover mm2s_0",
+               running("other.cl", "__kernel void f() {}")->open(design));
+  EXPECT_FAULT(Fault::Unsupported, "does not take",
+               running("wrong.cl", "__kernel void f( {}")->open(design));
+  EXPECT_FAULT(Fault::Unsupported, "does not take",
+               running("junk.xclbin", "no binary")->open(design));
+  OpenClOptions options;
+  options.program = folder.path() + "/absent.xclbin";
+  EXPECT_FAULT(Fault::File, "absent.xclbin' cannot be read",
+               makeOpenClDriver(options)->open(design));
+  options.platform = "Nobody's";
+  EXPECT_FAULT(Fault::Unsupported,
+               "no OpenCL platform 'Nobody's' has a device; there are 'P",
+               makeOpenClDriver(options)->open(design));
+  EXPECT_FAULT(Fault::Unsupported, "not said what the OpenCL device runs",
+               makeOpenClDriver({})->open(design));
+}
+
+TEST_F(OpenClPrograms, ToldOfPlatformsAndDevicesThatAreNotThere) {
+  Design design = toy::design("");
+  auto driver = running("frame.cl", kFrame);
+  setenv("RHZ_OPENCL", "bare", 1);
+  EXPECT_FAULT(Fault::Unsupported, "pocl-opencl-icd", driver->open(design));
+  setenv("RHZ_OPENCL", "full", 1);
+  ASSERT_TRUE(driver->open(design));
+  ASSERT_TRUE(driver->write(0, toy::frame(0)));
+  EXPECT_FAULT(Fault::Device, "has no room for", driver->launch());
+}
+
+TEST(OpenClDriver, IsRefusedWithoutOpenCl) {
+  OpenClOptions options;
+  options.library = "/no/such/libOpenCL.so.1";
+  Status status = makeOpenClDriver(options)->open(toy::design(""));
+  EXPECT_EQ(status.fault, Fault::Unsupported);
+  EXPECT_TRUE(status.text.find("ocl-icd-libopencl1") != std::string::npos ||
+              status.text.find("opencl-c-headers") != std::string::npos)
+      << status.text;
 }

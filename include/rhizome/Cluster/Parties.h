@@ -7,6 +7,7 @@
 #include "rhizome/Cluster/Engine.h"
 #include "rhizome/Cluster/Model.h"
 #include "rhizome/runtime/link.h"
+#include <deque>
 #include <functional>
 #include <optional>
 
@@ -138,5 +139,43 @@ private:
   bool awake = true;
   std::vector<std::vector<uint8_t>> kept;
   std::vector<Picoseconds> completed; ///< by frame, of the first phase
+};
+
+/// The host of a cluster whose frames come one by one from a client. Simulated
+/// time stands still while the client has nothing on its way.
+class LiveHostParty : public LinkParty {
+public:
+  /// A frame by input or output, each tensor bit-packed.
+  using Frame = std::vector<std::vector<uint8_t>>;
+  class Client {
+  public:
+    enum class Asked { Frame, Nothing, End };
+    virtual ~Client() = default;
+    /// Told once, when all parties are there.
+    virtual llvm::Error ready() = 0;
+    /// The next frame; `Nothing` only if it is not to wait for one.
+    virtual llvm::Expected<Asked> next(bool waits, Frame &frame) = 0;
+    virtual llvm::Error answer(const Frame &frame) = 0;
+  };
+  /// `patience`: simulated time without an answer that counts as a hang.
+  LiveHostParty(const Plan &plan, Disturbance disturbance, Client &client,
+                Picoseconds patience);
+  Picoseconds next() const override;
+  llvm::Error run(Picoseconds until) override;
+  bool isDone() const override { return ended; }
+  llvm::Error standsStill() override;
+  int64_t frames() const { return answered; }
+
+private:
+  llvm::Error ask(bool waits);
+  llvm::Error collect();
+  void offer();
+
+  Client &client;
+  const Picoseconds patience, window;
+  bool isReady = false, awake = true, ended = false;
+  std::vector<std::deque<std::vector<uint8_t>>> waiting, taken; ///< by port
+  int64_t asked = 0, answered = 0;
+  Picoseconds now = 0, progress = 0;
 };
 } // namespace rhizome::cluster

@@ -50,6 +50,17 @@ llvm::Expected<ClusterResult> simulateCluster(
     const std::vector<BorderPort> &inputs,
     const std::vector<BorderPort> &outputs, const ClusterOptions &options);
 
+/// A package's nodes as ranks that wait for frames: what the runtime's driver
+/// 'mpi' starts.
+struct RankJob {
+  std::vector<std::string> command;
+  std::string folder; ///< the caller's to remove
+  double buildSeconds = 0;
+};
+/// Builds the nodes' designs. An error names what is missing.
+llvm::Expected<RankJob> rankJob(const Package &package,
+                                const ClusterOptions &options);
+
 /// A node's design as a shared library with the interface of
 /// data/sim/rhz_model.h, built or found in the package's results; its path.
 llvm::Expected<std::string> buildNodeModel(const Package &package,

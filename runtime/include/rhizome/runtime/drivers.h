@@ -57,4 +57,40 @@ struct UdpOptions {
   std::function<bool()> isCancelled;
 };
 std::unique_ptr<Driver> makeUdpDriver(UdpOptions options);
+
+/// Nodes that run as ranks of an MPI job, which this driver starts. Rank 0
+/// writes kMpiReady to its standard output when all ranks are there, then reads
+/// frames from its standard input (of each all inputs in order, frameBytes()
+/// each) until that ends, and writes the answers in the same way. A rank that
+/// gives up says why on standard error, in a line that begins with kMpiSays.
+inline constexpr uint8_t kMpiReady = 'R';
+inline constexpr char kMpiSays[] = "rhizome-rank: ";
+struct MpiOptions {
+  /// The launcher, looked for in PATH, its arguments and the ranks' program:
+  /// mpirun -n 3 rhizome-rank …
+  std::vector<std::string> command;
+  std::string folder;      ///< for the log, log.txt
+  bool ownsFolder = false; ///< it is removed with the driver
+  Duration patience = std::chrono::seconds(60); ///< of `open`
+};
+std::unique_ptr<Driver> makeMpiDriver(MpiOptions options);
+
+/// A device of an OpenCL platform; libOpenCL is loaded when the driver is
+/// opened. Each frame has buffers of its own: written, computed and read back
+/// by commands that wait for each other's events.
+///
+/// What computes is a program, a file of OpenCL C (.cl) or a device's binary
+/// (.xclbin …), with either one kernel
+///   rhz_frame(inputs…, outputs…, segments…), each a __global buffer,
+/// or the movers of a package's Vitis project: mm2s and s2mm, a compute unit
+/// for each port, with the arguments memory, (stream), beats, frames. Without
+/// a program it is `native`, a function in the place of a device: for platforms
+/// that run functions of the host, as PoCL does.
+struct OpenClOptions {
+  std::string platform; ///< part of its name; "": the first with a device
+  std::string program;  ///< a file's path
+  Compute native;
+  std::string library = "libOpenCL.so.1";
+};
+std::unique_ptr<Driver> makeOpenClDriver(OpenClOptions options);
 } // namespace rhizome::runtime

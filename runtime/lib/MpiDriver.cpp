@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The launcher runs as a child whose standard input and output are one socket
+// of ours: launchers pass these on to rank 0 wherever it runs. The ranks live
+// in processes of their own since MPI ends all that are joined by it when one
+// of them dies, and this process must not.
+#include "rhizome/runtime/drivers.h"
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+extern char **environ;
+
+namespace rhizome::runtime {
+namespace {
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+/// How long ranks have to end by themselves, and then by a signal.
+constexpr auto kPatience = std::chrono::seconds(2);
+
+class MpiDriver : public Driver {
+public:
+  explicit MpiDriver(MpiOptions options) : options(std::move(options)) {}
+  ~MpiDriver() override {
+    doClose();
+    std::error_code ignored;
+    if (options.ownsFolder)
+      std::filesystem::remove_all(options.folder, ignored);
+  }
+  const char *name() const override { return "mpi"; }
+
+private:
+  Status doOpen() override {
+    if (!design().segments.empty())
+      return {Fault::Unsupported,
+              "MPI ranks load no memories; the design has the segment '" +
+                  design().segments[0].path + "'"};
+    if (Status status = checkImages(design()); !status)
+      return status;
+    if (Status status = start(); !status)
+      return status;
+    const Clock::time_point end = Clock::now() + options.patience;
+    while (inbox.empty())
+      if (Status status = pump(end, "the ranks did not start in time"); !status)
+        return status.fault == Fault::TimeOut ? Status{Fault::Gone, status.text}
+                                              : status;
+    if (inbox.front() != kMpiReady)
+      return {Fault::Gone, "rank 0 speaks another protocol" + where()};
+    inbox.erase(inbox.begin());
+    return {};
+  }
+  Status doLoad(const Segment &, std::span<const uint8_t>) override {
+    return {Fault::Unsupported, "MPI ranks load no memories"};
+  }
+  Status doLaunch(std::vector<Bytes> inputs) override {
+    for (const Bytes &input : inputs)
+      outbox.insert(outbox.end(), input.begin(), input.end());
+    return send();
+  }
+  Status doWait(Duration patience, std::vector<Bytes> &outputs) override {
+    size_t size = 0;
+    for (const Port &port : design().outputs)
+      size += port.frameBytes();
+    const Clock::time_point end = Clock::now() + patience;
+    while (inbox.size() < size)
+      if (Status status = pump(end, "the ranks have not answered in time");
+          !status)
+        return status;
+    auto at = inbox.begin();
+    for (const Port &port : design().outputs) {
+      outputs.emplace_back(at, at + ptrdiff_t(port.frameBytes()));
+      at += ptrdiff_t(port.frameBytes());
+    }
+    inbox.erase(inbox.begin(), at);
+    return {};
+  }
+  void doClose() override {
+    // Rank 0 ends with its input, and with it the others.
+    if (line >= 0)
+      shutdown(line, SHUT_RDWR);
+    if (child && !ends(kPatience)) {
+      kill(child, SIGTERM);
+      if (!ends(kPatience)) {
+        kill(child, SIGKILL);
+        reap();
+      }
+    }
+    if (line >= 0)
+      ::close(line);
+    line = -1;
+    inbox.clear();
+    outbox.clear();
+  }
+
+  Status start() {
+    std::vector<char *> words;
+    for (std::string &word : options.command)
+      words.push_back(word.data());
+    words.push_back(nullptr);
+    log = options.folder + "/log.txt";
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+      return {Fault::Gone,
+              std::string("cannot make a socket: ") + std::strerror(errno)};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, pair[1], 0);
+    posix_spawn_file_actions_adddup2(&actions, pair[1], 1);
+    posix_spawn_file_actions_addopen(&actions, 2, log.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    // What interrupts this program leaves the ranks to `close`.
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    int failed = posix_spawnp(&child, words[0], &actions, &attributes,
+                              words.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    ::close(pair[1]);
+    line = pair[0];
+    if (failed) {
+      child = 0;
+      return {Fault::Unsupported,
+              "the program '" + options.command[0] +
+                  "' cannot be started: " + std::strerror(failed) +
+                  "; Debian's package openmpi-bin brings mpirun"};
+    }
+    fcntl(line, F_SETFL, fcntl(line, F_GETFL) | O_NONBLOCK);
+    return {};
+  }
+
+  /// As much of what waits as the socket takes now.
+  Status send() {
+    size_t sent = 0;
+    Status status;
+    while (sent < outbox.size()) {
+      ssize_t count = ::send(line, outbox.data() + sent, outbox.size() - sent,
+                             MSG_NOSIGNAL);
+      if (count > 0)
+        sent += size_t(count);
+      else if (errno == EAGAIN)
+        break;
+      else if (errno != EINTR) {
+        status = gone();
+        break;
+      }
+    }
+    outbox.erase(outbox.begin(), outbox.begin() + ptrdiff_t(sent));
+    return status;
+  }
+
+  /// Moves bytes both ways, once; a time-out with `late` after `end`.
+  Status pump(Clock::time_point end, const char *late) {
+    if (Status status = send(); !status)
+      return status;
+    auto left =
+        std::chrono::duration_cast<milliseconds>(end - Clock::now()).count();
+    if (left < 0)
+      return {Fault::TimeOut, late};
+    pollfd events{line, short(outbox.empty() ? POLLIN : POLLIN | POLLOUT), 0};
+    if (poll(&events, 1, int(std::min<int64_t>(left, 1000)) + 1) <= 0 ||
+        !(events.revents & ~POLLOUT))
+      return {};
+    uint8_t part[1 << 16];
+    ssize_t got = ::read(line, part, sizeof part);
+    if (got > 0)
+      inbox.insert(inbox.end(), part, part + got);
+    else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+      return gone();
+    return {};
+  }
+
+  bool ends(Duration patience) {
+    for (const auto end = Clock::now() + patience; Clock::now() < end;) {
+      if (waitpid(child, nullptr, WNOHANG) != 0) {
+        child = 0;
+        return true;
+      }
+      std::this_thread::sleep_for(milliseconds(2));
+    }
+    return false;
+  }
+  void reap() {
+    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR)
+      ;
+    child = 0;
+  }
+
+  std::string where() const { return " (log in '" + log + "')"; }
+
+  /// What a rank says in the log, or whom the launcher saw die.
+  Status gone() {
+    ends(kPatience); // what it writes as it ends
+    std::string said, died;
+    if (FILE *file = std::fopen(log.c_str(), "r")) {
+      char text[1024];
+      while (std::fgets(text, sizeof text, file)) {
+        std::string row = text;
+        row.erase(row.find_last_not_of(" \n") + 1);
+        if (row.rfind(kMpiSays, 0) == 0 && said.empty())
+          said = row.substr(std::strlen(kMpiSays));
+        if (row.find("exited on signal") != std::string::npos)
+          died = row;
+      }
+      std::fclose(file);
+    }
+    std::string why = said.empty() ? died : said;
+    return {Fault::Gone,
+            "the ranks have ended" + (why.empty() ? "" : ": " + why) + where()};
+  }
+
+  MpiOptions options;
+  std::string log;
+  pid_t child = 0;
+  int line = -1;
+  Bytes inbox, outbox;
+};
+} // namespace
+
+std::unique_ptr<Driver> makeMpiDriver(MpiOptions options) {
+  return std::make_unique<MpiDriver>(std::move(options));
+}
+} // namespace rhizome::runtime

@@ -1,0 +1,642 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes, each kernel's launches and reads have an in-order queue each, so that
+// movers run side by side and a frame is written while another is computed;
+// what crosses queues waits for events. A frame keeps its buffers and bytes
+// alive until its last command has called back, whatever becomes of the driver.
+// Without OpenCL's headers there is a driver that says so.
+#include "rhizome/runtime/drivers.h"
+
+#if __has_include(<CL/cl.h>)
+#define CL_TARGET_OPENCL_VERSION 120
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <mutex>
+#include <utility>
+
+namespace rhizome::runtime {
+namespace {
+/// What an ICD loader says that finds no platform.
+constexpr cl_int kNoPlatform = -1001;
+
+#define RHZ_CL_CALLS(X)                                                        \
+  X(clGetPlatformIDs)                                                          \
+  X(clGetPlatformInfo)                                                         \
+  X(clGetDeviceIDs)                                                            \
+  X(clGetDeviceInfo)                                                           \
+  X(clCreateContext)                                                           \
+  X(clReleaseContext)                                                          \
+  X(clCreateCommandQueue)                                                      \
+  X(clReleaseCommandQueue)                                                     \
+  X(clCreateBuffer)                                                            \
+  X(clReleaseMemObject)                                                        \
+  X(clEnqueueWriteBuffer)                                                      \
+  X(clEnqueueReadBuffer)                                                       \
+  X(clEnqueueNDRangeKernel)                                                    \
+  X(clEnqueueNativeKernel)                                                     \
+  X(clCreateProgramWithSource)                                                 \
+  X(clCreateProgramWithBinary)                                                 \
+  X(clBuildProgram)                                                            \
+  X(clGetProgramBuildInfo)                                                     \
+  X(clReleaseProgram)                                                          \
+  X(clCreateKernel)                                                            \
+  X(clSetKernelArg)                                                            \
+  X(clReleaseKernel)                                                           \
+  X(clSetEventCallback)                                                        \
+  X(clReleaseEvent)                                                            \
+  X(clFlush)                                                                   \
+  X(clFinish)
+
+/// The functions of libOpenCL, which stays loaded: its threads may call back.
+struct Library {
+#define X(name) decltype(&::name) name = nullptr;
+  RHZ_CL_CALLS(X)
+#undef X
+
+  Status load(const std::string &path) {
+    void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+      return {Fault::Unsupported,
+              "OpenCL is not installed on this machine (" +
+                  std::string(dlerror()) +
+                  "); Debian's package ocl-icd-libopencl1 brings it, and a "
+                  "platform's package its devices"};
+    const char *missing = nullptr;
+#define X(name)                                                                \
+  name = reinterpret_cast<decltype(name)>(dlsym(handle, #name));               \
+  if (!name)                                                                   \
+    missing = #name;
+    RHZ_CL_CALLS(X)
+#undef X
+    if (missing)
+      return {Fault::Unsupported,
+              "'" + path + "' is no OpenCL 1.2: it has no " + missing};
+    return {};
+  }
+};
+
+std::string codeText(cl_int code) {
+  static const std::pair<cl_int, const char *> names[] = {
+      {CL_DEVICE_NOT_FOUND, "CL_DEVICE_NOT_FOUND"},
+      {CL_DEVICE_NOT_AVAILABLE, "CL_DEVICE_NOT_AVAILABLE"},
+      {CL_MEM_OBJECT_ALLOCATION_FAILURE, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
+      {CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES"},
+      {CL_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY"},
+      {CL_BUILD_PROGRAM_FAILURE, "CL_BUILD_PROGRAM_FAILURE"},
+      {CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+       "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
+      {CL_INVALID_BINARY, "CL_INVALID_BINARY"},
+      {CL_INVALID_KERNEL_NAME, "CL_INVALID_KERNEL_NAME"},
+      {CL_INVALID_KERNEL_ARGS, "CL_INVALID_KERNEL_ARGS"},
+      {CL_INVALID_ARG_INDEX, "CL_INVALID_ARG_INDEX"}};
+  for (auto [known, name] : names)
+    if (known == code)
+      return std::string(name) + " (" + std::to_string(code) + ")";
+  return "error " + std::to_string(code);
+}
+
+template <typename T> using Shared = std::shared_ptr<std::remove_pointer_t<T>>;
+using Buffer = Shared<cl_mem>;
+using Event = Shared<cl_event>;
+
+/// One frame on the device.
+struct Frame {
+  std::vector<Buffer> buffers; ///< inputs, then outputs
+  std::vector<Bytes> inputs, outputs;
+  std::vector<size_t> inputBytes, outputBytes; ///< without padding
+  const Compute *native = nullptr;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t unread = 0; ///< outputs that have not come
+  cl_int status = CL_COMPLETE;
+  std::string error; ///< of `native`
+};
+
+/// Called by the platform with what clEnqueueNativeKernel was given: the frame,
+/// then its buffers where they lie.
+void computeFrame(void *arguments) {
+  void **at = static_cast<void **>(arguments);
+  Frame &frame = *static_cast<Frame *>(*at++);
+  std::vector<Bytes> inputs, outputs;
+  for (size_t size : frame.inputBytes) {
+    auto *bytes = static_cast<const uint8_t *>(*at++);
+    inputs.emplace_back(bytes, bytes + size);
+  }
+  std::string error;
+  bool good = (*frame.native)(inputs, outputs, error);
+  if (good && outputs.size() != frame.outputBytes.size())
+    good = false;
+  for (size_t k = 0; good && k < outputs.size(); ++k) {
+    good = outputs[k].size() == frame.outputBytes[k];
+    if (good)
+      std::copy(outputs[k].begin(), outputs[k].end(),
+                static_cast<uint8_t *>(*at++));
+  }
+  if (good)
+    return;
+  std::lock_guard<std::mutex> guard(frame.mutex);
+  frame.error = error.empty()
+                    ? "the function gives frames of other sizes than the design"
+                    : error;
+}
+
+/// An output has come, or will not.
+void CL_CALLBACK noteRead(cl_event, cl_int status, void *context) {
+  auto *holder = static_cast<std::shared_ptr<Frame> *>(context);
+  {
+    std::lock_guard<std::mutex> guard((*holder)->mutex);
+    (*holder)->status = std::min((*holder)->status, status);
+    --(*holder)->unread;
+  }
+  (*holder)->changed.notify_all();
+  delete holder;
+}
+
+class OpenClDriver : public Driver {
+public:
+  explicit OpenClDriver(OpenClOptions options) : options(std::move(options)) {}
+  ~OpenClDriver() override { doClose(); }
+  const char *name() const override { return "opencl"; }
+
+private:
+  Status doOpen() override {
+    if (Status status = checkImages(design()); !status)
+      return status;
+    if (Status status = cl.load(options.library); !status)
+      return status;
+    if (Status status = findDevice(); !status)
+      return status;
+    cl_int code = CL_SUCCESS;
+    context =
+        own(cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code),
+            cl.clReleaseContext);
+    if (code != CL_SUCCESS)
+      return lost("clCreateContext", code);
+    if (Status status = makeKernels(); !status)
+      return status;
+    for (size_t k = 0; k < kernels.size() + 2; ++k) {
+      queues.push_back(
+          own(cl.clCreateCommandQueue(context.get(), device, 0, &code),
+              cl.clReleaseCommandQueue));
+      if (code != CL_SUCCESS)
+        return lost("clCreateCommandQueue", code);
+    }
+    segments.resize(design().segments.size());
+    return {};
+  }
+
+  Status doLoad(const Segment &segment,
+                std::span<const uint8_t> bytes) override {
+    Buffer &buffer = segments[size_t(&segment - design().segments.data())];
+    if (Status status = allocate(CL_MEM_READ_ONLY, bytes.size(), buffer);
+        !status)
+      return status;
+    return checked("clEnqueueWriteBuffer",
+                   cl.clEnqueueWriteBuffer(queues[0].get(), buffer.get(),
+                                           CL_TRUE, 0, bytes.size(),
+                                           bytes.data(), 0, nullptr, nullptr));
+  }
+
+  Status doLaunch(std::vector<Bytes> inputs) override {
+    std::shared_ptr<Frame> frame;
+    if (Status status = newFrame(frame); !status)
+      return status;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      inputs[k].resize(frame->inputs[k].size());
+      frame->inputs[k] = std::move(inputs[k]);
+    }
+    frame->unread = frame->outputs.size();
+    frame->status = CL_COMPLETE;
+    frame->error.clear();
+    std::vector<Event> written, computed;
+    if (Status status = writeInputs(*frame, written); !status)
+      return status;
+    if (Status status = compute(*frame, written, computed); !status)
+      return status;
+    if (Status status = readOutputs(frame, computed); !status)
+      return status;
+    started.push_back(std::move(frame));
+    return {};
+  }
+
+  Status doWait(Duration patience, std::vector<Bytes> &outputs) override {
+    Frame &frame = *started.front();
+    {
+      std::unique_lock<std::mutex> lock(frame.mutex);
+      if (!frame.changed.wait_for(lock, patience,
+                                  [&] { return frame.unread == 0; }))
+        return {Fault::TimeOut,
+                "'" + deviceName + "' has not computed the frame in time"};
+    }
+    std::shared_ptr<Frame> done = std::move(started.front());
+    started.pop_front();
+    if (done->status != CL_COMPLETE)
+      return lost("a command", done->status);
+    if (!done->error.empty()) {
+      std::string error = done->error;
+      idle.push_back(std::move(done));
+      return {Fault::Device, error};
+    }
+    for (size_t k = 0; k < done->outputs.size(); ++k) {
+      auto begin = done->outputs[k].begin();
+      outputs.emplace_back(begin, begin + ptrdiff_t(done->outputBytes[k]));
+    }
+    idle.push_back(std::move(done));
+    return {};
+  }
+
+  void doClose() override {
+    // The function in the device's place is the caller's.
+    if (!program)
+      for (const auto &queue : queues)
+        cl.clFinish(queue.get());
+    started.clear();
+    idle.clear();
+    segments.clear();
+    queues.clear();
+    kernels.clear();
+    program.reset();
+    context.reset();
+  }
+
+  template <typename T, typename Release>
+  static Shared<T> own(T object, Release release) {
+    if (!object)
+      return {};
+    return Shared<T>(object, [release](T held) { release(held); });
+  }
+  Status lost(const char *call, cl_int code) const {
+    return {Fault::Gone, "the OpenCL device '" + deviceName +
+                             "' is gone: " + call + " gives " + codeText(code)};
+  }
+  Status checked(const char *call, cl_int code) const {
+    return code == CL_SUCCESS ? Status() : lost(call, code);
+  }
+
+  template <typename Get> static std::string textOf(Get get) {
+    size_t size = 0;
+    if (get(0, nullptr, &size) != CL_SUCCESS || size == 0)
+      return "";
+    std::string text(size, 0);
+    get(size, text.data(), nullptr);
+    return text.c_str(); // without the zero at its end
+  }
+
+  /// The platform that was asked for: an accelerator of it, or any device.
+  Status findDevice() {
+    cl_uint count = 0;
+    cl_int code = cl.clGetPlatformIDs(0, nullptr, &count);
+    if (code == kNoPlatform || (code == CL_SUCCESS && count == 0))
+      return {
+          Fault::Unsupported,
+          "no OpenCL platform is installed; the board's runtime (XRT) "
+          "brings one, or Debian's package pocl-opencl-icd one of this CPU"};
+    if (code != CL_SUCCESS)
+      return {Fault::Unsupported,
+              "OpenCL gives no platforms: " + codeText(code)};
+    std::vector<cl_platform_id> platforms(count);
+    cl.clGetPlatformIDs(count, platforms.data(), nullptr);
+    std::string names;
+    for (cl_device_type type : {cl_device_type(CL_DEVICE_TYPE_ACCELERATOR),
+                                cl_device_type(CL_DEVICE_TYPE_ALL)})
+      for (cl_platform_id platform : platforms) {
+        std::string name = textOf([&](size_t size, char *to, size_t *need) {
+          return cl.clGetPlatformInfo(platform, CL_PLATFORM_NAME, size, to,
+                                      need);
+        });
+        if (type == CL_DEVICE_TYPE_ALL)
+          names += (names.empty() ? "'" : ", '") + name + "'";
+        if (name.find(options.platform) == std::string::npos)
+          continue;
+        if (cl.clGetDeviceIDs(platform, type, 1, &device, nullptr) !=
+            CL_SUCCESS)
+          continue;
+        deviceName = textOf([&](size_t size, char *to, size_t *need) {
+          return cl.clGetDeviceInfo(device, CL_DEVICE_NAME, size, to, need);
+        });
+        return {};
+      }
+    return {Fault::Unsupported,
+            options.platform.empty()
+                ? "no OpenCL platform has a device: " + names
+                : "no OpenCL platform '" + options.platform +
+                      "' has a device; there are " + names};
+  }
+
+  //===--------------------------------------------------------------------===//
+  // What computes
+  //===--------------------------------------------------------------------===//
+
+  Status makeKernels() {
+    if (options.program.empty())
+      return checkNative();
+    if (Status status = buildProgram(); !status)
+      return status;
+    cl_int code = CL_SUCCESS;
+    cl_kernel kernel = cl.clCreateKernel(program.get(), "rhz_frame", &code);
+    if (code == CL_SUCCESS) {
+      kernels.push_back(own(kernel, cl.clReleaseKernel));
+      return {};
+    }
+    areMovers = true;
+    for (size_t k = 0; k < design().inputs.size(); ++k)
+      if (Status status = addMover("mm2s", k); !status)
+        return status;
+    for (size_t k = 0; k < design().outputs.size(); ++k)
+      if (Status status = addMover("s2mm", k); !status)
+        return status;
+    if (!design().segments.empty())
+      return {Fault::Unsupported,
+              "the movers of '" + options.program +
+                  "' load no memories; the design has the segment '" +
+                  design().segments[0].path + "'"};
+    return {};
+  }
+
+  Status checkNative() {
+    if (!options.native)
+      return {Fault::Unsupported, "it is not said what the OpenCL device runs: "
+                                  "a program (.xclbin, .cl) or a function"};
+    kernels.emplace_back(); // a queue for it
+    cl_device_exec_capabilities able = 0;
+    cl.clGetDeviceInfo(device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof able,
+                       &able, nullptr);
+    if (able & CL_EXEC_NATIVE_KERNEL)
+      return {};
+    return {Fault::Unsupported,
+            "the OpenCL device '" + deviceName +
+                "' runs no functions of the host; say which program it runs, "
+                "such as the package's rhizome.xclbin"};
+  }
+
+  Status buildProgram() {
+    FILE *file = std::fopen(options.program.c_str(), "rb");
+    if (!file)
+      return {Fault::File, "'" + options.program +
+                               "' cannot be read: " + std::strerror(errno)};
+    Bytes bytes;
+    uint8_t part[1 << 16];
+    while (size_t got = std::fread(part, 1, sizeof part, file))
+      bytes.insert(bytes.end(), part, part + got);
+    std::fclose(file);
+    const size_t size = bytes.size();
+    cl_int code = CL_SUCCESS;
+    const bool isSource =
+        options.program.size() > 3 &&
+        options.program.substr(options.program.size() - 3) == ".cl";
+    if (isSource) {
+      const char *text = reinterpret_cast<const char *>(bytes.data());
+      program = own(
+          cl.clCreateProgramWithSource(context.get(), 1, &text, &size, &code),
+          cl.clReleaseProgram);
+    } else {
+      const uint8_t *binary = bytes.data();
+      program =
+          own(cl.clCreateProgramWithBinary(context.get(), 1, &device, &size,
+                                           &binary, nullptr, &code),
+              cl.clReleaseProgram);
+    }
+    if (code == CL_SUCCESS)
+      code = cl.clBuildProgram(program.get(), 1, &device, "", nullptr, nullptr);
+    if (code == CL_SUCCESS)
+      return {};
+    std::string said;
+    if (program)
+      said = textOf([&](size_t size, char *to, size_t *need) {
+        return cl.clGetProgramBuildInfo(program.get(), device,
+                                        CL_PROGRAM_BUILD_LOG, size, to, need);
+      });
+    return {Fault::Unsupported, "the OpenCL device '" + deviceName +
+                                    "' does not take '" + options.program +
+                                    "': " + codeText(code) +
+                                    (said.empty() ? "" : "; " + said)};
+  }
+
+  /// A compute unit as Vitis names it, or a kernel of its plain name.
+  Status addMover(const std::string &kind, size_t number) {
+    std::string unit = kind + "_" + std::to_string(number);
+    cl_int code = CL_SUCCESS;
+    for (const std::string &name : {kind + ":{" + unit + "}", unit}) {
+      cl_kernel kernel = cl.clCreateKernel(program.get(), name.c_str(), &code);
+      if (code != CL_SUCCESS)
+        continue;
+      kernels.push_back(own(kernel, cl.clReleaseKernel));
+      return {};
+    }
+    return {Fault::Unsupported, "'" + options.program +
+                                    "' has neither a kernel rhz_frame nor the "
+                                    "mover " +
+                                    unit +
+                                    ": it was built for another package"};
+  }
+
+  //===--------------------------------------------------------------------===//
+  // A frame
+  //===--------------------------------------------------------------------===//
+
+  Status allocate(cl_mem_flags flags, size_t size, Buffer &buffer) {
+    cl_int code = CL_SUCCESS;
+    buffer = own(cl.clCreateBuffer(context.get(), flags, size, nullptr, &code),
+                 cl.clReleaseMemObject);
+    if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
+        code == CL_INVALID_BUFFER_SIZE)
+      return {Fault::Device, "the OpenCL device '" + deviceName +
+                                 "' has no room for " + std::to_string(size) +
+                                 " bytes: " + codeText(code)};
+    return checked("clCreateBuffer", code);
+  }
+
+  Status newFrame(std::shared_ptr<Frame> &frame) {
+    if (!idle.empty()) {
+      frame = std::move(idle.back());
+      idle.pop_back();
+      return {};
+    }
+    frame = std::make_shared<Frame>();
+    frame->native = &options.native;
+    for (bool out : {false, true})
+      for (const Port &port : out ? design().outputs : design().inputs) {
+        (out ? frame->outputs : frame->inputs).emplace_back(port.paddedBytes());
+        (out ? frame->outputBytes : frame->inputBytes)
+            .push_back(port.frameBytes());
+        if (Status status =
+                allocate(out ? CL_MEM_WRITE_ONLY : CL_MEM_READ_ONLY,
+                         port.paddedBytes(), frame->buffers.emplace_back());
+            !status)
+          return status;
+      }
+    return {};
+  }
+
+  static std::vector<cl_event> listOf(const std::vector<Event> &events) {
+    std::vector<cl_event> list;
+    for (const Event &event : events)
+      list.push_back(event.get());
+    return list;
+  }
+
+  Status writeInputs(Frame &frame, std::vector<Event> &written) {
+    for (size_t k = 0; k < frame.inputs.size(); ++k) {
+      cl_event event = nullptr;
+      const Bytes &bytes = frame.inputs[k];
+      cl_int code = cl.clEnqueueWriteBuffer(
+          queues[0].get(), frame.buffers[k].get(), CL_FALSE, 0, bytes.size(),
+          bytes.data(), 0, nullptr, &event);
+      if (code != CL_SUCCESS)
+        return lost("clEnqueueWriteBuffer", code);
+      written.push_back(own(event, cl.clReleaseEvent));
+    }
+    return checked("clFlush", cl.clFlush(queues[0].get()));
+  }
+
+  Status compute(Frame &frame, const std::vector<Event> &written,
+                 std::vector<Event> &computed) {
+    const std::vector<cl_event> after = listOf(written);
+    for (size_t k = 0; k < kernels.size(); ++k) {
+      cl_event event = nullptr;
+      const cl_command_queue queue = queues[1 + k].get();
+      cl_int code = CL_SUCCESS;
+      if (!program) {
+        code = enqueueNative(queue, frame, after, event);
+      } else {
+        code = setArguments(k, frame);
+        const size_t one = 1;
+        if (code == CL_SUCCESS)
+          code = cl.clEnqueueNDRangeKernel(queue, kernels[k].get(), 1, nullptr,
+                                           &one, &one, cl_uint(after.size()),
+                                           after.data(), &event);
+      }
+      if (code != CL_SUCCESS)
+        return lost("a kernel's launch", code);
+      computed.push_back(own(event, cl.clReleaseEvent));
+      if (Status status = checked("clFlush", cl.clFlush(queue)); !status)
+        return status;
+    }
+    return {};
+  }
+
+  cl_int enqueueNative(cl_command_queue queue, Frame &frame,
+                       const std::vector<cl_event> &after, cl_event &event) {
+    std::vector<void *> arguments(1 + frame.buffers.size());
+    arguments[0] = &frame;
+    std::vector<cl_mem> buffers;
+    std::vector<const void *> places;
+    for (size_t k = 0; k < frame.buffers.size(); ++k) {
+      buffers.push_back(frame.buffers[k].get());
+      arguments[1 + k] = frame.buffers[k].get();
+      places.push_back(&arguments[1 + k]);
+    }
+    return cl.clEnqueueNativeKernel(queue, computeFrame, arguments.data(),
+                                    arguments.size() * sizeof(void *),
+                                    cl_uint(buffers.size()), buffers.data(),
+                                    places.data(), cl_uint(after.size()),
+                                    after.data(), &event);
+  }
+
+  /// Kernel k's arguments, which a launch copies.
+  cl_int setArguments(size_t k, const Frame &frame) {
+    const cl_kernel kernel = kernels[k].get();
+    auto set = [&](cl_uint index, size_t size, const void *value) {
+      return cl.clSetKernelArg(kernel, index, size, value);
+    };
+    if (areMovers) {
+      const size_t inputs = design().inputs.size();
+      const Port &port =
+          k < inputs ? design().inputs[k] : design().outputs[k - inputs];
+      const cl_mem buffer = frame.buffers[k].get();
+      const cl_uint beats = cl_uint(port.beats()), frames = 1;
+      // The second one is the stream, which the link has joined.
+      cl_int code = set(0, sizeof buffer, &buffer);
+      if (code == CL_SUCCESS)
+        code = set(2, sizeof beats, &beats);
+      return code == CL_SUCCESS ? set(3, sizeof frames, &frames) : code;
+    }
+    cl_uint index = 0;
+    for (const auto *buffers : {&frame.buffers, &std::as_const(segments)})
+      for (const Buffer &buffer : *buffers) {
+        const cl_mem memory = buffer.get();
+        if (cl_int code = set(index++, sizeof memory, &memory);
+            code != CL_SUCCESS)
+          return code;
+      }
+    return CL_SUCCESS;
+  }
+
+  Status readOutputs(const std::shared_ptr<Frame> &frame,
+                     const std::vector<Event> &computed) {
+    const std::vector<cl_event> after = listOf(computed);
+    const cl_command_queue queue = queues.back().get();
+    for (size_t k = 0; k < frame->outputs.size(); ++k) {
+      Bytes &bytes = frame->outputs[k];
+      cl_event event = nullptr;
+      cl_int code = cl.clEnqueueReadBuffer(
+          queue, frame->buffers[frame->inputs.size() + k].get(), CL_FALSE, 0,
+          bytes.size(), bytes.data(), cl_uint(after.size()), after.data(),
+          &event);
+      if (code != CL_SUCCESS)
+        return lost("clEnqueueReadBuffer", code);
+      const Event held = own(event, cl.clReleaseEvent);
+      auto *holder = new std::shared_ptr<Frame>(frame);
+      code = cl.clSetEventCallback(event, CL_COMPLETE, noteRead, holder);
+      if (code != CL_SUCCESS) {
+        delete holder;
+        return lost("clSetEventCallback", code);
+      }
+    }
+    return checked("clFlush", cl.clFlush(queue));
+  }
+
+  OpenClOptions options;
+  Library cl;
+  cl_device_id device = nullptr;
+  std::string deviceName;
+  Shared<cl_context> context;
+  Shared<cl_program> program; ///< null: the function computes
+  bool areMovers = false;
+  std::vector<Shared<cl_kernel>> kernels;
+  /// Of writes, of each kernel, of reads.
+  std::vector<Shared<cl_command_queue>> queues;
+  std::vector<Buffer> segments;
+  std::deque<std::shared_ptr<Frame>> started;
+  std::vector<std::shared_ptr<Frame>> idle; ///< with their buffers
+};
+} // namespace
+
+std::unique_ptr<Driver> makeOpenClDriver(OpenClOptions options) {
+  return std::make_unique<OpenClDriver>(std::move(options));
+}
+} // namespace rhizome::runtime
+
+#else
+namespace rhizome::runtime {
+namespace {
+class OpenClDriver : public Driver {
+public:
+  const char *name() const override { return "opencl"; }
+
+private:
+  Status doOpen() override {
+    return {Fault::Unsupported,
+            "this program was built without OpenCL; install its headers "
+            "(Debian's package opencl-c-headers) and build it again"};
+  }
+  Status doLoad(const Segment &, std::span<const uint8_t>) override {
+    return {};
+  }
+  Status doLaunch(std::vector<Bytes>) override { return {}; }
+  Status doWait(Duration, std::vector<Bytes> &) override { return {}; }
+  void doClose() override {}
+};
+} // namespace
+
+std::unique_ptr<Driver> makeOpenClDriver(OpenClOptions) {
+  return std::make_unique<OpenClDriver>();
+}
+} // namespace rhizome::runtime
+#endif

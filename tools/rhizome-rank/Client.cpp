@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Client.h"
+#include <cerrno>
+#include <poll.h>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::cluster;
+
+PipeClient::PipeClient(const Plan &plan, int answers) : answers(answers) {
+  std::vector<link::ChannelConfig> channels = channelsOf(plan, kHost);
+  link::Router router = routerOf(plan, kHost, /*receives=*/false);
+  for (size_t k = 0; k < router.size(); ++k) {
+    auto channel = find_if(channels, [&](const link::ChannelConfig &config) {
+      return config.id == router.next(k).front();
+    });
+    assert(channel != channels.end() && "the plan was checked");
+    sizes.push_back(channel->frameBytes());
+    total += sizes.back();
+  }
+}
+
+static Error writeAll(int to, const uint8_t *bytes, size_t size) {
+  while (size) {
+    ssize_t count = write(to, bytes, size);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return createStringError(std::error_code(errno, std::generic_category()),
+                               "nobody takes the answers");
+    bytes += count;
+    size -= size_t(count);
+  }
+  return Error::success();
+}
+
+Error PipeClient::ready() { return writeAll(answers, &runtime::kMpiReady, 1); }
+
+Expected<LiveHostParty::Client::Asked>
+PipeClient::next(bool waits, LiveHostParty::Frame &frame) {
+  while (inbox.size() < total && !isEnded) {
+    pollfd events{STDIN_FILENO, POLLIN, 0};
+    // What has begun to come comes soon.
+    int count = poll(&events, 1, waits || !inbox.empty() ? -1 : 0);
+    if (count == 0)
+      return Asked::Nothing;
+    if (count < 0 && errno == EINTR)
+      continue;
+    std::vector<uint8_t> part(total - inbox.size());
+    ssize_t got = read(STDIN_FILENO, part.data(), part.size());
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      isEnded = true;
+    else
+      inbox.insert(inbox.end(), part.begin(), part.begin() + got);
+  }
+  if (inbox.size() < total)
+    return Asked::End;
+  auto at = inbox.begin();
+  for (size_t size : sizes) {
+    frame.emplace_back(at, at + ptrdiff_t(size));
+    at += ptrdiff_t(size);
+  }
+  inbox.clear();
+  return Asked::Frame;
+}
+
+Error PipeClient::answer(const LiveHostParty::Frame &frame) {
+  for (const std::vector<uint8_t> &tensor : frame)
+    if (Error error = writeAll(answers, tensor.data(), tensor.size()))
+      return error;
+  return Error::success();
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The client of a live cluster at the two ends of rank 0: frames on standard
+// input, answers where standard output was (rhizome/runtime/drivers.h says in
+// which form).
+#pragma once
+
+#include "rhizome/Cluster/Parties.h"
+#include "rhizome/runtime/drivers.h"
+
+namespace rhizome::cluster {
+class PipeClient : public LiveHostParty::Client {
+public:
+  PipeClient(const Plan &plan, int answers);
+  llvm::Error ready() override;
+  llvm::Expected<Asked> next(bool waits, LiveHostParty::Frame &frame) override;
+  llvm::Error answer(const LiveHostParty::Frame &frame) override;
+
+private:
+  const int answers;
+  std::vector<size_t> sizes; ///< of a frame's inputs
+  size_t total = 0;
+  std::vector<uint8_t> inbox;
+  bool isEnded = false;
+};
+} // namespace rhizome::cluster
