@@ -3,7 +3,7 @@
 // node k. 'rhizome simulate --level cluster' writes what it reads (run.json and
 // the frames) and reads what it writes (rank-<k>.json and the answers).
 #include "Mpi.h"
-#include "rhizome/Cluster/Parties.h"
+#include "rhizome/ClusterSim/Parties.h"
 #include "rhizome/Package/Package.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
@@ -15,7 +15,7 @@
 
 using namespace llvm;
 using namespace rhizome;
-using namespace rhizome::cluster;
+using namespace rhizome::clustersim;
 
 namespace {
 /// run.json.
