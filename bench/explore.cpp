@@ -3,7 +3,7 @@
 // residual network of so many convolutions on so many KU060 roles.
 #include "rhizome/Explore/Explore.h"
 #include "../unittests/NetworkBuilder.h"
-#include "rhizome/Pipeline/Build.h"
+#include "rhizome/PlanBuild/DeviceContext.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 
@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
     llvm::errs() << llvm::toString(device.takeError()) << "\n";
     return 1;
   }
-  auto known = contextOf(*device, device->clockMhz);
+  auto known = planbuild::contextOf(*device, device->clockMhz);
   if (!known) {
     llvm::errs() << llvm::toString(known.takeError()) << "\n";
     return 1;

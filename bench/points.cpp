@@ -5,7 +5,8 @@
 // it. Which points a seed gives does not depend on the cost model, except for
 // where it places memories.
 #include "../unittests/NetworkBuilder.h"
-#include "rhizome/Pipeline/Build.h"
+#include "rhizome/PlanBuild/Build.h"
+#include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Target/Device.h"
 #include <CLI/CLI.hpp>
 
@@ -179,7 +180,7 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
   MLIRContext context;
   NetworkBuilder n(context, seed);
   func::FuncOp network = drawLayer(n);
-  auto known = contextOf(device, device.clockMhz);
+  auto known = planbuild::contextOf(device, device.clockMhz);
   if (!known)
     return known.takeError();
   const gen::DeviceContext &d = *known;
@@ -194,12 +195,12 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
   if (failed(gen::sizeBuffers(result.design)))
     return llvm::createStringError("the layer of seed %llu deadlocks",
                                    static_cast<unsigned long long>(seed));
-  PlannedNode node = describeNode(name, result, d);
+  PlannedNode node = planbuild::describeNode(name, result, d);
   if (!isSmall(node))
     return llvm::Error::success();
   node.family = device.family;
   node.address = uint16_t(plan.nodes.size() + 1);
-  if (llvm::Error error = writeNode(writer, node, result))
+  if (llvm::Error error = planbuild::writeNode(writer, node, result))
     return error;
   plan.nodes.push_back(std::move(node));
   return llvm::Error::success();

@@ -2,9 +2,10 @@
 // analyse: import, integerise, and the roofs of the devices asked for; and
 // what a package keeps of it for its report.
 #include "Analyse.h"
-#include "Model.h"
 #include "rhizome/Generator/Design.h"
-#include "rhizome/Pipeline/Build.h"
+#include "rhizome/Model/Model.h"
+#include "rhizome/Pipeline/Pipeline.h"
+#include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Report/Report.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -12,6 +13,8 @@
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::pipeline;
+using namespace rhizome::model;
+using namespace rhizome::planbuild;
 
 std::vector<AnalysedDevice> pipeline::devicesOf(const Cluster &cluster) {
   std::vector<AnalysedDevice> devices;

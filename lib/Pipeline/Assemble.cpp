@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The last phase: the package from a module that holds everything.
 #include "Analyse.h"
-#include "Border.h"
 #include "Compilation.h"
-#include "Deploy.h"
-#include "rhizome/Pipeline/Node.h"
+#include "Settings.h"
+#include "rhizome/Deploy/Border.h"
+#include "rhizome/Deploy/Deploy.h"
+#include "rhizome/PlanBuild/Build.h"
+#include "rhizome/PlanBuild/Node.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "rhizome/Vendor/Vendor.h"
 
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::pipeline;
+using namespace rhizome::model;
+using namespace rhizome::planbuild;
+using namespace rhizome::deploy;
 
 /// The text of a module with the model's tasks, the network that they were
 /// merged into, and the functions of nodes, node names included.

@@ -4,15 +4,18 @@
 // it build makes the same again.
 #include "Compilation.h"
 #include "Analyse.h"
-#include "Cells.h"
-#include "Placing.h"
+#include "Constraints.h"
 #include "Settings.h"
-#include "Steer.h"
 #include "mlir/IR/Verifier.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
 #include "rhizome/Explore/Record.h"
-#include "rhizome/Pipeline/Node.h"
+#include "rhizome/Model/Model.h"
+#include "rhizome/Model/Placing.h"
+#include "rhizome/PlanBuild/Build.h"
+#include "rhizome/PlanBuild/Node.h"
+#include "rhizome/PlanBuild/Plan.h"
+#include "rhizome/PlanBuild/Steer.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -22,6 +25,8 @@
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::pipeline;
+using namespace rhizome::model;
+using namespace rhizome::planbuild;
 
 static std::vector<std::string> notesOf(const IntegeriseStats &stats) {
   std::vector<std::string> notes;
@@ -242,7 +247,7 @@ void Compilation::finishPlan() {
   if (built->avoidsDsp)
     targets.places =
         explore::withinParts(std::move(targets.places), goal.withoutDsp());
-  plan = planOf(request, targets, *built, network());
+  plan = planOf(modelNameOf(request), request.goal, targets, *built, network());
   // Over the cluster's own link, if there is one.
   Host own = host;
   if (const PlannedLink *link = plan->link(plan->hostLink)) {

@@ -5,8 +5,12 @@
 // memory.
 #pragma once
 
-#include "Explored.h"
 #include "rhizome/Dialect/Flow/Plan.h"
+#include "rhizome/Explore/Explore.h"
+#include "rhizome/Model/HostModel.h"
+#include "rhizome/Package/Package.h"
+#include "rhizome/Pipeline/Pipeline.h"
+#include "rhizome/PlanBuild/Targets.h"
 #include "rhizome/Target/Host.h"
 
 namespace rhizome::pipeline {
@@ -36,8 +40,8 @@ public:
 private:
   CompileRequest request;
   mlir::ModuleOp module;
-  DiagnosticText diagnostics;
-  Targets targets;
+  model::DiagnosticText diagnostics;
+  planbuild::Targets targets;
   std::string goalText; ///< what `goal` was parsed from
   explore::Goal goal;
   Host host; ///< of the tasks that no device computes

@@ -3,13 +3,14 @@
 // result goes.
 #include "Analyse.h"
 #include "Compilation.h"
-#include "Placing.h"
 #include "Settings.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
 #include "rhizome/Generator/Generator.h"
+#include "rhizome/Model/Model.h"
+#include "rhizome/Model/Placing.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "llvm/Support/FileSystem.h"
@@ -19,6 +20,7 @@
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::pipeline;
+using namespace rhizome::model;
 
 bool pipeline::isGoal(llvm::StringRef text) {
   return explore::parseGoal(text).has_value();

@@ -9,12 +9,14 @@
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
+#include "rhizome/PlanBuild/Build.h"
 #include "rhizome/Support/Names.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::pipeline;
+using namespace rhizome::planbuild;
 
 static constexpr PhaseInfo kPhases[] = {
     {Phase::Import, "import",

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Settings.h"
-#include "Explored.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::pipeline;
+using namespace rhizome::model;
 
 namespace {
 /// An option and the last phase at which it acts.
@@ -102,6 +103,13 @@ static DictionaryAttr attrOf(Builder &b, const Calibration &calibration) {
     layers.set(name, attrOf(b, bits));
   list.set("layers", layers.getDictionary(b.getContext()));
   return list.getDictionary(b.getContext());
+}
+
+std::string pipeline::modelNameOf(const CompileRequest &request) {
+  if (!request.name.empty())
+    return request.name;
+  // File names need not be UTF-8; plan.json must be.
+  return llvm::json::fixUTF8(llvm::sys::path::stem(request.model.path));
 }
 
 void pipeline::recordSettings(ModuleOp module, const CompileRequest &request,

@@ -10,8 +10,9 @@
 namespace rhizome::pipeline {
 /// The module's attribute that holds the settings.
 constexpr llvm::StringLiteral kSettings = "rhizome.compile";
-/// On a module of RTL: its top module's name.
-constexpr llvm::StringLiteral kTop = "rhizome.top";
+
+/// The model's name in its plan, from its file's.
+std::string modelNameOf(const CompileRequest &request);
 
 /// Writes what acts after `done`, in place of what stood there.
 void recordSettings(mlir::ModuleOp module, const CompileRequest &request,

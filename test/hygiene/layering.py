@@ -20,7 +20,7 @@ ALLOWED = {
     "Dialect/Flow": "Dialect/Num Unit",
     "Dialect/Rtl": "",
     "Package": "Support",
-    "Cluster": "Package Support runtime",
+    "ClusterSim": "Package Support runtime",
     "Interp": "Dialect/Num Dialect/Osa Host Numeric Support",
     "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Host "
                   "Numeric Unit Support",
@@ -46,14 +46,27 @@ ALLOWED = {
     "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
     "Explore": "Generator Cost Dialect/Osa Dialect/Flow Support",
-    "Pipeline": "Import Import/Onnx Import/Mlir Kernel Calibrate Analysis Transforms Interp "
-                "Conversion Emit Host Explore Generator Cost Place Unit Report Simulate Synth Vendor Cluster "
-                "Package Target Dialect/Num Dialect/Osa Dialect/Flow "
-                "Dialect/Rtl Numeric Support runtime",
-    "tools/rhizome": "Pipeline Calibrate Numeric Report Synth Vendor Package Target "
+    "Model": "Import Import/Onnx Import/Mlir Calibrate Transforms Conversion "
+             "Interp Host Place Package Target Dialect/Num Dialect/Osa "
+             "Dialect/Flow Numeric Support",
+    "PlanBuild": "Explore Generator Conversion Emit Package Target "
+                 "Dialect/Osa Support",
+    "Evaluate": "Model Simulate Synth Calibrate Package Dialect/Num "
+                "Dialect/Osa Support",
+    "Deploy": "Model ClusterSim Simulate Conversion Transforms Package "
+              "Dialect/Num Dialect/Osa Support runtime",
+    "Characterize": "PlanBuild Generator Synth Target Support",
+    "KernelCommands": "Kernel Model PlanBuild Generator Import/Mlir Interp "
+                      "Conversion Transforms Target Dialect/Num Dialect/Osa "
+                      "Numeric Support",
+    "Pipeline": "Deploy Model PlanBuild Explore Analysis Generator Transforms "
+                "Report Vendor Package Target Dialect/Osa Dialect/Flow "
+                "Dialect/Rtl Support",
+    "tools/rhizome": "Pipeline Evaluate Deploy Characterize KernelCommands "
+                     "Model Numeric Report Synth Vendor Package Target "
                      "Support",
-    "tools/rhizome-rank": "Cluster Package Support runtime",
-    "tools/rhizome-node": "Pipeline Support",
+    "tools/rhizome-rank": "ClusterSim Package Support runtime",
+    "tools/rhizome-node": "Deploy Support",
     "tools/rhizome-opt": "Pipeline Conversion Import/Mlir Kernel Transforms Dialect/Num Dialect/Osa "
                          "Dialect/Flow Dialect/Rtl",
 }

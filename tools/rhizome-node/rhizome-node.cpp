@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One node of a service as a process: a peer on the network like a board.
-#include "rhizome/Pipeline/Service.h"
+#include "rhizome/Deploy/Service.h"
 #include "rhizome/Support/Version.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -8,7 +8,7 @@
 #include <csignal>
 
 using namespace rhizome;
-using namespace rhizome::pipeline;
+using namespace rhizome::deploy;
 
 static volatile std::sig_atomic_t stopped = 0;
 

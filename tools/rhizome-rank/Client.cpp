@@ -6,7 +6,7 @@
 
 using namespace llvm;
 using namespace rhizome;
-using namespace rhizome::cluster;
+using namespace rhizome::clustersim;
 
 PipeClient::PipeClient(const Plan &plan, int answers) : answers(answers) {
   std::vector<link::ChannelConfig> channels = channelsOf(plan, kHost);

@@ -4,10 +4,10 @@
 // which form).
 #pragma once
 
-#include "rhizome/Cluster/Parties.h"
+#include "rhizome/ClusterSim/Parties.h"
 #include "rhizome/runtime/drivers.h"
 
-namespace rhizome::cluster {
+namespace rhizome::clustersim {
 class PipeClient : public LiveHostParty::Client {
 public:
   PipeClient(const Plan &plan, int answers);
@@ -22,4 +22,4 @@ private:
   std::vector<uint8_t> inbox;
   bool isEnded = false;
 };
-} // namespace rhizome::cluster
+} // namespace rhizome::clustersim

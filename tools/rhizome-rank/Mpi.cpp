@@ -6,7 +6,7 @@
 #include <sched.h>
 
 using namespace rhizome;
-using namespace rhizome::cluster;
+using namespace rhizome::clustersim;
 
 namespace {
 constexpr int kTag = 1;

@@ -2,12 +2,12 @@
 // The transport of a simulated cluster over MPI.
 #pragma once
 
-#include "rhizome/Cluster/Engine.h"
+#include "rhizome/ClusterSim/Engine.h"
 
 namespace rhizome {
 /// Point-to-point messages, one to every other rank after each window. While
 /// it waits it sleeps, so that more ranks than cores are no loss.
-class MpiTransport : public cluster::Transport {
+class MpiTransport : public clustersim::Transport {
 public:
   /// Initialises MPI.
   MpiTransport(int *argc, char ***argv);
@@ -17,9 +17,10 @@ public:
   void abort();
   int rank() const override { return myRank; }
   int size() const override { return ranks; }
-  std::vector<cluster::Tidings>
-  exchange(const cluster::Tidings &mine, std::vector<cluster::Datagram> sent,
-           std::vector<cluster::Datagram> &received) override;
+  std::vector<clustersim::Tidings>
+  exchange(const clustersim::Tidings &mine,
+           std::vector<clustersim::Datagram> sent,
+           std::vector<clustersim::Datagram> &received) override;
 
 private:
   int myRank = 0, ranks = 1;

@@ -6,7 +6,7 @@
 // the runtime's driver 'mpi' has them.
 #include "Client.h"
 #include "Mpi.h"
-#include "rhizome/Cluster/Parties.h"
+#include "rhizome/ClusterSim/Parties.h"
 #include "rhizome/Package/Package.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
@@ -18,7 +18,7 @@
 
 using namespace llvm;
 using namespace rhizome;
-using namespace rhizome::cluster;
+using namespace rhizome::clustersim;
 
 namespace {
 /// run.json.

@@ -5,6 +5,7 @@
 #include "ModelOptions.h"
 #include "Output.h"
 #include "Quantisation.h"
+#include "rhizome/Pipeline/Pipeline.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <set>

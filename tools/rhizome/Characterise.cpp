@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rhizome characterise: a family's cost model from synthesis.
-#include "rhizome/Pipeline/Characterise.h"
 #include "Commands.h"
 #include "Output.h"
+#include "rhizome/Characterize/Characterize.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Synth/Synth.h"
@@ -13,7 +13,7 @@
 
 using namespace rhizome;
 using namespace rhizome::cli;
-using namespace rhizome::pipeline;
+using namespace rhizome::characterize;
 
 namespace {
 llvm::json::Object toJson(const Residuals &r) {

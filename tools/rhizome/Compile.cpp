@@ -8,6 +8,8 @@
 
 using namespace rhizome;
 using namespace rhizome::cli;
+using namespace rhizome::kernelcommands;
+using namespace rhizome::model;
 using namespace rhizome::pipeline;
 
 /// Of a plan that is not taken.
@@ -205,7 +207,7 @@ void cli::addCompile(CLI::App &app, Run &run) {
   command->callback([options, command, &run] {
     const CompileRequest &request = options->request;
     const bool isKernel = !request.from && !request.to &&
-                          pipeline::isKernel(inputKind(request.model.path));
+                          model::isKernel(inputKind(request.model.path));
     checkOptions(*command, isKernel,
                  {"--output", "--json", "--device", "--board", "--cluster"});
     if (isKernel) {

@@ -8,9 +8,12 @@
 #include "Output.h"
 #include "Quantisation.h"
 #include "Tasks.h"
+#include "rhizome/Pipeline/Pipeline.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
+using namespace rhizome::kernelcommands;
+using namespace rhizome::model;
 using namespace rhizome::pipeline;
 
 static llvm::json::Object toJson(const CoverageResult &result) {
@@ -162,7 +165,7 @@ void cli::addCoverage(CLI::App &app, Run &run) {
                   "  rhizome coverage torch.mlir --calibration train.npz\n"
                   "  rhizome coverage helmholtz.cfd");
   command->callback([options, command, &run] {
-    const bool isKernel = pipeline::isKernel(inputKind(options->request.path));
+    const bool isKernel = model::isKernel(inputKind(options->request.path));
     checkOptions(*command, isKernel, {"--json"});
     run = [options, isKernel] {
       if (isKernel)

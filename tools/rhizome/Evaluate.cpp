@@ -4,9 +4,12 @@
 #include "ModelOptions.h"
 #include "Output.h"
 #include "Quantisation.h"
+#include "rhizome/Pipeline/Pipeline.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
+using namespace rhizome::evaluate;
+using namespace rhizome::model;
 using namespace rhizome::pipeline;
 
 static double share(int64_t part, int64_t whole) {
@@ -122,10 +125,21 @@ static void printResult(const EvaluateRequest &request,
   layers.print();
 }
 
-static int runEvaluate(EvaluateRequest request, bool json) {
+static int runEvaluate(EvaluateRequest request, const std::string &device,
+                       bool json) {
   ProgressLine line(!json);
   request.progress = [&line](llvm::StringRef phase) {
     line.show(phase.str() + " …");
+  };
+  request.compile = [&request, &device](const std::string &package) -> Status {
+    CompileRequest compile;
+    compile.model = request.model;
+    compile.device = device;
+    compile.progress = request.progress;
+    compile.output = package;
+    if (auto done = compileModel(compile); !done)
+      return done.failure();
+    return Done();
   };
   EvaluateResult result = evaluateModel(request);
   line.show("");
@@ -145,6 +159,7 @@ static int runEvaluate(EvaluateRequest request, bool json) {
 void cli::addEvaluate(CLI::App &app, Run &run) {
   struct Options {
     EvaluateRequest request;
+    std::string device = kDefaultDevice;
     bool json = false;
   };
   auto options = std::make_shared<Options>();
@@ -188,7 +203,7 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
   count("--layer-frames", request.layerFrames,
         "over how many of them the layers are compared, otherwise 20");
   command
-      ->add_option("--device", request.device,
+      ->add_option("--device", options->device,
                    "of hardware made from a model file")
       ->capture_default_str();
   addModelOptions(*command, request.model);
@@ -208,6 +223,8 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
       "  rhizome evaluate net.rhz --data x.npy --labels y.npy --level rtl -n "
       "200");
   command->callback([options, &run] {
-    run = [options] { return runEvaluate(options->request, options->json); };
+    run = [options] {
+      return runEvaluate(options->request, options->device, options->json);
+    };
   });
 }

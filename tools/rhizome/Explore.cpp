@@ -8,6 +8,8 @@
 
 using namespace rhizome;
 using namespace rhizome::cli;
+using namespace rhizome::kernelcommands;
+using namespace rhizome::model;
 using namespace rhizome::pipeline;
 
 static llvm::json::Object toJson(CompileResult &result, bool ok) {
@@ -100,7 +102,7 @@ void cli::addExplore(CLI::App &app, Run &run) {
       "  rhizome explore kernel.cfd");
   command->callback([options, command, &run] {
     const bool isKernel =
-        pipeline::isKernel(inputKind(options->request.model.path));
+        model::isKernel(inputKind(options->request.model.path));
     checkOptions(*command, isKernel,
                  {"--json", "--device", "--board", "--cluster"});
     if (isKernel) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rhizome formats: a kernel's errors and costs in number formats, and where it
 // overflows.
-#include "rhizome/Pipeline/ExploreFormats.h"
+#include "rhizome/KernelCommands/ExploreFormats.h"
 #include "Commands.h"
 #include "Kernel.h"
 #include "Output.h"
@@ -11,7 +11,7 @@
 
 using namespace rhizome;
 using namespace rhizome::cli;
-using namespace rhizome::pipeline;
+using namespace rhizome::kernelcommands;
 
 namespace {
 struct Options {

@@ -3,11 +3,12 @@
 #include "Kernel.h"
 #include "Commands.h"
 #include "Output.h"
-#include "rhizome/Pipeline/Pipeline.h"
+#include "rhizome/KernelCommands/Kernel.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
-using namespace rhizome::pipeline;
+using namespace rhizome::kernelcommands;
+using namespace rhizome::model;
 
 /// The part of --help that options of kernels alone stand in.
 static const char *const kernelGroup = "Of kernels";

@@ -3,13 +3,14 @@
 // model's place: the options that only kernels have, and the runs.
 #pragma once
 
-#include "rhizome/Pipeline/Input.h"
-#include "rhizome/Pipeline/Kernel.h"
+#include "rhizome/KernelCommands/Kernel.h"
+#include "rhizome/Model/Input.h"
 #include <CLI/CLI.hpp>
 
 namespace rhizome::cli {
 /// Adds --cpu, --cfdlang-compat, --keep-order and --gemm.
-void addKernelOptions(CLI::App &command, pipeline::KernelOptions &options);
+void addKernelOptions(CLI::App &command,
+                      kernelcommands::KernelOptions &options);
 
 /// Options that say something of kernels alone, by name: they stand apart in
 /// --help.
@@ -23,16 +24,17 @@ void checkOptions(const CLI::App &command, bool isKernel,
 
 /// compile and explore with a device: asks all generators, and says why the
 /// kernel becomes no hardware.
-int runKernelForDevice(const pipeline::KernelRequest &request, bool json);
+int runKernelForDevice(const kernelcommands::KernelRequest &request, bool json);
 
 /// compile and explore: the work before and after the algebra, the files.
-int runKernelCompile(const pipeline::KernelRequest &request, bool json);
+int runKernelCompile(const kernelcommands::KernelRequest &request, bool json);
 
 /// Adds --explore-formats, to compile and explore.
-void addExploreFormats(CLI::App &command, pipeline::KernelOptions &options);
+void addExploreFormats(CLI::App &command,
+                       kernelcommands::KernelOptions &options);
 /// What it does: the table of `rhizome formats` on random data.
-int runExploreFormats(const pipeline::KernelRequest &request, bool json);
+int runExploreFormats(const kernelcommands::KernelRequest &request, bool json);
 
 /// run and simulate: applies the kernel and says what came out.
-int runKernelShown(const pipeline::KernelRunRequest &request, bool json);
+int runKernelShown(const kernelcommands::KernelRunRequest &request, bool json);
 } // namespace rhizome::cli

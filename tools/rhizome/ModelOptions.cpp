@@ -6,7 +6,8 @@
 
 using namespace llvm;
 using namespace rhizome;
-using namespace rhizome::pipeline;
+using namespace rhizome::model;
+using namespace rhizome::evaluate;
 
 static numeric::Format formatOrUsage(const std::string &option,
                                      StringRef text) {

@@ -3,14 +3,15 @@
 // takes one.
 #pragma once
 
-#include "rhizome/Pipeline/Pipeline.h"
+#include "rhizome/Evaluate/Evaluate.h"
+#include "rhizome/Model/Request.h"
 #include <CLI/CLI.hpp>
 
 namespace rhizome::cli {
 /// Adds --shape, --input-type, --number-format, --tensor-format,
 /// --raw-integers and those of post-training quantisation, which fill
 /// `request`. Bad values are usage errors.
-void addModelOptions(CLI::App &command, pipeline::ModelRequest &request);
+void addModelOptions(CLI::App &command, model::ModelRequest &request);
 
 /// Adds --normalise, which must be one of the known forms.
 void addNormalise(CLI::App &command, std::string &normalise);
@@ -18,10 +19,10 @@ void addNormalise(CLI::App &command, std::string &normalise);
 /// Adds --input, --expect, --output, --normalise, --input-range, --frames and
 /// --seed. The command's callback joins `inputs` and `normalise` to the
 /// choice's inputs.
-void addData(CLI::App &command, pipeline::DataChoice &choice,
+void addData(CLI::App &command, model::DataChoice &choice,
              std::vector<std::string> &inputs, std::string &normalise);
 
 /// Adds --level: what computes, the CPU path or the simulated hardware, with
 /// `boards` also that on a board.
-void addLevel(CLI::App &command, pipeline::Level &level, bool boards);
+void addLevel(CLI::App &command, evaluate::Level &level, bool boards);
 } // namespace rhizome::cli

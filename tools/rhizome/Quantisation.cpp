@@ -9,7 +9,8 @@
 using namespace llvm;
 using namespace rhizome;
 using namespace rhizome::cli;
-using namespace rhizome::pipeline;
+using namespace rhizome::model;
+using namespace rhizome::evaluate;
 
 static Calibration &calibrationOf(ModelRequest &request) {
   if (!request.calibration)

@@ -2,27 +2,28 @@
 // --calibration and its companions: reading the options, printing the report.
 #pragma once
 
-#include "rhizome/Pipeline/Pipeline.h"
+#include "rhizome/Evaluate/Evaluate.h"
+#include "rhizome/Model/Request.h"
 #include "llvm/Support/JSON.h"
 #include <CLI/CLI.hpp>
 
 namespace rhizome::cli {
 /// Adds --calibration, --calibration-normalise, --calibration-frames,
 /// --calibration-method, --bits, --max-loss and --min-snr.
-void addCalibration(CLI::App &command, pipeline::ModelRequest &request);
+void addCalibration(CLI::App &command, model::ModelRequest &request);
 
 /// The report, if the model was quantised: into an object under
 /// "quantisation", or as a table.
-void reportQuantisation(const pipeline::ModelRequest &request,
+void reportQuantisation(const model::ModelRequest &request,
                         llvm::json::Object &into);
-void printQuantisation(const pipeline::ModelRequest &request);
+void printQuantisation(const model::ModelRequest &request);
 
 /// The share of values from which on saturation is worth a line.
 constexpr double kToldShare = 0.001;
 /// Under "saturation", what every quantizer met.
-void reportSaturation(const std::vector<pipeline::Saturation> &saturation,
+void reportSaturation(const std::vector<evaluate::Saturation> &saturation,
                       llvm::json::Object &into);
 /// A table of the quantizers at which more than `kToldShare` saturates; nothing
 /// without any.
-void printSaturation(const std::vector<pipeline::Saturation> &saturation);
+void printSaturation(const std::vector<evaluate::Saturation> &saturation);
 } // namespace rhizome::cli

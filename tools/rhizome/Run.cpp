@@ -5,13 +5,15 @@
 #include "Kernel.h"
 #include "ModelOptions.h"
 #include "Output.h"
-#include "rhizome/Pipeline/Service.h"
+#include "rhizome/Deploy/Service.h"
 #include "rhizome/Support/Units.h"
 #include <csignal>
 
 using namespace rhizome;
 using namespace rhizome::cli;
-using namespace rhizome::pipeline;
+using namespace rhizome::deploy;
+using namespace rhizome::kernelcommands;
+using namespace rhizome::model;
 
 static volatile std::sig_atomic_t cancelled = 0;
 

@@ -9,7 +9,9 @@
 
 using namespace rhizome;
 using namespace rhizome::cli;
-using namespace rhizome::pipeline;
+using namespace rhizome::evaluate;
+using namespace rhizome::model;
+using namespace rhizome::kernelcommands;
 
 /// What the parties of a cluster did, for machines.
 static llvm::json::Array partiesOf(const SimulateResult &result) {

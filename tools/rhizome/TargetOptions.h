@@ -6,13 +6,14 @@
 #include "Kernel.h"
 #include "ModelOptions.h"
 #include "Output.h"
+#include "rhizome/Pipeline/Pipeline.h"
 
 namespace rhizome::cli {
 /// A request as its options fill it.
 struct TargetOptions {
   pipeline::CompileRequest request;
-  pipeline::KernelOptions kernel; ///< if MODEL is one
-  std::string target = "cpu";     ///< of a kernel
+  kernelcommands::KernelOptions kernel; ///< if MODEL is one
+  std::string target = "cpu";           ///< of a kernel
   double clockMhz = 0;
   int64_t maxNodes = 0;
   bool json = false;

@@ -7,7 +7,7 @@
 #include "../NetworkBuilder.h"
 #include "mlir/IR/Verifier.h"
 #include "rhizome/Interp/Interpreter.h"
-#include "rhizome/Pipeline/Build.h"
+#include "rhizome/PlanBuild/Build.h"
 #include "rhizome/Simulate/Simulate.h"
 #include "llvm/Support/FileSystem.h"
 #include <cstdlib>
@@ -91,8 +91,8 @@ inline void runLayer(NetworkBuilder &n, mlir::func::FuncOp network,
   {
     auto writer = PackageWriter::create(dir);
     ASSERT_TRUE(bool(writer)) << llvm::toString(writer.takeError());
-    PlannedNode node = describeNode("node0", result, d);
-    check(writeNode(**writer, node, result));
+    PlannedNode node = planbuild::describeNode("node0", result, d);
+    check(planbuild::writeNode(**writer, node, result));
     node.family = "ultrascale+";
     node.budget = d.budget;
     Plan plan;

@@ -162,8 +162,9 @@ protected:
     };
     auto writer = PackageWriter::create(dir);
     ASSERT_TRUE(bool(writer)) << llvm::toString(writer.takeError());
-    PlannedNode node = describeNode("node0", result, test::testDevice());
-    check(writeNode(**writer, node, result));
+    PlannedNode node =
+        planbuild::describeNode("node0", result, test::testDevice());
+    check(planbuild::writeNode(**writer, node, result));
     Plan plan;
     plan.model = "memory";
     plan.device = "test";

@@ -6,11 +6,14 @@
 // Nothing is listed: what is claimed is what the compiler says.
 #include "../Import/NodeCases.h"
 #include "../TestFolder.h"
+#include "rhizome/Evaluate/Evaluate.h"
 #include "rhizome/Pipeline/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
 #include <iostream>
 
 using namespace rhizome;
+using namespace rhizome::evaluate;
+using namespace rhizome::model;
 using namespace rhizome::pipeline;
 using namespace rhizome::test;
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The texts that options take, and what a command says of a bad package.
 #include "../TestFolder.h"
+#include "rhizome/Evaluate/Evaluate.h"
 #include "rhizome/Pipeline/Pipeline.h"
 
 using namespace rhizome;
+using namespace rhizome::evaluate;
+using namespace rhizome::model;
 using namespace rhizome::pipeline;
 using rhizome::test::TestFolder;
 

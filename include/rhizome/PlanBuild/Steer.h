@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What users decide themselves, from their files.
+#pragma once
+
+#include "rhizome/Explore/Explore.h"
+
+namespace rhizome::planbuild {
+/// --steer: pins by node, splits. A malformed file is refused with path, line
+/// and reason.
+llvm::Expected<explore::Steering> readSteering(const std::string &path);
+
+/// --plan: the options, devices, replicas, widths and splits of a plan.json (or
+/// of a package), edited or not, as pins.
+llvm::Expected<explore::Steering> steeringOf(const std::string &path,
+                                             const explore::Cluster &cluster);
+
+/// The goal of a plan that is built again as it stands: bounded in resources as
+/// its own is.
+llvm::Expected<std::string> goalOf(const std::string &path);
+} // namespace rhizome::planbuild

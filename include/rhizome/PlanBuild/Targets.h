@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where a network is to run: the devices and links that a request names, from
+// their data files, as the explorer takes them.
+#pragma once
+
+#include "rhizome/Explore/Explore.h"
+#include "rhizome/Package/Plan.h"
+#include "rhizome/Target/Device.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rhizome::planbuild {
+/// What a user says of devices.
+struct TargetChoice {
+  std::string device; ///< a name or a .yaml file
+  /// A board's name or file, which brings device and clock; "" for none.
+  std::string board;
+  /// A cluster's name or file, in place of device and board; "" for none.
+  std::string cluster;
+  std::optional<double> clockMhz;
+};
+
+struct Targets {
+  std::string board, cluster;  ///< names, "" if there is none
+  std::vector<Device> devices; ///< of each place, at its clock
+  std::vector<PlannedLink> links;
+  std::string hostLink;
+  explore::Cluster places;
+};
+
+/// Reads the device, board or cluster that a request names.
+llvm::Expected<Targets> targetsOf(const TargetChoice &choice);
+} // namespace rhizome::planbuild

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/Deploy/Drivers.h"
+#include "HostFiles.h"
+#include "rhizome/Model/HostModel.h"
+#include "rhizome/Simulate/Cluster.h"
+#include "rhizome/Simulate/Packing.h"
+#include "rhizome/Simulate/Program.h"
+#include "rhizome/runtime/drivers.h"
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::deploy;
+using namespace rhizome::model;
+
+Expected<runtime::Design> deploy::designOf(const Package &package) {
+  return designOf(package.plan(), package.dir());
+}
+
+/// The network as machine code, on frames of bytes.
+static Expected<runtime::Compute> computeOf(const Package &package) {
+  Expected<std::unique_ptr<HostModel>> read =
+      HostModel::read(package.modelPath());
+  if (!read)
+    return read.takeError();
+  std::shared_ptr<HostModel> model = std::move(*read);
+  FailureOr<std::unique_ptr<CompiledFunction>> made =
+      CompiledFunction::compile(model->network());
+  if (failed(made))
+    return createStringError("the CPU path cannot be built for '%s'",
+                             package.dir().c_str());
+  std::shared_ptr<CompiledFunction> compiled = std::move(*made);
+  auto run = [model, compiled](const std::vector<runtime::Bytes> &inputs)
+      -> Expected<std::vector<runtime::Bytes>> {
+    std::vector<Tensor> arguments;
+    for (auto [bytes, port] : zip_equal(inputs, model->networkInputs()))
+      arguments.push_back(unpackFrame(bytes.data(), port));
+    Expected<std::vector<Tensor>> results = compiled->run(arguments);
+    if (!results)
+      return results.takeError();
+    std::vector<runtime::Bytes> outputs;
+    for (auto [tensor, port] : zip_equal(*results, model->networkOutputs())) {
+      Expected<std::vector<uint8_t>> bytes = packFrame(tensor, port);
+      if (!bytes)
+        return bytes.takeError();
+      outputs.push_back(std::move(*bytes));
+    }
+    return outputs;
+  };
+  return [run](const std::vector<runtime::Bytes> &inputs,
+               std::vector<runtime::Bytes> &outputs, std::string &error) {
+    Expected<std::vector<runtime::Bytes>> results = run(inputs);
+    if (!results) {
+      error = toString(results.takeError());
+      return false;
+    }
+    outputs = std::move(*results);
+    return true;
+  };
+}
+
+static Expected<std::unique_ptr<runtime::Driver>>
+simulationOf(const Package &package, const DriverOptions &options) {
+  if (package.plan().nodes.size() != 1)
+    return createStringError(
+        "the driver 'simulation' is for packages of one device, '%s' has %zu; "
+        "the driver 'mpi' simulates all of them",
+        package.dir().c_str(), package.plan().nodes.size());
+  Expected<SimulatorProgram> built = buildSimulator(package);
+  if (!built)
+    return built.takeError();
+  runtime::SimulationOptions simulation;
+  simulation.program = built->program;
+  simulation.folder = built->folder;
+  simulation.hangCycles = built->hangCycles;
+  simulation.stallsIn = options.stallsIn;
+  simulation.stallsOut = options.stallsOut;
+  simulation.seed = options.seed;
+  return runtime::makeSimulationDriver(std::move(simulation));
+}
+
+static Expected<std::unique_ptr<runtime::Driver>>
+ranksOf(const Package &package, const DriverOptions &options) {
+  ClusterOptions cluster;
+  cluster.hostfile = options.hostfile;
+  cluster.seed = options.seed;
+  Expected<RankJob> job = rankJob(package, cluster);
+  if (!job)
+    return job.takeError();
+  runtime::MpiOptions mpi;
+  mpi.command = std::move(job->command);
+  mpi.folder = std::move(job->folder);
+  mpi.ownsFolder = true;
+  return runtime::makeMpiDriver(std::move(mpi));
+}
+
+static Expected<std::unique_ptr<runtime::Driver>>
+openClOf(const Package &package, const DriverOptions &options) {
+  runtime::OpenClOptions openCl;
+  openCl.platform = options.platform;
+  openCl.program = options.program;
+  if (options.program.empty()) {
+    Expected<runtime::Compute> compute = computeOf(package);
+    if (!compute)
+      return compute.takeError();
+    openCl.native = std::move(*compute);
+  } else if (package.plan().nodes.size() != 1) {
+    return createStringError("the driver 'opencl' runs a program on one "
+                             "device, the package '%s' is for %zu",
+                             package.dir().c_str(),
+                             package.plan().nodes.size());
+  }
+  return runtime::makeOpenClDriver(std::move(openCl));
+}
+
+Expected<std::unique_ptr<runtime::Driver>>
+deploy::makeDriver(const Package &package, DriverKind kind,
+                   const DriverOptions &options) {
+  switch (kind) {
+  case DriverKind::Null:
+    return runtime::makeNullDriver();
+  case DriverKind::Cpu: {
+    Expected<runtime::Compute> compute = computeOf(package);
+    if (!compute)
+      return compute.takeError();
+    return runtime::makeCpuDriver(std::move(*compute));
+  }
+  case DriverKind::Simulation:
+    return simulationOf(package, options);
+  case DriverKind::Uart:
+    if (options.port.empty())
+      return createStringError("the driver 'uart' needs --port, the serial "
+                               "line of the board, such as /dev/ttyUSB1");
+    return runtime::makeUartDriver({options.port, options.baud});
+  case DriverKind::Mpi:
+    return ranksOf(package, options);
+  case DriverKind::OpenCl:
+    return openClOf(package, options);
+  case DriverKind::Udp:
+    break;
+  }
+  llvm_unreachable("a service has a client of its own");
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "HostFiles.h"
+#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Version.h"
+#include "rhizome/runtime/border.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::deploy;
+
+//===----------------------------------------------------------------------===//
+// The design
+//===----------------------------------------------------------------------===//
+
+static Expected<runtime::File> fileOf(StringRef folder,
+                                      const std::string &path) {
+  Expected<std::string> bytes = readFile((folder + "/" + path).str());
+  if (!bytes)
+    return bytes.takeError();
+  auto data = reinterpret_cast<const uint8_t *>(bytes->data());
+  return runtime::File{path, bytes->size(), rhz_checksum(data, bytes->size())};
+}
+
+Expected<runtime::Design> deploy::designOf(const Plan &plan, StringRef folder) {
+  runtime::Design design;
+  design.name = plan.model;
+  design.folder = folder.str();
+  auto portOf = [](const HostBorder &border) {
+    return runtime::Port{border.port,
+                         uint64_t(border.elements()) * border.element.width,
+                         border.dataWidth};
+  };
+  for (const HostBorder &border : plan.host.toDevice)
+    design.inputs.push_back(portOf(border));
+  for (const HostBorder &border : plan.host.fromDevice)
+    design.outputs.push_back(portOf(border));
+  // The nodes of a cluster have theirs.
+  if (!plan.channels.empty() || plan.nodes.size() != 1)
+    return design;
+  const PlannedNode &node = plan.nodes.front();
+  std::string rtl = "nodes/" + node.name + "/rtl";
+  std::vector<std::string> images;
+  std::error_code error;
+  for (sys::fs::directory_iterator it((folder + "/" + rtl).str(), error), end;
+       it != end && !error; it.increment(error))
+    if (StringRef(it->path()).ends_with(".hex"))
+      images.push_back(rtl + "/" + sys::path::filename(it->path()).str());
+  if (error)
+    return createStringError(error, "cannot read the folder '%s/%s': %s",
+                             folder.str().c_str(), rtl.c_str(),
+                             error.message().c_str());
+  llvm::sort(images);
+  for (const std::string &image : images) {
+    Expected<runtime::File> file = fileOf(folder, image);
+    if (!file)
+      return file.takeError();
+    design.images.push_back(std::move(*file));
+  }
+  for (const PlannedSegment &segment : node.segments) {
+    Expected<runtime::File> file = fileOf(folder, segment.file);
+    if (!file)
+      return file.takeError();
+    design.segments.push_back(
+        {std::move(*file), segment.memory, segment.bank, segment.address});
+  }
+  return design;
+}
+
+//===----------------------------------------------------------------------===//
+// Texts
+//===----------------------------------------------------------------------===//
+
+std::string deploy::literalOf(StringRef text) {
+  std::string result;
+  raw_string_ostream os(result);
+  os << '"';
+  // A trigraph needs two question marks, an octal escape three digits.
+  os.write_escaped(text, /*UseHexEscapes=*/false);
+  os << '"';
+  return result;
+}
+
+namespace {
+std::string shapeText(const HostTensor &tensor) {
+  std::string text = tensor.isFloat ? "float32[" : "int64[";
+  raw_string_ostream os(text);
+  interleave(tensor.shape, os, ",");
+  return text + "]";
+}
+
+/// A float's digits that read back as the same one.
+std::string digitsOf(float value) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%a", double(value));
+  return std::string(text) + "f";
+}
+
+/// INT64_MIN is no literal of C.
+std::string digitsOf(int64_t value) {
+  if (isInt<32>(value) && value != INT32_MIN)
+    return std::to_string(value);
+  if (value == INT64_MIN)
+    return "INT64_MIN";
+  return "INT64_C(" + std::to_string(value) + ")";
+}
+
+class HeaderWriter {
+public:
+  HeaderWriter(const Plan &plan, const runtime::Design &design)
+      : plan(plan), design(design), os(text) {}
+
+  std::string run() {
+    const HostSection &host = plan.host;
+    os << "/* Written by rhizome " << version()
+       << ": tensors, conversions and files of the model. */\n"
+          "#ifndef RHIZOME_MODEL_H\n"
+          "#define RHIZOME_MODEL_H\n"
+          "#include \"rhizome/runtime/border.h\"\n\n";
+    tensors("input", host.inputs);
+    tensors("output", host.outputs);
+    borders("to", host.toDevice);
+    borders("from", host.fromDevice);
+    files();
+    os << "static const rhz_model rhizome_model = {\n    "
+       << literalOf(plan.model) << ", " << (host.complete ? 1 : 0) << ",\n    "
+       << host.inputs.size() << ", " << host.outputs.size()
+       << ", rhizome_inputs, rhizome_outputs,\n    " << host.toDevice.size()
+       << ", " << host.fromDevice.size() << ", rhizome_to, rhizome_from,\n    "
+       << design.images.size() << ", " << design.segments.size() << ", "
+       << (design.images.empty() ? "NULL" : "rhizome_images") << ", "
+       << (design.segments.empty() ? "NULL" : "rhizome_segments")
+       << "};\n#endif\n";
+    return std::move(text);
+  }
+
+private:
+  template <typename T>
+  void array(const char *type, const std::string &name,
+             const std::vector<T> &values) {
+    os << "static const " << type << " " << name << "[] = {";
+    for (auto [i, value] : enumerate(values))
+      os << (i == 0 ? "" : i % 6 ? ", " : ",\n    ") << digitsOf(value);
+    os << "};\n";
+  }
+
+  void tensors(const std::string &kind, const std::vector<HostTensor> &all) {
+    for (auto [k, tensor] : enumerate(all)) {
+      os << "/* " << kind << " " << k << ": " << shapeText(tensor)
+         << (tensor.ofModel ? ", the model's"
+                            : ", the host computes between "
+                              "it and the model's")
+         << " */\n";
+      array("int64_t", "rhizome_" + kind + std::to_string(k) + "_shape",
+            tensor.shape.empty() ? std::vector<int64_t>{1} : tensor.shape);
+    }
+    os << "static const rhz_tensor rhizome_" << kind << "s[] = {\n";
+    for (auto [k, tensor] : enumerate(all)) {
+      int64_t elements = 1;
+      for (int64_t size : tensor.shape)
+        elements *= size;
+      os << "    {" << literalOf(tensor.name) << ", "
+         << (tensor.isFloat ? "RHZ_FLOAT32" : "RHZ_INT64") << ", "
+         << (tensor.ofModel ? 1 : 0) << ", " << tensor.shape.size()
+         << ", rhizome_" << kind << k << "_shape, " << digitsOf(elements)
+         << "},\n";
+    }
+    os << "};\n\n";
+  }
+
+  void borders(const std::string &kind, const std::vector<HostBorder> &all) {
+    for (auto [k, border] : enumerate(all)) {
+      std::string name = "rhizome_" + kind + std::to_string(k);
+      std::vector<int64_t> sizes, strides;
+      for (const OrderDigit &digit : border.order) {
+        sizes.push_back(digit.size);
+        strides.push_back(digit.stride);
+      }
+      array("int64_t", name + "_sizes", sizes);
+      array("int64_t", name + "_strides", strides);
+      if (border.scale.empty())
+        continue;
+      array("float", name + "_scale", border.scale);
+      array("int64_t", name + "_zero", border.zeroPoint);
+      if (!border.offset.empty())
+        array("float", name + "_offset", border.offset);
+    }
+    os << "static const rhz_border rhizome_" << kind << "[] = {\n";
+    for (auto [k, border] : enumerate(all)) {
+      std::string name = "rhizome_" + kind + std::to_string(k);
+      const ElementFormat &element = border.element;
+      bool isReal = !border.scale.empty();
+      os << "    {" << literalOf(border.port) << ", " << border.tensor << ", "
+         << digitsOf(border.elements()) << ", " << element.width << ", "
+         << (element.isSigned ? 1 : 0) << ", " << digitsOf(element.lo) << ", "
+         << digitsOf(element.hi) << ", " << border.dataWidth << ",\n     "
+         << border.order.size() << ", " << name << "_sizes, " << name
+         << "_strides,\n     RHZ_" << StringRef(border.rounding).upper() << ", "
+         << digitsOf(border.channels) << ", " << digitsOf(border.inner) << ", "
+         << (isReal ? name + "_scale" : "NULL") << ", "
+         << (isReal ? name + "_zero" : "NULL") << ", "
+         << (border.offset.empty() ? "NULL" : name + "_offset") << "},\n";
+    }
+    os << "};\n\n";
+  }
+
+  void file(const runtime::File &file) {
+    os << "{" << literalOf(file.path) << ", " << digitsOf(int64_t(file.bytes))
+       << ", UINT64_C(" << file.checksum << ")}";
+  }
+  void files() {
+    if (!design.images.empty()) {
+      os << "static const rhz_file rhizome_images[] = {\n";
+      for (const runtime::File &image : design.images) {
+        os << "    ";
+        file(image);
+        os << ",\n";
+      }
+      os << "};\n";
+    }
+    if (!design.segments.empty()) {
+      os << "static const rhz_segment rhizome_segments[] = {\n";
+      for (const runtime::Segment &segment : design.segments) {
+        os << "    {";
+        file(segment);
+        os << ", " << literalOf(segment.memory) << ", "
+           << digitsOf(segment.bank) << ", " << digitsOf(segment.address)
+           << "},\n";
+      }
+      os << "};\n";
+    }
+  }
+
+  const Plan &plan;
+  const runtime::Design &design;
+  std::string text;
+  raw_string_ostream os;
+};
+} // namespace
+
+std::string deploy::modelHeader(const Plan &plan,
+                                const runtime::Design &design) {
+  return HeaderWriter(plan, design).run();
+}
+
+std::string deploy::hostPage(const Plan &plan) {
+  std::string text;
+  raw_string_ostream os(text);
+  const HostSection &host = plan.host;
+  os << "# The host's side of " << plan.model << "\n\n"
+     << "`rhz_infer` of `rhizome_client.h` takes and gives, row-major:\n\n";
+  auto list = [&](const char *kind, const std::vector<HostTensor> &tensors) {
+    for (auto [k, tensor] : enumerate(tensors))
+      os << "- " << kind << " " << k << ": `" << tensor.name << "`, "
+         << shapeText(tensor)
+         << (tensor.ofModel ? "" : " (not the model's own: see below)") << "\n";
+  };
+  list("input", host.inputs);
+  list("output", host.outputs);
+  os << "\nScales, zero points, orders and packing stand in "
+        "`rhizome_model.h`;\n`runtime/lib/border.c` applies them, bit for bit "
+        "as the compiler does.\n";
+  if (!host.complete)
+    os << "\nOf this model the host computes more than conversions: what is "
+          "marked above\nis what enters and leaves the device, in reals or in "
+          "its integers. The rest is\nin `model/network.mlir`, the host's "
+          "tasks; `rhizome run` computes it.\n";
+  os << "\n## Build\n\n"
+        "It needs a C and a C++20 compiler and nothing of rhizome:\n\n"
+        "    cmake -S host -B build && cmake --build build\n\n"
+        "or by hand, in this folder:\n\n"
+        "    cc -c -O2 -Iruntime/include runtime/lib/border.c example.c\n"
+        "    c++ -std=c++20 -O2 -Iruntime/include -o example *.cpp \\\n"
+        "        runtime/lib/*.cpp border.o example.o -lpthread -lm\n\n"
+        "## Run\n\n"
+        "    ./example PACKAGE DRIVER [WHERE…] < frames.txt\n\n"
+        "| driver | where |\n|---|---|\n"
+        "| `null` | nothing: zeros come back |\n"
+        "| `simulation` | of one device: the simulator that `rhizome simulate "
+        "--json` names |\n"
+        "| `uart` | the serial line, and its baud rate unless it is 1000000 "
+        "|\n"
+        "| `udp` | `NODE=ADDRESS:PORT` of every node |\n";
+  return text;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a package's host/ says of its own model, as text: the header with
+// tensors, scales, orders and files, and the page for those who build with it.
+#pragma once
+
+#include "rhizome/Package/Plan.h"
+#include "rhizome/runtime/driver.h"
+#include "llvm/Support/Error.h"
+
+namespace rhizome::deploy {
+/// A plan as a driver sees it; the files below `folder` are read for their
+/// checksums. Images and segments are those of a design of one node.
+llvm::Expected<runtime::Design> designOf(const Plan &plan,
+                                         llvm::StringRef folder);
+
+/// A text as a literal of C and C++.
+std::string literalOf(llvm::StringRef text);
+/// rhizome_model.h: C99 and C++.
+std::string modelHeader(const Plan &plan, const runtime::Design &design);
+/// README.md.
+std::string hostPage(const Plan &plan);
+} // namespace rhizome::deploy

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What runs a package: the host's tasks, frames through a driver, answers,
+// comparison.
+#include "Places.h"
+#include "rhizome/ClusterSim/Channels.h"
+#include "rhizome/Deploy/Service.h"
+#include "rhizome/Model/Frames.h"
+#include "rhizome/Simulate/Packing.h"
+#include "rhizome/runtime/drivers.h"
+#include <chrono>
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::deploy;
+using namespace rhizome::model;
+
+namespace {
+Expected<std::vector<std::vector<runtime::Bytes>>>
+packAll(const Frames &frames, const std::vector<BorderPort> &ports) {
+  std::vector<std::vector<runtime::Bytes>> packed;
+  for (const std::vector<Tensor> &frame : frames) {
+    std::vector<runtime::Bytes> &target = packed.emplace_back();
+    for (auto [tensor, port] : zip_equal(frame, ports)) {
+      Expected<std::vector<uint8_t>> bytes = packFrame(tensor, port);
+      if (!bytes)
+        return bytes.takeError();
+      target.push_back(std::move(*bytes));
+    }
+  }
+  return packed;
+}
+
+runtime::Duration patienceOf(const RunRequest &request) {
+  return std::chrono::duration_cast<runtime::Duration>(
+      std::chrono::duration<double>(request.patienceS));
+}
+
+/// The client of a service: nodes on a network.
+Expected<std::unique_ptr<runtime::Driver>> clientOf(const Package &package,
+                                                    const HostModel &model,
+                                                    const RunRequest &request,
+                                                    RunResult &result) {
+  const Plan &plan = package.plan();
+  if (plan.channels.empty())
+    return createStringError("the package '%s' has no links; compile it for a "
+                             "cluster ('rhizome compile … --cluster NAME'), or "
+                             "choose another --driver",
+                             request.package.c_str());
+  Expected<std::map<std::string, std::string>> places =
+      readPlaces(package, request.places);
+  if (!places)
+    return places.takeError();
+  runtime::UdpOptions options;
+  options.service = clustersim::serviceOf(plan, model.networkInputs(),
+                                          model.networkOutputs());
+  options.patience = patienceOf(request);
+  for (const auto &[name, place] : *places) {
+    if (name == kHost)
+      options.listen = place;
+    else
+      options.places[plan.node(name)->address] = place;
+  }
+  for (const PlannedNode &node : plan.nodes)
+    if (!options.places.count(node.address))
+      return createStringError("it is not said where '%s' is; --at %s="
+                               "ADDRESS:PORT or a manifest says so",
+                               node.name.c_str(), node.name.c_str());
+  options.isCancelled = request.isCancelled;
+  options.onEvent = [&](const std::string &, const std::string &line) {
+    result.events.push_back(line);
+    if (request.onEvent)
+      request.onEvent(line);
+  };
+  return runtime::makeUdpDriver(std::move(options));
+}
+
+Error errorOf(const runtime::Driver &driver, const runtime::Status &status) {
+  return createStringError("the driver '%s': %s", driver.name(),
+                           status.text.c_str());
+}
+
+/// Waits for the oldest frame, and now and then looks whether it shall go on.
+/// What computes here may take as long as it needs; a board has the request's
+/// patience, and so have nodes, whose client looks by itself.
+runtime::Status waitFor(runtime::Driver &driver, DriverKind kind,
+                        const RunRequest &request) {
+  using namespace std::chrono;
+  if (kind == DriverKind::Udp)
+    return driver.wait(patienceOf(request));
+  const auto begin = steady_clock::now();
+  for (;;) {
+    runtime::Status status = driver.wait(milliseconds(100));
+    if (status.fault != runtime::Fault::TimeOut)
+      return status;
+    if (request.isCancelled && request.isCancelled())
+      return {runtime::Fault::TimeOut, "it was interrupted"};
+    const bool isBoard =
+        kind == DriverKind::Uart || !request.driverOptions.program.empty();
+    if (isBoard && steady_clock::now() - begin > patienceOf(request))
+      return status;
+  }
+}
+
+/// Frames through a driver and their answers.
+Error runDriver(const RunRequest &request, DriverKind kind,
+                const Package &package, const HostModel &model,
+                const Frames &frames,
+                std::vector<std::vector<runtime::Bytes>> &answers,
+                RunResult &result) {
+  Expected<std::unique_ptr<runtime::Driver>> made =
+      kind == DriverKind::Udp
+          ? clientOf(package, model, request, result)
+          : makeDriver(package, kind, request.driverOptions);
+  if (!made)
+    return made.takeError();
+  runtime::Driver &driver = **made;
+  Expected<runtime::Design> design = designOf(package);
+  if (!design)
+    return design.takeError();
+  Expected<std::vector<std::vector<runtime::Bytes>>> packed =
+      packAll(frames, model.networkInputs());
+  if (!packed)
+    return packed.takeError();
+  const size_t count = packed->size();
+  const size_t room = request.outstanding ? size_t(request.outstanding)
+                                          : std::max<size_t>(count, 1);
+  if (runtime::Status status = driver.open(std::move(*design)); !status)
+    return errorOf(driver, status);
+  if (runtime::Status status = driver.allocate(room); !status)
+    return errorOf(driver, status);
+  if (runtime::Status status = driver.loadAll(); !status)
+    return errorOf(driver, status);
+  const auto begin = std::chrono::steady_clock::now();
+  size_t sent = 0;
+  for (size_t done = 0; done < count; ++done) {
+    runtime::Status status;
+    for (; status && sent < count && sent - done < room; ++sent) {
+      for (size_t k = 0; status && k < (*packed)[sent].size(); ++k)
+        status = driver.write(k, (*packed)[sent][k]);
+      if (status)
+        status = driver.launch();
+    }
+    if (status)
+      status = waitFor(driver, kind, request);
+    std::vector<runtime::Bytes> &answer = answers.emplace_back();
+    for (size_t k = 0; status && k < driver.design().outputs.size(); ++k) {
+      answer.emplace_back(driver.design().outputs[k].frameBytes());
+      status = driver.read(k, answer.back());
+    }
+    result.frames = int64_t(driver.statistics().done);
+    if (!status)
+      return errorOf(driver, status);
+  }
+  const runtime::Statistics statistics = driver.statistics();
+  result.repeated = int64_t(statistics.repeated);
+  result.resent = int64_t(statistics.resent);
+  auto micros = [](runtime::Duration time) {
+    return double(time.count()) * 1e-3;
+  };
+  result.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  result.throughputPerS = double(statistics.done) / result.seconds;
+  result.latencyUs = micros(statistics.sum) / double(statistics.done);
+  result.shortestUs = micros(statistics.shortest);
+  result.longestUs = micros(statistics.longest);
+  return Error::success();
+}
+
+/// The driver that was asked for, or the one there is a reason for.
+Expected<DriverKind> kindFor(const RunRequest &request,
+                             const Package &package) {
+  if (request.driver)
+    return *request.driver;
+  if (!package.plan().channels.empty())
+    return DriverKind::Udp;
+  return createStringError(
+      "the package '%s' has no links, so it is to be said where it runs: "
+      "--driver cpu, simulation, uart (a board at a serial line), opencl or "
+      "null",
+      request.package.c_str());
+}
+
+Error runInto(const RunRequest &request, RunResult &result) {
+  Expected<Package> package = Package::open(
+      request.package, changesFor(request.acceptChanges, request.trust));
+  if (!package)
+    return package.takeError();
+  result.notes = package->notes();
+  Expected<DriverKind> kind = kindFor(request, *package);
+  if (!kind)
+    return kind.takeError();
+  result.predicted = package->plan().predicted;
+  Expected<std::unique_ptr<HostModel>> model =
+      HostModel::read(package->modelPath());
+  if (!model)
+    return model.takeError();
+  if ((*model)->regionCount() > 1)
+    return createStringError(
+        "the model has %zu tasks on the FPGA with the host between them, and a "
+        "service runs one; 'rhizome simulate --level cluster' runs them all",
+        (*model)->regionCount());
+  Expected<Drawn> drawn = framesFor(request, **model);
+  if (!drawn)
+    return drawn.takeError();
+  Expected<Frames> frames = drawn->passage.codes();
+  if (!frames)
+    return frames.takeError();
+  std::vector<std::vector<runtime::Bytes>> answers;
+  if (Error error = runDriver(request, *kind, *package, **model, *frames,
+                              answers, result))
+    return error;
+  Frames got;
+  for (const std::vector<runtime::Bytes> &answer : answers) {
+    std::vector<Tensor> &frame = got.emplace_back();
+    for (auto [bytes, port] : zip_equal(answer, (*model)->networkOutputs()))
+      frame.push_back(unpackFrame(bytes.data(), port));
+  }
+  // Zeros are no answers.
+  result.checked = request.check && *kind != DriverKind::Null;
+  if (result.checked) {
+    Passage want = drawn->passage;
+    if (Error error = want.run(interpreted(**model)))
+      return error;
+    compare(got, want.networkOutputs(), **model, result);
+  }
+  if (Error error = drawn->passage.runDesign(
+          [&](const Frames &) -> Expected<Frames> { return got; }, *frames))
+    return error;
+  return keepOutputs(request, **model, drawn->passage, result);
+}
+} // namespace
+
+RunResult deploy::runPackage(const RunRequest &request) {
+  RunResult result;
+  if (Error error = runInto(request, result))
+    result.error = toString(std::move(error));
+  else
+    result.ok = true;
+  return result;
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One node as a process: a UDP socket, the link's endpoint, and behind it the
+// node's function on the CPU or its Verilated design.
+#include "Places.h"
+#include "rhizome/ClusterSim/Channels.h"
+#include "rhizome/ClusterSim/Model.h"
+#include "rhizome/Conversion/Jit.h"
+#include "rhizome/Model/HostModel.h"
+#include "rhizome/Simulate/Cluster.h"
+#include "rhizome/Simulate/Packing.h"
+#include "rhizome/runtime/udp.h"
+#include <algorithm>
+#include <deque>
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::deploy;
+using namespace rhizome::model;
+
+namespace {
+using Bytes = std::vector<uint8_t>;
+
+/// What computes: frames of bytes in at ports, frames out.
+class NodeFunction {
+public:
+  virtual ~NodeFunction() = default;
+  /// Forgets everything it was working on.
+  virtual Error reset() = 0;
+  virtual bool canPush(size_t port) const = 0;
+  virtual void push(size_t port, Bytes frame) = 0;
+  /// The output takes no more frames for now, or does.
+  virtual void hold(size_t port, bool held) = 0;
+  virtual bool pop(size_t port, Bytes &frame) = 0;
+  /// Computes for some milliseconds at most; false if there is nothing to do.
+  virtual Expected<bool> work() = 0;
+  virtual int64_t cycles() const { return 0; }
+};
+
+class CpuFunction : public NodeFunction {
+public:
+  CpuFunction(std::unique_ptr<CompiledFunction> compiled,
+              const PlannedNode &node)
+      : compiled(std::move(compiled)), inputs(node.inputs),
+        outputs(node.outputs), waiting(inputs.size()), done(outputs.size()),
+        held(outputs.size()) {
+    for (std::vector<BorderPort> *ports : {&inputs, &outputs})
+      for (BorderPort &port : *ports)
+        port.dataWidth = 8;
+  }
+  Error reset() override {
+    for (auto *queues : {&waiting, &done})
+      for (std::deque<Bytes> &queue : *queues)
+        queue.clear();
+    return Error::success();
+  }
+  bool canPush(size_t port) const override { return waiting[port].size() < 4; }
+  void push(size_t port, Bytes frame) override {
+    waiting[port].push_back(std::move(frame));
+  }
+  void hold(size_t port, bool stop) override { held[port] = stop; }
+  bool pop(size_t port, Bytes &frame) override {
+    if (done[port].empty())
+      return false;
+    frame = std::move(done[port].front());
+    done[port].pop_front();
+    return true;
+  }
+  Expected<bool> work() override {
+    if (is_contained(held, true) ||
+        any_of(waiting, [](const auto &queue) { return queue.empty(); }))
+      return false;
+    std::vector<Tensor> arguments;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      arguments.push_back(unpackFrame(waiting[k].front().data(), inputs[k]));
+      waiting[k].pop_front();
+    }
+    Expected<std::vector<Tensor>> results = compiled->run(arguments);
+    if (!results)
+      return results.takeError();
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      Expected<Bytes> frame = packFrame((*results)[k], outputs[k]);
+      if (!frame)
+        return frame.takeError();
+      done[k].push_back(std::move(*frame));
+    }
+    return true;
+  }
+
+private:
+  std::unique_ptr<CompiledFunction> compiled;
+  std::vector<BorderPort> inputs, outputs;
+  std::vector<std::deque<Bytes>> waiting, done;
+  std::vector<bool> held;
+};
+
+class RtlFunction : public NodeFunction {
+public:
+  RtlFunction(std::string library, std::string images, const PlannedNode &node)
+      : library(std::move(library)), images(std::move(images)), node(node) {}
+  Error reset() override {
+    clocked = cycles();
+    Expected<std::unique_ptr<clustersim::Model>> opened =
+        clustersim::Model::open(library, images, node, /*seed=*/1);
+    if (!opened)
+      return opened.takeError();
+    model = std::move(*opened);
+    return Error::success();
+  }
+  bool canPush(size_t port) const override { return model->canPush(port); }
+  void push(size_t port, Bytes frame) override {
+    model->push(port, std::move(frame));
+  }
+  void hold(size_t port, bool held) override { model->hold(port, held); }
+  bool pop(size_t port, Bytes &frame) override {
+    return model->pop(port, frame);
+  }
+  Expected<bool> work() override {
+    // So long that looking at the socket costs nothing beside it.
+    link::Time end = link::UdpSocket::now() + 2'000'000;
+    while (!model->isIdle()) {
+      if (Error error = model->cycle())
+        return error;
+      if (link::UdpSocket::now() > end)
+        return true;
+    }
+    return false;
+  }
+  int64_t cycles() const override {
+    return clocked + (model ? model->statistics().cycles : 0);
+  }
+
+private:
+  std::string library, images;
+  const PlannedNode &node;
+  std::unique_ptr<clustersim::Model> model;
+  int64_t clocked = 0;
+};
+
+Expected<std::unique_ptr<NodeFunction>> cpuFunction(const Package &package,
+                                                    const PlannedNode &node) {
+  Expected<std::unique_ptr<HostModel>> model =
+      HostModel::read(package.modelPath());
+  if (!model)
+    return model.takeError();
+  mlir::func::FuncOp function = (*model)->function(node.function);
+  if (!function)
+    return createStringError("the package's model has no function '@%s', which "
+                             "node '%s' computes",
+                             node.function.c_str(), node.name.c_str());
+  FailureOr<std::unique_ptr<CompiledFunction>> compiled =
+      CompiledFunction::compile(function);
+  if (failed(compiled))
+    return createStringError("the CPU path cannot be built for '@%s'",
+                             node.function.c_str());
+  return std::make_unique<CpuFunction>(std::move(*compiled), node);
+}
+
+Expected<std::unique_ptr<NodeFunction>> rtlFunction(const Package &package,
+                                                    const PlannedNode &node) {
+  Expected<std::string> library = buildNodeModel(package, node);
+  if (!library)
+    return library.takeError();
+  return std::make_unique<RtlFunction>(std::move(*library),
+                                       package.rtlPath(node), node);
+}
+
+/// Moves frames between an endpoint and a function.
+class Pump {
+public:
+  Pump(const Plan &plan, const std::string &name, link::Endpoint &endpoint,
+       NodeFunction &function)
+      : inputs(clustersim::routerOf(plan, name, true)),
+        outputs(clustersim::routerOf(plan, name, false)), endpoint(endpoint),
+        function(function) {}
+
+  /// True if there is more to do at once.
+  Expected<bool> run() {
+    if (endpoint.epoch() != epoch) {
+      // A client has begun anew: what was on its way is gone.
+      epoch = endpoint.epoch();
+      inputs.reset();
+      outputs.reset();
+      if (Error error = function.reset())
+        return error;
+      ++epochs;
+    }
+    for (size_t k = 0; k < inputs.size(); ++k)
+      while (function.canPush(k)) {
+        std::optional<Bytes> frame = endpoint.receive(inputs.next(k).front());
+        if (!frame)
+          break;
+        function.push(k, std::move(*frame));
+        inputs.advance(k);
+      }
+    auto room = [&](size_t k) {
+      return all_of(outputs.next(k),
+                    [&](uint16_t c) { return endpoint.canSend(c); });
+    };
+    for (size_t k = 0; k < outputs.size(); ++k)
+      function.hold(k, !room(k));
+    Expected<bool> busy = function.work();
+    if (!busy)
+      return busy.takeError();
+    Bytes frame;
+    for (size_t k = 0; k < outputs.size(); ++k)
+      while (room(k) && function.pop(k, frame)) {
+        for (uint16_t channel : outputs.next(k))
+          endpoint.send(channel, frame);
+        outputs.advance(k);
+        frames += k == 0;
+      }
+    return *busy;
+  }
+  int64_t frames = 0, epochs = 0;
+
+private:
+  link::Router inputs, outputs;
+  link::Endpoint &endpoint;
+  NodeFunction &function;
+  uint16_t epoch = 0;
+};
+
+Error serveInto(const ServeRequest &request, ServeResult &result) {
+  Expected<Package> package = Package::open(
+      request.package, changesFor(request.acceptChanges, request.trust));
+  if (!package)
+    return package.takeError();
+  result.notes = package->notes();
+  const Plan &plan = package->plan();
+  if (plan.channels.empty())
+    return createStringError("the package '%s' has no links; compile it for a "
+                             "cluster ('rhizome compile … --cluster NAME')",
+                             request.package.c_str());
+  const PlannedNode *node = plan.node(request.node);
+  if (!node)
+    return createStringError("the package has no node '%s'",
+                             request.node.c_str());
+  Expected<std::map<std::string, std::string>> places =
+      readPlaces(*package, request.places);
+  if (!places)
+    return places.takeError();
+  Expected<std::unique_ptr<NodeFunction>> function =
+      request.engine == NodeEngine::Cpu ? cpuFunction(*package, *node)
+                                        : rtlFunction(*package, *node);
+  if (!function)
+    return function.takeError();
+
+  std::vector<link::ChannelConfig> channels =
+      clustersim::channelsOf(plan, node->name);
+  link::Endpoint endpoint(node->address, channels);
+  link::UdpSocket driver(endpoint);
+  std::string problem;
+  auto failure = [&] { return createStringError("%s", problem.c_str()); };
+  auto place = places->find(node->name);
+  if (place == places->end())
+    return createStringError("it is not said where '%s' is; --at %s="
+                             "ADDRESS:PORT or a manifest says so",
+                             node->name.c_str(), node->name.c_str());
+  if (!driver.bind(place->second, problem))
+    return failure();
+  // Clients come and go; they are where their datagrams come from.
+  driver.learnPeer(link::kHostAddress);
+  for (const PlannedNode &other : plan.nodes) {
+    if (none_of(channels, [&](const link::ChannelConfig &channel) {
+          return channel.peer == other.address;
+        }))
+      continue;
+    auto there = places->find(other.name);
+    if (there == places->end())
+      return createStringError("it is not said where '%s' is, to which '%s' "
+                               "is linked; --at or a manifest says so",
+                               other.name.c_str(), node->name.c_str());
+    if (!driver.addPeer(other.address, there->second, problem))
+      return failure();
+  }
+  if (request.onReady)
+    request.onReady(place->second);
+  Pump pump(plan, node->name, endpoint, **function);
+  bool busy = false;
+  Error error = Error::success();
+  while (!request.isStopped || !request.isStopped()) {
+    link::Time now = link::UdpSocket::now();
+    bool good = driver.step(
+        busy ? now : now + 100'000'000,
+        [&](link::Time) {
+          Expected<bool> more = pump.run();
+          busy = more && *more;
+          if (!more)
+            error = more.takeError();
+        },
+        problem);
+    if (error)
+      return error;
+    if (!good)
+      return failure();
+  }
+  const link::Counters &counters = endpoint.counters();
+  result.frames = pump.frames;
+  result.epochs = std::max<int64_t>(0, pump.epochs - 1);
+  result.cycles = (*function)->cycles();
+  result.datagramsReceived = int64_t(counters.received);
+  result.datagramsSent = int64_t(counters.sent);
+  result.resent = int64_t(counters.resent);
+  result.dropped = int64_t(counters.malformed + counters.foreign +
+                           counters.stale + driver.strangers());
+  return Error::success();
+}
+} // namespace
+
+ServeResult deploy::serveNode(const ServeRequest &request) {
+  ServeResult result;
+  if (Error error = serveInto(request, result))
+    result.error = toString(std::move(error));
+  else
+    result.ok = true;
+  return result;
+}

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// evaluate: labelled frames through the file's float arithmetic, the integer
+// model and the hardware, and where the first two part.
+#include "LayerNoise.h"
+#include "Saturation.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Model/Frames.h"
+#include "rhizome/Model/Input.h"
+#include "rhizome/Model/Model.h"
+#include "rhizome/Simulate/Simulate.h"
+#include "rhizome/Support/Data.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::evaluate;
+using namespace rhizome::model;
+
+namespace {
+/// The class that a graph's outputs name: an index if the model gives one,
+/// else where the largest value of the first output stands.
+int64_t classOf(const std::vector<Tensor> &outputs) {
+  const Tensor &t = outputs.front();
+  if (!t.isFloat)
+    return t.ints.front();
+  return std::max_element(t.floats.begin(), t.floats.end()) - t.floats.begin();
+}
+
+using Classes = std::vector<int64_t>;
+
+using OneFrame =
+    std::function<Expected<std::vector<Tensor>>(const std::vector<Tensor> &)>;
+
+/// Microseconds a frame takes on this core: the fastest of the passes of half
+/// a second, since other work on the machine only slows them.
+Expected<double> frameTime(const Frames &frames, const OneFrame &run) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> passes;
+  const auto start = Clock::now();
+  auto since = [](Clock::time_point from) {
+    return std::chrono::duration<double, std::micro>(Clock::now() - from)
+        .count();
+  };
+  // So many frames in a row that the clock costs nothing beside them.
+  int64_t count = 1, next = 0;
+  while (passes.size() < 3 || since(start) < 5e5) {
+    auto begin = Clock::now();
+    for (int64_t i = 0; i < count; ++i) {
+      Expected<std::vector<Tensor>> out =
+          run(frames[size_t(next++) % frames.size()]);
+      if (!out)
+        return out.takeError();
+    }
+    double spent = since(begin);
+    if (spent < 2e3)
+      count *= 2;
+    // The first fifth of a second warms up.
+    if (since(start) < 2e5 && spent < 2e5)
+      continue;
+    passes.push_back(spent / double(count));
+    if (since(start) > 2e7)
+      break;
+  }
+  return *std::min_element(passes.begin(), passes.end());
+}
+
+/// One evaluation: the model's forms, the frames and what came of them.
+class Evaluation {
+public:
+  Evaluation(const EvaluateRequest &request, EvaluateResult &result)
+      : request(request), result(result) {}
+  Error run();
+
+private:
+  bool isPackage() const { return sys::fs::is_directory(request.model.path); }
+  void say(const Twine &phase) {
+    if (request.progress)
+      request.progress(phase.str());
+  }
+  Error loadOriginal();
+  Error loadIntegers();
+  Error loadModel();
+  Error readData();
+  Error watchPackage();
+  Error keepSaturation(const Passage &passage,
+                       const SaturationCounter &counter);
+  Expected<Frames> runFloat(int64_t frames);
+  Expected<Frames> runRtl(const Frames &frames);
+  Expected<Frames> runPackage(const std::string &dir, const Frames &frames);
+  /// Times `outputs` and counts their classes; `one` computes a frame.
+  Error add(const char *form, function_ref<Expected<Frames>()> outputs,
+            const OneFrame &one = {});
+  Frames first(const Frames &frames, int64_t n) const {
+    return Frames(frames.begin(), frames.begin() + n);
+  }
+
+  const EvaluateRequest &request;
+  EvaluateResult &result;
+  mlir::MLIRContext floatContext;
+  /// The file as it stands; below, what the integer model was made of.
+  mlir::OwningOpRef<mlir::ModuleOp> original;
+  std::unique_ptr<HostModel> model;       ///< null if refused
+  mlir::OwningOpRef<mlir::ModuleOp> real; ///< in the model's context
+  Frames given;
+  std::vector<int64_t> labels;
+  Classes integerClasses;
+  std::vector<HostModel::Value> outputValues;
+  std::unique_ptr<CompiledFunction> floatPath; ///< `original` as machine code
+};
+} // namespace
+
+/// A file that holds the integer model itself.
+Error Evaluation::loadIntegers() {
+  auto context = std::make_unique<mlir::MLIRContext>();
+  IntegeriseStats stats;
+  mlir::OwningOpRef<mlir::ModuleOp> module = importModel(
+      *context, request.model, request.progress, result.refused, stats);
+  if (!module)
+    return Error::success();
+  Expected<std::unique_ptr<HostModel>> made =
+      HostModel::create(std::move(context), std::move(module));
+  if (!made)
+    return made.takeError();
+  model = std::move(*made);
+  return Error::success();
+}
+
+/// The package, or the file in float.
+Error Evaluation::loadOriginal() {
+  if (isPackage()) {
+    Expected<Package> package = Package::open(
+        request.model.path, changesFor(request.acceptChanges, request.trust));
+    if (!package)
+      return package.takeError();
+    result.notes = package->notes();
+    Expected<std::unique_ptr<HostModel>> read =
+        HostModel::read(package->modelPath());
+    if (!read)
+      return read.takeError();
+    model = std::move(*read);
+    return Error::success();
+  }
+  if (inputKind(request.model.path) == InputKind::IntegerNetwork)
+    return loadIntegers();
+  ModelRequest plain = request.model;
+  plain.calibration.reset();
+  original = importReal(floatContext, plain, request.progress, result.refused);
+  return Error::success();
+}
+
+/// The integer model of a file.
+Error Evaluation::loadModel() {
+  if (!original || request.level == Level::Float)
+    return Error::success();
+  auto context = std::make_unique<mlir::MLIRContext>();
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      importReal(*context, request.model, request.progress, result.refused);
+  if (!module)
+    return Error::success();
+  real = module->clone();
+  IntegeriseStats stats;
+  if (failed(integeriseModel(*module, request.model, request.progress,
+                             result.refused, stats))) {
+    real = nullptr; // its context goes
+    return Error::success();
+  }
+  Expected<std::unique_ptr<HostModel>> made =
+      HostModel::create(std::move(context), std::move(module));
+  if (!made)
+    return made.takeError();
+  model = std::move(*made);
+  return Error::success();
+}
+
+Error Evaluation::readData() {
+  std::vector<HostModel::Value> inputs =
+      model ? model->inputs()
+            : valuesOf(original->lookupSymbol<mlir::func::FuncOp>("main"),
+                       /*results=*/false);
+  Expected<Frames> frames =
+      readValues(request.data, inputs, request.frames, "input");
+  if (!frames)
+    return frames.takeError();
+  given = std::move(*frames);
+  if (request.labels.empty())
+    return Error::success();
+  Expected<std::vector<int64_t>> read = readLabels(request.labels);
+  if (!read)
+    return read.takeError();
+  if (read->size() < given.size())
+    return createStringError("'%s' has %zu labels for %zu frames",
+                             request.labels.c_str(), read->size(),
+                             given.size());
+  labels = std::move(*read);
+  return Error::success();
+}
+
+Error Evaluation::add(const char *form,
+                      function_ref<Expected<Frames>()> compute,
+                      const OneFrame &one) {
+  auto start = std::chrono::steady_clock::now();
+  Expected<Frames> outputs = compute();
+  if (!outputs)
+    return outputs.takeError();
+  Accuracy accuracy{form, int64_t(outputs->size())};
+  accuracy.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  bool isFirst = result.forms.empty();
+  if (isFirst && !request.outputs.empty())
+    if (Error error = writeValues(request.outputs, outputValues, *outputs))
+      return error;
+  if (request.time && one) {
+    Expected<double> us = frameTime(given, one);
+    if (!us)
+      return us.takeError();
+    accuracy.frameUs = *us;
+  }
+  if (labels.empty()) {
+    result.forms.push_back(std::move(accuracy));
+    return Error::success();
+  }
+  Classes classes;
+  for (const std::vector<Tensor> &frame : *outputs)
+    classes.push_back(classOf(frame));
+  if (StringRef(form) == "integer")
+    integerClasses = classes;
+  if (!integerClasses.empty())
+    accuracy.integerCorrect = 0;
+  for (auto [f, found] : enumerate(classes)) {
+    accuracy.correct += found == labels[f];
+    accuracy.sameClass +=
+        f < integerClasses.size() && found == integerClasses[f];
+    accuracy.integerCorrect +=
+        f < integerClasses.size() && integerClasses[f] == labels[f];
+    if (!isFirst || found < 0 || labels[f] < 0)
+      continue;
+    size_t size = size_t(std::max(found, labels[f])) + 1;
+    if (size > 1000)
+      continue;
+    if (size > result.confusion.size()) {
+      result.confusion.resize(size);
+      for (auto &row : result.confusion)
+        row.resize(size, 0);
+    }
+    ++result.confusion[labels[f]][found];
+  }
+  result.forms.push_back(std::move(accuracy));
+  return Error::success();
+}
+
+Expected<Frames> Evaluation::runFloat(int64_t n) {
+  Frames outputs(n);
+  std::atomic<int64_t> done{0};
+  if (Error error = parallelFrames(n, [&](int64_t f) -> Error {
+        Expected<std::vector<Tensor>> out = floatPath->run(given[f]);
+        if (!out)
+          return out.takeError();
+        outputs[f] = std::move(*out);
+        if (int64_t count = ++done; count % 100 == 0)
+          say(formatv("float: {0} of {1} frames", count, n).str());
+        return Error::success();
+      }))
+    return error;
+  return outputs;
+}
+
+/// Runs frames through a package's simulated hardware.
+Expected<Frames> Evaluation::runPackage(const std::string &dir,
+                                        const Frames &frames) {
+  // Compiled just now, or compared when the model was loaded.
+  Expected<Package> package = Package::open(dir, Changes::Ignore);
+  if (!package)
+    return package.takeError();
+  SimOptions options;
+  options.measure = false;
+  say("rtl");
+  Passage passage(*model, frames), predicted = passage;
+  if (Error error = predicted.run(compiled(*model)))
+    return error;
+  auto design = [&](const Frames &codes) -> Expected<Frames> {
+    Expected<SimResult> simulated = simulateRtl(*package, codes, options);
+    if (!simulated)
+      return simulated.takeError();
+    return std::move(simulated->outputs);
+  };
+  if (Error error = passage.runDesign(design, predicted.networkInputs()))
+    return error;
+  return passage.outputs();
+}
+
+/// The same, compiling a model file first.
+Expected<Frames> Evaluation::runRtl(const Frames &frames) {
+  if (isPackage())
+    return runPackage(request.model.path, frames);
+  SmallString<128> temporary;
+  if (std::error_code error =
+          sys::fs::createUniqueDirectory("rhizome", temporary))
+    return createStringError(error, "cannot make a temporary folder");
+  const std::string dir = (temporary + "/m.rhz").str();
+  if (Status built = request.compile(dir); !built) {
+    if (built.failure().kind == Failure::Kind::Unsupported)
+      result.refused = built.failure().causes;
+    return createStringError("%s", built.failure().reason().c_str());
+  }
+  Expected<Frames> outputs = runPackage(dir, frames);
+  sys::fs::remove_directories(temporary);
+  return outputs;
+}
+
+/// Counts what saturates on some of the frames: as many as the interpreter runs
+/// in seconds.
+Error Evaluation::watchPackage() {
+  constexpr int64_t kMostWork = 1000000000;
+  if (model->regionCount() == 0)
+    return Error::success();
+  mlir::func::FuncOp network = model->network();
+  int64_t work = 1;
+  for (mlir::Operation &op : network.getBody().front())
+    if (op.getNumResults()) {
+      osa::Work own = osa::computeWork(&op);
+      work += own.macs + own.ops;
+    }
+  int64_t n = std::min({request.layerFrames, int64_t(given.size()),
+                        std::max<int64_t>(1, kMostWork / work)});
+  Passage passage(*model, first(given, n));
+  SaturationCounter counter(*model, /*onFpga=*/true);
+  if (Error error = passage.run(counter.interpreted(*model)))
+    return error;
+  return keepSaturation(passage, counter);
+}
+
+Error Evaluation::keepSaturation(const Passage &passage,
+                                 const SaturationCounter &counter) {
+  Expected<std::vector<Saturation>> before = hostSaturation(*model, passage);
+  if (!before)
+    return before.takeError();
+  result.saturation = std::move(*before);
+  append_range(result.saturation, counter.counts());
+  return Error::success();
+}
+
+Error Evaluation::run() {
+  if (Error error = loadOriginal())
+    return error;
+  if (!model && !original)
+    return Error::success(); // refused
+  // What is wrong with the data is said before minutes of calibration.
+  if (Error error = readData())
+    return error;
+  if (Error error = loadModel())
+    return error;
+  outputValues =
+      model ? model->outputs()
+            : valuesOf(original->lookupSymbol<mlir::func::FuncOp>("main"),
+                       /*results=*/true);
+  int64_t all = int64_t(given.size());
+  bool isRtl = request.level == Level::Rtl;
+  const bool onlyHost = model && model->regionCount() == 0;
+  if (model) {
+    say("integer");
+    auto integer = [&]() -> Expected<Frames> {
+      Passage passage(*model, given);
+      if (Error error = passage.run(compiled(*model)))
+        return error;
+      return passage.outputs();
+    };
+    auto rtl = [&] {
+      return runRtl(
+          first(given, isRtl ? all : std::min(request.rtlFrames, all)));
+    };
+    auto one = [&](const std::vector<Tensor> &frame) {
+      return model->runAll(frame);
+    };
+    const char *form = onlyHost ? "host" : "integer";
+    if (!isRtl)
+      if (Error error = add(form, integer, one))
+        return error;
+    if (isRtl || request.rtlFrames)
+      if (Error error = add("rtl", rtl)) {
+        if (result.refused.empty())
+          return error;
+        consumeError(std::move(error));
+        return Error::success();
+      }
+  }
+  int64_t floats =
+      request.level == Level::Float ? all : std::min(request.floatFrames, all);
+  if (original && !isRtl && floats) {
+    auto compiled = CompiledFunction::compile(
+        original->lookupSymbol<mlir::func::FuncOp>("main"));
+    if (failed(compiled))
+      return createStringError("the model cannot be evaluated in float32");
+    floatPath = std::move(*compiled);
+    if (Error error = add(
+            "float", [&] { return runFloat(floats); },
+            [&](const std::vector<Tensor> &f) { return floatPath->run(f); }))
+      return error;
+  }
+  if (model && original && !isRtl && !onlyHost && request.layerFrames) {
+    say("layers");
+    SaturationCounter counter(*model, /*onFpga=*/true);
+    Frames some = first(given, std::min(request.layerFrames, all));
+    Expected<std::vector<EvaluateResult::Layer>> layers = layerNoise(
+        *real, request.model.calibration.has_value(), *model, some, counter);
+    if (!layers)
+      return layers.takeError();
+    result.layers = std::move(*layers);
+    Passage passage(*model, some);
+    if (Error error = passage.run(compiled(*model)))
+      return error;
+    if (Error error = keepSaturation(passage, counter))
+      return error;
+  }
+  if (model && isPackage() && !isRtl && request.layerFrames)
+    if (Error error = watchPackage())
+      return error;
+  result.ok = model || request.level == Level::Float;
+  return Error::success();
+}
+
+EvaluateResult evaluate::evaluateModel(const EvaluateRequest &request) {
+  EvaluateResult result;
+  if (Error error = Evaluation(request, result).run())
+    result.error = toString(std::move(error));
+  return result;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// simulate: frames through the hardware or the CPU path, compared with the
+// interpreter and with expected values.
+#include "rhizome/Simulate/Simulate.h"
+#include "Saturation.h"
+#include "rhizome/Model/Frames.h"
+#include "rhizome/Model/Model.h"
+#include "rhizome/Simulate/Cluster.h"
+#include "rhizome/Support/Data.h"
+#include "rhizome/Support/Tools.h"
+#include "rhizome/Synth/PlaceRoute.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
+#include <cmath>
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::evaluate;
+using namespace rhizome::model;
+
+namespace {
+/// Puts a board in place of the node's RTL. What the line takes of a frame is
+/// no figure of the design, so nothing is measured then.
+Error chooseDesign(const Package &package, Level level, SimOptions &options) {
+  BoardLevel what = BoardLevel::Rtl;
+  if (level == Level::Netlist)
+    what = BoardLevel::Netlist;
+  else if (level == Level::Bitstream)
+    what = BoardLevel::Bitstream;
+  else if (level != Level::Board)
+    return Error::success();
+  Expected<BoardSources> sources = boardSources(package, what);
+  if (!sources)
+    return sources.takeError();
+  options.design = {sources->files, sources->top, sources->cyclesPerFrame};
+  options.measure = false;
+  return Error::success();
+}
+
+/// Runs integer frames through a simulated cluster.
+Expected<Frames> runCluster(const SimulateRequest &request,
+                            const Package &package, const HostModel &model,
+                            const Frames &frames, SimulateResult &result) {
+  ClusterOptions options;
+  options.seed = request.seed;
+  options.loss = request.loss;
+  options.reorder = request.reorder;
+  options.reorderDelayUs = request.reorderDelayUs;
+  options.hostfile = request.hostfile;
+  options.progress = request.showProgress;
+  Expected<ClusterResult> run = simulateCluster(
+      package, frames, model.networkInputs(), model.networkOutputs(), options);
+  if (!run)
+    return run.takeError();
+  result.throughputPerS = run->throughputPerS;
+  result.latencyUs = run->latencyUs;
+  result.simulatedUs = run->simulatedUs;
+  result.seconds = run->seconds;
+  result.buildSeconds = run->buildSeconds;
+  for (const ClusterParty &p : run->parties)
+    result.parties.push_back({p.name, p.device, p.utilisation, p.sending,
+                              p.receiving, p.datagrams, p.lost, p.resent,
+                              p.cycles, p.skipped});
+  return std::move(run->outputs);
+}
+
+/// Keeps what was measured beside what was promised: results/simulate.json, of
+/// clusters results/cluster.json.
+Error keepMeasurement(const Package &package, const SimulateResult &result) {
+  bool isCluster = !result.measured;
+  json::Object measured;
+  if (isCluster) {
+    measured["throughput_per_s"] = result.throughputPerS;
+    measured["latency_us"] = result.latencyUs;
+  } else {
+    measured["interval_cycles"] = result.intervalCycles;
+    measured["latency_cycles"] = result.latencyCycles;
+    if (result.intervalCycles > 0)
+      measured["throughput_per_s"] =
+          result.predicted.clockMhz * 1e6 / result.intervalCycles;
+  }
+  json::Array parties;
+  for (const auto &party : result.parties)
+    parties.push_back(json::Object{{"name", party.name},
+                                   {"utilisation", party.utilisation},
+                                   {"sending", party.sending},
+                                   {"receiving", party.receiving}});
+  json::Object kept{{"frames", result.frames},
+                    {"mismatches", result.mismatches},
+                    {"predicted", toJson(result.predicted)},
+                    {"measured", std::move(measured)},
+                    {"parties", std::move(parties)}};
+  if (Error error = package.makeResults())
+    return error;
+  return writeAtomically(
+      package.results(isCluster ? "cluster.json" : "simulate.json"),
+      formatv("{0:2}\n", json::Value(std::move(kept))).str());
+}
+
+/// Runs integer frames through the RTL, alone or on a board.
+Expected<Frames> runHardware(const SimulateRequest &request,
+                             const Package &package, const Frames &frames,
+                             SimulateResult &result) {
+  SimOptions options;
+  options.stallsIn = request.stallsIn;
+  options.stallsOut = request.stallsOut;
+  options.seed = request.seed;
+  options.fourState = request.fourState;
+  options.progress = request.showProgress;
+  if (Error error = chooseDesign(package, request.level, options))
+    return error;
+  Expected<SimResult> run = simulateRtl(package, frames, options);
+  if (!run)
+    return run.takeError();
+  result.measured = run->measured;
+  result.intervalCycles = run->intervalCycles;
+  result.latencyCycles = run->latencyCycles;
+  result.simCyclesPerS = run->simCyclesPerS;
+  result.buildSeconds = run->buildSeconds;
+  result.simulator = run->simulator;
+  return std::move(run->outputs);
+}
+
+Error simulateOpened(const SimulateRequest &request, const Package *package,
+                     SimulateResult &result) {
+  Expected<std::unique_ptr<HostModel>> model =
+      HostModel::read(package->modelPath());
+  if (!model)
+    return model.takeError();
+  const Plan &plan = package->plan();
+  result.predicted = plan.predicted;
+  Expected<Drawn> drawn = framesFor(request, **model);
+  if (!drawn)
+    return drawn.takeError();
+  result.frames = int64_t(drawn->passage.size());
+  // The reference; random data say nothing about saturation.
+  Passage want = drawn->passage;
+  SaturationCounter counter(**model, /*onFpga=*/true);
+  if (Error error = want.run(drawn->isReal ? counter.interpreted(**model)
+                                           : interpreted(**model)))
+    return error;
+  if (drawn->isReal) {
+    Expected<std::vector<Saturation>> before = hostSaturation(**model, want);
+    if (!before)
+      return before.takeError();
+    result.saturation = std::move(*before);
+    llvm::append_range(result.saturation, counter.counts());
+  }
+  Passage got = std::move(drawn->passage);
+  auto design = [&](const Frames &codes) -> Expected<Frames> {
+    if (request.level == Level::Cluster)
+      return runCluster(request, *package, **model, codes, result);
+    return runHardware(request, *package, codes, result);
+  };
+  if (Error error = request.level == Level::Functional
+                        ? got.run(compiled(**model))
+                        : got.runDesign(design, want.networkInputs()))
+    return error;
+  compare(got.networkOutputs(), want.networkOutputs(), **model, result);
+  if (Error error = package->checkUnchanged())
+    return error;
+  if (result.measured || result.throughputPerS > 0)
+    if (Error error = keepMeasurement(*package, result))
+      return error;
+  return keepOutputs(request, **model, got, result);
+}
+
+Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
+  Expected<Package> package = Package::open(
+      request.package, changesFor(request.acceptChanges, request.trust));
+  if (!package)
+    return package.takeError();
+  result.notes = package->notes();
+  Error error = simulateOpened(request, &*package, result);
+  // What fails because files were exchanged meanwhile says so.
+  if (error)
+    if (Error exchanged = package->checkUnchanged()) {
+      consumeError(std::move(error));
+      return exchanged;
+    }
+  return error;
+}
+} // namespace
+
+SimulateResult evaluate::simulatePackage(const SimulateRequest &request) {
+  SimulateResult result;
+  if (Error error = simulateInto(request, result))
+    result.error = toString(std::move(error));
+  else
+    result.ok = true;
+  return result;
+}

@@ -1,0 +1,665 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Kernels from file to folder, to results, and out of host files.
+#include "rhizome/KernelCommands/Kernel.h"
+#include "KernelFile.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "rhizome/Conversion/Passes.h"
+#include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Import/Mlir/MlirImport.h"
+#include "rhizome/Interp/Kernel.h"
+#include "rhizome/Kernel/Algebra.h"
+#include "rhizome/Kernel/Cpu.h"
+#include "rhizome/Kernel/Embed.h"
+#include "rhizome/Kernel/Evaluate.h"
+#include "rhizome/Kernel/Ir.h"
+#include "rhizome/Support/Data.h"
+#include "rhizome/Support/Names.h"
+#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Tools.h"
+#include "rhizome/Support/Untrusted.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <chrono>
+#include <cmath>
+#include <random>
+
+using namespace rhizome;
+using namespace rhizome::kernel;
+using namespace rhizome::kernelcommands;
+
+namespace {
+/// A kernel in memory.
+struct Loaded {
+  std::unique_ptr<mlir::MLIRContext> context =
+      std::make_unique<mlir::MLIRContext>();
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::optional<Program> program; ///< if it was written in the language
+  mlir::func::FuncOp func;
+  Signature signature;
+};
+using Clock = std::chrono::steady_clock;
+} // namespace
+
+static double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+static llvm::Error textError(const llvm::Twine &text) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
+}
+
+static llvm::Error finish(Loaded &loaded) {
+  auto func = findKernel(*loaded.module);
+  if (!func)
+    return func.takeError();
+  loaded.func = *func;
+  auto signature = signatureOf(*func);
+  if (!signature)
+    return signature.takeError();
+  loaded.signature = std::move(*signature);
+  return llvm::Error::success();
+}
+
+static llvm::Expected<Loaded> loadText(const Source &source,
+                                       const std::string &name,
+                                       const KernelOptions &options) {
+  Loaded loaded;
+  Diagnostics diagnostics(source);
+  loaded.program =
+      parseProgram(source, {name, options.cfdlangCompat}, diagnostics);
+  if (!loaded.program)
+    return textError(diagnostics.render());
+  loaded.module =
+      buildModule(*loaded.context, *loaded.program, !options.keepOrder);
+  if (llvm::Error error = finish(loaded))
+    return std::move(error);
+  return loaded;
+}
+
+static llvm::Expected<Loaded> loadMlir(const std::string &path,
+                                       const std::string &text) {
+  if (llvm::Error error = checkNesting(text))
+    return textError(path + ": " + llvm::toString(std::move(error)));
+  Loaded loaded;
+  loadForeignDialects(*loaded.context);
+  std::string problem;
+  mlir::ScopedDiagnosticHandler handler(
+      loaded.context.get(), [&](mlir::Diagnostic &diagnostic) {
+        llvm::raw_string_ostream os(problem);
+        os << diagnostic.getLocation() << ": " << diagnostic << "\n";
+        return mlir::success();
+      });
+  loaded.module =
+      mlir::parseSourceString<mlir::ModuleOp>(text, loaded.context.get(), path);
+  if (!loaded.module || failed(osa::verifyResources(*loaded.module)))
+    return textError(path + " is no module that can be used:\n" + problem);
+  if (llvm::Error error = finish(loaded))
+    return textError(path + ": " + llvm::toString(std::move(error)));
+  return loaded;
+}
+
+/// The kernel's file: itself, or the one in a folder.
+static std::string sourceOf(const std::string &path) {
+  namespace fs = llvm::sys::fs;
+  if (!fs::is_directory(path))
+    return path;
+  return path +
+         (fs::exists(path + "/kernel.cfd") ? "/kernel.cfd" : "/kernel.mlir");
+}
+
+static llvm::Expected<Loaded> load(const std::string &path,
+                                   const KernelOptions &options) {
+  auto text = readFile(path);
+  if (!text)
+    return text.takeError();
+  if (importer::isMlir(*text))
+    return loadMlir(path, *text);
+  return loadText({path, *text}, legalName(llvm::sys::path::stem(path)),
+                  options);
+}
+
+static KernelWork work(mlir::func::FuncOp func) {
+  Work out = workOf(func);
+  return {out.macs, out.operations};
+}
+
+static llvm::Error optimiseFor(Loaded &loaded, const KernelOptions &options,
+                               KernelResult &result) {
+  result.direct = work(loaded.func);
+  if (failed(optimise(loaded.func,
+                      options.gemm ? IndexOrder::First : IndexOrder::InPlace)))
+    return textError("the algebra failed on this kernel");
+  if (auto text = printProgram(loaded.func)) {
+    llvm::SmallVector<llvm::StringRef> lines;
+    llvm::StringRef(*text).split(lines, '\n', -1, false);
+    for (llvm::StringRef line : lines)
+      if (!line.starts_with("var ") && !line.starts_with("REAL(") &&
+          !line.starts_with("elem "))
+        result.statements.push_back(line.str());
+  } else {
+    llvm::consumeError(text.takeError());
+  }
+  result.chosen = work(loaded.func);
+  if (options.gemm)
+    result.matmuls = toMatmuls(loaded.func);
+  return llvm::Error::success();
+}
+
+static llvm::Error writeTo(const std::string &folder, const std::string &name,
+                           llvm::StringRef bytes,
+                           std::vector<std::string> &files) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, name);
+  files.push_back(name);
+  return writeAtomically(path, bytes);
+}
+
+/// The files of one optimised kernel into `folder`.
+static llvm::Error writeKernel(Loaded &loaded, const KernelOptions &options,
+                               const std::string &folder,
+                               KernelResult &result) {
+  const Signature &signature = loaded.signature;
+  if (std::error_code code = llvm::sys::fs::create_directories(folder))
+    return textError(folder + " cannot be made: " + code.message());
+  auto object = compileObject(loaded.func, signature, {options.cpu});
+  if (!object)
+    return object.takeError();
+  auto data = dataDir();
+  if (!data)
+    return data.takeError();
+  auto shared = readFile(*data + "/kernel/rhizome_kernel.h");
+  if (!shared)
+    return shared.takeError();
+  std::string module;
+  llvm::raw_string_ostream(module) << *loaded.module;
+  std::pair<std::string, std::string> files[] = {
+      {signature.name + ".o", *object},
+      {signature.name + ".h", printHeader(signature)},
+      {"rhizome_kernel.h", *shared},
+      {signature.name + "_kernel.f90", printFortranModule(signature)},
+      {signature.name + ".mlir", module}};
+  for (auto &[name, bytes] : files)
+    if (llvm::Error error = writeTo(folder, name, bytes, result.files))
+      return error;
+  if (auto c99 = printC99(loaded.func, signature)) {
+    if (llvm::Error error =
+            writeTo(folder, signature.name + ".c", *c99, result.files))
+      return error;
+  } else {
+    result.notes.push_back(llvm::toString(c99.takeError()));
+  }
+  return llvm::Error::success();
+}
+
+/// True if a value of the kernel is annotated with a format.
+static bool isAnnotated(mlir::func::FuncOp func) {
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    if (func.getArgAttr(i, kFormatAttr))
+      return true;
+  for (unsigned i = 0; i < func.getNumResults(); ++i)
+    if (func.getResultAttr(i, kFormatAttr))
+      return true;
+  return func
+      ->walk([](mlir::Operation *op) {
+        return op->hasAttr(kFormatAttr) ? mlir::WalkResult::interrupt()
+                                        : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Puts the chosen formats into a kernel; tells whether there are any.
+static llvm::Expected<bool> chooseNumbers(Loaded &loaded,
+                                          const KernelOptions &options) {
+  if (!options.numbers.format && !isAnnotated(loaded.func))
+    return false;
+  std::string problem;
+  mlir::ScopedDiagnosticHandler handler(
+      loaded.context.get(), [&](mlir::Diagnostic &diagnostic) {
+        llvm::raw_string_ostream os(problem);
+        os << diagnostic.getLocation() << ": " << diagnostic << "\n";
+        return mlir::success();
+      });
+  loaded.context->loadDialect<num::NumDialect>();
+  if (failed(rhizome::applyFormats(loaded.func, options.numbers)))
+    return textError(problem);
+  return true;
+}
+
+/// Numbers in formats to integers, for the CPU.
+static llvm::Error lowerNumbers(Loaded &loaded) {
+  mlir::PassManager pm(loaded.context.get());
+  pm.addPass(createConvertNumToArith());
+  if (failed(pm.run(*loaded.module)))
+    return textError("the kernel's numbers cannot be lowered to integers");
+  return llvm::Error::success();
+}
+
+static llvm::Error numbersToCpu(Loaded &loaded, const KernelOptions &options) {
+  auto chosen = chooseNumbers(loaded, options);
+  if (!chosen)
+    return chosen.takeError();
+  return *chosen ? lowerNumbers(loaded) : llvm::Error::success();
+}
+
+llvm::Expected<KernelFile>
+kernelcommands::readKernel(const std::string &path,
+                           const KernelOptions &options) {
+  auto loaded = load(sourceOf(path), options);
+  if (!loaded)
+    return loaded.takeError();
+  KernelResult unused;
+  if (llvm::Error error = optimiseFor(*loaded, options, unused))
+    return std::move(error);
+  loaded->context->loadDialect<num::NumDialect>();
+  return KernelFile{std::move(loaded->context), std::move(loaded->module),
+                    loaded->func};
+}
+
+rhizome::Result<KernelResult>
+kernelcommands::compileKernel(const KernelRequest &request) {
+  KernelResult result;
+  Clock::time_point start = Clock::now();
+  auto fail = [](llvm::Error error, Failure::Kind kind = Failure::Kind::Input) {
+    return Failure(kind, llvm::toString(std::move(error)));
+  };
+  auto loaded = load(request.path, request.options);
+  if (!loaded)
+    return fail(loaded.takeError());
+  if (llvm::Error error = optimiseFor(*loaded, request.options, result))
+    return fail(std::move(error));
+  if (llvm::Error error = numbersToCpu(*loaded, request.options))
+    return fail(std::move(error));
+  if (request.output != "-") {
+    result.package = request.output.empty() ? loaded->signature.name + ".kernel"
+                                            : request.output;
+    if (llvm::Error error =
+            writeKernel(*loaded, request.options, result.package, result))
+      return fail(std::move(error), Failure::Kind::Environment);
+    // As written, before the algebra: what run and simulate compare with.
+    auto source = readFile(request.path);
+    if (!source)
+      return fail(source.takeError());
+    std::string name = importer::isMlir(*source) ? "kernel.mlir" : "kernel.cfd";
+    for (auto &[file, bytes] : {std::pair(name, *source),
+                                std::pair(std::string(kernelOptionsFile),
+                                          kernelOptionsText(request.options))})
+      if (llvm::Error error =
+              writeTo(result.package, file, bytes, result.files))
+        return fail(std::move(error), Failure::Kind::Environment);
+  }
+  result.seconds = since(start);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// run
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An argument's values for all elements, row-major, in double.
+struct Values {
+  std::vector<double> data;
+  bool shared = false; ///< one array for all elements
+};
+} // namespace
+
+/// The values of one argument from an array of a file.
+static llvm::Expected<Values>
+valuesOf(const NamedTensor &array, const Argument &argument, int64_t &frames) {
+  Values out;
+  const Tensor &tensor = array.tensor;
+  if (!array.doubles.empty())
+    out.data = array.doubles;
+  else if (tensor.isFloat)
+    out.data.assign(tensor.floats.begin(), tensor.floats.end());
+  else
+    out.data.assign(tensor.ints.begin(), tensor.ints.end());
+  std::vector<int64_t> shape = tensor.shape;
+  if (shape == argument.shape) {
+    out.shared = true;
+    return out;
+  }
+  int64_t count = shape.empty() ? 0 : shape.front();
+  if (!shape.empty())
+    shape.erase(shape.begin());
+  auto text = [](llvm::ArrayRef<int64_t> sizes) {
+    std::string t;
+    for (int64_t size : sizes)
+      t += (t.empty() ? "" : " ") + std::to_string(size);
+    return "[" + t + "]";
+  };
+  if (shape != argument.shape)
+    return textError(
+        "'" + argument.name + "' is " + text(argument.shape) +
+        ", the data are " + text(tensor.shape) +
+        "; remedy: give the kernel's shape, or that with a leading "
+        "dimension that counts elements");
+  if (frames >= 0 && frames != count)
+    return textError("'" + argument.name + "' has " + llvm::Twine(count) +
+                     " elements, another input has " + llvm::Twine(frames));
+  frames = count;
+  return out;
+}
+
+static llvm::Error readInputs(const KernelRunRequest &request,
+                              const Signature &signature,
+                              std::map<std::string, Values> &values,
+                              int64_t &frames) {
+  std::vector<const Argument *> wanted;
+  for (const Argument &argument : signature.arguments)
+    if (argument.isInput)
+      wanted.push_back(&argument);
+  size_t next = 0;
+  for (const std::string &path : request.inputs) {
+    auto arrays = readArrays(path);
+    if (!arrays)
+      return arrays.takeError();
+    for (const NamedTensor &array : *arrays) {
+      const Argument *argument = nullptr;
+      for (const Argument *one : wanted)
+        if (one->name == array.name)
+          argument = one;
+      if (!argument && array.name.empty() && next < wanted.size())
+        argument = wanted[next++];
+      if (!argument)
+        return textError(path + ": '" + array.name +
+                         "' is no input of the kernel '" + signature.name +
+                         "'");
+      auto read = valuesOf(array, *argument, frames);
+      if (!read)
+        return textError(path + ": " + llvm::toString(read.takeError()));
+      values[argument->name] = std::move(*read);
+    }
+  }
+  if (!request.inputs.empty())
+    for (const Argument *one : wanted)
+      if (!values.count(one->name))
+        return textError("no values for the input '" + one->name +
+                         "'; remedy: a .npz that names it");
+  return llvm::Error::success();
+}
+
+/// A caller's buffer for one argument and all elements, in the argument's
+/// layout.
+static void toLayout(const Argument &argument, const double *from, char *to,
+                     bool back, double *into) {
+  int64_t count = argument.size();
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t place = 0, rest = k;
+    for (size_t d = argument.shape.size(); d-- > 0; rest /= argument.shape[d])
+      place += rest % argument.shape[d] * argument.strides[d];
+    if (argument.bits == 32) {
+      float &at = reinterpret_cast<float *>(to)[place];
+      back ? void(into[k] = at) : void(at = float(from[k]));
+    } else {
+      double &at = reinterpret_cast<double *>(to)[place];
+      back ? void(into[k] = at) : void(at = from[k]);
+    }
+  }
+}
+
+/// Compares one element's outputs with the direct evaluation.
+static void compare(const Program &program, const Signature &signature,
+                    std::map<std::string, std::vector<double>> inputs,
+                    const std::map<std::string, std::vector<double>> &outputs,
+                    int64_t frame, KernelRunResult &result) {
+  evaluate(program, inputs);
+  for (const Argument &argument : signature.arguments) {
+    if (!argument.isOutput)
+      continue;
+    const std::vector<double> &want = inputs[argument.name],
+                              &got = outputs.at(argument.name);
+    double largest = 0, limit = argument.bits == 32 ? 1e-5 : 1e-12;
+    for (double value : want)
+      largest = std::max(largest, std::fabs(value));
+    for (size_t k = 0; k < want.size(); ++k) {
+      if (want[k] == got[k] || (std::isnan(want[k]) && std::isnan(got[k])))
+        continue;
+      double error = std::fabs(want[k] - got[k]) / (largest > 0 ? largest : 1);
+      if (!(error <= result.largestError))
+        result.largestError = error;
+      if (error <= limit)
+        continue;
+      if (++result.mismatches == 1)
+        result.firstMismatch = llvm::formatv(
+            "element {0} of '{1}' of frame {2} is {3}, the formula gives {4}",
+            k, argument.name, frame, got[k], want[k]);
+    }
+  }
+}
+
+/// Compares one element's outputs with the interpreter's, bit by bit.
+static llvm::Error
+compareInFormats(mlir::func::FuncOp func, const Signature &signature,
+                 const std::map<std::string, std::vector<double>> &inputs,
+                 const std::map<std::string, std::vector<double>> &outputs,
+                 int64_t frame, KernelRunResult &result) {
+  std::vector<NumberTensor> arguments;
+  for (const Argument &argument : signature.arguments)
+    if (argument.isInput)
+      arguments.push_back(NumberTensor::ofDoubles(
+          argument.shape, inputs.at(argument.name),
+          argument.bits == 32 ? numeric::Format::binary32()
+                              : numeric::Format::binary64()));
+  auto results = interpretKernel(func, arguments);
+  if (failed(results))
+    return textError("the interpreter does not know this kernel");
+  size_t next = 0;
+  for (const Argument &argument : signature.arguments) {
+    if (!argument.isOutput)
+      continue;
+    // A result of the argument's name, or the next one.
+    size_t place = next++;
+    for (unsigned r = 0; r < func.getNumResults(); ++r)
+      if (auto name = func.getResultAttrOfType<mlir::StringAttr>(r, kNameAttr);
+          name && name.getValue() == argument.name)
+        place = r;
+    std::vector<double> want = (*results)[place].toDoubles();
+    const std::vector<double> &got = outputs.at(argument.name);
+    for (size_t i = 0; i < want.size(); ++i) {
+      if (got[i] == want[i] || (got[i] != got[i] && want[i] != want[i]))
+        continue;
+      if (++result.mismatches == 1)
+        result.firstMismatch = llvm::formatv(
+            "element {0} of '{1}' of frame {2} is {3}, the interpreter has {4}",
+            i, argument.name, frame, got[i], want[i]);
+    }
+  }
+  return llvm::Error::success();
+}
+
+rhizome::Result<KernelRunResult>
+kernelcommands::runKernel(const KernelRunRequest &request) {
+  KernelRunResult result;
+  auto fail = [](llvm::Error error, Failure::Kind kind = Failure::Kind::Input) {
+    return Failure(kind, llvm::toString(std::move(error)));
+  };
+  std::string path = request.path;
+  KernelOptions options = request.options;
+  if (llvm::sys::fs::is_directory(path)) {
+    if (options.numbers.format)
+      return fail(textError("'" + path + "' is compiled, its numbers are " +
+                            "chosen; remedy: run the kernel's file"));
+    auto compiled = readKernelOptions(path, options);
+    if (!compiled)
+      return fail(compiled.takeError());
+    options = *compiled;
+    path = sourceOf(path);
+  }
+  auto loaded = load(path, options);
+  if (!loaded)
+    return fail(loaded.takeError());
+  if (request.check && !loaded->program)
+    return fail(textError(
+        "only kernels of the language can be checked: " + path + " is MLIR"));
+  KernelResult ignored;
+  if (llvm::Error error = optimiseFor(*loaded, options, ignored))
+    return fail(std::move(error));
+  // In formats the interpreter is what a check compares with.
+  auto chosen = chooseNumbers(*loaded, options);
+  if (!chosen)
+    return fail(chosen.takeError());
+  mlir::OwningOpRef<mlir::ModuleOp> inFormats;
+  if (*chosen) {
+    inFormats = loaded->module->clone();
+    if (llvm::Error error = lowerNumbers(*loaded))
+      return fail(std::move(error));
+  }
+  const Signature &signature = loaded->signature;
+  auto object = compileObject(loaded->func, signature, {options.cpu});
+  if (!object)
+    return fail(object.takeError());
+  auto kernel = LoadedKernel::load(*object, signature);
+  if (!kernel)
+    return fail(kernel.takeError());
+
+  std::map<std::string, Values> values;
+  int64_t frames = -1;
+  if (llvm::Error error = readInputs(request, signature, values, frames))
+    return fail(std::move(error));
+  if (frames < 0)
+    frames = request.frames ? request.frames : 1;
+  if (request.frames)
+    frames = std::min(frames, request.frames);
+  std::mt19937_64 random(request.seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<std::vector<double>> buffers;
+  std::vector<KernelArray> arrays;
+  for (const Argument &argument : signature.arguments) {
+    Values &one = values[argument.name];
+    if (argument.isInput && request.inputs.empty()) {
+      one.data.resize(argument.size() * frames);
+      for (double &value : one.data)
+        value = argument.bits == 32 ? float(uniform(random)) : uniform(random);
+    }
+    // Whole doubles, so that every element type is aligned.
+    bool each = !one.shared || argument.isOutput;
+    int64_t size = argument.size(), count = each ? frames : 1;
+    buffers.emplace_back((size * count * argument.bits / 8 + 7) / 8);
+    KernelArray array;
+    array.data = buffers.back().data();
+    array.elementStride = each ? size : 0;
+    std::copy(argument.strides.begin(), argument.strides.end(), array.strides);
+    arrays.push_back(array);
+    for (int64_t f = 0; f < count && argument.isInput; ++f)
+      toLayout(argument, one.data.data() + (one.shared ? 0 : f * size),
+               static_cast<char *>(array.data) + f * size * argument.bits / 8,
+               false, nullptr);
+  }
+  Clock::time_point start = Clock::now();
+  kernel->run(frames, request.threads, arrays.data());
+  result.seconds = since(start);
+  result.throughputPerS = result.seconds > 0 ? frames / result.seconds : 0;
+  result.frames = frames;
+
+  std::map<std::string, std::vector<double>> all;
+  for (auto [argument, array] : llvm::zip(signature.arguments, arrays)) {
+    if (!argument.isOutput)
+      continue;
+    std::vector<double> &out = all[argument.name];
+    out.resize(argument.size() * frames);
+    for (int64_t f = 0; f < frames; ++f)
+      toLayout(argument, nullptr,
+               static_cast<char *>(array.data) +
+                   f * argument.size() * argument.bits / 8,
+               true, out.data() + f * argument.size());
+  }
+  for (int64_t f = 0; f < frames && request.check; ++f) {
+    std::map<std::string, std::vector<double>> inputs, outputs;
+    for (const Argument &argument : signature.arguments) {
+      int64_t size = argument.size();
+      const Values &one = values[argument.name];
+      if (argument.isInput) {
+        auto from = one.data.begin() + (one.shared ? 0 : f * size);
+        inputs[argument.name].assign(from, from + size);
+      }
+      if (argument.isOutput) {
+        auto from = all[argument.name].begin() + f * size;
+        outputs[argument.name].assign(from, from + size);
+      }
+    }
+    if (!inFormats) {
+      compare(*loaded->program, signature, std::move(inputs), outputs, f,
+              result);
+      continue;
+    }
+    auto inNumbers = findKernel(*inFormats);
+    if (!inNumbers)
+      return fail(inNumbers.takeError());
+    if (llvm::Error error =
+            compareInFormats(*inNumbers, signature, inputs, outputs, f, result))
+      return fail(std::move(error));
+  }
+  size_t next = 0;
+  for (const Argument &argument : signature.arguments) {
+    if (!argument.isOutput || next >= request.outputs.size())
+      continue;
+    std::vector<int64_t> shape = argument.shape;
+    shape.insert(shape.begin(), frames);
+    if (llvm::Error error =
+            writeNpy(request.outputs[next++], shape, all[argument.name]))
+      return fail(std::move(error), Failure::Kind::Environment);
+  }
+  if (next < request.outputs.size())
+    return fail(textError("the kernel has " + llvm::Twine(next) +
+                          " outputs, not " +
+                          llvm::Twine(request.outputs.size())));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// embed
+//===----------------------------------------------------------------------===//
+
+rhizome::Result<EmbedResult>
+kernelcommands::embedKernels(const EmbedRequest &request) {
+  EmbedResult result;
+  auto fail = [](llvm::Error error, Failure::Kind kind = Failure::Kind::Input) {
+    return Failure(kind, llvm::toString(std::move(error)));
+  };
+  std::optional<Host> host = hostOf(request.path);
+  if (!host)
+    return fail(textError(request.path + " is neither Fortran (.f90) nor C++ "
+                                         "(.cpp) by its name"));
+  auto text = readFile(request.path);
+  if (!text)
+    return fail(text.takeError());
+  Source file{request.path, *text};
+  Diagnostics diagnostics(file);
+  std::vector<EmbeddedKernel> kernels = findEmbedded(*host, file, diagnostics);
+  if (!diagnostics.empty())
+    return fail(textError(diagnostics.render()));
+  if (kernels.empty())
+    return fail(textError(request.path + " holds no kernel between markers"));
+  std::vector<Signature> signatures;
+  std::string problems;
+  for (const EmbeddedKernel &one : kernels) {
+    KernelResult kernel;
+    auto loaded = loadText(one.source, one.name, request.options);
+    llvm::Error error = loaded ? optimiseFor(*loaded, request.options, kernel)
+                               : loaded.takeError();
+    if (!error)
+      error = numbersToCpu(*loaded, request.options);
+    if (!error)
+      error = writeKernel(*loaded, request.options, request.output, kernel);
+    if (error) {
+      problems += llvm::toString(std::move(error));
+      continue;
+    }
+    signatures.push_back(loaded->signature);
+    result.kernels.push_back(one.name);
+    llvm::append_range(result.files, kernel.files);
+  }
+  if (!problems.empty())
+    return fail(textError(problems));
+  std::string rewritten = replaceEmbedded(*host, file, kernels, signatures);
+  if (llvm::Error error =
+          writeTo(request.output, llvm::sys::path::filename(request.path).str(),
+                  rewritten, result.files))
+    return fail(std::move(error), Failure::Kind::Environment);
+  return result;
+}

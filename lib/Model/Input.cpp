@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/Model/Input.h"
+#include "rhizome/Import/Mlir/MlirImport.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace rhizome;
+using namespace rhizome::model;
+
+InputKind model::inputKind(llvm::StringRef path) {
+  namespace fs = llvm::sys::fs;
+  if (fs::is_directory(path))
+    return fs::exists(path + "/kernel.cfd") || fs::exists(path + "/kernel.mlir")
+               ? InputKind::KernelFolder
+               : InputKind::Folder;
+  const InputKind otherwise =
+      path.ends_with(".cfd") ? InputKind::Kernel : InputKind::Onnx;
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer) // whoever reads it says why it cannot be read
+    return otherwise;
+  if (!importer::isMlir((*buffer)->getBuffer()))
+    return otherwise;
+  switch (importer::mlirKind(path).value_or(importer::MlirKind::Network)) {
+  case importer::MlirKind::Kernel:
+    return InputKind::Kernel;
+  case importer::MlirKind::Network:
+    return InputKind::MlirNetwork;
+  case importer::MlirKind::IntegerNetwork:
+    return InputKind::IntegerNetwork;
+  }
+  llvm_unreachable("all kinds return");
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/Model/Model.h"
+#include "rhizome/Calibrate/Calibrate.h"
+#include "rhizome/Dialect/Flow/Tasks.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Host/Loops.h"
+#include "rhizome/Import/Mlir/MlirImport.h"
+#include "rhizome/Import/OnnxImport.h"
+#include "rhizome/Model/Frames.h"
+#include "rhizome/Model/Input.h"
+#include "rhizome/Model/Placing.h"
+#include "rhizome/Support/Data.h"
+#include "rhizome/Transforms/Placement.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::model;
+
+std::optional<numeric::Format> model::parseNetworkFormat(llvm::StringRef text,
+                                                         std::string &error,
+                                                         std::string &note) {
+  auto format = numeric::Format::parse(text, error, &note);
+  if (!format)
+    return std::nullopt;
+  error = whyNotForNetworks(*format);
+  if (error.empty())
+    return format;
+  error = "'" + text.str() + "': " + error;
+  return std::nullopt;
+}
+
+bool model::isNormalisation(llvm::StringRef text) {
+  llvm::Expected<Normalise> parsed = Normalise::parse(text);
+  bool good = bool(parsed);
+  llvm::consumeError(parsed.takeError());
+  return good;
+}
+
+/// Quantises the module; false if that is refused.
+static bool calibrated(ModuleOp module, const Calibration &calibration,
+                       const std::string &path, const Progress &progress,
+                       DiagnosticText &diagnostics, Refusals &refusals) {
+  canonicaliseReal(module);
+  auto function = module.lookupSymbol<func::FuncOp>("main");
+  // Where the host has every layer, its reasons say more than we could.
+  bool hasLayer = llvm::any_of(
+      placeQuantisers(function).constants,
+      [](const Placement::Constant &constant) { return !constant.isBias; });
+  if (Refusals reasons = hostReasons(module); !hasLayer && !reasons.empty()) {
+    llvm::append_range(refusals, reasons);
+    return false;
+  }
+  if (!hasLayer && function.getBody().getOps<osa::QuantizeOp>().empty()) {
+    refusals.push_back(
+        {path, "", "no layer of this model can be quantised",
+         "a package needs a layer (Conv, Gemm, MatMul) with constant weights; "
+         "'rhizome evaluate' computes the model on the CPU"});
+    return false;
+  }
+  llvm::Expected<Frames> frames =
+      readValues(calibration.data, valuesOf(function, /*results=*/false),
+                 calibration.frames, "input");
+  if (!frames) { // it names its file
+    refusals.push_back({"", "", llvm::toString(frames.takeError()), ""});
+    return false;
+  }
+  llvm::Expected<calibrate::Report> report =
+      calibrate::quantise(module, *frames, calibration.options, progress);
+  if (!report) {
+    std::string why = llvm::toString(report.takeError());
+    if (std::string detail = diagnostics.take(); !detail.empty())
+      why += ": " + detail;
+    refusals.push_back({path, "", std::move(why), ""});
+    return false;
+  }
+  *calibration.report = std::move(*report);
+  return true;
+}
+
+/// What stopped a phase: the refusals, or else what a diagnostic said.
+static std::nullptr_t stopped(DiagnosticText &diagnostics, const char *phase,
+                              Refusals &refusals) {
+  std::string text = diagnostics.take();
+  if (refusals.empty())
+    refusals.push_back({"", "", text.empty() ? phase : text, ""});
+  return nullptr;
+}
+
+/// Refuses options that contradict each other.
+static void checkFormats(const ModelRequest &request, Refusals &refusals) {
+  if (request.rawIntegers && !request.numberFormat)
+    refusals.push_back({"", "",
+                        "--raw-integers says that the file holds codes, but "
+                        "not of which format",
+                        "add --number-format 'fixed<I,F>'"});
+  if (!request.numberFormat && !request.tensorFormats.empty())
+    refusals.push_back({request.tensorFormats.begin()->first, "",
+                        "--tensor-format differs from a number format, but "
+                        "there is none",
+                        "add --number-format 'fixed<I,F>'"});
+  if (request.numberFormat && request.calibration)
+    refusals.push_back({request.path, "",
+                        "--calibration and --number-format both say how "
+                        "numbers are rounded",
+                        "give one of them"});
+}
+
+static OwningOpRef<ModuleOp> importOnnxFile(MLIRContext &context,
+                                            const ModelRequest &request,
+                                            Refusals &refusals) {
+  importer::ImportOptions options;
+  options.shapes = request.shapes;
+  for (const auto &[name, type] : request.inputTypes)
+    options.inputTypes[name] = {type.first, type.second};
+  if (request.rawIntegers && request.numberFormat)
+    options.rawIntegerFraction = request.numberFormat->fractionBits;
+  return importer::importOnnx(&context, request.path, options, refusals);
+}
+
+static OwningOpRef<ModuleOp> importMlirFile(MLIRContext &context,
+                                            const ModelRequest &request,
+                                            Refusals &refusals) {
+  if (request.rawIntegers)
+    refusals.push_back({"", "",
+                        "--raw-integers is for ONNX files, whose tensors may "
+                        "hold codes",
+                        "an MLIR file with codes is a network of integers in "
+                        "the osa dialect"});
+  return importer::importMlir(&context, request.path,
+                              {request.shapes, request.inputTypes}, refusals);
+}
+
+/// A network of integers has its formats.
+static void checkIntegers(const ModelRequest &request, Refusals &refusals) {
+  if (request.calibration || request.numberFormat)
+    refusals.push_back({"", "",
+                        "the file holds a network of integers, which needs no "
+                        "--calibration and no --number-format",
+                        "leave these options out"});
+}
+
+/// A file of any kind but a kernel.
+static OwningOpRef<ModuleOp> importFile(MLIRContext &context,
+                                        const ModelRequest &request,
+                                        Refusals &refusals) {
+  switch (inputKind(request.path)) {
+  case InputKind::IntegerNetwork:
+    checkIntegers(request, refusals);
+    [[fallthrough]];
+  case InputKind::MlirNetwork:
+    return importMlirFile(context, request, refusals);
+  case InputKind::Kernel:
+  case InputKind::KernelFolder:
+    refusals.push_back({"", "",
+                        "this is a kernel: it holds no constant tensors",
+                        "'rhizome run' and 'rhizome compile' take it; a "
+                        "network is exported with its parameters inside"});
+    return {};
+  case InputKind::Onnx:
+  case InputKind::Folder:
+    return importOnnxFile(context, request, refusals);
+  }
+  llvm_unreachable("all kinds return");
+}
+
+OwningOpRef<ModuleOp> model::readModel(MLIRContext &context,
+                                       const ModelRequest &request,
+                                       const Progress &progress,
+                                       Refusals &refusals) {
+  loadDialects(context);
+  DiagnosticText diagnostics(&context);
+  checkFormats(request, refusals);
+  if (progress)
+    progress("import");
+  OwningOpRef<ModuleOp> module = importFile(context, request, refusals);
+  // What concerns the whole file is said of the file.
+  for (Refusal &refusal : refusals)
+    if (refusal.node.empty())
+      refusal.node = request.path;
+  if (!module || !refusals.empty())
+    return stopped(diagnostics, "the model cannot be imported", refusals);
+  return module;
+}
+
+OwningOpRef<ModuleOp> model::importReal(MLIRContext &context,
+                                        const ModelRequest &request,
+                                        const Progress &progress,
+                                        Refusals &refusals) {
+  OwningOpRef<ModuleOp> module =
+      readModel(context, request, progress, refusals);
+  if (!module || isIntegerNetwork(*module))
+    return module;
+  DiagnosticText diagnostics(&context);
+  // Formats of our own take the place of the file's.
+  if (request.calibration || request.numberFormat)
+    host::dropRounding(*module);
+  if (request.calibration &&
+      !calibrated(*module, *request.calibration, request.path, progress,
+                  diagnostics, refusals))
+    return nullptr;
+  return module;
+}
+
+LogicalResult model::quantiseModel(ModuleOp module, const ModelRequest &request,
+                                   const Progress &progress, Refusals &refusals,
+                                   IntegeriseStats &stats) {
+  checkFormats(request, refusals);
+  if (isIntegerNetwork(module))
+    checkIntegers(request, refusals);
+  if (!refusals.empty())
+    return failure();
+  if (isIntegerNetwork(module) ||
+      (!request.calibration && !request.numberFormat))
+    return success();
+  DiagnosticText diagnostics(module.getContext());
+  host::dropRounding(module);
+  if (request.calibration)
+    return success(calibrated(module, *request.calibration, request.path,
+                              progress, diagnostics, refusals));
+  IntegeriseOptions options;
+  options.fixed = request.numberFormat;
+  options.tensorFormats = request.tensorFormats;
+  canonicaliseReal(module);
+  if (succeeded(applyFixedPoint(module, options, refusals, stats)) &&
+      refusals.empty())
+    return success();
+  stopped(diagnostics, "the model cannot be quantised", refusals);
+  for (Refusal &refusal : refusals)
+    if (refusal.node.empty())
+      refusal.node = request.path;
+  return failure();
+}
+
+bool model::isIntegerNetwork(ModuleOp module) { return flow::hasTasks(module); }
+
+LogicalResult model::integeriseModel(ModuleOp module,
+                                     const ModelRequest &request,
+                                     const Progress &progress,
+                                     Refusals &refusals,
+                                     IntegeriseStats &stats) {
+  IntegeriseOptions options;
+  options.fixed = request.numberFormat;
+  options.tensorFormats = request.tensorFormats;
+  llvm::Expected<Host> host = loadHost(kDefaultHost);
+  if (!host) {
+    refusals.push_back({"", "", llvm::toString(host.takeError()), ""});
+    return failure();
+  }
+  options.placer = placerFor(*host);
+
+  DiagnosticText diagnostics(module.getContext());
+  if (progress)
+    progress("integerise");
+  if (succeeded(integerise(module, options, refusals, stats)) &&
+      refusals.empty())
+    return success();
+  stopped(diagnostics, "the model cannot be turned into exact integers",
+          refusals);
+  for (Refusal &refusal : refusals)
+    if (refusal.node.empty())
+      refusal.node = request.path;
+  return failure();
+}
+
+bool model::isEmpty(ModuleOp module) {
+  return llvm::all_of(
+      flow::tasksOf(module, flow::Place::Fpga), [](FunctionOpInterface task) {
+        return llvm::all_of(task.getFunctionBody().getOps(), [](Operation &op) {
+          return op.hasTrait<OpTrait::IsTerminator>() ||
+                 isa<osa::ConstantOp, osa::ReshapeOp, osa::TransposeOp>(op);
+        });
+      });
+}
+
+/// True if the FPGA could compute something of a real-level model, once that is
+/// quantised.
+static bool hasNetworkOperation(ModuleOp module) {
+  auto found = module.walk([](Operation *op) {
+    bool computes =
+        isa<osa::OsaDialect>(op->getDialect()) &&
+        !isa<osa::ConstantOp, osa::ReshapeOp, osa::TransposeOp, osa::QuantizeOp,
+             osa::DequantizeOp, osa::SoftmaxOp, osa::ArgMaxOp>(op);
+    return computes ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found.wasInterrupted();
+}
+
+OwningOpRef<ModuleOp>
+model::importModel(MLIRContext &context, const ModelRequest &request,
+                   const Progress &progress, Refusals &refusals,
+                   IntegeriseStats &stats, bool hostOnly) {
+  OwningOpRef<ModuleOp> module =
+      importReal(context, request, progress, refusals);
+  if (!module ||
+      failed(lowerModel(*module, request, progress, refusals, stats, hostOnly)))
+    return nullptr;
+  return module;
+}
+
+LogicalResult model::lowerModel(ModuleOp module, const ModelRequest &request,
+                                const Progress &progress, Refusals &refusals,
+                                IntegeriseStats &stats, bool hostOnly) {
+  if (isIntegerNetwork(module))
+    return success();
+  const bool mayBuild = hasNetworkOperation(module);
+  if (failed(integeriseModel(module, request, progress, refusals, stats)))
+    return failure();
+  if (hostOnly || !isEmpty(module))
+    return success();
+  // Why the host keeps what computes.
+  for (const Refusal &entry : stats.host)
+    if (!entry.reason.empty())
+      refusals.push_back(entry);
+  if (refusals.empty())
+    refusals.push_back(
+        {request.path, "",
+         "no operation of the model can be built: none computes on integers",
+         request.calibration || request.numberFormat || !mayBuild
+             ? "a package needs a layer (Conv, Gemm, MatMul) with constant "
+               "weights; 'rhizome evaluate' computes the model on the CPU"
+             : "quantise it, or give --calibration DATA or --number-format "
+               "'fixed<I,F>'"});
+  return failure();
+}

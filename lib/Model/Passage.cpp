@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/Model/Passage.h"
+#include "rhizome/Model/Frames.h"
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::model;
+
+Passage::Passage(const HostModel &model, const Frames &given) : model(&model) {
+  for (const std::vector<Tensor> &frame : given) {
+    std::vector<Tensor> &all = values.emplace_back(model.tensorCount());
+    for (auto [tensor, value] : zip_equal(model.inputTensors(), frame))
+      all[tensor] = value;
+  }
+}
+
+Passage Passage::ofCodes(const HostModel &model, const Frames &codes) {
+  Passage passage(model);
+  while (!model.tasks()[passage.next].onFpga)
+    ++passage.next;
+  const HostModel::Task &region = model.tasks()[passage.next];
+  for (const std::vector<Tensor> &frame : codes) {
+    std::vector<Tensor> &all = passage.values.emplace_back(model.tensorCount());
+    for (auto [tensor, value] : zip_equal(region.takes, frame))
+      all[tensor] = value;
+  }
+  return passage;
+}
+
+std::vector<Tensor> Passage::taken(const HostModel::Task &task,
+                                   size_t frame) const {
+  std::vector<Tensor> in;
+  for (unsigned tensor : task.takes)
+    in.push_back(values[frame][tensor]);
+  return in;
+}
+
+void Passage::give(const HostModel::Task &task, size_t frame,
+                   std::vector<Tensor> results) {
+  for (auto [tensor, value] : zip_equal(task.gives, results))
+    values[frame][tensor] = std::move(value);
+}
+
+size_t Passage::endOfRegions() const {
+  size_t end = model->tasks().size();
+  while (end > 0 && !model->tasks()[end - 1].onFpga)
+    --end;
+  return end;
+}
+
+Error Passage::runTasks(size_t from, size_t to, const Run &fpga) {
+  return parallelFrames(int64_t(values.size()), [&](int64_t f) -> Error {
+    for (size_t t = from; t < to; ++t) {
+      const HostModel::Task &task = model->tasks()[t];
+      std::vector<Tensor> in = taken(task, size_t(f));
+      Expected<std::vector<Tensor>> out =
+          task.onFpga ? fpga(task, in) : model->runHost(task, in);
+      if (!out)
+        return out.takeError();
+      give(task, size_t(f), std::move(*out));
+    }
+    return Error::success();
+  });
+}
+
+Error Passage::run(const Run &fpga) {
+  size_t end = std::max(next, endOfRegions());
+  if (Error error = runTasks(next, end, fpga))
+    return error;
+  next = end;
+  return Error::success();
+}
+
+Expected<Frames> Passage::codes() {
+  size_t first = next;
+  while (first < model->tasks().size() && !model->tasks()[first].onFpga)
+    ++first;
+  if (Error error = runTasks(next, first, nullptr))
+    return error;
+  next = first;
+  Frames frames(values.size());
+  if (first < model->tasks().size())
+    for (auto [f, frame] : enumerate(frames))
+      frame = taken(model->tasks()[first], f);
+  return frames;
+}
+
+static bool same(const Frames &a, const Frames &b) {
+  for (auto [x, y] : zip_equal(a, b))
+    for (auto [s, t] : zip_equal(x, y))
+      if (s.ints != t.ints)
+        return false;
+  return true;
+}
+
+Error Passage::runDesign(const Design &design, const Frames &predicted) {
+  const size_t begin = next, end = std::max(next, endOfRegions());
+  if (model->regionCount() == 0)
+    return run(nullptr);
+  Frames codes = predicted;
+  for (size_t round = 0; round < model->regionCount(); ++round) {
+    Expected<Frames> answers = design(codes);
+    if (!answers)
+      return answers.takeError();
+    for (size_t t = begin; t < end; ++t) {
+      const HostModel::Task &task = model->tasks()[t];
+      if (!task.onFpga) {
+        // Before the first region nothing changes.
+        if (round == 0 || task.name != model->tasks().front().name)
+          if (Error error = runTasks(t, t + 1, nullptr))
+            return error;
+        continue;
+      }
+      for (size_t f = 0; f < values.size(); ++f) {
+        auto first = (*answers)[f].begin() + int64_t(task.firstOutput);
+        give(task, f, {first, first + int64_t(task.gives.size())});
+      }
+    }
+    next = end;
+    Frames actual = networkInputs();
+    if (same(actual, codes))
+      break;
+    codes = std::move(actual);
+  }
+  return Error::success();
+}
+
+Frames Passage::collect(bool inputs) const {
+  Frames frames(values.size());
+  for (auto [frame, all] : zip_equal(frames, values))
+    for (const HostModel::Task &task : model->tasks())
+      if (task.onFpga)
+        for (unsigned tensor : inputs ? task.takes : task.gives)
+          frame.push_back(all[tensor]);
+  return frames;
+}
+
+Expected<Frames> Passage::outputs() {
+  size_t end = model->tasks().size();
+  if (Error error = runTasks(next, end, nullptr))
+    return error;
+  next = end;
+  Frames frames(values.size());
+  for (auto [frame, all] : zip_equal(frames, values))
+    for (unsigned tensor : model->outputTensors())
+      frame.push_back(all[tensor]);
+  return frames;
+}
+
+Passage::Run model::interpreted(const HostModel &model) {
+  return [&model](const HostModel::Task &task, ArrayRef<Tensor> in) {
+    return model.interpret(task, in);
+  };
+}
+
+Passage::Run model::compiled(const HostModel &model) {
+  return [&model](const HostModel::Task &task, ArrayRef<Tensor> in) {
+    return model.runCompiled(task, in);
+  };
+}

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/PlanBuild/Build.h"
+#include "mlir/IR/Verifier.h"
+#include "rhizome/Conversion/FlowToRtl.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Emit/Emit.h"
+#include "rhizome/Generator/Segments.h"
+#include "rhizome/Generator/UnitModel.h"
+#include "rhizome/PlanBuild/Cells.h"
+#include "rhizome/Support/Resources.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <cmath>
+#include <set>
+
+using namespace mlir;
+
+namespace rhizome::planbuild {
+llvm::Error copyModule(PackageWriter &writer, const std::string &folder,
+                       const std::string &library, llvm::StringRef module,
+                       std::set<std::string> &seen,
+                       std::vector<std::string> &files,
+                       std::vector<std::string> &models) {
+  llvm::ArrayRef<unit::SourceFile> sources = unit::sourcesOf(module);
+  // A unit that a program has added is not in the library.
+  for (const unit::Kind *kind : unit::all())
+    if (sources.empty() && module == kind->module)
+      sources = kind->sources;
+  if (sources.empty())
+    return llvm::createStringError("the library has no module '%s'",
+                                   module.str().c_str());
+  for (const unit::SourceFile &source : sources) {
+    std::string name = source.isModel ? std::string("sim/") + source.name
+                                      : std::string(source.name);
+    if (!seen.insert(name).second)
+      continue;
+    // The library has a folder for what is synthesized.
+    std::string from = *source.folder   ? std::string(source.folder) + "/"
+                       : source.isModel ? library + "/"
+                                        : library + "/src/";
+    (source.isModel ? models : files).push_back(name);
+    if (auto error = writer.copyFile(folder + "/" + name, from + name))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+static BorderPort portOf(const std::string &port, const std::string &name,
+                         Type type, unsigned dataWidth) {
+  BorderPort p;
+  p.port = port;
+  p.name = name;
+  auto tensor = cast<RankedTensorType>(type);
+  p.shape = tensor.getShape().vec();
+  num::IntType element = num::elementInt(type);
+  p.element = {element.getIsSigned(), element.getWidth(), element.getLo(),
+               element.getHi()};
+  p.dataWidth = dataWidth;
+  return p;
+}
+
+llvm::Error checkHardware(Operation *op) {
+  std::string text;
+  ScopedDiagnosticHandler handler(op->getContext(), [&](Diagnostic &d) {
+    text += (text.empty() ? "" : "; ") + d.str();
+    return success();
+  });
+  if (succeeded(verify(op)))
+    return llvm::Error::success();
+  return llvm::createStringError("internal: the hardware is not valid: %s",
+                                 text.c_str());
+}
+
+/// Writes what the design reads from memories outside the chip and enters it
+/// in the node; `images` get the names of those that are such segments.
+static llvm::Error writeSegments(PackageWriter &writer, PlannedNode &node,
+                                 explore::NodeResult &result,
+                                 std::set<std::string> &images) {
+  std::string text;
+  ScopedDiagnosticHandler handler(result.design.getContext(),
+                                  [&](Diagnostic &d) {
+                                    text = d.str();
+                                    return success();
+                                  });
+  auto segments = gen::layOut(result.design, result.images);
+  if (failed(segments))
+    return llvm::createStringError("internal: %s", text.c_str());
+  for (const gen::Segment &s : *segments) {
+    std::string file = "segments/" + node.name + "/" + s.image;
+    node.segments.push_back({file, s.memory, s.bank, s.address, s.bytes});
+    if (images.insert(s.image).second)
+      if (auto error =
+              writer.writeFile(file, result.images.at(s.image).bytes()))
+        return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error layOutSegments(explore::NodeResult &result) {
+  std::string text;
+  ScopedDiagnosticHandler handler(result.design.getContext(),
+                                  [&](Diagnostic &d) {
+                                    text = d.str();
+                                    return success();
+                                  });
+  if (failed(gen::layOut(result.design, result.images)))
+    return llvm::createStringError("internal: %s", text.c_str());
+  return llvm::Error::success();
+}
+
+llvm::Error lowerNode(flow::DesignOp design, ModuleOp holder) {
+  if (auto error = checkHardware(design))
+    return error;
+  rtl::ModuleOp top = convertFlowToRtl(design, holder);
+  if (auto error = checkHardware(holder))
+    return error;
+  holder->setAttr(planbuild::kTop, top.getSymNameAttr());
+  return llvm::Error::success();
+}
+
+llvm::Error emitFiles(ModuleOp holder) {
+  std::vector<std::pair<std::string, std::string>> files;
+  if (failed(emitDesign(holder, files)))
+    return llvm::createStringError("the RTL could not be written");
+  OpBuilder b(holder.getContext());
+  b.setInsertionPointToEnd(holder.getBody());
+  for (const auto &[name, text] : files)
+    rtl::FileOp::create(b, holder.getLoc(), name, text);
+  return llvm::Error::success();
+}
+
+llvm::Error writeFiles(PackageWriter &writer, const std::string &folder,
+                       ModuleOp holder, llvm::StringRef inner,
+                       std::set<std::string> &seen, PlannedNode &node) {
+  if (auto path = writer.makeFolder(folder); !path)
+    return path.takeError();
+  auto library = rtlDir();
+  if (!library)
+    return library.takeError();
+  for (auto module : holder.getOps<rtl::ModuleOp>())
+    for (auto instance : module.getBody().getOps<rtl::InstanceOp>())
+      if (instance.getCallee() != inner &&
+          !holder.lookupSymbol(instance.getCallee()))
+        if (auto error =
+                copyModule(writer, folder, *library, instance.getCallee(), seen,
+                           node.rtl, node.simulationModels))
+          return error;
+  for (auto file : holder.getOps<rtl::FileOp>()) {
+    std::string name = file.getName().str();
+    if (auto error = writer.writeFile(folder + "/" + name, file.getText()))
+      return error;
+    node.rtl.push_back(name);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
+                      explore::NodeResult &result, ModuleOp holder) {
+  std::string folder = "nodes/" + node.name + "/rtl";
+  std::set<std::string> segments, seen;
+  if (auto error = writeSegments(writer, node, result, segments))
+    return error;
+  node.top = holder->getAttrOfType<StringAttr>(planbuild::kTop).str();
+  if (auto error = writeFiles(writer, folder, holder, "", seen, node))
+    return error;
+  for (const auto &[name, image] : result.images)
+    if (segments.count(name))
+      continue;
+    else if (auto error = writer.writeFile(folder + "/" + name, image.hex()))
+      return error;
+  std::string design;
+  llvm::raw_string_ostream(design) << result.design << "\n";
+  return writer.writeFile("nodes/" + node.name + "/design.mlir", design);
+}
+
+llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
+                      explore::NodeResult &result) {
+  OwningOpRef<ModuleOp> holder =
+      ModuleOp::create(UnknownLoc::get(result.design.getContext()));
+  if (auto error = layOutSegments(result))
+    return error;
+  if (auto error = lowerNode(result.design, *holder))
+    return error;
+  if (auto error = emitFiles(*holder))
+    return error;
+  return writeNode(writer, node, result, *holder);
+}
+
+/// The memories that a design reads, and its ports to them.
+static void describeMemories(PlannedNode &node, flow::DesignOp design) {
+  if (auto memories = design.getMemories())
+    for (auto m : memories->getAsRange<flow::MemoryAttr>())
+      node.memories.push_back(
+          {m.getName().str(), m.getBanks(), m.getBytesPerS(), m.getLatencyNs(),
+           m.getTurnaroundNs(), m.getRefreshEveryNs(), m.getRefreshNs()});
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    unit::Instance unit = op.getUnit();
+    for (auto [port, bank] :
+         llvm::zip_equal(unit.kind().memoryPorts(), op.getBanks())) {
+      std::string name = unit::memoryPortName(bank.getMemory(), bank.getBank());
+      auto found = llvm::find_if(node.memoryPorts, [&](const MemoryPort &p) {
+        return p.port == name;
+      });
+      if (found == node.memoryPorts.end())
+        found = node.memoryPorts.insert(
+            found, {name, bank.getMemory().str(), bank.getBank(),
+                    unsigned(unit.bitsOf(*port)), 0});
+      found->bytesPerFrame += port->traffic.bytes(unit.params.data());
+    }
+  }
+}
+
+/// What a node promises by itself, its budget and its use of it.
+static void fillPrediction(PlannedNode &node, const explore::NodeResult &result,
+                           const gen::DeviceContext &device) {
+  Prediction &p = node.predicted;
+  p.intervalCycles = int64_t(std::llround(result.timing.intervalCycles));
+  p.latencyCycles = result.timing.latencyCycles;
+  p.clockMhz = device.clockMhz;
+  // A design that nobody timed promises nothing.
+  if (p.intervalCycles > 0)
+    p.throughputPerS = device.clockMhz * 1e6 / result.timing.intervalCycles;
+  p.latencyUs = double(p.latencyCycles) / device.clockMhz;
+  auto round = [](double v) { return int64_t(std::ceil(v)); };
+  p.lut = round(result.resources.lut());
+  p.ff = round(result.resources.ff());
+  p.dsp = round(result.resources.dsp());
+  p.bram = std::ceil(2 * result.resources.bram()) / 2;
+  p.lutError = round(result.errors.lut());
+  p.ffError = round(result.errors.ff());
+  for (size_t k = 0; k < gen::kResourceNames.size(); ++k) {
+    double budget = gen::available(device.budget, k);
+    if (budget > 0)
+      node.utilisation[gen::kResourceNames[k]] =
+          result.resources.amount[k] / budget;
+  }
+  node.clockMhz = device.clockMhz;
+  node.budget = device.budget;
+}
+
+void describeUnit(const gen::Actor &actor, PlannedActor &planned) {
+  const unit::Kind &kind = actor.kind();
+  planned.kind = kind.name;
+  planned.module = actor.module();
+  for (auto [key, value] : actor.params.all())
+    planned.config[key] = value;
+  for (const auto &[key, value] : actor.files)
+    planned.config[key] = value;
+  if (!kind.isGenerated())
+    for (const unit::Parameter &parameter : kind.parameters)
+      if (parameter.inHardware && actor.params.has(parameter.name))
+        planned.parameters.push_back(parameter.name.str());
+  for (const auto &[key, value] : actor.files)
+    planned.parameters.push_back(key);
+  llvm::sort(planned.parameters);
+}
+
+std::vector<std::string> sourcesOf(const gen::Actor &actor) {
+  std::vector<std::string> files;
+  for (const unit::SourceFile &source : actor.kind().sources)
+    if (!source.isModel)
+      files.push_back(source.name);
+  if (actor.kind().isGenerated())
+    files.push_back(actor.module() + ".sv");
+  return files;
+}
+
+PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
+                         const gen::DeviceContext &device) {
+  const gen::CostContext &cost = device.cost;
+  PlannedNode node;
+  node.name = name;
+  node.function = result.function.getSymName().str();
+  node.device = result.design.getDevice().str();
+  fillPrediction(node, result, device);
+  double blocks = 0, held = 0;
+  for (auto op : result.design.getBody().getOps<flow::ActorOp>()) {
+    gen::Actor actor = gen::actorOf(op);
+    gen::Structure structure = gen::structureOf(actor, cost, &result.images);
+    blocks += structure.exact.bram();
+    held += structure.heldBits;
+    PlannedActor planned;
+    planned.name = actor.name;
+    planned.node = op->getAttrOfType<StringAttr>("rhizome.node").str();
+    planned.intervalCycles = gen::serviceCycles(actor);
+    gen::Resources r = gen::costOf(actor, cost, &result.images);
+    // Rounded they would not add up to what the node promises.
+    for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
+      if (r.amount[k] > 0)
+        planned.resources[gen::kResourceNames[k]] =
+            std::round(1e6 * r.amount[k]) / 1e6;
+    describeUnit(actor, planned);
+    node.modules[planned.module] = sourcesOf(actor);
+    node.actors.push_back(std::move(planned));
+  }
+  node.blockBits = int64_t(blocks * double(cost.bramBits));
+  node.heldBits = int64_t(held);
+  describeMemories(node, result.design);
+
+  // A design that nobody explored is one network by itself.
+  std::vector<explore::Taken> taken = result.taken;
+  if (taken.empty()) {
+    std::vector<Operation *> ops;
+    for (const gen::Selection &selection : result.selections)
+      for (Operation *op : selection.region.ops()) {
+        const gen::Offer &offer = selection.offer;
+        ops.push_back(op);
+        taken.push_back({{},
+                         0,
+                         offer.generator,
+                         offer.key,
+                         offer.summary,
+                         offer.busyCycles,
+                         {}});
+      }
+    for (auto [one, id] : llvm::zip_equal(taken, explore::idsOf(ops)))
+      one.id = id;
+  }
+  for (const explore::Taken &one : taken)
+    node.operations.push_back({one.id.node, one.id.op, one.id.nth,
+                               one.generator, one.key.text(), one.summary,
+                               one.busyCycles});
+
+  func::FuncOp network = result.function;
+  FunctionType type = network.getFunctionType();
+  // Bits of the ports of the design, by name.
+  llvm::StringMap<unsigned> widths;
+  for (auto op : result.design.getBody().getOps<flow::ActorOp>())
+    if (auto index = op->getAttrOfType<IntegerAttr>("rhizome.port")) {
+      unit::Instance unit = op.getUnit();
+      for (const unit::Port &port : unit.kind().ports)
+        if (port.protocol == unit::Protocol::Axis)
+          widths[(Twine(port.name) + "_" + Twine(index.getInt())).str()] =
+              unsigned(unit.bitsOf(port));
+    }
+  auto width = [&](const std::string &port) {
+    auto found = widths.find(port);
+    return found == widths.end() ? 64u : found->second;
+  };
+  for (auto [i, t] : llvm::enumerate(type.getInputs())) {
+    auto name =
+        network.getArgAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
+    std::string port = "s_axis_" + std::to_string(i);
+    node.inputs.push_back(
+        portOf(port, name ? name.str() : "input", t, width(port)));
+  }
+  for (auto [i, t] : llvm::enumerate(type.getResults())) {
+    auto name =
+        network.getResultAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
+    std::string port = "m_axis_" + std::to_string(i);
+    node.outputs.push_back(
+        portOf(port, name ? name.str() : "output", t, width(port)));
+  }
+  return node;
+}
+
+void addMultipliers(Plan &plan, flow::DesignOp design, int64_t copies) {
+  for (const char *kind : {"dsp_paired", "dsp_single", "lut"})
+    plan.multipliers.try_emplace(kind, 0);
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    gen::Actor actor = gen::actorOf(op);
+    gen::Products products = gen::productsOf(actor);
+    switch (products.by) {
+    case gen::Multiplier::Lut:
+      plan.multipliers["lut"] += copies * products.count;
+      break;
+    case gen::Multiplier::Dsp:
+      plan.multipliers["dsp_single"] += copies * products.count;
+      break;
+    case gen::Multiplier::DspPair:
+      plan.multipliers["dsp_paired"] += copies * products.count;
+      break;
+    }
+  }
+}
+} // namespace rhizome::planbuild

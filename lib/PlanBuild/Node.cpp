@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/PlanBuild/Node.h"
+#include "rhizome/Emit/Emit.h"
+#include "rhizome/PlanBuild/Build.h"
+#include "rhizome/PlanBuild/Cells.h"
+#include "rhizome/Support/Resources.h"
+
+using namespace mlir;
+
+namespace rhizome::planbuild {
+gen::LinkEndpoint linkEndpointOf(const Plan &plan, const PlannedNode &node) {
+  gen::LinkEndpoint endpoint;
+  endpoint.address = node.address;
+  endpoint.streamBits = node.streamBits;
+  endpoint.clockMhz = node.clockMhz;
+  for (const NodeChannel &c : nodeChannels(plan, node)) {
+    const Medium &medium = *c.link;
+    double framesPerS =
+        plan.predicted.throughputPerS / double(c.channel->every);
+    gen::LinkChannel channel;
+    channel.id = c.channel->id;
+    channel.transmit = c.transmit;
+    channel.frameBits = c.frameBits();
+    channel.peer = c.peer;
+    channel.port = c.port;
+    channel.first = c.first;
+    channel.every = c.every;
+    channel.medium = gen::linkMediumFor(medium, framesPerS, channel.frameBits);
+    endpoint.channels.push_back(channel);
+  }
+  return endpoint;
+}
+
+/// The numbers of the cells.
+static EndpointOptions optionsOf(const gen::LinkEndpoint &endpoint,
+                                 const PlannedNode &node) {
+  EndpointOptions options;
+  options.streamBits = endpoint.streamBits;
+  options.inputs = int64_t(node.inputs.size());
+  options.outputs = int64_t(node.outputs.size());
+  for (const gen::LinkChannel &channel : endpoint.channels) {
+    EndpointChannel c;
+    c.transmit = channel.transmit;
+    c.port = channel.port;
+    c.frameBeats =
+        (channel.frameBits + endpoint.streamBits - 1) / endpoint.streamBits;
+    c.every = channel.every;
+    c.slotWords = gen::linkSlotWords(channel.medium);
+    c.slots =
+        channel.transmit
+            ? gen::linkTransmitSlots(channel, endpoint.streamBits,
+                                     endpoint.clockMhz)
+            : gen::linkWindow(channel, endpoint.streamBits, endpoint.clockMhz);
+    c.retain = !channel.medium.isReliable();
+    c.waitTicks = gen::linkWaitTicks(channel.medium, endpoint.streamBits,
+                                     endpoint.clockMhz);
+    c.ackTicks = gen::linkAckTicks(channel.medium, endpoint.clockMhz);
+    options.channels.push_back(c);
+  }
+  return options;
+}
+
+llvm::Error lowerNodeTop(const Plan &plan, const PlannedNode &node,
+                         ModuleOp holder) {
+  // Its endpoint resets the design when a client begins anew, and beats that
+  // were asked for before would come after that.
+  if (!node.memoryPorts.empty())
+    return llvm::createStringError(
+        "node '%s' reads a memory outside the chip ('%s'), which a node on a "
+        "link cannot do yet; compile for one device without links",
+        node.name.c_str(), node.memoryPorts[0].memory.c_str());
+  rtl::ModuleOp top =
+      buildNodeTop(optionsOf(linkEndpointOf(plan, node), node), holder);
+  holder->setAttr(planbuild::kTop, top.getSymNameAttr());
+  return checkHardware(holder);
+}
+
+void describeEndpoint(const Plan &plan, PlannedNode &node) {
+  node.registerPorts = {{"address_i", "address", 16},
+                        {"channels_i", "channels",
+                         16 * unsigned(nodeConfiguration(plan, node).size())}};
+  node.linkPorts = {{"s_link", false, node.streamBits},
+                    {"m_link", true, node.streamBits}};
+}
+
+llvm::Error writeNodeTop(PackageWriter &writer, PlannedNode &node,
+                         ModuleOp holder) {
+  // What the design has brought already is not copied again.
+  std::set<std::string> seen(node.rtl.begin(), node.rtl.end());
+  node.nodeTop = holder->getAttrOfType<StringAttr>(planbuild::kTop).str();
+  return writeFiles(writer, "nodes/" + node.name + "/rtl", holder, node.top,
+                    seen, node);
+}
+
+llvm::Error writeNodeTop(PackageWriter &writer, const Plan &plan,
+                         PlannedNode &node, MLIRContext &context) {
+  OwningOpRef<ModuleOp> holder = ModuleOp::create(UnknownLoc::get(&context));
+  if (auto error = lowerNodeTop(plan, node, *holder))
+    return error;
+  if (auto error = emitFiles(*holder))
+    return error;
+  describeEndpoint(plan, node);
+  return writeNodeTop(writer, node, *holder);
+}
+} // namespace rhizome::planbuild

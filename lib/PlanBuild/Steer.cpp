@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/PlanBuild/Steer.h"
+#include "rhizome/Package/Package.h"
+#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Untrusted.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/YAMLParser.h"
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::planbuild;
+
+//===----------------------------------------------------------------------===//
+// --steer
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Reads the file into a Steering; the first thing that is wrong stays.
+class SteeringReader {
+public:
+  SteeringReader(const std::string &path, StringRef text)
+      : path(path), stream(text, sources, /*ShowColors=*/false) {
+    sources.setDiagHandler(
+        [](const SMDiagnostic &diagnostic, void *self) {
+          auto *reader = static_cast<SteeringReader *>(self);
+          reader->fail(unsigned(diagnostic.getLineNo()),
+                       diagnostic.getMessage().str());
+        },
+        this);
+  }
+
+  Expected<explore::Steering> run() {
+    auto document = stream.begin();
+    auto *root = document == stream.end()
+                     ? nullptr
+                     : dyn_cast_or_null<yaml::MappingNode>(document->getRoot());
+    if (!root)
+      fail(1, "expected a mapping with the keys 'nodes' and 'splits'");
+    else
+      mapping(*root, [&](const std::string &key, yaml::Node &value) {
+        if (key == "nodes")
+          nodes(value);
+        else if (key == "splits")
+          splits(value);
+        else
+          fail(lineOf(value),
+               "unknown key '" + key + "'; known are: nodes, splits");
+      });
+    if (!problem.empty())
+      return createStringError("%s:%u: %s", path.c_str(), problemLine,
+                               problem.c_str());
+    return steering;
+  }
+
+private:
+  std::string path, problem;
+  unsigned problemLine = 0;
+  SourceMgr sources;
+  yaml::Stream stream;
+  explore::Steering steering;
+
+  void fail(unsigned line, const std::string &what) {
+    if (problem.empty()) {
+      problem = what;
+      problemLine = line;
+    }
+  }
+  unsigned lineOf(const yaml::Node &node) const {
+    return sources.getLineAndColumn(node.getSourceRange().Start).first;
+  }
+  std::string text(yaml::Node *node) {
+    SmallString<64> storage;
+    if (auto *scalar = dyn_cast_or_null<yaml::ScalarNode>(node))
+      return scalar->getValue(storage).str();
+    fail(node ? lineOf(*node) : 1, "expected a single value");
+    return "";
+  }
+  template <typename F> void mapping(yaml::Node &node, F each) {
+    auto *map = dyn_cast<yaml::MappingNode>(&node);
+    if (!map)
+      return fail(lineOf(node), "expected 'key: value' pairs");
+    for (yaml::KeyValueNode &pair : *map) {
+      std::string key = text(pair.getKey());
+      if (!pair.getValue() || !problem.empty())
+        return;
+      each(key, *pair.getValue());
+    }
+  }
+  int64_t number(yaml::Node &node, int64_t least) {
+    int64_t value = 0;
+    std::string digits = text(&node);
+    if (StringRef(digits).getAsInteger(10, value) || value < least ||
+        value > 65535)
+      fail(lineOf(node), "expected a whole number from " +
+                             std::to_string(least) + ", not '" + digits + "'");
+    return value;
+  }
+  void nodes(yaml::Node &all) {
+    mapping(all, [&](const std::string &name, yaml::Node &value) {
+      explore::Steering::Pin pin;
+      pin.line = lineOf(value);
+      mapping(value, [&](const std::string &key, yaml::Node &what) {
+        if (key == "generator")
+          pin.generator = text(&what);
+        else if (key == "option")
+          pin.option = text(&what);
+        else if (key == "place")
+          pin.place = int(number(what, 0));
+        else if (key == "cut") {
+          std::string word = text(&what);
+          if (word != "before")
+            fail(lineOf(what), "expected 'before', not '" + word + "'");
+          pin.cutBefore = true;
+        } else
+          fail(lineOf(what), "unknown key '" + key +
+                                 "'; known are: generator, option, place, cut");
+      });
+      pin.of.node = name;
+      steering.pins.push_back(std::move(pin));
+    });
+  }
+  void splits(yaml::Node &all) {
+    mapping(all, [&](const std::string &name, yaml::Node &value) {
+      steering.splits.push_back({{name}, int(number(value, 2))});
+    });
+  }
+};
+} // namespace
+
+Expected<explore::Steering> planbuild::readSteering(const std::string &path) {
+  Expected<std::string> text = readFile(path);
+  if (!text)
+    return text.takeError();
+  return SteeringReader(path, *text).run();
+}
+
+//===----------------------------------------------------------------------===//
+// --plan
+//===----------------------------------------------------------------------===//
+
+/// A plan's file, or that in a package.
+static std::string fileOf(const std::string &path) {
+  return sys::fs::is_directory(path) ? path + "/plan.json" : path;
+}
+
+static Expected<Plan> readPlan(const std::string &file) {
+  Expected<std::string> text = readFile(file);
+  if (!text)
+    return text.takeError();
+  Expected<Plan> plan = parsePlan(*text);
+  if (!plan)
+    return createStringError("'%s' cannot be used: %s", file.c_str(),
+                             toString(plan.takeError()).c_str());
+  return plan;
+}
+
+Expected<std::string> planbuild::goalOf(const std::string &path) {
+  Expected<Plan> plan = readPlan(fileOf(path));
+  if (!plan)
+    return plan.takeError();
+  std::string goal = "max-throughput";
+  for (StringRef clause : llvm::split(plan->goal, ','))
+    if (is_contained(gen::kResourceNames, clause.split('=').first))
+      goal += "," + clause.str();
+  if (!explore::parseGoal(goal))
+    return createStringError("'%s' cannot be used: its goal is '%s'",
+                             fileOf(path).c_str(), plan->goal.c_str());
+  return goal;
+}
+
+Expected<explore::Steering>
+planbuild::steeringOf(const std::string &path,
+                      const explore::Cluster &cluster) {
+  std::string file = fileOf(path);
+  Expected<Plan> plan = readPlan(file);
+  if (!plan)
+    return plan.takeError();
+  explore::Steering steering;
+  steering.lutsOfABlock = plan->lutsOfABlock;
+  for (const PlannedSplit &split : plan->splits)
+    steering.splits.push_back(
+        {{split.name, split.op, int(split.nth)}, int(split.parts)});
+  int place = 0;
+  for (const PlannedNode &node : plan->nodes) {
+    while (place < int(cluster.places.size()) &&
+           cluster.places[place].device != node.device)
+      ++place;
+    if (place == int(cluster.places.size()))
+      return createStringError(
+          "'%s' cannot be used: node '%s' stands on a %s, but there are not as "
+          "many of them, in this order, where the network is to run",
+          file.c_str(), node.name.c_str(), node.device.c_str());
+    // Replicas have what their first one has.
+    if (node.rtlOf.empty())
+      for (const PlannedOperation &op : node.operations) {
+        explore::Steering::Pin pin;
+        pin.of = {op.name, op.op, int(op.nth)};
+        pin.generator = op.generator;
+        pin.option = op.option;
+        pin.place = place;
+        pin.copies = int(node.replica.count);
+        pin.streamBits = node.streamBits;
+        steering.pins.push_back(std::move(pin));
+      }
+    ++place;
+  }
+  return steering;
+}

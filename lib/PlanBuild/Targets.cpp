@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rhizome/PlanBuild/Targets.h"
+#include "rhizome/Generator/Link.h"
+#include "rhizome/PlanBuild/DeviceContext.h"
+#include "rhizome/Target/Board.h"
+#include "rhizome/Target/Cluster.h"
+
+using namespace rhizome;
+using namespace rhizome::planbuild;
+
+/// The narrowest and the widest streams that the link's endpoint has.
+static constexpr int64_t kLeastStreamBits = 8, kMostStreamBits = 64;
+
+static explore::Wire wireOf(const Link &link) {
+  explore::Wire wire{link};
+  wire.slotWords = gen::linkSlotWords(link);
+  return wire;
+}
+
+static llvm::Error addPlace(Targets &targets, const Device &device,
+                            std::optional<double> clockMhz) {
+  llvm::Expected<gen::DeviceContext> context =
+      contextOf(device, clockMhz.value_or(device.clockMhz));
+  if (!context)
+    return context.takeError();
+  explore::ClusterPlace place;
+  place.device = device.name;
+  place.capacity = device.budget;
+  place.streamBits = device.streamBits;
+  place.context = std::move(*context);
+  targets.places.places.push_back(std::move(place));
+  targets.devices.push_back(device);
+  return llvm::Error::success();
+}
+
+static void addLink(Targets &targets, const Link &link) {
+  for (const PlannedLink &known : targets.links)
+    if (known.name == link.name)
+      return;
+  targets.links.push_back({link, link.name});
+}
+
+llvm::Expected<Targets> planbuild::targetsOf(const TargetChoice &request) {
+  Targets targets;
+  targets.board = request.board;
+  if (!request.cluster.empty()) {
+    llvm::Expected<Cluster> cluster = loadCluster(request.cluster);
+    if (!cluster)
+      return cluster.takeError();
+    targets.cluster = cluster->name;
+    targets.places.isChain = cluster->topology == Cluster::Topology::Chain;
+    targets.places.mayReplicate = cluster->replicas;
+    targets.places.hostWire = wireOf(cluster->hostLink);
+    targets.hostLink = cluster->hostLink.name;
+    addLink(targets, cluster->hostLink);
+    for (const ClusterNode &node : cluster->nodes) {
+      if (llvm::Error error = addPlace(targets, node.device, request.clockMhz))
+        return std::move(error);
+      explore::ClusterPlace &place = targets.places.places.back();
+      place.wire = wireOf(node.link);
+      place.link = node.link.name;
+      // The endpoint takes a shell's streams as they are up to 64 bits; wider
+      // ones are narrowed in front of it.
+      place.streamBits = std::min(place.streamBits, kMostStreamBits);
+      // A shell has the streams that it has; a wire's endpoint is ours alone.
+      if (place.wire->isReliable())
+        place.leastBits = kLeastStreamBits;
+      addLink(targets, node.link);
+    }
+    return targets;
+  }
+  std::optional<Board> board;
+  if (!request.board.empty()) {
+    llvm::Expected<Board> loaded = loadBoard(request.board);
+    if (!loaded)
+      return loaded.takeError();
+    board = std::move(*loaded);
+  }
+  llvm::Expected<Device> device =
+      loadDevice(board ? board->device : request.device);
+  if (!device)
+    return device.takeError();
+  // There is no PLL on a board: the oscillator is the design's clock.
+  if (board)
+    device->clockMhz = board->clockMhz;
+  if (llvm::Error error = addPlace(targets, *device, request.clockMhz))
+    return std::move(error);
+  return targets;
+}
