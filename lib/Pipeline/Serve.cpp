@@ -5,7 +5,7 @@
 #include "Places.h"
 #include "rhizome/Cluster/Channels.h"
 #include "rhizome/Cluster/Model.h"
-#include "rhizome/Conversion/Jit.h"
+#include "rhizome/Cpu/Function.h"
 #include "rhizome/Simulate/Cluster.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/runtime/udp.h"

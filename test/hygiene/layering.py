@@ -25,6 +25,8 @@ ALLOWED = {
     "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Host "
                   "Numeric Unit Support",
     "Kernel": "Numeric Support",
+    "Cpu": "Conversion Kernel Dialect/Num Dialect/Osa Dialect/Flow Numeric "
+           "Support",
     "Emit": "Dialect/Rtl Support",
     "Import": "Support",
     "Import/Onnx": "Import Interp Host Dialect/Num Dialect/Osa Support",
@@ -47,7 +49,7 @@ ALLOWED = {
     "Vendor": "Package Target Support",
     "Explore": "Generator Cost Dialect/Osa Dialect/Flow Support",
     "Pipeline": "Import Import/Onnx Import/Mlir Kernel Calibrate Analysis Transforms Interp "
-                "Conversion Emit Host Explore Generator Cost Place Unit Report Simulate Synth Vendor Cluster "
+                "Conversion Cpu Emit Host Explore Generator Cost Place Unit Report Simulate Synth Vendor Cluster "
                 "Package Target Dialect/Num Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Numeric Support runtime",
     "tools/rhizome": "Pipeline Calibrate Numeric Report Synth Vendor Package Target "
