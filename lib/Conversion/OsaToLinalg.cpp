@@ -2,7 +2,7 @@
 // convert-osa-to-linalg: integer-level osa to linalg.generic on signless
 // integers (real-level functions: RealToLinalg.cpp). It decides storage and the
 // width of arithmetic; the order of loops, buffers and machine code are the
-// business of VectorLoops.cpp and Jit.cpp. It shares nothing with the
+// business of lib/Cpu. It shares nothing with the
 // interpreter, which it is tested against.
 #include "RealToLinalg.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"

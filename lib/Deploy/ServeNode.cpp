@@ -4,7 +4,7 @@
 #include "Places.h"
 #include "rhizome/ClusterSim/Channels.h"
 #include "rhizome/ClusterSim/Model.h"
-#include "rhizome/Conversion/Jit.h"
+#include "rhizome/Cpu/Function.h"
 #include "rhizome/Model/HostModel.h"
 #include "rhizome/Simulate/Cluster.h"
 #include "rhizome/Simulate/Packing.h"

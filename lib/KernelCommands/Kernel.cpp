@@ -12,7 +12,7 @@
 #include "rhizome/Import/Mlir/MlirImport.h"
 #include "rhizome/Interp/Kernel.h"
 #include "rhizome/Kernel/Algebra.h"
-#include "rhizome/Kernel/Cpu.h"
+#include "rhizome/Cpu/Kernel.h"
 #include "rhizome/Kernel/Embed.h"
 #include "rhizome/Kernel/Evaluate.h"
 #include "rhizome/Kernel/Ir.h"

@@ -25,6 +25,8 @@ ALLOWED = {
     "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Host "
                   "Numeric Unit Support",
     "Kernel": "Numeric Support",
+    "Cpu": "Conversion Kernel Dialect/Num Dialect/Osa Dialect/Flow Numeric "
+           "Support",
     "Emit": "Dialect/Rtl Support",
     "Import": "Support",
     "Import/Onnx": "Import Interp Host Dialect/Num Dialect/Osa Support",
@@ -46,17 +48,17 @@ ALLOWED = {
     "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
     "Explore": "Generator Cost Dialect/Osa Dialect/Flow Support",
-    "Model": "Import Import/Onnx Import/Mlir Calibrate Transforms Conversion "
+    "Model": "Import Import/Onnx Import/Mlir Calibrate Transforms Conversion Cpu "
              "Interp Host Place Package Target Dialect/Num Dialect/Osa "
              "Dialect/Flow Numeric Support",
     "PlanBuild": "Explore Generator Conversion Emit Package Target "
                  "Dialect/Osa Support",
     "Evaluate": "Model Simulate Synth Calibrate Package Dialect/Num "
                 "Dialect/Osa Support",
-    "Deploy": "Model ClusterSim Simulate Conversion Transforms Package "
+    "Deploy": "Model ClusterSim Simulate Conversion Cpu Transforms Package "
               "Dialect/Num Dialect/Osa Support runtime",
     "Characterize": "PlanBuild Generator Synth Target Support",
-    "KernelCommands": "Kernel Model PlanBuild Generator Import/Mlir Interp "
+    "KernelCommands": "Cpu Kernel Model PlanBuild Generator Import/Mlir Interp "
                       "Conversion Transforms Target Dialect/Num Dialect/Osa "
                       "Numeric Support",
     "Pipeline": "Deploy Model PlanBuild Explore Analysis Generator Transforms "

@@ -6,7 +6,7 @@
 // are made constant, as they are in a network, and if need be the first, too.
 #include "ModelBuilder.h"
 #include "NodeCases.h"
-#include "rhizome/Conversion/Jit.h"
+#include "rhizome/Cpu/Function.h"
 #include <cmath>
 #include <cstring>
 #include <fstream>

@@ -4,7 +4,7 @@
 // model runs in the interpreter and on the CPU path, and is compared with its
 // definition, computed here in another way.
 #include "ModelBuilder.h"
-#include "rhizome/Conversion/Jit.h"
+#include "rhizome/Cpu/Function.h"
 #include "rhizome/Host/Loops.h"
 #include <cmath>
 #include <cstring>

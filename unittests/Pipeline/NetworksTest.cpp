@@ -4,7 +4,7 @@
 // The files lie beside the checkout; where they are missing, tests are skipped.
 #include "../TaskWalk.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "rhizome/Conversion/Jit.h"
+#include "rhizome/Cpu/Function.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Interp/Interpreter.h"

@@ -4,7 +4,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "rhizome/Conversion/Jit.h"
+#include "rhizome/Cpu/Function.h"
 #include "rhizome/Interp/Interpreter.h"
 #include "rhizome/Package/Plan.h"
 #include "rhizome/Support/Tensor.h"

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tensors to buffers in one walk. A result takes the buffer of the tensor that
 // it begins as if nothing reads that later, else a new one; slices and reshapes
-// are views. Every name of a buffer is known, so that the walk is linear where
-// a general analysis of thousands of unrolled steps takes minutes.
+// are views; what the function returns is computed where the caller wants it.
+// Every name of a buffer is known, so that the walk is linear where a general
+// analysis of thousands of unrolled steps takes minutes.
 #include "Buffers.h"
+#include "Nest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace rhizome;
+using namespace rhizome::cpu;
 
 /// The bytes of a constant tensor, splats written out.
 static std::vector<char> bytesOf(ElementsAttr attr) {
@@ -35,12 +39,22 @@ static MemRefType memrefOf(Type tensor) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
+Memory Memory::dense(func::FuncOp func) {
+  Memory memory;
+  for (Type type : func.getArgumentTypes())
+    memory.inputs.push_back(memrefOf(type));
+  for (Type type : func.getResultTypes())
+    memory.results.push_back(memrefOf(type));
+  memory.takes.assign(memory.results.size(), -1);
+  return memory;
+}
+
 namespace {
-class Bufferiser {
+class Bufferizer {
 public:
-  Bufferiser(func::FuncOp func, std::vector<std::vector<char>> &constants)
-      : func(func), body(func.getBody().front()), constants(constants),
-        b(func.getContext()) {}
+  Bufferizer(func::FuncOp func, const Memory &memory, Constants &constants)
+      : func(func), memory(memory), body(func.getBody().front()),
+        constants(constants), b(func.getContext()) {}
   LogicalResult run();
 
 private:
@@ -82,9 +96,12 @@ private:
   LogicalResult extract(tensor::ExtractSliceOp op);
   template <typename Op, typename To> LogicalResult reshape(Op op);
 
+  bool giveDirectly(Value from, Value to);
+
   func::FuncOp func;
+  const Memory &memory;
   Block &body;
-  std::vector<std::vector<char>> &constants;
+  Constants &constants;
   OpBuilder b;
   llvm::DenseMap<Operation *, int64_t> position;
   llvm::DenseMap<Value, Place> places;
@@ -93,7 +110,7 @@ private:
 } // namespace
 
 /// Whether nothing but the result of `op` will read the tensor's buffer.
-bool Bufferiser::isFree(Operation *op, Value tensor) {
+bool Bufferizer::isFree(Operation *op, Value tensor) {
   const Buffer &buffer = buffers[places.find(tensor)->second.buffer];
   if (!buffer.isWritable)
     return false;
@@ -111,7 +128,7 @@ bool Bufferiser::isFree(Operation *op, Value tensor) {
 }
 
 /// The memref that `op` writes its result to, which begins as a tensor.
-Value Bufferiser::written(Operation *op, Value begins, bool isRead,
+Value Bufferizer::written(Operation *op, Value begins, bool isRead,
                           Value result) {
   Place from = places.find(begins)->second;
   if (from.memref && isFree(op, begins)) {
@@ -127,7 +144,7 @@ Value Bufferiser::written(Operation *op, Value begins, bool isRead,
   return fresh;
 }
 
-LogicalResult Bufferiser::dps(linalg::LinalgOp op) {
+LogicalResult Bufferizer::dps(linalg::LinalgOp op) {
   SmallVector<Value> operands;
   for (Value v : op.getDpsInputs())
     operands.push_back(isa<RankedTensorType>(v.getType()) ? read(v) : v);
@@ -154,7 +171,7 @@ LogicalResult Bufferiser::dps(linalg::LinalgOp op) {
 
 /// The part of `whole` that a slice of type `slice` reads or writes.
 template <typename Op>
-Value Bufferiser::viewOf(Op op, Value whole, RankedTensorType slice) {
+Value Bufferizer::viewOf(Op op, Value whole, RankedTensorType slice) {
   auto offsets = op.getMixedOffsets(), sizes = op.getMixedSizes(),
        strides = op.getMixedStrides();
   auto type = memref::SubViewOp::inferRankReducedResultType(
@@ -164,7 +181,7 @@ Value Bufferiser::viewOf(Op op, Value whole, RankedTensorType slice) {
                                    whole, offsets, sizes, strides);
 }
 
-LogicalResult Bufferiser::insert(tensor::InsertSliceOp op) {
+LogicalResult Bufferizer::insert(tensor::InsertSliceOp op) {
   Value part = read(op.getSource());
   Value whole = written(op, op.getDest(), /*isRead=*/true, op.getResult());
   Value view = viewOf(op, whole, op.getSourceType());
@@ -172,14 +189,14 @@ LogicalResult Bufferiser::insert(tensor::InsertSliceOp op) {
   return success();
 }
 
-LogicalResult Bufferiser::extract(tensor::ExtractSliceOp op) {
+LogicalResult Bufferizer::extract(tensor::ExtractSliceOp op) {
   Value whole = read(op.getSource());
   Value view = viewOf(op, whole, op.getType());
   give(op.getResult(), view, places.find(op.getSource())->second.buffer);
   return success();
 }
 
-template <typename Op, typename To> LogicalResult Bufferiser::reshape(Op op) {
+template <typename Op, typename To> LogicalResult Bufferizer::reshape(Op op) {
   Value from = read(op.getSrc());
   size_t buffer = places.find(op.getSrc())->second.buffer;
   if (!cast<MemRefType>(from.getType()).getLayout().isIdentity()) {
@@ -195,7 +212,7 @@ template <typename Op, typename To> LogicalResult Bufferiser::reshape(Op op) {
   return success();
 }
 
-LogicalResult Bufferiser::convert(Operation *op) {
+LogicalResult Bufferizer::convert(Operation *op) {
   b.setInsertionPoint(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<arith::ConstantOp>([&](auto constant) {
@@ -231,40 +248,124 @@ LogicalResult Bufferiser::convert(Operation *op) {
       });
 }
 
-LogicalResult Bufferiser::run() {
+static bool isTensor(Type type) { return isa<TensorType>(type); }
+
+/// Whether an operation and all inside it work without tensors.
+static bool hasNoTensors(Operation *op) {
+  return !op->walk([](Operation *inner) {
+              return llvm::any_of(inner->getOperandTypes(), isTensor) ||
+                             llvm::any_of(inner->getResultTypes(), isTensor)
+                         ? WalkResult::interrupt()
+                         : WalkResult::advance();
+            }).wasInterrupted();
+}
+
+/// First and last operation of the block that uses a buffer under any name.
+static std::pair<Operation *, Operation *> usesOf(Value buffer, Block &block) {
+  std::pair<Operation *, Operation *> uses{nullptr, nullptr};
+  SmallVector<Value> names{buffer};
+  while (!names.empty())
+    for (Operation *user : names.pop_back_val().getUsers()) {
+      if (isa<ViewLikeOpInterface>(user)) {
+        names.append(user->result_begin(), user->result_end());
+        continue;
+      }
+      Operation *at = block.findAncestorOpInBlock(*user);
+      if (!uses.first || at->isBeforeInBlock(uses.first))
+        uses.first = at;
+      if (!uses.second || uses.second->isBeforeInBlock(at))
+        uses.second = at;
+    }
+  return uses;
+}
+
+/// Lets a buffer of the function's own lie in the memory that the caller gives
+/// for its content, if nothing else lies there at that time.
+bool Bufferizer::giveDirectly(Value from, Value to) {
+  auto alloc = from.getDefiningOp<memref::AllocOp>();
+  if (!alloc)
+    return false;
+  // Views have types that depend on the layout.
+  if (from.getType() != to.getType() &&
+      llvm::any_of(from.getUsers(), [](Operation *user) {
+        return !isa<linalg::LinalgOp>(user);
+      }))
+    return false;
+  auto [first, last] = usesOf(from, body);
+  auto [otherFirst, otherLast] = usesOf(to, body);
+  if (otherLast && (!first || !otherLast->isBeforeInBlock(first)))
+    return false;
+  from.replaceAllUsesWith(to);
+  alloc.erase();
+  return true;
+}
+
+LogicalResult Bufferizer::run() {
   SmallVector<Operation *> work;
   for (Operation &op : body) {
     position[&op] = int64_t(work.size());
     work.push_back(&op);
   }
-  // The tensors' own arguments stand behind those of memrefs until the end.
+  // The tensors' own arguments stand after those of memrefs until the end.
   unsigned inputs = body.getNumArguments();
   for (unsigned i = 0; i < inputs; ++i) {
-    Value tensor = body.getArgument(2 * i);
-    give(tensor,
-         body.insertArgument(i, memrefOf(tensor.getType()), tensor.getLoc()),
-         addBuffer(false));
+    Value old = body.getArgument(2 * i);
+    Value given = body.insertArgument(i, memory.inputs[i], old.getLoc());
+    if (isTensor(old.getType()))
+      give(old, given, addBuffer(llvm::is_contained(memory.takes, int(i))));
+    else
+      old.replaceAllUsesWith(given);
   }
-  for (Operation *op : ArrayRef(work).drop_back())
-    if (failed(convert(op)))
-      return failure();
   Operation *ret = work.back();
+  SmallVector<Value> results;
+  unsigned next = inputs;
+  for (auto [type, takes] : llvm::zip(memory.results, memory.takes))
+    results.push_back(
+        takes >= 0 ? Value(body.getArgument(unsigned(takes)))
+                   : Value(body.insertArgument(next++, type, ret->getLoc())));
+  for (Operation *op : ArrayRef(work).drop_back())
+    if (!hasNoTensors(op) && failed(convert(op)))
+      return failure();
   b.setInsertionPoint(ret);
-  for (Value v : ret->getOperands()) {
-    Value to = body.addArgument(memrefOf(v.getType()), ret->getLoc());
-    copy(ret->getLoc(), read(v), to);
+  SmallVector<std::pair<Value, Value>> copies;
+  for (auto [v, to] : llvm::zip(ret->getOperands(), results)) {
+    Value from = isTensor(v.getType()) ? read(v) : v;
+    if (from != to)
+      copies.emplace_back(from, to);
   }
   ret->setOperands({});
   for (Operation *op : llvm::reverse(ArrayRef(work).drop_back()))
-    if (llvm::any_of(op->getResultTypes(),
-                     [](Type t) { return isa<RankedTensorType>(t); }))
+    if (llvm::any_of(op->getResultTypes(), isTensor))
       op->erase();
-  body.eraseArguments(inputs, inputs);
+  // A buffer may be several results: only one of them can lie in it.
+  auto isReturned = [&](Value memref) {
+    return llvm::count_if(
+        copies, [&](const auto &copy) { return rootOf(copy.first) == memref; });
+  };
+  for (auto &[from, to] : copies)
+    if (isReturned(from) == 1 && !isReturned(to) && giveDirectly(from, to))
+      from = to;
+  // What another result overwrites is saved first.
+  for (auto &[from, to] : copies) {
+    Value root = rootOf(from);
+    if (from == to || root == to || !llvm::is_contained(results, root))
+      continue;
+    Value saved = memref::AllocOp::create(
+        b, ret->getLoc(),
+        MemRefType::get(cast<MemRefType>(from.getType()).getShape(),
+                        cast<MemRefType>(from.getType()).getElementType()));
+    copy(ret->getLoc(), from, saved);
+    from = saved;
+  }
+  for (auto [from, to] : copies)
+    if (from != to)
+      copy(ret->getLoc(), from, to);
+  body.eraseArguments(next, inputs);
   func.setType(b.getFunctionType(body.getArgumentTypes(), {}));
   return success();
 }
 
-LogicalResult rhizome::toBuffers(func::FuncOp func,
-                                 std::vector<std::vector<char>> &constants) {
-  return Bufferiser(func, constants).run();
+LogicalResult cpu::bufferize(func::FuncOp func, const Memory &memory,
+                             Constants &constants) {
+  return Bufferizer(func, memory, constants).run();
 }

@@ -11,19 +11,19 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <map>
 
-namespace rhizome {
-/// Vectorises the operations of one function, in order.
-class Vectoriser {
+namespace rhizome::cpu {
+/// Vectorizes the operations of one function, in order.
+class Vectorizer {
 public:
-  Vectoriser(mlir::func::FuncOp func, const VectorUnit &unit,
-             unsigned firstConstant, std::vector<std::vector<char>> &constants)
-      : func(func), unit(unit), firstConstant(firstConstant),
-        constants(constants), b(func.getContext()), loc(func.getLoc()) {}
+  Vectorizer(mlir::func::FuncOp func, const VectorOptions &options,
+             Constants &constants)
+      : func(func), unit(options.unit), options(options), constants(constants),
+        b(func.getContext()), loc(func.getLoc()) {}
   void run();
 
 private:
   //===--- One operation ---===//
-  bool vectorise(Nest nest);
+  bool vectorize(Nest nest);
   int laneLoop(const Nest &nest) const;
 
   //===--- Operands in another order ---===//
@@ -38,6 +38,18 @@ private:
   bool findPairs();
   bool packWeights(size_t weights, int summed);
   void widen(Access &access);
+
+  //===--- The end of the loop along vectors ---===//
+  /// How the last vectors read where the loop's extent is no whole number of
+  /// them.
+  enum class Rest {
+    Beyond,   ///< past the end, which every memory read allows
+    MoveBack, ///< from before, places are computed twice
+    Masked    ///< only what is there
+  };
+  bool hasMargin(mlir::Value memory) const;
+  bool mayRepeat() const;
+  Rest chooseRest() const;
 
   //===--- Code ---===//
   struct Part {
@@ -62,6 +74,9 @@ private:
     return mlir::vector::LoadOp::create(
         b, loc, mlir::VectorType::get({count}, element), flat, at);
   }
+  /// A vector along the lanes of the tile, whose first lane is at `place`.
+  mlir::Value loadLanes(mlir::Value flat, mlir::Type element, mlir::Value at,
+                        llvm::ArrayRef<int64_t> place);
   mlir::Value body(mlir::linalg::LinalgOp op,
                    llvm::ArrayRef<mlir::Value> arguments, mlir::Value out);
   mlir::Value spread(mlir::Value v);
@@ -72,14 +87,17 @@ private:
 
   mlir::func::FuncOp func;
   VectorUnit unit;
-  unsigned firstConstant;
-  std::vector<std::vector<char>> &constants;
+  VectorOptions options;
+  Constants &constants;
   mlir::OpBuilder b;
   mlir::Location loc;
 
   // Of the operation at hand.
   Nest nest;
   int lanes = 0;               ///< the loop along vectors
+  Rest rest = Rest::Beyond;    ///< of the loop along vectors
+  bool repeats = false;        ///< places may be computed twice
+  unsigned vectorBits = 0;     ///< of the unit, for the operation's numbers
   int64_t width = 0;           ///< elements of a vector
   int64_t vectors = 1;         ///< of a tile
   std::map<int, int64_t> tile; ///< steps of other loops in a tile
@@ -92,4 +110,4 @@ private:
   llvm::SmallVector<mlir::Value> summedIndex;
   std::vector<llvm::SmallVector<int64_t>> places; ///< of the tile at hand
 };
-} // namespace rhizome
+} // namespace rhizome::cpu

@@ -2,15 +2,16 @@
 // Operands of sums in another order: with the loop along vectors innermost, or
 // as pairs of 16-bit numbers along a summed loop. Constants are moved here,
 // others by code.
-#include "Vectoriser.h"
+#include "Vectorizer.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace rhizome;
+using namespace rhizome::cpu;
 
 /// Whether an operand may be copied with the loop along vectors innermost: a
 /// constant always, another one if that costs little beside what it is for.
-bool Vectoriser::canPack(size_t operand) const {
+bool Vectorizer::canPack(size_t operand) const {
   int64_t size = 1, iterations = 1;
   for (auto [loop, step] : llvm::zip(nest.loops, nest.in[operand].steps)) {
     iterations *= loop.extent;
@@ -36,7 +37,7 @@ static std::optional<unsigned> narrowInput(const Nest &nest, Value v) {
   return argument.getArgNumber();
 }
 
-bool Vectoriser::findPairs() {
+bool Vectorizer::findPairs() {
   auto sum = nest.op.getBlock()
                  ->getTerminator()
                  ->getOperand(0)
@@ -85,19 +86,19 @@ static BlockArgument argumentOf(Value memory) {
   return argument && argument.hasOneUse() ? argument : nullptr;
 }
 
-bool Vectoriser::isOwnConstant(size_t operand) const {
+bool Vectorizer::isOwnConstant(size_t operand) const {
   BlockArgument argument = argumentOf(nest.in[operand].memory);
-  return argument && argument.getArgNumber() >= firstConstant &&
-         argument.getArgNumber() - firstConstant < constants.size();
+  return argument && argument.getArgNumber() >= options.firstConstant &&
+         argument.getArgNumber() - options.firstConstant < constants.size();
 }
 
-std::vector<char> &Vectoriser::constantBytes(size_t operand) {
+std::vector<char> &Vectorizer::constantBytes(size_t operand) {
   BlockArgument argument = argumentOf(nest.in[operand].memory);
-  return constants[argument.getArgNumber() - firstConstant];
+  return constants[argument.getArgNumber() - options.firstConstant];
 }
 
 /// Puts other bytes in a constant's place; the access is the caller's to mend.
-void Vectoriser::replaceConstant(size_t operand, Type element,
+void Vectorizer::replaceConstant(size_t operand, Type element,
                                  std::vector<char> bytes) {
   Value memory = nest.in[operand].memory;
   BlockArgument argument = argumentOf(memory);
@@ -115,7 +116,7 @@ void Vectoriser::replaceConstant(size_t operand, Type element,
 }
 
 /// Where an access stands as these loops run, the first one slowest.
-SmallVector<int64_t> Vectoriser::offsetsOf(const Access &access,
+SmallVector<int64_t> Vectorizer::offsetsOf(const Access &access,
                                            ArrayRef<int> loops) {
   SmallVector<int64_t> offsets{access.offset};
   for (int i : loops) {
@@ -129,7 +130,7 @@ SmallVector<int64_t> Vectoriser::offsetsOf(const Access &access,
 }
 
 /// Copies an operand with the loop along vectors innermost.
-void Vectoriser::pack(size_t operand) {
+void Vectorizer::pack(size_t operand) {
   Access &access = nest.in[operand];
   SmallVector<int> loops;
   for (int i = 0, n = int(nest.loops.size()); i < n; ++i)
@@ -179,7 +180,7 @@ void Vectoriser::pack(size_t operand) {
 }
 
 /// Constant weights as 16-bit numbers, two along the summed loop side by side.
-bool Vectoriser::packWeights(size_t weights, int summed) {
+bool Vectorizer::packWeights(size_t weights, int summed) {
   if (!isOwnConstant(weights))
     return false;
   Access &access = nest.in[weights];
@@ -226,8 +227,9 @@ bool Vectoriser::packWeights(size_t weights, int summed) {
 }
 
 /// Reads a copy in 16 bits instead.
-void Vectoriser::widen(Access &access) {
-  if (access.element().isInteger(16))
+void Vectorizer::widen(Access &access) {
+  bool isWide = access.element().isInteger(16);
+  if (isWide && hasMargin(access.memory))
     return;
   bool isSigned = false;
   size_t index = size_t(&access - nest.in.data());
@@ -237,20 +239,30 @@ void Vectoriser::widen(Access &access) {
   int64_t size = access.offset + 1;
   for (auto [loop, step] : llvm::zip(nest.loops, access.steps))
     size += (loop.extent - 1) * step;
-  constexpr int64_t kStep = 32;
-  int64_t whole = llvm::alignTo(size, kStep);
   Value from = flat(access);
   Value copy =
-      memref::AllocOp::create(b, loc, MemRefType::get({whole}, b.getI16Type()));
-  Value zero = number(0), to = number(whole), step = number(kStep);
-  auto loop = scf::ForOp::create(b, loc, zero, to, step);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value i = loop.getInductionVar();
-  Value v = loadVector(from, access.element(), i, kStep);
-  auto wide = VectorType::get({kStep}, b.getI16Type());
-  v = isSigned ? Value(arith::ExtSIOp::create(b, loc, wide, v))
-               : Value(arith::ExtUIOp::create(b, loc, wide, v));
-  vector::StoreOp::create(b, loc, v, copy, i);
+      memref::AllocOp::create(b, loc, MemRefType::get({size}, b.getI16Type()));
+  auto convert = [&](int64_t count, Value at) {
+    Value v = loadVector(from, access.element(), at, count);
+    auto wide = VectorType::get({count}, b.getI16Type());
+    if (!isWide)
+      v = isSigned ? Value(arith::ExtSIOp::create(b, loc, wide, v))
+                   : Value(arith::ExtUIOp::create(b, loc, wide, v));
+    vector::StoreOp::create(b, loc, v, copy, at);
+  };
+  constexpr int64_t kStep = 32;
+  int64_t whole = size / kStep * kStep;
+  if (whole) {
+    Value zero = number(0), to = number(whole), step = number(kStep);
+    auto loop = scf::ForOp::create(b, loc, zero, to, step);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    convert(kStep, loop.getInductionVar());
+  }
+  for (int64_t at = whole; at < size;) {
+    int64_t count = int64_t(llvm::bit_floor(uint64_t(size - at)));
+    convert(count, number(at));
+    at += count;
+  }
   access.memory = copy;
 }

@@ -5,7 +5,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
-namespace rhizome {
+namespace rhizome::cpu {
 /// An operand as flat memory and what a step of each loop moves there.
 struct Access {
   mlir::Value
@@ -61,4 +61,4 @@ std::optional<Following> beginningOf(const Nest &nest);
 /// The elementwise operation that alone reads the sums of `nest`.
 std::optional<Following> endOf(const Nest &nest,
                                const std::optional<Following> &beginning);
-} // namespace rhizome
+} // namespace rhizome::cpu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels as C99 text for other compilers: plain loops over the factorised
 // operations, temporaries as local arrays.
-#include "Lowering.h"
+#include "KernelParts.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -304,19 +304,23 @@ llvm::Expected<std::string> C99Printer::run(func::FuncOp body) {
 
 llvm::Expected<std::string>
 rhizome::kernel::printC99(func::FuncOp kernel, const Signature &signature) {
-  auto module = bufferise(kernel, signature);
-  if (failed(module))
+  auto buffered = bufferizeKernel(kernel, signature);
+  if (failed(buffered))
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    "the kernel's tensors cannot become "
                                    "buffers");
+  if (!buffered->constants.empty())
+    return llvm::createStringError(
+        llvm::inconvertibleErrorCode(),
+        "the kernel cannot be written as C99: a constant array");
   PassManager pm(kernel.getContext());
   pm.addPass(createConvertLinalgToAffineLoopsPass());
   pm.addPass(memref::createFoldMemRefAliasOpsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  if (failed(pm.run(**module)))
+  if (failed(pm.run(*buffered->module)))
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    "the kernel cannot become loops");
   return C99Printer(signature).run(
-      (*module)->lookupSymbol<func::FuncOp>("body"));
+      buffered->module->lookupSymbol<func::FuncOp>("body"));
 }

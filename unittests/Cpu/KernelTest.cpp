@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Compiled kernels against a direct evaluation of their formulas.
-#include "rhizome/Kernel/Cpu.h"
-#include "Programs.h"
+#include "rhizome/Cpu/Kernel.h"
+#include "../Kernel/Programs.h"
 #include "rhizome/Kernel/Algebra.h"
 #include "rhizome/Kernel/Evaluate.h"
 #include "llvm/Config/llvm-config.h"

@@ -6,15 +6,17 @@
 // the summed loops run. Sums of products of narrow integers with constant
 // weights read pairs of 16-bit numbers, for which processors have an
 // instruction. What begins the sums (a bias) and what follows (a requantiser)
-// are computed on the tile. Lanes beyond the end read what lies behind and are
-// not stored.
-#include "Vectoriser.h"
+// are computed on the tile. At the loop's end lanes read what lies behind and
+// are not stored; in the caller's memory the last vector is moved back, or
+// reads and writes only what is there.
+#include "Vectorizer.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace rhizome;
+using namespace rhizome::cpu;
 
-void Vectoriser::run() {
+void Vectorizer::run() {
   SmallVector<Operation *> work;
   for (Operation &op : func.getBody().front())
     if (isa<linalg::LinalgOp>(op))
@@ -28,7 +30,7 @@ void Vectoriser::run() {
       std::optional<Nest> found = nestOf(op);
       if (!found || found->hasSums() != sums)
         continue;
-      if (!vectorise(std::move(*found)))
+      if (!vectorize(std::move(*found)))
         continue;
       done.insert(op);
       for (auto *other : {&beginning, &end})
@@ -40,7 +42,7 @@ void Vectoriser::run() {
     }
 }
 
-int Vectoriser::laneLoop(const Nest &nest) const {
+int Vectorizer::laneLoop(const Nest &nest) const {
   for (auto [i, loop] : llvm::enumerate(nest.loops)) {
     if (loop.isSummed || nest.out.steps[i] != 1)
       continue;
@@ -49,10 +51,13 @@ int Vectoriser::laneLoop(const Nest &nest) const {
   return -1;
 }
 
-/// The widest numbers that a body works on, in bits.
-static unsigned widest(Nest &nest) {
+/// The widest numbers that a body works on, in bits, and whether it works on
+/// floats only.
+static std::pair<unsigned, bool> widest(Nest &nest) {
   unsigned bits = 8;
+  bool isFloat = true;
   auto see = [&](Type type) {
+    isFloat &= isa<FloatType>(type) || type.isInteger(1);
     if (type.isIntOrFloat())
       bits = std::max(bits, type.getIntOrFloatBitWidth());
   };
@@ -61,10 +66,10 @@ static unsigned widest(Nest &nest) {
   for (Operation &inner : *nest.op.getBlock())
     for (Type type : inner.getResultTypes())
       see(type);
-  return bits;
+  return {bits, isFloat};
 }
 
-bool Vectoriser::vectorise(Nest given) {
+bool Vectorizer::vectorize(Nest given) {
   nest = std::move(given);
   beginning = end = std::nullopt;
   isPairs = false;
@@ -89,9 +94,13 @@ bool Vectoriser::vectorise(Nest given) {
   if (!findPairs())
     for (size_t k : toPack)
       pack(k);
-  width = std::max<int64_t>(unit.bits / widest(nest), 4);
+  auto [bits, isFloat] = widest(nest);
+  vectorBits = isFloat ? unit.floatBits : unit.integerBits;
+  width = std::max<int64_t>(vectorBits / bits, 4);
   while (width / 2 >= nest.loops[lanes].extent)
     width /= 2;
+  repeats = mayRepeat();
+  rest = chooseRest();
   chooseTile();
   blocks.assign(nest.loops.size(), {});
   summedIndex.assign(nest.loops.size(), Value());
@@ -106,16 +115,71 @@ bool Vectoriser::vectorise(Nest given) {
 }
 
 //===----------------------------------------------------------------------===//
+// The end of the loop along vectors
+//===----------------------------------------------------------------------===//
+
+bool Vectorizer::hasMargin(Value memory) const {
+  Value root = rootOf(memory);
+  auto argument = dyn_cast<BlockArgument>(root);
+  return argument ? argument.getArgNumber() >= options.firstConstant
+                  : bool(root.getDefiningOp<memref::AllocOp>());
+}
+
+/// Whether computing a place twice changes nothing.
+bool Vectorizer::mayRepeat() const {
+  if (nest.readsOut && !beginning)
+    return false;
+  Value written = rootOf(end ? end->nest.out.memory : nest.out.memory);
+  auto reads = [&](const Nest &n) {
+    return llvm::any_of(n.in, [&](const Access &a) {
+      return !a.isScalar() && rootOf(a.memory) == written;
+    });
+  };
+  return !reads(nest) && !(beginning && reads(beginning->nest)) &&
+         !(end && reads(end->nest));
+}
+
+Vectorizer::Rest Vectorizer::chooseRest() const {
+  bool within = nest.readsOut && !beginning ? hasMargin(nest.out.memory) : true;
+  for (const Access &a : nest.in)
+    within &= a.isScalar() || !a.steps[lanes] || hasMargin(a.memory);
+  for (const auto *other : {&beginning, &end})
+    if (*other)
+      for (const Access &a : (*other)->nest.in)
+        within &= a.isScalar() || hasMargin(a.memory);
+  int64_t extent = nest.loops[lanes].extent;
+  if (within || extent % width == 0)
+    return Rest::Beyond;
+  return repeats && extent > width ? Rest::MoveBack : Rest::Masked;
+}
+
+//===----------------------------------------------------------------------===//
 // Code
 //===----------------------------------------------------------------------===//
 
+Value Vectorizer::loadLanes(Value flat, Type element, Value at,
+                            ArrayRef<int64_t> place) {
+  int64_t valid = blocks[lanes].size - place[lanes];
+  if (rest != Rest::Masked || valid >= width)
+    return loadVector(flat, element, at, width);
+  SmallVector<bool> there(size_t(width), false);
+  std::fill_n(there.begin(), valid, true);
+  auto maskType = VectorType::get({width}, b.getI1Type());
+  Value mask = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(maskType, ArrayRef<bool>(there)));
+  auto type = VectorType::get({width}, element);
+  Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(b, loc, type, flat, at, mask, none);
+}
+
 /// Vectors and rows of a tile: what wastes least, loads counted half.
-void Vectoriser::chooseTile() {
+void Vectorizer::chooseTile() {
   tile.clear();
   vectors = 1;
   int64_t all = llvm::divideCeil(nest.loops[lanes].extent, width);
   // A vector of wide numbers takes several registers.
-  int64_t per = std::max<int64_t>(1, width * widest(nest) / int64_t(unit.bits));
+  int64_t per =
+      std::max<int64_t>(1, width * widest(nest).first / int64_t(vectorBits));
   int64_t most = std::max<int64_t>(
       1, (unit.registers - std::max(unit.registers / 4, 4u)) / per);
   auto reuses = [&](int i) {
@@ -161,7 +225,7 @@ void Vectoriser::chooseTile() {
   }
 }
 
-Value Vectoriser::flat(const Access &access) {
+Value Vectorizer::flat(const Access &access) {
   int64_t size = access.offset + 1;
   for (auto [loop, step] : llvm::zip(nest.loops, access.steps))
     size += (loop.extent - 1) * step;
@@ -174,7 +238,7 @@ Value Vectoriser::flat(const Access &access) {
 }
 
 /// The loops that are no sums, tile by tile, in the chosen order.
-void Vectoriser::emitLoops(size_t next) {
+void Vectorizer::emitLoops(size_t next) {
   if (next == order.size()) {
     emitTile();
     return;
@@ -183,9 +247,10 @@ void Vectoriser::emitLoops(size_t next) {
   bool isLanes = i == lanes;
   int64_t extent = nest.loops[i].extent;
   int64_t step = isLanes ? width * vectors : tile.count(i) ? tile[i] : 1;
+  step = std::min(step, extent);
   // A block that does not fit at the end is moved back, where computing places
   // twice changes nothing.
-  bool movesBack = !isLanes && (beginning || !nest.readsOut);
+  bool movesBack = isLanes ? rest == Rest::MoveBack : repeats;
   int64_t whole = movesBack ? extent : extent / step * step;
   if (whole) {
     OpBuilder::InsertionGuard guard(b);
@@ -209,7 +274,7 @@ void Vectoriser::emitLoops(size_t next) {
 
 /// Where an access begins in the tile; of the summed loops alone, or without
 /// them.
-Value Vectoriser::address(const Access &access, bool summed) {
+Value Vectorizer::address(const Access &access, bool summed) {
   Value sum;
   for (auto [i, loop] : llvm::enumerate(nest.loops)) {
     if (!access.steps[i] || loop.isSummed != summed)
@@ -224,7 +289,7 @@ Value Vectoriser::address(const Access &access, bool summed) {
   return sum ? sum : number(0);
 }
 
-Value Vectoriser::spread(Value v) {
+Value Vectorizer::spread(Value v) {
   if (isa<VectorType>(v.getType()))
     return v;
   return vector::BroadcastOp::create(b, loc,
@@ -232,7 +297,7 @@ Value Vectoriser::spread(Value v) {
 }
 
 /// A body on these values; scalars stay scalars among themselves.
-Value Vectoriser::body(linalg::LinalgOp op, ArrayRef<Value> arguments,
+Value Vectorizer::body(linalg::LinalgOp op, ArrayRef<Value> arguments,
                        Value out) {
   mlir::Block *block = op.getBlock();
   IRMapping mapping;
@@ -256,14 +321,20 @@ Value Vectoriser::body(linalg::LinalgOp op, ArrayRef<Value> arguments,
     made->setOperands(operands);
     for (Value result : made->getResults())
       result.setType(VectorType::get({width}, result.getType()));
-    // A product goes into its sum unrounded, as processors do it at once.
+    // A product goes into its sum unrounded, as processors do it at once, and
+    // a contraction's products and sums have no order.
+    auto flags = arith::FastMathFlags::none;
+    if (options.contracts)
+      flags = arith::FastMathFlags::contract;
+    else if (!isa<linalg::GenericOp>(op))
+      flags = arith::FastMathFlags::reassoc | arith::FastMathFlags::contract;
     if (nest.hasSums() && op == nest.op &&
         isa<arith::AddFOp, arith::MulFOp>(made)) {
       auto fast = cast<arith::ArithFastMathInterface>(made);
-      made->setAttr(fast.getFastMathAttrName(),
-                    arith::FastMathFlagsAttr::get(
-                        b.getContext(), fast.getFastMathFlagsAttr().getValue() |
-                                            arith::FastMathFlags::contract));
+      made->setAttr(
+          fast.getFastMathAttrName(),
+          arith::FastMathFlagsAttr::get(
+              b.getContext(), fast.getFastMathFlagsAttr().getValue() | flags));
     }
     b.insert(made);
     mapping.map(inner.getResults(), made->getResults());
@@ -273,7 +344,7 @@ Value Vectoriser::body(linalg::LinalgOp op, ArrayRef<Value> arguments,
 
 /// sum + Σ of two products a lane, as processors compute them: LLVM knows this
 /// form (pmaddwd, vpdpwssd).
-Value Vectoriser::pairProduct(Value a, Value w, Value sum) {
+Value Vectorizer::pairProduct(Value a, Value w, Value sum) {
   auto wide = VectorType::get({2 * width}, b.getI32Type());
   Value products = arith::MulIOp::create(
       b, loc, arith::ExtSIOp::create(b, loc, wide, a).getResult(),
@@ -285,7 +356,7 @@ Value Vectoriser::pairProduct(Value a, Value w, Value sum) {
 }
 
 /// Stores the first `valid` lanes.
-void Vectoriser::store(Value v, Value flat, Value at, int64_t valid) {
+void Vectorizer::store(Value v, Value flat, Value at, int64_t valid) {
   if (valid >= width) {
     vector::StoreOp::create(b, loc, v, flat, at);
     return;
@@ -302,7 +373,7 @@ void Vectoriser::store(Value v, Value flat, Value at, int64_t valid) {
 
 /// An elementwise operation on the tile's values; without values it begins
 /// them.
-SmallVector<Value> Vectoriser::onTile(const Following &f,
+SmallVector<Value> Vectorizer::onTile(const Following &f,
                                       ArrayRef<Value> sums) {
   SmallVector<Value> bases, memories;
   SmallVector<Access> walks;
@@ -352,7 +423,7 @@ SmallVector<Value> Vectoriser::onTile(const Following &f,
       if (!value) {
         Value where = plus(bases[k], offset);
         value = walks[k].steps[lanes]
-                    ? loadVector(memories[k], a.element(), where, width)
+                    ? loadLanes(memories[k], a.element(), where, at)
                     : Value(memref::LoadOp::create(b, loc, memories[k], where));
       }
       arguments.push_back(value);
@@ -364,7 +435,7 @@ SmallVector<Value> Vectoriser::onTile(const Following &f,
 }
 
 /// The places of a tile's vectors, as steps of each loop.
-std::vector<SmallVector<int64_t>> Vectoriser::placesOfTile() const {
+std::vector<SmallVector<int64_t>> Vectorizer::placesOfTile() const {
   std::vector<SmallVector<int64_t>> all{{}};
   for (auto [i, loop] : llvm::enumerate(nest.loops)) {
     bool isLanes = int(i) == lanes;
@@ -374,14 +445,15 @@ std::vector<SmallVector<int64_t>> Vectoriser::placesOfTile() const {
     for (const SmallVector<int64_t> &place : all)
       for (int64_t k = 0; k < end; k += step) {
         more.push_back(place);
-        more.back().push_back(k);
+        more.back().push_back(
+            isLanes && rest == Rest::MoveBack ? std::min(k, end - step) : k);
       }
     all = std::move(more);
   }
   return all;
 }
 
-void Vectoriser::emitTile() {
+void Vectorizer::emitTile() {
   places = placesOfTile();
   auto offsetOf = [&](const Access &a, ArrayRef<int64_t> place) {
     int64_t offset = a.offset;
@@ -395,9 +467,9 @@ void Vectoriser::emitTile() {
     carried = onTile(*beginning, {});
   } else if (nest.readsOut) {
     for (const auto &place : places)
-      carried.push_back(loadVector(outFlat, nest.out.element(),
-                                   plus(outBase, offsetOf(nest.out, place)),
-                                   width));
+      carried.push_back(loadLanes(outFlat, nest.out.element(),
+                                  plus(outBase, offsetOf(nest.out, place)),
+                                  place));
   }
   SmallVector<Value> flats, bases;
   for (const Access &a : nest.in) {
@@ -441,7 +513,7 @@ void Vectoriser::emitTile() {
                  b, loc, VectorType::get({2 * width}, b.getI16Type()), pair);
     }
     if (a.steps[lanes])
-      return value = loadVector(flats[k], a.element(), at, width);
+      return value = loadLanes(flats[k], a.element(), at, place);
     return value = memref::LoadOp::create(b, loc, flats[k], at);
   };
   SmallVector<Value> results;
@@ -478,8 +550,7 @@ void Vectoriser::emitTile() {
   }
 }
 
-void rhizome::vectoriseLoops(func::FuncOp func, const VectorUnit &unit,
-                             unsigned firstConstant,
-                             std::vector<std::vector<char>> &constants) {
-  Vectoriser(func, unit, firstConstant, constants).run();
+void cpu::vectorizeLoops(func::FuncOp func, const VectorOptions &options,
+                         Constants &constants) {
+  Vectorizer(func, options, constants).run();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The CPU path's border: refusals, threads, and its speed on a network of
 // TFC's size (printed, not judged).
-#include "rhizome/Conversion/Jit.h"
+#include "rhizome/Cpu/Function.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Osa/Osa.h"

@@ -4,7 +4,7 @@
 // RHIZOME_RANDOM_FUNCTIONS sets how many a batch compares (default 20).
 #include "RandomFunction.h"
 #include "mlir/IR/Verifier.h"
-#include "rhizome/Conversion/Jit.h"
+#include "rhizome/Cpu/Function.h"
 #include "rhizome/Interp/Interpreter.h"
 #include <gtest/gtest.h>
 

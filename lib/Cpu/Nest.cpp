@@ -7,8 +7,9 @@
 
 using namespace mlir;
 using namespace rhizome;
+using namespace rhizome::cpu;
 
-Value rhizome::rootOf(Value memref) {
+Value cpu::rootOf(Value memref) {
   while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
     memref = view.getViewSource();
   return memref;
@@ -36,6 +37,9 @@ static bool addLinear(AffineExpr expr, int64_t factor, Access &to) {
 }
 
 static bool isPlain(Operation &inner) {
+  for (Type type : inner.getResultTypes())
+    if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() > 64)
+      return false;
   // A division could trap on a lane that is not there.
   return (OpTrait::hasElementwiseMappableTraits(&inner) &&
           !isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
@@ -46,7 +50,7 @@ static bool isPlain(Operation &inner) {
 
 static void simplify(Nest &nest);
 
-std::optional<Nest> rhizome::nestOf(Operation *operation) {
+std::optional<Nest> cpu::nestOf(Operation *operation) {
   auto op = dyn_cast<linalg::LinalgOp>(operation);
   if (!op || !op.hasPureBufferSemantics() || op.getNumDpsInits() != 1 ||
       op.hasDynamicShape() || op.hasIndexSemantics())
@@ -68,8 +72,10 @@ std::optional<Nest> rhizome::nestOf(Operation *operation) {
     }
     access.memory = operand.get();
     Type element = access.element();
-    // Vectors of narrower numbers lie otherwise in memory.
-    if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() < 8)
+    // Vectors of narrower numbers lie otherwise in memory, of wider ones no
+    // processor computes.
+    if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() < 8 ||
+        element.getIntOrFloatBitWidth() > 64)
       return std::nullopt;
     if (auto type = dyn_cast<MemRefType>(operand.get().getType())) {
       SmallVector<int64_t> strides;
@@ -249,10 +255,9 @@ static bool isPlaced(const Nest &nest, const Following &f) {
   return true;
 }
 
-/// The number of elements if the sums walk a whole buffer of their own.
-static int64_t ownBuffer(const Nest &nest) {
-  Value root = rootOf(nest.out.memory);
-  if (!root.getDefiningOp<memref::AllocOp>() || nest.out.offset != 0)
+/// The number of elements if the sums walk all of their array.
+static int64_t wholeArray(const Nest &nest) {
+  if (nest.out.offset != 0)
     return 0;
   auto type = cast<MemRefType>(nest.out.memory.getType());
   Nest walked = nest;
@@ -262,14 +267,11 @@ static int64_t ownBuffer(const Nest &nest) {
       walked.out.steps.erase(walked.out.steps.begin() + i);
     }
   int64_t n = type.getNumElements();
-  return type.getLayout().isIdentity() &&
-                 !denseOrder(walked, walked.out, n).empty()
-             ? n
-             : 0;
+  return denseOrder(walked, walked.out, n).empty() ? 0 : n;
 }
 
-std::optional<Following> rhizome::beginningOf(const Nest &nest) {
-  int64_t size = ownBuffer(nest);
+std::optional<Following> cpu::beginningOf(const Nest &nest) {
+  int64_t size = wholeArray(nest);
   if (!nest.readsOut || !size)
     return std::nullopt;
   // The last of the buffer's users before the sums must write all of it.
@@ -293,13 +295,15 @@ std::optional<Following> rhizome::beginningOf(const Nest &nest) {
   return f;
 }
 
-std::optional<Following>
-rhizome::endOf(const Nest &nest, const std::optional<Following> &beginning) {
-  int64_t size = ownBuffer(nest);
-  if (!size || (nest.readsOut && !beginning))
+std::optional<Following> cpu::endOf(const Nest &nest,
+                                    const std::optional<Following> &beginning) {
+  int64_t size = wholeArray(nest);
+  Value root = rootOf(nest.out.memory);
+  // What the caller sees must be written.
+  if (!size || (nest.readsOut && !beginning) ||
+      !root.getDefiningOp<memref::AllocOp>())
     return std::nullopt;
   Operation *reader = nullptr;
-  Value root = rootOf(nest.out.memory);
   for (Operation *user : usersOf(root)) {
     if (user == nest.op || isa<memref::DeallocOp>(user) ||
         (beginning && user == beginning->nest.op))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What programs include to call a kernel: a header for C and C++ and a module
 // for Fortran.
-#include "rhizome/Kernel/Cpu.h"
+#include "rhizome/Cpu/Kernel.h"
 #include "rhizome/Support/Names.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"

@@ -2,7 +2,7 @@
 // From the kernel on dense buffers to functions that a program calls. An array
 // that has the declared strides is used where it lies, any other is packed into
 // a dense buffer before and, if it is an output, copied back.
-#include "Lowering.h"
+#include "KernelParts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -11,6 +11,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
+using namespace rhizome;
 using namespace rhizome::kernel;
 
 /// Temporaries and packed arrays up to here lie on the stack.
@@ -22,8 +23,10 @@ static_assert(kArrayBytes == 80);
 namespace {
 class RangeBuilder {
 public:
-  RangeBuilder(ModuleOp module, const Signature &signature)
-      : signature(signature), b(module.getContext()), loc(module.getLoc()),
+  RangeBuilder(ModuleOp module, const Signature &signature,
+               const cpu::Constants &constants)
+      : module(module), signature(signature), constants(constants),
+        b(module.getContext()), loc(module.getLoc()),
         body(module.lookupSymbol<func::FuncOp>("body")) {
     b.setInsertionPointToEnd(module.getBody());
     pointer = LLVM::LLVMPointerType::get(b.getContext());
@@ -31,7 +34,9 @@ public:
   void run(int64_t scratchBytes);
 
 private:
+  ModuleOp module;
   const Signature &signature;
+  const cpu::Constants &constants;
   OpBuilder b;
   Location loc;
   func::FuncOp body;
@@ -49,6 +54,7 @@ private:
   Value memref(Value data, ArrayRef<int64_t> shape, ArrayRef<Value> strides,
                MemRefType type);
   Value buffer(MemRefType type, bool onStack);
+  Value constant(size_t i);
 };
 } // namespace
 
@@ -79,6 +85,30 @@ Value RangeBuilder::buffer(MemRefType type, bool onStack) {
   if (onStack)
     return memref::AllocaOp::create(b, loc, type, alignment);
   return memref::AllocOp::create(b, loc, type, alignment);
+}
+
+/// A constant of the kernel as a global of the module.
+Value RangeBuilder::constant(size_t i) {
+  const std::vector<char> &bytes = constants[i];
+  auto type =
+      cast<MemRefType>(body.getArgumentTypes()[signature.arguments.size() + i]);
+  // More bytes than the array: some after its end may be read.
+  auto stored = LLVM::LLVMArrayType::get(b.getI8Type(), bytes.size());
+  auto global = LLVM::GlobalOp::create(
+      b, loc, stored, /*isConstant=*/true, LLVM::Linkage::Internal,
+      "constant" + std::to_string(i),
+      b.getStringAttr(llvm::StringRef(bytes.data(), bytes.size())),
+      /*alignment=*/64);
+  global->moveBefore(&module.getBody()->front());
+  Value data = LLVM::AddressOfOp::create(b, loc, global);
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    llvm_unreachable("constants are dense");
+  SmallVector<Value> steps;
+  for (int64_t stride : strides)
+    steps.push_back(number(stride));
+  return memref(data, type.getShape(), steps, type);
 }
 
 void RangeBuilder::run(int64_t scratchBytes) {
@@ -167,6 +197,8 @@ void RangeBuilder::run(int64_t scratchBytes) {
     if (border.isInput && !border.shape.empty())
       copyUnlessDense(arrays[i], strided[i], operands[i]);
   SmallVector<Value> call = operands;
+  for (size_t i = 0; i < constants.size(); ++i)
+    call.push_back(constant(i));
   call.push_back(scratch);
   func::CallOp::create(b, loc, body, call);
   for (auto [i, border] : llvm::enumerate(signature.arguments))
@@ -180,8 +212,9 @@ void RangeBuilder::run(int64_t scratchBytes) {
 }
 
 void rhizome::kernel::addRange(ModuleOp module, const Signature &signature,
+                               const cpu::Constants &constants,
                                int64_t scratchBytes) {
-  RangeBuilder(module, signature).run(scratchBytes);
+  RangeBuilder(module, signature, constants).run(scratchBytes);
 }
 
 /// NAME_run: the elements in equal parts, one thread each; what no thread could

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A kernel to an object file for one processor, and objects into this process.
+#include "KernelParts.h"
+#include "VectorLoops.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "rhizome/Kernel/Ir.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::kernel;
+
+static llvm::Error cannot(const llvm::Twine &what) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), what);
+}
+
+static MemRefType memrefOf(const Argument &argument, Type element) {
+  if (!argument.columnMajor || argument.shape.size() < 2)
+    return MemRefType::get(argument.shape, element);
+  return MemRefType::get(
+      argument.shape, element,
+      StridedLayoutAttr::get(element.getContext(), 0, argument.strides));
+}
+
+/// The caller's arrays: a result of an argument's name lies in its array.
+static cpu::Memory memoryOf(func::FuncOp kernel, const Signature &signature) {
+  cpu::Memory memory;
+  for (auto [type, border] :
+       llvm::zip(kernel.getArgumentTypes(), signature.arguments))
+    memory.inputs.push_back(isa<MemRefType>(type)
+                                ? cast<MemRefType>(type)
+                                : memrefOf(border, getElementTypeOrSelf(type)));
+  size_t next = memory.inputs.size();
+  for (auto [i, type] : llvm::enumerate(kernel.getResultTypes())) {
+    int takes = -1;
+    if (auto name = kernel.getResultAttrOfType<StringAttr>(i, kNameAttr))
+      for (size_t a = 0; a < memory.inputs.size(); ++a)
+        if (signature.arguments[a].name == name.getValue())
+          takes = int(a);
+    size_t border = takes >= 0 ? size_t(takes) : next++;
+    memory.results.push_back(
+        memrefOf(signature.arguments[border], getElementTypeOrSelf(type)));
+    memory.takes.push_back(takes);
+  }
+  return memory;
+}
+
+FailureOr<BufferedKernel>
+rhizome::kernel::bufferizeKernel(func::FuncOp kernel,
+                                 const Signature &signature) {
+  cpu::loadDialects(*kernel.getContext());
+  BufferedKernel out;
+  out.module = ModuleOp::create(kernel.getLoc());
+  out.body = cast<func::FuncOp>(kernel->clone());
+  out.module->push_back(out.body);
+  // What it calls.
+  for (auto other : kernel->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
+    if (other.isExternal())
+      out.module->push_back(other.clone());
+  cpu::Memory memory = memoryOf(kernel, signature);
+  out.body.removeArgAttrsAttr();
+  out.body.removeResAttrsAttr();
+  if (failed(cpu::bufferize(out.body, memory, out.constants)))
+    return failure();
+  out.body.setSymName("body");
+  out.body.setPublic();
+  out.body->removeAttr(kKernelAttr);
+  out.body->removeAttr(kElementsAttr);
+  PassManager pm(kernel.getContext());
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
+  if (failed(pm.run(*out.module)))
+    return failure();
+  return out;
+}
+
+llvm::Expected<std::string>
+rhizome::kernel::compileObject(func::FuncOp kernel, const Signature &signature,
+                               const CpuTarget &target) {
+  auto machine = cpu::Machine::forCpu(target.cpu);
+  if (!machine)
+    return machine.takeError();
+  auto buffered = bufferizeKernel(kernel, signature);
+  if (failed(buffered))
+    return cannot("the kernel's tensors cannot become buffers");
+  unsigned arrays = unsigned(signature.arguments.size());
+  cpu::vectorizeLoops(buffered->body,
+                      {machine->vectors(), arrays, /*contracts=*/false},
+                      buffered->constants);
+  for (std::vector<char> &constant : buffered->constants)
+    constant.resize(constant.size() + cpu::kReadableBytes);
+  int64_t scratch = cpu::shareScratch(buffered->body, cpu::kReadableBytes);
+  addRange(*buffered->module, signature, buffered->constants, scratch);
+  return cpu::compileModule(*buffered->module, *machine, {},
+                            entryPoints(signature));
+}
+
+struct LoadedKernel::State {
+  cpu::LoadedObject object;
+  void (*run)(int64_t, int32_t, const KernelArray *) = nullptr;
+};
+
+LoadedKernel::LoadedKernel(std::unique_ptr<State> state)
+    : state(std::move(state)) {}
+LoadedKernel::LoadedKernel(LoadedKernel &&) = default;
+LoadedKernel::~LoadedKernel() = default;
+
+llvm::Expected<LoadedKernel> LoadedKernel::load(llvm::StringRef object,
+                                                const Signature &signature) {
+  auto loaded = cpu::LoadedObject::load(object);
+  if (!loaded)
+    return loaded.takeError();
+  auto symbol = loaded->find(signature.name + "_run");
+  if (!symbol)
+    return symbol.takeError();
+  auto state = std::make_unique<State>(State{std::move(*loaded), nullptr});
+  state->run =
+      reinterpret_cast<void (*)(int64_t, int32_t, const KernelArray *)>(
+          *symbol);
+  return LoadedKernel(std::move(state));
+}
+
+void LoadedKernel::run(int64_t elements, int threads,
+                       const KernelArray *arrays) const {
+  state->run(elements, threads, arrays);
+}

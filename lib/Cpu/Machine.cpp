@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loops on buffers to an object file for one processor, and objects into this
+// process.
+#include "Machine.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/ExecutionEngine/OptUtils.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "rhizome/Numeric/Runtime.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+
+using namespace mlir;
+using namespace rhizome::cpu;
+
+static llvm::Error cannot(const llvm::Twine &what) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), what);
+}
+
+//===----------------------------------------------------------------------===//
+// The processor
+//===----------------------------------------------------------------------===//
+
+/// What the processor's features say about vectors.
+static VectorUnit unitOf(const llvm::TargetMachine &machine) {
+  const llvm::MCSubtargetInfo *info = machine.getMCSubtargetInfo();
+  if (!machine.getTargetTriple().isX86())
+    return {128, 128, 32};
+  // Integers of 8 and 16 bits got the wide registers later than floats.
+  if (info->checkFeatures("+avx512bw"))
+    return {512, 512, 32};
+  if (info->checkFeatures("+avx512f"))
+    return {512, 256, 32};
+  if (info->checkFeatures("+avx2"))
+    return {256, 256, 16};
+  return {info->checkFeatures("+avx") ? 256u : 128u, 128, 16};
+}
+
+Machine::Machine(std::unique_ptr<llvm::TargetMachine> machine)
+    : machine(std::move(machine)), unit(unitOf(*this->machine)) {}
+Machine::Machine(Machine &&) = default;
+Machine::~Machine() = default;
+
+llvm::Expected<Machine> Machine::forCpu(llvm::StringRef name) {
+  static const bool ready = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  (void)ready;
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  std::string error, cpu = name.str();
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!found)
+    return cannot(error);
+  llvm::SubtargetFeatures features;
+  if (cpu == "native") {
+    cpu = llvm::sys::getHostCPUName().str();
+    for (auto &[feature, on] : llvm::sys::getHostCPUFeatures())
+      features.AddFeature(feature, on);
+  }
+  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
+      triple, cpu, features.getString(), llvm::TargetOptions(),
+      llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(cpu))
+    return cannot("LLVM knows no processor '" + cpu + "' of " + triple.str());
+  return Machine(std::move(machine));
+}
+
+//===----------------------------------------------------------------------===//
+// Lowering
+//===----------------------------------------------------------------------===//
+
+void rhizome::cpu::loadDialects(MLIRContext &context) {
+  DialectRegistry registry;
+  registry
+      .insert<affine::AffineDialect, arith::ArithDialect,
+              cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect,
+              LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+              scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+  for (StringRef name : registry.getDialectNames())
+    context.getOrLoadDialect(name);
+}
+
+static LogicalResult lower(ModuleOp module) {
+  PassManager pm(module.getContext());
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  // Takes vectors apart, hence before these become LLVM's.
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  ConvertFuncToLLVMPassOptions options;
+  options.useBarePtrCallConv = true;
+  pm.addPass(createConvertFuncToLLVMPass(options));
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  return pm.run(module);
+}
+
+/// The function that programs call.
+static void addEntry(llvm::Module &ir, const Entry &entry) {
+  llvm::IRBuilder<> b(ir.getContext());
+  llvm::Function *body = ir.getFunction(entry.function);
+  auto *function = llvm::Function::Create(
+      llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false),
+      llvm::GlobalValue::ExternalLinkage, entry.name, ir);
+  b.SetInsertPoint(llvm::BasicBlock::Create(ir.getContext(), "", function));
+  llvm::SmallVector<llvm::Value *> arguments;
+  llvm::Value *scratch = nullptr;
+  unsigned count = unsigned(body->arg_size());
+  for (unsigned i = 0; i < count; ++i) {
+    if (!entry.owns || i < entry.borders) {
+      llvm::Value *at =
+          b.CreateConstInBoundsGEP1_64(b.getPtrTy(), function->getArg(0), i);
+      arguments.push_back(b.CreateLoad(b.getPtrTy(), at));
+      continue;
+    }
+    if (i + 1 == count) {
+      auto malloc = ir.getOrInsertFunction("aligned_alloc", b.getPtrTy(),
+                                           b.getInt64Ty(), b.getInt64Ty());
+      scratch = b.CreateCall(
+          malloc,
+          {b.getInt64(64), b.getInt64(llvm::alignTo(entry.scratchBytes, 64))});
+      arguments.push_back(scratch);
+      continue;
+    }
+    const std::vector<char> &bytes = entry.constants[i - entry.borders];
+    auto *values = llvm::ConstantDataArray::get(
+        ir.getContext(),
+        llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()),
+                       bytes.size()));
+    auto *global = new llvm::GlobalVariable(
+        ir, values->getType(), /*isConstant=*/true,
+        llvm::GlobalValue::InternalLinkage, values, entry.name + ".constant");
+    global->setAlignment(llvm::Align(64));
+    arguments.push_back(global);
+  }
+  b.CreateCall(body, arguments);
+  if (scratch)
+    b.CreateCall(ir.getOrInsertFunction("free", b.getVoidTy(), b.getPtrTy()),
+                 scratch);
+  b.CreateRetVoid();
+}
+
+llvm::Expected<std::string>
+rhizome::cpu::compileModule(ModuleOp module, const Machine &machine,
+                            llvm::ArrayRef<Entry> entries,
+                            const std::string &assembly) {
+  if (failed(lower(module)))
+    return cannot("the code cannot be lowered to LLVM IR");
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> ir =
+      translateModuleToLLVMIR(module, context, "rhizome");
+  if (!ir)
+    return cannot("the code cannot be translated to LLVM IR");
+  llvm::TargetMachine &target = machine.target();
+  ir->setTargetTriple(target.getTargetTriple());
+  ir->setDataLayout(target.createDataLayout());
+  for (llvm::Function &function : *ir)
+    if (!function.isDeclaration())
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  for (const Entry &entry : entries)
+    addEntry(*ir, entry);
+  if (!assembly.empty()) {
+    llvm::SMDiagnostic diagnostic;
+    std::unique_ptr<llvm::Module> other =
+        llvm::parseAssemblyString(assembly, diagnostic, context);
+    assert(other && "the entry points are well-formed");
+    other->setTargetTriple(ir->getTargetTriple());
+    other->setDataLayout(ir->getDataLayout());
+    // What the assembly calls is seen while they are linked only.
+    llvm::SmallVector<std::string> called;
+    for (llvm::Function &function : *other)
+      if (llvm::Function *here = ir->getFunction(function.getName());
+          here && function.isDeclaration() && !here->isDeclaration()) {
+        here->setLinkage(llvm::GlobalValue::ExternalLinkage);
+        called.push_back(function.getName().str());
+      }
+    if (llvm::Linker::linkModules(*ir, std::move(other)))
+      return cannot("the entry points cannot be linked");
+    for (const std::string &name : called)
+      ir->getFunction(name)->setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+  for (llvm::Function &function : *ir) {
+    function.addFnAttr("target-cpu", target.getTargetCPU());
+    function.addFnAttr("target-features", target.getTargetFeatureString());
+    // Zen and later run 512 bits at full rate; the vectors are chosen already.
+    function.addFnAttr("prefer-vector-width", "512");
+  }
+  auto optimize = makeOptimizingTransformer(3, 0, &target);
+  if (llvm::Error error = optimize(ir.get()))
+    return std::move(error);
+  llvm::SmallVector<char> object;
+  llvm::raw_svector_ostream os(object);
+  llvm::legacy::PassManager emit;
+  if (target.addPassesToEmitFile(emit, os, nullptr,
+                                 llvm::CodeGenFileType::ObjectFile))
+    return cannot("LLVM writes no object files for this processor");
+  emit.run(*ir);
+  return std::string(object.begin(), object.end());
+}
+
+//===----------------------------------------------------------------------===//
+// Objects in this process
+//===----------------------------------------------------------------------===//
+
+LoadedObject::LoadedObject(std::unique_ptr<llvm::orc::LLJIT> jit)
+    : jit(std::move(jit)) {}
+LoadedObject::LoadedObject(LoadedObject &&) = default;
+LoadedObject::~LoadedObject() = default;
+
+llvm::Expected<LoadedObject> LoadedObject::load(llvm::StringRef object) {
+  auto jit = llvm::orc::LLJITBuilder().create();
+  if (!jit)
+    return jit.takeError();
+  // What functions in custom floats call.
+  auto address = [&](auto *function) {
+    return llvm::orc::ExecutorSymbolDef(
+        llvm::orc::ExecutorAddr::fromPtr(function),
+        llvm::JITSymbolFlags::Exported);
+  };
+  if (llvm::Error error =
+          (*jit)->getMainJITDylib().define(llvm::orc::absoluteSymbols(
+              {{(*jit)->mangleAndIntern("rhizome_num_float"),
+                address(&rhizome_num_float)},
+               {(*jit)->mangleAndIntern("rhizome_num_fixed"),
+                address(&rhizome_num_fixed)},
+               {(*jit)->mangleAndIntern("rhizome_num_convert"),
+                address(&rhizome_num_convert)}})))
+    return std::move(error);
+  if (llvm::Error error = (*jit)->addObjectFile(
+          llvm::MemoryBuffer::getMemBufferCopy(object, "rhizome")))
+    return std::move(error);
+  return LoadedObject(std::move(*jit));
+}
+
+llvm::Expected<void *> LoadedObject::find(llvm::StringRef symbol) const {
+  auto found = jit->lookup(symbol);
+  if (!found)
+    return found.takeError();
+  return found->toPtr<void *>();
+}
