@@ -149,7 +149,7 @@ CompiledFunction::compile(func::FuncOp func) {
   if (!loaded)
     return func.emitError() << "LLVM cannot link @" << func.getSymName() << ": "
                             << llvm::toString(loaded.takeError());
-  state.object = std::move(*loaded);
+  state.object.emplace(std::move(*loaded));
   auto code = state.object->find(entry->name);
   if (!code)
     return func.emitError() << "LLVM cannot link @" << func.getSymName() << ": "

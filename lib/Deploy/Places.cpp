@@ -90,11 +90,13 @@ std::string deploy::manifestText(const Plan &plan, StringRef root) {
       "# Where the parties of this service are, as ADDRESS:PORT, and what "
       "each\n"
       "# node is. Fill in the places; deploy.sh, rhizome run and rhizome-node\n"
-      "# read them. 'load' is the command that brings a node up, in this\n"
+      "# read them. The host's may be empty: it is on the loopback interface\n"
+      "# if all nodes are. 'load' is the command that brings a node up, in "
+      "this\n"
       "# folder; empty for a rhizome-node process on this machine.\n"
       "schema: 1\n"
       "host:\n"
-      "  place: \"0.0.0.0:0\"\n"
+      "  place: \"\"\n"
       "nodes:\n";
   for (const PlannedNode &node : plan.nodes) {
     // A replica without a project of its own is its owner.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What runs a package: the host's tasks, frames through a driver, answers,
 // comparison.
+#include "Keys.h"
 #include "Places.h"
 #include "rhizome/ClusterSim/Channels.h"
 #include "rhizome/Deploy/Service.h"
@@ -54,6 +55,12 @@ Expected<std::unique_ptr<runtime::Driver>> clientOf(const Package &package,
   options.service = clustersim::serviceOf(plan, model.networkInputs(),
                                           model.networkOutputs());
   options.patience = patienceOf(request);
+  if (!request.key.empty()) {
+    Expected<link::Mac> seal = macOf(request.key);
+    if (!seal)
+      return seal.takeError();
+    options.seal = std::move(*seal);
+  }
   for (const auto &[name, place] : *places) {
     if (name == kHost)
       options.listen = place;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One node as a process: a UDP socket, the link's endpoint, and behind it the
 // node's function on the CPU or its Verilated design.
+#include "Keys.h"
 #include "Places.h"
 #include "rhizome/ClusterSim/Channels.h"
 #include "rhizome/ClusterSim/Model.h"
@@ -259,7 +260,16 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
   if (!driver.bind(place->second, problem))
     return failure();
   // Clients come and go; they are where their datagrams come from.
-  driver.learnPeer(link::kHostAddress);
+  Expected<link::Mac> tokens = freshMac();
+  if (!tokens)
+    return tokens.takeError();
+  driver.learnPeer(link::kHostAddress, std::move(*tokens));
+  if (!request.key.empty()) {
+    Expected<link::Mac> seal = macOf(request.key);
+    if (!seal)
+      return seal.takeError();
+    driver.seal(std::move(*seal));
+  }
   for (const PlannedNode &other : plan.nodes) {
     if (none_of(channels, [&](const link::ChannelConfig &channel) {
           return channel.peer == other.address;

@@ -7,6 +7,8 @@
 namespace rhizome::link {
 namespace {
 constexpr Time kLongestWait = 50'000'000; // so that a cancel is noticed
+/// Longer than a node waits for a client that is silent (H4).
+constexpr Time kLeaving = 800'000'000;
 
 std::vector<uint16_t> addressesOf(const Service &service) {
   std::vector<uint16_t> addresses;
@@ -51,6 +53,24 @@ std::string Client::silentNodes() const {
   return text;
 }
 
+std::string Client::ownPlace() const {
+  bool isLocal = std::all_of(options.places.begin(), options.places.end(),
+                             [](const auto &node) {
+                               return node.second.rfind("127.", 0) == 0 ||
+                                      node.second.rfind("localhost:", 0) == 0;
+                             });
+  return isLocal ? "127.0.0.1:0" : "0.0.0.0:0";
+}
+
+std::string Client::takenNodes() const {
+  std::string text;
+  for (size_t i = 0; i < theService.nodes.size(); ++i)
+    if (controller.nodes()[i].taken)
+      text += (text.empty() ? "" : ", ") + theService.nodes[i].name + " (" +
+              options.places.at(theService.nodes[i].address) + ")";
+  return text;
+}
+
 void Client::watch(Time now) {
   controller.run(now);
   for (size_t i = 0; i < theService.nodes.size(); ++i) {
@@ -86,8 +106,10 @@ bool Client::step(Time until, const std::function<void(Time)> &work,
 }
 
 bool Client::open(std::string &error) {
-  if (!driver.bind(options.listen, error))
+  if (!driver.bind(options.listen.empty() ? ownPlace() : options.listen, error))
     return false;
+  if (options.seal)
+    driver.seal(options.seal);
   for (const NodeInfo &node : theService.nodes) {
     auto place = options.places.find(node.address);
     if (place == options.places.end()) {
@@ -98,7 +120,21 @@ bool Client::open(std::string &error) {
       return false;
   }
   Time start = UdpSocket::now();
+  bool wasTaken = false;
   while (!controller.ready()) {
+    const std::string taken = takenNodes();
+    // A client that has just ended leaves its place within half a second.
+    if (!taken.empty() && UdpSocket::now() - start > kLeaving) {
+      error = taken + " has another client; wait until that has ended, or use "
+                      "other nodes";
+      return false;
+    }
+    if (!taken.empty() && !wasTaken && onEvent)
+      for (size_t i = 0; i < theService.nodes.size(); ++i)
+        if (controller.nodes()[i].taken)
+          onEvent({ClientEvent::Taken, theService.nodes[i].name,
+                   options.places[theService.nodes[i].address]});
+    wasTaken |= !taken.empty();
     if (UdpSocket::now() - start > options.patience) {
       error = "no answer from " + silentNodes();
       return false;

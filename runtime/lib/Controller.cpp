@@ -14,7 +14,7 @@ Controller::Controller(Endpoint &endpoint, const std::vector<uint16_t> &nodes,
                        uint16_t seed, ControlOptions options)
     : endpoint(endpoint), options(options), next(nodes.size(), 0) {
   for (uint16_t address : nodes)
-    states.push_back({address, false, false, 0, {}});
+    states.push_back({address, false, false, false, 0, {}});
   endpoint.open(legalEpoch(seed));
 }
 
@@ -31,6 +31,9 @@ void Controller::run(Time now) {
     for (size_t i = 0; i < states.size(); ++i) {
       NodeState &node = states[i];
       if (node.address != status->node)
+        continue;
+      node.taken = status->taken;
+      if (status->taken)
         continue;
       node.heard = now;
       node.alive = true;

@@ -43,7 +43,7 @@ std::vector<uint8_t> encode(const Header &h, std::span<const uint8_t> payload) {
 std::optional<Header> decode(std::span<const uint8_t> datagram) {
   if (datagram.size() < kHeaderBytes || joined(datagram) != kCheck ||
       datagram[0] >> 4 != kVersion ||
-      (datagram[0] & 15) > unsigned(Kind::Status) ||
+      (datagram[0] & 15) > unsigned(Kind::Taken) ||
       datagram.size() != kHeaderBytes + datagram[1] * kWordBytes)
     return std::nullopt;
   Header h;

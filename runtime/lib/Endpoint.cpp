@@ -107,7 +107,7 @@ void Endpoint::push(Time now, std::span<const uint8_t> datagram) {
 
 void Endpoint::pushControl(const Header &h, std::span<const uint8_t> payload) {
   bool controller = self == kHostAddress;
-  if (controller != (h.kind == Kind::Status) || (!controller && h.id != self)) {
+  if (controller != (h.kind >= Kind::Status) || (!controller && h.id != self)) {
     ++counts.foreign;
     return;
   }
@@ -116,10 +116,23 @@ void Endpoint::pushControl(const Header &h, std::span<const uint8_t> payload) {
     return;
   }
   ++counts.received;
+  if (h.kind == Kind::Challenge) {
+    // What was asked, once more, with the token (H6).
+    Header again;
+    again.kind = h.span == uint8_t(Kind::Probe) ? Kind::Probe : Kind::Open;
+    again.epoch = current;
+    again.id = h.id;
+    setToken(again, tokenOf(h));
+    if (urgent.size() < kMaxUrgent)
+      urgent.push_back({h.id, encode(again, {})});
+    return;
+  }
   if (controller) {
-    uint64_t word = readWord(payload);
+    const bool taken = h.kind == Kind::Taken;
+    uint64_t word = taken ? 0 : readWord(payload);
     NodeStatus s{h.id,
                  h.epoch,
+                 taken,
                  h.sequence,
                  uint16_t(word),
                  uint16_t(word >> 16),

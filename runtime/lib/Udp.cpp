@@ -16,12 +16,14 @@ namespace rhizome::link {
 namespace {
 constexpr size_t kBatch = 32;
 /// No datagram of ours is longer; the rest of a longer one does not matter.
-constexpr size_t kLongest = kHeaderBytes + 256 * kWordBytes;
+constexpr size_t kLongest = kHeaderBytes + 257 * kWordBytes;
 /// More than these are left for the next step, so that a flood stops nothing.
 constexpr int kMostBatches = 64;
 /// A controller that was not heard for so long, five times what it lets pass
 /// between its probes, has gone: another may come (H4).
 constexpr Time kSilence = 500'000'000;
+/// Tokens change so often; the one before is good, too.
+constexpr Time kTokenTime = 4'000'000'000;
 /// Enough for a window of every channel that a process is likely to have.
 constexpr int kSocketBuffer = 4 << 20;
 
@@ -51,10 +53,11 @@ bool same(const sockaddr_in &a, const sockaddr_in &b) {
 
 /// Is it an Open or a Probe for this node? Nothing else tells where a
 /// controller is (H1).
-bool isControl(std::span<const uint8_t> bytes, uint16_t self) {
+std::optional<Header> controlOf(std::span<const uint8_t> bytes, uint16_t self) {
   std::optional<Header> h = decode(bytes);
-  return h && (h->kind == Kind::Open || h->kind == Kind::Probe) &&
-         h->id == self && h->epoch != 0;
+  bool is = h && (h->kind == Kind::Open || h->kind == Kind::Probe) &&
+            h->id == self && h->epoch != 0;
+  return is ? h : std::nullopt;
 }
 
 std::string systemError(const char *what) {
@@ -68,6 +71,8 @@ struct UdpSocket::State {
   int socket = -1;
   std::map<uint16_t, sockaddr_in> peers;
   int learning = -1; ///< the peer whose place is where its Opens come from
+  Mac mac;           ///< of tokens
+  Mac sealing;       ///< of datagrams; none: they have no hash
   Time heard = 0;    ///< when it last was
   Time looked = 0;   ///< when it last could have been
   uint64_t strangers = 0;
@@ -82,6 +87,11 @@ struct UdpSocket::State {
   }
   bool isFromPeer(const sockaddr_in &from, std::span<const uint8_t> bytes,
                   Time time);
+  bool isSealed(std::span<const uint8_t> &bytes) const;
+  void addSeal(std::vector<uint8_t> &bytes) const;
+  bool isAdmitted(const sockaddr_in &from, const Header &header, Time time);
+  void answer(const sockaddr_in &to, const Header &asked, Kind kind,
+              uint64_t token);
   bool receive(std::string &error);
   bool send(Time now, std::string &error);
 };
@@ -128,7 +138,12 @@ bool UdpSocket::addPeer(uint16_t peer, const std::string &remote,
   return resolve(remote, state->peers[peer], error);
 }
 
-void UdpSocket::learnPeer(uint16_t peer) { state->learning = peer; }
+void UdpSocket::learnPeer(uint16_t peer, Mac mac) {
+  state->learning = peer;
+  state->mac = std::move(mac);
+}
+
+void UdpSocket::seal(Mac mac) { state->sealing = std::move(mac); }
 
 int UdpSocket::descriptor() const { return state->socket; }
 uint64_t UdpSocket::strangers() const { return state->strangers; }
@@ -152,12 +167,76 @@ bool UdpSocket::State::isFromPeer(const sockaddr_in &from,
   }
   if (known(from))
     return true;
-  bool isThere = controller != peers.end() && time - heard < kSilence;
-  if (learning < 0 || isThere || !isControl(bytes, endpoint.address()))
+  std::optional<Header> asked;
+  if (learning >= 0)
+    asked = controlOf(bytes, endpoint.address());
+  if (!asked)
+    return false;
+  if (controller != peers.end() && time - heard < kSilence) {
+    answer(from, *asked, Kind::Taken, 0);
+    return false;
+  }
+  if (mac && !isAdmitted(from, *asked, time))
     return false;
   peers[uint16_t(learning)] = from;
   heard = time;
   return true;
+}
+
+/// Takes the hash from a datagram that ends with the right one.
+bool UdpSocket::State::isSealed(std::span<const uint8_t> &bytes) const {
+  if (!sealing)
+    return true;
+  if (bytes.size() < kWordBytes)
+    return false;
+  std::span<const uint8_t> inner = bytes.first(bytes.size() - kWordBytes);
+  if (sealing(inner) != readWord(bytes.subspan(inner.size())))
+    return false;
+  bytes = inner;
+  return true;
+}
+
+void UdpSocket::State::addSeal(std::vector<uint8_t> &bytes) const {
+  if (!sealing)
+    return;
+  std::vector<uint8_t> word = wordBytes(sealing(bytes));
+  bytes.insert(bytes.end(), word.begin(), word.end());
+}
+
+/// Whether it has the token of its place; who has not is sent it. Nothing is
+/// kept meanwhile.
+bool UdpSocket::State::isAdmitted(const sockaddr_in &from, const Header &header,
+                                  Time time) {
+  auto tokenAt = [&](uint64_t period) {
+    std::array<uint8_t, 14> bytes;
+    std::memcpy(bytes.data(), &from.sin_addr.s_addr, 4);
+    std::memcpy(bytes.data() + 4, &from.sin_port, 2);
+    std::memcpy(bytes.data() + 6, &period, 8);
+    return mac(bytes) & ((uint64_t(1) << kTokenBits) - 1);
+  };
+  const uint64_t period = time / kTokenTime;
+  const uint64_t token = tokenAt(period);
+  if (tokenOf(header) == token ||
+      (period > 0 && tokenOf(header) == tokenAt(period - 1)))
+    return true;
+  answer(from, header, Kind::Challenge, token);
+  return false;
+}
+
+/// A datagram of the size of the one that it answers, at once; if the socket is
+/// full it is lost.
+void UdpSocket::State::answer(const sockaddr_in &to, const Header &asked,
+                              Kind kind, uint64_t token) {
+  Header h;
+  h.kind = kind;
+  h.epoch = asked.epoch;
+  h.id = endpoint.address();
+  setToken(h, token);
+  h.span = uint8_t(asked.kind);
+  std::vector<uint8_t> bytes = encode(h, {});
+  addSeal(bytes);
+  sendto(socket, bytes.data(), bytes.size(), 0,
+         reinterpret_cast<const sockaddr *>(&to), sizeof to);
 }
 
 bool UdpSocket::State::receive(std::string &error) {
@@ -188,7 +267,7 @@ bool UdpSocket::State::receive(std::string &error) {
     for (int i = 0; i < count; ++i) {
       std::span<const uint8_t> bytes(buffers[size_t(i)].data(),
                                      messages[size_t(i)].msg_len);
-      if (isFromPeer(places[size_t(i)], bytes, time))
+      if (isSealed(bytes) && isFromPeer(places[size_t(i)], bytes, time))
         endpoint.push(time, bytes);
       else
         ++strangers;
@@ -208,8 +287,10 @@ bool UdpSocket::State::send(Time time, std::string &error) {
       // Who has no place is not reached; the protocol sends again. Nor is a
       // controller that has gone: it hears of a new epoch first.
       bool isGone = out->peer == learning && time - heard >= kSilence;
-      if (peers.count(out->peer) && !isGone)
-        leaving.push_back(std::move(*out));
+      if (!peers.count(out->peer) || isGone)
+        continue;
+      addSeal(out->bytes);
+      leaving.push_back(std::move(*out));
     }
     if (leaving.empty())
       return true;

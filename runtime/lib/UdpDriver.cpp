@@ -21,6 +21,7 @@ private:
                   design().segments[0].path + "'"};
     link::ClientOptions wanted;
     wanted.listen = options.listen;
+    wanted.seal = options.seal;
     wanted.places = options.places;
     wanted.patience = link::Time(options.patience.count());
     client = std::make_unique<link::Client>(options.service, wanted);
@@ -79,6 +80,9 @@ private:
       break;
     case link::ClientEvent::Back:
       line += "is back";
+      break;
+    case link::ClientEvent::Taken:
+      line += "has another client; this one waits until that is gone";
       break;
     case link::ClientEvent::Restarted:
       line += "has started anew; what it had not answered is sent again";

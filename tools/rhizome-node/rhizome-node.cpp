@@ -33,6 +33,10 @@ int main(int argc, char **argv) {
                  "a file like the package's deploy.yaml, which is read "
                  "otherwise")
       ->option_text("FILE");
+  app.add_option("--key", request.key,
+                 "a file with 32 hexadecimal digits that the nodes and their "
+                 "client share: datagrams without it are dropped")
+      ->option_text("FILE");
   std::map<std::string, NodeEngine> engines = {{"cpu", NodeEngine::Cpu},
                                                {"rtl", NodeEngine::Rtl}};
   app.add_option("--engine", request.engine,

@@ -177,6 +177,11 @@ void cli::addRun(CLI::App &app, Run &run) {
                    "otherwise")
       ->option_text("FILE");
   command
+      ->add_option("--key", request.key,
+                   "a file with 32 hexadecimal digits that rhizome-node "
+                   "processes share with this client")
+      ->option_text("FILE");
+  command
       ->add_option("--outstanding", request.outstanding,
                    "frames on their way at a time; 1 for single requests; as "
                    "many as the links take otherwise")

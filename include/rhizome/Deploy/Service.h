@@ -24,6 +24,7 @@ struct ServeRequest {
   bool acceptChanges = false; ///< files need not be as they were compiled
   bool trust = false;         ///< its RTL may do more than a design does
   PlacesRequest places;
+  std::string key; ///< a file with what its peers share with it; "": none
   NodeEngine engine = NodeEngine::Cpu;
   /// Asked several times a second; true ends it in good order.
   std::function<bool()> isStopped;
@@ -50,6 +51,7 @@ struct RunRequest : model::DataChoice {
   std::optional<DriverKind> driver;
   DriverOptions driverOptions;
   PlacesRequest places;
+  std::string key;         ///< a file with what the nodes share; "": none
   int64_t outstanding = 0; ///< frames on their way; 0: what the links take
   double patienceS = 10;   ///< without nodes or answers
   bool check = true;       ///< compare with the interpreter

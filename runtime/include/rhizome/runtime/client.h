@@ -13,7 +13,10 @@
 
 namespace rhizome::link {
 struct ClientOptions {
-  std::string listen = "0.0.0.0:0"; ///< where the client's socket is
+  /// Where the client's socket is; "": at any port, on the loopback interface
+  /// if all nodes are there, on all interfaces otherwise.
+  std::string listen;
+  Mac seal; ///< of parties that share a key; none: datagrams have no hash
   /// Where each node is, "address:port", by its address in the service.
   std::map<uint16_t, std::string> places;
   ControlOptions control;
@@ -22,7 +25,7 @@ struct ClientOptions {
 
 /// What a user should hear of while frames are on their way.
 struct ClientEvent {
-  enum Kind { Silent, Back, Restarted } kind = Silent;
+  enum Kind { Silent, Back, Restarted, Taken } kind = Silent;
   std::string node, place;
 };
 
@@ -80,6 +83,8 @@ private:
   void receive();
   void send(Time now);
   std::string silentNodes() const;
+  std::string takenNodes() const;
+  std::string ownPlace() const;
 
   Service theService;
   ClientOptions options;

@@ -18,6 +18,7 @@ struct NodeState {
   uint16_t address = 0;
   bool joined = false; ///< it answered in the present epoch
   bool alive = false;  ///< it was heard within `deadAfter`
+  bool taken = false;  ///< it said last that it has another controller
   Time heard = 0;
   NodeStatus last;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A datagram of the link protocol, read and written. Layout and meaning:
-// docs/spec/link.md, clauses D1 to D9.
+// docs/spec/link.md, clauses D1 to D7 and H5 to H8.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,9 @@ enum class Kind : uint8_t {
   Open = 3,   ///< the controller begins an epoch
   Probe = 4,  ///< the controller asks for a status
   Status = 5, ///< a node's answer to Open and Probe
+  /// A node's answers to an Open or a Probe from a place that it does not know:
+  Challenge = 6, ///< come again with this token
+  Taken = 7,     ///< another controller is there
 };
 
 constexpr unsigned kVersion = 1;
@@ -34,11 +37,23 @@ struct Header {
   uint16_t epoch = 0;
   uint16_t id = 0; ///< the channel; of Open, Probe and Status the node
   /// Data: the datagram's number; Poll: one above the latest number sent; Ack:
-  /// the first number not delivered; Open, Probe and Status: a cookie.
+  /// the first number not delivered; Open, Probe and Status: a cookie;
+  /// Challenge, and Open and Probe that answer one: the token's low 32 bits.
   uint32_t sequence = 0;
-  uint8_t first = 0; ///< Data: word at which a frame begins; Ack: window
-  uint8_t span = 0;  ///< Ack: highest number heard of + 1 - sequence
+  /// Data: word at which a frame begins; Ack: window; with a token: its rest.
+  uint8_t first = 0;
+  /// Ack: highest number heard of + 1 - sequence; Challenge: the kind that it
+  /// answers.
+  uint8_t span = 0;
 };
+constexpr unsigned kTokenBits = 40;
+inline uint64_t tokenOf(const Header &header) {
+  return header.sequence | uint64_t(header.first) << 32;
+}
+inline void setToken(Header &header, uint64_t token) {
+  header.sequence = uint32_t(token);
+  header.first = uint8_t(token >> 32);
+}
 
 /// Header and payload as bytes; `payload` has 8 · header.words bytes.
 std::vector<uint8_t> encode(const Header &header,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What computes a compiled design, behind few calls: nothing (null), a function
 // on the CPU, a simulation, a board at a serial line, nodes on a network or in
-// an MPI job, an OpenCL device. A driver moves frames of bytes; what their bits mean is border.h's. Order and
-// sizes of calls are checked here, once for all drivers, so that each of them
-// behaves alike when it is misused.
+// an MPI job, an OpenCL device. A driver moves frames of bytes; what their bits
+// mean is border.h's. Order and sizes of calls are checked here, once for all
+// drivers, so that each of them behaves alike when it is misused.
 #pragma once
 
 #include <chrono>

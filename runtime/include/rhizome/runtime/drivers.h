@@ -4,6 +4,7 @@
 
 #include "rhizome/runtime/driver.h"
 #include "rhizome/runtime/service.h"
+#include "rhizome/runtime/udp.h"
 #include <functional>
 #include <map>
 #include <memory>
@@ -49,7 +50,8 @@ struct UdpOptions {
   link::Service service;
   /// "address:port" of each node, by its address in the service.
   std::map<uint16_t, std::string> places;
-  std::string listen = "0.0.0.0:0"; ///< where the client's socket is
+  std::string listen; ///< where the client's socket is, as in ClientOptions
+  link::Mac seal;     ///< of nodes that share a key with the client
   Duration patience = std::chrono::seconds(10); ///< of `open`, for all nodes
   /// Told of nodes that fall silent, come back or start anew.
   std::function<void(const std::string &node, const std::string &line)> onEvent;

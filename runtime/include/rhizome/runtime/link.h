@@ -79,6 +79,7 @@ struct Outgoing {
 /// A node's answer to Open or Probe, as the controller sees it.
 struct NodeStatus {
   uint16_t node = 0, epoch = 0;
+  bool taken = false; ///< it has another controller, and says no more
   uint32_t cookie = 0;
   uint16_t malformed = 0, foreign = 0, stale = 0, duplicate = 0;
 };

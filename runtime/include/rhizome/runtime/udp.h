@@ -9,6 +9,10 @@
 #include <string>
 
 namespace rhizome::link {
+/// A keyed hash with a key of its own: 64 bits that nobody without the key can
+/// tell from chance. The runtime has none; the compiler's side brings SipHash.
+using Mac = std::function<uint64_t(std::span<const uint8_t>)>;
+
 class UdpSocket {
 public:
   /// Drives `endpoint`, which outlives the socket.
@@ -25,8 +29,13 @@ public:
   bool addPeer(uint16_t peer, const std::string &remote, std::string &error);
   /// Takes a peer's place from its Opens and Probes, for nodes that do not know
   /// where their controller is: from the first with the endpoint's own address,
-  /// and anew once it has been silent for half a second.
-  void learnPeer(uint16_t peer);
+  /// and anew once it has been silent for half a second. With `mac` a place is
+  /// taken that has answered a Challenge (H5, H6), so that no datagram with a
+  /// forged sender changes anything.
+  void learnPeer(uint16_t peer, Mac mac = nullptr);
+  /// Every datagram ends with its hash, and one that does not is dropped: for
+  /// parties that share a key (H8). Before `step`.
+  void seal(Mac mac);
 
   /// Receives what is there, lets `work` use it, sends what is due; then waits
   /// for datagrams, for the endpoint's deadline or for `until`, whichever
@@ -37,7 +46,7 @@ public:
   static Time now();
   /// For epoll: readable when there is something to receive.
   int descriptor() const;
-  /// Datagrams from places that are no peer's.
+  /// Datagrams from places that are no peer's, or without the right hash.
   uint64_t strangers() const;
 
 private:
