@@ -2,11 +2,13 @@
 /* Reads frames of numbers as text from standard input, each input's elements in
  * turn, and writes the answers' elements, a line a frame:
  *   example net.rhz udp node0=10.0.0.1:2719 … < frames.txt
- *   example net.rhz uart /dev/ttyUSB1 < frames.txt */
+ *   example net.rhz uart /dev/ttyUSB1 < frames.txt
+ * With "model" for the driver the whole model is computed here. */
 #include "rhizome_client.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void *allocate(const rhz_tensor *tensor) {
   size_t size = tensor->type == RHZ_FLOAT32 ? sizeof(float) : sizeof(int64_t);
@@ -38,6 +40,49 @@ static void print_frame(const rhz_model *model, void **outputs) {
   printf("\n");
 }
 
+/* Frames through the package's machine code. */
+static int run_model(void) {
+  const rhz_cpu_model *model = rhz_compiled_cpu_model();
+  char error[256];
+  void **inputs, **outputs;
+  size_t k;
+  int64_t i;
+  if (!model) {
+    rhz_compute(NULL, NULL, error, sizeof error);
+    fprintf(stderr, "error: %s\n", error);
+    return 1;
+  }
+  inputs = calloc(model->input_count, sizeof *inputs);
+  outputs = calloc(model->output_count, sizeof *outputs);
+  for (k = 0; k < model->input_count; ++k)
+    inputs[k] = calloc((size_t)model->tensors[model->inputs[k]].elements, 8);
+  for (k = 0; k < model->output_count; ++k)
+    outputs[k] = calloc((size_t)model->tensors[model->outputs[k]].elements, 8);
+  for (;;) {
+    for (k = 0; k < model->input_count; ++k) {
+      const rhz_cpu_tensor *tensor = &model->tensors[model->inputs[k]];
+      for (i = 0; i < tensor->elements; ++i)
+        if (tensor->is_float ? scanf("%f", (float *)inputs[k] + i) != 1
+                             : scanf("%" SCNd64, (int64_t *)inputs[k] + i) != 1)
+          return 0;
+    }
+    if (rhz_compute((const void *const *)inputs, outputs, error,
+                    sizeof error)) {
+      fprintf(stderr, "error: %s\n", error);
+      return 1;
+    }
+    for (k = 0; k < model->output_count; ++k) {
+      const rhz_cpu_tensor *tensor = &model->tensors[model->outputs[k]];
+      for (i = 0; i < tensor->elements; ++i)
+        if (tensor->is_float)
+          printf("%.9g ", (double)((float *)outputs[k])[i]);
+        else
+          printf("%" PRId64 " ", ((int64_t *)outputs[k])[i]);
+    }
+    printf("\n");
+  }
+}
+
 int main(int argc, char **argv) {
   const rhz_model *model = rhz_compiled_model();
   char error[256];
@@ -49,6 +94,8 @@ int main(int argc, char **argv) {
             argv[0]);
     return 2;
   }
+  if (!strcmp(argv[2], "model"))
+    return run_model();
   client = rhz_open(argv[1], argv[2], (const char *const *)argv + 3, 5.0, error,
                     sizeof error);
   if (!client) {

@@ -2,6 +2,7 @@
 // The C interface over the runtime; rhizome_model.h says what the model is,
 // service.cpp who its nodes are.
 #include "rhizome_client.h"
+#include "rhizome/runtime/cpu.h"
 #include "rhizome/runtime/drivers.h"
 #include "rhizome/runtime/infer.h"
 #include "rhizome_model.h"
@@ -12,8 +13,10 @@ using namespace rhizome;
 using namespace rhizome::runtime;
 
 namespace rhizome {
-/// In service.cpp, which the compiler wrote.
+/// In service.cpp and cpu.cpp, which the compiler wrote; the latter's is null
+/// if the package has no machine code.
 const link::Service &compiledService();
+const rhz_cpu_model *compiledCpuModel();
 } // namespace rhizome
 
 struct rhz_client {
@@ -24,6 +27,10 @@ struct rhz_client {
 };
 
 const rhz_model *rhz_compiled_model(void) { return &rhizome_model; }
+
+static const char kNoObject[] =
+    "the package has no machine code of the model; compile it with "
+    "--cpu-object";
 
 /// False with a sentence in `error` if a place names no node.
 static bool readPlace(const std::string &text, UdpOptions &options,
@@ -67,9 +74,26 @@ makeDriver(rhz_client &client, const std::string &package,
         return nullptr;
     return makeUdpDriver(std::move(options));
   }
+  const rhz_cpu_model *cpu = compiledCpuModel();
+  if (name == "cpu" && !cpu) {
+    error = kNoObject;
+    return nullptr;
+  }
+  if (name == "cpu")
+    return makeCpuDriver(computeOf(*cpu));
+  if (name == "opencl") {
+    OpenClOptions options;
+    if (where[0])
+      options.program = where[0];
+    if (where[0] && where[1])
+      options.platform = where[1];
+    if (cpu)
+      options.native = computeOf(*cpu);
+    return makeOpenClDriver(std::move(options));
+  }
   if (name != "uart" && name != "simulation") {
     error = "there is no driver '" + name +
-            "'; there are null, simulation, uart and udp";
+            "'; there are null, cpu, simulation, uart, udp and opencl";
     return nullptr;
   }
   if (!*where) {
@@ -125,6 +149,20 @@ int rhz_infer(rhz_client *client, size_t frames, const void *const *inputs,
                                {outputs, rhizome_model.output_count}, frames);
   client->error = status.text;
   return status ? 0 : 1;
+}
+
+const rhz_cpu_model *rhz_compiled_cpu_model(void) { return compiledCpuModel(); }
+
+int rhz_compute(const void *const *inputs, void *const *outputs, char *error,
+                size_t error_size) {
+  std::string text = kNoObject;
+  const rhz_cpu_model *cpu = compiledCpuModel();
+  if (cpu &&
+      run(*cpu, {inputs, cpu->input_count}, {outputs, cpu->output_count}, text))
+    return 0;
+  if (error && error_size)
+    std::snprintf(error, error_size, "%s", text.c_str());
+  return 1;
 }
 
 const char *rhz_error(const rhz_client *client) {

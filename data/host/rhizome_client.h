@@ -4,6 +4,7 @@
 #ifndef RHIZOME_CLIENT_H
 #define RHIZOME_CLIENT_H
 #include "rhizome/runtime/border.h"
+#include "rhizome/runtime/cpu.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -15,9 +16,11 @@ const rhz_model *rhz_compiled_model(void);
 
 /* Opens a device. `package` is the folder of the compiled package; files that
  * the device needs are compared with what was compiled. `driver` is "null",
- * "simulation", "uart" or "udp"; `where`, the last one NULL, says where the
- * device is: a simulator's program; a serial line and its baud rate; for every
- * node "NODE=ADDRESS:PORT" ("host=…" says where to listen). Gives up after
+ * "cpu", "simulation", "uart", "udp" or "opencl"; `where`, the last one NULL,
+ * says where the device is: a simulator's program; a serial line and its baud
+ * rate; for every node "NODE=ADDRESS:PORT" ("host=…" says where to listen); an
+ * OpenCL program and a part of its platform's name. "cpu", and "opencl" without
+ * a program, need the package's machine code (--cpu-object). Gives up after
  * `patience_s` seconds, here and later with each frame. NULL on failure, with a
  * sentence in `error`. */
 rhz_client *rhz_open(const char *package, const char *driver,
@@ -29,6 +32,15 @@ void rhz_close(rhz_client *client);
  * outputs[k] gets those of output k. 0 if all is well. */
 int rhz_infer(rhz_client *client, size_t frames, const void *const *inputs,
               void *const *outputs);
+/* The whole model on this CPU, host's tasks included: inputs[k] holds one frame
+ * of the model's own input k, outputs[k] gets that of output k; of float, or of
+ * int64_t where the tensor is of integers. Needs the package's machine code,
+ * whose tensors rhz_compiled_cpu_model tells; that is NULL without it. 0 if all
+ * is well. */
+const rhz_cpu_model *rhz_compiled_cpu_model(void);
+int rhz_compute(const void *const *inputs, void *const *outputs, char *error,
+                size_t error_size);
+
 /* Why the last call failed. */
 const char *rhz_error(const rhz_client *client);
 

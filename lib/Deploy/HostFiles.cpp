@@ -86,7 +86,17 @@ std::string deploy::literalOf(StringRef text) {
   return result;
 }
 
+/// INT64_MIN is no literal of C.
+std::string deploy::digitsOf(int64_t value) {
+  if (isInt<32>(value) && value != INT32_MIN)
+    return std::to_string(value);
+  if (value == INT64_MIN)
+    return "INT64_MIN";
+  return "INT64_C(" + std::to_string(value) + ")";
+}
+
 namespace {
+using deploy::digitsOf;
 std::string shapeText(const HostTensor &tensor) {
   std::string text = tensor.isFloat ? "float32[" : "int64[";
   raw_string_ostream os(text);
@@ -99,15 +109,6 @@ std::string digitsOf(float value) {
   char text[48];
   std::snprintf(text, sizeof text, "%a", double(value));
   return std::string(text) + "f";
-}
-
-/// INT64_MIN is no literal of C.
-std::string digitsOf(int64_t value) {
-  if (isInt<32>(value) && value != INT32_MIN)
-    return std::to_string(value);
-  if (value == INT64_MIN)
-    return "INT64_MIN";
-  return "INT64_C(" + std::to_string(value) + ")";
 }
 
 class HeaderWriter {
@@ -276,15 +277,22 @@ std::string deploy::hostPage(const Plan &plan) {
         "or by hand, in this folder:\n\n"
         "    cc -c -O2 -Iruntime/include runtime/lib/border.c example.c\n"
         "    c++ -std=c++20 -O2 -Iruntime/include -o example *.cpp \\\n"
-        "        runtime/lib/*.cpp border.o example.o -lpthread -lm\n\n"
+        "        runtime/lib/*.cpp border.o example.o -lpthread -lm -ldl\n\n"
         "## Run\n\n"
         "    ./example PACKAGE DRIVER [WHERE…] < frames.txt\n\n"
         "| driver | where |\n|---|---|\n"
         "| `null` | nothing: zeros come back |\n"
+        "| `cpu` | nothing: the machine code in `model/cpu.o`, if the package "
+        "was compiled with `--cpu-object` |\n"
         "| `simulation` | of one device: the simulator that `rhizome simulate "
         "--json` names |\n"
         "| `uart` | the serial line, and its baud rate unless it is 1000000 "
         "|\n"
-        "| `udp` | `NODE=ADDRESS:PORT` of every node |\n";
+        "| `udp` | `NODE=ADDRESS:PORT` of every node |\n"
+        "| `opencl` | a program (`.xclbin`, `.cl`) and a part of its "
+        "platform's name; without them the machine code in a device's place "
+        "|\n"
+        "\nWith `model/cpu.o` the function `rhz_compute` runs the whole model "
+        "on this CPU;\nby hand, add `../model/cpu.o` to the last command.\n";
   return text;
 }

@@ -15,6 +15,8 @@ llvm::Expected<runtime::Design> designOf(const Plan &plan,
 
 /// A text as a literal of C and C++.
 std::string literalOf(llvm::StringRef text);
+/// A number as one.
+std::string digitsOf(int64_t value);
 /// rhizome_model.h: C99 and C++.
 std::string modelHeader(const Plan &plan, const runtime::Design &design);
 /// README.md.

@@ -4,6 +4,7 @@
 #include "rhizome/Simulate/Simulate.h"
 #include "Saturation.h"
 #include "rhizome/Model/Frames.h"
+#include "rhizome/Model/Golden.h"
 #include "rhizome/Model/Model.h"
 #include "rhizome/Simulate/Cluster.h"
 #include "rhizome/Support/Data.h"
@@ -124,6 +125,37 @@ Expected<Frames> runHardware(const SimulateRequest &request,
   return std::move(run->outputs);
 }
 
+/// The golden vectors against the integer model: the interpreter, to which the
+/// hardware is compared, and in a functional simulation the CPU path.
+Error compareGolden(const SimulateRequest &request, const Package &package,
+                    const HostModel &model, SimulateResult &result) {
+  Expected<std::optional<Golden>> golden = readGolden(package, model);
+  if (!golden)
+    return golden.takeError();
+  if (!*golden)
+    return Error::success();
+  result.golden = int64_t((*golden)->inputs.size());
+  Passage passage(model, (*golden)->inputs);
+  if (Error error =
+          passage.run(request.level == Level::Functional ? compiled(model)
+                                                         : interpreted(model)))
+    return error;
+  Expected<Frames> outputs = passage.outputs();
+  if (!outputs)
+    return outputs.takeError();
+  for (auto [f, frame] : enumerate((*golden)->outputs))
+    for (auto [k, want] : enumerate(frame)) {
+      const Tensor &got = (*outputs)[f][k];
+      if (got.ints == want.ints && got.floats == want.floats)
+        continue;
+      if (result.mismatches++ == 0)
+        result.firstMismatch =
+            formatv("golden frame {0}: output '{1}' is not the recorded one", f,
+                    model.outputs()[k].name);
+    }
+  return Error::success();
+}
+
 Error simulateOpened(const SimulateRequest &request, const Package *package,
                      SimulateResult &result) {
   Expected<std::unique_ptr<HostModel>> model =
@@ -160,6 +192,9 @@ Error simulateOpened(const SimulateRequest &request, const Package *package,
                         : got.runDesign(design, want.networkInputs()))
     return error;
   compare(got.networkOutputs(), want.networkOutputs(), **model, result);
+  if (request.inputs.empty())
+    if (Error error = compareGolden(request, *package, **model, result))
+      return error;
   if (Error error = package->checkUnchanged())
     return error;
   if (result.measured || result.throughputPerS > 0)

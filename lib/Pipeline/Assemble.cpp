@@ -5,6 +5,7 @@
 #include "Settings.h"
 #include "rhizome/Deploy/Border.h"
 #include "rhizome/Deploy/Deploy.h"
+#include "rhizome/Model/Golden.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Node.h"
 #include "rhizome/Transforms/Tasks.h"
@@ -137,6 +138,12 @@ llvm::Error Compilation::write(PackageWriter &writer) {
     return error;
   fillHost();
   if (llvm::Error error = writeDeployment(writer, *plan, network()))
+    return error;
+  if (llvm::Error error = writeCpuObject(writer, request.objectCpu))
+    return error;
+  if (llvm::Error error =
+          writeGolden(writer, *plan,
+                      request.golden ? *request.golden : goldenFrames(module)))
     return error;
   if (llvm::Error error = writeAnalysis(writer, network(), plan->model,
                                         analysedOf(targets, *built)))

@@ -126,15 +126,16 @@ def client(suite, np, package, wanted):
     host, include = package / "host", "-I" + str(package
                                                  / "host/runtime/include")
     program = suite.work / "example"
+    objects = sorted((package / "model").glob("cpu.o"))
     made = run_program(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror",
                         include, "-c", host / "example.c", "-o",
                         suite.work / "example.o"])
     suite.check(made.status == 0, f"cc takes the example {made.message}",
                 made.command)
     made = run_program(["c++", "-std=c++20", include, host
-                        / "rhizome_client.cpp", host / "service.cpp",
-                        suite.work / "example.o", library, "-lpthread", "-lm",
-                        "-o", program])
+                        / "rhizome_client.cpp", host / "service.cpp", host
+                        / "cpu.cpp", suite.work / "example.o", *objects,
+                        library, "-lpthread", "-lm", "-ldl", "-o", program])
     if not suite.check(made.status == 0, f"c++ takes the client {made.message}",
                        made.command):
         return
@@ -152,6 +153,19 @@ def client(suite, np, package, wanted):
     suite.check(result.status == 0 and got.tobytes() == wanted,
                 f"the client has the same answers {result.err}",
                 result.command)
+    for driver in ("cpu", "model"):
+        result = run_program(["sh", "-c", script, "sh", program, package,
+                              driver, text])
+        if objects:
+            got = np.array([[float(w) for w in line.split()]
+                            for line in result.out.splitlines()], np.float32)
+            suite.check(result.status == 0 and got.tobytes() == wanted,
+                        f"{driver}: machine code has the same answers "
+                        f"{result.err}", result.command)
+        else:
+            suite.check(result.status == 1 and "--cpu-object" in result.err,
+                        f"{driver}: no machine code: {result.err}",
+                        result.command)
     rtl = package / "nodes/node0/rtl"
     image = sorted(rtl.glob("*.hex"))[0]
     good = image.read_bytes()
@@ -183,8 +197,8 @@ def ranks(suite, wanted):
             "--driver", "simulation")
     empty = suite.work / "no-programs"
     empty.mkdir()
-    result = suite.run("run", package, "--driver", "mpi",
-                       env={"PATH": str(empty)})
+    result = run_program(["env", f"PATH={empty}", suite.rhizome, "run", package,
+                          "--driver", "mpi"])
     suite.check(result.status == 1 and "openmpi-bin" in result.err,
                 f"without mpirun: {result.err}", result.command)
 
@@ -206,6 +220,50 @@ def open_cl(suite, package, wanted):
     junk.write_text("no program")
     refused(suite, "does not take", "run", package, "--driver", "opencl",
             "--program", junk)
+
+
+def machine_code(suite, np, wanted):
+    """The package with the model's object: the same bytes from the same input,
+    and the client computes without rhizome."""
+    texts = []
+    for name in ("first", "second"):
+        package = suite.work / f"{name}.rhz"
+        result = suite.compile(MODEL, (), "throughput=1000/s", package,
+                               "--cpu-object")
+        if not suite.check(result.status == 0, "compiles with machine code "
+                           + (result.message if result.status else ""),
+                           result.command):
+            return
+        texts.append((package / "checksums.json").read_bytes())
+    suite.check(texts[0] == texts[1] and b"model/cpu.o" in texts[0],
+                "two packages with machine code are the same")
+    refused(suite, "LLVM knows no processor 'z80'", "compile", MODEL,
+            "--cpu-object", "--object-cpu", "z80", "-o", suite.work / "no.rhz")
+    client(suite, np, package, wanted)
+
+
+def golden(suite, np, package):
+    """Golden vectors lie in the package and are compared."""
+    folder = package / "model/golden"
+    answers = np.load(folder / "output0.npy")
+    suite.check(1 <= len(answers) <= 4 and "golden" in
+                (package / "checksums.json").read_text(),
+                f"{len(answers)} golden vectors, with checksums")
+    result = suite.run("simulate", package, "--level", "functional", "--json")
+    suite.check(result.status == 0 and (result.json or {}).get("golden")
+                == len(answers), "simulate compares them", result.command)
+    good = (folder / "output0.npy").read_bytes()
+    np.save(folder / "output0.npy", answers + 1)
+    refused(suite, "model/golden/output0.npy", "simulate", package, "--level",
+            "functional")
+    result = suite.run("simulate", package, "--level", "functional",
+                       "--accept-changes")
+    suite.check(result.status == 1 and "golden frame 0" in result.out,
+                f"others are told: {result.out}", result.command)
+    (folder / "output0.npy").write_bytes(good)
+    bare = suite.work / "bare.rhz"
+    suite.compile(MODEL, (), "throughput=1000/s", bare, "--golden", 0)
+    suite.check(not (bare / "model/golden").exists(), "none on demand")
 
 
 def drivers(suite):
@@ -241,4 +299,6 @@ def drivers(suite):
         return suite.skip("Python has no numpy")
     uart(suite, np, package, plan)
     wanted = np.load(suite.work / "cpu.npy").astype(np.float32)
+    golden(suite, np, package)
     client(suite, np, package, wanted.tobytes())
+    machine_code(suite, np, wanted.tobytes())

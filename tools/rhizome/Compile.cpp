@@ -170,7 +170,8 @@ static void addPhase(CLI::App &command, const std::string &name,
 
 void cli::addCompile(CLI::App &app, Run &run) {
   struct Options : TargetOptions {
-    bool bitstream = false;
+    bool bitstream = false, cpuObject = false;
+    std::string objectCpu = "x86-64-v3";
   };
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
@@ -183,6 +184,21 @@ void cli::addCompile(CLI::App &app, Run &run) {
   command->add_option("-o,--output", options->request.output,
                       "the package's folder, otherwise MODEL's name + .rhz; "
                       "with --compile-to the module's file, otherwise stdout");
+  command->add_flag(
+      "--cpu-object", options->cpuObject,
+      "also write the model as an object file, model/cpu.o, which the client "
+      "in host/ runs without rhizome");
+  command
+      ->add_option("--object-cpu", options->objectCpu,
+                   "with --cpu-object: the processor, one of LLVM's names")
+      ->capture_default_str()
+      ->option_text("NAME [x86-64-v3]");
+  command
+      ->add_option("--golden", options->request.golden,
+                   "frames with the interpreter's answers in model/golden/; "
+                   "at most 4, and fewer where they take long, otherwise")
+      ->check(CLI::Range(int64_t(0), int64_t(1000)))
+      ->option_text("N");
   addPhase(*command, "--compile-to", options->request.to,
            "stop after a phase and write the module as .mlir: " + phaseNames());
   addPhase(*command, "--compile-from", options->request.from,
@@ -201,10 +217,13 @@ void cli::addCompile(CLI::App &app, Run &run) {
       "  rhizome compile codes.onnx --number-format 'fixed<1,7>' "
       "--raw-integers\n"
       "  rhizome compile torch.mlir --calibration train.npz\n"
+      "  rhizome compile net.onnx --cpu-object --object-cpu x86-64-v2\n"
       "  rhizome compile net.onnx --compile-to explore -o net.mlir\n"
       "  rhizome compile net.mlir --compile-from explore -o net.rhz\n"
       "  rhizome compile kernel.cfd --target cpu -o kernel.cpu");
   command->callback([options, command, &run] {
+    if (options->cpuObject)
+      options->request.objectCpu = options->objectCpu;
     const CompileRequest &request = options->request;
     const bool isKernel = !request.from && !request.to &&
                           model::isKernel(inputKind(request.model.path));

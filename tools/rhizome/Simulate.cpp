@@ -77,6 +77,8 @@ static int runSimulate(SimulateRequest request, bool json) {
                               {"sim_cycles_per_s", result.simCyclesPerS}};
     if (!result.simulator.empty())
       object["simulator"] = llvm::json::fixUTF8(result.simulator);
+    if (result.golden)
+      object["golden"] = result.golden;
     if (result.unexpected >= 0)
       object["unexpected"] = result.unexpected;
     if (!result.firstMismatch.empty())
@@ -93,7 +95,10 @@ static int runSimulate(SimulateRequest request, bool json) {
   }
   llvm::outs() << result.frames
                << (result.frames == 1 ? " frame, " : " frames, ")
-               << grouped(result.mismatches) << " mismatches\n";
+               << grouped(result.mismatches) << " mismatches";
+  if (result.golden)
+    llvm::outs() << " (" << result.golden << " golden vectors compared, too)";
+  llvm::outs() << "\n";
   if (result.unexpected >= 0)
     llvm::outs() << grouped(result.unexpected)
                  << " elements differ from the expected outputs\n";

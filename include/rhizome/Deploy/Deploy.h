@@ -11,4 +11,9 @@ namespace rhizome::deploy {
 /// nodes have been written; the plan has its host section.
 llvm::Error writeDeployment(PackageWriter &writer, const Plan &plan,
                             mlir::func::FuncOp network);
+
+/// Writes the model, which the package holds already, as machine code for a
+/// processor by LLVM's name, with its header and the tables by which a client
+/// calls it; for "" the tables alone, which say that there is none.
+llvm::Error writeCpuObject(PackageWriter &writer, const std::string &cpu);
 } // namespace rhizome::deploy

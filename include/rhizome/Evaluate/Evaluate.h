@@ -44,6 +44,7 @@ struct PartyResult {
 struct SimulateResult : model::Comparison {
   bool ok = false; ///< it ran; mismatches may be there
   int64_t frames = 0;
+  int64_t golden = 0; ///< golden vectors that were compared, too
   Prediction predicted;
   bool measured = false;
   double intervalCycles = 0;

@@ -4,6 +4,8 @@
 //   plan.json               what was built and promised
 //   checksums.json          of every file that later steps read
 //   model/network.mlir      the integer model with its host parts
+//   model/golden/*.npy      frames and the interpreter's answers
+//   model/cpu.{o,h}         the model as machine code, with --cpu-object
 //   nodes/<n>/rtl/*.sv      the hardware; *.hex images; files.f for tools
 //   segments/<n>/*          what lies in memories outside the chip
 //   results/                what was measured later

@@ -32,6 +32,11 @@ struct CompileRequest : planbuild::TargetChoice {
   /// stops before, the module's file, "" or "-" for the result's `text`.
   std::string output;
   bool acceptNearest = false;
+  /// Also the model as machine code for this processor, by LLVM's name; "":
+  /// without.
+  std::string objectCpu;
+  /// Golden vectors; none given: as many as cost little.
+  std::optional<int64_t> golden;
   /// The model's name, "" for its file's.
   std::string name;
   /// The file is a module as this phase leaves it; none for a model.

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A model as machine code: the functions of a package's model/cpu.o, and the
+ * tensors between them. The tables are those of the package's host/cpu.cpp. */
+#ifndef RHIZOME_RUNTIME_CPU_H
+#define RHIZOME_RUNTIME_CPU_H
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A tensor as the functions have it: dense, row-major, of float, or of integers
+ * of 8, 16, 32 or 64 bits whose values are lo to hi. */
+typedef struct rhz_cpu_tensor {
+  const char *name;
+  int64_t elements;
+  int is_float;
+  unsigned storage_bits;
+  int is_signed;
+  unsigned width; /* of an integer in a frame */
+  int64_t lo, hi;
+} rhz_cpu_tensor;
+
+/* A task of the model: takes and gives tensors by their numbers. `run` gets the
+ * pointers of what it takes, then of what it gives. */
+typedef struct rhz_cpu_task {
+  void (*run)(void **buffers);
+  int on_device; /* what the device computes */
+  size_t take_count, give_count;
+  const unsigned *takes, *gives;
+} rhz_cpu_task;
+
+typedef struct rhz_cpu_model {
+  size_t tensor_count, task_count, input_count, output_count;
+  const rhz_cpu_tensor *tensors;
+  const rhz_cpu_task *tasks; /* in order */
+  const unsigned *inputs, *outputs;
+} rhz_cpu_model;
+
+#ifdef __cplusplus
+} /* extern "C" */
+
+#include "rhizome/runtime/drivers.h"
+
+namespace rhizome::runtime {
+/// What the device computes, for makeCpuDriver: tasks of the device in order,
+/// each from and to its own ports of a frame. `model` outlives it.
+Compute computeOf(const rhz_cpu_model &model);
+
+/// The whole model: inputs[k] holds one frame of the model's input k,
+/// outputs[k] gets that of output k, each of float or int64_t. False with a
+/// sentence.
+bool run(const rhz_cpu_model &model, std::span<const void *const> inputs,
+         std::span<void *const> outputs, std::string &error);
+} // namespace rhizome::runtime
+#endif
+#endif
