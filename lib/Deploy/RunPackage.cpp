@@ -188,6 +188,23 @@ Expected<DriverKind> kindFor(const RunRequest &request,
       request.package.c_str());
 }
 
+/// Whether a driver's device has the ports of all regions of a design. Links
+/// and lines carry one region's frames.
+bool runsRegions(DriverKind kind) {
+  switch (kind) {
+  case DriverKind::Null:
+  case DriverKind::Cpu:
+  case DriverKind::Simulation:
+  case DriverKind::OpenCl:
+    return true;
+  case DriverKind::Uart:
+  case DriverKind::Udp:
+  case DriverKind::Mpi:
+    return false;
+  }
+  llvm_unreachable("all drivers are above");
+}
+
 Error runInto(const RunRequest &request, RunResult &result) {
   Expected<Package> package = Package::open(
       request.package, changesFor(request.acceptChanges, request.trust));
@@ -202,38 +219,46 @@ Error runInto(const RunRequest &request, RunResult &result) {
       HostModel::read(package->modelPath());
   if (!model)
     return model.takeError();
-  if ((*model)->regionCount() > 1)
+  const bool isMany = (*model)->regionCount() > 1;
+  if (isMany && !runsRegions(*kind))
     return createStringError(
-        "the model has %zu tasks on the FPGA with the host between them, and a "
-        "service runs one; 'rhizome simulate --level cluster' runs them all",
+        "the model has %zu tasks on the FPGA with the host between them; the "
+        "drivers null, cpu, simulation and opencl run these in order, and "
+        "'rhizome simulate --level cluster' those of a cluster",
         (*model)->regionCount());
   Expected<Drawn> drawn = framesFor(request, **model);
   if (!drawn)
     return drawn.takeError();
-  Expected<Frames> frames = drawn->passage.codes();
-  if (!frames)
-    return frames.takeError();
-  std::vector<std::vector<runtime::Bytes>> answers;
-  if (Error error = runDriver(request, *kind, *package, **model, *frames,
-                              answers, result))
-    return error;
-  Frames got;
-  for (const std::vector<runtime::Bytes> &answer : answers) {
-    std::vector<Tensor> &frame = got.emplace_back();
-    for (auto [bytes, port] : zip_equal(answer, (*model)->networkOutputs()))
-      frame.push_back(unpackFrame(bytes.data(), port));
-  }
   // Zeros are no answers.
   result.checked = request.check && *kind != DriverKind::Null;
-  if (result.checked) {
-    Passage want = drawn->passage;
+  Passage want = drawn->passage;
+  if (result.checked || isMany)
     if (Error error = want.run(interpreted(**model)))
       return error;
-    compare(got, want.networkOutputs(), **model, result);
-  }
-  if (Error error = drawn->passage.runDesign(
-          [&](const Frames &) -> Expected<Frames> { return got; }, *frames))
+  auto design = [&](const Frames &codes) -> Expected<Frames> {
+    std::vector<std::vector<runtime::Bytes>> answers;
+    if (Error error = runDriver(request, *kind, *package, **model, codes,
+                                answers, result))
+      return error;
+    Frames got;
+    for (const std::vector<runtime::Bytes> &answer : answers) {
+      std::vector<Tensor> &frame = got.emplace_back();
+      for (auto [bytes, port] : zip_equal(answer, (*model)->networkOutputs()))
+        frame.push_back(unpackFrame(bytes.data(), port));
+    }
+    return got;
+  };
+  // What regions after the first take is what the host makes of the answers
+  // before; runDesign begins with what is expected of it.
+  Expected<Frames> frames =
+      isMany ? Expected<Frames>(want.networkInputs()) : drawn->passage.codes();
+  if (!frames)
+    return frames.takeError();
+  if (Error error = drawn->passage.runDesign(design, *frames))
     return error;
+  if (result.checked)
+    compare(drawn->passage.networkOutputs(), want.networkOutputs(), **model,
+            result);
   return keepOutputs(request, **model, drawn->passage, result);
 }
 } // namespace

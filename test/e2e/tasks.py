@@ -57,6 +57,30 @@ def check_levels(suite, package):
                     "the model's outputs agree, host tasks included")
 
 
+def check_drivers(suite, package):
+    """The regions in order through drivers: the simulated levels' outputs."""
+    wanted = np.load(suite.work / "functional.npy")
+    for driver, frames in (("cpu", 4), ("simulation", 2)):
+        out = suite.work / f"{driver}.npy"
+        result = suite.run("run", package, "--driver", driver, "--input",
+                           IMAGES, "-n", frames, "--output", out, "--json")
+        answer = result.json or {}
+        suite.check(result.status == 0 and answer.get("checked")
+                    and answer.get("mismatches") == 0
+                    and (np.load(out) == wanted[:frames]).all(),
+                    f"driver {driver}: regions in order {result.message}",
+                    result.command)
+    result = suite.run("run", package, "--driver", "null", "-n", 1, "--input",
+                       IMAGES, "--json")
+    suite.check(result.status == 0, f"driver null {result.message}",
+                result.command)
+    result = suite.run("run", package, "--driver", "uart", "--port",
+                       "/dev/null", "--input", IMAGES, "--json")
+    said = (result.json or {}).get("error", "")
+    suite.check(result.status == 1 and "tasks on the FPGA with the host" in said,
+                f"driver uart: {said}", result.command)
+
+
 def check_broken(suite, package):
     """A list that leaves a task out, and one out of order."""
     text = (package / "model/network.mlir").read_text()
@@ -146,4 +170,5 @@ def tasks(suite):
     check_choice(suite)
     check_service(suite, options)
     check_levels(suite, package)
+    check_drivers(suite, package)
     check_broken(suite, package)
