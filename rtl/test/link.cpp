@@ -84,6 +84,63 @@ private:
   std::vector<uint8_t> taking;
 };
 
+/// Datagrams of somebody who means harm, and who hears those to the node: Opens
+/// of no epoch, of other nodes, channels and epochs, kinds that no node takes,
+/// what was sent once more, and the same with a bit of the header turned.
+class Hostile {
+public:
+  std::vector<uint8_t> next(const std::vector<uint8_t> &heard, uint16_t epoch) {
+    past.push_back(heard);
+    if (past.size() > 200)
+      past.pop_front();
+    Header h;
+    h.id = 1;
+    h.epoch = epoch;
+    h.sequence = uint32_t(random() % 256);
+    switch (random() % 6) {
+    case 0:
+      h.kind = random() % 2 ? Kind::Open : Kind::Probe;
+      if (h.kind == Kind::Open)
+        h.epoch = 0;
+      else
+        h.id = uint16_t(2 + random() % 100);
+      break;
+    case 1:
+      h.kind = Kind::Open;
+      h.id = uint16_t(random() % 2 ? 0 : 2 + random() % 100);
+      h.epoch = uint16_t(random());
+      break;
+    case 2:
+      h.kind = random() % 2 ? Kind::Data : Kind::Poll;
+      h.id = uint16_t(7 + random() % 100);
+      break;
+    case 3:
+      h.kind = Kind(random() % 3);
+      h.id = uint16_t(1 + random() % 6);
+      h.epoch = uint16_t(epoch + 1 + random() % 1000);
+      break;
+    case 4:
+      h.kind = Kind(5 + random() % 3);
+      break;
+    default: {
+      std::vector<uint8_t> again = past[random() % past.size()];
+      if (random() % 2)
+        again[random() % kHeaderBytes] ^= uint8_t(1 << random() % 8);
+      return again;
+    }
+    }
+    bool one =
+        h.kind == Kind::Data || h.kind == Kind::Ack || h.kind == Kind::Status;
+    h.words = one ? 1 : 0;
+    return encode(h, std::vector<uint8_t>(h.words * kWordBytes, 0xff));
+  }
+  bool strikes(double share) { return double(random() % 1000) < 1000 * share; }
+
+private:
+  std::mt19937 random{7};
+  std::deque<std::vector<uint8_t>> past;
+};
+
 std::map<std::string, double> arguments;
 double arg(const char *name, double otherwise) {
   auto it = arguments.find(name);
@@ -158,6 +215,8 @@ int main(int argc, char **argv) {
     return true;
   };
   bool stuck = false;
+  Hostile hostile;
+  const double harm = arg("hostile", 0);
   while (!finished() && !stuck) {
     auto time = uint64_t(now);
     for (uint64_t path = 0; path < paths; ++path)
@@ -204,8 +263,11 @@ int main(int argc, char **argv) {
     while (forth.next() <= time) {
       auto bytes = forth.take();
       ++toNode;
-      if (!bytes.empty())
-        node.in.push_back(std::move(bytes));
+      if (bytes.empty())
+        continue;
+      if (bytes.size() >= kHeaderBytes && hostile.strikes(harm))
+        node.in.push_back(hostile.next(bytes, host.epoch()));
+      node.in.push_back(std::move(bytes));
     }
     // The node's own line: it stalls while it is busy with what went before.
     bool busy = double(back.freeAt()) > now + double(8 * 1500) * period / WIDTH;

@@ -35,6 +35,8 @@ RUNS = [
     ("small frames", dict(WORST), 500, 20000),
     ("small frames", dict(garbage=1, garbage_exact=1), 500, 20000),
     ("small frames", dict(BAD, loss=0.1, restart_at=200), 500, 2000),
+    ("small frames", dict(hostile=0.5), 10000, 100000),
+    ("small frames", dict(BAD, loss=0.1, hostile=0.5, restart_at=200), 5000, 20000),
     ("small frames", dict(one=1, all=0), 20, 200),
     ("large frames", dict(LINE), 150, 3000),
     ("large frames", dict(LINE, loss=0.01, late=0.2), 100, 2500),
@@ -104,7 +106,10 @@ def main():
                 print("FAILED %s %s: %s" % (name, medium, result.stdout + result.stderr))
                 failed += 1
                 continue
-            flood = medium.get("garbage_exact") and not r["malformed"]
+            flood = bool(medium.get("garbage_exact")) and not r["malformed"]
+            # All kinds of harm were noticed.
+            flood |= "hostile" in medium and not (
+                r["malformed"] and r["foreign"] and r["stale"])
             if result.returncode != 0 or r["lost"] or r["wrong"] or r["stuck"] or flood:
                 failed += 1
                 print("FAILED", end=" ")
