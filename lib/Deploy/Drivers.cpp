@@ -4,6 +4,7 @@
 #include "rhizome/Model/HostModel.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Simulate/Program.h"
+#include "rhizome/Support/Failures.h"
 #include "rhizome/runtime/drivers.h"
 
 using namespace llvm;
@@ -60,10 +61,12 @@ static Expected<runtime::Compute> computeOf(const Package &package) {
 static Expected<std::unique_ptr<runtime::Driver>>
 simulationOf(const Package &package, const DriverOptions &options) {
   if (package.plan().nodes.size() != 1)
-    return createStringError(
-        "the driver 'simulation' is for packages of one device, '%s' has %zu; "
-        "'rhizome simulate --level cluster' simulates all of them",
-        package.dir().c_str(), package.plan().nodes.size());
+    return ofKind(
+        Failure::Kind::Usage,
+        createStringError("the driver 'simulation' is for packages of one "
+                          "device, '%s' has %zu; 'rhizome simulate --level "
+                          "cluster' simulates all of them",
+                          package.dir().c_str(), package.plan().nodes.size()));
   Expected<SimulatorProgram> built = buildSimulator(package);
   if (!built)
     return built.takeError();
@@ -93,8 +96,10 @@ deploy::makeDriver(const Package &package, DriverKind kind,
     return simulationOf(package, options);
   case DriverKind::Uart:
     if (options.port.empty())
-      return createStringError("the driver 'uart' needs --port, the serial "
-                               "line of the board, such as /dev/ttyUSB1");
+      return ofKind(
+          Failure::Kind::Usage,
+          createStringError("the driver 'uart' needs --port, the serial line "
+                            "of the board, such as /dev/ttyUSB1"));
     return runtime::makeUartDriver({options.port, options.baud});
   case DriverKind::Udp:
     break;
