@@ -77,6 +77,7 @@ simulationOf(const Package &package, const DriverOptions &options) {
   simulation.stallsIn = options.stallsIn;
   simulation.stallsOut = options.stallsOut;
   simulation.seed = options.seed;
+  simulation.held = std::move(built->held);
   return runtime::makeSimulationDriver(std::move(simulation));
 }
 

@@ -96,12 +96,12 @@ private:
 
 class RtlFunction : public NodeFunction {
 public:
-  RtlFunction(std::string library, std::string images, const PlannedNode &node)
-      : library(std::move(library)), images(std::move(images)), node(node) {}
+  RtlFunction(NodeModel built, std::string images, const PlannedNode &node)
+      : built(std::move(built)), images(std::move(images)), node(node) {}
   Error reset() override {
     clocked = cycles();
     Expected<std::unique_ptr<clustersim::Model>> opened =
-        clustersim::Model::open(library, images, node, /*seed=*/1);
+        clustersim::Model::open(built.library, images, node, /*seed=*/1);
     if (!opened)
       return opened.takeError();
     model = std::move(*opened);
@@ -131,7 +131,8 @@ public:
   }
 
 private:
-  std::string library, images;
+  NodeModel built;
+  std::string images;
   const PlannedNode &node;
   std::unique_ptr<clustersim::Model> model;
   int64_t clocked = 0;
@@ -158,10 +159,10 @@ Expected<std::unique_ptr<NodeFunction>> cpuFunction(const Package &package,
 
 Expected<std::unique_ptr<NodeFunction>> rtlFunction(const Package &package,
                                                     const PlannedNode &node) {
-  Expected<std::string> library = buildNodeModel(package, node);
-  if (!library)
-    return library.takeError();
-  return std::make_unique<RtlFunction>(std::move(*library), package.rtlPath(node),
+  Expected<NodeModel> built = buildNodeModel(package, node);
+  if (!built)
+    return built.takeError();
+  return std::make_unique<RtlFunction>(std::move(*built), package.rtlPath(node),
                                        node);
 }
 

@@ -241,6 +241,7 @@ Expected<ClusterResult> rhizome::simulateCluster(
     return createStringError("there are no frames to simulate");
   ClusterResult result;
   json::Array libraries;
+  std::vector<KeptFiles::Held> held;
   for (const PlannedNode &node : plan.nodes) {
     Expected<sim::Simulator> model =
         sim::buildModel(package, node, !node.nodeTop.empty());
@@ -248,6 +249,7 @@ Expected<ClusterResult> rhizome::simulateCluster(
       return createStringError("%s: %s", node.name.c_str(),
                                toString(model.takeError()).c_str());
     libraries.push_back(model->program);
+    held.push_back(std::move(model->held));
     result.buildSeconds += model->buildSeconds;
   }
   Expected<std::string> folder = sim::makeRunFolder(package, "cluster");
@@ -290,11 +292,11 @@ Expected<ClusterResult> rhizome::simulateCluster(
   return result;
 }
 
-Expected<std::string> rhizome::buildNodeModel(const Package &package,
-                                              const PlannedNode &node) {
+Expected<NodeModel> rhizome::buildNodeModel(const Package &package,
+                                            const PlannedNode &node) {
   Expected<sim::Simulator> model =
       sim::buildModel(package, node, /*withEndpoint=*/false);
   if (!model)
     return model.takeError();
-  return model->program;
+  return NodeModel{std::move(model->program), std::move(model->held)};
 }

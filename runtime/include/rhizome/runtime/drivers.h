@@ -32,6 +32,8 @@ struct SimulationOptions {
   unsigned stallsIn = 0, stallsOut = 0;
   uint64_t seed = 1;
   int64_t hangCycles = 100000; ///< without output that count as a hang
+  /// Lives as long as the driver: what keeps the program where it is.
+  std::shared_ptr<const void> held;
 };
 std::unique_ptr<Driver> makeSimulationDriver(SimulationOptions options);
 
