@@ -272,7 +272,7 @@ static void addOfferRoofs(func::FuncOp network,
         computeRoof(any, context.budget, clockHz);
 }
 
-DeviceAnalysis analysis::roofsOf(func::FuncOp network, const Network &needs,
+DeviceAnalysis analysis::roofsOf(func::FuncOp network, const Needs &needs,
                                  const Device &device,
                                  const gen::DeviceContext *context,
                                  const Link *link) {
