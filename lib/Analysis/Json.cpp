@@ -21,7 +21,7 @@ static Object toJson(const osa::Work &work) {
                 {"intensity_engine", work.engineIntensity()}};
 }
 
-Object analysis::toJson(const Network &network) {
+Object analysis::toJson(const Needs &network) {
   llvm::json::Array operations, outputs;
   for (const Operation &o : network.operations) {
     llvm::json::Array from;

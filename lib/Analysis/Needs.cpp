@@ -23,8 +23,8 @@ static int64_t bitsOf(Type type) {
                   : tensor.getElementType().getIntOrFloatBitWidth());
 }
 
-analysis::Network analysis::analyse(func::FuncOp network) {
-  Network result;
+analysis::Needs analysis::analyse(func::FuncOp network) {
+  Needs result;
   DenseMap<Value, int64_t> producer;
   for (BlockArgument argument : network.getArguments()) {
     producer[argument] = -1 - int64_t(argument.getArgNumber());

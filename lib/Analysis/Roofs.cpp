@@ -199,34 +199,46 @@ static bool fits(const gen::Offer &offer, const gen::Budget &budget) {
 /// no other one beats in every resource that an iteration a cycle takes.
 static void takeFigures(std::vector<gen::Offer> &offers,
                         const gen::Budget &budget) {
-  using Costs = std::array<double, gen::kResourceNames.size()>;
-  std::vector<Costs> costs(offers.size());
-  std::vector<std::pair<double, size_t>> order;
+  constexpr size_t kinds = gen::kResourceNames.size();
+  struct Figure {
+    std::array<double, kinds> cost; ///< of an iteration a cycle
+    double sum = 0;
+    size_t offer;
+  };
+  std::array<double, kinds> room;
+  for (size_t k = 0; k < kinds; ++k)
+    room[k] = gen::available(budget, k);
+  std::vector<Figure> all(offers.size());
   size_t quickest = offers.size();
   for (auto [i, offer] : llvm::enumerate(offers)) {
-    double sum = 0;
-    for (size_t k = 0; k < costs[i].size(); ++k)
-      sum += costs[i][k] = offer.resources.amount[k] * double(offer.busyCycles);
-    order.push_back({sum, i});
-    if (fits(offer, budget) && (quickest == offers.size() ||
-                                offer.busyCycles < offers[quickest].busyCycles))
+    Figure &figure = all[i];
+    figure.offer = i;
+    bool fits = true;
+    for (size_t k = 0; k < kinds; ++k) {
+      const double amount = offer.resources.amount[k];
+      fits &= amount <= room[k];
+      figure.sum += figure.cost[k] = amount * double(offer.busyCycles);
+    }
+    if (fits && (quickest == offers.size() ||
+                 offer.busyCycles < offers[quickest].busyCycles))
       quickest = i;
   }
-  llvm::sort(order);
-  std::vector<size_t> front;
-  for (auto [sum, i] : order)
-    if (i == quickest || llvm::none_of(front, [&, at = i](size_t other) {
-          for (size_t k = 0; k < costs[at].size(); ++k)
-            if (costs[other][k] > costs[at][k])
+  llvm::sort(all, [](const Figure &a, const Figure &b) {
+    return std::pair(a.sum, a.offer) < std::pair(b.sum, b.offer);
+  });
+  std::vector<Figure> front;
+  for (const Figure &one : all)
+    if (one.offer == quickest || llvm::none_of(front, [&](const Figure &other) {
+          for (size_t k = 0; k < kinds; ++k)
+            if (other.cost[k] > one.cost[k])
               return false;
           return true;
         }))
-      front.push_back(i);
-  std::vector<gen::Offer> figures;
-  for (size_t i : front) {
-    figures.emplace_back();
-    figures.back().busyCycles = offers[i].busyCycles;
-    figures.back().resources = offers[i].resources;
+      front.push_back(one);
+  std::vector<gen::Offer> figures(front.size());
+  for (auto [figure, one] : llvm::zip_equal(figures, front)) {
+    figure.busyCycles = offers[one.offer].busyCycles;
+    figure.resources = offers[one.offer].resources;
   }
   offers = std::move(figures);
 }
@@ -272,7 +284,7 @@ static void addOfferRoofs(func::FuncOp network,
         computeRoof(any, context.budget, clockHz);
 }
 
-DeviceAnalysis analysis::roofsOf(func::FuncOp network, const Network &needs,
+DeviceAnalysis analysis::roofsOf(func::FuncOp network, const Needs &needs,
                                  const Device &device,
                                  const gen::DeviceContext *context,
                                  const Link *link) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The network on its frames: all that is seen or compared is kept by frame and
 // joined in order, so that the number of threads changes nothing.
-#include "Network.h"
+#include "ObservedModel.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/Support/Parallel.h"
 #include <atomic>
@@ -17,14 +17,14 @@ double calibrate::decibels(double signal, double noise) {
   return std::min(200.0, 10 * std::log10(signal / noise));
 }
 
-Network::Network(ModuleOp original, const Frames &frames,
-                 const Options &options)
+ObservedModel::ObservedModel(ModuleOp original, const Frames &frames,
+                             const Options &options)
     : module(original.clone()), frames(frames), options(options) {
   places = placeQuantisers(main());
   makeRows();
 }
 
-func::FuncOp Network::main() const {
+func::FuncOp ObservedModel::main() const {
   return const_cast<OwningOpRef<ModuleOp> &>(module)
       ->lookupSymbol<func::FuncOp>("main");
 }
@@ -36,7 +36,7 @@ static std::string opName(Operation *op) {
   return op->getName().stripDialect().str();
 }
 
-void Network::makeRows() {
+void ObservedModel::makeRows() {
   DenseMap<Value, size_t> points;
   DenseMap<Operation *, size_t> weights;
   for (auto [i, constant] : llvm::enumerate(places.constants))
@@ -116,7 +116,7 @@ static size_t beyond(const std::vector<float> &values,
   }));
 }
 
-llvm::Error Network::observe() {
+llvm::Error ObservedModel::observe() {
   Interpreter interpreter(main());
   DenseMap<Operation *, size_t> rowOf;
   for (auto [i, row] : llvm::enumerate(list))
@@ -182,14 +182,14 @@ llvm::Error Network::observe() {
   return llvm::Error::success();
 }
 
-AffineFormat Network::activation(size_t row, unsigned bits) {
+AffineFormat ObservedModel::activation(size_t row, unsigned bits) {
   auto [it, fresh] = chosen.try_emplace({row, bits});
   if (fresh)
     it->second = chooseRange(seen[row], bits, options, list[row].isInput);
   return it->second;
 }
 
-AffineFormat Network::weights(size_t row, unsigned bits) {
+AffineFormat ObservedModel::weights(size_t row, unsigned bits) {
   auto [it, fresh] = chosenWeights.try_emplace({row, bits});
   if (fresh) {
     Value v = places.constants[*list[row].weights].operand->get();
@@ -200,7 +200,7 @@ AffineFormat Network::weights(size_t row, unsigned bits) {
   return it->second;
 }
 
-std::vector<Value> Network::apply(ModuleOp copy, const Config &config) {
+std::vector<Value> ObservedModel::apply(ModuleOp copy, const Config &config) {
   Placement there = placeQuantisers(copy.lookupSymbol<func::FuncOp>("main"));
   OpBuilder builder(copy.getContext());
   std::vector<Value> values;
@@ -246,8 +246,8 @@ struct Power {
 };
 } // namespace
 
-llvm::Expected<Quality> Network::measure(const Config &config, bool layers,
-                                         size_t count) {
+llvm::Expected<Quality> ObservedModel::measure(const Config &config,
+                                               bool layers, size_t count) {
   count = count ? std::min(count, frames.size()) : frames.size();
   OwningOpRef<ModuleOp> copy = module->clone();
   std::vector<Value> values = apply(*copy, config);

@@ -3,14 +3,14 @@
 // where that helps, choose widths and ranges, put the quantisers in, and tell
 // what became of it.
 #include "FloatLayers.h"
-#include "Network.h"
+#include "ObservedModel.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::calibrate;
 
-static Config configFor(const Network &network, const Options &options) {
+static Config configFor(const ObservedModel &network, const Options &options) {
   Config config;
   for (const Row &row : network.rows()) {
     auto found = options.layers.find(row.name);
@@ -20,7 +20,8 @@ static Config configFor(const Network &network, const Options &options) {
   return config;
 }
 
-static llvm::Error checkNames(const Network &network, const Options &options) {
+static llvm::Error checkNames(const ObservedModel &network,
+                              const Options &options) {
   for (auto &[name, bits] : options.layers)
     if (llvm::none_of(network.rows(),
                       [&](const Row &row) { return row.name == name; })) {
@@ -34,7 +35,7 @@ static llvm::Error checkNames(const Network &network, const Options &options) {
 }
 
 /// Observed, and the quality at the widths that the options begin with.
-static llvm::Expected<double> outputSnr(Network &network,
+static llvm::Expected<double> outputSnr(ObservedModel &network,
                                         const Options &options) {
   if (llvm::Error error = network.observe())
     return error;
@@ -52,7 +53,7 @@ constexpr double kMostTrialWork = 3e10;
 static llvm::Error tryEqualising(ModuleOp module, const Frames &frames,
                                  const Options &options,
                                  const Progress &progress,
-                                 std::unique_ptr<Network> &network,
+                                 std::unique_ptr<ObservedModel> &network,
                                  Report &report) {
   size_t count = findPairs(network->main()).size();
   double work = 0;
@@ -79,7 +80,7 @@ static llvm::Error tryEqualising(ModuleOp module, const Frames &frames,
             .getShape()[0])
       continue;
     equalise(pair, largest);
-    auto next = std::make_unique<Network>(*copy, frames, options);
+    auto next = std::make_unique<ObservedModel>(*copy, frames, options);
     llvm::Expected<double> snr = outputSnr(*next, options);
     if (!snr)
       return snr.takeError();
@@ -93,7 +94,7 @@ static llvm::Error tryEqualising(ModuleOp module, const Frames &frames,
   return llvm::Error::success();
 }
 
-static void describe(Network &network, const Config &config,
+static void describe(ObservedModel &network, const Config &config,
                      const Quality &quality, Report &report) {
   for (auto [i, row] : llvm::enumerate(network.rows())) {
     Layer layer;
@@ -130,7 +131,7 @@ llvm::Expected<Report> calibrate::quantise(ModuleOp module,
         "--calibration");
   if (progress)
     progress("observe");
-  auto network = std::make_unique<Network>(module, frames, options);
+  auto network = std::make_unique<ObservedModel>(module, frames, options);
   if (llvm::Error error = checkNames(*network, options))
     return error;
   Report report;

@@ -2,7 +2,7 @@
 // Widths under a bound. What lowering one width alone costs in noise at the
 // output is measured; noise adds up, so the widths are lowered in the order of
 // noise for work saved, and bisection finds how far along the bound holds.
-#include "Network.h"
+#include "ObservedModel.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace rhizome;
@@ -35,7 +35,8 @@ struct Move {
 };
 } // namespace
 
-llvm::Expected<Config> calibrate::searchWidths(Network &network, Config config,
+llvm::Expected<Config> calibrate::searchWidths(ObservedModel &network,
+                                               Config config,
                                                const Options &options,
                                                const Progress &progress) {
   const auto &rows = network.rows();

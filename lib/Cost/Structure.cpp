@@ -319,7 +319,31 @@ void Builder::tree(double count, const std::vector<char> &used, int64_t width,
 }
 
 void Builder::tree(double count, int64_t n, int64_t width, int64_t kept) {
-  tree(count, std::vector<char>(n, 1), width, kept);
+  // As above; all places but the last one are alike, and have passed nothing.
+  int64_t passed = 0, held = std::min(width, kept), extended = 0;
+  auto pass = [&] {
+    if (isAmd() && passed >= 2) {
+      ff(-count * double(held));
+      shift(count * double(held));
+    } else {
+      ff(count * double(extended));
+    }
+  };
+  for (; n > 1; n = (n + 1) / 2, ++width) {
+    const int64_t pairs = n / 2, sum = std::min(width + 1, kept);
+    adder(count * double(pairs), sum);
+    ff(count * double(pairs * sum));
+    if (n % 2) {
+      ++passed;
+      extended += std::min(width, kept);
+      continue;
+    }
+    pass();
+    passed = extended = 0;
+    held = sum;
+  }
+  if (n == 1)
+    pass();
 }
 
 int64_t choiceLuts(int64_t count, const CostContext &ctx) {

@@ -5,6 +5,7 @@
 #include "rhizome/Simulate/Cluster.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Simulate/Program.h"
+#include "rhizome/Support/Failures.h"
 #include "rhizome/runtime/drivers.h"
 
 using namespace llvm;
@@ -61,10 +62,12 @@ static Expected<runtime::Compute> computeOf(const Package &package) {
 static Expected<std::unique_ptr<runtime::Driver>>
 simulationOf(const Package &package, const DriverOptions &options) {
   if (package.plan().nodes.size() != 1)
-    return createStringError(
-        "the driver 'simulation' is for packages of one device, '%s' has %zu; "
-        "the driver 'mpi' simulates all of them",
-        package.dir().c_str(), package.plan().nodes.size());
+    return ofKind(
+        Failure::Kind::Usage,
+        createStringError(
+            "the driver 'simulation' is for packages of one device, '%s' has "
+            "%zu; the driver 'mpi' simulates all of them",
+            package.dir().c_str(), package.plan().nodes.size()));
   Expected<SimulatorProgram> built = buildSimulator(package);
   if (!built)
     return built.takeError();
@@ -75,6 +78,7 @@ simulationOf(const Package &package, const DriverOptions &options) {
   simulation.stallsIn = options.stallsIn;
   simulation.stallsOut = options.stallsOut;
   simulation.seed = options.seed;
+  simulation.held = std::move(built->held);
   return runtime::makeSimulationDriver(std::move(simulation));
 }
 
@@ -90,6 +94,8 @@ ranksOf(const Package &package, const DriverOptions &options) {
   mpi.command = std::move(job->command);
   mpi.folder = std::move(job->folder);
   mpi.ownsFolder = true;
+  mpi.held =
+      std::make_shared<std::vector<KeptFiles::Held>>(std::move(job->held));
   return runtime::makeMpiDriver(std::move(mpi));
 }
 
@@ -128,8 +134,10 @@ deploy::makeDriver(const Package &package, DriverKind kind,
     return simulationOf(package, options);
   case DriverKind::Uart:
     if (options.port.empty())
-      return createStringError("the driver 'uart' needs --port, the serial "
-                               "line of the board, such as /dev/ttyUSB1");
+      return ofKind(
+          Failure::Kind::Usage,
+          createStringError("the driver 'uart' needs --port, the serial line "
+                            "of the board, such as /dev/ttyUSB1"));
     return runtime::makeUartDriver({options.port, options.baud});
   case DriverKind::Mpi:
     return ranksOf(package, options);

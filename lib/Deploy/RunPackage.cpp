@@ -7,6 +7,7 @@
 #include "rhizome/Deploy/Service.h"
 #include "rhizome/Model/Frames.h"
 #include "rhizome/Simulate/Packing.h"
+#include "rhizome/Support/Failures.h"
 #include "rhizome/runtime/drivers.h"
 #include <chrono>
 
@@ -43,14 +44,16 @@ Expected<std::unique_ptr<runtime::Driver>> clientOf(const Package &package,
                                                     RunResult &result) {
   const Plan &plan = package.plan();
   if (plan.channels.empty())
-    return createStringError("the package '%s' has no links; compile it for a "
-                             "cluster ('rhizome compile … --cluster NAME'), or "
-                             "choose another --driver",
-                             request.package.c_str());
+    return ofKind(
+        Failure::Kind::Usage,
+        createStringError("the package '%s' has no links; compile it for a "
+                          "cluster ('rhizome compile … --cluster NAME'), or "
+                          "choose another --driver",
+                          request.package.c_str()));
   Expected<std::map<std::string, std::string>> places =
       readPlaces(package, request.places);
   if (!places)
-    return places.takeError();
+    return ofKind(Failure::Kind::Input, places.takeError());
   runtime::UdpOptions options;
   options.service = clustersim::serviceOf(plan, model.networkInputs(),
                                           model.networkOutputs());
@@ -69,9 +72,10 @@ Expected<std::unique_ptr<runtime::Driver>> clientOf(const Package &package,
   }
   for (const PlannedNode &node : plan.nodes)
     if (!options.places.count(node.address))
-      return createStringError("it is not said where '%s' is; --at %s="
-                               "ADDRESS:PORT or a manifest says so",
-                               node.name.c_str(), node.name.c_str());
+      return ofKind(Failure::Kind::Usage,
+                    createStringError("it is not said where '%s' is; --at %s="
+                                      "ADDRESS:PORT or a manifest says so",
+                                      node.name.c_str(), node.name.c_str()));
   options.isCancelled = request.isCancelled;
   options.onEvent = [&](const std::string &, const std::string &line) {
     result.events.push_back(line);
@@ -181,11 +185,14 @@ Expected<DriverKind> kindFor(const RunRequest &request,
     return *request.driver;
   if (!package.plan().channels.empty())
     return DriverKind::Udp;
-  return createStringError(
-      "the package '%s' has no links, so it is to be said where it runs: "
-      "--driver cpu, simulation, uart (a board at a serial line), opencl or "
-      "null",
-      request.package.c_str());
+  return ofKind(
+      Failure::Kind::Usage,
+      createStringError(
+          "the package '%s' has no links, so it is to be said where it runs: "
+          "--driver cpu, simulation, uart (a board at a serial line), opencl "
+          "or "
+          "null",
+          request.package.c_str()));
 }
 
 /// Whether a driver's device has the ports of all regions of a design. Links
@@ -209,7 +216,7 @@ Error runInto(const RunRequest &request, RunResult &result) {
   Expected<Package> package = Package::open(
       request.package, changesFor(request.acceptChanges, request.trust));
   if (!package)
-    return package.takeError();
+    return ofKind(Failure::Kind::Input, package.takeError());
   result.notes = package->notes();
   Expected<DriverKind> kind = kindFor(request, *package);
   if (!kind)
@@ -218,17 +225,19 @@ Error runInto(const RunRequest &request, RunResult &result) {
   Expected<std::unique_ptr<HostModel>> model =
       HostModel::read(package->modelPath());
   if (!model)
-    return model.takeError();
+    return ofKind(Failure::Kind::Input, model.takeError());
   const bool isMany = (*model)->regionCount() > 1;
   if (isMany && !runsRegions(*kind))
-    return createStringError(
-        "the model has %zu tasks on the FPGA with the host between them; the "
-        "drivers null, cpu, simulation and opencl run these in order, and "
-        "'rhizome simulate --level cluster' those of a cluster",
-        (*model)->regionCount());
+    return ofKind(
+        Failure::Kind::Unsupported,
+        createStringError(
+            "the model has %zu tasks on the FPGA with the host between them; "
+            "the drivers null, cpu, simulation and opencl run these in order, "
+            "and 'rhizome simulate --level cluster' those of a cluster",
+            (*model)->regionCount()));
   Expected<Drawn> drawn = framesFor(request, **model);
   if (!drawn)
-    return drawn.takeError();
+    return ofKind(Failure::Kind::Input, drawn.takeError());
   // Zeros are no answers.
   result.checked = request.check && *kind != DriverKind::Null;
   Passage want = drawn->passage;
@@ -263,11 +272,13 @@ Error runInto(const RunRequest &request, RunResult &result) {
 }
 } // namespace
 
-RunResult deploy::runPackage(const RunRequest &request) {
+rhizome::Result<RunResult> deploy::runPackage(const RunRequest &request) {
   RunResult result;
-  if (Error error = runInto(request, result))
-    result.error = toString(std::move(error));
-  else
-    result.ok = true;
+  if (Error error = runInto(request, result)) {
+    Failure failure = failureOf(std::move(error), Failure::Kind::Environment);
+    failure.notes = result.notes;
+    failure.detail = std::move(result);
+    return failure;
+  }
   return result;
 }

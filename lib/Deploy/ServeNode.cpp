@@ -9,6 +9,7 @@
 #include "rhizome/Model/HostModel.h"
 #include "rhizome/Simulate/Cluster.h"
 #include "rhizome/Simulate/Packing.h"
+#include "rhizome/Support/Failures.h"
 #include "rhizome/runtime/udp.h"
 #include <algorithm>
 #include <deque>
@@ -96,12 +97,12 @@ private:
 
 class RtlFunction : public NodeFunction {
 public:
-  RtlFunction(std::string library, std::string images, const PlannedNode &node)
-      : library(std::move(library)), images(std::move(images)), node(node) {}
+  RtlFunction(NodeModel built, std::string images, const PlannedNode &node)
+      : built(std::move(built)), images(std::move(images)), node(node) {}
   Error reset() override {
     clocked = cycles();
     Expected<std::unique_ptr<clustersim::Model>> opened =
-        clustersim::Model::open(library, images, node, /*seed=*/1);
+        clustersim::Model::open(built.library, images, node, /*seed=*/1);
     if (!opened)
       return opened.takeError();
     model = std::move(*opened);
@@ -131,7 +132,8 @@ public:
   }
 
 private:
-  std::string library, images;
+  NodeModel built;
+  std::string images;
   const PlannedNode &node;
   std::unique_ptr<clustersim::Model> model;
   int64_t clocked = 0;
@@ -158,11 +160,11 @@ Expected<std::unique_ptr<NodeFunction>> cpuFunction(const Package &package,
 
 Expected<std::unique_ptr<NodeFunction>> rtlFunction(const Package &package,
                                                     const PlannedNode &node) {
-  Expected<std::string> library = buildNodeModel(package, node);
-  if (!library)
-    return library.takeError();
-  return std::make_unique<RtlFunction>(std::move(*library),
-                                       package.rtlPath(node), node);
+  Expected<NodeModel> built = buildNodeModel(package, node);
+  if (!built)
+    return built.takeError();
+  return std::make_unique<RtlFunction>(std::move(*built), package.rtlPath(node),
+                                       node);
 }
 
 /// Moves frames between an endpoint and a function.
@@ -225,21 +227,24 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
   Expected<Package> package = Package::open(
       request.package, changesFor(request.acceptChanges, request.trust));
   if (!package)
-    return package.takeError();
+    return ofKind(Failure::Kind::Input, package.takeError());
   result.notes = package->notes();
   const Plan &plan = package->plan();
   if (plan.channels.empty())
-    return createStringError("the package '%s' has no links; compile it for a "
-                             "cluster ('rhizome compile … --cluster NAME')",
-                             request.package.c_str());
+    return ofKind(
+        Failure::Kind::Input,
+        createStringError("the package '%s' has no links; compile it for a "
+                          "cluster ('rhizome compile … --cluster NAME')",
+                          request.package.c_str()));
   const PlannedNode *node = plan.node(request.node);
   if (!node)
-    return createStringError("the package has no node '%s'",
-                             request.node.c_str());
+    return ofKind(Failure::Kind::Usage,
+                  createStringError("the package has no node '%s'",
+                                    request.node.c_str()));
   Expected<std::map<std::string, std::string>> places =
       readPlaces(*package, request.places);
   if (!places)
-    return places.takeError();
+    return ofKind(Failure::Kind::Input, places.takeError());
   Expected<std::unique_ptr<NodeFunction>> function =
       request.engine == NodeEngine::Cpu ? cpuFunction(*package, *node)
                                         : rtlFunction(*package, *node);
@@ -254,9 +259,10 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
   auto failure = [&] { return createStringError("%s", problem.c_str()); };
   auto place = places->find(node->name);
   if (place == places->end())
-    return createStringError("it is not said where '%s' is; --at %s="
-                             "ADDRESS:PORT or a manifest says so",
-                             node->name.c_str(), node->name.c_str());
+    return ofKind(Failure::Kind::Usage,
+                  createStringError("it is not said where '%s' is; --at %s="
+                                    "ADDRESS:PORT or a manifest says so",
+                                    node->name.c_str(), node->name.c_str()));
   if (!driver.bind(place->second, problem))
     return failure();
   // Clients come and go; they are where their datagrams come from.
@@ -277,9 +283,11 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
       continue;
     auto there = places->find(other.name);
     if (there == places->end())
-      return createStringError("it is not said where '%s' is, to which '%s' "
-                               "is linked; --at or a manifest says so",
-                               other.name.c_str(), node->name.c_str());
+      return ofKind(
+          Failure::Kind::Usage,
+          createStringError("it is not said where '%s' is, to which '%s' is "
+                            "linked; --at or a manifest says so",
+                            other.name.c_str(), node->name.c_str()));
     if (!driver.addPeer(other.address, there->second, problem))
       return failure();
   }
@@ -317,11 +325,12 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
 }
 } // namespace
 
-ServeResult deploy::serveNode(const ServeRequest &request) {
+rhizome::Result<ServeResult> deploy::serveNode(const ServeRequest &request) {
   ServeResult result;
-  if (Error error = serveInto(request, result))
-    result.error = toString(std::move(error));
-  else
-    result.ok = true;
+  if (Error error = serveInto(request, result)) {
+    Failure failure = failureOf(std::move(error), Failure::Kind::Environment);
+    failure.notes = std::move(result.notes);
+    return failure;
+  }
   return result;
 }

@@ -9,6 +9,7 @@
 #include "rhizome/Model/Model.h"
 #include "rhizome/Simulate/Simulate.h"
 #include "rhizome/Support/Data.h"
+#include "rhizome/Support/Failures.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
@@ -133,12 +134,12 @@ Error Evaluation::loadOriginal() {
     Expected<Package> package = Package::open(
         request.model.path, changesFor(request.acceptChanges, request.trust));
     if (!package)
-      return package.takeError();
+      return ofKind(Failure::Kind::Input, package.takeError());
     result.notes = package->notes();
     Expected<std::unique_ptr<HostModel>> read =
         HostModel::read(package->modelPath());
     if (!read)
-      return read.takeError();
+      return ofKind(Failure::Kind::Input, read.takeError());
     model = std::move(*read);
     return Error::success();
   }
@@ -182,17 +183,18 @@ Error Evaluation::readData() {
   Expected<Frames> frames =
       readValues(request.data, inputs, request.frames, "input");
   if (!frames)
-    return frames.takeError();
+    return ofKind(Failure::Kind::Input, frames.takeError());
   given = std::move(*frames);
   if (request.labels.empty())
     return Error::success();
   Expected<std::vector<int64_t>> read = readLabels(request.labels);
   if (!read)
-    return read.takeError();
+    return ofKind(Failure::Kind::Input, read.takeError());
   if (read->size() < given.size())
-    return createStringError("'%s' has %zu labels for %zu frames",
-                             request.labels.c_str(), read->size(),
-                             given.size());
+    return ofKind(Failure::Kind::Input,
+                  createStringError("'%s' has %zu labels for %zu frames",
+                                    request.labels.c_str(), read->size(),
+                                    given.size()));
   labels = std::move(*read);
   return Error::success();
 }
@@ -211,7 +213,7 @@ Error Evaluation::add(const char *form,
   bool isFirst = result.forms.empty();
   if (isFirst && !request.outputs.empty())
     if (Error error = writeValues(request.outputs, outputValues, *outputs))
-      return error;
+      return ofKind(Failure::Kind::Environment, std::move(error));
   if (request.time && one) {
     Expected<double> us = frameTime(given, one);
     if (!us)
@@ -303,7 +305,8 @@ Expected<Frames> Evaluation::runRtl(const Frames &frames) {
   if (Status built = request.compile(dir); !built) {
     if (built.failure().kind == Failure::Kind::Unsupported)
       result.refused = built.failure().causes;
-    return createStringError("%s", built.failure().reason().c_str());
+    return ofKind(built.failure().kind,
+                  createStringError("%s", built.failure().reason().c_str()));
   }
   Expected<Frames> outputs = runPackage(dir, frames);
   sys::fs::remove_directories(temporary);
@@ -392,7 +395,9 @@ Error Evaluation::run() {
     auto compiled = CompiledFunction::compile(
         original->lookupSymbol<mlir::func::FuncOp>("main"));
     if (failed(compiled))
-      return createStringError("the model cannot be evaluated in float32");
+      return ofKind(
+          Failure::Kind::Unsupported,
+          createStringError("the model cannot be evaluated in float32"));
     floatPath = std::move(*compiled);
     if (Error error = add(
             "float", [&] { return runFloat(floats); },
@@ -417,13 +422,22 @@ Error Evaluation::run() {
   if (model && isPackage() && !isRtl && request.layerFrames)
     if (Error error = watchPackage())
       return error;
-  result.ok = model || request.level == Level::Float;
+  if (request.level == Level::Float)
+    result.refused.clear(); // of an integer model that nobody asked for
   return Error::success();
 }
 
-EvaluateResult evaluate::evaluateModel(const EvaluateRequest &request) {
+rhizome::Result<EvaluateResult>
+evaluate::evaluateModel(const EvaluateRequest &request) {
   EvaluateResult result;
-  if (Error error = Evaluation(request, result).run())
-    result.error = toString(std::move(error));
-  return result;
+  Error error = Evaluation(request, result).run();
+  if (!error && !result.forms.empty())
+    return result;
+  Failure failure(Failure::Kind::Unsupported, result.refused);
+  if (error)
+    failure = failureOf(std::move(error), Failure::Kind::Environment);
+  else if (result.refused.empty())
+    failure = Failure(Failure::Kind::Usage, "there is no frame to evaluate");
+  failure.notes = std::move(result.notes);
+  return failure;
 }

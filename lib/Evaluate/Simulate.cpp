@@ -8,6 +8,7 @@
 #include "rhizome/Model/Model.h"
 #include "rhizome/Simulate/Cluster.h"
 #include "rhizome/Support/Data.h"
+#include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Synth/PlaceRoute.h"
 #include "llvm/ADT/STLExtras.h"
@@ -35,7 +36,7 @@ Error chooseDesign(const Package &package, Level level, SimOptions &options) {
     return Error::success();
   Expected<BoardSources> sources = boardSources(package, what);
   if (!sources)
-    return sources.takeError();
+    return ofKind(Failure::Kind::Input, sources.takeError());
   options.design = {sources->files, sources->top, sources->cyclesPerFrame};
   options.measure = false;
   return Error::success();
@@ -161,12 +162,12 @@ Error simulateOpened(const SimulateRequest &request, const Package *package,
   Expected<std::unique_ptr<HostModel>> model =
       HostModel::read(package->modelPath());
   if (!model)
-    return model.takeError();
+    return ofKind(Failure::Kind::Input, model.takeError());
   const Plan &plan = package->plan();
   result.predicted = plan.predicted;
   Expected<Drawn> drawn = framesFor(request, **model);
   if (!drawn)
-    return drawn.takeError();
+    return ofKind(Failure::Kind::Input, drawn.takeError());
   result.frames = int64_t(drawn->passage.size());
   // The reference; random data say nothing about saturation.
   Passage want = drawn->passage;
@@ -196,7 +197,7 @@ Error simulateOpened(const SimulateRequest &request, const Package *package,
     if (Error error = compareGolden(request, *package, **model, result))
       return error;
   if (Error error = package->checkUnchanged())
-    return error;
+    return ofKind(Failure::Kind::Input, std::move(error));
   if (result.measured || result.throughputPerS > 0)
     if (Error error = keepMeasurement(*package, result))
       return error;
@@ -207,24 +208,26 @@ Error simulateInto(const SimulateRequest &request, SimulateResult &result) {
   Expected<Package> package = Package::open(
       request.package, changesFor(request.acceptChanges, request.trust));
   if (!package)
-    return package.takeError();
+    return ofKind(Failure::Kind::Input, package.takeError());
   result.notes = package->notes();
   Error error = simulateOpened(request, &*package, result);
   // What fails because files were exchanged meanwhile says so.
   if (error)
     if (Error exchanged = package->checkUnchanged()) {
       consumeError(std::move(error));
-      return exchanged;
+      return ofKind(Failure::Kind::Input, std::move(exchanged));
     }
   return error;
 }
 } // namespace
 
-SimulateResult evaluate::simulatePackage(const SimulateRequest &request) {
+rhizome::Result<SimulateResult>
+evaluate::simulatePackage(const SimulateRequest &request) {
   SimulateResult result;
-  if (Error error = simulateInto(request, result))
-    result.error = toString(std::move(error));
-  else
-    result.ok = true;
+  if (Error error = simulateInto(request, result)) {
+    Failure failure = failureOf(std::move(error), Failure::Kind::Environment);
+    failure.notes = std::move(result.notes);
+    return failure;
+  }
   return result;
 }

@@ -56,23 +56,17 @@ std::string describe(const Limit &limit) {
 
 std::string describe(const Bottleneck &bottleneck) {
   switch (bottleneck.kind) {
-  case Bottleneck::Kind::Operation:
+  case flow::BottleneckKind::Operation:
     return bottleneck.node;
-  case Bottleneck::Kind::Border:
+  case flow::BottleneckKind::Border:
     return "the border";
-  case Bottleneck::Kind::Link:
+  case flow::BottleneckKind::Link:
     return "the link";
-  case Bottleneck::Kind::HostLink:
+  case flow::BottleneckKind::HostLink:
     return "the host's link";
-  case Bottleneck::Kind::Memory:
+  case flow::BottleneckKind::Memory:
     return "the memory '" + bottleneck.node + "'";
   }
   llvm_unreachable("every kind has its words");
-}
-
-const char *nameOf(Bottleneck::Kind kind) {
-  static const char *names[] = {"operation", "border", "link", "host_link",
-                                "memory"};
-  return names[size_t(kind)];
 }
 } // namespace rhizome::explore

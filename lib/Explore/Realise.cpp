@@ -286,19 +286,19 @@ FailureOr<Result> Realiser::addTiming() {
     for (const Selection &s : node.selections)
       slowest = std::max(slowest, s.offer.busyCycles);
     if (auto memory = memoryThatBinds(n, seconds)) {
-      result.bottleneck = {Bottleneck::Kind::Memory, *memory};
+      result.bottleneck = {flow::BottleneckKind::Memory, *memory};
       continue;
     }
-    result.bottleneck = {seconds > own * (1 + 1e-9) ? Bottleneck::Kind::Link
+    result.bottleneck = {seconds > own * (1 + 1e-9) ? flow::BottleneckKind::Link
                          : beats >= double(slowest)
-                             ? Bottleneck::Kind::Border
-                             : Bottleneck::Kind::Operation,
+                             ? flow::BottleneckKind::Border
+                             : flow::BottleneckKind::Operation,
                          node.bottleneck};
   }
   double host = hostSeconds(problem);
   if (host > result.seconds) {
     result.seconds = host;
-    result.bottleneck = {Bottleneck::Kind::HostLink, ""};
+    result.bottleneck = {flow::BottleneckKind::HostLink, ""};
   }
   std::vector<RequestNode> nodes;
   for (size_t n = 0; n < result.nodes.size(); ++n)
@@ -354,7 +354,7 @@ FailureOr<Result> Realiser::outline() {
   }
   result.isExact = solution.isExact;
   result.seconds = solution.seconds;
-  result.bottleneck = {Bottleneck::Kind::Operation,
+  result.bottleneck = {flow::BottleneckKind::Operation,
                        result.nodes.front().bottleneck};
   addEndpoints(solution.seconds);
   return std::move(result);

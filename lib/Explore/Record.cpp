@@ -18,38 +18,6 @@ static DenseF64ArrayAttr attrOf(OpBuilder &b, const Resources &resources) {
   return b.getDenseF64ArrayAttr(resources.amount);
 }
 
-static flow::BottleneckKind kindOf(Bottleneck::Kind kind) {
-  switch (kind) {
-  case Bottleneck::Kind::Operation:
-    return flow::BottleneckKind::Operation;
-  case Bottleneck::Kind::Border:
-    return flow::BottleneckKind::Border;
-  case Bottleneck::Kind::Link:
-    return flow::BottleneckKind::Link;
-  case Bottleneck::Kind::HostLink:
-    return flow::BottleneckKind::HostLink;
-  case Bottleneck::Kind::Memory:
-    return flow::BottleneckKind::Memory;
-  }
-  llvm_unreachable("every kind has its enumerator");
-}
-
-static Bottleneck::Kind kindOf(flow::BottleneckKind kind) {
-  switch (kind) {
-  case flow::BottleneckKind::Operation:
-    return Bottleneck::Kind::Operation;
-  case flow::BottleneckKind::Border:
-    return Bottleneck::Kind::Border;
-  case flow::BottleneckKind::Link:
-    return Bottleneck::Kind::Link;
-  case flow::BottleneckKind::HostLink:
-    return Bottleneck::Kind::HostLink;
-  case flow::BottleneckKind::Memory:
-    return Bottleneck::Kind::Memory;
-  }
-  llvm_unreachable("every kind has its enumerator");
-}
-
 static void recordNode(OpBuilder &b, const NodeResult &node, Location loc) {
   OpBuilder::InsertionGuard guard(b);
   OperationState state(loc, flow::NodeOp::getOperationName());
@@ -89,9 +57,8 @@ flow::PlanOp record(const Result &result, StringRef goal, ModuleOp module) {
       state.addAttribute(name, b.getUnitAttr());
   };
   state.addAttribute("goal", b.getStringAttr(goal));
-  state.addAttribute("bottleneck",
-                     flow::BottleneckKindAttr::get(
-                         b.getContext(), kindOf(result.bottleneck.kind)));
+  state.addAttribute("bottleneck", flow::BottleneckKindAttr::get(
+                                       b.getContext(), result.bottleneck.kind));
   state.addAttribute("bottleneck_name",
                      b.getStringAttr(result.bottleneck.node));
   number("seconds", result.seconds);
@@ -134,7 +101,7 @@ void recordDesigns(Result &result, flow::PlanOp plan) {
   // Of a plan that somebody edited these are others than explore recorded.
   plan.setSeconds(APFloat(result.seconds));
   plan.setLatency(APFloat(result.latency));
-  plan.setBottleneck(kindOf(result.bottleneck.kind));
+  plan.setBottleneck(result.bottleneck.kind);
   plan.setBottleneckName(result.bottleneck.node);
   for (auto [op, node] :
        llvm::zip_equal(plan.getBody().getOps<flow::NodeOp>(), result.nodes)) {
@@ -221,18 +188,19 @@ private:
 bool Finder::collect(Refusals &refused) {
   const size_t stages = posed.menu.problem().stages.size();
   choices.assign(stages, flow::ChoiceOp());
+  std::map<OperationId, size_t> stageOf;
+  for (size_t s = 0; s < stages; ++s)
+    stageOf.emplace(posed.menu.id(int(s)), s);
   for (auto node : plan.getBody().getOps<flow::NodeOp>())
     for (auto choice : node.getBody().getOps<flow::ChoiceOp>()) {
-      size_t s = 0;
-      while (s < stages && !(posed.menu.id(int(s)) == idOf(choice)))
-        ++s;
-      if (s == stages || choices[s])
+      auto stage = stageOf.find(idOf(choice));
+      if (stage == stageOf.end() || choices[stage->second])
         refused.push_back({choice.getNode().str(), choice.getOp().str(),
                            "the plan names an operation that the network does "
                            "not have, or names it twice",
                            "explore this network again"});
       else
-        choices[s] = choice;
+        choices[stage->second] = choice;
     }
   for (size_t s = 0; s < stages; ++s)
     if (!choices[s])
@@ -370,8 +338,7 @@ Result readDesigns(flow::PlanOp plan, func::FuncOp network) {
   result.seconds = plan.getSeconds().convertToDouble();
   result.solvedSeconds = plan.getSolvedSeconds().convertToDouble();
   result.latency = plan.getLatency().convertToDouble();
-  result.bottleneck = {kindOf(plan.getBottleneck()),
-                       plan.getBottleneckName().str()};
+  result.bottleneck = {plan.getBottleneck(), plan.getBottleneckName().str()};
   for (auto op : plan.getBody().getOps<flow::NodeOp>()) {
     NodeResult node;
     node.function = module.lookupSymbol<func::FuncOp>(*op.getFunction());

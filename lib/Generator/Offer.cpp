@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bodies of offers, and what an offer takes once its units are known.
 #include "rhizome/Generator/Offer.h"
-#include "rhizome/Generator/Generator.h"
+#include "rhizome/Generator/PriceList.h"
+#include "rhizome/Generator/UnitModel.h"
+#include "llvm/ADT/Hashing.h"
 
 namespace rhizome::gen {
 Body &Body::chain(Actor actor, const Format &output) {
@@ -25,23 +27,71 @@ Body &Body::chain(Actor actor, const Format &output) {
   return *this;
 }
 
-void finishOffer(Offer &offer, const DeviceContext &device) {
+/// Places the actor's memories, sizes its buffer, and prices it.
+static PriceList::Price finished(Actor &actor, const CostContext &context) {
+  placeRoms(actor, context);
+  sizeOutput(actor);
+  PriceList::Price price;
+  price.cost = costOf(actor, context);
+  price.error = errorOf(actor, price.cost, context);
+  return price;
+}
+
+const PriceList::Price &PriceList::finish(Actor &actor) {
+  assert(actor.files.empty() && "the key knows no contents");
+  const llvm::ArrayRef<int64_t> given(actor.params.data(),
+                                      actor.kind().parameters.size());
+  const size_t hash = llvm::hash_combine(
+      &actor.model(), llvm::hash_combine_range(given.begin(), given.end()));
+  auto [first, last] = known.equal_range(hash);
+  for (; first != last; ++first) {
+    const Entry &entry = first->second;
+    if (entry.model != &actor.model() || given != llvm::ArrayRef(entry.given))
+      continue;
+    for (auto [rom, place] : llvm::zip_equal(actor.roms(), entry.placed))
+      actor.set(rom->placedBy, place);
+    actor.set("Depth", entry.depth);
+    return entry.price;
+  }
+  Entry &entry = known.emplace(hash, Entry())->second;
+  entry.model = &actor.model();
+  entry.given.assign(given.begin(), given.end());
+  entry.price = finished(actor, context);
+  for (const unit::Rom *rom : actor.roms())
+    entry.placed.push_back(actor.get(rom->placedBy));
+  entry.depth = actor.get("Depth");
+  return entry.price;
+}
+
+/// Sums up what `finish` says of every unit.
+static void
+finishUnits(Offer &offer,
+            llvm::function_ref<PriceList::Price(Actor &actor)> finish) {
   offer.resources = {};
   offer.lutVariance = offer.ffVariance = 0;
-  auto finish = [&](Actor &actor) {
-    placeRoms(actor, device.cost);
-    sizeOutput(actor);
-  };
   for (Body::Unit &unit : offer.body.units) {
-    finish(unit.actor);
-    Resources cost = costOf(unit.actor, device.cost);
-    Resources error = errorOf(unit.actor, cost, device.cost);
-    offer.resources += cost;
-    offer.lutVariance += error.lut() * error.lut();
-    offer.ffVariance += error.ff() * error.ff();
+    const PriceList::Price price = finish(unit.actor);
+    offer.resources += price.cost;
+    offer.lutVariance += price.error.lut() * price.error.lut();
+    offer.ffVariance += price.error.ff() * price.error.ff();
   }
+}
+
+void finishOffer(Offer &offer, PriceList &prices) {
+  // What computes, the last unit, is another in every offer.
+  finishUnits(offer, [&](Actor &actor) {
+    return &actor == &offer.body.back() ? finished(actor, prices.context)
+                                        : prices.finish(actor);
+  });
+}
+
+void finishOffer(Offer &offer, const DeviceContext &device) {
+  finishUnits(offer,
+              [&](Actor &actor) { return finished(actor, device.cost); });
   if (offer.shared)
-    for (Actor &actor : offer.shared->actors)
-      finish(actor);
+    for (Actor &actor : offer.shared->actors) {
+      placeRoms(actor, device.cost);
+      sizeOutput(actor);
+    }
 }
 } // namespace rhizome::gen

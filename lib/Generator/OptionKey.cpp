@@ -15,6 +15,7 @@ static bool isWord(llvm::StringRef text) {
 
 OptionKey &OptionKey::add(llvm::StringRef name, llvm::StringRef value) {
   assert(isWord(name) && isWord(value) && "a key consists of plain words");
+  fields.reserve(6);
   fields.push_back({name.str(), value.str()});
   return *this;
 }

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "rhizome/Generator/Generator.h"
 #include "rhizome/Kernel/Ir.h"
+#include "rhizome/Support/Failures.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -48,21 +49,19 @@ static CoverageRow rowOf(Operation &op) {
   return row;
 }
 
-CoverageResult kernelcommands::coverKernel(const std::string &path,
-                                           const KernelOptions &options) {
+rhizome::Result<CoverageResult>
+kernelcommands::coverKernel(const std::string &path,
+                            const KernelOptions &options) {
   CoverageResult result;
   auto kernel = readKernel(path, options);
-  if (!kernel) {
-    result.error = llvm::toString(kernel.takeError());
-    return result;
-  }
+  if (!kernel)
+    return failureOf(kernel.takeError(), Failure::Kind::Input);
   for (Operation &op : kernel->func.getBody().front()) {
     if (!computes(op))
       continue;
     result.rows.push_back(rowOf(op));
     ++(result.rows.back().onHost ? result.host : result.fpga);
   }
-  result.ok = true; // the CPU takes every kernel that can be read
   return result;
 }
 

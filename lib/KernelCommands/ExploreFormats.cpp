@@ -233,8 +233,8 @@ std::vector<Format> sweep(double onData, double possible) {
 rhizome::Result<ExploreFormatsResult>
 kernelcommands::exploreFormats(const ExploreFormatsRequest &request) {
   ExploreFormatsResult result;
-  auto fail = [&](std::string why) {
-    return Failure(Failure::Kind::Input, std::move(why));
+  auto fail = [&](std::string why, Failure::Kind kind = Failure::Kind::Input) {
+    return Failure(kind, std::move(why));
   };
   auto show = [&](const std::string &what) {
     if (request.progress)
@@ -248,7 +248,8 @@ kernelcommands::exploreFormats(const ExploreFormatsRequest &request) {
     return fail("'" + request.kernel + "' holds no function");
   for (Type type : exact.getArgumentTypes())
     if (!num::formatOf(type))
-      return fail("the kernel's arguments are not all f64 or f32");
+      return fail("the kernel's arguments are not all f64 or f32",
+                  Failure::Kind::Unsupported);
   auto prices = Prices::of(request.device);
   if (!prices)
     return fail(llvm::toString(prices.takeError()));
@@ -356,14 +357,14 @@ kernelcommands::checkRanges(const ExploreFormatsRequest &request) {
     return Failure(Failure::Kind::Input, kernel.error);
   auto module = kernel.in(choice);
   if (!module)
-    return Failure(Failure::Kind::Input, kernel.error);
+    return Failure(Failure::Kind::Unsupported, kernel.error);
   func::FuncOp func = Kernel::kernelOf(*module);
   RangeOptions options;
   options.seed = request.seed;
   options.inputs.assign(func.getNumArguments(), {request.lo, request.hi});
   auto report = analyseRanges(func, options);
   if (failed(report))
-    return Failure(Failure::Kind::Input, kernel.error);
+    return Failure(Failure::Kind::Unsupported, kernel.error);
   for (OverflowWarning &warning : report->warnings) {
     OverflowPlace place;
     if (auto at = warning.place->findInstanceOf<FileLineColLoc>())

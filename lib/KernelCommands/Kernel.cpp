@@ -17,6 +17,7 @@
 #include "rhizome/Kernel/Evaluate.h"
 #include "rhizome/Kernel/Ir.h"
 #include "rhizome/Support/Data.h"
+#include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Names.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
@@ -50,6 +51,10 @@ static double since(Clock::time_point start) {
 
 static llvm::Error textError(const llvm::Twine &text) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
+}
+
+static llvm::Error textError(Failure::Kind kind, const llvm::Twine &text) {
+  return ofKind(kind, textError(text));
 }
 
 static llvm::Error finish(Loaded &loaded) {
@@ -132,7 +137,8 @@ static llvm::Error optimiseFor(Loaded &loaded, const KernelOptions &options,
   result.direct = work(loaded.func);
   if (failed(optimise(loaded.func,
                       options.gemm ? IndexOrder::First : IndexOrder::InPlace)))
-    return textError("the algebra failed on this kernel");
+    return textError(Failure::Kind::Internal,
+                     "the algebra failed on this kernel");
   if (auto text = printProgram(loaded.func)) {
     llvm::SmallVector<llvm::StringRef> lines;
     llvm::StringRef(*text).split(lines, '\n', -1, false);
@@ -164,10 +170,11 @@ static llvm::Error writeKernel(Loaded &loaded, const KernelOptions &options,
                                KernelResult &result) {
   const Signature &signature = loaded.signature;
   if (std::error_code code = llvm::sys::fs::create_directories(folder))
-    return textError(folder + " cannot be made: " + code.message());
+    return textError(Failure::Kind::Environment,
+                     folder + " cannot be made: " + code.message());
   auto object = compileObject(loaded.func, signature, {options.cpu});
   if (!object)
-    return object.takeError();
+    return ofKind(Failure::Kind::Unsupported, object.takeError());
   auto data = dataDir();
   if (!data)
     return data.takeError();
@@ -225,7 +232,7 @@ static llvm::Expected<bool> chooseNumbers(Loaded &loaded,
       });
   loaded.context->loadDialect<num::NumDialect>();
   if (failed(rhizome::applyFormats(loaded.func, options.numbers)))
-    return textError(problem);
+    return textError(Failure::Kind::Unsupported, problem);
   return true;
 }
 
@@ -234,7 +241,8 @@ static llvm::Error lowerNumbers(Loaded &loaded) {
   mlir::PassManager pm(loaded.context.get());
   pm.addPass(createConvertNumToArith());
   if (failed(pm.run(*loaded.module)))
-    return textError("the kernel's numbers cannot be lowered to integers");
+    return textError(Failure::Kind::Internal,
+                     "the kernel's numbers cannot be lowered to integers");
   return llvm::Error::success();
 }
 
@@ -264,7 +272,7 @@ kernelcommands::compileKernel(const KernelRequest &request) {
   KernelResult result;
   Clock::time_point start = Clock::now();
   auto fail = [](llvm::Error error, Failure::Kind kind = Failure::Kind::Input) {
-    return Failure(kind, llvm::toString(std::move(error)));
+    return failureOf(std::move(error), kind);
   };
   auto loaded = load(request.path, request.options);
   if (!loaded)
@@ -476,14 +484,15 @@ rhizome::Result<KernelRunResult>
 kernelcommands::runKernel(const KernelRunRequest &request) {
   KernelRunResult result;
   auto fail = [](llvm::Error error, Failure::Kind kind = Failure::Kind::Input) {
-    return Failure(kind, llvm::toString(std::move(error)));
+    return failureOf(std::move(error), kind);
   };
   std::string path = request.path;
   KernelOptions options = request.options;
   if (llvm::sys::fs::is_directory(path)) {
     if (options.numbers.format)
-      return fail(textError("'" + path + "' is compiled, its numbers are " +
-                            "chosen; remedy: run the kernel's file"));
+      return fail(textError(Failure::Kind::Usage,
+                            "'" + path + "' is compiled, its numbers are " +
+                                "chosen; remedy: run the kernel's file"));
     auto compiled = readKernelOptions(path, options);
     if (!compiled)
       return fail(compiled.takeError());
@@ -495,6 +504,7 @@ kernelcommands::runKernel(const KernelRunRequest &request) {
     return fail(loaded.takeError());
   if (request.check && !loaded->program)
     return fail(textError(
+        Failure::Kind::Usage,
         "only kernels of the language can be checked: " + path + " is MLIR"));
   KernelResult ignored;
   if (llvm::Error error = optimiseFor(*loaded, options, ignored))
@@ -512,10 +522,10 @@ kernelcommands::runKernel(const KernelRunRequest &request) {
   const Signature &signature = loaded->signature;
   auto object = compileObject(loaded->func, signature, {options.cpu});
   if (!object)
-    return fail(object.takeError());
+    return fail(object.takeError(), Failure::Kind::Unsupported);
   auto kernel = LoadedKernel::load(*object, signature);
   if (!kernel)
-    return fail(kernel.takeError());
+    return fail(kernel.takeError(), Failure::Kind::Environment);
 
   std::map<std::string, Values> values;
   int64_t frames = -1;
@@ -605,9 +615,10 @@ kernelcommands::runKernel(const KernelRunRequest &request) {
       return fail(std::move(error), Failure::Kind::Environment);
   }
   if (next < request.outputs.size())
-    return fail(textError("the kernel has " + llvm::Twine(next) +
-                          " outputs, not " +
-                          llvm::Twine(request.outputs.size())));
+    return fail(textError(Failure::Kind::Usage,
+                          "the kernel has " + llvm::Twine(next) +
+                              " outputs, not " +
+                              llvm::Twine(request.outputs.size())));
   return result;
 }
 
@@ -619,7 +630,7 @@ rhizome::Result<EmbedResult>
 kernelcommands::embedKernels(const EmbedRequest &request) {
   EmbedResult result;
   auto fail = [](llvm::Error error, Failure::Kind kind = Failure::Kind::Input) {
-    return Failure(kind, llvm::toString(std::move(error)));
+    return failureOf(std::move(error), kind);
   };
   std::optional<Host> host = hostOf(request.path);
   if (!host)

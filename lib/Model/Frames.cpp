@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Model/Frames.h"
 #include "rhizome/Support/Data.h"
+#include "rhizome/Support/Failures.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -182,9 +183,10 @@ Error model::writeValues(const std::vector<std::string> &paths,
     }
   }
   if (paths.size() != all.size())
-    return createStringError("the model has %zu outputs (%s), %zu files are "
-                             "named",
-                             all.size(), namesOf(values).c_str(), paths.size());
+    return ofKind(
+        Failure::Kind::Usage,
+        createStringError("the model has %zu outputs (%s), %zu files are named",
+                          all.size(), namesOf(values).c_str(), paths.size()));
   for (auto [path, tensor] : llvm::zip_equal(paths, all))
     if (Error error = writeNpy(path, tensor))
       return error;
@@ -200,9 +202,10 @@ Error model::keepOutputs(const DataChoice &request, const HostModel &model,
     return outputs.takeError();
   if (!request.outputs.empty())
     if (Error error = writeValues(request.outputs, model.outputs(), *outputs))
-      return error;
+      return ofKind(Failure::Kind::Environment, std::move(error));
   if (!request.expect.empty())
-    return compareExpected(request, model, *outputs, result);
+    return ofKind(Failure::Kind::Input,
+                  compareExpected(request, model, *outputs, result));
   return Error::success();
 }
 

@@ -34,7 +34,7 @@ std::vector<AnalysedDevice> pipeline::devicesOf(const Cluster &cluster) {
 llvm::Expected<llvm::json::Object>
 pipeline::analysisOf(func::FuncOp network, llvm::StringRef model,
                      const std::vector<AnalysedDevice> &devices) {
-  analysis::Network needs = analysis::analyse(network);
+  analysis::Needs needs = analysis::analyse(network);
   llvm::json::Object result = analysis::toJson(needs);
   result["schema"] = 1;
   result["model"] = llvm::json::fixUTF8(model);

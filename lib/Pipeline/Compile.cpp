@@ -11,6 +11,7 @@
 #include "rhizome/Generator/Generator.h"
 #include "rhizome/Model/Model.h"
 #include "rhizome/Model/Placing.h"
+#include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "llvm/Support/FileSystem.h"
@@ -167,21 +168,21 @@ static void coverNetwork(func::FuncOp network, CoverageResult &result) {
       built |= !reason;
       row.generators.emplace_back(generator->name().str(), reason.value_or(""));
     }
-    result.ok &= built;
+    result.isBuildable &= built;
     result.rows.push_back(std::move(row));
   }
 }
 
-CoverageResult pipeline::coverModel(const ModelRequest &request) {
+Result<CoverageResult> pipeline::coverModel(const ModelRequest &request) {
   CoverageResult result;
+  Refusals refused;
   MLIRContext context;
   IntegeriseStats stats;
   OwningOpRef<ModuleOp> module =
-      importModel(context, request, nullptr, result.refused, stats,
+      importModel(context, request, nullptr, refused, stats,
                   /*hostOnly=*/true);
   if (!module)
-    return result;
-  result.ok = true;
+    return Failure(Failure::Kind::Unsupported, std::move(refused));
   func::FuncOp network = fpgaNetwork(*module);
   if (network)
     coverNetwork(network, result);
@@ -192,10 +193,10 @@ CoverageResult pipeline::coverModel(const ModelRequest &request) {
   result.host = int64_t(stats.host.size());
   result.copiesIn = network ? network.getNumArguments() : 0;
   result.copiesOut = network ? network.getNumResults() : 0;
-  if (llvm::Expected<Host> host = loadHost(kDefaultHost))
-    result.tasks = tasksOf(*module, *host);
-  else
-    result.error = llvm::toString(host.takeError());
+  llvm::Expected<Host> host = loadHost(kDefaultHost);
+  if (!host)
+    return failureOf(host.takeError(), Failure::Kind::Environment);
+  result.tasks = tasksOf(*module, *host);
   if (result.fpga == 0)
     return result;
   llvm::Expected<Device> device = loadDevice(kDefaultDevice);
@@ -203,9 +204,8 @@ CoverageResult pipeline::coverModel(const ModelRequest &request) {
       device ? analysisOf(network, llvm::sys::path::stem(request.path),
                           {{std::move(*device), std::nullopt}})
              : device.takeError();
-  if (analysis)
-    result.analysis = std::move(*analysis);
-  else
-    result.error = llvm::toString(analysis.takeError());
+  if (!analysis)
+    return failureOf(analysis.takeError(), Failure::Kind::Environment);
+  result.analysis = std::move(*analysis);
   return result;
 }

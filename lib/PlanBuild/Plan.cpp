@@ -187,7 +187,8 @@ Plan planbuild::planOf(const std::string &model, const std::string &goal,
   plan.device = plan.nodes[0].device;
   plan.clockMhz = plan.nodes[0].clockMhz;
   plan.bottleneck = describe(result.bottleneck);
-  plan.bottleneckKind = nameOf(result.bottleneck.kind);
+  plan.bottleneckKind =
+      flow::stringifyBottleneckKind(result.bottleneck.kind).str();
   for (const explore::Split &split : result.splits)
     plan.splits.push_back(
         {split.of.node, split.of.op, split.of.nth, split.parts});

@@ -211,7 +211,9 @@ Error checkLinks(const Package &package) {
 }
 
 /// The nodes' designs as libraries; adds to the seconds that it took.
-Expected<json::Array> buildLibraries(const Package &package, double &seconds) {
+Expected<json::Array> buildLibraries(const Package &package,
+                                     std::vector<KeptFiles::Held> &held,
+                                     double &seconds) {
   json::Array libraries;
   for (const PlannedNode &node : package.plan().nodes) {
     Expected<sim::Simulator> model =
@@ -220,6 +222,7 @@ Expected<json::Array> buildLibraries(const Package &package, double &seconds) {
       return createStringError("%s: %s", node.name.c_str(),
                                toString(model.takeError()).c_str());
     libraries.push_back(model->program);
+    held.push_back(std::move(model->held));
     seconds += model->buildSeconds;
   }
   return libraries;
@@ -294,8 +297,9 @@ Expected<ClusterResult> rhizome::simulateCluster(
   if (frames.empty())
     return createStringError("there are no frames to simulate");
   ClusterResult result;
+  std::vector<KeptFiles::Held> held;
   Expected<json::Array> libraries =
-      buildLibraries(package, result.buildSeconds);
+      buildLibraries(package, held, result.buildSeconds);
   if (!libraries)
     return libraries.takeError();
   Expected<std::string> folder = sim::makeRunFolder(package, "cluster");
@@ -332,7 +336,8 @@ Expected<RankJob> rhizome::rankJob(const Package &package,
   // What is missing is said before anything is built.
   if (Error error = ranksCommand(package, "", options.hostfile).takeError())
     return error;
-  Expected<json::Array> libraries = buildLibraries(package, job.buildSeconds);
+  Expected<json::Array> libraries =
+      buildLibraries(package, job.held, job.buildSeconds);
   if (!libraries)
     return libraries.takeError();
   Expected<std::string> folder = sim::makeRunFolder(package, "mpi");
@@ -351,11 +356,11 @@ Expected<RankJob> rhizome::rankJob(const Package &package,
   return job;
 }
 
-Expected<std::string> rhizome::buildNodeModel(const Package &package,
-                                              const PlannedNode &node) {
+Expected<NodeModel> rhizome::buildNodeModel(const Package &package,
+                                            const PlannedNode &node) {
   Expected<sim::Simulator> model =
       sim::buildModel(package, node, /*withEndpoint=*/false);
   if (!model)
     return model.takeError();
-  return model->program;
+  return NodeModel{std::move(model->program), std::move(model->held)};
 }

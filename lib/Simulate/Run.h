@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rhizome/Simulate/Simulate.h"
+#include "rhizome/Support/KeptFiles.h"
 #include "rhizome/Support/Tools.h"
 
 namespace rhizome::sim {
@@ -33,9 +34,10 @@ inline const std::string &topOf(const PlannedNode &node,
 llvm::Expected<std::string> makeRunFolder(const Package &package,
                                           llvm::StringRef kind);
 
-/// What runs a design, built or found in the package's results.
+/// What runs a design, built or found in the user's cache.
 struct Simulator {
   std::string program;
+  KeptFiles::Held held; ///< keeps it there
   double buildSeconds = 0; ///< 0 if it was found
 };
 /// A node's design as a shared library with the interface of

@@ -82,23 +82,23 @@ std::string optimisationFor(int64_t intervalCycles) {
 
 /// What stands around a design: a program that runs frames through it, or a
 /// library that lets another program do so.
-struct Frame {
+struct Bench {
   const char *source;     ///< in data/sim
   const char *headers[3]; ///< beside it, null where there are fewer
   const char *prefix;     ///< of the product's name, before the hash
   const char *suffix;     ///< behind it
   bool shared;            ///< a library
 };
-constexpr Frame kHarness = {
+constexpr Bench kHarness = {
     "harness.cpp", {"rhz_bench.h", "rhz_memory.h"}, "sim-", "", false};
-constexpr Frame kModel = {"model.cpp",
+constexpr Bench kModel = {"model.cpp",
                           {"rhz_model.h", "rhz_bench.h", "rhz_memory.h"},
                           "model-",
                           ".so",
                           true};
 
 Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
-                               const SimOptions &options, const Frame &frame,
+                               const SimOptions &options, const Bench &bench,
                                int64_t intervalCycles,
                                const std::string &ports) {
   const std::string &top = sim::topOf(node, options);
@@ -114,8 +114,8 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   std::vector<std::pair<std::string, std::string>> files = {
       {"rhz_ports.h",
        ports + "#include \"V" + top + ".h\"\nusing Top = V" + top + ";\n"}};
-  std::vector<std::string> own = {frame.source};
-  for (const char *header : frame.headers)
+  std::vector<std::string> own = {bench.source};
+  for (const char *header : bench.headers)
     if (header)
       own.push_back(header);
   for (const std::string &name : own) {
@@ -125,15 +125,9 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
     files.emplace_back(name, std::move(*text));
   }
   // Programs are never taken from a package, which anybody may have made.
-  Expected<std::string> cache = userCache();
-  if (!cache)
-    return cache.takeError();
-  SmallString<256> kept(*cache + "/simulators");
-  if (std::error_code error = sys::fs::make_absolute(kept))
-    return errorCodeToError(error);
-  if (std::error_code error = sys::fs::create_directories(kept))
-    return createStringError(error, "cannot make the folder '%s': %s",
-                             kept.c_str(), error.message().c_str());
+  Expected<KeptFiles> kept = KeptFiles::ofUser("simulators");
+  if (!kept)
+    return kept.takeError();
   std::vector<std::string> hashed = sources->texts;
   hashed.insert(hashed.end(), node.rtl.begin(), node.rtl.end());
   for (const auto &[name, text] : files)
@@ -149,8 +143,9 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   std::string key = hashOf(hashed);
 
   sim::Simulator result;
-  result.program = (kept + "/" + frame.prefix + key + frame.suffix).str();
-  if (sys::fs::can_execute(result.program))
+  const std::string name = bench.prefix + key + bench.suffix;
+  result.program = kept->path(name);
+  if ((result.held = kept->take(name)))
     return result;
   auto start = std::chrono::steady_clock::now();
   Expected<std::string> folder = sim::makeRunFolder(package, "build");
@@ -198,10 +193,10 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
                                    "-o",
                                    "sim",
                                    "-CFLAGS",
-                                   frame.shared ? "-I.. -fPIC" : "-I..",
+                                   bench.shared ? "-I.. -fPIC" : "-I..",
                                    "-MAKEFLAGS",
                                    optimisationFor(intervalCycles)};
-  if (frame.shared)
+  if (bench.shared)
     args.insert(args.end(), {"-LDFLAGS", "-shared"});
   // clang compiles these files in two thirds of gcc's time.
   for (const char *compiler : {"clang++-22", "clang++", "g++"})
@@ -214,22 +209,26 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   // Vendors' models mix widths; bits of a netlist's buses depend on others.
   if (options.design)
     args.insert(args.end(), {"-Wno-WIDTH", "-Wno-UNOPTFLAT"});
-  args.push_back(frame.source);
+  args.push_back(bench.source);
   args.insert(args.end(), sources->paths.begin(), sources->paths.end());
   std::string log = work + "/build.log";
   if (Error error = runTool("verilator", args, work, log))
     return error;
-  // Another process may make the same one: whichever is last, both are whole.
-  std::string aside = result.program + ".tmp-" + std::to_string(getpid());
-  std::error_code error = sys::fs::copy_file(work + "/obj/sim", aside);
-  if (!error)
-    error = sys::fs::setPermissions(
-        aside, sys::fs::all_read | sys::fs::all_exe | sys::fs::owner_write);
-  if (!error)
-    error = sys::fs::rename(aside, result.program);
-  if (error)
-    return createStringError(error, "cannot place the simulator: %s",
-                             error.message().c_str());
+  Expected<KeptFiles::Held> held =
+      kept->put(name, [&](const std::string &path) -> Error {
+        std::error_code error = sys::fs::copy_file(work + "/obj/sim", path);
+        if (!error)
+          error = sys::fs::setPermissions(path, sys::fs::all_read |
+                                                    sys::fs::all_exe |
+                                                    sys::fs::owner_write);
+        if (error)
+          return createStringError(error, "cannot place the simulator: %s",
+                                   error.message().c_str());
+        return Error::success();
+      });
+  if (!held)
+    return held.takeError();
+  result.held = std::move(*held);
   sys::fs::remove_directories(work);
   sys::fs::remove_directories(*folder);
   result.buildSeconds = secondsSince(start);
@@ -290,7 +289,7 @@ Expected<SimulatorProgram> rhizome::buildSimulator(const Package &package) {
   if (std::error_code error = sys::fs::make_absolute(rtl))
     return errorCodeToError(error);
   return SimulatorProgram{built->program, rtl.str().str(),
-                          sim::hangLimit(plan, {})};
+                          sim::hangLimit(plan, {}), std::move(built->held)};
 }
 
 Expected<SimResult> sim::runVerilator(const Package &package,

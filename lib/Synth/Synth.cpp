@@ -2,6 +2,7 @@
 // Which modules a package holds, which of them the cache knows, and the sums.
 #include "rhizome/Synth/Synth.h"
 #include "Yosys.h"
+#include "rhizome/Support/KeptFiles.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Support/Untrusted.h"
@@ -31,22 +32,23 @@ struct Work {
   Process job;
 };
 
-Expected<std::string> cacheFolder(const std::string &wanted) {
-  SmallString<256> folder(wanted);
+/// The folder that a user names is not bounded.
+Expected<KeptFiles> cacheFolder(const std::string &wanted) {
   if (wanted.empty()) {
-    Expected<std::string> cache = userCache();
-    if (!cache)
+    Expected<KeptFiles> kept = KeptFiles::ofUser("synth");
+    if (!kept)
       return createStringError("%s; name one with --cache",
-                               toString(cache.takeError()).c_str());
-    folder = *cache + "/synth";
+                               toString(kept.takeError()).c_str());
+    return kept;
   }
+  SmallString<256> folder(wanted);
   std::error_code error = sys::fs::make_absolute(folder);
   if (!error)
     error = sys::fs::create_directories(folder, true, sys::fs::all_all);
   if (error)
     return createStringError(error, "cannot make the folder '%s': %s",
                              folder.c_str(), error.message().c_str());
-  return folder.str().str();
+  return KeptFiles(folder.str().str(), UINT64_MAX);
 }
 
 /// Removes the folders of runs whose process is gone, but not those of runs
@@ -202,6 +204,7 @@ public:
       sys::fs::remove_directories(work->job.folder);
     if (!error)
       sumUp();
+    kept->trim();
     return error;
   }
 
@@ -219,7 +222,8 @@ private:
   const Package &package;
   const SynthOptions &options;
   std::string tool, cache;
-  std::vector<Work> works; ///< what the cache does not hold
+  std::optional<KeptFiles> kept; ///< `cache`, once it is there
+  std::vector<Work> works;       ///< what the cache does not hold
   std::vector<Work *> open;
   size_t done = 0;
 };
@@ -244,10 +248,11 @@ Error Synthesis::prepare() {
   if (!version)
     return version.takeError();
   result.tool = *version;
-  Expected<std::string> folder = cacheFolder(options.cache);
+  Expected<KeptFiles> folder = cacheFolder(options.cache);
   if (!folder)
     return folder.takeError();
-  cache = *folder;
+  kept = *folder;
+  cache = kept->folder();
   clearLeftovers(cache);
   return Error::success();
 }
@@ -299,7 +304,11 @@ Error Synthesis::collect() {
       module.predicted = actor.resources;
       // Nodes share runs, but each has modules of its own.
       auto [run, isFirst] = workByKey.try_emplace(key, works.size());
-      module.cached = isFirst && readCached(cache + "/" + key, module);
+      module.cached = isFirst && readCached(kept->path(key), module);
+      // Both files were used now.
+      for (const char *ending : {".json", ".netlist"})
+        if (module.cached)
+          kept->take(key + ending);
       if (module.cached)
         workByKey.erase(run);
       else if (isFirst)

@@ -16,7 +16,7 @@ void Integeriser::visitDequantize(osa::DequantizeOp op, Lazy in) {
   if (count > 1) {
     std::vector<int64_t> map;
     int64_t elements = cast<RankedTensorType>(op.getType()).getNumElements();
-    ScaleIndex indexOf(op, out->shape);
+    const Cycle indexOf = scaleCycle(op, out->shape);
     for (int64_t i = 0; i < elements; ++i)
       map.push_back(int64_t(indexOf(i)));
     auto channels = out->perChannel(map);

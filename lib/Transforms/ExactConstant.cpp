@@ -79,23 +79,22 @@ ExactConstant rhizome::exactFloats(ArrayRef<int64_t> shape,
     lowest = std::min(lowest, exponent - 24 + zeros);
     highest = std::max(highest, exponent);
   }
-  c.codes.resize(values.size());
   if (lowest == INT_MAX) {
+    c.codes = Codes(values.size(), [](size_t) { return 0; });
     c.scales = {1};
     return c;
   }
   if (highest - lowest <= 61) {
     c.scales = {exact(std::ldexp(1.0, lowest))};
-    for (auto [i, v] : llvm::enumerate(values))
-      c.codes[i] = int64_t(std::ldexp(double(v), -lowest));
+    c.codes = Codes(values.size(), [&](size_t i) {
+      return int64_t(std::ldexp(double(values[i]), -lowest));
+    });
     return c;
   }
-  c.groups.resize(values.size());
-  for (auto [i, v] : llvm::enumerate(values)) {
-    c.codes[i] = 1;
-    c.groups[i] = uint32_t(i);
+  c.codes = Codes(values.size(), [](size_t) { return 1; });
+  c.cycle.count = values.size(); // a scale each
+  for (float v : values)
     c.scales.push_back(exact(v));
-  }
   return c;
 }
 
@@ -119,13 +118,15 @@ size_t rhizome::scaleCount(Operation *op) {
   return std::max(s.scale.getNumElements(), s.zero.getNumElements());
 }
 
-ScaleIndex::ScaleIndex(Operation *op, ArrayRef<int64_t> shape) {
+Cycle rhizome::scaleCycle(Operation *op, ArrayRef<int64_t> shape) {
+  Cycle cycle;
   int64_t axis = scalingOf(op).axis;
   if (axis < 0 || scaleCount(op) == 1)
-    return;
-  count = size_t(shape[axis]);
+    return cycle;
+  cycle.count = size_t(shape[axis]);
   for (size_t i = axis + 1; i < shape.size(); ++i)
-    inner *= size_t(shape[i]);
+    cycle.inner *= size_t(shape[i]);
+  return cycle;
 }
 
 /// The zero points, whatever integer type stores them.
@@ -158,7 +159,7 @@ evaluateQuantize(osa::QuantizeOp op, const ExactConstant &in) {
   auto out = std::make_shared<ExactConstant>();
   out->shape = in.shape;
   out->scales = {1};
-  out->codes.resize(in.size());
+  std::vector<int64_t> codes(in.size());
   std::vector<Quantiser> quantisers;
   for (size_t i = 0; i < scaleCount(op); ++i)
     quantisers.push_back(makeQuantiser(op, i));
@@ -177,9 +178,9 @@ evaluateQuantize(osa::QuantizeOp op, const ExactConstant &in) {
         fractions[q * in.scales.size() + s] = {ratio.get_num().get_si(),
                                                ratio.get_den().get_si()};
     }
-  ScaleIndex indexOf(op, in.shape);
+  const Cycle cycle = scaleCycle(op, in.shape);
   for (size_t i = 0; i < in.size(); ++i) {
-    size_t which = indexOf(i);
+    size_t which = cycle(i);
     const Quantiser &q = quantisers[which];
     int64_t level;
     Fraction f = fractions[which * in.scales.size() + in.group(i)];
@@ -194,8 +195,9 @@ evaluateQuantize(osa::QuantizeOp op, const ExactConstant &in) {
     } else {
       level = q.level(Real(in.at(i)));
     }
-    out->codes[i] = q.base() + q.step() * level;
+    codes[i] = q.base() + q.step() * level;
   }
+  out->codes = Codes(codes);
   return out;
 }
 
@@ -208,16 +210,13 @@ evaluateDequantize(osa::DequantizeOp op, const ExactConstant &in) {
   size_t count = scaleCount(op);
   for (size_t i = 0; i < count; ++i)
     out->scales.push_back(exact(scales[scales.size() == 1 ? 0 : i]));
-  out->codes.resize(in.size());
-  if (count > 1)
-    out->groups.resize(in.size());
-  ScaleIndex indexOf(op, in.shape);
-  for (size_t i = 0; i < in.size(); ++i) {
-    size_t which = indexOf(i);
-    out->codes[i] = in.codes[i] - zeros[zeros.size() == 1 ? 0 : which];
-    if (count > 1)
-      out->groups[i] = uint32_t(which);
-  }
+  out->cycle = scaleCycle(op, in.shape);
+  if (llvm::all_of(zeros, [](int64_t zero) { return zero == 0; }))
+    out->codes = in.codes;
+  else
+    out->codes = Codes(in.size(), [&](size_t i) {
+      return in.codes[i] - zeros[zeros.size() == 1 ? 0 : out->cycle(i)];
+    });
   return out;
 }
 
@@ -240,10 +239,10 @@ evaluateBinary(Operation *op, const ExactConstant &a, const ExactConstant &b) {
       v = x / y;
     else
       return nullptr;
-    out->codes.push_back(1);
-    out->groups.push_back(uint32_t(i));
     out->scales.push_back(v);
   }
+  out->codes = Codes(left.size(), [](size_t) { return 1; });
+  out->cycle.count = left.size(); // a scale each
   return out;
 }
 
@@ -253,12 +252,10 @@ rearrange(const ExactConstant &in, ArrayRef<int64_t> shape,
   auto out = std::make_shared<ExactConstant>();
   out->shape = shape.vec();
   out->scales = in.scales;
-  out->codes.reserve(map.size());
-  for (int64_t from : map)
-    out->codes.push_back(in.codes[from]);
-  if (!in.groups.empty())
+  out->codes = Codes(map.size(), [&](size_t i) { return in.codes[map[i]]; });
+  if (!in.isOneGroup())
     for (int64_t from : map)
-      out->groups.push_back(in.groups[from]);
+      out->groups.push_back(in.group(from));
   return out;
 }
 
@@ -288,8 +285,8 @@ evaluatePad(osa::PadOp op, const ExactConstant &in, ArrayRef<int64_t> shape) {
   int64_t n = 1;
   for (int64_t d : shape)
     n *= d;
-  out->codes.resize(n, 0);
-  if (!in.groups.empty())
+  std::vector<int64_t> codes(n, 0);
+  if (!in.isOneGroup())
     out->groups.resize(n, 0);
   for (size_t i = 0; i < in.size(); ++i) {
     int64_t rest = int64_t(i), to = 0, stride = 1;
@@ -298,10 +295,11 @@ evaluatePad(osa::PadOp op, const ExactConstant &in, ArrayRef<int64_t> shape) {
       rest /= in.shape[d];
       stride *= shape[d];
     }
-    out->codes[to] = in.codes[i];
-    if (!in.groups.empty())
-      out->groups[to] = in.groups[i];
+    codes[to] = in.codes[i];
+    if (!in.isOneGroup())
+      out->groups[to] = in.group(i);
   }
+  out->codes = Codes(codes);
   return out;
 }
 
@@ -314,7 +312,7 @@ std::shared_ptr<const ExactConstant> ConstantEvaluator::compute(Value value) {
     if (auto codes = osa::constantInts(value)) {
       auto out = std::make_shared<ExactConstant>();
       out->shape = shape.vec();
-      out->codes = std::move(*codes);
+      out->codes = Codes(*codes);
       out->scales = {1};
       return out;
     }

@@ -7,20 +7,91 @@
 #include "rhizome/Transforms/StepFunction.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <vector>
 
 namespace rhizome {
-/// Element i is worth codes[i] · scales[groups[i]] (groups empty: all in 0).
+/// Whole numbers, each in as few bytes as all of them need: weights are many.
+class Codes {
+public:
+  Codes() = default;
+  Codes(llvm::ArrayRef<int64_t> values)
+      : Codes(values.size(), [&](size_t i) { return values[i]; }) {}
+  /// The numbers of(0) … of(count − 1), each asked for twice.
+  template <class Of> Codes(size_t count, Of of) : count(count) {
+    int64_t lo = 0, hi = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const int64_t value = of(i);
+      lo = std::min(lo, value);
+      hi = std::max(hi, value);
+    }
+    auto fill = [&]<class Word>(Word) {
+      bytes = sizeof(Word);
+      data = std::make_unique_for_overwrite<char[]>(count * sizeof(Word));
+      for (size_t i = 0; i < count; ++i) {
+        const auto word = Word(of(i));
+        std::memcpy(&data[i * sizeof(Word)], &word, sizeof word);
+      }
+    };
+    if (lo >= INT8_MIN && hi <= INT8_MAX)
+      fill(int8_t());
+    else if (lo >= INT16_MIN && hi <= INT16_MAX)
+      fill(int16_t());
+    else if (lo >= INT32_MIN && hi <= INT32_MAX)
+      fill(int32_t());
+    else
+      fill(int64_t());
+  }
+
+  size_t size() const { return count; }
+  int64_t operator[](size_t i) const {
+    auto load = [&]<class Word>(Word word) {
+      std::memcpy(&word, &data[i * sizeof word], sizeof word);
+      return int64_t(word);
+    };
+    switch (bytes) {
+    case 1:
+      return load(int8_t());
+    case 2:
+      return load(int16_t());
+    case 4:
+      return load(int32_t());
+    default:
+      return load(int64_t());
+    }
+  }
+
+private:
+  std::shared_ptr<char[]> data; ///< never changed, so copies share it
+  size_t count = 0;
+  unsigned bytes = 1;
+};
+
+/// Which of several things each element of a tensor takes: each `inner`
+/// elements the next one, and the first again after `count`.
+struct Cycle {
+  size_t inner = 1, count = 1;
+  size_t operator()(size_t flat) const { return flat / inner % count; }
+};
+
+/// Element i is worth codes[i] · scales[group(i)].
 struct ExactConstant {
   std::vector<int64_t> shape;
-  std::vector<int64_t> codes;
-  std::vector<uint32_t> groups;
+  Codes codes;
+  Cycle cycle;                  ///< the groups of elements
+  std::vector<uint32_t> groups; ///< where not empty in place of `cycle`
   std::vector<mpq_class> scales;
 
   size_t size() const { return codes.size(); }
-  uint32_t group(size_t i) const { return groups.empty() ? 0 : groups[i]; }
+  uint32_t group(size_t i) const {
+    return groups.empty() ? uint32_t(cycle(i)) : groups[i];
+  }
+  /// True if all elements are in group 0.
+  bool isOneGroup() const { return groups.empty() && cycle.count == 1; }
   mpq_class at(size_t i) const { return codes[i] * scales[group(i)]; }
 };
 
@@ -30,14 +101,7 @@ Quantiser makeQuantiser(mlir::Operation *quantize, size_t i);
 size_t scaleCount(mlir::Operation *op);
 
 /// Which of these an element of a tensor of this shape takes.
-class ScaleIndex {
-public:
-  ScaleIndex(mlir::Operation *op, llvm::ArrayRef<int64_t> shape);
-  size_t operator()(size_t flat) const { return flat / inner % count; }
-
-private:
-  size_t inner = 1, count = 1;
-};
+Cycle scaleCycle(mlir::Operation *op, llvm::ArrayRef<int64_t> shape);
 
 /// Evaluates what does not depend on the network's inputs.
 class ConstantEvaluator {

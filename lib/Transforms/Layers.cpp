@@ -30,7 +30,9 @@ struct Weights {
 /// Splits constant weights into codes and scales; the reason if impossible.
 static std::string splitWeights(const ExactConstant &c, Weights &out) {
   out.outputs = c.shape[0];
-  out.codes = c.codes;
+  out.codes.resize(c.size());
+  for (size_t i = 0; i < c.size(); ++i)
+    out.codes[i] = c.codes[i];
   int64_t perOutput = int64_t(c.size()) / out.outputs;
   for (int64_t o = 0; o < out.outputs; ++o) {
     int64_t *codes = out.codes.data() + o * perOutput;

@@ -407,7 +407,7 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
   if (own.size() > 1) {
     std::vector<int64_t> map;
     int64_t elements = cast<RankedTensorType>(op.getType()).getNumElements();
-    ScaleIndex indexOf(op, in->shape);
+    const Cycle indexOf = scaleCycle(op, in->shape);
     for (int64_t i = 0; i < elements; ++i)
       map.push_back(int64_t(indexOf(i)));
     auto which = in->perChannel(map);

@@ -77,7 +77,12 @@ llvm::ArrayRef<Signal> signalsOf(Protocol protocol, bool isInput) {
 }
 
 std::optional<unsigned> Kind::indexOf(llvm::StringRef parameter) const {
-  // Asked for very often, by names whose ends differ mostly.
+  // Asked for very often, mostly by a literal that the linker has merged with
+  // the description's own; else by names whose ends differ.
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].name.data() == parameter.data() &&
+        parameters[i].name.size() == parameter.size())
+      return unsigned(i);
   for (size_t i = 0; i < parameters.size(); ++i)
     if (const llvm::StringLiteral &name = parameters[i].name;
         parameter.size() == name.size() && parameter.back() == name.back() &&

@@ -70,9 +70,9 @@ def run(suite, package, driver, *more):
     return output.read_bytes() if output.exists() else b"", answer
 
 
-def refused(suite, words, *args):
+def refused(suite, words, *args, status=1):
     result = suite.run(*args)
-    suite.check(result.status == 1 and words in result.err,
+    suite.check(result.status == status and words in result.err,
                 f"refused: {words}; {result.message[:200]}", result.command)
 
 
@@ -111,7 +111,7 @@ def uart(suite, np, package, plan):
                         ("cannot open", suite.work / "absent"),
                         ("is not a serial line", suite.work / "file")):
         refused(suite, words, "run", package, "--driver", "uart",
-                *(["--port", port] if port else []))
+                *(["--port", port] if port else []), status=1 if port else 2)
     silent = Line(1 << 20, [b""])
     refused(suite, f"0 of {answer_size} bytes came back", "run", package, "--driver",
             "uart", "--port", silent.port, "--patience-s", "0.2")
@@ -291,8 +291,10 @@ def drivers(suite):
     refused(suite, "has no links", "run", package, "--driver", "mpi")
     _, answer = run(suite, package, "null")
     suite.check(answer.get("checked") is False, "zeros are not compared")
-    refused(suite, "--driver cpu, simulation, uart", "run", package)
-    refused(suite, "has no links", "run", package, "--driver", "udp")
+    refused(suite, "--driver cpu, simulation, uart", "run", package,
+            status=2)
+    refused(suite, "has no links", "run", package, "--driver", "udp",
+            status=2)
     try:
         import numpy as np
     except ImportError:

@@ -68,18 +68,21 @@ int main(int argc, char **argv) {
   request.onReady = [&](const std::string &place) {
     llvm::errs() << request.node << " listens at " << place << "\n";
   };
-  ServeResult result = serveNode(request);
-  for (const std::string &note : result.notes)
+  auto served = serveNode(request);
+  for (const std::string &note :
+       served ? served->notes : served.failure().notes)
     llvm::errs() << "note: " << note << "\n";
-  if (!result.ok) {
+  if (!served) {
+    const std::string &reason = served.failure().reason();
     if (json)
-      llvm::outs() << llvm::json::Value(llvm::json::Object{
-                          {"ok", false}, {"error", result.error}})
+      llvm::outs() << llvm::json::Value(
+                          llvm::json::Object{{"ok", false}, {"error", reason}})
                    << "\n";
     else
-      llvm::errs() << "error: " << result.error << "\n";
-    return 1;
+      llvm::errs() << "error: " << reason << "\n";
+    return served.failure().exitCode();
   }
+  const ServeResult &result = *served;
   if (json)
     llvm::outs() << llvm::json::Value(llvm::json::Object{
                         {"ok", true},

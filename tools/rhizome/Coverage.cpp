@@ -36,12 +36,10 @@ static llvm::json::Object toJson(const CoverageResult &result) {
     }
     ops.push_back(std::move(op));
   }
-  return llvm::json::Object{{"ok", result.ok},
-                            {"ops", std::move(ops)},
-                            {"fpga", result.fpga},
-                            {"host", result.host},
-                            {"copies_in", result.copiesIn},
-                            {"copies_out", result.copiesOut}};
+  return llvm::json::Object{
+      {"ok", result.isBuildable},     {"ops", std::move(ops)},
+      {"fpga", result.fpga},          {"host", result.host},
+      {"copies_in", result.copiesIn}, {"copies_out", result.copiesOut}};
 }
 
 static void printCoverage(const ModelRequest &request,
@@ -85,11 +83,10 @@ static void printCoverage(const ModelRequest &request,
 }
 
 static int runCoverage(const ModelRequest &request, bool json) {
-  CoverageResult result = coverModel(request);
-  if (!result.error.empty())
-    return failWith(result.error, json);
-  if (!result.refused.empty())
-    return failWith(result.refused, json);
+  auto covered = coverModel(request);
+  if (!covered)
+    return failWith(covered.failure(), json);
+  CoverageResult &result = *covered;
   if (json) {
     llvm::json::Object object = toJson(result);
     object["analysis"] = std::move(result.analysis);
@@ -104,15 +101,16 @@ static int runCoverage(const ModelRequest &request, bool json) {
       printAnalysis(result.analysis);
     }
   }
-  return result.ok ? 0 : 1;
+  return result.isBuildable ? 0 : 1;
 }
 
 /// One row for each operation, one column for each generator and the CPU.
 static int runKernelCoverage(const std::string &path,
                              const KernelOptions &options, bool json) {
-  CoverageResult result = coverKernel(path, options);
-  if (!result.error.empty())
-    return failWith(result.error, json);
+  auto covered = coverKernel(path, options);
+  if (!covered)
+    return failWith(covered.failure(), json);
+  const CoverageResult &result = *covered;
   if (json) {
     llvm::json::Object object = toJson(result);
     object["kernel"] = true;

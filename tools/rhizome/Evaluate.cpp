@@ -35,7 +35,7 @@ static llvm::json::Object toJson(const EvaluateRequest &request,
     layers.push_back(llvm::json::Object{
         {"name", layer.name}, {"op", layer.op}, {"snr_db", layer.snr}});
   const Accuracy &first = result.forms.front();
-  llvm::json::Object object{{"ok", result.ok},
+  llvm::json::Object object{{"ok", result.refused.empty()},
                             {"frames", first.frames},
                             {"correct", first.correct},
                             {"accuracy", share(first.correct, first.frames)},
@@ -141,19 +141,18 @@ static int runEvaluate(EvaluateRequest request, const std::string &device,
       return done.failure();
     return Done();
   };
-  EvaluateResult result = evaluateModel(request);
+  auto evaluated = evaluateModel(request);
   line.show("");
+  if (!evaluated)
+    return failWith(evaluated.failure(), json);
+  const EvaluateResult &result = *evaluated;
   printNotes(result.notes);
-  if (!result.error.empty())
-    return failWith(result.error, json);
-  if (result.forms.empty())
-    return failWith(result.refused, json);
   if (json) {
     printJson(toJson(request, result));
-    return result.ok ? 0 : 1;
+    return result.refused.empty() ? 0 : 1;
   }
   printResult(request, result);
-  return result.ok ? 0 : failWith(result.refused, json);
+  return result.refused.empty() ? 0 : failWith(result.refused, json);
 }
 
 void cli::addEvaluate(CLI::App &app, Run &run) {

@@ -81,11 +81,13 @@ void cli::checkOptions(const CLI::App &command, bool isKernel,
 }
 
 /// Errors of kernels have places; they are shown as they are.
-static int failWithPlaces(const std::string &error, bool json) {
+static int failWithPlaces(const Failure &failure, bool json) {
+  const std::string &error = failure.reason();
   if (json || llvm::StringRef(error).count('\n') < 2)
-    return failWith(error, json);
-  llvm::errs() << error;
-  return 1;
+    failWith(error, json);
+  else
+    llvm::errs() << error;
+  return failure.exitCode();
 }
 
 static llvm::json::Object workJson(const KernelWork &work) {
@@ -101,10 +103,10 @@ static llvm::json::Array textsJson(const std::vector<std::string> &texts) {
 }
 
 int cli::runKernelForDevice(const KernelRequest &request, bool json) {
-  CoverageResult coverage = coverKernel(request.path, request.options);
-  if (!coverage.error.empty())
-    return failWithPlaces(coverage.error, json);
-  return failWith(whyNoHardware(request.path, coverage), json);
+  auto coverage = coverKernel(request.path, request.options);
+  if (!coverage)
+    return failWithPlaces(coverage.failure(), json);
+  return failWith(whyNoHardware(request.path, *coverage), json);
 }
 
 int cli::runKernelCompile(const KernelRequest &request, bool json) {
@@ -112,7 +114,7 @@ int cli::runKernelCompile(const KernelRequest &request, bool json) {
     return runExploreFormats(request, json);
   rhizome::Result<KernelResult> compiled = compileKernel(request);
   if (!compiled)
-    return failWithPlaces(compiled.failure().reason(), json);
+    return failWithPlaces(compiled.failure(), json);
   const KernelResult &result = *compiled;
   if (json) {
     llvm::json::Object object{
@@ -155,7 +157,7 @@ int cli::runKernelCompile(const KernelRequest &request, bool json) {
 int cli::runKernelShown(const KernelRunRequest &request, bool json) {
   rhizome::Result<KernelRunResult> done = runKernel(request);
   if (!done)
-    return failWithPlaces(done.failure().reason(), json);
+    return failWithPlaces(done.failure(), json);
   const KernelRunResult &result = *done;
   bool good = result.mismatches == 0;
   if (json) {
@@ -218,7 +220,7 @@ void cli::addEmbed(CLI::App &app, Run &run) {
     run = [options] {
       rhizome::Result<EmbedResult> embedded = embedKernels(options->request);
       if (!embedded)
-        return failWithPlaces(embedded.failure().reason(), options->json);
+        return failWithPlaces(embedded.failure(), options->json);
       const EmbedResult &result = *embedded;
       if (options->json) {
         printJson(llvm::json::Object{{"ok", true},

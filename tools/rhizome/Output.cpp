@@ -140,6 +140,7 @@ std::string cli::shortened(const std::string &name) {
 }
 
 int cli::failWith(const Failure &failure, bool json) {
+  printNotes(failure.notes);
   if (failure.kind == Failure::Kind::Unsupported)
     failWith(failure.causes, json);
   else

@@ -27,12 +27,17 @@ static int runRun(RunRequest request, bool json) {
   request.onEvent = [](const std::string &line) {
     llvm::errs() << line << "\n";
   };
-  RunResult result = runPackage(request);
+  auto run = runPackage(request);
+  // As far as it came, if it failed.
+  const RunResult &result =
+      run ? *run : *std::any_cast<RunResult>(&run.failure().detail);
+  if (!run && !json)
+    return failWith(run.failure(), json);
   printNotes(result.notes);
-  bool good = result.ok && result.mismatches == 0 && result.unexpected <= 0;
+  bool good = run && result.mismatches == 0 && result.unexpected <= 0;
   if (json) {
     llvm::json::Object object{
-        {"ok", result.ok},
+        {"ok", bool(run)},
         {"frames", result.frames},
         {"checked", result.checked},
         {"mismatches", result.mismatches},
@@ -50,13 +55,11 @@ static int runRun(RunRequest request, bool json) {
       object["unexpected"] = result.unexpected;
     if (!result.firstMismatch.empty())
       object["first_mismatch"] = result.firstMismatch;
-    if (!result.ok)
-      object["error"] = result.error;
+    if (!run)
+      object["error"] = llvm::json::fixUTF8(run.failure().reason());
     printJson(std::move(object));
-    return good ? 0 : 1;
+    return good ? 0 : run ? 1 : run.failure().exitCode();
   }
-  if (!result.ok)
-    return failWith(result.error, json);
   llvm::outs() << grouped(result.frames)
                << (result.frames == 1 ? " frame" : " frames");
   if (result.checked)

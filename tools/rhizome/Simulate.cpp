@@ -56,11 +56,12 @@ static int runSimulate(SimulateRequest request, bool json) {
   ProgressLine line(!json);
   request.showProgress = line.active();
   line.show("building the simulator …");
-  SimulateResult result = simulatePackage(request);
+  auto simulated = simulatePackage(request);
   line.show("");
+  if (!simulated)
+    return failWith(simulated.failure(), json);
+  const SimulateResult &result = *simulated;
   printNotes(result.notes);
-  if (!result.ok)
-    return failWith(result.error, json);
   bool good = result.mismatches == 0 && result.unexpected <= 0;
   if (json) {
     llvm::json::Value measured = nullptr;

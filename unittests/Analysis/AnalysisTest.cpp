@@ -57,7 +57,7 @@ func.func @main(%x: tensor<1x32x32x3xf32>) -> tensor<1x28x28x36xf32> {
       -> tensor<1x28x28x36xf32>
   return %y : tensor<1x28x28x36xf32>
 })mlir");
-  Network needs = analyse(network);
+  Needs needs = analyse(network);
   ASSERT_EQ(needs.operations.size(), 1u);
   const osa::Work &work = needs.operations[0].work;
   EXPECT_EQ(work.flops, (2 * 75 - 1) * 28224 + 36);
@@ -69,7 +69,7 @@ func.func @main(%x: tensor<1x32x32x3xf32>) -> tensor<1x28x28x36xf32> {
 }
 
 TEST_F(AnalysisTest, TrafficCountsBitsAndNeighbours) {
-  Network needs = analyse(parse(kResidual));
+  Needs needs = analyse(parse(kResidual));
   ASSERT_EQ(needs.operations.size(), 3u);
   const auto &conv = needs.operations[0], &add = needs.operations[2];
   EXPECT_EQ(conv.op, "conv2d");
@@ -87,7 +87,7 @@ TEST_F(AnalysisTest, TrafficCountsBitsAndNeighbours) {
 
 TEST_F(AnalysisTest, RoofsFollowFromTheDevice) {
   auto network = parse(kResidual);
-  Network needs = analyse(network);
+  Needs needs = analyse(network);
   auto device = loadDevice("xcku060-role");
   auto link = loadLink("udp-10g");
   ASSERT_TRUE(device && link);
@@ -119,7 +119,7 @@ TEST_F(AnalysisTest, RoofsFollowFromTheDevice) {
 
 TEST_F(AnalysisTest, WeightsNeedRoom) {
   auto network = parse(kResidual);
-  Network needs = analyse(network);
+  Needs needs = analyse(network);
   needs.total.paramBits = int64_t(1) << 40;
   auto device = loadDevice("ice40-up5k");
   ASSERT_TRUE(bool(device));

@@ -376,10 +376,39 @@ TEST(RunPackage, GivesTheInterpretersAnswersByEveryDriver) {
     request.driver = kind;
     request.driverOptions.port = uartPort(*board);
     request.driverOptions.stallsIn = request.driverOptions.stallsOut = 40;
-    deploy::RunResult result = deploy::runPackage(request);
-    ASSERT_TRUE(result.ok) << result.error;
+    auto run = deploy::runPackage(request);
+    ASSERT_TRUE(bool(run)) << run.failure().reason();
+    const deploy::RunResult &result = *run;
     EXPECT_EQ(result.frames, 4);
     EXPECT_EQ(result.checked, kind != deploy::DriverKind::Null);
     EXPECT_EQ(result.mismatches, 0) << result.firstMismatch;
   }
+}
+
+TEST(RunPackage, SaysOfWhatKindAFailureIs) {
+  auto kindOf = [](const deploy::RunRequest &request) {
+    auto run = deploy::runPackage(request);
+    EXPECT_FALSE(bool(run));
+    return run.failure().kind;
+  };
+  deploy::RunRequest request;
+  request.package = tiny().package->dir();
+  EXPECT_EQ(kindOf(request), Failure::Kind::Usage); // no driver
+  request.driver = deploy::DriverKind::Udp;         // without links
+  EXPECT_EQ(kindOf(request), Failure::Kind::Usage);
+  request.driver = deploy::DriverKind::Uart; // which nobody has plugged in
+  request.driverOptions.port = "/dev/no-such-line";
+  EXPECT_EQ(kindOf(request), Failure::Kind::Environment);
+  request.driver = deploy::DriverKind::Cpu;
+  request.inputs.push_back({"no-such-file.npy"});
+  EXPECT_EQ(kindOf(request), Failure::Kind::Input);
+  request = {};
+  request.package = "no-such-folder";
+  EXPECT_EQ(kindOf(request), Failure::Kind::Input);
+  deploy::ServeRequest serve;
+  serve.package = tiny().package->dir();
+  serve.node = "node0";
+  auto served = deploy::serveNode(serve);
+  ASSERT_FALSE(bool(served));
+  EXPECT_EQ(served.failure().kind, Failure::Kind::Input); // it has no links
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The exact parts of the cost model, and its fitted part with the unit model:
 // figures are those of Yosys 0.23.
+#include "rhizome/Cost/Structure.h"
 #include "rhizome/Generator/Actor.h"
 #include <gtest/gtest.h>
 
@@ -33,6 +34,19 @@ TEST(Cost, RegistersOfAForkAreExact) {
   EXPECT_EQ(costOf(fork, ecp5()).ff(), 45);
   // 2 buffers of 4 places: 16 bits in 4 × 16 memories of 6 LUTs.
   EXPECT_EQ(costOf(fork, ecp5()).lutram(), 48);
+}
+
+TEST(Cost, ATreeWhoseTermsAreAlikeIsOneOfAnyTerms) {
+  Actor any("fork", "f", {{"Width", 16}, {"Outputs", 2}, {"Depth", 4}});
+  for (const CostContext &context : {CostContext(), ecp5()})
+    for (int64_t n = 0; n <= 70; ++n)
+      for (int64_t kept : {9, 12, 64}) {
+        cost::Builder alike(any, context, nullptr), each(any, context, nullptr);
+        alike.tree(3, n, 10, kept);
+        each.tree(3, std::vector<char>(n, 1), 10, kept);
+        EXPECT_EQ(alike.structure.exact, each.structure.exact) << n;
+        EXPECT_EQ(alike.structure.terms, each.structure.terms) << n;
+      }
 }
 
 TEST(Cost, DeepBuffersAreBlocks) {

@@ -76,6 +76,11 @@ size_t checkKeys(func::FuncOp network, const gen::DeviceContext &device) {
         EXPECT_TRUE(StringRef(text).starts_with(generator->name().str() + "/"))
             << text;
         EXPECT_EQ(OptionKey::parse(text), o.key);
+        // What offers have in common is priced once: for each the right price.
+        gen::Resources sum;
+        for (const gen::Body::Unit &unit : o.body.units)
+          sum += gen::costOf(unit.actor, device.cost);
+        EXPECT_EQ(sum, o.resources) << text;
         ++seen;
       }
     }

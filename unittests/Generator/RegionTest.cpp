@@ -335,11 +335,11 @@ TEST_F(Region, TheMemoryBindsWhereItIsSlow) {
   // Four cycles a byte.
   EXPECT_GE(narrow.nodes[0].timing.intervalCycles, 8 * kBytes);
   EXPECT_LE(narrow.nodes[0].timing.intervalCycles, 1.03 * 8 * kBytes);
-  EXPECT_EQ(narrow.bottleneck.kind, explore::Bottleneck::Kind::Memory);
+  EXPECT_EQ(narrow.bottleneck.kind, flow::BottleneckKind::Memory);
   EXPECT_EQ(narrow.bottleneck.node, kMemory);
   EXPECT_EQ(narrow.limit.kind, explore::Limit::Kind::Bandwidth)
       << explore::describe(narrow.limit);
-  EXPECT_NE(wide.bottleneck.kind, explore::Bottleneck::Kind::Memory);
+  EXPECT_NE(wide.bottleneck.kind, flow::BottleneckKind::Memory);
 }
 
 TEST_F(Region, ComputesWhatTheInterpreterSaysUnderStalls) {

@@ -51,9 +51,10 @@ std::string inHardware(const TestFolder &folder, const ModelRequest &model,
   if (!model.numberFormat)
     for (int i = 0; i < graph.output_size(); ++i)
       simulate.expect.push_back(dataOfNodeCase(data, false, i));
-  SimulateResult result = simulatePackage(simulate);
-  if (!result.ok)
-    return "not simulated: " + result.error;
+  auto simulated = simulatePackage(simulate);
+  if (!simulated)
+    return "not simulated: " + simulated.failure().reason();
+  const SimulateResult &result = *simulated;
   if (result.mismatches)
     return "differs from the interpreter: " + result.firstMismatch;
   if (result.unexpected > 0)
@@ -74,8 +75,8 @@ bool runCase(const TestFolder &folder, const std::string &name,
   ModelRequest request;
   request.path = folder.path("case.onnx");
   request.numberFormat = format;
-  CoverageResult coverage = coverModel(request);
-  if (!coverage.ok || coverage.fpga == 0)
+  auto coverage = coverModel(request);
+  if (!coverage || !coverage->isBuildable || coverage->fpga == 0)
     return false;
   ++counts.claimed;
   std::string why = inHardware(folder, request, data, model->graph());

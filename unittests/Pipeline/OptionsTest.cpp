@@ -62,8 +62,21 @@ TEST(Commands, RefuseWithoutLeavingAnything) {
   EXPECT_FALSE(llvm::sys::fs::exists(folder.path("m.rhz")));
   SimulateRequest simulate;
   simulate.package = folder.path();
-  SimulateResult simulated = simulatePackage(simulate);
-  EXPECT_FALSE(simulated.ok);
-  EXPECT_NE(simulated.error.find("holds no plan.json"), std::string::npos);
+  auto simulated = simulatePackage(simulate);
+  ASSERT_FALSE(bool(simulated));
+  EXPECT_EQ(simulated.failure().kind, Failure::Kind::Input);
+  EXPECT_NE(simulated.failure().reason().find("holds no plan.json"),
+            std::string::npos);
+  // Coverage and evaluation fail by the same kinds.
+  EvaluateRequest evaluate;
+  evaluate.model.path = folder.path("model.onnx");
+  evaluate.data.path = folder.path("no-such.npy");
+  auto evaluated = evaluateModel(evaluate);
+  ASSERT_FALSE(bool(evaluated));
+  EXPECT_EQ(evaluated.failure().kind, Failure::Kind::Unsupported);
+  auto covered = coverModel(evaluate.model);
+  ASSERT_FALSE(bool(covered));
+  EXPECT_EQ(covered.failure().kind, Failure::Kind::Unsupported);
+  EXPECT_EQ(covered.failure().causes.size(), 1u);
 }
 } // namespace

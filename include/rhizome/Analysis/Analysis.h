@@ -26,7 +26,7 @@ struct Operation {
   std::vector<int64_t> from;
 };
 
-struct Network {
+struct Needs {
   std::vector<Operation> operations;
   Traffic border; ///< the network's inputs and outputs
   osa::Work total;
@@ -35,7 +35,7 @@ struct Network {
 };
 
 /// Reads off every operation. `network` may be at the integer or real level.
-Network analyse(mlir::func::FuncOp network);
+Needs analyse(mlir::func::FuncOp network);
 
 /// What a device can move and hold, and how fast.
 struct Capacity {
@@ -75,13 +75,13 @@ struct DeviceAnalysis {
   std::string device, link;
   double clockMhz = 0;
   Capacity capacity;
-  std::vector<OperationRoofs> operations; ///< as in Network
+  std::vector<OperationRoofs> operations; ///< as in Needs
   OperationRoofs whole;                   ///< the network on one device
 };
 
 /// Roofs over every operation and the network. `context` is the device as
 /// generators see it, null for a CPU.
-DeviceAnalysis roofsOf(mlir::func::FuncOp network, const Network &needs,
+DeviceAnalysis roofsOf(mlir::func::FuncOp network, const Needs &needs,
                        const Device &device, const gen::DeviceContext *context,
                        const Link *link);
 
@@ -93,6 +93,6 @@ double computeRoof(const std::vector<std::vector<gen::Offer>> &options,
                    const gen::Budget &budget, double clockHz);
 
 /// The form of model/analysis.json and of --json.
-llvm::json::Object toJson(const Network &network);
+llvm::json::Object toJson(const Needs &network);
 llvm::json::Object toJson(const DeviceAnalysis &device);
 } // namespace rhizome::analysis

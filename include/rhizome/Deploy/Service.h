@@ -33,15 +33,14 @@ struct ServeRequest {
 };
 
 struct ServeResult {
-  bool ok = false;
   int64_t frames = 0; ///< computed
   int64_t epochs = 0; ///< begun by a client
   int64_t cycles = 0; ///< of the design, engine rtl
   int64_t datagramsReceived = 0, datagramsSent = 0, resent = 0, dropped = 0;
   std::vector<std::string> notes; ///< what a user should know of the package
-  std::string error;
 };
-ServeResult serveNode(const ServeRequest &request);
+/// Serves until it is stopped.
+Result<ServeResult> serveNode(const ServeRequest &request);
 
 struct RunRequest : model::DataChoice {
   std::string package;
@@ -60,7 +59,6 @@ struct RunRequest : model::DataChoice {
 };
 
 struct RunResult : model::Comparison {
-  bool ok = false;
   bool checked = false; ///< against the interpreter
   int64_t frames = 0, repeated = 0, resent = 0;
   double seconds = 0, throughputPerS = 0;
@@ -68,7 +66,8 @@ struct RunResult : model::Comparison {
   Prediction predicted;
   std::vector<std::string> events; ///< nodes that came and went
   std::vector<std::string> notes;  ///< what a user should know of the package
-  std::string error;
 };
-RunResult runPackage(const RunRequest &request);
+/// Runs frames and compares; differences are a result. Of a failure `detail`
+/// is the RunResult as far as it came.
+Result<RunResult> runPackage(const RunRequest &request);
 } // namespace rhizome::deploy

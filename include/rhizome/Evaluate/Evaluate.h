@@ -42,7 +42,6 @@ struct PartyResult {
 };
 
 struct SimulateResult : model::Comparison {
-  bool ok = false; ///< it ran; mismatches may be there
   int64_t frames = 0;
   int64_t golden = 0; ///< golden vectors that were compared, too
   Prediction predicted;
@@ -58,9 +57,9 @@ struct SimulateResult : model::Comparison {
   double simulatedUs = 0, seconds = 0;
   std::vector<Saturation> saturation; ///< if data were given, all quantizers
   std::vector<std::string> notes; ///< what a user should know of the package
-  std::string error;
 };
-SimulateResult simulatePackage(const SimulateRequest &request);
+/// Runs it and compares. Differences are a result, not a failure.
+Result<SimulateResult> simulatePackage(const SimulateRequest &request);
 
 struct EvaluateRequest {
   model::ModelRequest model;  ///< its path may be a package
@@ -99,7 +98,6 @@ struct Accuracy {
 };
 
 struct EvaluateResult {
-  bool ok = false;
   std::vector<Accuracy> forms; ///< the one that was asked for first
   /// [label][class] of that one.
   std::vector<std::vector<int64_t>> confusion;
@@ -113,9 +111,9 @@ struct EvaluateResult {
   /// Of the quantizers of the integer model, over `layerFrames`.
   std::vector<Saturation> saturation;
   std::vector<std::string> notes; ///< what a user should know of the package
-  /// Why there is no integer model; the float one may have been evaluated.
+  /// Why there is no integer model, where the float one alone was evaluated
+  /// although both were asked for.
   Refusals refused;
-  std::string error;
 };
-EvaluateResult evaluateModel(const EvaluateRequest &request);
+Result<EvaluateResult> evaluateModel(const EvaluateRequest &request);
 } // namespace rhizome::evaluate

@@ -75,7 +75,7 @@ struct OperationId {
   std::string op = {}; ///< "conv2d", "" for all of the node's
   /// Which one of those of this node and op, in the network's order; −1: all.
   int nth = -1;
-  bool operator==(const OperationId &) const = default;
+  auto operator<=>(const OperationId &) const = default;
 };
 
 /// Which operation each of these is, given in the network's order.

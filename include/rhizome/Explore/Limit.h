@@ -3,6 +3,7 @@
 // Decisions look at these; describe() alone has the words for people.
 #pragma once
 
+#include "rhizome/Dialect/Flow/Plan.h"
 #include <cstdint>
 #include <string>
 
@@ -42,13 +43,10 @@ std::string describe(const Limit &limit);
 
 /// What bounds the rate of a plan.
 struct Bottleneck {
-  enum class Kind { Operation, Border, Link, HostLink, Memory };
-  Kind kind = Kind::Operation;
+  flow::BottleneckKind kind = flow::BottleneckKind::Operation;
   /// The model's, of an operation; the memory's name.
   std::string node;
 };
 /// An operation's node, or "the border" and so on.
 std::string describe(const Bottleneck &bottleneck);
-/// "operation", "border", "link", "host_link", "memory": for files.
-const char *nameOf(Bottleneck::Kind kind);
 } // namespace rhizome::explore

@@ -26,8 +26,8 @@ struct KernelOptions {
 
 /// Which generator can build each operation of a kernel after its algebra, and
 /// why not the others.
-model::CoverageResult coverKernel(const std::string &path,
-                                  const KernelOptions &options);
+Result<model::CoverageResult> coverKernel(const std::string &path,
+                                          const KernelOptions &options);
 /// Why a kernel cannot become hardware, by operation and generator.
 Refusals whyNoHardware(const std::string &path,
                        const model::CoverageResult &coverage);

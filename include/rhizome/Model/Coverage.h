@@ -4,7 +4,6 @@
 #pragma once
 
 #include "rhizome/Package/PlannedTasks.h"
-#include "rhizome/Support/Refusal.h"
 #include "llvm/Support/JSON.h"
 #include <string>
 #include <utility>
@@ -22,7 +21,8 @@ struct CoverageRow {
   std::vector<std::pair<std::string, std::string>> generators;
 };
 struct CoverageResult {
-  bool ok = false; ///< the model can be compiled, or computed by the host alone
+  /// Something builds every operation of the FPGA.
+  bool isBuildable = true;
   std::vector<CoverageRow> rows;
   int64_t fpga = 0, host = 0; ///< operations
   /// Tensors that go to the FPGA, and come from it.
@@ -30,7 +30,5 @@ struct CoverageResult {
   PlannedTasks tasks;
   /// Needs, and the roofs of the default device; empty without a network.
   llvm::json::Object analysis;
-  Refusals refused;
-  std::string error;
 };
 } // namespace rhizome::model

@@ -82,7 +82,7 @@ const CompileResult *nearestOf(const Failure &failure);
 
 /// Which generators can build each operation of a model, and what the host
 /// computes.
-model::CoverageResult coverModel(const model::ModelRequest &request);
+Result<model::CoverageResult> coverModel(const model::ModelRequest &request);
 
 /// What a model needs and what devices could give; see Analysis/Analysis.h.
 struct AnalyseRequest {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "rhizome/Package/Package.h"
+#include "rhizome/Support/KeptFiles.h"
 #include "rhizome/Support/Tensor.h"
 #include <functional>
 
@@ -54,7 +55,8 @@ llvm::Expected<ClusterResult> simulateCluster(
 /// 'mpi' starts.
 struct RankJob {
   std::vector<std::string> command;
-  std::string folder; ///< the caller's to remove
+  std::string folder;                ///< the caller's to remove
+  std::vector<KeptFiles::Held> held; ///< keep the designs where they are
   double buildSeconds = 0;
 };
 /// Builds the nodes' designs. An error names what is missing.
@@ -62,7 +64,12 @@ llvm::Expected<RankJob> rankJob(const Package &package,
                                 const ClusterOptions &options);
 
 /// A node's design as a shared library with the interface of
-/// data/sim/rhz_model.h, built or found in the package's results; its path.
-llvm::Expected<std::string> buildNodeModel(const Package &package,
-                                           const PlannedNode &node);
+/// data/sim/rhz_model.h.
+struct NodeModel {
+  std::string library;
+  KeptFiles::Held held; ///< keeps it where it is
+};
+/// Builds it, or finds it in the user's cache.
+llvm::Expected<NodeModel> buildNodeModel(const Package &package,
+                                         const PlannedNode &node);
 } // namespace rhizome

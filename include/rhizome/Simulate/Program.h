@@ -4,14 +4,16 @@
 #pragma once
 
 #include "rhizome/Package/Package.h"
+#include "rhizome/Support/KeptFiles.h"
 
 namespace rhizome {
 struct SimulatorProgram {
   std::string program;
   std::string folder;     ///< in which it must run
   int64_t hangCycles = 0; ///< without output that count as a hang
+  KeptFiles::Held held;   ///< keeps the program where it is
 };
 
-/// Builds it, or finds it in the package's results.
+/// Builds it, or finds it in the user's cache.
 llvm::Expected<SimulatorProgram> buildSimulator(const Package &package);
 } // namespace rhizome

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace rhizome {
 class Failure {
@@ -26,6 +27,8 @@ public:
   Refusals causes;
   /// More for those who know the layer above, e.g. the nearest plan.
   std::any detail = {};
+  /// What a user should know besides, such as files that had changed.
+  std::vector<std::string> notes = {};
 
   Failure(Kind kind, Refusals causes) : kind(kind), causes(std::move(causes)) {}
   Failure(Kind kind, std::string reason, std::string remedy = "")

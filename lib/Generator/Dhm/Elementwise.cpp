@@ -47,7 +47,9 @@ std::vector<int64_t> stepsOf(const Scale &s, num::IntType in,
     // At a tie the level below an odd one is the even one.
     bool isMissed = s.ties && s.shift > 0 && (level & 1);
     __int128 due = (__int128(level) << s.shift) - s.offset + isMissed;
-    __int128 first = due / s.factor;
+    // A division of so many bits takes several times as long.
+    __int128 first = due == int64_t(due) ? __int128(int64_t(due) / s.factor)
+                                         : due / s.factor;
     first += first * s.factor < due;
     steps.push_back(int64_t(std::clamp(first, least, beyond)));
   }

@@ -105,7 +105,19 @@ Circuit makeCircuit(Operation *op, const Problem &p, const Effort &effort) {
 
 int64_t digitsIn(Operation *op) {
   int64_t digits = 0;
-  osa::forConstantInts(op->getOperand(1),
+  Value weights = op->getOperand(1);
+  ElementsAttr attr = weights.getDefiningOp<osa::ConstantOp>().getValue();
+  if (attr.getElementType().isInteger(8) && !attr.isSplat()) {
+    // Most are bytes, of which there are few.
+    const bool isSigned = num::elementInt(weights.getType()).getIsSigned();
+    std::array<int64_t, 256> counts{};
+    for (char byte : osa::rawValues(attr))
+      ++counts[uint8_t(byte)];
+    for (int64_t code = 0; code < 256; ++code)
+      digits += counts[code] * digitsOf(isSigned ? int8_t(code) : code);
+    return digits;
+  }
+  osa::forConstantInts(weights,
                        [&](int64_t weight) { digits += digitsOf(weight); });
   return digits;
 }

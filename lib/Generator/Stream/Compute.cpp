@@ -108,6 +108,7 @@ Offer makeOffer(const Problem &p, const Folding &f) {
   in.lanes = f.pixelsIn > 1 ? f.pixelsIn * w.channels : f.lanes;
   in.row = f.pixelsIn > 1 ? w.width * w.channels : w.channels;
   offer.inputs = {in.canonical()};
+  offer.body.units.reserve(f.simd ? 3 : 2);
 
   Actor window = windowOf(p, f);
   Format chunk = p.x;
@@ -175,10 +176,11 @@ Offer makeOffer(const Problem &p, const Folding &f) {
   int64_t writeCycles = f.pixelsIn > 1 ? w.height * ceilDiv(w.width, f.pixelsIn)
                                        : w.height * w.width * words;
   offer.busyCycles = std::max({firings, readCycles, writeCycles});
-  offer.summary = lanewise ? counted(f.lanes, "lane") + " × " +
-                                 counted(f.parallel ? p.taps() : 1, "tap")
-                           : "PE " + std::to_string(f.pe) + " × SIMD " +
-                                 std::to_string(simd);
+  offer.summary.reserve(64);
+  offer.summary += lanewise ? counted(f.lanes, "lane") + " × " +
+                                  counted(f.parallel ? p.taps() : 1, "tap")
+                            : "PE " + std::to_string(f.pe) + " × SIMD " +
+                                  std::to_string(simd);
   offer.key = OptionKey("stream", unit.name);
   if (lanewise)
     offer.key.add("lanes", f.lanes);
@@ -225,6 +227,7 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
   auto sum = dyn_cast<osa::SumPoolOp>(op);
   bool scaled = sum && (sum.getZero() != 0 || !sum.getPositionScale().empty());
   std::vector<Offer> offers;
+  PriceList prices(device.cost);
   auto offer = [&](Folding f) {
     for (int64_t style : stylesFor(p, device, f.pe * f.pixelsOut)) {
       f.style = style;
@@ -241,7 +244,7 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
                      : ceilDiv(w.outWidth, f.pixelsOut) * w.outHeight);
         unit.set("ScaleWidth", num::bitsForRange(0, most));
       }
-      finish(offer, device);
+      finish(offer, prices);
       offers.push_back(std::move(offer));
     }
   };

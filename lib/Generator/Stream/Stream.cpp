@@ -30,12 +30,22 @@ static Manner mannerOf(const Actor &unit) {
   return styles[unit.get("Style")];
 }
 
-void stream::finish(Offer &offer, const DeviceContext &device) {
+/// The last words of an offer's key and of its summary.
+static void nameOffer(Offer &offer) {
   offer.generator = "stream";
   Manner manner = mannerOf(offer.body.back());
   offer.summary += manner.words;
   if (*manner.style)
     offer.key.add("style", manner.style);
+}
+
+void stream::finish(Offer &offer, PriceList &prices) {
+  nameOffer(offer);
+  finishOffer(offer, prices);
+}
+
+void stream::finish(Offer &offer, const DeviceContext &device) {
+  nameOffer(offer);
   finishOffer(offer, device);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Generator/PriceList.h"
 #include "rhizome/Generator/Stream/Stream.h"
 
 namespace rhizome::gen::stream {
@@ -30,5 +31,6 @@ void buildMovement(mlir::Operation *op, Offer &offer, MemoryImages &images);
 
 /// Closes an offer: the last words of its key and its summary, depths of the
 /// output buffers, resources.
+void finish(Offer &offer, PriceList &prices);
 void finish(Offer &offer, const DeviceContext &device);
 } // namespace rhizome::gen::stream

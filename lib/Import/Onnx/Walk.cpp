@@ -22,6 +22,26 @@ static void verifyModule(ModuleOp module, Refusals &refusals) {
   (void)mlir::verify(module);
 }
 
+/// For each node the tensors that nothing behind it reads. What operations that
+/// were written out read stays: they may be tried as they are.
+static std::vector<std::vector<StringRef>> lastReads(const Graph &graph) {
+  llvm::StringMap<size_t> last;
+  for (auto [i, node] : llvm::enumerate(graph.nodes))
+    for (const std::string &name : node.proto.input())
+      last[name] = i;
+  for (const auto &entry : graph.expanded)
+    for (const std::string &name : entry.second.input())
+      last.erase(name);
+  for (const onnx::ValueInfoProto &output : graph.model.graph().output())
+    last.erase(output.name());
+  std::vector<std::vector<StringRef>> of(graph.nodes.size());
+  for (auto [i, node] : llvm::enumerate(graph.nodes))
+    for (const std::string &name : node.proto.input())
+      if (auto it = last.find(name); it != last.end() && it->second == i)
+        of[i].push_back(name);
+  return of;
+}
+
 OwningOpRef<ModuleOp> importer::importGraph(MLIRContext *context,
                                             const Graph &graph,
                                             StringRef directory,
@@ -41,8 +61,12 @@ OwningOpRef<ModuleOp> importer::importGraph(MLIRContext *context,
                                         builder.getFunctionType({}, {}));
   builder.setInsertionPointToEnd(state.function.addEntryBlock());
   std::vector<Argument> arguments = declareInputs(state);
+  // Decoded weights are many times as large as they are in the file.
+  std::vector<std::vector<StringRef>> dead = lastReads(graph);
   for (size_t i = 0; i < graph.nodes.size();)
-    i = importExpansion(state, i);
+    for (size_t next = importExpansion(state, i); i < next; ++i)
+      for (StringRef name : std::exchange(dead[i], {}))
+        state.tensors.erase(name);
   returnOutputs(state, arguments);
   if (refusals.size() == before)
     verifyModule(*module, refusals);

@@ -33,6 +33,8 @@ struct SimulationOptions {
   unsigned stallsIn = 0, stallsOut = 0;
   uint64_t seed = 1;
   int64_t hangCycles = 100000; ///< without output that count as a hang
+  /// Lives as long as the driver: what keeps the program where it is.
+  std::shared_ptr<const void> held;
 };
 std::unique_ptr<Driver> makeSimulationDriver(SimulationOptions options);
 
@@ -71,8 +73,9 @@ struct MpiOptions {
   /// The launcher, looked for in PATH, its arguments and the ranks' program:
   /// mpirun -n 3 rhizome-rank …
   std::vector<std::string> command;
-  std::string folder;      ///< for the log, log.txt
-  bool ownsFolder = false; ///< it is removed with the driver
+  std::string folder;         ///< for the log, log.txt
+  bool ownsFolder = false;    ///< it is removed with the driver
+  std::shared_ptr<void> held; ///< kept as long as the driver
   Duration patience = std::chrono::seconds(60); ///< of `open`
 };
 std::unique_ptr<Driver> makeMpiDriver(MpiOptions options);

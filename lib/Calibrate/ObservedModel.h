@@ -32,10 +32,11 @@ struct Quality {
   double agreement = 1;
 };
 
-class Network {
+class ObservedModel {
 public:
   /// Takes a module with `@main`, folded; keeps a copy.
-  Network(mlir::ModuleOp module, const Frames &frames, const Options &options);
+  ObservedModel(mlir::ModuleOp module, const Frames &frames,
+                const Options &options);
 
   mlir::func::FuncOp main() const;
   const std::vector<Row> &rows() const { return list; }
@@ -69,7 +70,7 @@ private:
 };
 
 /// Lowers widths from `config` as far as the bounds of `options` allow.
-llvm::Expected<Config> searchWidths(Network &network, Config config,
+llvm::Expected<Config> searchWidths(ObservedModel &network, Config config,
                                     const Options &options,
                                     const Progress &progress);
 /// Why a quality misses the bounds; "" if it does not.
