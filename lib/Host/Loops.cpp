@@ -324,17 +324,38 @@ Value Loops::transpose(Value v, ArrayRef<int64_t> permutation) {
 
 Value Loops::slice(Value v, ArrayRef<int64_t> begin, ArrayRef<int64_t> step,
                    ArrayRef<int64_t> size) {
-  auto from = cast<RankedTensorType>(v.getType());
-  return each(size, from.getElementType(), [&](Scalars &s, ValueRange) {
-    SmallVector<Value> place;
-    for (unsigned i = 0; i < size.size(); ++i) {
-      Value at = s.index(i);
-      if (step[i] != 1)
-        at = s.mul(at, s.whole(step[i]));
-      place.push_back(begin[i] ? s.add(at, s.whole(begin[i])) : at);
-    }
-    return s.at(v, place);
-  });
+  Type element = cast<RankedTensorType>(v.getType()).getElementType();
+  if (llvm::is_contained(size, 0))
+    return tensor::EmptyOp::create(b, loc, size, element);
+  SmallVector<AffineExpr> exprs;
+  for (unsigned i = 0; i < size.size(); ++i)
+    exprs.push_back(size[i] == 1 ? b.getAffineConstantExpr(begin[i])
+                                 : dim(i) * step[i] + begin[i]);
+  auto map = AffineMap::get(size.size(), 0, exprs, b.getContext());
+  return loop(size, {}, element, {}, {{v, map}},
+              [](Scalars &, ValueRange a) { return a[0]; });
+}
+
+Value Loops::pad(Value v, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+                 TypedAttr value) {
+  auto none = [](int64_t n) { return n == 0; };
+  if (llvm::all_of(low, none) && llvm::all_of(high, none))
+    return v;
+  auto type = cast<RankedTensorType>(v.getType());
+  Shape shape(type.getShape());
+  SmallVector<OpFoldResult> at, sizes, steps;
+  for (auto [d, n] : llvm::enumerate(shape)) {
+    at.push_back(b.getIndexAttr(low[d]));
+    sizes.push_back(b.getIndexAttr(n));
+    steps.push_back(b.getIndexAttr(1));
+    n += low[d] + high[d];
+  }
+  Value whole =
+      linalg::FillOp::create(
+          b, loc, Value(arith::ConstantOp::create(b, loc, value)),
+          Value(tensor::EmptyOp::create(b, loc, shape, type.getElementType())))
+          .getResult(0);
+  return tensor::InsertSliceOp::create(b, loc, v, whole, at, sizes, steps);
 }
 
 Value Loops::concat(ArrayRef<Value> parts, int64_t axis) {
