@@ -327,12 +327,23 @@ Value Loops::slice(Value v, ArrayRef<int64_t> begin, ArrayRef<int64_t> step,
   Type element = cast<RankedTensorType>(v.getType()).getElementType();
   if (llvm::is_contained(size, 0))
     return tensor::EmptyOp::create(b, loc, size, element);
+  // linalg wants an axis that a plain index walks whole; where only its
+  // beginning is read, the index of a loop of one step is added.
+  unsigned rank = unsigned(size.size());
+  Shape reduced;
   SmallVector<AffineExpr> exprs;
-  for (unsigned i = 0; i < size.size(); ++i)
-    exprs.push_back(size[i] == 1 ? b.getAffineConstantExpr(begin[i])
-                                 : dim(i) * step[i] + begin[i]);
-  auto map = AffineMap::get(size.size(), 0, exprs, b.getContext());
-  return loop(size, {}, element, {}, {{v, map}},
+  for (unsigned i = 0; i < rank; ++i) {
+    AffineExpr at = size[i] == 1 ? b.getAffineConstantExpr(begin[i])
+                                 : dim(i) * step[i] + begin[i];
+    if (isa<AffineDimExpr>(at) && size[i] != shapeOf(v)[i]) {
+      reduced = {1};
+      at = at + dim(rank);
+    }
+    exprs.push_back(at);
+  }
+  auto map =
+      AffineMap::get(rank + unsigned(reduced.size()), 0, exprs, b.getContext());
+  return loop(size, reduced, element, {}, {{v, map}},
               [](Scalars &, ValueRange a) { return a[0]; });
 }
 
