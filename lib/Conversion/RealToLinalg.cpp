@@ -68,8 +68,6 @@ private:
                                              : loops.dim(unsigned(axis))});
   }
   AffineMap identity(unsigned rank) { return b.getMultiDimIdentityMap(rank); }
-  Value padded(Value v, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
-               TypedAttr value);
 
   LogicalResult constantOp(osa::ConstantOp op);
   LogicalResult quantize(osa::QuantizeOp op);
@@ -95,29 +93,6 @@ private:
   Loops loops;
 };
 } // namespace
-
-Value RealLowering::padded(Value v, ArrayRef<int64_t> low,
-                           ArrayRef<int64_t> high, TypedAttr value) {
-  auto none = [](int64_t n) { return n == 0; };
-  if (llvm::all_of(low, none) && llvm::all_of(high, none))
-    return v;
-  auto type = cast<RankedTensorType>(v.getType());
-  Shape shape(type.getShape());
-  SmallVector<OpFoldResult> at, sizes, steps;
-  for (auto [d, n] : llvm::enumerate(shape)) {
-    at.push_back(b.getIndexAttr(low[d]));
-    sizes.push_back(b.getIndexAttr(n));
-    steps.push_back(b.getIndexAttr(1));
-    n += low[d] + high[d];
-  }
-  Location loc = loops.loc;
-  Value whole =
-      linalg::FillOp::create(
-          b, loc, Value(arith::ConstantOp::create(b, loc, value)),
-          Value(tensor::EmptyOp::create(b, loc, shape, type.getElementType())))
-          .getResult(0);
-  return tensor::InsertSliceOp::create(b, loc, v, whole, at, sizes, steps);
-}
 
 LogicalResult RealLowering::constantOp(osa::ConstantOp op) {
   auto type = cast<RankedTensorType>(op.getResult().getType());
@@ -289,8 +264,8 @@ LogicalResult RealLowering::conv2d(osa::Conv2dOp op) {
                                             w.spanH() - w.padTop - w.height);
   int64_t right = std::max<int64_t>(0, (w.outWidth - 1) * w.strideW +
                                            w.spanW() - w.padLeft - w.width);
-  Value x = padded(in(op, 0), {0, w.padTop, w.padLeft, 0},
-                   {0, bottom, right, 0}, b.getF32FloatAttr(0));
+  Value x = loops.pad(in(op, 0), {0, w.padTop, w.padLeft, 0},
+                      {0, bottom, right, 0}, b.getF32FloatAttr(0));
   x = loops.reshape(x,
                     {loops.shapeOf(x)[1], loops.shapeOf(x)[2], groups, perIn});
   Value f =
@@ -351,8 +326,8 @@ LogicalResult RealLowering::maxPool(osa::MaxPoolOp op) {
   } else {
     least = b.getI64IntegerAttr(INT64_MIN);
   }
-  x = padded(x, {0, w.padTop, w.padLeft, 0}, {0, w.padBottom, w.padRight, 0},
-             least);
+  x = loops.pad(x, {0, w.padTop, w.padLeft, 0}, {0, w.padBottom, w.padRight, 0},
+                least);
   x = loops.reshape(x, loops.shapeOf(x).drop_front());
   return give(op,
               loops.loop({w.outHeight, w.outWidth, w.channels},
@@ -364,8 +339,8 @@ LogicalResult RealLowering::maxPool(osa::MaxPoolOp op) {
 
 LogicalResult RealLowering::avgPool(osa::AvgPoolOp op) {
   osa::Window w = *osa::getWindow(op);
-  Value x = padded(in(op, 0), {0, w.padTop, w.padLeft, 0},
-                   {0, w.padBottom, w.padRight, 0}, b.getF32FloatAttr(0));
+  Value x = loops.pad(in(op, 0), {0, w.padTop, w.padLeft, 0},
+                      {0, w.padBottom, w.padRight, 0}, b.getF32FloatAttr(0));
   x = loops.reshape(x, loops.shapeOf(x).drop_front());
   Value sum =
       loops.loop({w.outHeight, w.outWidth, w.channels}, {w.kernelH, w.kernelW},
@@ -564,9 +539,9 @@ LogicalResult RealLowering::convert(Operation *op) {
       })
       .Case<osa::PadOp>([&](osa::PadOp o) {
         Type element = hostType(o.getType(), b.getContext()).getElementType();
-        return give(
-            o, padded(in(o, 0), o.getLow(), o.getHigh(),
-                      loops.number(o.getValue().convertToDouble(), element)));
+        return give(o, loops.pad(in(o, 0), o.getLow(), o.getHigh(),
+                                 loops.number(o.getValue().convertToDouble(),
+                                              element)));
       })
       .Default([](Operation *other) {
         return other->emitOpError("has no CPU form at the real level");

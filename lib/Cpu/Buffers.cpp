@@ -96,6 +96,7 @@ private:
   LogicalResult extract(tensor::ExtractSliceOp op);
   template <typename Op, typename To> LogicalResult reshape(Op op);
 
+  bool insertDirectly(tensor::InsertSliceOp op, Value part, Value whole);
   bool giveDirectly(Value from, Value to);
 
   func::FuncOp func;
@@ -108,6 +109,25 @@ private:
   std::vector<Buffer> buffers;
 };
 } // namespace
+
+/// First and last operation of the block that uses a buffer under any name.
+static std::pair<Operation *, Operation *> usesOf(Value buffer, Block &block) {
+  std::pair<Operation *, Operation *> uses{nullptr, nullptr};
+  SmallVector<Value> names{buffer};
+  while (!names.empty())
+    for (Operation *user : names.pop_back_val().getUsers()) {
+      if (isa<ViewLikeOpInterface>(user)) {
+        names.append(user->result_begin(), user->result_end());
+        continue;
+      }
+      Operation *at = block.findAncestorOpInBlock(*user);
+      if (!uses.first || at->isBeforeInBlock(uses.first))
+        uses.first = at;
+      if (!uses.second || uses.second->isBeforeInBlock(at))
+        uses.second = at;
+    }
+  return uses;
+}
 
 /// Whether nothing but the result of `op` will read the tensor's buffer.
 bool Bufferizer::isFree(Operation *op, Value tensor) {
@@ -181,9 +201,45 @@ Value Bufferizer::viewOf(Op op, Value whole, RankedTensorType slice) {
                                    whole, offsets, sizes, strides);
 }
 
+/// Lets what `op` inserts be computed where it is inserted, if nothing else
+/// reads it and nothing uses the whole meanwhile.
+bool Bufferizer::insertDirectly(tensor::InsertSliceOp op, Value part,
+                                Value whole) {
+  auto alloc = part.getDefiningOp<memref::AllocOp>();
+  auto wholeAlloc = whole.getDefiningOp<memref::AllocOp>();
+  if (!alloc || (!wholeAlloc && !isa<BlockArgument>(whole)))
+    return false;
+  const Buffer &buffer = buffers[places.find(op.getSource())->second.buffer];
+  for (Value name : buffer.names)
+    for (Operation *user : name.getUsers())
+      if (position.lookup(body.findAncestorOpInBlock(*user)) >
+          position.lookup(op))
+        return false;
+  if (llvm::any_of(part.getUsers(), [](Operation *user) {
+        return !isa<linalg::LinalgOp>(user);
+      }))
+    return false;
+  Operation *first = usesOf(part, body).first;
+  Operation *last = usesOf(whole, body).second;
+  if (!first || (last && !last->isBeforeInBlock(first)))
+    return false;
+  if (wholeAlloc)
+    wholeAlloc->moveBefore(&body.front());
+  b.setInsertionPoint(alloc);
+  Value view = viewOf(op, whole, op.getSourceType());
+  part.replaceAllUsesWith(view);
+  for (Value name : buffer.names)
+    if (Place &place = places.find(name)->second; place.memref == part)
+      place.memref = view;
+  alloc.erase();
+  return true;
+}
+
 LogicalResult Bufferizer::insert(tensor::InsertSliceOp op) {
   Value part = read(op.getSource());
   Value whole = written(op, op.getDest(), /*isRead=*/true, op.getResult());
+  if (insertDirectly(op, part, whole))
+    return success();
   Value view = viewOf(op, whole, op.getSourceType());
   copy(op.getLoc(), part, view);
   return success();
@@ -258,25 +314,6 @@ static bool hasNoTensors(Operation *op) {
                          ? WalkResult::interrupt()
                          : WalkResult::advance();
             }).wasInterrupted();
-}
-
-/// First and last operation of the block that uses a buffer under any name.
-static std::pair<Operation *, Operation *> usesOf(Value buffer, Block &block) {
-  std::pair<Operation *, Operation *> uses{nullptr, nullptr};
-  SmallVector<Value> names{buffer};
-  while (!names.empty())
-    for (Operation *user : names.pop_back_val().getUsers()) {
-      if (isa<ViewLikeOpInterface>(user)) {
-        names.append(user->result_begin(), user->result_end());
-        continue;
-      }
-      Operation *at = block.findAncestorOpInBlock(*user);
-      if (!uses.first || at->isBeforeInBlock(uses.first))
-        uses.first = at;
-      if (!uses.second || uses.second->isBeforeInBlock(at))
-        uses.second = at;
-    }
-  return uses;
 }
 
 /// Lets a buffer of the function's own lie in the memory that the caller gives

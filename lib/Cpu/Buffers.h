@@ -19,6 +19,10 @@ struct Memory {
   static Memory dense(mlir::func::FuncOp func);
 };
 
+/// Joins elementwise operations on tensors with the one operation that reads
+/// their result, place by place.
+void fuseElementwise(mlir::func::FuncOp func);
+
 /// Rewrites a function on tensors (linalg, slices, reshapes; one block) to
 /// take memrefs only: inputs, then results with memory of their own, then
 /// constants, whose bytes go to `constants`. Temporaries become `memref.alloc`

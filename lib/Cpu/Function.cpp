@@ -93,6 +93,7 @@ static FailureOr<Entry> addFunction(ModuleOp module, func::FuncOp original,
     return failure();
   func = *own->getOps<func::FuncOp>().begin();
 
+  fuseElementwise(func);
   Entry entry;
   entry.function = name.str();
   entry.borders = func.getNumArguments() + func.getNumResults();
@@ -193,10 +194,10 @@ static void pack(const std::vector<int64_t> &values, char *to) {
     out[i] = T(values[i]);
 }
 template <typename T>
-static void unpack(const char *from, std::vector<int64_t> &values) {
+static void unpack(const char *from, size_t count,
+                   std::vector<int64_t> &values) {
   auto *in = reinterpret_cast<const T *>(from);
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = int64_t(in[i]);
+  values.assign(in, in + count);
 }
 /// Calls fn with a value of the C++ type that `storage` means.
 template <typename Fn> static void withType(Storage storage, Fn fn) {
@@ -235,7 +236,7 @@ CompiledFunction::run(ArrayRef<Tensor> inputs) const {
   // Memory of an earlier call, whose pages are there already.
   std::optional<Block64> memory;
   {
-    std::lock_guard lock(state->mutex);
+    std::lock_guard<std::mutex> lock(state->mutex);
     if (!state->idle.empty()) {
       memory = std::move(state->idle.back());
       state->idle.pop_back();
@@ -271,9 +272,12 @@ CompiledFunction::run(ArrayRef<Tensor> inputs) const {
       table.push_back(tensor.floats.data());
       continue;
     }
-    tensor.ints.resize(border.elements());
-    table.push_back(border.isDirect() ? (void *)tensor.ints.data()
-                                      : (void *)take(border));
+    if (border.isDirect()) {
+      tensor.ints.resize(border.elements());
+      table.push_back(tensor.ints.data());
+    } else {
+      table.push_back(take(border));
+    }
   }
   for (Block64 &constant : state->constants)
     table.push_back(constant.data());
@@ -285,9 +289,9 @@ CompiledFunction::run(ArrayRef<Tensor> inputs) const {
       withType(border.storage, [&](auto t) {
         unpack<decltype(t)>(
             static_cast<const char *>(table[state->inputs.size() + i]),
-            results[i].ints);
+            border.elements(), results[i].ints);
       });
-  std::lock_guard lock(state->mutex);
+  std::lock_guard<std::mutex> lock(state->mutex);
   state->idle.push_back(std::move(*memory));
   return results;
 }

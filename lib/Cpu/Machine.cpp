@@ -50,15 +50,15 @@ static llvm::Error cannot(const llvm::Twine &what) {
 static VectorUnit unitOf(const llvm::TargetMachine &machine) {
   const llvm::MCSubtargetInfo *info = machine.getMCSubtargetInfo();
   if (!machine.getTargetTriple().isX86())
-    return {128, 128, 32};
+    return {128, 128, 32, true};
   // Integers of 8 and 16 bits got the wide registers later than floats.
   if (info->checkFeatures("+avx512bw"))
-    return {512, 512, 32};
+    return {512, 512, 32, true};
   if (info->checkFeatures("+avx512f"))
-    return {512, 256, 32};
+    return {512, 256, 32, true};
   if (info->checkFeatures("+avx2"))
-    return {256, 256, 16};
-  return {info->checkFeatures("+avx") ? 256u : 128u, 128, 16};
+    return {256, 256, 16, info->checkFeatures("+fma")};
+  return {info->checkFeatures("+avx") ? 256u : 128u, 128, 16, false};
 }
 
 Machine::Machine(std::unique_ptr<llvm::TargetMachine> machine)

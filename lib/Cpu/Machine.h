@@ -17,6 +17,7 @@ namespace rhizome::cpu {
 /// Registers of a processor's vector unit.
 struct VectorUnit {
   unsigned floatBits = 128, integerBits = 128, registers = 16;
+  bool hasFma = false; ///< a product and a sum in one instruction
 };
 
 /// A processor to compile for.

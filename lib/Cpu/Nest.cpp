@@ -169,25 +169,58 @@ static SmallVector<size_t> denseOrder(const Nest &nest, const Access &access,
 }
 
 /// `nest` as an elementwise operation on a dense buffer of `size` elements,
-/// which `access` walks.
+/// which `access` walks, seen from the loops of the sums.
 static std::optional<Following> followingOf(Nest nest, const Access &access,
-                                            int64_t size) {
+                                            int64_t size, const Nest &sums) {
   SmallVector<size_t> order = denseOrder(nest, access, size);
   if (order.empty() && size != 1)
     return std::nullopt;
+  // Whether a loop of the sums runs over the end of a loop of the operation.
+  auto isCrossed = [&](int64_t end) {
+    for (auto [loop, step] : llvm::zip(sums.loops, sums.out.steps))
+      if (!loop.isSummed && step < end && step * loop.extent > end)
+        return true;
+    return false;
+  };
+  auto seenFromSums =
+      [&](const Access &a) -> std::optional<SmallVector<int64_t>> {
+    SmallVector<int64_t> steps(sums.loops.size(), 0);
+    if (a.isScalar() || order.empty())
+      return steps;
+    // Loops that the operand walks like one may be crossed.
+    auto isOne = [&](size_t k) {
+      return a.steps[order[k]] ==
+             a.steps[order[k - 1]] * nest.loops[order[k - 1]].extent;
+    };
+    for (size_t k = 1; k < order.size(); ++k)
+      if (!isOne(k) && isCrossed(access.steps[order[k]]))
+        return std::nullopt;
+    for (auto [to, loop, step] : llvm::zip(steps, sums.loops, sums.out.steps)) {
+      if (loop.isSummed)
+        continue;
+      size_t k = order.size() - 1;
+      while (k > 0 && access.steps[order[k]] > step)
+        --k;
+      while (k > 0 && step % access.steps[order[k]] != 0 && isOne(k))
+        --k;
+      if (step % access.steps[order[k]] != 0)
+        return std::nullopt;
+      to = step / access.steps[order[k]] * a.steps[order[k]];
+    }
+    return steps;
+  };
   Following following;
   for (const Access &a : nest.in) {
-    int64_t period = 1;
-    bool ended = a.isScalar();
-    for (size_t i : order) {
-      ended = ended || a.steps[i] != access.steps[i];
-      if (ended && !a.isScalar() && a.steps[i] != 0)
-        return std::nullopt;
-      if (!ended)
-        period *= nest.loops[i].extent;
-    }
-    following.periods.push_back(period);
+    auto steps = seenFromSums(a);
+    if (!steps)
+      return std::nullopt;
+    following.steps.push_back(std::move(*steps));
   }
+  following.out = nest.out;
+  auto steps = seenFromSums(nest.out);
+  if (!steps)
+    return std::nullopt;
+  following.out.steps = std::move(*steps);
   following.nest = std::move(nest);
   return following;
 }
@@ -214,7 +247,8 @@ static bool isUntouched(const Nest &nest, Operation *from, Operation *to,
         else if (auto s = dyn_cast<memref::StoreOp>(inner))
           writes |= roots.contains(rootOf(s.getMemRef()));
         else if (inner->getNumRegions() == 0 && !isMemoryEffectFree(inner) &&
-                 !isa<vector::LoadOp, memref::LoadOp, memref::AllocOp>(inner))
+                 !isa<vector::LoadOp, vector::MaskedLoadOp, memref::LoadOp,
+                      memref::AllocOp>(inner))
           writes = true;
       });
       if (writes)
@@ -240,19 +274,6 @@ static SmallVector<Operation *> usersOf(Value buffer) {
         users.push_back(user);
     }
   return users;
-}
-
-/// Whether each operand's place follows from the loops of the sums.
-static bool isPlaced(const Nest &nest, const Following &f) {
-  for (int64_t period : f.periods) {
-    int64_t reach = 0;
-    for (auto [loop, step] : llvm::zip(nest.loops, nest.out.steps))
-      if (!loop.isSummed && step % period != 0)
-        reach += step * (loop.extent - 1);
-    if (reach >= period && period > 1)
-      return false;
-  }
-  return true;
 }
 
 /// The number of elements if the sums walk all of their array.
@@ -288,9 +309,8 @@ std::optional<Following> cpu::beginningOf(const Nest &nest) {
       rootOf(found->out.memory) != rootOf(nest.out.memory))
     return std::nullopt;
   Access out = found->out;
-  std::optional<Following> f = followingOf(std::move(*found), out, size);
-  if (!f || !isPlaced(nest, *f) ||
-      !isUntouched(nest, last, nest.op, {&f->nest}))
+  std::optional<Following> f = followingOf(std::move(*found), out, size, nest);
+  if (!f || !isUntouched(nest, last, nest.op, {&f->nest}))
     return std::nullopt;
   return f;
 }
@@ -324,12 +344,9 @@ std::optional<Following> cpu::endOf(const Nest &nest,
         return std::nullopt;
       sums = &a;
     }
-  Access walk = *sums, out = found->out;
-  // The result is written where the sum would have been.
-  if (out.steps != walk.steps || out.offset != 0)
-    return std::nullopt;
-  std::optional<Following> f = followingOf(std::move(*found), walk, size);
-  if (!f || !isPlaced(nest, *f))
+  Access walk = *sums;
+  std::optional<Following> f = followingOf(std::move(*found), walk, size, nest);
+  if (!f)
     return std::nullopt;
   SmallVector<const Nest *> read{&nest};
   if (beginning)

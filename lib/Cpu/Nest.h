@@ -39,11 +39,12 @@ struct Nest {
   }
 };
 
-/// An elementwise operation as seen from a buffer of the sums: operand i is
-/// read at the place in that buffer modulo period[i] (1: a scalar).
+/// An elementwise operation on the buffer of the sums: how far a step of each
+/// of the sums' loops moves in its operands and in its result.
 struct Following {
   Nest nest;
-  llvm::SmallVector<int64_t> periods;
+  llvm::SmallVector<llvm::SmallVector<int64_t>> steps;
+  Access out;
 };
 
 /// The buffer that a memref is a view of.

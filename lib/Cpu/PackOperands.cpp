@@ -132,9 +132,12 @@ SmallVector<int64_t> Vectorizer::offsetsOf(const Access &access,
 /// Copies an operand with the loop along vectors innermost.
 void Vectorizer::pack(size_t operand) {
   Access &access = nest.in[operand];
+  // A slice at a time, if it is no constant.
+  bool isSliced =
+      sliceLoop >= 0 && access.steps[sliceLoop] && !isOwnConstant(operand);
   SmallVector<int> loops;
   for (int i = 0, n = int(nest.loops.size()); i < n; ++i)
-    if (access.steps[i] && i != lanes)
+    if (access.steps[i] && i != lanes && !(isSliced && i == sliceLoop))
       loops.push_back(i);
   loops.push_back(lanes);
   Access packed;
@@ -157,11 +160,20 @@ void Vectorizer::pack(size_t operand) {
     access = packed;
     return;
   }
+  OpBuilder::InsertionGuard guard(b);
+  if (group)
+    b.setInsertionPoint(group);
   packed.memory = memref::AllocOp::create(
       b, loc, MemRefType::get({size}, access.element()));
+  if (group && isSliced)
+    b.setInsertionPoint(group.getBody()->getTerminator());
   Value flatFrom = flat(access);
-  OpBuilder::InsertionGuard guard(b);
   Value from = number(access.offset), to = number(0);
+  if (isSliced)
+    from = arith::AddIOp::create(
+        b, loc, from,
+        arith::MulIOp::create(b, loc, group.getInductionVar(),
+                              number(access.steps[sliceLoop])));
   for (int i : loops) {
     Value zero = number(0), end = number(nest.loops[i].extent), one = number(1);
     auto loop = scf::ForOp::create(b, loc, zero, end, one);

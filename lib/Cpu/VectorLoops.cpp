@@ -10,7 +10,10 @@
 // are not stored; in the caller's memory the last vector is moved back, or
 // reads and writes only what is there.
 #include "Vectorizer.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -22,6 +25,7 @@ void Vectorizer::run() {
     if (isa<linalg::LinalgOp>(op))
       work.push_back(&op);
   llvm::DenseSet<Operation *> done;
+  groupOperations(work, done);
   // Sums first: they take what stands around them with them.
   for (bool sums : {true, false})
     for (Operation *op : work) {
@@ -30,8 +34,11 @@ void Vectorizer::run() {
       std::optional<Nest> found = nestOf(op);
       if (!found || found->hasSums() != sums)
         continue;
-      if (!vectorize(std::move(*found)))
+      if (!plan(*found) && (!sums || !planReduction(std::move(*found))))
         continue;
+      loc = op->getLoc();
+      b.setInsertionPoint(end ? end->nest.op : op);
+      emit();
       done.insert(op);
       for (auto *other : {&beginning, &end})
         if (*other) {
@@ -44,7 +51,7 @@ void Vectorizer::run() {
 
 int Vectorizer::laneLoop(const Nest &nest) const {
   for (auto [i, loop] : llvm::enumerate(nest.loops)) {
-    if (loop.isSummed || nest.out.steps[i] != 1)
+    if (loop.isSummed || nest.out.steps[i] != 1 || int(i) == sliceLoop)
       continue;
     return int(i);
   }
@@ -69,49 +76,75 @@ static std::pair<unsigned, bool> widest(Nest &nest) {
   return {bits, isFloat};
 }
 
-bool Vectorizer::vectorize(Nest given) {
+/// Whether an elementwise operation reads single values or vectors.
+bool Vectorizer::walksLanes(const Following &f) const {
+  return llvm::all_of(f.steps, [&](const SmallVector<int64_t> &steps) {
+    return steps[lanes] == 0 || steps[lanes] == 1;
+  });
+}
+
+/// Elements of a vector, no more than the loop along it needs.
+void Vectorizer::chooseWidth() {
+  auto [bits, isFloat] = widest(nest);
+  vectorBits = isFloat ? unit.floatBits : unit.integerBits;
+  width = std::max<int64_t>(vectorBits / bits, 4);
+  while (width / 2 >= nest.loops[lanes].extent)
+    width /= 2;
+}
+
+bool Vectorizer::plan(Nest given) {
   nest = std::move(given);
+  join = nullptr;
   beginning = end = std::nullopt;
   isPairs = false;
   pairLoop = -1;
+  toPack.clear();
   lanes = laneLoop(nest);
   if (lanes < 0 || nest.loops[lanes].extent < 2)
     return false;
-  SmallVector<size_t> toPack;
+  // Few results of long sums of floats: lanes are better along the sums.
+  if (nest.hasSums() && nest.loops[lanes].extent < 4 && canReduce())
+    return false;
   for (auto [k, a] : llvm::enumerate(nest.in))
     if (!a.isScalar() && a.steps[lanes] != 0 && a.steps[lanes] != 1) {
       if (!canPack(k))
         return false;
       toPack.push_back(k);
     }
-  loc = nest.op.getLoc();
-  if (nest.hasSums()) {
-    beginning = beginningOf(nest);
-    if (beginning || !nest.readsOut)
-      end = endOf(nest, beginning);
+  if (!nest.hasSums())
+    return true;
+  beginning = beginningOf(nest);
+  if (beginning && !walksLanes(*beginning))
+    beginning = std::nullopt;
+  if (beginning || !nest.readsOut)
+    end = endOf(nest, beginning);
+  if (end && (!walksLanes(*end) || end->out.steps[lanes] != 1))
+    end = std::nullopt;
+  return true;
+}
+
+void Vectorizer::emit() {
+  if (!join) {
+    if (!findPairs())
+      for (size_t k : toPack)
+        pack(k);
+    chooseWidth();
+    repeats = mayRepeat();
+    rest = chooseRest();
+    chooseTile();
   }
-  b.setInsertionPoint(end ? end->nest.op : nest.op);
-  if (!findPairs())
-    for (size_t k : toPack)
-      pack(k);
-  auto [bits, isFloat] = widest(nest);
-  vectorBits = isFloat ? unit.floatBits : unit.integerBits;
-  width = std::max<int64_t>(vectorBits / bits, 4);
-  while (width / 2 >= nest.loops[lanes].extent)
-    width /= 2;
-  repeats = mayRepeat();
-  rest = chooseRest();
-  chooseTile();
   blocks.assign(nest.loops.size(), {});
   summedIndex.assign(nest.loops.size(), Value());
   order.clear();
   for (int i = 0, n = int(nest.loops.size()); i < n; ++i)
-    if (!nest.loops[i].isSummed && i != lanes)
+    if (!nest.loops[i].isSummed && i != lanes && i != sliceLoop)
       order.push_back(i);
   // Sums reuse a strip of weights for all rows; else memory is walked in order.
-  order.insert(nest.hasSums() ? order.begin() : order.end(), lanes);
+  if (!join)
+    order.insert(nest.hasSums() ? order.begin() : order.end(), lanes);
+  if (sliceLoop >= 0)
+    blocks[sliceLoop] = {1, group.getInductionVar()};
   emitLoops(0);
-  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -145,8 +178,8 @@ Vectorizer::Rest Vectorizer::chooseRest() const {
     within &= a.isScalar() || !a.steps[lanes] || hasMargin(a.memory);
   for (const auto *other : {&beginning, &end})
     if (*other)
-      for (const Access &a : (*other)->nest.in)
-        within &= a.isScalar() || hasMargin(a.memory);
+      for (auto [a, steps] : llvm::zip((*other)->nest.in, (*other)->steps))
+        within &= a.isScalar() || !steps[lanes] || hasMargin(a.memory);
   int64_t extent = nest.loops[lanes].extent;
   if (within || extent % width == 0)
     return Rest::Beyond;
@@ -162,14 +195,7 @@ Value Vectorizer::loadLanes(Value flat, Type element, Value at,
   int64_t valid = blocks[lanes].size - place[lanes];
   if (rest != Rest::Masked || valid >= width)
     return loadVector(flat, element, at, width);
-  SmallVector<bool> there(size_t(width), false);
-  std::fill_n(there.begin(), valid, true);
-  auto maskType = VectorType::get({width}, b.getI1Type());
-  Value mask = arith::ConstantOp::create(
-      b, loc, DenseElementsAttr::get(maskType, ArrayRef<bool>(there)));
-  auto type = VectorType::get({width}, element);
-  Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  return vector::MaskedLoadOp::create(b, loc, type, flat, at, mask, none);
+  return loadPart(flat, element, at, valid);
 }
 
 /// Vectors and rows of a tile: what wastes least, loads counted half.
@@ -193,7 +219,7 @@ void Vectorizer::chooseTile() {
   }
   SmallVector<int> rows;
   for (int i = int(nest.loops.size()); i-- > 0;)
-    if (!nest.loops[i].isSummed && i != lanes && reuses(i))
+    if (!nest.loops[i].isSummed && i != lanes && i != sliceLoop && reuses(i))
       rows.push_back(i);
   int64_t extent = rows.empty() ? 1 : nest.loops[rows[0]].extent;
   double bestCost = std::numeric_limits<double>::infinity();
@@ -240,7 +266,7 @@ Value Vectorizer::flat(const Access &access) {
 /// The loops that are no sums, tile by tile, in the chosen order.
 void Vectorizer::emitLoops(size_t next) {
   if (next == order.size()) {
-    emitTile();
+    join ? emitReductionTile() : emitTile();
     return;
   }
   int i = order[next];
@@ -377,28 +403,16 @@ SmallVector<Value> Vectorizer::onTile(const Following &f,
                                       ArrayRef<Value> sums) {
   SmallVector<Value> bases, memories;
   SmallVector<Access> walks;
+  SmallVector<bool> areSums;
   Value root = rootOf(nest.out.memory);
-  for (auto [a, period] : llvm::zip(f.nest.in, f.periods)) {
-    Access place = nest.out;
-    place.memory = a.memory;
-    for (auto [step, loop] : llvm::zip(place.steps, nest.loops))
-      if (loop.isSummed || step % period == 0)
-        step = 0;
+  for (auto [a, steps] : llvm::zip(f.nest.in, f.steps)) {
+    Access place = a;
+    place.steps = steps;
     bool isSum = !sums.empty() && !a.isScalar() && rootOf(a.memory) == root;
-    bases.push_back(a.isScalar() || isSum
-                        ? Value()
-                        : plus(address(place, false), a.offset));
-    Value memory = a.memory;
-    if (bases.back()) {
-      auto type = cast<MemRefType>(a.memory.getType());
-      if (type.getRank() != 1 || !type.getLayout().isIdentity()) {
-        int64_t span = a.offset + period;
-        memory = memref::ReinterpretCastOp::create(
-            b, loc, MemRefType::get({span}, type.getElementType()), a.memory,
-            /*offset=*/0, ArrayRef<int64_t>{span}, ArrayRef<int64_t>{1});
-      }
-    }
-    memories.push_back(isSum ? Value() : memory);
+    bool isRead = !a.isScalar() && !isSum;
+    bases.push_back(isRead ? plus(address(place, false), a.offset) : Value());
+    memories.push_back(isRead ? flat(place) : a.memory);
+    areSums.push_back(isSum);
     walks.push_back(place);
   }
   std::map<std::pair<size_t, int64_t>, Value> loaded;
@@ -408,7 +422,7 @@ SmallVector<Value> Vectorizer::onTile(const Following &f,
     SmallVector<Value> arguments;
     for (size_t k = 0; k < f.nest.in.size(); ++k) {
       const Access &a = f.nest.in[k];
-      if (!memories[k]) {
+      if (areSums[k]) {
         arguments.push_back(sums[position]);
         continue;
       }
@@ -534,15 +548,11 @@ void Vectorizer::emitTile() {
     results.assign(loop.getResults().begin(), loop.getResults().end());
     b.setInsertionPointAfter(loop);
   }
-  Access to = nest.out;
+  const Access &to = end ? end->out : nest.out;
   if (end) {
     results = onTile(*end, results);
-    auto type = cast<MemRefType>(end->nest.out.memory.getType());
-    int64_t size = type.getNumElements();
-    outFlat = memref::ReinterpretCastOp::create(
-        b, loc, MemRefType::get({size}, type.getElementType()),
-        end->nest.out.memory, /*offset=*/0, ArrayRef<int64_t>{size},
-        ArrayRef<int64_t>{1});
+    outBase = address(to, false);
+    outFlat = flat(to);
   }
   for (auto [place, value] : llvm::zip(places, results)) {
     int64_t valid = blocks[lanes].size - place[lanes];
@@ -550,7 +560,35 @@ void Vectorizer::emitTile() {
   }
 }
 
+/// Functions of vectors of floats as polynomials of MLIR; others are calls of
+/// libm for each lane.
+static void approximate(func::FuncOp func) {
+  auto isKnown = [](Operation *op) {
+    return isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp>(op);
+  };
+  SmallVector<Operation *> ops;
+  func.walk([&](Operation *op) {
+    if (!isKnown(op))
+      return;
+    auto type = dyn_cast<VectorType>(op->getResult(0).getType());
+    if (type && type.getElementType().isF32())
+      ops.push_back(op);
+  });
+  RewritePatternSet patterns(func.getContext());
+  populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+    return name == math::ExpOp::getOperationName() ||
+           name == math::LogOp::getOperationName() ||
+           name == math::TanhOp::getOperationName() ||
+           name == math::ErfOp::getOperationName();
+  });
+  GreedyRewriteConfig config;
+  config.setStrictness(GreedyRewriteStrictness::ExistingOps);
+  (void)applyOpPatternsGreedily(ops, std::move(patterns), config);
+}
+
 void cpu::vectorizeLoops(func::FuncOp func, const VectorOptions &options,
                          Constants &constants) {
   Vectorizer(func, options, constants).run();
+  if (options.unit.hasFma)
+    approximate(func);
 }

@@ -23,8 +23,27 @@ public:
 
 private:
   //===--- One operation ---===//
-  bool vectorize(Nest nest);
+  bool plan(Nest nest);
+  void emit();
   int laneLoop(const Nest &nest) const;
+  bool walksLanes(const Following &f) const;
+
+  //===--- Sums along the lanes (Reductions.cpp) ---===//
+  bool planReduction(Nest nest);
+  int reductionLoop() const;
+  bool canReduce() const;
+  void emitReductionTile();
+  mlir::Value loadPart(mlir::Value flat, mlir::Type element, mlir::Value at,
+                       int64_t valid);
+  mlir::Value lanesMask(int64_t valid);
+  mlir::Value joined(mlir::Value x, mlir::Value y);
+
+  //===--- Several operations by slices (Groups.cpp) ---===//
+  void groupOperations(llvm::ArrayRef<mlir::Operation *> work,
+                       llvm::DenseSet<mlir::Operation *> &done);
+  bool canGroup(const Nest &found);
+  void emitGroup(llvm::MutableArrayRef<Nest> nests,
+                 llvm::DenseSet<mlir::Operation *> &done);
 
   //===--- Operands in another order ---===//
   bool isOwnConstant(size_t operand) const;
@@ -59,6 +78,7 @@ private:
   void emitLoops(size_t next);
   void emitTile();
   std::vector<llvm::SmallVector<int64_t>> placesOfTile() const;
+  void chooseWidth();
   void chooseTile();
   mlir::Value flat(const Access &access);
   mlir::Value number(int64_t value) {
@@ -92,7 +112,12 @@ private:
   mlir::OpBuilder b;
   mlir::Location loc;
 
+  // Of the operations at hand that run slice by slice.
+  mlir::scf::ForOp group;
+
   // Of the operation at hand.
+  int sliceLoop = -1; ///< the loop that is the group's
+  llvm::SmallVector<size_t> toPack;
   Nest nest;
   int lanes = 0;               ///< the loop along vectors
   Rest rest = Rest::Beyond;    ///< of the loop along vectors
@@ -102,6 +127,7 @@ private:
   int64_t vectors = 1;         ///< of a tile
   std::map<int, int64_t> tile; ///< steps of other loops in a tile
   std::optional<Following> beginning, end;
+  mlir::Operation *join = nullptr; ///< of the lanes, if sums run along them
   bool isPairs = false;
   size_t pairWeights = 0;
   int pairLoop = -1; ///< the summed loop that runs over pairs

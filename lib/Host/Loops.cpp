@@ -324,17 +324,49 @@ Value Loops::transpose(Value v, ArrayRef<int64_t> permutation) {
 
 Value Loops::slice(Value v, ArrayRef<int64_t> begin, ArrayRef<int64_t> step,
                    ArrayRef<int64_t> size) {
-  auto from = cast<RankedTensorType>(v.getType());
-  return each(size, from.getElementType(), [&](Scalars &s, ValueRange) {
-    SmallVector<Value> place;
-    for (unsigned i = 0; i < size.size(); ++i) {
-      Value at = s.index(i);
-      if (step[i] != 1)
-        at = s.mul(at, s.whole(step[i]));
-      place.push_back(begin[i] ? s.add(at, s.whole(begin[i])) : at);
+  Type element = cast<RankedTensorType>(v.getType()).getElementType();
+  if (llvm::is_contained(size, 0))
+    return tensor::EmptyOp::create(b, loc, size, element);
+  // linalg wants an axis that a plain index walks whole; where only its
+  // beginning is read, the index of a loop of one step is added.
+  unsigned rank = unsigned(size.size());
+  Shape reduced;
+  SmallVector<AffineExpr> exprs;
+  for (unsigned i = 0; i < rank; ++i) {
+    AffineExpr at = size[i] == 1 ? b.getAffineConstantExpr(begin[i])
+                                 : dim(i) * step[i] + begin[i];
+    if (isa<AffineDimExpr>(at) && size[i] != shapeOf(v)[i]) {
+      reduced = {1};
+      at = at + dim(rank);
     }
-    return s.at(v, place);
-  });
+    exprs.push_back(at);
+  }
+  auto map =
+      AffineMap::get(rank + unsigned(reduced.size()), 0, exprs, b.getContext());
+  return loop(size, reduced, element, {}, {{v, map}},
+              [](Scalars &, ValueRange a) { return a[0]; });
+}
+
+Value Loops::pad(Value v, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+                 TypedAttr value) {
+  auto none = [](int64_t n) { return n == 0; };
+  if (llvm::all_of(low, none) && llvm::all_of(high, none))
+    return v;
+  auto type = cast<RankedTensorType>(v.getType());
+  Shape shape(type.getShape());
+  SmallVector<OpFoldResult> at, sizes, steps;
+  for (auto [d, n] : llvm::enumerate(shape)) {
+    at.push_back(b.getIndexAttr(low[d]));
+    sizes.push_back(b.getIndexAttr(n));
+    steps.push_back(b.getIndexAttr(1));
+    n += low[d] + high[d];
+  }
+  Value whole =
+      linalg::FillOp::create(
+          b, loc, Value(arith::ConstantOp::create(b, loc, value)),
+          Value(tensor::EmptyOp::create(b, loc, shape, type.getElementType())))
+          .getResult(0);
+  return tensor::InsertSliceOp::create(b, loc, v, whole, at, sizes, steps);
 }
 
 Value Loops::concat(ArrayRef<Value> parts, int64_t axis) {

@@ -121,6 +121,9 @@ public:
   Value slice(Value v, llvm::ArrayRef<int64_t> begin,
               llvm::ArrayRef<int64_t> step, llvm::ArrayRef<int64_t> size);
   Value concat(llvm::ArrayRef<Value> parts, int64_t axis);
+  /// The same with `low` and `high` more elements of `value` along each axis.
+  Value pad(Value v, llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high,
+            mlir::TypedAttr value);
   /// Every element as `Scalars::rounded` gives it, in a loop of its own, which
   /// `dropRounding` finds.
   Value rounded(Value v, mlir::FloatType half);

@@ -97,6 +97,26 @@ static Value coordinates(S &s, const HostWindow &w, ArrayRef<int64_t> spatial,
   return inside;
 }
 
+/// The input with as many elements of `value` around it as windows read.
+static Value padded(Loops &l, Value x, const HostWindow &w, TypedAttr value) {
+  Shape low = {0, 0}, high = {0, 0};
+  ArrayRef<int64_t> spatial = Loops::shapeOf(x).drop_front(2);
+  for (size_t i = 0; i < spatial.size(); ++i) {
+    int64_t reach =
+        (w.out[i] - 1) * w.strides[i] + (w.kernel[i] - 1) * w.dilations[i] + 1;
+    low.push_back(w.low[i]);
+    high.push_back(std::max<int64_t>(0, reach - w.low[i] - spatial[i]));
+  }
+  return l.pad(x, low, high, value);
+}
+
+/// Where a window reads along a spatial axis of the padded input.
+static AffineExpr placeOf(Loops &l, const HostWindow &w, unsigned axis,
+                          unsigned outFirst, unsigned tapFirst) {
+  return l.dim(outFirst + axis) * w.strides[axis] +
+         l.dim(tapFirst + axis) * w.dilations[axis];
+}
+
 /// The convolution of the current node without a bias, of reals or integers;
 /// null if refused.
 Value importer::convolved(NodeContext &node, Value x, Value w) {
@@ -113,29 +133,33 @@ Value importer::convolved(NodeContext &node, Value x, Value w) {
   auto window = hostWindow(node, spatial, ArrayRef(kernel).drop_front(2));
   if (!window)
     return {};
-  unsigned n = unsigned(spatial.size());
+  // Loops: sample, group, output, position | input, tap.
+  unsigned n = unsigned(spatial.size()), rank = n + 3;
   int64_t perIn = kernel[1], perOut = kernel[0] / groups;
   Loops l = loops(node);
-  Shape shape = {from[0], kernel[0]}, reduced = {perIn};
+  Value inside = padded(l, x, *window, l.number(0, elementOf(x)));
+  Shape shape = {from[0], groups, perOut}, reduced = {perIn};
+  Shape source = {from[0], groups, perIn}, filter = {groups, perOut, perIn};
   llvm::append_range(shape, window->out);
   llvm::append_range(reduced, window->kernel);
-  unsigned rank = n + 2;
-  return l.loop(shape, reduced, elementOf(x), l.number(0, elementOf(x)), {},
-                [&](S &s, R a) {
-                  Value channel = s.index(rank);
-                  if (groups > 1) {
-                    Value group = s.div(s.index(1), s.whole(perOut));
-                    channel = s.add(channel, s.mul(group, s.whole(perIn)));
-                  }
-                  SmallVector<Value> at = {s.index(0), channel};
-                  Value in = coordinates(s, *window, spatial, 2, rank + 1, at);
-                  SmallVector<Value> tap = {s.index(1), s.index(rank)};
-                  for (unsigned i = 0; i < n; ++i)
-                    tap.push_back(s.index(rank + 1 + i));
-                  Value read = s.at(x, at);
-                  read = s.select(in, read, s.number(0, read));
-                  return s.add(a[0], s.mul(read, s.at(w, tap)));
-                });
+  llvm::append_range(source, Loops::shapeOf(inside).drop_front(2));
+  llvm::append_range(filter, window->kernel);
+  SmallVector<AffineExpr> at = {l.dim(0), l.dim(1), l.dim(rank)},
+                          tap = {l.dim(1), l.dim(2), l.dim(rank)};
+  for (unsigned i = 0; i < n; ++i) {
+    at.push_back(placeOf(l, *window, i, 3, rank + 1));
+    tap.push_back(l.dim(rank + 1 + i));
+  }
+  MLIRContext *context = node.builder.getContext();
+  unsigned dims = rank + 1 + n;
+  Value sum =
+      l.loop(shape, reduced, elementOf(x), l.number(0, elementOf(x)),
+             {{l.reshape(inside, source), AffineMap::get(dims, 0, at, context)},
+              {l.reshape(w, filter), AffineMap::get(dims, 0, tap, context)}},
+             [](S &s, R a) { return s.add(a[2], s.mul(a[0], a[1])); });
+  Shape result = {from[0], kernel[0]};
+  llvm::append_range(result, window->out);
+  return l.reshape(sum, result);
 }
 
 LogicalResult onhost::conv(NodeContext &node) {
@@ -258,6 +282,21 @@ struct Pool {
     };
     return loops(node).loop(shape, window.kernel, result, init, {}, tap);
   }
+  /// Folds what stands in every window, `outside` around the input.
+  using Fold = function_ref<Value(S &, Value, Value)>;
+  Value fold(TypedAttr outside, TypedAttr init, Fold fn) const {
+    Loops l = loops(node);
+    Value inside = padded(l, x, window, outside);
+    unsigned n = unsigned(spatial.size()), rank = n + 2;
+    Shape shape(Loops::shapeOf(x).take_front(2));
+    llvm::append_range(shape, window.out);
+    SmallVector<AffineExpr> at = {l.dim(0), l.dim(1)};
+    for (unsigned i = 0; i < n; ++i)
+      at.push_back(placeOf(l, window, i, 2, rank));
+    auto map = AffineMap::get(rank + n, 0, at, node.builder.getContext());
+    return l.loop(shape, window.kernel, elementOf(x), init, {{inside, map}},
+                  [&](S &s, R a) { return fn(s, a[0], a[1]); });
+  }
 };
 } // namespace
 
@@ -315,15 +354,12 @@ LogicalResult onhost::maxPool(NodeContext &node) {
     return failure();
   int type = typeOf(node.input(0));
   bool u = isUnsigned(type);
-  Type element = elementOf(pool->x);
   TypedAttr least = loops(node).number(-INFINITY, loops(node).real());
   if (!Loops::isReal(pool->x))
     least = node.builder.getI64IntegerAttr(u ? 0 : INT64_MIN);
-  Value top =
-      pool->visit(element, least,
-                  [&](S &s, Value in, Value v, Value best, ArrayRef<Value>) {
-                    return s.select(in, s.max(v, best, u), best);
-                  });
+  Value top = pool->fold(least, least, [&](S &s, Value v, Value best) {
+    return s.max(v, best, u);
+  });
   if (failed(give(node, 0, top, type)))
     return failure();
   if (!node.outputUsed(1))
@@ -347,16 +383,15 @@ LogicalResult onhost::lpPool(NodeContext &node) {
     return failure();
   int64_t p = node.getInt("p", 2);
   Loops l = loops(node);
-  Value sum =
-      pool->visit(l.real(), l.number(0, l.real()),
-                  [&](S &s, Value in, Value v, Value so, ArrayRef<Value>) {
-                    v = s.apply<math::AbsFOp>(v);
-                    if (p == 2)
-                      v = s.mul(v, v);
-                    else if (p != 1)
-                      v = s.apply<math::PowFOp>(v, s.real(double(p)));
-                    return s.select(in, s.add(so, v), so);
-                  });
+  TypedAttr zero = l.number(0, l.real());
+  Value sum = pool->fold(zero, zero, [&](S &s, Value v, Value so) {
+    v = s.apply<math::AbsFOp>(v);
+    if (p == 2)
+      v = s.mul(v, v);
+    else if (p != 1)
+      v = s.apply<math::PowFOp>(v, s.real(double(p)));
+    return s.add(so, v);
+  });
   int type = typeOf(node.input(0));
   Value y = eachOf(node, {sum}, type, [&](S &s, R a) -> Value {
     if (p == 1)
@@ -397,11 +432,9 @@ LogicalResult onhost::averagePool(NodeContext &node) {
   if (!pool)
     return failure();
   Loops l = loops(node);
-  Value sum =
-      pool->visit(l.real(), l.number(0, l.real()),
-                  [&](S &s, Value in, Value v, Value so, ArrayRef<Value>) {
-                    return s.select(in, s.add(so, v), so);
-                  });
+  TypedAttr zero = l.number(0, l.real());
+  Value sum = pool->fold(zero, zero,
+                         [](S &s, Value v, Value so) { return s.add(so, v); });
   int type = typeOf(node.input(0));
   Value y = eachOf(node, {sum, countsOf(*pool)}, type,
                    [](S &s, R a) { return s.div(a[0], a[1]); });

@@ -75,7 +75,7 @@ struct MpiOptions {
   std::vector<std::string> command;
   std::string folder;         ///< for the log, log.txt
   bool ownsFolder = false;    ///< it is removed with the driver
-  std::shared_ptr<void> held; ///< kept as long as the driver
+  std::shared_ptr<const void> held; ///< kept as long as the driver
   Duration patience = std::chrono::seconds(60); ///< of `open`
 };
 std::unique_ptr<Driver> makeMpiDriver(MpiOptions options);

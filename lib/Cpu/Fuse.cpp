@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which elementwise operations become one, so that their values stay in
+// registers. Nothing is computed twice, and what can become vectors is kept
+// apart from what cannot, as are numbers of different width.
+#include "Buffers.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace rhizome;
+
+/// The widest numbers of a body; 0 if it reads by index.
+static unsigned widthOf(linalg::GenericOp op) {
+  unsigned bits = 8;
+  for (BlockArgument argument : op.getBody()->getArguments())
+    if (!argument.use_empty() && argument.getType().isIntOrFloat())
+      bits = std::max(bits, argument.getType().getIntOrFloatBitWidth());
+  for (Operation &inner : *op.getBody()) {
+    if (isa<linalg::IndexOp, tensor::ExtractOp>(inner))
+      return 0;
+    for (Type type : inner.getResultTypes())
+      if (type.isIntOrFloat())
+        bits = std::max(bits, type.getIntOrFloatBitWidth());
+  }
+  return bits;
+}
+
+static bool mayFuse(OpOperand *use) {
+  auto producer = use->get().getDefiningOp<linalg::GenericOp>();
+  auto consumer = dyn_cast<linalg::GenericOp>(use->getOwner());
+  if (!producer || !consumer || !use->get().hasOneUse() ||
+      producer.getNumResults() != 1 || producer.getNumReductionLoops() ||
+      producer.getNumLoops() != consumer.getNumLoops() ||
+      !consumer.getMatchingIndexingMap(use).isPermutation())
+    return false;
+  unsigned from = widthOf(producer), to = widthOf(consumer);
+  return from != 0 && from == to;
+}
+
+void cpu::fuseElementwise(func::FuncOp func) {
+  // The order of sums is free along a loop, not among operations.
+  func.walk([](linalg::GenericOp op) {
+    if (op.getNumReductionLoops() == 0)
+      for (auto add : op.getBody()->getOps<arith::AddFOp>())
+        add.setFastmath(arith::FastMathFlags::none);
+  });
+  RewritePatternSet patterns(func.getContext());
+  linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuse);
+  GreedyRewriteConfig config;
+  config.enableFolding(false);
+  (void)applyPatternsGreedily(func, std::move(patterns), config);
+}
