@@ -89,6 +89,9 @@ struct CompileRequest {
   std::string steer;               ///< a file of pins, "" for none
   std::string plan;        ///< a plan.json or package to build as it stands
   std::string constraints; ///< a constraint file of DOSA's
+  /// Where weights live: "rom" or "resident", of all nodes or, as NAME=HOME, of
+  /// one.
+  std::vector<std::string> weights;
   /// The package, "" for "<model>.rhz" in the current folder; of a compile that
   /// stops before, the module's file, "" or "-" for the result's `text`.
   std::string output;
@@ -241,7 +244,7 @@ struct SimulateResult : Comparison {
   Prediction predicted;
   bool measured = false;
   double intervalCycles = 0;
-  int64_t latencyCycles = 0;
+  int64_t latencyCycles = 0, loadCycles = 0;
   double simCyclesPerS = 0;
   double buildSeconds = 0;
   std::string simulator; ///< the program that was run, "" if none was
