@@ -154,6 +154,10 @@ bool isSmall(const PlannedNode &node) {
   });
 }
 
+bool isLoaded(const gen::Offer &offer) {
+  return offer.weights == gen::WeightHome::Resident;
+}
+
 /// A random option for every operation; empty if one has no small option.
 std::vector<gen::Selection> drawOffers(NetworkBuilder &n, func::FuncOp network,
                                        const gen::DeviceContext &device) {
@@ -167,6 +171,9 @@ std::vector<gen::Selection> drawOffers(NetworkBuilder &n, func::FuncOp network,
         for (gen::Offer &offer : generator->offers(&op, {}, device))
           if (isSmall(offer))
             offers.push_back(std::move(offer));
+    // Where loaded weights are asked for they come before others.
+    if (llvm::any_of(offers, isLoaded))
+      llvm::erase_if(offers, [](const gen::Offer &o) { return !isLoaded(o); });
     if (offers.empty())
       return {};
     selections.push_back({&op, offers[n.rng() % offers.size()]});
@@ -176,20 +183,24 @@ std::vector<gen::Selection> drawOffers(NetworkBuilder &n, func::FuncOp network,
 
 /// Adds the layer of `seed` to the package; nothing if it has no small option.
 llvm::Error addLayer(uint64_t seed, const std::string &name,
-                     const Device &device, PackageWriter &writer, Plan &plan) {
+                     const Device &device, bool resident, PackageWriter &writer,
+                     Plan &plan) {
   MLIRContext context;
   NetworkBuilder n(context, seed);
   func::FuncOp network = drawLayer(n);
   auto known = planbuild::contextOf(device, device.clockMhz);
   if (!known)
     return known.takeError();
-  const gen::DeviceContext &d = *known;
+  gen::DeviceContext &d = *known;
+  if (resident)
+    d.residents = gen::Residents::All;
   explore::NodeResult result;
   result.function = network;
   result.selections = drawOffers(n, network, d);
   if (result.selections.empty())
     return llvm::Error::success();
   gen::Border border{device.name, device.clockMhz, device.streamBits};
+  border.memories = d.memories;
   result.design =
       gen::buildDesign(network, result.selections, border, result.images);
   if (failed(gen::sizeBuffers(result.design)))
@@ -207,7 +218,7 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
 }
 
 llvm::Error write(const std::string &deviceName, int64_t count, uint64_t seed,
-                  const std::string &target) {
+                  bool resident, const std::string &target) {
   auto device = loadDevice(deviceName);
   if (!device)
     return device.takeError();
@@ -222,7 +233,7 @@ llvm::Error write(const std::string &deviceName, int64_t count, uint64_t seed,
   plan.goal = "random";
   while (int64_t(plan.nodes.size()) < count)
     if (auto error = addLayer(seed++, "p" + std::to_string(plan.nodes.size()),
-                              *device, **writer, plan))
+                              *device, resident, **writer, plan))
       return error;
   if (auto error = (*writer)->writePlan(plan))
     return error;
@@ -235,12 +246,15 @@ int main(int argc, char **argv) {
   std::string device = "xczu3eg", target;
   int64_t count = 100;
   uint64_t seed = 1;
+  bool resident = false;
   app.add_option("--device", device, "a name or a .yaml file");
   app.add_option("--count", count, "layers")->check(CLI::PositiveNumber);
   app.add_option("--seed", seed, "of the first layer");
+  app.add_flag("--resident", resident,
+               "weights in memories that are filled when the design starts");
   app.add_option("-o", target, "the package")->required();
   CLI11_PARSE(app, argc, argv);
-  if (llvm::Error error = write(device, count, seed, target)) {
+  if (llvm::Error error = write(device, count, seed, resident, target)) {
     llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
     return 1;
   }

@@ -135,10 +135,12 @@ def compile_network(options, network, goal, device, folder):
 
 
 def random_points(options, device, folder):
-    package = folder / f"points-{device}-{options.seed}-{options.random}.rhz"
+    kind = "loaded" if options.resident else "points"
+    package = folder / f"{kind}-{device}-{options.seed}-{options.random}.rhz"
     done = subprocess.run(
         [options.points, "--device", device, "--count", str(options.random),
-         "--seed", str(options.seed), "-o", package],
+         "--seed", str(options.seed), "-o", package,
+         *(["--resident"] if options.resident else [])],
         capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failure(done.stderr.strip())
@@ -476,6 +478,9 @@ def arguments():
                         default="all", help="how many of each network's goals")
     parser.add_argument("--random", type=int, default=0, metavar="N",
                         help="N random layers instead of networks")
+    parser.add_argument("--resident", action="store_true",
+                        help="random points whose weights are loaded when the "
+                             "design starts (--devices with a memory)")
     parser.add_argument("--seed", type=int, default=1,
                         help="of the first random layer")
     parser.add_argument("--rows", type=pathlib.Path, metavar="FILE",

@@ -20,6 +20,8 @@ SIGNALS = {("Stream", 1): ("_valid_i", "_data_i", "_ready_o"),
            ("Stream", 0): ("_valid_o", "_data_o", "_ready_i"),
            ("Axis", 1): ("_tdata", "_tvalid", "_tlast", "_tready"),
            ("Axis", 0): ("_tdata", "_tvalid", "_tlast", "_tready"),
+           ("Load", 1): ("_valid_i", "_data_i", "_valid_o", "_data_o", "ed_o"),
+           ("Load", 0): ("_valid_o", "_data_o"),
            ("Status", 0): ("",),
            ("Axi4Read", 0): ("_arready", "_rvalid", "_rdata", "_rlast",
                              "_arvalid", "_araddr", "_arlen", "_rready")}

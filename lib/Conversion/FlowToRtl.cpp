@@ -11,6 +11,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "rhizome/Unit/Unit.h"
 #include <list>
+#include <optional>
 
 using namespace mlir;
 
@@ -88,6 +89,7 @@ public:
       input.dataUser->setOperand(input.dataOperand, from.data);
       connectReady(input.stream, input.ready);
     }
+    connectLoads(body);
     memories.connect(body, nextArgument, topOutputs);
     rtl::OutputOp::create(builder, design.getLoc(), topOutputs);
     return module;
@@ -103,6 +105,22 @@ private:
   DenseMap<Value, Wires> wires;
   std::vector<Awaited> awaited;
   MemoryPorts memories;
+  /// An instance that the load chain passes, or its head: its signals are
+  /// operands and results in a row.
+  struct Loaded {
+    rtl::InstanceOp instance;
+    unsigned firstOperand = 0, firstResult = 0;
+  };
+  std::vector<Loaded> loaded;
+  std::optional<Loaded> loadHead;
+  /// What comes in at the border: the instance's operand that says so, and the
+  /// top's output that answers.
+  struct Entry {
+    rtl::InstanceOp instance;
+    unsigned validOperand = 0, readyOutput = 0;
+    std::string name;
+  };
+  std::vector<Entry> entries;
 
   static ArrayRef<unit::Signal> signalsOf(const unit::Port &port) {
     return unit::signalsOf(port.protocol, port.isInput);
@@ -185,6 +203,44 @@ private:
     return builder.getDictionaryAttr(parameters);
   }
 
+  /// Chains what is loaded behind the head, in the order of the actors, and
+  /// shuts the design's inputs until the last one has its words: all others
+  /// have theirs then.
+  void connectLoads(Block *body) {
+    if (!loadHead)
+      return;
+    Location loc = design.getLoc();
+    auto setOperand = [](rtl::InstanceOp instance, unsigned index,
+                         Value value) {
+      Operation *old = instance->getOperand(index).getDefiningOp();
+      instance->setOperand(index, value);
+      if (old && isa<rtl::ConstantOp>(old) && old->use_empty())
+        old->erase();
+    };
+    Loaded from = *loadHead;
+    for (Loaded &to : loaded) {
+      for (unsigned i = 0; i < 2; ++i) // valid and data
+        setOperand(to.instance, to.firstOperand + i,
+                   from.instance.getResult(from.firstResult + i));
+      from = to;
+    }
+    Value isLoaded = from.instance.getResult(from.firstResult + 2);
+    Type bit = builder.getI1Type();
+    builder.setInsertionPointToEnd(body);
+    for (Entry &entry : entries) {
+      auto gate = rtl::InstanceOp::create(
+          builder, loc, TypeRange{bit, bit},
+          ValueRange{isLoaded, entry.instance->getOperand(entry.validOperand),
+                     topOutputs[entry.readyOutput]},
+          builder.getStringAttr(entry.name + "_gate"),
+          builder.getStringAttr("rhz_load_gate"), builder.getDictionaryAttr({}),
+          builder.getStrArrayAttr({"loaded_i", "valid_i", "ready_i"}),
+          builder.getStrArrayAttr({"valid_o", "ready_o"}));
+      entry.instance->setOperand(entry.validOperand, gate.getResult(0));
+      topOutputs[entry.readyOutput] = gate.getResult(1);
+    }
+  }
+
   /// Connects a reader's ready to the producer of its stream.
   void connectReady(Value stream, Value ready) {
     Wires &w = wires[stream];
@@ -206,6 +262,8 @@ private:
     // Ready inputs get a placeholder until the readers exist.
     unsigned readyOperand = 0;
     rtl::ConcatOp gathered;
+    std::optional<Loaded> load;
+    std::optional<Entry> entry;
     std::vector<Awaited> awaitedHere;
     for (const unit::Port &port : unit.kind().ports) {
       bool isStream = port.protocol == unit::Protocol::Stream;
@@ -221,6 +279,8 @@ private:
         reader.firstResult = unsigned(types.size());
         readers.push_back({actor.getBanks()[nextMemory++], reader});
       }
+      if (port.protocol == unit::Protocol::Load)
+        load = {{}, unsigned(operands.size()), unsigned(types.size())};
       for (const unit::Signal &signal : signalsOf(port)) {
         StringRef name =
             kept.emplace_back(std::string(port.name) + signal.suffix);
@@ -234,10 +294,12 @@ private:
           continue;
         }
         inputNames.push_back(name);
-        if (port.isMemory()) {
+        if (port.isMemory() || port.isLoaded()) {
           operands.push_back(
               memories.placeholder(widthOf(unit, port, signal), clock));
         } else if (!isStream) {
+          if (StringRef(signal.suffix) == "_tvalid")
+            entry = {{}, unsigned(operands.size()), 0, borderName(actor, port)};
           operands.push_back(body->getArgument(nextArgument++));
         } else if (from.valid) {
           operands.push_back(signal.width ? from.valid : from.data);
@@ -267,6 +329,18 @@ private:
     for (auto &[bank, reader] : readers) {
       reader.instance = instance;
       memories.add(bank, reader);
+    }
+    if (load) {
+      load->instance = instance;
+      if (unit.kind().loadedPort())
+        loaded.push_back(*load);
+      else
+        loadHead = load;
+    }
+    if (entry) {
+      entry->instance = instance;
+      entry->readyOutput = unsigned(topOutputs.size()); // the only one
+      entries.push_back(*entry);
     }
     connect(actor, unit, instance, readyOperand, gathered, awaitedHere);
     llvm::append_range(awaited, awaitedHere);
@@ -323,6 +397,7 @@ private:
       case unit::Protocol::Status:
         ++result;
         break;
+      case unit::Protocol::Load:
       case unit::Protocol::Axi4Read:
         result += unsigned(llvm::count_if(
             signalsOf(port), [](const auto &s) { return !s.isInput; }));

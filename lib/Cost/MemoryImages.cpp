@@ -19,6 +19,17 @@ void MemoryImage::set(int64_t word, int64_t low, int64_t bits, int64_t value) {
     base[low / 64 + 1] |= v >> (64 - shift);
 }
 
+uint64_t MemoryImage::get(int64_t word, int64_t low, int64_t bits) const {
+  assert(word >= 0 && word < depth && low >= 0 && bits >= 1 && bits <= 64 &&
+         "outside the memory");
+  int64_t stride = (width + 63) / 64, at = low / 64, shift = low % 64;
+  const uint64_t *base = words.data() + stride * word;
+  uint64_t value = at < stride ? base[at] >> shift : 0;
+  if (shift && at + 1 < stride)
+    value |= base[at + 1] << (64 - shift);
+  return bits < 64 ? value & ((uint64_t(1) << bits) - 1) : value;
+}
+
 RomContents RomContents::expected(int64_t words, double width,
                                   int64_t lutInputs) {
   RomContents c;

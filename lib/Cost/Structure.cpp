@@ -72,6 +72,7 @@ void Builder::addMemory(const Memory &m, int64_t words, int64_t width) {
   structure.exact.lut() += m.luts;
   structure.exact.lutram() += m.luts;
   structure.exact.bram() += m.blocks;
+  structure.exact.uram() += m.ultras;
   ff(m.ffs);
   term(Term::MemoryMux, m.choiceLuts + m.enables);
 }
@@ -130,6 +131,23 @@ double Builder::rom(const char *file, const char *placedBy, int64_t words,
   return c.columns;
 }
 
+void Builder::weightRam(int64_t words, int64_t width, int64_t stages,
+                        int64_t load, bool ultra) {
+  const int64_t pieces = ceilDiv(width, load);
+  // What passes on, its flag and that of the memory; all pieces of a word but
+  // the last one.
+  ff(double(load + 2 + (pieces - 1) * load));
+  counter(pieces);
+  counter(words);
+  if (words == 1) {
+    ff(double(width * (1 + stages)));
+    return;
+  }
+  addMemory(placedRam(words, width, ultra, ctx), words, width);
+  // The data register of an UltraRAM or a block is its own.
+  delay(double(width), stages - 1);
+}
+
 LateBits lateBits(const Product &of) {
   const int64_t signedX = of.x + !of.xSigned;
   const int64_t rows = std::min(of.w, signedX);
@@ -146,6 +164,10 @@ void Builder::factors(int64_t words, int64_t weights, double lanes,
   delay(lanes * double(of.x - late.x), 3);
   delay(lanes * double(late.x), 4);
   of.ownsLate = late.x == 0;
+  if (a.kind().loadedPort()) {
+    weightRam(words, weights * of.w, 2, a.get("Load"), a.get("Ultra"));
+    return;
+  }
   if (late.w == 0 || words <= 1 || a.get(kBlock)) {
     rom(kFile, kBlock, words, weights * of.w, 2);
     return;
@@ -454,6 +476,23 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
   double beside = amd ? 0 : ctx.lutramBits == 0 ? 8 : registered ? 20 : 7;
   offer(block.blocks * blockCost(ctx) + 0.5 * block.muxBits + beside, block);
   return best;
+}
+
+Memory placedRam(int64_t words, int64_t width, bool ultra,
+                 const CostContext &ctx) {
+  if (!ultra)
+    return blocksOf(words, width, ctx, true);
+  // The parts of a deep memory lie side by side, each in bytes of 8 or 9 bits.
+  Memory m;
+  int64_t parts = ceilDiv(words, kUltraWords), columns = INT64_MAX;
+  for (int64_t byte : {8, 9})
+    columns = std::min(columns, ceilDiv(ceilDiv(width, byte) * byte * parts,
+                                        kUltraPort));
+  m.ultras = double(columns);
+  m.muxBits = double(width * (parts - 1));
+  m.choiceLuts = double(width * choiceLuts(parts, ctx));
+  m.ffs = double(clog2(parts));
+  return m;
 }
 
 Memory romOf(int64_t words, int64_t width, const CostContext &ctx) {

@@ -80,6 +80,8 @@ Error keepMeasurement(const Package &package, const SimulateResult &result) {
   } else {
     measured["interval_cycles"] = result.intervalCycles;
     measured["latency_cycles"] = result.latencyCycles;
+    if (result.predicted.loadCycles)
+      measured["load_cycles"] = result.loadCycles;
     if (result.intervalCycles > 0)
       measured["throughput_per_s"] =
           result.predicted.clockMhz * 1e6 / result.intervalCycles;
@@ -120,6 +122,7 @@ Expected<Frames> runHardware(const SimulateRequest &request,
   result.measured = run->measured;
   result.intervalCycles = run->intervalCycles;
   result.latencyCycles = run->latencyCycles;
+  result.loadCycles = run->loadCycles;
   result.simCyclesPerS = run->simCyclesPerS;
   result.buildSeconds = run->buildSeconds;
   result.simulator = run->simulator;

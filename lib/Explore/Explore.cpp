@@ -6,6 +6,7 @@
 #include "rhizome/Explore/Explore.h"
 #include "Explorer.h"
 #include "Split.h"
+#include "rhizome/Cost/Structure.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include <cmath>
@@ -339,15 +340,38 @@ FailureOr<Result> Sharing::run() {
 }
 } // namespace
 
-Cluster priced(Cluster cluster, double lutsOfABlock) {
-  for (ClusterPlace &place : cluster.places)
-    place.context.cost.lutsOfABlock = lutsOfABlock;
+Cluster priced(Cluster cluster, const MemoryPrices &prices) {
+  for (ClusterPlace &place : cluster.places) {
+    place.context.cost.lutsOfABlock = prices.lutsOfABlock;
+    place.context.residents = prices.residents;
+    place.context.isAlone = cluster.places.size() == 1 && !place.wire;
+  }
   return cluster;
 }
 
-/// Could all blocks and LUTs together hold what a plan's blocks do?
+bool Steering::wantsResident() const {
+  return llvm::any_of(homes,
+                      [](const Home &home) {
+                        return home.home == WeightHome::Resident;
+                      }) ||
+         llvm::any_of(pins, [](const Pin &pin) {
+           return llvm::StringRef(pin.option).contains("weights=");
+         });
+}
+
+/// Is there UltraRAM, and a way to fill it?
+static bool mayUseUltra(const Cluster &cluster) {
+  if (cluster.places.size() != 1 || cluster.places[0].wire)
+    return false;
+  const DeviceContext &device = cluster.places[0].context;
+  return device.mayLoad() && device.hasUltra();
+}
+
+/// Could all blocks and LUTs together hold what a plan's blocks do, UltraRAMs
+/// included where weights may be loaded?
 static bool couldHold(Result &result, const Cluster &cluster) {
   constexpr double kLutBits = 64; // of a table with six inputs
+  constexpr double kUltraBits = double(cost::kUltraWords * cost::kUltraPort);
   double bits = 0;
   for (NodeResult &node : result.nodes) {
     const CostContext &context = cluster.places[node.place].context.cost;
@@ -361,35 +385,51 @@ static bool couldHold(Result &result, const Cluster &cluster) {
       there.amount[k] = available(place.context.budget, k);
     bits -= there.bram() * double(place.context.cost.bramBits) +
             there.lut() * kLutBits;
+    if (mayUseUltra(cluster))
+      bits -= there.uram() * kUltraBits;
   }
   return bits <= 0;
 }
 
-/// Other prices of a block of memory under which what binds a plan may be less
-/// scarce.
-static std::vector<double> otherPrices(Result &result, const Goal &goal,
-                                       const Cluster &cluster) {
+/// Other prices under which what binds a plan may be less scarce.
+static std::vector<MemoryPrices> otherPrices(Result &result, const Goal &goal,
+                                             const Cluster &cluster,
+                                             Residents residents) {
   if (!result.refused.empty())
     return {};
   if (!result.fits && !couldHold(result, cluster))
     return {};
-  // What does not fit lacks both: whichever there is less of looks scarce.
-  if (!result.fits)
-    return {300, 900, 30};
   bool isRate = goal.kind == Goal::Kind::MaxThroughput;
-  if ((result.meetsGoal && !isRate) ||
-      result.limit.kind != Limit::Kind::Resource)
+  if (result.fits && ((result.meetsGoal && !isRate) ||
+                      result.limit.kind != Limit::Kind::Resource))
     return {};
-  if (result.limit.resource == "bram")
-    return {300, 900};
-  if (result.limit.resource == "lut" || result.limit.resource == "lutram")
-    return {30};
-  return {};
+  constexpr double kUsual = CostContext::kUsualLutsOfABlock;
+  bool lacksBlocks = !result.fits || result.limit.resource == "bram";
+  bool lacksLuts = !result.fits || result.limit.resource == "lut" ||
+                   result.limit.resource == "lutram";
+  std::vector<MemoryPrices> prices;
+  auto add = [&](Residents homes) {
+    // What does not fit lacks both: whichever there is less of looks scarce.
+    if (lacksBlocks)
+      prices.insert(prices.end(), {{300, homes}, {900, homes}});
+    if (lacksLuts)
+      prices.push_back({30, homes});
+  };
+  // UltraRAM stands idle otherwise, and takes what either lacks.
+  if (residents == Residents::None && mayUseUltra(cluster) &&
+      (lacksBlocks || lacksLuts)) {
+    prices.push_back({kUsual, Residents::Ultra});
+    if (lacksBlocks)
+      prices.push_back({900, Residents::Ultra});
+    if (lacksLuts)
+      prices.push_back({30, Residents::Ultra});
+  }
+  add(residents);
+  return prices;
 }
 
 namespace {
-/// Explores at the usual price of a block of memory, and at others if that
-/// binds.
+/// Explores at the usual prices of memories, and at others if these bind.
 class Pricing {
 public:
   Pricing(func::FuncOp network, const Goal &goal, const Cluster &cluster,
@@ -398,13 +438,23 @@ public:
 
   FailureOr<Result> run() {
     double pinned = steering.lutsOfABlock;
-    auto best = at(pinned > 0 ? pinned : CostContext::kUsualLutsOfABlock);
+    MemoryPrices usual;
+    if (steering.wantsResident())
+      usual.residents = Residents::All;
+    if (pinned > 0)
+      usual.lutsOfABlock = pinned;
+    auto best = at(usual);
     if (failed(best) || pinned > 0)
       return best;
-    for (double price : otherPrices(*best, goal, cluster)) {
-      if (!best->fits && !mayFit(price))
+    for (const MemoryPrices &prices :
+         otherPrices(*best, goal, cluster, usual.residents)) {
+      // It is another plan's kind of memory that binds by now.
+      if (best->fits && best->residents != prices.residents &&
+          prices.residents != Residents::Ultra)
         continue;
-      auto other = at(price);
+      if (!best->fits && !mayFit(prices))
+        continue;
+      auto other = at(prices);
       if (failed(other))
         return failure();
       if (other->fits && isBetter(*other, *best))
@@ -421,17 +471,19 @@ private:
   const Steering &steering;
 
   /// Does the solver see a plan? To build one takes longer.
-  bool mayFit(double price) {
+  bool mayFit(const MemoryPrices &prices) {
     OfferCache cache;
-    Cluster places = priced(cluster, price);
+    Cluster places = priced(cluster, prices);
     return Explorer(network, places, steering, cache).prospect({}).nodes > 0;
   }
 
-  FailureOr<Result> at(double price) {
-    Cluster places = priced(cluster, price);
+  FailureOr<Result> at(const MemoryPrices &prices) {
+    Cluster places = priced(cluster, prices);
     auto result = Sharing(network, goal, places, steering).run();
-    if (succeeded(result))
-      result->lutsOfABlock = price;
+    if (succeeded(result)) {
+      result->lutsOfABlock = prices.lutsOfABlock;
+      result->residents = prices.residents;
+    }
     return result;
   }
 };

@@ -157,6 +157,17 @@ static bool isAsked(const Steering::Pin &pin, const Offer &offer) {
   return key && key->matches(offer.key);
 }
 
+/// Where a user wants the weights of a stage: what is said of its node goes
+/// before what is said of all.
+static const Steering::Home *homeOf(const Steering &steering,
+                                    const OperationId &id) {
+  const Steering::Home *asked = nullptr;
+  for (const Steering::Home &home : steering.homes)
+    if (home.node == id.node || (home.node.empty() && !asked))
+      asked = &home;
+  return asked;
+}
+
 /// What a user could write instead: of an option that is named by its words its
 /// key, otherwise keys of options that have most in common with what is asked.
 static std::string keysLike(const Steering::Pin &pin,
@@ -219,6 +230,30 @@ void Menu::checkPins(const Steering &steering) {
     else if (pin.place >= int(cluster.places.size()))
       refuse("there is no place " + std::to_string(pin.place),
              "places are 0 to " + std::to_string(cluster.places.size() - 1));
+  }
+  for (const Steering::Home &home : steering.homes) {
+    auto isMeant = [&](int s) {
+      return home.node.empty() || ids[s].node == home.node;
+    };
+    auto isMet = [&](int s) {
+      return llvm::any_of(offers, [&](const auto &ofKind) {
+        return llvm::any_of(
+            ofKind[s], [&](const Offer *o) { return o->weights == home.home; });
+      });
+    };
+    auto stages = llvm::seq(0, int(order.size()));
+    if (llvm::none_of(stages, isMeant))
+      unmet.push_back({home.node, "", "the network has no such node",
+                       "'rhizome explore' lists the nodes"});
+    else if (llvm::none_of(stages,
+                           [&](int s) { return isMeant(s) && isMet(s); }))
+      unmet.push_back(
+          {home.node, "",
+           "no generator offers weights that are loaded when the design starts",
+           devices[0]->mayLoad()
+               ? "convolutions and dense layers may have such weights"
+               : "a design loads them from a memory outside the chip, which a "
+                 "single device must have: 'rhizome targets' lists them"});
   }
 }
 
@@ -304,8 +339,14 @@ std::vector<int> Menu::frontOf(int kind, const std::vector<Offer> &all,
     prices.push_back(pricesOf(withTraffic(kind, all[i]), capacity));
     order.push_back(int(i));
   }
+  // Which of the memories that weights may lie in is scarce depends on the
+  // whole plan.
   auto unitOf = [&](int i) {
-    return all[i].shared ? StringRef(all[i].shared->key) : StringRef();
+    int home = all[i].weights == WeightHome::Rom ? 0
+               : all[i].resources.uram() > 0     ? 1
+                                                 : 2;
+    return std::pair(
+        all[i].shared ? StringRef(all[i].shared->key) : StringRef(), home);
   };
   llvm::sort(order, [&](int a, int b) {
     return std::tuple(unitOf(a), all[a].busyCycles, a) <
@@ -486,7 +527,14 @@ void Menu::addStage(int kind, int s, const Steering &steering,
   if (pin && !isOwn)
     for (const Offer &o : *all)
       unmatched[kind][s].push_back(&o);
-  if (isOwn) {
+  if (const Steering::Home *home = homeOf(steering, ids[s])) {
+    pinned.emplace_back();
+    llvm::copy_if(*all, std::back_inserter(pinned.back()), [&](const Offer &o) {
+      return o.weights == home->home && isPinned(o);
+    });
+    if (!pinned.back().empty())
+      all = &pinned.back();
+  } else if (isOwn) {
     for (int o : frontOf(kind, *all, follows))
       free[kind][s].push_back((*all)[o].outputs[0]);
     pinned.emplace_back();

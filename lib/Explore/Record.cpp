@@ -297,9 +297,6 @@ FailureOr<Result> rebuild(func::FuncOp network, flow::PlanOp plan,
   func::FuncOp base = splitAs(network, whole.splits, whole.refused);
   FailureOr<Result> result = std::move(whole);
   if (result->refused.empty()) {
-    Cluster allowed = priced(
-        withinParts(cluster, result->avoidsDsp ? goal.withoutDsp() : goal),
-        result->lutsOfABlock);
     Steering steering;
     for (auto node : plan.getBody().getOps<flow::NodeOp>())
       for (auto choice : node.getBody().getOps<flow::ChoiceOp>()) {
@@ -309,6 +306,10 @@ FailureOr<Result> rebuild(func::FuncOp network, flow::PlanOp plan,
         pin.option = choice.getKey().str();
         steering.pins.push_back(std::move(pin));
       }
+    Cluster allowed = priced(
+        withinParts(cluster, result->avoidsDsp ? goal.withoutDsp() : goal),
+        {result->lutsOfABlock,
+         steering.wantsResident() ? Residents::All : Residents::None});
     OfferCache cache;
     Posed posed(base, allowed, steering, cache);
     result->refused = posed.menu.refused();

@@ -22,6 +22,9 @@ const std::array<std::array<double, kKinds>, kPrices> kPriceTable = {{
     {64, 8, 1, 1, 1, 8, 1, 1, 1, 1},
     {1, 1, 64, 1, 1, 1, 1, 1, 1, 1},
     {1, 1, 1, 64, 64, 1, 1, 1, 1, 1},
+    // Where a plan takes no UltraRAM these are the last and the first again.
+    {1, 1, 1, 64, 1, 1, 1, 1, 1, 1},
+    {1, 1, 1, 1, 64, 1, 1, 1, 1, 1},
 }};
 
 Cost &Cost::operator+=(const Cost &other) {

@@ -13,7 +13,7 @@
 namespace rhizome::explore {
 /// Weights of resources, relative to a device's capacity. What is best under
 /// one of them is always followed.
-constexpr size_t kPrices = 9;
+constexpr size_t kPrices = 11;
 extern const std::array<std::array<double, gen::kResources>, kPrices>
     kPriceTable;
 

@@ -22,6 +22,12 @@ llvm::SmallVector<mlir::Operation *> splitChannels(mlir::Operation *op,
 /// model has it; what names no operation is entered in `refused`.
 mlir::func::FuncOp splitAs(mlir::func::FuncOp network,
                            const std::vector<Split> &splits, Refusals &refused);
-/// The cluster with ROMs placed as if a block were worth so many LUTs.
-Cluster priced(Cluster cluster, double lutsOfABlock);
+/// What makes memories of one kind or another: ROMs are placed as if a block
+/// were worth so many LUTs, and weights may lie in memories that are filled
+/// when the design starts.
+struct MemoryPrices {
+  double lutsOfABlock = gen::CostContext::kUsualLutsOfABlock;
+  gen::Residents residents = gen::Residents::None;
+};
+Cluster priced(Cluster cluster, const MemoryPrices &prices);
 } // namespace rhizome::explore

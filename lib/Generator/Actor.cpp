@@ -44,6 +44,10 @@ void UnitModel::emitDatapath(const Actor &, mlir::Region &,
   llvm_unreachable("the kind is a module of a library");
 }
 
+std::string loadImage(llvm::StringRef actor) {
+  return (actor + "_weights.load").str();
+}
+
 int64_t latencyOf(const Actor &actor) { return actor.model().latency(actor); }
 
 int64_t fullRateDepth(const Actor &actor) { return latencyOf(actor) + 1; }

@@ -40,6 +40,7 @@ public:
       connect(stream);
     for (auto [i, v] : llvm::enumerate(ret.getOperands()))
       buildOutput(unsigned(i), v);
+    addLoad();
     addMemories();
     for (auto &[op, actor] : generated)
       actor.model().emitDatapath(actor, cast<flow::ActorOp>(op).getGates(),
@@ -266,6 +267,42 @@ private:
               region.outs()[i].getLoc());
   }
 
+  /// The head of the load chain, if a unit waits for it: one segment with what
+  /// each of them takes, in the order of the actors.
+  void addLoad() {
+    SmallVector<std::pair<flow::ActorOp, int64_t>> filled; // with its words
+    int64_t words = 0;
+    for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+      unit::Instance unit = op.getUnit();
+      if (const unit::Port *port = unit.kind().loadedPort()) {
+        filled.push_back({op, port->beats(unit.params.data())});
+        words += filled.back().second;
+      }
+    }
+    if (filled.empty())
+      return;
+    assert(!border.memories.empty() && "offered where there is a memory");
+    MemoryImage all(kLoadBits, words);
+    int64_t at = 0;
+    for (auto &[op, taken] : filled) {
+      auto own = images.find(loadImage(op.getName()));
+      assert(own != images.end() && "made by the generator");
+      const MemoryImage &image = own->second;
+      int64_t end = at + taken;
+      for (int64_t word = 0; word < image.depth; ++word)
+        for (int64_t low = 0; low < image.width; low += kLoadBits, ++at)
+          all.set(at, 0, kLoadBits, int64_t(image.get(word, low, kLoadBits)));
+      assert(at == end && "the unit takes what there is");
+      (void)end;
+      images.erase(own);
+    }
+    Actor reader =
+        makeLoadReader(words, {border.memories[0].name, 0, kLoadSegment});
+    reader.name = names.unique(reader.name);
+    images[kLoadSegment] = std::move(all);
+    emit(network.getLoc(), std::move(reader), {}, {});
+  }
+
   /// The memories that actors stand at, as the border gives them.
   void addMemories() {
     SmallVector<Attribute> used;
@@ -319,18 +356,66 @@ Actor actorOf(flow::ActorOp op) {
   for (flow::BankAttr bank : op.getBanks())
     actor.memories.push_back(
         {bank.getMemory().str(), bank.getBank(), bank.getSegment().str()});
-  actor.set("Depth", op.getDepths().empty() ? 4 : op.getDepths()[0]);
+  if (actor.kind().indexOf("Depth"))
+    actor.set("Depth", op.getDepths().empty() ? 4 : op.getDepths()[0]);
   return actor;
 }
 
-/// The banks at which actors of a design stand, in its cycles.
-static void addBanks(flow::DesignOp design, Network &network) {
+/// What the design says of its memories.
+static llvm::StringMap<rhz::MemoryFigures> figuresOf(flow::DesignOp design) {
   llvm::StringMap<rhz::MemoryFigures> figures;
   if (auto memories = design.getMemories())
     for (auto m : memories->getAsRange<flow::MemoryAttr>())
       figures[m.getName()] = {m.getBanks(),          m.getBytesPerS(),
                               m.getLatencyNs(),      m.getTurnaroundNs(),
                               m.getRefreshEveryNs(), m.getRefreshNs()};
+  return figures;
+}
+
+int64_t loadCycles(flow::DesignOp design) {
+  int64_t places = 0, words = 0;
+  flow::ActorOp head;
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    unit::Instance unit = op.getUnit();
+    for (const unit::Port &port : unit.kind().ports)
+      if (port.isLoaded()) {
+        ++places;
+        words += port.beats(unit.params.data());
+      } else if (port.protocol == unit::Protocol::Load) {
+        head = op;
+      }
+  }
+  if (!head)
+    return 0;
+  unit::Instance unit = head.getUnit();
+  const unit::Port &port = *unit.kind().memoryPorts().front();
+  const int64_t burst = port.traffic.burst(unit.params.data()),
+                atOnce = port.traffic.inFlight(unit.params.data());
+  rhz::MemoryServer server(rhz::MemoryTiming::of(
+      figuresOf(design).lookup(head.getBanks()[0].getMemory()),
+      unit.bitsOf(port) / 8, design.getClockMhz().convertToDouble()));
+  // A request is made while few enough are on their way, and accepted in the
+  // next cycle.
+  int64_t cycle = -1;
+  std::vector<int64_t> ends; // cycles of the bursts' last beats
+  for (int64_t left = words; left > 0; left -= burst) {
+    ++cycle;
+    int64_t before = int64_t(ends.size()) - atOnce;
+    if (before >= 0)
+      cycle = std::max(cycle, ends[size_t(before)] + 1);
+    server.begin(cycle + 1, /*turns=*/ends.empty());
+    int64_t last = 0;
+    for (int64_t i = 0; i < std::min(left, burst); ++i)
+      last = server.next();
+    ends.push_back(last);
+  }
+  // Each place passes a word on in the next cycle; the last one's flag follows.
+  return ends.back() + places + 1;
+}
+
+/// The banks at which actors of a design stand, in its cycles.
+static void addBanks(flow::DesignOp design, Network &network) {
+  llvm::StringMap<rhz::MemoryFigures> figures = figuresOf(design);
   double clockMhz = design.getClockMhz().convertToDouble();
   for (auto op : design.getBody().getOps<flow::ActorOp>())
     for (auto [bank, port] :

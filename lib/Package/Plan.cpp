@@ -65,6 +65,10 @@ void print(json::OStream &os, const Prediction &p) {
     os.attribute("ff", p.ff);
     os.attribute("dsp", p.dsp);
     number(os, "bram", p.bram);
+    if (p.uram)
+      os.attribute("uram", p.uram);
+    if (p.loadCycles)
+      os.attribute("load_cycles", p.loadCycles);
     os.attribute("lut_error", p.lutError);
     os.attribute("ff_error", p.ffError);
     number(os, "latency_us", p.latencyUs);
@@ -278,7 +282,7 @@ void printAll(json::OStream &os, StringRef key, const std::vector<T> &all) {
 } // namespace
 
 json::Object rhizome::toJson(const Prediction &p) {
-  return json::Object{{"interval_cycles", p.intervalCycles},
+  json::Object object{{"interval_cycles", p.intervalCycles},
                       {"latency_cycles", p.latencyCycles},
                       {"clock_mhz", p.clockMhz},
                       {"throughput_per_s", p.throughputPerS},
@@ -289,6 +293,11 @@ json::Object rhizome::toJson(const Prediction &p) {
                       {"lut_error", p.lutError},
                       {"ff_error", p.ffError},
                       {"latency_us", p.latencyUs}};
+  if (p.uram)
+    object["uram"] = p.uram;
+  if (p.loadCycles)
+    object["load_cycles"] = p.loadCycles;
+  return object;
 }
 
 std::string rhizome::printPlan(const Plan &plan) {

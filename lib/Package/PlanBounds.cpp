@@ -90,6 +90,8 @@ void checkPorts(Bounds &bounds, const Twine &at, StringRef prefix,
 void checkPrediction(Bounds &bounds, const Twine &at, const Prediction &p) {
   bounds.number(at + ".interval_cycles", p.intervalCycles, 0, kMostCycles);
   bounds.number(at + ".latency_cycles", p.latencyCycles, 0, kMostCycles);
+  bounds.number(at + ".uram", p.uram, 0, kMostCycles);
+  bounds.number(at + ".load_cycles", p.loadCycles, 0, kMostCycles);
   bounds.number(at + ".clock_mhz", p.clockMhz, kMostMhz);
 }
 

@@ -24,6 +24,8 @@ static bool fromJSON(const json::Value &value, Prediction &p, json::Path path) {
          map.map("throughput_per_s", p.throughputPerS) &&
          map.map("lut", p.lut) && map.map("ff", p.ff) &&
          map.map("dsp", p.dsp) && map.map("bram", p.bram) &&
+         map.mapOptional("uram", p.uram) &&
+         map.mapOptional("load_cycles", p.loadCycles) &&
          map.mapOptional("lut_error", p.lutError) &&
          map.mapOptional("ff_error", p.ffError) &&
          map.mapOptional("latency_us", p.latencyUs);
@@ -325,9 +327,8 @@ static bool fromJSON(const json::Value &value, Plan &p, json::Path path) {
          map.map("alternatives", p.alternatives) &&
          map.map("splits", p.splits) &&
          map.map("luts_of_a_block", p.lutsOfABlock) &&
-         map.map("tasks", p.tasks) &&
-         map.map("nodes", p.nodes) && map.map("channels", p.channels) &&
-         map.map("links", p.links) &&
+         map.map("tasks", p.tasks) && map.map("nodes", p.nodes) &&
+         map.map("channels", p.channels) && map.map("links", p.links) &&
          map.mapOptional("host_link", p.hostLink) && map.map("host", p.host);
 }
 } // namespace rhizome

@@ -296,6 +296,8 @@ Status Compilation::explore() {
       return failed(Failure::Kind::Input, read.takeError());
     steering = std::move(*read);
   }
+  if (llvm::Error error = addHomes(request.weights, steering))
+    return failed(Failure::Kind::Input, std::move(error));
   auto start = std::chrono::steady_clock::now();
   FailureOr<explore::Result> found =
       explore::explore(network(), wanted, targets.places, steering);

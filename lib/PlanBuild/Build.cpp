@@ -228,6 +228,8 @@ static void fillPrediction(PlannedNode &node, const explore::NodeResult &result,
   p.ff = round(result.resources.ff());
   p.dsp = round(result.resources.dsp());
   p.bram = std::ceil(2 * result.resources.bram()) / 2;
+  p.uram = round(result.resources.uram());
+  p.loadCycles = gen::loadCycles(result.design);
   p.lutError = round(result.errors.lut());
   p.ffError = round(result.errors.ff());
   for (size_t k = 0; k < gen::kResourceNames.size(); ++k) {

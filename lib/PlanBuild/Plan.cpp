@@ -141,6 +141,8 @@ static void predictWhole(Plan &plan, const explore::Result &result) {
     p.ff += n.ff;
     p.dsp += n.dsp;
     p.bram += n.bram;
+    p.uram += n.uram;
+    p.loadCycles = std::max(p.loadCycles, n.loadCycles);
     lutSquares += double(n.lutError * n.lutError);
     ffSquares += double(n.ffError * n.ffError);
     for (auto &[name, share] : node.utilisation) {

@@ -138,6 +138,34 @@ Expected<explore::Steering> planbuild::readSteering(const std::string &path) {
 }
 
 //===----------------------------------------------------------------------===//
+// --weights
+//===----------------------------------------------------------------------===//
+
+Error pipeline::addHomes(const std::vector<std::string> &asked,
+                         explore::Steering &steering) {
+  for (StringRef text : asked) {
+    // A node's name may have an equals sign in it.
+    auto [node, home] = text.rsplit('=');
+    if (!text.contains('='))
+      std::swap(node, home);
+    if (home == "streamed")
+      return createStringError(
+          "'--weights %s': no unit reads its weights anew for every frame; "
+          "'resident' loads them from the same memory once, when the design "
+          "starts",
+          text.str().c_str());
+    if (home != "rom" && home != "resident")
+      return createStringError("'--weights %s': '%s' is no home of weights; "
+                               "known are rom and resident",
+                               text.str().c_str(), home.str().c_str());
+    steering.homes.push_back({node.str(), home == "rom"
+                                              ? gen::WeightHome::Rom
+                                              : gen::WeightHome::Resident});
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
 // --plan
 //===----------------------------------------------------------------------===//
 

@@ -64,7 +64,7 @@ int64_t sim::hangLimit(const Plan &plan, const SimOptions &options) {
   int64_t frame = std::max(p.intervalCycles, p.latencyCycles);
   if (options.design)
     frame += options.design->cyclesPerFrame;
-  return std::max<int64_t>(100000, 20 * frame);
+  return std::max<int64_t>(100000, 20 * (frame + p.loadCycles));
 }
 
 Expected<SimResult>

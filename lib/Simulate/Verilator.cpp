@@ -365,6 +365,7 @@ Expected<SimResult> sim::runVerilator(const Package &package,
   result.measured = measure;
   result.intervalCycles = report->numbers["interval"];
   result.latencyCycles = report->numbers["latency"];
+  result.loadCycles = report->numbers["load"];
   result.outputs.resize(prepared.frames);
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     Expected<std::string> bytes =

@@ -280,7 +280,10 @@ Error Synthesis::collect() {
     summary.budget = node.budget;
     result.nodes.push_back(std::move(summary));
     for (const PlannedActor &actor : node.actors) {
-      Expected<Sources> sources = sourcesOf(package, node, actor, script);
+      // With the option Yosys would put other units' deep memories there, too.
+      bool hasUltra = actor.resources.count("uram");
+      Expected<Sources> sources = sourcesOf(
+          package, node, actor, hasUltra ? script + " -uram" : script);
       if (!sources)
         return sources.takeError();
       std::vector<std::string> hashed = {result.tool};

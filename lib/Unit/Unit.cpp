@@ -58,6 +58,13 @@ llvm::ArrayRef<Signal> signalsOf(Protocol protocol, bool isInput) {
                                         {"_tvalid", false, 1},
                                         {"_tlast", false, 1}};
   static constexpr Signal kStatus[] = {{"", false, 0}};
+  static constexpr Signal kLoadIn[] = {{"_valid_i", true, 1},
+                                       {"_data_i", true, 0},
+                                       {"_valid_o", false, 1},
+                                       {"_data_o", false, 0},
+                                       {"ed_o", false, 1}};
+  static constexpr Signal kLoadOut[] = {{"_valid_o", false, 1},
+                                        {"_data_o", false, 0}};
   static constexpr Signal kAxi4Read[] = {
       {"_arready", true, 1},  {"_rvalid", true, 1},
       {"_rdata", true, 0},    {"_rlast", true, 1},
@@ -72,6 +79,8 @@ llvm::ArrayRef<Signal> signalsOf(Protocol protocol, bool isInput) {
     return kStatus;
   case Protocol::Axi4Read:
     return kAxi4Read;
+  case Protocol::Load:
+    return isInput ? llvm::ArrayRef(kLoadIn) : llvm::ArrayRef(kLoadOut);
   }
   llvm_unreachable("all protocols are covered");
 }
@@ -101,6 +110,12 @@ llvm::SmallVector<const Port *, 2> Kind::memoryPorts() const {
     if (port.isMemory())
       found.push_back(&port);
   return found;
+}
+
+const Port *Kind::loadedPort() const {
+  const Port *found =
+      llvm::find_if(ports, [](const Port &port) { return port.isLoaded(); });
+  return found == ports.end() ? nullptr : found;
 }
 
 const Kind *find(llvm::StringRef name) {

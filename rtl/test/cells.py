@@ -22,6 +22,8 @@ class Case:
         self.depth = params["Depth"]
         self.clocks = 2
         self.extra, self.final, self.errors = [], [], 0
+        self.record = []        # what each cycle is looked at for
+        self.cycles = 0         # that every run has at least
         self.endless = False    # beats come after the last that is compared
         self.connections = []
         for port in inputs:
@@ -394,12 +396,13 @@ def clog2(value):
        *({"Pe": 5, "Simd": 16, "Style": 0, "Folds": 1, "OutFolds": 1, "XWidth": x,
           "XSigned": s, "WWidth": w} for x in (5, 8) for s in (0, 1) for w in (6, 8)),
        {"XWidth": 12, "WWidth": 10, "Style": 1, "Simd": 2})
-def matvec(rng, fixed):
+def matvec(rng, fixed, cell="rhz_matvec"):
     style = fixed.get("Style", rng.randint(0, 2))
     p = pick(rng, fixed, Pixels=[1, 1, 2, 3], Pe=(1, 5), Simd=[1, 2, 3, 4, 5, 7, 8, 9, 16],
              XWidth=(1, 8) if style else (1, 5), XSigned=[0, 1], WWidth=(2, 8), Folds=[1, 1, 2, 3, 7],
-             OutFolds=(1, 4), Bias=[0, 1], Block=[0, 1], BiasBlock=[0, 1],
-             Depth=[2, 3, 8, 64, 65])
+             OutFolds=(1, 4), Bias=[0, 1], BiasBlock=[0, 1], Depth=[2, 3, 8, 64, 65],
+             **({"Block": [0, 1]} if cell == "rhz_matvec" else
+                {"Ultra": [0, 1], "Load": [8, 32, 64, 72]}))
     p["Style"] = style
     exact = p["XWidth"] + p["WWidth"] + clog2(p["Simd"] * p["Folds"]) + 1
     p["AccWidth"] = exact + rng.choice([0, 3, 9])
@@ -429,8 +432,11 @@ def matvec(rng, fixed):
                     sums[q][e] += sum(row[e * p["Simd"] + s] * beat[q * p["Simd"] + s]
                                       for s in range(p["Simd"]))
         beats_out.append(sum(sums, []))
-    files = {"w.txt": [words(row, p["WWidth"]) for row in weights]}
-    p["WeightFile"] = "w.txt"
+    rows = [words(row, p["WWidth"]) for row in weights]
+    files = {}
+    if cell == "rhz_matvec":
+        p["WeightFile"] = "w.txt"
+        files["w.txt"] = rows
     if p["Bias"]:
         files["b.txt"] = [words(row, p["AccWidth"]) for row in bias]
         p["BiasFile"] = "b.txt"
@@ -438,11 +444,23 @@ def matvec(rng, fixed):
     if p["Style"] == 2:
         cascades = -(-p["Simd"] // (7 if p["XSigned"] else 4))
         stages = 8 + -(-p["Simd"] // cascades) + clog2(cascades)
-    return Case("rhz_matvec", p,
-                [Port("in", p["XWidth"], p["Pixels"] * p["Simd"], beats_in)],
-                [Port("out", p["AccWidth"], p["Pixels"] * p["Pe"], beats_out)], stages,
-                lambda i, o: timing.actor(
-                    i, o, produces=lambda n: n % p["Folds"] == p["Folds"] - 1), files)
+    if cell == "rhz_matvec":
+        return Case(cell, p,
+                    [Port("in", p["XWidth"], p["Pixels"] * p["Simd"], beats_in)],
+                    [Port("out", p["AccWidth"], p["Pixels"] * p["Pe"], beats_out)], stages,
+                    lambda i, o: timing.actor(
+                        i, o, produces=lambda n: n % p["Folds"] == p["Folds"] - 1), files)
+    return resident(rng, cell, p, rows, p["Pe"] * p["Simd"] * p["WWidth"], files,
+                    Port("in", p["XWidth"], p["Pixels"] * p["Simd"], beats_in),
+                    Port("out", p["AccWidth"], p["Pixels"] * p["Pe"], beats_out), stages)
+
+
+@maker({"Pe": 3, "Simd": 8, "XSigned": 1, "XWidth": 8, "WWidth": 8, "Style": 2},
+       {"Pe": 1, "Simd": 1, "XWidth": 1, "WWidth": 2, "Style": 0, "Folds": 1, "OutFolds": 1},
+       {"Pe": 3, "Simd": 9, "Style": 2, "Folds": 25, "OutFolds": 3, "Load": 64},
+       {"Pe": 5, "Simd": 16, "Style": 0, "Load": 8}, {"Style": 1, "Load": 1024})
+def matvec_resident(rng, fixed):
+    return matvec(rng, fixed, "rhz_matvec_resident")
 
 
 @maker({"Pixels": 1, "Lanes": 1, "Taps": 1, "Folds": 1, "OutFolds": 1, "Op": 0},
@@ -450,7 +468,7 @@ def matvec(rng, fixed):
        {"Pixels": 1, "Lanes": 1, "Taps": 1, "Folds": 1, "OutFolds": 1, "Op": 2, "Positions": 1},
        {"Op": 0, "Bias": 1, "Style": 0, "OutFolds": 3}, {"Op": 1, "XSigned": 1},
        {"Op": 2, "Positions": 4, "Pixels": 2, "OutFolds": 2}, {"Op": 2, "Positions": 0})
-def lane_reduce(rng, fixed):
+def lane_reduce(rng, fixed, cell="rhz_lane_reduce"):
     p = pick(rng, fixed, Op=(0, 2), Pixels=[1, 1, 2, 3], Lanes=(1, 4), Taps=[1, 2, 3, 4, 9],
              XWidth=(1, 8), XSigned=[0, 1], WWidth=(1, 8), Folds=[1, 1, 2, 3, 5],
              OutFolds=(1, 4), Bias=[0, 1], Zero=[0, 0, 3, -7], Style=[0, 1],
@@ -499,11 +517,22 @@ def lane_reduce(rng, fixed):
         beats_out.append(out)
     files = {}
     if p["Op"] == 0:
-        files["w.txt"] = [words(row, p["WWidth"]) for row in weights]
+        rows = [words(row, p["WWidth"]) for row in weights]
+        files["w.txt"] = rows
         p["WeightFile"] = "w.txt"
     if p["Bias"]:
         files["b.txt"] = [words(row, p["AccWidth"]) for row in bias]
         p["BiasFile"] = "b.txt"
+    if cell != "rhz_lane_reduce":
+        for name in ("Op", "Zero", "Positions", "ScaleWidth", "WeightFile", "Block"):
+            del p[name]
+        p.update(Ultra=rng.choice([0, 1]), Load=rng.choice([8, 32, 64, 72]))
+        del files["w.txt"]
+        return resident(rng, cell, p, rows, p["Taps"] * p["Lanes"] * p["WWidth"], files,
+                        Port("in", p["XWidth"], p["Pixels"] * p["Taps"] * p["Lanes"], beats_in),
+                        Port("out", p["AccWidth"], p["Pixels"] * p["Lanes"], beats_out),
+                        6 + multiplier_stages(p["Style"], p["XWidth"], p["XSigned"], p["WWidth"])
+                        + clog2(p["Taps"]))
     if scaled:
         files["s.txt"] = [words(row, p["ScaleWidth"]) for row in scales]
         p["ScaleFile"] = "s.txt"
@@ -533,6 +562,12 @@ def channelwise(rng, p, cell, out_width, stages, files, function, count=80):
     lanes = p["Pixels"] * p["Lanes"]
     return Case(cell, p, [Port("in", p["InWidth"], lanes, beats_in)],
                 [Port("out", out_width, lanes, beats_out)], stages, timing.actor, files)
+
+
+@maker({"Pixels": 1, "Lanes": 1, "Taps": 1, "Folds": 1, "OutFolds": 1, "Op": 0},
+       {"Op": 0, "Bias": 1, "Style": 0, "OutFolds": 3}, *({"Op": 0} for _ in range(4)))
+def depthwise_resident(rng, fixed):
+    return lane_reduce(rng, dict(fixed, Op=0), "rhz_depthwise_resident")
 
 
 @maker({"MulWidth": 0, "Shift": 0, "OutFolds": 1, "Lanes": 1}, {"MulWidth": 0, "Shift": 3},
@@ -695,6 +730,67 @@ def reorder(rng, fixed):
                 {"a.txt": order})
 
 
+class LoadChain:
+    """Words that come along a load chain in the cycles of a pattern: the first
+    `own` of them stay in the cell, the others pass on a cycle later."""
+
+    def __init__(self, rng, width, words, own):
+        bits = [int(rng.random() < rng.choice([0.3, 0.8, 1.0])) for _ in range(64)]
+        bits[rng.randrange(64)] = 1
+        cycles, cycle = [], 0
+        for _ in words:
+            while not bits[cycle % 64]:
+                cycle += 1
+            cycles.append(cycle)
+            cycle += 1
+        self.loaded, self.last = cycles[own - 1] + 1, cycles[-1]
+        self.files = {"load.hex": words + [0]}
+        names = {"bits": width, "count": len(words), "own": own, "loaded": self.loaded,
+                 "pattern": sum(bit << k for k, bit in enumerate(bits))}
+        self.text = """
+  localparam [63:0] load_pattern = 64'h%(pattern)x;
+  reg [%(bits)d-1:0] load_words [0:%(count)d]; initial $readmemh("load.hex", load_words);
+  integer load_at, load_out; wire loaded, open_ready, load_valid_o;
+  wire [%(bits)d-1:0] load_data_o; reg [5:0] load_now;
+  assign in_ready = open_ready && loaded;
+  wire load_valid = load_at < %(count)d && load_pattern[load_now];
+  always @(posedge clk) if (!rst_n) begin
+    load_at <= 0; load_out <= %(own)d; load_now <= 0;
+  end else begin
+    load_now <= load_now + 1;
+    if (load_valid) load_at <= load_at + 1;
+    if (load_valid_o) begin
+      if (load_data_o !== load_words[load_out]) $fwrite(log, "F word %%0d of the chain\\n", load_out);
+      load_out <= load_out + 1;
+    end
+  end""" % names
+        self.record = ('if (loaded !== (cycle >= %(loaded)d)) $fwrite(log, "F loaded is %%b in cycle '
+                       '%%0d\\n", loaded, cycle);' % names)
+        self.final = 'if (load_out != %(count)d) $fwrite(log, "F %%0d words of the chain\\n", load_out);' % names
+        self.connections = [".load_valid_i(load_valid)", ".load_data_i(load_words[load_at])",
+                            ".load_valid_o(load_valid_o)", ".load_data_o(load_data_o)",
+                            ".loaded_o(loaded)"]
+
+
+def resident(rng, cell, p, rows, width, files, source, sink, stages):
+    """The case of a cell whose memory the load chain fills with `rows` of so many
+    bits; its input is shut until then."""
+    chain = [row >> low & ((1 << p["Load"]) - 1) for row in rows
+             for low in range(0, width, p["Load"])]
+    spare = [rng.getrandbits(p["Load"]) for _ in range(3)]    # of memories that follow
+    load = LoadChain(rng, p["Load"], chain + spare, len(chain))
+
+    def predict(i, o):
+        i[0].start = load.loaded
+        timing.actor(i, o, produces=lambda n: n % p["Folds"] == p["Folds"] - 1)
+    case = Case(cell, p, [source], [sink], stages, predict, dict(files, **load.files))
+    case.extra, case.record, case.final = [load.text], [load.record], [load.final]
+    case.cycles = load.last
+    case.connections = [text.replace("(in_valid)", "(in_valid && loaded)").replace(
+        "(in_ready)", "(open_ready)") for text in case.connections] + load.connections
+    return case
+
+
 # A memory behind a port: when it takes requests (64 cycles), after how many
 # cycles it answers and how many a beat takes.
 MEMORY = """
@@ -754,4 +850,42 @@ def mem_reader(rng, fixed):
     case.connections += [".m_axi_%s(%s)" % (name, name) for name in (
         "arvalid", "arready", "araddr", "arlen", "rvalid", "rready", "rdata")] + [
             ".m_axi_rlast(1'b0)"]
+    return case
+
+
+@maker({"Words": 1, "Burst": 1}, {"Words": 300, "Burst": 64, "InFlight": 4, "DataWidth": 64},
+       {"Words": 33, "Burst": 32, "InFlight": 1, "latency": 1})
+def load_reader(rng, fixed):
+    p = pick(rng, fixed, DataWidth=[8, 32, 64, 128], Words=(1, 200), Burst=[1, 2, 4, 8, 16],
+             InFlight=[1, 2, 4, 7], Page=[0, 1, 5, 100000])
+    latency, gap = fixed.get("latency", rng.randint(1, 30)), rng.choice([1, 1, 2, 3])
+    segment = [rng.getrandbits(p["DataWidth"]) for _ in range(p["Words"])]
+    p["Depth"] = 2
+    case = Case("rhz_load_reader", p, [], [], 0, lambda i, o: None, {"segment.txt": segment})
+    del case.params["Depth"]
+    size = p["DataWidth"] // 8
+    bursts = -(-p["Words"] // p["Burst"])
+    case.cycles = p["Words"] * gap + bursts * (latency + 80) + 40
+    case.extra = [MEMORY % {"pattern": rng.getrandbits(64) | 1, "width": p["DataWidth"],
+                            "words": p["Words"], "bytes": size, "base": p["Page"] * 4096,
+                            "gap": gap, "latency": latency, "most": 2 * p["Words"] + 1000}, """
+  wire load_valid; wire [%(width)d-1:0] load_data; integer words, flying;
+  reg was; reg [%(width)d-1:0] beat; wire rlast = rvalid && lasts[head];
+  reg lasts [0:%(most)d];
+  always @(posedge clk) if (!rst_n) begin words <= 0; flying <= 0; was <= 0; end else begin
+    was <= rvalid; beat <= rdata;
+    flying <= flying + (arvalid && arready) - rlast;
+    if (flying > %(most_bursts)d) $fwrite(log, "F %%0d bursts on their way\\n", flying);
+    if (load_valid !== was || (was && load_data !== beat)) $fwrite(log, "F a beat is not passed\\n");
+    if (load_valid) begin
+      if (load_data !== segment[words]) $fwrite(log, "F word %%0d\\n", words);
+      words <= words + 1;
+    end
+    if (arvalid && arready) for (i = 0; i <= arlen; i = i + 1) lasts[tail + i] <= i == arlen;
+  end""" % {"width": p["DataWidth"], "most": 2 * p["Words"] + 1000, "most_bursts": p["InFlight"]}]
+    case.record = ['if (cycle == %d && words != %d) $fwrite(log, "F %%0d words\\n", words);'
+                   % (case.cycles, p["Words"])]
+    case.connections += [".m_axi_%s(%s)" % (name, name) for name in (
+        "arvalid", "arready", "araddr", "arlen", "rvalid", "rready", "rdata", "rlast")] + [
+            ".load_valid_o(load_valid)", ".load_data_o(load_data)"]
     return case

@@ -93,6 +93,7 @@ def testbench(case, runs, limits):
                        " %s_data);" % (name, name, 0, name, name),
                        'if (^{%s_valid} === 1\'bx) $fwrite(log, "X %s\\n");' % (name, name)]
         number += 1
+    record += case.record
     text += case.extra
     instance = "  %s #(%s) u_dut (%s);" % (
         case.cell, ", ".join(".%s(%s)" % (k, literal(v)) for k, v in case.params.items()),
@@ -188,7 +189,7 @@ def simulate(case, seed, keep, netlist=False):
         case.predict(inputs, outputs)
         pops = [stream.pops for stream in inputs + outputs]
         expected.append({port.name: p for port, p in zip(streams, pops)})
-        limits.append(max([p[-1] for p in pops if p] + [0]) + MARGIN)
+        limits.append(max([p[-1] for p in pops if p] + [case.cycles]) + MARGIN)
         for port, sink in zip(case.outputs, outputs):
             assert len(sink.pops) == len(port.beats), "model: %s makes %d beats of %d" % (
                 port.name, len(sink.pops), len(port.beats))

@@ -22,7 +22,9 @@ class Pattern:
 
 class Input:
     """A source: offers `count` beats, each from a cycle of its pattern on, one
-    at a time; pop() says that the cell has taken the beat."""
+    at a time; pop() says that the cell has taken the beat. The first one is not
+    seen before the cycle `start`."""
+    start = 0
 
     def __init__(self, pattern, count):
         self.pattern, self.count, self.pops = pattern, count, []
@@ -31,7 +33,9 @@ class Input:
         return len(self.pops) < self.count
 
     def visible(self):
-        return self.pattern.next(self.pops[-1] + 1 if self.pops else 0)
+        if not self.pops:
+            return max(self.pattern.next(0), self.start)
+        return self.pattern.next(self.pops[-1] + 1)
 
     def pop(self, cycle):
         self.pops.append(cycle)

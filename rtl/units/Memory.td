@@ -29,3 +29,24 @@ def MemReader : Unit<"mem_reader"> {
   ];
   let Characterized = ["concat"];
 }
+
+def LoadReader : Unit<"load_reader"> {
+  let Summary = "the head of the load chain: a segment of a memory, read once "
+                "when the design starts";
+  let Latency = "1 from a beat's arrival";
+  let Module = [rhz_load_reader];
+  let Parameters = [
+    BeatWidth<"DataWidth", "bits of a beat, a word of the chain">,
+    Count<"Words", "beats of the segment">,
+    Parameter<"Burst", 1, 256, "beats of a burst">,
+    Parameter<"InFlight", 1, 256, "bursts on their way at once">,
+    Optional<"Page", 0, 0, 2147483647, "of 4 KiB, on which the segment begins">
+  ];
+  let Ports = [Axi4Read<"m_axi", "DataWidth", "0", "Burst", "InFlight", "Page">,
+               LoadOut<"load", "DataWidth">];
+  let Constraints = [
+    Constraint<"DataWidth % 8 == 0 && 4096 % (Burst * (DataWidth / 8)) == 0",
+               "a burst has 1, 2, 4 … bytes, at most 4 KiB">
+  ];
+  let Characterized = ["concat"];
+}

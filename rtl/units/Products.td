@@ -43,6 +43,46 @@ def Matvec : Unit<"matvec"> {
   let Characterized = ["matvec_lut", "matvec_dsp", "matvec_pair"];
 }
 
+def MatvecResident : Unit<"matvec_resident"> {
+  let Summary = "matrix times vector in folds of Pe x Simd, weights in a memory "
+                "that is filled when the design starts";
+  let Latency = "5 + M + clog2(Simd) + V for Style 0 and 1, M = 2 if Style = 0 "
+                "and min(XWidth, WWidth) > 4, else 1; for Style 2 "
+                "8 + C + clog2(N) + V, M = 7 if XSigned, else 4, "
+                "N = ceil(Simd / M), C = ceil(Simd / N)";
+  let Module = [rhz_matvec_resident];
+  let Parameters = [
+    Count<"Pixels", "vectors of a beat that share the weights">,
+    Count<"Pe", "results of a beat and vector">,
+    Count<"Simd", "elements of a beat and vector">,
+    Width<"XWidth", "bits of an element">,
+    Flag<"XSigned", "elements are signed">,
+    Width<"WWidth", "bits of a weight, signed">,
+    Width<"AccWidth", "bits of a result">,
+    Count<"Folds", "beats that make one result">,
+    Count<"OutFolds", "results of a vector, one after another">,
+    Flag<"Bias", "a bias is added">,
+    Parameter<"Style", 0, 2, StyleText>,
+    Flag<"Ultra", "the weights lie in UltraRAM, otherwise in block RAM">,
+    Placed<"BiasBlock", "the biases lie in block RAM">,
+    Parameter<"Load", 8, 1024, "bits of a word of the load chain">,
+    Depth, FrameBeats
+  ];
+  let Files = [File<"BiasFile", "biases, [pe] of every output fold">];
+  let Ports = [LoadIn<"load", "Load", "Folds * OutFolds * ceilDiv(Pe * Simd * WWidth, Load)">,
+               StreamIn<"in", "Pixels * Simd * XWidth", "frameBeats * Folds">,
+               StreamOut<"out", "Pixels * Pe * AccWidth", "frameBeats">];
+  let Roms = [
+    Rom<"BiasFile", "BiasBlock", "OutFolds", "Pe * AccWidth", "1", "Bias">
+  ];
+  let Constraints = [
+    Constraint<"Style < 2 || (XWidth <= 8 && WWidth <= 8)",
+               "two products in a DSP are of at most 8 bits by 8">
+  ];
+  // As alike as the characterized units are.
+  let Characterized = ["matvec_lut", "matvec_dsp", "matvec_pair"];
+}
+
 def LaneReduce : Unit<"lane_reduce"> {
   let Summary = "weighted sum, maximum or (scaled) sum of each lane over taps "
                 "and folds";
@@ -84,4 +124,38 @@ def LaneReduce : Unit<"lane_reduce"> {
         "Op != 0 && Positions > 0">
   ];
   let Characterized = ["lane_reduce", "depthwise"];
+}
+
+def DepthwiseResident : Unit<"depthwise_resident"> {
+  let Summary = "weighted sum of each lane over taps and folds, weights in a "
+                "memory that is filled when the design starts";
+  let Latency = "6 + M + clog2(Taps) + V, M = 2 if Style = 0 and "
+                "min(XWidth, WWidth) > 4, else 1";
+  let Module = [rhz_depthwise_resident];
+  let Parameters = [
+    Count<"Pixels", "pixels of a beat that share the weights">,
+    Count<"Lanes", "channels of a beat">,
+    Count<"Taps", "positions of the kernel in a beat">,
+    Width<"XWidth", "bits of an element">,
+    Flag<"XSigned", "elements are signed">,
+    Width<"WWidth", "bits of a weight, signed">,
+    Width<"AccWidth", "bits of a result">,
+    Count<"Folds", "beats that make one result">,
+    Count<"OutFolds", "results of a pixel, one after another">,
+    Flag<"Bias", "a bias is added">,
+    Parameter<"Style", 0, 1, "products in LUTs (0) or in DSPs (1)">,
+    Flag<"Ultra", "the weights lie in UltraRAM, otherwise in block RAM">,
+    Placed<"BiasBlock", "the biases lie in block RAM">,
+    Parameter<"Load", 8, 1024, "bits of a word of the load chain">,
+    Depth, FrameBeats
+  ];
+  let Files = [File<"BiasFile", "biases, [lane] of every output fold">];
+  let Ports = [LoadIn<"load", "Load", "Folds * OutFolds * ceilDiv(Lanes * Taps * WWidth, Load)">,
+               StreamIn<"in", "Pixels * Taps * Lanes * XWidth",
+                        "frameBeats * Folds">,
+               StreamOut<"out", "Pixels * Lanes * AccWidth", "frameBeats">];
+  let Roms = [Rom<"BiasFile", "BiasBlock", "OutFolds", "Lanes * AccWidth", "1",
+                  "Bias">];
+  // As alike as the characterized units are.
+  let Characterized = ["depthwise"];
 }

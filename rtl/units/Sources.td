@@ -51,6 +51,16 @@ def rhz_link_tx : Source<[rhz_link_retry, rhz_sdpram, rhz_outbuf]>;
 def rhz_matvec : Source<[
     rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_dot,
     rhz_dot_pair, rhz_outbuf]>;
+def rhz_matvec_fed : Source<[
+    rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_dot,
+    rhz_dot_pair, rhz_outbuf]>;
+def rhz_weight_ram : Source<[rhz_counter, rhz_delay]>;
+def rhz_matvec_resident : Source<[rhz_matvec_fed, rhz_weight_ram]>;
+def rhz_depthwise_resident : Source<[
+    rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_sum,
+    rhz_weight_ram, rhz_outbuf]>;
+def rhz_load_gate : Source;
+def rhz_load_reader : Source<[rhz_counter]>;
 def rhz_mem_arbiter : Source<[rhz_counter]>;
 def rhz_mem_reader : Source<[rhz_counter, rhz_outbuf]>;
 def rhz_mux : Source;

@@ -9,6 +9,6 @@ include "Memory.td"
 include "Circuit.td"
 
 def Units : UnitList<[
-    Window, Matvec, LaneReduce, Requant, Threshold, Table, ScaledAdd, Product,
-    Gearbox, AxisInUnit, AxisOutUnit, Concat, Select, Reorder, Fork, Fifo,
-    MemReader, Circuit]>;
+    Window, Matvec, MatvecResident, LaneReduce, DepthwiseResident,
+    Requant, Threshold, Table, ScaledAdd, Product, Gearbox, AxisInUnit, AxisOutUnit, Concat, Select, Reorder, Fork, Fifo,
+    MemReader, LoadReader, Circuit]>;

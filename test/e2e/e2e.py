@@ -33,6 +33,7 @@ import tasks
 import torchmlir
 import trained
 import vendorflows
+import weights
 
 SUITES = {
     "hardware": hardware.hardware,      # NETWORK quick|all
@@ -81,6 +82,7 @@ SUITES = {
     "phases": phases.phases,
     "phases-examples": phases.phases_examples,
     "plans": plans.plans,
+    "weights": weights.weights,
     "report": report.report,
     "report-baseline": report.baseline,
     "targets": report.targets,

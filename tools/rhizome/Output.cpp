@@ -166,15 +166,21 @@ void cli::printPrediction(const Prediction &p) {
          << decimal(p.throughputPerS, p.throughputPerS < 100 ? 2 : 0)
          << " per second\n"
          << "  latency    "
-         << (p.latencyCycles == 0
-                 ? "not predicted, since it does not fit"
-                 : counted(p.latencyCycles, "cycle") + ", " +
-                       durationText(double(p.latencyCycles) / p.clockMhz *
-                                    1e-6))
+         << (p.latencyCycles == 0 ? "not predicted, since it does not fit"
+                                  : counted(p.latencyCycles, "cycle") + ", " +
+                                        durationText(double(p.latencyCycles) /
+                                                     p.clockMhz * 1e-6))
          << "\n"
          << "  resources  " << grouped(p.lut) << " ± " << grouped(p.lutError)
          << " LUT, " << grouped(p.ff) << " ± " << grouped(p.ffError) << " FF, "
-         << grouped(p.dsp) << " DSP, " << decimal(p.bram, 1) << " BRAM\n";
+         << grouped(p.dsp) << " DSP, " << decimal(p.bram, 1) << " BRAM";
+  if (p.uram)
+    outs() << ", " << grouped(p.uram) << " URAM";
+  outs() << "\n";
+  if (p.loadCycles)
+    outs() << "  loading    " << counted(p.loadCycles, "cycle") << ", "
+           << durationText(double(p.loadCycles) / p.clockMhz * 1e-6)
+           << ", once after reset\n";
 }
 
 cli::ProgressLine::ProgressLine(bool wanted)

@@ -65,9 +65,13 @@ static int runSimulate(SimulateRequest request, bool json) {
   bool good = result.mismatches == 0 && result.unexpected <= 0;
   if (json) {
     llvm::json::Value measured = nullptr;
-    if (result.measured)
-      measured = llvm::json::Object{{"interval_cycles", result.intervalCycles},
-                                    {"latency_cycles", result.latencyCycles}};
+    if (result.measured) {
+      llvm::json::Object cycles{{"interval_cycles", result.intervalCycles},
+                                {"latency_cycles", result.latencyCycles}};
+      if (result.predicted.loadCycles)
+        cycles["load_cycles"] = result.loadCycles;
+      measured = std::move(cycles);
+    }
     if (result.throughputPerS > 0)
       measured = llvm::json::Object{{"throughput_per_s", result.throughputPerS},
                                     {"latency_us", result.latencyUs}};
@@ -112,6 +116,9 @@ static int runSimulate(SimulateRequest request, bool json) {
                decimal(result.intervalCycles, 2)});
     table.add({"latency", decimal(result.predicted.latencyCycles, 0),
                decimal(result.latencyCycles, 0)});
+    if (result.predicted.loadCycles)
+      table.add({"loading", decimal(result.predicted.loadCycles, 0),
+                 decimal(result.loadCycles, 0)});
     table.print();
   }
   if (!result.parties.empty())

@@ -68,6 +68,15 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->option_text("FILE")
       ->excludes(steer);
   command
+      .add_option("--weights", request.weights,
+                  "where weights live: rom (in the bitstream) or resident (in "
+                  "block RAM or UltraRAM that is filled from the device's "
+                  "memory when the design starts), of all layers that can or "
+                  "as NAME=HOME of one; may be given several times")
+      ->option_text("HOME")
+      ->allow_extra_args(false)
+      ->take_all();
+  command
       .add_option("--constraints", request.constraints,
                   "a constraint file of DOSA's: its goal, shapes, device type "
                   "and number format")

@@ -62,6 +62,39 @@ TEST(Cost, PartsOfAReadOnlyMemoryLieBesideEachOther) {
   EXPECT_EQ(costOf(matvec(144, 32, 8), CostContext()).bram(), 1);
 }
 
+// rtl/src/rhz_weight_ram.sv through `synth_xilinx -family xcup -uram`.
+TEST(Cost, LoadedMemoriesAreThoseOfYosys) {
+  struct Case {
+    int64_t width, words;
+    bool ultra;
+    double blocks, ffs;
+  };
+  for (const Case &c :
+       {Case{72, 4096, true, 1, 216}, {72, 4097, true, 2, 218},
+        {144, 4096, true, 2, 354},    {100, 8192, true, 3, 246},
+        {72, 16384, true, 4, 220},    {64, 100, true, 1, 138},
+        {8, 4096, true, 1, 87},       {72, 131072, true, 32, 226},
+        {64, 36864, true, 8, 151},    {200, 8192, true, 6, 476},
+        {136, 12288, true, 6, 350},   {24, 20480, true, 2, 109},
+        {576, 1024, true, 8, 1170},   {250, 4100, true, 7, 526},
+        {72, 512, false, 1, 210},     {72, 4096, false, 8, 216},
+        {64, 2048, false, 4, 142},    {100, 1000, false, 3, 242},
+        {8, 3000, false, 1, 87},      {200, 40, false, 3, 465},
+        {9, 300, false, 0.5, 76}}) {
+    rhizome::unit::Instance none;
+    CostContext context;
+    cost::Builder b(none, context, nullptr);
+    b.weightRam(c.words, c.width, c.words == 300 ? 1 : 2, 64, c.ultra);
+    const Resources &r = b.structure.exact;
+    EXPECT_EQ(c.ultra ? r.uram() : r.bram(), c.blocks)
+        << c.words << " words of " << c.width << " bits";
+    EXPECT_EQ(c.ultra ? r.bram() : r.uram(), 0);
+    // Of memories that fit the widest port of a block Yosys saves three.
+    EXPECT_NEAR(r.ff(), c.ffs, !c.ultra && c.words <= 512 ? 3 : 0)
+        << c.words << " words of " << c.width << " bits";
+  }
+}
+
 TEST(Cost, RowsOfRegistersAreLutsOnAmdOnly) {
   Resources amd = costOf(matvec(64, 10, 8), CostContext());
   Resources lattice = costOf(matvec(64, 10, 8), ecp5());

@@ -135,6 +135,9 @@ inline void runLayer(NetworkBuilder &n, mlir::func::FuncOp network,
     EXPECT_NEAR(sim->intervalCycles, timing->intervalCycles,
                 0.005 * timing->intervalCycles + 0.01);
     EXPECT_EQ(sim->latencyCycles, timing->latencyCycles);
+    if (int64_t cycles = gen::loadCycles(result.design)) {
+      EXPECT_EQ(sim->loadCycles, cycles);
+    }
   }
   // Kept for `rhizome characterise --add`, if asked for.
   if (!::testing::Test::HasFailure() && !std::getenv("RHIZOME_KEEP_LAYERS"))

@@ -33,6 +33,9 @@ public:
 
   /// Places the low `bits` of `value` at bit `low` of word `word`.
   void set(int64_t word, int64_t low, int64_t bits, int64_t value);
+  /// `bits` of word `word` from bit `low` on, 64 at most; what lies above the
+  /// word reads as zero.
+  uint64_t get(int64_t word, int64_t low, int64_t bits) const;
   /// One line of hexadecimal digits a word.
   std::string hex() const;
   /// The words one after another, which are whole bytes wide, lowest bytes

@@ -33,11 +33,13 @@ struct Resources {
   double &ff() { return amount[1]; }
   double &dsp() { return amount[2]; }
   double &bram() { return amount[3]; }
+  double &uram() { return amount[4]; }
   double &lutram() { return amount[5]; }
   double lut() const { return amount[0]; }
   double ff() const { return amount[1]; }
   double dsp() const { return amount[2]; }
   double bram() const { return amount[3]; }
+  double uram() const { return amount[4]; }
   double lutram() const { return amount[5]; }
 
   Resources &operator+=(const Resources &other) {

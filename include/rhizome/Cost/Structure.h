@@ -30,7 +30,7 @@ inline bool isChoiceFull(int64_t count) { return count % 3 == 1 && count > 1; }
 
 /// Where the memory mapper puts a memory, and what that takes.
 struct Memory {
-  double luts = 0, blocks = 0, ffs = 0;
+  double luts = 0, blocks = 0, ultras = 0, ffs = 0;
   double muxBits = 0;    ///< bits × (banks - 1) that are chosen from
   double choiceLuts = 0; ///< of these choices
   double enables = 0;    ///< of words in registers
@@ -40,6 +40,11 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &context,
                 bool registered = false);
 /// A read-only memory in blocks.
 Memory romOf(int64_t words, int64_t width, const CostContext &context);
+/// A memory that is put into UltraRAM or into block RAM, and is written.
+Memory placedRam(int64_t words, int64_t width, bool ultra,
+                 const CostContext &context);
+/// Bits of one UltraRAM, and of its port.
+constexpr int64_t kUltraWords = 4096, kUltraPort = 72;
 
 /// Products of rhz_mul: of w signed bits by x.
 struct Product {
@@ -110,8 +115,12 @@ public:
   double rom(const char *file, const char *placedBy, int64_t words,
              int64_t width, int64_t stages, int64_t copies = 1,
              double share = 1);
+  /// rhz_weight_ram, which a chain of `load` bits fills.
+  void weightRam(int64_t words, int64_t width, int64_t stages, int64_t load,
+                 bool ultra);
   /// The registers of a unit's factors up to its multipliers: `weights` from
-  /// the WeightFile, two of each bit, and `lanes` others, three of each.
+  /// the WeightFile or a memory that is loaded, two of each bit, and `lanes`
+  /// others, three of each.
   void factors(int64_t words, int64_t weights, double lanes, Product &of);
   const MemoryImage *image(const char *file) const;
   RomContents contents(const char *file, int64_t words, int64_t width,

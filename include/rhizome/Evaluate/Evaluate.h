@@ -47,7 +47,7 @@ struct SimulateResult : model::Comparison {
   Prediction predicted;
   bool measured = false;
   double intervalCycles = 0;
-  int64_t latencyCycles = 0;
+  int64_t latencyCycles = 0, loadCycles = 0;
   double simCyclesPerS = 0;
   double buildSeconds = 0;
   std::string simulator; ///< the program that was run, "" if none was

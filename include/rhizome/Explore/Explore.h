@@ -102,10 +102,20 @@ struct Steering {
     int copies = 0;
     int64_t streamBits = 0; ///< of its device's border, 0: any
   };
+  /// Where a node's weights live.
+  struct Home {
+    std::string node; ///< "" for all that have weights and can live there
+    gen::WeightHome home = gen::WeightHome::Rom;
+  };
   std::vector<Pin> pins;
   std::vector<Split> splits;
+  std::vector<Home> homes;
   double lutsOfABlock = 0; ///< see CostContext; 0: what the plan wants
-  bool isEmpty() const { return pins.empty() && splits.empty(); }
+  bool isEmpty() const {
+    return pins.empty() && splits.empty() && homes.empty();
+  }
+  /// Does it name options whose weights are loaded when the design starts?
+  bool wantsResident() const;
 };
 
 /// The offer taken for an operation, or for a region that it is part of.
@@ -153,7 +163,9 @@ struct Result {
   /// Is it the plan of devices whose DSP blocks, few as the goal leaves them,
   /// are not used? Then what describes it must know: see Goal::withoutDsp.
   bool avoidsDsp = false;
-  double lutsOfABlock = 0;   ///< that its ROMs were placed by
+  double lutsOfABlock = 0; ///< that its ROMs were placed by
+  /// Which loaded memories its weights could have.
+  gen::Residents residents = gen::Residents::None;
   Limit limit;               ///< what keeps it from being better, or from being
   std::vector<Split> splits; ///< in the network as the model has it
   Bottleneck bottleneck;

@@ -92,6 +92,12 @@ private:
   const UnitModel *unitModel = nullptr;
 };
 
+/// The memory image that the load chain brings into an actor, by the actor's
+/// name; in the words of its memory.
+std::string loadImage(llvm::StringRef actor);
+/// Bits of a word of the chain.
+constexpr int64_t kLoadBits = 64;
+
 /// Cycles between a firing and the visibility of what it produced.
 int64_t latencyOf(const Actor &actor);
 /// Cycles a frame that the actor needs by itself: the firings of its busiest

@@ -24,16 +24,25 @@ struct Border {
   std::vector<Memory> memories = {}; ///< the device's, outside the chip
 };
 
+/// What the load chain brings into a design, a word of the chain a word.
+constexpr const char *kLoadSegment = "load";
+
 /// Builds `@<border.name>` behind `network` in its module. Selections come in
 /// the order of the function's operations. Every actor gets the attribute
 /// `rhizome.node` with the model node's name. Memory images are added to
 /// `images`.
+/// Where units have memories that are filled when the design starts, it has the
+/// head of a load chain, which reads the segment `kLoadSegment` of the first of
+/// `border.memories`.
 flow::DesignOp buildDesign(mlir::func::FuncOp network,
                            std::vector<Selection> &selections,
                            const Border &border, MemoryImages &images);
 
 /// The actor of a flow.actor, its buffer's depth included.
 Actor actorOf(flow::ActorOp op);
+/// Cycles after reset until the load chain has filled all memories and the
+/// design takes its first beat; 0 of a design without such memories.
+int64_t loadCycles(flow::DesignOp design);
 
 /// The processes and channels of a design, one channel per stream.
 Network networkOf(flow::DesignOp design);

@@ -12,6 +12,13 @@
 #include <memory>
 
 namespace rhizome::gen {
+/// Which memories that are filled when the design starts may hold weights.
+enum class Residents : uint8_t {
+  None,
+  Ultra, ///< UltraRAM, next to what ROMs would take blocks for
+  All,   ///< block RAM as well
+};
+
 /// What a generator may know of the device it builds for.
 struct DeviceContext {
   CostContext cost;
@@ -22,6 +29,15 @@ struct DeviceContext {
   /// products, 0 if it does not.
   int64_t pairBits = 0;
   std::vector<Memory> memories; ///< outside the chip, kMemories at most
+  Residents residents = Residents::None;
+  /// Does it stand alone, with a memory from which it can be loaded?
+  bool isAlone = true;
+
+  bool mayLoad() const { return isAlone && !memories.empty(); }
+  bool hasUltra() const {
+    auto ultras = budget.find("uram");
+    return ultras != budget.end() && ultras->second > 0;
+  }
 };
 
 /// What is const may be called by several threads at once.

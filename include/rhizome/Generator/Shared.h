@@ -46,6 +46,9 @@ struct MemoryReading {
 /// A reader of the segment at this place.
 Actor makeMemReader(const MemoryReading &reading, const MemoryPlace &place);
 
+/// The head of the load chain: reads so many words of it once.
+Actor makeLoadReader(int64_t words, const MemoryPlace &place);
+
 /// What reads one bank.
 struct BankReaders {
   int64_t count = 0;    ///< memory ports

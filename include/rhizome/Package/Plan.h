@@ -25,6 +25,9 @@ struct Prediction {
   double throughputPerS = 0;
   int64_t lut = 0, ff = 0, dsp = 0;
   double bram = 0; ///< in halves
+  int64_t uram = 0;
+  /// From reset until the memories that are filled at start are, 0: none are.
+  int64_t loadCycles = 0;
   /// How far LUTs and FFs may be off, by the family's characterisation; nine
   /// of ten designs lie within.
   int64_t lutError = 0, ffError = 0;

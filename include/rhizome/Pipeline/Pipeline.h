@@ -28,6 +28,9 @@ struct CompileRequest : planbuild::TargetChoice {
   std::string steer;               ///< a file of pins, "" for none
   std::string plan;        ///< a plan.json or package to build as it stands
   std::string constraints; ///< a constraint file of DOSA's
+  /// Where weights live: "rom" or "resident", of all nodes or, as NAME=HOME, of
+  /// one.
+  std::vector<std::string> weights;
   /// The package, "" for "<model>.rhz" in the current folder; of a compile that
   /// stops before, the module's file, "" or "-" for the result's `text`.
   std::string output;

@@ -8,6 +8,9 @@ namespace rhizome::planbuild {
 /// --steer: pins by node, splits. A malformed file is refused with path, line
 /// and reason.
 llvm::Expected<explore::Steering> readSteering(const std::string &path);
+/// Adds the homes of weights that are forced: "HOME" or "NAME=HOME".
+llvm::Error addHomes(const std::vector<std::string> &asked,
+                     explore::Steering &steering);
 
 /// --plan: the options, devices, replicas, widths and splits of a plan.json (or
 /// of a package), edited or not, as pins.

@@ -41,6 +41,9 @@ struct SimResult {
   /// From the cycle that accepts the first input beat to the cycle that
   /// delivers the last output beat, pipeline empty before.
   int64_t latencyCycles = 0;
+  /// From reset until the first input beat is accepted, while memories are
+  /// loaded.
+  int64_t loadCycles = 0;
   int64_t cycles = 0; ///< simulated in all
   double simCyclesPerS = 0;
   double buildSeconds = 0; ///< 0 if the simulator came from the cache

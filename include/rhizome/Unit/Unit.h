@@ -43,6 +43,8 @@ enum class Protocol : uint8_t {
   Status, ///< a value that is read for diagnosis only
   /// The channels AR and R of AXI4: from a unit to a memory outside the chip.
   Axi4Read,
+  /// A place in the chain that fills on-chip memories when a design starts.
+  Load,
 };
 
 /// Bits of an address in a bank of a memory outside the chip.
@@ -75,12 +77,15 @@ struct Port {
   Protocol protocol;
   bool isInput;
   Expression width; ///< bits of its data
-  Expression beats; ///< of a frame, where it is a stream
+  /// Of a frame, where it is a stream; of the load chain those that stay.
+  Expression beats;
   Expression count; ///< of so many streams that lie side by side
   const char *widthText, *beatsText;
   Traffic traffic = {}; ///< of a memory port
 
   bool isMemory() const { return protocol == Protocol::Axi4Read; }
+  /// Does the load chain pass here, behind its head?
+  bool isLoaded() const { return protocol == Protocol::Load && isInput; }
 };
 
 /// A read-only memory whose contents a generator writes.
@@ -131,6 +136,8 @@ struct Kind {
   bool isGenerated() const { return !*module; }
   /// The ports to memories outside the chip, in their order.
   llvm::SmallVector<const Port *, 2> memoryPorts() const;
+  /// Where the load chain fills its memories, null if it has none such.
+  const Port *loadedPort() const;
   /// The place of a parameter, none if the kind has no such parameter.
   std::optional<unsigned> indexOf(llvm::StringRef parameter) const;
 };

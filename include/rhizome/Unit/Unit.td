@@ -95,6 +95,13 @@ class Axi4Read<string name, string width, string bytes, string burst,
   let InFlight = inFlight;
   let Page = page;
 }
+// A place in the chain that fills on-chip memories when a design starts: words
+// come in, those of the unit's own stay (`beats` of them), all others go on, and
+// a flag says that its own are in.
+class LoadIn<string name, string width, string beats>
+    : Port<name, "Load", 1, width, beats>;
+// The head of that chain.
+class LoadOut<string name, string width> : Port<name, "Load", 0, width>;
 // A signal that is read for diagnosis only.
 class Status<string name, string width> : Port<name, "Status", 0, width>;
 

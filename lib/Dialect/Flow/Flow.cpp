@@ -193,7 +193,7 @@ static FailureOr<unit::Instance> unitOf(ActorOp op) {
   }
   if (!op.getDepths().empty())
     instance.set("Depth", op.getDepths()[0]);
-  else if (!instance.params.has("Depth"))
+  else if (kind->indexOf("Depth") && !instance.params.has("Depth"))
     instance.set("Depth", 4);
   return instance;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A reader of a memory outside the chip: a process that asks for bursts, ahead
-// of need, as the places of its output buffer allow.
+// Readers of a memory outside the chip: a process that asks for bursts, ahead
+// of need, as the places of its output buffer allow; and the head of the load
+// chain, which has read everything before the first frame.
 #include "Models.h"
 #include "rhizome/Generator/Shared.h"
 
@@ -53,7 +54,53 @@ public:
     b.outbuf(p.Depth, p.DataWidth);
   }
 };
+
+class LoadReaderUnit final : public UnitModel {
+public:
+  LoadReaderUnit() : UnitModel(unit::LoadReader::kKind) {}
+
+  int64_t latency(const unit::Instance &) const override { return 1; }
+  /// None that a frame meets.
+  void processes(const Actor &, Network &, const std::vector<int> &,
+                 const std::vector<int> &) const override {}
+
+  void structure(Builder &b) const override {
+    auto p = b.instance().as<unit::LoadReader>();
+    int64_t bursts = ceilDiv(p.Words, p.Burst), last = p.Words % p.Burst;
+    int64_t pages = ceilDiv(p.Words * (p.DataWidth / 8), unit::kPageBytes);
+    int64_t flying = clog2(p.InFlight + 1);
+    b.term(Term::Fixed, 1);
+    b.counter(bursts);
+    // Requests on their way; whether all have been made and one stands.
+    b.ff(double(flying + 2));
+    b.adder(1, flying);
+    int64_t fixed = clog2(p.Burst * (p.DataWidth / 8));
+    int64_t address = 12 + clog2(p.Page + pages) - fixed;
+    if (bursts > 1) {
+      b.ff(double(2 * address));
+      b.adder(1, address);
+    }
+    b.ff(double(bursts > 1 && last ? 1 : 0));
+    // A beat that has arrived.
+    b.ff(double(1 + p.DataWidth));
+  }
+};
 } // namespace
+
+std::unique_ptr<UnitModel> makeLoadReaderUnit() {
+  return std::make_unique<LoadReaderUnit>();
+}
+
+Actor makeLoadReader(int64_t words, const MemoryPlace &place) {
+  constexpr int64_t kBurst = 64, kInFlight = 4;
+  Actor actor(unit::LoadReader::kKind, "load",
+              {{"DataWidth", kLoadBits},
+               {"Words", words},
+               {"Burst", kBurst},
+               {"InFlight", kInFlight}});
+  actor.memories = {place};
+  return actor;
+}
 
 std::unique_ptr<UnitModel> makeMemReaderUnit() {
   return std::make_unique<MemReaderUnit>();

@@ -12,4 +12,5 @@ std::unique_ptr<UnitModel> makeBorderUnit(bool enters);
 std::unique_ptr<UnitModel> makeForkUnit();
 std::unique_ptr<UnitModel> makeFifoUnit();
 std::unique_ptr<UnitModel> makeMemReaderUnit();
+std::unique_ptr<UnitModel> makeLoadReaderUnit();
 } // namespace rhizome::gen

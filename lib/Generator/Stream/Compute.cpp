@@ -80,6 +80,7 @@ struct Folding {
   bool parallel = false; ///< all kernel positions at once
   int64_t pixelsIn = 1, pixelsOut = 1;
   int64_t style = 0;
+  Residents home = Residents::None; ///< of the weights; none: in a ROM
 };
 
 Actor windowOf(const Problem &p, const Folding &f) {
@@ -133,7 +134,11 @@ Offer makeOffer(const Problem &p, const Folding &f) {
 
   Format out = formatOf(p.outputType, 1, 1);
   int64_t results = w.outHeight * columns * outFolds;
-  Actor unit(lanewise ? unit::LaneReduce::kKind : unit::Matvec::kKind);
+  const bool isLoaded = f.home != Residents::None;
+  Actor unit(lanewise   ? isLoaded ? unit::DepthwiseResident::kKind
+                                   : unit::LaneReduce::kKind
+             : isLoaded ? unit::MatvecResident::kKind
+                        : unit::Matvec::kKind);
   if (!lanewise) {
     unit.name = "matvec";
     unit.params = {{"Pixels", f.pixelsOut},
@@ -155,7 +160,6 @@ Offer makeOffer(const Problem &p, const Folding &f) {
     unit.params = {{"Pixels", f.pixelsOut},
                    {"Lanes", f.lanes},
                    {"Taps", f.parallel ? p.taps() : 1},
-                   {"Op", op},
                    {"XWidth", p.x.width},
                    {"XSigned", p.x.isSigned},
                    {"WWidth", std::max<int64_t>(p.weightBits, 1)},
@@ -163,13 +167,15 @@ Offer makeOffer(const Problem &p, const Folding &f) {
                    {"Folds", folds},
                    {"OutFolds", outFolds},
                    {"Bias", p.bias},
-                   {"Style", f.style},
-                   {"Zero", 0},
-                   {"ScaleWidth", 1},
-                   {"Positions", 0}};
+                   {"Style", f.style}};
+    if (!isLoaded)
+      unit.params = {
+          {"Op", op}, {"Zero", 0}, {"ScaleWidth", 1}, {"Positions", 0}};
     out.lanes = f.pixelsOut * f.lanes;
     out.row = f.pixelsOut > 1 ? w.outWidth * w.channels : w.channels;
   }
+  if (isLoaded)
+    unit.params = {{"Ultra", f.home == Residents::Ultra}, {"Load", kLoadBits}};
   unit.set("frameBeats", results);
   offer.body.chain(unit, out.canonical());
   offer.outputs = {out.canonical()};
@@ -231,6 +237,7 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
   auto offer = [&](Folding f) {
     for (int64_t style : stylesFor(p, device, f.pe * f.pixelsOut)) {
       f.style = style;
+      f.home = Residents::None;
       Offer offer = makeOffer(p, f);
       if (scaled) {
         int64_t most = 1;
@@ -245,7 +252,21 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
         unit.set("ScaleWidth", num::bitsForRange(0, most));
       }
       finish(offer, prices);
+      // What few LUTs hold needs no memory.
+      bool isInBlocks = offer.body.back().get("Block");
       offers.push_back(std::move(offer));
+      bool hasWeights = p.kind == Kind::MatVec || p.kind == Kind::Depthwise;
+      if (!hasWeights || !device.mayLoad())
+        continue;
+      for (Residents home : {Residents::Ultra, Residents::All}) {
+        bool isUltra = home == Residents::Ultra;
+        if (device.residents < home || (isUltra && !device.hasUltra()) ||
+            (device.residents != Residents::All && !isInBlocks))
+          continue;
+        f.home = home;
+        offers.push_back(makeOffer(p, f));
+        finish(offers.back(), prices);
+      }
     }
   };
   int64_t taps = p.taps(), channels = w.channels;
@@ -355,6 +376,10 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
   int64_t folds = unit.get("Folds"), outFolds = unit.get("OutFolds");
   bool parallel = window.get("KernelParallel");
   auto file = [&](const char *param, const char *suffix, MemoryImage image) {
+    if (unit.kind().loadedPort() && StringRef(param) == "WeightFile") {
+      images[loadImage(unit.name)] = std::move(image);
+      return;
+    }
     std::string name = unit.name + suffix;
     images[name] = std::move(image);
     unit.files.push_back({param, name});

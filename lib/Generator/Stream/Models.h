@@ -7,7 +7,9 @@
 
 namespace rhizome::gen {
 std::unique_ptr<UnitModel> makeMatvecUnit();
+std::unique_ptr<UnitModel> makeMatvecResidentUnit();
 std::unique_ptr<UnitModel> makeLaneReduceUnit();
+std::unique_ptr<UnitModel> makeDepthwiseResidentUnit();
 std::unique_ptr<UnitModel> makeRequantUnit();
 std::unique_ptr<UnitModel> makeThresholdUnit();
 std::unique_ptr<UnitModel> makeTableUnit();

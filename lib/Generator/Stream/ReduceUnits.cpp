@@ -11,6 +11,11 @@ using namespace cost;
 
 int64_t productStages(const unit::Instance &a);
 
+/// Are its weights in a memory that is filled when the design starts?
+bool isLoaded(const unit::Instance &a) {
+  return a.kind().loadedPort() != nullptr;
+}
+
 /// Cascades of packed DSPs: at most `most` products long.
 struct Cascades {
   int64_t count, length;
@@ -85,16 +90,19 @@ void pairedProducts(Builder &b, int64_t kept) {
     int64_t skew = cascades.length - length + s - first;
     b.delay(double(pixels * x), 2 + skew);
   }
-  bool block = b.get("Block");
-  RomContents c = b.contents("WeightFile", words, pe * simd * w, 1);
-  if (words > 1) {
-    if (block) {
+  auto delayWeights = [&](double columns) {
+    for (int64_t s = 0; s < simd; ++s)
+      b.delay(columns / double(simd), s % cascades.length);
+  };
+  if (isLoaded(b.instance())) {
+    b.weightRam(words, pe * simd * w, 1, b.get("Load"), b.get("Ultra"));
+    delayWeights(double(pe * simd * w));
+  } else if (words > 1) {
+    RomContents c = b.contents("WeightFile", words, pe * simd * w, 1);
+    if (b.get("Block")) {
       b.addMemory(romOf(words, int64_t(c.varying), b.context()), words,
                   int64_t(c.varying));
-      for (int64_t s = 0; s < simd; ++s) {
-        int64_t skew = s % cascades.length;
-        b.delay(c.columns / double(simd), skew);
-      }
+      delayWeights(c.columns);
     } else {
       // A memory for each place of a cascade, whose address comes as late. The
       // functions of a few address bits, which places have in common, become
@@ -131,14 +139,15 @@ void matvec(Builder &b) {
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   int64_t style = b.get("Style"), words = folds * outFolds;
   double dots = double(pixels * pe), live = dots;
-  Product of = {.w = w,
-                .x = x,
-                .xSigned = b.get("XSigned") != 0,
-                .style = style,
-                .kept = acc,
-                .share = b.usedShare("WeightFile", words),
-                .perX = double(pe),
-                .perW = double(pixels)};
+  Product of = {
+      .w = w,
+      .x = x,
+      .xSigned = b.get("XSigned") != 0,
+      .style = style,
+      .kept = acc,
+      .share = isLoaded(b.instance()) ? 1 : b.usedShare("WeightFile", words),
+      .perX = double(pe),
+      .perW = double(pixels)};
   const int64_t product = productBits(of);
   int64_t levels = clog2(simd),
           stages = 3 + productStages(b.instance()) + levels;
@@ -161,13 +170,14 @@ void matvec(Builder &b) {
     if (folds == 1 && (outFolds == 1 || !b.get("Bias")))
       live = double(pixels * used.dots);
     const MemoryImage *weights = b.image("WeightFile");
-    if (words == 1 && style == 0 && weights) {
+    const bool isConstant = words == 1 && style == 0 && !isLoaded(b.instance());
+    if (isConstant && weights) {
       for (int64_t p = 0; p < pixels; ++p)
         for (int64_t i = 0; i < pe * simd; ++i)
           b.constantProduct(*weights, i * w, w, x);
     } else {
       b.ff(count * double(std::min(product, acc)));
-      if (words == 1 && style == 0)
+      if (isConstant)
         b.constantProducts(count, w, x, acc);
       else
         b.products(count, of);
@@ -194,7 +204,8 @@ void matvec(Builder &b) {
 
 void laneReduce(Builder &b) {
   int64_t pixels = b.get("Pixels"), channels = b.get("Lanes");
-  int64_t taps = b.get("Taps"), op = b.get("Op"), x = b.get("XWidth");
+  int64_t taps = b.get("Taps"), x = b.get("XWidth");
+  int64_t op = isLoaded(b.instance()) ? 0 : b.get("Op");
   int64_t acc = b.get("AccWidth"), w = b.get("WWidth");
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   double lanes = double(pixels * channels);
@@ -207,17 +218,18 @@ void laneReduce(Builder &b) {
     b.counter(words, false);
     if (words > 1)
       b.ff(double(clog2(words)));
-    Product of = {.w = w,
-                  .x = x,
-                  .xSigned = isSigned,
-                  .style = style,
-                  .kept = acc,
-                  .share = b.usedShare("WeightFile", words),
-                  .perW = double(pixels)};
+    Product of = {
+        .w = w,
+        .x = x,
+        .xSigned = isSigned,
+        .style = style,
+        .kept = acc,
+        .share = isLoaded(b.instance()) ? 1 : b.usedShare("WeightFile", words),
+        .perW = double(pixels)};
     b.factors(words, taps * channels, lanes * double(taps), of);
     const int64_t product = productBits(of);
     b.ff(lanes * double(taps * std::min(product, acc)));
-    if (words == 1 && style == 0)
+    if (words == 1 && style == 0 && !isLoaded(b.instance()))
       b.constantProducts(lanes * double(taps), w, x, acc);
     else
       b.products(lanes * double(taps), of);
@@ -274,7 +286,7 @@ void laneReduce(Builder &b) {
 /// Stages of the multipliers: those in LUTs take a second one where both
 /// operands have more than four bits (rhz_mul).
 int64_t productStages(const unit::Instance &a) {
-  bool multiplies = a.is<unit::Matvec>() || a.get("Op") == 0;
+  bool multiplies = a.is<unit::Matvec>() || isLoaded(a) || a.get("Op") == 0;
   return multiplies && multiplierIsDeep(a.get("Style"),
                                         a.get("XWidth") + !a.get("XSigned"),
                                         a.get("WWidth"))
@@ -301,16 +313,17 @@ public:
   }
 };
 
-class MatvecUnit final : public FoldedUnit {
+/// Wherever its weights are.
+class MatvecUnit : public FoldedUnit {
 public:
-  MatvecUnit() : FoldedUnit(unit::Matvec::kKind) {}
+  explicit MatvecUnit(const char *kind = unit::Matvec::kKind)
+      : FoldedUnit(kind) {}
 
   int64_t latency(const unit::Instance &a) const override {
-    auto p = a.as<unit::Matvec>();
-    int64_t v = bufferLatency(a);
-    if (p.Style != 2)
-      return 5 + productStages(a) + clog2(p.Simd) + v;
-    Cascades cascades(p.Simd, p.XSigned);
+    int64_t v = bufferLatency(a), simd = a.get("Simd");
+    if (a.get("Style") != 2)
+      return 5 + productStages(a) + clog2(simd) + v;
+    Cascades cascades(simd, a.get("XSigned"));
     return 8 + cascades.length + clog2(cascades.count) + v;
   }
   void structure(Builder &b) const override { matvec(b); }
@@ -318,15 +331,23 @@ public:
     return kind().characterized[a.get("Style")];
   }
   Products products(const unit::Instance &a) const override {
-    auto p = a.as<unit::Matvec>();
-    return {p.Pixels * p.Pe * p.Simd, Multiplier(p.Style)};
+    return {a.get("Pixels") * a.get("Pe") * a.get("Simd"),
+            Multiplier(a.get("Style"))};
   }
   bool sample(Sampler &s, llvm::StringRef name) const override;
 };
 
-class LaneReduceUnit final : public FoldedUnit {
+class MatvecResidentUnit final : public MatvecUnit {
 public:
-  LaneReduceUnit() : FoldedUnit(unit::LaneReduce::kKind) {}
+  MatvecResidentUnit() : MatvecUnit(unit::MatvecResident::kKind) {}
+  // It goes under the names of the one above.
+  bool sample(Sampler &, llvm::StringRef) const override { return false; }
+};
+
+class LaneReduceUnit : public FoldedUnit {
+public:
+  explicit LaneReduceUnit(const char *kind = unit::LaneReduce::kKind)
+      : FoldedUnit(kind) {}
 
   int64_t latency(const unit::Instance &a) const override {
     return 6 + productStages(a) + clog2(a.get("Taps")) + bufferLatency(a);
@@ -342,6 +363,19 @@ public:
     return {p.Pixels * p.Lanes * p.Taps, Multiplier(p.Style)};
   }
   bool sample(Sampler &s, llvm::StringRef name) const override;
+};
+
+class DepthwiseResidentUnit final : public LaneReduceUnit {
+public:
+  DepthwiseResidentUnit() : LaneReduceUnit(unit::DepthwiseResident::kKind) {}
+  const char *characterizedAs(const unit::Instance &) const override {
+    return kind().characterized.front();
+  }
+  Products products(const unit::Instance &a) const override {
+    auto p = a.as<unit::DepthwiseResident>();
+    return {p.Pixels * p.Lanes * p.Taps, Multiplier(p.Style)};
+  }
+  bool sample(Sampler &, llvm::StringRef) const override { return false; }
 };
 
 bool MatvecUnit::sample(Sampler &s, llvm::StringRef name) const {
@@ -423,6 +457,12 @@ bool LaneReduceUnit::sample(Sampler &s, llvm::StringRef name) const {
 
 std::unique_ptr<UnitModel> makeMatvecUnit() {
   return std::make_unique<MatvecUnit>();
+}
+std::unique_ptr<UnitModel> makeMatvecResidentUnit() {
+  return std::make_unique<MatvecResidentUnit>();
+}
+std::unique_ptr<UnitModel> makeDepthwiseResidentUnit() {
+  return std::make_unique<DepthwiseResidentUnit>();
 }
 std::unique_ptr<UnitModel> makeLaneReduceUnit() {
   return std::make_unique<LaneReduceUnit>();

@@ -17,7 +17,8 @@ static Manner mannerOf(const Actor &unit) {
   if (unit.is<unit::Threshold>())
     return {"", ", by comparison"};
   bool isRequant = unit.is<unit::Requant>();
-  bool hasProducts = unit.is<unit::Matvec>() || unit.is<unit::Product>() ||
+  bool hasProducts = unit.is<unit::Matvec>() || unit.kind().loadedPort() ||
+                     unit.is<unit::Product>() ||
                      (unit.is<unit::LaneReduce>() && unit.get("Op") == 0) ||
                      (isRequant && unit.get("MulWidth") > 0);
   if (!hasProducts)
@@ -37,6 +38,12 @@ static void nameOffer(Offer &offer) {
   offer.summary += manner.words;
   if (*manner.style)
     offer.key.add("style", manner.style);
+  if (offer.body.back().kind().loadedPort()) {
+    bool isUltra = offer.body.back().get("Ultra");
+    offer.weights = WeightHome::Resident;
+    offer.key.add("weights", isUltra ? "ultra" : "block");
+    offer.summary += isUltra ? ", weights in UltraRAM" : ", weights loaded";
+  }
 }
 
 void stream::finish(Offer &offer, PriceList &prices) {
@@ -133,7 +140,8 @@ public:
 std::vector<std::unique_ptr<UnitModel>> makeStreamUnits() {
   std::vector<std::unique_ptr<UnitModel>> units;
   for (auto make :
-       {makeMatvecUnit, makeLaneReduceUnit, makeRequantUnit, makeThresholdUnit,
+       {makeMatvecUnit, makeMatvecResidentUnit, makeLaneReduceUnit,
+        makeDepthwiseResidentUnit, makeRequantUnit, makeThresholdUnit,
         makeTableUnit, makeScaledAddUnit, makeProductUnit, makeConcatUnit,
         makeSelectUnit, makeReorderUnit})
     units.push_back(make());

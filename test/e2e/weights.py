@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Weights that are loaded when the design starts: forced on every kind of layer,
+simulated under stalls, rebuilt from the plan, refused where they cannot be."""
+import json
+
+import framework
+import networks
+import plans
+
+DIGITS = networks.ROOT / "examples/digits/digits_qdq_int8.onnx"
+# With UltraRAM and DDR4; with DDR4 alone.
+ULTRA, BLOCK = "xck26", "xczu3eg"
+GOAL = ("--goal", "throughput=20000/s")
+
+
+def options_of(package):
+    plan = json.loads((package / "plan.json").read_text())
+    return {o["name"]: o["option"] for n in plan["nodes"]
+            for o in n["operations"]}, plan
+
+
+def kinds(suite):
+    """A network with every kind of layer that has weights: a convolution, one in
+    groups, a depthwise one, a pointwise one, a dense layer."""
+    onnxkit = framework.needed("onnxkit")
+    b = onnxkit.Builder()
+    x = b.quantised(b.input([1, 3, 10, 10]), 0.25)
+
+    def layer(x, channels, inputs, kernel, group=1, pad=0):
+        y = b.node("Conv", x, b.weights(channels, inputs // group, kernel, kernel),
+                   b.dequantised(b.constant(b.draw([channels]), "int32"), 0.0625,
+                                 0, "int32"),
+                   kernel_shape=[kernel] * 2, pads=[pad] * 4, group=group)
+        return b.quantised(b.node("Relu", y), 2.0)
+
+    x = layer(x, 8, 3, 3)
+    x = layer(x, 12, 8, 3, group=2, pad=1)
+    x = layer(x, 12, 12, 3, group=12)
+    x = layer(x, 20, 12, 1)
+    x = b.node("Flatten", x)
+    x = b.node("Gemm", x, b.weights(10, 20 * 36), transB=1)
+    b.output(b.quantised(x, 8.0))
+    path = suite.work / "kinds.onnx"
+    path.write_bytes(b.model().SerializeToString())
+    return path
+
+
+def simulated(suite, package, label, *options):
+    result = suite.run("simulate", package, "--level", "rtl", "-n", "3",
+                       "--json", *options)
+    answer = result.json or {}
+    suite.check(result.status == 0 and answer.get("mismatches") == 0,
+                f"{label}: the RTL is right {' '.join(options)} "
+                f"{result.message if result.status else ''}", result.command)
+    return answer
+
+
+def forced(suite, model, device, home):
+    """Compiles with all weights loaded, simulates, rebuilds from the plan."""
+    label = f"{model.stem}, {device}"
+    package, again = suite.work / f"{model.stem}-{device}.rhz", \
+        suite.work / "again.rhz"
+    command = ("compile", model, "--device", device, *GOAL, "--weights",
+               "resident", "--json")
+    built = suite.run(*command, "-o", package)
+    if not suite.check(built.status == 0, f"{label}: compiles"
+                       + (f": {built.message}" if built.status else ""),
+                       built.command):
+        return None
+    options, plan = options_of(package)
+    weighted = {n: o for n, o in options.items()
+                if o.startswith(("stream/matvec", "stream/depthwise"))}
+    suite.check(weighted and all(f"weights={home}" in o or "weights=" in o
+                                 for o in weighted.values())
+                and any(f"weights={home}" in o for o in weighted.values()),
+                f"{label}: all weights are loaded: {weighted}")
+    node = plan["nodes"][0]
+    suite.check(not any(a["config"].get("WeightFile") for a in node["actors"]),
+                f"{label}: no weights in ROMs")
+    answer = simulated(suite, package, label)
+    predicted = plan["predicted"].get("load_cycles", 0)
+    measured = (answer.get("measured") or {}).get("load_cycles")
+    suite.check(predicted > 0 and predicted == measured,
+                f"{label}: loading takes {measured} cycles, {predicted} "
+                f"predicted")
+    simulated(suite, package, label, "--stalls-in", "40", "--stalls-out", "30")
+    result = suite.run("compile", model, "--device", device, "--plan", package,
+                       "-o", again, "--json")
+    suite.check(result.status == 0
+                and plans.hardware(package) == plans.hardware(again)
+                and (package / "segments/node0/load").read_bytes()
+                == (again / "segments/node0/load").read_bytes(),
+                f"{label}: --plan gives the same hardware and weights",
+                result.command)
+    return package
+
+
+def refusals(suite, package):
+    """What cannot be had is refused, with the reason."""
+    def refused(text, *options, model=DIGITS):
+        result = suite.run("compile", model, *options, "-o",
+                           suite.work / "never.rhz")
+        suite.check(result.status != 0 and text in result.err,
+                    f"{' '.join(map(str, options))}: {result.message}",
+                    result.command)
+
+    refused("no unit reads its weights anew", "--device", ULTRA, "--weights",
+            "streamed")
+    refused("is no home of weights", "--device", ULTRA, "--weights", "disk")
+    refused("a memory outside the chip", "--device", "lfe5u-85f", "--weights",
+            "resident")
+    refused("a memory outside the chip", "--cluster", "ku060x2", "--weights",
+            "resident")
+    refused("the network has no such node", "--device", ULTRA, "--weights",
+            "nowhere=resident")
+    segment = package / "segments/node0/load"
+    whole = segment.read_bytes()
+    for label, change in (("altered", bytes([whole[0] ^ 1]) + whole[1:]),
+                          ("cut", whole[:-8])):
+        segment.write_bytes(change)
+        result = suite.run("simulate", package, "--level", "rtl", "-n", "1")
+        suite.check(result.status != 0 and "segments/node0/load" in result.err,
+                    f"a segment that is {label}: {result.message}",
+                    result.command)
+    segment.unlink()
+    result = suite.run("simulate", package, "--level", "rtl", "-n", "1")
+    suite.check(result.status != 0 and "segments/node0/load" in result.err,
+                f"a segment that is missing: {result.message}", result.command)
+    segment.write_bytes(whole)
+
+
+def weights(suite):
+    package = forced(suite, DIGITS, ULTRA, "ultra")
+    forced(suite, DIGITS, BLOCK, "block")
+    model = kinds(suite)
+    forced(suite, model, ULTRA, "ultra")
+    forced(suite, model, BLOCK, "block")
+    # One layer of all.
+    one = suite.work / "one.rhz"
+    result = suite.run("compile", DIGITS, "--device", ULTRA, *GOAL, "--weights",
+                       "rom", "--weights", "conv4=resident", "-o", one, "--json")
+    if suite.check(result.status == 0, f"one layer: {result.message}",
+                   result.command):
+        options, _ = options_of(one)
+        suite.check([n for n, o in options.items() if "weights=" in o]
+                    == ["conv4"], f"only that one is loaded: {options}")
+    simulated(suite, one, "one layer")
+    # And without being asked none is, where all fits.
+    result = suite.run("explore", DIGITS, "--device", ULTRA, *GOAL, "--json")
+    suite.check(result.status == 0 and "weights=" not in result.out,
+                "nothing is loaded that needs not be", result.command)
+    if package:
+        refusals(suite, package)
