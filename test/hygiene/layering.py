@@ -37,6 +37,7 @@ ALLOWED = {
     "Unit": "",
     "Cost": "Unit Support",
     "Place": "",
+    "Schedule": "",
     "Generator": "Cost Unit Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl "
                  "Support",
     "Generator/Dhm": "Generator Cost Unit Dialect/Num Dialect/Osa Support",
