@@ -9,18 +9,18 @@
 #include "rhizome/Conversion/Passes.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Import/Kernel/Embed.h"
+#include "rhizome/Import/Kernel/Evaluate.h"
+#include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
 #include "rhizome/Interp/Kernel.h"
-#include "rhizome/Kernel/Algebra.h"
 #include "rhizome/Kernel/Cpu.h"
-#include "rhizome/Kernel/Embed.h"
-#include "rhizome/Kernel/Evaluate.h"
-#include "rhizome/Kernel/Ir.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Support/Names.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Support/Untrusted.h"
+#include "rhizome/Transforms/Algebra.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
@@ -130,8 +130,8 @@ static KernelWork work(mlir::func::FuncOp func) {
 static llvm::Error optimiseFor(Loaded &loaded, const KernelOptions &options,
                                KernelResult &result) {
   result.direct = work(loaded.func);
-  if (failed(optimise(loaded.func,
-                      options.gemm ? IndexOrder::First : IndexOrder::InPlace)))
+  if (failed(factorizeProducts(
+          loaded.func, options.gemm ? IndexOrder::First : IndexOrder::InPlace)))
     return textError("the algebra failed on this kernel");
   if (auto text = printProgram(loaded.func)) {
     llvm::SmallVector<llvm::StringRef> lines;
@@ -145,7 +145,7 @@ static llvm::Error optimiseFor(Loaded &loaded, const KernelOptions &options,
   }
   result.chosen = work(loaded.func);
   if (options.gemm)
-    result.matmuls = toMatmuls(loaded.func);
+    result.matmuls = formMatmuls(loaded.func);
   return llvm::Error::success();
 }
 

@@ -24,13 +24,14 @@ ALLOWED = {
     "Interp": "Dialect/Num Dialect/Osa Host Numeric Support",
     "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Host "
                   "Numeric Unit Support",
-    "Kernel": "Numeric Support",
+    "Kernel": "Import/Kernel Numeric Support",
     "Emit": "Dialect/Rtl Support",
     "Import": "Support",
     "Import/Onnx": "Import Interp Host Dialect/Num Dialect/Osa Support",
     "Import/Mlir": "Import Interp Dialect/Num Dialect/Osa Dialect/Flow "
                    "Support",
-    "Transforms": "Dialect/Num Dialect/Osa Dialect/Flow Numeric Support",
+    "Import/Kernel": "Numeric Support",
+    "Transforms": "Import/Kernel Dialect/Num Dialect/Osa Dialect/Flow Numeric Support",
     "Calibrate": "Interp Transforms Dialect/Num Dialect/Osa Support",
     "Unit": "",
     "Cost": "Unit Support",
@@ -46,7 +47,7 @@ ALLOWED = {
     "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
     "Explore": "Generator Cost Dialect/Osa Dialect/Flow Support",
-    "Pipeline": "Import Import/Onnx Import/Mlir Kernel Calibrate Analysis Transforms Interp "
+    "Pipeline": "Import Import/Onnx Import/Mlir Import/Kernel Kernel Calibrate Analysis Transforms Interp "
                 "Conversion Emit Host Explore Generator Cost Place Unit Report Simulate Synth Vendor Cluster "
                 "Package Target Dialect/Num Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Numeric Support runtime",
@@ -54,7 +55,7 @@ ALLOWED = {
                      "Support",
     "tools/rhizome-rank": "Cluster Package Support runtime",
     "tools/rhizome-node": "Pipeline Support",
-    "tools/rhizome-opt": "Pipeline Conversion Import/Mlir Kernel Transforms Dialect/Num Dialect/Osa "
+    "tools/rhizome-opt": "Pipeline Conversion Import/Mlir Import/Kernel Transforms Dialect/Num Dialect/Osa "
                          "Dialect/Flow Dialect/Rtl",
 }
 # The one place where the list of generators may name each of them.
@@ -65,7 +66,8 @@ EXCEPTIONS = {("lib/Generator/Registry.cpp", "Generator/Dhm"),
 # Libraries that are not named after their layer.
 LIBRARIES = {"Num": "Dialect/Num", "Osa": "Dialect/Osa", "Flow": "Dialect/Flow",
              "Rtl": "Dialect/Rtl", "Data": "Support", "Runtime": "runtime",
-             "ImportOnnx": "Import/Onnx", "ImportMlir": "Import/Mlir"}
+             "ImportOnnx": "Import/Onnx", "ImportMlir": "Import/Mlir",
+             "ImportKernel": "Import/Kernel"}
 LIBRARY = re.compile(r"rhizome_add_library\((\w+)(.*?)\)\s*$", re.M | re.S)
 
 # What is shared with what is built around a design: it lies in data/sim.

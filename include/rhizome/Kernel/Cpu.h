@@ -5,34 +5,11 @@
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "rhizome/Kernel/Program.h"
+#include "rhizome/Import/Kernel/Signature.h"
 #include "llvm/Support/Error.h"
 #include <memory>
 
 namespace rhizome::kernel {
-/// One array that the caller passes.
-struct Argument {
-  std::string name;
-  std::vector<int64_t> shape;   ///< halo included, element dimension not
-  std::vector<int64_t> strides; ///< of the declared layout, in elements
-  unsigned bits = 64;
-  bool isInput = false, isOutput = false, columnMajor = false;
-  ElementDim element = ElementDim::None;
-
-  int64_t size() const;
-};
-
-/// How a kernel is called.
-struct Signature {
-  std::string name;
-  std::vector<Argument> arguments; ///< inputs, then outputs that are no inputs
-  int64_t elements = 0;            ///< of its elem loop, 0 without one
-};
-
-/// The signature of a kernel; fails if its border holds anything but tensors of
-/// f32 or f64 with fixed extents, at most eight dimensions each.
-llvm::Expected<Signature> signatureOf(mlir::func::FuncOp kernel);
-
 /// The processor to compile for.
 struct CpuTarget {
   std::string cpu = "native"; ///< or one of LLVM's names, e.g. "x86-64-v3"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Direct evaluation of a program's formulas, one element after the other.
-#include "rhizome/Kernel/Evaluate.h"
+#include "rhizome/Import/Kernel/Evaluate.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <cmath>

@@ -3,7 +3,7 @@
 // indices, in double precision. The reference for everything that is faster.
 #pragma once
 
-#include "rhizome/Kernel/Program.h"
+#include "rhizome/Import/Kernel/Program.h"
 #include <map>
 
 namespace rhizome::kernel {
