@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Compiled kernels against a direct evaluation of their formulas.
 #include "rhizome/Kernel/Cpu.h"
+#include "Oracle.h"
 #include "Programs.h"
-#include "rhizome/Import/Kernel/Evaluate.h"
 #include "rhizome/Transforms/Algebra.h"
 #include "llvm/Config/llvm-config.h"
 #include <gtest/gtest.h>
