@@ -325,9 +325,8 @@ static bool fromJSON(const json::Value &value, Plan &p, json::Path path) {
          map.map("alternatives", p.alternatives) &&
          map.map("splits", p.splits) &&
          map.map("luts_of_a_block", p.lutsOfABlock) &&
-         map.map("tasks", p.tasks) &&
-         map.map("nodes", p.nodes) && map.map("channels", p.channels) &&
-         map.map("links", p.links) &&
+         map.map("tasks", p.tasks) && map.map("nodes", p.nodes) &&
+         map.map("channels", p.channels) && map.map("links", p.links) &&
          map.mapOptional("host_link", p.hostLink) && map.map("host", p.host);
 }
 } // namespace rhizome
@@ -369,8 +368,8 @@ static Error checkEnd(const Plan &plan, const Channel &channel,
         "channel %u carries %lld elements of %u bits, but port '%s' of node "
         "'%s' has %lld of %u bits (or another range)",
         channel.id, static_cast<long long>(channel.elements),
-        channel.element.width, end.port.c_str(), end.node.c_str(),
-        static_cast<long long>(port->elements()), port->element.width);
+        channel.element.width(), end.port.c_str(), end.node.c_str(),
+        static_cast<long long>(port->elements()), port->element.width());
   return Error::success();
 }
 
