@@ -28,7 +28,7 @@ std::vector<link::ChannelConfig> clustersim::channelsOf(const Plan &plan,
     config.peer =
         addressOf(plan, transmit ? channel.to.node : channel.from.node);
     config.frameBits =
-        uint64_t(channel.elements) * uint64_t(channel.element.width);
+        uint64_t(channel.elements) * uint64_t(channel.element.width());
     config.slotWords = link::slotWordsFor(size_t(medium.mtuBytes));
     config.reliable = medium.isReliable();
     double datagramBits =
@@ -80,8 +80,8 @@ link::Service clustersim::serviceOf(const Plan &plan,
   auto tensors = [](const std::vector<BorderPort> &ports) {
     std::vector<link::TensorInfo> infos;
     for (const BorderPort &port : ports)
-      infos.push_back(
-          {port.name, port.shape, port.element.width, port.element.isSigned});
+      infos.push_back({port.name, port.shape, port.element.width(),
+                       port.element.isSigned()});
     return infos;
   };
   link::Service service;

@@ -56,7 +56,7 @@ bool Model::pop(size_t port, std::vector<uint8_t> &frame) {
   frame = std::move(output.frames.front());
   output.frames.pop_front();
   // What the medium carries ends with the last element.
-  int64_t bits = output.port.elements() * int64_t(output.port.element.width);
+  int64_t bits = output.port.elements() * int64_t(output.port.element.width());
   frame.resize(size_t((bits + 7) / 8));
   return true;
 }

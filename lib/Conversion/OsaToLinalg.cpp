@@ -9,7 +9,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "rhizome/Conversion/Passes.h"
 #include "rhizome/Dialect/Osa/Osa.h"
-#include "rhizome/Host/Loops.h"
+#include "rhizome/Support/LinalgLoops.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

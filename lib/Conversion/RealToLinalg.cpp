@@ -5,8 +5,8 @@
 #include "RealToLinalg.h"
 #include "mlir/IR/IRMapping.h"
 #include "rhizome/Conversion/Storage.h"
-#include "rhizome/Dialect/Osa/Osa.h"
-#include "rhizome/Host/Loops.h"
+#include "rhizome/Dialect/Osa/Unary.h"
+#include "rhizome/Support/LinalgLoops.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
@@ -393,50 +393,6 @@ LogicalResult RealLowering::batchNorm(osa::BatchNormOp op) {
                             }));
 }
 
-/// The function `kind` of x.
-static Value unary(Scalars &s, osa::UnaryKind kind, Value x) {
-  auto softplus = [&] {
-    Value tail = s.exp(s.sub(s.real(0), s.apply<math::AbsFOp>(x)));
-    return s.add(s.max(x, s.real(0)), s.apply<math::Log1pOp>(tail));
-  };
-  switch (kind) {
-  case osa::UnaryKind::Abs:
-    return s.apply<math::AbsFOp>(x);
-  case osa::UnaryKind::Erf:
-    return s.apply<math::ErfOp>(x);
-  case osa::UnaryKind::Exp:
-    return s.exp(x);
-  case osa::UnaryKind::Gelu: {
-    Value e = s.apply<math::ErfOp>(s.mul(x, s.real(M_SQRT1_2)));
-    return s.mul(s.mul(x, s.real(0.5)), s.add(e, s.real(1)));
-  }
-  case osa::UnaryKind::HardSwish: {
-    Value line = s.add(x, s.real(3));
-    line = s.min(s.max(line, s.real(0)), s.real(6));
-    return s.div(s.mul(x, line), s.real(6));
-  }
-  case osa::UnaryKind::Log:
-    return s.apply<math::LogOp>(x);
-  case osa::UnaryKind::Mish:
-    return s.mul(x, s.apply<math::TanhOp>(softplus()));
-  case osa::UnaryKind::Neg:
-    return s.sub(s.real(-0.0), x);
-  case osa::UnaryKind::Reciprocal:
-    return s.div(s.real(1), x);
-  case osa::UnaryKind::Sigmoid:
-    return s.sigmoid(x);
-  case osa::UnaryKind::Softplus:
-    return softplus();
-  case osa::UnaryKind::Softsign:
-    return s.div(x, s.add(s.real(1), s.apply<math::AbsFOp>(x)));
-  case osa::UnaryKind::Sqrt:
-    return s.apply<math::SqrtOp>(x);
-  case osa::UnaryKind::Tanh:
-    return s.apply<math::TanhOp>(x);
-  }
-  llvm_unreachable("every kind is handled");
-}
-
 LogicalResult RealLowering::argMax(osa::ArgMaxOp op) {
   Value x = in(op, 0);
   if (num::IntType type = num::elementInt(op.getInput().getType()))
@@ -486,7 +442,9 @@ LogicalResult RealLowering::convert(Operation *op) {
       .Case<osa::AvgPoolOp>([&](auto o) { return avgPool(o); })
       .Case<osa::BatchNormOp>([&](auto o) { return batchNorm(o); })
       .Case<osa::UnaryOp>([&](auto o) {
-        return each(o, [&](S &s, Value x) { return unary(s, o.getKind(), x); });
+        return each(o, [&](S &s, Value x) {
+          return osa::applyUnary(s, o.getKind(), x);
+        });
       })
       .Case<osa::ArgMaxOp>([&](auto o) { return argMax(o); })
       .Case<osa::SoftmaxOp>([&](auto o) {

@@ -4,7 +4,7 @@
 #include "VectorLoops.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "rhizome/Kernel/Ir.h"
+#include "rhizome/Import/Kernel/Ir.h"
 
 using namespace mlir;
 using namespace rhizome;

@@ -33,7 +33,7 @@ Expected<runtime::Design> deploy::designOf(const Plan &plan, StringRef folder) {
   design.folder = folder.str();
   auto portOf = [](const HostBorder &border) {
     return runtime::Port{border.port,
-                         uint64_t(border.elements()) * border.element.width,
+                         uint64_t(border.elements()) * border.element.width(),
                          border.dataWidth};
   };
   for (const HostBorder &border : plan.host.toDevice)
@@ -194,11 +194,11 @@ private:
     os << "static const rhz_border rhizome_" << kind << "[] = {\n";
     for (auto [k, border] : enumerate(all)) {
       std::string name = "rhizome_" + kind + std::to_string(k);
-      const ElementFormat &element = border.element;
+      const StreamElement &element = border.element;
       bool isReal = !border.scale.empty();
       os << "    {" << literalOf(border.port) << ", " << border.tensor << ", "
-         << digitsOf(border.elements()) << ", " << element.width << ", "
-         << (element.isSigned ? 1 : 0) << ", " << digitsOf(element.lo) << ", "
+         << digitsOf(border.elements()) << ", " << element.width() << ", "
+         << (element.isSigned() ? 1 : 0) << ", " << digitsOf(element.lo) << ", "
          << digitsOf(element.hi) << ", " << border.dataWidth << ",\n     "
          << border.order.size() << ", " << name << "_sizes, " << name
          << "_strides,\n     RHZ_" << StringRef(border.rounding).upper() << ", "

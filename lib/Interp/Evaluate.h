@@ -5,9 +5,9 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Interp/Interpreter.h"
 #include "rhizome/Support/Tensor.h"
 #include "llvm/ADT/DenseMap.h"
-#include <functional>
 
 namespace rhizome::interp {
 /// An ElementsAttr's values, in the vector that its element type selects.
@@ -23,8 +23,6 @@ struct Frame {
   llvm::SmallVector<const Tensor *> in;
   const DecodedAttrs &attrs;
   Tensor out;
-  /// A tensor of the function that a loop's body reads by index; or null.
-  std::function<const Tensor *(mlir::Value)> outer;
 
   const Decoded &decoded(mlir::Attribute attr) const {
     return attrs.find(attr)->second;
@@ -57,7 +55,12 @@ llvm::LogicalResult evaluateInteger(Frame &frame);
 bool isCommon(mlir::Operation *op);
 bool isReal(mlir::Operation *op);
 bool isInteger(mlir::Operation *op);
-/// The host's loops: linalg on tensors of f32 and i64.
-llvm::LogicalResult evaluateHost(Frame &frame);
-bool isHost(mlir::Operation *op);
+/// Loops and scalars: linalg, tensor, arith, math and num, on integers and on
+/// numbers of every format. `of` gives the values of the function around, null
+/// for those that are not known.
+llvm::LogicalResult
+evaluateLoops(mlir::Operation *op,
+              llvm::function_ref<const Tensor *(mlir::Value)> of,
+              OverflowEvent *overflow, llvm::SmallVectorImpl<Tensor> &results);
+bool isLoop(mlir::Operation *op);
 } // namespace rhizome::interp

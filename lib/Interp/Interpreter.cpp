@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The interpreter's frame: binds values to tensors, decodes constants once,
 // walks the function and checks declared ranges. The operations' meanings
-// stand in Common.cpp, Real.cpp, Integer.cpp and Host.cpp.
+// stand in Common.cpp, Real.cpp, Integer.cpp and Loops.cpp.
 #include "rhizome/Interp/Interpreter.h"
 #include "Evaluate.h"
+#include "Loops.h"
+#include "rhizome/Interp/Numbers.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -48,6 +50,8 @@ Interpreter::Interpreter(func::FuncOp func)
       constants->values[constant.getResult()] = std::move(tensor);
       continue;
     }
+    if (!isa_and_nonnull<osa::OsaDialect>(op.getDialect()))
+      continue;
     auto add = [&](Attribute attr) {
       if (auto elements = dyn_cast<ElementsAttr>(attr);
           elements && !isa<DenseArrayAttr>(attr))
@@ -92,15 +96,27 @@ LogicalResult interp::store(Frame &frame, size_t index, __int128 value) {
 /// integers lie in the type's range.
 static LogicalResult checkInput(func::FuncOp func, unsigned index,
                                 const Tensor &tensor) {
-  auto type = cast<RankedTensorType>(func.getArgumentTypes()[index]);
-  bool isFloat = isFloatTensor(type);
-  size_t given = isFloat ? tensor.floats.size() : tensor.ints.size();
-  if (ArrayRef<int64_t>(tensor.shape) != type.getShape() ||
-      tensor.isFloat != isFloat || int64_t(given) != type.getNumElements()) {
+  Type declared = func.getArgumentTypes()[index];
+  bool isOther = isa<ShapedType>(declared) && !isa<RankedTensorType>(declared);
+  if (isOther || ShapedType::isDynamicShape(shapeOf(declared)) ||
+      !kindOf(declared))
+    return func.emitError()
+           << "input " << index << " of @" << func.getSymName() << " is "
+           << declared << ", not a tensor of numbers of a known shape";
+  RankedTensorType type = tensorType(declared);
+  const Tensor wanted = zeros(type);
+  size_t given = tensor.floats.size() + tensor.ints.size() +
+                 tensor.doubles.size() + tensor.patterns.size();
+  if (tensor.shape != wanted.shape || tensor.isFloat != wanted.isFloat ||
+      tensor.format != wanted.format ||
+      int64_t(given) != type.getNumElements()) {
     auto diag = func.emitError()
                 << "input " << index << " of @" << func.getSymName() << " is "
                 << type << ", but " << given
-                << (tensor.isFloat ? " reals" : " integers") << " of shape [";
+                << (tensor.format    ? " numbers of " + tensor.format->str()
+                    : tensor.isFloat ? std::string(" reals")
+                                     : std::string(" integers"))
+                << " of shape [";
     llvm::interleaveComma(tensor.shape, diag);
     return diag << "] were given";
   }
@@ -114,8 +130,11 @@ static LogicalResult checkInput(func::FuncOp func, unsigned index,
 }
 
 FailureOr<std::vector<Tensor>> Interpreter::run(ArrayRef<Tensor> inputs,
-                                                const ProbeFn &probe) const {
+                                                const ProbeFn &probe,
+                                                OverflowEvent *overflow) const {
   func::FuncOp f = func;
+  if (!llvm::hasSingleElement(f.getBody()))
+    return f.emitError("the interpreter takes functions of one block");
   if (inputs.size() != f.getNumArguments())
     return f.emitError() << "@" << f.getSymName() << " takes "
                          << f.getNumArguments() << " inputs, not "
@@ -142,12 +161,23 @@ FailureOr<std::vector<Tensor>> Interpreter::run(ArrayRef<Tensor> inputs,
         out.push_back(*bound[v]);
       return out;
     }
+    if (isLoop(&op)) {
+      SmallVector<Tensor> given;
+      if (failed(evaluateLoops(
+              &op, [&](Value v) { return bound.lookup(v); }, overflow, given)))
+        return failure();
+      for (auto [value, tensor] : llvm::zip(op.getResults(), given)) {
+        results.push_back(std::make_unique<Tensor>(std::move(tensor)));
+        bound[value] = results.back().get();
+        if (probe)
+          probe(&op, *results.back());
+      }
+      continue;
+    }
     bool common = isCommon(&op), real = isReal(&op), integer = isInteger(&op);
-    if (!common && !real && !integer && !isHost(&op))
+    if (!common && !real && !integer)
       return op.emitOpError("is unknown to the interpreter");
-    Frame frame{&op, {}, constants->attrs, {}, [&](Value v) {
-                  return bound.lookup(v);
-                }};
+    Frame frame{&op, {}, constants->attrs, {}};
     for (Value v : op.getOperands())
       frame.in.push_back(bound[v]);
     auto type = tensorType(op.getResult(0).getType());
@@ -157,10 +187,9 @@ FailureOr<std::vector<Tensor>> Interpreter::run(ArrayRef<Tensor> inputs,
       frame.out.floats.resize(type.getNumElements());
     else
       frame.out.ints.resize(type.getNumElements());
-    if (failed(common    ? evaluateCommon(frame)
-               : real    ? evaluateReal(frame)
-               : integer ? evaluateInteger(frame)
-                         : evaluateHost(frame)))
+    if (failed(common ? evaluateCommon(frame)
+               : real ? evaluateReal(frame)
+                      : evaluateInteger(frame)))
       return failure();
     results.push_back(std::make_unique<Tensor>(std::move(frame.out)));
     bound[op.getResult(0)] = results.back().get();
@@ -172,6 +201,7 @@ FailureOr<std::vector<Tensor>> Interpreter::run(ArrayRef<Tensor> inputs,
 
 FailureOr<std::vector<Tensor>> rhizome::interpret(func::FuncOp func,
                                                   ArrayRef<Tensor> inputs,
-                                                  const ProbeFn &probe) {
-  return Interpreter(func).run(inputs, probe);
+                                                  const ProbeFn &probe,
+                                                  OverflowEvent *overflow) {
+  return Interpreter(func).run(inputs, probe, overflow);
 }

@@ -6,6 +6,7 @@
 #include "rhizome/Interp/Ranges.h"
 #include "Affine.h"
 #include "Tape.h"
+#include "rhizome/Interp/Numbers.h"
 #include <random>
 
 using namespace mlir;
@@ -306,19 +307,19 @@ private:
 
   /// Runs the kernel in its formats on an input.
   bool proves(const std::vector<double> &x, OverflowWarning &warning) {
-    std::vector<NumberTensor> inputs;
+    std::vector<Tensor> inputs;
     std::vector<std::vector<double>> input;
     for (auto [argument, span] : llvm::enumerate(tape.inputs)) {
       Type type = func.getArgument(argument).getType();
       auto shape = shapeOf(type);
       input.emplace_back(x.begin() + span.first,
                          x.begin() + span.first + span.second);
-      inputs.push_back(NumberTensor::ofDoubles(
-          std::vector<int64_t>(shape.begin(), shape.end()), input.back(),
-          *num::formatOf(type)));
+      inputs.push_back(
+          numbersOf(std::vector<int64_t>(shape.begin(), shape.end()),
+                    input.back(), *realFormat(type)));
     }
     OverflowEvent event;
-    if (failed(interpretKernel(func, inputs, &event)) ||
+    if (failed(interpret(func, inputs, nullptr, &event)) ||
         !llvm::is_contained(event.ops, warning.op))
       return false;
     warning.isCertain = true;
@@ -338,7 +339,7 @@ FailureOr<RangeReport> rhizome::analyseRanges(func::FuncOp func,
 
 FailureOr<Magnitudes>
 rhizome::magnitudes(func::FuncOp func,
-                    ArrayRef<std::vector<NumberTensor>> applications,
+                    ArrayRef<std::vector<Tensor>> applications,
                     const RangeOptions &options) {
   auto tape = Tape::of(func);
   if (failed(tape))
@@ -351,10 +352,10 @@ rhizome::magnitudes(func::FuncOp func,
                         node.code == Code::Fma;
   }
   std::vector<double> values;
-  for (const std::vector<NumberTensor> &inputs : applications) {
+  for (const std::vector<Tensor> &inputs : applications) {
     std::vector<double> flat;
-    for (const NumberTensor &input : inputs)
-      llvm::append_range(flat, input.toDoubles());
+    for (const Tensor &input : inputs)
+      llvm::append_range(flat, doublesOf(input));
     tape->evaluate(flat, values);
     for (double v : values)
       result.onData = std::max(result.onData, std::fabs(v));

@@ -2,6 +2,7 @@
 // The operations of the real level, each with its result in float32, and the
 // two that join the levels, quantize and dequantize.
 #include "Evaluate.h"
+#include "rhizome/Dialect/Osa/Unary.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
@@ -206,44 +207,6 @@ static LogicalResult softmax(osa::SoftmaxOp op, Frame &frame) {
   return success();
 }
 
-static double softplus(double x) {
-  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
-}
-
-static double unary(osa::UnaryKind kind, double x) {
-  switch (kind) {
-  case osa::UnaryKind::Abs:
-    return std::fabs(x);
-  case osa::UnaryKind::Erf:
-    return std::erf(x);
-  case osa::UnaryKind::Exp:
-    return std::exp(x);
-  case osa::UnaryKind::Gelu:
-    return x * std::erfc(-x * M_SQRT1_2) / 2;
-  case osa::UnaryKind::HardSwish:
-    return x * std::clamp(x + 3, 0.0, 6.0) / 6;
-  case osa::UnaryKind::Log:
-    return std::log(x);
-  case osa::UnaryKind::Mish:
-    return x * std::tanh(softplus(x));
-  case osa::UnaryKind::Neg:
-    return -x;
-  case osa::UnaryKind::Reciprocal:
-    return 1 / x;
-  case osa::UnaryKind::Sigmoid:
-    return 1 / (1 + std::exp(-x));
-  case osa::UnaryKind::Softplus:
-    return softplus(x);
-  case osa::UnaryKind::Softsign:
-    return x / (1 + std::fabs(x));
-  case osa::UnaryKind::Sqrt:
-    return std::sqrt(x);
-  case osa::UnaryKind::Tanh:
-    return std::tanh(x);
-  }
-  llvm_unreachable("every kind is handled");
-}
-
 template <typename T>
 static LogicalResult argMax(osa::ArgMaxOp op, Frame &frame) {
   Axis axis(frame.in[0]->shape, int64_t(op.getAxis()));
@@ -313,7 +276,8 @@ LogicalResult interp::evaluateReal(Frame &frame) {
       .Case<osa::SoftmaxOp>([&](auto op) { return softmax(op, frame); })
       .Case<osa::UnaryOp>([&](auto op) {
         return map(frame, [kind = op.getKind()](float x) {
-          return float(unary(kind, x));
+          return float(
+              osa::applyUnary(numeric::Native<double>(), kind, double(x)));
         });
       })
       .Case<osa::ArgMaxOp>([&](auto op) {

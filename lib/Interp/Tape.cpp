@@ -2,6 +2,7 @@
 // Unrolling, evaluation, and derivatives in reverse.
 #include "Tape.h"
 #include <cmath>
+#include <list>
 #include <map>
 
 using namespace mlir;
@@ -12,9 +13,13 @@ namespace {
 /// The walk's domain whose values are nodes.
 struct Recorder {
   using Value = int32_t;
+  using Store = std::vector<int32_t>;
+  using Port = int32_t *;
   struct Context {
+    Code code = Code::Constant;
     int32_t site = -1;
   };
+  static constexpr bool hasIndices = false;
   static constexpr size_t most = size_t(1) << 25;
 
   Tape &tape;
@@ -24,24 +29,36 @@ struct Recorder {
 
   explicit Recorder(Tape &tape) : tape(tape) {}
 
-  Value constant(double v, Type) {
+  Store make(Type type) { return Store(count(shapeOf(type)), constant(0)); }
+  int32_t constant(double v) {
     auto [it, isNew] = constants.insert({v, 0});
     if (isNew)
       it->second = add({Code::Constant, -1, -1, -1, -1, v});
     return it->second;
   }
-  Context context(Operation *op) {
+  bool constant(Attribute value, Type, int32_t &to) {
+    auto real = dyn_cast<FloatAttr>(value);
+    if (real)
+      to = constant(real.getValueAsDouble());
+    return bool(real);
+  }
+  bool context(Operation *op, Context &to) {
+    auto code = codeOf(op);
+    if (!code || *code == Code::Constant)
+      return false;
     auto [it, isNew] = siteOf.insert({op, int32_t(tape.sites.size())});
     if (isNew) {
       numeric::Arithmetic n = arithmeticOfAny(op);
       tape.sites.push_back({op, n.format(),
-                            isa<num::NumDialect>(op->getDialect()),
+                            isa_and_nonnull<num::NumDialect>(op->getDialect()),
                             n.rounding()});
     }
-    return {it->second};
+    to = {*code, it->second};
+    return true;
   }
-  Value apply(Code code, const Context &context, Value a, Value b, Value c) {
-    switch (code) { // operands that a code does not have
+  void apply(const Context &context, int32_t &to, int32_t a, int32_t b,
+             int32_t c) {
+    switch (context.code) { // operands that a code does not have
     case Code::Fma:
       break;
     case Code::Add:
@@ -56,7 +73,7 @@ struct Recorder {
       b = c = -1;
       break;
     }
-    return add({code, a, b, c, context.site, 0});
+    to = add({context.code, a, b, c, context.site, 0});
   }
   int32_t add(const Node &node) {
     if (tape.nodes.size() >= most) {
@@ -66,32 +83,50 @@ struct Recorder {
     tape.nodes.push_back(node);
     return int32_t(tape.nodes.size() - 1);
   }
+
+  static Port port(Store &store) { return store.data(); }
+  static int32_t load(Port port, int64_t i) { return port[i]; }
+  static void store(Port port, int64_t i, int32_t value) { port[i] = value; }
 };
 } // namespace
 
 FailureOr<Tape> Tape::of(func::FuncOp func) {
   Tape tape;
   Recorder recorder(tape);
-  std::vector<std::vector<int32_t>> arguments;
-  for (Type type : func.getArgumentTypes()) {
-    if (!num::formatOf(type) || ShapedType::isDynamicShape(shapeOf(type)))
+  if (!llvm::hasSingleElement(func.getBody()))
+    return func.emitError("a kernel is one block");
+  std::list<std::vector<int32_t>> stores;
+  llvm::DenseMap<Value, const std::vector<int32_t> *> bound;
+  auto bind = [&](Value v, std::vector<int32_t> nodes) {
+    stores.push_back(std::move(nodes));
+    bound[v] = &stores.back();
+  };
+  for (BlockArgument argument : func.getArguments()) {
+    Type type = argument.getType();
+    if (!realFormat(type) || ShapedType::isDynamicShape(shapeOf(type)))
       return func.emitError() << "an argument of type " << type
                               << " has no range; numbers of a known shape have";
     int first = int(tape.nodes.size());
-    arguments.emplace_back();
+    std::vector<int32_t> nodes;
     for (int64_t i = 0; i < count(shapeOf(type)); ++i)
-      arguments.back().push_back(
-          recorder.add({Code::Input, -1, -1, -1, -1, 0}));
-    tape.inputs.push_back({first, int(arguments.back().size())});
+      nodes.push_back(recorder.add({Code::Input, -1, -1, -1, -1, 0}));
+    tape.inputs.push_back({first, int(nodes.size())});
+    bind(argument, std::move(nodes));
   }
-  auto results = KernelWalk<Recorder>(recorder).run(func, std::move(arguments));
-  if (failed(results))
-    return failure();
+  LoopWalk<Recorder> walk(recorder);
+  for (Operation &op : func.getBody().front().without_terminator()) {
+    SmallVector<std::vector<int32_t>> results;
+    if (failed(walk.evaluate(
+            &op, [&](Value v) { return bound.lookup(v); }, results)))
+      return failure();
+    for (auto [value, nodes] : llvm::zip(op.getResults(), results))
+      bind(value, std::move(nodes));
+  }
   if (recorder.isFull)
     return func.emitError() << "has more than " << Recorder::most
                             << " scalar operations, too many to look at each";
-  for (auto &result : *results)
-    tape.outputs.insert(tape.outputs.end(), result.begin(), result.end());
+  for (Value v : func.getBody().front().getTerminator()->getOperands())
+    llvm::append_range(tape.outputs, *bound[v]);
   return tape;
 }
 

@@ -3,7 +3,7 @@
 // analyses that look at every element, and gradients.
 #pragma once
 
-#include "KernelWalk.h"
+#include "Loops.h"
 
 namespace rhizome::interp {
 struct Node {

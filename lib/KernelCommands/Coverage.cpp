@@ -6,7 +6,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "rhizome/Generator/Generator.h"
-#include "rhizome/Kernel/Ir.h"
+#include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Support/Failures.h"
 
 using namespace mlir;

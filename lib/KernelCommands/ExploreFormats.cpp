@@ -5,6 +5,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Generator/UnitModel.h"
+#include "rhizome/Interp/Numbers.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Support/Data.h"
 #include <cmath>
@@ -67,7 +68,7 @@ private:
   std::unique_ptr<ScopedDiagnosticHandler> handler;
 };
 
-using Inputs = std::vector<NumberTensor>;
+using Inputs = std::vector<Tensor>;
 
 /// The arguments of one application from a file, by name or by position.
 llvm::Expected<Inputs> readInputs(func::FuncOp func, const std::string &path) {
@@ -94,8 +95,8 @@ llvm::Expected<Inputs> readInputs(func::FuncOp func, const std::string &path) {
       llvm::append_range(values, found->tensor.floats);
       llvm::append_range(values, found->tensor.ints);
     }
-    inputs.push_back(NumberTensor::ofDoubles(type.getShape().vec(), values,
-                                             *num::formatOf(type)));
+    inputs.push_back(
+        numbersOf(type.getShape().vec(), values, *num::formatOf(type)));
   }
   return inputs;
 }
@@ -109,9 +110,9 @@ Inputs randomInputs(func::FuncOp func, std::mt19937_64 &random, double lo,
     std::vector<double> values(shaped ? shaped.getNumElements() : 1);
     for (double &v : values)
       v = uniform(random);
-    inputs.push_back(NumberTensor::ofDoubles(shaped ? shaped.getShape().vec()
-                                                    : std::vector<int64_t>(),
-                                             values, *num::formatOf(type)));
+    inputs.push_back(
+        numbersOf(shaped ? shaped.getShape().vec() : std::vector<int64_t>(),
+                  values, *num::formatOf(type)));
   }
   return inputs;
 }
@@ -265,9 +266,9 @@ kernelcommands::exploreFormats(const ExploreFormatsRequest &request) {
     for (int i = 0; i < request.elements; ++i)
       inputs.push_back(randomInputs(exact, random, request.lo, request.hi));
   }
-  std::vector<std::vector<NumberTensor>> references;
+  std::vector<std::vector<Tensor>> references;
   for (const Inputs &input : inputs) {
-    auto reference = interpretKernel(exact, input);
+    auto reference = interpret(exact, input);
     if (failed(reference))
       return fail(kernel.error);
     references.push_back(std::move(*reference));
@@ -309,12 +310,12 @@ kernelcommands::exploreFormats(const ExploreFormatsRequest &request) {
     double greatest = 0;
     for (auto [input, reference] : llvm::zip(inputs, references)) {
       OverflowEvent overflow;
-      auto got = interpretKernel(func, input, &overflow);
+      auto got = interpret(func, input, nullptr, &overflow);
       if (failed(got))
         return fail(kernel.error);
       point.overflows += overflow.count;
       for (auto [a, b] : llvm::zip(*got, reference)) {
-        auto x = a.toDoubles(), y = b.toDoubles();
+        auto x = doublesOf(a), y = doublesOf(b);
         for (size_t i = 0; i < x.size(); ++i) {
           double error = std::fabs(x[i] - y[i]);
           if (std::isnan(error))

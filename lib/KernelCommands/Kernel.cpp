@@ -7,21 +7,21 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "rhizome/Conversion/Passes.h"
+#include "rhizome/Cpu/Kernel.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Import/Kernel/Embed.h"
+#include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
-#include "rhizome/Interp/Kernel.h"
-#include "rhizome/Kernel/Algebra.h"
-#include "rhizome/Cpu/Kernel.h"
-#include "rhizome/Kernel/Embed.h"
-#include "rhizome/Kernel/Evaluate.h"
-#include "rhizome/Kernel/Ir.h"
+#include "rhizome/Interp/Interpreter.h"
+#include "rhizome/Interp/Numbers.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Names.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Support/Untrusted.h"
+#include "rhizome/Transforms/Algebra.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
@@ -38,7 +38,6 @@ struct Loaded {
   std::unique_ptr<mlir::MLIRContext> context =
       std::make_unique<mlir::MLIRContext>();
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::optional<Program> program; ///< if it was written in the language
   mlir::func::FuncOp func;
   Signature signature;
 };
@@ -74,12 +73,11 @@ static llvm::Expected<Loaded> loadText(const Source &source,
                                        const KernelOptions &options) {
   Loaded loaded;
   Diagnostics diagnostics(source);
-  loaded.program =
+  auto program =
       parseProgram(source, {name, options.cfdlangCompat}, diagnostics);
-  if (!loaded.program)
+  if (!program)
     return textError(diagnostics.render());
-  loaded.module =
-      buildModule(*loaded.context, *loaded.program, !options.keepOrder);
+  loaded.module = buildModule(*loaded.context, *program, !options.keepOrder);
   if (llvm::Error error = finish(loaded))
     return std::move(error);
   return loaded;
@@ -135,8 +133,8 @@ static KernelWork work(mlir::func::FuncOp func) {
 static llvm::Error optimiseFor(Loaded &loaded, const KernelOptions &options,
                                KernelResult &result) {
   result.direct = work(loaded.func);
-  if (failed(optimise(loaded.func,
-                      options.gemm ? IndexOrder::First : IndexOrder::InPlace)))
+  if (failed(factorizeProducts(
+          loaded.func, options.gemm ? IndexOrder::First : IndexOrder::InPlace)))
     return textError(Failure::Kind::Internal,
                      "the algebra failed on this kernel");
   if (auto text = printProgram(loaded.func)) {
@@ -151,7 +149,7 @@ static llvm::Error optimiseFor(Loaded &loaded, const KernelOptions &options,
   }
   result.chosen = work(loaded.func);
   if (options.gemm)
-    result.matmuls = toMatmuls(loaded.func);
+    result.matmuls = formMatmuls(loaded.func);
   return llvm::Error::success();
 }
 
@@ -410,52 +408,27 @@ static void toLayout(const Argument &argument, const double *from, char *to,
   }
 }
 
-/// Compares one element's outputs with the direct evaluation.
-static void compare(const Program &program, const Signature &signature,
-                    std::map<std::string, std::vector<double>> inputs,
-                    const std::map<std::string, std::vector<double>> &outputs,
-                    int64_t frame, KernelRunResult &result) {
-  evaluate(program, inputs);
-  for (const Argument &argument : signature.arguments) {
-    if (!argument.isOutput)
-      continue;
-    const std::vector<double> &want = inputs[argument.name],
-                              &got = outputs.at(argument.name);
-    double largest = 0, limit = argument.bits == 32 ? 1e-5 : 1e-12;
-    for (double value : want)
-      largest = std::max(largest, std::fabs(value));
-    for (size_t k = 0; k < want.size(); ++k) {
-      if (want[k] == got[k] || (std::isnan(want[k]) && std::isnan(got[k])))
-        continue;
-      double error = std::fabs(want[k] - got[k]) / (largest > 0 ? largest : 1);
-      if (!(error <= result.largestError))
-        result.largestError = error;
-      if (error <= limit)
-        continue;
-      if (++result.mismatches == 1)
-        result.firstMismatch = llvm::formatv(
-            "element {0} of '{1}' of frame {2} is {3}, the formula gives {4}",
-            k, argument.name, frame, got[k], want[k]);
-    }
-  }
-}
-
-/// Compares one element's outputs with the interpreter's, bit by bit.
-static llvm::Error
-compareInFormats(mlir::func::FuncOp func, const Signature &signature,
-                 const std::map<std::string, std::vector<double>> &inputs,
-                 const std::map<std::string, std::vector<double>> &outputs,
-                 int64_t frame, KernelRunResult &result) {
-  std::vector<NumberTensor> arguments;
+/// What the interpreter makes of one element's inputs, by name of the output.
+static llvm::Expected<std::map<std::string, std::vector<double>>>
+interpreted(mlir::func::FuncOp func, const Signature &signature,
+            const std::map<std::string, std::vector<double>> &inputs) {
+  std::vector<Tensor> arguments;
   for (const Argument &argument : signature.arguments)
     if (argument.isInput)
-      arguments.push_back(NumberTensor::ofDoubles(
-          argument.shape, inputs.at(argument.name),
-          argument.bits == 32 ? numeric::Format::binary32()
-                              : numeric::Format::binary64()));
-  auto results = interpretKernel(func, arguments);
+      arguments.push_back(numbersOf(argument.shape, inputs.at(argument.name),
+                                    argument.bits == 32
+                                        ? numeric::Format::binary32()
+                                        : numeric::Format::binary64()));
+  std::string problem;
+  mlir::ScopedDiagnosticHandler handler(func.getContext(),
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          problem += "\n" + diagnostic.str();
+                                          return mlir::success();
+                                        });
+  auto results = interpret(func, arguments);
   if (failed(results))
-    return textError("the interpreter does not know this kernel");
+    return textError("the interpreter cannot check this kernel:" + problem);
+  std::map<std::string, std::vector<double>> out;
   size_t next = 0;
   for (const Argument &argument : signature.arguments) {
     if (!argument.isOutput)
@@ -466,18 +439,43 @@ compareInFormats(mlir::func::FuncOp func, const Signature &signature,
       if (auto name = func.getResultAttrOfType<mlir::StringAttr>(r, kNameAttr);
           name && name.getValue() == argument.name)
         place = r;
-    std::vector<double> want = (*results)[place].toDoubles();
-    const std::vector<double> &got = outputs.at(argument.name);
-    for (size_t i = 0; i < want.size(); ++i) {
-      if (got[i] == want[i] || (got[i] != got[i] && want[i] != want[i]))
+    if (place >= results->size())
+      return textError("'" + argument.name + "' is a buffer that the kernel " +
+                       "writes, which cannot be checked; remedy: write it on "
+                       "tensors");
+    out[argument.name] = doublesOf((*results)[place]);
+  }
+  return out;
+}
+
+/// Compares one element's outputs with the interpreter's: bit by bit, or with
+/// room for another order of sums.
+static void compare(const Signature &signature,
+                    const std::map<std::string, std::vector<double>> &reference,
+                    const std::map<std::string, std::vector<double>> &outputs,
+                    bool isExact, int64_t frame, KernelRunResult &result) {
+  for (const Argument &argument : signature.arguments) {
+    if (!argument.isOutput)
+      continue;
+    const std::vector<double> &want = reference.at(argument.name),
+                              &got = outputs.at(argument.name);
+    double largest = 0, limit = argument.bits == 32 ? 1e-5 : 1e-12;
+    for (double value : want)
+      largest = std::max(largest, std::fabs(value));
+    for (size_t k = 0; k < want.size(); ++k) {
+      if (want[k] == got[k] || (std::isnan(want[k]) && std::isnan(got[k])))
+        continue;
+      double error = std::fabs(want[k] - got[k]) / (largest > 0 ? largest : 1);
+      if (!isExact && !(error <= result.largestError))
+        result.largestError = error;
+      if (!isExact && error <= limit)
         continue;
       if (++result.mismatches == 1)
         result.firstMismatch = llvm::formatv(
             "element {0} of '{1}' of frame {2} is {3}, the interpreter has {4}",
-            i, argument.name, frame, got[i], want[i]);
+            k, argument.name, frame, got[k], want[k]);
     }
   }
-  return llvm::Error::success();
 }
 
 rhizome::Result<KernelRunResult>
@@ -502,20 +500,16 @@ kernelcommands::runKernel(const KernelRunRequest &request) {
   auto loaded = load(path, options);
   if (!loaded)
     return fail(loaded.takeError());
-  if (request.check && !loaded->program)
-    return fail(textError(
-        Failure::Kind::Usage,
-        "only kernels of the language can be checked: " + path + " is MLIR"));
+  // As written, or with the numbers chosen: what a check compares with.
+  mlir::OwningOpRef<mlir::ModuleOp> reference = loaded->module->clone();
   KernelResult ignored;
   if (llvm::Error error = optimiseFor(*loaded, options, ignored))
     return fail(std::move(error));
-  // In formats the interpreter is what a check compares with.
   auto chosen = chooseNumbers(*loaded, options);
   if (!chosen)
     return fail(chosen.takeError());
-  mlir::OwningOpRef<mlir::ModuleOp> inFormats;
   if (*chosen) {
-    inFormats = loaded->module->clone();
+    reference = loaded->module->clone();
     if (llvm::Error error = lowerNumbers(*loaded))
       return fail(std::move(error));
   }
@@ -592,17 +586,13 @@ kernelcommands::runKernel(const KernelRunRequest &request) {
         outputs[argument.name].assign(from, from + size);
       }
     }
-    if (!inFormats) {
-      compare(*loaded->program, signature, std::move(inputs), outputs, f,
-              result);
-      continue;
-    }
-    auto inNumbers = findKernel(*inFormats);
-    if (!inNumbers)
-      return fail(inNumbers.takeError());
-    if (llvm::Error error =
-            compareInFormats(*inNumbers, signature, inputs, outputs, f, result))
-      return fail(std::move(error));
+    auto func = findKernel(*reference);
+    if (!func)
+      return fail(func.takeError());
+    auto want = interpreted(*func, signature, inputs);
+    if (!want)
+      return fail(want.takeError());
+    compare(signature, *want, outputs, *chosen, f, result);
   }
   size_t next = 0;
   for (const Argument &argument : signature.arguments) {

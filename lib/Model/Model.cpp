@@ -3,7 +3,7 @@
 #include "rhizome/Calibrate/Calibrate.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
-#include "rhizome/Host/Loops.h"
+#include "rhizome/Support/LinalgLoops.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Model/Frames.h"

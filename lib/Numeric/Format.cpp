@@ -88,6 +88,8 @@ constexpr std::array<Named, 8> named = {{{"half", 5, 10},
 } // namespace
 
 std::string Format::str() const {
+  if (isInteger())
+    return (isSigned ? "int" : "uint") + std::to_string(integerBits);
   if (isFixed())
     return "fixed<" + std::to_string(integerBits) + "," +
            std::to_string(fractionBits) + (isSigned ? ">" : ",unsigned>");
@@ -147,6 +149,19 @@ struct Words {
            toInt(parts[1], second);
   }
 };
+
+/// `int8`, `uint8` and the like.
+bool readInteger(std::string_view word, Format &f) {
+  const bool isSigned = !word.starts_with("u");
+  if (!isSigned)
+    word.remove_prefix(1);
+  int width = 0;
+  if (!word.starts_with("int") || !toInt(word.substr(3), width) ||
+      !std::isdigit(static_cast<unsigned char>(word[3])))
+    return false;
+  f = Format::integer(width, isSigned);
+  return true;
+}
 
 // Each reader returns what is wrong, "" if nothing is; the format's limits are
 // checked by the caller.
@@ -241,9 +256,11 @@ std::optional<Format> Format::parse(std::string_view given, std::string &error,
   std::string why;
   if (isFormer)
     why = readFormer(words, f);
+  else if (!words.open && readInteger(words.word, f))
+    ;
   else if (!reader || !words.open || words.open == ':')
-    why = "expected fixed<I,F>, ap_fixed<W,I>, float<E,M>, half, bfloat16, "
-          "single or double";
+    why = "expected fixed<I,F>, ap_fixed<W,I>, int<bits>, float<E,M>, half, "
+          "bfloat16, single or double";
   else if (!words.isClosed)
     why = "the closing bracket is missing";
   else

@@ -45,10 +45,10 @@ static void reals(json::OStream &os, StringRef key,
   });
 }
 
-void rhizome::printElement(json::OStream &os, const ElementFormat &element) {
+void rhizome::printElement(json::OStream &os, const StreamElement &element) {
   os.attributeObject("element", [&] {
-    os.attribute("signed", element.isSigned);
-    os.attribute("width", element.width);
+    os.attribute("signed", element.isSigned());
+    os.attribute("width", element.width());
     os.attribute("lo", element.lo);
     os.attribute("hi", element.hi);
   });
@@ -108,15 +108,18 @@ void rhizome::printHost(json::OStream &os, const HostSection &host) {
 //===----------------------------------------------------------------------===//
 
 namespace rhizome {
-bool fromJSON(const json::Value &value, ElementFormat &e, json::Path path) {
+bool fromJSON(const json::Value &value, StreamElement &e, json::Path path) {
   json::ObjectMapper map(value, path);
-  if (!map || !map.map("signed", e.isSigned) || !map.map("width", e.width) ||
+  bool isSigned = false;
+  unsigned width = 0;
+  if (!map || !map.map("signed", isSigned) || !map.map("width", width) ||
       !map.map("lo", e.lo) || !map.map("hi", e.hi))
     return false;
-  if (e.width < 1 || e.width > 64) {
+  if (width < 1 || width > 64) {
     path.field("width").report("expected 1..64");
     return false;
   }
+  e.format = numeric::Format::integer(int(width), isSigned);
   return true;
 }
 

@@ -17,7 +17,7 @@ int64_t BorderPort::elements() const {
 }
 
 int64_t BorderPort::beats() const {
-  return (elements() * element.width + dataWidth - 1) / dataWidth;
+  return (elements() * element.width() + dataWidth - 1) / dataWidth;
 }
 
 const PlannedMemory *PlannedNode::memory(StringRef name) const {

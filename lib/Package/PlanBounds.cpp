@@ -63,16 +63,16 @@ std::string item(const Twine &list, size_t i) {
   return (list + "[" + Twine(i) + "]").str();
 }
 
-void checkElement(Bounds &bounds, const Twine &at, const ElementFormat &e) {
+void checkElement(Bounds &bounds, const Twine &at, const StreamElement &e) {
   // As far as int64 tells: 64-bit unsigned elements have no upper end there.
-  int64_t least = !e.isSigned     ? 0
-                  : e.width == 64 ? INT64_MIN
-                                  : -(int64_t(1) << (e.width - 1));
-  unsigned magnitude = e.width - (e.isSigned ? 1 : 0);
+  int64_t least = !e.isSigned()     ? 0
+                  : e.width() == 64 ? INT64_MIN
+                                    : -(int64_t(1) << (e.width() - 1));
+  unsigned magnitude = e.width() - (e.isSigned() ? 1 : 0);
   int64_t most = magnitude >= 63 ? INT64_MAX : (int64_t(1) << magnitude) - 1;
   if (e.lo > e.hi || e.lo < least || e.hi > most)
     bounds.refuse(at + ".lo", "its range is empty, or " +
-                                  std::to_string(e.width) +
+                                  std::to_string(e.width()) +
                                   " bits do not hold it");
 }
 

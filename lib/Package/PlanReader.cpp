@@ -370,8 +370,8 @@ static Error checkEnd(const Plan &plan, const Channel &channel,
         "channel %u carries %lld elements of %u bits, but port '%s' of node "
         "'%s' has %lld of %u bits (or another range)",
         channel.id, static_cast<long long>(channel.elements),
-        channel.element.width, end.port.c_str(), end.node.c_str(),
-        static_cast<long long>(port->elements()), port->element.width);
+        channel.element.width(), end.port.c_str(), end.node.c_str(),
+        static_cast<long long>(port->elements()), port->element.width());
   return Error::success();
 }
 

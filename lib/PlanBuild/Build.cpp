@@ -55,8 +55,7 @@ static BorderPort portOf(const std::string &port, const std::string &name,
   auto tensor = cast<RankedTensorType>(type);
   p.shape = tensor.getShape().vec();
   num::IntType element = num::elementInt(type);
-  p.element = {element.getIsSigned(), element.getWidth(), element.getLo(),
-               element.getHi()};
+  p.element = {element.getFormat(), element.getLo(), element.getHi()};
   p.dataWidth = dataWidth;
   return p;
 }

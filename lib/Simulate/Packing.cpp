@@ -22,7 +22,7 @@ Expected<std::vector<uint8_t>> rhizome::packFrame(const Tensor &frame,
                                static_cast<long long>(port.element.lo),
                                static_cast<long long>(port.element.hi),
                                static_cast<long long>(value));
-    for (unsigned i = 0; i < port.element.width; ++i, ++bit)
+    for (unsigned i = 0; i < port.element.width(); ++i, ++bit)
       bytes[bit / 8] |= ((uint64_t(value) >> i) & 1) << (bit % 8);
   }
   return bytes;
@@ -33,10 +33,10 @@ Tensor rhizome::unpackFrame(const uint8_t *bytes, const BorderPort &port) {
   size_t bit = 0;
   for (int64_t &value : values) {
     uint64_t raw = 0;
-    unsigned width = port.element.width;
+    unsigned width = port.element.width();
     for (unsigned i = 0; i < width; ++i, ++bit)
       raw |= uint64_t((bytes[bit / 8] >> (bit % 8)) & 1) << i;
-    if (port.element.isSigned && width < 64 && (raw >> (width - 1)) & 1)
+    if (port.element.isSigned() && width < 64 && (raw >> (width - 1)) & 1)
       raw |= ~uint64_t(0) << width;
     value = int64_t(raw);
   }

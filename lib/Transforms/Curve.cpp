@@ -3,6 +3,7 @@
 // never rational except at a few known points, so a bound of some 2⁻⁵⁵ decides
 // every rounding that occurs.
 #include "Curve.h"
+#include "rhizome/Dialect/Osa/Unary.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <algorithm>
 #include <cmath>
@@ -17,47 +18,42 @@ using Wide = long double;
 /// What one operation of the C library may be off, relatively; generous.
 constexpr Wide kRelative = 0x1p-58L;
 
-/// A function of the C library with a bound on its slope's size near x.
+/// A function that the C library computes, by a bound on its slope's size near
+/// x.
 struct Unary {
-  Wide (*value)(Wide);
   Wide (*slope)(Wide);
   int direction; ///< as Curve::direction
   /// The points at which it is rational, and its values there.
   std::vector<std::pair<int, mpq_class>> known;
 };
 
-Wide sigmoid(Wide x) { return 1 / (1 + std::exp(-x)); }
-Wide normal(Wide x) { return std::erfc(-x / std::sqrt(Wide(2))) / 2; }
-Wide softplus(Wide x) {
-  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
-}
-
 /// Those functions that are neither rational nor a root.
 const std::map<UnaryKind, Unary> &unaries() {
   auto one = [](Wide) { return Wide(1.2); };
   static const std::map<UnaryKind, Unary> table = {
-      {UnaryKind::Sigmoid, {sigmoid, one, 1, {{0, mpq_class(1, 2)}}}},
-      {UnaryKind::Tanh,
-       {[](Wide x) { return std::tanh(x); }, one, 1, {{0, 0}}}},
-      {UnaryKind::Erf, {[](Wide x) { return std::erf(x); }, one, 1, {{0, 0}}}},
-      {UnaryKind::Exp,
-       {[](Wide x) { return std::exp(x); },
-        [](Wide x) { return 2 * std::exp(x); },
-        1,
-        {{0, 1}}}},
-      {UnaryKind::Log,
-       {[](Wide x) { return std::log(x); },
-        [](Wide x) { return 2 / x; },
-        1,
-        {{1, 0}}}},
-      {UnaryKind::Softplus, {softplus, one, 1, {}}},
-      {UnaryKind::Gelu,
-       {[](Wide x) { return x * normal(x); }, one, 0, {{0, 0}}}},
-      {UnaryKind::Mish,
-       {[](Wide x) { return x * std::tanh(softplus(x)); }, one, 0, {{0, 0}}}},
+      {UnaryKind::Sigmoid, {one, 1, {{0, mpq_class(1, 2)}}}},
+      {UnaryKind::Tanh, {one, 1, {{0, 0}}}},
+      {UnaryKind::Erf, {one, 1, {{0, 0}}}},
+      {UnaryKind::Exp, {[](Wide x) { return 2 * std::exp(x); }, 1, {{0, 1}}}},
+      {UnaryKind::Log, {[](Wide x) { return 2 / x; }, 1, {{1, 0}}}},
+      {UnaryKind::Softplus, {one, 1, {}}},
+      {UnaryKind::Gelu, {one, 0, {{0, 0}}}},
+      {UnaryKind::Mish, {one, 0, {{0, 0}}}},
   };
   return table;
 }
+
+/// The arithmetic of Numeric/Functions.h on rationals.
+struct Rational {
+  using Q = mpq_class;
+  Q real(double v) const { return Q(v); }
+  Q add(const Q &x, const Q &y) const { return x + y; }
+  Q mul(const Q &x, const Q &y) const { return x * y; }
+  Q div(const Q &x, const Q &y) const { return x / y; }
+  Q abs(const Q &x) const { return ::abs(x); }
+  Q min(const Q &x, const Q &y) const { return std::min(x, y); }
+  Q max(const Q &x, const Q &y) const { return std::max(x, y); }
+};
 
 Number near(Wide value, Wide off) {
   Number n;
@@ -94,7 +90,7 @@ std::optional<Number> applyLibrary(UnaryKind kind, const Number &x) {
       if (x.value == point)
         return Number::of(value);
   Number r = rough(x);
-  Wide value = u.value(r.near);
+  Wide value = osa::applyUnary(numeric::Native<Wide>(), kind, r.near);
   if (!std::isfinite(value))
     return std::nullopt;
   // Some are made of several operations of the library.
@@ -119,17 +115,14 @@ std::optional<Number> apply(UnaryKind kind, const Number &x) {
     if (x.exact)
       return Number::of(1 / x.value);
     return near(1 / x.near, 4 * x.off / (x.near * x.near));
-  case UnaryKind::HardSwish: { // x · min(max(x + 3, 0), 6) / 6
+  case UnaryKind::HardSwish:
     if (!x.exact)
       return std::nullopt;
-    mpq_class inner =
-        std::clamp(mpq_class(x.value + 3), mpq_class(0), mpq_class(6));
-    return Number::of(x.value * inner / 6);
-  }
-  case UnaryKind::Softsign: // x / (1 + |x|)
+    return Number::of(numeric::hardSwish(Rational(), x.value));
+  case UnaryKind::Softsign:
     if (!x.exact)
       return std::nullopt;
-    return Number::of(x.value / (1 + abs(x.value)));
+    return Number::of(numeric::softsign(Rational(), x.value));
   case UnaryKind::Sqrt: {
     if (x.exact ? sgn(x.value) < 0 : x.near <= 2 * x.off)
       return std::nullopt;

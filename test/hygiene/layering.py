@@ -11,28 +11,28 @@ from common import ROOT, report, tracked
 # Layer: the layers that its sources may include, besides itself.
 ALLOWED = {
     "runtime": "",
-    "Support": "",
+    "Support": "Numeric",
     "Numeric": "",
-    "Host": "",
     "Target": "Support",
     "Dialect/Num": "Numeric",
-    "Dialect/Osa": "Dialect/Num",
+    "Dialect/Osa": "Dialect/Num Numeric",
     "Dialect/Flow": "Dialect/Num Unit",
     "Dialect/Rtl": "",
-    "Package": "Support",
+    "Package": "Numeric Support",
     "ClusterSim": "Package Support runtime",
-    "Interp": "Dialect/Num Dialect/Osa Host Numeric Support",
-    "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Host "
+    "Interp": "Dialect/Num Dialect/Osa Numeric Support",
+    "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl "
                   "Numeric Unit Support",
-    "Kernel": "Numeric Support",
-    "Cpu": "Conversion Kernel Dialect/Num Dialect/Osa Dialect/Flow Numeric "
-           "Support",
+    "Cpu": "Conversion Import/Kernel Dialect/Num Dialect/Osa Dialect/Flow "
+           "Numeric Support",
     "Emit": "Dialect/Rtl Support",
     "Import": "Support",
-    "Import/Onnx": "Import Interp Host Dialect/Num Dialect/Osa Support",
+    "Import/Onnx": "Import Interp Dialect/Num Dialect/Osa Numeric "
+                   "Support",
     "Import/Mlir": "Import Interp Dialect/Num Dialect/Osa Dialect/Flow "
                    "Support",
-    "Transforms": "Dialect/Num Dialect/Osa Dialect/Flow Numeric Support",
+    "Import/Kernel": "Numeric Support",
+    "Transforms": "Import/Kernel Dialect/Num Dialect/Osa Dialect/Flow Numeric Support",
     "Calibrate": "Interp Transforms Dialect/Num Dialect/Osa Support",
     "Unit": "",
     "Cost": "Unit Support",
@@ -50,7 +50,7 @@ ALLOWED = {
     "Vendor": "Package Target Support",
     "Explore": "Generator Cost Dialect/Osa Dialect/Flow Support",
     "Model": "Import Import/Onnx Import/Mlir Calibrate Transforms Conversion Cpu "
-             "Interp Host Place Package Target Dialect/Num Dialect/Osa "
+             "Interp Place Package Target Dialect/Num Dialect/Osa "
              "Dialect/Flow Numeric Support",
     "PlanBuild": "Explore Generator Conversion Emit Package Target "
                  "Dialect/Osa Support",
@@ -59,7 +59,7 @@ ALLOWED = {
     "Deploy": "Model ClusterSim Simulate Conversion Cpu Transforms Package "
               "Dialect/Num Dialect/Osa Support runtime",
     "Characterize": "PlanBuild Generator Synth Target Support",
-    "KernelCommands": "Cpu Kernel Model PlanBuild Generator Import/Mlir Interp "
+    "KernelCommands": "Cpu Import/Kernel Model PlanBuild Generator Import/Mlir Interp "
                       "Conversion Transforms Target Dialect/Num Dialect/Osa "
                       "Numeric Support",
     "Pipeline": "Deploy Model PlanBuild Explore Analysis Generator Transforms "
@@ -70,7 +70,7 @@ ALLOWED = {
                      "Support",
     "tools/rhizome-rank": "ClusterSim Package Support runtime",
     "tools/rhizome-node": "Deploy Support",
-    "tools/rhizome-opt": "Pipeline Conversion Import/Mlir Kernel Transforms Dialect/Num Dialect/Osa "
+    "tools/rhizome-opt": "Pipeline Conversion Import/Mlir Import/Kernel Transforms Dialect/Num Dialect/Osa "
                          "Dialect/Flow Dialect/Rtl",
 }
 # The one place where the list of generators may name each of them.
@@ -81,7 +81,8 @@ EXCEPTIONS = {("lib/Generator/Registry.cpp", "Generator/Dhm"),
 # Libraries that are not named after their layer.
 LIBRARIES = {"Num": "Dialect/Num", "Osa": "Dialect/Osa", "Flow": "Dialect/Flow",
              "Rtl": "Dialect/Rtl", "Data": "Support", "Runtime": "runtime",
-             "ImportOnnx": "Import/Onnx", "ImportMlir": "Import/Mlir"}
+             "ImportOnnx": "Import/Onnx", "ImportMlir": "Import/Mlir",
+             "ImportKernel": "Import/Kernel"}
 LIBRARY = re.compile(r"rhizome_add_library\((\w+)(.*?)\)\s*$", re.M | re.S)
 
 # What is shared with what is built around a design: it lies in data/sim.

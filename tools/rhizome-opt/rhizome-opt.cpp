@@ -9,8 +9,8 @@
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
+#include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Import/Mlir/Passes.h"
-#include "rhizome/Kernel/Ir.h"
 #include "rhizome/Pipeline/Phases.h"
 #include "rhizome/Transforms/Passes.h"
 

@@ -198,9 +198,8 @@ void cli::addRun(CLI::App &app, Run &run) {
   command->add_flag("--no-check", options->noCheck,
                     "do not compare with the interpreter");
   command->add_flag("--check", options->kernel.check,
-                    "compare with a direct evaluation of the formulas; in "
-                    "number formats with "
-                    "the interpreter");
+                    "compare with the interpreter; in number formats bit by "
+                    "bit");
   command
       ->add_option("--threads", options->kernel.threads,
                    "threads over elements")

@@ -23,7 +23,8 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "rhizome/Conversion/Passes.h"
-#include "rhizome/Interp/Kernel.h"
+#include "rhizome/Interp/Interpreter.h"
+#include "rhizome/Interp/Numbers.h"
 #include "rhizome/Numeric/Runtime.h"
 #include "rhizome/Transforms/ApplyFormats.h"
 #include "llvm/Support/TargetSelect.h"
@@ -104,7 +105,7 @@ protected:
 
   /// Compiles and runs a kernel on patterns.
   std::vector<std::vector<Bits>> run(ModuleOp module,
-                                     const std::vector<NumberTensor> &inputs) {
+                                     const std::vector<Tensor> &inputs) {
     std::vector<std::pair<size_t, Format>> outputs;
     for (Type type : kernel(module).getResultTypes())
       outputs.push_back({size_t(cast<ShapedType>(type).getNumElements()),
@@ -159,16 +160,16 @@ protected:
         n *= 2;
       return n;
     };
-    for (const NumberTensor &t : inputs) {
-      std::vector<Bits> buffer(t.values.size());
-      for (size_t i = 0; i < t.values.size(); ++i) {
-        Bits v = t.values[i];
-        if (t.format.isFixed() && t.format.isSigned)
-          v = Bits(__int128(v << (128 - t.format.width())) >>
-                   (128 - t.format.width()));
-        std::memcpy(reinterpret_cast<char *>(buffer.data()) +
-                        i * bytes(t.format),
-                    &v, bytes(t.format));
+    for (const Tensor &t : inputs) {
+      const Format format = rhizome::formatOf(t);
+      std::vector<Bits> buffer = patternsOf(t), values = buffer;
+      for (size_t i = 0; i < values.size(); ++i) {
+        Bits v = values[i];
+        if (format.isFixed() && format.isSigned)
+          v = Bits(__int128(v << (128 - format.width())) >>
+                   (128 - format.width()));
+        std::memcpy(reinterpret_cast<char *>(buffer.data()) + i * bytes(format),
+                    &v, bytes(format));
       }
       buffers.push_back(buffer);
     }
@@ -202,28 +203,31 @@ protected:
   void expectSame(const std::string &text, std::mt19937_64 &random) {
     auto interpreted = parse(text), compiled = parse(text);
     ASSERT_TRUE(interpreted && compiled);
-    std::vector<NumberTensor> inputs;
+    std::vector<Tensor> inputs;
     for (Type type : kernel(*interpreted).getArgumentTypes()) {
       Format f = *num::formatOf(type);
-      NumberTensor t{cast<ShapedType>(type).getShape().vec(), f, {}};
+      std::vector<Bits> values;
       for (int64_t i = 0; i < cast<ShapedType>(type).getNumElements(); ++i) {
         Bits v = (Bits(random()) << 64 | random()) & f.mask();
         if (f.isFixed() && random() % 2) // smaller magnitudes
           v >>= random() % f.width();
-        t.values.push_back(v);
+        values.push_back(v);
       }
-      inputs.push_back(t);
+      inputs.push_back(
+          ofPatterns(cast<ShapedType>(type).getShape().vec(), values, f));
     }
-    auto want = interpretKernel(kernel(*interpreted), inputs);
+    auto want = interpret(kernel(*interpreted), inputs);
     ASSERT_TRUE(succeeded(want));
     auto got = run(*compiled, inputs);
     ASSERT_EQ(got.size(), want->size());
-    for (size_t k = 0; k < got.size(); ++k)
+    for (size_t k = 0; k < got.size(); ++k) {
+      const std::vector<Bits> patterns = patternsOf((*want)[k]);
       for (size_t i = 0; i < got[k].size(); ++i)
-        ASSERT_TRUE(got[k][i] == (*want)[k].values[i])
+        ASSERT_TRUE(got[k][i] == patterns[i])
             << "element " << i << " of\n"
-            << text << "\nis " << uint64_t((*want)[k].values[i])
-            << " interpreted, " << uint64_t(got[k][i]) << " compiled";
+            << text << "\nis " << uint64_t(patterns[i]) << " interpreted, "
+            << uint64_t(got[k][i]) << " compiled";
+    }
   }
 };
 
@@ -351,18 +355,18 @@ TEST_F(NumToArith, HelmholtzGivesTheInterpretersBits) {
     OwningOpRef<ModuleOp> compiled = interpreted->clone();
     std::mt19937_64 random(1);
     std::uniform_real_distribution<double> uniform(-1, 1);
-    std::vector<NumberTensor> inputs;
+    std::vector<Tensor> inputs;
     for (Type type : kernel(*interpreted).getArgumentTypes()) {
       std::vector<double> values(cast<ShapedType>(type).getNumElements());
       for (double &v : values)
         v = uniform(random);
-      inputs.push_back(NumberTensor::ofDoubles(
-          cast<ShapedType>(type).getShape().vec(), values, Format::binary64()));
+      inputs.push_back(numbersOf(cast<ShapedType>(type).getShape().vec(),
+                                 values, Format::binary64()));
     }
-    auto want = interpretKernel(kernel(*interpreted), inputs);
+    auto want = interpret(kernel(*interpreted), inputs);
     ASSERT_TRUE(succeeded(want));
     auto got = run(*compiled, inputs);
     ASSERT_EQ(got.size(), 1u);
-    EXPECT_TRUE(got[0] == (*want)[0].values) << text;
+    EXPECT_TRUE(got[0] == patternsOf((*want)[0])) << text;
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Compiled kernels against a direct evaluation of their formulas.
 #include "rhizome/Cpu/Kernel.h"
+#include "../Kernel/Oracle.h"
 #include "../Kernel/Programs.h"
-#include "rhizome/Kernel/Algebra.h"
-#include "rhizome/Kernel/Evaluate.h"
+#include "rhizome/Transforms/Algebra.h"
 #include "llvm/Config/llvm-config.h"
 #include <gtest/gtest.h>
 
@@ -24,10 +24,10 @@ struct Compiled {
     auto module = buildModule(context, program, true);
     mlir::func::FuncOp func = llvm::cantFail(findKernel(*module));
     signature = llvm::cantFail(signatureOf(func));
-    EXPECT_TRUE(mlir::succeeded(
-        optimise(func, gemm ? IndexOrder::First : IndexOrder::InPlace)));
+    EXPECT_TRUE(mlir::succeeded(factorizeProducts(
+        func, gemm ? IndexOrder::First : IndexOrder::InPlace)));
     if (gemm)
-      EXPECT_EQ(toMatmuls(func), 6);
+      EXPECT_EQ(formMatmuls(func), 6);
     std::string object = llvm::cantFail(compileObject(func, signature, {cpu}));
     kernel.emplace(llvm::cantFail(LoadedKernel::load(object, signature)));
   }

@@ -168,8 +168,8 @@ struct Table {
     auto rounding = llvm::find(roundingNames(), border.rounding);
     table.port = "";
     table.elements = border.elements();
-    table.width = border.element.width;
-    table.is_signed = border.element.isSigned;
+    table.width = border.element.width();
+    table.is_signed = border.element.isSigned();
     table.lo = border.element.lo;
     table.hi = border.element.hi;
     table.beat_bits = 8;
@@ -216,7 +216,7 @@ void expectSame(Compiled &compiled, bool isComplete) {
     EXPECT_EQ(unpackFrame(frame.data(), bytePort(node.inputs[0])).ints,
               (*want)[0].ints);
   }
-  const ElementFormat &element = host.fromDevice[0].element;
+  const StreamElement &element = host.fromDevice[0].element;
   for (int round = 0; round < 20; ++round) {
     std::vector<int64_t> codes;
     for (int64_t i = 0; i < host.fromDevice[0].elements(); ++i)

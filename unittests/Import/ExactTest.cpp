@@ -5,7 +5,7 @@
 // definition, computed here in another way.
 #include "ModelBuilder.h"
 #include "rhizome/Cpu/Function.h"
-#include "rhizome/Host/Loops.h"
+#include "rhizome/Support/LinalgLoops.h"
 #include <cmath>
 #include <cstring>
 #include <random>

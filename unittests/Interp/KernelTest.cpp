@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels in number formats: the inverse Helmholtz operator's errors, formats
 // by class, and what is refused. RHIZOME_KERNEL_ELEMENTS elements per seed.
-#include "rhizome/Interp/Kernel.h"
 #include "../HelmholtzKernel.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "rhizome/Interp/Interpreter.h"
+#include "rhizome/Interp/Numbers.h"
 #include "rhizome/Transforms/ApplyFormats.h"
 #include <cmath>
 #include <cstdlib>
@@ -34,17 +35,17 @@ protected:
   static func::FuncOp kernel(ModuleOp module) {
     return *module.getOps<func::FuncOp>().begin();
   }
-  static std::vector<NumberTensor> random(func::FuncOp func,
-                                          std::mt19937_64 &generator) {
+  static std::vector<Tensor> random(func::FuncOp func,
+                                    std::mt19937_64 &generator) {
     std::uniform_real_distribution<double> uniform(-1, 1);
-    std::vector<NumberTensor> inputs;
+    std::vector<Tensor> inputs;
     for (Type type : func.getArgumentTypes()) {
       auto shaped = cast<ShapedType>(type);
       std::vector<double> values(shaped.getNumElements());
       for (double &v : values)
         v = uniform(generator);
-      inputs.push_back(NumberTensor::ofDoubles(shaped.getShape().vec(), values,
-                                               Format::binary64()));
+      inputs.push_back(
+          numbersOf(shaped.getShape().vec(), values, Format::binary64()));
     }
     return inputs;
   }
@@ -59,14 +60,14 @@ protected:
     for (int i = 0; i < 40; ++i) {
       auto inputs = random(kernel(*module), generator);
       OverflowEvent overflow;
-      auto got = interpretKernel(kernel(*module), inputs, &overflow);
-      auto want = interpretKernel(kernel(*exact), inputs);
+      auto got = interpret(kernel(*module), inputs, nullptr, &overflow);
+      auto want = interpret(kernel(*exact), inputs);
       if (failed(got) || failed(want)) {
         ADD_FAILURE();
         return errors;
       }
       errors.overflowed += overflow.count > 0;
-      auto x = (*got)[0].toDoubles(), y = (*want)[0].toDoubles();
+      auto x = doublesOf((*got)[0]), y = doublesOf((*want)[0]);
       for (size_t k = 0; k < x.size(); ++k)
         errors.meanSquare += (x[k] - y[k]) * (x[k] - y[k]);
       n += x.size();
@@ -129,10 +130,10 @@ TEST_F(Kernels, DoubleFormatIsDouble) {
   ASSERT_TRUE(succeeded(applyFormats(kernel(*module), choice)));
   std::mt19937_64 generator(5);
   auto inputs = random(kernel(*exact), generator);
-  auto a = interpretKernel(kernel(*module), inputs);
-  auto b = interpretKernel(kernel(*exact), inputs);
+  auto a = interpret(kernel(*module), inputs);
+  auto b = interpret(kernel(*exact), inputs);
   ASSERT_TRUE(succeeded(a) && succeeded(b));
-  EXPECT_EQ((*a)[0].toDoubles(), (*b)[0].toDoubles());
+  EXPECT_EQ(doublesOf((*a)[0]), doublesOf((*b)[0]));
 }
 
 TEST_F(Kernels, ClassesMeetInConversions) {
@@ -148,12 +149,12 @@ TEST_F(Kernels, ClassesMeetInConversions) {
   ASSERT_TRUE(succeeded(applyFormats(kernel(*module), {})));
   ASSERT_TRUE(succeeded(verify(*module)));
   // 1.04 is 17/16 with four fraction bits, 1.0001 is 1 + 0/4096.
-  auto result = interpretKernel(
-      kernel(*module),
-      {NumberTensor::ofDoubles({4}, {1.04, 2, -3, 0.25}, Format::binary64()),
-       NumberTensor::ofDoubles({4}, {1.0001, 0.5, 2, -1}, Format::binary64())});
+  auto result =
+      interpret(kernel(*module),
+                {numbersOf({4}, {1.04, 2, -3, 0.25}, Format::binary64()),
+                 numbersOf({4}, {1.0001, 0.5, 2, -1}, Format::binary64())});
   ASSERT_TRUE(succeeded(result));
-  EXPECT_EQ((*result)[0].toDoubles(),
+  EXPECT_EQ(doublesOf((*result)[0]),
             (std::vector<double>{1.0625, 1, -6, -0.25}));
 }
 

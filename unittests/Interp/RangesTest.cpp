@@ -4,6 +4,7 @@
 #include "rhizome/Interp/Ranges.h"
 #include "../HelmholtzKernel.h"
 #include "mlir/Parser/Parser.h"
+#include "rhizome/Interp/Numbers.h"
 #include "rhizome/Transforms/ApplyFormats.h"
 #include <gtest/gtest.h>
 
@@ -59,15 +60,15 @@ TEST_F(Ranges, HelmholtzOverflowsInNarrowFixedPoint) {
   EXPECT_TRUE(first.isCertain);
   EXPECT_GT(std::abs(first.reached), 128);
   // Run it once more, here.
-  std::vector<NumberTensor> inputs;
+  std::vector<Tensor> inputs;
   for (auto [type, values] : llvm::zip(func.getArgumentTypes(), first.input)) {
     for (double v : values)
       EXPECT_LE(std::abs(v), 1);
-    inputs.push_back(NumberTensor::ofDoubles(
-        cast<ShapedType>(type).getShape().vec(), values, Format::binary64()));
+    inputs.push_back(numbersOf(cast<ShapedType>(type).getShape().vec(), values,
+                               Format::binary64()));
   }
   OverflowEvent event;
-  ASSERT_TRUE(succeeded(interpretKernel(func, inputs, &event)));
+  ASSERT_TRUE(succeeded(interpret(func, inputs, nullptr, &event)));
   EXPECT_GT(event.count, 0u);
   // Its place is the third contraction's, a sum of 11^3 products of at most 1.
   auto place = dyn_cast<FileLineColLoc>(first.place);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the algebra saves, and in which form its result stands.
-#include "rhizome/Kernel/Algebra.h"
+#include "rhizome/Transforms/Algebra.h"
 #include "Programs.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Verifier.h"
@@ -21,7 +21,7 @@ struct Algebra : testing::Test {
   mlir::func::FuncOp optimised(const std::string &text, bool reassociate = true,
                                IndexOrder order = IndexOrder::InPlace) {
     mlir::func::FuncOp func = build(text, reassociate);
-    EXPECT_TRUE(mlir::succeeded(optimise(func, order)));
+    EXPECT_TRUE(mlir::succeeded(factorizeProducts(func, order)));
     EXPECT_TRUE(mlir::succeeded(mlir::verify(*module)));
     return func;
   }
@@ -52,7 +52,7 @@ TEST_F(Algebra, ReassociatesOnlyWhereAllowed) {
 TEST_F(Algebra, HelmholtzIsSixMatmulsWithoutTransposes) {
   mlir::func::FuncOp func = optimised(helmholtz(11), true, IndexOrder::First);
   EXPECT_EQ(count<mlir::linalg::ContractOp>(func), 6);
-  EXPECT_EQ(toMatmuls(func), 6);
+  EXPECT_EQ(formMatmuls(func), 6);
   EXPECT_TRUE(mlir::succeeded(mlir::verify(*module)));
   EXPECT_EQ(count<mlir::linalg::MatmulOp>(func), 6);
   EXPECT_EQ(count<mlir::linalg::TransposeOp>(func), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels between markers: found with the host file's line numbers, replaced by
 // calls without moving a line.
-#include "rhizome/Kernel/Embed.h"
+#include "rhizome/Import/Kernel/Embed.h"
 #include "Programs.h"
 #include <gtest/gtest.h>
 

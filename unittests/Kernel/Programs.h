@@ -2,7 +2,7 @@
 // Kernels that several tests use, and random ones.
 #pragma once
 
-#include "rhizome/Kernel/Ir.h"
+#include "rhizome/Import/Kernel/Ir.h"
 #include <random>
 
 namespace rhizome::kernel::test {

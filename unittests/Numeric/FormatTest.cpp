@@ -7,8 +7,9 @@ using namespace rhizome::numeric;
 
 TEST(Format, PrintsWhatItReads) {
   for (const char *text :
-       {"fixed<24,40>", "fixed<8,8,unsigned>", "fixed<-4,12>", "fixed<20,-4>",
-        "fixed<64,64>", "half", "bfloat16", "single", "double", "float<4,3>",
+       {"int8", "uint16", "int1", "uint128", "fixed<24,40>",
+        "fixed<8,8,unsigned>", "fixed<-4,12>", "fixed<20,-4>", "fixed<64,64>",
+        "half", "bfloat16", "single", "double", "float<4,3>",
         "float<4,3,bias=9>", "float<5,2,flush>", "float<4,3,finite>",
         "float<6,9,bias=20,flush,finite>", "float<15,48>"}) {
     std::string error;
@@ -24,6 +25,8 @@ TEST(Format, ReadsOtherSpellings) {
   EXPECT_EQ(Format::parse("ufixed<8,24>", error), Format::fixed(8, 24, false));
   EXPECT_EQ(Format::parse("f32", error), Format::binary32());
   EXPECT_EQ(Format::parse("float<11,52>", error)->str(), "double");
+  EXPECT_EQ(Format::parse("int8", error), Format::fixed(8, 0));
+  EXPECT_EQ(Format::parse("fixed<8,0,unsigned>", error)->str(), "uint8");
   EXPECT_EQ(Format::parse(" float < 4 , 3, bias = 7 > ", error)->str(),
             "float<4,3>");
 }
@@ -66,6 +69,11 @@ TEST(Format, SaysWhatIsWrong) {
   };
   EXPECT_NE(why("fixed<100,40>").find("the width 140 is not in 1..128"),
             std::string::npos);
+  for (const char *text :
+       {"int", "uint", "int-8", "int 8x", "int<8>", "int8.0"})
+    EXPECT_NE(why(text).find("expected fixed"), std::string::npos);
+  EXPECT_NE(why("int0").find("the width 0"), std::string::npos);
+  EXPECT_NE(why("uint129").find("the width 129"), std::string::npos);
   EXPECT_NE(why("fixed<4,-4>").find("the width 0"), std::string::npos);
   EXPECT_NE(why("fixed<1>").find("integer bits,fraction bits"),
             std::string::npos);

@@ -4,7 +4,7 @@
 // programs include.
 #pragma once
 
-#include "rhizome/Kernel/Signature.h"
+#include "rhizome/Import/Kernel/Signature.h"
 #include <memory>
 
 namespace rhizome::kernel {

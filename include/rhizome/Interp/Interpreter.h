@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The semantics of `osa`, executable: plain and obviously right, one operation
-// after the other. Everything else that computes a model (CPU path, RTL) is
+// The semantics of `osa` and of loops (`linalg` on tensors, in any number
+// format), executable: plain and obviously right, one operation after the
+// other. Everything else that computes a model or a kernel (CPU path, RTL) is
 // tested against it.
 #pragma once
 
@@ -13,6 +14,12 @@ namespace rhizome {
 /// Called with every operation that was evaluated and its result.
 using ProbeFn = std::function<void(mlir::Operation *op, const Tensor &result)>;
 
+/// Results that left their format, of operations of `num`.
+struct OverflowEvent {
+  std::vector<mlir::Operation *> ops; ///< whose, each once, as they happened
+  uint64_t count = 0;                 ///< of all such results
+};
+
 /// Evaluates one function again and again; its constants are decoded once.
 /// The function must outlive the interpreter and not change meanwhile.
 class Interpreter {
@@ -23,14 +30,18 @@ public:
   Interpreter &operator=(Interpreter &&) noexcept;
 
   /// One frame. `inputs` are the function's arguments in order: ints for
-  /// `!num.int` and integer elements, floats for f32. Real-level operations
-  /// are computed one by one with results in float32 (sums inside one
-  /// operation in double), integer ones exactly. Fails with a diagnostic at
+  /// `!num.int` and integer elements, floats for f32, doubles for f64, patterns
+  /// for other reals; a scalar is a tensor of rank 0. Real-level operations of
+  /// `osa` are computed one by one with results in float32 (sums inside one
+  /// operation in double), integer ones exactly, loops in the order in which
+  /// they stand, each scalar in its own format. `overflow`, if given, gets the
+  /// operations of `num` whose results did not fit. Fails with a diagnostic at
   /// the operation's location if an operation is unknown, if a quantiser meets
   /// NaN, or if an integer result leaves its declared range (a bug of ours
   /// upstream). Safe to call from several threads.
   llvm::FailureOr<std::vector<Tensor>>
-  run(llvm::ArrayRef<Tensor> inputs, const ProbeFn &probe = nullptr) const;
+  run(llvm::ArrayRef<Tensor> inputs, const ProbeFn &probe = nullptr,
+      OverflowEvent *overflow = nullptr) const;
 
 private:
   struct Constants;
@@ -46,7 +57,7 @@ bool isHostOperation(mlir::Operation *op);
 bool isHostScalar(mlir::Operation *op);
 
 /// Evaluates `func` once. See `Interpreter::run`.
-llvm::FailureOr<std::vector<Tensor>> interpret(mlir::func::FuncOp func,
-                                               llvm::ArrayRef<Tensor> inputs,
-                                               const ProbeFn &probe = nullptr);
+llvm::FailureOr<std::vector<Tensor>>
+interpret(mlir::func::FuncOp func, llvm::ArrayRef<Tensor> inputs,
+          const ProbeFn &probe = nullptr, OverflowEvent *overflow = nullptr);
 } // namespace rhizome

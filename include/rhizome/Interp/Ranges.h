@@ -5,7 +5,8 @@
 // and proved by running the kernel in its formats.
 #pragma once
 
-#include "rhizome/Interp/Kernel.h"
+#include "rhizome/Interp/Interpreter.h"
+#include "rhizome/Numeric/Format.h"
 
 namespace rhizome {
 /// A closed interval.
@@ -46,7 +47,7 @@ struct Magnitudes {
 };
 llvm::FailureOr<Magnitudes>
 magnitudes(mlir::func::FuncOp func,
-           llvm::ArrayRef<std::vector<NumberTensor>> applications,
+           llvm::ArrayRef<std::vector<Tensor>> applications,
            const RangeOptions &options);
 
 /// Analyses a kernel whose formats are applied. Its arguments are f64 or f32.

@@ -14,7 +14,8 @@ namespace rhizome::numeric {
 /// A pattern of at most 128 bits; those above the format's width are zero.
 using Bits = unsigned __int128;
 
-/// A fixed-point or floating-point format.
+/// A format of integers, fixed-point or floating-point numbers. Integers are
+/// fixed point without a fraction.
 ///
 /// Fixed: the pattern n, two's complement if signed, means n · 2^-fractionBits.
 /// `integerBits` counts the sign; either count may be negative.
@@ -37,6 +38,9 @@ struct Format {
   /// Widths that `check` accepts.
   static constexpr int maxFixedWidth = 128, maxFloatWidth = 64;
 
+  static Format integer(int width, bool isSigned = true) {
+    return fixed(width, 0, isSigned);
+  }
   static Format fixed(int integerBits, int fractionBits, bool isSigned = true);
   /// IEEE 754's bias, 2^(E−1) − 1, unless one is given.
   static Format floating(int exponentBits, int mantissaBits,
@@ -45,10 +49,11 @@ struct Format {
   static Format binary64() { return floating(11, 52); }
   static Format binary32() { return floating(8, 23); }
 
-  /// Reads `fixed<24,40>`, `fixed<8,8,unsigned>` (or `ufixed<8,8>`),
-  /// `float<5,10>`, `float<4,3,bias=7,flush,finite>`, also with round brackets,
-  /// or one of `half`, `bfloat16`, `single`, `double` (f16, bf16, f32, f64);
-  /// and as Vivado and hls4ml write it, width first, `ap_fixed<16,6>` or
+  /// Reads `int8` and `uint8` with any width, `fixed<24,40>`,
+  /// `fixed<8,8,unsigned>` (or `ufixed<8,8>`), `float<5,10>`,
+  /// `float<4,3,bias=7,flush,finite>`, also with round brackets, or one of
+  /// `half`, `bfloat16`, `single`, `double` (f16, bf16, f32, f64); and as
+  /// Vivado and hls4ml write it, width first, `ap_fixed<16,6>` or
   /// `ap_ufixed<16,6>`. Blanks are free. On failure `error` says what is wrong.
   /// The former spelling `fixed:W,F` is read where `note` can tell of the
   /// present one, and refused where it is null.
@@ -61,6 +66,7 @@ struct Format {
 
   bool isFloat() const { return kind == Kind::Float; }
   bool isFixed() const { return kind == Kind::Fixed; }
+  bool isInteger() const { return isFixed() && fractionBits == 0; }
   int width() const {
     return isFixed() ? integerBits + fractionBits
                      : 1 + exponentBits + mantissaBits;

@@ -4,18 +4,28 @@
 // runtime's border.c and the generated header of a package work by it.
 #pragma once
 
+#include "rhizome/Numeric/Format.h"
 #include "llvm/Support/JSON.h"
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace rhizome {
-/// The integers that one element of a stream can hold.
-struct ElementFormat {
-  bool isSigned = false;
-  unsigned width = 8;
+/// The elements of a stream: their format, of integers, and which of them
+/// occur.
+struct StreamElement {
+  numeric::Format format = numeric::Format::integer(8, false);
   int64_t lo = 0, hi = 255;
-  bool operator==(const ElementFormat &) const = default;
+
+  StreamElement() = default;
+  StreamElement(const numeric::Format &format, int64_t lo, int64_t hi)
+      : format(format), lo(lo), hi(hi) {}
+  StreamElement(bool isSigned, unsigned width, int64_t lo, int64_t hi)
+      : format(numeric::Format::integer(int(width), isSigned)), lo(lo), hi(hi) {
+  }
+  bool isSigned() const { return format.isSigned; }
+  unsigned width() const { return unsigned(format.width()); }
+  bool operator==(const StreamElement &) const = default;
 };
 
 /// A tensor in the caller's memory, row-major: float32 or int64.
@@ -42,7 +52,7 @@ struct OrderDigit {
 struct HostBorder {
   std::string port;   ///< the stream's, "s_axis_0"; of a cluster "input0"
   int64_t tensor = 0; ///< index in the section's inputs or outputs
-  ElementFormat element;
+  StreamElement element;
   unsigned dataWidth = 8; ///< bits of a beat; frames are padded to whole ones
   std::vector<OrderDigit> order;
   std::string rounding = "half_even"; ///< as osa.quantize names it
@@ -67,9 +77,9 @@ struct HostSection {
 const std::vector<std::string> &roundingNames();
 
 /// The member "element", and the member "host".
-void printElement(llvm::json::OStream &os, const ElementFormat &element);
+void printElement(llvm::json::OStream &os, const StreamElement &element);
 void printHost(llvm::json::OStream &os, const HostSection &host);
-bool fromJSON(const llvm::json::Value &value, ElementFormat &element,
+bool fromJSON(const llvm::json::Value &value, StreamElement &element,
               llvm::json::Path path);
 /// Refuses borders that name no tensor, orders that leave it, and lists of
 /// scales of another length than their channels.

@@ -18,7 +18,7 @@ struct NodeChannel {
   /// its index only.
   int64_t first = 0, every = 1;
   int64_t frameBits() const {
-    return channel->elements * int64_t(channel->element.width);
+    return channel->elements * int64_t(channel->element.width());
   }
 };
 

@@ -44,7 +44,7 @@ struct BorderPort {
   std::string port;           ///< "s_axis_0", "m_axis_0", …
   std::string name;           ///< the model's tensor
   std::vector<int64_t> shape; ///< channels-last
-  ElementFormat element;
+  StreamElement element;
   unsigned dataWidth = 64; ///< bits of tdata, whole bytes
   int64_t elements() const;
   int64_t beats() const; ///< beats of one frame
@@ -198,14 +198,14 @@ struct ChannelEnd {
 struct Channel {
   uint16_t id = 0; ///< unique in the plan
   std::string tensor;
-  ElementFormat element;
+  StreamElement element;
   int64_t elements = 0; ///< of one frame
   ChannelEnd from, to;
   int64_t first = 0, every = 1;
   std::string link; ///< a link's name
   /// Bytes of one frame, bit-packed.
   int64_t frameBytes() const {
-    return (elements * int64_t(element.width) + 7) / 8;
+    return (elements * int64_t(element.width()) + 7) / 8;
   }
   bool operator==(const Channel &) const = default;
 };

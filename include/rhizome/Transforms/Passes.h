@@ -2,7 +2,10 @@
 // The passes of the Transforms layer and their registration.
 #pragma once
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Support/Refusal.h"

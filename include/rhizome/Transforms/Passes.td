@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Passes on `osa`.
+// Passes on `osa`, and on kernels: functions of `linalg` on tensors.
 #ifndef RHIZOME_TRANSFORMS_PASSES_TD
 #define RHIZOME_TRANSFORMS_PASSES_TD
 
@@ -62,6 +62,44 @@ def OsaIntegerise : Pass<"osa-integerise", "::mlir::ModuleOp"> {
   let dependentDialects = ["::rhizome::osa::OsaDialect",
                            "::rhizome::flow::FlowDialect",
                            "::mlir::func::FuncDialect"];
+}
+
+def LinalgFactorizeProducts
+    : Pass<"linalg-factorize-products", "::mlir::func::FuncOp"> {
+  let summary = "Contract sums of products two factors at a time";
+  let description = [{
+    Common subexpressions are computed once, elementwise operations fused, and
+    sums of products contracted two factors at a time in the cheapest order.
+    Sums are touched only if their arithmetic says `fastmath<reassoc>`.
+  }];
+  let options = [
+    Option<"newFirst", "new-first", "bool", "false",
+           "Put an intermediate's new indices in front, so that contracting "
+           "the last index each time restores their order">,
+  ];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def LinalgFormMatmuls : Pass<"linalg-form-matmuls", "::mlir::func::FuncOp"> {
+  let summary = "Turn contractions into matrix products";
+  let description = [{
+    Every `linalg.contract` whose indices fall into rows, columns and summed ones
+    becomes a `linalg.matmul` on collapsed operands, with transposes only where
+    a matmul's maps cannot express them.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def LinalgCountWork : Pass<"linalg-count-work", "::mlir::func::FuncOp"> {
+  let summary = "Tell the multiply-accumulates and operations of each loop";
+  let description = [{
+    A remark at each `linalg` operation that computes, and one at the function
+    with their sums. The IR stays as it is.
+  }];
 }
 
 #endif

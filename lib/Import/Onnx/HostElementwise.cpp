@@ -3,6 +3,7 @@
 // each is a loop with a scalar body. Integers are held in 64 bits and wrapped
 // to their own width after arithmetic.
 #include "Host.h"
+#include "rhizome/Numeric/Functions.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -22,20 +23,8 @@ static Value zeroOf(Scalars &s, Value x) { return s.number(0, x); }
 
 static Value magnitude(Scalars &s, Value x) {
   if (Scalars::isReal(x))
-    return s.apply<math::AbsFOp>(x);
+    return s.abs(x);
   return s.max(x, s.sub(s.whole(0), x));
-}
-
-static Value softplus(Scalars &s, Value x) {
-  Value tail = s.exp(s.sub(s.real(0), magnitude(s, x)));
-  return s.add(s.max(x, s.real(0)), s.apply<math::Log1pOp>(tail));
-}
-
-static Value geluTanh(Scalars &s, Value x) {
-  Value cube = s.mul(x, s.mul(x, x));
-  Value line = s.add(x, s.mul(cube, s.real(0.044715)));
-  Value t = s.apply<math::TanhOp>(s.mul(line, s.real(std::sqrt(M_2_PI))));
-  return s.mul(s.mul(x, s.real(0.5)), s.add(s.real(1), t));
 }
 
 /// Functions of one number; those of reals only are marked.
@@ -81,10 +70,12 @@ static const llvm::StringMap<UnaryInfo> &unaries() {
       {"Sqrt", {[](S &s, Value x) { return s.apply<math::SqrtOp>(x); }, true}},
       {"Tanh", {[](S &s, Value x) { return s.apply<math::TanhOp>(x); }, true}},
       {"Erf", {[](S &s, Value x) { return s.apply<math::ErfOp>(x); }, true}},
-      {"Sigmoid", {[](S &s, Value x) { return s.sigmoid(x); }, true}},
+      {"Sigmoid", {[](S &s, Value x) { return numeric::sigmoid(s, x); }, true}},
       {"Reciprocal", {[](S &s, Value x) { return s.div(s.real(1), x); }, true}},
-      {"Softplus", {softplus, true}},
-      {"FastGelu", {geluTanh, true}},
+      {"Softplus",
+       {[](S &s, Value x) { return numeric::softplus(s, x); }, true}},
+      {"FastGelu",
+       {[](S &s, Value x) { return numeric::geluTanh(s, x); }, true}},
   };
   return table;
 }
@@ -150,13 +141,12 @@ LogicalResult onhost::activation(NodeContext &node) {
         }
         if (op == "Swish" || op == "QuickGelu") {
           double alpha = number("alpha", op == "Swish" ? 1 : 1.702);
-          return s.mul(v, s.sigmoid(s.mul(v, s.real(alpha))));
+          return numeric::swish(s, v, alpha);
         }
         if (op == "FastGelu" || form == "tanh")
-          return geluTanh(s, v);
+          return numeric::geluTanh(s, v);
         assert((op == "Gelu" || op == "BiasGelu") && "the table names it");
-        Value e = s.apply<math::ErfOp>(s.mul(v, s.real(M_SQRT1_2)));
-        return s.mul(s.mul(v, s.real(0.5)), s.add(e, s.real(1)));
+        return numeric::gelu(s, v);
       });
   return give(node, 0, out, TensorProto::FLOAT);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Recurrent layers, unrolled over their steps.
 #include "Host.h"
+#include "rhizome/Numeric/Functions.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -31,7 +32,7 @@ struct Activation {
   Value apply(S &s, Value x) const {
     auto line = [&] { return s.add(s.mul(x, s.real(alpha)), s.real(beta)); };
     if (name == "sigmoid")
-      return s.sigmoid(x);
+      return numeric::sigmoid(s, x);
     if (name == "relu")
       return s.max(x, s.real(0));
     if (name == "hardsigmoid")
@@ -43,16 +44,15 @@ struct Activation {
     if (name == "thresholdedrelu")
       return s.select(s.notLess(x, s.real(alpha)), x, s.real(0));
     if (name == "scaledtanh")
-      return s.mul(s.real(alpha),
-                   s.apply<math::TanhOp>(s.mul(x, s.real(beta))));
+      return s.mul(s.real(alpha), s.tanh(s.mul(x, s.real(beta))));
     if (name == "softsign")
-      return s.div(x, s.add(s.real(1), s.apply<math::AbsFOp>(x)));
+      return numeric::softsign(s, x);
     if (name == "softplus")
-      return s.apply<math::LogOp>(s.add(s.real(1), s.exp(x)));
+      return numeric::softplus(s, x);
     if (name == "elu")
       return s.select(s.less(x, s.real(0)),
                       s.mul(s.real(alpha), s.sub(s.exp(x), s.real(1))), x);
-    return s.apply<math::TanhOp>(x);
+    return s.tanh(x);
   }
 };
 

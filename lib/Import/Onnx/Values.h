@@ -3,7 +3,7 @@
 #pragma once
 
 #include "Context.h"
-#include "rhizome/Host/Loops.h"
+#include "rhizome/Support/LinalgLoops.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace rhizome::importer {

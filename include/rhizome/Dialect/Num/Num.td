@@ -50,6 +50,10 @@ def Num_Int : TypeDef<Num_Dialect, "Int"> {
     /// The narrowest type that holds lo..hi, with that range; unsigned if lo ≥ 0.
     static IntType getForRange(mlir::MLIRContext *context, int64_t lo,
                                int64_t hi);
+    /// Sign and width, without the range.
+    numeric::Format getFormat() const {
+      return numeric::Format::integer(int(getWidth()), getIsSigned());
+    }
     /// True if the range is all that the width can hold.
     bool isFullRange() const;
     bool contains(int64_t value) const {

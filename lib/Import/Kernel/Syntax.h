@@ -5,7 +5,7 @@
 #pragma once
 
 #include "Lexer.h"
-#include "rhizome/Kernel/Program.h"
+#include "rhizome/Import/Kernel/Program.h"
 
 namespace rhizome::kernel::syntax {
 struct Node;

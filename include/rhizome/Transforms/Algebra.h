@@ -20,6 +20,9 @@ Work workOf(mlir::func::FuncOp kernel);
 std::vector<std::pair<mlir::Operation *, Work>>
 workByOperation(mlir::func::FuncOp kernel);
 
+/// True for a tensor that a linalg.fill gives zeros.
+bool isZeroFilled(mlir::Value tensor);
+
 /// Where an intermediate's new indices stand.
 enum class IndexOrder {
   InPlace, ///< of the summed one: a step changes one dimension, none moves
@@ -33,12 +36,12 @@ enum class IndexOrder {
 /// costs the product of the extents of both sides' live indices; of equal
 /// orders the one with the smallest largest intermediate is taken. Sums are
 /// touched only if their arithmetic says `fastmath<reassoc>`.
-mlir::LogicalResult optimise(mlir::func::FuncOp kernel,
-                             IndexOrder order = IndexOrder::InPlace);
+mlir::LogicalResult factorizeProducts(mlir::func::FuncOp kernel,
+                                      IndexOrder order = IndexOrder::InPlace);
 
 /// Every contraction whose indices fall into rows, columns and summed ones
 /// becomes a linalg.matmul on collapsed operands (transpose, transpose, GEMM,
-/// transpose). Transposes that a matmul's maps can express are not written.
+/// transpose), if its sums begin at zero. Transposes that a matmul's maps can express are not written.
 /// Returns the number of matmuls.
-int64_t toMatmuls(mlir::func::FuncOp kernel);
+int64_t formMatmuls(mlir::func::FuncOp kernel);
 } // namespace rhizome::kernel

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a kernel means, evaluated as it is written: every sum over all its
-// indices, in double precision. The reference for everything that is faster.
+// What a kernel means, evaluated from its formulas: every sum over all its
+// indices, in double precision. It knows no MLIR, so that the interpreter and
+// the compiled code can both be compared with it.
 #pragma once
 
-#include "rhizome/Kernel/Program.h"
+#include "rhizome/Import/Kernel/Program.h"
 #include <map>
 
 namespace rhizome::kernel {

@@ -3,7 +3,7 @@
 // Fortran's `!` are comments, Fortran's `&` is a blank.
 #pragma once
 
-#include "rhizome/Kernel/Diagnostic.h"
+#include "rhizome/Import/Kernel/Diagnostic.h"
 
 namespace rhizome::kernel {
 struct Token {

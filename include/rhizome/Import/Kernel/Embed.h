@@ -6,7 +6,7 @@
 // A kernel's variables are variables of the program around it.
 #pragma once
 
-#include "rhizome/Kernel/Signature.h"
+#include "rhizome/Import/Kernel/Signature.h"
 
 namespace rhizome::kernel {
 /// The language of a host file, by its name's ending.

@@ -11,7 +11,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StructuredOpsUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "rhizome/Kernel/Ir.h"
+#include "rhizome/Import/Kernel/Ir.h"
 
 using namespace mlir;
 using namespace rhizome::kernel;

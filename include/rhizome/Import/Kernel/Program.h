@@ -4,7 +4,7 @@
 // are resolved, ranges are known, CFDlang's tensor operators are gone.
 #pragma once
 
-#include "rhizome/Kernel/Diagnostic.h"
+#include "rhizome/Import/Kernel/Diagnostic.h"
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -3,10 +3,16 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "rhizome/Kernel/Algebra.h"
+#include "rhizome/Transforms/Algebra.h"
+#include "rhizome/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace rhizome::kernel;
+
+namespace rhizome {
+#define GEN_PASS_DEF_LINALGCOUNTWORK
+#include "rhizome/Transforms/Passes.h.inc"
+} // namespace rhizome
 
 static bool isArithmetic(Operation &op) {
   if (isa<math::MathDialect>(op.getDialect()))
@@ -21,6 +27,8 @@ std::vector<std::pair<Operation *, Work>>
 rhizome::kernel::workByOperation(func::FuncOp kernel) {
   std::vector<std::pair<Operation *, Work>> out;
   kernel.walk([&](linalg::LinalgOp op) {
+    if (op.hasDynamicShape())
+      return;
     int64_t iterations = 1;
     for (int64_t extent : op.getStaticLoopRanges())
       iterations *= extent;
@@ -49,3 +57,19 @@ Work rhizome::kernel::workOf(func::FuncOp kernel) {
   }
   return total;
 }
+
+static std::string textOf(const Work &work) {
+  return std::to_string(work.macs) + " multiply-accumulates, " +
+         std::to_string(work.operations) + " operations";
+}
+
+namespace {
+struct LinalgCountWork : rhizome::impl::LinalgCountWorkBase<LinalgCountWork> {
+  void runOnOperation() override {
+    for (auto &[op, work] : workByOperation(getOperation()))
+      op->emitRemark() << textOf(work);
+    getOperation().emitRemark() << textOf(workOf(getOperation()));
+    markAllAnalysesPreserved();
+  }
+};
+} // namespace

@@ -17,7 +17,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "rhizome/Kernel/Program.h"
+#include "rhizome/Import/Kernel/Program.h"
 #include "llvm/Support/Error.h"
 
 namespace rhizome::kernel {

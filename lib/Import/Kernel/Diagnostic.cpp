@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Errors as text: the place, the user's line with a caret, note and remedy.
-#include "rhizome/Kernel/Diagnostic.h"
+#include "rhizome/Import/Kernel/Diagnostic.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 

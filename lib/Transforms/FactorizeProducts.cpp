@@ -10,11 +10,17 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
-#include "rhizome/Kernel/Algebra.h"
-#include "rhizome/Kernel/Ir.h"
+#include "rhizome/Import/Kernel/Ir.h"
+#include "rhizome/Transforms/Algebra.h"
+#include "rhizome/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace rhizome::kernel;
+
+namespace rhizome {
+#define GEN_PASS_DEF_LINALGFACTORIZEPRODUCTS
+#include "rhizome/Transforms/Passes.h.inc"
+} // namespace rhizome
 
 static constexpr unsigned kMostFactors = 10;
 
@@ -60,21 +66,13 @@ static bool collectFactors(Value value, SmallVectorImpl<BlockArgument> &out) {
          collectFactors(op->getOperand(1), out);
 }
 
-static bool isZeroFill(Value init) {
-  auto fill = init.getDefiningOp<linalg::FillOp>();
-  if (!fill)
-    return false;
-  FloatAttr zero;
-  return matchPattern(fill.getInputs()[0], m_Constant(&zero)) &&
-         zero.getValue().isZero();
-}
 
 /// The sum of products that an operation is, if it is one that may be
 /// reordered.
 static std::optional<Product> productOf(linalg::LinalgOp op) {
   if (!op || op.getNumDpsInits() != 1 || op->getNumResults() != 1 ||
       op.getNumReductionLoops() == 0 || op.getNumLoops() > 60 ||
-      op.hasDynamicShape() || !isZeroFill(op.getDpsInitOperand(0)->get()) ||
+      op.hasDynamicShape() || !isZeroFilled(op.getDpsInitOperand(0)->get()) ||
       !isa<FloatType>(getElementTypeOrSelf(op->getResult(0))))
     return std::nullopt;
   Block *body = op.getBlock();
@@ -353,10 +351,13 @@ Factor Contractor::emit(unsigned subset, const SmallVector<unsigned> *order) {
   return out;
 }
 
-static void factorise(func::FuncOp kernel, IndexOrder order) {
+static void factorize(func::FuncOp kernel, IndexOrder order) {
   // Users first, so that a product absorbs sums before these are split.
   SmallVector<linalg::LinalgOp> ops;
-  kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+  kernel.walk([&](linalg::LinalgOp op) {
+    if (op.hasPureTensorSemantics())
+      ops.push_back(op);
+  });
   for (linalg::LinalgOp op : llvm::reverse(ops)) {
     if (op->use_empty()) {
       op->erase(); // absorbed
@@ -380,7 +381,8 @@ static void factorise(func::FuncOp kernel, IndexOrder order) {
   }
 }
 
-LogicalResult rhizome::kernel::optimise(func::FuncOp kernel, IndexOrder order) {
+LogicalResult rhizome::kernel::factorizeProducts(func::FuncOp kernel,
+                                                 IndexOrder order) {
   MLIRContext *context = kernel.getContext();
   // Names would keep equal computations apart.
   kernel.walk([](Operation *op) {
@@ -395,7 +397,7 @@ LogicalResult rhizome::kernel::optimise(func::FuncOp kernel, IndexOrder order) {
   };
   if (failed(clean()))
     return failure();
-  factorise(kernel, order);
+  factorize(kernel, order);
   RewritePatternSet patterns(context);
   linalg::populateElementwiseOpsFusionPatterns(patterns, [](OpOperand *use) {
     auto producer = use->get().getDefiningOp<linalg::LinalgOp>();
@@ -409,3 +411,16 @@ LogicalResult rhizome::kernel::optimise(func::FuncOp kernel, IndexOrder order) {
     return failure();
   return clean();
 }
+
+namespace {
+struct LinalgFactorizeProducts
+    : rhizome::impl::LinalgFactorizeProductsBase<LinalgFactorizeProducts> {
+  using LinalgFactorizeProductsBase::LinalgFactorizeProductsBase;
+  void runOnOperation() override {
+    if (failed(factorizeProducts(getOperation(), newFirst
+                                                     ? IndexOrder::First
+                                                     : IndexOrder::InPlace)))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -2,7 +2,7 @@
 // Finds kernels between markers in a host file and puts calls in their place.
 // In Fortran a call stands in a BLOCK that uses the kernel's module; in C++ the
 // headers are included in front and `#line` restores the numbers.
-#include "rhizome/Kernel/Embed.h"
+#include "rhizome/Import/Kernel/Embed.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Path.h"

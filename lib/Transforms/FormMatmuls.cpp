@@ -6,10 +6,23 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "rhizome/Kernel/Algebra.h"
+#include "mlir/IR/Matchers.h"
+#include "rhizome/Transforms/Algebra.h"
+#include "rhizome/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace rhizome::kernel;
+
+namespace rhizome {
+#define GEN_PASS_DEF_LINALGFORMMATMULS
+#include "rhizome/Transforms/Passes.h.inc"
+} // namespace rhizome
+
+bool rhizome::kernel::isZeroFilled(Value tensor) {
+  auto fill = tensor.getDefiningOp<linalg::FillOp>();
+  return fill && (matchPattern(fill.getInputs()[0], m_AnyZeroFloat()) ||
+                  matchPattern(fill.getInputs()[0], m_Zero()));
+}
 
 using Group = SmallVector<unsigned>;
 
@@ -56,6 +69,9 @@ static Value asMatrix(OpBuilder &b, Location loc, Value tensor,
 
 /// The matmul that `op` is; nothing if its indices do not fall into the groups.
 static Value matmulOf(linalg::ContractOp op) {
+  if (!op.hasPureTensorSemantics() || op.hasDynamicShape() ||
+      !isZeroFilled(op.getOutputs()[0]))
+    return nullptr;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   for (AffineMap map : maps)
     if (!map.isProjectedPermutation())
@@ -140,7 +156,7 @@ static Value matmulOf(linalg::ContractOp op) {
   return value;
 }
 
-int64_t rhizome::kernel::toMatmuls(func::FuncOp kernel) {
+int64_t rhizome::kernel::formMatmuls(func::FuncOp kernel) {
   int64_t count = 0;
   SmallVector<linalg::ContractOp> ops;
   kernel.walk([&](linalg::ContractOp op) { ops.push_back(op); });
@@ -152,3 +168,10 @@ int64_t rhizome::kernel::toMatmuls(func::FuncOp kernel) {
     }
   return count;
 }
+
+namespace {
+struct LinalgFormMatmuls
+    : rhizome::impl::LinalgFormMatmulsBase<LinalgFormMatmuls> {
+  void runOnOperation() override { formMatmuls(getOperation()); }
+};
+} // namespace

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How programs call a kernel: its arrays in their declared layouts.
+// How a kernel is called: its arrays with their layouts, in the order in which
+// the caller passes them.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "rhizome/Kernel/Program.h"
+#include "rhizome/Import/Kernel/Program.h"
 #include "llvm/Support/Error.h"
 
 namespace rhizome::kernel {

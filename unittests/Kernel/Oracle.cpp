@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Direct evaluation of a program's formulas, one element after the other.
-#include "rhizome/Kernel/Evaluate.h"
+// The oracle of kernels: direct evaluation of a program's formulas, one element
+// after the other.
+#include "Oracle.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <cmath>

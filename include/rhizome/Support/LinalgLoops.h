@@ -67,8 +67,16 @@ public:
   /// A real rounded to a number of the narrower type f16 or bf16: half to even,
   /// subnormals included, infinite beyond its range.
   Value rounded(Value x, mlir::FloatType half);
+  /// The primitives of Numeric/Functions.h.
+  Value neg(Value x) { return sub(real(-0.0), x); }
+  Value abs(Value x) { return apply<mlir::math::AbsFOp>(x); }
   Value exp(Value x) { return apply<mlir::math::ExpOp>(x); }
-  Value sigmoid(Value x);
+  Value log(Value x) { return apply<mlir::math::LogOp>(x); }
+  Value log1p(Value x) { return apply<mlir::math::Log1pOp>(x); }
+  Value sqrt(Value x) { return apply<mlir::math::SqrtOp>(x); }
+  Value tanh(Value x) { return apply<mlir::math::TanhOp>(x); }
+  Value erf(Value x) { return apply<mlir::math::ErfOp>(x); }
+  Value gaussian(Value x);
 
   mlir::OpBuilder &b;
   mlir::Location loc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A kernel's border as the arrays that a program passes.
-#include "rhizome/Kernel/Signature.h"
-#include "rhizome/Kernel/Ir.h"
+// The signature of a kernel, from its function's types and attributes.
+#include "rhizome/Import/Kernel/Signature.h"
+#include "rhizome/Import/Kernel/Ir.h"
 
 using namespace mlir;
 using namespace rhizome::kernel;

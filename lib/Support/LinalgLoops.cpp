@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scalars and loops as arith, math, tensor and linalg. Sums of reals may be
 // taken in any order, which lets the CPU path vectorise them.
-#include "rhizome/Host/Loops.h"
+#include "rhizome/Support/LinalgLoops.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include <limits>
 
@@ -140,8 +140,8 @@ Value Scalars::rounded(Value x, FloatType half) {
   }
   return select(equal(x, x), real(either(cut, sign)), x);
 }
-Value Scalars::sigmoid(Value x) {
-  return div(real(1), add(real(1), exp(sub(real(0), x))));
+Value Scalars::gaussian(Value x) {
+  return add(erf(mul(x, real(M_SQRT1_2))), real(1));
 }
 
 //===----------------------------------------------------------------------===//
