@@ -141,7 +141,7 @@ Expected<explore::Steering> planbuild::readSteering(const std::string &path) {
 // --weights
 //===----------------------------------------------------------------------===//
 
-Error pipeline::addHomes(const std::vector<std::string> &asked,
+Error planbuild::addHomes(const std::vector<std::string> &asked,
                          explore::Steering &steering) {
   for (StringRef text : asked) {
     // A node's name may have an equals sign in it.
