@@ -2,7 +2,7 @@
 // RUN: %opt %s --linalg-factorize-products | FileCheck %s --check-prefix=PAIRS
 // RUN: %opt %s --linalg-factorize-products="new-first" --linalg-form-matmuls | FileCheck %s --check-prefix=GEMM
 // RUN: %opt %s --linalg-form-matmuls | FileCheck %s --check-prefix=KEPT
-// RUN: %opt %s --linalg-count-work 2>&1 >/dev/null | FileCheck %s --check-prefix=WORK
+// RUN: %opt %s --linalg-count-work -o /dev/null 2>&1 | FileCheck %s --check-prefix=WORK
 
 // WORK: remark: 512 multiply-accumulates, 1536 operations
 // WORK: remark: 512 multiply-accumulates, 1536 operations
