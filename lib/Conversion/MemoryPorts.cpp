@@ -44,7 +44,7 @@ Value MemoryPorts::placeholder(int64_t bits, Value bit) {
              ? bit
              : rtl::ConstantOp::create(builder, design.getLoc(),
                                        builder.getIntegerType(unsigned(bits)),
-                                       0);
+                                       int64_t(0));
 }
 
 void MemoryPorts::connect(Block *body, unsigned firstArgument,

@@ -65,8 +65,7 @@ private:
 };
 
 void NodeTop::constant(const std::string &name, int64_t value, int64_t width) {
-  signals[name] = rtl::ConstantOp::create(builder, loc, bits(width),
-                                          builder.getI64IntegerAttr(value));
+  signals[name] = rtl::ConstantOp::create(builder, loc, bits(width), value);
 }
 
 void NodeTop::instance(

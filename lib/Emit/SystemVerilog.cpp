@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Prints one rtl.module. Constants, concatenations, slices and extensions are
-// written where they are used; instance outputs, results of arithmetic,
-// registers and what is sliced without having a name become wires.
+// written where they are used; instance outputs, results of logic, registers,
+// words that memories give and what is sliced without having a name become
+// wires.
 #include "rhizome/Emit/Emit.h"
 #include "rhizome/Support/Names.h"
 #include "rhizome/Support/Version.h"
@@ -36,8 +37,17 @@ std::string sliceText(StringRef name, unsigned total, unsigned low,
 
 /// Operations whose result is a wire with an assignment of its own.
 bool isLogic(Operation *op) {
-  return isa<rtl::AddOp, rtl::SubOp, rtl::AndOp, rtl::AtLeastOp, rtl::MuxOp,
-             rtl::LookupOp>(op);
+  return isa<rtl::AddOp, rtl::SubOp, rtl::MulOp, rtl::AndOp, rtl::OrOp,
+             rtl::XorOp, rtl::NotOp, rtl::ShiftLeftOp, rtl::ShiftRightOp,
+             rtl::ShiftRightSignedOp, rtl::CompareOp, rtl::AtLeastOp,
+             rtl::MuxOp, rtl::LookupOp>(op);
+}
+
+/// "8'h2a".
+std::string constantText(const llvm::APInt &value) {
+  SmallString<32> digits;
+  value.toString(digits, 16, /*Signed=*/false);
+  return (Twine(value.getBitWidth()) + "'h" + StringRef(digits).lower()).str();
 }
 
 class Printer {
@@ -56,9 +66,14 @@ private:
   void printInstance(rtl::InstanceOp op);
   void printUnused();
   void printRegisters();
+  void printMemory(rtl::MemoryOp op);
   std::string signText(Value v);
   std::string atLeastText(rtl::AtLeastOp op);
   std::string expression(Value v, unsigned indent);
+  /// "lhs operation rhs".
+  std::string infix(Operation *op, StringRef operation, unsigned indent,
+                    bool isSigned = false);
+  std::string compareText(rtl::CompareOp op, unsigned indent);
   bool hasName(Value v) const { return names.count(v); }
 
   rtl::ModuleOp module;
@@ -69,6 +84,7 @@ private:
   DenseMap<Value, llvm::BitVector> used; // which bits of a named value
   SmallVector<Value> wires;              // in the order of declaration
   SmallVector<Value> assigned;           // wires that need an assign
+  DenseMap<Value, std::string> memories;
   /// Of each lookup: the names of its bits' constants.
   DenseMap<Value, SmallVector<std::string>> lookups;
 };
@@ -96,7 +112,9 @@ void Printer::nameValues() {
   }
   unsigned number = 0;
   for (Operation &op : body) {
-    bool isRegister = isa<rtl::RegisterOp>(op);
+    if (auto memory = dyn_cast<rtl::MemoryOp>(op))
+      memories[memory.getMemory()] = scope.unique(memory.getName());
+    bool isRegister = isa<rtl::RegisterOp, rtl::ReadOp>(op);
     if (!isRegister && !isLogic(&op))
       continue;
     Value result = op.getResult(0);
@@ -145,12 +163,14 @@ void Printer::markOperands(Operation *op) {
     return markUsed(atLeast.getInput(), lowestBitSeen(atLeast),
                     widthOf(atLeast.getInput()) - lowestBitSeen(atLeast));
   for (Value v : op->getOperands())
-    markUsed(v, 0, widthOf(v));
+    if (!isa<rtl::MemoryType>(v.getType()))
+      markUsed(v, 0, widthOf(v));
 }
 
 void Printer::markUses() {
   for (Operation &op : module.getBody().front())
-    if (isa<rtl::InstanceOp, rtl::OutputOp, rtl::RegisterOp>(op) ||
+    if (isa<rtl::InstanceOp, rtl::OutputOp, rtl::RegisterOp, rtl::ReadOp,
+            rtl::WriteOp>(op) ||
         isLogic(&op))
       markOperands(&op);
   for (Value v : assigned)
@@ -174,9 +194,11 @@ static uint64_t magnitudeOf(int64_t value) {
   return value < 0 ? -uint64_t(value) : uint64_t(value);
 }
 
-/// The lowest bit that a comparison's text looks at.
+/// The lowest bit that a comparison's text looks at; the width if none.
 unsigned Printer::lowestBitSeen(rtl::AtLeastOp op) {
   int64_t bound = op.getBound();
+  if (op.isAlways())
+    return widthOf(op.getInput());
   if (op.getIsSigned() && bound == 0)
     return widthOf(op.getInput()) - 1;
   return llvm::isPowerOf2_64(magnitudeOf(bound))
@@ -191,6 +213,8 @@ std::string Printer::atLeastText(rtl::AtLeastOp op) {
   unsigned width = widthOf(in);
   int64_t bound = op.getBound();
   const std::string &name = names[in];
+  if (op.isAlways())
+    return "1'h1";
   std::string positive = "~" + sliceText(name, width, width - 1, 1);
   if (op.getIsSigned() && bound == 0)
     return positive;
@@ -209,17 +233,40 @@ std::string Printer::atLeastText(rtl::AtLeastOp op) {
          std::to_string(magnitudeOf(bound));
 }
 
+std::string Printer::infix(Operation *op, StringRef operation, unsigned indent,
+                           bool isSigned) {
+  auto text = [&](Value v) {
+    std::string plain = expression(v, indent);
+    return isSigned ? "$signed(" + plain + ")" : plain;
+  };
+  return (Twine(text(op->getOperand(0))) + " " + operation + " " +
+          text(op->getOperand(1)))
+      .str();
+}
+
+std::string Printer::compareText(rtl::CompareOp op, unsigned indent) {
+  switch (op.getPredicate()) {
+  case rtl::Predicate::Equal:
+    return infix(op, "==", indent);
+  case rtl::Predicate::NotEqual:
+    return infix(op, "!=", indent);
+  case rtl::Predicate::SignedLess:
+    return infix(op, "<", indent, /*isSigned=*/true);
+  case rtl::Predicate::SignedAtMost:
+    return infix(op, "<=", indent, /*isSigned=*/true);
+  case rtl::Predicate::UnsignedLess:
+    return infix(op, "<", indent);
+  case rtl::Predicate::UnsignedAtMost:
+    return infix(op, "<=", indent);
+  }
+  llvm_unreachable("every predicate is handled");
+}
+
 std::string Printer::expression(Value v, unsigned indent) {
   if (hasName(v))
     return names[v];
   return llvm::TypeSwitch<Operation *, std::string>(v.getDefiningOp())
-      .Case([&](rtl::ConstantOp op) {
-        llvm::APInt value(64, static_cast<uint64_t>(op.getValue()));
-        value = value.sextOrTrunc(widthOf(v));
-        SmallString<32> digits;
-        value.toString(digits, 16, /*Signed=*/false);
-        return (Twine(widthOf(v)) + "'h" + StringRef(digits).lower()).str();
-      })
+      .Case([&](rtl::ConstantOp op) { return constantText(op.getBits()); })
       .Case([&](rtl::ConcatOp op) {
         if (op.getInputs().size() == 1)
           return expression(op.getInputs()[0], indent);
@@ -235,18 +282,22 @@ std::string Printer::expression(Value v, unsigned indent) {
         return "{\n" + pad + llvm::join(parts, ",\n" + pad) + "\n" +
                std::string(indent, ' ') + "}";
       })
-      .Case([&](rtl::AddOp op) {
-        return expression(op.getLhs(), indent) + " + " +
-               expression(op.getRhs(), indent);
+      .Case([&](rtl::AddOp op) { return infix(op, "+", indent); })
+      .Case([&](rtl::SubOp op) { return infix(op, "-", indent); })
+      .Case([&](rtl::MulOp op) { return infix(op, "*", indent); })
+      .Case([&](rtl::AndOp op) { return infix(op, "&", indent); })
+      .Case([&](rtl::OrOp op) { return infix(op, "|", indent); })
+      .Case([&](rtl::XorOp op) { return infix(op, "^", indent); })
+      .Case([&](rtl::NotOp op) {
+        return "~" + expression(op.getInput(), indent);
       })
-      .Case([&](rtl::SubOp op) {
-        return expression(op.getLhs(), indent) + " - " +
-               expression(op.getRhs(), indent);
+      .Case([&](rtl::ShiftLeftOp op) { return infix(op, "<<", indent); })
+      .Case([&](rtl::ShiftRightOp op) { return infix(op, ">>", indent); })
+      .Case([&](rtl::ShiftRightSignedOp op) {
+        return "$signed(" + expression(op.getInput(), indent) + ") >>> " +
+               expression(op.getAmount(), indent);
       })
-      .Case([&](rtl::AndOp op) {
-        return expression(op.getLhs(), indent) + " & " +
-               expression(op.getRhs(), indent);
-      })
+      .Case([&](rtl::CompareOp op) { return compareText(op, indent); })
       .Case([&](rtl::AtLeastOp op) { return atLeastText(op); })
       .Case([&](rtl::MuxOp op) {
         return expression(op.getCondition(), indent) + " ? " +
@@ -343,10 +394,59 @@ void Printer::printRegisters() {
       clock = op.getClock();
       os << "\n  always_ff @(posedge " << expression(clock, 2) << ") begin\n";
     }
-    os << "    " << names[op.getResult()]
-       << " <= " << expression(op.getInput(), 4) << ";\n";
+    os << "    ";
+    if (Value reset = op.getReset())
+      os << "if (!" << expression(reset, 4) << ") " << names[op.getResult()]
+         << " <= " << constantText(op.getResetValueAttr().getValue())
+         << ";\n    else ";
+    if (Value enable = op.getEnable())
+      os << "if (" << expression(enable, 4) << ") ";
+    os << names[op.getResult()] << " <= " << expression(op.getInput(), 4)
+       << ";\n";
   }
   if (clock)
+    os << "  end\n";
+}
+
+/// All ports in one block, so that of two writes the later one counts.
+void Printer::printMemory(rtl::MemoryOp op) {
+  const std::string &name = memories[op.getMemory()];
+  rtl::MemoryType type = op.getMemory().getType();
+  os << "\n  " << typeText(type.getWord().getWidth()) << " " << name
+     << " [0:" << type.getDepth() - 1 << "];\n";
+  if (auto initial = op.getInitial()) {
+    os << "  initial begin\n";
+    for (auto [at, word] : llvm::enumerate(
+             cast<DenseIntElementsAttr>(*initial).getValues<llvm::APInt>()))
+      os << "    " << name << "[" << at << "] = " << constantText(word)
+         << ";\n";
+    os << "  end\n";
+  }
+  // In the order of the body; users come in another.
+  bool isOpen = false;
+  for (Operation &port : module.getBody().front()) {
+    auto read = dyn_cast<rtl::ReadOp>(port);
+    auto write = dyn_cast<rtl::WriteOp>(port);
+    if (!(read && read.getMemory() == op.getMemory()) &&
+        !(write && write.getMemory() == op.getMemory()))
+      continue;
+    if (!isOpen)
+      os << "  always_ff @(posedge "
+         << expression(read ? read.getClock() : write.getClock(), 2)
+         << ") begin\n";
+    isOpen = true;
+    std::string word =
+        name + "[" +
+        expression(read ? read.getAddress() : write.getAddress(), 4) + "]";
+    os << "    ";
+    if (Value enable = read ? read.getEnable() : write.getEnable())
+      os << "if (" << expression(enable, 4) << ") ";
+    if (read)
+      os << names[read.getResult()] << " <= " << word << ";\n";
+    else
+      os << word << " <= " << expression(write.getData(), 4) << ";\n";
+  }
+  if (isOpen)
     os << "  end\n";
 }
 
@@ -418,6 +518,8 @@ void Printer::print() {
   printHeader();
   printWires();
   printRegisters();
+  for (auto op : module.getBody().getOps<rtl::MemoryOp>())
+    printMemory(op);
   for (auto op : module.getBody().getOps<rtl::InstanceOp>())
     printInstance(op);
   os << "\n";

@@ -296,7 +296,7 @@ Status Compilation::explore() {
       return failed(Failure::Kind::Input, read.takeError());
     steering = std::move(*read);
   }
-  if (llvm::Error error = planbuild::addHomes(request.weights, steering))
+  if (llvm::Error error = addHomes(request.weights, steering))
     return failed(Failure::Kind::Input, std::move(error));
   auto start = std::chrono::steady_clock::now();
   FailureOr<explore::Result> found =

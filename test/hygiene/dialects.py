@@ -39,6 +39,7 @@ TEXTS = {
     "flow.alternative what": "for people",
     "flow.alternative why": "for people",
     "rtl.file name": "the name of a file",
+    "rtl.memory name": "the name of a memory",
     "rtl.file text": "its text",
     "rtl.module sym_name": "the name of a module",
     "rtl.module input_names": "names of ports",

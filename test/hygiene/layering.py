@@ -38,7 +38,7 @@ ALLOWED = {
     "Cost": "Unit Support",
     "Place": "",
     "Schedule": "",
-    "Generator": "Cost Unit Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl "
+    "Generator": "Cost Schedule Unit Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl "
                  "Support",
     "Generator/Dhm": "Generator Cost Unit Dialect/Num Dialect/Osa Support",
     "Generator/Shared": "Generator Cost Unit Dialect/Num Dialect/Osa Support",

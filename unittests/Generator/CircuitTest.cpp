@@ -2,8 +2,12 @@
 // What a circuit is counted to, where bits that nobody reads or that stay zero
 // are not built, and where its registers stand.
 #include "rhizome/Generator/Circuit.h"
-#include "rhizome/Generator/Actor.h"
+#include "../../lib/Generator/Circuit/Pipeline.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "rhizome/Dialect/Rtl/Rtl.h"
 #include "gtest/gtest.h"
+#include <random>
 
 using namespace rhizome;
 using gen::Circuit;
@@ -143,7 +147,7 @@ struct SumOfFour {
   /// Registers on the way to `outputs`, by the length between them.
   int stages(std::vector<int> outputs, int64_t budget) {
     c.outputs = std::move(outputs);
-    return gen::schedule(c, budget).stages;
+    return gen::stagesOf(c, budget).count;
   }
 };
 
@@ -166,7 +170,115 @@ TEST(CircuitSchedule, SumsOfANarrowerRangeAreCarryChains) {
   Circuit c = withInput(8, 3);
   int two = c.sum(Circuit::Op::Add, 0, 1, 0, 0, 255);
   c.outputs = {c.sum(Circuit::Op::Add, two, 2, 0)};
-  EXPECT_EQ(gen::schedule(c, 3 * 32 + 17).stages, 0);
-  EXPECT_EQ(gen::schedule(c, 3 * 32 + 16).stages, 1);
+  EXPECT_EQ(gen::stagesOf(c, 3 * 32 + 17).count, 0);
+  EXPECT_EQ(gen::stagesOf(c, 3 * 32 + 16).count, 1);
+}
+/// A random circuit of everything that there is, over bytes.
+Circuit randomCircuit(std::mt19937_64 &rng) {
+  Circuit c;
+  c.inLanes = 4;
+  c.inWidth = 8;
+  std::vector<int> made;
+  for (int64_t lane = 0; lane < 4; ++lane)
+    made.push_back(c.input(lane, lane % 2 ? -128 : 0, lane % 2 ? 127 : 255));
+  auto any = [&] { return made[rng() % made.size()]; };
+  for (int step = 0; step < 30; ++step) {
+    int a = any(), b = any();
+    int64_t shift = int64_t(rng() % 4);
+    auto fits = [&](int node) { return c.nodes[node].bits() < 24; };
+    switch (rng() % 8) {
+    case 0:
+    case 1:
+    case 2:
+      if (fits(a) && fits(b))
+        made.push_back(c.sum(
+            Circuit::Op(int(Circuit::Op::Add) + int(rng() % 3)), a, b, shift));
+      break;
+    case 3:
+      made.push_back(c.floor(a, shift + 1));
+      break;
+    case 4:
+      made.push_back(c.even(a, shift + 1));
+      break;
+    case 5:
+      made.push_back(
+          c.select(c.atLeast(a, (c.nodes[a].lo + c.nodes[a].hi) / 2 + 1), a,
+                   rng() & 1 ? b : c.constant(int64_t(rng() % 64) - 32)));
+      break;
+    case 6:
+      made.push_back(c.clamp(a, -50, 60));
+      break;
+    default:
+      int low = c.clamp(a, 0, 15);
+      std::vector<int64_t> values(
+          size_t(c.nodes[low].hi - c.nodes[low].lo + 1));
+      for (int64_t &value : values)
+        value = int64_t(rng() % 40) - 20;
+      made.push_back(c.table(low, values));
+    }
+  }
+  for (int i = 0; i < 3; ++i)
+    c.outputs.push_back(any());
+  c.outWidth = 24;
+  return c;
+}
+
+TEST(CircuitSchedule, IsOneByAFreshModel) {
+  std::mt19937_64 rng(17);
+  int cut = 0;
+  for (int round = 0; round < 300; ++round) {
+    Circuit c = randomCircuit(rng);
+    int64_t budget = 64 + int64_t(rng() % 128);
+    schedule::Problem problem = gen::problemOf(c);
+    schedule::Schedule stages = gen::scheduleOf(c, budget);
+    gen::CircuitDelays fresh(c), again(c);
+    EXPECT_EQ(schedule::verifyChained(problem, fresh, budget, stages),
+              std::nullopt);
+    // Everything in one stage is too long where there are several.
+    schedule::Schedule one = stages;
+    std::fill(one.start.begin(), one.start.end(), 0);
+    if (stages.start.back() > 0) {
+      ++cut;
+      EXPECT_TRUE(schedule::verifyChained(problem, again, budget, one));
+    }
+  }
+  EXPECT_GT(cut, 200);
+}
+
+TEST(CircuitRegisters, AllThatIsReadIsOfOneStage) {
+  std::mt19937_64 rng(19);
+  mlir::MLIRContext context;
+  context.loadDialect<rtl::RtlDialect>();
+  for (int round = 0; round < 300; ++round) {
+    Circuit c = randomCircuit(rng);
+    int64_t budget = 64 + int64_t(rng() % 128);
+    mlir::OwningOpRef<mlir::ModuleOp> parent =
+        mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
+    mlir::Region &region = parent->getBodyRegion();
+    region.getBlocks().clear();
+    gen::emitCircuit(region, c, budget, parent->getLoc());
+    mlir::Block &block = region.front();
+    // Registers on the way to each value; none for constants.
+    llvm::DenseMap<mlir::Value, std::optional<int>> stages;
+    stages[block.getArgument(1)] = 0;
+    for (mlir::Operation &op : block) {
+      auto delay = llvm::dyn_cast<rtl::RegisterOp>(op);
+      std::optional<int> stage;
+      for (mlir::Value operand : op.getOperands()) {
+        if (delay && operand == delay.getClock())
+          continue;
+        ASSERT_TRUE(stages.count(operand)) << "read before it is there";
+        std::optional<int> own = stages[operand];
+        ASSERT_TRUE(!own || !stage || *own == *stage)
+            << "round " << round << ": stages " << *own << " and " << *stage;
+        stage = own ? own : stage;
+      }
+      if (op.getNumResults() == 0)
+        EXPECT_EQ(stage.value_or(0), gen::stagesOf(c, budget).count);
+      else
+        stages[op.getResult(0)] =
+            delay && stage ? std::optional(*stage + 1) : stage;
+    }
+  }
 }
 } // namespace

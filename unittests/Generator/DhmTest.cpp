@@ -5,6 +5,7 @@
 // RHIZOME_DHM_LAYERS sets how many layers (default 5).
 #include "../../lib/Generator/Dhm/AdderGraph.h"
 #include "Layers.h"
+#include "RtlValues.h"
 #include <ctime>
 
 using namespace mlir;
@@ -67,12 +68,13 @@ TEST(AdderGraph, ComputesTheMatrix) {
     effort.pairs = rng() & 1 ? 400000 : 20;
     effort.slack = int64_t(rng() % 3);
     gen::Circuit c = circuitOf(m, inputs, lo, hi, effort);
+    test::CircuitLogic logic(c);
     for (int frame = 0; frame < 8; ++frame) {
       std::vector<int64_t> x(inputs);
       for (int64_t &v : x)
         v = frame < 2 ? (frame ? hi : lo)
                       : lo + int64_t(rng() % uint64_t(hi - lo + 1));
-      std::vector<int64_t> y = c.evaluate(x);
+      std::vector<int64_t> y = logic(x);
       for (int64_t o = 0; o < outputs; ++o) {
         int64_t expected = m.bias.empty() ? 0 : m.bias[o];
         for (auto [i, w] : m.rows[o])
@@ -127,12 +129,25 @@ TEST(Circuit, BehindAnotherOneComputesBoth) {
                                 : b.clamp(b.floor(x, 2), -7, 8));
   }
   gen::Circuit both = a.then(b);
+  test::CircuitLogic one(a), second(b), together(both);
   for (int frame = 0; frame < 100; ++frame) {
     std::vector<int64_t> x(4);
     for (int64_t &v : x)
       v = int64_t(rng() % 16) - 8;
-    EXPECT_EQ(both.evaluate(x), b.evaluate(a.evaluate(x)));
+    EXPECT_EQ(together(x), second(one(x)));
   }
+}
+
+TEST(Circuit, TablesMayGoOnBeyondTheirIndex) {
+  // What stands before a table of four entries needs only one bit.
+  gen::Circuit bit, table;
+  bit.inLanes = table.inLanes = 1;
+  bit.outputs = {bit.input(0, 0, 1)};
+  table.outputs = {table.table(table.input(0, 0, 3), {7, 5, 3, 1})};
+  gen::Circuit both = bit.then(table);
+  test::CircuitLogic logic(both);
+  EXPECT_EQ(logic({0}), (std::vector<int64_t>{7}));
+  EXPECT_EQ(logic({1}), (std::vector<int64_t>{5}));
 }
 
 /// A layer that dhm covers, perhaps with a requantiser or thresholds behind.

@@ -6,11 +6,20 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace rhizome::rtl;
 
 #include "rhizome/Dialect/Rtl/RtlDialect.cpp.inc"
+
+#include "rhizome/Dialect/Rtl/RtlEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "rhizome/Dialect/Rtl/RtlAttributes.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "rhizome/Dialect/Rtl/RtlTypes.cpp.inc"
 
 #define GET_OP_CLASSES
 #include "rhizome/Dialect/Rtl/RtlOps.cpp.inc"
@@ -20,6 +29,35 @@ void RtlDialect::initialize() {
 #define GET_OP_LIST
 #include "rhizome/Dialect/Rtl/RtlOps.cpp.inc"
       >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "rhizome/Dialect/Rtl/RtlTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "rhizome/Dialect/Rtl/RtlAttributes.cpp.inc"
+      >();
+}
+
+Operation *RtlDialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                           Type type, Location loc) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  if (!number || number.getType() != type || !type.isSignlessInteger())
+    return nullptr;
+  return ConstantOp::create(builder, loc, type, number.getValue());
+}
+
+LogicalResult rhizome::rtl::MemoryType::verify(
+    llvm::function_ref<InFlightDiagnostic()> emitError, int64_t depth,
+    IntegerType word) {
+  if (depth < 1 || !word.isSignless() || word.getWidth() == 0)
+    return emitError() << "C1: a memory of " << depth << " words of " << word
+                       << " holds nothing";
+  return success();
+}
+
+unsigned rhizome::rtl::MemoryType::addressBits() {
+  return std::max(1u, llvm::Log2_64_Ceil(uint64_t(getDepth())));
 }
 
 static unsigned widthOf(Value v) { return v.getType().getIntOrFloatBitWidth(); }
@@ -139,10 +177,51 @@ LogicalResult InstanceOp::verifySymbolUses(SymbolTableCollection &symbols) {
                     output.getOperandTypes());
 }
 
-LogicalResult ConstantOp::verify() {
-  if (!fits(int64_t(getValue()), widthOf(getResult())))
-    return emitOpError("C1: ") << int64_t(getValue()) << " does not fit "
-                               << widthOf(getResult()) << " bits";
+void ConstantOp::build(OpBuilder &builder, OperationState &state, Type type,
+                       const llvm::APInt &value) {
+  build(builder, state, type, IntegerAttr::get(type, value));
+}
+
+void ConstantOp::build(OpBuilder &builder, OperationState &state, Type type,
+                       int64_t value) {
+  build(builder, state, type,
+        llvm::APInt(type.getIntOrFloatBitWidth(), uint64_t(value),
+                    /*isSigned=*/true, /*implicitTrunc=*/true));
+}
+
+void RegisterOp::build(OpBuilder &builder, OperationState &state, Value clock,
+                       Value input) {
+  build(builder, state, input.getType(), clock, input, Value(), Value(),
+        IntegerAttr());
+}
+
+LogicalResult RegisterOp::verify() {
+  IntegerAttr value = getResetValueAttr();
+  if (bool(getReset()) != bool(value) ||
+      (value && value.getType() != getResult().getType()))
+    return emitOpError("C1: a reset needs a value of ")
+           << getResult().getType() << ", and a value a reset";
+  return success();
+}
+
+LogicalResult MemoryOp::verify() {
+  rhizome::rtl::MemoryType type = getMemory().getType();
+  if (auto initial = getInitial()) {
+    auto values = dyn_cast<DenseIntElementsAttr>(*initial);
+    if (!values || values.getType().getShape() != ArrayRef(type.getDepth()) ||
+        values.getElementType() != type.getWord())
+      return emitOpError("C1: its contents are not ")
+             << type.getDepth() << " words of " << type.getWord();
+  }
+  Value clock;
+  for (Operation *port : getMemory().getUsers()) {
+    auto read = dyn_cast<ReadOp>(port);
+    auto write = dyn_cast<WriteOp>(port);
+    Value own = read ? read.getClock() : write ? write.getClock() : clock;
+    if (clock && own != clock)
+      return emitOpError("C2: its ports have different clocks");
+    clock = own;
+  }
   return success();
 }
 

@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The graph: its nodes with the ranges of their values, and what they compute.
+// How a circuit is built: equal nodes are one, constants are folded, and every
+// node has the range of its values.
 #include "rhizome/Generator/Circuit.h"
-#include "rhizome/Dialect/Num/Num.h"
 #include <algorithm>
 
 namespace rhizome::gen {
 using Op = Circuit::Op;
-
-int64_t Circuit::Node::bits() const { return num::bitsForRange(lo, hi); }
-
-int64_t Circuit::adderBits(const Node &n) const {
-  if (!n.isSum() || nodes[n.b].hi == nodes[n.b].lo)
-    if (!n.isSum() || nodes[n.b].lo == 0)
-      return 0;
-  const Node &a = nodes[n.a];
-  if (n.op == Op::Rsub)
-    return n.bits();
-  bool beside = a.lo >= 0 && a.bits() <= n.shift;
-  if (n.op == Op::Add && (beside || (a.lo == 0 && a.hi == 0)))
-    return 0;
-  return std::max<int64_t>(n.bits() - n.shift, 0);
-}
 
 static uint64_t hashOf(const Circuit::Node &n) {
   uint64_t hash = uint64_t(n.op);
@@ -178,15 +163,6 @@ int Circuit::table(int a, std::vector<int64_t> values) {
   return add(n);
 }
 
-std::vector<int64_t> Circuit::entriesOf(const Node &n) const {
-  std::vector<int64_t> entries(size_t(1) << nodes[n.a].bits(), 0);
-  const std::vector<int64_t> &values = tables[n.value];
-  for (size_t i = 0; i < values.size(); ++i)
-    entries[size_t(uint64_t(n.shift + int64_t(i)) & (entries.size() - 1))] =
-        values[i];
-  return entries;
-}
-
 /// A node of `from` once more; its operands, which are nodes here, may have
 /// narrower ranges than there.
 int Circuit::again(const Node &n, const Circuit &from) {
@@ -269,52 +245,5 @@ Circuit Circuit::repeated(int64_t copies) const {
   for (int64_t copy = 0; copy < copies; ++copy)
     all.append(*this, copy * inLanes);
   return all;
-}
-
-std::vector<int64_t>
-Circuit::evaluate(const std::vector<int64_t> &inputs) const {
-  std::vector<int64_t> v(nodes.size());
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const Node &n = nodes[i];
-    switch (n.op) {
-    case Op::Input:
-      v[i] = inputs[n.value];
-      break;
-    case Op::Constant:
-      v[i] = n.value;
-      break;
-    case Op::Add:
-      v[i] = v[n.a] + (v[n.b] << n.shift);
-      break;
-    case Op::Sub:
-      v[i] = v[n.a] - (v[n.b] << n.shift);
-      break;
-    case Op::Rsub:
-      v[i] = (v[n.b] << n.shift) - v[n.a];
-      break;
-    case Op::Floor:
-      v[i] = v[n.a] >> n.shift;
-      break;
-    case Op::Even:
-      v[i] = v[n.a] >> n.shift;
-      if (v[i] << n.shift == v[n.a])
-        v[i] &= ~int64_t(1);
-      break;
-    case Op::AtLeast:
-      v[i] = v[n.a] >= n.value;
-      break;
-    case Op::Select:
-      v[i] = v[n.a] ? v[n.b] : v[n.c];
-      break;
-    case Op::Table:
-      v[i] = tables[n.value][v[n.a] - n.shift];
-      break;
-    }
-    assert(v[i] >= n.lo && v[i] <= n.hi && "a value outside its range");
-  }
-  std::vector<int64_t> out;
-  for (int o : outputs)
-    out.push_back(v[o]);
-  return out;
 }
 } // namespace rhizome::gen

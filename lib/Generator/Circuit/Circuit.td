@@ -9,7 +9,7 @@ def Circuit : Unit<"circuit"> {
   let ShellParameters = [Binding<"Width", "outBits">,
                          Binding<"Stages", "stages">, Binding<"Depth", "Depth">];
   // What its graph counts to, for LUTs of six inputs (wide) and of four
-  // (narrow): lib/Generator/Circuit/Describe.cpp.
+  // (narrow): include/rhizome/Cost/Words.h.
   let Parameters = [
     Planned<"levels", "the length of logic between registers, in 32nds of a "
                       "level of LUTs">,

@@ -28,7 +28,7 @@ public:
   }
 };
 
-/// What its graph counts to (Describe.cpp).
+/// What its graph counts to (rhizome/Cost/Words.h).
 void CircuitUnit::structure(cost::Builder &b) const {
   const bool wide = b.context().lutInputs >= 6;
   auto of = [&](const char *six, const char *four) {
@@ -67,6 +67,30 @@ std::optional<Actor> CircuitUnit::fused(const Actor &first,
   return both;
 }
 } // namespace
+
+Actor describe(const Circuit &c, int64_t budget) {
+  cost::WordStages stages = stagesOf(c, budget);
+  cost::WordCounts counts = cost::countWords(c, stages);
+  const cost::WordCounts::Logic &wide = counts.wide, &narrow = counts.narrow;
+  return Actor(unit::Circuit::kKind, "circuit",
+               {{"levels", budget},
+                {"stages", stages.count},
+                {"inBits", c.inLanes * c.inWidth},
+                {"outBits", int64_t(c.outputs.size()) * c.outWidth},
+                {"adders", counts.adders},
+                {"wideLuts", wide.luts},
+                {"wideSumBits", wide.sumBits},
+                {"wideTableLeaves", wide.tableLeaves},
+                {"wideTableChoices", wide.tableChoices},
+                {"narrowLuts", narrow.luts},
+                {"narrowSumBits", narrow.sumBits},
+                {"narrowCompareBits", narrow.compareBits},
+                {"narrowTableLeaves", narrow.tableLeaves},
+                {"narrowTableChoices", narrow.tableChoices},
+                {"ffBits", counts.ffBits},
+                {"rowBits", counts.rowBits},
+                {"rowStageBits", counts.rowStageBits}});
+}
 
 std::unique_ptr<UnitModel> makeCircuitUnit() {
   return std::make_unique<CircuitUnit>();

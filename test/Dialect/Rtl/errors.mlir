@@ -117,17 +117,25 @@ rtl.module @instance_c4_open attributes {input_names = ["a_i"], output_names = [
 
 // -----
 
-rtl.module @constant_c1 attributes {input_names = [], output_names = []} {
-  // expected-error@+1 {{'rtl.constant' op C1: 8 does not fit 3 bits}}
+rtl.module @constant_range attributes {input_names = [], output_names = []} {
+  // expected-error@+1 {{integer constant out of range for attribute}}
   %0 = rtl.constant 8 : i3
   rtl.output
 }
 
 // -----
 
-rtl.module @constant_c1_negative attributes {input_names = [], output_names = []} {
-  // expected-error@+1 {{'rtl.constant' op C1: -5 does not fit 3 bits}}
-  %0 = rtl.constant -5 : i3
+rtl.module @constant_type attributes {input_names = [], output_names = []} {
+  // expected-error@+1 {{'rtl.constant' op failed to verify that all of {value, result} have same type}}
+  %0 = "rtl.constant"() {value = 3 : i4} : () -> i3
+  rtl.output
+}
+
+// -----
+
+rtl.module @constant_float attributes {input_names = [], output_names = []} {
+  // expected-error@+1 {{attribute 'value' failed to satisfy constraint: number of so many bits}}
+  %0 = "rtl.constant"() {value = 3.0 : f32} : () -> i32
   rtl.output
 }
 
@@ -236,6 +244,72 @@ rtl.module @no_bits attributes {input_names = [], output_names = []} {
   // expected-error@+1 {{'rtl.constant' op result #0 must be signal of one bit or more, but got 'i0'}}
   %0 = rtl.constant 0 : i0
   rtl.output
+}
+
+// -----
+
+rtl.module @compare_predicate attributes {input_names = ["a_i"], output_names = []} {
+^bb0(%a: i8):
+  // expected-error@+2 {{expected ::rhizome::rtl::Predicate to be one of}}
+  // expected-error@+1 {{failed to parse}}
+  %0 = rtl.compare greater %a, %a : i8
+  rtl.output
+}
+
+// -----
+
+rtl.module @register_c1 attributes {input_names = ["clk_i", "a_i"], output_names = []} {
+^bb0(%clk: i1, %a: i8):
+  // expected-error@+1 {{'rtl.register' op C1: a reset needs a value of 'i8', and a value a reset}}
+  %q = rtl.register %a at %clk reset %clk : i8
+  rtl.output
+}
+
+// -----
+
+rtl.module @register_c1_width attributes {input_names = ["clk_i", "a_i"], output_names = []} {
+^bb0(%clk: i1, %a: i8):
+  // expected-error@+1 {{'rtl.register' op C1: a reset needs a value of 'i8', and a value a reset}}
+  %q = rtl.register %a at %clk reset %clk to 0 : i4 : i8
+  rtl.output
+}
+
+// -----
+
+rtl.module @memory_c1 attributes {input_names = [], output_names = []} {
+  // expected-error@+1 {{C1: a memory of 0 words of 'i8' holds nothing}}
+  %m = rtl.memory "m" : !rtl.memory<0 x i8>
+  rtl.output
+}
+
+// -----
+
+rtl.module @memory_c1_contents attributes {input_names = [], output_names = []} {
+  // expected-error@+1 {{'rtl.memory' op C1: its contents are not 4 words of 'i8'}}
+  %m = rtl.memory "m" initial dense<[1, 2, 3]> : tensor<3xi8> : !rtl.memory<4 x i8>
+  rtl.output
+}
+
+// -----
+
+rtl.module @memory_c2 attributes {input_names = ["a_i", "b_i", "at_i"], output_names = ["x_o", "y_o"]} {
+^bb0(%a: i1, %b: i1, %at: i2):
+  // expected-error@+1 {{'rtl.memory' op C2: its ports have different clocks}}
+  %m = rtl.memory "m" : !rtl.memory<4 x i8>
+  %x = rtl.read %m[%at] at %a : !rtl.memory<4 x i8>
+  %y = rtl.read %m[%at] at %b : !rtl.memory<4 x i8>
+  rtl.output %x, %y : i8, i8
+}
+
+// -----
+
+rtl.module @read_address attributes {input_names = ["clk_i", "at_i"], output_names = ["x_o"]} {
+^bb0(%clk: i1, %at: i2):
+  // expected-note@-1 {{prior use here}}
+  %m = rtl.memory "m" : !rtl.memory<5 x i8>
+  // expected-error@+1 {{use of value '%at' expects different type than prior uses: 'i3' vs 'i2'}}
+  %x = rtl.read %m[%at] at %clk : !rtl.memory<5 x i8>
+  rtl.output %x : i8
 }
 
 // -----

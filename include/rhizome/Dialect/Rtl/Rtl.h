@@ -14,5 +14,13 @@
 
 #include "rhizome/Dialect/Rtl/RtlDialect.h.inc"
 
+#include "rhizome/Dialect/Rtl/RtlEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "rhizome/Dialect/Rtl/RtlAttributes.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "rhizome/Dialect/Rtl/RtlTypes.h.inc"
+
 #define GET_OP_CLASSES
 #include "rhizome/Dialect/Rtl/RtlOps.h.inc"

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The `rtl` dialect: how, in gates? Modules, instances of library cells, wires.
+// The `rtl` dialect: how, in gates? Modules, instances of library cells, logic,
+// registers and memories.
 #ifndef RHIZOME_DIALECT_RTL_TD
 #define RHIZOME_DIALECT_RTL_TD
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -14,12 +16,58 @@ def Rtl_Dialect : Dialect {
   let name = "rtl";
   let cppNamespace = "::rhizome::rtl";
   let summary = "hardware modules, printed as SystemVerilog by one emitter";
-  let description = [{ Every signal is a signless integer iN. Module bodies are graph regions, so that feedback needs no extra construct. }];
+  let description = [{ Every signal is a signless integer iN. Module bodies are graph regions, so that feedback needs no extra construct. What logic means is its folder: of constants it gives the constant. }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
 }
 
 def Rtl_Bits : Type<And<[AnySignlessInteger.predicate,
     CPred<"::llvm::cast<::mlir::IntegerType>($_self).getWidth() > 0">]>,
     "signal of one bit or more", "::mlir::IntegerType">;
+
+def Rtl_MemoryType : TypeDef<Rtl_Dialect, "Memory"> {
+  let mnemonic = "memory";
+  let summary = "a memory of so many words of so many bits";
+  let description = [{
+    - (C1) there is a word, of a bit or more.
+
+    ```mlir
+    rtl.module @storage attributes {input_names = ["clk_i", "a_i"], output_names = ["x_o"]} {
+    ^bb0(%clk: i1, %a: i3):
+      %m = rtl.memory "storage" : !rtl.memory<6 x i20>
+      %x = rtl.read %m[%a] at %clk : !rtl.memory<6 x i20>
+      rtl.output %x : i20
+    }
+    ```
+  }];
+  let parameters = (ins "int64_t":$depth, "::mlir::IntegerType":$word);
+  let assemblyFormat = "`<` $depth `x` $word `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Bits that number the words, at least one.
+    unsigned addressBits();
+  }];
+}
+
+def Rtl_Predicate : I32EnumAttr<"Predicate", "how two numbers compare", [
+    I32EnumAttrCase<"Equal", 0, "equal">,
+    I32EnumAttrCase<"NotEqual", 1, "not_equal">,
+    I32EnumAttrCase<"SignedLess", 2, "signed_less">,
+    I32EnumAttrCase<"SignedAtMost", 3, "signed_at_most">,
+    I32EnumAttrCase<"UnsignedLess", 4, "unsigned_less">,
+    I32EnumAttrCase<"UnsignedAtMost", 5, "unsigned_at_most">]> {
+  let cppNamespace = "::rhizome::rtl";
+  let genSpecializedAttr = 0;
+}
+def Rtl_PredicateAttr : EnumAttr<Rtl_Dialect, Rtl_Predicate, "predicate">;
+
+def Rtl_NumberAttr : Attr<CPred<"::llvm::isa<::mlir::IntegerAttr>($_self)">,
+                          "number of so many bits"> {
+  let storageType = "::mlir::IntegerAttr";
+  let returnType = "::mlir::IntegerAttr";
+  let convertFromStorage = "$_self";
+}
 
 class Rtl_Op<string mnemonic, list<Trait> traits = []>
     : Op<Rtl_Dialect, mnemonic, traits>;
@@ -95,24 +143,31 @@ def Rtl_InstanceOp : Rtl_Op<"instance", [
   let hasVerifier = 1;
 }
 
-def Rtl_ConstantOp : Rtl_Op<"constant", [Pure]> {
-  let summary = "a constant of up to 64 bits";
+def Rtl_ConstantOp : Rtl_Op<"constant", [Pure, ConstantLike,
+                                         AllTypesMatch<["value", "result"]>]> {
+  let summary = "a constant";
   let description = [{
-    In more than 64 bits the value is extended by its sign.
-
-    - (C1) the value fits the result, as a signed or an unsigned number.
+    Written as a signed or an unsigned number of its bits.
 
     ```mlir
-    rtl.module @five attributes {input_names = [], output_names = ["x_o"]} {
+    rtl.module @five attributes {input_names = [], output_names = ["x_o", "y_o"]} {
       %c = rtl.constant 5 : i3
-      rtl.output %c : i3
+      %d = rtl.constant 0x123456789abcdef01234 : i80
+      rtl.output %c, %d : i3, i80
     }
     ```
   }];
-  let arguments = (ins I64Attr:$value);
+  let arguments = (ins Rtl_NumberAttr:$value);
   let results = (outs Rtl_Bits:$result);
-  let assemblyFormat = "$value attr-dict `:` type($result)";
-  let hasVerifier = 1;
+  let assemblyFormat = "$value attr-dict";
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    ::llvm::APInt getBits() { return getValue().getValue(); }
+  }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$type, "const ::llvm::APInt &":$value)>,
+    // The low bits of the value; in more than 64 extended by its sign.
+    OpBuilder<(ins "::mlir::Type":$type, "int64_t":$value)>];
 }
 
 def Rtl_ConcatOp : Rtl_Op<"concat", [Pure]> {
@@ -132,6 +187,7 @@ def Rtl_ConcatOp : Rtl_Op<"concat", [Pure]> {
   let results = (outs Rtl_Bits:$result);
   let assemblyFormat = "$inputs attr-dict `:` functional-type($inputs, $result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Rtl_ExtractOp : Rtl_Op<"extract", [Pure]> {
@@ -151,9 +207,11 @@ def Rtl_ExtractOp : Rtl_Op<"extract", [Pure]> {
   let results = (outs Rtl_Bits:$result);
   let assemblyFormat = "$input `from` $low attr-dict `:` functional-type($input, $result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
-class Rtl_SumOp<string mnemonic> : Rtl_Op<mnemonic, [Pure, SameOperandsAndResultType]> {
+class Rtl_BinaryOp<string mnemonic, list<Trait> traits = []>
+    : Rtl_Op<mnemonic, !listconcat([Pure, SameOperandsAndResultType], traits)> {
   let description = [{
     Operands and result have one width.
 
@@ -162,18 +220,93 @@ class Rtl_SumOp<string mnemonic> : Rtl_Op<mnemonic, [Pure, SameOperandsAndResult
     ^bb0(%a: i8, %b: i8):
       %s = rtl.add %a, %b : i8
       %d = rtl.sub %s, %b : i8
-      %c = rtl.and %d, %b : i8
-      rtl.output %c : i8
+      %m = rtl.mul %d, %a : i8
+      %c = rtl.and %m, %b : i8
+      %o = rtl.or %c, %s : i8
+      %x = rtl.xor %o, %d : i8
+      rtl.output %x : i8
     }
     ```
   }];
   let arguments = (ins Rtl_Bits:$lhs, Rtl_Bits:$rhs);
   let results = (outs Rtl_Bits:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+  let hasFolder = 1;
 }
-def Rtl_AddOp : Rtl_SumOp<"add"> { let summary = "sum, modulo 2^N"; }
-def Rtl_SubOp : Rtl_SumOp<"sub"> { let summary = "difference, modulo 2^N"; }
-def Rtl_AndOp : Rtl_SumOp<"and"> { let summary = "bitwise and"; }
+def Rtl_AddOp : Rtl_BinaryOp<"add", [Commutative]> { let summary = "sum, modulo 2^N"; }
+def Rtl_SubOp : Rtl_BinaryOp<"sub"> { let summary = "difference, modulo 2^N"; }
+def Rtl_MulOp : Rtl_BinaryOp<"mul", [Commutative]> {
+  let summary = "product, modulo 2^N, with or without sign";
+}
+def Rtl_AndOp : Rtl_BinaryOp<"and", [Commutative]> { let summary = "bitwise and"; }
+def Rtl_OrOp : Rtl_BinaryOp<"or", [Commutative]> { let summary = "bitwise or"; }
+def Rtl_XorOp : Rtl_BinaryOp<"xor", [Commutative]> { let summary = "bitwise exclusive or"; }
+
+def Rtl_NotOp : Rtl_Op<"not", [Pure, SameOperandsAndResultType]> {
+  let summary = "every bit inverted";
+  let description = [{
+    ```mlir
+    rtl.module @invert attributes {input_names = ["a_i"], output_names = ["x_o"]} {
+    ^bb0(%a: i8):
+      %n = rtl.not %a : i8
+      rtl.output %n : i8
+    }
+    ```
+  }];
+  let arguments = (ins Rtl_Bits:$input);
+  let results = (outs Rtl_Bits:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+  let hasFolder = 1;
+}
+
+class Rtl_ShiftOp<string mnemonic>
+    : Rtl_Op<mnemonic, [Pure, AllTypesMatch<["input", "result"]>]> {
+  let description = [{
+    The amount is an unsigned number of any width; from the input's width on
+    nothing of the input is left. Shifts by constants are `rtl.extract`
+    and `rtl.concat`.
+
+    ```mlir
+    rtl.module @shift attributes {input_names = ["a_i", "n_i"], output_names = ["x_o"]} {
+    ^bb0(%a: i8, %n: i4):
+      %l = rtl.shift_left %a by %n : i8, i4
+      %r = rtl.shift_right %l by %n : i8, i4
+      %s = rtl.shift_right_signed %r by %n : i8, i4
+      rtl.output %s : i8
+    }
+    ```
+  }];
+  let arguments = (ins Rtl_Bits:$input, Rtl_Bits:$amount);
+  let results = (outs Rtl_Bits:$result);
+  let assemblyFormat = "$input `by` $amount attr-dict `:` type($input) `,` type($amount)";
+  let hasFolder = 1;
+}
+def Rtl_ShiftLeftOp : Rtl_ShiftOp<"shift_left"> {
+  let summary = "towards the high bits; zeros follow";
+}
+def Rtl_ShiftRightOp : Rtl_ShiftOp<"shift_right"> {
+  let summary = "towards the low bits; zeros follow";
+}
+def Rtl_ShiftRightSignedOp : Rtl_ShiftOp<"shift_right_signed"> {
+  let summary = "towards the low bits; copies of the top bit follow";
+}
+
+def Rtl_CompareOp : Rtl_Op<"compare", [Pure, SameTypeOperands]> {
+  let summary = "1 if two numbers of one width compare so";
+  let description = [{
+    ```mlir
+    rtl.module @less attributes {input_names = ["a_i", "b_i"], output_names = ["x_o"]} {
+    ^bb0(%a: i8, %b: i8):
+      %x = rtl.compare signed_less %a, %b : i8
+      rtl.output %x : i1
+    }
+    ```
+  }];
+  let arguments = (ins Rtl_PredicateAttr:$predicate, Rtl_Bits:$lhs, Rtl_Bits:$rhs);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs)";
+  let hasFolder = 1;
+}
 
 def Rtl_SignExtendOp : Rtl_Op<"sign_extend", [Pure]> {
   let summary = "the same two's-complement number in more bits";
@@ -192,6 +325,7 @@ def Rtl_SignExtendOp : Rtl_Op<"sign_extend", [Pure]> {
   let results = (outs Rtl_Bits:$result);
   let assemblyFormat = "$input attr-dict `:` functional-type($input, $result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Rtl_AtLeastOp : Rtl_Op<"at_least", [Pure]> {
@@ -209,8 +343,13 @@ def Rtl_AtLeastOp : Rtl_Op<"at_least", [Pure]> {
   }];
   let arguments = (ins Rtl_Bits:$input, I64Attr:$bound, BoolAttr:$is_signed);
   let results = (outs I1:$result);
+  let extraClassDeclaration = [{
+    /// Whether no input is less than the bound.
+    bool isAlways();
+  }];
   let assemblyFormat = "$input `,` $bound attr-dict `:` type($input)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Rtl_MuxOp : Rtl_Op<"mux", [Pure, AllTypesMatch<["on_true", "on_false", "result"]>]> {
@@ -227,6 +366,7 @@ def Rtl_MuxOp : Rtl_Op<"mux", [Pure, AllTypesMatch<["on_true", "on_false", "resu
   let arguments = (ins I1:$condition, Rtl_Bits:$on_true, Rtl_Bits:$on_false);
   let results = (outs Rtl_Bits:$result);
   let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` type($result)";
+  let hasFolder = 1;
 }
 
 def Rtl_LookupOp : Rtl_Op<"lookup", [Pure]> {
@@ -248,22 +388,118 @@ def Rtl_LookupOp : Rtl_Op<"lookup", [Pure]> {
   let results = (outs Rtl_Bits:$result);
   let assemblyFormat = "$index `in` $values attr-dict `:` functional-type($index, $result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
-def Rtl_RegisterOp : Rtl_Op<"register", [AllTypesMatch<["input", "result"]>]> {
-  let summary = "the input at the clock's last rising edge; no reset, no enable";
+def Rtl_RegisterOp : Rtl_Op<"register", [AllTypesMatch<["input", "result"]>,
+                                         AttrSizedOperandSegments]> {
+  let summary = "the input at the clock's last rising edge";
   let description = [{
+    With `enable` the value stays at edges at which that is 0. With `reset` it
+    becomes the given constant at edges at which that is 0 (as `rst_ni` is),
+    enabled or not. Without, it begins with anything.
+
+    - (C1) a reset has a value, of the register's bits, and a value a reset.
+
     ```mlir
-    rtl.module @delay attributes {input_names = ["clk_i", "a_i"], output_names = ["x_o"]} {
-    ^bb0(%clk: i1, %a: i4):
+    rtl.module @delay attributes {input_names = ["clk_i", "rst_ni", "en_i", "a_i"], output_names = ["x_o"]} {
+    ^bb0(%clk: i1, %rst: i1, %en: i1, %a: i4):
       %q = rtl.register %a at %clk : i4
-      rtl.output %q : i4
+      %r = rtl.register %q at %clk enable %en reset %rst to -3 : i4 : i4
+      rtl.output %r : i4
     }
     ```
   }];
-  let arguments = (ins I1:$clock, Rtl_Bits:$input);
+  let arguments = (ins I1:$clock, Rtl_Bits:$input, Optional<I1>:$enable,
+                       Optional<I1>:$reset, OptionalAttr<Rtl_NumberAttr>:$reset_value);
   let results = (outs Rtl_Bits:$result);
-  let assemblyFormat = "$input `at` $clock attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    $input `at` $clock (`enable` $enable^)? (`reset` $reset^)? (`to` $reset_value^)?
+    attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$clock, "::mlir::Value":$input)>];
+}
+
+def Rtl_MemoryOp : Rtl_Op<"memory"> {
+  let summary = "a memory, read and written by rtl.read and rtl.write";
+  let description = [{
+    Its words begin with `initial`, or with anything. All its ports have one
+    clock. A read gives what stood there before the edge; of two writes to one
+    word at one edge the later operation's counts. What an address from the
+    depth on reads is anything; what it writes goes nowhere.
+
+    - (C1) `initial` has a value for each word, of its bits.
+    - (C2) all ports have the same clock.
+
+    ```mlir
+    rtl.module @buffer attributes {input_names = ["clk_i", "we_i", "a_i", "d_i"], output_names = ["x_o"]} {
+    ^bb0(%clk: i1, %we: i1, %a: i2, %d: i8):
+      %m = rtl.memory "words" initial dense<[1, 2, 3, 4]> : tensor<4xi8> : !rtl.memory<4 x i8>
+      rtl.write %d to %m[%a] at %clk enable %we : !rtl.memory<4 x i8>
+      %x = rtl.read %m[%a] at %clk : !rtl.memory<4 x i8>
+      rtl.output %x : i8
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<ElementsAttr>:$initial);
+  let results = (outs Rtl_MemoryType:$memory);
+  let assemblyFormat = "$name (`initial` $initial^)? attr-dict `:` qualified(type($memory))";
+  let hasVerifier = 1;
+}
+
+class Rtl_PortOp<string mnemonic, list<Trait> traits = []>
+    : Rtl_Op<mnemonic, !listconcat(traits, [
+        TypesMatchWith<"the address numbers the words", "memory", "address",
+            "::mlir::IntegerType::get($_self.getContext(), ::llvm::cast<::rhizome::rtl::MemoryType>($_self).addressBits())">])>;
+
+def Rtl_ReadOp : Rtl_PortOp<"read", [
+    TypesMatchWith<"the result is a word", "memory", "result",
+                   "::llvm::cast<::rhizome::rtl::MemoryType>($_self).getWord()">]> {
+  let summary = "a word of a memory, at the clock's last rising edge";
+  let description = [{
+    The address has the fewest bits that number all words, at least one. With
+    `enable` the result stays at edges at which that is 0.
+
+    ```mlir
+    rtl.module @rom attributes {input_names = ["clk_i", "en_i", "a_i"], output_names = ["x_o"]} {
+    ^bb0(%clk: i1, %en: i1, %a: i2):
+      %m = rtl.memory "rom" initial dense<[1, 2, 3]> : tensor<3xi8> : !rtl.memory<3 x i8>
+      %x = rtl.read %m[%a] at %clk enable %en : !rtl.memory<3 x i8>
+      rtl.output %x : i8
+    }
+    ```
+  }];
+  let arguments = (ins Rtl_MemoryType:$memory, Rtl_Bits:$address, I1:$clock,
+                       Optional<I1>:$enable);
+  let results = (outs Rtl_Bits:$result);
+  let assemblyFormat =
+      "$memory `[` $address `]` `at` $clock (`enable` $enable^)? attr-dict `:` qualified(type($memory))";
+}
+
+def Rtl_WriteOp : Rtl_PortOp<"write", [
+    TypesMatchWith<"the data is a word", "memory", "data",
+                   "::llvm::cast<::rhizome::rtl::MemoryType>($_self).getWord()">]> {
+  let summary = "writes a word of a memory at the clock's rising edge";
+  let description = [{
+    Only at edges at which `enable`, if given, is 1. The address is as for
+    `rtl.read`.
+
+    ```mlir
+    rtl.module @log attributes {input_names = ["clk_i", "a_i", "d_i"], output_names = ["x_o"]} {
+    ^bb0(%clk: i1, %a: i9, %d: i8):
+      %m = rtl.memory "log" : !rtl.memory<300 x i8>
+      rtl.write %d to %m[%a] at %clk : !rtl.memory<300 x i8>
+      %x = rtl.read %m[%a] at %clk : !rtl.memory<300 x i8>
+      rtl.output %x : i8
+    }
+    ```
+  }];
+  let arguments = (ins Rtl_MemoryType:$memory, Rtl_Bits:$address, Rtl_Bits:$data,
+                       I1:$clock, Optional<I1>:$enable);
+  let assemblyFormat =
+      "$data `to` $memory `[` $address `]` `at` $clock (`enable` $enable^)? attr-dict `:` qualified(type($memory))";
 }
 
 def Rtl_FileOp : Rtl_Op<"file"> {

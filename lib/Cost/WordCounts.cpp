@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a circuit consists of: LUTs of choices, comparisons and tables, bits of
-// carry chains and registers, which are parameters of its actor that
-// the hardware does not have (Circuit.td), for LUTs of six inputs before AMD's
-// carry chains (wide) and of four (narrow). Bits that nobody reads or that stay
-// zero are not built.
-#include "rhizome/Generator/Circuit.h"
+// What a datapath consists of: LUTs of choices, comparisons and tables, bits of
+// carry chains and registers. Bits that nobody reads or that stay zero are not
+// built.
+#include "rhizome/Cost/Words.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -14,8 +14,8 @@
 #include <map>
 #include <numeric>
 
-namespace rhizome::gen {
-using Op = Circuit::Op;
+namespace rhizome::gen::cost {
+using Op = Word::Op;
 
 namespace {
 /// Lowest bits of a constant that are zero.
@@ -43,7 +43,7 @@ struct Use {
 /// Who reads which bits of the nodes.
 class Reads {
 public:
-  Reads(const Circuit &c, const Schedule &s);
+  Reads(const WordGraph &c, const WordStages &s);
 
   std::vector<int64_t> zeros; ///< lowest bits of each node that stay zero
   std::vector<Slice> built;   ///< what any reader reads
@@ -53,7 +53,7 @@ public:
         first[node], size_t(first[node + 1] - first[node]));
   }
   /// The bit from which on a sum is more than one operand's bits.
-  int64_t start(const Circuit::Node &n) const {
+  int64_t start(const Word &n) const {
     int64_t b = n.shift + zeros[n.b];
     return n.op == Op::Add   ? std::max(b, zeros[n.a])
            : n.op == Op::Sub ? b
@@ -65,14 +65,14 @@ private:
   void read(int node, int stage, int64_t low, int64_t high);
   void readOperands(size_t node, int stage);
 
-  const Circuit &c;
+  const WordGraph &c;
   std::vector<Use> uses; ///< those of node i from `first[i]` on
   std::vector<int> first, next;
 };
 
 void Reads::findZeros() {
   for (size_t i = 0; i < c.nodes.size(); ++i) {
-    const Circuit::Node &n = c.nodes[i];
+    const Word &n = c.nodes[i];
     if (n.op == Op::Constant)
       zeros[i] = zerosBelow(n.value);
     else if (n.isSum())
@@ -93,7 +93,7 @@ void Reads::read(int node, int stage, int64_t low, int64_t high) {
 }
 
 void Reads::readOperands(size_t node, int stage) {
-  const Circuit::Node &n = c.nodes[node];
+  const Word &n = c.nodes[node];
   auto [low, high] = built[node];
   switch (n.op) {
   case Op::Input:
@@ -127,12 +127,12 @@ void Reads::readOperands(size_t node, int stage) {
   }
 }
 
-Reads::Reads(const Circuit &c, const Schedule &s)
+Reads::Reads(const WordGraph &c, const WordStages &s)
     : zeros(c.nodes.size(), 0), built(c.nodes.size()), c(c),
       first(c.nodes.size() + 1) {
   findZeros();
   for (size_t i = 0; i < c.nodes.size(); ++i)
-    if (s.stage[i] >= 0)
+    if (s.of[i] >= 0)
       for (int operand : {c.nodes[i].a, c.nodes[i].b, c.nodes[i].c})
         if (operand >= 0)
           ++first[operand + 1];
@@ -142,10 +142,10 @@ Reads::Reads(const Circuit &c, const Schedule &s)
   uses.resize(first.back());
   next.assign(first.begin(), first.end() - 1);
   for (int o : c.outputs)
-    read(o, s.stages, 0, c.outWidth);
+    read(o, s.count, 0, c.outWidth);
   for (size_t i = c.nodes.size(); i-- > 0;)
-    if (s.stage[i] >= 0)
-      readOperands(i, s.stage[i]);
+    if (s.of[i] >= 0)
+      readOperands(i, s.of[i]);
 }
 
 /// LUTs of a table: functions of as many index bits as a LUT has inputs, from
@@ -200,13 +200,11 @@ TableLuts::TableLuts(llvm::ArrayRef<int64_t> entries, int64_t bits,
 /// What a family's LUTs and carry chains make of a circuit.
 class Logic {
 public:
-  Logic(const Circuit &c, const Schedule &s, Reads &r, int64_t inputs)
+  Logic(const WordGraph &c, const WordStages &s, Reads &r, int64_t inputs)
       : c(c), s(s), r(r), inputs(inputs), last(c.nodes.size()),
         constants(c.nodes.size()) {}
 
-  int64_t luts = 0;        ///< of choices, looks at bits and short sums
-  int64_t sumBits = 0;     ///< of carry chains that add
-  int64_t compareBits = 0; ///< of carry chains that compare, in pairs
+  int64_t luts = 0, sumBits = 0, compareBits = 0;
   TableLuts tableLuts;
 
   /// Nodes come in their order.
@@ -216,7 +214,7 @@ private:
   void addSum(size_t node);
   void addCompare(size_t node);
   void addChoice(size_t node);
-  void addTable(const Circuit::Node &n);
+  void addTable(const Word &n);
   /// LUTs of a function of so many bits that takes them one after the other.
   void addLook(size_t node, int64_t bits) {
     int64_t count = llvm::divideCeil(bits - 1, inputs - 1);
@@ -227,13 +225,13 @@ private:
   bool isFixed(int i) const { return c.nodes[i].op == Op::Constant; }
   /// Between values, not another name of its condition.
   bool isChoice(int i) const {
-    const Circuit::Node &n = c.nodes[i];
+    const Word &n = c.nodes[i];
     return n.op == Op::Select && !(isFixed(n.b) && isFixed(n.c));
   }
   bool isWide() const { return inputs >= 6; }
 
-  const Circuit &c;
-  const Schedule &s;
+  const WordGraph &c;
+  const WordStages &s;
   Reads &r;
   const int64_t inputs; ///< of a LUT
   /// A node's last LUTs, which may become part of its reader's: one a bit.
@@ -256,7 +254,7 @@ private:
 int64_t shortSum(bool isWide) { return isWide ? 2 : 4; }
 
 void Logic::addSum(size_t node) {
-  const Circuit::Node &n = c.nodes[node];
+  const Word &n = c.nodes[node];
   int64_t start = r.start(n), bits = r.built[node].high - start;
   if (c.adderBits(n) == 0 || bits <= 0)
     return;
@@ -272,7 +270,7 @@ void Logic::addSum(size_t node) {
   // Above an operand without a sign only the carry is added, which takes no LUT
   // before AMD's carry chains.
   auto end = [&](int i, int64_t shift) {
-    const Circuit::Node &m = c.nodes[i];
+    const Word &m = c.nodes[i];
     return m.isSigned() ? r.built[node].high : m.bits() + shift;
   };
   int64_t shared = std::clamp<int64_t>(
@@ -284,7 +282,7 @@ void Logic::addSum(size_t node) {
 }
 
 void Logic::addCompare(size_t node) {
-  const Circuit::Node &n = c.nodes[node];
+  const Word &n = c.nodes[node];
   if (n.value == 0) // the sign
     return;
   const int64_t width = c.nodes[n.a].bits(), bits = width - zerosBelow(n.value);
@@ -301,14 +299,14 @@ void Logic::addCompare(size_t node) {
 }
 
 void Logic::addChoice(size_t node) {
-  const Circuit::Node &n = c.nodes[node];
+  const Word &n = c.nodes[node];
   auto [low, high] = r.built[node];
   const Known &yes = constants[n.b], &no = constants[n.c];
   const uint64_t both = yes.mask & no.mask;
   constants[node] = {both & ~(yes.value ^ no.value), yes.value & both};
   // A bit of two constants is the condition or its inverse.
   auto bitsOf = [&](size_t i) {
-    const Circuit::Node &m = c.nodes[i];
+    const Word &m = c.nodes[i];
     Slice built = r.built[i];
     uint64_t free = constants[m.b].mask & constants[m.c].mask;
     uint64_t here = llvm::maskTrailingOnes<uint64_t>(unsigned(built.bits()))
@@ -318,14 +316,13 @@ void Logic::addChoice(size_t node) {
   if (high <= low)
     return;
   // A constant right before registers is their reset.
-  auto isLater = [&](const Use &use) { return use.stage > s.stage[node]; };
+  auto isLater = [&](const Use &use) { return use.stage > s.of[node]; };
   if (isFixed(n.b) != isFixed(n.c) && llvm::all_of(r.of(node), isLater))
     return;
   // What nobody else reads may become part of the LUTs: a choice, and what a
   // single bit or all of its bits look at.
   auto isPart = [&](int i) {
-    return last[i].luts > 0 && s.stage[i] == s.stage[node] &&
-           r.of(i).size() == 1;
+    return last[i].luts > 0 && s.of[i] == s.of[node] && r.of(i).size() == 1;
   };
   if (isFixed(n.b) && isFixed(n.c)) { // the comparison under another name
     if (isPart(n.a))
@@ -363,7 +360,7 @@ void Logic::addChoice(size_t node) {
   last[node] = {total, bits};
 }
 
-void Logic::addTable(const Circuit::Node &n) {
+void Logic::addTable(const Word &n) {
   int64_t index = c.nodes[n.a].bits();
   auto [known, isNew] = tables.try_emplace({n.value, index});
   if (isNew)
@@ -372,7 +369,7 @@ void Logic::addTable(const Circuit::Node &n) {
 }
 
 void Logic::add(size_t node) {
-  const Circuit::Node &n = c.nodes[node];
+  const Word &n = c.nodes[node];
   switch (n.op) {
   case Op::Constant:
     constants[node] = {~uint64_t(0), uint64_t(n.value)};
@@ -427,40 +424,31 @@ void Registers::add(int stage, llvm::MutableArrayRef<Use> uses) {
 }
 } // namespace
 
-Actor describe(const Circuit &c, int64_t budget) {
-  Schedule s = schedule(c, budget);
+WordCounts countWords(const WordGraph &c, const WordStages &s) {
   Reads r(c, s);
   Logic wide(c, s, r, 6), narrow(c, s, r, 4);
   Registers registers;
-  int64_t adders = 0;
+  WordCounts counts;
   for (size_t i = 0; i < c.nodes.size(); ++i) {
-    const Circuit::Node &n = c.nodes[i];
-    if (s.stage[i] < 0 && n.op != Op::Constant)
+    const Word &n = c.nodes[i];
+    if (s.of[i] < 0 && n.op != Op::Constant)
       continue;
     wide.add(i);
     narrow.add(i);
     if (n.op == Op::Constant)
       continue;
-    adders += n.isSum() && c.adderBits(n) > 0;
-    registers.add(s.stage[i], r.of(i));
+    counts.adders += n.isSum() && c.adderBits(n) > 0;
+    registers.add(s.of[i], r.of(i));
   }
-  return Actor(unit::Circuit::kKind, "circuit",
-               {{"levels", budget},
-                {"stages", s.stages},
-                {"inBits", c.inLanes * c.inWidth},
-                {"outBits", int64_t(c.outputs.size()) * c.outWidth},
-                {"adders", adders},
-                {"wideLuts", wide.luts},
-                {"wideSumBits", wide.sumBits},
-                {"wideTableLeaves", wide.tableLuts.leaves},
-                {"wideTableChoices", wide.tableLuts.choices},
-                {"narrowLuts", narrow.luts},
-                {"narrowSumBits", narrow.sumBits},
-                {"narrowCompareBits", narrow.compareBits},
-                {"narrowTableLeaves", narrow.tableLuts.leaves},
-                {"narrowTableChoices", narrow.tableLuts.choices},
-                {"ffBits", registers.ffBits},
-                {"rowBits", registers.rowBits},
-                {"rowStageBits", registers.rowStageBits}});
+  auto logicOf = [](const Logic &l) {
+    return WordCounts::Logic{l.luts, l.sumBits, l.compareBits,
+                             l.tableLuts.leaves, l.tableLuts.choices};
+  };
+  counts.wide = logicOf(wide);
+  counts.narrow = logicOf(narrow);
+  counts.ffBits = registers.ffBits;
+  counts.rowBits = registers.rowBits;
+  counts.rowStageBits = registers.rowStageBits;
+  return counts;
 }
-} // namespace rhizome::gen
+} // namespace rhizome::gen::cost

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where the registers of a circuit stand: lib/Schedule, with the cost model's
+// length of logic.
+#include "Pipeline.h"
+#include "rhizome/Generator/Circuit.h"
+#include <algorithm>
+
+namespace rhizome::gen {
+int64_t CircuitDelays::earliest(int op, const std::vector<int64_t> &start) {
+  int64_t latest = 0;
+  auto join = [&](int o) { latest = std::max(latest, start[o]); };
+  if (size_t(op) < circuit.nodes.size())
+    circuit.nodes[op].forOperands(join);
+  else
+    for (int o : circuit.outputs)
+      join(o);
+  return latest;
+}
+
+schedule::ChainModel::Arrival CircuitDelays::place(int op, int64_t start) {
+  if (size_t(op) == circuit.nodes.size()) // the outputs' beat: wires
+    return {};
+  auto [before, behind] = words.place(op, start);
+  return {before.at, behind.at};
+}
+
+schedule::Problem problemOf(const cost::WordGraph &circuit) {
+  schedule::Problem p;
+  int nodes = int(circuit.nodes.size());
+  p.latency.assign(size_t(nodes) + 1, 0);
+  for (int i = 0; i < nodes; ++i)
+    circuit.nodes[i].forOperands([&](int o) { p.depend(o, i); });
+  for (int o : circuit.outputs)
+    p.depend(o, nodes);
+  return p;
+}
+
+schedule::Schedule scheduleOf(const cost::WordGraph &circuit, int64_t budget) {
+  CircuitDelays delays(circuit);
+  return schedule::scheduleChained(int(circuit.nodes.size()) + 1, delays,
+                                   budget);
+}
+
+cost::WordStages stagesOf(const cost::WordGraph &circuit, int64_t budget) {
+  schedule::Schedule schedule = scheduleOf(circuit, budget);
+  cost::WordStages stages;
+  stages.count = int(schedule.start.back());
+  stages.of = circuit.readers();
+  for (size_t i = 0; i < circuit.nodes.size(); ++i)
+    stages.of[i] = stages.of[i] > 0 ? int(schedule.start[i]) : -1;
+  return stages;
+}
+} // namespace rhizome::gen

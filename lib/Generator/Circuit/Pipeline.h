@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A circuit as a problem of lib/Schedule: its nodes, and behind them the beat
+// of its outputs as one operation more.
+#pragma once
+
+#include "rhizome/Cost/Words.h"
+#include "rhizome/Schedule/Solvers.h"
+
+namespace rhizome::gen {
+/// Where signals are in their stage, by the cost model.
+class CircuitDelays final : public schedule::ChainModel {
+public:
+  explicit CircuitDelays(const cost::WordGraph &circuit)
+      : circuit(circuit), words(circuit) {}
+  int64_t earliest(int op, const std::vector<int64_t> &start) override;
+  Arrival place(int op, int64_t start) override;
+
+private:
+  const cost::WordGraph &circuit;
+  cost::WordDelays words;
+};
+
+/// What reads what.
+schedule::Problem problemOf(const cost::WordGraph &circuit);
+/// In stages of logic of at most that length, as soon as possible.
+schedule::Schedule scheduleOf(const cost::WordGraph &circuit, int64_t budget);
+} // namespace rhizome::gen
