@@ -227,7 +227,10 @@ CompiledFunction::run(ArrayRef<Tensor> inputs) const {
             border.elements())
       return fail("input " + llvm::Twine(i) +
                   " has another shape or kind than the function's");
+    bool isOutside = false; // without a branch, so that vectors compare
     for (int64_t v : tensor.ints)
+      isOutside |= v < border.lo || v > border.hi;
+    for (int64_t v : isOutside ? ArrayRef(tensor.ints) : ArrayRef<int64_t>())
       if (v < border.lo || v > border.hi)
         return fail("input " + llvm::Twine(i) + " holds " + llvm::Twine(v) +
                     ", outside " + llvm::Twine(border.lo) + ":" +

@@ -28,13 +28,31 @@ static unsigned widthOf(linalg::GenericOp op) {
   return bits;
 }
 
+/// Whether an operation reads everything in the order of its loops; what
+/// transposes is no vector code and takes nothing with it.
+static bool isStraight(linalg::GenericOp op) {
+  return llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
+    int last = -1;
+    for (AffineExpr expr : map.getResults()) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      if (!dim)
+        continue;
+      if (int(dim.getPosition()) <= last)
+        return false;
+      last = int(dim.getPosition());
+    }
+    return true;
+  });
+}
+
 static bool mayFuse(OpOperand *use) {
   auto producer = use->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(use->getOwner());
   if (!producer || !consumer || !use->get().hasOneUse() ||
       producer.getNumResults() != 1 || producer.getNumReductionLoops() ||
       producer.getNumLoops() != consumer.getNumLoops() ||
-      !consumer.getMatchingIndexingMap(use).isPermutation())
+      !consumer.getMatchingIndexingMap(use).isPermutation() ||
+      !isStraight(producer) || !isStraight(consumer))
     return false;
   unsigned from = widthOf(producer), to = widthOf(consumer);
   return from != 0 && from == to;

@@ -107,6 +107,9 @@ bool Vectorizer::plan(Nest given) {
     return false;
   for (auto [k, a] : llvm::enumerate(nest.in))
     if (!a.isScalar() && a.steps[lanes] != 0 && a.steps[lanes] != 1) {
+      // Every second element is cheaper to pick than to move.
+      if (a.steps[lanes] == 2 && hasMargin(a.memory) && !isOwnConstant(k))
+        continue;
       if (!canPack(k))
         return false;
       toPack.push_back(k);
@@ -191,7 +194,11 @@ Vectorizer::Rest Vectorizer::chooseRest() const {
 //===----------------------------------------------------------------------===//
 
 Value Vectorizer::loadLanes(Value flat, Type element, Value at,
-                            ArrayRef<int64_t> place) {
+                            ArrayRef<int64_t> place, int64_t step) {
+  if (step == 2) {
+    Value both = loadVector(flat, element, at, 2 * width);
+    return vector::DeinterleaveOp::create(b, loc, both).getRes1();
+  }
   int64_t valid = blocks[lanes].size - place[lanes];
   if (rest != Rest::Masked || valid >= width)
     return loadVector(flat, element, at, width);
@@ -527,7 +534,8 @@ void Vectorizer::emitTile() {
                  b, loc, VectorType::get({2 * width}, b.getI16Type()), pair);
     }
     if (a.steps[lanes])
-      return value = loadLanes(flats[k], a.element(), at, place);
+      return value =
+                 loadLanes(flats[k], a.element(), at, place, a.steps[lanes]);
     return value = memref::LoadOp::create(b, loc, flats[k], at);
   };
   SmallVector<Value> results;

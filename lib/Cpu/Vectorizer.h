@@ -96,7 +96,7 @@ private:
   }
   /// A vector along the lanes of the tile, whose first lane is at `place`.
   mlir::Value loadLanes(mlir::Value flat, mlir::Type element, mlir::Value at,
-                        llvm::ArrayRef<int64_t> place);
+                        llvm::ArrayRef<int64_t> place, int64_t step = 1);
   mlir::Value body(mlir::linalg::LinalgOp op,
                    llvm::ArrayRef<mlir::Value> arguments, mlir::Value out);
   mlir::Value spread(mlir::Value v);
