@@ -60,7 +60,7 @@ resources: build
 	cmake --build $(BUILD) -j $(JOBS) --target rhizome-points
 	@python3 bench/resources.py
 
-## The importer under libFuzzer, FUZZ_SECONDS long; what it finds lies in build-fuzz.
+## Both importers under libFuzzer, FUZZ_SECONDS long; what they find lies in build-fuzz.
 FUZZ_SECONDS ?= 3600
 fuzz: setup
 	cmake --preset fuzz && cmake --build --preset fuzz

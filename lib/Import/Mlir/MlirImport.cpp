@@ -4,6 +4,7 @@
 #include "Raise.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -21,12 +22,11 @@ static void refuseUnknown(ModuleOp module, Refusals &refusals) {
   });
 }
 
-OwningOpRef<ModuleOp> importer::importMlir(MLIRContext *context, StringRef path,
-                                           const MlirOptions &options,
-                                           Refusals &refusals) {
-  std::string problem;
-  OwningOpRef<ModuleOp> module =
-      parseMlir(context, path, /*withValues=*/true, problem);
+/// The network of a module; null, with the problem, if it could not be parsed.
+static OwningOpRef<ModuleOp> networkOf(OwningOpRef<ModuleOp> module,
+                                       const std::string &problem,
+                                       const MlirOptions &options,
+                                       Refusals &refusals) {
   auto stop = [&](std::string reason, std::string remedy = "") {
     refusals.push_back({"", "", std::move(reason), std::move(remedy)});
     return OwningOpRef<ModuleOp>();
@@ -68,4 +68,24 @@ OwningOpRef<ModuleOp> importer::importMlir(MLIRContext *context, StringRef path,
     return stop("the raised network is not valid",
                 "report this model as a bug of the importer");
   return module;
+}
+
+OwningOpRef<ModuleOp> importer::importMlir(MLIRContext *context, StringRef path,
+                                           const MlirOptions &options,
+                                           Refusals &refusals) {
+  std::string problem;
+  auto module = parseMlir(context, path, /*withValues=*/true, problem);
+  return networkOf(std::move(module), problem, options, refusals);
+}
+
+OwningOpRef<ModuleOp> importer::importMlirBuffer(MLIRContext *context,
+                                                 StringRef bytes,
+                                                 StringRef name,
+                                                 const MlirOptions &options,
+                                                 Refusals &refusals) {
+  std::string problem;
+  auto module =
+      parseMlir(context, llvm::MemoryBuffer::getMemBufferCopy(bytes, name),
+                /*withValues=*/true, problem);
+  return networkOf(std::move(module), problem, options, refusals);
 }

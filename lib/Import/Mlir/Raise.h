@@ -12,6 +12,7 @@
 #include "rhizome/Import/Mlir/MlirImport.h"
 #include "rhizome/Support/HostReason.h"
 #include "rhizome/Support/Refusal.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace rhizome::importer {
 using Shape = llvm::SmallVector<int64_t>;
@@ -51,7 +52,12 @@ void addReductions(mlir::RewritePatternSet &patterns);
 //===----------------------------------------------------------------------===//
 
 /// Parses and verifies, with the values of constants or without; null with what
-/// was wrong in `problem`.
+/// was wrong in `problem`. The buffer's name is the file's.
+mlir::OwningOpRef<mlir::ModuleOp>
+parseMlir(mlir::MLIRContext *context,
+          std::unique_ptr<llvm::MemoryBuffer> buffer, bool withValues,
+          std::string &problem);
+/// The same of a file.
 mlir::OwningOpRef<mlir::ModuleOp> parseMlir(mlir::MLIRContext *context,
                                             llvm::StringRef path,
                                             bool withValues,

@@ -14,11 +14,12 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Parser/Parser.h"
-#include "rhizome/Support/Untrusted.h"
 #include "rhizome/Dialect/Flow/Flow.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -45,22 +46,23 @@ bool importer::isMlir(StringRef bytes) {
 }
 
 static void loadReadable(MLIRContext &context) {
-  context
-      .loadDialect<affine::AffineDialect, arith::ArithDialect,
-                   bufferization::BufferizationDialect, cf::ControlFlowDialect,
-                   flow::FlowDialect, func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
-                   memref::MemRefDialect, ml_program::MLProgramDialect,
-                   num::NumDialect, osa::OsaDialect, scf::SCFDialect,
-                   tensor::TensorDialect, vector::VectorDialect>();
+  context.loadDialect<
+      affine::AffineDialect, arith::ArithDialect,
+      bufferization::BufferizationDialect, cf::ControlFlowDialect,
+      flow::FlowDialect, func::FuncDialect, linalg::LinalgDialect,
+      math::MathDialect, memref::MemRefDialect, ml_program::MLProgramDialect,
+      num::NumDialect, osa::OsaDialect, scf::SCFDialect, tensor::TensorDialect,
+      vector::VectorDialect>();
 }
 
-OwningOpRef<ModuleOp> importer::parseMlir(MLIRContext *context, StringRef path,
-                                          bool withValues,
-                                          std::string &problem) {
-  auto text = llvm::MemoryBuffer::getFile(path);
-  if (text && !isBytecode(**text))
-    if (llvm::Error error = checkNesting((*text)->getBuffer())) {
-      problem = path.str() + ": " + llvm::toString(std::move(error));
+OwningOpRef<ModuleOp>
+importer::parseMlir(MLIRContext *context,
+                    std::unique_ptr<llvm::MemoryBuffer> buffer, bool withValues,
+                    std::string &problem) {
+  if (!isBytecode(*buffer))
+    if (llvm::Error error = checkNesting(buffer->getBuffer())) {
+      problem = buffer->getBufferIdentifier().str() + ": " +
+                llvm::toString(std::move(error));
       return {};
     }
   DialectRegistry registry;
@@ -80,12 +82,25 @@ OwningOpRef<ModuleOp> importer::parseMlir(MLIRContext *context, StringRef path,
          << (place.empty() ? "" : ": ") << diagnostic;
       return success();
     });
-    module = parseSourceFile<ModuleOp>(path, ParserConfig(context));
+    auto source = std::make_shared<llvm::SourceMgr>();
+    source->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+    module = parseSourceFile<ModuleOp>(source, ParserConfig(context));
     if (module && withValues && failed(osa::verifyResources(*module)))
       module = {};
   }
   context->allowUnregisteredDialects(!strict);
   return module;
+}
+
+OwningOpRef<ModuleOp> importer::parseMlir(MLIRContext *context, StringRef path,
+                                          bool withValues,
+                                          std::string &problem) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer) {
+    problem = path.str() + ": " + buffer.getError().message();
+    return {};
+  }
+  return parseMlir(context, std::move(*buffer), withValues, problem);
 }
 
 std::string importer::placeOf(Location location) {

@@ -55,4 +55,11 @@ mlir::OwningOpRef<mlir::ModuleOp> importMlir(mlir::MLIRContext *context,
                                              llvm::StringRef path,
                                              const MlirOptions &options,
                                              Refusals &refusals);
+
+/// The same for text or bytecode in memory; places are told in `name`.
+mlir::OwningOpRef<mlir::ModuleOp> importMlirBuffer(mlir::MLIRContext *context,
+                                                   llvm::StringRef bytes,
+                                                   llvm::StringRef name,
+                                                   const MlirOptions &options,
+                                                   Refusals &refusals);
 } // namespace rhizome::importer
