@@ -5,6 +5,7 @@ seeded random ones), stimulus, and what the cells must answer."""
 import random
 
 import timing
+from loads import LOAD_CHECK, MEMORY, resident
 
 
 class Port:
@@ -450,7 +451,7 @@ def matvec(rng, fixed, cell="rhz_matvec"):
                     [Port("out", p["AccWidth"], p["Pixels"] * p["Pe"], beats_out)], stages,
                     lambda i, o: timing.actor(
                         i, o, produces=lambda n: n % p["Folds"] == p["Folds"] - 1), files)
-    return resident(rng, cell, p, rows, p["Pe"] * p["Simd"] * p["WWidth"], files,
+    return resident(Case, rng, cell, p, rows, p["Pe"] * p["Simd"] * p["WWidth"], files,
                     Port("in", p["XWidth"], p["Pixels"] * p["Simd"], beats_in),
                     Port("out", p["AccWidth"], p["Pixels"] * p["Pe"], beats_out), stages)
 
@@ -528,7 +529,7 @@ def lane_reduce(rng, fixed, cell="rhz_lane_reduce"):
             del p[name]
         p.update(Ultra=rng.choice([0, 1]), Load=rng.choice([8, 32, 64, 72]))
         del files["w.txt"]
-        return resident(rng, cell, p, rows, p["Taps"] * p["Lanes"] * p["WWidth"], files,
+        return resident(Case, rng, cell, p, rows, p["Taps"] * p["Lanes"] * p["WWidth"], files,
                         Port("in", p["XWidth"], p["Pixels"] * p["Taps"] * p["Lanes"], beats_in),
                         Port("out", p["AccWidth"], p["Pixels"] * p["Lanes"], beats_out),
                         6 + multiplier_stages(p["Style"], p["XWidth"], p["XSigned"], p["WWidth"])
@@ -730,101 +731,6 @@ def reorder(rng, fixed):
                 {"a.txt": order})
 
 
-class LoadChain:
-    """Words that come along a load chain in the cycles of a pattern: the first
-    `own` of them stay in the cell, the others pass on a cycle later."""
-
-    def __init__(self, rng, width, words, own):
-        bits = [int(rng.random() < rng.choice([0.3, 0.8, 1.0])) for _ in range(64)]
-        bits[rng.randrange(64)] = 1
-        cycles, cycle = [], 0
-        for _ in words:
-            while not bits[cycle % 64]:
-                cycle += 1
-            cycles.append(cycle)
-            cycle += 1
-        self.loaded, self.last = cycles[own - 1] + 1, cycles[-1]
-        self.files = {"load.hex": words + [0]}
-        names = {"bits": width, "count": len(words), "own": own, "loaded": self.loaded,
-                 "pattern": sum(bit << k for k, bit in enumerate(bits))}
-        self.text = """
-  localparam [63:0] load_pattern = 64'h%(pattern)x;
-  reg [%(bits)d-1:0] load_words [0:%(count)d]; initial $readmemh("load.hex", load_words);
-  integer load_at, load_out; wire loaded, open_ready, load_valid_o;
-  wire [%(bits)d-1:0] load_data_o; reg [5:0] load_now;
-  assign in_ready = open_ready && loaded;
-  wire load_valid = load_at < %(count)d && load_pattern[load_now];
-  always @(posedge clk) if (!rst_n) begin
-    load_at <= 0; load_out <= %(own)d; load_now <= 0;
-  end else begin
-    load_now <= load_now + 1;
-    if (load_valid) load_at <= load_at + 1;
-    if (load_valid_o) begin
-      if (load_data_o !== load_words[load_out]) $fwrite(log, "F word %%0d of the chain\\n", load_out);
-      load_out <= load_out + 1;
-    end
-  end""" % names
-        self.record = ('if (loaded !== (cycle >= %(loaded)d)) $fwrite(log, "F loaded is %%b in cycle '
-                       '%%0d\\n", loaded, cycle);' % names)
-        self.final = 'if (load_out != %(count)d) $fwrite(log, "F %%0d words of the chain\\n", load_out);' % names
-        self.connections = [".load_valid_i(load_valid)", ".load_data_i(load_words[load_at])",
-                            ".load_valid_o(load_valid_o)", ".load_data_o(load_data_o)",
-                            ".loaded_o(loaded)"]
-
-
-def resident(rng, cell, p, rows, width, files, source, sink, stages):
-    """The case of a cell whose memory the load chain fills with `rows` of so many
-    bits; its input is shut until then."""
-    chain = [row >> low & ((1 << p["Load"]) - 1) for row in rows
-             for low in range(0, width, p["Load"])]
-    spare = [rng.getrandbits(p["Load"]) for _ in range(3)]    # of memories that follow
-    load = LoadChain(rng, p["Load"], chain + spare, len(chain))
-
-    def predict(i, o):
-        i[0].start = load.loaded
-        timing.actor(i, o, produces=lambda n: n % p["Folds"] == p["Folds"] - 1)
-    case = Case(cell, p, [source], [sink], stages, predict, dict(files, **load.files))
-    case.extra, case.record, case.final = [load.text], [load.record], [load.final]
-    case.cycles = load.last
-    case.connections = [text.replace("(in_valid)", "(in_valid && loaded)").replace(
-        "(in_ready)", "(open_ready)") for text in case.connections] + load.connections
-    return case
-
-
-# A memory behind a port: when it takes requests (64 cycles), after how many
-# cycles it answers and how many a beat takes.
-MEMORY = """
-  wire arvalid, rready; wire [63:0] araddr; wire [7:0] arlen;
-  localparam [63:0] memory_pattern = 64'h%(pattern)x;
-  reg [%(width)d-1:0] segment [0:%(words)d-1]; initial $readmemh("segment.txt", segment);
-  integer now, head, tail, due, i; integer dues [0:%(most)d], places [0:%(most)d];
-  wire arready = memory_pattern[now %% 64];
-  wire rvalid = head < tail && now >= dues[head];
-  wire [%(width)d-1:0] rdata = rvalid ? segment[places[head]] : 'x;
-  reg waiting; reg [71:0] held;
-  always @(posedge clk) if (!rst_n) begin
-    now <= 0; head <= 0; tail <= 0; due = 0; waiting = 0;
-  end else begin
-    now <= now + 1;
-    if (rvalid && rready) head <= head + 1;
-    if (waiting && (!arvalid || held !== {araddr, arlen})) $fwrite(log, "F a request changes\\n");
-    waiting = arvalid && !arready; held = {araddr, arlen};
-    if (arvalid && arready) begin
-      if (araddr %% %(bytes)d != 0 || araddr < %(base)d ||
-          araddr + (arlen + 1) * %(bytes)d > %(base)d + %(words)d * %(bytes)d)
-        $fwrite(log, "F address %%0d, length %%0d\\n", araddr, arlen);
-      if (araddr / 4096 != (araddr + (arlen + 1) * %(bytes)d - 1) / 4096)
-        $fwrite(log, "F a burst crosses 4 KiB\\n");
-      for (i = 0; i <= arlen && tail + i < %(most)d; i = i + 1) begin
-        due = due + %(gap)d; if (i == 0 && due < now + %(latency)d) due = now + %(latency)d;
-        dues[tail + i] = due; places[tail + i] = (araddr - %(base)d) / %(bytes)d + i;
-      end
-      tail <= tail + i;
-    end
-  end
-"""
-
-
 @maker({"Words": 1, "Burst": 1, "DataWidth": 8, "Depth": 2}, {"Words": 40, "Burst": 16, "Depth": 65},
        {"Words": 300, "Burst": 16, "DataWidth": 256, "Depth": 64, "Page": 3},
        {"Words": 7, "Burst": 16, "Depth": 40}, {"Words": 33, "Burst": 32, "Depth": 32, "latency": 1})
@@ -868,21 +774,7 @@ def load_reader(rng, fixed):
     case.cycles = p["Words"] * gap + bursts * (latency + 80) + 40
     case.extra = [MEMORY % {"pattern": rng.getrandbits(64) | 1, "width": p["DataWidth"],
                             "words": p["Words"], "bytes": size, "base": p["Page"] * 4096,
-                            "gap": gap, "latency": latency, "most": 2 * p["Words"] + 1000}, """
-  wire load_valid; wire [%(width)d-1:0] load_data; integer words, flying;
-  reg was; reg [%(width)d-1:0] beat; wire rlast = rvalid && lasts[head];
-  reg lasts [0:%(most)d];
-  always @(posedge clk) if (!rst_n) begin words <= 0; flying <= 0; was <= 0; end else begin
-    was <= rvalid; beat <= rdata;
-    flying <= flying + (arvalid && arready) - rlast;
-    if (flying > %(most_bursts)d) $fwrite(log, "F %%0d bursts on their way\\n", flying);
-    if (load_valid !== was || (was && load_data !== beat)) $fwrite(log, "F a beat is not passed\\n");
-    if (load_valid) begin
-      if (load_data !== segment[words]) $fwrite(log, "F word %%0d\\n", words);
-      words <= words + 1;
-    end
-    if (arvalid && arready) for (i = 0; i <= arlen; i = i + 1) lasts[tail + i] <= i == arlen;
-  end""" % {"width": p["DataWidth"], "most": 2 * p["Words"] + 1000, "most_bursts": p["InFlight"]}]
+                            "gap": gap, "latency": latency, "most": 2 * p["Words"] + 1000}, LOAD_CHECK % {"width": p["DataWidth"], "most": 2 * p["Words"] + 1000, "most_bursts": p["InFlight"]}]
     case.record = ['if (cycle == %d && words != %d) $fwrite(log, "F %%0d words\\n", words);'
                    % (case.cycles, p["Words"])]
     case.connections += [".m_axi_%s(%s)" % (name, name) for name in (
