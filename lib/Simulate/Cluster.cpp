@@ -328,6 +328,20 @@ Expected<ClusterResult> rhizome::simulateCluster(
   return result;
 }
 
+/// A folder of one job's own, which other simulations of this process leave
+/// alone; on several machines it has to lie where the package does.
+static Expected<std::string> rankFolder(const Package &package,
+                                        const ClusterOptions &options) {
+  if (!options.hostfile.empty())
+    return sim::makeRunFolder(package, "mpi");
+  SmallString<128> made;
+  if (std::error_code error =
+          sys::fs::createUniqueDirectory("rhizome-ranks", made))
+    return createStringError(error, "cannot make a folder for the ranks: %s",
+                             error.message().c_str());
+  return made.str().str();
+}
+
 Expected<RankJob> rhizome::rankJob(const Package &package,
                                    const ClusterOptions &options) {
   if (Error error = checkLinks(package))
@@ -340,7 +354,7 @@ Expected<RankJob> rhizome::rankJob(const Package &package,
       buildLibraries(package, job.held, job.buildSeconds);
   if (!libraries)
     return libraries.takeError();
-  Expected<std::string> folder = sim::makeRunFolder(package, "mpi");
+  Expected<std::string> folder = rankFolder(package, options);
   if (!folder)
     return folder.takeError();
   job.folder = *folder;

@@ -136,13 +136,12 @@ const Subject &rhizome::test::subject() {
     s.simulator = tiny().folder.path("simulator");
     s.simulatorFolder = built.folder;
     if (auto job = rankJob(tinyCluster(), {})) {
-      // Its run folder is the word that tells one test's ranks from another's.
-      s.ranks = {"sh",
-                 "-c",
-                 "cp \"$1\"/run.json \"$2\" && shift 2 && exec \"$@\"",
-                 "sh",
-                 job->folder,
-                 "FOLDER"};
+      // Each test has a folder of its own, by which it finds its ranks.
+      const std::string run = tiny().folder.path("run.json");
+      EXPECT_FALSE(llvm::sys::fs::rename(job->folder + "/run.json", run));
+      llvm::sys::fs::remove_directories(job->folder);
+      s.ranks = {"sh", "-c", "cp \"$1\" \"$2\" && shift 2 && exec \"$@\"",
+                 "sh", run,  "FOLDER"};
       for (const std::string &word : job->command)
         s.ranks.push_back(word == job->folder ? "FOLDER" : word);
     } else {
