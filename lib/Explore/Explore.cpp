@@ -391,41 +391,23 @@ static bool couldHold(Result &result, const Cluster &cluster) {
   return bits <= 0;
 }
 
-/// Other prices under which what binds a plan may be less scarce.
-static std::vector<MemoryPrices> otherPrices(Result &result, const Goal &goal,
-                                             const Cluster &cluster,
-                                             Residents residents) {
+/// What of a plan's memory binds it, so that other prices may help.
+struct Lacking {
+  bool blocks = false, luts = false;
+};
+static Lacking lackingIn(Result &result, const Goal &goal,
+                         const Cluster &cluster) {
   if (!result.refused.empty())
     return {};
-  if (!result.fits && !couldHold(result, cluster))
-    return {};
+  // What does not fit lacks both: whichever there is less of looks scarce.
+  if (!result.fits)
+    return couldHold(result, cluster) ? Lacking{true, true} : Lacking{};
   bool isRate = goal.kind == Goal::Kind::MaxThroughput;
-  if (result.fits && ((result.meetsGoal && !isRate) ||
-                      result.limit.kind != Limit::Kind::Resource))
+  if ((result.meetsGoal && !isRate) ||
+      result.limit.kind != Limit::Kind::Resource)
     return {};
-  constexpr double kUsual = CostContext::kUsualLutsOfABlock;
-  bool lacksBlocks = !result.fits || result.limit.resource == "bram";
-  bool lacksLuts = !result.fits || result.limit.resource == "lut" ||
-                   result.limit.resource == "lutram";
-  std::vector<MemoryPrices> prices;
-  auto add = [&](Residents homes) {
-    // What does not fit lacks both: whichever there is less of looks scarce.
-    if (lacksBlocks)
-      prices.insert(prices.end(), {{300, homes}, {900, homes}});
-    if (lacksLuts)
-      prices.push_back({30, homes});
-  };
-  // UltraRAM stands idle otherwise, and takes what either lacks.
-  if (residents == Residents::None && mayUseUltra(cluster) &&
-      (lacksBlocks || lacksLuts)) {
-    prices.push_back({kUsual, Residents::Ultra});
-    if (lacksBlocks)
-      prices.push_back({900, Residents::Ultra});
-    if (lacksLuts)
-      prices.push_back({30, Residents::Ultra});
-  }
-  add(residents);
-  return prices;
+  const std::string &kind = result.limit.resource;
+  return {kind == "bram", kind == "lut" || kind == "lutram"};
 }
 
 namespace {
@@ -446,21 +428,23 @@ public:
     auto best = at(usual);
     if (failed(best) || pinned > 0)
       return best;
-    for (const MemoryPrices &prices :
-         otherPrices(*best, goal, cluster, usual.residents)) {
-      // It is another plan's kind of memory that binds by now.
-      if (best->fits && best->residents != prices.residents &&
-          prices.residents != Residents::Ultra)
-        continue;
-      if (!best->fits && !mayFit(prices))
-        continue;
-      auto other = at(prices);
-      if (failed(other))
+    Lacking lacking = lackingIn(*best, goal, cluster);
+    // UltraRAM stands idle otherwise, and takes what either lacks.
+    if ((lacking.blocks || lacking.luts) && mayUseUltra(cluster) &&
+        usual.residents == Residents::None) {
+      usual.residents = Residents::Ultra;
+      if (failed(consider(usual, *best)))
         return failure();
-      if (other->fits && isBetter(*other, *best))
-        std::swap(*other, *best);
-      erase(*other);
+      if (best->residents == Residents::Ultra)
+        lacking = lackingIn(*best, goal, cluster);
+      else if (best->fits)
+        usual.residents = Residents::None;
     }
+    for (double price : {300, 900, 30})
+      if (price < CostContext::kUsualLutsOfABlock ? lacking.luts
+                                                  : lacking.blocks)
+        if (failed(consider({price, usual.residents}, *best)))
+          return failure();
     return best;
   }
 
@@ -475,6 +459,19 @@ private:
     OfferCache cache;
     Cluster places = priced(cluster, prices);
     return Explorer(network, places, steering, cache).prospect({}).nodes > 0;
+  }
+
+  /// Takes the plan at these prices if it is better.
+  LogicalResult consider(const MemoryPrices &prices, Result &best) {
+    if (!best.fits && !mayFit(prices))
+      return success();
+    auto other = at(prices);
+    if (failed(other))
+      return failure();
+    if (other->fits && isBetter(*other, best))
+      std::swap(*other, best);
+    erase(*other);
+    return success();
   }
 
   FailureOr<Result> at(const MemoryPrices &prices) {

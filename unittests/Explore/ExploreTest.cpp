@@ -122,6 +122,51 @@ TEST(Explore, RomsMoveToLutsWhereBlocksAreScarce) {
   EXPECT_GT(price[1], price[64]);
 }
 
+TEST(Explore, WeightsAreLoadedWhereBlocksDoNotHoldThem) {
+  auto byte = [](NetworkBuilder &n) {
+    return num::IntType::getFull(n.b.getContext(), true, 8);
+  };
+  // Three layers of 512 Kbit each: 15 blocks and more each.
+  for (bool hasMemory : {true, false})
+    for (int64_t blocks : {200, 20}) {
+      MLIRContext context;
+      NetworkBuilder n(context);
+      n.begin({1, 256}, byte(n));
+      for (const char *name : {"fc1", "fc2", "fc3"}) {
+        n.dense(name, 256);
+        n.requantise(name, byte(n), true, false);
+      }
+      func::FuncOp f = n.end();
+      explore::ClusterPlace place;
+      place.device = "with UltraRAM";
+      place.context = ku060();
+      place.context.budget["bram"] = blocks;
+      place.context.budget["lut"] = 9000;
+      place.context.budget["uram"] = 16;
+      if (hasMemory) {
+        gen::Memory &memory = place.context.memories.emplace_back();
+        memory.name = "ddr4";
+        memory.bytesPerS = 1'000'000'000;
+      }
+      place.capacity = place.context.budget;
+      explore::Cluster cluster;
+      cluster.places = {place};
+      auto goal = *explore::parseGoal("throughput=1000/s");
+      auto result = explore::explore(f, goal, cluster);
+      ASSERT_TRUE(succeeded(result));
+      SCOPED_TRACE(std::to_string(blocks) +
+                   " blocks: " + explore::describe(result->limit));
+      bool mustLoad = blocks == 20;
+      EXPECT_EQ(result->fits && result->meetsGoal, hasMemory || !mustLoad);
+      bool loads = result->nodes[0].resources.uram() > 0;
+      EXPECT_EQ(loads, hasMemory && mustLoad);
+      EXPECT_EQ(result->residents != gen::Residents::None, loads);
+      if (loads) {
+        EXPECT_LE(result->nodes[0].resources.bram(), double(blocks));
+      }
+    }
+}
+
 TEST(Explore, WhatDoesNotFitIsSimulatedOnlyIfItIsToBeBuilt) {
   MLIRContext context;
   NetworkBuilder n(context);
