@@ -194,7 +194,7 @@ def ranks(suite, wanted):
     suite.check(answer.get("checked") and answers == wanted,
                 "MPI ranks answer as the CPU")
     refused(suite, "the driver 'mpi' simulates all of them", "run", package,
-            "--driver", "simulation")
+            "--driver", "simulation", status=2)
     empty = suite.work / "no-programs"
     empty.mkdir()
     result = run_program(["env", f"PATH={empty}", suite.rhizome, "run", package,

@@ -1,0 +1,4 @@
+func.func @requantise_c1_shift(%x: tensor<1x3x!num.int<u8>>) {
+  %y = osa.requantise %x {multiplier = array<i64: 1>, offset = array<i64: 0>, shift = 63 : i64} : (tensor<1x3x!num.int<u8>>) -> tensor<1x3x!num.int<u8>>
+  return
+}

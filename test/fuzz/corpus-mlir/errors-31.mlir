@@ -1,0 +1,5 @@
+func.func @conv2d_c6_real(%x: tensor<1x5x5x2xf32>, %w: tensor<4x3x3x2xf32>) {
+  %c = osa.conv2d %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, pad_value = 1 : i64}
+      : (tensor<1x5x5x2xf32>, tensor<4x3x3x2xf32>) -> tensor<1x3x3x4xf32>
+  return
+}

@@ -1,0 +1,4 @@
+func.func @concat_c2_rank(%x: tensor<1x3x!num.int<u2>>, %y: tensor<3x!num.int<u2>>) {
+  %c = osa.concat %x, %y {axis = 1 : i64} : (tensor<1x3x!num.int<u2>>, tensor<3x!num.int<u2>>) -> tensor<1x6x!num.int<u2>>
+  return
+}

@@ -1,0 +1,4 @@
+func.func @transpose_c1_short(%x: tensor<1x3x!num.int<u2>>) {
+  %y = osa.transpose %x {permutation = array<i64: 1>} : (tensor<1x3x!num.int<u2>>) -> tensor<3x!num.int<u2>>
+  return
+}

@@ -1,0 +1,4 @@
+func.func @transpose_c2(%x: tensor<1x3x!num.int<u2>>) {
+  %y = osa.transpose %x {permutation = array<i64: 1, 0>} : (tensor<1x3x!num.int<u2>>) -> tensor<1x3x!num.int<u2>>
+  return
+}

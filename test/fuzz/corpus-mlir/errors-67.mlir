@@ -1,0 +1,4 @@
+func.func @gather_c2(%x: tensor<1x3x!num.int<u2>>) {
+  %y = osa.gather %x {axis = 1 : i64, indices = array<i64: 0, 3>} : (tensor<1x3x!num.int<u2>>) -> tensor<1x2x!num.int<u2>>
+  return
+}

@@ -1,0 +1,4 @@
+func.func @quantize_c3(%x: tensor<3xf32>) {
+  %y = osa.quantize %x {scale = dense<1.0> : tensor<f32>, zero_point = dense<0.5> : tensor<f32>} : (tensor<3xf32>) -> tensor<3x!num.int<u8>>
+  return
+}
