@@ -14,6 +14,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -28,6 +29,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "rhizome/Conversion/Passes.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
@@ -88,6 +90,8 @@ static void ownBuffers(func::FuncOp func) {
     int64_t bytes = type.getNumElements() *
                     llvm::divideCeil(type.getElementTypeBitWidth(), 8);
     OpBuilder b(alloc);
+    if (Operation *top = func.getBody().front().findAncestorOpInBlock(*alloc))
+      b.setInsertionPoint(top);
     auto raw = memref::AllocOp::create(
         b, alloc.getLoc(),
         MemRefType::get({bytes + kReadableBytes}, b.getI8Type()));
@@ -175,6 +179,17 @@ static void cut(func::FuncOp func) {
   }
 }
 
+/// exp and tanh as polynomials, which vectors compute as a whole; the C library
+/// has these functions for one number at a time.
+static void approximate(ModuleOp module) {
+  RewritePatternSet patterns(module.getContext());
+  populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+    return name == math::ExpOp::getOperationName() ||
+           name == math::TanhOp::getOperationName();
+  });
+  walkAndApplyPatterns(module, std::move(patterns));
+}
+
 static LogicalResult lower(ModuleOp module, const VectorUnit &unit,
                            std::vector<Bytes> &constants) {
   MLIRContext *context = module.getContext();
@@ -194,6 +209,7 @@ static LogicalResult lower(ModuleOp module, const VectorUnit &unit,
       context, func.getBody().front().getArgumentTypes(), {}));
   ownBuffers(func);
   cut(func);
+  approximate(module);
 
   PassManager pm(context);
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());

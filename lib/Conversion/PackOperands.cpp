@@ -86,6 +86,8 @@ static BlockArgument argumentOf(Value memory) {
 }
 
 bool Vectoriser::isOwnConstant(size_t operand) const {
+  if (nest.in[operand].isMoved)
+    return false;
   BlockArgument argument = argumentOf(nest.in[operand].memory);
   return argument && argument.getArgNumber() >= firstConstant &&
          argument.getArgNumber() - firstConstant < constants.size();

@@ -16,9 +16,7 @@ using namespace rhizome;
 
 void Vectoriser::run() {
   SmallVector<Operation *> work;
-  for (Operation &op : func.getBody().front())
-    if (isa<linalg::LinalgOp>(op))
-      work.push_back(&op);
+  func.walk([&](linalg::LinalgOp op) { work.push_back(op); });
   llvm::DenseSet<Operation *> done;
   // Sums first: they take what stands around them with them.
   for (bool sums : {true, false})
@@ -165,12 +163,7 @@ Value Vectoriser::flat(const Access &access) {
   int64_t size = access.offset + 1;
   for (auto [loop, step] : llvm::zip(nest.loops, access.steps))
     size += (loop.extent - 1) * step;
-  auto type = cast<MemRefType>(access.memory.getType());
-  if (type.getRank() == 1 && type.getLayout().isIdentity())
-    return access.memory;
-  return memref::ReinterpretCastOp::create(
-      b, loc, MemRefType::get({size}, type.getElementType()), access.memory,
-      /*offset=*/0, ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
+  return flatMemory(b, loc, access.memory, size);
 }
 
 /// The loops that are no sums, tile by tile, in the chosen order.
@@ -318,15 +311,8 @@ SmallVector<Value> Vectoriser::onTile(const Following &f,
                         ? Value()
                         : plus(address(place, false), a.offset));
     Value memory = a.memory;
-    if (bases.back()) {
-      auto type = cast<MemRefType>(a.memory.getType());
-      if (type.getRank() != 1 || !type.getLayout().isIdentity()) {
-        int64_t span = a.offset + period;
-        memory = memref::ReinterpretCastOp::create(
-            b, loc, MemRefType::get({span}, type.getElementType()), a.memory,
-            /*offset=*/0, ArrayRef<int64_t>{span}, ArrayRef<int64_t>{1});
-      }
-    }
+    if (bases.back())
+      memory = flatMemory(b, loc, a.memory, a.offset + period);
     memories.push_back(isSum ? Value() : memory);
     walks.push_back(place);
   }
@@ -465,12 +451,9 @@ void Vectoriser::emitTile() {
   Access to = nest.out;
   if (end) {
     results = onTile(*end, results);
-    auto type = cast<MemRefType>(end->nest.out.memory.getType());
-    int64_t size = type.getNumElements();
-    outFlat = memref::ReinterpretCastOp::create(
-        b, loc, MemRefType::get({size}, type.getElementType()),
-        end->nest.out.memory, /*offset=*/0, ArrayRef<int64_t>{size},
-        ArrayRef<int64_t>{1});
+    Value whole = end->nest.out.memory;
+    outFlat = flatMemory(b, loc, whole,
+                         cast<MemRefType>(whole.getType()).getNumElements());
   }
   for (auto [place, value] : llvm::zip(places, results)) {
     int64_t valid = blocks[lanes].size - place[lanes];

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "rhizome/Interp/Interpreter.h"
 #include "llvm/ADT/APFloat.h"
@@ -332,15 +333,24 @@ LogicalResult Nest::run() {
   return success();
 }
 
+/// True for an operation on scalars outside of a loop nest, such as the place
+/// of a step in a sequence.
+static bool isScalar(Operation *op) {
+  return op->getNumResults() == 1 &&
+         !isa<ShapedType>(op->getResult(0).getType()) && meaningOf(op);
+}
+
 bool interp::isHost(Operation *op) {
   return isa<linalg::GenericOp, linalg::FillOp, tensor::EmptyOp,
              tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-             tensor::InsertSliceOp, arith::ConstantOp>(op);
+             tensor::InsertSliceOp, tensor::ExtractSliceOp, arith::ConstantOp>(
+             op) ||
+         isScalar(op);
 }
 
 bool rhizome::isHostOperation(Operation *op) {
-  return isa<osa::ConstantOp>(op) || isHost(op) || interp::isReal(op) ||
-         isCommon(op);
+  return isa<osa::ConstantOp, scf::ForOp>(op) || isHost(op) ||
+         interp::isReal(op) || isCommon(op);
 }
 
 bool rhizome::isHostScalar(Operation *op) {
@@ -349,25 +359,74 @@ bool rhizome::isHostScalar(Operation *op) {
   return isa<linalg::IndexOp, tensor::ExtractOp>(op) || meaningOf(op);
 }
 
-static LogicalResult insertSlice(tensor::InsertSliceOp op, Frame &frame) {
-  frame.out = *frame.in[1];
-  const Tensor &part = *frame.in[0];
-  auto begin = op.getStaticOffsets(), step = op.getStaticStrides();
-  std::vector<int64_t> at(part.shape.size(), 0);
-  for (int64_t n = 0, size = part.size(); n < size; ++n) {
-    int64_t to = 0;
+/// Visits the elements of the box that a slice of `whole` names: the place in
+/// `whole` of each, in order. Where it begins may be computed; the operands
+/// that say so begin at `first`. Fails if the box leaves the tensor.
+template <typename Op>
+static LogicalResult visitSlice(Op op, const Frame &frame, size_t first,
+                                const Tensor &whole,
+                                llvm::function_ref<void(int64_t, int64_t)> fn) {
+  SmallVector<int64_t> begin(op.getStaticOffsets());
+  for (int64_t &place : begin)
+    if (ShapedType::isDynamic(place))
+      place = frame.in[first++]->ints.front();
+  ArrayRef<int64_t> size = op.getStaticSizes(), step = op.getStaticStrides();
+  for (size_t d = 0; d < size.size(); ++d)
+    if (ShapedType::isDynamic(size[d]) || ShapedType::isDynamic(step[d]) ||
+        begin[d] < 0 ||
+        (size[d] && begin[d] + (size[d] - 1) * step[d] >= whole.shape[d]))
+      return op.emitOpError("reads or writes outside a tensor: a place that "
+                            "the model computes is out of range");
+  SmallVector<int64_t> at(size.size(), 0);
+  int64_t total = ShapedType::getNumElements(size);
+  for (int64_t n = 0; n < total; ++n) {
+    int64_t place = 0;
     for (size_t d = 0; d < at.size(); ++d)
-      to = to * frame.out.shape[d] + begin[d] + step[d] * at[d];
-    if (part.isFloat)
-      frame.out.floats[to] = part.floats[n];
-    else
-      frame.out.ints[to] = part.ints[n];
+      place = place * whole.shape[d] + begin[d] + step[d] * at[d];
+    fn(n, place);
     for (size_t d = at.size(); d-- > 0;) {
-      if (++at[d] < part.shape[d])
+      if (++at[d] < size[d])
         break;
       at[d] = 0;
     }
   }
+  return success();
+}
+
+static LogicalResult insertSlice(tensor::InsertSliceOp op, Frame &frame) {
+  frame.out = *frame.in[1];
+  const Tensor &part = *frame.in[0];
+  return visitSlice(op, frame, 2, frame.out, [&](int64_t n, int64_t to) {
+    if (part.isFloat)
+      frame.out.floats[to] = part.floats[n];
+    else
+      frame.out.ints[to] = part.ints[n];
+  });
+}
+
+static LogicalResult extractSlice(tensor::ExtractSliceOp op, Frame &frame) {
+  const Tensor &whole = *frame.in[0];
+  return visitSlice(op, frame, 1, whole, [&](int64_t n, int64_t from) {
+    if (whole.isFloat)
+      frame.out.floats[n] = whole.floats[from];
+    else
+      frame.out.ints[n] = whole.ints[from];
+  });
+}
+
+static LogicalResult scalar(Operation *op, Frame &frame) {
+  Scalar in[3], out;
+  for (auto [i, t] : llvm::enumerate(frame.in)) {
+    if (t->isFloat)
+      in[i].f = t->floats.front();
+    else
+      in[i].i = t->ints.front();
+  }
+  meaningOf(op)(out, in[0], in[1], in[2]);
+  if (frame.out.isFloat)
+    frame.out.floats = {out.f};
+  else
+    frame.out.ints = {out.i};
   return success();
 }
 
@@ -390,6 +449,8 @@ LogicalResult interp::evaluateHost(Frame &frame) {
       })
       .Case<tensor::InsertSliceOp>(
           [&](auto op) { return insertSlice(op, frame); })
+      .Case<tensor::ExtractSliceOp>(
+          [&](auto op) { return extractSlice(op, frame); })
       .Case<arith::ConstantOp>([&](arith::ConstantOp op) -> LogicalResult {
         auto value = scalarOf(op);
         if (!value)
@@ -400,7 +461,9 @@ LogicalResult interp::evaluateHost(Frame &frame) {
           frame.out.ints = {value->i};
         return success();
       })
-      .Default([](Operation *op) {
+      .Default([&](Operation *op) -> LogicalResult {
+        if (isScalar(op))
+          return scalar(op, frame);
         return op->emitOpError("is unknown to the interpreter");
       });
 }

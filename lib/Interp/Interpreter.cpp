@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The interpreter's frame: binds values to tensors, decodes constants once,
-// walks the function and checks declared ranges. The operations' meanings
-// stand in Common.cpp, Real.cpp, Integer.cpp and Host.cpp.
+// walks the function and its loops over time, and checks declared ranges. The
+// operations' meanings stand in Common.cpp, Real.cpp, Integer.cpp and Host.cpp.
 #include "rhizome/Interp/Interpreter.h"
 #include "Evaluate.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -33,7 +34,7 @@ static Decoded decode(ElementsAttr attr) {
 
 Interpreter::Interpreter(func::FuncOp func)
     : func(func), constants(std::make_unique<Constants>()) {
-  for (Operation &op : func.getOps()) {
+  func.walk([&](Operation *op) {
     if (auto constant = dyn_cast<osa::ConstantOp>(op)) {
       auto type = cast<RankedTensorType>(constant.getResult().getType());
       Tensor tensor;
@@ -46,16 +47,16 @@ Interpreter::Interpreter(func::FuncOp func)
       else
         tensor.ints = osa::intValues(constant.getValue());
       constants->values[constant.getResult()] = std::move(tensor);
-      continue;
+      return;
     }
     auto add = [&](Attribute attr) {
       if (auto elements = dyn_cast<ElementsAttr>(attr);
           elements && !isa<DenseArrayAttr>(attr))
         constants->attrs.try_emplace(attr, decode(elements));
     };
-    for (NamedAttribute attr : op.getAttrs())
+    for (NamedAttribute attr : op->getAttrs())
       add(attr.getValue());
-  }
+  });
 }
 Interpreter::~Interpreter() = default;
 Interpreter::Interpreter(Interpreter &&) noexcept = default;
@@ -113,6 +114,114 @@ static LogicalResult checkInput(func::FuncOp func, unsigned index,
   return success();
 }
 
+namespace {
+/// One evaluation of a function: what its values hold by now.
+class Run {
+public:
+  Run(const DecodedAttrs &attrs, const ProbeFn &probe)
+      : attrs(attrs), probe(probe) {}
+  using Owned = llvm::DenseMap<Value, std::unique_ptr<Tensor>>;
+
+  void bind(Value v, const Tensor &tensor) { bound[v] = &tensor; }
+  /// Evaluates a block up to its terminator; its results are put into `owned`.
+  LogicalResult block(Block &body, Owned &owned);
+  /// A value's tensor, taken out of `owned` if nobody else reads it.
+  Tensor taken(Value v, Owned &owned);
+
+private:
+  LogicalResult operation(Operation *op, Owned &owned);
+  LogicalResult loop(scf::ForOp op, Owned &owned);
+
+  const DecodedAttrs &attrs;
+  const ProbeFn &probe;
+  llvm::DenseMap<Value, const Tensor *> bound;
+};
+} // namespace
+
+Tensor Run::taken(Value v, Owned &owned) {
+  auto own = owned.find(v);
+  if (own != owned.end() && v.hasOneUse())
+    return std::move(*own->second);
+  return *bound.lookup(v);
+}
+
+LogicalResult Run::operation(Operation *op, Owned &owned) {
+  bool common = isCommon(op), real = isReal(op), integer = isInteger(op);
+  if (!common && !real && !integer && !isHost(op))
+    return op->emitOpError("is unknown to the interpreter");
+  Frame frame{op, {}, attrs, {}, [&](Value v) { return bound.lookup(v); }};
+  for (Value v : op->getOperands())
+    frame.in.push_back(bound.lookup(v));
+  auto type = tensorType(op->getResult(0).getType());
+  frame.out.shape = type.getShape().vec();
+  frame.out.isFloat = isFloatTensor(type);
+  if (frame.out.isFloat)
+    frame.out.floats.resize(type.getNumElements());
+  else
+    frame.out.ints.resize(type.getNumElements());
+  if (failed(common    ? evaluateCommon(frame)
+             : real    ? evaluateReal(frame)
+             : integer ? evaluateInteger(frame)
+                       : evaluateHost(frame)))
+    return failure();
+  std::unique_ptr<Tensor> &result = owned[op->getResult(0)];
+  result = std::make_unique<Tensor>(std::move(frame.out));
+  bind(op->getResult(0), *result);
+  if (probe)
+    probe(op, *result);
+  return success();
+}
+
+/// A body with a trip count: its results are what the last trip yields.
+LogicalResult Run::loop(scf::ForOp op, Owned &owned) {
+  auto bound = [&](Value v) { return this->bound.lookup(v)->ints.front(); };
+  const int64_t begin = bound(op.getLowerBound()),
+                end = bound(op.getUpperBound()), step = bound(op.getStep());
+  if (step <= 0)
+    return op.emitOpError("has no positive step");
+  std::vector<Tensor> carried;
+  for (Value v : op.getInitArgs())
+    carried.push_back(taken(v, owned));
+  Block &body = *op.getBody();
+  Tensor now;
+  now.ints = {begin};
+  for (int64_t i = begin; i < end; i += step) {
+    now.ints.front() = i;
+    bind(op.getInductionVar(), now);
+    Owned inner;
+    for (auto [arg, tensor] :
+         llvm::zip_equal(op.getRegionIterArgs(), carried)) {
+      inner[arg] = std::make_unique<Tensor>(std::move(tensor));
+      bind(arg, *inner[arg]);
+    }
+    if (failed(block(body, inner)))
+      return failure();
+    std::vector<Tensor> next;
+    for (Value v : body.getTerminator()->getOperands())
+      next.push_back(taken(v, inner));
+    carried = std::move(next);
+  }
+  for (auto [v, tensor] : llvm::zip_equal(op.getResults(), carried)) {
+    owned[v] = std::make_unique<Tensor>(std::move(tensor));
+    bind(v, *owned[v]);
+  }
+  return success();
+}
+
+LogicalResult Run::block(Block &body, Owned &owned) {
+  for (Operation &op : body.without_terminator()) {
+    if (isa<osa::ConstantOp>(op)) {
+      if (probe)
+        probe(&op, *bound.lookup(op.getResult(0)));
+      continue;
+    }
+    auto repeated = dyn_cast<scf::ForOp>(op);
+    if (failed(repeated ? loop(repeated, owned) : operation(&op, owned)))
+      return failure();
+  }
+  return success();
+}
+
 FailureOr<std::vector<Tensor>> Interpreter::run(ArrayRef<Tensor> inputs,
                                                 const ProbeFn &probe) const {
   func::FuncOp f = func;
@@ -120,54 +229,25 @@ FailureOr<std::vector<Tensor>> Interpreter::run(ArrayRef<Tensor> inputs,
     return f.emitError() << "@" << f.getSymName() << " takes "
                          << f.getNumArguments() << " inputs, not "
                          << inputs.size();
-  llvm::DenseMap<Value, const Tensor *> bound;
+  Run run(constants->attrs, probe);
   for (auto [i, tensor] : llvm::enumerate(inputs)) {
     if (failed(checkInput(f, i, tensor)))
       return failure();
-    bound[f.getArgument(i)] = &tensor;
+    run.bind(f.getArgument(i), tensor);
   }
   for (auto &[value, tensor] : constants->values)
-    bound[value] = &tensor;
-
-  std::vector<std::unique_ptr<Tensor>> results;
-  for (Operation &op : f.getOps()) {
-    if (isa<osa::ConstantOp>(op)) {
-      if (probe)
-        probe(&op, *bound[op.getResult(0)]);
-      continue;
-    }
-    if (auto ret = dyn_cast<func::ReturnOp>(op)) {
-      std::vector<Tensor> out;
-      for (Value v : ret.getOperands())
-        out.push_back(*bound[v]);
-      return out;
-    }
-    bool common = isCommon(&op), real = isReal(&op), integer = isInteger(&op);
-    if (!common && !real && !integer && !isHost(&op))
-      return op.emitOpError("is unknown to the interpreter");
-    Frame frame{&op, {}, constants->attrs, {}, [&](Value v) {
-                  return bound.lookup(v);
-                }};
-    for (Value v : op.getOperands())
-      frame.in.push_back(bound[v]);
-    auto type = tensorType(op.getResult(0).getType());
-    frame.out.shape = type.getShape().vec();
-    frame.out.isFloat = isFloatTensor(type);
-    if (frame.out.isFloat)
-      frame.out.floats.resize(type.getNumElements());
-    else
-      frame.out.ints.resize(type.getNumElements());
-    if (failed(common    ? evaluateCommon(frame)
-               : real    ? evaluateReal(frame)
-               : integer ? evaluateInteger(frame)
-                         : evaluateHost(frame)))
-      return failure();
-    results.push_back(std::make_unique<Tensor>(std::move(frame.out)));
-    bound[op.getResult(0)] = results.back().get();
-    if (probe)
-      probe(&op, *results.back());
-  }
-  return f.emitError("the function does not return");
+    run.bind(value, tensor);
+  Block &body = f.getBody().front();
+  auto ret = dyn_cast<func::ReturnOp>(body.empty() ? nullptr : &body.back());
+  if (!ret)
+    return f.emitError("the function does not return");
+  Run::Owned owned;
+  if (failed(run.block(body, owned)))
+    return failure();
+  std::vector<Tensor> out;
+  for (Value v : ret.getOperands())
+    out.push_back(run.taken(v, owned));
+  return out;
 }
 
 FailureOr<std::vector<Tensor>> rhizome::interpret(func::FuncOp func,
