@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Bodies with a trip count: the interpreter, the CPU path against it, and how
-// the machine code's size and buffers grow with the trips, which they don't.
+// Bodies with a trip count: the interpreter, and the CPU path against it.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
