@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the host computes around the network (@prologue, @epilogue), as loops:
 // real-level osa on f32, indices on i64, the border's integers in their
-// storage. Loops that are there already stay as they are.
+// storage. Loops that are there already stay as they are; the bodies of loops
+// over time are lowered in place.
 #include "RealToLinalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "rhizome/Conversion/Storage.h"
 #include "rhizome/Dialect/Osa/Unary.h"
@@ -80,6 +82,7 @@ private:
   LogicalResult avgPool(osa::AvgPoolOp op);
   LogicalResult batchNorm(osa::BatchNormOp op);
   LogicalResult argMax(osa::ArgMaxOp op);
+  LogicalResult repeated(scf::ForOp op);
   template <typename Fn> LogicalResult binary(Operation *op, Fn fn) {
     return give(op, loops.map({in(op, 0), in(op, 1)}, loops.real(), fn));
   }
@@ -405,9 +408,32 @@ LogicalResult RealLowering::argMax(osa::ArgMaxOp op) {
   return give(op, loops.argMax(x, axes, op.getSelectLast()));
 }
 
+/// A body with a trip count, operation by operation.
+LogicalResult RealLowering::repeated(scf::ForOp op) {
+  auto mapped = [&](Value v) { return values.lookupOrDefault(v); };
+  auto made = scf::ForOp::create(
+      b, op.getLoc(), mapped(op.getLowerBound()), mapped(op.getUpperBound()),
+      mapped(op.getStep()), llvm::map_to_vector(op.getInitArgs(), mapped));
+  values.map(op.getInductionVar(), made.getInductionVar());
+  values.map(op.getRegionIterArgs(), made.getRegionIterArgs());
+  values.map(op.getResults(), made.getResults());
+  Operation *end = op.getBody()->getTerminator();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(made.getBody());
+  for (Operation &inner : op.getBody()->without_terminator())
+    if (failed(convert(&inner)))
+      return failure();
+  if (end->getNumOperands())
+    scf::YieldOp::create(b, end->getLoc(),
+                         llvm::map_to_vector(end->getOperands(), mapped));
+  return success();
+}
+
 LogicalResult RealLowering::convert(Operation *op) {
   loops.loc = op->getLoc();
   Dialect *dialect = op->getDialect();
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return repeated(loop);
   if (!isa<osa::OsaDialect>(dialect)) {
     b.clone(*op, values);
     return success();

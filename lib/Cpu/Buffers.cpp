@@ -3,13 +3,16 @@
 // it begins as if nothing reads that later, else a new one; slices and reshapes
 // are views; what the function returns is computed where the caller wants it.
 // Every name of a buffer is known, so that the walk is linear where a general
-// analysis of thousands of unrolled steps takes minutes.
+// analysis of thousands of operations takes minutes. What a loop carries from
+// trip to trip lies in one buffer, which the trips write in place where they
+// can; all buffers are made outside of loops.
 #include "Buffers.h"
 #include "Nest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -60,6 +63,8 @@ public:
 private:
   struct Buffer {
     bool isWritable = false;
+    /// The loop whose trips may write it as they like; null outside of loops.
+    Operation *loop = nullptr;
     SmallVector<Value> names; ///< tensors that lie in it now
   };
   struct Place {
@@ -68,20 +73,29 @@ private:
   };
 
   LogicalResult convert(Operation *op);
+  LogicalResult convertAll(Block &block);
+  LogicalResult loop(scf::ForOp op);
+  void yield(scf::ForOp op, ArrayRef<Place> carried, ValueRange yielded);
   void give(Value tensor, Value memref, size_t buffer) {
     places[tensor] = {memref, buffer};
     buffers[buffer].names.push_back(tensor);
   }
   size_t addBuffer(bool isWritable) {
-    buffers.push_back({isWritable, {}});
+    buffers.push_back({isWritable, within, {}});
     return buffers.size() - 1;
+  }
+  /// A new buffer, made before the outermost loop around what is written now.
+  Value allocate(Location loc, Type tensor) {
+    OpBuilder::InsertionGuard guard(b);
+    if (within)
+      b.setInsertionPoint(body.findAncestorOpInBlock(*within));
+    return memref::AllocOp::create(b, loc, memrefOf(tensor));
   }
   /// What holds a tensor that is read.
   Value read(Value tensor) {
     Place &place = places.find(tensor)->second;
     if (!place.memref) // only its extents matter
-      place.memref = memref::AllocOp::create(b, tensor.getLoc(),
-                                             memrefOf(tensor.getType()));
+      place.memref = allocate(tensor.getLoc(), tensor.getType());
     return place.memref;
   }
   void copy(Location loc, Value from, Value to) {
@@ -107,6 +121,7 @@ private:
   llvm::DenseMap<Operation *, int64_t> position;
   llvm::DenseMap<Value, Place> places;
   std::vector<Buffer> buffers;
+  Operation *within = nullptr; ///< the loop whose body is converted
 };
 } // namespace
 
@@ -132,16 +147,23 @@ static std::pair<Operation *, Operation *> usesOf(Value buffer, Block &block) {
 /// Whether nothing but the result of `op` will read the tensor's buffer.
 bool Bufferizer::isFree(Operation *op, Value tensor) {
   const Buffer &buffer = buffers[places.find(tensor)->second.buffer];
-  if (!buffer.isWritable)
+  if (!buffer.isWritable || buffer.loop != within)
     return false;
+  // A loop may begin with one tensor several times, in place only once.
+  unsigned beginnings = 0;
+  auto isBeginning = [&](OpOperand &use) {
+    if (use.getOwner() != op || use.get() != tensor)
+      return false;
+    if (isa<scf::ForOp>(op))
+      return ++beginnings == 1;
+    return cast<DestinationStyleOpInterface>(op).isDpsInit(&use);
+  };
   int64_t now = position.lookup(op);
   for (Value name : buffer.names)
     for (OpOperand &use : name.getUses()) {
-      Operation *user = body.findAncestorOpInBlock(*use.getOwner());
+      Operation *user = op->getBlock()->findAncestorOpInBlock(*use.getOwner());
       int64_t then = position.lookup(user);
-      bool begins = use.getOwner() == op && use.get() == tensor &&
-                    cast<DestinationStyleOpInterface>(op).isDpsInit(&use);
-      if (then > now || (then == now && !begins))
+      if (then > now || (then == now && !isBeginning(use)))
         return false;
     }
   return true;
@@ -156,8 +178,7 @@ Value Bufferizer::written(Operation *op, Value begins, bool isRead,
     give(result, from.memref, from.buffer);
     return from.memref;
   }
-  Value fresh =
-      memref::AllocOp::create(b, op->getLoc(), memrefOf(result.getType()));
+  Value fresh = allocate(op->getLoc(), result.getType());
   if (from.memref && isRead)
     copy(op->getLoc(), from.memref, fresh);
   give(result, fresh, addBuffer(/*isWritable=*/true));
@@ -205,6 +226,8 @@ Value Bufferizer::viewOf(Op op, Value whole, RankedTensorType slice) {
 /// reads it and nothing uses the whole meanwhile.
 bool Bufferizer::insertDirectly(tensor::InsertSliceOp op, Value part,
                                 Value whole) {
+  if (within || !op.getOffsets().empty())
+    return false;
   auto alloc = part.getDefiningOp<memref::AllocOp>();
   auto wholeAlloc = whole.getDefiningOp<memref::AllocOp>();
   if (!alloc || (!wholeAlloc && !isa<BlockArgument>(whole)))
@@ -256,8 +279,7 @@ template <typename Op, typename To> LogicalResult Bufferizer::reshape(Op op) {
   Value from = read(op.getSrc());
   size_t buffer = places.find(op.getSrc())->second.buffer;
   if (!cast<MemRefType>(from.getType()).getLayout().isIdentity()) {
-    Value dense = memref::AllocOp::create(b, op.getLoc(),
-                                          memrefOf(op.getSrc().getType()));
+    Value dense = allocate(op.getLoc(), op.getSrc().getType());
     copy(op.getLoc(), from, dense);
     from = dense;
     buffer = addBuffer(/*isWritable=*/true);
@@ -265,6 +287,101 @@ template <typename Op, typename To> LogicalResult Bufferizer::reshape(Op op) {
   Value view = To::create(b, op.getLoc(), memrefOf(op.getType()), from,
                           op.getReassociationIndices());
   give(op.getResult(), view, buffer);
+  return success();
+}
+
+static bool isTensor(Type type) { return isa<TensorType>(type); }
+
+/// Whether an operation and all inside it work without tensors.
+static bool hasNoTensors(Operation *op) {
+  return !op->walk([](Operation *inner) {
+              return llvm::any_of(inner->getOperandTypes(), isTensor) ||
+                             llvm::any_of(inner->getResultTypes(), isTensor)
+                         ? WalkResult::interrupt()
+                         : WalkResult::advance();
+            }).wasInterrupted();
+}
+
+/// What the trips of a loop yield, for the next trip: each where the trips find
+/// it. A value that lies where another one is to go is saved first.
+void Bufferizer::yield(scf::ForOp op, ArrayRef<Place> carried,
+                       ValueRange yielded) {
+  SmallVector<Value> sources;
+  for (Value v : yielded)
+    sources.push_back(read(v));
+  auto isMoved = [&](size_t i) { return sources[i] != carried[i].memref; };
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const size_t buffer = places.find(yielded[i])->second.buffer;
+    for (size_t k = 0; k < carried.size(); ++k)
+      if (k != i && isMoved(i) && isMoved(k) && carried[k].buffer == buffer) {
+        Value saved = allocate(op.getLoc(), yielded[i].getType());
+        copy(op.getLoc(), sources[i], saved);
+        sources[i] = saved;
+        break;
+      }
+  }
+  for (size_t i = 0; i < sources.size(); ++i)
+    if (isMoved(i))
+      copy(op.getLoc(), sources[i], carried[i].memref);
+}
+
+LogicalResult Bufferizer::loop(scf::ForOp op) {
+  if (!llvm::all_of(op.getResultTypes(), isTensor) || !op.getNumResults())
+    return op.emitOpError("carries something else than tensors, for which "
+                          "there is no code on the CPU path");
+  SmallVector<Place> carried;
+  for (auto [begins, result] :
+       llvm::zip_equal(op.getInitArgs(), op.getResults())) {
+    written(op, begins, /*isRead=*/true, result);
+    carried.push_back(places.find(result)->second);
+  }
+  auto made = scf::ForOp::create(b, op.getLoc(), op.getLowerBound(),
+                                 op.getUpperBound(), op.getStep());
+  position[made] = position.lookup(op);
+  Operation *around = std::exchange(within, made);
+  Block &trip = *made.getBody();
+  Operation *end = trip.getTerminator();
+  op.getInductionVar().replaceAllUsesWith(made.getInductionVar());
+  for (auto [arg, place] : llvm::zip_equal(op.getRegionIterArgs(), carried)) {
+    Buffer &buffer = buffers[place.buffer];
+    buffer.loop = made;
+    buffer.names.clear();
+    give(arg, place.memref, place.buffer);
+  }
+  auto old = cast<scf::YieldOp>(op.getBody()->getTerminator());
+  trip.getOperations().splice(Block::iterator(end),
+                              op.getBody()->getOperations(),
+                              op.getBody()->begin(), Block::iterator(old));
+  // The tensors' yield stands at the end while the walk asks for later uses.
+  old->moveBefore(end);
+  if (failed(convertAll(trip)))
+    return failure();
+  b.setInsertionPoint(old);
+  yield(op, carried, old.getOperands());
+  old.erase();
+  for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(trip)))
+    if (llvm::any_of(inner.getResultTypes(), isTensor))
+      inner.erase();
+  within = around;
+  for (auto [result, place] : llvm::zip_equal(op.getResults(), carried)) {
+    buffers[place.buffer].loop = within;
+    buffers[place.buffer].names.clear();
+    give(result, place.memref, place.buffer);
+  }
+  return success();
+}
+
+/// The operations of a block, its terminator and what has no tensors left out.
+LogicalResult Bufferizer::convertAll(Block &block) {
+  SmallVector<Operation *> work;
+  for (Operation &op : block) {
+    position[&op] = int64_t(work.size());
+    work.push_back(&op);
+  }
+  for (Operation *op : work)
+    if (!op->hasTrait<OpTrait::IsTerminator>() && !hasNoTensors(op) &&
+        failed(convert(op)))
+      return failure();
   return success();
 }
 
@@ -286,6 +403,7 @@ LogicalResult Bufferizer::convert(Operation *op) {
         give(constant.getResult(), argument, addBuffer(false));
         return success();
       })
+      .Case<scf::ForOp>([&](auto repeated) { return loop(repeated); })
       .Case<tensor::EmptyOp>([&](auto empty) {
         give(empty.getResult(), Value(), addBuffer(true));
         return success();
@@ -302,18 +420,6 @@ LogicalResult Bufferizer::convert(Operation *op) {
       .Default([](Operation *other) {
         return other->emitOpError("has no buffers on the CPU path");
       });
-}
-
-static bool isTensor(Type type) { return isa<TensorType>(type); }
-
-/// Whether an operation and all inside it work without tensors.
-static bool hasNoTensors(Operation *op) {
-  return !op->walk([](Operation *inner) {
-              return llvm::any_of(inner->getOperandTypes(), isTensor) ||
-                             llvm::any_of(inner->getResultTypes(), isTensor)
-                         ? WalkResult::interrupt()
-                         : WalkResult::advance();
-            }).wasInterrupted();
 }
 
 /// Lets a buffer of the function's own lie in the memory that the caller gives
@@ -339,10 +445,8 @@ bool Bufferizer::giveDirectly(Value from, Value to) {
 
 LogicalResult Bufferizer::run() {
   SmallVector<Operation *> work;
-  for (Operation &op : body) {
-    position[&op] = int64_t(work.size());
+  for (Operation &op : body)
     work.push_back(&op);
-  }
   // The tensors' own arguments stand after those of memrefs until the end.
   unsigned inputs = body.getNumArguments();
   for (unsigned i = 0; i < inputs; ++i) {
@@ -360,9 +464,8 @@ LogicalResult Bufferizer::run() {
     results.push_back(
         takes >= 0 ? Value(body.getArgument(unsigned(takes)))
                    : Value(body.insertArgument(next++, type, ret->getLoc())));
-  for (Operation *op : ArrayRef(work).drop_back())
-    if (!hasNoTensors(op) && failed(convert(op)))
-      return failure();
+  if (failed(convertAll(body)))
+    return failure();
   b.setInsertionPoint(ret);
   SmallVector<std::pair<Value, Value>> copies;
   for (auto [v, to] : llvm::zip(ret->getOperands(), results)) {

@@ -49,6 +49,7 @@ static bool mayFuse(OpOperand *use) {
   auto producer = use->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(use->getOwner());
   if (!producer || !consumer || !use->get().hasOneUse() ||
+      producer->getBlock() != consumer->getBlock() ||
       producer.getNumResults() != 1 || producer.getNumReductionLoops() ||
       producer.getNumLoops() != consumer.getNumLoops() ||
       !consumer.getMatchingIndexingMap(use).isPermutation() ||

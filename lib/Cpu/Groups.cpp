@@ -68,6 +68,8 @@ static bool areApart(ArrayRef<Nest> given, int64_t slices) {
       auto found = sliceOf.find(rootOf(a->memory));
       if (found == sliceOf.end())
         continue;
+      if (a->isMoved)
+        return false;
       int64_t reach = a->offset;
       for (auto [i, loop, step] : llvm::enumerate(nest.loops, a->steps)) {
         if (step < 0)
@@ -127,6 +129,12 @@ void Vectorizer::groupOperations(ArrayRef<Operation *> work,
   };
   Operation *last = nullptr;
   for (Operation *op : work) {
+    // In a trip of a loop, what one writes is in the cache anyway.
+    if (op->getParentOp() != func) {
+      close();
+      last = nullptr;
+      continue;
+    }
     bool follows = last != nullptr;
     for (Operation *between = last ? last->getNextNode() : nullptr;
          follows && between != op; between = between->getNextNode())

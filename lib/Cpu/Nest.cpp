@@ -15,6 +15,24 @@ Value cpu::rootOf(Value memref) {
   return memref;
 }
 
+Value cpu::flatMemory(OpBuilder &b, Location loc, Value memref, int64_t size) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (type.getRank() == 1 && type.getLayout().isIdentity())
+    return memref;
+  auto [strides, offset] = type.getStridesAndOffset();
+  if (!ShapedType::isDynamic(offset))
+    return memref::ReinterpretCastOp::create(
+        b, loc, MemRefType::get({size}, type.getElementType()), memref,
+        /*offset=*/0, ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
+  auto whole = memref::ExtractStridedMetadataOp::create(b, loc, memref);
+  auto layout = StridedLayoutAttr::get(b.getContext(), offset, {1});
+  return memref::ReinterpretCastOp::create(
+      b, loc, MemRefType::get({size}, type.getElementType(), layout),
+      whole.getBaseBuffer(), OpFoldResult(whole.getOffset()),
+      ArrayRef<OpFoldResult>{b.getIndexAttr(size)},
+      ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
+}
+
 /// expr = constant + Σ steps · dimension; false if it is not so.
 static bool addLinear(AffineExpr expr, int64_t factor, Access &to) {
   if (auto d = dyn_cast<AffineDimExpr>(expr)) {
@@ -80,9 +98,11 @@ std::optional<Nest> cpu::nestOf(Operation *operation) {
     if (auto type = dyn_cast<MemRefType>(operand.get().getType())) {
       SmallVector<int64_t> strides;
       if (failed(type.getStridesAndOffset(strides, access.offset)) ||
-          ShapedType::isDynamic(access.offset) ||
           llvm::any_of(strides, ShapedType::isDynamic))
         return std::nullopt;
+      access.isMoved = ShapedType::isDynamic(access.offset);
+      if (access.isMoved)
+        access.offset = 0;
       AffineMap map = op.getMatchingIndexingMap(&operand);
       for (auto [result, stride] : llvm::zip(map.getResults(), strides))
         if (!addLinear(result, stride, access))
@@ -163,7 +183,7 @@ static SmallVector<size_t> denseOrder(const Nest &nest, const Access &access,
       return {};
     next *= nest.loops[i].extent;
   }
-  if (access.offset != 0 || next != size)
+  if (access.offset != 0 || access.isMoved || next != size)
     return {};
   return order;
 }
@@ -242,7 +262,10 @@ static bool isUntouched(const Nest &nest, Operation *from, Operation *to,
       // Loops that took the place of an operation write what they store to.
       bool writes = false;
       op->walk([&](Operation *inner) {
-        if (auto s = dyn_cast<vector::StoreOp>(inner))
+        if (auto l = dyn_cast<linalg::LinalgOp>(inner))
+          for (Value out : l.getDpsInits())
+            writes |= roots.contains(rootOf(out));
+        else if (auto s = dyn_cast<vector::StoreOp>(inner))
           writes |= roots.contains(rootOf(s.getBase()));
         else if (auto s = dyn_cast<memref::StoreOp>(inner))
           writes |= roots.contains(rootOf(s.getMemRef()));
@@ -278,7 +301,7 @@ static SmallVector<Operation *> usersOf(Value buffer) {
 
 /// The number of elements if the sums walk all of their array.
 static int64_t wholeArray(const Nest &nest) {
-  if (nest.out.offset != 0)
+  if (nest.out.offset != 0 || nest.out.isMoved)
     return 0;
   auto type = cast<MemRefType>(nest.out.memory.getType());
   Nest walked = nest;

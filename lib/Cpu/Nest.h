@@ -11,6 +11,9 @@ struct Access {
   mlir::Value
       memory; ///< a memref, or the scalar itself; null if it is not read
   int64_t offset = 0;
+  /// Begins at an offset that is known at run time only, which `memory` has;
+  /// `offset` is counted from there.
+  bool isMoved = false;
   llvm::SmallVector<int64_t> steps;
 
   bool isScalar() const {
@@ -49,6 +52,12 @@ struct Following {
 
 /// The buffer that a memref is a view of.
 mlir::Value rootOf(mlir::Value memref);
+
+/// `size` elements of the memory that a memref is a view of: from where the
+/// buffer begins, or, if it begins at an offset that is known at run time only,
+/// from there.
+mlir::Value flatMemory(mlir::OpBuilder &b, mlir::Location loc,
+                       mlir::Value memref, int64_t size);
 
 /// The nest of an operation; nothing if its subscripts are not linear, its
 /// shapes not static or its body no plain arithmetic. Joins loops that walk

@@ -87,6 +87,8 @@ static BlockArgument argumentOf(Value memory) {
 }
 
 bool Vectorizer::isOwnConstant(size_t operand) const {
+  if (nest.in[operand].isMoved)
+    return false;
   BlockArgument argument = argumentOf(nest.in[operand].memory);
   return argument && argument.getArgNumber() >= options.firstConstant &&
          argument.getArgNumber() - options.firstConstant < constants.size();
@@ -129,6 +131,14 @@ SmallVector<int64_t> Vectorizer::offsetsOf(const Access &access,
   return offsets;
 }
 
+Value Vectorizer::allocate(int64_t size, Type element) {
+  OpBuilder::InsertionGuard guard(b);
+  Operation *around = b.getInsertionBlock()->getParentOp();
+  if (around != func)
+    b.setInsertionPoint(func.getBody().front().findAncestorOpInBlock(*around));
+  return memref::AllocOp::create(b, loc, MemRefType::get({size}, element));
+}
+
 /// Copies an operand with the loop along vectors innermost.
 void Vectorizer::pack(size_t operand) {
   Access &access = nest.in[operand];
@@ -163,8 +173,7 @@ void Vectorizer::pack(size_t operand) {
   OpBuilder::InsertionGuard guard(b);
   if (group)
     b.setInsertionPoint(group);
-  packed.memory = memref::AllocOp::create(
-      b, loc, MemRefType::get({size}, access.element()));
+  packed.memory = allocate(size, access.element());
   if (group && isSliced)
     b.setInsertionPoint(group.getBody()->getTerminator());
   Value flatFrom = flat(access);
@@ -252,8 +261,7 @@ void Vectorizer::widen(Access &access) {
   for (auto [loop, step] : llvm::zip(nest.loops, access.steps))
     size += (loop.extent - 1) * step;
   Value from = flat(access);
-  Value copy =
-      memref::AllocOp::create(b, loc, MemRefType::get({size}, b.getI16Type()));
+  Value copy = allocate(size, b.getI16Type());
   auto convert = [&](int64_t count, Value at) {
     Value v = loadVector(from, access.element(), at, count);
     auto wide = VectorType::get({count}, b.getI16Type());

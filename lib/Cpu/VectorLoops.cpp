@@ -21,9 +21,7 @@ using namespace rhizome::cpu;
 
 void Vectorizer::run() {
   SmallVector<Operation *> work;
-  for (Operation &op : func.getBody().front())
-    if (isa<linalg::LinalgOp>(op))
-      work.push_back(&op);
+  func.walk([&](linalg::LinalgOp op) { work.push_back(op); });
   llvm::DenseSet<Operation *> done;
   groupOperations(work, done);
   // Sums first: they take what stands around them with them.
@@ -262,12 +260,7 @@ Value Vectorizer::flat(const Access &access) {
   int64_t size = access.offset + 1;
   for (auto [loop, step] : llvm::zip(nest.loops, access.steps))
     size += (loop.extent - 1) * step;
-  auto type = cast<MemRefType>(access.memory.getType());
-  if (type.getRank() == 1 && type.getLayout().isIdentity())
-    return access.memory;
-  return memref::ReinterpretCastOp::create(
-      b, loc, MemRefType::get({size}, type.getElementType()), access.memory,
-      /*offset=*/0, ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
+  return flatMemory(b, loc, access.memory, size);
 }
 
 /// The loops that are no sums, tile by tile, in the chosen order.

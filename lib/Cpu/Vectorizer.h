@@ -53,6 +53,8 @@ private:
   llvm::SmallVector<int64_t> offsetsOf(const Access &access,
                                        llvm::ArrayRef<int> loops);
   bool canPack(size_t operand) const;
+  /// A buffer of the function's own, made outside of loops.
+  mlir::Value allocate(int64_t size, mlir::Type element);
   void pack(size_t operand);
   bool findPairs();
   bool packWeights(size_t weights, int summed);

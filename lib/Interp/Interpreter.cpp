@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The interpreter's frame: binds values to tensors, decodes constants once,
-// walks the function and checks declared ranges. The operations' meanings
-// stand in Common.cpp, Real.cpp, Integer.cpp and Loops.cpp.
+// walks the function and its loops over time, and checks declared ranges. The
+// operations' meanings stand in Common.cpp, Real.cpp, Integer.cpp and
+// Loops.cpp.
 #include "rhizome/Interp/Interpreter.h"
 #include "Evaluate.h"
 #include "Loops.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "rhizome/Interp/Numbers.h"
 
 using namespace mlir;
@@ -35,7 +37,7 @@ static Decoded decode(ElementsAttr attr) {
 
 Interpreter::Interpreter(func::FuncOp func)
     : func(func), constants(std::make_unique<Constants>()) {
-  for (Operation &op : func.getOps()) {
+  func.walk([&](Operation *op) {
     if (auto constant = dyn_cast<osa::ConstantOp>(op)) {
       auto type = cast<RankedTensorType>(constant.getResult().getType());
       Tensor tensor;
@@ -48,18 +50,18 @@ Interpreter::Interpreter(func::FuncOp func)
       else
         tensor.ints = osa::intValues(constant.getValue());
       constants->values[constant.getResult()] = std::move(tensor);
-      continue;
+      return;
     }
-    if (!isa_and_nonnull<osa::OsaDialect>(op.getDialect()))
-      continue;
+    if (!isa_and_nonnull<osa::OsaDialect>(op->getDialect()))
+      return;
     auto add = [&](Attribute attr) {
       if (auto elements = dyn_cast<ElementsAttr>(attr);
           elements && !isa<DenseArrayAttr>(attr))
         constants->attrs.try_emplace(attr, decode(elements));
     };
-    for (NamedAttribute attr : op.getAttrs())
+    for (NamedAttribute attr : op->getAttrs())
       add(attr.getValue());
-  }
+  });
 }
 Interpreter::~Interpreter() = default;
 Interpreter::Interpreter(Interpreter &&) noexcept = default;
@@ -129,58 +131,59 @@ static LogicalResult checkInput(func::FuncOp func, unsigned index,
   return success();
 }
 
-FailureOr<std::vector<Tensor>> Interpreter::run(ArrayRef<Tensor> inputs,
-                                                const ProbeFn &probe,
-                                                OverflowEvent *overflow) const {
-  func::FuncOp f = func;
-  if (!llvm::hasSingleElement(f.getBody()))
-    return f.emitError("the interpreter takes functions of one block");
-  if (inputs.size() != f.getNumArguments())
-    return f.emitError() << "@" << f.getSymName() << " takes "
-                         << f.getNumArguments() << " inputs, not "
-                         << inputs.size();
-  llvm::DenseMap<Value, const Tensor *> bound;
-  for (auto [i, tensor] : llvm::enumerate(inputs)) {
-    if (failed(checkInput(f, i, tensor)))
-      return failure();
-    bound[f.getArgument(i)] = &tensor;
-  }
-  for (auto &[value, tensor] : constants->values)
-    bound[value] = &tensor;
+namespace {
+/// One evaluation of a function: what its values hold by now.
+class Run {
+public:
+  Run(const DecodedAttrs &attrs, const ProbeFn &probe, OverflowEvent *overflow)
+      : attrs(attrs), probe(probe), overflow(overflow) {}
+  using Owned = llvm::DenseMap<Value, std::unique_ptr<Tensor>>;
 
-  std::vector<std::unique_ptr<Tensor>> results;
-  for (Operation &op : f.getOps()) {
-    if (isa<osa::ConstantOp>(op)) {
-      if (probe)
-        probe(&op, *bound[op.getResult(0)]);
-      continue;
-    }
-    if (auto ret = dyn_cast<func::ReturnOp>(op)) {
-      std::vector<Tensor> out;
-      for (Value v : ret.getOperands())
-        out.push_back(*bound[v]);
-      return out;
-    }
-    if (isLoop(&op)) {
-      SmallVector<Tensor> given;
-      if (failed(evaluateLoops(
-              &op, [&](Value v) { return bound.lookup(v); }, overflow, given)))
-        return failure();
-      for (auto [value, tensor] : llvm::zip(op.getResults(), given)) {
-        results.push_back(std::make_unique<Tensor>(std::move(tensor)));
-        bound[value] = results.back().get();
-        if (probe)
-          probe(&op, *results.back());
-      }
-      continue;
-    }
-    bool common = isCommon(&op), real = isReal(&op), integer = isInteger(&op);
+  void bind(Value v, const Tensor &tensor) { bound[v] = &tensor; }
+  /// Evaluates a block up to its terminator; its results are put into `owned`.
+  LogicalResult block(Block &body, Owned &owned);
+  /// A value's tensor, taken out of `owned` if nobody else reads it.
+  Tensor taken(Value v, Owned &owned);
+
+private:
+  LogicalResult operation(Operation *op, Owned &owned);
+  LogicalResult loop(scf::ForOp op, Owned &owned);
+  void give(Value v, Tensor tensor, Owned &owned) {
+    std::unique_ptr<Tensor> &result = owned[v];
+    result = std::make_unique<Tensor>(std::move(tensor));
+    bind(v, *result);
+  }
+
+  const DecodedAttrs &attrs;
+  const ProbeFn &probe;
+  OverflowEvent *overflow;
+  llvm::DenseMap<Value, const Tensor *> bound;
+};
+} // namespace
+
+Tensor Run::taken(Value v, Owned &owned) {
+  auto own = owned.find(v);
+  if (own != owned.end() && v.hasOneUse())
+    return std::move(*own->second);
+  return *bound.lookup(v);
+}
+
+LogicalResult Run::operation(Operation *op, Owned &owned) {
+  if (isLoop(op)) {
+    SmallVector<Tensor> given;
+    if (failed(evaluateLoops(
+            op, [&](Value v) { return bound.lookup(v); }, overflow, given)))
+      return failure();
+    for (auto [value, tensor] : llvm::zip(op->getResults(), given))
+      give(value, std::move(tensor), owned);
+  } else {
+    bool common = isCommon(op), real = isReal(op), integer = isInteger(op);
     if (!common && !real && !integer)
-      return op.emitOpError("is unknown to the interpreter");
-    Frame frame{&op, {}, constants->attrs, {}};
-    for (Value v : op.getOperands())
-      frame.in.push_back(bound[v]);
-    auto type = tensorType(op.getResult(0).getType());
+      return op->emitOpError("is unknown to the interpreter");
+    Frame frame{op, {}, attrs, {}};
+    for (Value v : op->getOperands())
+      frame.in.push_back(bound.lookup(v));
+    auto type = tensorType(op->getResult(0).getType());
     frame.out.shape = type.getShape().vec();
     frame.out.isFloat = isFloatTensor(type);
     if (frame.out.isFloat)
@@ -191,12 +194,101 @@ FailureOr<std::vector<Tensor>> Interpreter::run(ArrayRef<Tensor> inputs,
                : real ? evaluateReal(frame)
                       : evaluateInteger(frame)))
       return failure();
-    results.push_back(std::make_unique<Tensor>(std::move(frame.out)));
-    bound[op.getResult(0)] = results.back().get();
-    if (probe)
-      probe(&op, *results.back());
+    give(op->getResult(0), std::move(frame.out), owned);
   }
-  return f.emitError("the function does not return");
+  if (probe)
+    for (Value v : op->getResults())
+      probe(op, *bound.lookup(v));
+  return success();
+}
+
+/// A body with a trip count: its results are what the last trip yields.
+LogicalResult Run::loop(scf::ForOp op, Owned &owned) {
+  int64_t range[3];
+  for (int i = 0; i < 3; ++i) {
+    const Tensor *given = bound.lookup(op->getOperand(unsigned(i)));
+    if (!given || given->ints.empty())
+      return op.emitOpError("has a bound of unknown kind");
+    range[i] = given->ints.front();
+  }
+  auto [begin, end, step] = range;
+  if (step <= 0)
+    return op.emitOpError("has no positive step");
+  std::vector<Tensor> carried;
+  for (Value v : op.getInitArgs()) {
+    if (!bound.lookup(v))
+      return op.emitOpError("begins with a value of unknown kind");
+    carried.push_back(taken(v, owned));
+  }
+  Block &body = *op.getBody();
+  Tensor now;
+  now.ints = {begin};
+  bind(op.getInductionVar(), now);
+  for (int64_t i = begin; i < end; i += step) {
+    now.ints.front() = i;
+    Owned inner;
+    for (auto [arg, tensor] : llvm::zip_equal(op.getRegionIterArgs(), carried))
+      give(arg, std::move(tensor), inner);
+    if (failed(block(body, inner)))
+      return failure();
+    std::vector<Tensor> next;
+    for (Value v : body.getTerminator()->getOperands())
+      next.push_back(taken(v, inner));
+    carried = std::move(next);
+    if (end - i <= step) // the next place may not be a number
+      break;
+  }
+  for (auto [v, tensor] : llvm::zip_equal(op.getResults(), carried))
+    give(v, std::move(tensor), owned);
+  return success();
+}
+
+LogicalResult Run::block(Block &body, Owned &owned) {
+  for (Operation &op : body) {
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      break;
+    if (isa<osa::ConstantOp>(op)) {
+      if (probe)
+        probe(&op, *bound.lookup(op.getResult(0)));
+      continue;
+    }
+    auto repeated = dyn_cast<scf::ForOp>(op);
+    if (failed(repeated ? loop(repeated, owned) : operation(&op, owned)))
+      return failure();
+  }
+  return success();
+}
+
+FailureOr<std::vector<Tensor>> Interpreter::run(ArrayRef<Tensor> inputs,
+                                                const ProbeFn &probe,
+                                                OverflowEvent *overflow) const {
+  func::FuncOp f = func;
+  if (!llvm::hasSingleElement(f.getBody()))
+    return f.emitError("the interpreter takes functions of one block");
+  if (inputs.size() != f.getNumArguments())
+    return f.emitError() << "@" << f.getSymName() << " takes "
+                         << f.getNumArguments() << " inputs, not "
+                         << inputs.size();
+  Run run(constants->attrs, probe, overflow);
+  for (auto [i, tensor] : llvm::enumerate(inputs)) {
+    if (failed(checkInput(f, i, tensor)))
+      return failure();
+    run.bind(f.getArgument(i), tensor);
+  }
+  for (auto &[value, tensor] : constants->values)
+    run.bind(value, tensor);
+  Block &body = f.getBody().front();
+  auto ret =
+      dyn_cast_or_null<func::ReturnOp>(body.empty() ? nullptr : &body.back());
+  if (!ret)
+    return f.emitError("the function does not return");
+  Run::Owned owned;
+  if (failed(run.block(body, owned)))
+    return failure();
+  std::vector<Tensor> out;
+  for (Value v : ret.getOperands())
+    out.push_back(run.taken(v, owned));
+  return out;
 }
 
 FailureOr<std::vector<Tensor>> rhizome::interpret(func::FuncOp func,

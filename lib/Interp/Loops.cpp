@@ -2,6 +2,7 @@
 // Loops on numbers: elements of every format, each held as its tensor holds it.
 #include "Loops.h"
 #include "Evaluate.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "rhizome/Interp/Numbers.h"
 #include <bit>
 
@@ -161,11 +162,13 @@ LogicalResult interp::evaluateLoops(
 static bool isHost(Operation *op) {
   return isa<linalg::GenericOp, linalg::FillOp, tensor::EmptyOp,
              tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-             tensor::InsertSliceOp, arith::ConstantOp>(op);
+             tensor::ExtractSliceOp, tensor::InsertSliceOp, arith::ConstantOp>(
+      op);
 }
 
 bool rhizome::isHostOperation(Operation *op) {
-  return isa<osa::ConstantOp>(op) || isHost(op) || isReal(op) || isCommon(op);
+  return isa<osa::ConstantOp, scf::ForOp>(op) || isHost(op) || isReal(op) ||
+         isCommon(op);
 }
 
 bool rhizome::isHostScalar(Operation *op) {

@@ -126,12 +126,12 @@ public:
     }
     if (auto slice = llvm::dyn_cast<tensor::ExtractSliceOp>(op)) {
       results.push_back(domain.make(type));
-      return move(op, *of(slice.getSource()), shapeOf(slice.getSourceType()),
-                  results.back(), slice, false);
+      return move(op, of, *of(slice.getSource()),
+                  shapeOf(slice.getSourceType()), results.back(), slice, false);
     }
     if (auto slice = llvm::dyn_cast<tensor::InsertSliceOp>(op)) {
       results.push_back(*of(slice.getDest()));
-      return move(op, *of(slice.getSource()), shapeOf(type), results.back(),
+      return move(op, of, *of(slice.getSource()), shapeOf(type), results.back(),
                   slice, true);
     }
     typename Domain::Context context;
@@ -204,14 +204,26 @@ private:
 
   /// Between a dense tensor and a box of one of shape `shape`.
   template <typename Slice>
-  llvm::LogicalResult move(mlir::Operation *op, const Store &from,
+  llvm::LogicalResult move(mlir::Operation *op, Lookup of, const Store &from,
                            llvm::ArrayRef<int64_t> shape, Store &to,
                            Slice slice, bool isInsert) {
-    auto box =
-        Access::ofSlice(shape, slice.getStaticOffsets(), slice.getStaticSizes(),
-                        slice.getStaticStrides());
+    llvm::SmallVector<int64_t> begin(slice.getStaticOffsets());
+    llvm::ArrayRef<int64_t> sizes = slice.getStaticSizes(),
+                            strides = slice.getStaticStrides();
+    if constexpr (Domain::hasIndices) {
+      auto computed = slice.getOffsets().begin();
+      for (int64_t &place : begin)
+        if (mlir::ShapedType::isDynamic(place))
+          place = Domain::toIndex(first(*of(*computed++)));
+    }
+    auto box = Access::ofSlice(shape, begin, sizes, strides);
     if (!box)
       return op->emitOpError("has offsets that are not constant");
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (sizes[d] && (begin[d] < 0 || begin[d] >= shape[d] ||
+                       begin[d] + (sizes[d] - 1) * strides[d] >= shape[d]))
+        return op->emitOpError("reads or writes outside a tensor: a place "
+                               "that the model computes is out of range");
     llvm::SmallVector<int64_t> at(shape.size()), offset(1);
     auto read = port(from), write = port(to);
     int64_t dense = 0;

@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
@@ -20,7 +21,7 @@ using namespace rhizome::model;
 void model::loadDialects(MLIRContext &context) {
   context.loadDialect<func::FuncDialect, num::NumDialect, osa::OsaDialect,
                       flow::FlowDialect, arith::ArithDialect,
-                      linalg::LinalgDialect, math::MathDialect,
+                      linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
                       tensor::TensorDialect>();
 }
 
@@ -157,8 +158,8 @@ func::FuncOp HostModel::function(llvm::StringRef name) const {
 /// classifier's end.
 static bool isHeavy(func::FuncOp func) {
   return llvm::any_of(func.getOps(), [](Operation &op) {
-    return isa<linalg::GenericOp, osa::Conv2dOp, osa::DenseOp, osa::MaxPoolOp,
-               osa::AvgPoolOp, osa::UnaryOp>(op);
+    return isa<linalg::GenericOp, scf::ForOp, osa::Conv2dOp, osa::DenseOp,
+               osa::MaxPoolOp, osa::AvgPoolOp, osa::UnaryOp>(op);
   });
 }
 

@@ -2,6 +2,7 @@
 #include "rhizome/Model/Placing.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -62,6 +63,14 @@ static bool isFree(Operation *op) {
 double model::hostUs(const Host &host, Operation *op) {
   if (isFree(op))
     return 0;
+  if (auto loop = dyn_cast<scf::ForOp>(op)) { // one call, whatever its trips
+    double us = host.callUs;
+    auto trips = loop.getStaticTripCount();
+    for (Operation &inner : loop.getBody()->without_terminator())
+      us += std::max(0.0, hostUs(host, &inner) - host.callUs) *
+            (trips ? trips->roundToDouble(false) : 1);
+    return us;
+  }
   auto [work, count] = workOf(op);
   return host.callUs + double(count) * 1e6 / host.perS(work);
 }

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -28,7 +29,7 @@ public:
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<func::FuncDialect, num::NumDialect, osa::OsaDialect,
                     flow::FlowDialect, rtl::RtlDialect, arith::ArithDialect,
-                    linalg::LinalgDialect, math::MathDialect,
+                    linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
                     tensor::TensorDialect>();
   }
 

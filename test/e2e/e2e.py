@@ -23,6 +23,7 @@ import operations
 import packages
 import phases
 import plans
+import recurrent
 import reference
 import report
 import robustness
@@ -76,6 +77,7 @@ SUITES = {
     "operations": operations.operations,
     "turns": operations.turns,
     "tasks": tasks.tasks,
+    "recurrent": recurrent.recurrent,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "strangers": strangers.strangers,

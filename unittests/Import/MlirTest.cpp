@@ -166,6 +166,51 @@ TEST(MlirFile, CompletesANetworkOfIntegers) {
   halved.expectRefused("C4: no task gives the model's output 'output0'");
 }
 
+/// Three trips, or as many as `end` says, around a product with one layer's
+/// weights.
+std::string repeated(const std::string &end) {
+  return "func.func @main(%x: tensor<1x2xf32>, %n: tensor<1xi64>) -> "
+         "tensor<1x2xf32> {\n"
+         "  %zero = arith.constant 0 : index\n"
+         "  %one = arith.constant 1 : index\n" +
+         end +
+         "  %r = scf.for %t = %zero to %end step %one iter_args(%p = %x) -> "
+         "(tensor<1x2xf32>) {\n"
+         "    %e = tensor.empty() : tensor<1x2xf32>\n"
+         "    %s = linalg.exp ins(%p : tensor<1x2xf32>) outs(%e : "
+         "tensor<1x2xf32>) -> tensor<1x2xf32>\n"
+         "    scf.yield %s : tensor<1x2xf32>\n"
+         "  }\n"
+         "  return %r : tensor<1x2xf32>\n}\n";
+}
+
+TEST(MlirImport, BodiesWithATripCountStayLoops) {
+  Read three(repeated("  %end = arith.constant 3 : index\n"));
+  ASSERT_TRUE(three.module) << three.text();
+  EXPECT_NE(three.printed().find("scf.for"), std::string::npos);
+
+  Read many(repeated("  %end = arith.constant 3000000 : index\n"));
+  many.expectRefused("it has 3000000 trips");
+
+  Read scalar(
+      "func.func @main(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {\n"
+      "  %zero = arith.constant 0 : index\n"
+      "  %one = arith.constant 1 : index\n"
+      "  %end = arith.constant 3 : index\n"
+      "  %n = scf.for %t = %zero to %end step %one "
+      "iter_args(%p = %zero) -> (index) {\n"
+      "    %u = arith.addi %p, %t : index\n    scf.yield %u : index\n  }\n"
+      "  %e = tensor.extract_slice %x[0, %n] [1, 2] [1, 1] : "
+      "tensor<1x2xf32> to tensor<1x2xf32>\n"
+      "  return %e : tensor<1x2xf32>\n}\n");
+  scalar.expectRefused("it gives index");
+
+  Read unknown(repeated("  %place = arith.constant 0 : index\n"
+                        "  %many = tensor.extract %n[%place] : tensor<1xi64>\n"
+                        "  %end = arith.index_cast %many : i64 to index\n"));
+  unknown.expectRefused("its trip count is not known");
+}
+
 TEST(MlirRefusals, SayWhereAndWhatWouldWork) {
   Read broken("module {\n  func.func @main(\n");
   broken.expectRefused("net.mlir:2");

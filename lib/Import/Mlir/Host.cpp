@@ -3,6 +3,7 @@
 // What the host cannot compute either is refused, all of it at once.
 #include "Raise.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "rhizome/Interp/Interpreter.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -24,7 +25,8 @@ static std::string whyLoop(linalg::LinalgOp op) {
 void importer::leaveToHost(func::FuncOp function) {
   SmallVector<linalg::LinalgOp> loops;
   function.walk([&](linalg::LinalgOp op) {
-    if (op->getParentOp() == function && !isa<linalg::FillOp>(op))
+    if (isa<func::FuncOp, scf::ForOp>(op->getParentOp()) &&
+        !isa<linalg::FillOp>(op))
       loops.push_back(op);
   });
   IRRewriter rewriter(function.getContext());
@@ -68,6 +70,7 @@ struct Checker {
   }
   void check(Operation *op);
   void checkLoop(linalg::GenericOp op);
+  void checkRepeated(scf::ForOp op);
   void checkConstant(osa::ConstantOp op);
 };
 } // namespace
@@ -81,6 +84,20 @@ void Checker::checkLoop(linalg::GenericOp op) {
     if (!isHostScalar(&inner))
       refuse(&inner, "the host has no such operation on scalars",
              "leave this part out of the network");
+}
+
+/// A body with a trip count, which must be known.
+void Checker::checkRepeated(scf::ForOp op) {
+  constexpr int64_t kMostTrips = 1 << 20;
+  auto trips = op.getStaticTripCount();
+  if (!trips)
+    return refuse(op, "its trip count is not known",
+                  "export the network with loops of known length");
+  if (trips->ugt(kMostTrips))
+    return refuse(op, formatv("it has {0} trips", trips->getZExtValue()),
+                  formatv("up to {0} are supported", kMostTrips));
+  for (Operation &inner : op.getBody()->without_terminator())
+    check(&inner);
 }
 
 /// The host's loops may read infinities, `osa` may not.
@@ -101,6 +118,9 @@ void Checker::check(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op);
       constant && isScalar(constant.getType()))
     return;
+  if (!isa<osa::OsaDialect, tensor::TensorDialect>(op->getDialect()) &&
+      isHostScalar(op) && llvm::all_of(op->getResultTypes(), isScalar))
+    return; // such as the place of a step in a sequence
   if (!isHostOperation(op))
     return refuse(op, "the importer does not know this operation in a network",
                   "lower it to linalg on tensors");
@@ -111,6 +131,8 @@ void Checker::check(Operation *op) {
                     "size; indices are i64");
   if (auto loop = dyn_cast<linalg::GenericOp>(op))
     return checkLoop(loop);
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return checkRepeated(loop);
   if (auto constant = dyn_cast<osa::ConstantOp>(op))
     return checkConstant(constant);
 }

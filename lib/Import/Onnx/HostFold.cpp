@@ -3,6 +3,7 @@
 // interpreter. And what its loops say of where they come from.
 #include "Host.h"
 #include "Placement.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "rhizome/Interp/Interpreter.h"
 #include "rhizome/Support/HostReason.h"
@@ -42,8 +43,13 @@ void importer::foldResults(NodeContext &node) {
             v.getDefiningOp()->getParentOp() == node.state.function)
           work.push_back(v);
     });
-    if (auto loop = dyn_cast<linalg::LinalgOp>(op))
-      cost += ShapedType::getNumElements(loop.getStaticLoopRanges());
+    op->walk([&](linalg::LinalgOp loop) {
+      int64_t trips = 1;
+      if (auto around = dyn_cast<scf::ForOp>(op))
+        if (auto count = around.getStaticTripCount())
+          trips = count->getSExtValue();
+      cost += trips * ShapedType::getNumElements(loop.getStaticLoopRanges());
+    });
   }
   if (results.empty() || cost > kFoldingWork)
     return;
@@ -87,7 +93,7 @@ void LoopsSince::note(const Refusal &why) {
                   : block->empty() ? nullptr
                                    : &block->front();
   for (; op; op = op->getNextNode()) {
-    if (!isa<linalg::GenericOp>(op))
+    if (!isa<linalg::GenericOp, scf::ForOp>(op))
       continue;
     auto text = [&](StringRef s) {
       return StringAttr::get(op->getContext(), s);

@@ -3,6 +3,7 @@
 #include "Walk.h"
 #include "Border.h"
 #include "Placement.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 
@@ -49,7 +50,8 @@ OwningOpRef<ModuleOp> importer::importGraph(MLIRContext *context,
                                             Refusals &refusals) {
   context->loadDialect<num::NumDialect, osa::OsaDialect, func::FuncDialect,
                        arith::ArithDialect, linalg::LinalgDialect,
-                       math::MathDialect, tensor::TensorDialect>();
+                       math::MathDialect, scf::SCFDialect,
+                       tensor::TensorDialect>();
   const size_t before = refusals.size();
   ImportState state(context, graph, directory, options, refusals);
   OpBuilder &builder = state.builder;
