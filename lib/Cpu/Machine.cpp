@@ -84,11 +84,16 @@ llvm::Expected<Machine> Machine::forCpu(llvm::StringRef name) {
     for (auto &[feature, on] : llvm::sys::getHostCPUFeatures())
       features.AddFeature(feature, on);
   }
+  // A machine for an unknown processor complains on the terminal.
+  std::unique_ptr<llvm::MCSubtargetInfo> known(
+      found->createMCSubtargetInfo(triple, "", ""));
+  if (!known || !known->isCPUStringValid(cpu))
+    return cannot("LLVM knows no processor '" + cpu + "' of " + triple.str());
   std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
       triple, cpu, features.getString(), llvm::TargetOptions(),
       llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
-  if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(cpu))
-    return cannot("LLVM knows no processor '" + cpu + "' of " + triple.str());
+  if (!machine)
+    return cannot("LLVM makes no code for " + triple.str());
   return Machine(std::move(machine));
 }
 

@@ -221,6 +221,10 @@ Error runInto(const RunRequest &request, RunResult &result) {
   Expected<DriverKind> kind = kindFor(request, *package);
   if (!kind)
     return kind.takeError();
+  if (!request.key.empty() && *kind != DriverKind::Udp)
+    return ofKind(Failure::Kind::Usage,
+                  createStringError("--key: only the driver 'udp' talks to "
+                                    "nodes, which may share a key"));
   result.predicted = package->plan().predicted;
   Expected<std::unique_ptr<HostModel>> model =
       HostModel::read(package->modelPath());

@@ -193,6 +193,8 @@ def ranks(suite, wanted):
     answers, answer = run(suite, package, "mpi", "--outstanding", "2")
     suite.check(answer.get("checked") and answers == wanted,
                 "MPI ranks answer as the CPU")
+    refused(suite, "only the driver 'udp' talks to nodes", "run", package,
+            "--driver", "mpi", "--key", suite.work / "key", status=2)
     refused(suite, "the driver 'mpi' simulates all of them", "run", package,
             "--driver", "simulation", status=2)
     empty = suite.work / "no-programs"

@@ -184,13 +184,14 @@ void cli::addCompile(CLI::App &app, Run &run) {
   command->add_option("-o,--output", options->request.output,
                       "the package's folder, otherwise MODEL's name + .rhz; "
                       "with --compile-to the module's file, otherwise stdout");
-  command->add_flag(
+  CLI::Option *object = command->add_flag(
       "--cpu-object", options->cpuObject,
       "also write the model as an object file, model/cpu.o, which the client "
       "in host/ runs without rhizome");
   command
       ->add_option("--object-cpu", options->objectCpu,
                    "with --cpu-object: the processor, one of LLVM's names")
+      ->needs(object)
       ->capture_default_str()
       ->option_text("NAME [x86-64-v3]");
   command
