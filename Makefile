@@ -31,11 +31,11 @@ build-all: configure
 demo: build
 	@scripts/demo.sh
 
-## All tests but those labelled long.
+## All tests but those labeled long.
 test: build-all
 	$(RUN_TESTS) --part main
 
-## Without the tests labelled slow, too: what every change must pass.
+## Without the tests labeled slow, too: what every change must pass.
 test-fast: build-all
 	$(RUN_TESTS) --part everyday
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The MNIST networks of the shared models on all 10,000 test images: as their
 files say, beside what another implementation counted, and the float ones
-quantised after training to 8, 6 and 4 bits with the output's signal-to-noise
+quantized after training to 8, 6 and 4 bits with the output's signal-to-noise
 ratio on the calibration frames (the first 200 images). Writes Markdown."""
 import argparse
 import pathlib
@@ -34,7 +34,7 @@ def main():
         for bits in (8, 6, 4):
             cells.append("")
             if network.calibrated:
-                found, snr = trained.quantised(suite, name, bits, percent)
+                found, snr = trained.quantized(suite, name, bits, percent)
                 cells[-1] = f"{found:.2f} ({snr:.0f} dB)"
         rows.append("| " + " | ".join(cells) + " |")
     print("\n".join(rows))

@@ -20,7 +20,7 @@ static func::FuncOp residualNetwork(rhizome::test::NetworkBuilder &n,
                   .kw = 3,
                   .strides = {stride, stride},
                   .pads = {1, 1, 1, 1}});
-    n.requantise(name + "_q", s8, true, false);
+    n.requantize(name + "_q", s8, true, false);
   };
   n.begin({1, 32, 32, 3}, s8);
   conv("conv0", 16, 1);
@@ -37,7 +37,7 @@ static func::FuncOp residualNetwork(rhizome::test::NetworkBuilder &n,
       shortcut = n.value;
     conv(name + "_b", channels, 1);
     n.add(name + "_add", shortcut, 1, 1);
-    n.requantise(name + "_add_q", s8, true, false);
+    n.requantize(name + "_add_q", s8, true, false);
   }
   n.flatten();
   n.dense("fc", 10);

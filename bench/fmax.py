@@ -62,7 +62,7 @@ def table(rows):
     lines = [("network", "target", "goal", "Fmax MHz", "clock", "cells", "FF",
               "RAM", "DSP", "path ns", "logic", "bounded by")]
     for row in rows:
-        used, path = row["utilisation"], row.get("critical_path", {})
+        used, path = row["utilization"], row.get("critical_path", {})
         actors = ", ".join(dict.fromkeys(
             f"{a['actor']} ({a['node']})" for a in path.get("actors", [])))
         lines.append((

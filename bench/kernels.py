@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Speed of a kernel on the CPU: the inverse Helmholtz operator, p = 11, double,
 one thread. In one run: our object, our object of the formula as written
-(--keep-order, the naive loops), and factorised loops written by hand in C and
+(--keep-order, the naive loops), and factorized loops written by hand in C and
 compiled with -O3 -march=native by each compiler that is there.
     bench/kernels.py [--rhizome build/bin/rhizome] [--json]"""
 import argparse

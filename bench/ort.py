@@ -3,14 +3,14 @@
 """Every model of ../shared/models that is accepted, beside ONNX Runtime, which
 computes each node as it is written: how many elements of the outputs are equal,
 the largest difference and what kind it is, and how long a frame takes on one
-thread (ONNX Runtime with all its optimisations). Prints the table and writes
+thread (ONNX Runtime with all its optimizations). Prints the table and writes
 bench/onnxruntime.json and bench/onnxruntime.txt.
 
 The kinds of a model's outputs:
   exact    every element is equal
   float    no further apart than 8 times what ONNX Runtime's own outputs move
            when float constants move by one unit in the last place or its graph
-           is optimised, plus 2^-20 of the largest output
+           is optimized, plus 2^-20 of the largest output
   ties     a QDQ network: every code inside ONNX Runtime that is not the exact
            one has an exact value at a tie, or as near to a rounding boundary as
            float32's error reaches (test/e2e/reference.py)
@@ -46,7 +46,7 @@ KINDS = ("exact", "float", "ties", "meaning", "DIFFERS", "not computed")
 
 
 def value_range(model, name, options):
-    """LOW, HIGH of a float input: what its quantiser tells apart."""
+    """LOW, HIGH of a float input: what its quantizer tells apart."""
     np, onnx = modules()
     if any(str(o).startswith(f"{name}=") for o in options
            if re.search(r"=[us]\d+$", str(o))):
@@ -139,7 +139,7 @@ def bounds(model, session, frames, wanted):
     import ort_reference
     spread = [0.0] * len(wanted[0])
     draw = np.random.RandomState(11)
-    others = [ort_reference.session(model, optimise=True)]
+    others = [ort_reference.session(model, optimize=True)]
     for _ in range(DRAWS):
         try:
             others.append(ort_reference.session(wobbled(model, draw)))
@@ -204,7 +204,7 @@ def as_qdq(model):
     return copy
 
 
-def quantised_causes(model, frames):
+def quantized_causes(model, frames):
     """Codes inside ONNX Runtime that are not the exact ones, by cause; None
     for a graph that the exact evaluation does not know."""
     import ort_reference
@@ -258,7 +258,7 @@ def ours(rhizome, path, options, frames, outputs, level, folder):
 def runtime_us(model_path, frame):
     """Microseconds of a frame in ONNX Runtime, one thread, the fastest pass."""
     import ort_reference
-    session = ort_reference.session(str(model_path), optimise=True)
+    session = ort_reference.session(str(model_path), optimize=True)
     for _ in range(3):
         session.run(None, frame)
     count, passes, start = 1, [], time.perf_counter()
@@ -311,7 +311,7 @@ def compare(row, model, session, frames, wanted, got):
     if why:
         row["kind"], row["note"] = "meaning", why
         return
-    causes = quantised_causes(model, frames)
+    causes = quantized_causes(model, frames)
     if causes is not None:
         row["causes"] = causes
         if sum(causes.values()) and not causes.get("bug"):

@@ -54,14 +54,14 @@ NetworkBuilder::Conv drawConv(NetworkBuilder &n, int64_t channels, bool deep) {
   return conv;
 }
 
-void quantise(NetworkBuilder &n, const char *name) {
+void quantize(NetworkBuilder &n, const char *name) {
   if (n.draw(0, 3) == 0)
     n.threshold(name, n.draw(0, 1) ? n.draw(1, 3) : n.draw(4, 15), n.coin());
   else
-    n.requantise(name, activation(n), n.coin(), n.coin());
+    n.requantize(name, activation(n), n.coin(), n.coin());
 }
 
-/// One layer, often with its quantiser.
+/// One layer, often with its quantizer.
 func::FuncOp drawLayer(NetworkBuilder &n) {
   n.bellShaped = true;
   int64_t kind = n.draw(0, 11), edge = n.draw(6, 32);
@@ -77,25 +77,25 @@ func::FuncOp drawLayer(NetworkBuilder &n) {
   case 1:
     n.flatten();
     n.dense("dense", size(n, 64), weightBits(n), n.coin());
-    quantise(n, "dense_quantise");
+    quantize(n, "dense_quantize");
     break;
   case 2:
   case 3:
   case 4:
   case 5:
     n.conv("conv", drawConv(n, channels, false));
-    quantise(n, "conv_quantise");
+    quantize(n, "conv_quantize");
     break;
   case 6:
     n.conv("depthwise", drawConv(n, channels, true));
-    quantise(n, "depthwise_quantise");
+    quantize(n, "depthwise_quantize");
     break;
   case 7:
     n.maxPool("max_pool", pool);
     break;
   case 8:
     n.sumPool("sum_pool", pool, n.coin(), n.coin());
-    quantise(n, "sum_pool_quantise");
+    quantize(n, "sum_pool_quantize");
     break;
   case 9:
     n.table("table", n.drawType(9), n.coin());
@@ -115,7 +115,7 @@ func::FuncOp drawLayer(NetworkBuilder &n) {
   default:
     n.maxPool("max_pool", pool);
     n.concat("concat", n.value, 3);
-    quantise(n, "concat_quantise");
+    quantize(n, "concat_quantize");
   }
   return n.end();
 }

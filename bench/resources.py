@@ -78,7 +78,7 @@ def rom_luts(package, node, config):
         choices if inputs == 4 else -(-choices // 3))
 
 
-def synthesise(options, package, source):
+def synthesize(options, package, source):
     """The rows of a package: one a distinct module of each node."""
     command = [options.rhizome, "synth", package, "--json", "--jobs",
                options.jobs]
@@ -500,7 +500,7 @@ def arguments():
     parser.add_argument("--cache", help="another folder for what is kept")
     parser.add_argument("--known", type=pathlib.Path, metavar="FILE",
                         help="modules that this resources.json or points.json "
-                        "holds are not synthesised again")
+                        "holds are not synthesized again")
     parser.add_argument("--check", action="store_true",
                         help="fail if a limit is broken")
     parser.add_argument("networks", nargs="*",
@@ -526,7 +526,7 @@ def main():
             continue
         try:
             package, note = make(options.work)
-            found, answer = synthesise(options, package, source)
+            found, answer = synthesize(options, package, source)
         except Failure as why:
             failed.append(str(why))
             print(f"[{number}/{len(jobs)}] FAILED {source} on {device}: {why}",

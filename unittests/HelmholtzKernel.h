@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The inverse Helmholtz operator as linalg on tensors of f64, factorised: six
+// The inverse Helmholtz operator as linalg on tensors of f64, factorized: six
 // contractions over the last index, the new index first, and one product.
 #pragma once
 

@@ -121,7 +121,7 @@ public:
 
   /// Multiplier, offset and shift that bring the range to `out`'s, per
   /// channel; with `unit` a shift alone.
-  void requantise(llvm::StringRef name, num::IntType out, bool unit,
+  void requantize(llvm::StringRef name, num::IntType out, bool unit,
                   bool perChannel) {
     num::IntType in = element();
     int64_t n = perChannel ? shape().back() : 1;
@@ -136,7 +136,7 @@ public:
       int64_t half = int64_t(1) << std::min<int64_t>(shift, 40);
       o[i] = draw(-half, half);
     }
-    value = osa::RequantiseOp::create(b, loc(name), tensor(shape(), out), value,
+    value = osa::RequantizeOp::create(b, loc(name), tensor(shape(), out), value,
                                       m, o, shift, coin() && shift > 0);
   }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The inverse Helmholtz operator, p = 11, in turns: our object, our object from
- * the formula as written, and the factorised loops as a programmer writes them.
+ * the formula as written, and the factorized loops as a programmer writes them.
  * Prints nanoseconds an application, the best of several rounds each. */
 #include "helmholtz.h"
 #include "naive.h"

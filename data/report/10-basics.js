@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Numbers, colours, tables and frames that every figure of the report uses.
+// Numbers, colors, tables and frames that every figure of the report uses.
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 const plan = data.plan, analysis = data.analysis || null;
 const page = d3.select("#page");
-const colour = i => `var(--c${i % 10})`;
+const color = i => `var(--c${i % 10})`;
 const nodeIndex = new Map(plan.nodes.map((node, i) => [node.name, i]));
 
 /** 12345 -> "12,345"; small numbers keep three digits. */

@@ -53,11 +53,11 @@
   for (let i = 0; i < inputs; ++i) box(-1 - i, inputs > 1 ? `input ${i}` : "input");
   ops.forEach((o, i) => {
     const p = planOf(o);
-    box(i, `${o.node} · ${o.op}`, colour(p ? nodeIndex.get(p.node.name) : 6),
-      p ? colour(3 + generators.indexOf(p.generator)) : null,
+    box(i, `${o.node} · ${o.op}`, color(p ? nodeIndex.get(p.node.name) : 6),
+      p ? color(3 + generators.indexOf(p.generator)) : null,
       p ? `${o.node} (${o.op})\n${p.node.name}, ${p.option}\n${p.text}\n${p.interval_cycles} cycles a frame` : `${o.node} (${o.op})`);
   });
   analysis.outputs.forEach((_, i) => box(ops.length + i, analysis.outputs.length > 1 ? `output ${i}` : "output"));
-  key(part, plan.nodes.filter(n => !n.rtl_of).map(n => [`${n.name} (${n.device})`, colour(nodeIndex.get(n.name))])
-    .concat(generators.map((g, i) => [`generator ${g}`, colour(3 + i)])));
+  key(part, plan.nodes.filter(n => !n.rtl_of).map(n => [`${n.name} (${n.device})`, color(nodeIndex.get(n.name))])
+    .concat(generators.map((g, i) => [`generator ${g}`, color(3 + i)])));
 })();

@@ -38,7 +38,7 @@
     bandwidths.forEach(([name, bytes], k) => {
       const [x0, x1] = x.domain(), ridge = Math.min(x1, compute / bytes);
       if (ridge <= x0) return;
-      svg.append("path").attr("clip-path", `url(#${clipId})`).attr("stroke", colour(k)).attr("fill", "none").attr("stroke-width", 1.8)
+      svg.append("path").attr("clip-path", `url(#${clipId})`).attr("stroke", color(k)).attr("fill", "none").attr("stroke-width", 1.8)
         .attr("d", d3.line()([[x(x0), y(x0 * bytes)], [x(ridge), y(ridge * bytes)]]));
     });
     svg.append("line").attr("x1", m.l).attr("x2", W - m.r).attr("y1", y(compute)).attr("y2", y(compute))
@@ -51,13 +51,13 @@
             .attr("fill", kind === "stream" ? "var(--accent)" : "var(--paper)").attr("stroke", "var(--accent)").attr("stroke-width", 1.5)
             .attr("data-path", `analysis/operations/${p.i}/intensity_${kind}`).attr("data-value", String(intensity))
             .append("title").text(`${p.o.node} (${p.o.op}), ${kind}: ${number(intensity)} flop/B, ${scaled(p.at)}flop/s`);
-    key(part, bandwidths.map(([name, bytes], k) => [`${name} ${scaled(bytes, "B/s")}`, colour(k)]));
+    key(part, bandwidths.map(([name, bytes], k) => [`${name} ${scaled(bytes, "B/s")}`, color(k)]));
   }
 
   function perLayer(part, device, d) {
     const rows = analysis.operations.map((o, i) => ({o, roofs: device.operations[i], i}));
     rows.push({o: {node: "all", op: ""}, roofs: device.whole, i: -1});
-    const kinds = [["network", d3.symbolDiamond, colour(0)], ["dram", d3.symbolSquare, colour(1)], ["on_chip", d3.symbolTriangle, colour(2)]];
+    const kinds = [["network", d3.symbolDiamond, color(0)], ["dram", d3.symbolSquare, color(1)], ["on_chip", d3.symbolTriangle, color(2)]];
     const names = [...new Set(rows.flatMap(r => Object.keys(r.roofs.compute)))].filter(n => n !== "any").sort();
     const values = rows.flatMap(r => kinds.map(k => r.roofs[k[0]]).concat(Object.values(r.roofs.compute))).filter(v => v > 0);
     if (plan.predicted.throughput_per_s) values.push(plan.predicted.throughput_per_s);
@@ -73,15 +73,15 @@
       const mark = (value, shape, fill, name) => value > 0 && svg.append("path").attr("d", symbol(shape, 46))
         .attr("transform", `translate(${x(value)},${yy})`).attr("fill", fill).append("title").text(`${name}: ${scaled(value)}/s`);
       for (const [name, shape, fill] of kinds) mark(r.roofs[name], shape, fill, name.replace("_", " "));
-      names.forEach((g, i) => mark(r.roofs.compute[g], d3.symbolCircle, colour(3 + i), `compute, ${g}`));
+      names.forEach((g, i) => mark(r.roofs.compute[g], d3.symbolCircle, color(3 + i), `compute, ${g}`));
       if (r.i >= 0) mark(rateOf(r.o), d3.symbolCross, "var(--ink)", "the option taken");
     });
     const rate = plan.predicted.throughput_per_s;
     if (rate) svg.append("line").attr("x1", x(rate)).attr("x2", x(rate)).attr("y1", m.t).attr("y2", H - m.b)
       .attr("stroke", "var(--ink)").attr("stroke-dasharray", "4 3");
-    key(part, [["network", colour(0), d3.symbolDiamond],
-      ...(device.dram_bytes_per_s ? [["DRAM", colour(1), d3.symbolSquare]] : []), ["on-chip memory", colour(2), d3.symbolTriangle],
-      ...names.map((g, i) => [`compute, ${g}`, colour(3 + i), d3.symbolCircle]), ["the option taken", "var(--ink)", d3.symbolCross]]);
+    key(part, [["network", color(0), d3.symbolDiamond],
+      ...(device.dram_bytes_per_s ? [["DRAM", color(1), d3.symbolSquare]] : []), ["on-chip memory", color(2), d3.symbolTriangle],
+      ...names.map((g, i) => [`compute, ${g}`, color(3 + i), d3.symbolCircle]), ["the option taken", "var(--ink)", d3.symbolCross]]);
   }
 
   function roofTable(part, device, d) {
@@ -99,18 +99,18 @@
 })();
 
 /** Labels at every tick, or of a logarithm only at powers of ten. */
-function labelled(axis, scale, count) {
+function labeled(axis, scale, count) {
   return scale.base
     ? axis.ticks(count, x => Math.abs(Math.log10(x) - Math.round(Math.log10(x))) < 1e-9 ? tick(x) : "")
     : axis.ticks(count).tickFormat(tick);
 }
 function bottomAxis(svg, x, H, m, name) {
   svg.append("g").attr("class", "axis").attr("transform", `translate(0,${H - m.b})`)
-    .call(labelled(d3.axisBottom(x), x, 8).tickSizeOuter(0));
+    .call(labeled(d3.axisBottom(x), x, 8).tickSizeOuter(0));
   svg.append("text").attr("class", "soft").attr("x", (x.range()[0] + x.range()[1]) / 2).attr("y", H - 4).attr("text-anchor", "middle").text(name);
 }
 function axes(svg, x, y, W, H, m, xName, yName) {
   bottomAxis(svg, x, H, m, xName);
-  svg.append("g").attr("class", "axis").attr("transform", `translate(${m.l},0)`).call(labelled(d3.axisLeft(y), y, 6).tickSizeOuter(0));
+  svg.append("g").attr("class", "axis").attr("transform", `translate(${m.l},0)`).call(labeled(d3.axisLeft(y), y, 6).tickSizeOuter(0));
   svg.append("text").attr("class", "soft").attr("transform", `translate(12,${(m.t + H - m.b) / 2}) rotate(-90)`).attr("text-anchor", "middle").text(yName);
 }

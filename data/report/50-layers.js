@@ -21,8 +21,8 @@
   };
   rows.forEach((r, k) => svg.append("text").attr("x", m.l - 8).attr("y", m.t + k * step + step / 2 + 4).attr("text-anchor", "end")
     .text(clip(`${r.o.node} · ${r.o.op}`, 36)));
-  panel(m.l, "activations in, B/s", r => r.bandwidth, () => null, "B/s", colour(0));
-  panel(m.l + half + 30, "parameters, B", r => r.o.param_bytes, r => `analysis/operations/${r.i}/param_bytes`, "B", colour(1));
+  panel(m.l, "activations in, B/s", r => r.bandwidth, () => null, "B/s", color(0));
+  panel(m.l + half + 30, "parameters, B", r => r.o.param_bytes, r => `analysis/operations/${r.i}/param_bytes`, "B", color(1));
   const fold = part.append("details");
   fold.append("summary").text("the figures");
   table(fold, ["operation", "", "MACs", "flops", "params B", "in B", "out B", "flop/B stream", "flop/B engine"],

@@ -23,7 +23,7 @@
       svg.append("text").attr("x", m.l - 8).attr("y", yy + step / 2 + 4).attr("text-anchor", "end").text(k.toUpperCase());
       svg.append("rect").attr("x", m.l).attr("y", yy + 4).attr("width", x(most) - m.l).attr("height", step - 8).attr("fill", "var(--panel)").attr("stroke", "var(--line)");
       svg.append("rect").attr("x", m.l).attr("y", yy + 4).attr("width", x(value / all) - m.l).attr("height", step - 8)
-        .attr("fill", colour(nodeIndex.get(node.name))).attr("data-path", `${p[0]}/${k}`).attr("data-value", String(value));
+        .attr("fill", color(nodeIndex.get(node.name))).attr("data-path", `${p[0]}/${k}`).attr("data-value", String(value));
       if (error > 0)
         svg.append("path").attr("stroke", "var(--ink)").attr("fill", "none").attr("stroke-width", 1.4)
           .attr("d", errorBar(x(Math.max(0, value - error) / all), x((value + error) / all), yy + step / 2, 4));
@@ -43,7 +43,7 @@
   }
 })();
 
-/** Resources that synthesis measured for a node, if it was synthesised. */
+/** Resources that synthesis measured for a node, if it was synthesized. */
 function measuredOf(node) {
   const synth = data.results.synth;
   if (!synth) return null;

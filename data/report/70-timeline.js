@@ -19,10 +19,10 @@
       svg.append("text").attr("x", m.l - 8).attr("y", yy + step / 2 + 4).attr("text-anchor", "end").attr("font-size", 11).text(clip(a.name, 40));
       // Frames overlap in an actor's pipeline: each has its own half line.
       a.spans.forEach(([first, last], f) => svg.append("rect").attr("x", x(first)).attr("width", Math.max(1, x(last + 1) - x(first)))
-        .attr("y", yy + 2 + (f % 2) * (step - 4) / 2).attr("height", (step - 4) / 2).attr("fill", colour(f))
+        .attr("y", yy + 2 + (f % 2) * (step - 4) / 2).attr("height", (step - 4) / 2).attr("fill", color(f))
         .attr("data-path", `timelines/${name}/actors/${k}/spans/${f}/0`).attr("data-value", String(first))
         .append("title").text(`${a.name}, frame ${f}: cycles ${number(first)} to ${number(last)}`));
     });
-    key(part, d3.range(frames).map(f => [`frame ${f}`, colour(f)]));
+    key(part, d3.range(frames).map(f => [`frame ${f}`, color(f)]));
   });
 })();

@@ -17,7 +17,7 @@
 
   const nodes = section("Nodes");
   table(nodes, ["node", "device", "clock MHz", "predicted /s", "interval", "operations", "fullest"], plan.nodes.map((node, n) => {
-    const used = Object.entries(node.utilisation || {}).sort((a, b) => b[1] - a[1])[0];
+    const used = Object.entries(node.utilization || {}).sort((a, b) => b[1] - a[1])[0];
     return [node.name, node.device, member(`plan/nodes/${n}/clock_mhz`, x => number(x, 6)),
       node.predicted ? member(`plan/nodes/${n}/predicted/throughput_per_s`) : "–",
       node.predicted ? member(`plan/nodes/${n}/predicted/interval_cycles`) : "–",
@@ -50,7 +50,7 @@
 
   const parties = ((data.results.cluster || {}).parties || []);
   if (parties.length) table(compare, ["party", "busy", "link out", "link in"], parties.map((party, i) =>
-    [party.name, ...["utilisation", "sending", "receiving"].map(k => member(`results/cluster/parties/${i}/${k}`, percent))]),
+    [party.name, ...["utilization", "sending", "receiving"].map(k => member(`results/cluster/parties/${i}/${k}`, percent))]),
     "shares of time in the simulated cluster");
 
   const cpu = section("On a CPU");

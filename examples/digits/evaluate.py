@@ -28,11 +28,11 @@ def main():
               f"= {100 * right / len(labels):.2f} %")
 
     name = "digits_qdq_int8.onnx"
-    for optimise in (False, True):
-        report(name, "onnxruntime, " + ("optimised" if optimise
-                                        else "not optimised"),
+    for optimize in (False, True):
+        report(name, "onnxruntime, " + ("optimized" if optimize
+                                        else "not optimized"),
                ort_reference.run(onnx.load(HERE / name), {"image": images},
-                                 optimise=optimise, split_batch=True))
+                                 optimize=optimize, split_batch=True))
     name = "digits_qonnx_w4a4.onnx"
     report(name, "numpy float64", qonnx_reference.evaluate(
         onnx.load(HERE / name), {"image": images}))

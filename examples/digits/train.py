@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Trains a small residual CNN on scikit-learn's 8x8 handwritten digits, with
-# fixed seeds, and fine-tunes it twice under quantisation: to 8 bits, written
+# fixed seeds, and fine-tunes it twice under quantization: to 8 bits, written
 # as a static QDQ graph, and to 4 bits, written as a QONNX graph whose batch
-# normalisations are left unfolded. Writes the models and the test set.
+# normalizations are left unfolded. Writes the models and the test set.
 
 import argparse
 import os
@@ -73,7 +73,7 @@ def max_pool(x):
 
 
 def fake_quant(x, scale, zero_point, low, high):
-    """Quantise with a straight-through gradient (also into the scale)."""
+    """Quantize with a straight-through gradient (also into the scale)."""
     code = jnp.clip(x / scale + zero_point, low, high)
     code = code + lax.stop_gradient(jnp.round(code) - code)
     return (code - zero_point) * scale
@@ -89,7 +89,7 @@ def quant_weight(w, high):
     return fake_quant(w, weight_scale(w, high), 0.0, -high, high)
 
 
-def initialise():
+def initialize():
     rng = np.random.RandomState(SEED + 1)
     params, state = {}, {}
     for name, fan_in, fan_out, _ in CONVS:
@@ -107,9 +107,9 @@ def initialise():
 
 
 def forward(params, state, x, train, four_bit):
-    """The network with batch normalisation; new state, logits, activations.
+    """The network with batch normalization; new state, logits, activations.
 
-    x holds raw pixels, 0 to 16. With four_bit, weights are quantised to 4
+    x holds raw pixels, 0 to 16. With four_bit, weights are quantized to 4
     bits, signed, and activations to 4 bits by the learned params["scale"].
     """
     updated, seen = {}, {}
@@ -171,7 +171,7 @@ def forward_int8(params, ranges, x):
 
 
 def fold(params, state):
-    """Batch normalisations into weights for pixels of 0 to 1, and biases."""
+    """Batch normalizations into weights for pixels of 0 to 1, and biases."""
     folded = {"dense": params["dense"]}
     for name, *_ in CONVS:
         p, s = params[name], state[name]
@@ -190,7 +190,7 @@ def cross_entropy(logits, labels):
                                 axis=1).mean()
 
 
-def optimise(loss, params, state, images, labels, epochs, rate, seed):
+def optimize(loss, params, state, images, labels, epochs, rate, seed):
     """Adam with a cosine rate; loss(params, state, x, y) -> loss, state."""
     zeros = jax.tree.map(jnp.zeros_like, params)
     moments = (zeros, zeros)
@@ -277,9 +277,9 @@ class Graph:
 
 def save_qdq(path, params, ranges):
     g = Graph()
-    scales = {}  # of each dequantised value
+    scales = {}  # of each dequantized value
 
-    def quantise(name, value, key, shape):
+    def quantize(name, value, key, shape):
         scale = g.constant(f"{name}_scale", ranges[key][0])
         zero = g.constant(f"{name}_zero_point", ranges[key][1], np.uint8)
         q = g.node("QuantizeLinear", f"{name}_quantize", [value, scale, zero],
@@ -317,26 +317,26 @@ def save_qdq(path, params, ranges):
     full, half = [1, 16, 8, 8], [1, 16, 4, 4]
     x = g.node("Div", "normalize", ["image", g.constant("pixel_max", 16.0)],
                [1, 1, 8, 8])
-    x = quantise("image", x, "a0", [1, 1, 8, 8])
+    x = quantize("image", x, "a0", [1, 1, 8, 8])
     x = g.node("Relu", "relu1", [conv("conv1", x, full)], full)
-    a1 = quantise("act1", x, "a1", full)
+    a1 = quantize("act1", x, "a1", full)
     x = g.node("Relu", "relu2", [conv("conv2", a1, full)], full)
-    a2 = quantise("act2", x, "a2", full)
-    a3 = quantise("act3", conv("conv3", a2, full), "a3", full)
+    a2 = quantize("act2", x, "a2", full)
+    a3 = quantize("act3", conv("conv3", a2, full), "a3", full)
     x = g.node("Add", "add1", [a1, a3], full)
     x = g.node("Relu", "relu3", [x], full)
-    a4 = quantise("act4", x, "a4", full)
+    a4 = quantize("act4", x, "a4", full)
     x = g.node("MaxPool", "pool1", [a4], half, kernel_shape=[2, 2],
                strides=[2, 2], pads=[0, 0, 0, 0])
-    x = quantise("pool1", x, "a4", half)
+    x = quantize("pool1", x, "a4", half)
     x = g.node("Relu", "relu4", [conv("conv4", x, [1, 32, 2, 2], 2)],
                [1, 32, 2, 2])
-    a5 = quantise("act5", x, "a5", [1, 32, 2, 2])
+    a5 = quantize("act5", x, "a5", [1, 32, 2, 2])
     x = g.node("Flatten", "flatten1", [a5], [1, FEATURES], axis=1)
-    x = quantise("flatten1", x, "a5", [1, FEATURES])
+    x = quantize("flatten1", x, "a5", [1, FEATURES])
     x = g.node("Gemm", "dense1", [x] + weights("dense", x),
                [1, CLASSES], alpha=1.0, beta=1.0, transB=1)
-    x = quantise("dense1", x, "a6", [1, CLASSES])
+    x = quantize("dense1", x, "a6", [1, CLASSES])
     g.save(path, "digits_qdq_int8", x, [("", 13)])
 
 
@@ -425,8 +425,8 @@ def main():
             return cross_entropy(logits, labels), state
         return loss
 
-    params, state = initialise()
-    params, state, value = optimise(trainer(False), params, state, x, y,
+    params, state = initialize()
+    params, state, value = optimize(trainer(False), params, state, x, y,
                                     epochs=40, rate=4e-3, seed=SEED + 2)
     print(f"float: loss {value:.4f}, test accuracy", accuracy(
         lambda x: forward(params, state, x, False, False)[1], test_x, test_y))
@@ -444,7 +444,7 @@ def main():
         logits = forward_int8(params, ranges, images)
         return cross_entropy(logits, labels), state
 
-    int8, _, value = optimise(loss_int8, fold(params, state), {}, x, y,
+    int8, _, value = optimize(loss_int8, fold(params, state), {}, x, y,
                               epochs=6, rate=1e-4, seed=SEED + 3)
     print(f"8 bits: loss {value:.4f}, test accuracy", accuracy(
         lambda x: forward_int8(int8, ranges, x), test_x, test_y))
@@ -457,7 +457,7 @@ def main():
     scale = {"residual": jnp.maximum(start("a1", 0.995, 15),
                                      start("a3", 0.99, 8))}
     scale.update({name: start(name, 0.995, 15) for name in ("a2", "a4", "a5")})
-    four, four_state, value = optimise(
+    four, four_state, value = optimize(
         trainer(True), {**params, "scale": scale}, state, x, y,
         epochs=40, rate=2e-3, seed=SEED + 4)
     print(f"4 bits: loss {value:.4f}, test accuracy", accuracy(

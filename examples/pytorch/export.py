@@ -102,16 +102,16 @@ NETWORKS = {"mlp": (Mlp, 40), "cnn": (Cnn, 40), "transformer": (Transformer, 80)
 
 
 def train(network, images, labels, epochs):
-    optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
+    optimizer = torch.optim.Adam(network.parameters(), lr=3e-3)
     generator = torch.Generator().manual_seed(SEED)
     for _ in range(epochs):
         for batch in torch.randperm(len(images),
                                     generator=generator).split(64):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss = nn.functional.cross_entropy(network(images[batch]),
                                                labels[batch])
             loss.backward()
-            optimiser.step()
+            optimizer.step()
     network.eval()
 
 

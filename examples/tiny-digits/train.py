@@ -3,8 +3,8 @@
 #
 # Trains a CNN of 6,032 weights on scikit-learn's 8x8 handwritten digits and
 # fine-tunes it to 8 bits with scales that are powers of two, so that its
-# requantisers are shifts: a network for FPGAs of a few thousand logic cells.
-# Data, optimiser and ONNX writer are those of examples/digits.
+# requantizers are shifts: a network for FPGAs of a few thousand logic cells.
+# Data, optimizer and ONNX writer are those of examples/digits.
 
 import argparse
 import sys
@@ -26,7 +26,7 @@ FEATURES = 32 * 2 * 2
 TEST_IMAGES = 100  # of the 450 that examples/digits keeps
 
 
-def initialise():
+def initialize():
     rng = np.random.RandomState(digits.SEED + 7)
     params = {name: {"w": rng.normal(0, np.sqrt(2 / (9 * fan_in)),
                                      (fan_out, fan_in, 3, 3)),
@@ -44,13 +44,13 @@ def power_of_two(peak, codes):
     return 2.0 ** jnp.ceil(jnp.log2(jnp.maximum(peak, 1e-6) / codes))
 
 
-def quantise_weight(w):
+def quantize_weight(w):
     scale = jax.lax.stop_gradient(power_of_two(jnp.abs(w).max(), 127.0))
     return digits.fake_quant(w, scale, 0.0, -127.0, 127.0)
 
 
 def forward(params, x, scales=None):
-    """Logits and the activations before their quantisers; x: raw pixels."""
+    """Logits and the activations before their quantizers; x: raw pixels."""
     seen = {}
 
     def act(name, x, low=0.0, high=255.0):
@@ -60,7 +60,7 @@ def forward(params, x, scales=None):
 
     def weight(name):
         w = params[name]["w"]
-        return w if scales is None else quantise_weight(w)
+        return w if scales is None else quantize_weight(w)
 
     for i, (name, *_) in enumerate(CONVS):
         x = digits.convolve(x, weight(name), 2)
@@ -72,9 +72,9 @@ def forward(params, x, scales=None):
 
 def save(path, params, scales):
     g = digits.Graph()
-    known = {}  # scales of dequantised values
+    known = {}  # scales of dequantized values
 
-    def quantise(name, value, scale, shape, dtype=np.uint8,
+    def quantize(name, value, scale, shape, dtype=np.uint8,
                  kind=TensorProto.UINT8):
         s = g.constant(f"{name}_scale", scale)
         zero = g.constant(f"{name}_zero_point", 0, dtype)
@@ -105,7 +105,7 @@ def save(path, params, scales):
         return result
 
     size = 8
-    x = quantise("image", "image", 1.0, [1, 1, size, size])
+    x = quantize("image", "image", 1.0, [1, 1, size, size])
     for i, (name, _, channels) in enumerate(CONVS):
         size //= 2
         shape = [1, channels, size, size]
@@ -113,13 +113,13 @@ def save(path, params, scales):
                    kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2],
                    dilations=[1, 1], group=1)
         x = g.node("Relu", f"relu{i + 1}", [x], shape)
-        x = quantise(f"act{i + 1}", x, scales[f"a{i + 1}"], shape)
+        x = quantize(f"act{i + 1}", x, scales[f"a{i + 1}"], shape)
     scale = known[x]
     x = g.node("Flatten", "flatten1", [x], [1, FEATURES], axis=1)
     known[x] = scale
     x = g.node("Gemm", "dense1", [x] + weights("dense", x),
                [1, digits.CLASSES], alpha=1.0, beta=1.0, transB=1)
-    x = quantise("dense1", x, scales["logits"], [1, digits.CLASSES], np.int8,
+    x = quantize("dense1", x, scales["logits"], [1, digits.CLASSES], np.int8,
                  TensorProto.INT8)
     g.save(path, "tiny_digits_qdq_int8", x, [("", 13)],
            producer="tiny-digits")
@@ -139,7 +139,7 @@ def main():
             return digits.cross_entropy(logits, labels), state
         return loss
 
-    params, _, value = digits.optimise(trainer(None), initialise(), {}, x, y,
+    params, _, value = digits.optimize(trainer(None), initialize(), {}, x, y,
                                        epochs=60, rate=4e-3,
                                        seed=digits.SEED + 8)
     print(f"float: loss {value:.4f}, test accuracy", digits.accuracy(
@@ -149,7 +149,7 @@ def main():
                                             127.0 if name == "logits"
                                             else 255.0))
               for name, a in seen.items()}
-    tuned, _, value = digits.optimise(trainer(scales), params, {}, x, y,
+    tuned, _, value = digits.optimize(trainer(scales), params, {}, x, y,
                                       epochs=10, rate=2e-4,
                                       seed=digits.SEED + 9)
     print(f"8 bits: loss {value:.4f}, test accuracy", digits.accuracy(

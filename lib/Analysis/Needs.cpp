@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a network needs: work, traffic and neighbours of every operation.
+// What a network needs: work, traffic and neighbors of every operation.
 #include "rhizome/Analysis/Analysis.h"
 
 using namespace mlir;
@@ -23,7 +23,7 @@ static int64_t bitsOf(Type type) {
                   : tensor.getElementType().getIntOrFloatBitWidth());
 }
 
-analysis::Needs analysis::analyse(func::FuncOp network) {
+analysis::Needs analysis::analyze(func::FuncOp network) {
   Needs result;
   DenseMap<Value, int64_t> producer;
   for (BlockArgument argument : network.getArguments()) {

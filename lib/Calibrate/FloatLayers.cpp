@@ -187,7 +187,7 @@ std::vector<Pair> calibrate::findPairs(func::FuncOp function) {
   return pairs;
 }
 
-void calibrate::equalise(const Pair &pair, const std::vector<float> &largest) {
+void calibrate::equalize(const Pair &pair, const std::vector<float> &largest) {
   auto first = *constantOf(pair.first->getOperand(1)),
        second = *constantOf(pair.second->getOperand(1));
   auto firstShape = SmallVector<int64_t>(shapeOf(pair.first->getOperand(1))),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Rewrites of a float network before it is quantised.
+// Rewrites of a float network before it is quantized.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,5 +24,5 @@ std::vector<Pair> findPairs(mlir::func::FuncOp function);
 /// Divides output channel c of the first layer by factor[c] and multiplies
 /// where the second reads it. `largest` are the channels' largest magnitudes:
 /// the factors make both layers' ranges alike.
-void equalise(const Pair &pair, const std::vector<float> &largest);
+void equalize(const Pair &pair, const std::vector<float> &largest);
 } // namespace rhizome::calibrate

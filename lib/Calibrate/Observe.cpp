@@ -20,7 +20,7 @@ double calibrate::decibels(double signal, double noise) {
 ObservedModel::ObservedModel(ModuleOp original, const Frames &frames,
                              const Options &options)
     : module(original.clone()), frames(frames), options(options) {
-  places = placeQuantisers(main());
+  places = placeQuantizers(main());
   makeRows();
 }
 
@@ -201,14 +201,14 @@ AffineFormat ObservedModel::weights(size_t row, unsigned bits) {
 }
 
 std::vector<Value> ObservedModel::apply(ModuleOp copy, const Config &config) {
-  Placement there = placeQuantisers(copy.lookupSymbol<func::FuncOp>("main"));
+  Placement there = placeQuantizers(copy.lookupSymbol<func::FuncOp>("main"));
   OpBuilder builder(copy.getContext());
   std::vector<Value> values;
   for (auto [i, row] : llvm::enumerate(list)) {
     if (row.weights) {
       OpOperand &operand = *there.constants[*row.weights].operand;
       if (config[i].weights)
-        operand.set(quantised(builder, operand.get(),
+        operand.set(quantized(builder, operand.get(),
                               weights(i, config[i].weights),
                               operand.getOwner()->getLoc()));
       values.push_back(operand.getOwner()->getResult(0));
@@ -219,7 +219,7 @@ std::vector<Value> ObservedModel::apply(ModuleOp copy, const Config &config) {
     values.resize(i + 1);
     values[i] =
         config[i].activations
-            ? quantiseUses(builder, point, activation(i, config[i].activations))
+            ? quantizeUses(builder, point, activation(i, config[i].activations))
             : point.value;
   }
   return values;

@@ -23,7 +23,7 @@ struct Row {
 /// Widths of each row; 0 leaves the reals.
 using Config = std::vector<Bits>;
 
-/// Quantised against float, over the frames.
+/// Quantized against float, over the frames.
 struct Quality {
   std::vector<double> snr;       ///< by row; empty unless asked for
   std::vector<double> saturated; ///< share of values, by row; as `snr`
@@ -49,7 +49,7 @@ public:
   AffineFormat activation(size_t row, unsigned bits);
   AffineFormat weights(size_t row, unsigned bits);
 
-  /// Quantises `@main` of a module like the network's own. Returns what stands
+  /// Quantizes `@main` of a module like the network's own. Returns what stands
   /// for each row's value.
   std::vector<mlir::Value> apply(mlir::ModuleOp copy, const Config &config);
   /// Runs the first `count` frames (0: all), with the rows' own quality if

@@ -35,14 +35,14 @@ struct Point {
   }
 };
 
-class Characterisation {
+class Characterization {
 public:
-  explicit Characterisation(const CharacteriseRequest &request)
+  explicit Characterization(const CharacterizeRequest &request)
       : request(request) {}
 
   Error run();
 
-  CharacteriseResult result;
+  CharacterizeResult result;
 
 private:
   Expected<std::string> sample(const Device &device);
@@ -50,12 +50,12 @@ private:
   void fit();
   void judge();
 
-  const CharacteriseRequest &request;
+  const CharacterizeRequest &request;
   std::vector<Point> points;
 };
 
 /// Writes a package of sampled actors and returns its folder.
-Expected<std::string> Characterisation::sample(const Device &device) {
+Expected<std::string> Characterization::sample(const Device &device) {
   Expected<gen::DeviceContext> context = contextOf(device, device.clockMhz);
   if (!context)
     return context.takeError();
@@ -63,7 +63,7 @@ Expected<std::string> Characterisation::sample(const Device &device) {
   if (folder.empty()) {
     SmallString<128> path;
     sys::path::system_temp_directory(true, path);
-    folder = (path + "/rhizome-characterise-" + device.family + ".rhz").str();
+    folder = (path + "/rhizome-characterize-" + device.family + ".rhz").str();
   }
   auto writer = PackageWriter::create(folder);
   if (!writer)
@@ -73,7 +73,7 @@ Expected<std::string> Characterisation::sample(const Device &device) {
     return library.takeError();
 
   Plan plan;
-  plan.model = "characterise";
+  plan.model = "characterize";
   plan.device = device.name;
   plan.clockMhz = device.clockMhz;
   plan.goal = "min-resources";
@@ -97,7 +97,7 @@ Expected<std::string> Characterisation::sample(const Device &device) {
 
   std::vector<std::string> units = request.units;
   if (units.empty())
-    units = characterisedUnits();
+    units = characterizedUnits();
   for (const std::string &unit : units) {
     // Every unit draws from its own seed, so that each can be sampled alone.
     std::mt19937_64 random(request.seed * 1000003 +
@@ -162,7 +162,7 @@ Expected<gen::Actor> actorOf(const Package &package, const PlannedNode &node,
   return actor;
 }
 
-Error Characterisation::addPackage(const std::string &dir, bool held,
+Error Characterization::addPackage(const std::string &dir, bool held,
                                    bool isSample) {
   Expected<Package> package = Package::open(dir);
   if (!package)
@@ -177,10 +177,10 @@ Error Characterisation::addPackage(const std::string &dir, bool held,
           "{0}{1} of {2} modules{3}{4}", isSample ? "" : dir + ": ", p.done,
           p.total, p.running.empty() ? "" : ": ", p.running));
     };
-  Expected<SynthResult> synthesised = synthesise(*package, options);
-  if (!synthesised)
-    return synthesised.takeError();
-  result.model.tool = synthesised->tool;
+  Expected<SynthResult> synthesized = synthesize(*package, options);
+  if (!synthesized)
+    return synthesized.takeError();
+  result.model.tool = synthesized->tool;
   if (!isSample && !held)
     result.model.added.push_back(package->plan().model + ", " +
                                  package->plan().goal);
@@ -198,7 +198,7 @@ Error Characterisation::addPackage(const std::string &dir, bool held,
     std::map<std::string, const PlannedActor *> actors;
     for (const PlannedActor &actor : node.actors)
       actors[actor.name] = &actor;
-    for (const SynthModule &module : synthesised->modules) {
+    for (const SynthModule &module : synthesized->modules) {
       if (module.node != node.name)
         continue;
       gen::MemoryImages images;
@@ -228,7 +228,7 @@ StringRef bufferUnit() {
   return "";
 }
 
-void Characterisation::fit() {
+void Characterization::fit() {
   // Few points hold much of some terms; those must not take what others leave
   // over. All but the control's are about a LUT each, counters a few.
   std::vector<double> pull(gen::kTermNames.size(), 0.3);
@@ -299,11 +299,11 @@ Residuals residualsOf(std::vector<std::pair<double, double>> &pairs) {
   return r;
 }
 
-void Characterisation::judge() {
+void Characterization::judge() {
   // By unit, "" for all, "held" for all that were held out.
   std::map<std::string, std::vector<std::pair<double, double>>> luts, ffs;
   for (const Point &p : points) {
-    CharacterisedPoint point;
+    CharacterizedPoint point;
     point.unit = p.unit;
     point.name = p.name;
     point.config = p.config;
@@ -344,7 +344,7 @@ void Characterisation::judge() {
   }
 }
 
-Error Characterisation::run() {
+Error Characterization::run() {
   Expected<Device> device = loadDevice(request.device);
   if (!device)
     return device.takeError();
@@ -353,7 +353,7 @@ Error Characterisation::run() {
       device->family, dsp != device->budget.end() && dsp->second > 0);
   if (script.empty())
     return createStringError("devices of the family '%s' cannot be "
-                             "synthesised; families that can are %s",
+                             "synthesized; families that can are %s",
                              device->family.c_str(),
                              join(synth::knownFamilies(), ", ").c_str());
   Expected<FamilyModel> known = loadFamilyModel(device->family);
@@ -382,7 +382,7 @@ Error Characterisation::run() {
 }
 } // namespace
 
-std::vector<std::string> characterize::characterisedUnits() {
+std::vector<std::string> characterize::characterizedUnits() {
   std::vector<std::string> units;
   for (const gen::UnitModel *model : gen::allUnits())
     // Generated datapaths are not sampled: packages that hold some are added.
@@ -393,9 +393,9 @@ std::vector<std::string> characterize::characterisedUnits() {
   return units;
 }
 
-rhizome::Result<CharacteriseResult>
-characterize::characterise(const CharacteriseRequest &request) {
-  Characterisation work(request);
+rhizome::Result<CharacterizeResult>
+characterize::characterize(const CharacterizeRequest &request) {
+  Characterization work(request);
   if (Error error = work.run())
     return Failure(Failure::Kind::Input, toString(std::move(error)));
   return std::move(work.result);

@@ -60,7 +60,7 @@ public:
         .Case<osa::DenseOp>([&](auto o) { return dense(o); })
         .Case<osa::MaxPoolOp>([&](auto o) { return maxPool(o); })
         .Case<osa::SumPoolOp>([&](auto o) { return sumPool(o); })
-        .Case<osa::RequantiseOp>([&](auto o) { return requantise(o); })
+        .Case<osa::RequantizeOp>([&](auto o) { return requantize(o); })
         .Case<osa::ThresholdOp>([&](auto o) { return threshold(o); })
         .Case<osa::TableOp>([&](auto o) { return table(o); })
         .Case<osa::ScaledAddOp>([&](auto o) { return scaledAdd(o); })
@@ -389,7 +389,7 @@ private:
     return arith::SelectOp::create(at, loc, tie, even, shifted);
   }
 
-  LogicalResult requantise(osa::RequantiseOp op) {
+  LogicalResult requantize(osa::RequantizeOp op) {
     Stored in = load(op.getInput());
     num::IntType to = intType(op.getOutput());
     auto multiplier = op.getMultiplier(), offset = op.getOffset();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernels as C99 text for other compilers: plain loops over the factorised
+// Kernels as C99 text for other compilers: plain loops over the factorized
 // operations, temporaries as local arrays.
 #include "KernelParts.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

@@ -5,7 +5,7 @@
 // vectors, others into rows: a tile of rows x vectors stays in registers while
 // the summed loops run. Sums of products of narrow integers with constant
 // weights read pairs of 16-bit numbers, for which processors have an
-// instruction. What begins the sums (a bias) and what follows (a requantiser)
+// instruction. What begins the sums (a bias) and what follows (a requantizer)
 // are computed on the tile. At the loop's end lanes read what lies behind and
 // are not stored; in the caller's memory the last vector is moved back, or
 // reads and writes only what is there.

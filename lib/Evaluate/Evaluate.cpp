@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// evaluate: labelled frames through the file's float arithmetic, the integer
+// evaluate: labeled frames through the file's float arithmetic, the integer
 // model and the hardware, and where the first two part.
 #include "LayerNoise.h"
 #include "Saturation.h"
@@ -115,7 +115,7 @@ private:
 /// A file that holds the integer model itself.
 Error Evaluation::loadIntegers() {
   auto context = std::make_unique<mlir::MLIRContext>();
-  IntegeriseStats stats;
+  IntegerizeStats stats;
   mlir::OwningOpRef<mlir::ModuleOp> module = importModel(
       *context, request.model, request.progress, result.refused, stats);
   if (!module)
@@ -161,8 +161,8 @@ Error Evaluation::loadModel() {
   if (!module)
     return Error::success();
   real = module->clone();
-  IntegeriseStats stats;
-  if (failed(integeriseModel(*module, request.model, request.progress,
+  IntegerizeStats stats;
+  if (failed(integerizeModel(*module, request.model, request.progress,
                              result.refused, stats))) {
     real = nullptr; // its context goes
     return Error::success();

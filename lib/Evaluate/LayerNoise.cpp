@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tensors are matched by the names of the quantisers that make them, which the
+// Tensors are matched by the names of the quantizers that make them, which the
 // integer operations keep as locations.
 #include "LayerNoise.h"
 #include "Saturation.h"
@@ -26,7 +26,7 @@ ElementScales::ElementScales(osa::QuantizeOp q, ArrayRef<int64_t> shape)
     inner *= size_t(shape[d]);
 }
 
-/// Takes the rounding out of a network. If the quantisers are ours it was
+/// Takes the rounding out of a network. If the quantizers are ours it was
 /// `calibrated`: they leave nothing behind. Of the file's own, those of
 /// activations with one scale become the clips that they are as well.
 static void dropRounding(func::FuncOp function, bool calibrated) {
@@ -65,7 +65,7 @@ namespace {
 struct Match {
   std::string name, op;
   Operation *exact = nullptr, *integer = nullptr;
-  osa::QuantizeOp quantiser;
+  osa::QuantizeOp quantizer;
   double signal = 0, noise = 0;
 };
 } // namespace
@@ -78,7 +78,7 @@ static std::string opName(Location loc) {
 }
 
 /// Codes as the reals that they stand for.
-static std::vector<float> dequantised(const Tensor &codes, osa::QuantizeOp q) {
+static std::vector<float> dequantized(const Tensor &codes, osa::QuantizeOp q) {
   ElementScales scales(q, codes.shape);
   std::vector<float> reals(codes.ints.size());
   for (auto [i, code] : llvm::enumerate(codes.ints))
@@ -90,29 +90,29 @@ llvm::Expected<std::vector<EvaluateResult::Layer>>
 evaluate::layerNoise(ModuleOp real, bool calibrated, const HostModel &model,
                      const Frames &given, SaturationCounter &saturation) {
   OwningOpRef<ModuleOp> exact = real.clone(), rounded = real.clone();
-  canonicaliseReal(*rounded);
+  canonicalizeReal(*rounded);
   auto exactMain = exact->lookupSymbol<func::FuncOp>("main");
   dropRounding(exactMain, calibrated);
-  canonicaliseReal(*exact);
+  canonicalizeReal(*exact);
 
   // By names, where the shapes agree.
   auto nameOf = [](Operation *op) { return osa::nodeName(op); };
-  SmallVector<osa::QuantizeOp> quantisers;
+  SmallVector<osa::QuantizeOp> quantizers;
   rounded->lookupSymbol<func::FuncOp>("main").walk([&](osa::QuantizeOp q) {
     if (!q.getInput().getDefiningOp<osa::ConstantOp>())
-      quantisers.push_back(q);
+      quantizers.push_back(q);
   });
   std::map<std::string, Operation *> integerOps, exactOps;
   for (const HostModel::Task &task : model.tasks())
     if (task.onFpga)
       for (Operation &op : func::FuncOp(task.function).getBody().front())
-        if (isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp>(op))
+        if (isa<osa::RequantizeOp, osa::ThresholdOp, osa::TableOp>(op))
           integerOps[nameOf(&op)] = &op;
   for (Operation &op : exactMain.getBody().front())
     if (op.getNumResults() == 1 && !isa<osa::ConstantOp>(op))
       exactOps[nameOf(&op)] = &op;
   std::vector<Match> list;
-  for (osa::QuantizeOp q : quantisers) {
+  for (osa::QuantizeOp q : quantizers) {
     std::string name = nameOf(q);
     auto integer = integerOps.find(name), real = exactOps.find(name);
     if (name.empty() || integer == integerOps.end() || real == exactOps.end())
@@ -159,7 +159,7 @@ evaluate::layerNoise(ModuleOp real, bool calibrated, const HostModel &model,
         watch(op, t);
         for (Match &match : list)
           if (match.integer == op)
-            count(match, reals[match.exact], dequantised(t, match.quantiser));
+            count(match, reals[match.exact], dequantized(t, match.quantizer));
       });
     };
     if (llvm::Error error = passage.run(watched))

@@ -10,7 +10,7 @@ namespace rhizome::evaluate {
 class SaturationCounter;
 
 /// `real` is what the integer model was made of. The network without rounding
-/// is that without its quantisers if they follow from calibration, else with
+/// is that without its quantizers if they follow from calibration, else with
 /// clips in their place, as far as they have one scale. `saturation` watches
 /// the integer network's runs.
 llvm::Expected<std::vector<EvaluateResult::Layer>>

@@ -30,7 +30,7 @@ static Beyond beyond(osa::QuantizeOp q, const Tensor &reals) {
   return result;
 }
 
-static Beyond beyond(osa::RequantiseOp op, const Tensor &integers) {
+static Beyond beyond(osa::RequantizeOp op, const Tensor &integers) {
   num::IntType type = num::elementInt(op.getType());
   auto sides = op->getAttrOfType<DenseBoolArrayAttr>(kSaturates).asArrayRef();
   auto multiplier = op.getMultiplier(), offset = op.getOffset();
@@ -90,7 +90,7 @@ void SaturationCounter::count(Value value, const Tensor &tensor) {
     Operation *op = quantizers[i];
     Beyond cut = isa<osa::QuantizeOp>(op)
                      ? beyond(cast<osa::QuantizeOp>(op), tensor)
-                     : beyond(cast<osa::RequantiseOp>(op), tensor);
+                     : beyond(cast<osa::RequantizeOp>(op), tensor);
     std::lock_guard<std::mutex> guard(mutex);
     list[i].values += tensor.size();
     list[i].low += cut.low;

@@ -63,7 +63,7 @@ Expected<Frames> runCluster(const SimulateRequest &request,
   result.seconds = run->seconds;
   result.buildSeconds = run->buildSeconds;
   for (const ClusterParty &p : run->parties)
-    result.parties.push_back({p.name, p.device, p.utilisation, p.sending,
+    result.parties.push_back({p.name, p.device, p.utilization, p.sending,
                               p.receiving, p.datagrams, p.lost, p.resent,
                               p.cycles, p.skipped});
   return std::move(run->outputs);
@@ -89,7 +89,7 @@ Error keepMeasurement(const Package &package, const SimulateResult &result) {
   json::Array parties;
   for (const auto &party : result.parties)
     parties.push_back(json::Object{{"name", party.name},
-                                   {"utilisation", party.utilisation},
+                                   {"utilization", party.utilization},
                                    {"sending", party.sending},
                                    {"receiving", party.receiving}});
   json::Object kept{{"frames", result.frames},

@@ -202,7 +202,7 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     }
     if (!proposal)
       break;
-    auto result = realise(posed, *proposal);
+    auto result = realize(posed, *proposal);
     if (failed(result))
       return failure();
     if (last)
@@ -222,7 +222,7 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
   return last;
 }
 
-FailureOr<Result> Explorer::realiseFastest(Limits limits) {
+FailureOr<Result> Explorer::realizeFastest(Limits limits) {
   for (bool errorBars : {true, false}) {
     limits.errorBars = errorBars;
     limits.share = 1;
@@ -239,7 +239,7 @@ FailureOr<Result> Explorer::realiseFastest(Limits limits) {
       fewer.maxNodes = nodes / 2;
       forget(posed);
       isSolved = false;
-      auto other = realiseFastest(fewer);
+      auto other = realizeFastest(fewer);
       if (failed(other))
         return failure();
       if (other->meetsGoal) {
@@ -274,7 +274,7 @@ FailureOr<Result> Explorer::realiseFastest(Limits limits) {
   if (buildsNearest || excess(*result).isNone()) {
     if (succeeded(result))
       erase(*result);
-    result = realise(posed, proposal);
+    result = realize(posed, proposal);
     if (failed(result) || failed(addTiming(posed, proposal, *result)))
       return failure();
   }
@@ -293,7 +293,7 @@ FailureOr<Result> Explorer::realiseFastest(Limits limits) {
   return result;
 }
 
-FailureOr<Result> Explorer::realiseWithin(double target, Limits limits) {
+FailureOr<Result> Explorer::realizeWithin(double target, Limits limits) {
   // Rows that wait for each other cost a few cycles at times: aim lower.
   double seconds = target;
   Limit limit;
@@ -320,7 +320,7 @@ FailureOr<Result> Explorer::realiseWithin(double target, Limits limits) {
       break;
   }
   limits.share = 1;
-  auto result = realiseFastest(limits);
+  auto result = realizeFastest(limits);
   if (succeeded(result) && result->seconds > target * (1 + 1e-9)) {
     result->meetsGoal = false;
     if (!limit.isNone())
@@ -329,7 +329,7 @@ FailureOr<Result> Explorer::realiseWithin(double target, Limits limits) {
   return result;
 }
 
-FailureOr<Result> Explorer::realiseQuickest(const Goal &goal, Limits limits) {
+FailureOr<Result> Explorer::realizeQuickest(const Goal &goal, Limits limits) {
   // Fewer devices, fewer links: more are taken only if they are needed.
   int64_t most =
       std::min<int64_t>(limits.maxNodes, posed.problems[0].places.size());
@@ -344,7 +344,7 @@ FailureOr<Result> Explorer::realiseQuickest(const Goal &goal, Limits limits) {
   double low = 0;
   for (limits.maxNodes = 1;;
        limits.maxNodes = std::min(2 * limits.maxNodes, most)) {
-    auto result = realiseFastest(limits);
+    auto result = realizeFastest(limits);
     if (failed(result))
       return failure();
     bool good = meets(*result);
@@ -433,15 +433,15 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
   limits.maxNodes = goal.maxNodes;
   FailureOr<Result> result = failure();
   if (goal.latency > 0 || goal.kind == Goal::Kind::MinLatency) {
-    result = realiseQuickest(goal, limits);
+    result = realizeQuickest(goal, limits);
   } else if (goal.kind == Goal::Kind::MinResources ||
              (goal.kind == Goal::Kind::MinNodes && goal.throughput > 0)) {
-    result = realiseWithin(goal.mostSeconds(), limits);
+    result = realizeWithin(goal.mostSeconds(), limits);
   } else {
     if (goal.kind == Goal::Kind::MinNodes)
       if (auto smallest = within(INFINITY, limits))
         limits.maxNodes = smallest->solution.nodes();
-    result = realiseFastest(limits);
+    result = realizeFastest(limits);
     if (succeeded(result) && result->seconds > goal.mostSeconds() * (1 + 1e-9))
       result->meetsGoal = false;
   }

@@ -2,7 +2,7 @@
 // Goals as searches over the solver, for one network as it stands.
 #pragma once
 
-#include "Realise.h"
+#include "Realize.h"
 
 namespace rhizome::explore {
 /// What the solver alone promises for a goal, before anything is built.
@@ -52,9 +52,9 @@ private:
   /// again. None if nothing was proposed.
   mlir::FailureOr<std::optional<Built>> settle(Propose propose, Limits &limits);
 
-  mlir::FailureOr<Result> realiseFastest(Limits limits);
-  mlir::FailureOr<Result> realiseWithin(double target, Limits limits);
-  mlir::FailureOr<Result> realiseQuickest(const Goal &goal, Limits limits);
+  mlir::FailureOr<Result> realizeFastest(Limits limits);
+  mlir::FailureOr<Result> realizeWithin(double target, Limits limits);
+  mlir::FailureOr<Result> realizeQuickest(const Goal &goal, Limits limits);
   void addOthers(Result &result);
 };
 } // namespace rhizome::explore

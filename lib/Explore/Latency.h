@@ -2,7 +2,7 @@
 // How long a single request takes through built nodes and their links.
 #pragma once
 
-#include "Realise.h"
+#include "Realize.h"
 
 namespace rhizome::explore {
 /// A node as a request meets it; of replicas the first.

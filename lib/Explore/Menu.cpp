@@ -288,7 +288,7 @@ void Menu::addTensors(func::FuncOp network) {
     stage.result = tensorOf(op->getResult(0), int(s));
     // What narrows a tensor stays with what produced it.
     stage.staysWith =
-        isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp>(op);
+        isa<osa::RequantizeOp, osa::ThresholdOp, osa::TableOp>(op);
     posed.stages.push_back(std::move(stage));
   }
   for (Value v : network.getBody().front().getTerminator()->getOperands())

@@ -2,7 +2,7 @@
 // An offer is identified by its generator and key; the solution that a plan
 // describes is found again in a menu whose operations are pinned to these.
 #include "rhizome/Explore/Record.h"
-#include "Realise.h"
+#include "Realize.h"
 #include "Split.h"
 #include "mlir/IR/Builders.h"
 
@@ -317,7 +317,7 @@ FailureOr<Result> rebuild(func::FuncOp network, flow::PlanOp plan,
     if (result->refused.empty())
       proposal = Finder(posed, plan).run(result->refused);
     if (proposal) {
-      auto built = realise(posed, *proposal);
+      auto built = realize(posed, *proposal);
       if (failed(built) || failed(addTiming(posed, *proposal, *built))) {
         result = failure();
       } else {

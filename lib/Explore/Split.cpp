@@ -77,7 +77,7 @@ Value partOf(OpBuilder &b, Operation *op, Value input, const Share &share,
     for (unsigned i = 1; i < op->getNumOperands(); ++i)
       part->setOperand(i, constantRows(b, op->getOperand(i), share));
   llvm::TypeSwitch<Operation *>(part)
-      .Case<osa::RequantiseOp>([&](osa::RequantiseOp r) {
+      .Case<osa::RequantizeOp>([&](osa::RequantizeOp r) {
         r.setMultiplier(entriesOf(r.getMultiplier(), share));
         r.setOffset(entriesOf(r.getOffset(), share));
       })
@@ -98,7 +98,7 @@ SmallVector<Operation *> splitChannels(Operation *op, int parts) {
   SmallVector<Operation *> chain{op};
   for (Operation *last = op; last->getResult(0).hasOneUse();) {
     last = *last->getResult(0).getUsers().begin();
-    if (!isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp>(last))
+    if (!isa<osa::RequantizeOp, osa::ThresholdOp, osa::TableOp>(last))
       break;
     chain.push_back(last);
   }

@@ -34,10 +34,10 @@ inline Interval quotient(const Interval &a, const Interval &b) {
   return widened(*std::min_element(p, p + 4), *std::max_element(p, p + 4));
 }
 
-/// centre + Σ factor · ε + error · ε', every ε in [−1, 1]; the input elements'
+/// center + Σ factor · ε + error · ε', every ε in [−1, 1]; the input elements'
 /// ε are shared by all forms, ε' is this form's alone.
 struct AffineForm {
-  double centre = 0, error = 0;
+  double center = 0, error = 0;
   std::vector<std::pair<int32_t, double>> terms; ///< by rising index
 
   double radius() const {
@@ -49,12 +49,12 @@ struct AffineForm {
   Interval range() const {
     // The sum's own rounding: its terms each give at most half an ulp.
     double r = radius() * (1 + 1e-15 * double(terms.size() + 4)) +
-               std::fabs(centre) * 1e-15;
-    return widened(centre - r, centre + r);
+               std::fabs(center) * 1e-15;
+    return widened(center - r, center + r);
   }
   static AffineForm of(const Interval &range) {
     AffineForm f;
-    f.centre = range.lo / 2 + range.hi / 2;
+    f.center = range.lo / 2 + range.hi / 2;
     f.error = (range.hi - range.lo) / 2 * (1 + 1e-15);
     return f;
   }
@@ -66,23 +66,23 @@ struct AffineForm {
   }
   AffineForm scaled(double by) const {
     AffineForm f = *this;
-    f.centre *= by;
+    f.center *= by;
     f.error *= std::fabs(by);
     for (auto &[index, factor] : f.terms)
       factor *= by;
     return f.rounded();
   }
-  /// With room for the rounding of centre and factors.
+  /// With room for the rounding of center and factors.
   AffineForm rounded() const {
     AffineForm f = *this;
-    f.error += (std::fabs(centre) + radius()) * 4e-16;
+    f.error += (std::fabs(center) + radius()) * 4e-16;
     return f;
   }
   /// x·a + y·b.
   static AffineForm combine(const AffineForm &a, double x, const AffineForm &b,
                             double y) {
     AffineForm f;
-    f.centre = x * a.centre + y * b.centre;
+    f.center = x * a.center + y * b.center;
     f.error = std::fabs(x) * a.error + std::fabs(y) * b.error;
     f.terms.reserve(a.terms.size() + b.terms.size());
     size_t i = 0, j = 0;
@@ -103,8 +103,8 @@ struct AffineForm {
     return f.rounded();
   }
   static AffineForm multiply(const AffineForm &a, const AffineForm &b) {
-    AffineForm f = combine(a, b.centre, b, a.centre);
-    f.centre = a.centre * b.centre;
+    AffineForm f = combine(a, b.center, b, a.center);
+    f.center = a.center * b.center;
     f.error += a.radius() * b.radius();
     return f.rounded();
   }

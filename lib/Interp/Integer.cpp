@@ -12,7 +12,7 @@ static size_t channelOf(const Frame &frame, size_t i, size_t numValues) {
   return numValues == 1 ? 0 : i % frame.out.shape.back();
 }
 
-static LogicalResult requantise(osa::RequantiseOp op, Frame &frame) {
+static LogicalResult requantize(osa::RequantizeOp op, Frame &frame) {
   auto [lo, hi] = resultRange(op);
   auto multiplier = op.getMultiplier(), offset = op.getOffset();
   for (auto [i, x] : llvm::enumerate(frame.in[0]->ints)) {
@@ -116,7 +116,7 @@ static LogicalResult sumPool(osa::SumPoolOp op, Frame &frame) {
 }
 
 bool interp::isInteger(Operation *op) {
-  return isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp,
+  return isa<osa::RequantizeOp, osa::ThresholdOp, osa::TableOp,
              osa::ScaledAddOp, osa::ScaledMaxOp, osa::ProductOp,
              osa::SumPoolOp>(op);
 }
@@ -126,7 +126,7 @@ LogicalResult interp::evaluateInteger(Frame &frame) {
     if (in->isFloat || frame.out.isFloat)
       return frame.op->emitOpError("takes and gives integers only");
   return llvm::TypeSwitch<Operation *, LogicalResult>(frame.op)
-      .Case<osa::RequantiseOp>([&](auto op) { return requantise(op, frame); })
+      .Case<osa::RequantizeOp>([&](auto op) { return requantize(op, frame); })
       .Case<osa::ThresholdOp>([&](auto op) { return threshold(op, frame); })
       .Case<osa::TableOp>([&](auto op) { return table(op, frame); })
       .Case<osa::ScaledAddOp>([&](auto op) { return scaledAdd(op, frame); })

@@ -234,8 +234,8 @@ private:
       return keep(form(n.a).scaled(-1));
     case Code::Div: {
       AffineForm d = form(n.b);
-      if (d.terms.empty() && d.error == 0 && d.centre != 0)
-        return keep(form(n.a).scaled(1 / d.centre));
+      if (d.terms.empty() && d.error == 0 && d.center != 0)
+        return keep(form(n.a).scaled(1 / d.center));
       return nullptr;
     }
     default:
@@ -329,7 +329,7 @@ private:
 };
 } // namespace
 
-FailureOr<RangeReport> rhizome::analyseRanges(func::FuncOp func,
+FailureOr<RangeReport> rhizome::analyzeRanges(func::FuncOp func,
                                               const RangeOptions &options) {
   auto tape = Tape::of(func);
   if (failed(tape))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A kernel unrolled: its scalar operations in order, one node each. On it run
-// analyses that look at every element, and gradients.
+// analyzes that look at every element, and gradients.
 #pragma once
 
 #include "Loops.h"

@@ -81,12 +81,12 @@ std::string kernelcommands::drawFormats(const ExploreFormatsResult &result,
   os << "<path d=\"" << front
      << "\" fill=\"none\" stroke=\"#1764ab\" stroke-width=\"1.5\"/>\n";
   for (const FormatPoint &p : result.points) {
-    const char *colour = p.overflows          ? "#c22"
-                         : p.format.isFixed() ? "#1764ab"
-                                              : "#2a8a3e";
+    const char *color = p.overflows          ? "#c22"
+                        : p.format.isFixed() ? "#1764ab"
+                                             : "#2a8a3e";
     os << "<circle cx=\"" << number(x(p.luts)) << "\" cy=\""
        << number(y(p.meanSquare)) << "\" r=\"" << (p.isPareto ? 5 : 3)
-       << "\" fill=\"" << colour << "\"><title>" << escaped(p.format.str())
+       << "\" fill=\"" << color << "\"><title>" << escaped(p.format.str())
        << ": " << llvm::format("%.3g", p.meanSquare) << "</title></circle>\n";
     if (p.isPareto)
       os << "<text x=\"" << number(x(p.luts) + 7) << "\" y=\""
@@ -94,11 +94,11 @@ std::string kernelcommands::drawFormats(const ExploreFormatsResult &result,
          << "</text>\n";
   }
   int row = 0;
-  for (auto [colour, label] : {std::pair{"#1764ab", "fixed point"},
-                               {"#2a8a3e", "floating point"},
-                               {"#c22", "overflowed"}})
+  for (auto [color, label] : {std::pair{"#1764ab", "fixed point"},
+                              {"#2a8a3e", "floating point"},
+                              {"#c22", "overflowed"}})
     os << "<circle cx=\"" << width - right + 24 << "\" cy=\"" << top + 18 * row
-       << "\" r=\"4\" fill=\"" << colour << "\"/><text x=\""
+       << "\" r=\"4\" fill=\"" << color << "\"/><text x=\""
        << width - right + 34 << "\" y=\"" << top + 4 + 18 * row++ << "\">"
        << label << "</text>\n";
   os << "</svg>\n";

@@ -182,10 +182,10 @@ struct Prices {
       point.dsps = productDsps(f.isSigned ? w - 1 : w);
       return;
     }
-    // Both operations normalise and round; a sum aligns first.
+    // Both operations normalize and round; a sum aligns first.
     int m = f.mantissaBits + 1, e = f.exponentBits;
     point.luts = productLuts(m) + adder * (m + 2 * e) + // product
-                 2 * shifterLuts(m + 3) +               // align, normalise
+                 2 * shifterLuts(m + 3) +               // align, normalize
                  adder * (2 * (m + 3) + 3 * e);         // sum, rounding
     if (f.subnormals)
       point.luts += 2 * shifterLuts(m); // of the product's operand and result
@@ -329,7 +329,7 @@ kernelcommands::exploreFormats(const ExploreFormatsRequest &request) {
     }
     point.meanSquare /= double(std::max<size_t>(count, 1));
     point.relative = greatest > 0 ? point.maximum / greatest : point.maximum;
-    if (auto report = analyseRanges(func, ranges); succeeded(report))
+    if (auto report = analyzeRanges(func, ranges); succeeded(report))
       point.canOverflow = !report->warnings.empty();
     prices->charge(point, choice.saturate);
     result.points.push_back(point);
@@ -363,7 +363,7 @@ kernelcommands::checkRanges(const ExploreFormatsRequest &request) {
   RangeOptions options;
   options.seed = request.seed;
   options.inputs.assign(func.getNumArguments(), {request.lo, request.hi});
-  auto report = analyseRanges(func, options);
+  auto report = analyzeRanges(func, options);
   if (failed(report))
     return Failure(Failure::Kind::Unsupported, kernel.error);
   for (OverflowWarning &warning : report->warnings) {

@@ -130,7 +130,7 @@ static KernelWork work(mlir::func::FuncOp func) {
   return {out.macs, out.operations};
 }
 
-static llvm::Error optimiseFor(Loaded &loaded, const KernelOptions &options,
+static llvm::Error optimizeFor(Loaded &loaded, const KernelOptions &options,
                                KernelResult &result) {
   result.direct = work(loaded.func);
   if (failed(factorizeProducts(
@@ -162,7 +162,7 @@ static llvm::Error writeTo(const std::string &folder, const std::string &name,
   return writeAtomically(path, bytes);
 }
 
-/// The files of one optimised kernel into `folder`.
+/// The files of one optimized kernel into `folder`.
 static llvm::Error writeKernel(Loaded &loaded, const KernelOptions &options,
                                const std::string &folder,
                                KernelResult &result) {
@@ -258,7 +258,7 @@ kernelcommands::readKernel(const std::string &path,
   if (!loaded)
     return loaded.takeError();
   KernelResult unused;
-  if (llvm::Error error = optimiseFor(*loaded, options, unused))
+  if (llvm::Error error = optimizeFor(*loaded, options, unused))
     return std::move(error);
   loaded->context->loadDialect<num::NumDialect>();
   return KernelFile{std::move(loaded->context), std::move(loaded->module),
@@ -275,7 +275,7 @@ kernelcommands::compileKernel(const KernelRequest &request) {
   auto loaded = load(request.path, request.options);
   if (!loaded)
     return fail(loaded.takeError());
-  if (llvm::Error error = optimiseFor(*loaded, request.options, result))
+  if (llvm::Error error = optimizeFor(*loaded, request.options, result))
     return fail(std::move(error));
   if (llvm::Error error = numbersToCpu(*loaded, request.options))
     return fail(std::move(error));
@@ -503,7 +503,7 @@ kernelcommands::runKernel(const KernelRunRequest &request) {
   // As written, or with the numbers chosen: what a check compares with.
   mlir::OwningOpRef<mlir::ModuleOp> reference = loaded->module->clone();
   KernelResult ignored;
-  if (llvm::Error error = optimiseFor(*loaded, options, ignored))
+  if (llvm::Error error = optimizeFor(*loaded, options, ignored))
     return fail(std::move(error));
   auto chosen = chooseNumbers(*loaded, options);
   if (!chosen)
@@ -641,7 +641,7 @@ kernelcommands::embedKernels(const EmbedRequest &request) {
   for (const EmbeddedKernel &one : kernels) {
     KernelResult kernel;
     auto loaded = loadText(one.source, one.name, request.options);
-    llvm::Error error = loaded ? optimiseFor(*loaded, request.options, kernel)
+    llvm::Error error = loaded ? optimizeFor(*loaded, request.options, kernel)
                                : loaded.takeError();
     if (!error)
       error = numbersToCpu(*loaded, request.options);

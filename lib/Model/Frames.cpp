@@ -34,14 +34,14 @@ Expected<Frames> model::readValues(ArrayRef<DataRequest> files,
   Frames frames;
   for (auto [k, value] : enumerate(values)) {
     const DataRequest &file = files[shared ? 0 : k];
-    Expected<Normalise> normalise =
-        Normalise::parse(file.normalise, file.normaliseOption);
-    if (!normalise)
-      return normalise.takeError();
+    Expected<Normalize> normalize =
+        Normalize::parse(file.normalize, file.normalizeOption);
+    if (!normalize)
+      return normalize.takeError();
     InputSpec spec{value.name, value.shape,   value.isFloat, value.lo,
                    value.hi,   value.isWhole, value.isPlain};
     Expected<FrameSource> source =
-        FrameSource::open(file.path, spec, *normalise);
+        FrameSource::open(file.path, spec, *normalize);
     if (!source)
       return source.takeError();
     size_t count = source->size();

@@ -3,13 +3,13 @@
 #include "rhizome/Calibrate/Calibrate.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
-#include "rhizome/Support/LinalgLoops.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Model/Frames.h"
 #include "rhizome/Model/Input.h"
 #include "rhizome/Model/Placing.h"
 #include "rhizome/Support/Data.h"
+#include "rhizome/Support/LinalgLoops.h"
 #include "rhizome/Transforms/Placement.h"
 
 using namespace mlir;
@@ -29,22 +29,22 @@ std::optional<numeric::Format> model::parseNetworkFormat(llvm::StringRef text,
   return std::nullopt;
 }
 
-bool model::isNormalisation(llvm::StringRef text) {
-  llvm::Expected<Normalise> parsed = Normalise::parse(text);
+bool model::isNormalization(llvm::StringRef text) {
+  llvm::Expected<Normalize> parsed = Normalize::parse(text);
   bool good = bool(parsed);
   llvm::consumeError(parsed.takeError());
   return good;
 }
 
-/// Quantises the module; false if that is refused.
+/// Quantizes the module; false if that is refused.
 static bool calibrated(ModuleOp module, const Calibration &calibration,
                        const std::string &path, const Progress &progress,
                        DiagnosticText &diagnostics, Refusals &refusals) {
-  canonicaliseReal(module);
+  canonicalizeReal(module);
   auto function = module.lookupSymbol<func::FuncOp>("main");
   // Where the host has every layer, its reasons say more than we could.
   bool hasLayer = llvm::any_of(
-      placeQuantisers(function).constants,
+      placeQuantizers(function).constants,
       [](const Placement::Constant &constant) { return !constant.isBias; });
   if (Refusals reasons = hostReasons(module); !hasLayer && !reasons.empty()) {
     llvm::append_range(refusals, reasons);
@@ -52,7 +52,7 @@ static bool calibrated(ModuleOp module, const Calibration &calibration,
   }
   if (!hasLayer && function.getBody().getOps<osa::QuantizeOp>().empty()) {
     refusals.push_back(
-        {path, "", "no layer of this model can be quantised",
+        {path, "", "no layer of this model can be quantized",
          "a package needs a layer (Conv, Gemm, MatMul) with constant weights; "
          "'rhizome evaluate' computes the model on the CPU"});
     return false;
@@ -65,7 +65,7 @@ static bool calibrated(ModuleOp module, const Calibration &calibration,
     return false;
   }
   llvm::Expected<calibrate::Report> report =
-      calibrate::quantise(module, *frames, calibration.options, progress);
+      calibrate::quantize(module, *frames, calibration.options, progress);
   if (!report) {
     std::string why = llvm::toString(report.takeError());
     if (std::string detail = diagnostics.take(); !detail.empty())
@@ -201,9 +201,9 @@ OwningOpRef<ModuleOp> model::importReal(MLIRContext &context,
   return module;
 }
 
-LogicalResult model::quantiseModel(ModuleOp module, const ModelRequest &request,
+LogicalResult model::quantizeModel(ModuleOp module, const ModelRequest &request,
                                    const Progress &progress, Refusals &refusals,
-                                   IntegeriseStats &stats) {
+                                   IntegerizeStats &stats) {
   checkFormats(request, refusals);
   if (isIntegerNetwork(module))
     checkIntegers(request, refusals);
@@ -217,14 +217,14 @@ LogicalResult model::quantiseModel(ModuleOp module, const ModelRequest &request,
   if (request.calibration)
     return success(calibrated(module, *request.calibration, request.path,
                               progress, diagnostics, refusals));
-  IntegeriseOptions options;
+  IntegerizeOptions options;
   options.fixed = request.numberFormat;
   options.tensorFormats = request.tensorFormats;
-  canonicaliseReal(module);
+  canonicalizeReal(module);
   if (succeeded(applyFixedPoint(module, options, refusals, stats)) &&
       refusals.empty())
     return success();
-  stopped(diagnostics, "the model cannot be quantised", refusals);
+  stopped(diagnostics, "the model cannot be quantized", refusals);
   for (Refusal &refusal : refusals)
     if (refusal.node.empty())
       refusal.node = request.path;
@@ -233,12 +233,12 @@ LogicalResult model::quantiseModel(ModuleOp module, const ModelRequest &request,
 
 bool model::isIntegerNetwork(ModuleOp module) { return flow::hasTasks(module); }
 
-LogicalResult model::integeriseModel(ModuleOp module,
+LogicalResult model::integerizeModel(ModuleOp module,
                                      const ModelRequest &request,
                                      const Progress &progress,
                                      Refusals &refusals,
-                                     IntegeriseStats &stats) {
-  IntegeriseOptions options;
+                                     IntegerizeStats &stats) {
+  IntegerizeOptions options;
   options.fixed = request.numberFormat;
   options.tensorFormats = request.tensorFormats;
   llvm::Expected<Host> host = loadHost(kDefaultHost);
@@ -250,8 +250,8 @@ LogicalResult model::integeriseModel(ModuleOp module,
 
   DiagnosticText diagnostics(module.getContext());
   if (progress)
-    progress("integerise");
-  if (succeeded(integerise(module, options, refusals, stats)) &&
+    progress("integerize");
+  if (succeeded(integerize(module, options, refusals, stats)) &&
       refusals.empty())
     return success();
   stopped(diagnostics, "the model cannot be turned into exact integers",
@@ -273,7 +273,7 @@ bool model::isEmpty(ModuleOp module) {
 }
 
 /// True if the FPGA could compute something of a real-level model, once that is
-/// quantised.
+/// quantized.
 static bool hasNetworkOperation(ModuleOp module) {
   auto found = module.walk([](Operation *op) {
     bool computes =
@@ -288,7 +288,7 @@ static bool hasNetworkOperation(ModuleOp module) {
 OwningOpRef<ModuleOp>
 model::importModel(MLIRContext &context, const ModelRequest &request,
                    const Progress &progress, Refusals &refusals,
-                   IntegeriseStats &stats, bool hostOnly) {
+                   IntegerizeStats &stats, bool hostOnly) {
   OwningOpRef<ModuleOp> module =
       importReal(context, request, progress, refusals);
   if (!module ||
@@ -299,11 +299,11 @@ model::importModel(MLIRContext &context, const ModelRequest &request,
 
 LogicalResult model::lowerModel(ModuleOp module, const ModelRequest &request,
                                 const Progress &progress, Refusals &refusals,
-                                IntegeriseStats &stats, bool hostOnly) {
+                                IntegerizeStats &stats, bool hostOnly) {
   if (isIntegerNetwork(module))
     return success();
   const bool mayBuild = hasNetworkOperation(module);
-  if (failed(integeriseModel(module, request, progress, refusals, stats)))
+  if (failed(integerizeModel(module, request, progress, refusals, stats)))
     return failure();
   if (hostOnly || !isEmpty(module))
     return success();
@@ -318,7 +318,7 @@ LogicalResult model::lowerModel(ModuleOp module, const ModelRequest &request,
          request.calibration || request.numberFormat || !mayBuild
              ? "a package needs a layer (Conv, Gemm, MatMul) with constant "
                "weights; 'rhizome evaluate' computes the model on the CPU"
-             : "quantise it, or give --calibration DATA or --number-format "
+             : "quantize it, or give --calibration DATA or --number-format "
                "'fixed<I,F>'"});
   return failure();
 }

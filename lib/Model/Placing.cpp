@@ -102,7 +102,7 @@ Placer model::placerFor(const Host &host) {
       place::Cost bytes = picoseconds(copyUs(host.link, op.bytes) - latency);
       problem.copies.push_back({{unsigned(i)}, op.readers, bytes, bytes});
       for (unsigned reader : op.readers) {
-        if (!op.quantises)
+        if (!op.quantizes)
           problem.needs.push_back({reader, unsigned(i)});
         if (ops[reader].onFpga) {
           into[ops[reader].region].from.push_back(unsigned(i));

@@ -76,7 +76,7 @@ void print(json::OStream &os, const Prediction &p) {
 }
 
 void print(json::OStream &os, const std::map<std::string, double> &shares) {
-  os.attributeObject("utilisation", [&] {
+  os.attributeObject("utilization", [&] {
     for (auto &[name, share] : shares)
       number(os, name, share);
   });
@@ -164,7 +164,7 @@ void print(json::OStream &os, const PlannedNode &node) {
     });
     os.attribute("rtl_of", node.rtlOf);
     print(os, node.predicted);
-    print(os, node.utilisation);
+    print(os, node.utilization);
     os.attributeObject("budget", [&] {
       for (auto &[name, count] : node.budget)
         os.attribute(name, count);
@@ -316,7 +316,7 @@ std::string rhizome::printPlan(const Plan &plan) {
     number(os, "clock_mhz", plan.clockMhz);
     os.attribute("goal", plan.goal);
     print(os, plan.predicted);
-    print(os, plan.utilisation);
+    print(os, plan.utilization);
     os.attributeObject("multipliers", [&] {
       for (auto &[kind, count] : plan.multipliers)
         os.attribute(kind, count);

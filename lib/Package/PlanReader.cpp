@@ -245,7 +245,7 @@ static bool fromJSON(const json::Value &value, PlannedNode &n,
          readNumber(map, n.address, "address", path) &&
          map.mapOptional("link", n.link) && map.map("replica", n.replica) &&
          map.map("rtl_of", n.rtlOf) && map.map("predicted", n.predicted) &&
-         map.map("utilisation", n.utilisation) &&
+         map.map("utilization", n.utilization) &&
          map.mapOptional("block_bits", n.blockBits) &&
          map.mapOptional("held_bits", n.heldBits) && map.map("top", n.top) &&
          map.map("node_top", n.nodeTop) &&
@@ -319,7 +319,7 @@ static bool fromJSON(const json::Value &value, Plan &p, json::Path path) {
          map.mapOptional("cluster", p.cluster) &&
          map.map("clock_mhz", p.clockMhz) && map.map("goal", p.goal) &&
          map.map("predicted", p.predicted) &&
-         map.map("utilisation", p.utilisation) &&
+         map.map("utilization", p.utilization) &&
          map.mapOptional("multipliers", p.multipliers) &&
          map.map("bottleneck", p.bottleneck) &&
          map.map("bottleneck_kind", p.bottleneckKind) &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The last phase: the package from a module that holds everything.
-#include "Analyse.h"
+#include "Analyze.h"
 #include "Compilation.h"
 #include "Settings.h"
 #include "rhizome/Deploy/Border.h"
@@ -42,17 +42,17 @@ std::string Compilation::printModel() {
 }
 
 /// The unlike devices in use, each once with its clock and link.
-static std::vector<AnalysedDevice> analysedOf(const Targets &targets,
+static std::vector<AnalyzedDevice> analyzedOf(const Targets &targets,
                                               const explore::Result &result) {
-  std::vector<AnalysedDevice> devices;
+  std::vector<AnalyzedDevice> devices;
   for (const explore::NodeResult &node : result.nodes) {
     const explore::ClusterPlace &place = targets.places.places[node.place];
-    AnalysedDevice entry{targets.devices[node.place], std::nullopt};
+    AnalyzedDevice entry{targets.devices[node.place], std::nullopt};
     entry.device.clockMhz = place.context.clockMhz;
     for (const PlannedLink &link : targets.links)
       if (link.name == place.link)
         entry.link = Link{link, link.name, "", {}};
-    if (llvm::none_of(devices, [&](const AnalysedDevice &other) {
+    if (llvm::none_of(devices, [&](const AnalyzedDevice &other) {
           return other.device.name == entry.device.name &&
                  other.device.clockMhz == entry.device.clockMhz &&
                  other.device.budget == entry.device.budget;
@@ -69,7 +69,7 @@ std::string pipeline::packageOf(const CompileRequest &request) {
 }
 
 llvm::Expected<llvm::json::Object> Compilation::analysis() {
-  return analysisOf(network(), plan->model, analysedOf(targets, *built));
+  return analysisOf(network(), plan->model, analyzedOf(targets, *built));
 }
 
 /// What every node's folder holds.
@@ -146,7 +146,7 @@ llvm::Error Compilation::write(PackageWriter &writer) {
                       request.golden ? *request.golden : goldenFrames(module)))
     return error;
   if (llvm::Error error = writeAnalysis(writer, network(), plan->model,
-                                        analysedOf(targets, *built)))
+                                        analyzedOf(targets, *built)))
     return error;
   if (llvm::Error error = writer.writePlan(*plan))
     return error;

@@ -3,7 +3,7 @@
 // the module, which then holds the plan alone, and put back by build; without
 // it build makes the same again.
 #include "Compilation.h"
-#include "Analyse.h"
+#include "Analyze.h"
 #include "Constraints.h"
 #include "Settings.h"
 #include "mlir/IR/Verifier.h"
@@ -28,10 +28,10 @@ using namespace rhizome::pipeline;
 using namespace rhizome::model;
 using namespace rhizome::planbuild;
 
-static std::vector<std::string> notesOf(const IntegeriseStats &stats) {
+static std::vector<std::string> notesOf(const IntegerizeStats &stats) {
   std::vector<std::string> notes;
   int64_t saturated = 0, elements = 0;
-  for (const IntegeriseStats::Saturation &s : stats.saturations) {
+  for (const IntegerizeStats::Saturation &s : stats.saturations) {
     saturated += s.saturated;
     elements += s.elements;
     if (s.saturated)
@@ -137,21 +137,21 @@ Status Compilation::run(Phase phase) {
     if (Status read = readBuilt(); !read)
       return read;
   Status status = Done();
-  // Import and integerise tell their progress themselves.
-  if (request.progress && phase != Phase::Import && phase != Phase::Integerise)
+  // Import and integerize tell their progress themselves.
+  if (request.progress && phase != Phase::Import && phase != Phase::Integerize)
     request.progress(infoOf(phase).name);
   switch (phase) {
   case Phase::Import:
     status = import();
     break;
-  case Phase::Normalise:
-    status = normalise();
+  case Phase::Normalize:
+    status = normalize();
     break;
-  case Phase::Quantise:
-    status = quantise();
+  case Phase::Quantize:
+    status = quantize();
     break;
-  case Phase::Integerise:
-    status = integerise();
+  case Phase::Integerize:
+    status = integerize();
     break;
   case Phase::Explore:
     status = explore();
@@ -194,25 +194,25 @@ Status Compilation::import() {
   return Done();
 }
 
-Status Compilation::normalise() {
+Status Compilation::normalize() {
   if (!isIntegerNetwork(module))
-    canonicaliseReal(module);
+    canonicalizeReal(module);
   return Done();
 }
 
-Status Compilation::quantise() {
+Status Compilation::quantize() {
   Refusals refused;
-  IntegeriseStats stats;
-  if (mlir::failed(quantiseModel(module, request.model, request.progress,
+  IntegerizeStats stats;
+  if (mlir::failed(quantizeModel(module, request.model, request.progress,
                                  refused, stats)))
     return Failure(Failure::Kind::Unsupported, std::move(refused));
   llvm::append_range(result.notes, notesOf(stats));
   return Done();
 }
 
-Status Compilation::integerise() {
+Status Compilation::integerize() {
   Refusals refused;
-  IntegeriseStats stats;
+  IntegerizeStats stats;
   // Its number format has been applied.
   ModelRequest model = request.model;
   model.numberFormat.reset();
@@ -261,7 +261,7 @@ void Compilation::finishPlan() {
 void Compilation::notePlan() {
   // Of a plan that is taken although it is only the nearest.
   for (const PlannedNode &node : plan->nodes)
-    for (const auto &[kind, share] : node.utilisation)
+    for (const auto &[kind, share] : node.utilization)
       if (share > 1 && request.acceptNearest)
         result.notes.push_back(llvm::formatv(
             "{0} does not fit: it needs {1:f1} % of the {2} that it may use "

@@ -63,9 +63,9 @@ private:
   void notePlan();
 
   Status import();
-  Status normalise();
-  Status quantise();
-  Status integerise();
+  Status normalize();
+  Status quantize();
+  Status integerize();
   Status explore();
   Status build();
   Status lower();

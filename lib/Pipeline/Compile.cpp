@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // compile, explore and coverage: which phases run, on what, and where the
 // result goes.
-#include "Analyse.h"
+#include "Analyze.h"
 #include "Compilation.h"
 #include "Settings.h"
 #include "mlir/IR/Verifier.h"
@@ -177,7 +177,7 @@ Result<CoverageResult> pipeline::coverModel(const ModelRequest &request) {
   CoverageResult result;
   Refusals refused;
   MLIRContext context;
-  IntegeriseStats stats;
+  IntegerizeStats stats;
   OwningOpRef<ModuleOp> module =
       importModel(context, request, nullptr, refused, stats,
                   /*hostOnly=*/true);

@@ -2,7 +2,7 @@
 #include "Constraints.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Untrusted.h"
-#include "rhizome/Transforms/Integerise.h"
+#include "rhizome/Transforms/Integerize.h"
 
 using namespace llvm;
 using namespace rhizome;

@@ -21,12 +21,12 @@ using namespace rhizome::planbuild;
 static constexpr PhaseInfo kPhases[] = {
     {Phase::Import, "import",
      "Read the model's file into @main, on real numbers."},
-    {Phase::Normalise, "normalise",
-     "Move quantisers and padding to where they cost least."},
-    {Phase::Quantise, "quantise",
-     "Give a float model quantisers, from calibration data or a number "
+    {Phase::Normalize, "normalize",
+     "Move quantizers and padding to where they cost least."},
+    {Phase::Quantize, "quantize",
+     "Give a float model quantizers, from calibration data or a number "
      "format."},
-    {Phase::Integerise, "integerise",
+    {Phase::Integerize, "integerize",
      "Turn what the FPGA computes into @network, on integers, exactly."},
     {Phase::Explore, "explore",
      "Choose what builds each operation and which device holds it: flow.plan."},
@@ -87,10 +87,10 @@ static LogicalResult verifyModel(ModuleOp module) {
 }
 
 /// C3.
-static LogicalResult verifyQuantised(ModuleOp module) {
+static LogicalResult verifyQuantized(ModuleOp module) {
   if (std::optional<std::string> name = waitingFormat(module))
     return module.emitError("C3: still has '")
-           << *name << "' in " << kSettings << ", which 'quantise' applies";
+           << *name << "' in " << kSettings << ", which 'quantize' applies";
   return success();
 }
 
@@ -170,13 +170,13 @@ static LogicalResult verifyLowered(ModuleOp module, bool files) {
 LogicalResult pipeline::verifyAfter(Phase phase, ModuleOp module) {
   if (phase < Phase::Explore && failed(verifyFunctions(module)))
     return failure();
-  if (phase < Phase::Integerise)
+  if (phase < Phase::Integerize)
     return failure(
         failed(verifyModel(module)) ||
-        (phase == Phase::Quantise && failed(verifyQuantised(module))));
+        (phase == Phase::Quantize && failed(verifyQuantized(module))));
   if (failed(verifyIntegers(module)))
     return failure();
-  if (phase == Phase::Integerise)
+  if (phase == Phase::Integerize)
     return success();
   if (phase == Phase::Explore)
     return verifyPlan(module);

@@ -21,15 +21,15 @@ static constexpr OptionPhase kOptions[] = {
     {"--input-type", Phase::Import},
     {"--raw-integers", Phase::Import},
     {"--constraints", Phase::Import},
-    {"--number-format", Phase::Quantise},
-    {"--tensor-format", Phase::Quantise},
-    {"--calibration", Phase::Quantise},
-    {"--calibration-normalise", Phase::Quantise},
-    {"--calibration-method", Phase::Quantise},
-    {"--calibration-frames", Phase::Quantise},
-    {"--bits", Phase::Quantise},
-    {"--max-loss", Phase::Quantise},
-    {"--min-snr", Phase::Quantise},
+    {"--number-format", Phase::Quantize},
+    {"--tensor-format", Phase::Quantize},
+    {"--calibration", Phase::Quantize},
+    {"--calibration-normalize", Phase::Quantize},
+    {"--calibration-method", Phase::Quantize},
+    {"--calibration-frames", Phase::Quantize},
+    {"--bits", Phase::Quantize},
+    {"--max-loss", Phase::Quantize},
+    {"--min-snr", Phase::Quantize},
     {"--device", Phase::Explore},
     {"--board", Phase::Explore},
     {"--cluster", Phase::Explore},
@@ -89,7 +89,7 @@ static DictionaryAttr attrOf(Builder &b, const Calibration &calibration) {
   const calibrate::Options &options = calibration.options;
   NamedAttrList list;
   list.set("data", b.getStringAttr(calibration.data.path));
-  list.set("normalise", b.getStringAttr(calibration.data.normalise));
+  list.set("normalize", b.getStringAttr(calibration.data.normalize));
   list.set("frames", b.getI64IntegerAttr(calibration.frames));
   list.set("method", b.getStringAttr(nameOf(options.method)));
   list.set("percentile", b.getF64FloatAttr(options.percentile));
@@ -135,7 +135,7 @@ void pipeline::recordSettings(ModuleOp module, const CompileRequest &request,
     if (request.acceptNearest)
       list.set("accept_nearest", b.getUnitAttr());
   }
-  if (done < Phase::Quantise) {
+  if (done < Phase::Quantize) {
     if (request.model.numberFormat)
       text("number_format", request.model.numberFormat->str());
     NamedAttrList formats;
@@ -233,15 +233,15 @@ private:
 static bool readCalibration(Reader &reader, NamedAttribute entry,
                             Calibration &calibration) {
   calibrate::Options &options = calibration.options;
-  calibration.data.normaliseOption = "--calibration-normalise";
+  calibration.data.normalizeOption = "--calibration-normalize";
   return reader.entries(entry, [&](NamedAttribute inner) {
     llvm::StringRef name = inner.getName();
     std::string words;
     std::optional<double> number;
     if (name == "data")
       return reader.text(inner, calibration.data.path);
-    if (name == "normalise")
-      return reader.text(inner, calibration.data.normalise);
+    if (name == "normalize")
+      return reader.text(inner, calibration.data.normalize);
     if (name == "frames")
       return reader.whole(inner, calibration.frames);
     if (name == "bits")

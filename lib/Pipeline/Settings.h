@@ -22,7 +22,7 @@ void recordSettings(mlir::ModuleOp module, const CompileRequest &request,
 /// gives. A setting that is not one, or not of its type, is refused.
 Status readSettings(mlir::ModuleOp module, CompileRequest &request);
 
-/// The name of the recorded setting that the phase `quantise` applies, if one
+/// The name of the recorded setting that the phase `quantize` applies, if one
 /// is left.
 std::optional<std::string> waitingFormat(mlir::ModuleOp module);
 

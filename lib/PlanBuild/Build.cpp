@@ -234,7 +234,7 @@ static void fillPrediction(PlannedNode &node, const explore::NodeResult &result,
   for (size_t k = 0; k < gen::kResourceNames.size(); ++k) {
     double budget = gen::available(device.budget, k);
     if (budget > 0)
-      node.utilisation[gen::kResourceNames[k]] =
+      node.utilization[gen::kResourceNames[k]] =
           result.resources.amount[k] / budget;
   }
   node.clockMhz = device.clockMhz;

@@ -14,7 +14,7 @@ static llvm::Expected<gen::CostModel> costModelOf(const FamilyModel &family) {
   for (const auto &[name, unit] : family.units) {
     if (!llvm::is_contained(names, llvm::StringRef(name)))
       return llvm::createStringError("the model of the family '%s' has an "
-                                     "unknown unit '%s'; characterise it again",
+                                     "unknown unit '%s'; characterize it again",
                                      family.family.c_str(), name.c_str());
     gen::CostModel::Unit &target = model.units[name];
     for (const auto &[term, luts] : unit.lut) {
@@ -23,7 +23,7 @@ static llvm::Expected<gen::CostModel> costModelOf(const FamilyModel &family) {
       if (t == gen::kTermNames.size())
         return llvm::createStringError(
             "the model of the family '%s' has an unknown term '%s'; "
-            "characterise it again",
+            "characterize it again",
             family.family.c_str(), term.c_str());
       target.lut[t] = luts;
     }

@@ -123,7 +123,7 @@ void Wiring::run() {
 static void predictWhole(Plan &plan, const explore::Result &result) {
   if (plan.cluster.empty()) {
     plan.predicted = plan.nodes[0].predicted;
-    plan.utilisation = plan.nodes[0].utilisation;
+    plan.utilization = plan.nodes[0].utilization;
     return;
   }
   Prediction &p = plan.predicted;
@@ -145,7 +145,7 @@ static void predictWhole(Plan &plan, const explore::Result &result) {
     p.loadCycles = std::max(p.loadCycles, n.loadCycles);
     lutSquares += double(n.lutError * n.lutError);
     ffSquares += double(n.ffError * n.ffError);
-    for (auto &[name, share] : node.utilisation) {
+    for (auto &[name, share] : node.utilization) {
       int64_t all = node.budget.count(name) ? node.budget.at(name) : 0;
       budget[name] += all;
       used[name] += share * double(all);
@@ -154,7 +154,7 @@ static void predictWhole(Plan &plan, const explore::Result &result) {
   p.lutError = int64_t(std::ceil(std::sqrt(lutSquares)));
   p.ffError = int64_t(std::ceil(std::sqrt(ffSquares)));
   for (auto &[name, count] : used)
-    plan.utilisation[name] = budget[name] ? count / double(budget[name]) : 0;
+    plan.utilization[name] = budget[name] ? count / double(budget[name]) : 0;
 }
 
 Plan planbuild::planOf(const std::string &model, const std::string &goal,

@@ -280,7 +280,7 @@ void fillStatistics(const Plan &plan, const Report &report, int64_t frames,
       continue;
     const PlannedNode &node = plan.nodes[rank - 1];
     party.device = node.device;
-    party.utilisation = double(node.predicted.intervalCycles) /
+    party.utilization = double(node.predicted.intervalCycles) /
                         (node.clockMhz * 1e6) * result.throughputPerS /
                         double(node.replica.count);
   }

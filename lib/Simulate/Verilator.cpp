@@ -75,7 +75,7 @@ std::string endpointHeader(const Plan &plan, const PlannedNode &node) {
 
 /// Few cycles a frame mean a wide design, which takes longer to compile than
 /// to run; many cycles mean a narrow one.
-std::string optimisationFor(int64_t intervalCycles) {
+std::string optimizationFor(int64_t intervalCycles) {
   const char *level = intervalCycles < 10000 ? "-O0" : "-O1";
   return std::string("OPT_FAST=") + level + " OPT_SLOW=-O0 OPT_GLOBAL=-O1";
 }
@@ -138,7 +138,7 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   hashed.push_back(
       *verilator + std::to_string(tool.getSize()) + " " +
       std::to_string(sys::toTimeT(tool.getLastModificationTime())));
-  hashed.push_back(top + optimisationFor(intervalCycles));
+  hashed.push_back(top + optimizationFor(intervalCycles));
   hashed.push_back(options.design ? "netlist" : "rtl");
   std::string key = hashOf(hashed);
 
@@ -195,7 +195,7 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
                                    "-CFLAGS",
                                    bench.shared ? "-I.. -fPIC" : "-I..",
                                    "-MAKEFLAGS",
-                                   optimisationFor(intervalCycles)};
+                                   optimizationFor(intervalCycles)};
   if (bench.shared)
     args.insert(args.end(), {"-LDFLAGS", "-shared"});
   // clang compiles these files in two thirds of gcc's time.

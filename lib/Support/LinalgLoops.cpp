@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scalars and loops as arith, math, tensor and linalg. Sums of reals may be
-// taken in any order, which lets the CPU path vectorise them.
+// taken in any order, which lets the CPU path vectorize them.
 #include "rhizome/Support/LinalgLoops.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include <limits>

@@ -106,7 +106,7 @@ Expected<BoardSources> rhizome::boardSources(const Package &package,
       return value.takeError();
     const json::Object *object = value->getAsObject();
     const json::Object *used =
-        object ? object->getObject("utilisation") : nullptr;
+        object ? object->getObject("utilization") : nullptr;
     if (object)
       name = object->getString("board").value_or("").str();
     if (level == BoardLevel::Bitstream && used &&

@@ -113,7 +113,7 @@ Error readReport(const std::string &file, const PlannedNode &node,
     for (const auto &[kind, entry] : *used)
       if (const json::Object *object = entry.getAsObject())
         if (int64_t count = object->getInteger("used").value_or(0))
-          result.utilisation[kind.str()] = {
+          result.utilization[kind.str()] = {
               count, object->getInteger("available").value_or(0)};
   const json::Array *paths = report->getArray("critical_paths");
   for (const json::Value &entry : paths ? *paths : json::Array()) {
@@ -138,7 +138,7 @@ public:
 
 private:
   Error choose();
-  Error synthesise();
+  Error synthesize();
   Error route();
   Error pack();
   void tell(StringRef step) {
@@ -216,7 +216,7 @@ Error Flow::choose() {
   return Error::success();
 }
 
-Error Flow::synthesise() {
+Error Flow::synthesize() {
   tell("yosys");
   Expected<std::string> version = versionOf("yosys");
   if (!version)
@@ -237,7 +237,7 @@ Error Flow::synthesise() {
       device.family, dsp != node.budget.end() && dsp->second > 0, top);
   if (command.empty())
     return createStringError("devices of the family '%s' cannot be "
-                             "synthesised",
+                             "synthesized",
                              device.family.c_str());
   std::string script;
   for (const std::string &source : *sources) {
@@ -322,7 +322,7 @@ Error Flow::pack() {
 Expected<PlaceRouteResult> Flow::run() {
   auto start = std::chrono::steady_clock::now();
   for (auto step :
-       {&Flow::choose, &Flow::synthesise, &Flow::route, &Flow::pack})
+       {&Flow::choose, &Flow::synthesize, &Flow::route, &Flow::pack})
     if (Error error = (this->*step)())
       return std::move(error);
   result.seconds =
@@ -360,7 +360,7 @@ Expected<std::string> synth::findRouterTool(StringRef program) {
 json::Object rhizome::toJson(const PlaceRouteResult &r) {
   auto round = [](double value) { return std::round(value * 100) / 100; };
   json::Object used;
-  for (const auto &[kind, counts] : r.utilisation)
+  for (const auto &[kind, counts] : r.utilization)
     used[kind] =
         json::Object{{"used", counts.first}, {"available", counts.second}};
   json::Object object{{"board", r.board},
@@ -369,7 +369,7 @@ json::Object rhizome::toJson(const PlaceRouteResult &r) {
                       {"clock_mhz", r.clockMhz},
                       {"fmax_mhz", round(r.fmaxMhz)},
                       {"meets_clock", r.meetsClock()},
-                      {"utilisation", std::move(used)},
+                      {"utilization", std::move(used)},
                       {"bitstream", json::fixUTF8(r.bitstream)},
                       {"seconds", round(r.seconds)}};
   if (r.path) {

@@ -152,7 +152,7 @@ Error writeCached(const std::string &path, const SynthModule &module) {
   return writeAtomically(path + ".json", text);
 }
 
-/// Fills in what the cache knows of a module; false if it must be synthesised.
+/// Fills in what the cache knows of a module; false if it must be synthesized.
 /// A file that cannot be read is as good as none.
 bool readCached(const std::string &path, SynthModule &module) {
   Expected<std::string> text = readFile(path + ".json");
@@ -270,7 +270,7 @@ Error Synthesis::collect() {
         familyScript(node.family, dsp == node.budget.end() || dsp->second > 0);
     if (script.empty())
       return createStringError("devices of the family '%s' cannot be "
-                               "synthesised; families that can are %s",
+                               "synthesized; families that can are %s",
                                node.family.c_str(),
                                join(knownFamilies(), ", ").c_str());
     SynthNode summary;
@@ -399,7 +399,7 @@ Error Synthesis::finish(Work &work) {
   sys::fs::rename(folder, failed);
   std::string text = toString(std::move(error));
   return createStringError("the module of '%s' (rhz_%s) cannot be "
-                           "synthesised; all files of the run lie in '%s': %s",
+                           "synthesized; all files of the run lie in '%s': %s",
                            module.name.c_str(), module.cell.c_str(),
                            failed.c_str(), text.c_str());
 }
@@ -492,7 +492,7 @@ json::Object rhizome::toJson(const SynthResult &result) {
                       {"modules", std::move(modules)}};
 }
 
-Expected<SynthResult> rhizome::synthesise(const Package &package,
+Expected<SynthResult> rhizome::synthesize(const Package &package,
                                           const SynthOptions &options) {
   Synthesis synthesis(package, options);
   if (Error error = synthesis.run())

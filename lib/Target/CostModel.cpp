@@ -112,7 +112,7 @@ std::string rhizome::printFamilyModel(const FamilyModel &m) {
   raw_string_ostream os(out);
   auto flag = [](bool value) { return value ? "true" : "false"; };
   os << "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
-     << "# Written by 'rhizome characterise --family " << m.family
+     << "# Written by 'rhizome characterize --family " << m.family
      << "'; of 'mapping' it keeps what stands here.\n"
      << "family: " << m.family
      << "\nmapping:\n  shift_registers: " << flag(m.mapping.shiftRegisters)

@@ -45,7 +45,7 @@ public:
       : func(func), choice(choice), rewriter(func.getContext()) {}
 
   LogicalResult run() {
-    if (failed(generalise()) || failed(classify()) || failed(annotate()))
+    if (failed(generalize()) || failed(classify()) || failed(annotate()))
       return failure();
     convertBorder();
     for (Operation &op : llvm::make_early_inc_range(func.getOps()))
@@ -62,7 +62,7 @@ private:
   llvm::MapVector<Value, std::pair<Format, Value>> formats; ///< by leader
 
   /// Named operations get their bodies.
-  LogicalResult generalise() {
+  LogicalResult generalize() {
     llvm::SmallVector<linalg::LinalgOp> named;
     for (auto op : func.getOps<linalg::LinalgOp>())
       if (!isa<linalg::GenericOp>(op))

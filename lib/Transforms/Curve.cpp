@@ -263,21 +263,21 @@ int Curve::direction(size_t channel) const {
   return 0;
 }
 
-std::optional<int64_t> rhizome::levelOf(const Quantiser &quantiser,
+std::optional<int64_t> rhizome::levelOf(const Quantizer &quantizer,
                                         const Number &value) {
   if (value.exact)
-    return quantiser.level(Real(value.value));
+    return quantizer.level(Real(value.value));
   double low = std::nextafter(double(value.near - value.off), -INFINITY),
          high = std::nextafter(double(value.near + value.off), INFINITY);
-  int64_t from = quantiser.level(Real(exact(low)));
-  if (from != quantiser.level(Real(exact(high)))) {
+  int64_t from = quantizer.level(Real(exact(low)));
+  if (from != quantizer.level(Real(exact(high)))) {
     // Doubles are coarse: try the bounds themselves.
     auto whole = [](Wide v) {
       double high = double(v);
       return mpq_class(mpq_class(high) + mpq_class(double(v - Wide(high))));
     };
-    from = quantiser.level(Real(whole(value.near - value.off)));
-    if (from != quantiser.level(Real(whole(value.near + value.off))))
+    from = quantizer.level(Real(whole(value.near - value.off)));
+    if (from != quantizer.level(Real(whole(value.near + value.off))))
       return std::nullopt;
   }
   return from;
@@ -285,7 +285,7 @@ std::optional<int64_t> rhizome::levelOf(const Quantiser &quantiser,
 
 std::optional<Steps> rhizome::computeSteps(const Curve &curve, size_t channel,
                                            int64_t lo, int64_t hi,
-                                           const Quantiser &quantiser,
+                                           const Quantizer &quantizer,
                                            int64_t most) {
   int direction = curve.direction(channel);
   if (direction == 0)
@@ -296,7 +296,7 @@ std::optional<Steps> rhizome::computeSteps(const Curve &curve, size_t channel,
   steps.hi = steps.falls ? -lo : hi;
   auto level = [&](int64_t x) -> std::optional<int64_t> {
     std::optional<Number> value = curve.at(channel, steps.falls ? -x : x);
-    return value ? levelOf(quantiser, *value) : std::nullopt;
+    return value ? levelOf(quantizer, *value) : std::nullopt;
   };
   std::optional<int64_t> bottom = level(steps.lo), top = level(steps.hi);
   if (!bottom || !top || *top - *bottom > most)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Functions of one integer that are not piecewise linear: sigmoid(a·x + b),
 // x·sigmoid(x), and whatever else a network computes from one tensor alone
-// between two quantisers. They become tables or thresholds.
+// between two quantizers. They become tables or thresholds.
 #pragma once
 
 #include "rhizome/Transforms/StepFunction.h"
@@ -51,13 +51,13 @@ private:
   std::vector<Ref> operands;
 };
 
-/// The quantiser's level of a number; nullopt if the bounds leave two.
-std::optional<int64_t> levelOf(const Quantiser &quantiser, const Number &value);
+/// The quantizer's level of a number; nullopt if the bounds leave two.
+std::optional<int64_t> levelOf(const Quantizer &quantizer, const Number &value);
 
-/// The steps of quantiser ∘ curve over lo..hi; nullopt if the curve is not
+/// The steps of quantizer ∘ curve over lo..hi; nullopt if the curve is not
 /// known to be monotone, has more than `most` levels or a value that can't be
 /// decided.
 std::optional<Steps> computeSteps(const Curve &curve, size_t channel,
                                   int64_t lo, int64_t hi,
-                                  const Quantiser &quantiser, int64_t most);
+                                  const Quantizer &quantizer, int64_t most);
 } // namespace rhizome

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operations that cost nothing: they compose onto a tensor's exact function
 // from integer to real and leave the integers alone.
-#include "Integeriser.h"
+#include "Integerizer.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace rhizome;
 
-void Integeriser::visitDequantize(osa::DequantizeOp op, Lazy in) {
+void Integerizer::visitDequantize(osa::DequantizeOp op, Lazy in) {
   auto out = std::make_shared<LazyTensor>(*in);
   std::vector<float> scales = osa::floatValues(op.getScale());
   std::vector<int64_t> zeros = osa::intValues(op.getZeroPoint());
@@ -37,7 +37,7 @@ void Integeriser::visitDequantize(osa::DequantizeOp op, Lazy in) {
 }
 
 std::optional<std::vector<Real>>
-Integeriser::constantPerChannel(Operation *op, LazyTensor &t,
+Integerizer::constantPerChannel(Operation *op, LazyTensor &t,
                                 const ExactConstant &c) {
   auto result = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
   if (ArrayRef<int64_t>(t.shape) != result) {
@@ -64,7 +64,7 @@ Integeriser::constantPerChannel(Operation *op, LazyTensor &t,
   return values;
 }
 
-bool Integeriser::applyConstant(Operation *op, LazyTensor &t,
+bool Integerizer::applyConstant(Operation *op, LazyTensor &t,
                                 const ExactConstant &c, bool constantFirst) {
   auto values = constantPerChannel(op, t, c);
   if (!values)
@@ -93,7 +93,7 @@ bool Integeriser::applyConstant(Operation *op, LazyTensor &t,
   return true;
 }
 
-bool Integeriser::applyBatchNorm(osa::BatchNormOp op, LazyTensor &t) {
+bool Integerizer::applyBatchNorm(osa::BatchNormOp op, LazyTensor &t) {
   std::vector<float> gamma = osa::floatValues(op.getGamma()),
                      beta = osa::floatValues(op.getBeta()),
                      mean = osa::floatValues(op.getMean()),
@@ -167,7 +167,7 @@ static Curve::Ref curveOf(Operation *op, ArrayRef<Curve::Ref> operands) {
   return limited(false, exact(high), limited(true, exact(low), operands[0]));
 }
 
-bool Integeriser::applyCurve(Operation *op, ArrayRef<Lazy> tensors) {
+bool Integerizer::applyCurve(Operation *op, ArrayRef<Lazy> tensors) {
   auto out = std::make_shared<LazyTensor>(*tensors[0]);
   if (!settle(op, *out))
     return false;
@@ -206,7 +206,7 @@ bool Integeriser::applyCurve(Operation *op, ArrayRef<Lazy> tensors) {
   return true;
 }
 
-void Integeriser::visitElementwise(Operation *op, Lazy in) {
+void Integerizer::visitElementwise(Operation *op, Lazy in) {
   auto out = std::make_shared<LazyTensor>(*in);
   bool done = !in->curve &&
               llvm::TypeSwitch<Operation *, bool>(op)
@@ -262,7 +262,7 @@ void Integeriser::visitElementwise(Operation *op, Lazy in) {
     return;
   leaveToHost(op,
               "it can't be expressed as one exact linear function per channel "
-              "between two quantisers",
-              "put a quantiser before it, or make its parameters one per "
+              "between two quantizers",
+              "put a quantizer before it, or make its parameters one per "
               "channel");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Exact evaluation of constant subgraphs: stored floats, quantise and
-// dequantise, shape changes and arithmetic.
+// Exact evaluation of constant subgraphs: stored floats, quantize and
+// dequantize, shape changes and arithmetic.
 #include "ExactConstant.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -135,12 +135,12 @@ static std::vector<int64_t> zeroPoints(ElementsAttr attr) {
   return osa::intValues(attr, !type || !type.isUnsigned());
 }
 
-Quantiser rhizome::makeQuantiser(Operation *op, size_t i) {
+Quantizer rhizome::makeQuantizer(Operation *op, size_t i) {
   auto quantize = cast<osa::QuantizeOp>(op);
   std::vector<float> scales = osa::floatValues(quantize.getScale());
   std::vector<int64_t> zeros = zeroPoints(quantize.getZeroPoint());
   num::IntType type = num::elementInt(quantize.getOutput().getType());
-  Quantiser q;
+  Quantizer q;
   q.scale = exact(scales[scales.size() == 1 ? 0 : i]);
   q.zero = zeros[zeros.size() == 1 ? 0 : i];
   q.lo = type.getLo();
@@ -160,19 +160,19 @@ evaluateQuantize(osa::QuantizeOp op, const ExactConstant &in) {
   out->shape = in.shape;
   out->scales = {1};
   std::vector<int64_t> codes(in.size());
-  std::vector<Quantiser> quantisers;
+  std::vector<Quantizer> quantizers;
   for (size_t i = 0; i < scaleCount(op); ++i)
-    quantisers.push_back(makeQuantiser(op, i));
-  // code · scale / quantiser's scale as a fraction of 64-bit numbers, where it
+    quantizers.push_back(makeQuantizer(op, i));
+  // code · scale / quantizer's scale as a fraction of 64-bit numbers, where it
   // fits: then no rational arithmetic is needed per element.
   struct Fraction {
     int64_t num = 0, den = 0;
   };
-  std::vector<Fraction> fractions(quantisers.size() * in.scales.size());
+  std::vector<Fraction> fractions(quantizers.size() * in.scales.size());
   bool few = in.scales.size() <= 4096;
-  for (size_t q = 0; q < quantisers.size(); ++q)
+  for (size_t q = 0; q < quantizers.size(); ++q)
     for (size_t s = 0; s < in.scales.size() && few; ++s) {
-      mpq_class ratio = in.scales[s] / quantisers[q].scale;
+      mpq_class ratio = in.scales[s] / quantizers[q].scale;
       if (ratio.get_num().fits_slong_p() && ratio.get_den().fits_slong_p() &&
           mpz_sizeinbase(ratio.get_den_mpz_t(), 2) < 62)
         fractions[q * in.scales.size() + s] = {ratio.get_num().get_si(),
@@ -181,7 +181,7 @@ evaluateQuantize(osa::QuantizeOp op, const ExactConstant &in) {
   const Cycle cycle = scaleCycle(op, in.shape);
   for (size_t i = 0; i < in.size(); ++i) {
     size_t which = cycle(i);
-    const Quantiser &q = quantisers[which];
+    const Quantizer &q = quantizers[which];
     int64_t level;
     Fraction f = fractions[which * in.scales.size() + in.group(i)];
     if (f.den != 0 && q.rounding == Rounding::HalfEven) {

@@ -95,8 +95,8 @@ struct ExactConstant {
   mpq_class at(size_t i) const { return codes[i] * scales[group(i)]; }
 };
 
-/// The quantiser of an osa.quantize for position `i` of its scales.
-Quantiser makeQuantiser(mlir::Operation *quantize, size_t i);
+/// The quantizer of an osa.quantize for position `i` of its scales.
+Quantizer makeQuantizer(mlir::Operation *quantize, size_t i);
 /// Number of different scales of a quantize or dequantize.
 size_t scaleCount(mlir::Operation *op);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Fixed-point mode: a float network gets the quantisers of a format.
+// Fixed-point mode: a float network gets the quantizers of a format.
 // Where they stand is Placement's business.
 #include "ExactConstant.h"
-#include "Integeriser.h"
+#include "Integerizer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "rhizome/Dialect/Osa/Osa.h"
-#include "rhizome/Transforms/Integerise.h"
+#include "rhizome/Transforms/Integerize.h"
 #include "rhizome/Transforms/Passes.h"
 #include "rhizome/Transforms/Placement.h"
 
@@ -20,13 +20,13 @@ namespace rhizome {
 namespace {
 class FixedPoint {
 public:
-  FixedPoint(func::FuncOp function, const IntegeriseOptions &options,
-             IntegeriseStats &stats)
+  FixedPoint(func::FuncOp function, const IntegerizeOptions &options,
+             IntegerizeStats &stats)
       : function(function), options(options), stats(stats),
         builder(function.getContext()) {}
   void run();
   /// True if the file quantizes its layers itself: there is nothing to do.
-  bool isQuantised();
+  bool isQuantized();
 
 private:
   numeric::Format format(StringRef name) const {
@@ -34,11 +34,11 @@ private:
     return found == options.tensorFormats.end() ? *options.fixed
                                                 : found->second;
   }
-  void quantiseConstant(const Placement::Constant &constant);
+  void quantizeConstant(const Placement::Constant &constant);
 
   func::FuncOp function;
-  const IntegeriseOptions &options;
-  IntegeriseStats &stats;
+  const IntegerizeOptions &options;
+  IntegerizeStats &stats;
   OpBuilder builder;
   ConstantEvaluator constants;
 };
@@ -50,7 +50,7 @@ static AffineFormat affine(numeric::Format format) {
   return {-end, end - 1, {unit}, {0}, -1};
 }
 
-void FixedPoint::quantiseConstant(const Placement::Constant &place) {
+void FixedPoint::quantizeConstant(const Placement::Constant &place) {
   OpOperand &operand = *place.operand;
   Value v = operand.get();
   auto constant = constants.get(v);
@@ -79,25 +79,25 @@ void FixedPoint::quantiseConstant(const Placement::Constant &place) {
       saturated += constant->at(i) < low;
   }
   stats.saturations.push_back({tensor, saturated, int64_t(constant->size())});
-  operand.set(quantised(builder, v, affine(f), operand.getOwner()->getLoc()));
+  operand.set(quantized(builder, v, affine(f), operand.getOwner()->getLoc()));
 }
 
-bool FixedPoint::isQuantised() {
+bool FixedPoint::isQuantized() {
   bool hasOwn = llvm::any_of(
       function.getBody().getOps<osa::QuantizeOp>(), [](osa::QuantizeOp q) {
         return !q.getInput().getDefiningOp<osa::ConstantOp>();
       });
   return hasOwn &&
-         llvm::all_of(placeQuantisers(function).constants,
+         llvm::all_of(placeQuantizers(function).constants,
                       [](const Placement::Constant &c) { return c.isBias; });
 }
 
 void FixedPoint::run() {
-  Placement placement = placeQuantisers(function);
+  Placement placement = placeQuantizers(function);
   for (const Placement::Constant &constant : placement.constants)
-    quantiseConstant(constant);
+    quantizeConstant(constant);
   for (const Placement::Point &point : placement.activations)
-    quantiseUses(builder, point, affine(format(osa::nodeName(point.loc))));
+    quantizeUses(builder, point, affine(format(osa::nodeName(point.loc))));
 }
 
 std::string rhizome::whyNotForNetworks(const numeric::Format &format) {
@@ -124,9 +124,9 @@ std::string rhizome::whyNotForNetworks(const numeric::Format &format) {
 }
 
 LogicalResult rhizome::applyFixedPoint(ModuleOp module,
-                                       const IntegeriseOptions &options,
+                                       const IntegerizeOptions &options,
                                        Refusals &refusals,
-                                       IntegeriseStats &stats) {
+                                       IntegerizeStats &stats) {
   auto check = [&](const std::string &name, numeric::Format f) {
     if (std::string why = whyNotForNetworks(f); !why.empty())
       refusals.push_back({name, "",
@@ -140,7 +140,7 @@ LogicalResult rhizome::applyFixedPoint(ModuleOp module,
   if (!refusals.empty())
     return failure();
   FixedPoint fixedPoint(function, options, stats);
-  if (fixedPoint.isQuantised()) {
+  if (fixedPoint.isQuantized()) {
     refusals.push_back({"", "",
                         "no layer of this model has float weights: its own "
                         "quantizers say how numbers are rounded",
@@ -156,7 +156,7 @@ struct OsaApplyFixedPoint
     : rhizome::impl::OsaApplyFixedPointBase<OsaApplyFixedPoint> {
   using OsaApplyFixedPointBase::OsaApplyFixedPointBase;
   void runOnOperation() override {
-    IntegeriseOptions options;
+    IntegerizeOptions options;
     std::string error;
     options.fixed = numeric::Format::parse(format, error);
     if (!options.fixed) {
@@ -164,7 +164,7 @@ struct OsaApplyFixedPoint
       return signalPassFailure();
     }
     Refusals refusals;
-    IntegeriseStats stats;
+    IntegerizeStats stats;
     if (failed(applyFixedPoint(getOperation(), options, refusals, stats))) {
       emitRefusals(getOperation(), refusals);
       signalPassFailure();

@@ -2,7 +2,7 @@
 // Operations that compute in integers: convolution and dense layers, pools,
 // sums, concatenation and padding. Each derives the range of its result from
 // the actual weights and input ranges, per channel.
-#include "Integeriser.h"
+#include "Integerizer.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -65,8 +65,8 @@ static std::string splitWeights(const ExactConstant &c, Weights &out) {
   return "";
 }
 
-void Integeriser::visitLinear(Operation *op, Lazy in) {
-  const char *remedy = "quantise the model, or give --calibration DATA or "
+void Integerizer::visitLinear(Operation *op, Lazy in) {
+  const char *remedy = "quantize the model, or give --calibration DATA or "
                        "--number-format 'fixed<I,F>'";
   auto conv = dyn_cast<osa::Conv2dOp>(op);
   auto constantWeights = constants.get(op->getOperand(1));
@@ -82,7 +82,7 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
 
   if (!in->isAffine())
     return leaveToHost(
-        op, "its input has an activation but no quantiser before it", remedy);
+        op, "its input has an activation but no quantizer before it", remedy);
   // The input as the layer reads it: a vector in any order of elements, or
   // channels last.
   auto shape = SmallVector<int64_t>(in->shape);
@@ -110,7 +110,7 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
                                   .getElementType()),
         source->physical);
   } else {
-    source = materialise(op, source);
+    source = materialize(op, source);
     if (!source)
       return;
     x = source->physical;
@@ -137,7 +137,7 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
       if (!zero || (c > 0 && *zero != padValue))
         return leaveToHost(op,
                            "it pads an input whose codes have no common zero",
-                           "pad before the quantiser, or use a zero point");
+                           "pad before the quantizer, or use a zero point");
       padValue = *zero;
     }
   num::IntType inType = num::elementInt(x.getType());
@@ -146,7 +146,7 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
     auto type = RankedTensorType::get(
         cast<RankedTensorType>(x.getType()).getShape(),
         intType(std::min(lo, padValue), std::max(hi, padValue)));
-    x = osa::RequantiseOp::create(builder, op->getLoc(), type, x,
+    x = osa::RequantizeOp::create(builder, op->getLoc(), type, x,
                                   ArrayRef<int64_t>{1}, ArrayRef<int64_t>{0},
                                   0);
   }
@@ -182,7 +182,7 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
       const Real &own = g.pieces()[0].slope;
       if (slope && slope != &own && !(*slope == own))
         return leaveToHost(op, "it sums channels of different scales",
-                           "quantise its input with one scale");
+                           "quantize its input with one scale");
       slope = &own;
       int64_t xlo = g.lo(), xhi = g.hi();
       if (padded) {
@@ -231,8 +231,8 @@ void Integeriser::visitLinear(Operation *op, Lazy in) {
   pickUp.insert(op->getResult(0));
 }
 
-void Integeriser::visitMaxPool(osa::MaxPoolOp op, Lazy in) {
-  in = materialise(op, in);
+void Integerizer::visitMaxPool(osa::MaxPoolOp op, Lazy in) {
+  in = materialize(op, in);
   if (!in)
     return;
   auto rises = [](auto &g) { return g.neverFalls(); };
@@ -242,7 +242,7 @@ void Integeriser::visitMaxPool(osa::MaxPoolOp op, Lazy in) {
     auto [lo, hi] = in->range();
     auto negated = RankedTensorType::get(in->physicalShape, intType(-hi, -lo));
     auto out = std::make_shared<LazyTensor>(*in);
-    out->physical = osa::RequantiseOp::create(
+    out->physical = osa::RequantizeOp::create(
         builder, op.getLoc(), negated, in->physical, ArrayRef<int64_t>{-1},
         ArrayRef<int64_t>{0}, 0);
     for (PiecewiseLinear &g : out->f)
@@ -251,7 +251,7 @@ void Integeriser::visitMaxPool(osa::MaxPoolOp op, Lazy in) {
   }
   if (!llvm::all_of(in->f, rises))
     return leaveToHost(op, "its input falls where the accumulator rises",
-                       "put a quantiser before it");
+                       "put a quantizer before it");
   auto type =
       RankedTensorType::get(cast<RankedTensorType>(op.getType()).getShape(),
                             num::elementInt(in->physical.getType()));
@@ -289,13 +289,13 @@ static std::vector<int64_t> insideCounts(const osa::Window &w) {
   return counts;
 }
 
-void Integeriser::visitAvgPool(osa::AvgPoolOp op, Lazy in) {
-  in = materialise(op, in);
+void Integerizer::visitAvgPool(osa::AvgPoolOp op, Lazy in) {
+  in = materialize(op, in);
   if (!in)
     return;
   if (!in->isAffine())
-    return leaveToHost(op, "its input has an activation but no quantiser",
-                       "put a quantiser before it");
+    return leaveToHost(op, "its input has an activation but no quantizer",
+                       "put a quantizer before it");
   osa::Window w = *osa::getWindow(op);
   std::vector<int64_t> counts = insideCounts(w);
   int64_t least = *llvm::min_element(counts), most = *llvm::max_element(counts);
@@ -361,10 +361,10 @@ void Integeriser::visitAvgPool(osa::AvgPoolOp op, Lazy in) {
   pickUp.insert(op.getResult());
 }
 
-void Integeriser::visitSum(Operation *op, Lazy lhs, Lazy rhs) {
-  const char *remedy = "put a quantiser on each operand";
+void Integerizer::visitSum(Operation *op, Lazy lhs, Lazy rhs) {
+  const char *remedy = "put a quantizer on each operand";
   if (!lhs->isAffine() || !rhs->isAffine())
-    return leaveToHost(op, "an operand has an activation but no quantiser",
+    return leaveToHost(op, "an operand has an activation but no quantizer",
                        remedy);
   if (!align(op, lhs, rhs))
     return;
@@ -433,7 +433,7 @@ void Integeriser::visitSum(Operation *op, Lazy lhs, Lazy rhs) {
   pickUp.insert(op->getResult(0));
 }
 
-void Integeriser::visitConcat(osa::ConcatOp op) {
+void Integerizer::visitConcat(osa::ConcatOp op) {
   std::vector<Lazy> inputs;
   for (Value v : op.getInputs()) {
     Lazy t = lazy(v);
@@ -457,7 +457,7 @@ void Integeriser::visitConcat(osa::ConcatOp op) {
   SmallVector<int64_t> permutation;
   if (!common) {
     for (Lazy &t : inputs)
-      if (!(t = materialise(op, t)))
+      if (!(t = materialize(op, t)))
         return;
   } else if (!first.layout.empty()) {
     permutation = first.layout[0].permutation;
@@ -489,13 +489,13 @@ void Integeriser::visitConcat(osa::ConcatOp op) {
       t->expand();
     }
     if (!out->isAffine() || !t->isAffine())
-      return leaveToHost(op, "an input has an activation but no quantiser",
-                         "put a quantiser on each input");
+      return leaveToHost(op, "an input has an activation but no quantizer",
+                         "put a quantizer on each input");
     for (size_t c = 0; c < out->f.size() && c < t->f.size(); ++c) {
       auto &a = out->f[c].pieces()[0], &b = t->f[c].pieces()[0];
       if (!(a.slope == b.slope) || !(a.offset == b.offset))
         return leaveToHost(op, "its inputs have different scales",
-                           "quantise its inputs with one scale");
+                           "quantize its inputs with one scale");
       out->f[c] = out->f[c].over(std::min(out->f[c].lo(), t->f[c].lo()),
                                  std::max(out->f[c].hi(), t->f[c].hi()));
     }
@@ -508,7 +508,7 @@ void Integeriser::visitConcat(osa::ConcatOp op) {
     if (auto from = num::elementInt(v.getType());
         from.getWidth() != element.getWidth() ||
         from.getIsSigned() != element.getIsSigned())
-      v = osa::RequantiseOp::create(
+      v = osa::RequantizeOp::create(
           builder, op.getLoc(),
           RankedTensorType::get(cast<RankedTensorType>(v.getType()).getShape(),
                                 element),
@@ -521,8 +521,8 @@ void Integeriser::visitConcat(osa::ConcatOp op) {
   pickUp.insert(op.getResult());
 }
 
-void Integeriser::visitPad(osa::PadOp op, Lazy in) {
-  in = materialise(op, in);
+void Integerizer::visitPad(osa::PadOp op, Lazy in) {
+  in = materialize(op, in);
   if (!in)
     return;
   Real value(exact(op.getValue().convertToDouble()));
@@ -536,7 +536,7 @@ void Integeriser::visitPad(osa::PadOp op, Lazy in) {
         own = toInt64(z.floor());
     if (!own || (code && *own != *code))
       return leaveToHost(op, "its value is no code of the input",
-                         "pad with a value that the quantiser can hold");
+                         "pad with a value that the quantizer can hold");
     code = own;
   }
   auto out = std::make_shared<LazyTensor>();

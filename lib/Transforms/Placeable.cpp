@@ -3,7 +3,7 @@
 // are quantized stay on the FPGA, and with them what they are joined to by
 // codes. Groups of other operations, which lie between tasks of the host, may
 // go to either place; where they compute nothing, a copy would be in vain.
-#include "Integeriser.h"
+#include "Integerizer.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -41,7 +41,7 @@ static int64_t bytesOf(Value v, const LazyTensor *held) {
 
 /// Groups of what the FPGA holds. What a later region reads belongs to it: on
 /// the host its codes would be reals, which no operation of the FPGA reads.
-llvm::EquivalenceClasses<Operation *> Integeriser::groups() const {
+llvm::EquivalenceClasses<Operation *> Integerizer::groups() const {
   llvm::EquivalenceClasses<Operation *> groups;
   for (Operation &op : func::FuncOp(model).getBody().front()) {
     if (op.getNumResults() != 1 || !held.contains(op.getResult(0)))
@@ -54,7 +54,7 @@ llvm::EquivalenceClasses<Operation *> Integeriser::groups() const {
   return groups;
 }
 
-std::vector<PlaceableOp> Integeriser::placeable() const {
+std::vector<PlaceableOp> Integerizer::placeable() const {
   llvm::EquivalenceClasses<Operation *> all = groups();
   DenseSet<Operation *> fixed; // leaders of groups with a layer
   DenseSet<Operation *> works; // and of those that compute at all
@@ -78,7 +78,7 @@ std::vector<PlaceableOp> Integeriser::placeable() const {
     PlaceableOp entry;
     entry.op = &op;
     Lazy own = held.lookup(op.getResult(0));
-    entry.quantises = isa<osa::QuantizeOp, osa::MultiThresholdOp>(op);
+    entry.quantizes = isa<osa::QuantizeOp, osa::MultiThresholdOp>(op);
     const bool enters = entries.contains(&op);
     if (own && !enters) {
       Operation *leader = all.getLeaderValue(&op);
@@ -98,7 +98,7 @@ std::vector<PlaceableOp> Integeriser::placeable() const {
   return list;
 }
 
-DenseSet<Operation *> Integeriser::choosePlaces(const Placer &placer) const {
+DenseSet<Operation *> Integerizer::choosePlaces(const Placer &placer) const {
   std::vector<PlaceableOp> list = placeable();
   std::vector<flow::Place> places;
   const bool isOpen = llvm::any_of(
@@ -116,7 +116,7 @@ DenseSet<Operation *> Integeriser::choosePlaces(const Placer &placer) const {
     bool isRead = llvm::any_of(op.readers, [&](unsigned reader) {
       return places[reader] == flow::Place::Fpga;
     });
-    if (!(op.quantises && isRead))
+    if (!(op.quantizes && isRead))
       host.insert(op.op);
   }
   return host;

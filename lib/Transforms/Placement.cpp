@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace rhizome;
 
-Value rhizome::quantised(OpBuilder &builder, Value v,
+Value rhizome::quantized(OpBuilder &builder, Value v,
                          const AffineFormat &format, Location loc) {
   MLIRContext *context = builder.getContext();
   builder.setInsertionPointAfterValue(v);
@@ -29,9 +29,9 @@ Value rhizome::quantised(OpBuilder &builder, Value v,
                                    format.axis);
 }
 
-Value rhizome::quantiseUses(OpBuilder &builder, const Placement::Point &point,
+Value rhizome::quantizeUses(OpBuilder &builder, const Placement::Point &point,
                             const AffineFormat &format) {
-  Value v = point.value, d = quantised(builder, v, format, point.loc);
+  Value v = point.value, d = quantized(builder, v, format, point.loc);
   Operation *q = d.getDefiningOp()->getOperand(0).getDefiningOp();
   v.replaceUsesWithIf(d, [&](OpOperand &use) {
     return use.getOwner() != q && !isa<func::ReturnOp>(use.getOwner());
@@ -102,7 +102,7 @@ std::vector<float> rhizome::constantFloats(Value constant) {
   return values;
 }
 
-/// A constant that the file quantises has its format already, also where its
+/// A constant that the file quantizes has its format already, also where its
 /// elements are moved afterwards.
 void Placer::addConstant(OpOperand &operand, bool isBias) {
   Operation *from = operand.get().getDefiningOp();
@@ -280,7 +280,7 @@ void Placer::addInput(BlockArgument arg) {
       return p.value == v;
     });
   };
-  // The host may normalise before the network begins.
+  // The host may normalize before the network begins.
   Value v = arg;
   while (v.hasOneUse() && !isPoint(v)) {
     Operation *user = *v.getUsers().begin();
@@ -288,7 +288,7 @@ void Placer::addInput(BlockArgument arg) {
       break;
     v = user->getResult(0);
   }
-  // There is a quantiser already.
+  // There is a quantizer already.
   if (isPoint(v) ||
       (v.hasOneUse() && isa<osa::QuantizeOp>(*v.getUsers().begin())))
     return;
@@ -307,6 +307,6 @@ Placement Placer::run() {
   return std::move(placement);
 }
 
-Placement rhizome::placeQuantisers(func::FuncOp function) {
+Placement rhizome::placeQuantizers(func::FuncOp function) {
   return Placer(function).run();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A requantiser is a line: level = ⌊(m·x + b) / 2^s⌋. It equals a step function
+// A requantizer is a line: level = ⌊(m·x + b) / 2^s⌋. It equals a step function
 // if and only if the line lies on or above each step's point (T, K) and
 // strictly below (T − 1, K). Only the convex hulls of the two point sets
 // matter, and for a fixed shift the room between them is concave in m, so a
@@ -112,20 +112,20 @@ static Wide multiplierLimit(const Steps &steps, int64_t shift) {
   return (Wide(steps.top() - steps.bottom + 1) << shift) + 1;
 }
 
-int64_t Requantiser::apply(int64_t x, size_t channel) const {
+int64_t Requantizer::apply(int64_t x, size_t channel) const {
   Wide v = Wide(x) * multiplier[channel] + offset[channel];
   int64_t level = int64_t(v >> shift);
   bool tie = tiesEven && (v & ((Wide(1) << shift) - 1)) == 0;
   return tie ? level & ~int64_t(1) : level;
 }
 
-unsigned Requantiser::multiplierBits() const {
+unsigned Requantizer::multiplierBits() const {
   auto [low, high] = std::minmax_element(multiplier.begin(), multiplier.end());
   return num::bitsForRange(*low, *high);
 }
 
 /// Rounding half to even with a power-of-two slope: exact numbers, no search.
-/// Takes the pieces' slope and offset from two neighbouring steps and compares
+/// Takes the pieces' slope and offset from two neighboring steps and compares
 /// every position.
 static std::optional<std::pair<int64_t, int64_t>>
 tiesEvenChannel(const Steps &steps, int64_t lo, int64_t hi, int64_t shift,
@@ -156,7 +156,7 @@ tiesEvenChannel(const Steps &steps, int64_t lo, int64_t hi, int64_t shift,
 
 /// All channels with one power-of-two slope and ties to even; the shift is
 /// read off the longest run of steps.
-static std::optional<Requantiser>
+static std::optional<Requantizer>
 searchTiesEven(const std::vector<Steps> &channels, int64_t lo, int64_t hi) {
   const Steps *longest = &channels[0];
   for (const Steps &steps : channels)
@@ -170,7 +170,7 @@ searchTiesEven(const std::vector<Steps> &channels, int64_t lo, int64_t hi) {
   int64_t shift = std::llround(-std::log2(rise));
   if (shift < 1 || shift > 50)
     return std::nullopt;
-  Requantiser result;
+  Requantizer result;
   result.shift = shift;
   result.tiesEven = true;
   for (const Steps &steps : channels) {
@@ -183,8 +183,8 @@ searchTiesEven(const std::vector<Steps> &channels, int64_t lo, int64_t hi) {
   return result;
 }
 
-std::optional<Requantiser>
-rhizome::searchRequantiser(const std::vector<Steps> &channels, int64_t lo,
+std::optional<Requantizer>
+rhizome::searchRequantizer(const std::vector<Steps> &channels, int64_t lo,
                            int64_t hi) {
   std::vector<Corridor> corridors(channels.size());
   llvm::parallelFor(0, channels.size(), [&](size_t c) {
@@ -225,7 +225,7 @@ rhizome::searchRequantiser(const std::vector<Steps> &channels, int64_t lo,
     }
     shift = yes;
   }
-  Requantiser result;
+  Requantizer result;
   result.shift = shift;
   std::vector<Wide> multipliers(channels.size());
   if (found)
@@ -255,11 +255,11 @@ rhizome::searchRequantiser(const std::vector<Steps> &channels, int64_t lo,
   return found ? std::optional(result) : std::nullopt;
 }
 
-std::optional<PairRequantiser>
+std::optional<PairRequantizer>
 rhizome::searchPair(const Steps &steps, int64_t lo, int64_t hi, double slope,
                     int64_t p, int64_t q, std::pair<int64_t, int64_t> x,
                     std::pair<int64_t, int64_t> y) {
-  // For every y the steps lie at single x: their two neighbours are all that
+  // For every y the steps lie at single x: their two neighbors are all that
   // constrains the plane (a, b, offset).
   struct Constraint {
     int64_t x, y, level;
@@ -304,7 +304,7 @@ rhizome::searchPair(const Steps &steps, int64_t lo, int64_t hi, double slope,
           }
         }
         if (low <= high)
-          return PairRequantiser{a, b, roundest(low, high), shift};
+          return PairRequantizer{a, b, roundest(low, high), shift};
       }
   }
   return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Piecewise-linear functions over integer ranges and the step positions of a
-// quantiser behind them. Positions come from 128-bit integers where the
+// quantizer behind them. Positions come from 128-bit integers where the
 // coefficients fit, else from floating point with an error bound that falls
 // back to exact arithmetic near a border; both give the exact position.
 #include "rhizome/Transforms/StepFunction.h"
@@ -116,7 +116,7 @@ bool PiecewiseLinear::neverFalls() const {
   return true;
 }
 
-int64_t Quantiser::level(const Real &value) const {
+int64_t Quantizer::level(const Real &value) const {
   if (rounding == Rounding::Sign)
     return value.sign() >= 0 ? 1 : 0;
   Real u = value / Real(scale);
@@ -159,7 +159,7 @@ int64_t Quantiser::level(const Real &value) const {
   return std::clamp(toInt64(n) + zero, lo, hi);
 }
 
-Quantiser::Boundary Quantiser::boundary(int64_t level) const {
+Quantizer::Boundary Quantizer::boundary(int64_t level) const {
   int64_t n = level - zero;
   switch (rounding) {
   case Rounding::HalfEven:
@@ -250,23 +250,23 @@ private:
 
 /// Appends the steps that lie on one rising or level piece.
 static void stepsOfPiece(const PiecewiseLinear::Piece &piece, int64_t to,
-                         const Quantiser &quantiser, Steps &steps) {
-  int64_t top = quantiser.level(piece.at(to));
+                         const Quantizer &quantizer, Steps &steps) {
+  int64_t top = quantizer.level(piece.at(to));
   if (top <= steps.top())
     return;
   if (piece.slope.sign() == 0 || piece.from == to) {
     steps.at.insert(steps.at.end(), top - steps.top(), piece.from);
     return;
   }
-  Real scale(quantiser.scale);
+  Real scale(quantizer.scale);
   Real perLevel = scale / piece.slope;
   std::optional<LevelSolver> solvers[3];
   int64_t largest = std::max(std::abs(top), std::abs(steps.bottom));
   for (int64_t level = steps.top() + 1; level <= top; ++level) {
-    auto [halves, closed] = quantiser.boundary(level);
+    auto [halves, closed] = quantizer.boundary(level);
     auto &solver = solvers[halves];
     if (!solver) {
-      Real origin = scale * Real(mpq_class(-2 * quantiser.zero - halves, 2));
+      Real origin = scale * Real(mpq_class(-2 * quantizer.zero - halves, 2));
       solver.emplace((origin - piece.offset) / piece.slope, perLevel, largest);
     }
     steps.at.push_back(
@@ -275,7 +275,7 @@ static void stepsOfPiece(const PiecewiseLinear::Piece &piece, int64_t to,
 }
 
 std::optional<Steps> rhizome::computeSteps(const PiecewiseLinear &f,
-                                           const Quantiser &quantiser) {
+                                           const Quantizer &quantizer) {
   Steps steps;
   const PiecewiseLinear *rising = &f;
   PiecewiseLinear mirror;
@@ -288,8 +288,8 @@ std::optional<Steps> rhizome::computeSteps(const PiecewiseLinear &f,
   }
   steps.lo = rising->lo();
   steps.hi = rising->hi();
-  steps.bottom = quantiser.level(rising->at(steps.lo));
+  steps.bottom = quantizer.level(rising->at(steps.lo));
   for (size_t i = 0; i < rising->pieces().size(); ++i)
-    stepsOfPiece(rising->pieces()[i], rising->end(i), quantiser, steps);
+    stepsOfPiece(rising->pieces()[i], rising->end(i), quantizer, steps);
   return steps;
 }

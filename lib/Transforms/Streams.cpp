@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elements that are chosen by constants, and what is computed from two streams
 // beside sums: maxima, minima and products.
-#include "Integeriser.h"
+#include "Integerizer.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -9,7 +9,7 @@ using Wide = __int128;
 
 static bool fits(Wide v) { return v < (Wide(1) << 60) && v > -(Wide(1) << 60); }
 
-Integeriser::Lazy Integeriser::gathered(Operation *op, Lazy source,
+Integerizer::Lazy Integerizer::gathered(Operation *op, Lazy source,
                                         int64_t axis,
                                         ArrayRef<int64_t> indices) {
   auto t = std::make_shared<LazyTensor>(*source);
@@ -22,13 +22,13 @@ Integeriser::Lazy Integeriser::gathered(Operation *op, Lazy source,
     axis = permutation[axis];
     t->layout.clear();
     t->shape = t->physicalShape;
-  } else if (!t->layout.empty() && !(t = materialise(op, t))) {
+  } else if (!t->layout.empty() && !(t = materialize(op, t))) {
     return nullptr;
   }
   bool channels = axis + 1 == int64_t(t->shape.size());
   if (channels && t->curve && t->f.size() > 1) {
-    leaveToHost(op, "its input has an activation but no quantiser",
-                "put a quantiser before it");
+    leaveToHost(op, "its input has an activation but no quantizer",
+                "put a quantizer before it");
     return nullptr;
   }
   if (channels && t->f.size() > 1) {
@@ -47,7 +47,7 @@ Integeriser::Lazy Integeriser::gathered(Operation *op, Lazy source,
   return t;
 }
 
-void Integeriser::visitGather(osa::GatherOp op, Lazy in) {
+void Integerizer::visitGather(osa::GatherOp op, Lazy in) {
   if (Lazy out = gathered(op, in, int64_t(op.getAxis()), op.getIndices())) {
     setResult(op, out);
     if (out->isAffine())
@@ -65,7 +65,7 @@ static bool sameLayout(const LazyTensor &a, const LazyTensor &b) {
   return true;
 }
 
-bool Integeriser::align(Operation *op, Lazy &lhs, Lazy &rhs) {
+bool Integerizer::align(Operation *op, Lazy &lhs, Lazy &rhs) {
   auto shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
   for (Lazy *side : {&lhs, &rhs}) {
     Lazy &t = *side;
@@ -86,8 +86,8 @@ bool Integeriser::align(Operation *op, Lazy &lhs, Lazy &rhs) {
   }
   if (sameLayout(*lhs, *rhs))
     return true;
-  lhs = materialise(op, lhs);
-  rhs = lhs ? materialise(op, rhs) : nullptr;
+  lhs = materialize(op, lhs);
+  rhs = lhs ? materialize(op, rhs) : nullptr;
   return lhs && rhs;
 }
 
@@ -108,8 +108,8 @@ commonLine(const LazyTensor &t) {
   return std::pair(first.slope.rational(), first.offset.rational());
 }
 
-void Integeriser::visitMax(Operation *op, Lazy lhs, Lazy rhs) {
-  const char *remedy = "put a quantiser with one scale on each operand";
+void Integerizer::visitMax(Operation *op, Lazy lhs, Lazy rhs) {
+  const char *remedy = "put a quantizer with one scale on each operand";
   if (!align(op, lhs, rhs))
     return;
   auto a = commonLine(*lhs), b = commonLine(*rhs);
@@ -133,7 +133,7 @@ void Integeriser::visitMax(Operation *op, Lazy lhs, Lazy rhs) {
   for (const mpz_class *v : {&p, &q, &o})
     if (mpz_sizeinbase(v->get_mpz_t(), 2) > 31)
       return leaveToHost(op, "its operands' scales have no small common unit",
-                         "quantise both operands with one scale");
+                         "quantize both operands with one scale");
   auto ends = [](const LazyTensor &t, int64_t factor, int64_t term) {
     auto [lo, hi] = t.range();
     return std::minmax({Wide(lo) * factor + term, Wide(hi) * factor + term});
@@ -154,12 +154,12 @@ void Integeriser::visitMax(Operation *op, Lazy lhs, Lazy rhs) {
   pickUp.insert(op->getResult(0));
 }
 
-void Integeriser::visitProduct(osa::MulOp op, Lazy lhs, Lazy rhs) {
-  const char *remedy = "put a quantiser on each operand";
+void Integerizer::visitProduct(osa::MulOp op, Lazy lhs, Lazy rhs) {
+  const char *remedy = "put a quantizer on each operand";
   if (!align(op, lhs, rhs))
     return;
   if (!lhs->isAffine() || !rhs->isAffine())
-    return leaveToHost(op, "an operand has an activation but no quantiser",
+    return leaveToHost(op, "an operand has an activation but no quantizer",
                        remedy);
   // a·(x − z) each: the zeros are whole and common to all channels.
   auto zeroOf = [](const LazyTensor &t) -> std::optional<int64_t> {

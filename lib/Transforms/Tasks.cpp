@@ -3,7 +3,7 @@
 // FPGA only integers pass. A tensor stays on the host once it is there: each
 // later task, of the host or the FPGA, takes it from the host by its name.
 #include "rhizome/Transforms/Tasks.h"
-#include "Integeriser.h"
+#include "Integerizer.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -14,12 +14,12 @@ using namespace rhizome;
 // Tensors and tasks in the making
 //===----------------------------------------------------------------------===//
 
-unsigned Integeriser::addTensor(Type type, std::string name) {
+unsigned Integerizer::addTensor(Type type, std::string name) {
   tensors.push_back({type, std::move(name)});
   return unsigned(tensors.size() - 1);
 }
 
-Integeriser::Task &Integeriser::taskAt(Tasks &tasks, unsigned i) {
+Integerizer::Task &Integerizer::taskAt(Tasks &tasks, unsigned i) {
   if (tasks.size() <= i)
     tasks.resize(i + 1);
   if (tasks[i])
@@ -42,18 +42,18 @@ Integeriser::Task &Integeriser::taskAt(Tasks &tasks, unsigned i) {
   return *tasks[i];
 }
 
-OpBuilder Integeriser::endOf(Task &task) {
+OpBuilder Integerizer::endOf(Task &task) {
   OpBuilder b(builder.getContext());
   b.setInsertionPointToEnd(&task.function.front());
   return b;
 }
 
-unsigned Integeriser::regionOf(const LazyTensor &t) const {
+unsigned Integerizer::regionOf(const LazyTensor &t) const {
   Value codes = t.physical ? t.physical : t.sum->lhs;
   return regionAtBlock.lookup(codes.getParentBlock());
 }
 
-Value Integeriser::take(Task &task, unsigned tensor, Location loc) {
+Value Integerizer::take(Task &task, unsigned tensor, Location loc) {
   Value &argument = task.arguments[tensor];
   if (!argument) {
     argument = task.function.front().addArgument(tensors[tensor].type, loc);
@@ -62,12 +62,12 @@ Value Integeriser::take(Task &task, unsigned tensor, Location loc) {
   return argument;
 }
 
-void Integeriser::give(Task &task, unsigned tensor, Value v) {
+void Integerizer::give(Task &task, unsigned tensor, Value v) {
   task.given.push_back(tensor);
   task.results.push_back(v);
 }
 
-unsigned Integeriser::regionTensor(Value physical) {
+unsigned Integerizer::regionTensor(Value physical) {
   auto found = regionTensors.find(physical);
   if (found != regionTensors.end())
     return found->second;
@@ -81,7 +81,7 @@ unsigned Integeriser::regionTensor(Value physical) {
   return tensor;
 }
 
-unsigned Integeriser::hostTensor(Value v) {
+unsigned Integerizer::hostTensor(Value v) {
   if (auto argument = dyn_cast<BlockArgument>(v))
     return inputs[argument.getArgNumber()];
   auto found = hostTensors.find(v);
@@ -94,7 +94,7 @@ unsigned Integeriser::hostTensor(Value v) {
   return tensor;
 }
 
-void Integeriser::addInputs() {
+void Integerizer::addInputs() {
   Task &first = hostAt(0);
   for (auto [i, arg] : llvm::enumerate(model.getArguments())) {
     auto name = model.getArgAttrOfType<StringAttr>(i, "rhizome.name");
@@ -135,7 +135,7 @@ static std::optional<SmallVector<int64_t>> firstTranspose(Value v) {
   return std::nullopt;
 }
 
-void Integeriser::visitEntry(Operation *op) {
+void Integerizer::visitEntry(Operation *op) {
   Value result = op->getResult(0);
   auto type = cast<RankedTensorType>(result.getType());
   unsigned stage = stageFor(op);
@@ -166,7 +166,7 @@ void Integeriser::visitEntry(Operation *op) {
 }
 
 /// The host's end of an entry.
-void Integeriser::enter(Operation *op, const Entry &entry) {
+void Integerizer::enter(Operation *op, const Entry &entry) {
   unsigned stage = regionOf(*held.lookup(op->getResult(0)));
   Value codes = hostClone(op, stage);
   Task &task = hostAt(stage);
@@ -183,7 +183,7 @@ void Integeriser::enter(Operation *op, const Entry &entry) {
 //===----------------------------------------------------------------------===//
 
 /// Enters an operation of the host that computes, once.
-void Integeriser::noteHost(Operation *op) {
+void Integerizer::noteHost(Operation *op) {
   if (isa<osa::ConstantOp, osa::QuantizeOp, osa::DequantizeOp, osa::ReshapeOp,
           osa::TransposeOp, tensor::EmptyOp, arith::ConstantOp, linalg::FillOp,
           tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
@@ -199,7 +199,7 @@ void Integeriser::noteHost(Operation *op) {
   stats.host.push_back(entry);
 }
 
-Value Integeriser::hostLayout(Location loc, const LazyTensor &t, Value v,
+Value Integerizer::hostLayout(Location loc, const LazyTensor &t, Value v,
                               unsigned stage) {
   OpBuilder b = endOf(hostAt(stage));
   Type element = cast<RankedTensorType>(v.getType()).getElementType();
@@ -213,9 +213,9 @@ Value Integeriser::hostLayout(Location loc, const LazyTensor &t, Value v,
   return v;
 }
 
-/// The levels of `t`, which are the FPGA's integers unless a quantiser passed
+/// The levels of `t`, which are the FPGA's integers unless a quantizer passed
 /// them through.
-Value Integeriser::hostInteger(Value v, const LazyTensor &t, unsigned stage) {
+Value Integerizer::hostInteger(Value v, const LazyTensor &t, unsigned stage) {
   Location loc = v.getLoc();
   bool same = llvm::all_of(t.f, [](const PiecewiseLinear &f) {
     auto &piece = f.pieces()[0];
@@ -234,7 +234,7 @@ Value Integeriser::hostInteger(Value v, const LazyTensor &t, unsigned stage) {
   return osa::QuantizeOp::create(b, loc, v.getType(), levels, one, zero);
 }
 
-Value Integeriser::hostReal(Location loc, const LazyTensor &t, unsigned stage) {
+Value Integerizer::hostReal(Location loc, const LazyTensor &t, unsigned stage) {
   unsigned tensor = regionTensor(t.physical);
   Value x = take(hostAt(stage), tensor, t.physical.getLoc());
   OpBuilder b = endOf(hostAt(stage));
@@ -255,7 +255,7 @@ Value Integeriser::hostReal(Location loc, const LazyTensor &t, unsigned stage) {
     DenseElementsAttr attr = floats(v);
     return osa::ConstantOp::create(b, loc, attr.getType(), attr);
   };
-  // A positive scale is a dequantiser's; others multiply.
+  // A positive scale is a dequantizer's; others multiply.
   bool plain = llvm::all_of(slopes, [](float s) { return s > 0; });
   DenseElementsAttr scale = floats(plain ? slopes : std::vector<float>{1.f});
   auto zeroType =
@@ -270,7 +270,7 @@ Value Integeriser::hostReal(Location loc, const LazyTensor &t, unsigned stage) {
   return hostLayout(loc, t, v, stage);
 }
 
-Value Integeriser::hostClone(Operation *op, unsigned stage) {
+Value Integerizer::hostClone(Operation *op, unsigned stage) {
   for (Value operand : valuesRead(op))
     hostValue(operand, stage);
   Task &task = hostAt(stage);
@@ -280,7 +280,7 @@ Value Integeriser::hostClone(Operation *op, unsigned stage) {
   return copy->getResult(0);
 }
 
-Value Integeriser::hostValue(Value v, unsigned stage) {
+Value Integerizer::hostValue(Value v, unsigned stage) {
   if (Value known = hostAt(stage).map.lookupOrNull(v))
     return known;
   Value out;
@@ -304,7 +304,7 @@ Value Integeriser::hostValue(Value v, unsigned stage) {
   return hostAt(stage).map.lookup(v);
 }
 
-void Integeriser::addOutputs() {
+void Integerizer::addOutputs() {
   auto terminator = cast<func::ReturnOp>(model.getBody().front().back());
   for (auto [i, v] : llvm::enumerate(terminator.getOperands())) {
     unsigned stage = stages.lookup(v);
@@ -324,7 +324,7 @@ void Integeriser::addOutputs() {
 //===----------------------------------------------------------------------===//
 
 /// What nobody reads goes, from the last task to the first.
-void Integeriser::prune() {
+void Integerizer::prune() {
   DenseSet<unsigned> read(outputs.begin(), outputs.end());
   auto prune = [&](Task &task, bool keepsArguments) {
     for (size_t i = task.given.size(); i-- > 0;)
@@ -367,7 +367,7 @@ void Integeriser::prune() {
 }
 
 /// Puts a task of the host behind another one, in its function.
-void Integeriser::append(Task &to, Task &from) {
+void Integerizer::append(Task &to, Task &from) {
   Block &body = from.function.front();
   for (auto [i, tensor] : llvm::enumerate(from.taken)) {
     auto given = llvm::find(to.given, tensor);
@@ -385,7 +385,7 @@ void Integeriser::append(Task &to, Task &from) {
 }
 
 /// Tasks of the host without a region between them become one.
-void Integeriser::fuse() {
+void Integerizer::fuse() {
   Task *last = hosts[0].get();
   for (size_t i = 1; i < hosts.size(); ++i) {
     if (i - 1 < regions.size() && regions[i - 1])
@@ -401,7 +401,7 @@ void Integeriser::fuse() {
   }
 }
 
-void Integeriser::nameTensors() {
+void Integerizer::nameTensors() {
   llvm::StringSet<> used;
   auto unique = [&](unsigned tensor) {
     std::string &name = tensors[tensor].name;
@@ -423,7 +423,7 @@ void Integeriser::nameTensors() {
 }
 
 /// Ends a task's function, with the names of what it takes and gives.
-void Integeriser::close(Task &task) {
+void Integerizer::close(Task &task) {
   MLIRContext *context = builder.getContext();
   func::FuncOp f = task.function;
   OpBuilder b = endOf(task);
@@ -442,7 +442,7 @@ void Integeriser::close(Task &task) {
 /// rhizome.name and what else the model says of its inputs and outputs, and
 /// names of the FPGA's ports: of the inputs that they come from; of the outputs
 /// in order.
-void Integeriser::nameBorders() {
+void Integerizer::nameBorders() {
   MLIRContext *context = builder.getContext();
   auto copy = [](DictionaryAttr from, auto set) {
     if (from)
@@ -500,7 +500,7 @@ void Integeriser::nameBorders() {
   }
 }
 
-void Integeriser::finish() {
+void Integerizer::finish() {
   MLIRContext *context = builder.getContext();
   // In order, so that nothing recurses deeply.
   for (Operation &op : model.getBody().front()) {

@@ -42,9 +42,9 @@ func.func @integer_among_reals(%x: tensor<2xf32>, %q: tensor<1x3x!num.int<u4>>) 
 
 // -----
 
-func.func @requantise_among_reals(%x: tensor<1xf32>, %q: tensor<1x!num.int<u4>>) -> tensor<1xf32> {
+func.func @requantize_among_reals(%x: tensor<1xf32>, %q: tensor<1x!num.int<u4>>) -> tensor<1xf32> {
   // expected-error@+1 {{has no CPU form at the real level}}
-  %r = osa.requantise %q {multiplier = array<i64: 1>, offset = array<i64: 0>, shift = 1 : i64} : (tensor<1x!num.int<u4>>) -> tensor<1x!num.int<u4>>
+  %r = osa.requantize %q {multiplier = array<i64: 1>, offset = array<i64: 0>, shift = 1 : i64} : (tensor<1x!num.int<u4>>) -> tensor<1x!num.int<u4>>
   return %x : tensor<1xf32>
 }
 

@@ -10,7 +10,7 @@
 // CHECK: arith.extsi %{{.*}} : i8 to i32
 // CHECK: arith.muli
 // CHECK: arith.addi
-// The requantiser: multiply, add, shift, clamp.
+// The requantizer: multiply, add, shift, clamp.
 // CHECK: linalg.generic
 // CHECK: arith.muli
 // CHECK: arith.addi
@@ -25,7 +25,7 @@
 func.func @network(%x: tensor<1x3x!num.int<u4>>) -> tensor<1x2x!num.int<s4>> {
   %w = osa.constant {value = dense<[[1, -2, 3], [0, 1, 2]]> : tensor<2x3xi8>} : () -> tensor<2x3x!num.int<s3, -2:3>>
   %d = osa.dense %x, %w : (tensor<1x3x!num.int<u4>>, tensor<2x3x!num.int<s3, -2:3>>) -> tensor<1x2x!num.int<s7, -30:60>>
-  %q = osa.requantise %d {multiplier = array<i64: 3>, offset = array<i64: 8>, shift = 4 : i64} : (tensor<1x2x!num.int<s7, -30:60>>) -> tensor<1x2x!num.int<s4>>
+  %q = osa.requantize %d {multiplier = array<i64: 3>, offset = array<i64: 8>, shift = 4 : i64} : (tensor<1x2x!num.int<s7, -30:60>>) -> tensor<1x2x!num.int<s4>>
   return %q : tensor<1x2x!num.int<s4>>
 }
 func.func @epilogue(%x: tensor<1x2x!num.int<s4>>) -> tensor<1x2xf32> {

@@ -83,7 +83,7 @@ func.func @image(%x: tensor<1x1x4x4xf32>) -> tensor<1x2x1x1xf32> {
 
 // CHECK-LABEL: func.func @norms
 // CHECK: linalg.generic
-// CHECK-SAME: rhizome.why_host = "it normalises by sums or maxima of the data themselves"
+// CHECK-SAME: rhizome.why_host = "it normalizes by sums or maxima of the data themselves"
 // CHECK: arith.addf %{{.*}}, %{{.*}} : f32
 // CHECK: linalg.generic
 // CHECK: arith.divf %{{.*}}, %{{.*}} : f32
@@ -144,7 +144,7 @@ func.func @norms(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
 // CHECK: osa.unary sigmoid
 // CHECK: osa.clip {{.*}} {max = 6.000000e+00 : f32, min = 0.000000e+00 : f32}
 // CHECK: linalg.generic
-// CHECK-SAME: rhizome.host_remedy = "put a quantiser on each operand"
+// CHECK-SAME: rhizome.host_remedy = "put a quantizer on each operand"
 #plain = affine_map<(d0, d1) -> (d0, d1)>
 func.func @others(%x: tensor<2x4xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %zero = arith.constant 0.0 : f32

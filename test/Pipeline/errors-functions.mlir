@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --rhizome-normalise --split-input-file --verify-diagnostics
+// RUN: %opt %s --rhizome-normalize --split-input-file --verify-diagnostics
 // What `import` must not leave; C1 and C2 in Phases.h.
 
 module @phase_c1 {

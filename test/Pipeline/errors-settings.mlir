@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --rhizome-normalise --split-input-file --verify-diagnostics
+// RUN: %opt %s --rhizome-normalize --split-input-file --verify-diagnostics
 // What the settings of a module must not be.
 
 // expected-error@+1 {{'goal' in rhizome.compile is not a string}}
@@ -74,8 +74,8 @@ module attributes {rhizome.compile = {accept_nearest = 1}} {
 
 // -----
 
-// expected-error@+1 {{'colour' in rhizome.compile is not a setting}}
-module attributes {rhizome.compile = {colour = "red"}} {
+// expected-error@+1 {{'color' in rhizome.compile is not a setting}}
+module attributes {rhizome.compile = {color = "red"}} {
   func.func @network(%x: tensor<1x4x!num.int<s8>>) -> tensor<1x4x!num.int<s8>> {
     return %x : tensor<1x4x!num.int<s8>>
   }

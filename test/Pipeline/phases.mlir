@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --rhizome-normalise --rhizome-quantise | FileCheck %s --check-prefix=QUANTISE
-// RUN: %opt %s --rhizome-quantise --rhizome-integerise | FileCheck %s --check-prefix=INTEGERISE
-// RUN: %opt %s --rhizome-integerise -o %t.integers.mlir --mlir-print-debuginfo
+// RUN: %opt %s --rhizome-normalize --rhizome-quantize | FileCheck %s --check-prefix=QUANTIZE
+// RUN: %opt %s --rhizome-quantize --rhizome-integerize | FileCheck %s --check-prefix=INTEGERIZE
+// RUN: %opt %s --rhizome-integerize -o %t.integers.mlir --mlir-print-debuginfo
 // RUN: %opt %t.integers.mlir --rhizome-explore -o %t.plan.mlir --mlir-print-debuginfo
 // RUN: FileCheck %s --check-prefix=EXPLORE < %t.plan.mlir
 // RUN: %opt %t.plan.mlir --rhizome-build -o %t.designs.mlir --mlir-print-debuginfo
@@ -16,13 +16,13 @@
 // RUN: %opt %t.empty.mlir --rhizome-import=model=%t.integers.mlir | FileCheck %s --check-prefix=IMPORT
 // Each phase by itself, from the module that the one before leaves.
 
-// QUANTISE: func.func @main
-// QUANTISE: osa.dense
+// QUANTIZE: func.func @main
+// QUANTIZE: osa.dense
 
-// INTEGERISE-DAG: func.func @host0
-// INTEGERISE-DAG: func.func @network
-// INTEGERISE-DAG: func.func @host1
-// INTEGERISE-NOT: func.func @main
+// INTEGERIZE-DAG: func.func @host0
+// INTEGERIZE-DAG: func.func @network
+// INTEGERIZE-DAG: func.func @host1
+// INTEGERIZE-NOT: func.func @main
 
 // EXPLORE: flow.plan "max-throughput" bottleneck
 // EXPLORE: flow.node at [0]
@@ -52,7 +52,7 @@ func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {r
   %w = osa.dequantize %wq {scale = dense<0.25> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<2x4x!num.int<s8>>) -> tensor<2x4xf32>
   %d = osa.dense %xd, %w : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> loc("fc")
   %r = osa.relu %d : (tensor<1x2xf32>) -> tensor<1x2xf32> loc("relu")
-  %yq = osa.quantize %r {scale = dense<0.5> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x2xf32>) -> tensor<1x2x!num.int<u8>> loc("quantise")
+  %yq = osa.quantize %r {scale = dense<0.5> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x2xf32>) -> tensor<1x2x!num.int<u8>> loc("quantize")
   %y = osa.dequantize %yq {scale = dense<0.5> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x2x!num.int<u8>>) -> tensor<1x2xf32>
   return %y : tensor<1x2xf32>
 }

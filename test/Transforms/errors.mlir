@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --osa-integerise --split-input-file --verify-diagnostics
+// RUN: %opt %s --osa-integerize --split-input-file --verify-diagnostics
 // RUN: %opt %s --osa-apply-fixed-point --split-input-file --verify-diagnostics
 // What is no network is refused.
 

@@ -7,7 +7,7 @@ from framework import slug
 
 EXAMPLES = networks.ROOT / "examples/digits"
 # MNIST_int8: counted by an independent evaluation in numpy.
-# Network, images, labels, normalisation, frames, per cent, tolerance.
+# Network, images, labels, normalization, frames, per cent, tolerance.
 CASES = {
     "TFC_1W1A": (networks.MNIST_IMAGES, networks.MNIST_LABELS, "0..1", 10000,
                  92.96, 0.05),
@@ -30,10 +30,10 @@ QUICK = ("--float-frames", 0, "--layer-frames", 0)
 
 
 def arguments(case, network):
-    images, labels, normalise = case[:3]
+    images, labels, normalize = case[:3]
     args = ["--data", images, "--labels", labels, "--json", *network.options,
             *QUICK]
-    return args + (["--normalise", normalise] if normalise else [])
+    return args + (["--normalize", normalize] if normalize else [])
 
 
 def accuracy(suite, name):
@@ -111,9 +111,9 @@ def first_frames(suite, name):
     answer, _ = suite.compiled(network, network.quick, package)
     if not answer:
         return
-    normalise = ["--normalise", case[2]] if case[2] else []
+    normalize = ["--normalize", case[2]] if case[2] else []
     result = suite.run("simulate", package, "--level", "rtl", "--input",
-                       case[0], *normalise, "-n", FIRST, "--json")
+                       case[0], *normalize, "-n", FIRST, "--json")
     found = result.json or {}
     suite.check(result.status == 0 and found.get("mismatches") == 0
                 and found.get("frames") == FIRST,
@@ -124,7 +124,7 @@ def first_frames(suite, name):
     correct = {}
     for level in ("functional", "rtl"):
         result = suite.run("evaluate", package, "--data", case[0], "--labels",
-                           case[1], *normalise, "--level", level, "-n", FIRST,
+                           case[1], *normalize, "--level", level, "-n", FIRST,
                            "--json")
         correct[level] = (result.json or {}).get("correct")
         suite.check(correct[level] is not None,

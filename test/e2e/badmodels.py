@@ -38,7 +38,7 @@ def node(kind, inputs, outputs, **attributes):
 def qdq(scale=0.1, zero=0, scale_of_weights=0.05, zero_type=np.int8,
         zero_of_weights=None, second=0.2, extra=None, conv=None,
         weights=None, dtype=f32):
-    """x, quantise, Conv with quantised weights, quantise, y."""
+    """x, quantize, Conv with quantized weights, quantize, y."""
     weights = (np.ones((3, 2, 3, 3), np.int8) if weights is None else weights)
     inits = [init("s", scale, dtype), init("z", zero, zero_type),
              init("sw", scale_of_weights),

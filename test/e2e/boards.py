@@ -134,7 +134,7 @@ def dsp_netlist(suite):
         for layer in layers))
     package, answer = compile_for(suite, "icebreaker", "--steer", steer,
                                   "--bitstream")
-    used = answer.get("place_and_route", {}).get("utilisation", {})
+    used = answer.get("place_and_route", {}).get("utilization", {})
     blocks = used.get("ICESTORM_DSP", {}).get("used", 0)
     suite.check(blocks == len(layers), f"a MAC16 block a layer: {used}")
     simulate(suite, package, "netlist", FRAMES)

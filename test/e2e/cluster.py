@@ -213,7 +213,7 @@ def promised(suite, name, cluster, goal, frames, *more):
                     result.command)
     for party in result.json["parties"][1:]:
         print(f"      {party['name']} {party['device']}: "
-              f"{100 * party['utilisation']:.1f} % busy", flush=True)
+              f"{100 * party['utilization']:.1f} % busy", flush=True)
     return measured
 
 

@@ -35,7 +35,7 @@ def explore(suite):
         suite.check(plan["cpu_s"] < SECONDS,
                     f"{network}: explored in {plan['cpu_s']:.2f} s")
         suite.check(all(share <= 1 for node in plan.get("nodes", [])
-                        for share in node["utilisation"].values()),
+                        for share in node["utilization"].values()),
                     f"{network}: within the budget")
 
     codes = NETWORKS["MPCNN"].options
@@ -59,7 +59,7 @@ def explore(suite):
                      "max-throughput,lut=15%,nodes=1")
     suite.check(share.get("ok") and share["predicted"]["throughput_per_s"]
                 < one["predicted"]["throughput_per_s"] and all(
-                    n["utilisation"]["lut"] <= 1 for n in share["nodes"]),
+                    n["utilization"]["lut"] <= 1 for n in share["nodes"]),
                 "15 % of the LUTs give a slower plan within them")
     tight = explored(suite, "PTTCNN_int8", *codes, "--goal",
                      "throughput=363000/s,lut=12000", status=1)

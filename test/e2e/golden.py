@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Networks whose authors publish inputs and what must come out: DORY's examples,
-integerised into float tensors, with the last layer's integers; FINN's and
+integerized into float tensors, with the last layer's integers; FINN's and
 tract's with the outputs. Every one must be met."""
 import dataclasses
 import pathlib

@@ -143,7 +143,7 @@ def check_goal(suite, network, goal, plan, answer):
         suite.check(predicted["interval_cycles"] <= LINE_RATE_CYCLES,
                     f"{label}: an interval of {predicted['interval_cycles']} "
                     f"cycles, at most {LINE_RATE_CYCLES}")
-        worst = max(answer["utilisation"].items(), key=lambda item: item[1])
+        worst = max(answer["utilization"].items(), key=lambda item: item[1])
         suite.check(worst[1] <= 1, f"{label}: {worst[1]:.1%} of the budget's "
                                    f"{worst[0]}")
 

@@ -204,8 +204,8 @@ def functions(k):
     def model(label, build, *functions, opset=17):
         b = k.Builder(opset=opset)
         b.functions += functions
-        x = b.quantised(b.input((1, 4, 6, 6)), 0.25, 3)
-        b.output(b.quantised(build(b, x), 0.5, -7))
+        x = b.quantized(b.input((1, 4, 6, 6)), 0.25, 3)
+        b.output(b.quantized(build(b, x), 0.5, -7))
         made[label] = b.model()
 
     conv = function(
@@ -250,14 +250,14 @@ def functions(k):
                     [helper.make_node("Neg", ["x"], ["y"])], domain="mine")
     model("a standard name in a domain of its own",
           lambda b, x: b.node("Relu", x, domain="mine"), mine)
-    quantise = function(
+    quantize = function(
         "FakeQuant", ["x", "scale", "zero"], ["y"],
         [helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"]),
          helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"])])
-    model("quantisers in a function", lambda b, x: b.node(
+    model("quantizers in a function", lambda b, x: b.node(
         "Conv", b.node("FakeQuant", x, b.constant(0.5),
                        b.constant(1, "int8"), domain="local"),
-        b.weights(3, 4, 3, 3)), quantise)
+        b.weights(3, 4, 3, 3)), quantize)
     constants = function(
         "Scaled", ["x"], ["y"],
         [helper.make_node("Constant", [], ["two"], value_float=2.0),
@@ -359,11 +359,11 @@ def shipping_functions(suite):
 def network(k, opset=17, shape=(1, 4, 8, 8), **kinds):
     """A small convolutional network with a residual and a dense end."""
     b = k.Builder(opset=opset, ir=min(3 + opset // 2, 10))
-    x = b.quantised(b.input(shape, name="image"), 0.25, 3)
-    y = b.quantised(b.node("Relu", b.node(
+    x = b.quantized(b.input(shape, name="image"), 0.25, 3)
+    y = b.quantized(b.node("Relu", b.node(
         "Conv", x, b.weights(4, 4, 3, 3, scale=0.0625), pads=[1] * 4)), 0.25)
-    y = b.quantised(b.node("Add", x, y), 0.5)
-    y = b.quantised(b.node("MaxPool", y, kernel_shape=[2, 2],
+    y = b.quantized(b.node("Add", x, y), 0.5)
+    y = b.quantized(b.node("MaxPool", y, kernel_shape=[2, 2],
                            strides=[2, 2]), 0.5)
     y = b.node("Flatten", y)
     b.output(b.node("Gemm", y, b.weights(64, 5, scale=0.0625),
@@ -436,7 +436,7 @@ def shipping(suite):
     same("no input shape", lambda m: m.graph.input[0].type.tensor_type.ClearField(
         "shape"), ("--shape", full))
     same("every tensor declared", with_infos)
-    same("initialisers as inputs", as_inputs)
+    same("initializers as inputs", as_inputs)
     same("nodes without names", unnamed)
     same("constants as nodes", constants)
     same("typed data", typed)
@@ -591,38 +591,38 @@ def channels_last(suite):
 
     def plain(b, x):
         """tf2onnx: one transpose at each end."""
-        y = b.node("Transpose", b.quantised(x, 0.25, 3), perm=to_first)
-        y = b.quantised(b.node("Relu", conv(b, y, 6, 4, pads=[1] * 4)), 0.25)
-        y = b.quantised(conv(b, y, 5, 6, strides=[2, 2]), 0.5)
+        y = b.node("Transpose", b.quantized(x, 0.25, 3), perm=to_first)
+        y = b.quantized(b.node("Relu", conv(b, y, 6, 4, pads=[1] * 4)), 0.25)
+        y = b.quantized(conv(b, y, 5, 6, strides=[2, 2]), 0.5)
         return b.node("Transpose", y, perm=to_last)
 
     def between(b, x):
-        """Transposes around every layer, quantisers on NHWC tensors."""
+        """Transposes around every layer, quantizers on NHWC tensors."""
         for outputs, inputs in ((6, 4), (5, 6), (3, 5)):
-            y = b.node("Transpose", b.quantised(x, 0.25), perm=to_first)
+            y = b.node("Transpose", b.quantized(x, 0.25), perm=to_first)
             y = conv(b, y, outputs, inputs, auto_pad="SAME_UPPER")
             y = b.node("Transpose", b.node("Relu", y), perm=to_last)
-            x = b.quantised(y, 0.25)
+            x = b.quantized(y, 0.25)
         return x
 
     def added(b, x):
         """A bias, batch norm's factors and a residual on NHWC tensors."""
-        x = b.quantised(x, 0.25)
+        x = b.quantized(x, 0.25)
         y = conv(b, b.node("Transpose", x, perm=to_first), 4, 4, pads=[1] * 4)
         y = b.node("Transpose", y, perm=to_last)
         y = b.node("Mul", y, b.floats(1, 2, 0.5, 1))
         y = b.node("Add", y, b.floats(1, -1, 2, 0))
-        y = b.quantised(b.node("Relu", y), 0.25)
-        y = b.quantised(b.node("Add", y, x), 0.5)
-        y = b.quantised(b.node("ReduceMean", y, axes=[1, 2], keepdims=0), 0.25)
+        y = b.quantized(b.node("Relu", y), 0.25)
+        y = b.quantized(b.node("Add", y, x), 0.5)
+        y = b.quantized(b.node("ReduceMean", y, axes=[1, 2], keepdims=0), 0.25)
         return b.node("MatMul", y, b.weights(4, 3))
 
     def flattened(b, x):
         """Channels last before Reshape: the dense layer's weights are in that
         order."""
-        y = b.node("Transpose", b.quantised(x, 0.25), perm=to_first)
-        y = b.quantised(b.node("Relu", conv(b, y, 6, 4)), 0.25)
-        y = b.quantised(b.node("MaxPool", y, kernel_shape=[2, 2],
+        y = b.node("Transpose", b.quantized(x, 0.25), perm=to_first)
+        y = b.quantized(b.node("Relu", conv(b, y, 6, 4)), 0.25)
+        y = b.quantized(b.node("MaxPool", y, kernel_shape=[2, 2],
                                strides=[2, 2]), 0.25)
         y = b.node("Transpose", y, perm=to_last)
         y = b.node("Reshape", y, b.ints(-1, 3 * 3 * 6))
@@ -630,24 +630,24 @@ def channels_last(suite):
 
     def depthwise(b, x):
         """Depthwise weights that are stored [H, W, C, 1], transposed."""
-        y = b.node("Transpose", b.quantised(x, 0.25), perm=to_first)
+        y = b.node("Transpose", b.quantized(x, 0.25), perm=to_first)
         w = b.node("Transpose", b.weights(3, 3, 4, 1), perm=[2, 3, 0, 1])
-        y = b.quantised(b.node("Conv", y, w, group=4, pads=[0, 0, 1, 1],
+        y = b.quantized(b.node("Conv", y, w, group=4, pads=[0, 0, 1, 1],
                                strides=[2, 2]), 0.5)
         w = b.node("Transpose", b.weights(1, 1, 4, 6), perm=[3, 2, 0, 1])
         y = b.node("Clip", b.node("Conv", y, w), b.constant(0.0),
                    b.constant(6.0))
-        return b.quantised(b.node("Transpose", y, perm=to_last), 0.25)
+        return b.quantized(b.node("Transpose", y, perm=to_last), 0.25)
 
     def concatenated(b, x):
         """Concat, padding and slices along NHWC axes."""
-        x = b.quantised(x, 0.25)
+        x = b.quantized(x, 0.25)
         y = b.node("Pad", x, b.ints(0, 1, 1, 0, 0, 1, 1, 0), b.constant(0.0))
         y = conv(b, b.node("Transpose", y, perm=to_first), 4, 4)
-        y = b.quantised(b.node("Transpose", y, perm=to_last), 0.25)
+        y = b.quantized(b.node("Transpose", y, perm=to_last), 0.25)
         y = b.node("Concat", x, y, axis=3)
         y = b.node("Slice", y, b.ints(1), b.ints(7), b.ints(3))
-        return b.quantised(y, 0.25)
+        return b.quantized(y, 0.25)
     for build in (plain, between, added, flattened, depthwise, concatenated):
         b = k.Builder()
         x = b.input((1, 8, 8, 4))

@@ -67,9 +67,9 @@ class Builder:
         """ONNX's number of an element type."""
         return KINDS[name]
 
-    def quantised(self, x, scale, zero=0, kind="int8", **attributes):
+    def quantized(self, x, scale, zero=0, kind="int8", **attributes):
         """x through QuantizeLinear and DequantizeLinear."""
-        return self.dequantised(self.codes(x, scale, zero, kind, **attributes),
+        return self.dequantized(self.codes(x, scale, zero, kind, **attributes),
                                 scale, zero, kind, **attributes)
 
     def codes(self, x, scale, zero=0, kind="int8", **attributes):
@@ -77,7 +77,7 @@ class Builder:
                          self.constant(np.broadcast_to(zero, np.shape(scale)),
                                        kind), **attributes)
 
-    def dequantised(self, q, scale, zero=0, kind="int8", **attributes):
+    def dequantized(self, q, scale, zero=0, kind="int8", **attributes):
         return self.node("DequantizeLinear", q, self.constant(scale),
                          self.constant(np.broadcast_to(zero, np.shape(scale)),
                                        kind), **attributes)
@@ -90,7 +90,7 @@ class Builder:
 
     def weights(self, *shape, scale=0.25, zero=0, kind="int8", **attributes):
         """Integers behind a DequantizeLinear."""
-        return self.dequantised(self.constant(self.draw(shape, kind), kind),
+        return self.dequantized(self.constant(self.draw(shape, kind), kind),
                                 scale, zero, kind, **attributes)
 
     def output(self, *names):
@@ -132,7 +132,7 @@ def feeds_for(model, frames=3, seed=1, step=0.125, shapes=None):
 
 
 def runtime_outputs(model, feeds):
-    """ONNX Runtime's, without its optimisations, frame by frame."""
+    """ONNX Runtime's, without its optimizations, frame by frame."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = (
         onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Networks made for the purpose, through simulated RTL, against ONNX Runtime:
 one of many branches, each an operation on streams that no real network of the
-collection has quantised; and one in which host and FPGA take turns. All scales
+collection has quantized; and one in which host and FPGA take turns. All scales
 are powers of two, so that float32 is exact: every element must be equal."""
 import framework
 
@@ -9,7 +9,7 @@ FRAMES = 3
 
 
 class Branches:
-    """Nodes and constants of a QDQ model; every branch is quantised at its end
+    """Nodes and constants of a QDQ model; every branch is quantized at its end
     and all are concatenated."""
 
     def __init__(self, np, onnx, shape=(1, 8, 4, 6)):
@@ -37,7 +37,7 @@ class Branches:
                                                 name=names[0], **attributes))
         return names[0] if outputs == 1 else names
 
-    def quantised(self, x, scale, zero=0, kind="int8"):
+    def quantized(self, x, scale, zero=0, kind="int8"):
         q = [self.constant(scale, "float32"), self.constant(zero, kind)]
         return self.node("DequantizeLinear",
                          self.node("QuantizeLinear", x, *q), *q)
@@ -50,7 +50,7 @@ class Branches:
 
     def end(self, x, scale, zero=0, kind="int8"):
         self.ends.append(self.node(
-            "Reshape", self.quantised(x, scale, zero, kind), self.ints(1, -1)))
+            "Reshape", self.quantized(x, scale, zero, kind), self.ints(1, -1)))
 
     def model(self):
         """The graph from x to the last node's result, which is called y."""
@@ -66,8 +66,8 @@ class Branches:
 
 
 def build(b):
-    x = b.quantised("x", 0.25, 3)
-    half = b.quantised(x, 0.5, -7)
+    x = b.quantized("x", 0.25, 3)
+    half = b.quantized(x, 0.5, -7)
     # Elements chosen.
     b.end(b.node("Slice", x, b.ints(1, -1), b.ints(8, -9), b.ints(1, 3),
                  b.ints(3, -2)), 0.25)
@@ -78,7 +78,7 @@ def build(b):
     b.end(b.node("Max", second, b.node("Slice", half, b.ints(2), b.ints(6),
                                        b.ints(1))), 0.25)
     b.end(b.node("Min", x, half), 0.25)
-    gate = b.quantised(b.node("ReduceMax", x, axes=[2, 3], keepdims=1), 0.5)
+    gate = b.quantized(b.node("ReduceMax", x, axes=[2, 3], keepdims=1), 0.5)
     b.end(b.node("Mul", x, gate), 4.0)
     b.end(b.node("Sub", half, gate), 1.0)
     # Reductions.
@@ -118,7 +118,7 @@ def build_turns(b):
         return b.node("CumSum", x, b.constant(axis, "int64"))
 
     def convolution(x, *kernel, scale):
-        return b.quantised(b.node("Conv", b.quantised(x, 0.5),
+        return b.quantized(b.node("Conv", b.quantized(x, 0.5),
                                   b.weights(*kernel)), scale)
     first = convolution(summed("x", 3), 8, 8, 3, 3, scale=4.0)
     second = convolution(summed(first, 1), 4, 8, 1, 1, scale=8.0)

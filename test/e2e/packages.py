@@ -151,8 +151,8 @@ def refused(suite, reference):
         "no integer model": ("model/network.mlir", None),
         "half an integer model": ("model/network.mlir", model[:2000]),
         "an integer model of other words": (
-            "model/network.mlir", model.replace("osa.requantise",
-                                                "osa.requantise osa", 1)),
+            "model/network.mlir", model.replace("osa.requantize",
+                                                "osa.requantize osa", 1)),
         "weights of a byte less": (
             "model/network.mlir",
             model[:blob.end() - 2] + model[blob.end():]),

@@ -11,7 +11,7 @@ import subprocess
 import networks
 
 EXAMPLES = networks.ROOT / "examples"
-NAMES = ("import", "normalise", "quantise", "integerise", "explore", "build",
+NAMES = ("import", "normalize", "quantize", "integerize", "explore", "build",
          "lower", "emit", "package")
 TINY = EXAMPLES / "tiny-digits/tiny_digits_qdq_int8.onnx"
 DIGITS = EXAMPLES / "digits/digits_qdq_int8.onnx"
@@ -128,8 +128,8 @@ def phases(suite):
     refused = [
         (("--compile-from", "build", "--device", "xc7z020"), 2,
          "--device acts in the phase 'explore' for the last time"),
-        (("--compile-from", "integerise", "--number-format", "fixed<6,10>"), 2,
-         "--number-format acts in the phase 'quantise' for the last time"),
+        (("--compile-from", "integerize", "--number-format", "fixed<6,10>"), 2,
+         "--number-format acts in the phase 'quantize' for the last time"),
         (("--compile-from", "build", "--compile-to", "explore"), 2,
          "--compile-to explore does not come after --compile-from build"),
         (("--compile-from", "package"), 2, "no phase follows"),
@@ -146,8 +146,8 @@ def phases(suite):
                     f"{' '.join(options)} is refused", result.command)
     edited(suite)
     # What is recorded is taken over, what is given goes first.
-    result = suite.run("compile", suite.work / "integerise.mlir",
-                       "--compile-from", "integerise", "--device", "xc7z020",
+    result = suite.run("compile", suite.work / "integerize.mlir",
+                       "--compile-from", "integerize", "--device", "xc7z020",
                        "--goal", "max-throughput", "-o",
                        suite.work / "other.rhz", "--json")
     plan = json.loads((suite.work / "other.rhz/plan.json").read_text())

@@ -16,7 +16,7 @@ from framework import Skip, slug
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "reference"))
 
 UNIT = 2.0 ** -24   # float32's relative rounding error
-TIE = 1e-9          # float64's, in steps of the quantiser, with room
+TIE = 1e-9          # float64's, in steps of the quantizer, with room
 SIGNLESS = {"Relu", "LeakyRelu", "Clip", "Identity", "Dropout"}
 INT_RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767),
               "uint16": (0, 65535)}
@@ -36,7 +36,7 @@ def modules():
 
 class Exact:
     """One frame through a QDQ graph in float64. With ONNX Runtime's tensors
-    of that frame, every quantiser starts from ONNX Runtime's codes."""
+    of that frame, every quantizer starts from ONNX Runtime's codes."""
 
     def __init__(self, model, frame, runtime, follow):
         self.np, self.onnx, _, self.reference = modules()
@@ -97,7 +97,7 @@ class Exact:
             value = (codes.astype(np.float64) - zero.astype(np.float64)) * scale
             return self.set(out, value, abs(value), 1)
         if node.op_type == "QuantizeLinear":
-            return self.quantise(node, out)
+            return self.quantize(node, out)
         function = self.function(node)
 
         def call(get):
@@ -139,7 +139,7 @@ class Exact:
                                         if n})[0]
         return call
 
-    def quantise(self, node, out):
+    def quantize(self, node, out):
         np = self.np
         x = self.number(node.input[0])
         scale, zero = self.scaled(node, x)

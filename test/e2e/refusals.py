@@ -96,7 +96,7 @@ def groups(suite):
                 result.command)
 
 
-def normalised(op, opset=18, **attributes):
+def normalized(op, opset=18, **attributes):
     """Convolutions with an operation of the host between them."""
     b = Builder(opset=opset, ir=10)
     x = b.input([1, 4, 6, 6])
@@ -155,13 +155,13 @@ def attention_block(length=4, width=8, heads=2):
 def float_networks(suite):
     """Whatever the host computes between layers, --calibration and
     --number-format do what the refusal promises."""
-    models = {"GroupNormalization": normalised("GroupNormalization", 21,
+    models = {"GroupNormalization": normalized("GroupNormalization", 21,
                                                num_groups=2),
-              "GroupNormalization of opset 18": normalised(
+              "GroupNormalization of opset 18": normalized(
                   "GroupNormalization", num_groups=2),
-              "InstanceNormalization": normalised("InstanceNormalization"),
-              "LRN": normalised("LRN", size=3),
-              "LpNormalization": normalised("LpNormalization", axis=1),
+              "InstanceNormalization": normalized("InstanceNormalization"),
+              "LRN": normalized("LRN", size=3),
+              "LpNormalization": normalized("LpNormalization", axis=1),
               "LSTM": lstm(layers=True),
               "an attention block": attention_block()}
     for label, model in models.items():
@@ -202,12 +202,12 @@ def float_networks(suite):
 
 
 def conv_of_bytes(kind, how):
-    """`how`: plain, dequantised or ConvInteger."""
+    """`how`: plain, dequantized or ConvInteger."""
     b = Builder(opset=21, ir=10)
     x = b.input([1, 1, 6, 6], kind)
     w = b.constant(b.draw((2, 1, 3, 3), kind), kind)
-    if how == "dequantised":
-        x, w = (b.dequantised(v, 0.5, kind=kind) for v in (x, w))
+    if how == "dequantized":
+        x, w = (b.dequantized(v, 0.5, kind=kind) for v in (x, w))
     b.node("ConvInteger" if how == "ConvInteger" else "Conv", x, w)
     return b.model()
 
@@ -216,9 +216,9 @@ def product(kind, how):
     b = Builder(opset=21, ir=10)
     x = b.input([1, 6], kind)
     w = b.constant(b.draw((6, 3), kind), kind)
-    if how == "dequantised":
-        x, w = (b.dequantised(v, 0.5, kind=kind) for v in (x, w))
-    b.node("MatMul" if how == "dequantised" else how, x, w)
+    if how == "dequantized":
+        x, w = (b.dequantized(v, 0.5, kind=kind) for v in (x, w))
+    b.node("MatMul" if how == "dequantized" else how, x, w)
     return b.model()
 
 
@@ -226,7 +226,7 @@ def remedies(suite):
     is_refused(suite, "uint8 Conv", conv_of_bytes("uint8", "plain"),
                "put a DequantizeLinear before each of its inputs, or use "
                "ConvInteger")
-    covered(suite, "dequantised", conv_of_bytes("uint8", "dequantised"))
+    covered(suite, "dequantized", conv_of_bytes("uint8", "dequantized"))
     covered(suite, "ConvInteger", conv_of_bytes("uint8", "ConvInteger"))
     is_refused(suite, "uint8 MatMul", product("uint8", "MatMul"),
                "put a DequantizeLinear before each of its inputs, or use "
@@ -234,7 +234,7 @@ def remedies(suite):
     covered(suite, "MatMulInteger", product("uint8", "MatMulInteger"))
     is_refused(suite, "int16 MatMulInteger", product("int16", "MatMulInteger"),
                "put a DequantizeLinear before each")
-    covered(suite, "int16 dequantised", product("int16", "dequantised"))
+    covered(suite, "int16 dequantized", product("int16", "dequantized"))
 
     b = Builder()
     b.node("Conv", b.input([16, 1, 6, 6]),
@@ -247,7 +247,7 @@ def remedies(suite):
     covered(suite, "batch 1", model, "--shape", "x0=1,1,6,6",
             "--number-format", "fixed:8,4")
 
-    def quantised(constant):
+    def quantized(constant):
         b = Builder(opset=13)
         x = b.input([1, 4])
         s = b.constant(0.5) if constant else b.input([], name="s")
@@ -255,25 +255,25 @@ def remedies(suite):
                signed=1, narrow=0)
         b.node("MatMul", b.nodes[-1].output[0], b.weights(4, 2))
         return b.model()
-    is_refused(suite, "a scale from outside", quantised(False),
+    is_refused(suite, "a scale from outside", quantized(False),
                "its scale is not constant", "store the scale as an initializer")
-    covered(suite, "a constant scale", quantised(True))
+    covered(suite, "a constant scale", quantized(True))
 
 
-def quantised_network(scale=0.125):
-    """x, quantised to int8, through a dense layer that is quantised again; its
+def quantized_network(scale=0.125):
+    """x, quantized to int8, through a dense layer that is quantized again; its
     Relu bends below, its scale saturates above."""
     b = Builder(opset=13)
-    x = b.quantised(b.input([1, 8]), scale)
-    w = b.dequantised(b.constant(np.eye(8) * 12, "int8"), 0.25)
-    b.quantised(b.node("Relu", b.node("MatMul", x, w)), scale, -128)
+    x = b.quantized(b.input([1, 8]), scale)
+    w = b.dequantized(b.constant(np.eye(8) * 12, "int8"), 0.25)
+    b.quantized(b.node("Relu", b.node("MatMul", x, w)), scale, -128)
     return b.model()
 
 
 def saturation(suite):
     """Counted by hand: x triples, is bent at 0 by the Relu, and saturates above
     255 codes."""
-    model = quantised_network()
+    model = quantized_network()
     path = saved(suite, "saturating", model)
     rng = np.random.default_rng(2)
     x = (rng.integers(-200, 201, (20, 1, 8)) * 0.125).astype(np.float32)
@@ -313,9 +313,9 @@ def saturation(suite):
 
 
 def evaluations(suite):
-    model = quantised_network()
-    path = saved(suite, "quantised", model)
-    is_refused(suite, "a number format for a quantised model", model,
+    model = quantized_network()
+    path = saved(suite, "quantized", model)
+    is_refused(suite, "a number format for a quantized model", model,
                "no layer of this model has float weights",
                "drop --number-format",
                options=("--number-format", "fixed:8,4"), command="compile")
@@ -324,10 +324,10 @@ def evaluations(suite):
         result = suite.run("compile", path, "--number-format", text)
         suite.check(result.status == 2 and says in result.err,
                     f"{text}: {result.message[:120]}", result.command)
-    result = suite.run("compile", path, "--normalise", "0..1")
+    result = suite.run("compile", path, "--normalize", "0..1")
     suite.check(result.status == 2 and "did you mean "
-                "'--calibration-normalise'" in result.err,
-                f"--normalise: {result.message[:120]}", result.command)
+                "'--calibration-normalize'" in result.err,
+                f"--normalize: {result.message[:120]}", result.command)
 
     # Pixels without a range: the option of this command is named, and evaluate
     # looks at its data before it calibrates.
@@ -339,12 +339,12 @@ def evaluations(suite):
     np.save(reals, suite_reals := np.random.default_rng(1).normal(
         size=(30, 1, 8)).astype(np.float32))
     result = suite.run("compile", plain, "--calibration", pixels)
-    suite.check(result.status == 1 and "say how with --calibration-normalise"
+    suite.check(result.status == 1 and "say how with --calibration-normalize"
                 in result.err, f"pixels for calibration: "
                 f"{result.message[:160]}", result.command)
     result = suite.run("evaluate", plain, "--data", pixels, "--calibration",
                        suite.work / "nowhere.npy")
-    suite.check(result.status == 1 and "say how with --normalise" in result.err,
+    suite.check(result.status == 1 and "say how with --normalize" in result.err,
                 f"evaluate looks at its data first: {result.message[:160]}",
                 result.command)
 
@@ -353,7 +353,7 @@ def evaluations(suite):
     run = ["evaluate", plain, "--data", reals, "--labels", labels]
     result = suite.run(*run, "--json")
     forms = [f["form"] for f in (result.json or {}).get("forms", [])]
-    suite.check(forms == ["host", "float"], f"an unquantised model: {forms}",
+    suite.check(forms == ["host", "float"], f"an unquantized model: {forms}",
                 result.command)
     result = suite.run(*run)
     suite.check("nothing of this model runs on the FPGA" in result.out

@@ -117,7 +117,7 @@ BAD_OPTIONS = (
     ["simulate", "x.rhz", "--level", "gates"],
     ["simulate", "x.rhz", "--input-range", "5"],
     ["simulate", "x.rhz", "--input-range", "5,1"],
-    ["simulate", "x.rhz", "--normalise", "2..1"],
+    ["simulate", "x.rhz", "--normalize", "2..1"],
     ["evaluate", GOOD], ["evaluate", GOOD, "--labels", "y.npy"],
     ["synth"], ["synth", "x.rhz", "--jobs", "0"],
     ["synth", "x.rhz", "--tool"], ["synth", "x.rhz", "--cache"],
@@ -179,6 +179,30 @@ def told(suite):
             f"{clock} MHz on a KU060: {result.err[:200]}", result.command)
 
 
+def former_spellings(suite):
+    """Commands, options and phases under the names that they had."""
+    for former, today in (
+            (["analyse", GOOD, "--json"], ["analyze", GOOD, "--json"]),
+            (["compile", GOOD, "--compile-to=normalise"],
+             ["compile", GOOD, "--compile-to", "normalize"]),
+            (["compile", GOOD, "--compile-to", "integerise"],
+             ["compile", GOOD, "--compile-to", "integerize"]),
+            (["evaluate", GOOD, "--normalise", "bad"],
+             ["evaluate", GOOD, "--normalize", "bad"]),
+            (["explore", GOOD, "--calibration-normalise=bad"],
+             ["explore", GOOD, "--calibration-normalize=bad"])):
+        answers = [suite.run(*args, cwd=suite.work, **LIMITS)
+                   for args in (former, today)]
+        files = sorted(os.listdir(suite.work))
+        for name in files:
+            (suite.work / name).unlink()
+        suite.check(len({(a.status, a.out, a.err) for a in answers}) == 1
+                    and answers[0].status == (2 if "bad" in former[-1] else 0),
+                    f"{' '.join(str(a) for a in former)} is read as "
+                    f"{' '.join(str(a) for a in today)}: {files}",
+                    answers[0].command)
+
+
 def bad_options(suite):
     for status, lists in ((2, BAD_OPTIONS), (1, ABSENT)):
         for args in lists:
@@ -207,6 +231,7 @@ def bad_options(suite):
         suite.check(result.status == 2 and words in result.err,
                     f"{args[0]}: {result.message[:100]}", result.command)
     told(suite)
+    former_spellings(suite)
     for args in (["--help"], ["--version"], ["compile", "--help"],
                  ["simulate", "--help"], ["evaluate", "--help"],
                  ["synth", "--help"], ["targets"], ["doctor"]):

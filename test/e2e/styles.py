@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ways of writing a quantised network: small models in every style and with
+"""Ways of writing a quantized network: small models in every style and with
 every variant of a layer that exporters write, each against ONNX Runtime. All
 scales are powers of two, so that float32 is exact and every element must be
 equal; a model says how many of its operations must be on the host."""
@@ -15,7 +15,7 @@ VARIANTS = {}
 
 def variant(name, **more):
     """Registers a function (builder, image) that builds a model, the image
-    quantised to int8 or as `image` says."""
+    quantized to int8 or as `image` says."""
     def register(build):
         VARIANTS[name] = (build, more)
         return build
@@ -41,8 +41,8 @@ def family(names, **more):
 def weights_of(b, x, kind):
     zero = {"uint4": 7, "uint8": 128, "uint16": 32768}.get(kind, 0)
     w = b.draw((3, 4, 3, 3), "int8", -7, 7) + zero
-    w = b.dequantised(b.constant(w, kind), 0.25, zero, kind)
-    return b.quantised(b.node("Conv", x, w), 4.0)
+    w = b.dequantized(b.constant(w, kind), 0.25, zero, kind)
+    return b.quantized(b.node("Conv", x, w), 4.0)
 
 
 @family({kind: kind for kind in ("int4", "uint4", "int8", "uint8", "int16",
@@ -50,16 +50,16 @@ def weights_of(b, x, kind):
 def activations_of(b, x, kind):
     zero = {"uint4": 7, "uint8": 120, "uint16": 30000, "int16": -90,
             "int8": 5, "int4": -1}[kind]
-    x = b.quantised(x, 0.25, zero, kind)
+    x = b.quantized(x, 0.25, zero, kind)
     y = b.node("Relu", b.node("Conv", x, b.weights(3, 4, 3, 3)))
-    return b.quantised(y, 0.5, zero, kind)
+    return b.quantized(y, 0.5, zero, kind)
 
 
 @family({"0": [0.25, 0.5, 0.125], "0 with zero points": [0.25, 0.5, 1.0]})
 def weights_per_channel(b, x, scales):
     zero = [3, -2, 0] if scales[2] == 1 else 0
     w = b.weights(3, 4, 3, 3, scale=scales, zero=zero, axis=0)
-    return b.quantised(b.node("Conv", x, w), 4.0, 3)
+    return b.quantized(b.node("Conv", x, w), 4.0, 3)
 
 
 @family({"axis 0": (0, 1), "axis 1": (1, 0), "axis -1": (-1, 0)})
@@ -68,19 +68,19 @@ def gemm_per_channel(b, x, given):
     w = b.weights(*((5, 256) if transposed else (256, 5)), axis=axis,
                   scale=[0.25, 0.5, 0.125, 1.0, 0.25])
     y = b.node("Gemm", b.node("Flatten", x), w, transB=transposed)
-    return b.quantised(y, 16.0)
+    return b.quantized(y, 16.0)
 
 
 @variant("matmul per channel")
 def _(b, x):
     w = b.weights(8, 3, scale=[0.25, 0.5, 2.0], axis=1)
-    return b.quantised(b.node("MatMul", x, w), 2.0)
+    return b.quantized(b.node("MatMul", x, w), 2.0)
 
 
 @variant("matmul per row", host=None)
 def _(b, x):
     w = b.weights(8, 3, scale=[0.25, 0.5, 2.0, 1, 1, .5, .5, 4], axis=0)
-    return b.quantised(b.node("MatMul", x, w), 2.0)
+    return b.quantized(b.node("MatMul", x, w), 2.0)
 
 
 @family({"int4": "int4", "uint4": "uint4", "int8": "int8"}, opset=21, ir=10)
@@ -89,13 +89,13 @@ def blocked_weights(b, x, kind):
     w = b.node("DequantizeLinear", b.constant(b.draw((8, 5), kind, 0, 7), kind),
                b.constant([[0.25, 0.5, 1, 1, 2], [0.5, 0.5, 2, 1, 0.25]]),
                b.constant(zero, kind), axis=0, block_size=4)
-    return b.quantised(b.node("MatMul", x, w), 4.0)
+    return b.quantized(b.node("MatMul", x, w), 4.0)
 
 
 @variant("activations per channel", host=None)
 def _(b, x):
-    x = b.quantised(x, [0.25, 0.5, 1.0, 0.125], [1, 2, 0, -3], axis=1)
-    return b.quantised(b.node("Conv", x, b.weights(3, 4, 3, 3)), 4.0)
+    x = b.quantized(x, [0.25, 0.5, 1.0, 0.125], [1, 2, 0, -3], axis=1)
+    return b.quantized(b.node("Conv", x, b.weights(3, 4, 3, 3)), 4.0)
 
 
 @variant("no zero points")
@@ -104,7 +104,7 @@ def _(b, x):
     x = b.node("DequantizeLinear", q, b.constant(0.5))
     w = b.node("DequantizeLinear", b.constant(b.draw((3, 4, 1, 1)), "int8"),
                b.constant(0.25))
-    return b.quantised(b.node("Conv", x, w), 2.0)
+    return b.quantized(b.node("Conv", x, w), 2.0)
 
 
 @variant("output_dtype", opset=21, ir=10)
@@ -112,28 +112,28 @@ def _(b, x):
     q = b.node("QuantizeLinear", x, b.constant(0.5),
                output_dtype=b.kind("int16"))
     x = b.node("DequantizeLinear", q, b.constant(0.5))
-    return b.quantised(b.node("Conv", x, b.weights(3, 4, 3, 3)), 2.0)
+    return b.quantized(b.node("Conv", x, b.weights(3, 4, 3, 3)), 2.0)
 
 
-@variant("weights quantised in the graph")
+@variant("weights quantized in the graph")
 def _(b, x):
-    w = b.quantised(b.constant(b.rng.integers(-80, 80, (3, 4, 3, 3)) / 16),
+    w = b.quantized(b.constant(b.rng.integers(-80, 80, (3, 4, 3, 3)) / 16),
                     0.25)
-    return b.quantised(b.node("Conv", x, w), 2.0)
+    return b.quantized(b.node("Conv", x, w), 2.0)
 
 
 @family({"float": 0, "int32": 1, "int32 per channel": 2, "none": 3,
-         "quantised": 4})
+         "quantized": 4})
 def bias_of(b, x, how):
     scales = [0.25, 0.5, 0.125] if how == 2 else 0.25
     w = b.weights(3, 4, 3, 3, scale=scales, **({"axis": 0} if how == 2 else {}))
     values = [100, -200, 31]
     bias = "" if how == 3 else b.constant([1.5, -3, 0.25]) if how == 0 \
-        else b.quantised(b.constant([1.5, -3, 0.25]), 0.25) if how == 4 \
-        else b.dequantised(b.constant(values, "int32"),
+        else b.quantized(b.constant([1.5, -3, 0.25]), 0.25) if how == 4 \
+        else b.dequantized(b.constant(values, "int32"),
                            [0.0625, 0.125, 0.03125] if how == 2 else 0.0625, 0,
                            "int32", **({"axis": 0} if how == 2 else {}))
-    return b.quantised(b.node("Conv", x, w, bias), 2.0)
+    return b.quantized(b.node("Conv", x, w, bias), 2.0)
 
 
 @family({"Transpose": 0, "Reshape": 1, "Identity": 2, "Unsqueeze": 3,
@@ -151,12 +151,12 @@ def weights_through(b, x, how):
                                      b.ints(0)), b.ints(0))
     else:
         w = b.node("Cast", b.weights(256, 5), to=1)
-    return b.quantised(b.node("MatMul", x, w), 16.0)
+    return b.quantized(b.node("MatMul", x, w), 16.0)
 
 
 @family({"Mul": 0, "Concat": 1, "transA": 2}, host=None)
 def computed_weights(b, x, how):
-    """Weights that are no codes behind one quantiser: on the host."""
+    """Weights that are no codes behind one quantizer: on the host."""
     x = b.node("Flatten", x)
     if how == 0:
         w = b.node("Mul", b.weights(256, 5), b.constant(2.0))
@@ -164,9 +164,9 @@ def computed_weights(b, x, how):
         w = b.node("Concat", b.weights(128, 5), b.weights(128, 5, scale=0.5),
                    axis=0)
     else:
-        return b.quantised(b.node("Gemm", b.node(
+        return b.quantized(b.node("Gemm", b.node(
             "Reshape", x, b.ints(256, 1)), b.weights(256, 5), transA=1), 16.0)
-    return b.quantised(b.node("MatMul", x, w), 16.0)
+    return b.quantized(b.node("MatMul", x, w), 16.0)
 
 
 @family({"Transpose": 0, "Reshape": 1, "Flatten": 2, "Slice": 3, "MaxPool": 4,
@@ -193,11 +193,11 @@ def codes_through(b, x, how):
     elif how == 8:
         q = b.node("Pad", q, b.ints(0, 0, 1, 1, 0, 0, 1, 1),
                    b.constant(3, "int8"))
-    x = b.dequantised(q, 0.25, 3)
+    x = b.dequantized(q, 0.25, 3)
     if how == 9:
-        return b.quantised(b.node("Add", x, b.dequantised(q, 0.25, 3)), 0.5)
+        return b.quantized(b.node("Add", x, b.dequantized(q, 0.25, 3)), 0.5)
     channels = 8 if how == 7 else 4
-    return b.quantised(b.node("Conv", x, b.weights(3, channels, 3, 3)), 2.0)
+    return b.quantized(b.node("Conv", x, b.weights(3, channels, 3, 3)), 2.0)
 
 
 # ---- Layers ------------------------------------------------------------------
@@ -210,22 +210,22 @@ def codes_through(b, x, how):
          "notset": {"auto_pad": "NOTSET", "pads": [0, 1, 0, 1]}})
 def conv_with(b, x, attributes):
     w = b.weights(6, 4 // attributes.get("group", 1), 3, 3)
-    return b.quantised(b.node("Conv", x, w, **attributes), 2.0, 9)
+    return b.quantized(b.node("Conv", x, w, **attributes), 2.0, 9)
 
 
 @family({"once": 4, "twice": 8})
 def depthwise(b, x, outputs):
     w = b.weights(outputs, 1, 3, 3, scale=[0.25] * outputs, axis=0)
-    return b.quantised(b.node("Conv", x, w, group=4, pads=[1] * 4), 1.0)
+    return b.quantized(b.node("Conv", x, w, group=4, pads=[1] * 4), 1.0)
 
 
 @variant("conv of one axis", shape=(1, 4, 16))
 def _(b, x):
     y = b.node("Conv", x, b.weights(6, 2, 3), group=2, dilations=[2],
                pads=[2, 1])
-    y = b.node("MaxPool", b.quantised(b.node("Relu", y), 1.0),
+    y = b.node("MaxPool", b.quantized(b.node("Relu", y), 1.0),
                kernel_shape=[3], strides=[2], pads=[1, 0])
-    return b.quantised(b.node("ConvTranspose", b.quantised(y, 1.0),
+    return b.quantized(b.node("ConvTranspose", b.quantized(y, 1.0),
                               b.weights(6, 3, 3), strides=[2]), 4.0)
 
 
@@ -233,7 +233,7 @@ def _(b, x):
 def _(b, x):
     y = b.node("Conv", x, b.weights(3, 2, 2, 3, 3), b.floats(1, 2, 3),
                pads=[0, 1, 1, 1, 1, 0])
-    return b.quantised(b.node("Relu", y), 2.0)
+    return b.quantized(b.node("Relu", y), 2.0)
 
 
 @family({"plain": {}, "alpha": {"alpha": 0.5}, "beta": {"beta": 2.0},
@@ -243,14 +243,14 @@ def gemm_with(b, x, given):
     x = b.node("Flatten", x)
     c = [] if given is None else [b.floats(1, -2, 3, 8, 5)]
     y = b.node("Gemm", x, b.weights(5, 256), *c, transB=1, **attributes)
-    return b.quantised(y, 16.0, 3)
+    return b.quantized(y, 16.0, 3)
 
 
 @family({"(5)": (5,), "(1, 5)": (1, 5), "scalar": (), "(1)": (1,)})
 def gemm_addend(b, x, shape):
     c = b.constant(b.rng.integers(-9, 9, shape) * 0.5)
     y = b.node("Gemm", b.node("Flatten", x), b.weights(256, 5), c)
-    return b.quantised(y, 16.0)
+    return b.quantized(y, 16.0)
 
 
 @family({"ceil": {"ceil_mode": 1, "strides": [2, 2]}, "pads": {"pads":
@@ -259,7 +259,7 @@ def gemm_addend(b, x, shape):
                  "auto_pad": "SAME_LOWER", "strides": [2, 2]}})
 def max_pool(b, x, attributes):
     y = b.node("MaxPool", x, kernel_shape=[3, 3], **attributes)
-    return b.quantised(y, 0.25)
+    return b.quantized(y, 0.25)
 
 
 @family({"plain": {}, "ceil": {"ceil_mode": 1, "strides": [2, 2]},
@@ -273,12 +273,12 @@ def max_pool(b, x, attributes):
          "dilations": {"dilations": [2, 2]}}, opset=19, ir=9, within=0.25)
 def average_pool(b, x, attributes):
     y = b.node("AveragePool", x, kernel_shape=[3, 2], **attributes)
-    return b.quantised(y, 0.25)
+    return b.quantized(y, 0.25)
 
 
 @family({op: op for op in ("GlobalAveragePool", "GlobalMaxPool")})
 def pooled(b, x, op):
-    return b.quantised(b.node(op, x), 0.125)
+    return b.quantized(b.node(op, x), 0.125)
 
 
 @family({"Relu": ("Relu", {}), "Relu6": ("Clip", (0.0, 6.0)),
@@ -297,22 +297,22 @@ def pooled(b, x, op):
         opset=20, ir=9, within=0.125, host=None)
 def behind_conv(b, x, given):
     op, attributes = given
-    y = b.node("Conv", b.quantised(x, 0.5), b.weights(3, 4, 1, 1, scale=0.125))
-    y = b.quantised(y, 0.25)
+    y = b.node("Conv", b.quantized(x, 0.5), b.weights(3, 4, 1, 1, scale=0.125))
+    y = b.quantized(y, 0.25)
     if op == "Clip":
-        return b.quantised(b.node(op, y, *(b.constant(v)
+        return b.quantized(b.node(op, y, *(b.constant(v)
                                            for v in attributes)), 0.125)
     if op == "Sqrt":
         y = b.node("Abs", y)
-    return b.quantised(b.node(op, y, **attributes), 0.125)
+    return b.quantized(b.node(op, y, **attributes), 0.125)
 
 
 @variant("SiLU and its like", within=0.125)
 def _(b, x):
-    y = b.quantised(b.node("Conv", x, b.weights(3, 4, 1, 1, scale=0.03125)),
+    y = b.quantized(b.node("Conv", x, b.weights(3, 4, 1, 1, scale=0.03125)),
                     0.125)
-    y = b.quantised(b.node("Mul", y, b.node("Sigmoid", y)), 0.125)
-    return b.quantised(b.node("Mul", y, b.quantised(b.node("Sigmoid", y),
+    y = b.quantized(b.node("Mul", y, b.node("Sigmoid", y)), 0.125)
+    return b.quantized(b.node("Mul", y, b.quantized(b.node("Sigmoid", y),
                                                     0.0078125, -128)), 0.125)
 
 
@@ -320,7 +320,7 @@ def _(b, x):
 def prelu(b, x, shape):
     y = b.node("Conv", x, b.weights(3, 4, 1, 1))
     slope = b.constant(b.rng.integers(0, 5, shape) * 0.25)
-    return b.quantised(b.node("PRelu", y, slope), 2.0)
+    return b.quantized(b.node("PRelu", y, slope), 2.0)
 
 
 @family({"Conv": 0, "before": 1, "Gemm": 2})
@@ -333,20 +333,20 @@ def batch_norm(b, x, how):
     else:
         y = x if how == 1 else b.node("Conv", x, b.weights(3, 4, 3, 3))
     y = b.node("BatchNormalization", y, *values, epsilon=0.0)
-    return b.quantised(b.node("Relu", y), 4.0)
+    return b.quantized(b.node("Relu", y), 4.0)
 
 
 @family({"Add": "Add", "Sub": "Sub", "Mul": "Mul", "Min": "Min", "Max": "Max"})
 def two_streams(b, x, op):
-    other = b.quantised(b.node("Conv", x, b.weights(4, 4, 1, 1)), 1.0, -4)
-    return b.quantised(b.node(op, x, other), 0.5 if op != "Mul" else 8.0)
+    other = b.quantized(b.node("Conv", x, b.weights(4, 4, 1, 1)), 1.0, -4)
+    return b.quantized(b.node(op, x, other), 0.5 if op != "Mul" else 8.0)
 
 
 @family({"channel": (4, 1, 1), "scalar": (), "row": (8,), "left": (1, 4, 1, 1)})
 def with_constant(b, x, shape):
     c = b.constant(b.rng.integers(-9, 9, shape) * 0.5)
     y = b.node("Sub", c, b.node("Add", x, c))
-    return b.quantised(b.node("Mul", y, b.constant(
+    return b.quantized(b.node("Mul", y, b.constant(
         b.rng.integers(1, 9, shape) * 0.25)), 0.5)
 
 
@@ -357,7 +357,7 @@ def with_constant(b, x, shape):
 def reduced(b, x, given):
     op, axes, keep = given
     y = b.node(op, x, b.ints(*axes), keepdims=keep)
-    return b.quantised(y, 0.25 if op != "ReduceSum" else 2.0)
+    return b.quantized(y, 0.25 if op != "ReduceSum" else 2.0)
 
 
 @family({"nearest": {"mode": "nearest"}, "floor": {
@@ -371,7 +371,7 @@ def reduced(b, x, given):
         within=0.125)
 def resized(b, x, attributes):
     y = b.node("Resize", x, "", b.floats(1, 1, 2, 2), **attributes)
-    return b.quantised(y, 0.125)
+    return b.quantized(y, 0.125)
 
 
 @family({"stride": {"strides": [2, 2]}, "pads": {
@@ -383,52 +383,52 @@ def resized(b, x, attributes):
 def conv_transpose(b, x, attributes):
     y = b.node("ConvTranspose", x, b.weights(4, 3, 3, 3), b.floats(1, 2, 3),
                **attributes)
-    return b.quantised(y, 4.0)
+    return b.quantized(y, 4.0)
 
 
 @variant("conv transpose per channel", host=None)
 def _(b, x):
     w = b.weights(4, 3, 2, 2, scale=[0.25, 0.5, 1.0], axis=1)
-    return b.quantised(b.node("ConvTranspose", x, w, strides=[2, 2]), 4.0)
+    return b.quantized(b.node("ConvTranspose", x, w, strides=[2, 2]), 4.0)
 
 
 @family({"reflect": "reflect", "edge": "edge"}, host=None)
 def padded(b, x, mode):
     x = b.node("Pad", x, b.ints(0, 0, 1, 1, 0, 0, 1, 2), mode=mode)
-    return b.quantised(b.node("Conv", x, b.weights(3, 4, 3, 3)), 2.0)
+    return b.quantized(b.node("Conv", x, b.weights(3, 4, 3, 3)), 2.0)
 
 
 @variant("pad with a value before conv")
 def _(b, x):
     x = b.node("Pad", x, b.ints(0, 0, 1, 1, 0, 0, 1, 2), b.constant(1.5))
-    return b.quantised(b.node("Conv", x, b.weights(3, 4, 3, 3)), 2.0)
+    return b.quantized(b.node("Conv", x, b.weights(3, 4, 3, 3)), 2.0)
 
 
 @variant("concat of three scales")
 def _(b, x):
-    parts = [b.quantised(b.node("Conv", x, b.weights(2, 4, 1, 1)), s, z)
+    parts = [b.quantized(b.node("Conv", x, b.weights(2, 4, 1, 1)), s, z)
              for s, z in ((0.5, 3), (1.0, -9), (2.0, 0))]
-    y = b.quantised(b.node("Concat", *parts, axis=1), 1.0, 5)
-    return b.quantised(b.node("Conv", y, b.weights(2, 6, 1, 1)), 8.0)
+    y = b.quantized(b.node("Concat", *parts, axis=1), 1.0, 5)
+    return b.quantized(b.node("Conv", y, b.weights(2, 6, 1, 1)), 8.0)
 
 
 @variant("squeeze and excite", within=1.0)
 def _(b, x):
-    s = b.quantised(b.node("GlobalAveragePool", x), 0.125)
-    s = b.quantised(b.node("Relu", b.node("Conv", s, b.weights(2, 4, 1, 1))),
+    s = b.quantized(b.node("GlobalAveragePool", x), 0.125)
+    s = b.quantized(b.node("Relu", b.node("Conv", s, b.weights(2, 4, 1, 1))),
                     0.25)
     s = b.node("HardSigmoid", b.node("Conv", s, b.weights(4, 2, 1, 1)),
                alpha=0.125, beta=0.5)
-    return b.quantised(b.node("Mul", x, b.quantised(s, 0.0078125, -128)), 0.25)
+    return b.quantized(b.node("Mul", x, b.quantized(s, 0.0078125, -128)), 0.25)
 
 
 @variant("attention of two streams", shape=(1, 8, 16), host=None, within=0.01)
 def _(b, x):
-    q, k, v = (b.quantised(b.node("MatMul", x, b.weights(16, 16, scale=0.0625)),
+    q, k, v = (b.quantized(b.node("MatMul", x, b.weights(16, 16, scale=0.0625)),
                            0.25) for _ in range(3))
-    s = b.quantised(b.node("MatMul", q, b.node("Transpose", k,
+    s = b.quantized(b.node("MatMul", q, b.node("Transpose", k,
                                                perm=[0, 2, 1])), 4.0)
-    p = b.quantised(b.node("Softmax", s, axis=-1), 0.0078125, -128)
+    p = b.quantized(b.node("Softmax", s, axis=-1), 0.0078125, -128)
     return b.node("MatMul", p, v)
 
 
@@ -440,16 +440,16 @@ def clipped_codes(b, x, given):
     q = b.node("Clip", b.codes(x, 0.5, 0, kind),
                "" if low is None else b.constant(low, kind),
                b.constant(high, kind))
-    x = b.dequantised(q, 0.5, 0, kind)
+    x = b.dequantized(q, 0.5, 0, kind)
     w = b.node("Clip", b.constant(b.draw((3, 4, 3, 3), "int8"), "int8"),
                b.constant(-1, "int8"), b.constant(1, "int8"))
-    y = b.node("Conv", x, b.dequantised(w, 0.25))
+    y = b.node("Conv", x, b.dequantized(w, 0.25))
     q = b.node("Clip", b.codes(y, 0.25, 0, kind), b.constant(0, kind),
                b.constant(3, kind))
-    return b.dequantised(q, 0.25, 0, kind)
+    return b.dequantized(q, 0.25, 0, kind)
 
 
-# ---- Operators that quantise by themselves -----------------------------------
+# ---- Operators that quantize by themselves -----------------------------------
 
 def levels(b, scale, zero, kind="int8"):
     return b.constant(scale), b.constant(zero, kind)
@@ -472,7 +472,7 @@ def qlinear_conv(b, x, given):
     y = b.node("QLinearConv", q, *a, w, b.constant(scales),
                b.constant(z, kind), *y,
                *([b.constant(bias, "int32")] if bias else []), **given)
-    return b.dequantised(y, 2.0, 5, kind)
+    return b.dequantized(y, 2.0, 5, kind)
 
 
 @family({"per tensor": 0.25, "per column": [0.25, 0.5, 1.0, 0.125, 2.0]})
@@ -483,7 +483,7 @@ def qlinear_matmul(b, x, scales):
     z = b.constant([0] * 5 if isinstance(scales, list) else 2, "int8")
     y = b.node("QLinearMatMul", q, *a, w, b.constant(scales), z,
                *levels(b, 16.0, -1))
-    return b.dequantised(y, 16.0, -1)
+    return b.dequantized(y, 16.0, -1)
 
 
 # ONNX Runtime adds the zero point before it rounds here: ties go elsewhere
@@ -494,7 +494,7 @@ def qlinear_pair(b, x, op):
     y = b.node(op, b.node("QuantizeLinear", x, *a), *a,
                b.node("QuantizeLinear", x, *c), *c, *levels(b, 4.0, 2),
                domain="com.microsoft")
-    return b.dequantised(y, 4.0, 2)
+    return b.dequantized(y, 4.0, 2)
 
 
 @variant("QLinearAdd of a constant")
@@ -503,7 +503,7 @@ def _(b, x):
     y = b.node("QLinearAdd", b.node("QuantizeLinear", x, *a), *a,
                b.constant(b.draw((4, 1, 1)), "int8"), *c, *levels(b, 1.0, 2),
                domain="com.microsoft")
-    return b.dequantised(y, 1.0, 2)
+    return b.dequantized(y, 1.0, 2)
 
 
 @family({"average": ("QLinearAveragePool", {"kernel_shape": [2, 2],
@@ -522,7 +522,7 @@ def qlinear_unary(b, x, given):
     a = levels(b, 0.25, 3)
     y = b.node(op, b.node("QuantizeLinear", x, *a), *a,
                *levels(b, 0.0625, -8), domain="com.microsoft", **attributes)
-    return b.dequantised(y, 0.0625, -8)
+    return b.dequantized(y, 0.0625, -8)
 
 
 @variant("QLinearGlobalAveragePool of channels last", within=0.0625)
@@ -531,7 +531,7 @@ def _(b, x):
     q = b.node("QuantizeLinear", b.node("Transpose", x, perm=[0, 2, 3, 1]), *a)
     y = b.node("QLinearGlobalAveragePool", q, *a, *levels(b, 0.0625, -8),
                domain="com.microsoft", channels_last=1)
-    return b.dequantised(y, 0.0625, -8)
+    return b.dequantized(y, 0.0625, -8)
 
 
 @variant("QLinearConv of channels last")
@@ -541,7 +541,7 @@ def _(b, x):
     y = b.node("QLinearConv", q, *a, b.constant(b.draw((3, 4, 3, 3)), "int8"),
                *levels(b, 0.25, 0), *levels(b, 2.0, 1),
                domain="com.microsoft", channels_last=1)
-    return b.dequantised(y, 2.0, 1)
+    return b.dequantized(y, 2.0, 1)
 
 
 @variant("QLinearConcat")
@@ -552,7 +552,7 @@ def _(b, x):
         parts += [b.node("QuantizeLinear", x, *a), *a]
     y = b.node("QLinearConcat", *levels(b, 0.5, 4), *parts, axis=1,
                domain="com.microsoft")
-    return b.dequantised(y, 0.5, 4)
+    return b.dequantized(y, 0.5, 4)
 
 
 @variant("QLinearSoftmax", host=None, within=0.0078125)
@@ -561,7 +561,7 @@ def _(b, x):
     q = b.node("QuantizeLinear", b.node("Flatten", x), *a)
     y = b.node("QLinearSoftmax", q, *a, *levels(b, 0.00390625, -128),
                domain="com.microsoft", axis=1, opset=13)
-    return b.dequantised(y, 0.00390625, -128)
+    return b.dequantized(y, 0.00390625, -128)
 
 
 @family({"plain": {}, "transB": {"transB": 1}, "alpha": {"alpha": 0.5}})
@@ -573,7 +573,7 @@ def qgemm(b, x, attributes):
     y = b.node("QGemm", q, *a, w, *levels(b, 0.25, 0),
                b.constant([100, -7, 3, 900, 0], "int32"), *levels(b, 16.0, 1),
                domain="com.microsoft", **attributes)
-    return b.dequantised(y, 16.0, 1)
+    return b.dequantized(y, 16.0, 1)
 
 
 # ---- Integer products ----------------------------------------------------------
@@ -586,7 +586,7 @@ def conv_integer(b, x, given):
                b.constant(zero, kind), b.constant(0, "int8"), pads=[1] * 4)
     y = b.node("Mul", b.node("Cast", y, to=1), b.constant(0.0625))
     y = b.node("Relu", b.node("Add", y, b.constant([[[1.5]], [[-2]], [[0]]])))
-    return b.quantised(y, 2.0)
+    return b.quantized(y, 2.0)
 
 
 @family({"per tensor": [], "per column": [1, -2, 0, 3, 5]})
@@ -596,7 +596,7 @@ def matmul_integer(b, x, zeros):
                b.constant(120, "uint8"), b.constant(zeros or 2, "int8"))
     y = b.node("Mul", b.node("Cast", y, to=1), b.constant(
         [0.0625, 0.125, 0.25, 1, 0.5] if zeros else 0.0625))
-    return b.quantised(y, 16.0)
+    return b.quantized(y, 16.0)
 
 
 @family({"MatMulInteger": 0, "ConvInteger": 1, "DynamicQuantizeMatMul": 2,
@@ -630,7 +630,7 @@ def fused_conv(b, x, activation):
     more = {"activation_params": parameters} if parameters else {}
     y = b.node("FusedConv", x, b.weights(3, 4, 3, 3), b.floats(1, 2, 3),
                domain="com.microsoft", activation=activation, **more)
-    return b.quantised(y, 0.5)
+    return b.quantized(y, 0.5)
 
 
 @variant("FusedGemm")
@@ -638,14 +638,14 @@ def _(b, x):
     y = b.node("FusedGemm", b.node("Flatten", x), b.weights(5, 256),
                b.floats(1, 2, 3, 4, 5), domain="com.microsoft", transB=1,
                alpha=0.5, activation="LeakyRelu", activation_alpha=0.25)
-    return b.quantised(y, 16.0)
+    return b.quantized(y, 16.0)
 
 
 @variant("FusedMatMul")
 def _(b, x):
     y = b.node("FusedMatMul", b.node("Flatten", x), b.weights(5, 256),
                domain="com.microsoft", transB=1, alpha=0.5)
-    return b.quantised(y, 16.0)
+    return b.quantized(y, 16.0)
 
 
 @variant("NhwcMaxPool")
@@ -653,7 +653,7 @@ def _(b, x):
     q = b.codes(b.node("Transpose", x, perm=[0, 2, 3, 1]), 0.25, 3, "uint8")
     q = b.node("NhwcMaxPool", q, domain="com.microsoft", kernel_shape=[2, 2],
                strides=[2, 2])
-    return b.node("Transpose", b.dequantised(q, 0.25, 3, "uint8"),
+    return b.node("Transpose", b.dequantized(q, 0.25, 3, "uint8"),
                   perm=[0, 3, 1, 2])
 
 
@@ -787,7 +787,7 @@ def build(k, name):
     b = k.Builder(opset=more.get("opset", 17), ir=more.get("ir", 8))
     x = b.input(more.get("shape", (1, 4, 8, 8)))
     x = quant(b, x, 0.25, bits=8.0) if more.get("reference") \
-        else b.quantised(x, 0.25, 3)
+        else b.quantized(x, 0.25, 3)
     b.output(make(b, x))
     return b.model(), more
 

@@ -125,10 +125,10 @@ def check_choice(suite):
         raise framework.Skip(f"no {why.name}: run make setup") from None
     for size, place in ((4, "host"), (64, "fpga")):
         b = operations.Branches(np, onnx, (1, 8, size, size))
-        x = b.node("Conv", b.quantised("x", 0.5), b.weights(8, 8, 1, 1))
-        x = b.node("CumSum", b.quantised(x, 4.0), b.constant(3, "int64"))
-        x = b.node("Sigmoid", b.quantised(x, 0.25))
-        b.node("CumSum", b.quantised(x, 1 / 128), b.constant(3, "int64"))
+        x = b.node("Conv", b.quantized("x", 0.5), b.weights(8, 8, 1, 1))
+        x = b.node("CumSum", b.quantized(x, 4.0), b.constant(3, "int64"))
+        x = b.node("Sigmoid", b.quantized(x, 0.25))
+        b.node("CumSum", b.quantized(x, 1 / 128), b.constant(3, "int64"))
         path = suite.work / f"choice-{size}.onnx"
         onnx.save(b.model(), path)
         result = suite.run("coverage", path, "--json")

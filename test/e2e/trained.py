@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trained networks on the data that they were trained for: each MNIST network
-as its file says, and float ones quantised after training."""
+as its file says, and float ones quantized after training."""
 import dataclasses
 import pathlib
 
@@ -14,16 +14,16 @@ NORM = "0.1307,0.3081"
 class Trained:
     name: str
     path: pathlib.Path
-    normalise: str
+    normalize: str
     checked: float      # per cent of 10,000, by another implementation
-    level: str = "float"    # functional: the file is quantised
+    level: str = "float"    # functional: the file is quantized
     options: tuple = ()
-    calibrated: bool = False  # one of those that we quantise
+    calibrated: bool = False  # one of those that we quantize
 
     def evaluate(self, *more):
         return ("evaluate", self.path, "--data", networks.MNIST_IMAGES,
-                "--labels", networks.MNIST_LABELS, "--normalise",
-                self.normalise, "--layer-frames", 0, "--json", *self.options,
+                "--labels", networks.MNIST_LABELS, "--normalize",
+                self.normalize, "--layer-frames", 0, "--json", *self.options,
                 *more)
 
 
@@ -78,14 +78,14 @@ def checked(suite, name):
     return percent
 
 
-def quantised(suite, name, bits, reference):
-    """Quantised after training, its loss in points."""
+def quantized(suite, name, bits, reference):
+    """Quantized after training, its loss in points."""
     network = MNIST[name]
     suite.need(network.path)
     suite.need(networks.MNIST_IMAGES)
     result = suite.run(*network.evaluate(
-        "--calibration", networks.MNIST_IMAGES, "--calibration-normalise",
-        network.normalise, "--bits", bits, "--float-frames", 0))
+        "--calibration", networks.MNIST_IMAGES, "--calibration-normalize",
+        network.normalize, "--bits", bits, "--float-frames", 0))
     answer = result.json or {}
     percent = 100 * answer.get("accuracy", -1)
     suite.check(result.status == 0
@@ -94,7 +94,7 @@ def quantised(suite, name, bits, reference):
                 f"in float ({result.wall_s:.1f} s)"
                 + ("" if result.status == 0 else f": {result.message}"),
                 result.command)
-    return percent, answer.get("quantisation", {}).get("snr_db", 0)
+    return percent, answer.get("quantization", {}).get("snr_db", 0)
 
 
 def mnist(suite, *names):
@@ -107,29 +107,29 @@ def calibrated(suite, *names):
     """Float networks at 8 bits against the checked column."""
     for name in names or (n for n, t in MNIST.items() if t.calibrated):
         for bits in (8, 6, 4) if not names else (8,):
-            quantised(suite, name, bits, MNIST[name].checked)
+            quantized(suite, name, bits, MNIST[name].checked)
 
 
 def calibrated_rtl(suite, name):
-    """The hardware of a network quantised after training, bit by bit."""
+    """The hardware of a network quantized after training, bit by bit."""
     network = MNIST[name]
     suite.need(network.path)
     suite.need(networks.MNIST_IMAGES)
     suite.tool("verilator")
     package = suite.work / "calibrated.rhz"
     result = suite.run("compile", network.path, "--calibration",
-                       networks.MNIST_IMAGES, "--calibration-normalise",
-                       network.normalise, "--bits", "6,8", "--goal",
+                       networks.MNIST_IMAGES, "--calibration-normalize",
+                       network.normalize, "--bits", "6,8", "--goal",
                        "min-resources", "-o", package, "--json")
-    found = (result.json or {}).get("quantisation", {}).get("layers", [])
+    found = (result.json or {}).get("quantization", {}).get("layers", [])
     suite.check(result.status == 0 and any(
         layer.get("weight_bits") == 6 for layer in found),
         f"{name}: compiles with {len(found)} rounded tensors"
         + ("" if result.status == 0 else f": {result.message}"),
         result.command)
     result = suite.run("simulate", package, "--level", "rtl", "--input",
-                       networks.MNIST_IMAGES, "--normalise",
-                       network.normalise, "-n", 3, "--json")
+                       networks.MNIST_IMAGES, "--normalize",
+                       network.normalize, "-n", 3, "--json")
     answer = result.json or {}
     suite.check(result.status == 0 and answer.get("frames") == 3
                 and answer.get("mismatches") == 0,

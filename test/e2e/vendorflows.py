@@ -3,7 +3,7 @@
 SDC runs in a Tcl interpreter whose vendor commands check what they are given
 (test/vendor), HDL is read by Verilator and Yosys, C++ compiled and run against
 small headers of our own, XML and configurations parsed. And `doctor`, on a bare
-machine and on one with programs of every behaviour."""
+machine and on one with programs of every behavior."""
 import configparser
 import json
 import os
@@ -61,17 +61,17 @@ def two_streams(suite):
     nodes = []
     for x in "ab":
         nodes += [helper.make_node("QuantizeLinear", [x, "s", "z"],
-                                   [x + "q"], name="quantise_" + x),
+                                   [x + "q"], name="quantize_" + x),
                   helper.make_node("DequantizeLinear", [x + "q", "s", "z"],
-                                   [x + "d"], name="dequantise_" + x)]
+                                   [x + "d"], name="dequantize_" + x)]
     nodes += [helper.make_node("Add", ["ad", "bd"], ["sum"], name="add"),
               helper.make_node("Relu", ["ad"], ["positive"], name="relu")]
     for x in ("sum", "positive"):
         nodes += [helper.make_node("QuantizeLinear", [x, "s2", "z"],
-                                   [x + "_q"], name="quantise_" + x),
+                                   [x + "_q"], name="quantize_" + x),
                   helper.make_node("DequantizeLinear",
                                    [x + "_q", "s2", "z"], [x + "_d"],
-                                   name="dequantise_" + x)]
+                                   name="dequantize_" + x)]
     info = helper.make_tensor_value_info
     graph = helper.make_graph(
         nodes, "two", [info(x, TensorProto.FLOAT, shape) for x in "ab"],
@@ -415,7 +415,7 @@ def doctor(suite):
     # that cannot run.
     child = suite.work / "child"
     fake(full, "vivado", f"/bin/sleep 300 &\necho $! > '{child}'\nwait\n")
-    fake(full, "quartus_sh", "echo no licence\nexit 3\n")
+    fake(full, "quartus_sh", "echo no license\nexit 3\n")
     (full / "v++").write_text("#!/no/such/interpreter\n")
     start = time.time()
     status, out = run(full, "--json", "--timeout-s", "1")

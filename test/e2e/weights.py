@@ -24,14 +24,14 @@ def kinds(suite):
     groups, a depthwise one, a pointwise one, a dense layer."""
     onnxkit = framework.needed("onnxkit")
     b = onnxkit.Builder()
-    x = b.quantised(b.input([1, 3, 10, 10]), 0.25)
+    x = b.quantized(b.input([1, 3, 10, 10]), 0.25)
 
     def layer(x, channels, inputs, kernel, group=1, pad=0):
         y = b.node("Conv", x, b.weights(channels, inputs // group, kernel, kernel),
-                   b.dequantised(b.constant(b.draw([channels]), "int32"), 0.0625,
+                   b.dequantized(b.constant(b.draw([channels]), "int32"), 0.0625,
                                  0, "int32"),
                    kernel_shape=[kernel] * 2, pads=[pad] * 4, group=group)
-        return b.quantised(b.node("Relu", y), 2.0)
+        return b.quantized(b.node("Relu", y), 2.0)
 
     x = layer(x, 8, 3, 3)
     x = layer(x, 12, 8, 3, group=2, pad=1)
@@ -39,7 +39,7 @@ def kinds(suite):
     x = layer(x, 20, 12, 1)
     x = b.node("Flatten", x)
     x = b.node("Gemm", x, b.weights(10, 20 * 36), transB=1)
-    b.output(b.quantised(x, 8.0))
+    b.output(b.quantized(x, 8.0))
     path = suite.work / "kinds.onnx"
     path.write_bytes(b.model().SerializeToString())
     return path

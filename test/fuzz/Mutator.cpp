@@ -266,7 +266,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
   return made ? made : LLVMFuzzerMutate(data, size, maxSize);
 }
 
-/// The nodes and initialisers of one model beside those of another.
+/// The nodes and initializers of one model beside those of another.
 extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t sizeOfA,
                                             const uint8_t *b, size_t sizeOfB,
                                             uint8_t *out, size_t maxSize,

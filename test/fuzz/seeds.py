@@ -17,7 +17,7 @@ X = (1, 2, 4, 4)
 
 
 def one(kind, inits=(), shape=X, outputs=("y",), **attributes):
-    """x and the initialisers through one node."""
+    """x and the initializers through one node."""
     tensors = [init(f"i{k}", v, v.dtype) for k, v in enumerate(inits)]
     return model([node(kind, ["x", *(t.name for t in tensors)], list(outputs),
                        **attributes)], tensors, [info("x", shape)])

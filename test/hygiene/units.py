@@ -21,7 +21,7 @@ GENERATORS = ("lib/Generator/Stream/", "lib/Generator/Dhm/",
 # Files in which such a word means something else.
 OTHERWISE = {
     "include/rhizome/Cost/CostModel.h": {"product", "select"},  # terms
-    "lib/Transforms/Requantise.cpp": {"threshold", "table", "scaled_add"},
+    "lib/Transforms/Requantize.cpp": {"threshold", "table", "scaled_add"},
     "lib/Explore/Split.cpp": {"table"},  # what a message calls a table's rows
     "lib/Simulate/Cluster.cpp": {"reorder"},  # a disturbance of a link
     "tools/rhizome-rank/rhizome-rank.cpp": {"reorder"},

@@ -3,7 +3,7 @@
 #
 # ort_reference.py MODEL INPUT.npz OUTPUT.npz: runs a model in onnxruntime (CPU)
 # on the named arrays of INPUT.npz and stores its outputs under their names.
-# Graph optimisations are off unless asked for, so that every node is computed
+# Graph optimizations are off unless asked for, so that every node is computed
 # as it is written in the file.
 
 import argparse
@@ -14,11 +14,11 @@ import onnx
 import onnxruntime
 
 
-def session(model, optimise=False, threads=1):
+def session(model, optimize=False, threads=1):
     options = onnxruntime.SessionOptions()
     levels = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = (
-        levels.ORT_ENABLE_ALL if optimise else levels.ORT_DISABLE_ALL)
+        levels.ORT_ENABLE_ALL if optimize else levels.ORT_DISABLE_ALL)
     options.intra_op_num_threads = threads
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(
@@ -40,7 +40,7 @@ def with_intermediates(model):
     return copy
 
 
-def run(model, inputs, optimise=False, intermediate=False, threads=1,
+def run(model, inputs, optimize=False, intermediate=False, threads=1,
         split_batch=False):
     """Run on a dict of named arrays; a dict of named outputs.
 
@@ -49,7 +49,7 @@ def run(model, inputs, optimise=False, intermediate=False, threads=1,
     """
     if intermediate:
         model = with_intermediates(model)
-    runner = session(model, optimise, threads)
+    runner = session(model, optimize, threads)
     expected = {i.name: i.type for i in runner.get_inputs()}
     if set(inputs) != set(expected):
         raise KeyError(f"the model wants inputs {sorted(expected)}, "
@@ -78,8 +78,8 @@ def main():
     parser.add_argument("model")
     parser.add_argument("input", help=".npz with one array per model input")
     parser.add_argument("output", help=".npz to write")
-    parser.add_argument("--optimise", action="store_true",
-                        help="enable all of onnxruntime's graph optimisations")
+    parser.add_argument("--optimize", action="store_true",
+                        help="enable all of onnxruntime's graph optimizations")
     parser.add_argument("--intermediate", action="store_true",
                         help="also store every intermediate tensor")
     parser.add_argument("--split-batch", action="store_true",
@@ -89,7 +89,7 @@ def main():
     args = parser.parse_args()
     with np.load(args.input) as data:
         inputs = {name: data[name] for name in data.files}
-    results = run(onnx.load(args.model), inputs, args.optimise,
+    results = run(onnx.load(args.model), inputs, args.optimize,
                   args.intermediate, args.threads, args.split_batch)
     # Opened here: given a name, savez would append ".npz" to another suffix.
     with open(args.output, "wb") as stream:

@@ -46,7 +46,7 @@ def present(inputs, index):
     return len(inputs) > index and inputs[index] is not None
 
 
-# ---- Quantisers ------------------------------------------------------------
+# ---- Quantizers ------------------------------------------------------------
 
 ROUNDING = {
     "ROUND": np.round,  # ties to even

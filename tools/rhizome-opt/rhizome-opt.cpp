@@ -26,5 +26,5 @@ int main(int argc, char **argv) {
                   rhizome::flow::FlowDialect, rhizome::rtl::RtlDialect,
                   rhizome::kernel::KernelDialect>();
   return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "Rhizome optimiser driver\n", registry));
+      mlir::MlirOptMain(argc, argv, "Rhizome optimizer driver\n", registry));
 }

@@ -9,9 +9,9 @@ namespace rhizome {
 /// it waits it sleeps, so that more ranks than cores are no loss.
 class MpiTransport : public clustersim::Transport {
 public:
-  /// Initialises MPI.
+  /// Initializes MPI.
   MpiTransport(int *argc, char ***argv);
-  /// Finalises it.
+  /// Finalizes it.
   ~MpiTransport() override;
   /// Ends all ranks.
   void abort();

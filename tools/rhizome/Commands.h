@@ -17,21 +17,22 @@ inline void addPackageChecks(CLI::App &command, bool &accept, bool &trust) {
   command.add_flag("--accept-changes", accept,
                    "take the package's files as they are, e.g. RTL edited by "
                    "hand, and name those that changed");
-  command.add_flag("--trust", trust,
-                   "the same, and let its RTL do whatever a simulator can, such "
-                   "as writing files: for packages of your own");
+  command.add_flag(
+      "--trust", trust,
+      "the same, and let its RTL do whatever a simulator can, such "
+      "as writing files: for packages of your own");
 }
 
 void addCompile(CLI::App &app, Run &run);
 void addExplore(CLI::App &app, Run &run);
-void addAnalyse(CLI::App &app, Run &run);
+void addAnalyze(CLI::App &app, Run &run);
 void addSimulate(CLI::App &app, Run &run);
 void addRun(CLI::App &app, Run &run);
 void addEmbed(CLI::App &app, Run &run);
 void addEvaluate(CLI::App &app, Run &run);
 void addCoverage(CLI::App &app, Run &run);
 void addFormats(CLI::App &app, Run &run);
-void addCharacterise(CLI::App &app, Run &run);
+void addCharacterize(CLI::App &app, Run &run);
 void addSynth(CLI::App &app, Run &run);
 void addReport(CLI::App &app, Run &run);
 void addTargets(CLI::App &app, Run &run);

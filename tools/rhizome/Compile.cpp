@@ -2,7 +2,7 @@
 // rhizome compile: a model becomes a package.
 #include "Commands.h"
 #include "PlaceRoute.h"
-#include "Quantisation.h"
+#include "Quantization.h"
 #include "TargetOptions.h"
 #include "Tasks.h"
 
@@ -23,11 +23,11 @@ static llvm::json::Object nearestJson(const CompileResult &result) {
 
 static llvm::json::Object toJson(const CompileResult &result) {
   const Plan &plan = result.plan;
-  llvm::json::Object utilisation, multipliers;
+  llvm::json::Object utilization, multipliers;
   for (auto &[kind, count] : plan.multipliers)
     multipliers[kind] = count;
-  for (auto &[name, share] : plan.utilisation)
-    utilisation[name] = share;
+  for (auto &[name, share] : plan.utilization)
+    utilization[name] = share;
   llvm::json::Array notes;
   for (const std::string &note : result.notes)
     notes.push_back(note);
@@ -37,7 +37,7 @@ static llvm::json::Object toJson(const CompileResult &result) {
                             {"explore_seconds", result.exploreSeconds},
                             {"nodes", nodesJson(plan)},
                             {"predicted", rhizome::toJson(plan.predicted)},
-                            {"utilisation", std::move(utilisation)},
+                            {"utilization", std::move(utilization)},
                             {"multipliers", std::move(multipliers)},
                             {"bottleneck", plan.bottleneck},
                             {"tasks", toJSON(plan.tasks)}};
@@ -94,7 +94,7 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
     if (!nearest || !json)
       return failCompile(compiled.failure(), json);
     llvm::json::Object object = nearestJson(*nearest);
-    reportQuantisation(request.model, object);
+    reportQuantization(request.model, object);
     printJson(std::move(object));
     return compiled.failure().exitCode();
   }
@@ -111,14 +111,14 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
   }
   if (json) {
     llvm::json::Object object = toJson(result);
-    reportQuantisation(request.model, object);
+    reportQuantization(request.model, object);
     if (placed)
       object["place_and_route"] = rhizome::toJson(*placed);
     printJson(std::move(object));
     return !placed || placed->meetsClock() ? 0 : 1;
   }
   printNotes(result.notes);
-  printQuantisation(request.model);
+  printQuantization(request.model);
   Plan &plan = result.plan;
   llvm::outs() << result.package << "  (" << decimal(result.seconds, 2)
                << " s)\n";
@@ -127,7 +127,7 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
   printPrediction(plan.predicted);
   llvm::outs() << "  used       ";
   const char *separator = "";
-  for (auto &[name, share] : plan.utilisation) {
+  for (auto &[name, share] : plan.utilization) {
     llvm::outs() << separator << name << " " << percent(share);
     separator = ", ";
   }

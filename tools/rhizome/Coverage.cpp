@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rhizome coverage: where each operation of a model runs, which generators can
 // build it, and why not the others.
-#include "Analyse.h"
+#include "Analyze.h"
 #include "Commands.h"
 #include "Kernel.h"
 #include "ModelOptions.h"
 #include "Output.h"
-#include "Quantisation.h"
+#include "Quantization.h"
 #include "Tasks.h"
 #include "rhizome/Pipeline/Pipeline.h"
 
@@ -78,7 +78,7 @@ static void printCoverage(const ModelRequest &request,
     llvm::outs() << "\nnothing runs on the FPGA"
                  << (request.calibration || request.numberFormat
                          ? "\n"
-                         : ": quantise the model, or give --calibration or "
+                         : ": quantize the model, or give --calibration or "
                            "--number-format 'fixed<I,F>'\n");
 }
 
@@ -91,10 +91,10 @@ static int runCoverage(const ModelRequest &request, bool json) {
     llvm::json::Object object = toJson(result);
     object["analysis"] = std::move(result.analysis);
     object["tasks"] = toJSON(result.tasks);
-    reportQuantisation(request, object);
+    reportQuantization(request, object);
     printJson(std::move(object));
   } else {
-    printQuantisation(request);
+    printQuantization(request);
     printCoverage(request, result);
     if (result.fpga) {
       llvm::outs() << "\n";

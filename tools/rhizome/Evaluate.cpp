@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome evaluate: the accuracy of a model's forms on labelled data.
+// rhizome evaluate: the accuracy of a model's forms on labeled data.
 #include "Commands.h"
 #include "ModelOptions.h"
 #include "Output.h"
-#include "Quantisation.h"
+#include "Quantization.h"
 #include "rhizome/Pipeline/Pipeline.h"
 
 using namespace rhizome;
@@ -43,7 +43,7 @@ static llvm::json::Object toJson(const EvaluateRequest &request,
                             {"forms", std::move(forms)},
                             {"confusion", std::move(confusion)},
                             {"layers", std::move(layers)}};
-  reportQuantisation(request.model, object);
+  reportQuantization(request.model, object);
   reportSaturation(result.saturation, object);
   return object;
 }
@@ -69,14 +69,14 @@ static void printConfusion(const EvaluateResult &result) {
 
 static void printResult(const EvaluateRequest &request,
                         const EvaluateResult &result) {
-  printQuantisation(request.model);
-  const bool labelled = !request.labels.empty();
+  printQuantization(request.model);
+  const bool labeled = !request.labels.empty();
   const bool hasInteger =
-      labelled && llvm::any_of(result.forms, [](const Accuracy &form) {
+      labeled && llvm::any_of(result.forms, [](const Accuracy &form) {
         return form.form == "integer";
       });
   std::vector<std::string> head{"model", "frames"};
-  if (labelled)
+  if (labeled)
     head.insert(head.end(), {"correct", "accuracy %"});
   if (hasInteger)
     head.push_back("as integer");
@@ -86,7 +86,7 @@ static void printResult(const EvaluateRequest &request,
   Table forms(std::move(head));
   for (const Accuracy &form : result.forms) {
     std::vector<std::string> row{form.form, grouped(form.frames)};
-    if (labelled)
+    if (labeled)
       row.insert(row.end(),
                  {grouped(form.correct),
                   decimal(share(form.correct, form.frames) * 100, 2)});
@@ -101,7 +101,7 @@ static void printResult(const EvaluateRequest &request,
   // Shares of different frames are not to be compared.
   const Accuracy &all = result.forms.front();
   for (const Accuracy &form : result.forms)
-    if (labelled && form.integerCorrect >= 0 && form.frames < all.frames)
+    if (labeled && form.integerCorrect >= 0 && form.frames < all.frames)
       llvm::outs() << form.form << " is over the first " << grouped(form.frames)
                    << " frames; there the integer model has "
                    << decimal(share(form.integerCorrect, form.frames) * 100, 2)
@@ -185,7 +185,7 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
       ->allow_extra_args(false);
   command->add_flag("--time", request.time,
                     "also measure how long a frame takes on one core");
-  addNormalise(*command, request.data.normalise);
+  addNormalize(*command, request.data.normalize);
   addLevel(*command, request.level, false);
   auto count = [&](const char *name, int64_t &value, const char *help) {
     return command->add_option(name, value, help)
@@ -215,7 +215,7 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
       "every layer.\n"
       "Examples:\n"
       "  rhizome evaluate net.onnx --data t10k-images.idx3-ubyte.gz \\\n"
-      "      --labels t10k-labels.idx1-ubyte.gz --normalise 0..1\n"
+      "      --labels t10k-labels.idx1-ubyte.gz --normalize 0..1\n"
       "  rhizome evaluate float.onnx --data x.npy --labels y.npy \\\n"
       "      --calibration train.npz --bits 6 --rtl-frames 20\n"
       "  rhizome evaluate net.onnx --data x.npz --output y.npy --time\n"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rhizome explore: the plan alone, with what binds and what lost.
-#include "Analyse.h"
+#include "Analyze.h"
 #include "Commands.h"
-#include "Quantisation.h"
+#include "Quantization.h"
 #include "TargetOptions.h"
 #include "Tasks.h"
 
@@ -49,12 +49,12 @@ static int runExplore(CompileRequest request, bool json) {
       explored ? std::move(*explored) : *nearestOf(explored.failure());
   if (json) {
     llvm::json::Object object = toJson(result, bool(explored));
-    reportQuantisation(request.model, object);
+    reportQuantization(request.model, object);
     printJson(std::move(object));
     return explored ? 0 : explored.failure().exitCode();
   }
   printNotes(result.notes);
-  printQuantisation(request.model);
+  printQuantization(request.model);
   const Plan &plan = result.plan;
   llvm::outs() << plan.model << ", " << plan.goal << ", explored in "
                << decimal(result.exploreSeconds * 1e3, 1) << " ms\n\n";

@@ -122,7 +122,7 @@ int cli::runKernelCompile(const KernelRequest &request, bool json) {
         {"package", llvm::json::fixUTF8(result.package)},
         {"seconds", result.seconds},
         {"predicted", nullptr},
-        {"utilisation", llvm::json::Object()},
+        {"utilization", llvm::json::Object()},
         {"multipliers", llvm::json::Object()},
         {"bottleneck", ""},
         {"work", llvm::json::Object{{"direct", workJson(result.direct)},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ModelOptions.h"
-#include "Quantisation.h"
+#include "Quantization.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -62,7 +62,7 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
             }
           },
           "a graph input that holds whole numbers, signed or not, of 1 to 16 "
-          "bits: for networks that were integerised into float tensors")
+          "bits: for networks that were integerized into float tensors")
       ->type_name("NAME=u8")
       ->allow_extra_args(false);
   command
@@ -93,20 +93,20 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
   addCalibration(command, request);
 }
 
-void cli::addNormalise(CLI::App &command, std::string &normalise) {
+void cli::addNormalize(CLI::App &command, std::string &normalize) {
   command
-      .add_option("--normalise", normalise,
+      .add_option("--normalize", normalize,
                   "bring bytes to the model's range: 0..1, 0..255 or MEAN,STD")
       ->type_name("RANGE")
       ->check([](const std::string &text) -> std::string {
-        return isNormalisation(text)
+        return isNormalization(text)
                    ? ""
                    : "'" + text + "' is not 0..1, 0..255 or MEAN,STD";
       });
 }
 
 void cli::addData(CLI::App &command, DataChoice &choice,
-                  std::vector<std::string> &inputs, std::string &normalise) {
+                  std::vector<std::string> &inputs, std::string &normalize) {
   command
       .add_option("--input", inputs,
                   "values of a graph input (.npy .npz .pb idx .png .jpg or "
@@ -122,7 +122,7 @@ void cli::addData(CLI::App &command, DataChoice &choice,
                   "a .npy to write a graph output of all frames to, once per "
                   "output")
       ->allow_extra_args(false);
-  addNormalise(command, normalise);
+  addNormalize(command, normalize);
   command
       .add_option_function<std::string>(
           "--input-range",

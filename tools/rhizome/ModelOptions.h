@@ -9,18 +9,18 @@
 
 namespace rhizome::cli {
 /// Adds --shape, --input-type, --number-format, --tensor-format,
-/// --raw-integers and those of post-training quantisation, which fill
+/// --raw-integers and those of post-training quantization, which fill
 /// `request`. Bad values are usage errors.
 void addModelOptions(CLI::App &command, model::ModelRequest &request);
 
-/// Adds --normalise, which must be one of the known forms.
-void addNormalise(CLI::App &command, std::string &normalise);
+/// Adds --normalize, which must be one of the known forms.
+void addNormalize(CLI::App &command, std::string &normalize);
 
-/// Adds --input, --expect, --output, --normalise, --input-range, --frames and
-/// --seed. The command's callback joins `inputs` and `normalise` to the
+/// Adds --input, --expect, --output, --normalize, --input-range, --frames and
+/// --seed. The command's callback joins `inputs` and `normalize` to the
 /// choice's inputs.
 void addData(CLI::App &command, model::DataChoice &choice,
-             std::vector<std::string> &inputs, std::string &normalise);
+             std::vector<std::string> &inputs, std::string &normalize);
 
 /// Adds --level: what computes, the CPU path or the simulated hardware, with
 /// `boards` also that on a board.

@@ -31,7 +31,7 @@ int cli::printPlaceRoute(const PlaceRouteResult &result) {
   llvm::outs() << "  Fmax       " << decimal(result.fmaxMhz, 1)
                << " MHz, the clock is " << decimal(result.clockMhz, 3)
                << " MHz\n";
-  for (const auto &[kind, counts] : result.utilisation) {
+  for (const auto &[kind, counts] : result.utilization) {
     std::string name = kind;
     name.resize(std::max<size_t>(name.size(), 16), ' ');
     llvm::outs() << "  " << name << " " << grouped(counts.first);

@@ -153,7 +153,7 @@ void cli::addRun(CLI::App &app, Run &run) {
   struct Options {
     RunRequest request;
     std::vector<std::string> inputs;
-    std::string normalise;
+    std::string normalize;
     KernelRunRequest kernel;
     bool json = false, noCheck = false;
   };
@@ -166,7 +166,7 @@ void cli::addRun(CLI::App &app, Run &run) {
                    "a package; or a kernel (.cfd, .mlir) or the folder of a "
                    "compiled one")
       ->required();
-  addData(*command, request, options->inputs, options->normalise);
+  addData(*command, request, options->inputs, options->normalize);
   addDriver(*command, request);
   addJobAndDevice(*command, request.driverOptions);
   command
@@ -240,7 +240,7 @@ void cli::addRun(CLI::App &app, Run &run) {
       return;
     }
     for (const std::string &path : options->inputs)
-      options->request.inputs.push_back({path, options->normalise});
+      options->request.inputs.push_back({path, options->normalize});
     options->request.check = !options->noCheck;
     options->request.driverOptions.seed = options->request.seed;
     run = [options] { return runRun(options->request, options->json); };

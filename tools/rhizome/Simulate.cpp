@@ -4,7 +4,7 @@
 #include "Kernel.h"
 #include "ModelOptions.h"
 #include "Output.h"
-#include "Quantisation.h"
+#include "Quantization.h"
 #include "rhizome/Support/Units.h"
 
 using namespace rhizome;
@@ -19,7 +19,7 @@ static llvm::json::Array partiesOf(const SimulateResult &result) {
   for (const PartyResult &party : result.parties)
     parties.push_back(llvm::json::Object{{"name", party.name},
                                          {"device", party.device},
-                                         {"utilisation", party.utilisation},
+                                         {"utilization", party.utilization},
                                          {"sending", party.sending},
                                          {"receiving", party.receiving},
                                          {"datagrams", party.datagrams},
@@ -43,7 +43,7 @@ static void printCluster(const SimulateResult &result) {
   Table table({"node", "device", "busy", "sending", "receiving", "datagrams",
                "lost", "sent again"});
   for (const PartyResult &p : result.parties)
-    table.add({p.name, p.device, p.device.empty() ? "" : percent(p.utilisation),
+    table.add({p.name, p.device, p.device.empty() ? "" : percent(p.utilization),
                percent(p.sending), percent(p.receiving), grouped(p.datagrams),
                grouped(p.lost), grouped(p.resent)});
   table.print();
@@ -134,7 +134,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   struct Options {
     SimulateRequest request;
     std::vector<std::string> inputs;
-    std::string normalise, range, stalls;
+    std::string normalize, range, stalls;
     KernelOptions kernel;
     bool json = false;
   };
@@ -145,7 +145,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   command->add_option("DIR", request.package, "a package, or a kernel (.cfd)")
       ->required();
   addLevel(*command, request.level, true);
-  addData(*command, request, options->inputs, options->normalise);
+  addData(*command, request, options->inputs, options->normalize);
   command
       ->add_option("--stalls-in", request.stallsIn,
                    "per cent of cycles in which sources pause")
@@ -201,7 +201,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       throw CLI::ValidationError("--level",
                                  "a kernel has no hardware yet: functional");
     for (const std::string &path : options->inputs)
-      options->request.inputs.push_back({path, options->normalise});
+      options->request.inputs.push_back({path, options->normalize});
     if (isKernel) {
       KernelRunRequest kernel;
       kernel.path = options->request.package;

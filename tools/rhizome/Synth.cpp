@@ -131,7 +131,7 @@ int runSynth(const std::string &dir, Changes changes, SynthOptions options,
           (p.cached ? " beside " + std::to_string(p.cached) + " known" : "") +
           (p.running.empty() ? "" : ": " + p.running));
     };
-  llvm::Expected<SynthResult> result = synthesise(*package, options);
+  llvm::Expected<SynthResult> result = synthesize(*package, options);
   line.show("");
   if (!result)
     return failWith(llvm::toString(result.takeError()), json);
@@ -162,7 +162,7 @@ void cli::addSynth(CLI::App &app, Run &run) {
   auto options = std::make_shared<Options>();
   SynthOptions &synth = options->synth;
   CLI::App *command = app.add_subcommand(
-      "synth", "Synthesise a package's modules with Yosys and compare the "
+      "synth", "Synthesize a package's modules with Yosys and compare the "
                "resources with the plan's.");
   command->add_option("DIR", options->dir, "a package")->required();
   command

@@ -151,9 +151,9 @@ llvm::json::Array cli::nodesJson(const Plan &plan) {
                              {"option", op.option},
                              {"text", op.text},
                              {"interval_cycles", op.intervalCycles}});
-    llvm::json::Object utilisation;
-    for (auto &[name, share] : node.utilisation)
-      utilisation[name] = share;
+    llvm::json::Object utilization;
+    for (auto &[name, share] : node.utilization)
+      utilization[name] = share;
     nodes.push_back(
         llvm::json::Object{{"name", node.name},
                            {"device", node.device},
@@ -162,7 +162,7 @@ llvm::json::Array cli::nodesJson(const Plan &plan) {
                            {"operations", std::move(operations)},
                            {"actors", std::move(actors)},
                            {"predicted", rhizome::toJson(node.predicted)},
-                           {"utilisation", std::move(utilisation)}});
+                           {"utilization", std::move(utilization)}});
   }
   return nodes;
 }
@@ -170,7 +170,7 @@ llvm::json::Array cli::nodesJson(const Plan &plan) {
 void cli::printNodes(const Plan &plan) {
   std::set<std::string> kinds;
   for (const PlannedNode &node : plan.nodes)
-    for (auto &[name, share] : node.utilisation)
+    for (auto &[name, share] : node.utilization)
       kinds.insert(name);
   std::vector<std::string> head = {"node", "device", "clock MHz", "from",
                                    "to",   "actors", "interval",  "per second"};
@@ -189,8 +189,8 @@ void cli::printNodes(const Plan &plan) {
         grouped(node.predicted.intervalCycles),
         decimal(node.predicted.throughputPerS, 0)};
     for (const std::string &kind : kinds) {
-      auto share = node.utilisation.find(kind);
-      row.push_back(share == node.utilisation.end()
+      auto share = node.utilization.find(kind);
+      row.push_back(share == node.utilization.end()
                         ? ""
                         : decimal(100 * share->second, 1));
     }

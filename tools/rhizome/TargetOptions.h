@@ -30,7 +30,7 @@ bool namesHardware(const CLI::App &command);
 pipeline::CompileRequest requestOf(const CLI::App &command,
                                    const TargetOptions &options);
 
-/// {"name":,"device":,"actors":[…],"utilisation":{…},…} of every node.
+/// {"name":,"device":,"actors":[…],"utilization":{…},…} of every node.
 llvm::json::Array nodesJson(const Plan &plan);
 
 /// A row a node: device, actors, rate, use of every resource.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The command line: parses, runs one command, returns its exit code.
 #include "Commands.h"
+#include "Spellings.h"
 #include "rhizome/Support/Version.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -56,7 +57,7 @@ static std::string unknownWord(const CLI::App &app, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  CLI::App app("Rhizome compiles quantised neural networks into hardware that "
+  CLI::App app("Rhizome compiles quantized neural networks into hardware that "
                "computes the same bits, and proves it by simulation.",
                "rhizome");
   app.set_version_flag("--version", rhizome::version());
@@ -68,7 +69,7 @@ int main(int argc, char **argv) {
   cli::Run run;
   cli::addExplore(app, run);
   cli::addCompile(app, run);
-  cli::addAnalyse(app, run);
+  cli::addAnalyze(app, run);
   cli::addSimulate(app, run);
   cli::addRun(app, run);
   cli::addEmbed(app, run);
@@ -76,10 +77,11 @@ int main(int argc, char **argv) {
   cli::addCoverage(app, run);
   cli::addFormats(app, run);
   cli::addSynth(app, run);
-  cli::addCharacterise(app, run);
+  cli::addCharacterize(app, run);
   cli::addReport(app, run);
   cli::addTargets(app, run);
   cli::addDoctor(app, run);
+  cli::respell(argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

@@ -21,7 +21,7 @@ protected:
   }
 };
 
-/// A convolution of 4-bit images, a requantiser and a sum with what was before.
+/// A convolution of 4-bit images, a requantizer and a sum with what was before.
 constexpr const char *kResidual = R"mlir(
 func.func @network(%x: tensor<1x4x4x2x!num.int<u4, 0:15>>)
     -> tensor<1x4x4x2x!num.int<s9, -120:230>> {
@@ -32,7 +32,7 @@ func.func @network(%x: tensor<1x4x4x2x!num.int<u4, 0:15>>)
       : (tensor<1x4x4x2x!num.int<u4, 0:15>>,
          tensor<2x3x3x2x!num.int<s2, -1:1>>)
       -> tensor<1x4x4x2x!num.int<s10, -270:270>>
-  %q = osa.requantise %c {multiplier = array<i64: 1>, offset = array<i64: 0>,
+  %q = osa.requantize %c {multiplier = array<i64: 1>, offset = array<i64: 0>,
       shift = 2 : i64}
       : (tensor<1x4x4x2x!num.int<s10, -270:270>>)
       -> tensor<1x4x4x2x!num.int<s8, -68:67>>
@@ -57,7 +57,7 @@ func.func @main(%x: tensor<1x32x32x3xf32>) -> tensor<1x28x28x36xf32> {
       -> tensor<1x28x28x36xf32>
   return %y : tensor<1x28x28x36xf32>
 })mlir");
-  Needs needs = analyse(network);
+  Needs needs = analyze(network);
   ASSERT_EQ(needs.operations.size(), 1u);
   const osa::Work &work = needs.operations[0].work;
   EXPECT_EQ(work.flops, (2 * 75 - 1) * 28224 + 36);
@@ -68,8 +68,8 @@ func.func @main(%x: tensor<1x32x32x3xf32>) -> tensor<1x28x28x36xf32> {
   EXPECT_NEAR(work.streamIntensity(), 342.24, 0.005);
 }
 
-TEST_F(AnalysisTest, TrafficCountsBitsAndNeighbours) {
-  Needs needs = analyse(parse(kResidual));
+TEST_F(AnalysisTest, TrafficCountsBitsAndNeighbors) {
+  Needs needs = analyze(parse(kResidual));
   ASSERT_EQ(needs.operations.size(), 3u);
   const auto &conv = needs.operations[0], &add = needs.operations[2];
   EXPECT_EQ(conv.op, "conv2d");
@@ -87,7 +87,7 @@ TEST_F(AnalysisTest, TrafficCountsBitsAndNeighbours) {
 
 TEST_F(AnalysisTest, RoofsFollowFromTheDevice) {
   auto network = parse(kResidual);
-  Needs needs = analyse(network);
+  Needs needs = analyze(network);
   auto device = loadDevice("xcku060-role");
   auto link = loadLink("udp-10g");
   ASSERT_TRUE(device && link);
@@ -119,7 +119,7 @@ TEST_F(AnalysisTest, RoofsFollowFromTheDevice) {
 
 TEST_F(AnalysisTest, WeightsNeedRoom) {
   auto network = parse(kResidual);
-  Needs needs = analyse(network);
+  Needs needs = analyze(network);
   needs.total.paramBits = int64_t(1) << 40;
   auto device = loadDevice("ice40-up5k");
   ASSERT_TRUE(bool(device));

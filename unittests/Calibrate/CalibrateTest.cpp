@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Post-training quantisation of a small network, on random frames: what is put
+// Post-training quantization of a small network, on random frames: what is put
 // in, how good it is, what bounds and overrides do, and that the integer model
 // equals it.
 #include "rhizome/Calibrate/Calibrate.h"
@@ -13,7 +13,7 @@
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Interp/Interpreter.h"
-#include "rhizome/Transforms/Integerise.h"
+#include "rhizome/Transforms/Integerize.h"
 #include <gtest/gtest.h>
 #include <random>
 
@@ -92,7 +92,7 @@ struct Calibrated : testing::Test {
     return module;
   }
   llvm::Expected<Report> run(ModuleOp module, const Options &options = {}) {
-    return quantise(module, frames, options, nullptr);
+    return quantize(module, frames, options, nullptr);
   }
   static const Layer &layer(const Report &report, const std::string &name) {
     for (const Layer &l : report.layers)
@@ -123,8 +123,8 @@ TEST_F(Calibrated, EightBitsAreCloseAndBecomeIntegers) {
   Interpreter real(module->lookupSymbol<func::FuncOp>("main"));
   OwningOpRef<ModuleOp> lowered = module->clone();
   Refusals refusals;
-  IntegeriseStats stats;
-  ASSERT_TRUE(succeeded(integerise(*lowered, {}, refusals, stats)))
+  IntegerizeStats stats;
+  ASSERT_TRUE(succeeded(integerize(*lowered, {}, refusals, stats)))
       << (refusals.empty() ? "" : refusals[0].reason);
   for (const auto &frame : frames) {
     auto want = real.run(frame);
@@ -198,13 +198,13 @@ TEST_F(Calibrated, WidthsAreLoweredUntilTheBound) {
   EXPECT_NE(why.find("120.0 dB"), std::string::npos) << why;
 }
 
-TEST_F(Calibrated, UnevenChannelsAreEqualised) {
+TEST_F(Calibrated, UnevenChannelsAreEqualized) {
   OwningOpRef<ModuleOp> module = parse(/*uneven=*/true);
   Options options;
   options.bits = {6, 6};
   llvm::Expected<Report> report = run(*module, options);
   ASSERT_TRUE(bool(report)) << llvm::toString(report.takeError());
-  EXPECT_EQ(report->equalised, 1);
+  EXPECT_EQ(report->equalized, 1);
   EXPECT_GT(report->snr, report->snrPlain);
 }
 
@@ -220,7 +220,7 @@ TEST_F(Calibrated, TwiceIsTheSame) {
   EXPECT_TRUE(texts[0] == texts[1]);
 }
 
-TEST_F(Calibrated, WhatIsQuantisedIsRefused) {
+TEST_F(Calibrated, WhatIsQuantizedIsRefused) {
   OwningOpRef<ModuleOp> module = parse();
   llvm::cantFail(run(*module).takeError());
   llvm::Expected<Report> again = run(*module);

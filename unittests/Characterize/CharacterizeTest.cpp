@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// characterise: one sampled actor through Yosys, its registers as predicted.
+// characterize: one sampled actor through Yosys, its registers as predicted.
 #include "rhizome/Characterize/Characterize.h"
 #include "../TestFolder.h"
 
@@ -7,15 +7,15 @@ using namespace rhizome;
 using rhizome::test::TestFolder;
 
 namespace {
-TEST(Characterise, FitsWhatItSamples) {
+TEST(Characterize, FitsWhatItSamples) {
   TestFolder folder;
-  characterize::CharacteriseRequest request;
+  characterize::CharacterizeRequest request;
   request.device = "lfe5u-85f";
   request.work = folder.path("sample.rhz");
   request.cache = folder.path("cache");
   request.units = {"fork"};
   request.points = 1;
-  auto done = characterize::characterise(request);
+  auto done = characterize::characterize(request);
   ASSERT_TRUE(bool(done)) << done.failure().reason();
   const auto &result = *done;
   ASSERT_EQ(result.points.size(), 1u);
@@ -27,13 +27,13 @@ TEST(Characterise, FitsWhatItSamples) {
   EXPECT_NE(result.model.tool, "");
 }
 
-TEST(Characterise, WhatCannotBeSynthesisedIsRefused) {
-  characterize::CharacteriseRequest request;
+TEST(Characterize, WhatCannotBeSynthesizedIsRefused) {
+  characterize::CharacterizeRequest request;
   request.device = "10ax115";
-  auto result = characterize::characterise(request);
+  auto result = characterize::characterize(request);
   ASSERT_FALSE(bool(result));
   EXPECT_EQ(result.failure().kind, Failure::Kind::Input);
-  EXPECT_NE(result.failure().reason().find("cannot be synthesised"),
+  EXPECT_NE(result.failure().reason().find("cannot be synthesized"),
             std::string::npos)
       << result.failure().reason();
 }

@@ -165,7 +165,7 @@ double seconds(std::chrono::steady_clock::time_point since) {
       .count();
 }
 
-/// A convolution with bias and a requantiser, of sizes that leave rests of
+/// A convolution with bias and a requantizer, of sizes that leave rests of
 /// vectors and rows; data, weights and bias are drawn.
 struct Sizes {
   int64_t height, width, in, out, kernel, stride, groups;
@@ -210,7 +210,7 @@ std::string convolution(const Sizes &s, int64_t seed) {
          "groups = " +
          std::to_string(s.groups) + " : i64} : (" + x + ", " + f +
          "!num.int<s8>>, " + b + ") -> " + y + "!num.int<s32>>\n" +
-         "%r = osa.requantise %s {multiplier = array<i64: " + factors +
+         "%r = osa.requantize %s {multiplier = array<i64: " + factors +
          ">, offset = array<i64: 1048576>, shift = 30 : i64} : (" + y +
          "!num.int<s32>>) -> " + y + "!num.int<s8>>\n" + "return %r : " + y +
          "!num.int<s8>>\n}";

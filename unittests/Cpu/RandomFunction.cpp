@@ -160,7 +160,7 @@ Value RandomFunction::pool(Value v, bool sum) {
       dilations, b.getI64IntegerAttr(zero), b.getDenseI64ArrayAttr(scale));
 }
 
-Value RandomFunction::requantise(Value v) {
+Value RandomFunction::requantize(Value v) {
   num::IntType x = element(v);
   int64_t n = coin() && !shape(v).empty() ? shape(v).back() : 1;
   // Products below 2^60.
@@ -173,7 +173,7 @@ Value RandomFunction::requantise(Value v) {
   for (int64_t c = 0; c < offsets; ++c)
     o.push_back(pick(-(int64_t(1) << 40), int64_t(1) << 40) >> pick(0, 40));
   int64_t shift = pick(0, pick(0, 3) ? 20 : 62);
-  return osa::RequantiseOp::create(
+  return osa::RequantizeOp::create(
       b, loc, RankedTensorType::get(shape(v), randomInt(16)), v,
       b.getDenseI64ArrayAttr(m), b.getDenseI64ArrayAttr(o),
       b.getI64IntegerAttr(shift), b.getBoolAttr(shift > 0 && coin()));
@@ -332,7 +332,7 @@ Value RandomFunction::reshape(Value v) {
 
 Value RandomFunction::step(Value v) {
   if (element(v).getWidth() > 26)
-    return requantise(v);
+    return requantize(v);
   switch (pick(0, 15)) {
   case 0:
   case 1:
@@ -345,7 +345,7 @@ Value RandomFunction::step(Value v) {
   case 5:
     return pool(v, true);
   case 6:
-    return requantise(v);
+    return requantize(v);
   case 7:
     return threshold(v);
   case 8:

@@ -34,7 +34,7 @@ private:
   mlir::Value conv2d(mlir::Value v);
   mlir::Value dense(mlir::Value v);
   mlir::Value pool(mlir::Value v, bool sum);
-  mlir::Value requantise(mlir::Value v);
+  mlir::Value requantize(mlir::Value v);
   mlir::Value threshold(mlir::Value v);
   mlir::Value table(mlir::Value v);
   mlir::Value scaledAdd(mlir::Value v);

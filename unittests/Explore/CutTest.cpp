@@ -16,7 +16,7 @@ func::FuncOp residual(NetworkBuilder &n) {
   auto s8 = num::IntType::getFull(n.b.getContext(), true, 8);
   auto conv = [&](StringRef name, int64_t out) {
     n.conv(name, {.out = out, .kh = 3, .kw = 3, .pads = {1, 1, 1, 1}});
-    n.requantise((name + "_q").str(), s8, false, true);
+    n.requantize((name + "_q").str(), s8, false, true);
   };
   n.begin({1, 6, 6, 3}, s8);
   conv("conv1", 8);
@@ -24,7 +24,7 @@ func::FuncOp residual(NetworkBuilder &n) {
   conv("conv2", 8);
   conv("conv3", 8);
   n.add("add", shortcut, 1, 1);
-  n.requantise("add_q", s8, true, false);
+  n.requantize("add_q", s8, true, false);
   conv("conv4", 5);
   return n.end();
 }

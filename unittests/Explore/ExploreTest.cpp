@@ -16,7 +16,7 @@ func::FuncOp pttcnn(NetworkBuilder &n) {
   auto relu = num::IntType::get(context, true, 8, 0, 127);
   auto conv = [&](StringRef name, int64_t out, int64_t k) {
     n.conv(name, {.out = out, .kh = k, .kw = k});
-    n.requantise(name, relu, true, false);
+    n.requantize(name, relu, true, false);
   };
   n.begin({1, 32, 32, 3}, s8);
   conv("conv1", 6, 5);
@@ -26,7 +26,7 @@ func::FuncOp pttcnn(NetworkBuilder &n) {
   conv("conv3", 32, 3);
   n.flatten();
   n.dense("fc1", 84);
-  n.requantise("fc1", relu, true, false);
+  n.requantize("fc1", relu, true, false);
   n.dense("fc2", 10);
   return n.end();
 }
@@ -101,7 +101,7 @@ TEST(Explore, RomsMoveToLutsWhereBlocksAreScarce) {
     n.begin({1, 64}, byte);
     for (const char *name : {"fc1", "fc2", "fc3"}) {
       n.dense(name, 64);
-      n.requantise(name, byte, true, false);
+      n.requantize(name, byte, true, false);
     }
     func::FuncOp f = n.end();
     auto goal = *explore::parseGoal("throughput=10000/s");
@@ -134,7 +134,7 @@ TEST(Explore, WeightsAreLoadedWhereBlocksDoNotHoldThem) {
       n.begin({1, 256}, byte(n));
       for (const char *name : {"fc1", "fc2", "fc3"}) {
         n.dense(name, 256);
-        n.requantise(name, byte(n), true, false);
+        n.requantize(name, byte(n), true, false);
       }
       func::FuncOp f = n.end();
       explore::ClusterPlace place;
@@ -180,7 +180,7 @@ TEST(Explore, WhatDoesNotFitIsSimulatedOnlyIfItIsToBeBuilt) {
   auto byte = num::IntType::getFull(n.b.getContext(), true, 8);
   n.begin({1, 64}, byte);
   n.dense("fc", 64);
-  n.requantise("fc", byte, true, false);
+  n.requantize("fc", byte, true, false);
   func::FuncOp f = n.end();
   auto goal = *explore::parseGoal("max-throughput");
   auto told = explore::explore(f, goal, cluster);

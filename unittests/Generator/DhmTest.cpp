@@ -150,7 +150,7 @@ TEST(Circuit, TablesMayGoOnBeyondTheirIndex) {
   EXPECT_EQ(logic({1}), (std::vector<int64_t>{5}));
 }
 
-/// A layer that dhm covers, perhaps with a requantiser or thresholds behind.
+/// A layer that dhm covers, perhaps with a requantizer or thresholds behind.
 func::FuncOp randomNetwork(NetworkBuilder &n);
 
 // What is built is searched for longer than what is offered.
@@ -193,9 +193,9 @@ func::FuncOp randomNetwork(NetworkBuilder &n) {
   auto behind = [&](StringRef name) {
     switch (n.draw(0, 3)) {
     case 0:
-      return n.requantise(name, n.drawType(8), n.coin(), n.coin());
+      return n.requantize(name, n.drawType(8), n.coin(), n.coin());
     case 1:
-      return n.requantise(name, n.drawType(3), n.coin(), n.coin());
+      return n.requantize(name, n.drawType(3), n.coin(), n.coin());
     case 2:
       return n.threshold(name, n.draw(1, n.coin() ? 3 : 17), n.coin());
     default:
@@ -274,13 +274,13 @@ TEST(Dhm, CircuitsBehindEachOtherAreOnePipeline) {
   n.begin({1, 1, 1, 8}, num::IntType::getFull(&context, true, 6));
   n.flatten();
   n.dense("fc1", 12, 4, true);
-  n.requantise("fc1", num::IntType::getFull(&context, false, 4), true, false);
+  n.requantize("fc1", num::IntType::getFull(&context, false, 4), true, false);
   n.dense("fc2", 3, 4, true);
   func::FuncOp network = n.end();
   gen::DeviceContext device = testDevice();
   std::vector<gen::Selection> selections;
   for (Operation &op : network.getBody().front())
-    if (isa<osa::DenseOp, osa::RequantiseOp>(op)) {
+    if (isa<osa::DenseOp, osa::RequantizeOp>(op)) {
       auto options = gen::findGenerator("dhm")->offers(&op, {}, device);
       selections.push_back({&op, options.front()});
     }

@@ -4,7 +4,7 @@
 #include "Layers.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Support/Resources.h"
-#include "rhizome/Transforms/Integerise.h"
+#include "rhizome/Transforms/Integerize.h"
 #include <set>
 
 using namespace mlir;
@@ -100,7 +100,7 @@ TEST(OptionKey, NoTwoOptionsShareOne) {
         {"tiny-digits/tiny_digits_qdq_int8.onnx", std::nullopt}}) {
     MLIRContext context;
     importer::ImportOptions options;
-    IntegeriseOptions integers;
+    IntegerizeOptions integers;
     integers.fixed = example.fixed;
     if (example.fixed)
       options.rawIntegerFraction = example.fixed->fractionBits;
@@ -108,8 +108,8 @@ TEST(OptionKey, NoTwoOptionsShareOne) {
     auto module = importer::importOnnx(&context, examples + example.file,
                                        options, refusals);
     ASSERT_TRUE(module) << example.file;
-    IntegeriseStats stats;
-    ASSERT_TRUE(succeeded(integerise(*module, integers, refusals, stats)));
+    IntegerizeStats stats;
+    ASSERT_TRUE(succeeded(integerize(*module, integers, refusals, stats)));
     auto network = module->lookupSymbol<func::FuncOp>("network");
     EXPECT_GT(checkKeys(network, device), 100u) << example.file;
     EXPECT_GT(checkKeys(network, bare), 100u) << example.file;

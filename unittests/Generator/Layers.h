@@ -139,7 +139,7 @@ inline void runLayer(NetworkBuilder &n, mlir::func::FuncOp network,
       EXPECT_EQ(sim->loadCycles, cycles);
     }
   }
-  // Kept for `rhizome characterise --add`, if asked for.
+  // Kept for `rhizome characterize --add`, if asked for.
   if (!::testing::Test::HasFailure() && !std::getenv("RHIZOME_KEEP_LAYERS"))
     llvm::sys::fs::remove_directories(folder);
 }

@@ -33,7 +33,7 @@ func::FuncOp networkOf(NetworkBuilder &n, Layer layer) {
   } else {
     n.conv("first", conv);
   }
-  n.requantise("first", n.drawType(8), n.coin(), n.coin());
+  n.requantize("first", n.drawType(8), n.coin(), n.coin());
   n.flatten();
   n.dense("last", n.draw(1, 5), n.draw(2, 8), n.coin());
   return n.end();

@@ -74,7 +74,7 @@ func::FuncOp randomNetwork(NetworkBuilder &n) {
   case 2:
     n.conv("conv", drawConv(kind == 2));
     if (n.coin())
-      n.requantise("conv", n.drawType(8), n.coin(), n.coin());
+      n.requantize("conv", n.drawType(8), n.coin(), n.coin());
     break;
   case 3:
     n.flatten();
@@ -116,7 +116,7 @@ func::FuncOp randomNetwork(NetworkBuilder &n) {
       int64_t step = n.draw(1, 3), end = n.draw(1, size);
       for (int64_t i = n.draw(0, end - 1); i < end; i += step)
         indices.push_back(i);
-    } else if (n.coin()) { // nearest neighbours
+    } else if (n.coin()) { // nearest neighbors
       int64_t factor = n.draw(2, 3);
       for (int64_t i = 0; i < size * factor; ++i)
         indices.push_back(i / factor);

@@ -117,7 +117,7 @@ public:
   regions(llvm::ArrayRef<Operation *> ops) const override {
     std::vector<gen::Region> found;
     for (size_t i = 0; i + 1 < ops.size(); ++i)
-      if (isa<osa::DenseOp>(ops[i]) && isa<osa::RequantiseOp>(ops[i + 1]) &&
+      if (isa<osa::DenseOp>(ops[i]) && isa<osa::RequantizeOp>(ops[i + 1]) &&
           ops[i + 1]->getOperand(0) == ops[i]->getResult(0))
         found.push_back(gen::Region(ops.slice(i, 2)));
     return found;
@@ -128,13 +128,13 @@ public:
     if (region.ops().size() != 2)
       return "builds a dense layer with the requantizer behind it";
     auto dense = cast<osa::DenseOp>(region.ops()[0]);
-    auto requantise = cast<osa::RequantiseOp>(region.ops()[1]);
+    auto requantize = cast<osa::RequantizeOp>(region.ops()[1]);
     auto weights = cast<RankedTensorType>(dense->getOperand(1).getType());
     if (dense->getNumOperands() != 2 ||
         weights.getShape() != llvm::ArrayRef<int64_t>{kOut, kIn} ||
-        requantise.getShift() != kShift || requantise.getTiesEven() ||
-        requantise.getMultiplier() != llvm::ArrayRef<int64_t>{1} ||
-        requantise.getOffset() != llvm::ArrayRef<int64_t>{1 << (kShift - 1)})
+        requantize.getShift() != kShift || requantize.getTiesEven() ||
+        requantize.getMultiplier() != llvm::ArrayRef<int64_t>{1} ||
+        requantize.getOffset() != llvm::ArrayRef<int64_t>{1 << (kShift - 1)})
       return "has a unit for another shape and scale";
     return std::nullopt;
   }
@@ -245,7 +245,7 @@ protected:
     for (int i = 0; i < layers; ++i) {
       std::string name = "dense" + std::to_string(i);
       n.dense(name, kOut);
-      n.value = osa::RequantiseOp::create(
+      n.value = osa::RequantizeOp::create(
           n.b, n.loc(name), n.tensor(n.shape(), byte), n.value,
           llvm::ArrayRef<int64_t>{1},
           llvm::ArrayRef<int64_t>{1 << (kShift - 1)}, kShift, false);

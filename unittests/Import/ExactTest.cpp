@@ -160,8 +160,8 @@ TEST(ImportHalf, ConstantsAreCast) {
   EXPECT_EQ(resultOf(i, {1}, {1}).floats, (Floats{0.10009765625f, 70144.f}));
 }
 
-/// x · 0.1 as float16, between quantisers or not.
-ModelBuilder scaled(bool isQuantised) {
+/// x · 0.1 as float16, between quantizers or not.
+ModelBuilder scaled(bool isQuantized) {
   ModelBuilder m(19);
   m.input("x", {1, 2});
   m.ints("s", {}, TensorProto::FLOAT16, {0x2e66}); // 0.1
@@ -171,16 +171,16 @@ ModelBuilder scaled(bool isQuantised) {
   m.node("QuantizeLinear", {"h", "s", "z"}, {"q"});
   m.node("DequantizeLinear", {"q", "s", "z"}, {"d"});
   m.node("Mul", {"d", "w"}, {"p"});
-  if (isQuantised)
+  if (isQuantized)
     m.node("QuantizeLinear", {"p", "s", "z"}, {"y"});
-  m.output(isQuantised ? "y" : "p");
+  m.output(isQuantized ? "y" : "p");
   return m;
 }
 
-TEST(ImportHalf, NothingRoundsBetweenQuantisers) {
-  Imported quantised(scaled(true)), open(scaled(false));
+TEST(ImportHalf, NothingRoundsBetweenQuantizers) {
+  Imported quantized(scaled(true)), open(scaled(false));
   // The cast alone; and with it, both results that leave.
-  EXPECT_EQ(quantised.count("linalg.generic"), 1) << quantised.text();
+  EXPECT_EQ(quantized.count("linalg.generic"), 1) << quantized.text();
   EXPECT_EQ(open.count("linalg.generic"), 3) << open.text();
   host::dropRounding(*open.module);
   EXPECT_EQ(open.count("linalg.generic"), 0) << open.text();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operators that compute on integers: those that quantise by themselves, those
+// Operators that compute on integers: those that quantize by themselves, those
 // that give whole sums, and integer arithmetic between float tensors.
 #include "ModelBuilder.h"
 

@@ -123,7 +123,7 @@ TEST(ImportLegality, ZeroPointAndOutputOfDifferentTypes) {
                         "as int8");
 }
 
-TEST(ImportLegality, ZeroPointsOfTypesThatNothingIsQuantisedTo) {
+TEST(ImportLegality, ZeroPointsOfTypesThatNothingIsQuantizedTo) {
   for (int type : {TensorProto::INT64, TensorProto::INT32}) {
     Pair pair;
     pair.first = pair.second = type;

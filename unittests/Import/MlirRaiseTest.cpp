@@ -52,7 +52,7 @@ protected:
   }
 
   /// As loops alone.
-  void generalise(func::FuncOp function) {
+  void generalize(func::FuncOp function) {
     IRRewriter rewriter(&context);
     SmallVector<linalg::LinalgOp> named;
     SmallVector<arith::ConstantOp> constants;
@@ -100,7 +100,7 @@ protected:
     EXPECT_NE(printed.find(expected.str()), std::string::npos) << printed;
     EXPECT_EQ(printed.find("linalg.generic") != std::string::npos, loopsStay)
         << printed;
-    generalise(before);
+    generalize(before);
     auto want = run(before), have = run(after);
     ASSERT_EQ(want.size(), have.size());
     for (size_t i = 0; i < want.size(); ++i)

@@ -61,7 +61,7 @@ std::string network(const std::string &argument = "tensor<1x2xf32>",
 const char *const kIntegers =
     "func.func @anything(%x: tensor<1x2x!num.int<u8>>) -> "
     "tensor<1x2x!num.int<u8>> {\n"
-    "  %y = osa.requantise %x {multiplier = array<i64: 1>, offset = array<i64: "
+    "  %y = osa.requantize %x {multiplier = array<i64: 1>, offset = array<i64: "
     "1>, shift = 1 : i64} : (tensor<1x2x!num.int<u8>>) -> "
     "tensor<1x2x!num.int<u8>>\n  return %y : tensor<1x2x!num.int<u8>>\n}\n";
 

@@ -127,7 +127,7 @@ TEST(ImportRobust, CycleNamesItsNodesOnly) {
   EXPECT_FALSE(i.contains("Relu_y"));
 }
 
-TEST(ImportRobust, UnsortedNodesAndInitialisersAmongInputs) {
+TEST(ImportRobust, UnsortedNodesAndInitializersAmongInputs) {
   ModelBuilder m;
   m.input("w", {1});
   m.input("x", {1});
@@ -220,7 +220,7 @@ TEST(ImportRobust, NamesThatDoNotFit) {
   m.output("a");
   m.output("nobody");
   Imported i(m);
-  expectRefused(i, "two initialisers have the same name");
+  expectRefused(i, "two initializers have the same name");
   EXPECT_TRUE(i.contains("two graph inputs have the same name"));
   EXPECT_TRUE(i.contains("its input 'missing' is neither"));
   EXPECT_TRUE(i.contains("the tensor 'a' is produced twice"));

@@ -110,10 +110,10 @@ TEST_F(IntegerTest, SumPoolSubtractsZeroAndScalesByPosition) {
             (Ints{14, 17 - 33}));
 }
 
-TEST_F(IntegerTest, RequantiseFloorsNegativesAndClamps) {
+TEST_F(IntegerTest, RequantizeFloorsNegativesAndClamps) {
   EXPECT_EQ(ints(R"(
     func.func @f(%x: tensor<6x!num.int<s16>>) -> tensor<6x!num.int<s4>> {
-      %y = osa.requantise %x {multiplier = array<i64: 3>, offset = array<i64: 2>, shift = 2 : i64}
+      %y = osa.requantize %x {multiplier = array<i64: 3>, offset = array<i64: 2>, shift = 2 : i64}
         : (tensor<6x!num.int<s16>>) -> tensor<6x!num.int<s4>>
       return %y : tensor<6x!num.int<s4>>
     })",
@@ -121,10 +121,10 @@ TEST_F(IntegerTest, RequantiseFloorsNegativesAndClamps) {
             (Ints{0, 1, -1, -1, 7, -8}));
 }
 
-TEST_F(IntegerTest, RequantisePerChannel) {
+TEST_F(IntegerTest, RequantizePerChannel) {
   EXPECT_EQ(ints(R"(
     func.func @f(%x: tensor<2x2x!num.int<s8>>) -> tensor<2x2x!num.int<s8>> {
-      %y = osa.requantise %x {multiplier = array<i64: 1, -2>, offset = array<i64: 0, 5>, shift = 0 : i64}
+      %y = osa.requantize %x {multiplier = array<i64: 1, -2>, offset = array<i64: 0, 5>, shift = 0 : i64}
         : (tensor<2x2x!num.int<s8>>) -> tensor<2x2x!num.int<s8>>
       return %y : tensor<2x2x!num.int<s8>>
     })",

@@ -44,8 +44,8 @@ protected:
            "\nlinalg.yield %z : f64\n} -> tensor<4xf64>\nreturn %r : "
            "tensor<4xf64>\n}\n";
   }
-  RangeReport analyse(func::FuncOp func, RangeOptions options = {}) {
-    auto report = analyseRanges(func, options);
+  RangeReport analyze(func::FuncOp func, RangeOptions options = {}) {
+    auto report = analyzeRanges(func, options);
     EXPECT_TRUE(succeeded(report));
     return succeeded(report) ? *report : RangeReport();
   }
@@ -54,7 +54,7 @@ protected:
 
 TEST_F(Ranges, HelmholtzOverflowsInNarrowFixedPoint) {
   auto func = kernel(test::helmholtz(11), "fixed<8,24>");
-  RangeReport report = analyse(func);
+  RangeReport report = analyze(func);
   ASSERT_FALSE(report.warnings.empty());
   const OverflowWarning &first = report.warnings.front();
   EXPECT_TRUE(first.isCertain);
@@ -78,7 +78,7 @@ TEST_F(Ranges, HelmholtzOverflowsInNarrowFixedPoint) {
 
 TEST_F(Ranges, HelmholtzFitsWideFixedPoint) {
   EXPECT_TRUE(
-      analyse(kernel(test::helmholtz(7), "fixed<24,40>")).warnings.empty());
+      analyze(kernel(test::helmholtz(7), "fixed<24,40>")).warnings.empty());
 }
 
 TEST_F(Ranges, AffineFormsCancel) {
@@ -86,12 +86,12 @@ TEST_F(Ranges, AffineFormsCancel) {
   auto func = kernel(elementwise("%s = arith.addf %x, %y : f64\n"
                                  "%z = arith.subf %s, %x : f64"),
                      "fixed<3,8>");
-  EXPECT_TRUE(analyse(func).warnings.empty());
+  EXPECT_TRUE(analyze(func).warnings.empty());
   RangeOptions options;
   options.inputs = {{-1.9, 1.9}, {-1.9, 1.9}};
-  EXPECT_TRUE(analyse(func, options).warnings.empty());
+  EXPECT_TRUE(analyze(func, options).warnings.empty());
   options.inputs = {{-2.1, 2.1}, {-2.1, 2.1}};
-  RangeReport report = analyse(func, options);
+  RangeReport report = analyze(func, options);
   ASSERT_EQ(report.warnings.size(), 1u); // the sum; not the difference
   EXPECT_TRUE(report.warnings[0].isCertain);
   EXPECT_NEAR(report.warnings[0].range.hi, 4.2, 0.05);
@@ -108,7 +108,7 @@ TEST_F(Ranges, SaysWhatItCannotShow) {
                      "fixed<3,12>");
   RangeOptions options;
   options.inputs = {{-1, 1}, {0, 0}};
-  EXPECT_TRUE(analyse(func, options).warnings.empty());
+  EXPECT_TRUE(analyze(func, options).warnings.empty());
   func = kernel(elementwise("%one = arith.constant 1.0 : f64\n"
                             "%m = math.absf %x : f64\n"
                             "%d = arith.subf %one, %m : f64\n"
@@ -117,7 +117,7 @@ TEST_F(Ranges, SaysWhatItCannotShow) {
                             "%q = arith.mulf %p, %c : f64\n"
                             "%z = arith.mulf %q, %c : f64"),
                 "fixed<2,12>");
-  RangeReport report = analyse(func, options);
+  RangeReport report = analyze(func, options);
   ASSERT_EQ(report.warnings.size(), 1u);
   EXPECT_FALSE(report.warnings[0].isCertain);
   EXPECT_LT(report.warnings[0].reached, 1);
@@ -125,7 +125,7 @@ TEST_F(Ranges, SaysWhatItCannotShow) {
 
 TEST_F(Ranges, DivisionByARangeWithZeroIsFound) {
   auto func = kernel(elementwise("%z = arith.divf %x, %y : f64"), "half");
-  RangeReport report = analyse(func);
+  RangeReport report = analyze(func);
   ASSERT_EQ(report.warnings.size(), 1u);
   EXPECT_EQ(report.warnings[0].format.str(), "half");
 }

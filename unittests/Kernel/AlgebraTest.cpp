@@ -18,7 +18,7 @@ struct Algebra : testing::Test {
     module = buildModule(context, *parsed(text), reassociate);
     return llvm::cantFail(findKernel(*module));
   }
-  mlir::func::FuncOp optimised(const std::string &text, bool reassociate = true,
+  mlir::func::FuncOp optimized(const std::string &text, bool reassociate = true,
                                IndexOrder order = IndexOrder::InPlace) {
     mlir::func::FuncOp func = build(text, reassociate);
     EXPECT_TRUE(mlir::succeeded(factorizeProducts(func, order)));
@@ -38,19 +38,19 @@ TEST_F(Algebra, HelmholtzWork) {
        {std::tuple(7, 29155, 117649, 7203),
         std::tuple(11, 177023, 1771561, 43923)}) {
     EXPECT_EQ(workOf(build(helmholtz(p))).macs, 2 * direct);
-    Work work = workOf(optimised(helmholtz(p)));
+    Work work = workOf(optimized(helmholtz(p)));
     EXPECT_EQ(work.macs, 2 * macs);
     EXPECT_EQ(work.operations, operations);
   }
 }
 
 TEST_F(Algebra, ReassociatesOnlyWhereAllowed) {
-  mlir::func::FuncOp func = optimised(helmholtz(7), false);
+  mlir::func::FuncOp func = optimized(helmholtz(7), false);
   EXPECT_EQ(workOf(func).macs, 2 * 117649);
 }
 
 TEST_F(Algebra, HelmholtzIsSixMatmulsWithoutTransposes) {
-  mlir::func::FuncOp func = optimised(helmholtz(11), true, IndexOrder::First);
+  mlir::func::FuncOp func = optimized(helmholtz(11), true, IndexOrder::First);
   EXPECT_EQ(count<mlir::linalg::ContractOp>(func), 6);
   EXPECT_EQ(formMatmuls(func), 6);
   EXPECT_TRUE(mlir::succeeded(mlir::verify(*module)));
@@ -60,14 +60,14 @@ TEST_F(Algebra, HelmholtzIsSixMatmulsWithoutTransposes) {
 
 TEST_F(Algebra, CommonSubexpressions) {
   mlir::func::FuncOp func =
-      optimised("var input A : [4 4] var input x : [4] var output y : [4] "
+      optimized("var input A : [4 4] var input x : [4] var output y : [4] "
                 "var output z : [4]\ny = A . x + x\nz = A . x - x\n");
   EXPECT_EQ(count<mlir::linalg::ContractOp>(func), 1);
 }
 
 TEST_F(Algebra, ElementwiseWorkIsFused) {
   mlir::func::FuncOp func =
-      optimised("var input a : [4 4] var input b : [4 4] var output y : [4 4]\n"
+      optimized("var input a : [4 4] var input b : [4 4] var output y : [4 4]\n"
                 "var t : [4 4] var r : [4 4]\n"
                 "t = a + b\nr = t * b\ny[i,j] = sqrt(abs(r[i,j]))\n");
   EXPECT_EQ(count<mlir::linalg::GenericOp>(func), 1);
@@ -76,7 +76,7 @@ TEST_F(Algebra, ElementwiseWorkIsFused) {
 TEST_F(Algebra, ChainTakesTheCheaperOrder) {
   // (A B) x costs 64 + 16, A (B x) 16 + 16.
   mlir::func::FuncOp func =
-      optimised("var input A : [4 4] var input B : [4 4] var input x : [4] "
+      optimized("var input A : [4 4] var input B : [4 4] var input x : [4] "
                 "var output y : [4]\ny = (A . B) . x\n");
   EXPECT_EQ(workOf(func).macs, 32);
 }

@@ -114,7 +114,7 @@ TEST(Arithmetic, ExhaustiveSmallFormats) {
   }
 }
 
-/// Operands of every kind: any pattern, neighbours in exponent, edges.
+/// Operands of every kind: any pattern, neighbors in exponent, edges.
 static Bits operand(std::mt19937_64 &random, const Format &f, Bits other) {
   Bits any = (Bits(random()) << 64 | random()) & f.mask();
   switch (random() % 8) {

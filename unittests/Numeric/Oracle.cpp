@@ -100,7 +100,7 @@ Bits Oracle::round(Real &value, int t) {
   // To odd: truncated with the last bit set if something was lost. At 900
   // bits only a quotient, a root or a distant sum loses anything.
   if (t != 0) {
-    // A number strictly between two neighbours: truncate, then move away from
+    // A number strictly between two neighbors: truncate, then move away from
     // every tie and every integer by half a unit of the precision.
     mpfr_t odd;
     mpfr_init2(odd, Real::precision + 2);

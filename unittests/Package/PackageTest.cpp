@@ -20,7 +20,7 @@ Plan toyPlan() {
   plan.clockMhz = 156.25;
   plan.goal = "throughput=5000/s";
   plan.predicted = {31250, 40000, 156.25, 5000, 100, 200, 3, 4};
-  plan.utilisation = {{"lut", 0.1}, {"dsp", 3.0 / 1077}};
+  plan.utilization = {{"lut", 0.1}, {"dsp", 3.0 / 1077}};
   plan.bottleneck = "conv1";
   PlannedNode node;
   node.name = "node0";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Real networks, integerised: the CPU path equals the interpreter on random
+// Real networks, integerized: the CPU path equals the interpreter on random
 // frames, compiles within its time, and gives the known accuracies on MNIST.
 // The files lie beside the checkout; where they are missing, tests are skipped.
 #include "../TaskWalk.h"
@@ -9,7 +9,7 @@
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Interp/Interpreter.h"
 #include "rhizome/Support/Data.h"
-#include "rhizome/Transforms/Integerise.h"
+#include "rhizome/Transforms/Integerize.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
@@ -48,10 +48,10 @@ struct Model {
     for (const Refusal &refusal : refusals)
       ADD_FAILURE() << refusal.node << ": " << refusal.reason;
     ASSERT_TRUE(module);
-    IntegeriseOptions integers;
+    IntegerizeOptions integers;
     integers.fixed = fixed;
-    IntegeriseStats stats;
-    bool done = succeeded(integerise(*module, integers, refusals, stats));
+    IntegerizeStats stats;
+    bool done = succeeded(integerize(*module, integers, refusals, stats));
     for (const Refusal &refusal : refusals)
       ADD_FAILURE() << refusal.node << ": " << refusal.reason;
     ASSERT_TRUE(done);
@@ -143,7 +143,7 @@ class Mnist
     : public ::testing::TestWithParam<std::tuple<Case, std::string, int>> {};
 
 TEST_P(Mnist, TenThousandImages) {
-  auto [which, normalise, correct] = GetParam();
+  auto [which, normalize, correct] = GetParam();
   std::string folder = "datasets/frej-dahlin+aesia/examples/data/mnist/t10k-";
   std::string path = shared(which.file),
               images = shared(folder + "images-idx3-ubyte.gz"),
@@ -161,7 +161,7 @@ TEST_P(Mnist, TenThousandImages) {
                    .vec();
   auto start = std::chrono::steady_clock::now();
   FrameSource source = llvm::cantFail(FrameSource::open(
-      images, spec, llvm::cantFail(Normalise::parse(normalise))));
+      images, spec, llvm::cantFail(Normalize::parse(normalize))));
   auto labels = llvm::cantFail(readLabels(labelFile));
   ASSERT_EQ(source.size(), 10000u);
   ASSERT_EQ(labels.size(), 10000u);

@@ -16,10 +16,10 @@ TEST(Options, GoalsAndRanges) {
   EXPECT_TRUE(isGoal("latency=100us"));
   EXPECT_FALSE(isGoal("fast"));
   EXPECT_FALSE(isGoal("throughput=0/s"));
-  EXPECT_TRUE(isNormalisation("0..1"));
-  EXPECT_TRUE(isNormalisation("0.13,0.3"));
-  EXPECT_FALSE(isNormalisation("0.13,0"));
-  EXPECT_FALSE(isNormalisation("0..2"));
+  EXPECT_TRUE(isNormalization("0..1"));
+  EXPECT_TRUE(isNormalization("0.13,0.3"));
+  EXPECT_FALSE(isNormalization("0.13,0"));
+  EXPECT_FALSE(isNormalization("0..2"));
 }
 
 // One meaning in all spellings: integer bits and fraction bits.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A medium for the link's tests and benchmark: serialises datagrams at a rate,
+// A medium for the link's tests and benchmark: serializes datagrams at a rate,
 // delays, loses, doubles, overtakes, cuts and invents them, by a seed.
 #pragma once
 

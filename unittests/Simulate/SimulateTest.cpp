@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Small hand-made packages through both simulators: values, measured cycles,
-// stalls, and every misbehaviour that is to be noticed.
+// stalls, and every misbehavior that is to be noticed.
 #include "rhizome/Simulate/Simulate.h"
 #include "../TestFolder.h"
 #include "mlir/Parser/Parser.h"

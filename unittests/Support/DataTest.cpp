@@ -144,9 +144,9 @@ TEST_F(DataTest, Images) {
   Tensor rgb = read(png("x.png", 2, 1, true, {1, 2, 3, 250, 251, 252}));
   EXPECT_EQ(rgb.shape, (Ints{1, 2, 3}));
   EXPECT_EQ(rgb.ints, (Ints{1, 2, 3, 250, 251, 252}));
-  Tensor grey = read(png("g.png", 2, 2, false, {0, 100, 200, 255}));
-  EXPECT_EQ(grey.shape, (Ints{2, 2, 1}));
-  EXPECT_EQ(grey.ints, (Ints{0, 100, 200, 255}));
+  Tensor gray = read(png("g.png", 2, 2, false, {0, 100, 200, 255}));
+  EXPECT_EQ(gray.shape, (Ints{2, 2, 1}));
+  EXPECT_EQ(gray.ints, (Ints{0, 100, 200, 255}));
   Tensor flat = read(jpeg("x.jpg", 8, 16, 77));
   EXPECT_EQ(flat.shape, (Ints{16, 8, 1}));
   EXPECT_EQ(flat.ints, Ints(128, 77));

@@ -87,7 +87,7 @@ protected:
   }
 
   std::string jpeg(llvm::StringRef name, unsigned width, unsigned height,
-                   uint8_t grey) const {
+                   uint8_t gray) const {
     jpeg_compress_struct info = {};
     jpeg_error_mgr errors;
     info.err = jpeg_std_error(&errors);
@@ -100,7 +100,7 @@ protected:
     info.in_color_space = JCS_GRAYSCALE;
     jpeg_set_defaults(&info);
     jpeg_start_compress(&info, TRUE);
-    std::vector<uint8_t> row(width, grey);
+    std::vector<uint8_t> row(width, gray);
     uint8_t *rows[] = {row.data()};
     while (info.next_scanline < info.image_height)
       jpeg_write_scanlines(&info, rows, 1);

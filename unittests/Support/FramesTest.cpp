@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Frames for a model's input: cutting, channel order, normalisation, random
+// Frames for a model's input: cutting, channel order, normalization, random
 // data, and the messages for what doesn't fit.
 #include "Fixtures.h"
 
@@ -18,8 +18,8 @@ protected:
     return write("pixels.npy", npy("|u1", false, shape, payload));
   }
   static FrameSource open(const std::string &file, InputSpec spec,
-                          llvm::StringRef normalise = "") {
-    auto n = Normalise::parse(normalise);
+                          llvm::StringRef normalize = "") {
+    auto n = Normalize::parse(normalize);
     EXPECT_TRUE(bool(n));
     auto source = FrameSource::open(file, std::move(spec), *n);
     if (!source) {
@@ -29,8 +29,8 @@ protected:
     return *source;
   }
   static std::string refusal(const std::string &file, InputSpec spec,
-                             llvm::StringRef normalise = "") {
-    auto n = llvm::cantFail(Normalise::parse(normalise));
+                             llvm::StringRef normalize = "") {
+    auto n = llvm::cantFail(Normalize::parse(normalize));
     auto source = FrameSource::open(file, std::move(spec), n);
     if (!source)
       return llvm::toString(source.takeError());
@@ -67,7 +67,7 @@ TEST_F(FramesTest, NothingIsResized) {
       << message;
 }
 
-TEST_F(FramesTest, NormalisesPixels) {
+TEST_F(FramesTest, NormalizesPixels) {
   auto one = [&](llvm::StringRef how) {
     return llvm::cantFail(open(write("p.npy", npy("|u1", false, "(1, 2)",
                                                   bytes({0, 255}))),
@@ -84,17 +84,17 @@ TEST_F(FramesTest, NormalisesPixels) {
   EXPECT_EQ(llvm::cantFail(open(pixels("(1, 2)", 2), whole).frame(0)).floats,
             (Floats{0, 1}));
   EXPECT_NE(
-      refusal(pixels("(1, 2)", 2), {"x", {1, 2}}).find("--normalise 0..1"),
+      refusal(pixels("(1, 2)", 2), {"x", {1, 2}}).find("--normalize 0..1"),
       std::string::npos);
   EXPECT_NE(refusal(pixels("(1, 2)", 2), {"x", {1, 2}}, "0,0,0,1,1,1")
                 .find("has 3 channels"),
             std::string::npos);
 }
 
-TEST_F(FramesTest, NormaliseTexts) {
+TEST_F(FramesTest, NormalizeTexts) {
   for (const char *bad : {"0..2", "a,b", "1", "0,0", "0,1,2", "0,-1", "nan,1"})
-    EXPECT_NE(why(Normalise::parse(bad)), "") << bad;
-  EXPECT_EQ(llvm::cantFail(Normalise::parse("")).kind, Normalise::Kind::None);
+    EXPECT_NE(why(Normalize::parse(bad)), "") << bad;
+  EXPECT_EQ(llvm::cantFail(Normalize::parse("")).kind, Normalize::Kind::None);
 }
 
 TEST_F(FramesTest, ImagesTakeTheInputsChannelOrder) {

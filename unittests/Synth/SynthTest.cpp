@@ -87,7 +87,7 @@ protected:
   }
 
   std::string failure(const Package &p) {
-    auto result = synthesise(p, options);
+    auto result = synthesize(p, options);
     return result ? "passed" : llvm::toString(result.takeError());
   }
 
@@ -127,7 +127,7 @@ TEST_F(SynthTest, EqualActorsAreOneModule) {
     told = progress.done;
     total = progress.total;
   };
-  auto result = synthesise(p, options);
+  auto result = synthesize(p, options);
   ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
   EXPECT_EQ(told, 2u);
   EXPECT_EQ(total, 2u);
@@ -151,7 +151,7 @@ TEST_F(SynthTest, EqualActorsAreOneModule) {
   ASSERT_TRUE(bool(kept));
   EXPECT_EQ(*kept, llvm::json::Value(toJson(*result)));
 
-  auto again = synthesise(p, options);
+  auto again = synthesize(p, options);
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
   EXPECT_TRUE(again->modules[0].cached && again->modules[1].cached);
   EXPECT_EQ(again->measured, result->measured);
@@ -161,7 +161,7 @@ TEST_F(SynthTest, EqualActorsAreOneModule) {
   EXPECT_EQ(folder.run("sed -i 's/\"measure\":[0-9]*/\"measure\":0/; "
                        "s/\"depth\":[0-9]*/\"depth\":99/' cache/*.json"),
             0);
-  again = synthesise(p, options);
+  again = synthesize(p, options);
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
   EXPECT_TRUE(again->modules[0].cached);
   EXPECT_EQ(again->modules[0].depth.levels, both.depth.levels);
@@ -171,7 +171,7 @@ TEST_F(SynthTest, EqualActorsAreOneModule) {
   // a run stays.
   EXPECT_NE(folder.run("ls cache | grep -Ev 'json$|netlist$'"), 0);
   EXPECT_EQ(folder.run("for f in cache/*.json; do echo '{' > $f; done"), 0);
-  again = synthesise(p, options);
+  again = synthesize(p, options);
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
   EXPECT_FALSE(again->modules[0].cached);
   EXPECT_EQ(again->measured, result->measured);
@@ -203,7 +203,7 @@ TEST_F(SynthTest, TheFifoIsShallow) {
        {"ultrascale+", "ecp5", "ice40", "nexus", "gowin", "cyclonev"}) {
     plan.nodes[0].family = family;
     folder.write("m.rhz/plan.json", printPlan(plan));
-    auto result = synthesise(
+    auto result = synthesize(
         llvm::cantFail(Package::open(folder.path("m.rhz"), Changes::Accept)),
         options);
     ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
@@ -230,7 +230,7 @@ TEST_F(SynthTest, FailuresNameTheActorAndTheLog) {
   toy.replace(toy.find("u_adder"), 7, "u_adder oops");
   std::string message = failure(package(toy));
   EXPECT_NE(message.find("the module of 'first' (rhz_toy) cannot be "
-                         "synthesised"),
+                         "synthesized"),
             std::string::npos)
       << message;
   EXPECT_NE(message.find("syntax error"), std::string::npos) << message;
@@ -241,7 +241,7 @@ TEST_F(SynthTest, FailuresNameTheActorAndTheLog) {
 TEST_F(SynthTest, Refusals) {
   plan.nodes[0].family = "abacus";
   EXPECT_EQ(failure(package()).find("devices of the family 'abacus' cannot be "
-                                    "synthesised; families that can are "),
+                                    "synthesized; families that can are "),
             test::haveTool("yosys") ? 0 : std::string::npos);
   plan.nodes[0].family = "";
   options.tool = fakeTool("exit 1");
@@ -283,7 +283,7 @@ TEST_F(SynthTest, AnInterruptEndsTheRuns) {
     folder.run("rm -f child");
     pid_t pid = fork();
     if (pid == 0) {
-      auto result = synthesise(p, options);
+      auto result = synthesize(p, options);
       _exit(result ? 0 : 1);
     }
     std::string child;

@@ -145,7 +145,7 @@ TEST(Cluster, PlacesHaveTheirOwnClockBudgetAndLink) {
   EXPECT_FALSE(cluster->joined(1, 1));
 }
 
-TEST(Cluster, AChainReachesItsNeighbours) {
+TEST(Cluster, AChainReachesItsNeighbors) {
   auto chain = loadCluster("up5kx16");
   ASSERT_TRUE(bool(chain)) << llvm::toString(chain.takeError());
   EXPECT_EQ(chain->topology, Cluster::Topology::Chain);

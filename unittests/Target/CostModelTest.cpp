@@ -49,7 +49,7 @@ TEST(CostModel, MistakesAreNamedByLine) {
     std::string message = llvm::toString(model.takeError());
     return message.substr(message.find("toy.yaml"));
   };
-  EXPECT_NE(messageOf(text + "colour: red\n").find("unknown key 'colour'"),
+  EXPECT_NE(messageOf(text + "color: red\n").find("unknown key 'color'"),
             std::string::npos);
   std::string units = text.substr(0, text.find("units:"));
   EXPECT_NE(messageOf(units).find("needs a mapping 'units'"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Step positions and requantisers against brute force over every accumulator
+// Step positions and requantizers against brute force over every accumulator
 // value, in exact arithmetic: random scales, ranges and roundings, square
 // roots, falling and constant channels, ties.
 #include "rhizome/Transforms/RequantSearch.h"
@@ -27,8 +27,8 @@ int64_t evaluate(const Steps &s, int64_t x) {
          (std::upper_bound(s.at.begin(), s.at.end(), v) - s.at.begin());
 }
 
-/// Compares steps and (if found) requantiser with the definition.
-void check(const std::vector<PiecewiseLinear> &fs, const Quantiser &q,
+/// Compares steps and (if found) requantizer with the definition.
+void check(const std::vector<PiecewiseLinear> &fs, const Quantizer &q,
            bool mustFind) {
   std::vector<Steps> channels;
   int64_t lo = INT64_MAX, hi = INT64_MIN;
@@ -39,7 +39,7 @@ void check(const std::vector<PiecewiseLinear> &fs, const Quantiser &q,
     hi = std::max(hi, steps->top());
     channels.push_back(*steps);
   }
-  auto found = searchRequantiser(channels, lo, hi);
+  auto found = searchRequantizer(channels, lo, hi);
   EXPECT_TRUE(found || !mustFind);
   for (size_t c = 0; c < fs.size(); ++c)
     for (int64_t x = fs[c].lo(); x <= fs[c].hi(); ++x) {
@@ -53,9 +53,9 @@ void check(const std::vector<PiecewiseLinear> &fs, const Quantiser &q,
     }
 }
 
-Quantiser makeQuantiser(unsigned bits, bool isSigned, float scale, int64_t zero,
+Quantizer makeQuantizer(unsigned bits, bool isSigned, float scale, int64_t zero,
                         Rounding rounding) {
-  Quantiser q;
+  Quantizer q;
   q.scale = exact(scale);
   q.zero = zero;
   q.lo = isSigned ? -(1 << (bits - 1)) : 0;
@@ -86,7 +86,7 @@ TEST(RequantSearch, RandomScalesAllWidths) {
   for (int round = 0; round < 120; ++round) {
     unsigned bits = unsigned(pick(1, 16));
     int64_t reach = pick(3, 3000);
-    Quantiser q = makeQuantiser(
+    Quantizer q = makeQuantizer(
         bits, pick(0, 1), pickScale(1e-3, 1), 0,
         std::array{Rounding::HalfEven, Rounding::HalfUp, Rounding::HalfDown,
                    Rounding::HalfAway, Rounding::TowardZero, Rounding::Up,
@@ -117,7 +117,7 @@ TEST(RequantSearch, RandomScalesAllWidths) {
 
 TEST(RequantSearch, BatchNormGains) {
   for (int round = 0; round < 60; ++round) {
-    Quantiser q = makeQuantiser(unsigned(pick(1, 8)), true, pickScale(1e-2, 1),
+    Quantizer q = makeQuantizer(unsigned(pick(1, 8)), true, pickScale(1e-2, 1),
                                 0, Rounding::HalfEven);
     std::vector<PiecewiseLinear> fs;
     for (int c = 0; c < 2; ++c) {
@@ -138,8 +138,8 @@ TEST(RequantSearch, BatchNormGains) {
 TEST(RequantSearch, TiesToEvenWithPowerOfTwoSlope) {
   for (int shift = 1; shift <= 7; ++shift)
     for (bool relu : {false, true}) {
-      Quantiser q =
-          makeQuantiser(8, true, std::ldexp(1.f, -7), 0, Rounding::HalfEven);
+      Quantizer q =
+          makeQuantizer(8, true, std::ldexp(1.f, -7), 0, Rounding::HalfEven);
       auto f = PiecewiseLinear::affine(
           -9000, 9000, Real(exact(std::ldexp(1.0, -7 - shift))),
           Real(exact(std::ldexp(5.0, -7 - shift))));
@@ -147,7 +147,7 @@ TEST(RequantSearch, TiesToEvenWithPowerOfTwoSlope) {
         f.atLeast(Real(0));
       check({f, f.mirrored()}, q, true);
       auto steps = computeSteps(f, q);
-      auto found = searchRequantiser({*steps}, steps->bottom, steps->top());
+      auto found = searchRequantizer({*steps}, steps->bottom, steps->top());
       ASSERT_TRUE(found);
       EXPECT_TRUE(found->tiesEven);
       EXPECT_EQ(found->multiplierBits(), 1u);
@@ -156,7 +156,7 @@ TEST(RequantSearch, TiesToEvenWithPowerOfTwoSlope) {
 }
 
 TEST(RequantSearch, SignAndLeakySteps) {
-  Quantiser sign;
+  Quantizer sign;
   sign.zero = 1;
   sign.lo = 0;
   sign.hi = 1;
@@ -165,7 +165,7 @@ TEST(RequantSearch, SignAndLeakySteps) {
       PiecewiseLinear::affine(-100, 100, Real(exact(0.3f)), Real(exact(-2.7f)));
   check({f, PiecewiseLinear::affine(-100, 100, Real(-2), Real(0))}, sign, true);
 
-  Quantiser q = makeQuantiser(8, true, 0.037f, 3, Rounding::HalfEven);
+  Quantizer q = makeQuantizer(8, true, 0.037f, 3, Rounding::HalfEven);
   f.scale(Real(exact(0.2f)));
   f.leaky(Real(exact(0.1f)));
   check({f}, q, false);
@@ -179,7 +179,7 @@ TEST(RequantSearch, PairsOfOperands) {
     mpq_class ratio = sx / sy;
     int64_t p = ratio.get_num().get_si(), n = ratio.get_den().get_si();
     int64_t reachP = 32 * (p + n);
-    Quantiser q = makeQuantiser(8, true, pickScale(0.02, 0.2), pick(-9, 9),
+    Quantizer q = makeQuantizer(8, true, pickScale(0.02, 0.2), pick(-9, 9),
                                 Rounding::HalfEven);
     auto f = PiecewiseLinear::affine(-reachP, reachP, Real(mpq_class(sx / p)),
                                      Real(0));
@@ -201,7 +201,7 @@ TEST(RequantSearch, PairsOfOperands) {
 
 TEST(RequantSearch, SixteenBitOutputs) {
   std::vector<Steps> channels;
-  Quantiser q = makeQuantiser(16, true, 1.f / 1024, 0, Rounding::HalfEven);
+  Quantizer q = makeQuantizer(16, true, 1.f / 1024, 0, Rounding::HalfEven);
   for (int c = 0; c < 64; ++c) {
     auto f = PiecewiseLinear::affine(-(int64_t(1) << 18), int64_t(1) << 18,
                                      Real(exact(1.f / (1 << 12))) /
@@ -212,7 +212,7 @@ TEST(RequantSearch, SixteenBitOutputs) {
     ASSERT_TRUE(steps);
     channels.push_back(std::move(*steps));
   }
-  auto found = searchRequantiser(channels, 0, 32767);
+  auto found = searchRequantizer(channels, 0, 32767);
   ASSERT_TRUE(found);
   RecordProperty("multiplier_bits", int(found->multiplierBits()));
 }

@@ -19,7 +19,7 @@ struct Traffic {
 
 /// One operation of a network.
 struct Operation {
-  std::string node, op; ///< the model's node; "conv2d", "requantise", …
+  std::string node, op; ///< the model's node; "conv2d", "requantize", …
   osa::Work work;
   /// Where its inputs come from: numbers of operations, or -1 - i for the
   /// network's i-th input. Reshapes are looked through.
@@ -35,7 +35,7 @@ struct Needs {
 };
 
 /// Reads off every operation. `network` may be at the integer or real level.
-Needs analyse(mlir::func::FuncOp network);
+Needs analyze(mlir::func::FuncOp network);
 
 /// What a device can move and hold, and how fast.
 struct Capacity {

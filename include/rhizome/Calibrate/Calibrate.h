@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Post-training quantisation: a float network gets quantisers whose ranges are
+// Post-training quantization: a float network gets quantizers whose ranges are
 // observed on sample data. The result is real-level `osa` such as a file with
-// quantisers of its own gives.
+// quantizers of its own gives.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -16,10 +16,10 @@ using Frames = std::vector<std::vector<Tensor>>; ///< [frame][graph input]
 /// Told what is being done, e.g. "observe"; may be empty.
 using Progress = std::function<void(llvm::StringRef)>;
 
-/// Quantises `@main` in place. Fails if there is nothing to quantise, if a
+/// Quantizes `@main` in place. Fails if there is nothing to quantize, if a
 /// bound can't be kept at the widths given, or if a name of `layers` is
 /// unknown. Deterministic.
-llvm::Expected<Report> quantise(mlir::ModuleOp module, const Frames &frames,
+llvm::Expected<Report> quantize(mlir::ModuleOp module, const Frames &frames,
                                 const Options &options,
                                 const Progress &progress);
 

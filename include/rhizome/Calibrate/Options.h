@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a user may say about post-training quantisation, and what is reported of
+// What a user may say about post-training quantization, and what is reported of
 // it.
 #pragma once
 
@@ -40,7 +40,7 @@ struct Layer {
   double low = 0, high = 0;    ///< observed
   double scale = 0;
   int64_t zeroPoint = 0;
-  double snr = 0; ///< dB, quantised network against float, here
+  double snr = 0; ///< dB, quantized network against float, here
   /// Share of the observed values that lie beyond the codes, and saturate.
   double saturated = 0;
 };
@@ -51,8 +51,8 @@ struct Report {
   std::vector<Layer> layers;
   double snr = 0;       ///< dB, at the worst output
   double agreement = 1; ///< share of frames with the float network's class
-  /// Pairs of layers whose channels were equalised, and `snr` without that.
-  int64_t equalised = 0;
+  /// Pairs of layers whose channels were equalized, and `snr` without that.
+  int64_t equalized = 0;
   double snrPlain = 0;
 };
 } // namespace rhizome::calibrate

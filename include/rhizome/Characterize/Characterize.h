@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// characterise: synthesises sampled cells of a family, fits the cost model's
+// characterize: synthesizes sampled cells of a family, fits the cost model's
 // terms to what they take, and says how far predictions are off.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 namespace rhizome::characterize {
-struct CharacteriseRequest {
+struct CharacterizeRequest {
   std::string device; ///< a name or a file; stands for its family
   std::string tool = "yosys";
   std::string cache; ///< as of `rhizome synth`
@@ -26,7 +26,7 @@ struct CharacteriseRequest {
 };
 
 /// One actor, predicted by the new model beside what it took.
-struct CharacterisedPoint {
+struct CharacterizedPoint {
   std::string unit, name;
   std::map<std::string, int64_t> config;     ///< the option's numbers
   bool held = false;                         ///< not in the fit
@@ -36,15 +36,15 @@ struct CharacterisedPoint {
   std::map<std::string, double> measured;
 };
 
-struct CharacteriseResult {
+struct CharacterizeResult {
   FamilyModel model; ///< cells without points keep what they had
-  std::vector<CharacterisedPoint> points;
+  std::vector<CharacterizedPoint> points;
   /// Of all points that took part, and of all that were held out.
   Residuals lut, ff, heldLut, heldFf;
 };
 
-Result<CharacteriseResult> characterise(const CharacteriseRequest &request);
+Result<CharacterizeResult> characterize(const CharacterizeRequest &request);
 
-/// The names of what is characterised apart.
-std::vector<std::string> characterisedUnits();
+/// The names of what is characterized apart.
+std::vector<std::string> characterizedUnits();
 } // namespace rhizome::characterize

@@ -51,7 +51,7 @@ struct Structure {
   double heldBits = 0; ///< of the data in block RAM
 };
 
-/// How far predictions of a unit are off, as characterisation found: a share of
+/// How far predictions of a unit are off, as characterization found: a share of
 /// the prediction, or that many at least. Nine of ten actors lie within.
 struct ErrorBar {
   double share = 0, least = 0;

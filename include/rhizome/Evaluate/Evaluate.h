@@ -37,7 +37,7 @@ struct SimulateRequest : model::DataChoice {
 /// What a party of a simulated cluster did.
 struct PartyResult {
   std::string name, device;
-  double utilisation = 0, sending = 0, receiving = 0; ///< shares of time
+  double utilization = 0, sending = 0, receiving = 0; ///< shares of time
   int64_t datagrams = 0, lost = 0, resent = 0, cycles = 0, skipped = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Import reads an ONNX file and gives real-level `osa`: what the file says,
-// with its quantisers kept as quantize/dequantize pairs. It folds what is
+// with its quantizers kept as quantize/dequantize pairs. It folds what is
 // constant and infers all shapes; turning the result into integers is
 // Transforms' work.
 #pragma once
@@ -21,7 +21,7 @@ struct ImportOptions {
   /// entry, an unnamed or symbolic dimension is 1.
   std::map<std::string, std::vector<int64_t>> shapes;
   /// Graph inputs that hold whole numbers, by name (`--input-type name=u8`):
-  /// networks that were integerised into float tensors do not say so.
+  /// networks that were integerized into float tensors do not say so.
   struct IntegerType {
     bool isSigned = false;
     unsigned width = 8;
@@ -33,7 +33,7 @@ struct ImportOptions {
   /// What a file may ask for; beyond it, it is refused.
   struct Limits {
     int64_t bytes = INT32_MAX; ///< of the protobuf
-    int64_t nodes = 1 << 20; ///< of a graph with its functions written out
+    int64_t nodes = 1 << 20;   ///< of a graph with its functions written out
     /// Of all tensors that folding constants computes, together.
     int64_t foldedElements = int64_t(1) << 28;
   };
@@ -45,7 +45,7 @@ struct ImportOptions {
 /// The module holds one `func.func @main` of real-level `osa`. Arguments are
 /// f32 tensors of the graph inputs' ONNX shapes, results those of the outputs
 /// (i64 for indices), each with the attribute `rhizome.name`. An integer graph
-/// input or output of up to 16 bits becomes f32 with a quantiser of scale 1;
+/// input or output of up to 16 bits becomes f32 with a quantizer of scale 1;
 /// the range of an integer input's type is its attribute `rhizome.range`.
 /// Tensors of float16 and bfloat16 are f32, rounded after every operation by
 /// loops that `host::dropRounding` removes.
@@ -59,7 +59,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext *context,
                                              const ImportOptions &options,
                                              Refusals &refusals);
 
-/// The same for a serialised model in memory; `directory` is where external
+/// The same for a serialized model in memory; `directory` is where external
 /// data is looked for.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnxBuffer(mlir::MLIRContext *context,
                                                    llvm::StringRef bytes,

@@ -36,7 +36,7 @@ public:
   /// operation in double), integer ones exactly, loops in the order in which
   /// they stand, each scalar in its own format. `overflow`, if given, gets the
   /// operations of `num` whose results did not fit. Fails with a diagnostic at
-  /// the operation's location if an operation is unknown, if a quantiser meets
+  /// the operation's location if an operation is unknown, if a quantizer meets
   /// NaN, or if an integer result leaves its declared range (a bug of ours
   /// upstream). Safe to call from several threads.
   llvm::FailureOr<std::vector<Tensor>>

@@ -50,9 +50,9 @@ magnitudes(mlir::func::FuncOp func,
            llvm::ArrayRef<std::vector<Tensor>> applications,
            const RangeOptions &options);
 
-/// Analyses a kernel whose formats are applied. Its arguments are f64 or f32.
+/// Analyzes a kernel whose formats are applied. Its arguments are f64 or f32.
 /// Kernels of more than 2^25 scalar operations are refused. Fails with a
 /// diagnostic.
-llvm::FailureOr<RangeReport> analyseRanges(mlir::func::FuncOp func,
+llvm::FailureOr<RangeReport> analyzeRanges(mlir::func::FuncOp func,
                                            const RangeOptions &options);
 } // namespace rhizome

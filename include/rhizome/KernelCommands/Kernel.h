@@ -54,7 +54,7 @@ struct KernelResult {
   std::vector<std::string> notes;
 };
 
-/// Parse, optimise, compile; writes NAME.o, NAME.h, rhizome_kernel.h, NAME.c,
+/// Parse, optimize, compile; writes NAME.o, NAME.h, rhizome_kernel.h, NAME.c,
 /// NAME_kernel.f90 and kernel.mlir. With `output` "-" nothing is written: the
 /// result tells what a compile would give. A failure has the places in the
 /// user's file.

@@ -5,37 +5,37 @@
 #include "rhizome/Model/HostModel.h"
 #include "rhizome/Model/Request.h"
 #include "rhizome/Support/Refusal.h"
-#include "rhizome/Transforms/Integerise.h"
+#include "rhizome/Transforms/Integerize.h"
 
 namespace rhizome::model {
-/// Import and integerise. Returns a module with flow.tasks, or null with the
+/// Import and integerize. Returns a module with flow.tasks, or null with the
 /// reasons in `refusals` (the first also where a part only said it as a
 /// diagnostic). A model of which nothing can be built on an FPGA is refused,
 /// unless `hostOnly` allows it.
 mlir::OwningOpRef<mlir::ModuleOp>
 importModel(mlir::MLIRContext &context, const ModelRequest &request,
             const Progress &progress, Refusals &refusals,
-            IntegeriseStats &stats, bool hostOnly = false);
+            IntegerizeStats &stats, bool hostOnly = false);
 
 /// Reads the file: real-level @main, or what a file of integers holds.
 mlir::OwningOpRef<mlir::ModuleOp> readModel(mlir::MLIRContext &context,
                                             const ModelRequest &request,
                                             const Progress &progress,
                                             Refusals &refusals);
-/// Gives @main the quantisers of --calibration or --number-format; nothing if
+/// Gives @main the quantizers of --calibration or --number-format; nothing if
 /// neither is asked for.
-llvm::LogicalResult quantiseModel(mlir::ModuleOp module,
+llvm::LogicalResult quantizeModel(mlir::ModuleOp module,
                                   const ModelRequest &request,
                                   const Progress &progress, Refusals &refusals,
-                                  IntegeriseStats &stats);
+                                  IntegerizeStats &stats);
 /// @main to the functions of an integer model, with all refusals of a model
 /// of which nothing can be built; nothing if that is done already.
 llvm::LogicalResult lowerModel(mlir::ModuleOp module,
                                const ModelRequest &request,
                                const Progress &progress, Refusals &refusals,
-                               IntegeriseStats &stats, bool hostOnly = false);
+                               IntegerizeStats &stats, bool hostOnly = false);
 
-/// The first step alone: real-level @main, with the quantisers of
+/// The first step alone: real-level @main, with the quantizers of
 /// --calibration if that is asked for. Of a file that holds a network of
 /// integers, what importModel gives.
 mlir::OwningOpRef<mlir::ModuleOp> importReal(mlir::MLIRContext &context,
@@ -47,8 +47,8 @@ bool isEmpty(mlir::ModuleOp module);
 /// True for what needs no second step: it has flow.tasks.
 bool isIntegerNetwork(mlir::ModuleOp module);
 /// The second step.
-llvm::LogicalResult integeriseModel(mlir::ModuleOp module,
+llvm::LogicalResult integerizeModel(mlir::ModuleOp module,
                                     const ModelRequest &request,
                                     const Progress &progress,
-                                    Refusals &refusals, IntegeriseStats &stats);
+                                    Refusals &refusals, IntegerizeStats &stats);
 } // namespace rhizome::model

@@ -28,17 +28,17 @@ struct DataRequest {
   /// How 8-bit pixels become a model's reals: "0..1" is x / 255, "0..255" x,
   /// "MEAN,STD" (x / 255 - MEAN) / STD, per channel with a list of each; "" is
   /// for files of other numbers.
-  std::string normalise;
+  std::string normalize;
   /// The option that sets it, for messages.
-  std::string normaliseOption = "--normalise";
+  std::string normalizeOption = "--normalize";
 };
 
-/// --calibration: a float model is quantised after training.
+/// --calibration: a float model is quantized after training.
 struct Calibration {
   DataRequest data;
   int64_t frames = 200; ///< at most
   calibrate::Options options;
-  /// Filled once the model was quantised.
+  /// Filled once the model was quantized.
   std::shared_ptr<calibrate::Report> report =
       std::make_shared<calibrate::Report>();
 };
@@ -57,13 +57,13 @@ struct ModelRequest {
   std::optional<Calibration> calibration;
 };
 
-/// True if `text` is a normalisation of a DataRequest.
-bool isNormalisation(llvm::StringRef text);
+/// True if `text` is a normalization of a DataRequest.
+bool isNormalization(llvm::StringRef text);
 
 /// Which frames run, and what becomes of the answers.
 struct DataChoice {
   /// One entry per graph input, or a single .npz that names them; empty for
-  /// random integers over the range of each quantised input.
+  /// random integers over the range of each quantized input.
   std::vector<DataRequest> inputs;
   std::vector<std::string> expect; ///< files with the graph outputs' values
   /// .npy files to write, one per graph output: [frame, shape…].

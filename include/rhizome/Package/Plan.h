@@ -28,7 +28,7 @@ struct Prediction {
   int64_t uram = 0;
   /// From reset until the memories that are filled at start are, 0: none are.
   int64_t loadCycles = 0;
-  /// How far LUTs and FFs may be off, by the family's characterisation; nine
+  /// How far LUTs and FFs may be off, by the family's characterization; nine
   /// of ten designs lie within.
   int64_t lutError = 0, ffError = 0;
   /// A single request from the client's first byte to its last answer, links
@@ -115,7 +115,7 @@ struct PlannedActor {
 /// steering file) names options by their keys.
 struct PlannedOperation {
   std::string name; ///< the model's node, with its share's number after a split
-  std::string op;   ///< "conv2d", "requantise", …
+  std::string op;   ///< "conv2d", "requantize", …
   /// Which one of the operations of that name and kind, in the network's order.
   int64_t nth = 0;
   std::string generator; ///< who builds it
@@ -157,7 +157,7 @@ struct PlannedNode {
   /// The node whose files this one shares, "" if it has its own.
   std::string rtlOf;
   Prediction predicted;                      ///< this node by itself
-  std::map<std::string, double> utilisation; ///< share of the budget, 1 = all
+  std::map<std::string, double> utilization; ///< share of the budget, 1 = all
   /// Bits of its block RAMs, and how many of them hold data.
   int64_t blockBits = 0, heldBits = 0;
   std::string top = "rhz_top"; ///< the design's top module
@@ -233,7 +233,7 @@ struct Plan {
   double clockMhz = 0;
   std::string goal; ///< as the user wrote it
   Prediction predicted;
-  std::map<std::string, double> utilisation; ///< share of the budget, 1 = all
+  std::map<std::string, double> utilization; ///< share of the budget, 1 = all
   /// Products of weights and activations a cycle, by what computes them:
   /// dsp_paired (two in one DSP block), dsp_single, lut. A rate per DSP block
   /// that hides the last would not be honest.

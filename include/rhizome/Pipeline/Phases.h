@@ -11,9 +11,9 @@
 namespace rhizome::pipeline {
 enum class Phase {
   Import,
-  Normalise,
-  Quantise,
-  Integerise,
+  Normalize,
+  Quantize,
+  Integerize,
   Explore,
   Build,
   Lower,
@@ -41,8 +41,8 @@ std::string phaseNames();
 ///
 ///  - (C1) a module before `explore` holds functions only.
 ///  - (C2) after `import` there is @main, on real numbers, or @network.
-///  - (C3) after `quantise` no number format and no calibration wait.
-///  - (C4) after `integerise` there is @network, and no @main.
+///  - (C3) after `quantize` no number format and no calibration wait.
+///  - (C4) after `integerize` there is @network, and no @main.
 ///  - (C5) the tensors of @network hold integers.
 ///  - (C6) after `explore` there is one flow.plan; the designs are not there
 ///    yet.

@@ -88,7 +88,7 @@ const CompileResult *nearestOf(const Failure &failure);
 Result<model::CoverageResult> coverModel(const model::ModelRequest &request);
 
 /// What a model needs and what devices could give; see Analysis/Analysis.h.
-struct AnalyseRequest {
+struct AnalyzeRequest {
   model::ModelRequest model;
   std::vector<std::string> devices; ///< names or .yaml files
   std::string cluster;              ///< its unlike devices too; "" for none
@@ -97,5 +97,5 @@ struct AnalyseRequest {
   model::Progress progress;
 };
 /// The analysis as model/analysis.json holds it.
-Result<llvm::json::Object> analyseModel(const AnalyseRequest &request);
+Result<llvm::json::Object> analyzeModel(const AnalyzeRequest &request);
 } // namespace rhizome::pipeline

@@ -26,7 +26,7 @@ struct ClusterOptions {
 struct ClusterParty {
   std::string name; ///< "host" or a node's
   std::string device;
-  double utilisation = 0; ///< of the node: its interval × its frames' rate
+  double utilization = 0; ///< of the node: its interval × its frames' rate
   double sending = 0, receiving = 0; ///< busy share of the fullest port
   int64_t datagrams = 0, lost = 0, resent = 0;
   int64_t cycles = 0, skipped = 0; ///< simulated; not, as nothing happened

@@ -57,17 +57,17 @@ llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
 llvm::Error writeNpy(llvm::StringRef path, llvm::ArrayRef<int64_t> shape,
                      llvm::ArrayRef<double> values);
 
-/// How pixels 0…255 become a model's reals (`--normalise`).
-struct Normalise {
+/// How pixels 0…255 become a model's reals (`--normalize`).
+struct Normalize {
   enum class Kind { None, Unit, Raw, MeanStd };
   Kind kind = Kind::None;
   std::vector<float> mean, std;       ///< one value, or one per channel
-  std::string option = "--normalise"; ///< that sets it, for messages
+  std::string option = "--normalize"; ///< that sets it, for messages
 
   /// `0..1` (x/255), `0..255` (x), or `MEAN,STD` ((x/255 − MEAN)/STD), per
   /// channel as `M1,M2,…,S1,S2,…`; "" gives None.
-  static llvm::Expected<Normalise>
-  parse(llvm::StringRef text, llvm::StringRef option = "--normalise");
+  static llvm::Expected<Normalize>
+  parse(llvm::StringRef text, llvm::StringRef option = "--normalize");
 };
 
 /// What one input of a model takes. For integers, lo..hi is the range.
@@ -92,7 +92,7 @@ public:
   /// `[H,W,C]` serve inputs `[1,C,H,W]` and `[1,H,W,C]`. Nothing is resized.
   /// From a .npz the array that has the input's name is taken, or the only one.
   static llvm::Expected<FrameSource> open(llvm::StringRef path, InputSpec spec,
-                                          const Normalise &normalise = {});
+                                          const Normalize &normalize = {});
 
   /// `count` seeded random frames: integers uniform over lo..hi of the spec,
   /// reals uniform over realLo..realHi. Frame i depends on seed and i only.
@@ -106,7 +106,7 @@ public:
 private:
   InputSpec spec;
   size_t count = 0;
-  Normalise normalise;
+  Normalize normalize;
   NamedTensor data;                ///< all frames, if from one array
   std::string path;                ///< for messages
   std::vector<std::string> images; ///< one file per frame, if from a folder

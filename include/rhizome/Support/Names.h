@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How names of the model become names in hardware: legal in SystemVerilog,
-// recognisable, unique within a scope, and the same on every run.
+// recognizable, unique within a scope, and the same on every run.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A synthesised module as Yosys' write_json gives it: cells of the device's
+// A synthesized module as Yosys' write_json gives it: cells of the device's
 // family joined by bits. What its cells take is counted here.
 #pragma once
 

@@ -34,7 +34,7 @@ struct PlaceRouteResult {
   std::string tools; ///< versions
   double clockMhz = 0, fmaxMhz = 0;
   /// Of the tool's own kinds (ICESTORM_LC, TRELLIS_COMB, …): used, available.
-  std::map<std::string, std::pair<int64_t, int64_t>> utilisation;
+  std::map<std::string, std::pair<int64_t, int64_t>> utilization;
   std::optional<CriticalPath> path; ///< the design's, if the tool gives one
   std::string bitstream; ///< its file; "" without a board or below the clock
   std::string flash;     ///< the command that brings it onto the board
@@ -42,7 +42,7 @@ struct PlaceRouteResult {
   bool meetsClock() const { return fmaxMhz >= clockMhz; }
 };
 
-/// Synthesises node 0 as a whole, places, routes and, on a board, packs. All
+/// Synthesizes node 0 as a whole, places, routes and, on a board, packs. All
 /// files lie in "<package>/results/nextpnr" and the result's JSON is
 /// "<package>/results/nextpnr.json". An error says which tool failed and where
 /// its log lies, what does not fit, or what is missing.

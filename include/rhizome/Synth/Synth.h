@@ -20,7 +20,7 @@ std::vector<std::string> knownFamilies();
 struct SynthProgress {
   size_t done = 0, total = 0; ///< runs of Yosys
   size_t cached = 0;          ///< modules that needed none
-  std::string running;        ///< actors whose modules are being synthesised
+  std::string running;        ///< actors whose modules are being synthesized
 };
 
 struct SynthOptions {
@@ -57,13 +57,13 @@ struct SynthResult {
   std::vector<SynthModule> modules; ///< in the plan's order
 };
 
-/// Synthesises every distinct module of a package that the cache does not
+/// Synthesizes every distinct module of a package that the cache does not
 /// hold. The cache's key is the content: cells, parameters, memory images,
 /// options, tool and its version; a run that is cut off loses only the modules
 /// that were in work. SIGINT, SIGTERM and SIGHUP end the runs of Yosys first.
 /// An error says which actor's module failed and where the log lies. The
 /// result is also written to "<package>/results/synth.json".
-llvm::Expected<SynthResult> synthesise(const Package &package,
+llvm::Expected<SynthResult> synthesize(const Package &package,
                                        const SynthOptions &options);
 
 /// {"predicted":{…},"measured":{…},"modules":[…],…}: what --json prints and

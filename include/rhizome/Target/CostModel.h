@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What characterisation found for a family of devices: how synthesis maps
+// What characterization found for a family of devices: how synthesis maps
 // registers and memories, and the LUTs of every kind of structure. One file a
 // family, data/models/<family>.yaml, keyed by tool and version.
 #pragma once
@@ -28,7 +28,7 @@ struct FamilyModel {
     int64_t lutramBits = 4;      ///< width of the smallest memory in LUTs
   } mapping;
   /// The family whose fit stands in for one of its own; all that follows is
-  /// that family's then. Empty for a family that was characterised.
+  /// that family's then. Empty for a family that was characterized.
   std::string like;
   std::string tool;    ///< its name and version
   std::string options; ///< the synthesis script

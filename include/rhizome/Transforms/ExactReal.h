@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Exact real numbers as far as a network between two quantisers needs them:
+// Exact real numbers as far as a network between two quantizers needs them:
 // rationals, and rationals with one square root (batch norm's gain). Order and
 // floor are decided exactly, never through floating point.
 #pragma once

@@ -6,9 +6,9 @@
 include "mlir/Pass/PassBase.td"
 
 def OsaApplyFixedPoint : Pass<"osa-apply-fixed-point", "::mlir::ModuleOp"> {
-  let summary = "Give a float network the quantisers of a fixed-point format";
+  let summary = "Give a float network the quantizers of a fixed-point format";
   let description = [{
-    Weights, biases and graph inputs are quantised to the format, signed fixed
+    Weights, biases and graph inputs are quantized to the format, signed fixed
     point; each layer (conv2d or dense with bias, batch
     norm and activation), sum and average pool rounds once at its end, half to
     even, and saturates. What leads to graph outputs only is not rounded.
@@ -43,16 +43,16 @@ def NumApplyFormats : Pass<"num-apply-formats", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def OsaCanonicalise : Pass<"osa-canonicalise", "::mlir::ModuleOp"> {
-  let summary = "Move quantisers and padding to where they cost least";
+def OsaCanonicalize : Pass<"osa-canonicalize", "::mlir::ModuleOp"> {
+  let summary = "Move quantizers and padding to where they cost least";
   let description = [{
-    Activations and quantisers move before max pools, quantisers before
+    Activations and quantizers move before max pools, quantizers before
     concatenations, and zero padding into the convolution behind it.
   }];
   let dependentDialects = ["::rhizome::osa::OsaDialect"];
 }
 
-def OsaIntegerise : Pass<"osa-integerise", "::mlir::ModuleOp"> {
+def OsaIntegerize : Pass<"osa-integerize", "::mlir::ModuleOp"> {
   let summary = "Real-level @main to a graph of tasks of host and FPGA";
   let description = [{
     The FPGA's tasks hold exact integer operations only, those of the host

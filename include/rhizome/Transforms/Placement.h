@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where a float network gets quantisers, whatever their formats: at its inputs,
+// Where a float network gets quantizers, whatever their formats: at its inputs,
 // after every layer, on the weights, and where a layer reads what the host
 // computes. What only leads to graph outputs keeps
 // its exact accumulator.
@@ -29,14 +29,14 @@ struct Placement {
 };
 
 /// Reads a real-level function; changes nothing. Tensors that the file
-/// quantises itself are left out.
-Placement placeQuantisers(mlir::func::FuncOp function);
+/// quantizes itself are left out.
+Placement placeQuantizers(mlir::func::FuncOp function);
 
 /// The values of one of its constants, also where the file computes it from
 /// others, rounded to float32.
 std::vector<float> constantFloats(mlir::Value constant);
 
-/// What a quantiser rounds to: codes lo..hi, one scale and zero point for all
+/// What a quantizer rounds to: codes lo..hi, one scale and zero point for all
 /// or one for each position of `axis`.
 struct AffineFormat {
   int64_t lo, hi;
@@ -45,11 +45,11 @@ struct AffineFormat {
   int64_t axis = -1;
 };
 
-/// quantise and dequantise `v`; returns the reals behind.
-mlir::Value quantised(mlir::OpBuilder &builder, mlir::Value v,
+/// quantize and dequantize `v`; returns the reals behind.
+mlir::Value quantized(mlir::OpBuilder &builder, mlir::Value v,
                       const AffineFormat &format, mlir::Location loc);
 /// Puts that between a point and its readers; returns what they read now.
-mlir::Value quantiseUses(mlir::OpBuilder &builder,
+mlir::Value quantizeUses(mlir::OpBuilder &builder,
                          const Placement::Point &point,
                          const AffineFormat &format);
 } // namespace rhizome

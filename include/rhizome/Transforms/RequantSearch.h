@@ -7,8 +7,8 @@
 #include "rhizome/Transforms/StepFunction.h"
 
 namespace rhizome {
-/// osa.requantise's attributes, one multiplier and offset per channel.
-struct Requantiser {
+/// osa.requantize's attributes, one multiplier and offset per channel.
+struct Requantizer {
   std::vector<int64_t> multiplier, offset;
   int64_t shift = 0;
   bool tiesEven = false;
@@ -25,19 +25,19 @@ struct Requantiser {
 /// none exists within 62 bits. The clamp is lo..hi, and lo ≤ bottom, top ≤ hi
 /// for every channel. Both maps are monotone, so equal step positions mean
 /// equal functions.
-std::optional<Requantiser> searchRequantiser(const std::vector<Steps> &channels,
+std::optional<Requantizer> searchRequantizer(const std::vector<Steps> &channels,
                                              int64_t lo, int64_t hi);
 
 /// The integer combination (x·lhs + y·rhs + offset) >> shift of two operands
 /// that equals the steps of a function of X = x·p + y·q.
-struct PairRequantiser {
+struct PairRequantizer {
   int64_t lhs, rhs, offset, shift;
 };
 
 /// The search for two operands with ranges x and y, by enumeration of all
 /// pairs; at most 2^20 of them. `slope` is the true slope, in levels per unit
 /// of X. nullopt if nothing below 62 bits is found.
-std::optional<PairRequantiser> searchPair(const Steps &steps, int64_t lo,
+std::optional<PairRequantizer> searchPair(const Steps &steps, int64_t lo,
                                           int64_t hi, double slope, int64_t p,
                                           int64_t q,
                                           std::pair<int64_t, int64_t> x,

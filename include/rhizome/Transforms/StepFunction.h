@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What lies between an accumulator and the next quantiser, as mathematics: a
+// What lies between an accumulator and the next quantizer, as mathematics: a
 // piecewise-linear function of whole numbers with exact real coefficients, the
-// quantiser's one rounding, and the positions at which their composition steps.
+// quantizer's one rounding, and the positions at which their composition steps.
 #pragma once
 
 #include "rhizome/Dialect/Osa/Enums.h"
@@ -69,7 +69,7 @@ using osa::Rounding;
 /// osa.quantize for one channel. Its results are numbered by *levels*: the
 /// level is the code itself, except for `Sign`, whose codes −1 and 1 are the
 /// levels 0 and 1.
-struct Quantiser {
+struct Quantizer {
   mpq_class scale = 1;
   int64_t zero = 0;
   int64_t lo = 0, hi = 0; ///< lowest and highest level
@@ -98,7 +98,7 @@ struct Steps {
   int64_t top() const { return bottom + int64_t(at.size()); }
 };
 
-/// The steps of quantiser ∘ f; nullopt if f is not monotone.
+/// The steps of quantizer ∘ f; nullopt if f is not monotone.
 std::optional<Steps> computeSteps(const PiecewiseLinear &f,
-                                  const Quantiser &quantiser);
+                                  const Quantizer &quantizer);
 } // namespace rhizome

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The graph of tasks that integerise() leaves (flow.tasks, see Flow.td), and
+// The graph of tasks that integerize() leaves (flow.tasks, see Flow.td), and
 // what it asks about operations that host and FPGA could both compute.
 #pragma once
 
@@ -19,7 +19,7 @@ struct PlaceableOp {
   mlir::Operation *op = nullptr;
   bool onHost = false, onFpga = false; ///< what is possible; one or both
   /// Makes codes of reals: the FPGA may begin behind it.
-  bool quantises = false;
+  bool quantizes = false;
   /// Regions of the FPGA run one after another; of an operation that the FPGA
   /// could compute the region, otherwise the one before which it runs.
   unsigned region = 0;
@@ -29,7 +29,7 @@ struct PlaceableOp {
 
 /// Chooses a place for each operation of the list, which is in an order in
 /// which they can run. An operation may only be on the FPGA if each that it
-/// reads is, or quantises.
+/// reads is, or quantizes.
 using Placer =
     std::function<std::vector<flow::Place>(const std::vector<PlaceableOp> &)>;
 

@@ -382,7 +382,7 @@ LogicalResult PadOp::verify() {
 // Real level
 //===----------------------------------------------------------------------===//
 
-/// Scale and zero point of a quantiser or dequantiser.
+/// Scale and zero point of a quantizer or dequantizer.
 template <typename Op> static LogicalResult verifyScaled(Op op) {
   if (failed(checkValues(op, op.getScale(), "scale", Holds::Reals)) ||
       failed(checkValues(op, op.getZeroPoint(), "zero_point", Holds::Either)))
@@ -502,7 +502,7 @@ LogicalResult ArgMaxOp::verify() {
 // Integer level
 //===----------------------------------------------------------------------===//
 
-LogicalResult RequantiseOp::verify() {
+LogicalResult RequantizeOp::verify() {
   if (failed(checkPerChannel(*this, getMultiplier().size())) ||
       failed(checkPerChannel(*this, getOffset().size())))
     return failure();

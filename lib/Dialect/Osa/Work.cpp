@@ -60,10 +60,10 @@ Work osa::computeWork(Operation *op) {
     work.ops = out * window->kernelH * window->kernelW;
     // K - 1 comparisons or sums, and the division of a mean.
     work.flops = work.ops - (isa<AvgPoolOp>(op) ? 0 : out);
-  } else if (auto requantise = dyn_cast<RequantiseOp>(op)) {
+  } else if (auto requantize = dyn_cast<RequantizeOp>(op)) {
     work.ops = 3 * out;
-    work.paramBits += 64 * (requantise.getMultiplier().size() +
-                            requantise.getOffset().size());
+    work.paramBits += 64 * (requantize.getMultiplier().size() +
+                            requantize.getOffset().size());
   } else if (auto threshold = dyn_cast<ThresholdOp>(op)) {
     work.ops = out;
     work.paramBits += bitsOf(threshold.getThresholds().getType());

@@ -89,7 +89,7 @@ using namespace dhm;
 
 bool isLinear(Operation *op) { return isa<osa::Conv2dOp, osa::DenseOp>(op); }
 bool isElementwise(Operation *op) {
-  return isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp>(op);
+  return isa<osa::RequantizeOp, osa::ThresholdOp, osa::TableOp>(op);
 }
 
 class DhmGenerator final : public Generator {
@@ -102,7 +102,7 @@ public:
     Operation *op = region.front();
     for (Value v : op->getOperands())
       if (!num::elementInt(v.getType()))
-        return "computes on integers only; the operand is not quantised";
+        return "computes on integers only; the operand is not quantized";
     if (!isLinear(op) && !isElementwise(op))
       return "wires constants in, of which " +
              op->getName().getStringRef().str() + " has none";

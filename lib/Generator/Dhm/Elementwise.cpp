@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Requantisers, thresholds and tables with their constants wired in, for all
-// channels of a pixel at once. A requantiser is first made as small as its
+// Requantizers, thresholds and tables with their constants wired in, for all
+// channels of a pixel at once. A requantizer is first made as small as its
 // input's range allows: any multiplier and shift with the same steps will do.
 #include "Units.h"
 #include <limits>
@@ -16,7 +16,7 @@ constexpr int64_t kMostTableBits = 8;
 
 /// Sets of constants: one for all channels, or one each.
 int64_t setsOf(Operation *op) {
-  if (auto r = dyn_cast<osa::RequantiseOp>(op))
+  if (auto r = dyn_cast<osa::RequantizeOp>(op))
     return std::max(r.getMultiplier().size(), r.getOffset().size());
   if (auto t = dyn_cast<osa::ThresholdOp>(op))
     return t.getThresholds().getShapedType().getShape()[0];
@@ -156,7 +156,7 @@ Circuit circuitOfSet(Operation *op, int64_t set, int64_t budget) {
         x, {all.begin() + set * entries, all.begin() + (set + 1) * entries})};
     return c;
   }
-  auto r = cast<osa::RequantiseOp>(op);
+  auto r = cast<osa::RequantizeOp>(op);
   auto pick = [&](ArrayRef<int64_t> v) { return v[v.size() == 1 ? 0 : set]; };
   Scale given{pick(r.getMultiplier()), pick(r.getOffset()),
               int64_t(r.getShift()), r.getTiesEven()};
@@ -204,7 +204,7 @@ Kept circuitOf(Operation *op, int64_t budget) {
     key.push_back(int64_t(values.size()));
     key.insert(key.end(), values.begin(), values.end());
   };
-  if (auto r = dyn_cast<osa::RequantiseOp>(op)) {
+  if (auto r = dyn_cast<osa::RequantizeOp>(op)) {
     add(r.getMultiplier());
     add(r.getOffset());
     add({int64_t(r.getShift()), r.getTiesEven()});

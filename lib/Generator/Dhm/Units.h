@@ -20,7 +20,7 @@ std::vector<Offer> linearOffers(mlir::Operation *op,
                                 const DeviceContext &device);
 void buildLinear(mlir::Operation *op, Offer &offer);
 
-/// requantise, threshold, table: a circuit for whole pixels.
+/// requantize, threshold, table: a circuit for whole pixels.
 std::optional<std::string> elementwiseCoverage(mlir::Operation *op);
 std::vector<Offer> elementwiseOffers(mlir::Operation *op, Upstream upstream,
                                      const DeviceContext &device);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Units with one result per element: requantise, threshold, table, and sums,
+// Units with one result per element: requantize, threshold, table, and sums,
 // maxima and products of two streams.
-// A requantiser is offered with its multiplier whole or split over two smaller
+// A requantizer is offered with its multiplier whole or split over two smaller
 // ones, or as thresholds where it has few levels: the device's prices decide.
 // Their lanes carry any channels; which ones a beat holds follows from the
 // stream's format alone.
@@ -40,7 +40,7 @@ std::vector<std::vector<int64_t>> channelPattern(const Format &f,
 
 /// True if all channels share one set of parameters.
 bool isUniform(Operation *op) {
-  if (auto r = dyn_cast<osa::RequantiseOp>(op))
+  if (auto r = dyn_cast<osa::RequantizeOp>(op))
     return r.getMultiplier().size() == 1 && r.getOffset().size() == 1;
   if (auto t = dyn_cast<osa::ThresholdOp>(op))
     return t.getThresholds().getShapedType().getShape()[0] == 1;
@@ -64,12 +64,12 @@ constexpr int64_t kMostLevels = 15;
 /// Multipliers of up to this many bits may lie in LUTs beside a DSP.
 constexpr int64_t kNarrow = 5;
 
-int64_t levelsOf(osa::RequantiseOp op) {
+int64_t levelsOf(osa::RequantizeOp op) {
   auto type = num::elementInt(op.getResult().getType());
   return type.getHi() - type.getLo();
 }
 
-bool isThresholdable(osa::RequantiseOp op) {
+bool isThresholdable(osa::RequantizeOp op) {
   return levelsOf(op) >= 1 && levelsOf(op) <= kMostLevels &&
          llvm::all_of(op.getMultiplier(), [](int64_t m) { return m > 0; });
 }
@@ -78,7 +78,7 @@ bool isThresholdable(osa::RequantiseOp op) {
 std::vector<int64_t> thresholdsOf(Operation *op) {
   if (auto t = dyn_cast<osa::ThresholdOp>(op))
     return osa::intValues(t.getThresholds());
-  auto r = cast<osa::RequantiseOp>(op);
+  auto r = cast<osa::RequantizeOp>(op);
   auto in = num::elementInt(r.getInput().getType());
   auto out = num::elementInt(r.getResult().getType());
   auto pick = [](ArrayRef<int64_t> v, size_t c) {
@@ -110,7 +110,7 @@ std::vector<int64_t> thresholdsOf(Operation *op) {
   return values;
 }
 
-/// The ways to build a requantiser's product: whole, or cut so that each part
+/// The ways to build a requantizer's product: whole, or cut so that each part
 /// fits one multiplier.
 void multiplierVariants(const Actor &whole, const DeviceContext &device,
                         std::vector<Actor> &variants) {
@@ -180,7 +180,7 @@ Actor makeUnit(Operation *op, const Format &in, const Format &out,
   Actor a;
   auto outType = num::elementInt(op->getResult(0).getType());
   auto inType = num::elementInt(op->getOperand(0).getType());
-  if (auto r = dyn_cast<osa::RequantiseOp>(op)) {
+  if (auto r = dyn_cast<osa::RequantizeOp>(op)) {
     bool unit =
         llvm::all_of(r.getMultiplier(), [](int64_t m) { return m == 1; });
     a = Actor(unit::Requant::kKind);
@@ -240,7 +240,7 @@ std::vector<Actor> unitVariants(Operation *op, const Format &in,
     }
     return variants;
   }
-  auto r = dyn_cast<osa::RequantiseOp>(op);
+  auto r = dyn_cast<osa::RequantizeOp>(op);
   if (!r)
     return {unit};
   multiplierVariants(unit, device, variants);
@@ -333,7 +333,7 @@ void buildElementwise(Operation *op, Offer &offer, MemoryImages &images) {
   };
 
   if (unit.is<unit::Requant>()) {
-    auto r = cast<osa::RequantiseOp>(op);
+    auto r = cast<osa::RequantizeOp>(op);
     int64_t mul = unit.get("MulWidth"), off = unit.get("OffsetWidth");
     MemoryImage image(lanes * (mul + off), beats);
     auto pick = [](ArrayRef<int64_t> v, int64_t c) {

@@ -80,7 +80,7 @@ std::vector<int64_t> elementMap(Operation *op) {
   return map;
 }
 
-/// The most neighbouring elements that stay together everywhere.
+/// The most neighboring elements that stay together everywhere.
 int64_t togetherIn(const std::vector<int64_t> &map, int64_t elements) {
   int64_t n = std::gcd(int64_t(map.size()), elements);
   // Runs end where the next element is not the next one.
@@ -128,7 +128,7 @@ std::optional<Actor> makeSelect(osa::GatherOp op, int64_t lanes) {
       return std::nullopt;
   if (inner % lanes == 0) {
     inner /= lanes;
-  } else { // words of several neighbours
+  } else { // words of several neighbors
     int64_t group = lanes / inner;
     if (lanes % inner || stride != 1 || start % group || count % group ||
         period % group)

@@ -63,7 +63,7 @@ bool isCompute(Operation *op) {
   return isa<osa::Conv2dOp, osa::DenseOp, osa::MaxPoolOp, osa::SumPoolOp>(op);
 }
 bool isElementwise(Operation *op) {
-  return isa<osa::RequantiseOp, osa::ThresholdOp, osa::TableOp,
+  return isa<osa::RequantizeOp, osa::ThresholdOp, osa::TableOp,
              osa::ScaledAddOp, osa::ScaledMaxOp, osa::ProductOp>(op);
 }
 bool isMovement(Operation *op) {
@@ -82,7 +82,7 @@ public:
       return "has no streaming unit for " + op->getName().getStringRef().str();
     for (Value v : op->getOperands())
       if (!num::elementInt(v.getType()))
-        return "computes on integers only; the operand is not quantised";
+        return "computes on integers only; the operand is not quantized";
     if (isa<osa::Conv2dOp, osa::DenseOp>(op)) {
       if (!osa::isConstantInts(op->getOperand(1)))
         return "needs constant weights";

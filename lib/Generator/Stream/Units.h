@@ -19,7 +19,7 @@ std::vector<Offer> computeOffers(mlir::Operation *op, Upstream upstream,
 std::string computeDependence(mlir::Operation *op);
 void buildCompute(mlir::Operation *op, Offer &offer, MemoryImages &images);
 
-/// requantise, threshold, table, scaled_add: one result per element.
+/// requantize, threshold, table, scaled_add: one result per element.
 std::vector<Offer> elementwiseOffers(mlir::Operation *op, Upstream upstream,
                                      const DeviceContext &device);
 void buildElementwise(mlir::Operation *op, Offer &offer, MemoryImages &images);

@@ -126,7 +126,7 @@ private:
 };
 } // namespace
 
-std::vector<Token> rhizome::kernel::tokenise(const Source &source,
+std::vector<Token> rhizome::kernel::tokenize(const Source &source,
                                              Diagnostics &diagnostics) {
   return Lexer(source, diagnostics).run();
 }

@@ -20,5 +20,5 @@ struct Token {
 };
 
 /// All tokens with an End behind them. Characters that begin none are errors.
-std::vector<Token> tokenise(const Source &source, Diagnostics &diagnostics);
+std::vector<Token> tokenize(const Source &source, Diagnostics &diagnostics);
 } // namespace rhizome::kernel

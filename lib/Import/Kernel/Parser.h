@@ -11,7 +11,7 @@ class Parser {
 public:
   Parser(const Source &source, bool compat, Diagnostics &diagnostics)
       : compat(compat), diagnostics(diagnostics),
-        tokens(tokenise(source, diagnostics)) {}
+        tokens(tokenize(source, diagnostics)) {}
   File run();
 
 private:

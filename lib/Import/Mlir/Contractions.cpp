@@ -83,8 +83,8 @@ RaiseContraction::matchAndRewrite(linalg::LinalgOp op,
   if (!constantOf(right->v))
     return keepOnHost(rewriter, op,
                       "neither of its operands is a constant matrix, and not "
-                      "both are quantised",
-                      "put a quantiser on each operand");
+                      "both are quantized",
+                      "put a quantizer on each operand");
   Location loc = op.getLoc();
   SmallVector<unsigned> shared, rows, columns, sums;
   for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)

@@ -90,7 +90,7 @@ static void checkType(Type type, const std::string &name, StringRef what,
     refuse("export the network in float32; indices are i64");
 }
 
-/// The argument holds whole numbers: a quantiser of scale 1 says so.
+/// The argument holds whole numbers: a quantizer of scale 1 says so.
 static void makeWhole(func::FuncOp function, BlockArgument argument,
                       std::pair<bool, unsigned> type) {
   MLIRContext *context = function.getContext();

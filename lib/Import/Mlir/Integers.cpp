@@ -26,7 +26,7 @@ static func::FuncOp findIntegers(ModuleOp module, Refusals &refusals) {
   return {};
 }
 
-/// One quantiser of scale 1: whole numbers as reals, and back.
+/// One quantizer of scale 1: whole numbers as reals, and back.
 static Value converted(OpBuilder &b, Location loc, Value v, Type to) {
   ElementsAttr scale =
       DenseElementsAttr::get(RankedTensorType::get({1}, b.getF32Type()), 1.0f);

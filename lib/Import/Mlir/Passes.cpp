@@ -27,7 +27,7 @@ void importer::raise(func::FuncOp function) {
   tidy(function);
   apply(function, addMoves);
   foldConstants(function);
-  markNormalisations(function);
+  markNormalizations(function);
   apply(function, [](RewritePatternSet &patterns) {
     addMoves(patterns);
     addWindows(patterns);

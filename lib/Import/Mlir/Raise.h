@@ -29,8 +29,8 @@ void settleTypes(mlir::func::FuncOp function);
 /// Computes by the interpreter what only constants enter. Broadcasts stay: who
 /// reads one looks through it.
 void foldConstants(mlir::func::FuncOp function);
-/// Marks the loops that normalise by what the data themselves give.
-void markNormalisations(mlir::func::FuncOp function);
+/// Marks the loops that normalize by what the data themselves give.
+void markNormalizations(mlir::func::FuncOp function);
 /// All of the conversion but the names.
 void raise(mlir::func::FuncOp function);
 void sinkTransposes(mlir::func::FuncOp function);

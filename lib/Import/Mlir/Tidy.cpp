@@ -101,7 +101,7 @@ bool staysNamed(linalg::LinalgOp op) {
          linalg::isaContractionOpInterface(op);
 }
 
-struct Generalise : OpInterfaceRewritePattern<linalg::LinalgOp> {
+struct Generalize : OpInterfaceRewritePattern<linalg::LinalgOp> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
   LogicalResult matchAndRewrite(linalg::LinalgOp op,
                                 PatternRewriter &rewriter) const override {
@@ -189,7 +189,7 @@ void importer::tidy(func::FuncOp function) {
   settleTypes(function);
   RewritePatternSet patterns(function.getContext());
   patterns.add<SplitRsqrt, SplitPower<math::PowFOp>, SplitPower<math::FPowIOp>,
-               RaiseArgMax, SelectToMax, Generalise, DropCopy,
+               RaiseArgMax, SelectToMax, Generalize, DropCopy,
                Rename<arith::MaxNumFOp, arith::MaximumFOp>,
                Rename<arith::MinNumFOp, arith::MinimumFOp>>(
       function.getContext());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Inputs and outputs of the graph. Integers of up to 16 bits cross the border
-// as f32 with a quantiser of scale 1, wider ones as indices.
+// as f32 with a quantizer of scale 1, wider ones as indices.
 #include "Border.h"
 #include "Values.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -49,13 +49,13 @@ TensorRef ImportState::constant(HostRef host) {
 TensorRef ImportState::lookup(StringRef name) {
   if (auto it = tensors.find(name); it != tensors.end())
     return it->second;
-  auto it = graph.initialisers.find(name);
+  auto it = graph.initializers.find(name);
   if (graph.refusedTensors.contains(name)) {
     auto refused = std::make_shared<GraphTensor>();
     refused->unknown = true;
     return tensors[name] = refused;
   }
-  if (it == graph.initialisers.end())
+  if (it == graph.initializers.end())
     return nullptr;
   std::string error;
   if (HostRef host = decodeTensor(*it->second, directory, error))

@@ -18,7 +18,7 @@ struct ImportState {
       : graph(graph), directory(directory), options(options),
         refusals(refusals), builder(context) {}
 
-  /// The tensor of this name, an initialiser decoded when first asked for;
+  /// The tensor of this name, an initializer decoded when first asked for;
   /// null if there is none.
   TensorRef lookup(llvm::StringRef name);
   /// A constant of the file.
@@ -32,8 +32,8 @@ struct ImportState {
   mlir::func::FuncOp function;
   llvm::StringMap<TensorRef> tensors;
   int64_t foldedElements = 0; ///< of all constants computed so far
-  /// Tensors that stand between two quantisers, once asked for.
-  std::optional<llvm::StringSet<>> betweenQuantisers;
+  /// Tensors that stand between two quantizers, once asked for.
+  std::optional<llvm::StringSet<>> betweenQuantizers;
 };
 
 /// What refusing gives: a failure that callers may also ignore.
@@ -60,7 +60,7 @@ struct Place {
 
 /// A node while it is built.
 struct NodeContext : Place {
-  /// Refuses nothing here: what is wrong with an initialiser is the state's.
+  /// Refuses nothing here: what is wrong with an initializer is the state's.
   NodeContext(ImportState &state, const Node &file);
 
   llvm::StringRef op() const { return file.op(); }
@@ -88,7 +88,7 @@ struct NodeContext : Place {
   TensorRef input(size_t i) const {
     return i < inputs.size() ? inputs[i] : nullptr;
   }
-  /// False behind a refused node, or if an initialiser cannot be read.
+  /// False behind a refused node, or if an initializer cannot be read.
   bool areInputsKnown() const;
   /// Refuses input `i` unless it holds reals.
   llvm::LogicalResult requireReal(size_t i);

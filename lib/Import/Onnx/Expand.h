@@ -117,7 +117,7 @@ private:
 };
 
 namespace expand {
-// ExpandQuantised.cpp
+// ExpandQuantized.cpp
 void qlinearConv(Expansion &e);
 void qlinearMatMul(Expansion &e);
 void qgemm(Expansion &e);

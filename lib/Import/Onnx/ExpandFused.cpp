@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What ONNX Runtime's optimiser writes, and activations, as the operations that
+// What ONNX Runtime's optimizer writes, and activations, as the operations that
 // they are made of.
 #include "Expand.h"
 #include <cfloat>

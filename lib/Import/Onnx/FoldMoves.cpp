@@ -107,7 +107,7 @@ Fold fold::constantOfShape(Folding &f, HostRef &out) {
   return Fold::Folded;
 }
 
-/// Normalises an axis; -1 if it is out of range.
+/// Normalizes an axis; -1 if it is out of range.
 static int64_t axisOf(int64_t axis, size_t rank) {
   int64_t r = int64_t(rank);
   return axis < -r || axis >= r ? -1 : axis < 0 ? axis + r : axis;

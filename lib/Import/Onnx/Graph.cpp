@@ -112,14 +112,14 @@ static bool checkNames(const onnx::GraphProto &g, Refusals &refusals) {
   return names.empty();
 }
 
-/// Fills initialisers, inputs and value infos; refuses tensors whose data does
+/// Fills initializers, inputs and value infos; refuses tensors whose data does
 /// not fit their shape, and names that are produced twice.
 static void collectTensors(Graph &graph, Refusals &refusals) {
   const onnx::GraphProto &g = graph.model.graph();
   for (const onnx::TensorProto &t : g.initializer()) {
-    if (!graph.initialisers.try_emplace(t.name(), &t).second)
+    if (!graph.initializers.try_emplace(t.name(), &t).second)
       refusals.push_back(
-          {t.name(), "initializer", "two initialisers have the same name", ""});
+          {t.name(), "initializer", "two initializers have the same name", ""});
     if (std::string why = checkTensor(t); !why.empty()) {
       refusals.push_back({t.name(), "initializer", why,
                           "export the model anew, or fetch the file again"});
@@ -128,7 +128,7 @@ static void collectTensors(Graph &graph, Refusals &refusals) {
   }
   for (const onnx::SparseTensorProto &t : g.sparse_initializer()) {
     refusals.push_back({t.values().name(), "sparse_initializer",
-                        "sparse initialisers are not supported",
+                        "sparse initializers are not supported",
                         "store the tensor densely"});
     graph.refusedTensors.insert(t.values().name());
   }
@@ -137,7 +137,7 @@ static void collectTensors(Graph &graph, Refusals &refusals) {
     if (!seen.insert(v.name()).second)
       refusals.push_back(
           {v.name(), "input", "two graph inputs have the same name", ""});
-    else if (!graph.initialisers.count(v.name()))
+    else if (!graph.initializers.count(v.name()))
       graph.inputs.push_back(&v);
   }
   for (const auto *list : {&g.value_info(), &g.output()})
@@ -168,7 +168,7 @@ private:
 void Sorter::index() {
   const onnx::GraphProto &g = graph.model.graph();
   llvm::StringSet<> given;
-  for (const auto &entry : graph.initialisers)
+  for (const auto &entry : graph.initializers)
     given.insert(entry.getKey());
   for (const auto &entry : graph.refusedTensors)
     given.insert(entry.getKey());
@@ -194,7 +194,7 @@ void Sorter::index() {
       else
         refusals.push_back(
             {all[i].name, all[i].writtenOp().str(),
-             formatv("its input '{0}' is neither an initialiser, nor a graph "
+             formatv("its input '{0}' is neither an initializer, nor a graph "
                      "input, nor any node's output",
                      input),
              ""});

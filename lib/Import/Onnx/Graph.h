@@ -43,13 +43,13 @@ struct Graph {
   int64_t opset = 0;
   /// The nodes that the outputs need, producers first; stable in file order.
   std::vector<Node> nodes;
-  llvm::StringMap<const onnx::TensorProto *> initialisers;
-  /// Graph inputs that are not initialisers.
+  llvm::StringMap<const onnx::TensorProto *> initializers;
+  /// Graph inputs that are not initializers.
   std::vector<const onnx::ValueInfoProto *> inputs;
   llvm::StringMap<const onnx::ValueInfoProto *> valueInfo;
   /// Of an opset whose operations we know.
   bool isOfKnownVersion = true;
-  /// Nodes and initialisers that are refused already, by name. The others are
+  /// Nodes and initializers that are refused already, by name. The others are
   /// still read, so that one run tells everything.
   llvm::StringSet<> refusedNodes, refusedTensors;
   /// Operations that were written out, as the file has them, by their output.

@@ -2,7 +2,7 @@
 // Tensors of float16 and bfloat16. ONNX computes and rounds in the type that
 // the file gives a tensor. Here reals are float32: every operation is computed
 // in float32, and its result is rounded once to the tensor's own type, half to
-// even. Between two quantisers arithmetic is real, whatever the file stores
+// even. Between two quantizers arithmetic is real, whatever the file stores
 // its numbers in, so nothing is rounded there.
 #include "Operations.h"
 #include "Values.h"
@@ -42,7 +42,7 @@ void importer::roundTo(Place &place, GraphTensor &t, FloatType half) {
   if (place.state.options.rawIntegerFraction)
     return; // its numbers are codes of the fixed-point format
   bool last = t.last && !t.isConstant();
-  Value v = last ? t.last : t.isConstant() ? materialise(place, t) : t.plain;
+  Value v = last ? t.last : t.isConstant() ? materialize(place, t) : t.plain;
   if (!v) // refused
     return;
   v = loops(place).rounded(v, half);
@@ -53,18 +53,18 @@ void importer::roundTo(Place &place, GraphTensor &t, FloatType half) {
   t.host = {};
 }
 
-/// Finds the tensors whose reals all come from dequantisers and constants, and
-/// all end in quantisers. Those inside an operation's expansion, which the file
+/// Finds the tensors whose reals all come from dequantizers and constants, and
+/// all end in quantizers. Those inside an operation's expansion, which the file
 /// does not name, are no tensors of the file's type either.
-static bool isBetweenQuantisers(ImportState &state, StringRef tensor) {
+static bool isBetweenQuantizers(ImportState &state, StringRef tensor) {
   if (tensor.contains('\x1f'))
     return true;
-  if (state.betweenQuantisers)
-    return state.betweenQuantisers->contains(tensor);
-  state.betweenQuantisers.emplace();
-  enum Source { Constant, Quantised, Other };
+  if (state.betweenQuantizers)
+    return state.betweenQuantizers->contains(tensor);
+  state.betweenQuantizers.emplace();
+  enum Source { Constant, Quantized, Other };
   llvm::StringMap<Source> sources;
-  for (const auto &entry : state.graph.initialisers)
+  for (const auto &entry : state.graph.initializers)
     sources[entry.getKey()] = Constant;
   for (const Node &n : state.graph.nodes) {
     Source from = Constant;
@@ -74,11 +74,11 @@ static bool isBetweenQuantisers(ImportState &state, StringRef tensor) {
         from = std::max(from, found == sources.end() ? Other : found->second);
     }
     if (n.op() == "DequantizeLinear")
-      from = from == Constant ? Constant : Quantised;
+      from = from == Constant ? Constant : Quantized;
     for (const std::string &name : n.proto.output())
       sources[name] = from;
   }
-  // What leaves towards something else than a quantiser, users first.
+  // What leaves towards something else than a quantizer, users first.
   llvm::StringSet<> leaving;
   for (const onnx::ValueInfoProto &v : state.graph.model.graph().output())
     leaving.insert(v.name());
@@ -92,9 +92,9 @@ static bool isBetweenQuantisers(ImportState &state, StringRef tensor) {
         leaving.insert(name);
     for (const std::string &name : n.proto.output())
       if (!leaving.contains(name) && sources[name] != Other)
-        state.betweenQuantisers->insert(name);
+        state.betweenQuantizers->insert(name);
   }
-  return state.betweenQuantisers->contains(tensor);
+  return state.betweenQuantizers->contains(tensor);
 }
 
 void importer::settleTypes(NodeContext &node) {
@@ -113,7 +113,7 @@ void importer::settleTypes(NodeContext &node) {
                        ? node.input(0) && typeOf(node.input(0)) != type
                        : !operation->has(KeepsNumbers);
     if (half && isWider && !own->isPlainConstant() &&
-        !isBetweenQuantisers(node.state, node.proto.output(int(i))))
+        !isBetweenQuantizers(node.state, node.proto.output(int(i))))
       roundTo(node, *own, half);
     t = own;
   }

@@ -17,7 +17,7 @@ llvm::LogicalResult where(NodeContext &node);
 llvm::LogicalResult clip(NodeContext &node);
 llvm::LogicalResult castOp(NodeContext &node);
 
-// HostReduce.cpp, HostNormalise.cpp
+// HostReduce.cpp, HostNormalize.cpp
 llvm::LogicalResult reduce(NodeContext &node);
 llvm::LogicalResult arg(NodeContext &node);
 llvm::LogicalResult cumulate(NodeContext &node);
@@ -69,7 +69,7 @@ llvm::LogicalResult gridSample(NodeContext &node);
 llvm::LogicalResult recurrent(NodeContext &node);
 llvm::LogicalResult attention(NodeContext &node);
 
-// HostQuantise.cpp
+// HostQuantize.cpp
 llvm::LogicalResult quantize(NodeContext &node);
 llvm::LogicalResult dequantize(NodeContext &node);
 llvm::LogicalResult dynamicQuantize(NodeContext &node);

@@ -21,7 +21,7 @@ using R = ValueRange;
 
 namespace {
 /// Scale and zero point of one operand.
-struct Quantiser {
+struct Quantizer {
   std::vector<double> scales;
   std::vector<int64_t> zeros;
   int type = 0;
@@ -34,9 +34,9 @@ static bool isByte(int type) {
 
 /// Constant scales and zero points of a tensor of `type`; nullopt if they are
 /// not, or the types have not 8 bits.
-static std::optional<Quantiser> makeQuantiser(const TensorRef &scale,
+static std::optional<Quantizer> makeQuantizer(const TensorRef &scale,
                                               const TensorRef &zero, int type) {
-  Quantiser q;
+  Quantizer q;
   q.type = type;
   if (!scale || !scale->isPlainConstant() || !scale->constant->isReal())
     return std::nullopt;
@@ -56,8 +56,8 @@ static std::optional<Quantiser> makeQuantiser(const TensorRef &scale,
 }
 
 /// x less its zero points, which lie along `axis` if there are several.
-static Value centred(NodeContext &node, Value x, ArrayRef<int64_t> zeros,
-                     int64_t axis) {
+static Value centered(NodeContext &node, Value x, ArrayRef<int64_t> zeros,
+                      int64_t axis) {
   if (llvm::all_of(zeros, [](int64_t z) { return z == 0; }))
     return x;
   Loops l = loops(node);
@@ -74,7 +74,7 @@ static Value centred(NodeContext &node, Value x, ArrayRef<int64_t> zeros,
 /// Integers times ratios (one, or one for each place of `axis`), rounded, plus
 /// the zero point, within an 8-bit type: found among the least integers that
 /// give each level, eight comparisons for each element.
-static Value requantised(NodeContext &node, Value acc, ArrayRef<APInt> over,
+static Value requantized(NodeContext &node, Value acc, ArrayRef<APInt> over,
                          ArrayRef<APInt> under, int64_t zero, int onnxType,
                          int64_t axis) {
   auto [lo, hi] = *wholeRange(onnxType);
@@ -105,7 +105,7 @@ static LogicalResult giveInteger(NodeContext &node, Value v, int onnxType) {
   return setPlain(node, quantStep(node, v, {true, {1.0}, {0}, -1, to}, -1));
 }
 
-/// A product of centred 8-bit integers, `each` of them for every place of x's
+/// A product of centered 8-bit integers, `each` of them for every place of x's
 /// axis `xAxis`, which is w's `wAxis`. As many as float32 holds the sums of are
 /// taken in it, which is quicker and as exact; these are added as integers.
 /// Null if refused.
@@ -162,13 +162,13 @@ static Value exactMatrixProduct(NodeContext &node, Value x, Value w) {
 /// What scale, zero point and sums of a product's result become.
 static LogicalResult giveProduct(NodeContext &node, Value acc, size_t aScale,
                                  size_t bScale, size_t yScale, int64_t axis) {
-  auto a = makeQuantiser(node.input(aScale), node.input(aScale + 1),
+  auto a = makeQuantizer(node.input(aScale), node.input(aScale + 1),
                          TensorProto::UINT8),
-       b = makeQuantiser(node.input(bScale), node.input(bScale + 1),
+       b = makeQuantizer(node.input(bScale), node.input(bScale + 1),
                          TensorProto::UINT8);
   int to = node.input(yScale + 1) ? typeOf(node.input(yScale + 1))
                                   : int(TensorProto::UINT8);
-  auto y = makeQuantiser(node.input(yScale), node.input(yScale + 1), to);
+  auto y = makeQuantizer(node.input(yScale), node.input(yScale + 1), to);
   int64_t places = axis >= 0 ? Loops::shapeOf(acc)[axis] : 1;
   if (!a || !b || !y || a->scales.size() != 1 || y->scales.size() != 1 ||
       y->zeros.size() != 1 ||
@@ -185,7 +185,7 @@ static LogicalResult giveProduct(NodeContext &node, Value acc, size_t aScale,
     under.push_back(r.under);
   }
   return giveInteger(
-      node, requantised(node, acc, over, under, y->zeros[0], to, axis), to);
+      node, requantized(node, acc, over, under, y->zeros[0], to, axis), to);
 }
 
 /// (x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias)
@@ -196,8 +196,8 @@ LogicalResult onhost::exactConv(NodeContext &node) {
   Value bias = w && node.input(8) ? hostValue(node, 8) : Value();
   if (!w)
     return failure();
-  auto zx = makeQuantiser(node.input(1), node.input(2), typeOf(node.input(0))),
-       zw = makeQuantiser(node.input(4), node.input(5), typeOf(node.input(3)));
+  auto zx = makeQuantizer(node.input(1), node.input(2), typeOf(node.input(0))),
+       zw = makeQuantizer(node.input(4), node.input(5), typeOf(node.input(3)));
   if (!zx || !zw || zx->zeros.size() != 1 || Loops::isReal(x) ||
       Loops::isReal(w) || (node.input(8) && (!bias || Loops::isReal(bias))))
     return node.refuse("its operands are not those of an integer convolution");
@@ -205,8 +205,8 @@ LogicalResult onhost::exactConv(NodeContext &node) {
   if (kernel.empty() ||
       (zw->zeros.size() != 1 && int64_t(zw->zeros.size()) != kernel[0]))
     return node.refuse("its weights' zero points do not fit");
-  Value acc = exactConvolution(node, centred(node, x, zx->zeros, 0),
-                               centred(node, w, zw->zeros, 0));
+  Value acc = exactConvolution(node, centered(node, x, zx->zeros, 0),
+                               centered(node, w, zw->zeros, 0));
   if (!acc)
     return failure();
   if (bias) {
@@ -230,8 +230,8 @@ LogicalResult onhost::exactMatMul(NodeContext &node) {
         c = b && isGemm && node.input(6) ? hostValue(node, 6) : Value();
   if (!b)
     return failure();
-  auto za = makeQuantiser(node.input(1), node.input(2), typeOf(node.input(0))),
-       zb = makeQuantiser(node.input(4), node.input(5), typeOf(node.input(3)));
+  auto za = makeQuantizer(node.input(1), node.input(2), typeOf(node.input(0))),
+       zb = makeQuantizer(node.input(4), node.input(5), typeOf(node.input(3)));
   if (!za || !zb || za->zeros.size() != 1 || Loops::isReal(a) ||
       Loops::isReal(b) ||
       (isGemm && node.input(6) && (!c || Loops::isReal(c))) ||
@@ -249,8 +249,8 @@ LogicalResult onhost::exactMatMul(NodeContext &node) {
        (shape.size() < 2 || int64_t(zb->zeros.size()) != shape.back())))
     return node.refuse("its zero points do not fit");
   Value acc = exactMatrixProduct(
-      node, centred(node, a, za->zeros, 0),
-      centred(node, b, zb->zeros, int64_t(shape.size()) - 1));
+      node, centered(node, a, za->zeros, 0),
+      centered(node, b, zb->zeros, int64_t(shape.size()) - 1));
   if (!acc)
     return node.refuse("its inputs do not fit");
   if (c) {
@@ -270,10 +270,10 @@ LogicalResult onhost::exactBinary(NodeContext &node) {
   Value x = hostValue(node, 0), y = x ? hostValue(node, 3) : Value();
   if (!y || Loops::isReal(x) || Loops::isReal(y))
     return node.refuse("its operands are not integers");
-  auto a = makeQuantiser(node.input(1), node.input(2), typeOf(node.input(0))),
-       b = makeQuantiser(node.input(4), node.input(5), typeOf(node.input(3)));
+  auto a = makeQuantizer(node.input(1), node.input(2), typeOf(node.input(0))),
+       b = makeQuantizer(node.input(4), node.input(5), typeOf(node.input(3)));
   int to = node.input(7) ? typeOf(node.input(7)) : typeOf(node.input(0));
-  auto c = makeQuantiser(node.input(6), node.input(7), to);
+  auto c = makeQuantizer(node.input(6), node.input(7), to);
   for (auto *q : {&a, &b, &c})
     if (!*q || (*q)->scales.size() != 1 || (*q)->zeros.size() != 1)
       return node.refuse("its scales and zero points are not single constants");
@@ -315,9 +315,9 @@ LogicalResult onhost::exactMean(NodeContext &node) {
   Value x = hostValue(node, 0);
   if (!x || Loops::isReal(x))
     return node.refuse("its input is not of integers");
-  auto in = makeQuantiser(node.input(1), node.input(2), typeOf(node.input(0)));
+  auto in = makeQuantizer(node.input(1), node.input(2), typeOf(node.input(0)));
   int to = node.input(4) ? typeOf(node.input(4)) : typeOf(node.input(0));
-  auto out = makeQuantiser(node.input(3), node.input(4), to);
+  auto out = makeQuantizer(node.input(3), node.input(4), to);
   for (auto *q : {&in, &out})
     if (!*q || (*q)->scales.size() != 1 || (*q)->zeros.size() != 1)
       return node.refuse("its scales and zero points are not single constants");
@@ -327,11 +327,11 @@ LogicalResult onhost::exactMean(NodeContext &node) {
   int64_t count = 1;
   for (auto [size, isReduced] : llvm::zip_equal(node.input(0)->shape, axes))
     count *= isReduced ? size : 1;
-  Value sum = loops(node).sum(centred(node, x, in->zeros, 0), axes);
+  Value sum = loops(node).sum(centered(node, x, in->zeros, 0), axes);
   Ratio r;
   r.times(in->scales[0]).dividedBy(out->scales[0]);
   return giveInteger(node,
-                     requantised(node, sum, {r.over},
+                     requantized(node, sum, {r.over},
                                  {r.under * wideInteger(count)}, out->zeros[0],
                                  to, -1),
                      to);
@@ -357,7 +357,7 @@ LogicalResult onhost::exactIntegerProduct(NodeContext &node) {
   if (!zx || !zw || zx->size() != 1 || axis < 0 ||
       (zw->size() != 1 && int64_t(zw->size()) != node.input(1)->shape[axis]))
     return node.refuse("its zero points are not constants that fit");
-  x = centred(node, x, *zx, 0), w = centred(node, w, *zw, axis);
+  x = centered(node, x, *zx, 0), w = centered(node, w, *zw, axis);
   Value v =
       isConv ? exactConvolution(node, x, w) : exactMatrixProduct(node, x, w);
   if (!v)

@@ -45,12 +45,12 @@ static double sourceOf(const Resampling &r, int64_t place, double scale,
     return m > 1 ? r.roiBegin * (n - 1) +
                        x * (r.roiEnd - r.roiBegin) * (n - 1) / (m - 1)
                  : 0.5 * (r.roiBegin + r.roiEnd) * (n - 1);
-  double centre = (x + 0.5) / scale - 0.5;
+  double center = (x + 0.5) / scale - 0.5;
   if (r.coordinates == "half_pixel_symmetric") {
     double adjustment = m / (scale * n);
-    return n / 2 * (1 - adjustment) + centre;
+    return n / 2 * (1 - adjustment) + center;
   }
-  return centre;
+  return center;
 }
 
 static double kernelOf(const Resampling &r, double d) {

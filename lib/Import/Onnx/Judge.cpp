@@ -18,10 +18,10 @@ static std::string remedyFor(StringRef op, StringRef domain) {
   if (domain.contains("training"))
     return "export the model in inference mode";
   if (op.starts_with("QLinear"))
-    return "quantise with the QDQ format instead of QOperator";
+    return "quantize with the QDQ format instead of QOperator";
   if (op == "DynamicQuantizeLinear" || op.ends_with("Integer") ||
       op == "MatMulIntegerToFloat")
-    return "use static quantisation in QDQ format";
+    return "use static quantization in QDQ format";
   if (!domain.empty() && domain != "ai.onnx" && domain != "com.microsoft")
     return "export the model with the functions of this domain, or with "
            "standard operations";

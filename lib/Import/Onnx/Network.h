@@ -58,7 +58,7 @@ llvm::LogicalResult depthToSpace(NodeContext &node);
 llvm::LogicalResult spaceToDepth(NodeContext &node);
 llvm::LogicalResult resize(NodeContext &node);
 
-// NetworkQuantise.cpp, NetworkQonnx.cpp
+// NetworkQuantize.cpp, NetworkQonnx.cpp
 llvm::LogicalResult quantizeLinear(NodeContext &node);
 llvm::LogicalResult dequantizeLinear(NodeContext &node);
 llvm::LogicalResult roundToWhole(NodeContext &node);
@@ -102,7 +102,7 @@ mlir::Value spread(NodeContext &node, mlir::Value v, int64_t h, int64_t w,
                    bool channelOutermost);
 
 std::optional<std::vector<double>> scaleValues(NodeContext &node, size_t i);
-/// Quantisers behind `x`, as the node's result.
+/// Quantizers behind `x`, as the node's result.
 llvm::LogicalResult applySteps(NodeContext &node, const TensorRef &x,
                                llvm::ArrayRef<QuantStep> steps);
 llvm::LogicalResult clipIntegers(NodeContext &node, int64_t lo, int64_t hi);
@@ -110,7 +110,7 @@ llvm::LogicalResult clipIntegers(NodeContext &node, int64_t lo, int64_t hi);
 TensorRef rounded(NodeContext &node, const TensorRef &x, osa::Rounding rounding,
                   std::pair<int64_t, int64_t> bounds);
 
-/// The parameters of QONNX's quantisers, which some exporters write as
+/// The parameters of QONNX's quantizers, which some exporters write as
 /// integers, as the floats that they stand for.
 void liftParameters(NodeContext &node);
 /// QONNX's rounding modes; nullopt for unknown ones.

@@ -34,7 +34,7 @@ static LogicalResult checkOperands(NodeContext &node) {
     return failure();
   if (!weights->isConstant())
     return node.refuse("its weights are not constant",
-                       "export the model with its parameters as initialisers");
+                       "export the model with its parameters as initializers");
   int64_t groups = node.getInt("group", 1), channels = x->shape[1];
   if (weights->rank() != x->rank() || weights->shape[0] != channels ||
       groups < 1 || channels % groups || llvm::is_contained(weights->shape, 0))

@@ -17,8 +17,8 @@ using llvm::formatv;
 /// `weights` is a constant [O, C], `bias` a constant [O] or null.
 Value importer::emitDense(NodeContext &node, Value x, const TensorRef &weights,
                           const TensorRef &bias) {
-  Value w = materialise(node, *weights);
-  Value b = bias ? materialise(node, *bias) : Value();
+  Value w = materialize(node, *weights);
+  Value b = bias ? materialize(node, *bias) : Value();
   if (!x || !w || (bias && !b))
     return {};
   Shape shape(cast<RankedTensorType>(x.getType()).getShape());
@@ -34,7 +34,7 @@ LogicalResult network::gemm(NodeContext &node) {
     return failure();
   if (!b->isConstant())
     return node.refuse("its weights (input 1) are not constant",
-                       "export the model with its parameters as initialisers");
+                       "export the model with its parameters as initializers");
   if (node.getInt("transA", 0) != 0)
     return node.refuse("its attribute transA is 1",
                        "transpose before the node");
@@ -80,7 +80,7 @@ LogicalResult network::gemm(NodeContext &node) {
   return setPlain(node, v);
 }
 
-static bool isQuantised(const TensorRef &t) {
+static bool isQuantized(const TensorRef &t) {
   Value v = t->last ? t->last : t->plain;
   while (Operation *op = v ? v.getDefiningOp() : nullptr) {
     if (isa<osa::DequantizeOp>(op))
@@ -125,11 +125,11 @@ static Value product(NodeContext &node, Value a, Value b) {
 
 static LogicalResult matMulOfTwo(NodeContext &node) {
   TensorRef a = node.input(0), b = node.input(1);
-  if (!isQuantised(a) || !isQuantised(b))
+  if (!isQuantized(a) || !isQuantized(b))
     return node.refuse(
         "neither of its operands is a constant matrix, and not both "
-        "are quantised",
-        "put a quantiser on each operand");
+        "are quantized",
+        "put a quantizer on each operand");
   bool row = a->rank() == 1, column = b->rank() == 1;
   Value x = plain(node, a), y = plain(node, b);
   if (!x || !y)
@@ -293,13 +293,13 @@ LogicalResult network::einsum(NodeContext &node) {
     Value x = laid(first ? b : a, first ? tb : ta, first ? n : m, nullptr);
     v = x && weights ? emitDense(node, x, weights, nullptr) : Value();
     if (!weights)
-      return node.refuse("its constant is quantised along an axis that moves");
+      return node.refuse("its constant is quantized along an axis that moves");
     if (first)
       std::swap(m, n);
   } else {
-    if (!isQuantised(a) || !isQuantised(b))
-      return node.refuse("not both of its operands are quantised",
-                         "put a quantiser on each operand");
+    if (!isQuantized(a) || !isQuantized(b))
+      return node.refuse("not both of its operands are quantized",
+                         "put a quantizer on each operand");
     Value x = laid(a, ta, m, nullptr), y = laid(b, tb, n, nullptr);
     v = x && y ? product(node, x, y) : Value();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// QONNX's quantisers (Quant, BipolarQuant, Trunc) and FINN's MultiThreshold.
+// QONNX's quantizers (Quant, BipolarQuant, Trunc) and FINN's MultiThreshold.
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -64,7 +64,7 @@ num::IntType importer::qonnxType(MLIRContext *context, bool isSigned,
 }
 
 /// A Quant that rounds x / scale + zero, written out: real arithmetic around a
-/// quantiser without scale and zero point.
+/// quantizer without scale and zero point.
 static LogicalResult shiftedQuant(NodeContext &node, QuantStep step) {
   TensorRef x = node.input(0), scale = node.input(1), zero = node.input(2);
   if (x->isConstant())
@@ -83,7 +83,7 @@ static LogicalResult shiftedQuant(NodeContext &node, QuantStep step) {
     return failure();
   Value &v = t->last ? t->last : t->plain;
   v = quantStep(node, v, step, -1);
-  step.quantise = false;
+  step.quantize = false;
   v = quantStep(node, v, step, -1);
   t = emitBinaryTensors(node, "Sub", t, zero);
   t = t ? emitBinaryTensors(node, "Mul", t, scale) : nullptr;
@@ -95,7 +95,7 @@ LogicalResult network::quant(NodeContext &node) {
   if (failed(node.requireReal(0)))
     return failure();
   QuantStep step;
-  step.quantise = true;
+  step.quantize = true;
   // All of them are judged before one stops us.
   auto scale = scaleValues(node, 1);
   auto zero = node.constantReals(2, "zero point"),
@@ -128,7 +128,7 @@ LogicalResult network::quant(NodeContext &node) {
                 "axes of {2}",
                 describe(node.input(1)->shape), describe(node.input(2)->shape),
                 describe(x->shape)),
-        "quantise per tensor or per channel");
+        "quantize per tensor or per channel");
   step.axis = std::max(*scaleAxis, *zeroAxis);
   size_t n = std::max(scale->size(), zero->size());
   if (step.axis >= 0 && x->shape[step.axis] != int64_t(n))
@@ -167,7 +167,7 @@ LogicalResult network::quant(NodeContext &node) {
   if (!zeroFree && !shifts)
     return shiftedQuant(node, step);
   QuantStep back = step;
-  back.quantise = false;
+  back.quantize = false;
   return applySteps(node, x, {step, back});
 }
 
@@ -178,21 +178,21 @@ LogicalResult network::bipolarQuant(NodeContext &node) {
   if (!scale)
     return failure();
   QuantStep step;
-  step.quantise = true;
+  step.quantize = true;
   auto axis = channelAxis(node.input(1)->shape, node.input(0)->rank());
   if (!axis ||
       (*axis >= 0 && node.input(0)->shape[*axis] != int64_t(scale->size())))
     return node.refuse(formatv("its scale {0} does not fit one axis of {1}",
                                describe(node.input(1)->shape),
                                describe(node.input(0)->shape)),
-                       "quantise per tensor or per channel");
+                       "quantize per tensor or per channel");
   step.axis = *axis;
   step.scale = *scale;
   step.zeroPoint.assign(scale->size(), 0);
   step.type = num::IntType::get(node.context, true, 2, -1, 1);
   step.rounding = osa::Rounding::Sign;
   QuantStep back = step;
-  back.quantise = false;
+  back.quantize = false;
   return applySteps(node, node.input(0), {step, back});
 }
 
@@ -289,7 +289,7 @@ LogicalResult network::trunc(NodeContext &node) {
   whole.type = num::IntType::get(node.context, true, 48, kWideIntegers.first,
                                  kWideIntegers.second);
   QuantStep wholeBack = whole;
-  wholeBack.quantise = false;
+  wholeBack.quantize = false;
   QuantStep step = whole;
   step.scale = {std::ldexp(scale->front(), int(ratio))};
   step.rounding = *rounding;
@@ -298,7 +298,7 @@ LogicalResult network::trunc(NodeContext &node) {
         qonnxType(node.context, node.getInt("signed", 1) != 0,
                   node.getInt("narrow", 0) != 0, unsigned(outBits->front()));
   QuantStep back = step;
-  back.quantise = false;
+  back.quantize = false;
   back.scale = *outScale;
   return applySteps(node, x, {whole, wholeBack, step, back});
 }

@@ -50,29 +50,29 @@ LogicalResult network::reduce(NodeContext &node) {
     if (gone[d])
       result[d] = 1;
   // Before the first axis that goes, those that go, behind: in place if the
-  // ones that go are neighbours.
+  // ones that go are neighbors.
   int64_t first = -1, behind = -1;
-  bool neighbours = true;
+  bool neighbors = true;
   for (size_t d = 0; d < own.size(); ++d) {
     if (own[d] == 1)
       continue;
     if (ownGone[d]) {
-      neighbours &= behind < 0;
+      neighbors &= behind < 0;
       first = first < 0 ? int64_t(d) : first;
     } else if (first >= 0 && behind < 0) {
       behind = int64_t(d);
     }
   }
-  for (int pass = 0; pass < (neighbours ? 1 : 2); ++pass)
+  for (int pass = 0; pass < (neighbors ? 1 : 2); ++pass)
     for (size_t d = 0; d < own.size(); ++d)
-      if (neighbours || ownGone[d] == (pass == 1))
+      if (neighbors || ownGone[d] == (pass == 1))
         order.push_back(int64_t(d));
   bool seen = false;
   for (int64_t d : order) {
     seen |= ownGone[d] && own[d] > 1;
     view[ownGone[d] ? 2 : seen ? 3 : 1] *= own[d];
   }
-  if (!neighbours)
+  if (!neighbors)
     v = transpose(node, v, order);
   v = reshape(node, v, view);
   std::array<int64_t, 2> kernel = {1, view[2]}, ones = {1, 1};

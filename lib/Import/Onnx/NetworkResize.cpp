@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Resize and Upsample: nearest neighbours are gathers along an axis; linear
+// Resize and Upsample: nearest neighbors are gathers along an axis; linear
 // interpolation by whole factors is a convolution whose output channels are the
 // positions between two inputs.
 #include "Network.h"
@@ -80,7 +80,7 @@ static TensorRef interpolated(NodeContext &node, const TensorRef &x,
   if (isTooLong(node, size[1]) || isTooLong(node, size[2]) ||
       isTooLong(node, channels * factors[0] * factors[1]))
     return nullptr;
-  // Per axis: taps[phase][k] / (2·factor), k over the neighbours at −1, 0, 1.
+  // Per axis: taps[phase][k] / (2·factor), k over the neighbors at −1, 0, 1.
   std::array<std::vector<std::array<int64_t, 3>>, 2> taps;
   for (int a : {0, 1}) {
     int64_t f = factors[a];
@@ -217,7 +217,7 @@ static LogicalResult readSizes(NodeContext &node, bool isUpsample,
   return success();
 }
 
-/// Nearest neighbours: gathers, one axis after the other.
+/// Nearest neighbors: gathers, one axis after the other.
 static LogicalResult resizeNearest(NodeContext &node, const Resizing &r) {
   TensorRef x = node.input(0), out = x;
   for (size_t axis = 0; axis < x->rank(); ++axis) {

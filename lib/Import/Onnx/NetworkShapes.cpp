@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operations of the network that move elements without computing: on constants
-// they are done here (behind a quantiser, too, whose channel axis then moves
+// they are done here (behind a quantizer, too, whose channel axis then moves
 // along).
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -98,7 +98,7 @@ std::optional<std::vector<int64_t>> importer::axesArgument(NodeContext &node,
   return std::vector<int64_t>();
 }
 
-/// Normalised axes as flags; empty if one is out of range or named twice.
+/// Normalized axes as flags; empty if one is out of range or named twice.
 static std::vector<bool> axisFlags(ArrayRef<int64_t> axes, int64_t rank) {
   std::vector<bool> flags(rank);
   for (int64_t axis : axes) {

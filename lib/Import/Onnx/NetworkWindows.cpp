@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operations of the network over sliding windows, and batch normalisation: all
+// Operations of the network over sliding windows, and batch normalization: all
 // channels-last. A one-dimensional signal becomes an image of height 1.
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -148,7 +148,7 @@ LogicalResult network::conv(NodeContext &node) {
     return failure();
   if (!weights->isConstant())
     return node.refuse("its weights are not constant",
-                       "export the model with its parameters as initialisers");
+                       "export the model with its parameters as initializers");
   size_t rank = x->rank();
   if (weights->rank() != rank)
     return node.refuse(formatv("its weights {0} do not fit its input {1}",
@@ -178,7 +178,7 @@ LogicalResult network::conv(NodeContext &node) {
   if (rank == 3)
     ohwi = reshaped(ohwi, {outputs, weights->shape[1], 1, kernel[0]});
   Value in = channelsLast(node, x);
-  Value weight = materialise(node, *transposed(ohwi, {0, 2, 3, 1}));
+  Value weight = materialize(node, *transposed(ohwi, {0, 2, 3, 1}));
   Value addend = bias ? plain(node, bias) : Value();
   if (!in || !weight || (bias && !addend))
     return failure();

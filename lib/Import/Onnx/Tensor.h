@@ -9,10 +9,10 @@
 #include "rhizome/Dialect/Osa/Osa.h"
 
 namespace rhizome::importer {
-/// One quantiser or dequantiser behind a constant. `axis` is −1 if scale and
+/// One quantizer or dequantizer behind a constant. `axis` is −1 if scale and
 /// zero point hold one value.
 struct QuantStep {
-  bool quantise = false; ///< else dequantise
+  bool quantize = false; ///< else dequantize
   std::vector<double> scale;
   std::vector<int64_t> zeroPoint;
   int64_t axis = -1;
@@ -78,6 +78,6 @@ int64_t lastAxis(int64_t axis, size_t rank);
 TensorRef constantTensor(mlir::MLIRContext *context, HostRef host);
 TensorRef transposed(const TensorRef &constant,
                      llvm::ArrayRef<int64_t> permutation);
-/// Null if a quantiser's channel axis does not survive.
+/// Null if a quantizer's channel axis does not survive.
 TensorRef reshaped(const TensorRef &constant, Shape shape);
 } // namespace rhizome::importer

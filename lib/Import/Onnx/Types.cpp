@@ -3,7 +3,7 @@
 // is defined, and which type it gives. Within the network real numbers have no
 // precision and integers carry their range, so that a file which breaks these
 // rules would not be noticed there: it is judged by what the file itself says
-// of inputs, initialisers and constants, and by what follows from that.
+// of inputs, initializers and constants, and by what follows from that.
 #include "Types.h"
 #include "Constant.h"
 #include "Graph.h"
@@ -246,7 +246,7 @@ private:
 };
 } // namespace
 
-/// What the file states of initialisers, inputs, constants and casts; what it
+/// What the file states of initializers, inputs, constants and casts; what it
 /// declares of others is held against what they are.
 TypeChecker::TypeChecker(const onnx::GraphProto &graph, Refusals &refusals)
     : graph(graph), refusals(refusals) {

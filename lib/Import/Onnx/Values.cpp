@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tensors as values: the two layouts, constants with the quantisers behind
+// Tensors as values: the two layouts, constants with the quantizers behind
 // them, and the results of the current node.
 #include "Values.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -45,15 +45,15 @@ Value importer::quantStep(Place &place, Value v, const QuantStep &step,
   ElementsAttr zero =
       DenseElementsAttr::get(zeroType, ArrayRef<int64_t>(step.zeroPoint));
   auto out =
-      tensorType(in.getShape(), step.quantise ? Type(step.type) : place.f32);
-  if (step.quantise)
+      tensorType(in.getShape(), step.quantize ? Type(step.type) : place.f32);
+  if (step.quantize)
     return osa::QuantizeOp::create(place.builder, place.loc, out, v, scale,
                                    zero, axis, step.rounding);
   return osa::DequantizeOp::create(place.builder, place.loc, out, v, scale,
                                    zero, place.builder.getI64IntegerAttr(axis));
 }
 
-Value importer::materialise(Place &place, const GraphTensor &t) {
+Value importer::materialize(Place &place, const GraphTensor &t) {
   const HostTensor &host = *t.constant;
   std::string name = place.name;
   Value v;
@@ -87,7 +87,7 @@ Value importer::plain(Place &place, const TensorRef &t) {
   if (t->plain)
     return t->plain;
   if (t->isConstant())
-    return t->plain = materialise(place, *t);
+    return t->plain = materialize(place, *t);
   Value v = t->last;
   if (t->rank() == 4)
     return t->plain = transpose(place, v, {0, 3, 1, 2});
@@ -108,7 +108,7 @@ Value importer::channelsLast(Place &place, const TensorRef &t) {
     four.insert(four.begin() + 2, 1);
   if (t->isConstant() && !t->plain) {
     TensorRef moved = three ? reshaped(t, four) : t;
-    return t->last = materialise(place, *transposed(moved, {0, 2, 3, 1}));
+    return t->last = materialize(place, *transposed(moved, {0, 2, 3, 1}));
   }
   Value v = plain(place, t);
   return v ? t->last = transpose(place, reshape(place, v, four), {0, 2, 3, 1})
@@ -125,7 +125,7 @@ Value importer::constantBesideLast(Place &place, const TensorRef &t,
   Shape stripped = moved->shape;
   while (stripped.size() > 1 && stripped.front() == 1)
     stripped.erase(stripped.begin());
-  return materialise(place, *reshaped(moved, stripped));
+  return materialize(place, *reshaped(moved, stripped));
 }
 
 LogicalResult importer::setPlain(NodeContext &node, Value v) {

@@ -13,7 +13,7 @@ mlir::Value channelsLast(Place &place, const TensorRef &t);
 /// A constant operand beside a channels-last tensor of `rank`: permuted, with
 /// its leading unit axes dropped.
 mlir::Value constantBesideLast(Place &place, const TensorRef &t, size_t rank);
-mlir::Value materialise(Place &place, const GraphTensor &t);
+mlir::Value materialize(Place &place, const GraphTensor &t);
 
 mlir::Value transpose(Place &place, mlir::Value v,
                       llvm::ArrayRef<int64_t> permutation);

@@ -54,9 +54,9 @@ static size_t framesIn(llvm::ArrayRef<int64_t> shape,
   return !shape.empty() && same(shape.drop_front()) ? shape.front() : 0;
 }
 
-llvm::Expected<Normalise> Normalise::parse(llvm::StringRef text,
+llvm::Expected<Normalize> Normalize::parse(llvm::StringRef text,
                                            llvm::StringRef option) {
-  Normalise out;
+  Normalize out;
   out.option = option.str();
   if (text.empty())
     return out;
@@ -99,15 +99,15 @@ llvm::Expected<Normalise> Normalise::parse(llvm::StringRef text,
 /// the axis of that size, the second one (NCHW) before the last (NHWC).
 static llvm::Expected<std::vector<size_t>>
 channelsOf(const Input &input, llvm::ArrayRef<int64_t> shape,
-           const Normalise &normalise) {
-  size_t count = std::max<size_t>(1, normalise.mean.size());
+           const Normalize &normalize) {
+  size_t count = std::max<size_t>(1, normalize.mean.size());
   std::vector<size_t> out(product(shape), 0);
   if (count == 1)
     return out;
   size_t axis =
       shape.size() > 1 && shape[1] == int64_t(count) ? 1 : shape.size() - 1;
   if (shape.empty() || shape[axis] != int64_t(count))
-    return input.fail(normalise.option + " has " + llvm::Twine(count) +
+    return input.fail(normalize.option + " has " + llvm::Twine(count) +
                           " channels, the input " + toString(shape) +
                           " does not",
                       "give one mean and deviation, or one per channel");
@@ -147,11 +147,11 @@ FrameSource::finish(Tensor values, bool isPixels, const std::string &file,
                       "give values in that range");
   };
   if (!spec.isFloat) {
-    if (normalise.kind == Normalise::Kind::Unit ||
-        normalise.kind == Normalise::Kind::MeanStd)
-      return input.fail(normalise.option + " makes reals, but the input '" +
+    if (normalize.kind == Normalize::Kind::Unit ||
+        normalize.kind == Normalize::Kind::MeanStd)
+      return input.fail(normalize.option + " makes reals, but the input '" +
                             spec.name + "' takes integers",
-                        "leave " + normalise.option + " out");
+                        "leave " + normalize.option + " out");
     if (values.isFloat)
       if (llvm::Error error = toIntegers(input, spec.name, doubles, values))
         return error;
@@ -160,11 +160,11 @@ FrameSource::finish(Tensor values, bool isPixels, const std::string &file,
         return error;
     return values;
   }
-  if (normalise.kind != Normalise::Kind::None && !isPixels)
-    return input.fail(normalise.option +
+  if (normalize.kind != Normalize::Kind::None && !isPixels)
+    return input.fail(normalize.option +
                           " is for 8-bit pixels, but the file holds other "
                           "numbers",
-                      "leave " + normalise.option + " out");
+                      "leave " + normalize.option + " out");
   if (spec.isWhole) { // integers, which the model carries as reals
     for (float v : values.floats)
       if (v != std::floor(v))
@@ -180,14 +180,14 @@ FrameSource::finish(Tensor values, bool isPixels, const std::string &file,
   }
   if (values.isFloat)
     return values;
-  if (normalise.kind == Normalise::Kind::None && isPixels && !spec.isWhole &&
+  if (normalize.kind == Normalize::Kind::None && isPixels && !spec.isWhole &&
       !spec.isPlain)
     return input.fail(
         "it holds pixels 0..255 and the input '" + spec.name + "' takes reals",
-        "say how with " + normalise.option + " 0..1, 0..255 or MEAN,STD");
+        "say how with " + normalize.option + " 0..1, 0..255 or MEAN,STD");
   values.floats.resize(values.ints.size());
   values.isFloat = true;
-  auto channels = channelsOf(input, spec.shape, normalise);
+  auto channels = channelsOf(input, spec.shape, normalize);
   if (!channels)
     return channels.takeError();
   for (size_t i = 0; i < values.ints.size(); ++i) {
@@ -197,11 +197,11 @@ FrameSource::finish(Tensor values, bool isPixels, const std::string &file,
                             ", which float32 does not, and the input '" +
                             spec.name + "' takes reals",
                         "store reals, rounded as the model is to see them");
-    if (normalise.kind == Normalise::Kind::Unit)
+    if (normalize.kind == Normalize::Kind::Unit)
       x = x / 255.0f;
-    else if (normalise.kind == Normalise::Kind::MeanStd)
-      x = (x / 255.0f - normalise.mean[(*channels)[i]]) /
-          normalise.std[(*channels)[i]];
+    else if (normalize.kind == Normalize::Kind::MeanStd)
+      x = (x / 255.0f - normalize.mean[(*channels)[i]]) /
+          normalize.std[(*channels)[i]];
     values.floats[i] = x;
   }
   values.ints.clear();
@@ -218,17 +218,17 @@ llvm::Expected<Tensor> FrameSource::fromImage(const NamedTensor &image,
   bool channelsLast = want == llvm::ArrayRef<int64_t>(hwc);
   bool channelsFirst =
       want == llvm::ArrayRef<int64_t>({channels, height, width});
-  bool grey = channels == 1 &&
+  bool gray = channels == 1 &&
               (squeezed(want) == squeezed(hwc) ||
                (squeezed(want).size() == 1 && product(want) == height * width));
-  if (!channelsLast && !channelsFirst && !grey)
+  if (!channelsLast && !channelsFirst && !gray)
     return Input{file, ""}.fail("the image is " + toString(hwc) +
                                     " (rows, columns, channels), the "
                                     "input '" +
                                     spec.name + "' takes " +
                                     toString(spec.shape),
                                 "resize or convert the image first");
-  if (channelsLast || grey)
+  if (channelsLast || gray)
     return finish(image.tensor, true, file);
   Tensor planes = image.tensor;
   for (int64_t c = 0; c < channels; ++c)
@@ -254,10 +254,10 @@ static std::vector<std::string> imagesIn(llvm::StringRef folder) {
 
 llvm::Expected<FrameSource> FrameSource::open(llvm::StringRef path,
                                               InputSpec spec,
-                                              const Normalise &normalise) {
+                                              const Normalize &normalize) {
   FrameSource source;
   source.spec = std::move(spec);
-  source.normalise = normalise;
+  source.normalize = normalize;
   source.path = path.str();
   Input input{path, ""};
   if (llvm::sys::fs::is_directory(path)) {

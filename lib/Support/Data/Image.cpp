@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// PNG and JPEG through libpng and libjpeg: 8-bit grey or RGB, values as stored
+// PNG and JPEG through libpng and libjpeg: 8-bit gray or RGB, values as stored
 // (no gamma). Both libraries leave by longjmp on damage; hence the decoders
 // keep everything that must be freed outside the function that is left.
 #include "Bytes.h"

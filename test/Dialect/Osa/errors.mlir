@@ -890,57 +890,57 @@ func.func @arg_max_element(%x: tensor<1x3xf32>) {
 
 // -----
 
-func.func @requantise_c1_count(%x: tensor<1x3x!num.int<u8>>) {
-  // expected-error@+1 {{'osa.requantise' op C1: 2 values for 3 channels}}
-  %y = osa.requantise %x {multiplier = array<i64: 1, 1>, offset = array<i64: 0>, shift = 1 : i64} : (tensor<1x3x!num.int<u8>>) -> tensor<1x3x!num.int<u8>>
+func.func @requantize_c1_count(%x: tensor<1x3x!num.int<u8>>) {
+  // expected-error@+1 {{'osa.requantize' op C1: 2 values for 3 channels}}
+  %y = osa.requantize %x {multiplier = array<i64: 1, 1>, offset = array<i64: 0>, shift = 1 : i64} : (tensor<1x3x!num.int<u8>>) -> tensor<1x3x!num.int<u8>>
   return
 }
 
 // -----
 
-func.func @requantise_c1_shift(%x: tensor<1x3x!num.int<u8>>) {
-  // expected-error@+1 {{'osa.requantise' op C1: the shift 63 is not in 0..62}}
-  %y = osa.requantise %x {multiplier = array<i64: 1>, offset = array<i64: 0>, shift = 63 : i64} : (tensor<1x3x!num.int<u8>>) -> tensor<1x3x!num.int<u8>>
+func.func @requantize_c1_shift(%x: tensor<1x3x!num.int<u8>>) {
+  // expected-error@+1 {{'osa.requantize' op C1: the shift 63 is not in 0..62}}
+  %y = osa.requantize %x {multiplier = array<i64: 1>, offset = array<i64: 0>, shift = 63 : i64} : (tensor<1x3x!num.int<u8>>) -> tensor<1x3x!num.int<u8>>
   return
 }
 
 // -----
 
-func.func @requantise_c1_negative(%x: tensor<1x3x!num.int<u8>>) {
-  // expected-error@+1 {{'osa.requantise' op C1: the shift -1 is not in 0..62}}
-  %y = osa.requantise %x {multiplier = array<i64: 1>, offset = array<i64: 0>, shift = -1 : i64} : (tensor<1x3x!num.int<u8>>) -> tensor<1x3x!num.int<u8>>
+func.func @requantize_c1_negative(%x: tensor<1x3x!num.int<u8>>) {
+  // expected-error@+1 {{'osa.requantize' op C1: the shift -1 is not in 0..62}}
+  %y = osa.requantize %x {multiplier = array<i64: 1>, offset = array<i64: 0>, shift = -1 : i64} : (tensor<1x3x!num.int<u8>>) -> tensor<1x3x!num.int<u8>>
   return
 }
 
 // -----
 
-func.func @requantise_c1_ties(%x: tensor<1x3x!num.int<u8>>) {
-  // expected-error@+1 {{'osa.requantise' op C1: ties_even needs a shift of at least 1}}
-  %y = osa.requantise %x {multiplier = array<i64: 1>, offset = array<i64: 0>, shift = 0 : i64, ties_even = true} : (tensor<1x3x!num.int<u8>>) -> tensor<1x3x!num.int<u8>>
+func.func @requantize_c1_ties(%x: tensor<1x3x!num.int<u8>>) {
+  // expected-error@+1 {{'osa.requantize' op C1: ties_even needs a shift of at least 1}}
+  %y = osa.requantize %x {multiplier = array<i64: 1>, offset = array<i64: 0>, shift = 0 : i64, ties_even = true} : (tensor<1x3x!num.int<u8>>) -> tensor<1x3x!num.int<u8>>
   return
 }
 
 // -----
 
-func.func @requantise_c2(%x: tensor<1x3x!num.int<u8>>) {
-  // expected-error@+1 {{'osa.requantise' op C2: the product does not fit 63 bits}}
-  %y = osa.requantise %x {multiplier = array<i64: 4611686018427387904>, offset = array<i64: 0>, shift = 1 : i64} : (tensor<1x3x!num.int<u8>>) -> tensor<1x3x!num.int<u8>>
+func.func @requantize_c2(%x: tensor<1x3x!num.int<u8>>) {
+  // expected-error@+1 {{'osa.requantize' op C2: the product does not fit 63 bits}}
+  %y = osa.requantize %x {multiplier = array<i64: 4611686018427387904>, offset = array<i64: 0>, shift = 1 : i64} : (tensor<1x3x!num.int<u8>>) -> tensor<1x3x!num.int<u8>>
   return
 }
 
 // -----
 
-func.func @requantise_c3(%x: tensor<1x3x!num.int<u8>>) {
-  // expected-error@+1 {{'osa.requantise' op C3: the output is 'tensor<3x!num.int<u8>>', expected shape [1, 3]}}
-  %y = osa.requantise %x {multiplier = array<i64: 1>, offset = array<i64: 0>, shift = 1 : i64} : (tensor<1x3x!num.int<u8>>) -> tensor<3x!num.int<u8>>
+func.func @requantize_c3(%x: tensor<1x3x!num.int<u8>>) {
+  // expected-error@+1 {{'osa.requantize' op C3: the output is 'tensor<3x!num.int<u8>>', expected shape [1, 3]}}
+  %y = osa.requantize %x {multiplier = array<i64: 1>, offset = array<i64: 0>, shift = 1 : i64} : (tensor<1x3x!num.int<u8>>) -> tensor<3x!num.int<u8>>
   return
 }
 
 // -----
 
-func.func @requantise_elements(%x: tensor<1x3xf32>) {
-  // expected-error@+1 {{'osa.requantise' op operand #0 must be tensor of static shape of !num.int, but got 'tensor<1x3xf32>'}}
-  %y = osa.requantise %x {multiplier = array<i64: 1>, offset = array<i64: 0>, shift = 1 : i64} : (tensor<1x3xf32>) -> tensor<1x3x!num.int<u8>>
+func.func @requantize_elements(%x: tensor<1x3xf32>) {
+  // expected-error@+1 {{'osa.requantize' op operand #0 must be tensor of static shape of !num.int, but got 'tensor<1x3xf32>'}}
+  %y = osa.requantize %x {multiplier = array<i64: 1>, offset = array<i64: 0>, shift = 1 : i64} : (tensor<1x3xf32>) -> tensor<1x3x!num.int<u8>>
   return
 }
 

@@ -9,8 +9,8 @@ func.func @integers(%x: tensor<1x5x5x2x!num.int<u4>>) -> tensor<1x3x3x4x!num.int
   // CHECK: osa.conv2d %{{.*}}, %{{.*}}, %{{.*}} {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}
   %c = osa.conv2d %x, %w, %b {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>}
       : (tensor<1x5x5x2x!num.int<u4>>, tensor<4x3x3x2x!num.int<s4, 1:1>>, tensor<4x!num.int<u3, 1:4>>) -> tensor<1x3x3x4x!num.int<u9, 1:274>>
-  // CHECK: osa.requantise %{{.*}} {multiplier = array<i64: 3>, offset = array<i64: 8, 9, 10, 11>, shift = 4 : i64, ties_even = true}
-  %q = osa.requantise %c {multiplier = array<i64: 3>, offset = array<i64: 8, 9, 10, 11>, shift = 4 : i64, ties_even = true}
+  // CHECK: osa.requantize %{{.*}} {multiplier = array<i64: 3>, offset = array<i64: 8, 9, 10, 11>, shift = 4 : i64, ties_even = true}
+  %q = osa.requantize %c {multiplier = array<i64: 3>, offset = array<i64: 8, 9, 10, 11>, shift = 4 : i64, ties_even = true}
       : (tensor<1x3x3x4x!num.int<u9, 1:274>>) -> tensor<1x3x3x4x!num.int<u4>>
   return %q : tensor<1x3x3x4x!num.int<u4>>
 }

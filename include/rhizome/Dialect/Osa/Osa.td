@@ -2,7 +2,7 @@
 // The `osa` dialect, the Operation Set Architecture: what is computed? Named
 // tensor operations at the level at which hardware building blocks exist, in
 // two levels: real (f32 element types, exact real arithmetic between
-// quantisers) and integer (`!num.int`, exact).
+// quantizers) and integer (`!num.int`, exact).
 #ifndef RHIZOME_DIALECT_OSA_TD
 #define RHIZOME_DIALECT_OSA_TD
 
@@ -53,7 +53,7 @@ def Osa_UnaryKind : I32EnumAttr<"UnaryKind", "an elementwise real function", [
   let cppNamespace = "::rhizome::osa";
 }
 
-def Osa_Rounding : I32EnumAttr<"Rounding", "a quantiser's rounding", [
+def Osa_Rounding : I32EnumAttr<"Rounding", "a quantizer's rounding", [
     // To the nearest integer; a tie goes to …
     I32EnumAttrCase<"HalfEven", 0, "half_even">,              // … the even one
     I32EnumAttrCase<"HalfUp", 1, "half_up">,                  // … the larger one
@@ -257,7 +257,7 @@ def Osa_TransposeOp : Osa_Op<"transpose"> {
 def Osa_GatherOp : Osa_Op<"gather"> {
   let summary = "elements at constant places along an axis, in any order and number";
   let description = [{
-    out[…, j, …] = in[…, indices[j], …]. Slices, splits, nearest-neighbour
+    out[…, j, …] = in[…, indices[j], …]. Slices, splits, nearest-neighbor
     resizing and broadcasting are gathers.
 
     - (C1) the axis is one of the input's, its size in the output the number of indices.
@@ -357,7 +357,7 @@ def Osa_DequantizeOp : Osa_Op<"dequantize"> {
 def Osa_MultiThresholdOp : Osa_Op<"multi_threshold"> {
   let summary = "real to integer: out = #{k : x ≥ thresholds[c][k]}";
   let description = [{
-    The quantiser of FINN's MultiThreshold; c runs along the last axis.
+    The quantizer of FINN's MultiThreshold; c runs along the last axis.
 
     - (C1) thresholds: f32 `[C or 1, K]`, finite, ascending in k; the result's range holds 0 … K.
     - (C2) input and output have the same shape.
@@ -555,12 +555,12 @@ def Osa_ArgMaxOp : Osa_Op<"arg_max"> {
 // Integer level
 //===----------------------------------------------------------------------===//
 
-def Osa_RequantiseOp : Osa_Op<"requantise"> {
+def Osa_RequantizeOp : Osa_Op<"requantize"> {
   let summary = "out = clamp((x · multiplier[c] + offset[c]) >> shift, lo, hi)";
   let description = [{
     `>>` is the arithmetic shift (floor); lo and hi are the result type's range;
     c runs along the last axis or the attributes hold one value. The producer
-    has proved that this equals the model's quantiser for every value in the
+    has proved that this equals the model's quantizer for every value in the
     input's range. With `ties_even` a tie (the low `shift` bits of x · multiplier
     + offset all zero) whose result before clamping is odd gives one less, that
     is, its lowest bit is cleared: with 2^(shift−1) in the offset this rounds half to even, exactly.
@@ -570,8 +570,8 @@ def Osa_RequantiseOp : Osa_Op<"requantise"> {
     - (C3) input and output have the same shape.
 
     ```mlir
-    func.func @requantise(%x: tensor<1x3x!num.int<s12>>) {
-      %q = osa.requantise %x {multiplier = array<i64: 3, 5, 7>, offset = array<i64: 8>, shift = 4 : i64}
+    func.func @requantize(%x: tensor<1x3x!num.int<s12>>) {
+      %q = osa.requantize %x {multiplier = array<i64: 3, 5, 7>, offset = array<i64: 8>, shift = 4 : i64}
           : (tensor<1x3x!num.int<s12>>) -> tensor<1x3x!num.int<u8>>
       return
     }

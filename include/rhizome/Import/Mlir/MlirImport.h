@@ -46,7 +46,7 @@ struct MlirOptions {
 /// importOnnx(). Arguments and results are named by `rhizome.name`, by their
 /// locations, or input0, output0 and so on; a location of an operation is a
 /// NameLoc, whose child is a NameLoc with the operation's name in the file.
-/// Of a network on integers the result is a graph of tasks, as integerise()
+/// Of a network on integers the result is a graph of tasks, as integerize()
 /// leaves it.
 ///
 /// Returns null if anything is refused; `refusals` then lists everything that

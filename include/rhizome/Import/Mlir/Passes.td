@@ -11,7 +11,7 @@ def ConvertLinalgToOsa : Pass<"convert-linalg-to-osa", "::mlir::func::FuncOp"> {
     Convolutions and products with constant weights, pools, reductions,
     elementwise loops and what only moves elements become `osa` operations,
     images channels-last with a transpose on each side. What only constants
-    enter is computed. A normalisation by what the data themselves give (layer
+    enter is computed. A normalization by what the data themselves give (layer
     norm, softmax) stays a loop, as does everything else that `osa` has no
     operation for; `rhizome.why_host` tells why. Double precision inside a
     network becomes single precision, and assertions of loop bodies go.

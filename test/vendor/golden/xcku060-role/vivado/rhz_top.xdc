@@ -4,7 +4,7 @@ create_clock -name clk_i -period 6.4 [get_ports clk_i]
 # rst_ni is a synchronous reset: registers sample it like any other signal.
 # So it is neither a false path nor an asynchronous clear. What drives it must
 # be a register in the domain of clk_i; a pin or another domain needs a
-# synchroniser in front.
+# synchronizer in front.
 #
 # What is outside the design may take a quarter of the period before inputs and
 # behind outputs.

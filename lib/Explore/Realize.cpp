@@ -2,7 +2,7 @@
 // Builds what a solution says: per run a function and its design, whose timing
 // the event simulator predicts. Rate and latency of the whole follow from the
 // nodes' and the links'.
-#include "Realise.h"
+#include "Realize.h"
 #include "Cut.h"
 #include "Latency.h"
 #include "Runs.h"
@@ -59,9 +59,9 @@ void Posed::addOffers(const NodeResult &node, Result &result) const {
 }
 
 namespace {
-class Realiser {
+class Realizer {
 public:
-  Realiser(Posed &posed, const Proposal &proposal, Result result = {})
+  Realizer(Posed &posed, const Proposal &proposal, Result result = {})
       : posed(posed), problem(posed.problems[proposal.order]),
         order(posed.orders[proposal.order]), solution(proposal.solution),
         result(std::move(result)) {
@@ -98,7 +98,7 @@ private:
   void addEndpoints(double seconds);
 };
 
-void Realiser::build(const Run &run, size_t first) {
+void Realizer::build(const Run &run, size_t first) {
   const ClusterPlace &device = posed.cluster.places[run.places[0]];
   NodeResult node;
   node.place = run.places[0];
@@ -147,7 +147,7 @@ void Realiser::build(const Run &run, size_t first) {
 
 /// Which offers the run has taken: of stages of the menu with their choices,
 /// for `copies` of its operations. Regions that share a unit become one.
-void Realiser::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
+void Realizer::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
                       ArrayRef<Operation *> ops, ArrayRef<Operation *> copies,
                       NodeResult &node) {
   const Menu &menu = posed.menu;
@@ -202,7 +202,7 @@ void Realiser::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
 
 /// `work` on every node, on all threads: designs know nothing of each other.
 LogicalResult
-Realiser::forNodes(llvm::function_ref<LogicalResult(size_t)> work) {
+Realizer::forNodes(llvm::function_ref<LogicalResult(size_t)> work) {
   std::vector<char> done(result.nodes.size());
   llvm::parallelFor(0, done.size(),
                     [&](size_t n) { done[n] = succeeded(work(n)); });
@@ -210,7 +210,7 @@ Realiser::forNodes(llvm::function_ref<LogicalResult(size_t)> work) {
 }
 
 /// What bounds the rate of all copies of a node together.
-double Realiser::secondsOf(const NodeResult &node, const Ends &ends) const {
+double Realizer::secondsOf(const NodeResult &node, const Ends &ends) const {
   Place place = placeOf(node);
   double seconds = node.timing.intervalCycles / place.clockHz;
   if (place.wire)
@@ -230,7 +230,7 @@ double Realiser::secondsOf(const NodeResult &node, const Ends &ends) const {
 
 /// The memory that moves a node's bytes in no less than this time, if one does,
 /// but for what its refresh and its latency take.
-std::optional<std::string> Realiser::memoryThatBinds(size_t n,
+std::optional<std::string> Realizer::memoryThatBinds(size_t n,
                                                      double seconds) const {
   constexpr double kNear = 0.95;
   const Run &run = solution.runs[n];
@@ -245,7 +245,7 @@ std::optional<std::string> Realiser::memoryThatBinds(size_t n,
 }
 
 /// The endpoints' resources, at this rate of the whole.
-void Realiser::addEndpoints(double seconds) {
+void Realizer::addEndpoints(double seconds) {
   for (size_t n = 0; n < result.nodes.size(); ++n) {
     NodeResult &node = result.nodes[n];
     Place place = placeOf(node);
@@ -259,7 +259,7 @@ void Realiser::addEndpoints(double seconds) {
   }
 }
 
-FailureOr<Result> Realiser::addTiming() {
+FailureOr<Result> Realizer::addTiming() {
   auto time = [&](size_t n) -> LogicalResult {
     auto timing = predictTiming(result.nodes[n].design);
     if (succeeded(timing))
@@ -311,7 +311,7 @@ FailureOr<Result> Realiser::addTiming() {
   return std::move(result);
 }
 
-void Realiser::buildAll() {
+void Realizer::buildAll() {
   size_t first = 0;
   for (const Run &run : solution.runs) {
     build(run, first);
@@ -320,13 +320,13 @@ void Realiser::buildAll() {
 }
 
 /// What the node's design takes, its buffers as they are.
-void Realiser::price(NodeResult &node) {
+void Realizer::price(NodeResult &node) {
   const CostContext &context = posed.cluster.places[node.place].context.cost;
   node.resources =
       gen::costOf(node.design, context, &node.images, &node.errors);
 }
 
-FailureOr<Result> Realiser::run() {
+FailureOr<Result> Realizer::run() {
   buildAll();
   auto size = [&](size_t n) -> LogicalResult {
     if (failed(sizeBuffers(result.nodes[n].design)))
@@ -344,7 +344,7 @@ FailureOr<Result> Realiser::run() {
   return std::move(result);
 }
 
-FailureOr<Result> Realiser::outline() {
+FailureOr<Result> Realizer::outline() {
   buildAll();
   for (NodeResult &node : result.nodes) {
     price(node);
@@ -361,17 +361,17 @@ FailureOr<Result> Realiser::outline() {
 }
 } // namespace
 
-FailureOr<Result> realise(Posed &posed, const Proposal &proposal) {
-  return Realiser(posed, proposal).run();
+FailureOr<Result> realize(Posed &posed, const Proposal &proposal) {
+  return Realizer(posed, proposal).run();
 }
 
 FailureOr<Result> outline(Posed &posed, const Proposal &proposal) {
-  return Realiser(posed, proposal).outline();
+  return Realizer(posed, proposal).outline();
 }
 
 LogicalResult addTiming(Posed &posed, const Proposal &proposal,
                         Result &result) {
-  auto timed = Realiser(posed, proposal, std::move(result)).addTiming();
+  auto timed = Realizer(posed, proposal, std::move(result)).addTiming();
   if (failed(timed))
     return failure();
   result = std::move(*timed);

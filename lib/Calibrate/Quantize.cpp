@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Post-training quantisation from beginning to end: fold, observe, equalise
-// where that helps, choose widths and ranges, put the quantisers in, and tell
+// Post-training quantization from beginning to end: fold, observe, equalize
+// where that helps, choose widths and ranges, put the quantizers in, and tell
 // what became of it.
 #include "FloatLayers.h"
 #include "ObservedModel.h"
@@ -46,11 +46,11 @@ static llvm::Expected<double> outputSnr(ObservedModel &network,
   return quality->outputSnr;
 }
 
-/// Products computed by all trials, at most; beyond, nothing is equalised.
+/// Products computed by all trials, at most; beyond, nothing is equalized.
 constexpr double kMostTrialWork = 3e10;
 
-/// Equalises pair by pair, and keeps what makes the output better.
-static llvm::Error tryEqualising(ModuleOp module, const Frames &frames,
+/// Equalizes pair by pair, and keeps what makes the output better.
+static llvm::Error tryEqualizing(ModuleOp module, const Frames &frames,
                                  const Options &options,
                                  const Progress &progress,
                                  std::unique_ptr<ObservedModel> &network,
@@ -65,7 +65,7 @@ static llvm::Error tryEqualising(ModuleOp module, const Frames &frames,
   double best = report.snrPlain;
   for (size_t i = 0; i < count; ++i) {
     if (progress)
-      progress("equalise " + std::to_string(i + 1) + " of " +
+      progress("equalize " + std::to_string(i + 1) + " of " +
                std::to_string(count));
     OwningOpRef<ModuleOp> copy = module.clone();
     Pair pair = findPairs(copy->lookupSymbol<func::FuncOp>("main"))[i];
@@ -79,7 +79,7 @@ static llvm::Error tryEqualising(ModuleOp module, const Frames &frames,
         cast<RankedTensorType>(pair.first->getOperand(1).getType())
             .getShape()[0])
       continue;
-    equalise(pair, largest);
+    equalize(pair, largest);
     auto next = std::make_unique<ObservedModel>(*copy, frames, options);
     llvm::Expected<double> snr = outputSnr(*next, options);
     if (!snr)
@@ -87,9 +87,9 @@ static llvm::Error tryEqualising(ModuleOp module, const Frames &frames,
     if (*snr < best + 0.2)
       continue;
     best = *snr;
-    ++report.equalised;
+    ++report.equalized;
     network = std::move(next);
-    equalise(findPairs(module.lookupSymbol<func::FuncOp>("main"))[i], largest);
+    equalize(findPairs(module.lookupSymbol<func::FuncOp>("main"))[i], largest);
   }
   return llvm::Error::success();
 }
@@ -116,7 +116,7 @@ static void describe(ObservedModel &network, const Config &config,
   }
 }
 
-llvm::Expected<Report> calibrate::quantise(ModuleOp module,
+llvm::Expected<Report> calibrate::quantize(ModuleOp module,
                                            const Frames &frames,
                                            const Options &options,
                                            const Progress &progress) {
@@ -124,10 +124,10 @@ llvm::Expected<Report> calibrate::quantise(ModuleOp module,
     return llvm::createStringError("the calibration data hold no frame");
   auto function = module.lookupSymbol<func::FuncOp>("main");
   foldIntoWeights(function);
-  if (llvm::all_of(placeQuantisers(function).constants,
+  if (llvm::all_of(placeQuantizers(function).constants,
                    [](const Placement::Constant &c) { return c.isBias; }))
     return llvm::createStringError(
-        "no layer of this model has float weights to quantise: drop "
+        "no layer of this model has float weights to quantize: drop "
         "--calibration");
   if (progress)
     progress("observe");
@@ -144,7 +144,7 @@ llvm::Expected<Report> calibrate::quantise(ModuleOp module,
     return plain.takeError();
   report.snrPlain = *plain;
   if (llvm::Error error =
-          tryEqualising(module, frames, options, progress, network, report))
+          tryEqualizing(module, frames, options, progress, network, report))
     return error;
   Config config = configFor(*network, options);
   if (options.maxLoss || options.minSnr) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt --osa-integerise %s 2>&1 | FileCheck %s
-// Weights that no quantiser made: the layer stays with the host, and a remark
+// RUN: %opt --osa-integerize %s 2>&1 | FileCheck %s
+// Weights that no quantizer made: the layer stays with the host, and a remark
 // says why. It names the model's node, since a node of an ONNX file has no line.
 
 // CHECK: remark: "fc1" (Gemm): its weights are real numbers that need more than 17 bits
-// CHECK: note: quantise the model, or give --calibration DATA or --number-format 'fixed<I,F>'
+// CHECK: note: quantize the model, or give --calibration DATA or --number-format 'fixed<I,F>'
 // CHECK-LABEL: func.func @host0
 // CHECK: osa.dense
 func.func @main(%x: tensor<1x2xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {rhizome.name = "y"}) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rewrites of the real-level network that change no value and make hardware
-// smaller: activations and quantisers move before max pools, gathers and
+// smaller: activations and quantizers move before max pools, gathers and
 // concatenations, zero padding into the convolution, clips into the rounding
 // before them. Transposes need no rewrite: the integer lowering cancels them.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "rhizome/Dialect/Osa/Osa.h"
-#include "rhizome/Transforms/Integerise.h"
+#include "rhizome/Transforms/Integerize.h"
 #include "rhizome/Transforms/Passes.h"
 #include <cmath>
 
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace rhizome;
 
 namespace rhizome {
-#define GEN_PASS_DEF_OSACANONICALISE
+#define GEN_PASS_DEF_OSACANONICALIZE
 #include "rhizome/Transforms/Passes.h.inc"
 } // namespace rhizome
 
@@ -27,7 +27,7 @@ static RankedTensorType withElement(Value like, Type element) {
 static LogicalResult moveBeforeMaxPool(Operation *op,
                                        PatternRewriter &rewriter) {
   auto pool = op->getOperand(0).getDefiningOp<osa::MaxPoolOp>();
-  // Behind a quantiser the pool has fewer elements to pass on: leave it.
+  // Behind a quantizer the pool has fewer elements to pass on: leave it.
   if (!pool || !pool->hasOneUse() ||
       pool.getInput().getDefiningOp<osa::DequantizeOp>())
     return failure();
@@ -153,7 +153,7 @@ struct FoldPad : OpRewritePattern<osa::Conv2dOp> {
   }
 };
 
-/// The pair dequantise(quantise(x)) with scale 1 and zero point 0, which only
+/// The pair dequantize(quantize(x)) with scale 1 and zero point 0, which only
 /// rounds to whole numbers; null if `v` is nothing of the kind.
 osa::QuantizeOp roundingBehind(Value v) {
   auto isOne = [](ElementsAttr scale, ElementsAttr zero) {
@@ -218,12 +218,12 @@ struct DropSecondRounding : OpRewritePattern<osa::DequantizeOp> {
   }
 };
 
-struct OsaCanonicalise : rhizome::impl::OsaCanonicaliseBase<OsaCanonicalise> {
-  void runOnOperation() override { canonicaliseReal(getOperation()); }
+struct OsaCanonicalize : rhizome::impl::OsaCanonicalizeBase<OsaCanonicalize> {
+  void runOnOperation() override { canonicalizeReal(getOperation()); }
 };
 } // namespace
 
-void rhizome::canonicaliseReal(ModuleOp module) {
+void rhizome::canonicalizeReal(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   patterns.add<MoveActivation, MoveQuantize, FoldPad, FoldClipIntoRounding,
                DropSecondRounding>(module.getContext());

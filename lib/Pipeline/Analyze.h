@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The analysis of an integer network as JSON: what `analyse` prints and what
+// The analysis of an integer network as JSON: what `analyze` prints and what
 // packages keep as model/analysis.json.
 #pragma once
 
@@ -9,22 +9,22 @@
 
 namespace rhizome::pipeline {
 /// A device at its clock and the link at which it hangs.
-struct AnalysedDevice {
+struct AnalyzedDevice {
   Device device; ///< clockMhz is the design's
   std::optional<Link> link;
 };
 
 /// The unlike devices of a cluster, each once, in order.
-std::vector<AnalysedDevice> devicesOf(const Cluster &cluster);
+std::vector<AnalyzedDevice> devicesOf(const Cluster &cluster);
 
 llvm::Expected<llvm::json::Object>
 analysisOf(mlir::func::FuncOp network, llvm::StringRef model,
-           const std::vector<AnalysedDevice> &devices);
+           const std::vector<AnalyzedDevice> &devices);
 
 /// Writes model/analysis.json.
 llvm::Error writeAnalysis(PackageWriter &writer, mlir::func::FuncOp network,
                           llvm::StringRef model,
-                          const std::vector<AnalysedDevice> &devices);
+                          const std::vector<AnalyzedDevice> &devices);
 
 /// Writes nodes/<node>/timeline.json: when each actor works on the first
 /// frames.

@@ -8,15 +8,15 @@
 #include <CLI/CLI.hpp>
 
 namespace rhizome::cli {
-/// Adds --calibration, --calibration-normalise, --calibration-frames,
+/// Adds --calibration, --calibration-normalize, --calibration-frames,
 /// --calibration-method, --bits, --max-loss and --min-snr.
 void addCalibration(CLI::App &command, model::ModelRequest &request);
 
-/// The report, if the model was quantised: into an object under
-/// "quantisation", or as a table.
-void reportQuantisation(const model::ModelRequest &request,
+/// The report, if the model was quantized: into an object under
+/// "quantization", or as a table.
+void reportQuantization(const model::ModelRequest &request,
                         llvm::json::Object &into);
-void printQuantisation(const model::ModelRequest &request);
+void printQuantization(const model::ModelRequest &request);
 
 /// The share of values from which on saturation is worth a line.
 constexpr double kToldShare = 0.001;

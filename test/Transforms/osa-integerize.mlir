@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt --osa-integerise %s | FileCheck %s
+// RUN: %opt --osa-integerize %s | FileCheck %s
 // Scales 0.5 · 0.25 / 0.5 leave a quarter: one shift by two, ties to even. Relu
 // is the unsigned result's lower bound. The accumulator's range follows from
 // the weights: 128 · (1 + 2 + 3 + 4).
@@ -10,7 +10,7 @@
 // CHECK-LABEL: func.func @network(%arg0: tensor<1x4x!num.int<s8>> {flow.tensor = "host0.0", rhizome.name = "x"}) -> (tensor<1x2x!num.int<u8>> {flow.tensor = "network.0", rhizome.name = "y"}) attributes {flow.place = #flow.place<fpga>}
 // CHECK: %[[W:.*]] = osa.constant {{.*}} : () -> tensor<2x4x!num.int<s4, -4:4>>
 // CHECK: %[[A:.*]] = osa.dense %arg0, %[[W]] : {{.*}} -> tensor<1x2x!num.int<s12, -1280:1280>>
-// CHECK: %[[Q:.*]] = osa.requantise %[[A]] {multiplier = array<i64: 1>, offset = array<i64: 2>, shift = 2 : i64, ties_even = true}
+// CHECK: %[[Q:.*]] = osa.requantize %[[A]] {multiplier = array<i64: 1>, offset = array<i64: 2>, shift = 2 : i64, ties_even = true}
 // CHECK-SAME: -> tensor<1x2x!num.int<u8>>
 // CHECK: return %[[Q]]
 // CHECK-LABEL: func.func @host1(%arg0: tensor<1x2x!num.int<u8>> {flow.tensor = "network.0"}) -> (tensor<1x2xf32> {flow.tensor = "y", rhizome.name = "y"})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Quantisation.h"
+#include "Quantization.h"
 #include "Output.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -84,9 +84,9 @@ void cli::addCalibration(CLI::App &command, ModelRequest &request) {
               [&request](const std::string &path) {
                 DataRequest &data = calibrationOf(request).data;
                 data.path = path;
-                data.normaliseOption = "--calibration-normalise";
+                data.normalizeOption = "--calibration-normalize";
               },
-              "quantise a float model, with ranges observed on these inputs "
+              "quantize a float model, with ranges observed on these inputs "
               "(.npz that names them, .npy idx .png .jpg or a folder)")
           ->option_text("FILE");
   auto text = [&](const char *name, auto set, const char *type,
@@ -102,15 +102,15 @@ void cli::addCalibration(CLI::App &command, ModelRequest &request) {
         ->type_name(type);
   };
   text(
-      "--calibration-normalise",
+      "--calibration-normalize",
       [](Calibration &c, const std::string &v) {
-        if (!isNormalisation(v))
-          throw CLI::ValidationError("--calibration-normalise",
+        if (!isNormalization(v))
+          throw CLI::ValidationError("--calibration-normalize",
                                      "'" + v +
                                          "' is not 0..1, 0..255 or MEAN,STD");
-        c.data.normalise = v;
+        c.data.normalize = v;
       },
-      "RANGE", "how its bytes become the model's range, as --normalise");
+      "RANGE", "how its bytes become the model's range, as --normalize");
   text(
       "--calibration-method",
       [](Calibration &c, const std::string &v) { setMethod(c.options, v); },
@@ -157,7 +157,7 @@ void cli::addCalibration(CLI::App &command, ModelRequest &request) {
       "the same, as long as the outputs keep this signal-to-noise ratio");
 }
 
-void cli::reportQuantisation(const ModelRequest &request, json::Object &into) {
+void cli::reportQuantization(const ModelRequest &request, json::Object &into) {
   if (!request.calibration || request.calibration->report->layers.empty())
     return;
   const calibrate::Report &report = *request.calibration->report;
@@ -177,11 +177,11 @@ void cli::reportQuantisation(const ModelRequest &request, json::Object &into) {
     }
     layers.push_back(std::move(object));
   }
-  into["quantisation"] = json::Object{{"method", report.method},
+  into["quantization"] = json::Object{{"method", report.method},
                                       {"frames", report.frames},
                                       {"snr_db", report.snr},
                                       {"agreement", report.agreement},
-                                      {"equalised_pairs", report.equalised},
+                                      {"equalized_pairs", report.equalized},
                                       {"snr_plain_db", report.snrPlain},
                                       {"layers", std::move(layers)}};
 }
@@ -192,7 +192,7 @@ static std::string significant(double value) {
   return text;
 }
 
-void cli::printQuantisation(const ModelRequest &request) {
+void cli::printQuantization(const ModelRequest &request) {
   if (!request.calibration || request.calibration->report->layers.empty())
     return;
   const calibrate::Report &report = *request.calibration->report;
@@ -223,10 +223,10 @@ void cli::printQuantisation(const ModelRequest &request) {
                           : "");
     table.add(std::move(cells));
   }
-  outs() << "quantised after training: " << report.method << " over "
+  outs() << "quantized after training: " << report.method << " over "
          << report.frames << " frames";
-  if (report.equalised)
-    outs() << ", " << report.equalised << " pairs of layers equalised ("
+  if (report.equalized)
+    outs() << ", " << report.equalized << " pairs of layers equalized ("
            << decimal(report.snrPlain, 1) << " dB without)";
   outs() << "\n";
   table.print();

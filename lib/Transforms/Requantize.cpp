@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A quantiser becomes hardware: nothing, a requantiser, thresholds, a table, or
+// A quantizer becomes hardware: nothing, a requantizer, thresholds, a table, or
 // the factors of a pending sum, whichever is the cheapest that equals the
 // model's step function on every value that can occur.
-#include "Integeriser.h"
+#include "Integerizer.h"
 #include "rhizome/Transforms/RequantSearch.h"
 #include "llvm/Support/Parallel.h"
 
@@ -17,32 +17,32 @@ constexpr int64_t kFewSteps = 3;
 /// Operand pairs that the search for a sum's factors may enumerate.
 constexpr int64_t kMaxPairs = 1 << 20;
 
-struct Integeriser::Channels {
-  std::vector<Quantiser> quantisers; ///< one, or one per channel
+struct Integerizer::Channels {
+  std::vector<Quantizer> quantizers; ///< one, or one per channel
   std::vector<Steps> steps;          ///< one, or one per channel
   /// Lowest and highest level of each, empty if it is not monotone.
   std::vector<std::pair<int64_t, int64_t>> levels;
   int64_t lo = INT64_MAX, hi = INT64_MIN; ///< levels that occur
-  QuantiserStats stats;
+  QuantizerStats stats;
 
-  const Quantiser &quantiser(size_t c) const {
-    return quantisers[quantisers.size() == 1 ? 0 : c];
+  const Quantizer &quantizer(size_t c) const {
+    return quantizers[quantizers.size() == 1 ? 0 : c];
   }
   int64_t code(int64_t level) const {
-    return quantisers[0].base() + quantisers[0].step() * level;
+    return quantizers[0].base() + quantizers[0].step() * level;
   }
 };
 
-/// Notes on a requantiser where it cuts off values that lie beyond the
-/// quantiser's codes.
-static void noteLimits(osa::RequantiseOp op, const LazyTensor &in,
-                       ArrayRef<Quantiser> quantisers) {
+/// Notes on a requantizer where it cuts off values that lie beyond the
+/// quantizer's codes.
+static void noteLimits(osa::RequantizeOp op, const LazyTensor &in,
+                       ArrayRef<Quantizer> quantizers) {
   if (in.curve)
     return;
   bool low = false, high = false;
-  for (size_t c = 0; c < std::max(in.f.size(), quantisers.size()); ++c) {
+  for (size_t c = 0; c < std::max(in.f.size(), quantizers.size()); ++c) {
     const PiecewiseLinear &f = in.function(c);
-    const Quantiser &q = quantisers[quantisers.size() == 1 ? 0 : c];
+    const Quantizer &q = quantizers[quantizers.size() == 1 ? 0 : c];
     // Half a code beyond the first and the last.
     auto bound = [&](int64_t code, int side) -> mpq_class {
       return (mpq_class(code - q.zero) + mpq_class(side, 2)) * q.scale;
@@ -78,7 +78,7 @@ static std::vector<int64_t> compress(std::vector<int64_t> v) {
   return v;
 }
 
-Value Integeriser::riseEverywhere(Operation *op, LazyTensor &in,
+Value Integerizer::riseEverywhere(Operation *op, LazyTensor &in,
                                   Channels &channels) {
   if (llvm::none_of(channels.steps, [](const Steps &s) { return s.falls; }))
     return in.physical;
@@ -107,11 +107,11 @@ Value Integeriser::riseEverywhere(Operation *op, LazyTensor &in,
   std::vector<int64_t> sign;
   for (const Steps &s : channels.steps)
     sign.push_back(s.falls ? -1 : 1);
-  return osa::RequantiseOp::create(builder, op->getLoc(), type, in.physical,
+  return osa::RequantizeOp::create(builder, op->getLoc(), type, in.physical,
                                    compress(sign), ArrayRef<int64_t>{0}, 0);
 }
 
-Value Integeriser::emitThreshold(Operation *op, LazyTensor &in,
+Value Integerizer::emitThreshold(Operation *op, LazyTensor &in,
                                  Channels &channels) {
   Value x = riseEverywhere(op, in, channels);
   num::IntType type = num::elementInt(x.getType());
@@ -140,14 +140,14 @@ Value Integeriser::emitThreshold(Operation *op, LazyTensor &in,
       builder, op->getLoc(),
       withElement(
           x, intType(channels.code(channels.lo), channels.code(channels.hi))),
-      x, attr, channels.code(channels.lo), channels.quantisers[0].step());
+      x, attr, channels.code(channels.lo), channels.quantizers[0].step());
 }
 
-Value Integeriser::emitTable(Operation *op, LazyTensor &in,
+Value Integerizer::emitTable(Operation *op, LazyTensor &in,
                              Channels &channels) {
   num::IntType type = num::elementInt(in.physical.getType());
   int64_t entries = type.getHi() - type.getLo() + 1;
-  size_t count = std::max(in.f.size(), channels.quantisers.size());
+  size_t count = std::max(in.f.size(), channels.quantizers.size());
   if (entries > kMaxTable || entries * int64_t(count) > (1 << 22))
     return nullptr;
   std::vector<int64_t> values;
@@ -158,9 +158,9 @@ Value Integeriser::emitTable(Operation *op, LazyTensor &in,
       int64_t within = std::clamp(x, f.lo(), f.hi());
       std::optional<int64_t> level;
       if (!in.curve)
-        level = channels.quantiser(c).level(f.at(within));
+        level = channels.quantizer(c).level(f.at(within));
       else if (std::optional<Number> value = in.curve->at(c, within))
-        level = levelOf(channels.quantiser(c), *value);
+        level = levelOf(channels.quantizer(c), *value);
       if (!level)
         return nullptr; // not a number there
       int64_t code = channels.code(*level);
@@ -179,7 +179,7 @@ Value Integeriser::emitTable(Operation *op, LazyTensor &in,
                               in.physical, attr);
 }
 
-Value Integeriser::emitSteps(Operation *op, LazyTensor &in,
+Value Integerizer::emitSteps(Operation *op, LazyTensor &in,
                              Channels &channels) {
   if (llvm::all_of(channels.steps, isIdentity)) {
     channels.stats.kind = "none";
@@ -188,26 +188,26 @@ Value Integeriser::emitSteps(Operation *op, LazyTensor &in,
   int64_t levels = channels.hi - channels.lo;
   if (levels >= 1 && levels <= kFewSteps)
     return emitThreshold(op, in, channels);
-  auto found = searchRequantiser(channels.steps, channels.lo, channels.hi);
-  if (!found || channels.quantisers[0].rounding == Rounding::Sign) {
+  auto found = searchRequantizer(channels.steps, channels.lo, channels.hi);
+  if (!found || channels.quantizers[0].rounding == Rounding::Sign) {
     if (levels >= 1 && levels <= kMaxThresholds)
       return emitThreshold(op, in, channels);
     if (!found)
       return emitTable(op, in, channels);
   }
-  channels.stats.kind = "requantise";
+  channels.stats.kind = "requantize";
   channels.stats.multiplierBits = found->multiplierBits();
   channels.stats.shift = found->shift;
-  auto made = osa::RequantiseOp::create(
+  auto made = osa::RequantizeOp::create(
       builder, op->getLoc(),
       withElement(in.physical, intType(channels.lo, channels.hi)), in.physical,
       compress(found->multiplier), compress(found->offset), found->shift,
       found->tiesEven);
-  noteLimits(made, in, channels.quantisers);
+  noteLimits(made, in, channels.quantizers);
   return made;
 }
 
-Value Integeriser::emitPair(osa::QuantizeOp op, LazyTensor &in,
+Value Integerizer::emitPair(osa::QuantizeOp op, LazyTensor &in,
                             Channels &channels) {
   PendingSum sum = *in.sum;
   num::IntType a = num::elementInt(sum.lhs.getType()),
@@ -216,7 +216,7 @@ Value Integeriser::emitPair(osa::QuantizeOp op, LazyTensor &in,
   if (channels.steps.size() != 1 || steps.falls || steps.at.empty() ||
       steps.bottom == steps.top())
     return nullptr;
-  // Range and type of an operand agree: it comes from one quantiser.
+  // Range and type of an operand agree: it comes from one quantizer.
   Real unit = in.f[0].pieces().back().slope;
   for (auto &piece : in.f[0].pieces())
     if (piece.slope.sign() != 0)
@@ -226,7 +226,7 @@ Value Integeriser::emitPair(osa::QuantizeOp op, LazyTensor &in,
       (a.getHi() - a.getLo() + 1) > kMaxPairs / (b.getHi() - b.getLo() + 1) ||
       unit.sign() <= 0)
     return nullptr;
-  double slope = (unit / Real(channels.quantisers[0].scale)).toDouble();
+  double slope = (unit / Real(channels.quantizers[0].scale)).toDouble();
   auto found = searchPair(steps, channels.lo, channels.hi, slope, sum.p, sum.q,
                           {a.getLo(), a.getHi()}, {b.getLo(), b.getHi()});
   if (!found)
@@ -246,11 +246,11 @@ Value Integeriser::emitPair(osa::QuantizeOp op, LazyTensor &in,
                                  std::max<int64_t>(found->rhs, 0)));
   channels.stats.shift = found->shift;
   channels.stats.accumulatorBits = num::elementInt(added.getType()).getWidth();
-  auto made = osa::RequantiseOp::create(
+  auto made = osa::RequantizeOp::create(
       builder, op.getLoc(),
       withElement(added, intType(channels.lo, channels.hi)), added,
       ArrayRef<int64_t>{1}, ArrayRef<int64_t>{found->offset}, found->shift);
-  noteLimits(made, in, channels.quantisers);
+  noteLimits(made, in, channels.quantizers);
   return made;
 }
 
@@ -273,12 +273,12 @@ static std::optional<int64_t> dyadicBits(const mpq_class &value) {
   return int64_t(mpz_sizeinbase(den.get_mpz_t(), 2)) - 1;
 }
 
-/// Half-even rounding of (m·x + o) / 2^s with whole m and o is a requantiser by
+/// Half-even rounding of (m·x + o) / 2^s with whole m and o is a requantizer by
 /// definition; no step needs comparing. Sets the levels that occur. Null if the
-/// quantiser is not of that form or has few steps.
-Value Integeriser::emitDyadic(osa::QuantizeOp op, LazyTensor &in,
+/// quantizer is not of that form or has few steps.
+Value Integerizer::emitDyadic(osa::QuantizeOp op, LazyTensor &in,
                               Channels &channels) {
-  size_t count = std::max(in.f.size(), channels.quantisers.size());
+  size_t count = std::max(in.f.size(), channels.quantizers.size());
   struct Line {
     mpq_class slope, offset; ///< in levels, without the zero point
     bool lowClamp, highClamp;
@@ -289,14 +289,14 @@ Value Integeriser::emitDyadic(osa::QuantizeOp op, LazyTensor &in,
   bool identity = true;
   for (size_t c = 0; c < count; ++c) {
     const PiecewiseLinear &f = in.function(c);
-    const Quantiser &q = channels.quantiser(c);
+    const Quantizer &q = channels.quantizer(c);
     auto &pieces = f.pieces();
     size_t i = pieces[0].slope.sign() == 0 && pieces.size() > 1;
     bool highClamp = pieces.size() > i + 1 && pieces.back().slope.sign() == 0;
     if (q.rounding != Rounding::HalfEven ||
         pieces.size() != i + 1 + highClamp || pieces[i].slope.sign() <= 0 ||
         !f.neverFalls() || !pieces[i].slope.isRational() ||
-        !pieces[i].offset.isRational() || q.zero != channels.quantisers[0].zero)
+        !pieces[i].offset.isRational() || q.zero != channels.quantizers[0].zero)
       return nullptr;
     Line line{pieces[i].slope.rational() / q.scale,
               pieces[i].offset.rational() / q.scale,
@@ -342,33 +342,33 @@ Value Integeriser::emitDyadic(osa::QuantizeOp op, LazyTensor &in,
     return in.physical;
   }
   // Evenness is that of the number before an odd zero point is added.
-  int64_t zero = channels.quantisers[0].zero;
+  int64_t zero = channels.quantizers[0].zero;
   bool split = shift > 0 && (zero & 1);
   if (!split)
     for (int64_t &o : offset)
       o += zero << shift;
   int64_t down = split ? zero : 0;
-  Requantiser found{multiplier, offset, shift, shift > 0};
-  channels.stats.kind = "requantise";
+  Requantizer found{multiplier, offset, shift, shift > 0};
+  channels.stats.kind = "requantize";
   channels.stats.multiplierBits = found.multiplierBits();
   channels.stats.shift = shift;
-  auto rounded = osa::RequantiseOp::create(
+  auto rounded = osa::RequantizeOp::create(
       builder, op.getLoc(),
       withElement(in.physical, intType(lo - down, hi - down)), in.physical,
       compress(multiplier), compress(offset), shift, shift > 0);
-  noteLimits(rounded, in, channels.quantisers);
+  noteLimits(rounded, in, channels.quantizers);
   if (!split)
     return rounded;
-  return osa::RequantiseOp::create(
+  return osa::RequantizeOp::create(
       builder, op.getLoc(), withElement(in.physical, intType(lo, hi)), rounded,
       ArrayRef<int64_t>{1}, ArrayRef<int64_t>{zero}, 0);
 }
 
-/// True if every value that occurs is a level of the quantiser already and a
-/// dequantiser follows: then `in` becomes the levels, and nothing is built. Not
+/// True if every value that occurs is a level of the quantizer already and a
+/// dequantizer follows: then `in` becomes the levels, and nothing is built. Not
 /// behind an activation: its bend would reach the next layer unbuilt.
-/// Networks that were integerised into float tensors are full of such casts.
-bool Integeriser::passesThrough(osa::QuantizeOp op, LazyTensor &in,
+/// Networks that were integerized into float tensors are full of such casts.
+bool Integerizer::passesThrough(osa::QuantizeOp op, LazyTensor &in,
                                 const Channels &channels) {
   if (!llvm::all_of(op->getUsers(), [](Operation *user) {
         return isa<osa::DequantizeOp>(user);
@@ -377,10 +377,10 @@ bool Integeriser::passesThrough(osa::QuantizeOp op, LazyTensor &in,
   auto isWhole = [](const Real &v) {
     return v.isRational() && v.rational().get_den() == 1;
   };
-  size_t count = std::max(in.f.size(), channels.quantisers.size());
+  size_t count = std::max(in.f.size(), channels.quantizers.size());
   std::vector<PiecewiseLinear> levels;
   for (size_t c = 0; c < count; ++c) {
-    const Quantiser &q = channels.quantiser(c);
+    const Quantizer &q = channels.quantizer(c);
     if (q.rounding == Rounding::Sign || !in.function(c).isAffine())
       return false;
     PiecewiseLinear f = in.function(c);
@@ -398,12 +398,12 @@ bool Integeriser::passesThrough(osa::QuantizeOp op, LazyTensor &in,
   return true;
 }
 
-void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
+void Integerizer::visitQuantize(osa::QuantizeOp op, Lazy source) {
   auto in = std::make_shared<LazyTensor>(*source);
   Channels channels;
-  std::vector<Quantiser> own;
+  std::vector<Quantizer> own;
   for (size_t i = 0; i < scaleCount(op); ++i)
-    own.push_back(makeQuantiser(op, i));
+    own.push_back(makeQuantizer(op, i));
   if (own.size() > 1) {
     std::vector<int64_t> map;
     int64_t elements = cast<RankedTensorType>(op.getType()).getNumElements();
@@ -417,9 +417,9 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
                          "channel axis",
                          "");
     for (int64_t k : *which)
-      channels.quantisers.push_back(own[k]);
+      channels.quantizers.push_back(own[k]);
   } else {
-    channels.quantisers = own;
+    channels.quantizers = own;
   }
 
   if (!in->curve && passesThrough(op, *in, channels))
@@ -428,7 +428,7 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
   channels.stats.node = osa::nodeName(op);
   channels.stats.multiplierBits = 0;
   channels.stats.shift = channels.stats.thresholds = 0;
-  size_t count = std::max(in->f.size(), channels.quantisers.size());
+  size_t count = std::max(in->f.size(), channels.quantizers.size());
   channels.stats.accumulatorBits =
       in->physical ? num::elementInt(in->physical.getType()).getWidth() : 0;
   Value result;
@@ -439,12 +439,12 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
   std::vector<std::optional<Steps>> found(result ? 0 : count);
   if (!in->curve)
     llvm::parallelFor(0, found.size(), [&](size_t c) {
-      found[c] = computeSteps(in->function(c), channels.quantiser(c));
+      found[c] = computeSteps(in->function(c), channels.quantizer(c));
     });
   for (size_t c = 0; c < found.size() && monotone; ++c) {
     const PiecewiseLinear &f = in->function(c);
     auto steps = in->curve ? computeSteps(*in->curve, c, f.lo(), f.hi(),
-                                          channels.quantiser(c), kMaxThresholds)
+                                          channels.quantizer(c), kMaxThresholds)
                            : std::move(found[c]);
     if (!(monotone = steps.has_value()))
       break;
@@ -469,11 +469,11 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
     return leaveToHost(op,
                        "its function is not linear, and its input's range is "
                        "too wide for a table",
-                       "put a quantiser before the function");
+                       "put a quantizer before the function");
   if (!result)
     return leaveToHost(op,
                        monotone
-                           ? "no requantiser below 62 bits equals it on every "
+                           ? "no requantizer below 62 bits equals it on every "
                              "accumulator value, and it has too many steps for "
                              "thresholds or a table"
                            : "it is not monotone, and its input's range is too "
@@ -491,7 +491,7 @@ void Integeriser::visitQuantize(osa::QuantizeOp op, Lazy source) {
   }
   if (llvm::all_equal(f))
     f.resize(1);
-  stats.quantisers.push_back(channels.stats);
+  stats.quantizers.push_back(channels.stats);
   setResult(op, makeLazy(result, *in, std::move(f)));
 }
 
@@ -526,19 +526,19 @@ static std::optional<Steps> stepsOf(const PiecewiseLinear &f,
   return steps;
 }
 
-void Integeriser::visitMultiThreshold(osa::MultiThresholdOp op, Lazy source) {
+void Integerizer::visitMultiThreshold(osa::MultiThresholdOp op, Lazy source) {
   auto in = std::make_shared<LazyTensor>(*source);
   if (!settle(op, *in))
     return;
   if (in->curve)
-    return leaveToHost(op, "its input has an activation but no quantiser",
-                       "put a quantiser before it");
+    return leaveToHost(op, "its input has an activation but no quantizer",
+                       "put a quantizer before it");
   auto shape = op.getThresholds().getShapedType().getShape();
   std::vector<float> values = osa::floatValues(op.getThresholds());
   Channels channels;
-  Quantiser count;
+  Quantizer count;
   count.hi = shape[1];
-  channels.quantisers = {count};
+  channels.quantizers = {count};
   std::vector<int64_t> rows(1, 0);
   if (shape[0] > 1) {
     std::vector<int64_t> map;
@@ -578,6 +578,6 @@ void Integeriser::visitMultiThreshold(osa::MultiThresholdOp op, Lazy source) {
     f.push_back(PiecewiseLinear::identity(bottom, top));
   if (llvm::all_equal(f))
     f.resize(1);
-  stats.quantisers.push_back(channels.stats);
+  stats.quantizers.push_back(channels.stats);
   setResult(op, makeLazy(result, *in, std::move(f)));
 }

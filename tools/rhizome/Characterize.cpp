@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome characterise: a family's cost model from synthesis.
+// rhizome characterize: a family's cost model from synthesis.
+#include "rhizome/Characterize/Characterize.h"
 #include "Commands.h"
 #include "Output.h"
-#include "rhizome/Characterize/Characterize.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Synth/Synth.h"
@@ -22,10 +22,10 @@ llvm::json::Object toJson(const Residuals &r) {
                             {"small", r.small},   {"least", r.least}};
 }
 
-llvm::json::Object toJson(const CharacteriseResult &result,
+llvm::json::Object toJson(const CharacterizeResult &result,
                           const std::string &file) {
   llvm::json::Array points;
-  for (const CharacterisedPoint &p : result.points) {
+  for (const CharacterizedPoint &p : result.points) {
     llvm::json::Object config, measured, terms;
     for (const auto &[name, value] : p.config)
       config[name] = value;
@@ -60,7 +60,7 @@ llvm::json::Object toJson(const CharacteriseResult &result,
                             {"points", std::move(points)}};
 }
 
-void printTable(const CharacteriseResult &result) {
+void printTable(const CharacterizeResult &result) {
   Table table({"unit", "points", "LUT median", "p90", "worst", "below 500",
                "FF median", "worst", "below 500"});
   auto row = [&](const std::string &name, const Residuals &lut,
@@ -94,11 +94,11 @@ llvm::Expected<std::string> deviceOf(const std::string &family) {
       return device.name;
   return llvm::createStringError(
       "no device of data/devices is of the family '%s'; families that can be "
-      "characterised are %s",
+      "characterized are %s",
       family.c_str(), llvm::join(synth::knownFamilies(), ", ").c_str());
 }
 
-int runCharacterise(CharacteriseRequest request, const std::string &family,
+int runCharacterize(CharacterizeRequest request, const std::string &family,
                     std::string output, bool json) {
   if (request.device.empty()) {
     auto device = deviceOf(family);
@@ -109,11 +109,12 @@ int runCharacterise(CharacteriseRequest request, const std::string &family,
   ProgressLine line(!json);
   if (line.active())
     request.progress = [&](const std::string &text) { line.show(text); };
-  rhizome::Result<CharacteriseResult> done = characterise(request);
+  rhizome::Result<CharacterizeResult> done =
+      characterize::characterize(request);
   line.show("");
   if (!done)
     return failWith(done.failure(), json);
-  CharacteriseResult &result = *done;
+  CharacterizeResult &result = *done;
   if (output.empty()) {
     auto data = dataDir();
     if (!data)
@@ -135,16 +136,16 @@ int runCharacterise(CharacteriseRequest request, const std::string &family,
 }
 } // namespace
 
-void cli::addCharacterise(CLI::App &app, Run &run) {
+void cli::addCharacterize(CLI::App &app, Run &run) {
   struct Options {
-    CharacteriseRequest request;
+    CharacterizeRequest request;
     std::string family, output;
     bool quick = false, json = false;
   };
   auto options = std::make_shared<Options>();
-  CharacteriseRequest &request = options->request;
+  CharacterizeRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
-      "characterise",
+      "characterize",
       "Fit a device family's cost model to what synthesis makes of the cells.");
   CLI::Option *device =
       command->add_option("--device", request.device,
@@ -155,7 +156,7 @@ void cli::addCharacterise(CLI::App &app, Run &run) {
       ->add_option("--cells", request.units,
                    "what to sample, otherwise all; see data/models")
       ->delimiter(',')
-      ->check(CLI::IsMember(characterisedUnits()))
+      ->check(CLI::IsMember(characterizedUnits()))
       ->option_text("NAME,…");
   command
       ->add_option("--points", request.points,
@@ -193,9 +194,9 @@ void cli::addCharacterise(CLI::App &app, Run &run) {
       ->option_text("FOLDER");
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"
-                  "  rhizome characterise --family ecp5\n"
-                  "  rhizome characterise --device xczu3eg --points 40\n"
-                  "  rhizome characterise --family ecp5 --points 0 --add "
+                  "  rhizome characterize --family ecp5\n"
+                  "  rhizome characterize --device xczu3eg --points 40\n"
+                  "  rhizome characterize --family ecp5 --points 0 --add "
                   "net.rhz");
   command->callback([options, &run] {
     if (options->request.device.empty() && options->family.empty())
@@ -203,7 +204,7 @@ void cli::addCharacterise(CLI::App &app, Run &run) {
     if (options->quick)
       options->request.points = 3;
     run = [options] {
-      return runCharacterise(options->request, options->family, options->output,
+      return runCharacterize(options->request, options->family, options->output,
                              options->json);
     };
   });

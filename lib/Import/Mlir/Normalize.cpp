@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which loops normalise by what the data themselves give (layer norm, softmax):
+// Which loops normalize by what the data themselves give (layer norm, softmax):
 // a sum or maximum that is spread again over the tensor it came from. The host
 // computes these from end to end, as it does where a file names them.
 #include "Raise.h"
@@ -20,9 +20,9 @@ private:
   void spread();
 
   func::FuncOp function;
-  /// Loops that normalise, and what they and reductions give.
+  /// Loops that normalize, and what they and reductions give.
   llvm::DenseSet<Operation *> marked, reductions;
-  llvm::DenseSet<Value> normalised;
+  llvm::DenseSet<Value> normalized;
 };
 } // namespace
 
@@ -88,11 +88,11 @@ void Marker::follow(linalg::GenericOp reduction) {
   reductions.insert(reduction);
   for (Operation *op : meetings) {
     marked.insert(op);
-    normalised.insert(op->getResult(0));
+    normalized.insert(op->getResult(0));
   }
   for (Operation *op : path) {
     marked.insert(op);
-    normalised.insert(op->getResult(0));
+    normalized.insert(op->getResult(0));
   }
 }
 
@@ -100,22 +100,22 @@ void Marker::follow(linalg::GenericOp reduction) {
 void Marker::spread() {
   for (Operation &op : function.getBody().front()) {
     auto isKnown = [&](Value v) {
-      return isFixed(v) || normalised.contains(v);
+      return isFixed(v) || normalized.contains(v);
     };
-    if (isMove(&op) && normalised.contains(op.getOperand(0)))
-      normalised.insert(op.getResult(0));
+    if (isMove(&op) && normalized.contains(op.getOperand(0)))
+      normalized.insert(op.getResult(0));
     if (!isElementwise(&op) || op.getNumResults() != 1 || marked.contains(&op))
       continue;
     auto inputs = cast<linalg::GenericOp>(op).getDpsInputs();
     bool isNext =
-        llvm::any_of(inputs, [&](Value v) { return normalised.contains(v); });
+        llvm::any_of(inputs, [&](Value v) { return normalized.contains(v); });
     bool feeds = llvm::any_of(op.getUsers(), [&](Operation *user) {
       return reductions.contains(user);
     });
     if (isNext && llvm::all_of(inputs, isKnown) &&
         (feeds || isArithmetic(&op))) {
       marked.insert(&op);
-      normalised.insert(op.getResult(0));
+      normalized.insert(op.getResult(0));
     }
   }
 }
@@ -128,10 +128,10 @@ void Marker::run() {
   OpBuilder b(function.getContext());
   for (Operation *op : marked)
     if (isa<linalg::GenericOp>(op))
-      op->setAttr(kWhyHost, b.getStringAttr("it normalises by sums or maxima "
+      op->setAttr(kWhyHost, b.getStringAttr("it normalizes by sums or maxima "
                                             "of the data themselves"));
 }
 
-void importer::markNormalisations(func::FuncOp function) {
+void importer::markNormalizations(func::FuncOp function) {
   Marker(function).run();
 }

@@ -29,12 +29,12 @@ struct Proposal {
 
 /// Builds functions and designs, without timing: that takes the most time.
 /// Endpoints are part of every node's resources, for the proposal's rate.
-mlir::FailureOr<Result> realise(Posed &posed, const Proposal &proposal);
+mlir::FailureOr<Result> realize(Posed &posed, const Proposal &proposal);
 /// The same without a run of the event simulator, for a plan that only says by
 /// how much it does not fit: buffers are as small as they can be, a frame takes
 /// what its slowest operation does, and there is no latency.
 mlir::FailureOr<Result> outline(Posed &posed, const Proposal &proposal);
-/// Predicts the timing of what `realise` has built: rate, latency, bottleneck,
+/// Predicts the timing of what `realize` has built: rate, latency, bottleneck,
 /// and endpoints for this rate.
 mlir::LogicalResult addTiming(Posed &posed, const Proposal &proposal,
                               Result &result);

@@ -17,7 +17,7 @@ namespace rhizome {
 /// Why a network cannot be built in a number format, "" if it can.
 std::string whyNotForNetworks(const numeric::Format &format);
 
-struct IntegeriseOptions {
+struct IntegerizeOptions {
   std::optional<numeric::Format> fixed; ///< --number-format
   /// Formats that differ from `fixed`, by ONNX tensor or node name.
   std::map<std::string, numeric::Format> tensorFormats;
@@ -26,18 +26,18 @@ struct IntegeriseOptions {
   Placer placer;
 };
 
-/// How one quantiser of the model is built.
-struct QuantiserStats {
-  std::string node;         ///< the quantiser's node
-  std::string kind;         ///< requantise, threshold, table, scaled_add, none
+/// How one quantizer of the model is built.
+struct QuantizerStats {
+  std::string node;         ///< the quantizer's node
+  std::string kind;         ///< requantize, threshold, table, scaled_add, none
   unsigned accumulatorBits; ///< of what it reads
   unsigned multiplierBits;  ///< 1 if all multipliers are 1; 0 if none
   int64_t shift;
   int64_t thresholds; ///< per channel
 };
 
-struct IntegeriseStats {
-  std::vector<QuantiserStats> quantisers;
+struct IntegerizeStats {
+  std::vector<QuantizerStats> quantizers;
   /// Accumulator bits of every conv2d and dense, by node.
   std::vector<std::pair<std::string, unsigned>> accumulators;
   /// Fixed-point mode: constants that were saturated, by tensor, and of how
@@ -59,19 +59,19 @@ struct IntegeriseStats {
 /// merges them. What the FPGA cannot hold, the host computes, wherever that
 /// stands. On failure `refusals` holds every reason found, and the module must
 /// not be used further.
-mlir::LogicalResult integerise(mlir::ModuleOp module,
-                               const IntegeriseOptions &options,
-                               Refusals &refusals, IntegeriseStats &stats);
+mlir::LogicalResult integerize(mlir::ModuleOp module,
+                               const IntegerizeOptions &options,
+                               Refusals &refusals, IntegerizeStats &stats);
 
 /// Why the importer left operations of a real-level module to the host.
 Refusals hostReasons(mlir::ModuleOp module);
 
 /// The steps of the above, in order; each is also a pass of rhizome-opt.
 mlir::LogicalResult applyFixedPoint(mlir::ModuleOp module,
-                                    const IntegeriseOptions &options,
-                                    Refusals &refusals, IntegeriseStats &stats);
-void canonicaliseReal(mlir::ModuleOp module);
+                                    const IntegerizeOptions &options,
+                                    Refusals &refusals, IntegerizeStats &stats);
+void canonicalizeReal(mlir::ModuleOp module);
 mlir::LogicalResult lowerToIntegers(mlir::ModuleOp module, Refusals &refusals,
-                                    IntegeriseStats &stats,
+                                    IntegerizeStats &stats,
                                     const Placer &placer);
 } // namespace rhizome

@@ -2,7 +2,7 @@
 // The integer lowering as a whole: small networks written by hand and the real
 // models under ../shared, their tasks against the interpreter's
 // reading of @main; refusals; the layout of what is left.
-#include "rhizome/Transforms/Integerise.h"
+#include "rhizome/Transforms/Integerize.h"
 #include "../TaskWalk.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
@@ -18,8 +18,8 @@ using namespace mlir;
 using namespace rhizome;
 
 namespace {
-struct Integerised : testing::Test {
-  Integerised() {
+struct Integerized : testing::Test {
+  Integerized() {
     context.loadDialect<func::FuncDialect, num::NumDialect, osa::OsaDialect>();
   }
 
@@ -29,10 +29,10 @@ struct Integerised : testing::Test {
     return module;
   }
 
-  bool lower(ModuleOp module, const IntegeriseOptions &options = {}) {
+  bool lower(ModuleOp module, const IntegerizeOptions &options = {}) {
     refusals.clear();
     stats = {};
-    return succeeded(integerise(module, options, refusals, stats));
+    return succeeded(integerize(module, options, refusals, stats));
   }
 
   /// Runs @main of `model` and the tasks of `lowered` on random
@@ -85,14 +85,14 @@ struct Integerised : testing::Test {
 
   MLIRContext context;
   Refusals refusals;
-  IntegeriseStats stats;
+  IntegerizeStats stats;
 };
 
 const std::string quarter =
     "{scale = dense<0.25> : tensor<1xf32>, zero_point = dense<3> : "
     "tensor<1xi64>}";
 
-/// A convolution between quantisers in ONNX's layout, `middle` between them.
+/// A convolution between quantizers in ONNX's layout, `middle` between them.
 std::string convolution(const std::string &middle) {
   return R"mlir(
 func.func @main(%x: tensor<1x2x5x5xf32> {rhizome.name = "x"})
@@ -122,7 +122,7 @@ func.func @main(%x: tensor<1x2x5x5xf32> {rhizome.name = "x"})
 } // namespace
 
 namespace {
-/// Two quantised tensors a [1,4,4,2] and b of `shape`, `body` between them and
+/// Two quantized tensors a [1,4,4,2] and b of `shape`, `body` between them and
 /// the end; scales are powers of two, so that float32 is exact.
 std::string twoTensors(const std::string &shape, const std::string &body,
                        const std::string &result) {
@@ -147,7 +147,7 @@ std::string twoTensors(const std::string &shape, const std::string &body,
 }
 } // namespace
 
-TEST_F(Integerised, PairsOfStreams) {
+TEST_F(Integerized, PairsOfStreams) {
   const std::string whole = "1x4x4x2", gate = "2";
   for (const char *op : {"add", "sub", "mul", "max", "min"})
     for (const std::string &shape : {whole, gate}) {
@@ -165,7 +165,7 @@ TEST_F(Integerised, PairsOfStreams) {
     }
 }
 
-TEST_F(Integerised, GathersStayBehindTransposes) {
+TEST_F(Integerized, GathersStayBehindTransposes) {
   auto model = parse(twoTensors("2", R"(
   %t = osa.transpose %da {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x4x4x2xf32>) -> tensor<1x2x4x4xf32>
   %s = osa.gather %t {axis = 2 : i64, indices = array<i64: 3, 1, 1>} : (tensor<1x2x4x4xf32>) -> tensor<1x2x3x4xf32>
@@ -180,7 +180,7 @@ TEST_F(Integerised, GathersStayBehindTransposes) {
   EXPECT_EQ(count<osa::TransposeOp>(*lowered), 0);
 }
 
-TEST_F(Integerised, MultiThresholdsAreExact) {
+TEST_F(Integerized, MultiThresholdsAreExact) {
   auto model = parse(twoTensors("2", R"(
   %k = osa.constant {value = dense<[-0.5, 2.0]> : tensor<2xf32>} : () -> tensor<2xf32>
   %f = osa.mul %da, %k : (tensor<1x4x4x2xf32>, tensor<2xf32>) -> tensor<1x4x4x2xf32>
@@ -193,17 +193,17 @@ TEST_F(Integerised, MultiThresholdsAreExact) {
   EXPECT_EQ(compare(*model, *lowered, 40, -12, 20), 0);
 }
 
-TEST_F(Integerised, ConvolutionKeepsNoTranspose) {
+TEST_F(Integerized, ConvolutionKeepsNoTranspose) {
   auto model = parse(convolution(
       "%m = osa.relu %c : (tensor<1x5x5x3xf32>) -> tensor<1x5x5x3xf32>"));
   auto lowered = OwningOpRef<ModuleOp>(model->clone());
   ASSERT_TRUE(lower(*lowered));
   EXPECT_EQ(count<osa::TransposeOp>(*lowered), 0);
-  EXPECT_EQ(count<osa::RequantiseOp>(*lowered), 1);
+  EXPECT_EQ(count<osa::RequantizeOp>(*lowered), 1);
   EXPECT_EQ(compare(*model, *lowered, 50, -40, 40), 0);
 }
 
-TEST_F(Integerised, BatchNormWithFallingChannels) {
+TEST_F(Integerized, BatchNormWithFallingChannels) {
   auto model = parse(convolution(R"mlir(
   %m = osa.batch_norm %c {gamma = dense<[0.7, -1.3, 0.0]> : tensor<3xf32>, beta = dense<[1.0, -2.0, 0.5]> : tensor<3xf32>, mean = dense<[0.1, 0.2, 0.3]> : tensor<3xf32>, variance = dense<[2.0, 0.9, 3.0]> : tensor<3xf32>, epsilon = 1.0e-5 : f32} : (tensor<1x5x5x3xf32>) -> tensor<1x5x5x3xf32>)mlir"));
   auto lowered = OwningOpRef<ModuleOp>(model->clone());
@@ -211,7 +211,7 @@ TEST_F(Integerised, BatchNormWithFallingChannels) {
   EXPECT_EQ(compare(*model, *lowered, 50, -40, 40), 0);
 }
 
-TEST_F(Integerised, LeakyReluBecomesThresholds) {
+TEST_F(Integerized, LeakyReluBecomesThresholds) {
   auto model = parse(convolution(
       "%m = osa.leaky_relu %c {alpha = 0.1 : f32} : (tensor<1x5x5x3xf32>) -> "
       "tensor<1x5x5x3xf32>"));
@@ -221,7 +221,7 @@ TEST_F(Integerised, LeakyReluBecomesThresholds) {
   EXPECT_EQ(compare(*model, *lowered, 50, -40, 40), 0);
 }
 
-/// One tensor of bytes through `body`, which makes %y of %d, and a quantiser.
+/// One tensor of bytes through `body`, which makes %y of %d, and a quantizer.
 static std::string curve(const std::string &body, const char *scale) {
   std::string real = "tensor<1x4x4x3xf32>",
               code = "tensor<1x4x4x3x!num.int<u8>>";
@@ -239,7 +239,7 @@ static std::string curve(const std::string &body, const char *scale) {
          "\n  return %s : " + real + "\n}\n";
 }
 
-TEST_F(Integerised, CurvesAreExact) {
+TEST_F(Integerized, CurvesAreExact) {
   std::string one = " : (tensor<1x4x4x3xf32>) -> tensor<1x4x4x3xf32>\n",
               two = " : (tensor<1x4x4x3xf32>, tensor<1x4x4x3xf32>) -> "
                     "tensor<1x4x4x3xf32>\n";
@@ -277,12 +277,12 @@ TEST_F(Integerised, CurvesAreExact) {
   }
 }
 
-TEST_F(Integerised, ResidualPoolsAndConcat) {
+TEST_F(Integerized, ResidualPoolsAndConcat) {
   auto model = parse(R"mlir(
 func.func @main(%x: tensor<1x6x6x2xf32> {rhizome.name = "x"}) -> (tensor<1x4x4x4xf32> {rhizome.name = "y"}, tensor<1x3x3x2xf32> {rhizome.name = "z"}) {
   %q = osa.quantize %x {scale = dense<0.117> : tensor<1xf32>, zero_point = dense<3> : tensor<1xi64>} : (tensor<1x6x6x2xf32>) -> tensor<1x6x6x2x!num.int<s6>>
   %d = osa.dequantize %q {scale = dense<0.117> : tensor<1xf32>, zero_point = dense<3> : tensor<1xi64>} : (tensor<1x6x6x2x!num.int<s6>>) -> tensor<1x6x6x2xf32>
-  // A quantised branch with another scale, added back.
+  // A quantized branch with another scale, added back.
   %n = osa.relu %d : (tensor<1x6x6x2xf32>) -> tensor<1x6x6x2xf32>
   %a = osa.quantize %n {scale = dense<0.0531> : tensor<1xf32>, zero_point = dense<-20> : tensor<1xi64>} : (tensor<1x6x6x2xf32>) -> tensor<1x6x6x2x!num.int<s6>>
   %b = osa.dequantize %a {scale = dense<0.0531> : tensor<1xf32>, zero_point = dense<-20> : tensor<1xi64>} : (tensor<1x6x6x2x!num.int<s6>>) -> tensor<1x6x6x2xf32>
@@ -308,7 +308,7 @@ func.func @main(%x: tensor<1x6x6x2xf32> {rhizome.name = "x"}) -> (tensor<1x4x4x4
   EXPECT_EQ(compare(*model, *lowered, 200, -6, 6), 0);
 }
 
-TEST_F(Integerised, FlattenInOnnxOrderPermutesTheWeights) {
+TEST_F(Integerized, FlattenInOnnxOrderPermutesTheWeights) {
   auto model = parse(
       R"mlir(
 func.func @main(%x: tensor<1x2x2x3xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {rhizome.name = "y"}) {
@@ -330,7 +330,7 @@ func.func @main(%x: tensor<1x2x2x3xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32
   EXPECT_EQ(compare(*model, *lowered, 50, -40, 40, 1e-6f), 0);
 }
 
-TEST_F(Integerised, TheHostComputesBehindASoftmax) {
+TEST_F(Integerized, TheHostComputesBehindASoftmax) {
   auto model =
       parse(R"mlir(
 func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {rhizome.name = "y"}) {
@@ -395,7 +395,7 @@ func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x4xf32> {r
   return %y : tensor<1x4xf32>
 })mlir";
 
-TEST_F(Integerised, HostAndFpgaTakeTurns) {
+TEST_F(Integerized, HostAndFpgaTakeTurns) {
   auto model = parse(blocks), lowered = parse(blocks);
   ASSERT_TRUE(lower(*lowered));
   std::vector<std::string> names;
@@ -417,10 +417,10 @@ TEST_F(Integerised, HostAndFpgaTakeTurns) {
   EXPECT_TRUE(succeeded(verify(*lowered)));
 }
 
-TEST_F(Integerised, OnlyGroupsWithoutALayerHaveAChoice) {
+TEST_F(Integerized, OnlyGroupsWithoutALayerHaveAChoice) {
   auto model = parse(blocks), lowered = parse(blocks);
   std::vector<std::string> open;
-  IntegeriseOptions options;
+  IntegerizeOptions options;
   options.placer = [&](const std::vector<PlaceableOp> &ops) {
     std::vector<flow::Place> places;
     for (const PlaceableOp &op : ops) {
@@ -442,7 +442,7 @@ TEST_F(Integerised, OnlyGroupsWithoutALayerHaveAChoice) {
   EXPECT_EQ(compare(*model, *lowered, 50, -40, 40, 1e-5f), 0);
 }
 
-TEST_F(Integerised, FloatModelWantsANumberFormat) {
+TEST_F(Integerized, FloatModelWantsANumberFormat) {
   std::string text = R"mlir(
 func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {rhizome.name = "y"}) {
   %w = osa.constant {value = dense<[[0.5, -0.3, 0.1, 1.7], [0.2, 0.3, 0.4, 0.5]]> : tensor<2x4xf32>} : () -> tensor<2x4xf32>
@@ -459,7 +459,7 @@ func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {r
   EXPECT_EQ(stats.host[0].node, "first");
   EXPECT_NE(stats.host[0].remedy.find("--number-format"), std::string::npos);
 
-  IntegeriseOptions options;
+  IntegerizeOptions options;
   options.fixed = numeric::Format::fixed(1, 7);
   model = parse(text);
   ASSERT_TRUE(lower(*model, options));
@@ -482,7 +482,7 @@ struct ModelCase {
   float tolerance; ///< of what the host computes in float behind the network
 };
 void PrintTo(const ModelCase &c, std::ostream *out) { *out << c.path; }
-struct RealModel : Integerised, testing::WithParamInterface<ModelCase> {};
+struct RealModel : Integerized, testing::WithParamInterface<ModelCase> {};
 } // namespace
 
 TEST_P(RealModel, EqualsItsRealSemantics) {
@@ -502,11 +502,11 @@ TEST_P(RealModel, EqualsItsRealSemantics) {
   auto model = importer::importOnnx(&context, path, import, refusals);
   ASSERT_TRUE(model);
   auto lowered = OwningOpRef<ModuleOp>(model->clone());
-  IntegeriseOptions options;
+  IntegerizeOptions options;
   options.fixed = c.fixed;
   ASSERT_TRUE(lower(*lowered, options));
   if (c.fixed) {
-    canonicaliseReal(*model);
+    canonicalizeReal(*model);
     ASSERT_TRUE(succeeded(applyFixedPoint(*model, options, refusals, stats)));
   }
   EXPECT_EQ(compare(*model, *lowered, c.frames, c.lo, c.hi, c.tolerance), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Normalisations of the host.
+// Normalizations of the host.
 #include "Host.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -15,14 +15,14 @@ using S = Scalars;
 using R = ValueRange;
 
 /// (x − mean) / √(variance + epsilon) over the flagged axes.
-static Value standardise(NodeContext &node, Value x, ArrayRef<bool> axes,
+static Value standardize(NodeContext &node, Value x, ArrayRef<bool> axes,
                          double epsilon, Value *meanOut = nullptr,
                          Value *inverseOut = nullptr) {
   Loops l = loops(node);
   Value mean = l.mean(x, axes);
-  Value centred = eachOf(node, {x, mean}, TensorProto::FLOAT,
-                         [](S &s, R a) { return s.sub(a[0], a[1]); });
-  Value squares = eachOf(node, {centred}, TensorProto::FLOAT,
+  Value centered = eachOf(node, {x, mean}, TensorProto::FLOAT,
+                          [](S &s, R a) { return s.sub(a[0], a[1]); });
+  Value squares = eachOf(node, {centered}, TensorProto::FLOAT,
                          [](S &s, R a) { return s.mul(a[0], a[0]); });
   Value inverse =
       eachOf(node, {l.mean(squares, axes)}, TensorProto::FLOAT, [&](S &s, R a) {
@@ -33,7 +33,7 @@ static Value standardise(NodeContext &node, Value x, ArrayRef<bool> axes,
     *meanOut = mean;
   if (inverseOut)
     *inverseOut = inverse;
-  return eachOf(node, {centred, inverse}, TensorProto::FLOAT,
+  return eachOf(node, {centered, inverse}, TensorProto::FLOAT,
                 [](S &s, R a) { return s.mul(a[0], a[1]); });
 }
 
@@ -107,7 +107,7 @@ LogicalResult onhost::layerNormalization(NodeContext &node) {
     inverse = inverseRootMeanSquare(node, x, axes, epsilon);
     y = times(node, x, inverse);
   } else {
-    y = standardise(node, x, axes, epsilon, &mean, &inverse);
+    y = standardize(node, x, axes, epsilon, &mean, &inverse);
   }
   Value scale = optional(skip ? 2 : 1);
   Value bias = rms ? Value() : optional(skip ? 3 : 2);
@@ -135,7 +135,7 @@ LogicalResult onhost::meanVarianceNormalization(NodeContext &node) {
        node.getInts("axes").value_or(std::vector<int64_t>{0, 2, 3}))
     if (axis >= -rank && axis < rank)
       axes[axis < 0 ? axis + rank : axis] = true;
-  return give(node, 0, standardise(node, x, axes, 1e-9), TensorProto::FLOAT);
+  return give(node, 0, standardize(node, x, axes, 1e-9), TensorProto::FLOAT);
 }
 
 LogicalResult onhost::lpNormalization(NodeContext &node) {
@@ -158,7 +158,7 @@ LogicalResult onhost::lpNormalization(NodeContext &node) {
   return give(node, 0, y, TensorProto::FLOAT);
 }
 
-/// LRN: by the squares of the neighbouring channels.
+/// LRN: by the squares of the neighboring channels.
 LogicalResult onhost::localResponse(NodeContext &node) {
   Value x = channelsInput(node);
   if (!x)
@@ -217,7 +217,7 @@ LogicalResult onhost::batchNormalization(NodeContext &node) {
   return give(node, 0, y, TensorProto::FLOAT);
 }
 
-/// Instance and group normalisation: groups of channels, each by itself.
+/// Instance and group normalization: groups of channels, each by itself.
 LogicalResult onhost::groupNormalization(NodeContext &node) {
   Value x = channelsInput(node);
   if (!x)
@@ -242,7 +242,7 @@ LogicalResult onhost::groupNormalization(NodeContext &node) {
   };
   int64_t rest = *elementCount(shape) / shape[0] / groups;
   Value y = l.reshape(x, {shape[0], groups, rest});
-  y = standardise(node, y, {false, false, true}, epsilon);
+  y = standardize(node, y, {false, false, true}, epsilon);
   bool byGroup = given == groups; // up to opset 20
   y = l.reshape(byGroup ? scaled(y, 3) : y, shape);
   return give(node, 0, byGroup ? y : scaled(y, shape.size()),

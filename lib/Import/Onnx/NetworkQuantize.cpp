@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ONNX's QuantizeLinear and DequantizeLinear in the network, and the rounding
-// to whole numbers that other operations mean. On a constant a quantiser stays
+// to whole numbers that other operations mean. On a constant a quantizer stays
 // behind it as a step, so that a later permutation of the weights reaches the
 // stored values.
 #include "Network.h"
@@ -43,14 +43,14 @@ LogicalResult importer::applySteps(NodeContext &node, const TensorRef &x,
                                    ArrayRef<QuantStep> steps) {
   if (node.state.options.rawIntegerFraction)
     return node.refuse(
-        "the model has quantisers, but its tensors are to be read as "
+        "the model has quantizers, but its tensors are to be read as "
         "raw integers",
         "leave out --raw-integers");
   if (x->isConstant()) {
     auto out = std::make_shared<GraphTensor>(*x);
     out->plain = out->last = out->host = Value();
     llvm::append_range(out->steps, steps);
-    out->element = steps.back().quantise ? Type(steps.back().type) : node.f32;
+    out->element = steps.back().quantize ? Type(steps.back().type) : node.f32;
     return node.setResult(0, out);
   }
   bool last = x->last != nullptr;
@@ -67,8 +67,8 @@ LogicalResult importer::applySteps(NodeContext &node, const TensorRef &x,
 static LogicalResult linearStep(NodeContext &node, QuantStep &step,
                                 int64_t rank) {
   if (node.getInt("block_size", 0) != 0)
-    return node.refuse("it quantises in blocks",
-                       "quantise per tensor or per channel");
+    return node.refuse("it quantizes in blocks",
+                       "quantize per tensor or per channel");
   if (node.input(1) && node.input(1)->rank() > 1)
     return node.refuse(formatv("its scale has the shape {0} and no block_size",
                                describe(node.input(1)->shape)),
@@ -110,14 +110,14 @@ static bool isBlocked(NodeContext &node) {
   return node.getInt("block_size", 0) != 0;
 }
 
-/// Input `i` of a blocked quantiser, one value a block, as one value an element
+/// Input `i` of a blocked quantizer, one value a block, as one value an element
 /// of input 0; null (refused) if it does not fit.
 static TensorRef blockwise(NodeContext &node, size_t i, StringRef what) {
   const Shape &shape = node.input(0)->shape;
   TensorRef blocks = node.input(i);
   if (!blocks || !blocks->isPlainConstant()) {
     node.refuse(formatv("its {0} is not constant", what),
-                "use static quantisation");
+                "use static quantization");
     return nullptr;
   }
   std::optional<int64_t> axis = node.axisAttribute(1, shape.size());
@@ -141,8 +141,8 @@ static TensorRef blockwise(NodeContext &node, size_t i, StringRef what) {
   host->shape = shape;
   int64_t inner = 1, n = *elementCount(shape);
   if (n > kMaxFoldedElements) {
-    node.refuse(formatv("it quantises {0} elements in blocks", n),
-                "quantise per tensor or per channel");
+    node.refuse(formatv("it quantizes {0} elements in blocks", n),
+                "quantize per tensor or per channel");
     return nullptr;
   }
   for (size_t d = *axis + 1; d < shape.size(); ++d)
@@ -161,9 +161,9 @@ static TensorRef blockwise(NodeContext &node, size_t i, StringRef what) {
   return constantTensor(node.context, host);
 }
 
-/// A blocked quantiser as real arithmetic around a plain one: its scales and
+/// A blocked quantizer as real arithmetic around a plain one: its scales and
 /// zero points are tensors.
-static LogicalResult blockedQuantise(NodeContext &node, num::IntType type) {
+static LogicalResult blockedQuantize(NodeContext &node, num::IntType type) {
   TensorRef scale = blockwise(node, 1, "scale"),
             zero = node.input(2) && scale ? blockwise(node, 2, "zero point")
                                           : nullptr;
@@ -177,18 +177,18 @@ static LogicalResult blockedQuantise(NodeContext &node, num::IntType type) {
     whole.type = num::IntType::getFull(node.context, true, 32);
     Value &v = t->last ? t->last : t->plain;
     v = quantStep(node, v, whole, -1);
-    whole.quantise = false;
+    whole.quantize = false;
     v = quantStep(node, v, whole, -1);
     if (!(t = emitBinaryTensors(node, "Add", t, zero)))
       return failure();
-    whole.quantise = true;
+    whole.quantize = true;
     whole.type = type;
   }
   Value v = quantStep(node, t->last ? t->last : t->plain, whole, -1);
   return t->last ? setLast(node, v, t->shape) : setPlain(node, v);
 }
 
-static LogicalResult blockedDequantise(NodeContext &node, num::IntType type) {
+static LogicalResult blockedDequantize(NodeContext &node, num::IntType type) {
   TensorRef scale = blockwise(node, 1, "scale"),
             zero = node.input(2) && scale ? blockwise(node, 2, "zero point")
                                           : nullptr;
@@ -223,7 +223,7 @@ LogicalResult network::quantizeLinear(NodeContext &node) {
   if (failed(node.requireReal(0)))
     return failure();
   QuantStep step;
-  step.quantise = true;
+  step.quantize = true;
   int onnxType = int(node.getInt("output_dtype", 0));
   if (TensorRef zero = node.input(2); zero && zero->constant)
     onnxType = zero->constant->type;
@@ -231,10 +231,10 @@ LogicalResult network::quantizeLinear(NodeContext &node) {
     onnxType = TensorProto::UINT8;
   step.type = integerType(node.context, onnxType);
   if (!step.type || step.type.getWidth() > 16)
-    return node.refuse(formatv("it quantises to {0}", typeName(onnxType)),
+    return node.refuse(formatv("it quantizes to {0}", typeName(onnxType)),
                        "integers of 4, 8 and 16 bits are supported");
   if (isBlocked(node))
-    return blockedQuantise(node, step.type);
+    return blockedQuantize(node, step.type);
   if (failed(linearStep(node, step, int64_t(node.input(0)->rank()))))
     return failure();
   return applySteps(node, node.input(0), {step});
@@ -260,14 +260,14 @@ LogicalResult network::dequantizeLinear(NodeContext &node) {
         formatv("its zero point has the type {0}, its input another",
                 typeName(zero->constant->type)));
   if (isBlocked(node))
-    return blockedDequantise(node, step.type);
+    return blockedDequantize(node, step.type);
   if (failed(linearStep(node, step, int64_t(x->rank()))))
     return failure();
   return applySteps(node, x, {step});
 }
 
-/// Integers kept within bounds, as between the quantiser and the dequantiser of
-/// widths that ONNX does not have: the quantiser saturates there.
+/// Integers kept within bounds, as between the quantizer and the dequantizer of
+/// widths that ONNX does not have: the quantizer saturates there.
 LogicalResult importer::clipIntegers(NodeContext &node, int64_t lo,
                                      int64_t hi) {
   TensorRef x = node.input(0);
@@ -328,7 +328,7 @@ TensorRef importer::rounded(NodeContext &node, const TensorRef &x,
                                    bounds.second),
                  rounding};
   v = quantStep(node, v, step, -1);
-  step.quantise = false;
+  step.quantize = false;
   v = quantStep(node, v, step, -1);
   auto out = std::make_shared<GraphTensor>();
   out->shape = x->shape;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Quantisers whose scales are computed while the network runs: on the host.
+// Quantizers whose scales are computed while the network runs: on the host.
 #include "Host.h"
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -102,7 +102,7 @@ LogicalResult onhost::quantize(NodeContext &node) {
                          : int(node.getInt("output_dtype", TensorProto::UINT8));
   auto range = wholeRange(to);
   if (!range || !Loops::isReal(scale))
-    return node.refuse(formatv("it quantises to {0}", typeName(to)));
+    return node.refuse(formatv("it quantizes to {0}", typeName(to)));
   x = convertTo(node, x, typeOf(node.input(0)), TensorProto::FLOAT);
   SmallVector<Value> in = {x, scale};
   if (zero)

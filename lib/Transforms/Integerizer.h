@@ -11,7 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "rhizome/Support/HostReason.h"
-#include "rhizome/Transforms/Integerise.h"
+#include "rhizome/Transforms/Integerize.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -19,14 +19,14 @@
 #include "llvm/ADT/StringSet.h"
 
 namespace rhizome {
-class Integeriser {
+class Integerizer {
 public:
   /// Why operations were left to the host.
   using Reasons = llvm::DenseMap<mlir::Operation *, Refusal>;
 
   /// `onHost` are operations that the host computes, whatever they are;
   /// `reasons` those of earlier walks.
-  Integeriser(mlir::ModuleOp module, IntegeriseStats &stats,
+  Integerizer(mlir::ModuleOp module, IntegerizeStats &stats,
               llvm::DenseSet<mlir::Operation *> onHost, Reasons reasons)
       : module(module), builder(module.getContext()), stats(stats),
         onHost(std::move(onHost)), reasons(std::move(reasons)) {}
@@ -43,7 +43,7 @@ public:
 private:
   using Lazy = std::shared_ptr<LazyTensor>;
 
-  // Integerise.cpp: the walk.
+  // Integerize.cpp: the walk.
   void visit(mlir::Operation *op);
   /// What the FPGA holds of `v`, in the region that is being filled; null if
   /// the host has it.
@@ -64,7 +64,7 @@ private:
   /// The tensor with no layout left: an osa.reshape or osa.transpose where
   /// needed. Null (and a note to the host) if the channels' functions do not
   /// survive.
-  Lazy materialise(mlir::Operation *op, Lazy t);
+  Lazy materialize(mlir::Operation *op, Lazy t);
   num::IntType intType(int64_t lo, int64_t hi) {
     return num::IntType::getForRange(builder.getContext(), lo, hi);
   }
@@ -105,10 +105,10 @@ private:
   /// note to the host) if that can't be.
   bool align(mlir::Operation *op, Lazy &lhs, Lazy &rhs);
 
-  // Requantise.cpp
+  // Requantize.cpp
   void visitQuantize(osa::QuantizeOp op, Lazy in);
   void visitMultiThreshold(osa::MultiThresholdOp op, Lazy in);
-  struct Channels; ///< the step functions of one quantiser
+  struct Channels; ///< the step functions of one quantizer
   bool passesThrough(osa::QuantizeOp op, LazyTensor &in,
                      const Channels &channels);
   mlir::Value emitDyadic(osa::QuantizeOp op, LazyTensor &in,
@@ -179,7 +179,7 @@ private:
 
   mlir::ModuleOp module;
   mlir::OpBuilder builder; ///< inserts at the end of the current region
-  IntegeriseStats &stats;
+  IntegerizeStats &stats;
   ConstantEvaluator constants;
   llvm::DenseSet<mlir::Operation *> onHost;
   Reasons reasons;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The operators that quantise by themselves, written out. ONNX defines
+// The operators that quantize by themselves, written out. ONNX defines
 // QLinearConv and QLinearMatMul, and ONNX Runtime the contrib operators of
 // domain com.microsoft, by this very equivalence; a bias of QLinearConv has the
 // scale x_scale · w_scale, which is kept as a product of two exact numbers.
@@ -11,7 +11,7 @@ using llvm::StringRef;
 using onnx::AttributeProto;
 using onnx::NodeProto;
 
-/// The operation on reals that a QLinear one quantises.
+/// The operation on reals that a QLinear one quantizes.
 static StringRef realOf(const Expansion &e) {
   return e.op().drop_front(StringRef("QLinear").size());
 }
@@ -131,7 +131,7 @@ void expand::matMulIntegerToFloat(Expansion &e) {
     e.last("Add", {e.put("MatMul", {a, b}), e.input(6)});
 }
 
-/// (a, b, b_scale, b_zero, bias): a is quantised by its own range.
+/// (a, b, b_scale, b_zero, bias): a is quantized by its own range.
 void expand::dynamicQuantizeMatMul(Expansion &e) {
   NodeProto &range = e.add("DynamicQuantizeLinear", {e.input(0)});
   std::string q = range.output(0), scale = q + "s", zero = q + "z";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// analyse: import, integerise, and the roofs of the devices asked for; and
+// analyze: import, integerize, and the roofs of the devices asked for; and
 // what a package keeps of it for its report.
-#include "Analyse.h"
+#include "Analyze.h"
 #include "rhizome/Generator/Design.h"
 #include "rhizome/Model/Model.h"
 #include "rhizome/Pipeline/Pipeline.h"
@@ -16,10 +16,10 @@ using namespace rhizome::pipeline;
 using namespace rhizome::model;
 using namespace rhizome::planbuild;
 
-std::vector<AnalysedDevice> pipeline::devicesOf(const Cluster &cluster) {
-  std::vector<AnalysedDevice> devices;
+std::vector<AnalyzedDevice> pipeline::devicesOf(const Cluster &cluster) {
+  std::vector<AnalyzedDevice> devices;
   for (const ClusterNode &node : cluster.nodes) {
-    auto same = [&](const AnalysedDevice &other) {
+    auto same = [&](const AnalyzedDevice &other) {
       return other.device.name == node.device.name &&
              other.device.clockMhz == node.device.clockMhz &&
              other.device.budget == node.device.budget &&
@@ -33,13 +33,13 @@ std::vector<AnalysedDevice> pipeline::devicesOf(const Cluster &cluster) {
 
 llvm::Expected<llvm::json::Object>
 pipeline::analysisOf(func::FuncOp network, llvm::StringRef model,
-                     const std::vector<AnalysedDevice> &devices) {
-  analysis::Needs needs = analysis::analyse(network);
+                     const std::vector<AnalyzedDevice> &devices) {
+  analysis::Needs needs = analysis::analyze(network);
   llvm::json::Object result = analysis::toJson(needs);
   result["schema"] = 1;
   result["model"] = llvm::json::fixUTF8(model);
   llvm::json::Array list;
-  for (const AnalysedDevice &entry : devices) {
+  for (const AnalyzedDevice &entry : devices) {
     std::optional<gen::DeviceContext> context;
     if (!entry.device.processor) {
       auto known = contextOf(entry.device, entry.device.clockMhz);
@@ -62,7 +62,7 @@ static std::string textOf(llvm::json::Object object) {
 llvm::Error
 pipeline::writeAnalysis(PackageWriter &writer, func::FuncOp network,
                         llvm::StringRef model,
-                        const std::vector<AnalysedDevice> &devices) {
+                        const std::vector<AnalyzedDevice> &devices) {
   auto found = analysisOf(network, model, devices);
   if (!found)
     return found.takeError();
@@ -103,8 +103,8 @@ llvm::Error pipeline::writeReport(PackageWriter &writer,
 }
 
 /// The devices that a request names.
-static llvm::Expected<std::vector<AnalysedDevice>>
-devicesFor(const AnalyseRequest &request) {
+static llvm::Expected<std::vector<AnalyzedDevice>>
+devicesFor(const AnalyzeRequest &request) {
   std::optional<Link> link;
   if (!request.link.empty()) {
     auto loaded = loadLink(request.link);
@@ -112,7 +112,7 @@ devicesFor(const AnalyseRequest &request) {
       return loaded.takeError();
     link = std::move(*loaded);
   }
-  std::vector<AnalysedDevice> devices;
+  std::vector<AnalyzedDevice> devices;
   if (!request.cluster.empty()) {
     auto cluster = loadCluster(request.cluster);
     if (!cluster)
@@ -126,18 +126,18 @@ devicesFor(const AnalyseRequest &request) {
     devices.push_back({std::move(*device), link});
   }
   if (request.clockMhz)
-    for (AnalysedDevice &entry : devices)
+    for (AnalyzedDevice &entry : devices)
       entry.device.clockMhz = *request.clockMhz;
   return devices;
 }
 
 Result<llvm::json::Object>
-pipeline::analyseModel(const AnalyseRequest &request) {
+pipeline::analyzeModel(const AnalyzeRequest &request) {
   auto devices = devicesFor(request);
   if (!devices)
     return Failure(Failure::Kind::Input, llvm::toString(devices.takeError()));
   MLIRContext context;
-  IntegeriseStats stats;
+  IntegerizeStats stats;
   Refusals refused;
   OwningOpRef<ModuleOp> module =
       importModel(context, request.model, request.progress, refused, stats);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The walk over `@main` in order, one visit per operation, and the pipeline of
 // the layer's steps.
-#include "Integeriser.h"
+#include "Integerizer.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "rhizome/Transforms/Passes.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace rhizome;
 
 namespace rhizome {
-#define GEN_PASS_DEF_OSAINTEGERISE
+#define GEN_PASS_DEF_OSAINTEGERIZE
 #include "rhizome/Transforms/Passes.h.inc"
 } // namespace rhizome
 
@@ -51,7 +51,7 @@ Refusals rhizome::hostReasons(ModuleOp module) {
   return entries;
 }
 
-void Integeriser::leaveToHost(Operation *op, std::string reason,
+void Integerizer::leaveToHost(Operation *op, std::string reason,
                               std::string remedy) {
   reasons.insert({op,
                   {osa::nodeName(op), modelOpName(op), std::move(reason),
@@ -59,7 +59,7 @@ void Integeriser::leaveToHost(Operation *op, std::string reason,
   stayOnHost(op);
 }
 
-unsigned Integeriser::stageFor(Operation *op) const {
+unsigned Integerizer::stageFor(Operation *op) const {
   unsigned stage = 0;
   for (Value v : valuesRead(op))
     if (Lazy t = held.lookup(v))
@@ -69,13 +69,13 @@ unsigned Integeriser::stageFor(Operation *op) const {
   return stage;
 }
 
-void Integeriser::stayOnHost(Operation *op) {
+void Integerizer::stayOnHost(Operation *op) {
   unsigned stage = stageFor(op);
   for (Value v : op->getResults())
     stages[v] = stage;
 }
 
-Integeriser::Lazy Integeriser::lazy(Value v) {
+Integerizer::Lazy Integerizer::lazy(Value v) {
   Lazy t = held.lookup(v);
   if (!t || regionOf(*t) >= current)
     return t;
@@ -90,7 +90,7 @@ Integeriser::Lazy Integeriser::lazy(Value v) {
   return copy;
 }
 
-Value Integeriser::constant(Location loc, StringRef name,
+Value Integerizer::constant(Location loc, StringRef name,
                             ArrayRef<int64_t> shape, ArrayRef<int64_t> values) {
   int64_t lo = values.empty() ? 0 : *llvm::min_element(values);
   int64_t hi = values.empty() ? 0 : *llvm::max_element(values);
@@ -102,7 +102,7 @@ Value Integeriser::constant(Location loc, StringRef name,
                                  RankedTensorType::get(shape, type), attr);
 }
 
-Integeriser::Lazy Integeriser::makeLazy(Value physical, const LazyTensor &like,
+Integerizer::Lazy Integerizer::makeLazy(Value physical, const LazyTensor &like,
                                         std::vector<PiecewiseLinear> f) {
   auto out = std::make_shared<LazyTensor>(like);
   out->physical = physical;
@@ -112,7 +112,7 @@ Integeriser::Lazy Integeriser::makeLazy(Value physical, const LazyTensor &like,
   return out;
 }
 
-bool Integeriser::settle(Operation *op, LazyTensor &t) {
+bool Integerizer::settle(Operation *op, LazyTensor &t) {
   if (!t.sum)
     return true;
   PendingSum sum = *t.sum;
@@ -128,15 +128,15 @@ bool Integeriser::settle(Operation *op, LazyTensor &t) {
   return true;
 }
 
-Integeriser::Lazy Integeriser::materialise(Operation *op, Lazy source) {
+Integerizer::Lazy Integerizer::materialize(Operation *op, Lazy source) {
   auto t = std::make_shared<LazyTensor>(*source);
   if (!settle(op, *t))
     return nullptr;
   if (t->layout.empty())
     return t;
   if (t->curve) {
-    leaveToHost(op, "its input has an activation but no quantiser",
-                "put a quantiser before it");
+    leaveToHost(op, "its input has an activation but no quantizer",
+                "put a quantizer before it");
     return nullptr;
   }
   // The functions, per channel of the logical tensor's last axis.
@@ -168,7 +168,7 @@ Integeriser::Lazy Integeriser::materialise(Operation *op, Lazy source) {
           leaveToHost(op,
                       "its input's channels, of different scales, are moved "
                       "to another axis",
-                      "quantise it with one scale");
+                      "quantize it with one scale");
           return nullptr;
         }
       }
@@ -200,7 +200,7 @@ Integeriser::Lazy Integeriser::materialise(Operation *op, Lazy source) {
   return t;
 }
 
-void Integeriser::visit(Operation *op) {
+void Integerizer::visit(Operation *op) {
   if (isa<func::ReturnOp, osa::ConstantOp>(op) || op->getNumResults() == 0)
     return;
   // Constants are evaluated where they are used.
@@ -231,9 +231,9 @@ void Integeriser::visit(Operation *op) {
     if (anyHost && isa<osa::Conv2dOp, osa::DenseOp>(op))
       reasons.insert({op,
                       {osa::nodeName(op), modelOpName(op),
-                       "it computes on real numbers: no quantiser stands "
+                       "it computes on real numbers: no quantizer stands "
                        "before it",
-                       "quantise the model, or give --calibration DATA or "
+                       "quantize the model, or give --calibration DATA or "
                        "--number-format 'fixed<I,F>'"}});
     return stayOnHost(op);
   }
@@ -248,8 +248,8 @@ void Integeriser::visit(Operation *op) {
   if (anyHost)
     return leaveToHost(op,
                        "it joins a tensor of the network with one that is "
-                       "real (not quantised)",
-                       "put a quantiser on each operand");
+                       "real (not quantized)",
+                       "put a quantizer on each operand");
 
   builder.setInsertionPointToEnd(&regionAt(current).function.front());
   SmallVector<Lazy> tensors;
@@ -311,14 +311,14 @@ void Integeriser::visit(Operation *op) {
       });
 }
 
-void Integeriser::walk() {
+void Integerizer::walk() {
   model = module.lookupSymbol<func::FuncOp>("main");
   addInputs();
   for (Operation &op : model.getBody().front())
     visit(&op);
 }
 
-Integeriser::Reasons Integeriser::discard() {
+Integerizer::Reasons Integerizer::discard() {
   for (Tasks *tasks : {&hosts, &regions})
     for (std::unique_ptr<Task> &task : *tasks)
       if (task)
@@ -329,25 +329,25 @@ Integeriser::Reasons Integeriser::discard() {
 /// A walk finds what the FPGA can hold. If the host had better keep something
 /// of it, the next walk leaves that out, until nothing is left to move.
 LogicalResult rhizome::lowerToIntegers(ModuleOp module, Refusals &refusals,
-                                       IntegeriseStats &stats,
+                                       IntegerizeStats &stats,
                                        const Placer &placer) {
   func::FuncOp model = findNetwork(module, refusals);
   if (!model)
     return failure();
   module.getContext()->loadDialect<flow::FlowDialect>();
-  const IntegeriseStats before = stats;
+  const IntegerizeStats before = stats;
   llvm::DenseSet<Operation *> onHost;
-  Integeriser::Reasons reasons; // what was found first says most
+  Integerizer::Reasons reasons; // what was found first says most
   while (true) {
     stats = before;
-    Integeriser integeriser(module, stats, onHost, std::move(reasons));
-    integeriser.walk();
-    llvm::DenseSet<Operation *> more = integeriser.choosePlaces(placer);
+    Integerizer integerizer(module, stats, onHost, std::move(reasons));
+    integerizer.walk();
+    llvm::DenseSet<Operation *> more = integerizer.choosePlaces(placer);
     if (more.empty()) {
-      integeriser.finish();
+      integerizer.finish();
       return success();
     }
-    reasons = integeriser.discard();
+    reasons = integerizer.discard();
     onHost.insert(more.begin(), more.end());
     for (Operation *op : more)
       reasons.insert({op,
@@ -356,14 +356,14 @@ LogicalResult rhizome::lowerToIntegers(ModuleOp module, Refusals &refusals,
   }
 }
 
-LogicalResult rhizome::integerise(ModuleOp module,
-                                  const IntegeriseOptions &options,
-                                  Refusals &refusals, IntegeriseStats &stats) {
-  canonicaliseReal(module);
+LogicalResult rhizome::integerize(ModuleOp module,
+                                  const IntegerizeOptions &options,
+                                  Refusals &refusals, IntegerizeStats &stats) {
+  canonicalizeReal(module);
   if (options.fixed &&
       failed(applyFixedPoint(module, options, refusals, stats)))
     return failure();
-  canonicaliseReal(module);
+  canonicalizeReal(module);
   if (failed(lowerToIntegers(module, refusals, stats, options.placer)))
     return failure();
   module.walk([](Operation *op) {
@@ -407,10 +407,10 @@ void rhizome::emitRefusals(ModuleOp module, const Refusals &refusals) {
 }
 
 namespace {
-struct OsaIntegerise : rhizome::impl::OsaIntegeriseBase<OsaIntegerise> {
+struct OsaIntegerize : rhizome::impl::OsaIntegerizeBase<OsaIntegerize> {
   void runOnOperation() override {
     Refusals refusals;
-    IntegeriseStats stats;
+    IntegerizeStats stats;
     if (failed(lowerToIntegers(getOperation(), refusals, stats, {}))) {
       emitRefusals(getOperation(), refusals);
       signalPassFailure();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The ways in which files write quantisation, and what of them is refused.
+// The ways in which files write quantization, and what of them is refused.
 #include "ModelBuilder.h"
 
 using namespace rhizome;
@@ -92,15 +92,15 @@ TEST(ImportQdq, WhatCannotBeBuiltIsRefusedByName) {
   m.ints("z8", {}, TensorProto::INT8, {0});
   m.ints("z32", {}, TensorProto::INT32, {0});
   int n = 0;
-  auto quantise = [&](const char *scale, const char *zero) {
+  auto quantize = [&](const char *scale, const char *zero) {
     std::string out = "q" + std::to_string(n++);
     m.node("QuantizeLinear", {"x", scale, zero}, {out});
     m.output(out);
   };
   for (const char *s :
        {"zero", "nan", "inf", "minus", "three", "blocks", "scale"})
-    quantise(s, "");
-  quantise("good", "z32");
+    quantize(s, "");
+  quantize("good", "z32");
   m.node("DequantizeLinear", {"x", "good"}, {"d"});
   m.output("d");
   Imported i(m);
@@ -143,7 +143,7 @@ TEST(ImportQonnx, ParametersMayBeIntegers) {
   EXPECT_TRUE(refused.contains("its scale is not a constant of floats"));
 }
 
-TEST(ImportQonnx, AllFaultsOfAQuantiserAreTold) {
+TEST(ImportQonnx, AllFaultsOfAQuantizerAreTold) {
   ModelBuilder m(9);
   m.input("x", {1, 3});
   m.input("z", {});

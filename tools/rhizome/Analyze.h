@@ -6,6 +6,6 @@
 
 namespace rhizome::cli {
 /// Needs of every operation, then the roofs of each device. `analysis` is what
-/// pipeline::analyseModel() gives and model/analysis.json holds.
+/// pipeline::analyzeModel() gives and model/analysis.json holds.
 void printAnalysis(const llvm::json::Object &analysis);
 } // namespace rhizome::cli

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome analyse: what a model needs, and what devices could give it.
-#include "Analyse.h"
+// rhizome analyze: what a model needs, and what devices could give it.
+#include "Analyze.h"
 #include "Commands.h"
 #include "ModelOptions.h"
 #include "Output.h"
-#include "Quantisation.h"
+#include "Quantization.h"
 #include "rhizome/Pipeline/Pipeline.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -101,21 +101,21 @@ void printRoofs(const Object &device, const Array &operations) {
   table.print();
 }
 
-int runAnalyse(AnalyseRequest request, bool json) {
+int runAnalyze(AnalyzeRequest request, bool json) {
   ProgressLine line(!json);
   request.progress = [&line](llvm::StringRef phase) {
     line.show(phase.str() + " …");
   };
-  rhizome::Result<Object> analysis = analyseModel(request);
+  rhizome::Result<Object> analysis = analyzeModel(request);
   line.show("");
   if (!analysis)
     return failWith(analysis.failure(), json);
   if (json) {
     (*analysis)["ok"] = true;
-    reportQuantisation(request.model, *analysis);
+    reportQuantization(request.model, *analysis);
     printJson(std::move(*analysis));
   } else {
-    printQuantisation(request.model);
+    printQuantization(request.model);
     printAnalysis(*analysis);
   }
   return 0;
@@ -128,16 +128,16 @@ void cli::printAnalysis(const Object &analysis) {
     printRoofs(*device.getAsObject(), *analysis.getArray("operations"));
 }
 
-void cli::addAnalyse(CLI::App &app, Run &run) {
+void cli::addAnalyze(CLI::App &app, Run &run) {
   struct Options {
-    AnalyseRequest request;
+    AnalyzeRequest request;
     double clockMhz = 0;
     bool json = false;
   };
   auto options = std::make_shared<Options>();
-  AnalyseRequest &request = options->request;
+  AnalyzeRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
-      "analyse", "Say what each operation needs, and the roofs of devices.");
+      "analyze", "Say what each operation needs, and the roofs of devices.");
   command->add_option("MODEL", request.model.path, "an .onnx file")->required();
   CLI::Option *device =
       command
@@ -170,14 +170,14 @@ void cli::addAnalyse(CLI::App &app, Run &run) {
       "columns name as bound is\nthe lowest of them, for weights that stay on "
       "chip and for weights from DRAM.\n"
       "Examples:\n"
-      "  rhizome analyse net_qdq.onnx\n"
-      "  rhizome analyse net_qdq.onnx --device xcu55c --device cpu-x86\n"
-      "  rhizome analyse net_qdq.onnx --cluster mixed9 --json");
+      "  rhizome analyze net_qdq.onnx\n"
+      "  rhizome analyze net_qdq.onnx --device xcu55c --device cpu-x86\n"
+      "  rhizome analyze net_qdq.onnx --cluster mixed9 --json");
   command->callback([options, device, cluster, clock, &run] {
     if (!device->count() && !cluster->count())
       options->request.devices = {kDefaultDevice};
     if (clock->count())
       options->request.clockMhz = options->clockMhz;
-    run = [options] { return runAnalyse(options->request, options->json); };
+    run = [options] { return runAnalyze(options->request, options->json); };
   });
 }

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Former spellings of commands, options and phases, which are still read.
+#pragma once
+
+namespace rhizome::cli {
+
+/// Brings the former spellings among `argv` to those of today: the command,
+/// names of options, and the phase that --compile-to or --compile-from names.
+/// Arguments behind "--" stay as they are.
+void respell(int argc, char **argv);
+
+} // namespace rhizome::cli
