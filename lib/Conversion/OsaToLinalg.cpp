@@ -642,14 +642,15 @@ private:
   llvm::DenseMap<Value, Value> values;
 };
 
-/// Every tensor of the function is one of `!num.int`.
+/// Every tensor of the function is one of `!num.int`, and it computes itself.
 bool isInteger(func::FuncOp func) {
   auto ok = [](Type type) { return bool(num::elementInt(type)); };
   bool all = llvm::all_of(func.getArgumentTypes(), ok) &&
              llvm::all_of(func.getResultTypes(), ok);
   func.walk([&](Operation *op) {
     if (op != func)
-      all &= llvm::all_of(op->getOperandTypes(), ok) &&
+      all &= !isa<func::CallOp>(op) &&
+             llvm::all_of(op->getOperandTypes(), ok) &&
              llvm::all_of(op->getResultTypes(), ok);
   });
   return all;

@@ -434,6 +434,18 @@ LogicalResult RealLowering::convert(Operation *op) {
   Dialect *dialect = op->getDialect();
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return repeated(loop);
+  if (auto call = dyn_cast<func::CallOp>(op)) {
+    auto types = llvm::map_to_vector(call.getResultTypes(), [&](Type type) {
+      return Type(hostType(type, b.getContext()));
+    });
+    SmallVector<Value> given;
+    for (Value v : call.getOperands())
+      given.push_back(values.lookup(v));
+    auto made = func::CallOp::create(b, loops.loc, call.getCallee(),
+                                     TypeRange(types), given);
+    values.map(call.getResults(), made.getResults());
+    return success();
+  }
   if (!isa<osa::OsaDialect>(dialect)) {
     b.clone(*op, values);
     return success();

@@ -6,6 +6,7 @@
 #include "rhizome/Cpu/Function.h"
 #include "VectorLoops.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/PassManager.h"
 #include "rhizome/Conversion/Passes.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
@@ -78,6 +79,26 @@ struct CompiledFunction::State {
 CompiledFunction::CompiledFunction() : state(std::make_unique<State>()) {}
 CompiledFunction::~CompiledFunction() = default;
 
+/// Puts what it calls into a function's place of the calls.
+static void inlineCalls(func::FuncOp func, ModuleOp module) {
+  for (auto call : llvm::make_early_inc_range(func.getOps<func::CallOp>())) {
+    Block &body =
+        module.lookupSymbol<func::FuncOp>(call.getCallee()).getBody().front();
+    OpBuilder b(call);
+    IRMapping mapping;
+    mapping.map(body.getArguments(), call.getOperands());
+    for (Operation &op : body.without_terminator())
+      b.clone(op, mapping);
+    for (auto [to, from] : llvm::zip_equal(call.getResults(),
+                                           body.getTerminator()->getOperands()))
+      to.replaceAllUsesWith(mapping.lookup(from));
+    call.erase();
+  }
+  for (auto other : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (other != func)
+      other.erase();
+}
+
 /// Adds a function, as @name on buffers, to a module.
 static FailureOr<Entry> addFunction(ModuleOp module, func::FuncOp original,
                                     llvm::StringRef name,
@@ -91,18 +112,33 @@ static FailureOr<Entry> addFunction(ModuleOp module, func::FuncOp original,
                                      "float32, but @"
                                   << original.getSymName() << " has a " << type;
   OwningOpRef<ModuleOp> own = ModuleOp::create(original.getLoc());
-  auto func = cast<func::FuncOp>(original->clone());
+  auto add = [&](func::FuncOp from) {
+    func::FuncOp function = from.clone();
+    function.setPublic();
+    function.removeArgAttrsAttr();
+    function.removeResAttrsAttr();
+    function->removeAttr(flow::kPlace); // it is no task any more
+    own->push_back(function);
+    return function;
+  };
+  func::FuncOp func = add(original);
   func.setSymName(name);
-  func.setPublic();
-  func.removeArgAttrsAttr();
-  func.removeResAttrsAttr();
-  func->removeAttr(flow::kPlace); // it is no task any more
-  own->push_back(func);
+  auto around = original->getParentOfType<ModuleOp>();
+  for (auto call : func.getOps<func::CallOp>()) {
+    if (own->lookupSymbol(call.getCallee()))
+      continue;
+    auto called = around.lookupSymbol<func::FuncOp>(call.getCallee());
+    if (called.isExternal())
+      return call.emitError()
+             << "calls @" << call.getCallee() << ", which has no body";
+    add(called);
+  }
   PassManager convert(module.getContext());
   convert.addPass(createConvertOsaToLinalg());
   if (failed(convert.run(*own)))
     return failure();
   func = *own->getOps<func::FuncOp>().begin();
+  inlineCalls(func, *own);
 
   fuseElementwise(func);
   Entry entry;

@@ -215,6 +215,42 @@ static bool areMerged(ModuleOp module, func::FuncOp network) {
          llvm::equal(gives, network.getResultTypes());
 }
 
+void HostModel::joinTasks() {
+  Location loc = module->getLoc();
+  joined = ModuleOp::create(loc);
+  OpBuilder b = OpBuilder::atBlockEnd(joined->getBody());
+  auto frame = func::FuncOp::create(b, loc, "frame", b.getFunctionType({}, {}));
+  Block *block = frame.addEntryBlock();
+  std::vector<mlir::Value> values(tensors);
+  std::vector<Type> types(tensors);
+  for (Task &task : allTasks)
+    for (auto [tensor, type] :
+         llvm::zip_equal(task.takes, task.function.getArgumentTypes()))
+      types[tensor] = type;
+  for (unsigned tensor : inputNumbers) {
+    if (!types[tensor]) // no task takes it
+      types[tensor] = RankedTensorType::get({}, b.getF32Type());
+    values[tensor] = block->addArgument(types[tensor], loc);
+  }
+  auto valuesOf = [&](ArrayRef<unsigned> numbers) {
+    return llvm::map_to_vector(numbers, [&](unsigned i) { return values[i]; });
+  };
+  for (Task &task : allTasks) {
+    b.setInsertionPointToEnd(joined->getBody());
+    auto function = cast<func::FuncOp>(b.clone(*task.function));
+    b.setInsertionPointToEnd(block);
+    auto call = func::CallOp::create(b, loc, function, valuesOf(task.takes));
+    for (auto [tensor, result] : llvm::zip_equal(task.gives, call.getResults()))
+      values[tensor] = result;
+  }
+  SmallVector<mlir::Value> results = valuesOf(outputNumbers);
+  b.setInsertionPointToEnd(block);
+  func::ReturnOp::create(b, loc, results);
+  frame.setFunctionType(b.getFunctionType(block->getArgumentTypes(),
+                                          ValueRange(results).getTypes()));
+  whole.function = frame;
+}
+
 llvm::Expected<std::unique_ptr<HostModel>>
 HostModel::create(std::unique_ptr<MLIRContext> context,
                   OwningOpRef<ModuleOp> module) {
@@ -252,6 +288,7 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
   loadCpuDialects(*context); // frames run, and compile, in several threads
   model->context = std::move(context);
   model->module = std::move(module);
+  model->joinTasks();
   model->diagnostics = std::make_unique<DiagnosticText>(model->context.get());
   return model;
 }
@@ -320,36 +357,5 @@ HostModel::runHost(const Task &task, llvm::ArrayRef<Tensor> in) const {
 
 llvm::Expected<std::vector<Tensor>>
 HostModel::runAll(llvm::ArrayRef<Tensor> in) const {
-  std::vector<Tensor> values(tensors);
-  std::vector<size_t> readers(tensors);
-  for (const Task &task : allTasks)
-    for (unsigned tensor : task.takes)
-      ++readers[tensor];
-  for (unsigned tensor : outputNumbers)
-    ++readers[tensor];
-  const bool isDirect = allTasks.front().takes == inputNumbers;
-  for (auto [tensor, value] : llvm::zip_equal(inputNumbers, in)) {
-    readers[tensor] -= isDirect;
-    if (readers[tensor])
-      values[tensor] = value;
-  }
-  for (const Task &task : allTasks) {
-    std::vector<Tensor> taken;
-    const bool isFirst = &task == &allTasks.front() && isDirect;
-    for (unsigned tensor : task.takes)
-      if (!isFirst)
-        taken.push_back(--readers[tensor] ? values[tensor]
-                                          : std::move(values[tensor]));
-    llvm::ArrayRef<Tensor> from = isFirst ? in : llvm::ArrayRef(taken);
-    llvm::Expected<std::vector<Tensor>> out =
-        task.onFpga ? runCompiled(task, from) : runHost(task, from);
-    if (!out)
-      return out.takeError();
-    for (auto [tensor, value] : llvm::zip_equal(task.gives, *out))
-      values[tensor] = std::move(value);
-  }
-  std::vector<Tensor> results;
-  for (unsigned tensor : outputNumbers)
-    results.push_back(std::move(values[tensor]));
-  return results;
+  return runPart(whole, in);
 }

@@ -288,6 +288,27 @@ TEST_F(JitTest, LongSumsKeepTheirOrder) {
   }
 }
 
+constexpr char kTasks[] = R"(
+  func.func @frame(%x: tensor<1x5xf32>) -> (tensor<1x5xf32>, tensor<1x5x!num.int<s8>>) {
+    %q = call @before(%x) : (tensor<1x5xf32>) -> tensor<1x5x!num.int<s8>>
+    %n = call @network(%q) : (tensor<1x5x!num.int<s8>>) -> tensor<1x5x!num.int<s8>>
+    %y = call @after(%n) : (tensor<1x5x!num.int<s8>>) -> tensor<1x5xf32>
+    return %y, %n : tensor<1x5xf32>, tensor<1x5x!num.int<s8>>
+  }
+  func.func @before(%x: tensor<1x5xf32>) -> tensor<1x5x!num.int<s8>> {
+    %q = osa.quantize %x {scale = dense<0.5> : tensor<1xf32>, zero_point = dense<0> : tensor<1xi64>} : (tensor<1x5xf32>) -> tensor<1x5x!num.int<s8>>
+    return %q : tensor<1x5x!num.int<s8>>
+  }
+  func.func @network(%x: tensor<1x5x!num.int<s8>>) -> tensor<1x5x!num.int<s8>> {
+    %y = osa.requantize %x {multiplier = array<i64: 3>, offset = array<i64: 1>, shift = 1 : i64} : (tensor<1x5x!num.int<s8>>) -> tensor<1x5x!num.int<s8>>
+    return %y : tensor<1x5x!num.int<s8>>
+  }
+  func.func @after(%x: tensor<1x5x!num.int<s8>>) -> tensor<1x5xf32> {
+    %y = osa.dequantize %x {scale = dense<0.25> : tensor<1xf32>, zero_point = dense<0> : tensor<1xi64>} : (tensor<1x5x!num.int<s8>>) -> tensor<1x5xf32>
+    return %y : tensor<1x5xf32>
+  }
+)";
+
 TEST_F(JitTest, TransposesOfEverySize) {
   struct {
     std::vector<int64_t> from;
@@ -329,12 +350,41 @@ TEST_F(JitTest, TransposesOfEverySize) {
     }
 }
 
+TEST_F(JitTest, FunctionsThatAreCalledBecomePartOfTheCode) {
+  auto f = compile(kTasks);
+  ASSERT_TRUE(f) << message;
+  Tensor x = Tensor::ofFloats({1, 5}, {-60, -3.25, 0.75, 2, 41});
+  auto got = f->run({x});
+  ASSERT_TRUE(bool(got));
+  std::vector<Tensor> want{x};
+  std::vector<int64_t> codes;
+  for (const char *name : {"before", "network", "after"}) {
+    auto out = interpret(module->lookupSymbol<func::FuncOp>(name), want);
+    ASSERT_TRUE(succeeded(out)) << message;
+    want = *out;
+    if (StringRef(name) == "network")
+      codes = want[0].ints;
+  }
+  EXPECT_EQ((*got)[0].floats, want[0].floats);
+  EXPECT_EQ((*got)[1].ints, codes);
+}
+
 TEST_F(JitTest, CompilingLoadsNoDialectThatIsNotThereBefore) {
   // Other threads work in the context meanwhile.
   loadCpuDialects(context);
   size_t before = context.getLoadedDialects().size();
-  ASSERT_TRUE(compile(product(1))) << message;
+  ASSERT_TRUE(compile(kTasks)) << message;
   EXPECT_EQ(context.getLoadedDialects().size(), before);
+}
+
+TEST_F(JitTest, RefusesCallsOfWhatIsElsewhere) {
+  EXPECT_FALSE(compile(R"(
+    func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %y = call @g(%x) : (tensor<2xf32>) -> tensor<2xf32>
+      return %y : tensor<2xf32>
+    }
+    func.func private @g(tensor<2xf32>) -> tensor<2xf32>)"));
+  EXPECT_NE(message.find("calls @g, which has no body"), std::string::npos);
 }
 
 TEST_F(JitTest, TfcSizedFromFourThreads) {

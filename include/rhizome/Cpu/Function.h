@@ -19,8 +19,10 @@ void loadCpuDialects(mlir::MLIRContext &context);
 class CompiledFunction {
 public:
   /// Compiles `func`, whose arguments and results are `!num.int`, f32 or i64;
-  /// the original stays as it is. Loads dialects into the function's context,
-  /// hence not to be called from inside a pass. Fails with a diagnostic.
+  /// the original stays as it is. It may be one that only calls others of its
+  /// module, one after the other, real or integer each. Loads dialects into the
+  /// function's context, hence not to be called from inside a pass. Fails with
+  /// a diagnostic.
   static llvm::FailureOr<std::unique_ptr<CompiledFunction>>
   compile(mlir::func::FuncOp func);
   ~CompiledFunction();

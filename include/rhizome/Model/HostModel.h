@@ -96,7 +96,8 @@ public:
   /// A task of the FPGA on the CPU path.
   llvm::Expected<std::vector<Tensor>>
   runCompiled(const Task &task, llvm::ArrayRef<Tensor> in) const;
-  /// All tasks on the CPU path, from the graph's inputs to its outputs.
+  /// All tasks on the CPU path as one function, from the graph's inputs to its
+  /// outputs.
   llvm::Expected<std::vector<Tensor>> runAll(llvm::ArrayRef<Tensor> in) const;
 
 private:
@@ -109,6 +110,7 @@ private:
     mutable std::once_flag once;
     mutable std::unique_ptr<CompiledFunction> compiled;
   };
+  void joinTasks();
   void addTask(mlir::func::FuncOp function, llvm::StringMap<unsigned> &numbers);
   llvm::Expected<std::vector<Tensor>> runPart(const Part &part,
                                               llvm::ArrayRef<Tensor> in) const;
@@ -119,6 +121,9 @@ private:
   std::vector<BorderPort> inputPorts, outputPorts;
   mlir::func::FuncOp theNetwork;
   std::vector<std::unique_ptr<Part>> parts;
+  /// A function that calls all tasks: nothing is packed between them.
+  mlir::OwningOpRef<mlir::ModuleOp> joined;
+  Part whole;
   std::vector<Task> allTasks;
   std::vector<unsigned> inputNumbers, outputNumbers;
   size_t tensors = 0, regions = 0;
