@@ -85,7 +85,7 @@ static llvm::Expected<Loaded> loadText(const Source &source,
 
 static llvm::Expected<Loaded> loadMlir(const std::string &path,
                                        const std::string &text) {
-  if (llvm::Error error = checkNesting(text))
+  if (llvm::Error error = checkMlirText(text))
     return textError(path + ": " + llvm::toString(std::move(error)));
   Loaded loaded;
   loadForeignDialects(*loaded.context);

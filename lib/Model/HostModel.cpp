@@ -71,7 +71,7 @@ HostModel::read(llvm::StringRef path) {
   llvm::Expected<std::string> bytes = readFile(path);
   if (!bytes)
     return bytes.takeError();
-  if (llvm::Error error = checkNesting(*bytes))
+  if (llvm::Error error = checkMlirText(*bytes))
     return damaged(path, llvm::toString(std::move(error)));
   OwningOpRef<ModuleOp> module;
   std::string problem;

@@ -49,6 +49,16 @@ TEST(Untrusted, DeepNestingIsRefusedBeforeItIsParsed) {
             "it is nested deeper than 256 levels");
 }
 
+TEST(Untrusted, DenseArraysThatCrashTheParserAreRefused) {
+  for (const char *bad : {"array<index: 1>", "array < // x\n index>",
+                          "x = array<!alias: 2>", "(array\n<index"})
+    EXPECT_TRUE(errorToBool(checkMlirText(bad))) << bad;
+  for (const char *good :
+       {"array<i64: 1>", "\"array<index: 1>\"", "// array<index>\n",
+        "array<i64>, index", "tensor<index>", "my.array<index>", "array"})
+    EXPECT_FALSE(errorToBool(checkMlirText(good))) << good;
+}
+
 TEST(Untrusted, LongNamesAreCutToDistinctOnes) {
   std::string text(5000, 'a');
   std::string name = legalName(text);

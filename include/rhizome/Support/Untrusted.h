@@ -32,6 +32,10 @@ std::string printable(llvm::StringRef text);
 /// strings and comments apart, are nested deeper than 256 levels.
 llvm::Error checkNesting(llvm::StringRef text);
 
+/// What MLIR's parser does not survive: nesting as above, and dense arrays of
+/// index or of an alias, such as `array<index: 1>`, at which LLVM 22 crashes.
+llvm::Error checkMlirText(llvm::StringRef text);
+
 /// llvm::json::parse behind checkNesting.
 llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text);
 } // namespace rhizome

@@ -60,7 +60,7 @@ importer::parseMlir(MLIRContext *context,
                     std::unique_ptr<llvm::MemoryBuffer> buffer, bool withValues,
                     std::string &problem) {
   if (!isBytecode(*buffer))
-    if (llvm::Error error = checkNesting(buffer->getBuffer())) {
+    if (llvm::Error error = checkMlirText(buffer->getBuffer())) {
       problem = buffer->getBufferIdentifier().str() + ": " +
                 llvm::toString(std::move(error));
       return {};
