@@ -184,10 +184,10 @@ void cli::addCompile(CLI::App &app, Run &run) {
   command->add_option("-o,--output", options->request.output,
                       "the package's folder, otherwise MODEL's name + .rhz; "
                       "with --compile-to the module's file, otherwise stdout");
-  CLI::Option *object = command->add_flag(
-      "--cpu-object", options->cpuObject,
-      "also write the model as an object file, model/cpu.o, which the client "
-      "in host/ runs without rhizome");
+  CLI::Option *object =
+      command->add_flag("--cpu-object", options->cpuObject,
+                        "also write the model as an object file, model/cpu.o, "
+                        "with which the client in host/ works without rhizome");
   command
       ->add_option("--object-cpu", options->objectCpu,
                    "with --cpu-object: the processor, one of LLVM's names")
@@ -196,14 +196,14 @@ void cli::addCompile(CLI::App &app, Run &run) {
       ->option_text("NAME [x86-64-v3]");
   command
       ->add_option("--golden", options->request.golden,
-                   "frames with the interpreter's answers in model/golden/; "
-                   "at most 4, and fewer where they take long, otherwise")
+                   "frames with the interpreter's results in model/golden/; "
+                   "otherwise at most 4, and fewer if they take long")
       ->check(CLI::Range(int64_t(0), int64_t(1000)))
       ->option_text("N");
   addPhase(*command, "--compile-to", options->request.to,
            "stop after a phase and write the module as .mlir: " + phaseNames());
   addPhase(*command, "--compile-from", options->request.from,
-           "MODEL is a module that --compile-to wrote for this phase: go on "
+           "MODEL is a module that --compile-to wrote for this phase: continue "
            "with the next");
   command->footer(
       "The package's nodes/<n>/ holds the RTL and, in a folder per tool, "

@@ -141,19 +141,20 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   auto options = std::make_shared<Options>();
   SimulateRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
-      "simulate", "Run a package's hardware and compare it, bit for bit.");
+      "simulate",
+      "Simulate a package's hardware and compare its results bit for bit.");
   command->add_option("DIR", request.package, "a package, or a kernel (.cfd)")
       ->required();
   addLevel(*command, request.level, true);
   addData(*command, request, options->inputs, options->normalize);
   command
       ->add_option("--stalls-in", request.stallsIn,
-                   "per cent of cycles in which sources pause")
+                   "percent of cycles in which sources pause")
       ->check(CLI::Range(0, 99))
       ->option_text("PERCENT");
   command
       ->add_option("--stalls-out", request.stallsOut,
-                   "per cent of cycles in which sinks pause")
+                   "percent of cycles in which sinks pause")
       ->check(CLI::Range(0, 99))
       ->option_text("PERCENT");
   command
@@ -169,13 +170,13 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       ->option_text("P");
   command
       ->add_option("--reorder-delay-us", request.reorderDelayUs,
-                   "the largest such delay")
+                   "the maximum delay")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   command
       ->add_option("--hostfile", request.hostfile,
-                   "level cluster: mpirun's file of hosts; the package needs "
-                   "the same path on all of them")
+                   "level cluster: mpirun's hostfile; the package needs the "
+                   "same path on all hosts")
       ->check(CLI::ExistingFile)
       ->option_text("FILE");
   command->add_flag("--four-state", request.fourState,
