@@ -21,13 +21,13 @@ bool hasTasks(mlir::ModuleOp module);
 llvm::SmallVector<mlir::FunctionOpInterface> tasksOf(mlir::ModuleOp module);
 llvm::SmallVector<mlir::FunctionOpInterface> tasksOf(mlir::ModuleOp module,
                                                      Place place);
-/// Where a function runs; host if it is no task.
+/// Where a function runs; host if it is not a task.
 Place placeOf(mlir::FunctionOpInterface task);
 
-/// The tensors that a task takes and gives, by name.
+/// The inputs and outputs of a task, by name.
 std::vector<std::string> takenBy(mlir::FunctionOpInterface task);
 std::vector<std::string> givenBy(mlir::FunctionOpInterface task);
-/// What the model takes and gives.
+/// The inputs and outputs of the model.
 std::vector<std::string> inputsOf(mlir::ModuleOp module);
 std::vector<std::string> outputsOf(mlir::ModuleOp module);
 } // namespace rhizome::flow
