@@ -22,7 +22,7 @@ llvm::Expected<RunStatistics> clustersim::simulate(Party &party,
       next = std::min(next, tidings.next);
     }
     if (next == kNever) {
-      // Only the host knows what it waits for, so only it has an error.
+      // Only the host knows what it waits for, so only it reports an error.
       if (llvm::Error error = party.standsStill())
         return std::move(error);
       return statistics;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What an actor takes and costs, asked of its unit's model, and the helpers
-// that models share.
+// An actor's timing and cost, from its unit's model, and helpers
+// shared by models.
 #include "rhizome/Generator/Actor.h"
 #include "rhizome/Generator/UnitModel.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -54,8 +54,8 @@ int64_t fullRateDepth(const Actor &actor) { return latencyOf(actor) + 1; }
 
 void sizeOutput(Actor &actor, int64_t least) {
   least = std::max(least, actor.model().leastDepth(actor));
-  // The latency depends on how deep the buffer is; a shallow one is visible
-  // sooner.
+  // The latency depends on the depth of the buffer; a shallow one is visible
+  // earlier.
   actor.set("Depth", 2);
   int64_t period = actor.model().firingsPerBeat(actor);
   int64_t depth = (fullRateDepth(actor) + period - 1) / period;
@@ -82,7 +82,7 @@ int64_t serviceCycles(const Actor &actor) {
   int64_t most = 0;
   for (const Process &process : network.processes) {
     int64_t firings = 0;
-    // A burst takes a cycle for each of its beats.
+    // A burst takes one cycle per beat.
     for (const Phase &phase : process.phases)
       firings += phase.repeat * (process.memory < 0 ? 1 : phase.produce[0]);
     most = std::max(most, firings * process.periods);
@@ -132,7 +132,7 @@ Resources costOf(const Actor &actor, const CostContext &context,
 
 void addReader(const Actor &actor, Network &network, size_t port, int64_t words,
                int64_t burst, int64_t periods, int channel) {
-  // A place is given once the bank is chosen; until then it is a fast one.
+  // The bank determines the timing; until it is chosen, assume a fast one.
   MemoryPlace place;
   if (port < actor.memories.size())
     place = actor.memories[port];

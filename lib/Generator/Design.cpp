@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Builds a `flow.design` and reads one. Glue is inserted here and nowhere else:
-// a converter where two formats differ, a fork where a value has several
-// readers, a FIFO between a fork and a join. Circuits that follow each other
-// with nothing between become one, which saves a buffer and its cycle.
+// Builds a `flow.design` and reads one. Glue is inserted only here:
+// a converter if two formats differ, a fork if a value has several
+// readers, a FIFO between a fork and a join. Consecutive circuits
+// with nothing between are merged, which saves a buffer and its cycle.
 #include "rhizome/Generator/Design.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Generator/Shared.h"
@@ -51,11 +51,11 @@ public:
 private:
   struct Branches {
     Format format;
-    SmallVector<Value> streams; ///< one for each reader that is left
+    SmallVector<Value> streams; ///< one for each remaining reader
     bool forked = false;
   };
-  /// A stream into hardware that several regions share, from a region that
-  /// comes later.
+  /// A stream into hardware that several regions share, from a later
+  /// region.
   struct Awaited {
     UnrealizedConversionCastOp placeholder;
     Value value;
@@ -125,8 +125,8 @@ private:
     return op;
   }
 
-  /// `actor` on `inputs`. A generated datapath that follows another one takes
-  /// its place and does the work of both, if its kind knows how.
+  /// `actor` on `inputs`. A generated datapath that follows another one
+  /// replaces it and does the work of both, if its kind supports that.
   flow::ActorOp emitBehind(Location loc, Actor actor, ValueRange inputs,
                            TypeRange outputs) {
     Operation *before = inputs.empty() ? nullptr : inputs[0].getDefiningOp();
@@ -162,7 +162,7 @@ private:
     ready[value] = std::move(branches);
   }
 
-  /// The stream of a function argument begins in the format of its first
+  /// The stream of a function argument has the format of its first
   /// reader.
   void buildInput(BlockArgument arg, const Format &want) {
     Location loc = network.getLoc();
@@ -192,7 +192,7 @@ private:
         .getOutputs()[0];
   }
 
-  /// A region's input; of one that is made later a stand-in.
+  /// A region's input; a placeholder for one that is made later.
   Value input(Value value, const Format &want, Location loc, bool join) {
     Value root = rootOf(value);
     if (ready.count(root) || isa<BlockArgument>(root))
@@ -211,7 +211,7 @@ private:
     placeholder.erase();
   }
 
-  /// The streams that a body's unit puts out.
+  /// The output streams of a body's unit.
   SmallVector<Type> typesOf(const Region &region, const Body &body, int unit) {
     SmallVector<Type> types;
     for (auto [port, format] : llvm::enumerate(body.units[unit].outputs)) {
@@ -267,8 +267,8 @@ private:
               region.outs()[i].getLoc());
   }
 
-  /// The head of the load chain, if a unit waits for it: one segment with what
-  /// each of them takes, in the order of the actors.
+  /// The head of the load chain, if a unit waits for it: one segment with the
+  /// words of each unit, in the order of the actors.
   void addLoad() {
     SmallVector<std::pair<flow::ActorOp, int64_t>> filled; // with its words
     int64_t words = 0;
@@ -303,7 +303,7 @@ private:
     emit(network.getLoc(), std::move(reader), {}, {});
   }
 
-  /// The memories that actors stand at, as the border gives them.
+  /// The memories that actors use, from the border's list.
   void addMemories() {
     SmallVector<Attribute> used;
     for (const Memory &m : border.memories)
@@ -361,7 +361,7 @@ Actor actorOf(flow::ActorOp op) {
   return actor;
 }
 
-/// What the design says of its memories.
+/// The timing parameters of a memory.
 static llvm::StringMap<rhz::MemoryFigures> figuresOf(flow::DesignOp design) {
   llvm::StringMap<rhz::MemoryFigures> figures;
   if (auto memories = design.getMemories())
@@ -394,7 +394,7 @@ int64_t loadCycles(flow::DesignOp design) {
   rhz::MemoryServer server(rhz::MemoryTiming::of(
       figuresOf(design).lookup(head.getBanks()[0].getMemory()),
       unit.bitsOf(port) / 8, design.getClockMhz().convertToDouble()));
-  // A request is made while few enough are on their way, and accepted in the
+  // A request is made if few enough are in flight, and accepted in the
   // next cycle.
   int64_t cycle = -1;
   std::vector<int64_t> ends; // cycles of the bursts' last beats
@@ -413,7 +413,7 @@ int64_t loadCycles(flow::DesignOp design) {
   return ends.back() + places + 1;
 }
 
-/// The banks at which actors of a design stand, in its cycles.
+/// The banks that actors of a design use, in its cycles.
 static void addBanks(flow::DesignOp design, Network &network) {
   llvm::StringMap<rhz::MemoryFigures> figures = figuresOf(design);
   double clockMhz = design.getClockMhz().convertToDouble();
@@ -464,7 +464,7 @@ static DenseSet<Value> streamsOfInputs(flow::DesignOp design) {
 }
 
 LogicalResult sizeBuffers(flow::DesignOp design) {
-  // Channels are numbered by networkOf in the order of actors and results.
+  // networkOf numbers channels in the order of actors and results.
   Network network = networkOf(design);
   SmallVector<std::pair<flow::ActorOp, int>> joins;
   int channel = 0;
@@ -493,7 +493,7 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
            << run.blocked;
   for (auto &[op, index] : joins) {
     int64_t depth = std::max<int64_t>(2, simulation.occupancy(index));
-    // Two frames of fewer beats do not show what the full rate needs.
+    // Two frames of fewer beats do not show what full rate needs.
     auto stream = cast<flow::StreamType>(op.getOutputs()[0].getType());
     int64_t atFullRate = fullRateDepth(actorOf(op));
     if (2 * stream.beatsPerFrame() < atFullRate)

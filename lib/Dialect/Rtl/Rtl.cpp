@@ -68,7 +68,7 @@ static bool fits(int64_t value, unsigned width) {
          (value >= 0 && llvm::isUIntN(width, uint64_t(value)));
 }
 
-/// A name that stands twice in the lists, or is empty; none if there is none.
+/// A name that occurs twice in the lists, or is empty; none if there is none.
 static std::optional<StringRef> badName(ArrayAttr inputs, ArrayAttr outputs) {
   llvm::StringSet<> names;
   for (ArrayAttr list : {inputs, outputs})

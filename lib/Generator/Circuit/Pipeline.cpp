@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where the registers of a circuit stand: lib/Schedule, with the cost model's
-// length of logic.
+// The register positions of a circuit: lib/Schedule, with the cost model's
+// delays.
 #include "Pipeline.h"
 #include "rhizome/Generator/Circuit.h"
 #include <algorithm>
