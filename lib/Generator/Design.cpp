@@ -498,7 +498,7 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
     int64_t atFullRate = fullRateDepth(actorOf(op));
     if (2 * stream.beatsPerFrame() < atFullRate)
       depth = std::max(depth, atFullRate);
-    // The deep form of the buffer is visible one cycle later.
+    // The deep form of the buffer becomes visible one cycle later.
     if (depth > 62)
       depth += 2;
     op.setDepths(SmallVector<int64_t>(op.getNumResults(), depth));
@@ -506,7 +506,7 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
   return success();
 }
 
-/// The latency of a design that has read ahead all that its buffers take before
+/// The latency of a design whose readers have filled all their buffers before
 /// the frame comes.
 static int64_t latencyAfterReading(Network network) {
   int64_t ready = 0;
@@ -531,7 +531,7 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
   // whose frames are so short that the first ones meet an empty pipeline, are
   // followed for as long as data/sim/harness.cpp measures them. Frame 0 never
   // waits for a later one, so that its latency is that of a single frame.
-  // Long frames that come evenly are steady a frame earlier.
+  // Long frames with constant intervals are steady a frame earlier.
   constexpr int kWarmUp = 3, kShort = 5;
   constexpr double kLong = 20000;
   Simulation simulation(network);
@@ -539,7 +539,7 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
   if (run.deadlock)
     return design.emitError("internal: the design deadlocks: ") << run.blocked;
   if (!network.memories.empty()) {
-    // Refreshes come when they come: no frame is like another.
+    // Refreshes are not aligned to frames: no frame is like another.
     bool shortFrames = run.interval(kWarmUp - 1) < kLong;
     simulation.upTo(shortFrames ? 20 : 12);
     return Timing{run.interval(shortFrames ? 10 : kWarmUp),
@@ -560,7 +560,7 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
 FailureOr<std::vector<std::vector<int64_t>>>
 followFrame(flow::DesignOp design, ArrayRef<std::vector<int64_t>> offers) {
   Network network = networkOf(design);
-  // An actor at the border is two processes, or with the sink three.
+  // An actor at the border consists of two processes, or with the sink three.
   llvm::StringMap<int64_t> ports;
   int64_t outputs = 0;
   for (auto op : design.getBody().getOps<flow::ActorOp>())
@@ -597,7 +597,7 @@ std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames) {
   Network network = networkOf(design);
   Simulation simulation(network);
   const SimResult &run = simulation.upTo(frames);
-  // An actor of several processes works while one of them does.
+  // An actor with several processes works while one of them does.
   for (auto [process, spans] : llvm::zip_equal(network.processes, run.spans)) {
     auto it = index.find(llvm::StringRef(process.name).split('.').first);
     if (it == index.end())
@@ -613,7 +613,7 @@ std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames) {
   return actors;
 }
 
-/// What stands between readers of the same bank.
+/// The arbiters between readers of the same bank.
 static Resources costOfArbiters(flow::DesignOp design,
                                 const CostContext &context) {
   std::map<std::pair<StringRef, int64_t>, BankReaders> banks;

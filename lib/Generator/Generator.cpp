@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What generators share: formats, foldings and the converter between formats.
+// Shared parts of generators: formats, foldings and the converter between
+// formats.
 #include "rhizome/Generator/Generator.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 

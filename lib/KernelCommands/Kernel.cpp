@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernels from file to folder, to results, and out of host files.
+// Kernels from file to folder, to results, and extracted from host files.
 #include "rhizome/KernelCommands/Kernel.h"
 #include "KernelFile.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -162,7 +162,7 @@ static llvm::Error writeTo(const std::string &folder, const std::string &name,
   return writeAtomically(path, bytes);
 }
 
-/// The files of one optimized kernel into `folder`.
+/// Writes the files of one optimized kernel into `folder`.
 static llvm::Error writeKernel(Loaded &loaded, const KernelOptions &options,
                                const std::string &folder,
                                KernelResult &result) {
@@ -216,7 +216,7 @@ static bool isAnnotated(mlir::func::FuncOp func) {
       .wasInterrupted();
 }
 
-/// Puts the chosen formats into a kernel; tells whether there are any.
+/// Applies the chosen formats to a kernel; returns whether there are any.
 static llvm::Expected<bool> chooseNumbers(Loaded &loaded,
                                           const KernelOptions &options) {
   if (!options.numbers.format && !isAnnotated(loaded.func))
@@ -408,7 +408,7 @@ static void toLayout(const Argument &argument, const double *from, char *to,
   }
 }
 
-/// What the interpreter makes of one element's inputs, by name of the output.
+/// The interpreter's results for one element's inputs, by name of the output.
 static llvm::Expected<std::map<std::string, std::vector<double>>>
 interpreted(mlir::func::FuncOp func, const Signature &signature,
             const std::map<std::string, std::vector<double>> &inputs) {
@@ -449,7 +449,7 @@ interpreted(mlir::func::FuncOp func, const Signature &signature,
 }
 
 /// Compares one element's outputs with the interpreter's: bit by bit, or with
-/// room for another order of sums.
+/// a tolerance for another order of sums.
 static void compare(const Signature &signature,
                     const std::map<std::string, std::vector<double>> &reference,
                     const std::map<std::string, std::vector<double>> &outputs,

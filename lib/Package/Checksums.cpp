@@ -25,7 +25,7 @@ bool rhizome::isChecked(StringRef path) {
          inner == "design.mlir";
 }
 
-/// Size and checksum of a file that is there.
+/// Size and checksum of an existing file.
 static ErrorOr<FileChecksum> read(StringRef folder, StringRef path) {
   auto buffer = MemoryBuffer::getFile(folder + "/" + path, /*IsText=*/false,
                                       /*RequiresNullTerminator=*/false);

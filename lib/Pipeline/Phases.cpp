@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The table of phases and the verifiers at their ends, which are the tests of
-// what a file handed in between may hold.
+// The table of phases and the verifiers at their ends, which also check
+// files passed in between phases.
 #include "rhizome/Pipeline/Phases.h"
 #include "Settings.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

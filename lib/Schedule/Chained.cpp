@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Logic chained within a cycle: as soon as possible by a model or by delays,
-// and the dependences that make any other solver meet the period.
+// and the dependences with which any other solver meets the period.
 #include "Loop.h"
 #include <algorithm>
 
 namespace rhizome::schedule {
-/// An operation moves behind a register if it comes behind other logic of its
+/// An operation moves after a register if it follows other logic in its
 /// cycle and makes that longer than the period.
 static bool isTooLong(ChainModel::Arrival at, int64_t period) {
   return at.before > 0 && at.behind > std::max(at.before, period);
@@ -80,7 +80,7 @@ std::optional<std::vector<Dependence>> chainBreaks(const ChainedProblem &p) {
   for (const Dependence &d : p.dependences)
     if (d.distance == 0 && d.wait == 0)
       to[d.from].push_back(d.to);
-  // Longest chains from each operation; what is too long ends there.
+  // Longest chains from each operation; chains that are too long are cut there.
   std::vector<int64_t> longest(p.latency.size(), -1);
   std::vector<int> reached, open;
   for (int from = 0; from < p.size(); ++from) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Whether a schedule is one: each rule is checked on its own and from the
-// problem alone, with nothing that a solver uses.
+// Verifies a schedule: each rule is checked separately and from the
+// problem alone, without any code of the solvers.
 #include "rhizome/Schedule/Problem.h"
 #include <algorithm>
 #include <map>
@@ -39,8 +39,8 @@ Fault checkInterval(const Schedule &s) {
   return std::nullopt;
 }
 
-/// How far the signals are in every cycle: repeated until nothing changes,
-/// which is soon, as logic without a register has no cycle.
+/// The signal delays in every cycle: repeated until nothing changes,
+/// which is soon, since logic without a register has no cycle.
 Fault checkChains(const ChainedProblem &p, const Schedule &s) {
   if (p.period == 0)
     return std::nullopt;

@@ -39,7 +39,7 @@ std::string printable(StringRef text) {
   return text.size() > kMost ? shown + "…" : shown;
 }
 
-/// Where the string or comment ends that begins at `i`; `i` if none does.
+/// The end of the string or comment that begins at `i`; `i` if none does.
 static size_t endOfOpaque(StringRef text, size_t i) {
   if (text[i] == '"') {
     for (++i; i < text.size() && text[i] != '"'; ++i)
@@ -52,7 +52,7 @@ static size_t endOfOpaque(StringRef text, size_t i) {
              : i;
 }
 
-/// The deepest level; counting ends above `most`.
+/// The deepest level; counting stops above `most`.
 static unsigned nestingOf(StringRef text, unsigned most) {
   unsigned depth = 0, deepest = 0;
   for (size_t i = 0; i < text.size() && deepest <= most; ++i) {
@@ -68,7 +68,7 @@ static unsigned nestingOf(StringRef text, unsigned most) {
       deepest = std::max(deepest, ++depth);
       break;
     case '>':
-      // An arrow closes nothing.
+      // An arrow is not a closing bracket.
       if (i > 0 && (text[i - 1] == '-' || text[i - 1] == '='))
         break;
       [[fallthrough]];
@@ -82,7 +82,8 @@ static unsigned nestingOf(StringRef text, unsigned most) {
   return deepest;
 }
 
-/// Where `array<` is followed by index or an alias; npos if nowhere.
+/// The position of `array<` followed by index or an alias; npos if there is
+/// none.
 static size_t findIndexArray(StringRef text) {
   enum { Other, Array, Open } seen = Other;
   for (size_t i = 0; i < text.size();) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// data/models/<family>.yaml: read and written.
+// Reads and writes data/models/<family>.yaml.
 #include "rhizome/Target/CostModel.h"
 #include "Yaml.h"
 #include "llvm/Support/FileSystem.h"
@@ -75,7 +75,7 @@ std::string text(const Residuals &r) {
 }
 } // namespace
 
-/// The file of a family as it stands; nothing where there is none.
+/// The file of a family; nothing if there is none.
 static Expected<FamilyModel> readFamily(const std::string &data,
                                         const std::string &family) {
   std::string path = data + "/models/" + family + ".yaml";

@@ -41,7 +41,7 @@ Expected<LiveHostParty::Client::Asked>
 PipeClient::next(bool waits, LiveHostParty::Frame &frame) {
   while (inbox.size() < total && !isEnded) {
     pollfd events{STDIN_FILENO, POLLIN, 0};
-    // What has begun to come comes soon.
+    // The rest of a frame arrives soon.
     int count = poll(&events, 1, waits || !inbox.empty() ? -1 : 0);
     if (count == 0)
       return Asked::Nothing;

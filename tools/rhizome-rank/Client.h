@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The client of a live cluster at the two ends of rank 0: frames on standard
-// input, answers where standard output was (rhizome/runtime/drivers.h says in
-// which form).
+// The client of a live cluster at rank 0: frames on standard
+// input, results on the original standard output (see rhizome/runtime/drivers.h
+// for the format).
 #pragma once
 
 #include "rhizome/ClusterSim/Parties.h"

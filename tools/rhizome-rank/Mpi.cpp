@@ -13,7 +13,7 @@ constexpr int kTag = 1;
 constexpr int kSpins = 64; // before the first sleep
 constexpr int kShortPauses = 5000;
 
-/// Gives the processor away, for longer the longer nothing has come.
+/// Yields the processor, for longer the longer nothing has arrived.
 class Patience {
 public:
   void wait() {
@@ -21,7 +21,7 @@ public:
       sched_yield();
       return;
     }
-    // A client that asks nothing for a while lets all ranks rest.
+    // If a client sends nothing for a while, all ranks rest.
     timespec pause{0, tries < kShortPauses ? 20'000 : 1'000'000};
     nanosleep(&pause, nullptr);
   }

@@ -5,8 +5,8 @@
 #include "rhizome/ClusterSim/Engine.h"
 
 namespace rhizome {
-/// Point-to-point messages, one to every other rank after each window. While
-/// it waits it sleeps, so that more ranks than cores are no loss.
+/// Point-to-point messages, one to every other rank after each window. It
+/// sleeps while it waits, so that there may be more ranks than cores.
 class MpiTransport : public clustersim::Transport {
 public:
   /// Initializes MPI.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Convolution and dense: a window that delivers a whole kernel a beat (none
-// where the kernel is one pixel), and the constant matrix as a circuit. All
+// Convolution and dense: a window that delivers a whole kernel per beat (none
+// if the kernel is one pixel), and the constant matrix as a circuit. All
 // kinds of convolution (grouped, depthwise) are sparse matrices here. An offer
-// shows what a quick search for shared sums finds; what is built has been
-// searched for longer, and is that one or a smaller.
+// is based on a quick search for shared sums; the built circuit comes from a
+// longer search, and is that one or a smaller one.
 #include "Units.h"
 #include "rhizome/Generator/Shared.h"
 
@@ -11,10 +11,10 @@ using namespace mlir;
 
 namespace rhizome::gen::dhm {
 namespace {
-/// More non-zero digits than these are not worth trying.
+/// More non-zero digits than these are not tried.
 constexpr int64_t kMostDigits = 60000;
-/// Pairs of digits that are looked at for each digit before the choice, and in
-/// all once an offer is taken.
+/// Pairs of digits that are considered for each digit before the choice, and in
+/// total once an offer is taken.
 constexpr int64_t kQuickPairs = 1, kThoroughPairs = 400000;
 
 struct Problem {
@@ -57,7 +57,7 @@ Problem problemOf(Operation *op) {
   return p;
 }
 
-/// All that the circuit of one pixel depends on.
+/// Everything that the circuit of one pixel depends on.
 std::vector<int64_t> keyOf(Operation *op, const Problem &p) {
   std::vector<int64_t> key = {0,    p.inputs(), p.outChannels,
                               p.lo, p.hi,       p.x.width};
@@ -108,7 +108,7 @@ int64_t digitsIn(Operation *op) {
   Value weights = op->getOperand(1);
   ElementsAttr attr = weights.getDefiningOp<osa::ConstantOp>().getValue();
   if (attr.getElementType().isInteger(8) && !attr.isSplat()) {
-    // Most are bytes, of which there are few.
+    // Most are bytes, of which there are few values.
     const bool isSigned = num::elementInt(weights.getType()).getIsSigned();
     std::array<int64_t, 256> counts{};
     for (char byte : osa::rawValues(attr))
@@ -137,7 +137,7 @@ Kept circuitOf(Operation *op, const Problem &p, int64_t budget) {
   effort.pairs = kThoroughPairs;
   Kept thorough =
       kept(keyOf(op, p), budget, [&] { return makeCircuit(op, p, effort); });
-  // By what families count: all bits, or those that both operands have.
+  // Counted as on the families: all bits, or those that both operands have.
   auto isDearer = [&](const char *bits) {
     return thorough.described.get(bits) > quick.described.get(bits);
   };
@@ -160,7 +160,7 @@ std::optional<std::string> linearCoverage(Operation *op) {
 
 std::vector<Offer> linearOffers(Operation *op, const DeviceContext &device) {
   Problem p = problemOf(op);
-  // With all sharing there is, an adder for every sixth digit is left.
+  // With maximum sharing, an adder for every sixth digit is left.
   double least = double(digitsIn(op)) / 6 * double(p.x.width);
   if (least > available(device.budget, 0))
     return {};

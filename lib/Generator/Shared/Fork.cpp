@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Forks and FIFOs: a register and output buffers, one beat a firing.
+// Forks and FIFOs: a register and output buffers, one beat per firing.
 #include "Models.h"
 #include "rhizome/Generator/Sampler.h"
 #include "rhizome/Generator/Shared.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Units that reduce over a sliding window: convolution, dense, pooling. Each
-// is a `window` (which stores rows and repeats what it reads), at times a
+// is a `window` (which stores rows and repeats its output), if necessary a
 // converter to another number of lanes, and a `matvec` or `lane_reduce`.
 #include "Units.h"
 #include "rhizome/Generator/Shared.h"
@@ -74,9 +74,9 @@ Problem problemOf(Operation *op) {
 
 /// How a problem is folded.
 struct Folding {
-  int64_t pe = 1;        ///< output channels a cycle (MatVec)
-  int64_t lanes = 1;     ///< channels a word of the window (G)
-  int64_t simd = 0;      ///< lanes behind a converter, 0 for none
+  int64_t pe = 1;        ///< output channels per cycle (MatVec)
+  int64_t lanes = 1;     ///< channels per word of the window (G)
+  int64_t simd = 0;      ///< lanes after a converter, 0 for none
   bool parallel = false; ///< all kernel positions at once
   int64_t pixelsIn = 1, pixelsOut = 1;
   int64_t style = 0;
@@ -207,7 +207,7 @@ Offer makeOffer(const Problem &p, const Folding &f) {
   return offer;
 }
 
-/// Which ways of multiplying the device has for these widths.
+/// The ways of multiplying that the device supports for these widths.
 std::vector<int64_t> stylesFor(const Problem &p, const DeviceContext &device,
                                int64_t products) {
   if (p.kind == Kind::Max || p.kind == Kind::Sum)
@@ -217,7 +217,7 @@ std::vector<int64_t> stylesFor(const Problem &p, const DeviceContext &device,
     return styles;
   bool pairs = p.kind == Kind::MatVec && products >= 2 &&
                p.x.width <= device.pairBits && p.weightBits <= device.pairBits;
-  // No tool takes a DSP for a product by one bit.
+  // No tool uses a DSP for a product by one bit.
   if (pairs)
     styles.push_back(2);
   else if (p.x.width > 1 && p.weightBits > 1)
@@ -252,7 +252,7 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
         unit.set("ScaleWidth", num::bitsForRange(0, most));
       }
       finish(offer, prices);
-      // What few LUTs hold needs no memory.
+      // What fits a few LUTs needs no memory.
       bool isInBlocks = offer.body.back().get("Block");
       offers.push_back(std::move(offer));
       bool hasWeights = p.kind == Kind::MatVec || p.kind == Kind::Depthwise;
@@ -270,7 +270,7 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
     }
   };
   int64_t taps = p.taps(), channels = w.channels;
-  // Several output pixels a cycle need every kernel position at once.
+  // Several output pixels per cycle need every kernel position at once.
   auto offerPixels = [&](Folding f) {
     for (int64_t pixels = 1; pixels <= 2 * w.outWidth && pixels <= 16;
          pixels *= 2) {
@@ -327,7 +327,7 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
     if (taps > 1) {
       for (int64_t simd : foldings(taps * channels)) {
         int64_t folds = ceilDiv(taps * channels, simd);
-        // Only where words of whole channels take longer.
+        // Only if words of whole channels take longer.
         if (folds == 1 ||
             (simd <= channels && folds >= taps * ceilDiv(channels, simd)))
           continue;
@@ -436,7 +436,7 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
     return;
   }
 
-  // Where element (kernel position, channel of the group) of a window comes.
+  // The source of element (kernel position, channel of the group) of a window.
   int64_t pe = unit.get("Pe"), simd = unit.get("Simd");
   int64_t groupIn = p.groupIn(), groupOut = p.groupOut();
   int64_t groupWords = words / p.groups;

@@ -117,7 +117,7 @@ public:
     int store = network.addChannel(a.name + ".pages", 2 * n, 1);
     network.processes.push_back(
         {a.name + ".write", {firings(n)}, blocks, inputs, {store}});
-    // A page is free only as a whole: its last read frees all of it.
+    // A page is freed as a whole: its last read frees all of it.
     Process read{a.name + ".read", {}, blocks, {store}, outputs};
     read.phases = {{1, {n}, {m == 1 ? n : 0}, {1}}};
     if (m > 2)

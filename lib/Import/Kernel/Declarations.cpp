@@ -44,7 +44,7 @@ void Parser::typeDeclaration() {
 void Parser::varDeclaration() {
   Declaration out;
   take();
-  // `input` and `output` may be variables' names too: before ':' they are.
+  // `input` and `output` may also be variables' names: before ':' they are.
   while ((atName("input") || atName("output")) && !peek(1).is(":"))
     (take().text == "input" ? out.isInput : out.isOutput) = true;
   out.at = peek().at;
@@ -138,7 +138,7 @@ std::optional<unsigned> Parser::fortranKind() {
   return bits;
 }
 
-/// From behind '(' to behind ')'.
+/// From after '(' to after ')'.
 std::vector<int64_t> Parser::fortranShape() {
   std::vector<int64_t> out;
   do {

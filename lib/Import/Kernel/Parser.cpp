@@ -141,7 +141,7 @@ std::optional<Index> Parser::index() {
   return out;
 }
 
-/// From behind '[' to behind ']'.
+/// From after '[' to after ']'.
 std::vector<Index> Parser::indexList(const llvm::Twine &what) {
   std::vector<Index> out;
   if (accept("]"))
@@ -222,8 +222,8 @@ NodePtr Parser::expression() {
 
 NodePtr Parser::term() {
   if (compat && !indexForm) {
-    // The reference grammar: '*', '/' and '.' alike, to the right, save that
-    // the pairs behind a '.' end its operand.
+    // The reference grammar: '*', '/' and '.' have equal precedence and are
+    // right-associative, except that the pairs after a '.' end its operand.
     if (++depth > kDeepest) {
       if (!failed)
         diagnostics.error(peek().at, "this expression is nested too deeply",

@@ -57,7 +57,7 @@ llvm::Expected<Signature> rhizome::kernel::signatureOf(func::FuncOp kernel) {
     auto one = make(type, kernel.getArgAttrDict(i), "x" + std::to_string(i));
     if (!one)
       return one.takeError();
-    // A buffer may be written; nothing says whether it is.
+    // A buffer may be written; there is no information on whether it is.
     one->isInput = true;
     one->isOutput = isa<MemRefType>(type);
     out.arguments.push_back(std::move(*one));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operations of the host that move elements to places known at import, and
+// Host operations that move elements to positions known at import, and
 // those that make tensors from shapes alone.
 #include "Host.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -306,7 +306,7 @@ LogicalResult onhost::trilu(NodeContext &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Constants that follow from shapes and bounds alone
+// Constants that follow only from shapes and bounds
 //===----------------------------------------------------------------------===//
 
 LogicalResult onhost::size(NodeContext &node) {
