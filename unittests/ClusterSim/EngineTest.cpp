@@ -55,7 +55,7 @@ private:
   int self;
 };
 
-/// Passes a token on some time after it came; keeps a diary. The host ends
+/// Passes a token on some time after it arrived; keeps a log. The host ends
 /// when it has seen enough of them.
 class Gossip : public Party {
 public:

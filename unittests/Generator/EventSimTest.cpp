@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The event simulator against its rules taken literally: every firing by
-// itself, every earlier one remembered. Random pipelines mix long phases, which
-// the simulator takes at once, with short ones that break them up.
+// The event simulator against a literal implementation of its rules: every
+// firing separately, with a full history. Random pipelines mix long phases,
+// which the simulator handles at once, with short ones that break them up.
 #include "rhizome/Generator/EventSim.h"
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -10,12 +10,12 @@
 using namespace rhizome::gen;
 
 namespace {
-/// Times of a channel's tokens and of the places they free.
+/// Times of a channel's tokens and of the places that they free.
 struct Tokens {
   std::vector<int64_t> visible, popped;
 };
 
-/// When each process fires, one vector a process.
+/// When each process fires, one vector per process.
 std::vector<std::vector<int64_t>> firingsOf(const Network &network,
                                             int frames) {
   std::vector<Tokens> tokens(network.channels.size());
@@ -73,8 +73,8 @@ std::vector<std::vector<int64_t>> firingsOf(const Network &network,
   return fired;
 }
 
-/// A source, units that read what they store again and again and fold what
-/// they read, as windows and matrix-vector units do, and a sink.
+/// A source, units that repeatedly read what they store and fold what
+/// they read, like windows and matrix-vector units, and a sink.
 Network pipelineOf(std::mt19937 &random) {
   auto draw = [&](int low, int high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
@@ -168,12 +168,12 @@ Network starOf(std::mt19937 &random) {
 }
 
 /// Simulates a network and compares every frame's first and last firing with
-/// the rules taken literally. Returns whether it came to its end.
+/// the literal rules. Returns whether it completed.
 bool agrees(const Network &network, int number) {
   constexpr int kFrames = 3;
   auto fired = firingsOf(network, kFrames);
   Simulation simulation(network);
-  simulation.upTo(1); // and carried on
+  simulation.upTo(1); // and continued
   const SimResult &run = simulation.upTo(kFrames);
   bool ends = true;
   for (size_t p = 0; p < fired.size(); ++p) {
@@ -216,7 +216,7 @@ TEST(EventSim, AnyNumberOfPorts) {
 
 TEST(MemoryBank, AnswersByItsRules) {
   rhz::MemoryFigures figures;
-  figures.bytesPerS = 500000000; // 2.5 bytes a cycle of 200 MHz
+  figures.bytesPerS = 500000000; // 2.5 bytes per cycle of 200 MHz
   figures.latencyNs = 21;        // rounded up to 5 cycles
   figures.turnaroundNs = 20;
   auto timing = rhz::MemoryTiming::of(figures, /*beatBytes=*/8, 200);
@@ -244,8 +244,8 @@ TEST(MemoryBank, AnswersByItsRules) {
 }
 
 TEST(MemoryBank, ReadersTakeTurns) {
-  // Two readers of bursts of 2 and 4 beats; what they read goes into one sink
-  // each, which takes all.
+  // Two readers of bursts of 2 and 4 beats; their data go into one sink
+  // each, which accepts everything.
   Network network;
   std::vector<int> channels;
   for (int64_t burst : {2, 4}) {
@@ -260,8 +260,8 @@ TEST(MemoryBank, ReadersTakeTurns) {
   Simulation simulation(network);
   const SimResult &run = simulation.upTo(2);
   ASSERT_FALSE(run.deadlock);
-  // Both ask in cycle 1; an arbiter adds one: the first beat arrives in 1 + 1 +
-  // 3 and is visible in the next cycle. Then bursts of both in turn.
+  // Both request in cycle 1; an arbiter adds one: the first beat arrives in 1 +
+  // 1 + 3 and is visible in the next cycle. Then bursts of both in turn.
   EXPECT_EQ(run.firstOut[0][0], 6);
   EXPECT_EQ(run.firstOut[1][0], 8);
   EXPECT_EQ(run.firstOut[0][1], 12);

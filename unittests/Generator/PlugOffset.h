@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A program's own unit kind with a memory port beside its streams: description
-// and model of plug_offset.sv. It is there while a WithOffset is.
+// A program's own unit kind with a memory port next to its streams: description
+// and model of plug_offset.sv. It exists as long as a WithOffset.
 #pragma once
 
 #include "rhizome/Generator/UnitModel.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Generators from outside: this file alone makes two and registers them. One
-// transposes small frames by wiring; the other brings a unit kind of its own,
+// External generators: this file makes two and registers them. One
+// transposes small frames by wiring; the other adds its own unit kind,
 // with a cell in SystemVerilog (plug_max.sv), its timing and its cost. The
-// explorer then asks them, takes them where they are faster, and what they
-// build computes what the interpreter says, in the cycles that were predicted.
+// explorer uses them where they are faster, and what they
+// build computes the interpreter's results, in the predicted cycles.
 #include "Layers.h"
 #include "rhizome/Explore/Explore.h"
 #include "rhizome/Generator/Circuit.h"
@@ -81,7 +81,7 @@ private:
   }
 };
 
-/// The generator is there while this object is.
+/// The generator exists as long as this object.
 struct Registered {
   Registered() { gen::addGenerator(std::make_unique<WiresGenerator>()); }
   ~Registered() { gen::removeGenerator("wires"); }
@@ -177,7 +177,7 @@ const unit::Kind kMax = {"plug_max", "the larger element of two streams",
                          {},         {},
                          kSources,   kCharacterized};
 
-/// … and what its parameters mean.
+/// … and the meaning of its parameters.
 class MaxUnit final : public gen::UnitModel {
 public:
   MaxUnit() : UnitModel(kMax) {}
@@ -239,7 +239,7 @@ public:
              gen::MemoryImages &) const override {}
 };
 
-/// The unit and its generator are there while this object is.
+/// The unit and its generator exist as long as this object.
 struct WithMax {
   WithMax() {
     gen::addUnit(std::make_unique<MaxUnit>());

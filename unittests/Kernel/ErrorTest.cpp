@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Wrong programs and what a user is told: the place in the file, both values,
+// Wrong programs and their messages: the location in the file, both values,
 // and all errors of a text at once.
 #include "Programs.h"
 #include "llvm/ADT/SmallVector.h"

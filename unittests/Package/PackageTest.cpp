@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A package appears whole or not at all, the same plan gives the same bytes,
-// and what is no package is refused with the reason.
+// A package appears completely or not at all, the same plan gives the same
+// bytes, and other folders are refused with the reason.
 #include "rhizome/Package/Package.h"
 #include "../TestFolder.h"
 #include <csignal>
@@ -287,7 +287,7 @@ TEST(Package, AbandonedOrInterruptedLeavesNothing) {
     waitpid(child, &status, 0);
     EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal);
     EXPECT_FALSE(llvm::sys::fs::exists(folder.path("m.rhz")));
-    // A kill leaves the name aside, which the next writer removes.
+    // A kill leaves the temporary name, which the next writer removes.
     EXPECT_EQ(entries(folder), signal == SIGKILL ? 1 : 0);
   }
   writeToy(folder.path("m.rhz"));
@@ -352,7 +352,7 @@ TEST(Package, FilesThatChangedAreRefusedByName) {
   };
   write();
   EXPECT_EQ(openMessage(folder.path("m.rhz")), "opened");
-  // What is a user's own may change.
+  // A user's own files may change.
   folder.write("m.rhz/deploy.yaml", "mine");
   folder.write("m.rhz/nodes/node0/vivado/build.tcl", "mine");
   folder.write("m.rhz/nodes/node0/rtl/new.sv", "mine");
@@ -378,7 +378,7 @@ TEST(Package, FilesThatChangedAreRefusedByName) {
     folder.write(path, text);
     EXPECT_EQ(openMessage(folder.path("m.rhz")), "opened");
   }
-  // All at once, the plan too; and what is accepted is told.
+  // All at once, including the plan; and accepted changes are reported.
   std::string plan = folder.read("m.rhz/plan.json");
   folder.write("m.rhz/plan.json", plan + "\n");
   folder.write(rtl + "cell.sv", "sell");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a plan says of memories outside the chip: it is read back as it was
-// written, and refused where its parts do not fit together.
+// Off-chip memories in a plan: read back as they were
+// written, and refused if their parts do not fit together.
 #include "rhizome/Package/Plan.h"
 #include <gtest/gtest.h>
 

@@ -39,7 +39,7 @@ TEST(Untrusted, DeepNestingIsRefusedBeforeItIsParsed) {
   ASSERT_FALSE(deep);
   EXPECT_EQ(llvm::toString(deep.takeError()),
             "it is nested deeper than 256 levels");
-  // In strings and comments nothing is nested; an arrow closes nothing.
+  // Strings and comments have no nesting; an arrow is not a closing bracket.
   EXPECT_FALSE(checkNesting("\"" + std::string(1000, '{') + "\\\"[\""));
   EXPECT_FALSE(checkNesting("// " + std::string(1000, '{') + "\n{}"));
   std::string arrows;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Flows: what a small node's files look like (goldens below
-// test/vendor/golden, written anew with RHIZOME_UPDATE_GOLDENS=1), which flow
+// Flows: the files of a small node (goldens in
+// test/vendor/golden, rewritten with RHIZOME_UPDATE_GOLDENS=1), which flow
 // serves which device, and how malformed flows and templates are refused.
-// That the files mean something to the tools is test/e2e/vendorflows.py's.
+// test/e2e/vendorflows.py tests that the files are valid for the tools.
 #include "rhizome/Vendor/Vendor.h"
 #include "../TestFolder.h"
 #include "llvm/Support/FileSystem.h"
@@ -153,7 +153,8 @@ TEST(Flows, WhatAShellCannotDoIsNoted) {
                                       "with 156.25 MHz, not with 100.00 MHz"}));
 }
 
-/// A period is cut, never rounded up: a constraint is as tight as the plan.
+/// A period is truncated, never rounded up: a constraint is as tight as the
+/// plan.
 TEST(Flows, Periods) {
   auto period = [](double mhz) {
     llvm::json::Object values =
