@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Everything that follows from the descriptions of hardware units
+"""Generates everything that follows from the descriptions of hardware units
 (include/rhizome/Unit/Unit.td, rtl/units/*.td). Reads llvm-tblgen's
 --dump-json and writes
 
