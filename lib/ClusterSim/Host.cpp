@@ -135,7 +135,7 @@ std::string HostParty::whatIsMissing() const {
 }
 
 Error HostParty::standsStill() {
-  return createStringError("the cluster stands still: nothing is on its way, "
+  return createStringError("the cluster is stuck: nothing is in flight, "
                            "and the host waits for %s",
                            whatIsMissing().c_str());
 }

@@ -83,10 +83,10 @@ void Builder::ram(int64_t words, int64_t width, int64_t stages, int64_t banks,
     ff(double(2 * width * banks));
   } else {
     Memory m = memoryOf(words, width, ctx, true);
-    Memory beside = m;
-    beside.enables = 0;
+    Memory shared = m;
+    shared.enables = 0;
     for (int64_t i = 0; i < banks; ++i)
-      addMemory(i % together ? beside : m, words, width);
+      addMemory(i % together ? shared : m, words, width);
     if (m.blocks == 0)
       ff(double(width * banks));
     else if (!isAmd())
@@ -475,8 +475,8 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
   // Except on AMD, a read of a word that is being written is emulated next to
   // them, and so is a register after it: on ECP5, 90 words of 16 bits become
   // LUTs, 116 of 12 and 420 of 2 a block.
-  double beside = amd ? 0 : ctx.lutramBits == 0 ? 8 : registered ? 20 : 7;
-  offer(block.blocks * blockCost(ctx) + 0.5 * block.muxBits + beside, block);
+  double extra = amd ? 0 : ctx.lutramBits == 0 ? 8 : registered ? 20 : 7;
+  offer(block.blocks * blockCost(ctx) + 0.5 * block.muxBits + extra, block);
   return best;
 }
 

@@ -124,7 +124,7 @@ WordDelays::Arrival WordDelays::before(int i) {
   return latest;
 }
 
-WordDelays::Arrival WordDelays::behind(int i, Arrival before) const {
+WordDelays::Arrival WordDelays::after(int i, Arrival before) const {
   const Word &n = graph.nodes[i];
   if (n.op == Op::Input)
     return {kArrival};
@@ -140,7 +140,7 @@ std::pair<WordDelays::Arrival, WordDelays::Arrival>
 WordDelays::place(int i, int64_t stage) {
   stages[i] = stage;
   Arrival start = before(i);
-  arrivals[i] = behind(i, start);
+  arrivals[i] = after(i, start);
   return {start, arrivals[i]};
 }
 } // namespace rhizome::gen::cost

@@ -20,8 +20,8 @@ int64_t WordGraph::adderBits(const Word &n) const {
   const Word &a = nodes[n.a];
   if (n.op == Op::Rsub)
     return n.bits();
-  bool beside = a.lo >= 0 && a.bits() <= n.shift;
-  if (n.op == Op::Add && (beside || (a.lo == 0 && a.hi == 0)))
+  bool disjoint = a.lo >= 0 && a.bits() <= n.shift;
+  if (n.op == Op::Add && (disjoint || (a.lo == 0 && a.hi == 0)))
     return 0;
   return std::max<int64_t>(n.bits() - n.shift, 0);
 }

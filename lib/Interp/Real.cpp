@@ -65,7 +65,7 @@ static LogicalResult quantize(osa::QuantizeOp op, Frame &frame) {
     int64_t z = zero[alongAxis(*frame.in[0], i, axis, zero.size())];
     if (std::isnan(x))
       return op.emitOpError()
-             << "meets NaN at element " << i << ", which no integer stands for";
+             << "meets NaN at element " << i << ", which no integer represents";
     double rounded = roundBy(op.getRounding(), x / s);
     // Saturate before the conversion: the quotient may be infinite.
     if (rounded >= double(hi) - double(z))

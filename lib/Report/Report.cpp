@@ -66,11 +66,11 @@ std::string fill(StringRef page,
     out += before;
     if (rest.empty())
       return out;
-    auto [name, behind] = rest.split("}}");
+    auto [name, tail] = rest.split("}}");
     auto value = values.find(name.str());
     assert(value != values.end() && "the page has a place of no value");
     out += value->second;
-    page = behind;
+    page = tail;
   }
 }
 

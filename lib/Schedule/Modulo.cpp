@@ -9,8 +9,8 @@ void compact(const LoopProblem &p, Schedule &s) {
   auto fit = [&](int i, int64_t start) {
     if (p.usesOf(i).empty())
       return start;
-    int64_t behind = (s.start[i] - start) % s.interval;
-    return start + (behind < 0 ? behind + s.interval : behind);
+    int64_t offset = (s.start[i] - start) % s.interval;
+    return start + (offset < 0 ? offset + s.interval : offset);
   };
   for (int i = 0; i < p.size(); ++i)
     least[i] = fit(i, 0);

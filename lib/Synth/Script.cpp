@@ -104,7 +104,7 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
     texts[file] = std::move(*text);
   }
 
-  std::string parameters, reads, behind;
+  std::string parameters, reads, closing;
   for (const std::string &name : actor.parameters) {
     const json::Value *value = actor.config.get(name);
     if (!value)
@@ -136,7 +136,7 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
       continue;
     reads += "read_verilog -defer -sv " + file + "\n";
     if (StringRef(found->second).contains("keep_hierarchy"))
-      behind = kTakeIn;
+      closing = kTakeIn;
     sources.files.push_back(std::move(*found));
   }
   // The parameters in Verilog syntax; once they are set, the outer module
@@ -152,7 +152,7 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
                                             "delete outer\n"
                                             "hierarchy -auto-top\n"
                                             "rename -top actor\n" +
-                                            script.str() + "\n" + behind +
+                                            script.str() + "\n" + closing +
                                             "json -o " + kNetlistFile +
                                             " actor\n"});
   llvm::sort(sources.files);

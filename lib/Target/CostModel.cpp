@@ -113,7 +113,7 @@ std::string rhizome::printFamilyModel(const FamilyModel &m) {
   auto flag = [](bool value) { return value ? "true" : "false"; };
   os << "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
      << "# Written by 'rhizome characterize --family " << m.family
-     << "'; of 'mapping' it keeps what stands here.\n"
+     << "'; the 'mapping' part is kept as it is here.\n"
      << "family: " << m.family
      << "\nmapping:\n  shift_registers: " << flag(m.mapping.shiftRegisters)
      << "\n  half_blocks: " << flag(m.mapping.halfBlocks)

@@ -150,7 +150,7 @@ private:
         formats.insert({classes.getLeaderValue(v), {*format, v}});
     if (!isNew && it->second.first != *format) {
       auto diag = emitError(loc) << "the format " << format->str()
-                                 << " stands against " << it->second.first.str()
+                                 << " contradicts " << it->second.first.str()
                                  << " of a value that it must agree with";
       diag.attachNote(it->second.second.getLoc())
           << it->second.first.str() << " is given here";

@@ -179,8 +179,7 @@ void Integerizer::visitProduct(osa::MulOp op, Lazy lhs, Lazy rhs) {
   };
   auto zx = zeroOf(*lhs), zy = zeroOf(*rhs);
   if (!zx || !zy)
-    return leaveToHost(op, "an operand has no code that stands for zero",
-                       remedy);
+    return leaveToHost(op, "an operand has no code for zero", remedy);
   std::vector<PiecewiseLinear> f;
   size_t count = std::max(lhs->f.size(), rhs->f.size());
   Wide lowest = Wide(1) << 100, highest = -(Wide(1) << 100);

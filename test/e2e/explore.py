@@ -140,7 +140,7 @@ def explore(suite):
                 "a cut where the user wants it")
     plan = steered("nodes:\n  Conv_0: {place: 5}\n  Conv_3: {place: 0}\n",
                    status=1, cluster="mixed9")
-    suite.check("'Conv_3' at place 0 comes behind" in plan.get("limit", ""),
+    suite.check("'Conv_3' at place 0 comes after" in plan.get("limit", ""),
                 f"places out of order: {plan.get('limit')}")
     plan = steered("nodes:\n  Conv_4: {place: 1}\n", status=1)
     suite.check("line 2: the network has no such node"

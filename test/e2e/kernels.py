@@ -46,7 +46,7 @@ int main() {
   for (std::size_t i = 0; i < u.size(); ++i) u[i] = std::sin(i * 3.0);
   rhizome::view<double, 2> s(S.data(), {n, n});
   rhizome::view<double, 3> d(D.data(), {n, n, n});
-  // Every second value, elements one behind the other, on three threads.
+  // Every second value, elements one after the other, on three threads.
   rhizome::view<double, 3> x(u.data(), {n, n, n}, {2 * n * n, 2 * n, 2});
   rhizome::view<double, 3> y(v.data(), {n, n, n});
   helmholtz_batch(elements, 3, s, d, {x, 2 * size}, {y, size});

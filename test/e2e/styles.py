@@ -24,7 +24,7 @@ def variant(name, **more):
 
 def family(names, **more):
     """The same for each entry of a dict: its value is what the function takes
-    beside builder and image."""
+    in addition to builder and image."""
     def register(build):
         for label, value in names.items():
             def one(b, x, value=value):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What stands in for a vendor's Tcl commands in the tests of emitted scripts:
+# Stubs for a vendor's Tcl commands in the tests of emitted scripts:
 # every command is declared with its options, checks what it is given, and is
 # recorded. Anything undeclared is an error, as in the tool.
 

@@ -17,8 +17,8 @@ public:
   void abort();
   int rank() const override { return myRank; }
   int size() const override { return ranks; }
-  std::vector<clustersim::Tidings>
-  exchange(const clustersim::Tidings &mine,
+  std::vector<clustersim::PartyStatus>
+  exchange(const clustersim::PartyStatus &mine,
            std::vector<clustersim::Datagram> sent,
            std::vector<clustersim::Datagram> &received) override;
 

@@ -79,7 +79,7 @@ static int runRanges(const Options &options) {
     if (!place.isCertain) {
       bool follows =
           place.reached < place.limits.lo || place.reached > place.limits.hi;
-      llvm::outs() << (follows ? "  only behind an earlier overflow: without "
+      llvm::outs() << (follows ? "  only after an earlier overflow: without "
                                  "it the value is "
                                : "  no input found that overflows; the search "
                                  "reached ")

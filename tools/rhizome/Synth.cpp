@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome synth: a package's hardware through synthesis, beside the plan.
+// rhizome synth: a package's synthesis results compared with the plan.
 #include "rhizome/Synth/Synth.h"
 #include "Commands.h"
 #include "Output.h"
@@ -36,7 +36,7 @@ std::string levels(const SynthModule &module) {
                                    : "loop";
 }
 
-/// The deepest modules' longest paths, where they lie in the source.
+/// The deepest modules' longest paths, by their source locations.
 void printPath(const SynthResult &result, const SynthNode &node) {
   const SynthModule *deepest = nullptr;
   for (const SynthModule &m : result.modules)
@@ -128,7 +128,7 @@ int runSynth(const std::string &dir, Changes changes, SynthOptions options,
       line.show(
           std::to_string(p.done) + " of " + std::to_string(p.total) +
           " modules" +
-          (p.cached ? " beside " + std::to_string(p.cached) + " known" : "") +
+          (p.cached ? " and " + std::to_string(p.cached) + " known" : "") +
           (p.running.empty() ? "" : ": " + p.running));
     };
   llvm::Expected<SynthResult> result = synthesize(*package, options);

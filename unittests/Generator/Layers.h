@@ -47,7 +47,7 @@ struct LayerRun {
   std::vector<std::string> kinds; ///< of the design's actors
 };
 
-/// Builds `network` from `selections` behind a border of random width and
+/// Builds `network` from `selections` with a border of random width and
 /// simulates three frames: four-state with random stalls, or (`measure`)
 /// without stalls, when cycles must equal the prediction. Every value must
 /// equal the interpreter's.

@@ -171,7 +171,7 @@ TEST_F(Kernels, ContradictionsAreErrors) {
       return %s : tensor<4xf64>
     })");
   EXPECT_TRUE(failed(applyFormats(kernel(*module), {})));
-  EXPECT_NE(message.find("fixed<8,16> stands against fixed<4,4>"),
+  EXPECT_NE(message.find("fixed<8,16> contradicts fixed<4,4>"),
             std::string::npos)
       << message;
   auto sine = parse(R"(

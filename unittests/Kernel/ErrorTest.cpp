@@ -102,7 +102,7 @@ TEST(Errors, FortranDeclarations) {
   EXPECT_TRUE(llvm::StringRef(firstOf("REAL(16) :: a(3)"))
                   .starts_with("k.cfd:1:6: error: expected the kind 4 or 8"));
   EXPECT_TRUE(llvm::StringRef(firstOf("REAL :: a(0:2)"))
-                  .starts_with("k.cfd:1:12: error: expected ',' or ')' behind "
+                  .starts_with("k.cfd:1:12: error: expected ',' or ')' after "
                                "an extent"));
   EXPECT_TRUE(llvm::StringRef(firstOf("REAL, ALLOCATABLE :: a(3)"))
                   .starts_with("k.cfd:1:7: error: expected DIMENSION(…) or "

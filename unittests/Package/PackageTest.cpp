@@ -46,7 +46,7 @@ Plan toyPlan() {
   return plan;
 }
 
-/// Two replicas of the toy behind a broadcast-free scatter, on one link.
+/// Two replicas of the toy after a broadcast-free scatter, on one link.
 Plan toyCluster() {
   Plan plan = toyPlan();
   plan.cluster = "toys";

@@ -190,7 +190,7 @@ TEST(Schedule, ChainedByDelays) {
     faster.period = 0;
     for (int i = 0; i < p.size(); ++i)
       faster.period =
-          std::max({faster.period, p.delayOf(i).before, p.delayOf(i).behind});
+          std::max({faster.period, p.delayOf(i).before, p.delayOf(i).after});
     --faster.period;
     EXPECT_FALSE(faster.period > 0 && scheduleChained(faster));
   }

@@ -30,7 +30,7 @@ public:
 };
 
 /// The status that a party sends to all others after a window.
-struct Tidings {
+struct PartyStatus {
   Picoseconds next = kNever;
   bool done = false; ///< the host wants the simulation to end
 };
@@ -43,9 +43,9 @@ public:
   virtual int size() const = 0;
   /// Sends every other party its datagrams and `mine`; returns the status of
   /// all, by rank, and the datagrams for this party.
-  virtual std::vector<Tidings> exchange(const Tidings &mine,
-                                        std::vector<Datagram> sent,
-                                        std::vector<Datagram> &received) = 0;
+  virtual std::vector<PartyStatus>
+  exchange(const PartyStatus &mine, std::vector<Datagram> sent,
+           std::vector<Datagram> &received) = 0;
 };
 
 struct RunStatistics {

@@ -86,7 +86,7 @@ private:
   bool isTerm(int word, int operand) const;
   Sum sumOf(int word) const;
   Arrival before(int word);
-  Arrival behind(int word, Arrival before) const;
+  Arrival after(int word, Arrival before) const;
   int64_t delayOf(const Word &word) const;
   bool hasChain(const Word &word) const;
 

@@ -59,7 +59,7 @@ struct ChainedProblem : virtual Problem {
     /// operation without latency.
     int64_t before = 0;
     /// From the last register within to the result; 0 without latency.
-    int64_t behind = 0;
+    int64_t after = 0;
   };
   /// By operation; none beyond its end.
   std::vector<Delay> delay;
@@ -68,10 +68,10 @@ struct ChainedProblem : virtual Problem {
   Delay delayOf(int op) const {
     return size_t(op) < delay.size() ? delay[op] : Delay();
   }
-  void setDelay(int op, int64_t before, int64_t behind = 0) {
+  void setDelay(int op, int64_t before, int64_t after = 0) {
     if (size_t(op) >= delay.size())
       delay.resize(size_t(op) + 1);
-    delay[op] = {before, behind};
+    delay[op] = {before, after};
   }
 };
 

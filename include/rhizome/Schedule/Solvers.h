@@ -42,7 +42,7 @@ public:
   /// returns where its result and the latest of its operands in that cycle are.
   /// May be called again for the same operation with a later cycle.
   struct Arrival {
-    int64_t before = 0, behind = 0;
+    int64_t before = 0, after = 0;
   };
   virtual Arrival place(int op, int64_t start) = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The shared precompiled header: the upstream headers that most files need.
-// Every file still includes what it uses.
+// It decides nothing; every file still includes what it uses.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

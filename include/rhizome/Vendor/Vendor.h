@@ -21,7 +21,7 @@ struct Flow {
   /// Maximum number of inputs, and of outputs; 0: any number.
   int64_t maxStreams = 0;
   std::map<std::string, std::string> files; ///< name and purpose
-  std::string folder;                       ///< where the templates lie
+  std::string folder;                       ///< where the templates are
 
   bool serves(const Device &device) const;
 };

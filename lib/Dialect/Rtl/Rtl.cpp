@@ -239,7 +239,7 @@ LogicalResult ExtractOp::verify() {
   uint64_t low = getLow(), have = widthOf(getInput());
   if (low >= have || widthOf(getResult()) > have - low)
     return emitOpError("C1: ") << widthOf(getResult()) << " bits from "
-                               << int64_t(low) << " on do not lie in " << have;
+                               << int64_t(low) << " on are not within " << have;
   return success();
 }
 

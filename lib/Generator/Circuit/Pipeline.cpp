@@ -20,8 +20,8 @@ int64_t CircuitDelays::earliest(int op, const std::vector<int64_t> &start) {
 schedule::ChainModel::Arrival CircuitDelays::place(int op, int64_t start) {
   if (size_t(op) == circuit.nodes.size()) // the outputs' beat: wires
     return {};
-  auto [before, behind] = words.place(op, start);
-  return {before.at, behind.at};
+  auto [before, after] = words.place(op, start);
+  return {before.at, after.at};
 }
 
 schedule::Problem problemOf(const cost::WordGraph &circuit) {

@@ -38,9 +38,9 @@ void rotateOut(Builder &b, const GearboxSide &side, double bits) {
     luts += (lanes + below - 1) * fewLuts(b, 4);
   b.term(Term::Mux, double(luts) * bits);
   if (side.stage) {
-    int64_t behind = std::min<int64_t>(side.digits, 2);
-    b.ff(double(lanes + (int64_t(1) << (2 * behind)) - 1) * bits +
-         double(2 * behind));
+    int64_t digits = std::min<int64_t>(side.digits, 2);
+    b.ff(double(lanes + (int64_t(1) << (2 * digits)) - 1) * bits +
+         double(2 * digits));
   }
 }
 

@@ -141,7 +141,7 @@ void Checker::annotate(Variable &variable,
     if (annotation.arguments[i].getAsInteger(10, bits) || bits < 0 ||
         bits > 128)
       return wrong("'" + annotation.arguments[i] + "' is no width in bits",
-                   "widths lie between 0 and 128");
+                   "widths are between 0 and 128");
   }
   variable.format = name.str();
   if (count)

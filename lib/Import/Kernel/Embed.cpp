@@ -103,9 +103,9 @@ rhizome::kernel::findEmbedded(Host host, const Source &file,
   if (open)
     diagnostics.error({out.back().begin, 1},
                       "the kernel '" + out.back().name + "' does not end",
-                      host == Host::Fortran ? "write '!$rhizome end' behind it"
+                      host == Host::Fortran ? "write '!$rhizome end' after it"
                                             : "write '#pragma rhizome end' "
-                                              "behind it");
+                                              "after it");
   return out;
 }
 

@@ -85,7 +85,7 @@ Checker::subscripts(int v, const std::vector<Index> &indices, Place at,
       indexNames.push_back(index.name.str());
     } else if (isTarget) {
       diagnostics.error(index.at, "the index '" + index.name +
-                                      "' stands twice on the left side");
+                                      "' occurs twice on the left side");
       good = false;
       continue;
     }

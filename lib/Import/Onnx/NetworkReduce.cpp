@@ -51,16 +51,16 @@ LogicalResult network::reduce(NodeContext &node) {
       result[d] = 1;
   // The axes before the first reduced one, the reduced ones, the rest: in place
   // if the reduced ones are neighbors.
-  int64_t first = -1, behind = -1;
+  int64_t first = -1, rest = -1;
   bool neighbors = true;
   for (size_t d = 0; d < own.size(); ++d) {
     if (own[d] == 1)
       continue;
     if (ownGone[d]) {
-      neighbors &= behind < 0;
+      neighbors &= rest < 0;
       first = first < 0 ? int64_t(d) : first;
-    } else if (first >= 0 && behind < 0) {
-      behind = int64_t(d);
+    } else if (first >= 0 && rest < 0) {
+      rest = int64_t(d);
     }
   }
   for (int pass = 0; pass < (neighbors ? 1 : 2); ++pass)
