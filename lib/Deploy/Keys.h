@@ -6,7 +6,7 @@
 #include "llvm/Support/Error.h"
 
 namespace rhizome::deploy {
-/// With a key of this process.
+/// With a key of this process's own.
 llvm::Expected<link::Mac> freshMac();
 /// With the key in a file: 32 hexadecimal digits.
 llvm::Expected<link::Mac> macOf(const std::string &keyFile);

@@ -60,7 +60,7 @@ private:
     done.clear();
   }
 
-  /// A result with the wrong sizes is not accepted.
+  /// An answer that has not the design's sizes is none.
   void check(Answer &answer) const {
     const std::vector<Port> &ports = design().outputs;
     bool fits = answer.outputs.size() == ports.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The parties of a simulated cluster: a node is a Verilated design with its
-// link endpoint; the host sends frames, keeps the results and measures times.
+// link endpoint, the host sends frames, keeps the answers and takes the time.
 #pragma once
 
 #include "rhizome/ClusterSim/Channels.h"
@@ -12,12 +12,12 @@
 #include <optional>
 
 namespace rhizome::clustersim {
-/// A party's rank: 0 is the host, k + 1 the plan's node k.
+/// A rank's party: 0 is the host, k + 1 the plan's node k.
 int rankOf(const Plan &plan, uint16_t address);
 /// "host" or a node's name.
 std::string nameOf(const Plan &plan, int rank);
 
-/// A party of a plan: its peers and the links to them.
+/// A party of a plan: who its peers are and over which links they are reached.
 class PlannedParty : public Party {
 public:
   PlannedParty(const Plan &plan, int rank, Disturbance disturbance);
@@ -37,18 +37,18 @@ private:
   std::map<uint16_t, std::pair<int, size_t>> routes; ///< peer: rank and link
 };
 
-/// A party that uses the runtime's endpoint.
+/// A party whose endpoint is the runtime's.
 class LinkParty : public PlannedParty {
 public:
   LinkParty(const Plan &plan, int rank, Disturbance disturbance);
   const link::Endpoint &endpoint() const { return protocol; }
 
 protected:
-  /// Passes arrived datagrams to the endpoint.
+  /// Brings what has arrived to the endpoint.
   void receive(Picoseconds now);
-  /// Sends the endpoint's datagrams while the port is free.
+  /// Sends what the endpoint has while the port is free.
   void send(Picoseconds now);
-  /// The time at which `receive` or `send` will act, `now` at the earliest.
+  /// When `receive` or `send` will do something, `now` at the earliest.
   Picoseconds nextOnLink(Picoseconds now) const;
 
   link::Endpoint protocol;
@@ -63,7 +63,7 @@ struct Clock {
   int64_t cycleAt(Picoseconds time) const;
 };
 
-/// A node without its own endpoint: rhz_top with the runtime's.
+/// A node without an endpoint of its own: rhz_top behind the runtime's.
 class NodeParty : public LinkParty {
 public:
   NodeParty(const Plan &plan, int rank, Disturbance disturbance,
@@ -71,7 +71,7 @@ public:
   Picoseconds next() const override;
   llvm::Error run(Picoseconds until) override;
   const Model &design() const { return *model; }
-  /// Cycles that were skipped because they would have changed nothing.
+  /// Cycles that were not simulated because they would have changed nothing.
   int64_t skipped() const { return cyclesSkipped; }
 
 private:
@@ -80,13 +80,13 @@ private:
   int64_t cycle = 0, cyclesSkipped = 0;
 };
 
-/// A node as on a board: rhz_node with a shell, which takes whole datagrams
-/// from the port and buffers up to two for it.
+/// A node as on a board: rhz_node behind a shell, which takes whole datagrams
+/// from the port and holds two on their way to it.
 class BoardParty : public PlannedParty {
 public:
   BoardParty(const Plan &plan, int rank, Disturbance disturbance,
              std::unique_ptr<NodeModel> model);
-  /// Its endpoint has timers, so every cycle counts.
+  /// Its endpoint has timers: every cycle counts.
   Picoseconds next() const override { return clock.edge(model->cycles()); }
   llvm::Error run(Picoseconds until) override;
   const NodeModel &design() const { return *model; }
@@ -99,12 +99,12 @@ private:
 class HostParty : public LinkParty {
 public:
   struct Request {
-    /// [input or output]: frames one after another, bit-packed.
+    /// [input or output]: frames one behind the other, bit-packed.
     std::vector<std::vector<uint8_t>> inputs;
     int64_t frames = 1; ///< in `inputs`
     int64_t total = 1;  ///< to send at full rate; the frames are repeated
     bool latency = false;
-    /// Simulated time without any result after which the run counts as hung.
+    /// Simulated time without any answer that counts as a hang.
     Picoseconds patience = kNever;
     /// Called, if set, with the number of complete frames of `total`.
     std::function<void(int64_t frames, Picoseconds now)> progress;
@@ -115,12 +115,12 @@ public:
   bool isDone() const override { return phase == Phase::Done; }
   llvm::Error standsStill() override;
 
-  /// Results of the given frames, in the order of the inputs.
+  /// Answers to the given frames, as the inputs came.
   const std::vector<std::vector<uint8_t>> &answers() const { return kept; }
-  /// Frames per second: the mean over the last half of the frames, at least
-  /// eight intervals; 0 if there are fewer.
+  /// Frames a second: the mean over the last half of the frames, at least
+  /// eight distances; 0 if there are fewer.
   double throughputPerS() const;
-  /// The latency of a single request with no other traffic, or 0.
+  /// Of a single request with nothing else on its way, or 0.
   Picoseconds latency() const { return measuredLatency; }
 
 private:
@@ -138,27 +138,26 @@ private:
   Picoseconds measuredLatency = 0;
   bool awake = true;
   std::vector<std::vector<uint8_t>> kept;
-  std::vector<Picoseconds> completed; ///< by frame, in the first phase
+  std::vector<Picoseconds> completed; ///< by frame, of the first phase
 };
 
 /// The host of a cluster whose frames come one by one from a client. Simulated
-/// time stops while the client has nothing in flight.
+/// time stands still while the client has nothing on its way.
 class LiveHostParty : public LinkParty {
 public:
-  /// A frame per input or output, each tensor bit-packed.
+  /// A frame by input or output, each tensor bit-packed.
   using Frame = std::vector<std::vector<uint8_t>>;
   class Client {
   public:
     enum class Asked { Frame, Nothing, End };
     virtual ~Client() = default;
-    /// Called once, when all parties are present.
+    /// Told once, when all parties are there.
     virtual llvm::Error ready() = 0;
-    /// The next frame; `Nothing` only if it must not wait for one.
+    /// The next frame; `Nothing` only if it is not to wait for one.
     virtual llvm::Expected<Asked> next(bool waits, Frame &frame) = 0;
     virtual llvm::Error answer(const Frame &frame) = 0;
   };
-  /// `patience`: simulated time without a result after which the run counts as
-  /// hung.
+  /// `patience`: simulated time without an answer that counts as a hang.
   LiveHostParty(const Plan &plan, Disturbance disturbance, Client &client,
                 Picoseconds patience);
   Picoseconds next() const override;

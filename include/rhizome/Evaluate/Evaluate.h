@@ -10,11 +10,11 @@
 
 namespace rhizome::evaluate {
 /// What computes: the CPU path, the file's own float arithmetic, the RTL, all
-/// nodes and their links, or a board at the far end of its serial line: its
-/// RTL, the netlist given to the router, the bitstream.
+/// nodes and what joins them, or a board at the far end of its serial line: its
+/// RTL, the netlist that entered the router, the bitstream.
 enum class Level { Functional, Float, Rtl, Cluster, Board, Netlist, Bitstream };
 
-/// How many of a quantizer's values on real data are below its
+/// How many of the values that a quantizer met on real data lie below its
 /// first code and above its last, and saturate there.
 struct Saturation {
   std::string name, op;
@@ -23,18 +23,18 @@ struct Saturation {
 
 struct SimulateRequest : model::DataChoice {
   std::string package;
-  bool acceptChanges = false; ///< accept changed files
-  bool trust = false;         ///< allow RTL that does more than a design
+  bool acceptChanges = false; ///< files need not be as they were compiled
+  bool trust = false;         ///< its RTL may do more than a design does
   Level level = Level::Rtl;
   unsigned stallsIn = 0, stallsOut = 0;
   bool fourState = false;
   bool showProgress = false;
-  /// For the cluster's links: shares of datagrams, and the largest delay.
+  /// Of the cluster's links: shares of datagrams, and the largest delay.
   double loss = 0, reorder = 0, reorderDelayUs = 20;
   std::string hostfile; ///< for mpirun
 };
 
-/// Statistics of a party of a simulated cluster.
+/// What a party of a simulated cluster did.
 struct PartyResult {
   std::string name, device;
   double utilization = 0, sending = 0, receiving = 0; ///< shares of time
@@ -43,7 +43,7 @@ struct PartyResult {
 
 struct SimulateResult : model::Comparison {
   int64_t frames = 0;
-  int64_t golden = 0; ///< golden vectors that were also compared
+  int64_t golden = 0; ///< golden vectors that were compared, too
   Prediction predicted;
   bool measured = false;
   double intervalCycles = 0;
@@ -51,69 +51,68 @@ struct SimulateResult : model::Comparison {
   double simCyclesPerS = 0;
   double buildSeconds = 0;
   std::string simulator; ///< the program that was run, "" if none was
-  /// For a cluster: frames per second, a single request's time, the parties'
-  /// statistics.
+  /// Of a cluster: frames a second, a single request's time, who did what.
   double throughputPerS = 0, latencyUs = 0;
   std::vector<PartyResult> parties;
   double simulatedUs = 0, seconds = 0;
   std::vector<Saturation> saturation; ///< if data were given, all quantizers
-  std::vector<std::string> notes;     ///< notes on the package for the user
+  std::vector<std::string> notes; ///< what a user should know of the package
 };
-/// Simulates and compares. Differences are a result, not a failure.
+/// Runs it and compares. Differences are a result, not a failure.
 Result<SimulateResult> simulatePackage(const SimulateRequest &request);
 
 struct EvaluateRequest {
   model::ModelRequest model;  ///< its path may be a package
-  bool acceptChanges = false; ///< accept changed files
-  bool trust = false;         ///< allow RTL that does more than a design
+  bool acceptChanges = false; ///< its files need not be as they were compiled
+  bool trust = false;         ///< its RTL may do more than a design does
   model::DataRequest data;
   std::string labels; ///< .npy, idx(.gz), or text: one label a line; "": none
   /// .npy files to write, one per graph output: [frame, shape…], of the form
-  /// was requested.
+  /// that was asked for.
   std::vector<std::string> outputs;
   bool time = false; ///< measure a frame's time on one core
   Level level = Level::Functional;
   int64_t frames = 0; ///< 0: all
-  // In addition to the integer model on the CPU path, each on the first frames:
+  // Beside the integer model on the CPU path, each on the first frames:
   int64_t floatFrames = 1000; ///< the file in float32
   int64_t rtlFrames = 0;      ///< the hardware
   int64_t layerFrames = 20;   ///< the signal-to-noise ratio of every layer
-  /// Compiles the model to a package at this path; set if hardware is to be
-  /// made from a model file.
+  /// Compiles the model to a package at this path; set where hardware is to be
+  /// made of a model file.
   std::function<Status(const std::string &package)> compile;
   model::Progress progress;
 };
 
-/// The results of one form of the model.
+/// How one form of the model did.
 struct Accuracy {
-  /// "float", "integer" or "rtl"; "host" if no part of the model is on the
+  /// "float", "integer" or "rtl"; "host" where nothing of the model is on the
   /// FPGA, so that nothing is rounded to integers.
   std::string form;
   int64_t frames = 0, correct = 0;
   double seconds = 0;
   int64_t sameClass = 0; ///< frames with the integer model's class
-  /// Correct results of the integer model on these frames, which may be fewer
+  /// Right answers of the integer model on these frames, which may be fewer
   /// than its own; -1 without one.
   int64_t integerCorrect = -1;
-  double frameUs = 0; ///< a frame's time on one core, if requested
+  double frameUs = 0; ///< a frame's time on one core, if asked for
 };
 
 struct EvaluateResult {
-  std::vector<Accuracy> forms; ///< the requested one first
+  std::vector<Accuracy> forms; ///< the one that was asked for first
   /// [label][class] of that one.
   std::vector<std::vector<int64_t>> confusion;
-  /// The integer model compared with the network without rounding, in dB, at
-  /// the tensors that both contain, in order.
+  /// The integer model against the network without rounding, in dB, at the
+  /// tensors that both hold, in order.
   struct Layer {
     std::string name, op;
     double snr;
   };
   std::vector<Layer> layers;
-  /// The quantizers of the integer model, over `layerFrames`.
+  /// Of the quantizers of the integer model, over `layerFrames`.
   std::vector<Saturation> saturation;
-  std::vector<std::string> notes; ///< notes on the package for the user
-  /// Why there is no integer model, if only the float model was evaluated
-  /// although both were requested.
+  std::vector<std::string> notes; ///< what a user should know of the package
+  /// Why there is no integer model, where the float one alone was evaluated
+  /// although both were asked for.
   Refusals refused;
 };
 Result<EvaluateResult> evaluateModel(const EvaluateRequest &request);

@@ -26,20 +26,20 @@ def Flow_Place : I32Enum<"Place", "where a task runs", [
 }
 
 def Flow_PlaceAttr : EnumAttr<Flow_Dialect, Flow_Place, "place"> {
-  let summary = "marks a function as a task and gives the place where it runs";
+  let summary = "marks a function as a task, and says where it runs";
   let description = [{
     The functions with a `flow.place` are the tasks of a model. The module lists
     them as `flow.tasks`, in an order in which they can run. `flow.tensor` names
-    what a task takes (at its arguments) and returns (at its results);
-    `flow.inputs` and `flow.outputs` of the module name the inputs and outputs
-    of the model.
+    what a task takes (at its arguments) and gives (at its results);
+    `flow.inputs` and `flow.outputs` of the module name what the model takes and
+    gives.
 
     - (C1) `flow.tasks` lists functions that have a body, a place and a
       `flow.tensor` at every argument and result.
-    - (C2) each input of a task is an input of the model or given by an earlier task.
+    - (C2) what a task takes is an input of the model or given by an earlier task.
     - (C3) a tensor has one type, wherever it is given and taken.
-    - (C4) tensors have different names: none is given twice or is also an
-      input, and each output of the model is given.
+    - (C4) tensors have different names: none is given twice or is an input as
+      well, and each output of the model is given.
     - (C5) every function with a place is listed once.
 
     ```mlir
@@ -89,11 +89,11 @@ def Flow_Stream : TypeDef<Flow_Dialect, "Stream"> {
 
 def Flow_Memory : AttrDef<Flow_Dialect, "Memory"> {
   let mnemonic = "memory";
-  let summary = "an off-chip memory";
+  let summary = "a memory outside the chip";
   let description = [{
-    The timing parameters of a memory: `bytes_per_s` of all
-    `banks` together, at most; `latency_ns` from a request to its first data;
-    `turnaround_ns`, lost if a burst does not continue the previous one;
+    What a design's timing needs to know of a memory: `bytes_per_s` of all
+    `banks` together, at best; `latency_ns` from a request to its first data;
+    `turnaround_ns`, lost where a burst does not go on where the last one ended;
     every `refresh_every_ns` (0: never) a bank reads nothing for `refresh_ns`.
 
     - (C1) it has a name of letters and digits, a bank or more and a rate; no time
@@ -116,7 +116,7 @@ def Flow_Memory : AttrDef<Flow_Dialect, "Memory"> {
 
 def Flow_Bank : AttrDef<Flow_Dialect, "Bank"> {
   let mnemonic = "bank";
-  let summary = "the bank of a memory port, and the segment that it reads";
+  let summary = "where a memory port stands, and what it reads";
   let description = [{
     A bank of a memory by its number, and the segment that the port reads there:
     the name of an image of the package.
@@ -138,17 +138,17 @@ def Flow_DesignOp : Flow_Op<"design", [IsolatedFromAbove, SingleBlock,
   let summary = "the actors of one device";
   let description = [{
     `device` names a file of data/devices; one clock drives all. `memories` are
-    the off-chip memories that actors read.
+    those outside the chip that actors read.
 
     - (C1) actors have different names.
     - (C2) the design holds actors only.
     - (C3) every stream has one reader.
-    - (C4) an actor with a port of the design is at the border: its
+    - (C4) an actor with a port of the design stands at the border: its
       `rhizome.port` gives the port's number, other than those of the design's
       other inputs or outputs.
     - (C5) the clock is positive and finite.
     - (C6) memories have different names.
-    - (C7) memory ports of actors use banks that the design's memories have.
+    - (C7) memory ports of actors stand at banks that the design's memories have.
     - (C8) the memory ports at one bank are equally wide, a power of two of bytes
       up to 128.
 
@@ -165,7 +165,7 @@ def Flow_DesignOp : Flow_Op<"design", [IsolatedFromAbove, SingleBlock,
                        OptionalAttr<TypedArrayAttrBase<Flow_Memory,
                            "memories outside the chip">>:$memories);
   let regions = (region SizedRegion<1>:$body);
-  // One that reads no off-chip memory.
+  // One that reads no memory outside the chip.
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
       "::llvm::StringRef":$device, "::llvm::APFloat":$clock_mhz), [{
     build($_builder, $_state, name, device, clock_mhz, ::mlir::ArrayAttr());
@@ -183,25 +183,25 @@ def Flow_ActorOp : Flow_Op<"actor", [HasParent<"DesignOp">]> {
     `kind` names a unit kind (docs/units.md), `name` is unique in the design and
     comes from the model's node, `config` holds the kind's parameters and the
     files of its memories, `depths` the capacity of each output's buffer in
-    beats. If the kind's datapath is generated, `gates` contains it as `rtl`
+    beats. Where the kind's datapath is generated, `gates` holds it as `rtl`
     operations on (clock, input beat), a pipeline without stalls, and the
-    config's `module` names the module that it becomes. `memories` gives the
-    bank of each memory port of the kind.
+    config's `module` names the module that it becomes. `memories` says at which
+    bank each memory port of the kind stands.
 
     - (C1) one depth per result, all equal: a kind has one.
     - (C2) the kind is known.
-    - (C3) `config` contains only parameters and files of the kind; parameters
-      are integers within their bounds, no required one is missing, and they
+    - (C3) `config` has nothing but parameters and files of the kind; parameters
+      are integers within their bounds, none that is needed is missing, and they
       fit each other.
     - (C4) operands and results are the kind's stream ports, each as wide as the
       port is with these parameters.
-    - (C5) `gates` is present if and only if the kind's datapath is generated.
-    - (C6) an actor with one input and several output streams copies it: all
-      have its type.
+    - (C5) `gates` are there if and only if the kind's datapath is generated.
+    - (C6) what has one input and gives several streams copies it: all have its
+      type.
     - (C7) the block of `gates` takes the clock, i1, and an input beat, and its
       terminator gives an output beat.
     - (C8) a frame of each stream has as many beats as its port takes with these
-      parameters, so that no beats are lost or added on the way.
+      parameters, so that nothing is lost or made up on the way.
     - (C9) `memories` has an entry for every memory port of the kind.
 
     ```mlir
@@ -232,10 +232,10 @@ def Flow_ActorOp : Flow_Op<"actor", [HasParent<"DesignOp">]> {
       "$kind $name `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs) ($gates^)?";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The unit with its parameters, including the output's depth. Requires a
-    /// known kind and a verified config.
+    /// The unit with its parameters, the output's depth among them. Of a kind
+    /// that is known and a config that has been verified.
     ::rhizome::unit::Instance getUnit();
-    /// The bank of each memory port of the kind.
+    /// The bank at which each memory port of the kind stands.
     ::llvm::SmallVector<BankAttr, 2> getBanks();
   }];
 }

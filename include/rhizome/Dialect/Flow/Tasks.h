@@ -21,13 +21,13 @@ bool hasTasks(mlir::ModuleOp module);
 llvm::SmallVector<mlir::FunctionOpInterface> tasksOf(mlir::ModuleOp module);
 llvm::SmallVector<mlir::FunctionOpInterface> tasksOf(mlir::ModuleOp module,
                                                      Place place);
-/// Where a function runs; host if it is not a task.
+/// Where a function runs; host if it is no task.
 Place placeOf(mlir::FunctionOpInterface task);
 
-/// The inputs and outputs of a task, by name.
+/// The tensors that a task takes and gives, by name.
 std::vector<std::string> takenBy(mlir::FunctionOpInterface task);
 std::vector<std::string> givenBy(mlir::FunctionOpInterface task);
-/// The inputs and outputs of the model.
+/// What the model takes and gives.
 std::vector<std::string> inputsOf(mlir::ModuleOp module);
 std::vector<std::string> outputsOf(mlir::ModuleOp module);
 } // namespace rhizome::flow

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The client of a running service: sends frames to its nodes, boards or
-// rhizome-node processes, and receives the results in order. A node that falls
-// silent is named within a second; one that returns, or was restarted, is
-// readmitted, and unanswered frames are sent again.
+// The client of a running service: sends frames to its nodes, be they boards or
+// rhizome-node processes, and takes the answers in order. A node that falls
+// silent is named within a second; one that comes back, or was started anew, is
+// taken back, and what it had not answered is sent again.
 #pragma once
 
 #include "rhizome/runtime/control.h"
@@ -13,17 +13,17 @@
 
 namespace rhizome::link {
 struct ClientOptions {
-  /// The address of the client's socket; "": any port, on the loopback
-  /// interface if all nodes are there, on all interfaces otherwise.
+  /// Where the client's socket is; "": at any port, on the loopback interface
+  /// if all nodes are there, on all interfaces otherwise.
   std::string listen;
   Mac seal; ///< of parties that share a key; none: datagrams have no hash
-  /// The address of each node, "address:port", by its address in the service.
+  /// Where each node is, "address:port", by its address in the service.
   std::map<uint16_t, std::string> places;
   ControlOptions control;
   Time patience = 10'000'000'000; ///< of `open`, for all nodes
 };
 
-/// Events to report to the user while frames are in flight.
+/// What a user should hear of while frames are on their way.
 struct ClientEvent {
   enum Kind { Silent, Back, Restarted, Taken } kind = Silent;
   std::string node, place;
@@ -31,8 +31,8 @@ struct ClientEvent {
 
 struct ClientStatistics {
   uint64_t frames = 0;   ///< answered
-  uint64_t repeated = 0; ///< sent again after a node had restarted
-  /// From passing a frame to the link to its last result.
+  uint64_t repeated = 0; ///< sent again after a node had started anew
+  /// From the moment a frame is handed to the link to its last answer.
   Time shortest = kNever, longest = 0, sum = 0;
   Counters link;
 };
@@ -44,25 +44,25 @@ public:
 
   Client(Service service, ClientOptions options);
   ~Client();
-  /// Binds the socket and brings all nodes into one epoch. Returns false with a
-  /// message in `error`, which names the nodes that do not answer.
+  /// Binds the socket and brings all nodes into one epoch. False with a
+  /// sentence in `error`, which names the nodes that do not answer.
   bool open(std::string &error);
-  /// Takes a frame to be answered; it leaves as soon as the links accept it.
-  /// Returns false with a message in `error` if the socket fails.
+  /// A frame to be answered; it leaves as soon as the links take it. False
+  /// with a sentence in `error` if the socket fails.
   bool post(Frame frame, std::string &error);
   enum class Outcome {
     Answer,
-    TimeOut, ///< all nodes are present, or the time was too short to tell
+    TimeOut, ///< all nodes are there, or it was too short to tell
     Silent,  ///< some node has been silent for `deadAfter` or longer
-    Failed,  ///< the socket failed, or the call was cancelled
+    Failed,  ///< the socket, or it was cancelled
   };
-  /// The result of the oldest frame that was posted and not taken. After a
-  /// time-out or silence, whose message names the nodes, the frames are still
-  /// in flight.
+  /// The answer to the oldest frame that was posted and not taken. After a
+  /// time-out or silence, whose sentence names the nodes, the frames are still
+  /// on their way.
   Outcome take(Frame &answer, Time patience, std::string &error);
-  /// Called when nodes appear and disappear; from `open`, `post` and `take`.
+  /// Told of nodes that come and go; called from `open`, `post` and `take`.
   std::function<void(const ClientEvent &)> onEvent;
-  /// Called between steps; true ends `open` and `take` with an error.
+  /// Asked between steps; true ends `open` and `take` with an error.
   std::function<bool()> isCancelled;
 
   const Service &service() const { return theService; }
@@ -94,7 +94,7 @@ private:
   Router inputs, outputs;
   std::vector<bool> wasAlive, wasHeard;
   std::deque<Pending> pending;
-  size_t complete = 0; ///< of `pending`, from its front, with all results
+  size_t complete = 0; ///< of `pending`, from its front, with all answers
   /// By port: how many of `pending`, from its front, were sent or received.
   /// Ports run ahead of each other.
   std::vector<size_t> sent, got;

@@ -23,7 +23,7 @@ typedef struct rhz_cpu_tensor {
 } rhz_cpu_tensor;
 
 /* A task of the model: takes and gives tensors by their numbers. `run` gets the
- * pointers of its inputs, then of its outputs. */
+ * pointers of what it takes, then of what it gives. */
 typedef struct rhz_cpu_task {
   void (*run)(void **buffers);
   int on_device; /* what the device computes */
@@ -44,13 +44,13 @@ typedef struct rhz_cpu_model {
 #include "rhizome/runtime/drivers.h"
 
 namespace rhizome::runtime {
-/// The computation of the device, for makeCpuDriver: tasks of the device in
-/// order, each with its own ports of a frame. `model` outlives it.
+/// What the device computes, for makeCpuDriver: tasks of the device in order,
+/// each from and to its own ports of a frame. `model` outlives it.
 Compute computeOf(const rhz_cpu_model &model);
 
-/// The whole model: inputs[k] contains one frame of the model's input k,
-/// outputs[k] receives that of output k, each of float or int64_t. Returns
-/// false with a message.
+/// The whole model: inputs[k] holds one frame of the model's input k,
+/// outputs[k] gets that of output k, each of float or int64_t. False with a
+/// sentence.
 bool run(const rhz_cpu_model &model, std::span<const void *const> inputs,
          std::span<void *const> outputs, std::string &error);
 } // namespace rhizome::runtime

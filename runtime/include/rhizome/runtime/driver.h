@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The device that computes a compiled design, with a small interface: nothing
-// (null), a function on the CPU, a simulation, a board at a serial line, nodes
-// on a network or in an MPI job, an OpenCL device. A driver transfers frames of
-// bytes; border.h defines the meaning of their bits. Order and sizes of calls
-// are checked here, once for all drivers, so that all of them report misuse in
-// the same way.
+// What computes a compiled design, behind few calls: nothing (null), a function
+// on the CPU, a simulation, a board at a serial line, nodes on a network or in
+// an MPI job, an OpenCL device. A driver moves frames of bytes; what their bits
+// mean is border.h's. Order and sizes of calls are checked here, once for all
+// drivers, so that each of them behaves alike when it is misused.
 #pragma once
 
 #include <chrono>
@@ -20,16 +19,16 @@ namespace rhizome::runtime {
 enum class Fault {
   None,
   Order,       ///< not now: not open, open already, nothing written, …
-  Size,        ///< bytes or a number that do not fit the design
-  File,        ///< a file of the package is missing, short or changed
+  Size,        ///< bytes or a number that the design does not have
+  File,        ///< a file of the package is missing, short or altered
   Segment,     ///< there is no such segment, or one was not loaded
   Unsupported, ///< this driver cannot do it for this design
-  TimeOut,     ///< no result yet; the frame is still in flight
+  TimeOut,     ///< no answer yet; the frame is still on its way
   Gone,        ///< the device is lost; only `close` helps
-  Device,      ///< the device answers incorrectly
+  Device,      ///< the device answers, but not as it should
 };
 
-/// True on success; otherwise the reason for programs and for people.
+/// True if all is well; else the reason for programs and for people.
 struct Status {
   Fault fault = Fault::None;
   std::string text;
@@ -44,7 +43,7 @@ struct Port {
   std::string name;
   uint64_t frameBits = 0;
   unsigned beatBits = 8; ///< a frame on the wires is padded to whole beats
-  /// Of a frame for `write` and `read`: bit-packed, whole bytes.
+  /// Of a frame as `write` and `read` have it: bit-packed, whole bytes.
   size_t frameBytes() const { return size_t((frameBits + 7) / 8); }
   uint64_t beats() const { return (frameBits + beatBits - 1) / beatBits; }
   /// Of a frame in whole beats.
@@ -58,51 +57,51 @@ struct File {
   uint64_t checksum = 0; ///< rhz_checksum of its bytes
 };
 
-/// A file that is in a bank of a memory before the first frame.
+/// A file that lies in a bank of a memory before the first frame.
 struct Segment : File {
   std::string memory;
   int64_t bank = 0, address = 0;
 };
 
-/// The properties of a compiled package that a driver needs.
+/// What a driver has to know of a compiled package.
 struct Design {
   std::string name;
   std::string folder; ///< the package's
   std::vector<Port> inputs, outputs;
-  std::vector<File> images; ///< of on-chip memories
+  std::vector<File> images; ///< of memories on the chip
   std::vector<Segment> segments;
 };
 
 /// The bytes of a file of the design, or Fault::File with its name.
 Status readFile(const Design &design, const File &file, Bytes &bytes);
-/// Whether all images are unchanged since the compile.
+/// Whether all images are as they were compiled.
 Status checkImages(const Design &design);
 
 struct Statistics {
   uint64_t launched = 0, done = 0; ///< frames
   uint64_t timeOuts = 0;
-  /// For nodes on a network: frames that were sent again after a node had
-  /// restarted, datagrams that were sent again.
+  /// Of nodes on a network: frames that were sent again after a node had
+  /// started anew, datagrams that were sent again.
   uint64_t repeated = 0, resent = 0;
   uint64_t bytesWritten = 0, bytesRead = 0;
-  /// From launch to the end of the wait, for completed frames.
+  /// From launch to the end of the wait, of frames that are done.
   Duration shortest{0}, longest{0}, sum{0};
 };
 
-/// The calls in order: open, allocate, load, then for each frame write (every
-/// input), launch, wait, read (every output), finally close. One thread at a
-/// time. Frames complete in the order in which they were launched.
+/// The calls in order: open, allocate, load, then of each frame write (every
+/// input), launch, wait, read (every output), at last close. One thread at a
+/// time. Frames are answered in the order in which they were launched.
 class Driver {
 public:
   virtual ~Driver() = default;
   virtual const char *name() const = 0;
 
-  /// Opens the device. Fault::Order if it is open, File, Unsupported, Gone.
+  /// Takes the device. Fault::Order if it is open, File, Unsupported, Gone.
   Status open(Design design);
-  /// The maximum number of frames in flight; one by default. Not while
-  /// frames are in flight.
+  /// Room for so many frames on their way; one unless it is called. Not while
+  /// frames are on their way.
   Status allocate(size_t frames);
-  /// Transfers a segment's contents to the device. Fault::Segment, Size, File.
+  /// Gives the device a segment's content. Fault::Segment, Size, File.
   Status load(size_t segment, std::span<const uint8_t> bytes);
   /// Reads all segments from the package and loads them.
   Status loadAll();
@@ -110,7 +109,7 @@ public:
   Status write(size_t input, std::span<const uint8_t> frame);
   /// Starts the frame whose inputs were written. Fault::Segment, Order.
   Status launch();
-  /// Waits at most `patience` until the oldest frame is done.
+  /// Waits until the oldest frame is done, `patience` at most.
   Status wait(Duration patience);
   /// One output of the frame that the last `wait` was for.
   Status read(size_t output, std::span<uint8_t> frame);
@@ -120,7 +119,7 @@ public:
     refine(result);
     return result;
   }
-  /// Releases the device, whatever it does. Harmless if it is not open.
+  /// Lets go of the device, whatever it does. Harmless if it is not open.
   void close();
 
   const Design &design() const { return theDesign; }
@@ -128,18 +127,17 @@ public:
   size_t room() const { return allocated; }
 
 protected:
-  // // The driver's part; all arguments have been checked.
+  // What a driver does; all arguments have been checked.
   virtual Status doOpen() = 0;
-  /// Never called for a design without segments.
+  /// A design without segments never calls it.
   virtual Status doLoad(const Segment &segment,
                         std::span<const uint8_t> bytes) = 0;
   /// Takes one frame, an entry per input.
   virtual Status doLaunch(std::vector<Bytes> inputs) = 0;
-  /// The oldest frame's result, an entry per output, each of frameBytes().
+  /// The oldest frame's answer, an entry per output, each of frameBytes().
   virtual Status doWait(Duration patience, std::vector<Bytes> &outputs) = 0;
   virtual void doClose() = 0;
-  /// Enters statistics that the driver knows better, such as when a frame was
-  /// really sent.
+  /// Enters what the driver knows better, such as when a frame really left.
   virtual void refine(Statistics &) const {}
 
 private:
@@ -149,7 +147,7 @@ private:
   std::vector<bool> loaded;    ///< by segment
   std::vector<Bytes> written;  ///< by input
   std::vector<bool> isWritten; ///< by input
-  /// When each frame in flight was launched.
+  /// When each frame on its way was launched.
   std::deque<std::chrono::steady_clock::time_point> started;
   std::vector<Bytes> answer; ///< by output; empty: none
   Statistics counts;
