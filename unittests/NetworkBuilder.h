@@ -291,8 +291,7 @@ public:
   mlir::func::FuncOp func;
   mlir::Value value;
   std::mt19937_64 rng;
-  bool bellShaped =
-      false; ///< values are concentrated in the middle, like trained ones
+  bool bellShaped = false; ///< concentrated values, like trained ones
 
 private:
   mlir::Value biasOf(const std::vector<int64_t> &bias) {

@@ -75,8 +75,7 @@ private:
   Candidates &candidates;
   int kind, begin;
   int64_t streamBits, interval;
-  gen::Resources
-      most; ///< for each resource, the maximum of places of this kind
+  gen::Resources most;     ///< maximum of places of this kind
   gen::Resources capacity; ///< the base of prices
   bool exact = true;
   std::vector<std::vector<Label>> levels;  ///< [0] are runs of one stage

@@ -53,10 +53,9 @@ private:
   Model();
   struct Input {
     BorderPort port;
-    std::deque<std::vector<uint8_t>>
-        frames;        ///< padded; the first is being sent
-    int64_t beat = 0;  ///< of the first
-    int64_t taken = 0; ///< frames accepted completely
+    std::deque<std::vector<uint8_t>> frames; ///< padded; first in transfer
+    int64_t beat = 0;                        ///< of the first
+    int64_t taken = 0;                       ///< frames accepted completely
   };
   struct Output {
     BorderPort port;

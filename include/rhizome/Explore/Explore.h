@@ -48,11 +48,9 @@ Refusals coverage(mlir::func::FuncOp network);
 
 /// A device that may be used.
 struct ClusterPlace {
-  std::string device; ///< places with the same device have equal contexts
-                      ///< except budgets
+  std::string device; ///< equal ones have equal contexts except budgets
   gen::DeviceContext context;
-  gen::Budget
-      capacity; ///< the device's own, independent of the part that may be used
+  gen::Budget capacity; ///< the device's own, not only the allowed part
   int64_t streamBits = 64;
   int64_t leastBits = 0;    ///< the narrowest allowed streams, 0: fixed
   std::optional<Wire> wire; ///< none: the device has no connection

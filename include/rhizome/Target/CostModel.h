@@ -33,8 +33,7 @@ struct FamilyModel {
   std::string tool;    ///< its name and version
   std::string options; ///< the synthesis script
   uint64_t seed = 0;
-  std::vector<std::string>
-      added; ///< packages in addition to the samples: model, goal
+  std::vector<std::string> added; ///< packages besides samples: model, goal
   struct Unit {
     std::map<std::string, double> lut; ///< LUTs by term
     Residuals lutResiduals, ffResiduals;

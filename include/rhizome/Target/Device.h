@@ -37,12 +37,10 @@ struct DeviceMemory {
   double bytesPerS = 0;   ///< of all banks together, at most
   unsigned portBits = 64; ///< of a beat at a bank's port
   // // Omitted times are zero.
-  int64_t latencyNs = 0;    ///< from a request to its first data
-  int64_t turnaroundNs = 0; ///< lost if a burst does not continue the last
-  int64_t refreshEveryNs =
-      0; ///< interval between refreshes of a bank, 0: never
-  int64_t refreshNs =
-      0; ///< duration of a refresh, during which nothing is read
+  int64_t latencyNs = 0;      ///< from a request to its first data
+  int64_t turnaroundNs = 0;   ///< lost if a burst does not continue the last
+  int64_t refreshEveryNs = 0; ///< between refreshes of a bank, 0: never
+  int64_t refreshNs = 0;      ///< during which nothing is read
 };
 
 /// The compute resources of a CPU.

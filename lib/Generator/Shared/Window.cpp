@@ -149,10 +149,9 @@ struct ColumnStore {
   int64_t rowWords = 1; ///< words of a bank per stored row
   int64_t rowBeats = 1; ///< input beats of a row
   int64_t apart = 1;    ///< only every n-th bank is read
-  int64_t read =
-      1; ///< and only this many consecutive ones, including those between
-  int64_t offsets = 1; ///< banks in which a position may begin
-  int64_t stored = 0;  ///< rows of a frame that are stored
+  int64_t read = 1;     ///< and only this many, including those between
+  int64_t offsets = 1;  ///< banks in which a position may begin
+  int64_t stored = 0;   ///< rows of a frame that are stored
 
   explicit ColumnStore(const Window &w) {
     auto low = [&](int64_t oy) {

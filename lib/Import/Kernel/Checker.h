@@ -25,8 +25,7 @@ public:
 
 private:
   struct State {
-    bool known =
-        true; ///< false: its declaration was wrong; report nothing more
+    bool known = true; ///< false: wrong declaration; report no more
     bool read = false;
     bool complete = false;                     ///< every element has a value
     std::vector<std::vector<Subscript>> parts; ///< assigned by numbers

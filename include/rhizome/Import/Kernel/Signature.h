@@ -11,8 +11,7 @@ namespace rhizome::kernel {
 /// One array that the caller passes.
 struct Argument {
   std::string name;
-  std::vector<int64_t>
-      shape; ///< including the halo, without the element dimension
+  std::vector<int64_t> shape;   ///< with halo, without element dimension
   std::vector<int64_t> strides; ///< of the declared layout, in elements
   unsigned bits = 64;
   bool isInput = false, isOutput = false, columnMajor = false;
