@@ -88,7 +88,7 @@ class Unit:
                      "unique, or more than 64")
 
     def expression(self, text):
-        """A C++ function of the values; a number that is no parameter's name
+        """A C++ function of the values; a number that is not a parameter's name
         and no function's is refused."""
         def one(match):
             word = match.group(0)

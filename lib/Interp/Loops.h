@@ -189,7 +189,7 @@ private:
     auto elements = llvm::dyn_cast<mlir::DenseElementsAttr>(op.getValue());
     if (!elements) {
       if (!domain.constant(op.getValue(), element, value))
-        return op.emitOpError("is no constant of numbers");
+        return op.emitOpError("is not a constant of numbers");
       Domain::store(to, 0, value);
       return llvm::success();
     }
@@ -198,7 +198,7 @@ private:
       // All values of a splat are equal.
       if ((i == 0 || !elements.isSplat()) &&
           !domain.constant(one, element, value))
-        return op.emitOpError("is no constant of numbers");
+        return op.emitOpError("is not a constant of numbers");
       Domain::store(to, i++, value);
     }
     return llvm::success();
@@ -272,7 +272,7 @@ private:
         int place = fresh(constant.getResult());
         if (!domain.constant(constant.getValue(), constant.getType(),
                              slots[place]))
-          return inner.emitOpError("is no constant scalar");
+          return inner.emitOpError("is not a constant scalar");
         continue;
       }
       Step step;

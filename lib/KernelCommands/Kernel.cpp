@@ -99,7 +99,7 @@ static llvm::Expected<Loaded> loadMlir(const std::string &path,
   loaded.module =
       mlir::parseSourceString<mlir::ModuleOp>(text, loaded.context.get(), path);
   if (!loaded.module || failed(osa::verifyResources(*loaded.module)))
-    return textError(path + " is no module that can be used:\n" + problem);
+    return textError(path + " is not a module that can be used:\n" + problem);
   if (llvm::Error error = finish(loaded))
     return textError(path + ": " + llvm::toString(std::move(error)));
   return loaded;
@@ -373,7 +373,7 @@ static llvm::Error readInputs(const KernelRunRequest &request,
         argument = wanted[next++];
       if (!argument)
         return textError(path + ": '" + array.name +
-                         "' is no input of the kernel '" + signature.name +
+                         "' is not an input of the kernel '" + signature.name +
                          "'");
       auto read = valuesOf(array, *argument, frames);
       if (!read)

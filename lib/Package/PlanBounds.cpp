@@ -27,18 +27,19 @@ public:
 
   void name(const Twine &at, StringRef text, bool mayBeEmpty = false) {
     if (!(mayBeEmpty && text.empty()) && !isPlainName(text))
-      refuse(at, "'" + printable(text) + "' is no name: it may have " +
+      refuse(at, "'" + printable(text) + "' is not a name: it may have " +
                      kNameCharacters);
   }
   void identifier(const Twine &at, StringRef text, bool mayBeEmpty = false) {
     if (!(mayBeEmpty && text.empty()) && !isIdentifier(text))
-      refuse(at, "'" + printable(text) + "' is no identifier of Verilog");
+      refuse(at, "'" + printable(text) + "' is not an identifier of Verilog");
   }
   void path(const Twine &at, StringRef text) {
     if (!isPlainPath(text))
-      refuse(at, "'" + printable(text) +
-                     "' is no path below its folder, made of names that have " +
-                     kNameCharacters);
+      refuse(at,
+             "'" + printable(text) +
+                 "' is not a path below its folder, made of names that have " +
+                 kNameCharacters);
   }
   void number(const Twine &at, int64_t value, int64_t least, int64_t most) {
     if (value < least || value > most)

@@ -426,7 +426,7 @@ static Error check(const Plan &plan) {
     const PlannedNode *owner = plan.node(node.rtlOf);
     if (!node.rtlOf.empty() && (!owner || !owner->rtlOf.empty()))
       return createStringError("node '%s' shares the files of '%s', which is "
-                               "no node with files of its own",
+                               "not a node with files of its own",
                                node.name.c_str(), node.rtlOf.c_str());
   }
   std::set<StringRef> links;

@@ -155,7 +155,7 @@ Error planbuild::addHomes(const std::vector<std::string> &asked,
           "starts",
           text.str().c_str());
     if (home != "rom" && home != "resident")
-      return createStringError("'--weights %s': '%s' is no home of weights; "
+      return createStringError("'--weights %s': '%s' is not a home of weights; "
                                "known are rom and resident",
                                text.str().c_str(), home.str().c_str());
     steering.homes.push_back({node.str(), home == "rom"

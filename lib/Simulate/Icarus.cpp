@@ -124,7 +124,7 @@ static Expected<std::vector<uint8_t>> parseHexLines(StringRef text,
     for (unsigned i = beatBytes; i-- > 0;) {
       uint8_t byte;
       if (line.substr(2 * i, 2).getAsInteger(16, byte))
-        return createStringError("Icarus wrote the beat '%s', which is no "
+        return createStringError("Icarus wrote the beat '%s', which is not a "
                                  "number",
                                  line.str().c_str());
       bytes.push_back(byte);

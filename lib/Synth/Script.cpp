@@ -190,7 +190,7 @@ Expected<std::string> synth::versionOf(StringRef tool) {
   auto line = llvm::find_if(
       lines, [](StringRef line) { return line.starts_with("Yosys"); });
   if (line == lines.end())
-    return createStringError("'%s' is no Yosys: it calls itself '%s'",
+    return createStringError("'%s' is not Yosys: it calls itself '%s'",
                              tool.str().c_str(),
                              lines.front().trim().str().c_str());
   // Newer ones append how they were compiled.

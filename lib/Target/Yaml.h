@@ -97,7 +97,7 @@ public:
       std::string text = value.IsScalar() ? "'" + value.Scalar() + "'"
                                           : std::string("not a single value");
       throw Mistake{lineOf(value), "'" + key + "' is " + text +
-                                       ", which is no " + kindOf<T>()};
+                                       ", which is not " + kindOf<T>()};
     }
   }
 
@@ -108,9 +108,9 @@ private:
     else if constexpr (std::is_same_v<T, bool>)
       return "true or false";
     else if constexpr (std::is_floating_point_v<T>)
-      return "number";
+      return "a number";
     else
-      return "whole number";
+      return "a whole number";
   }
 
   YAML::Node node;

@@ -386,7 +386,7 @@ public:
     }
     auto direction = numeric::parseRounding(rounding);
     if (!direction) {
-      getOperation().emitError() << "'" << rounding << "' is no rounding";
+      getOperation().emitError() << "'" << rounding << "' is not a rounding";
       return signalPassFailure();
     }
     choice.rounding = *direction;

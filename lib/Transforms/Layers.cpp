@@ -537,7 +537,7 @@ void Integerizer::visitPad(osa::PadOp op, Lazy in) {
           z == Real(mpq_class(z.floor())))
         own = toInt64(z.floor());
     if (!own || (code && *own != *code))
-      return leaveToHost(op, "its value is no code of the input",
+      return leaveToHost(op, "its value is not a code of the input",
                          "pad with a value that the quantizer can hold");
     code = own;
   }

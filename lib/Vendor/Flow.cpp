@@ -95,7 +95,7 @@ Expected<std::string> vendor::fillTemplate(StringRef path, StringRef text,
   for (StringRef rest = text; tag.match(rest, &match);) {
     if (!names.count(match[1]))
       return createStringError(
-          "%s:%zu: the template names '%s', which is no value",
+          "%s:%zu: the template names '%s', which is not a value",
           path.str().c_str(),
           text.take_front(size_t(match[0].data() - text.data())).count('\n') +
               1,

@@ -31,7 +31,7 @@ constexpr int kSocketBuffer = 4 << 20;
 bool resolve(const std::string &text, sockaddr_in &place, std::string &error) {
   size_t colon = text.rfind(':');
   if (colon == std::string::npos) {
-    error = "'" + text + "' is no address:port";
+    error = "'" + text + "' is not an address:port";
     return false;
   }
   addrinfo hints{}, *found = nullptr;

@@ -194,7 +194,7 @@ def refused(suite, reference):
                     result.command)
         shutil.rmtree(damaged)
     for label, path in (("a folder that does not exist", "nowhere.rhz"),
-                        ("a folder that is no package", ".")):
+                        ("a folder that is not a package", ".")):
         result = suite.run("simulate", suite.work / path, timeout=120)
         suite.check(result.status == 1 and result.err,
                     f"{label}: status {result.status}, "

@@ -116,7 +116,7 @@ def refusals(suite, package):
 
     refused("no unit reads its weights anew", "--device", ULTRA, "--weights",
             "streamed")
-    refused("is no home of weights", "--device", ULTRA, "--weights", "disk")
+    refused("is not a home of weights", "--device", ULTRA, "--weights", "disk")
     refused("a memory outside the chip", "--device", "lfe5u-85f", "--weights",
             "resident")
     refused("a memory outside the chip", "--cluster", "ku060x2", "--weights",

@@ -182,7 +182,7 @@ proc mock::declare_constraints {} {
         $::mock::expected(period) ns"
     }
     if {[lindex [dict get $::mock::expected(ports) $port] 0] ne "input"} {
-      mock::fail "create_clock: $port is no input"
+      mock::fail "create_clock: $port is not an input"
     }
     set ::mock::state(clock:$opt(-name)) $port
   }

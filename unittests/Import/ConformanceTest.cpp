@@ -256,7 +256,7 @@ TEST(ImportConformance, OnnxNodeCases) {
   size_t step = given ? std::stoul(given) : 40;
   auto expected = readExpected();
   for (auto &[name, reason] : expected)
-    EXPECT_TRUE(names.count(name)) << name << " is listed but is no case";
+    EXPECT_TRUE(names.count(name)) << name << " is listed but is not a case";
   std::ofstream out;
   if (const char *path = std::getenv("RHIZOME_NODE_CASES_OUT"))
     out.open(path);

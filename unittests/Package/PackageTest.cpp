@@ -204,9 +204,10 @@ TEST(Plan, RefusesClustersThatDoNotFitTogether) {
   EXPECT_EQ(message([](Plan &p) { p.nodes[1].address = 0; }),
             "node 'node1' has the address 0, which another node or the host "
             "has");
-  EXPECT_EQ(message([](Plan &p) { p.nodes[1].rtlOf = "node1"; }),
-            "node 'node1' shares the files of 'node1', which is no node with "
-            "files of its own");
+  EXPECT_EQ(
+      message([](Plan &p) { p.nodes[1].rtlOf = "node1"; }),
+      "node 'node1' shares the files of 'node1', which is not a node with "
+      "files of its own");
   EXPECT_EQ(message([](Plan &p) { p.nodes[1].replica.index = 2; }),
             "expected less than count, and not negative at "
             "plan.nodes[1].replica.index");
@@ -395,9 +396,10 @@ TEST(Package, FilesThatChangedAreRefusedByName) {
   EXPECT_EQ(openMessage(folder.path("m.rhz")),
             whole("'checksums.json' is missing"));
   folder.write("m.rhz/checksums.json", "{}");
-  EXPECT_EQ(openMessage(folder.path("m.rhz")),
-            whole("'checksums.json' cannot be used (it is no list of XXH3-128 "
-                  "checksums)"));
+  EXPECT_EQ(
+      openMessage(folder.path("m.rhz")),
+      whole("'checksums.json' cannot be used (it is not a list of XXH3-128 "
+            "checksums)"));
   folder.write("m.rhz/checksums.json",
                "{\"checksum\": \"XXH3-128\", \"files\": []}");
   EXPECT_EQ(openMessage(folder.path("m.rhz")),
@@ -405,9 +407,10 @@ TEST(Package, FilesThatChangedAreRefusedByName) {
   folder.write("m.rhz/checksums.json",
                "{\"checksum\": \"XXH3-128\", \"files\": [{\"path\": "
                "\"model/../../x\", \"bytes\": 1, \"checksum\": \"0\"}]}");
-  EXPECT_EQ(openMessage(folder.path("m.rhz")),
-            whole("'checksums.json' cannot be used ('model/../../x' is no file "
-                  "of a package)"));
+  EXPECT_EQ(
+      openMessage(folder.path("m.rhz")),
+      whole("'checksums.json' cannot be used ('model/../../x' is not a file "
+            "of a package)"));
   folder.write("m.rhz/checksums.json",
                "{\"checksum\": \"XXH3-128\", \"files\": [{\"bytes\": 1}]}");
   EXPECT_EQ(openMessage(folder.path("m.rhz")),

@@ -52,7 +52,7 @@ TEST(PlanMemories, AreRefusedWhereTheyDoNotFit) {
             "node 'node0' names the segment 'model/weights', which does not "
             "lie in segments/");
   EXPECT_EQ(message("segments/node0", "segments/../.."),
-            "plan.nodes[0].segments[0].file: 'segments/../../weights' is no "
+            "plan.nodes[0].segments[0].file: 'segments/../../weights' is not a "
             "path below its folder, made of names that have letters, digits "
             "and any of '_.+-'");
   EXPECT_EQ(message("\"load\": \"start\"", "\"load\": \"later\""),

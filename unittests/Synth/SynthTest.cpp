@@ -252,7 +252,7 @@ TEST_F(SynthTest, Refusals) {
       failure(package()).find("'no-such-yosys' is missing; leave the tool out"),
       std::string::npos);
   options.tool = "true";
-  EXPECT_NE(failure(package()).find("is no Yosys: it calls itself ''"),
+  EXPECT_NE(failure(package()).find("is not Yosys: it calls itself ''"),
             std::string::npos);
   plan.nodes[0].family = "ice40";
   plan.nodes[0].modules["rhz_toy"].push_back("rhz_else.sv");

@@ -195,7 +195,7 @@ TEST(Cluster, MistakesAreNamedByLine) {
   EXPECT_EQ(clusterWith("link: udp-10g", "link: udp-10g\ntopology: ring"),
             "t.yaml:4: 'topology' is 'ring'; known are switch, chain");
   EXPECT_EQ(clusterWith("link: udp-10g", "link: udp-10g\nreplicas: 3"),
-            "t.yaml:4: 'replicas' is '3', which is no true or false");
+            "t.yaml:4: 'replicas' is '3', which is not true or false");
   EXPECT_NE(clusterWith("xcku060-role", "xcku60")
                 .find("t.yaml:5: unknown device 'xcku60'; known are "),
             std::string::npos);

@@ -179,9 +179,9 @@ TEST(Templates, NamesThatNoValueHasAreRefused) {
   EXPECT_EQ(text("{{! a comment }}\n{{a}} & {1} {{#list}}[{{.}}]{{/list}}\n"),
             "1 < 2 & {1} [x]\n");
   EXPECT_EQ(text("{{a}}\n{{#list}}\n{{b}}\n{{/list}}\n"),
-            "t.tcl:3: the template names 'b', which is no value");
+            "t.tcl:3: the template names 'b', which is not a value");
   EXPECT_EQ(text("\n{{^ clok }}{{/clok}}"),
-            "t.tcl:2: the template names 'clok', which is no value");
+            "t.tcl:2: the template names 'clok', which is not a value");
 }
 
 TEST(Flows, MalformedOnesAreRefusedByPlace) {
@@ -207,7 +207,7 @@ TEST(Flows, MalformedOnesAreRefusedByPlace) {
       "families": {"ultrascale+": "U+"}, "files": {"go.tcl": "goes"}})";
   EXPECT_EQ(message(good, "go {{family_name}}\n"), "mine/go.tcl=go U+\n");
   EXPECT_EQ(message(good, "{{nothing}}"),
-            "flows/mine/go.tcl:1: the template names 'nothing', which is no "
+            "flows/mine/go.tcl:1: the template names 'nothing', which is not a "
             "value");
   EXPECT_NE(message(good, "").find("flows/mine/go.tcl': No such file"),
             std::string::npos);

@@ -156,7 +156,7 @@ LogicalResult ConstantOp::verify() {
   auto [lo, hi] = extremesOf(getValue(), range.getIsSigned());
   if (!range.contains(lo) || !range.contains(hi))
     return emitOpError() << "C3: " << (range.contains(lo) ? hi : lo)
-                         << " is no value of " << range;
+                         << " is not a value of " << range;
   return success();
 }
 
@@ -574,7 +574,7 @@ LogicalResult TableOp::verify() {
     return emitOpError("C1: the table needs one entry per input value");
   for (int64_t v : intValues(getValues()))
     if (!out.contains(v))
-      return emitOpError() << "C2: the entry " << v << " is no value of "
+      return emitOpError() << "C2: the entry " << v << " is not a value of "
                            << out;
   return failed(checkPerChannel(*this, shape[0])) ? failure()
                                                   : checkSameShape(*this, "C3");

@@ -140,7 +140,7 @@ void Checker::annotate(Variable &variable,
     int64_t bits;
     if (annotation.arguments[i].getAsInteger(10, bits) || bits < 0 ||
         bits > 128)
-      return wrong("'" + annotation.arguments[i] + "' is no width in bits",
+      return wrong("'" + annotation.arguments[i] + "' is not a width in bits",
                    "widths are between 0 and 128");
   }
   variable.format = name.str();

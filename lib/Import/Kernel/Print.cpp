@@ -163,7 +163,7 @@ void Printer::declareBorder() {
   for (auto [i, argument] : llvm::enumerate(func.getArguments())) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!type || !type.hasStaticShape()) {
-      fail("an argument is no tensor of fixed extents");
+      fail("an argument is not a tensor of fixed extents");
       return;
     }
     DictionaryAttr attrs = func.getArgAttrDict(i);
@@ -180,7 +180,7 @@ void Printer::declareBorder() {
   for (unsigned i = 0; i < func.getNumResults(); ++i) {
     auto type = dyn_cast<RankedTensorType>(func.getResultTypes()[i]);
     if (!type || !type.hasStaticShape()) {
-      fail("a result is no tensor of fixed extents");
+      fail("a result is not a tensor of fixed extents");
       return;
     }
     StringRef name = resultNames(i);

@@ -165,8 +165,9 @@ LogicalResult network::transposeOp(NodeContext &node) {
   llvm::sort(sorted);
   std::iota(identity.begin(), identity.end(), 0);
   if (sorted != identity)
-    return node.refuse(formatv("its perm {0} is no permutation of the {1} axes",
-                               describe(permutation), rank));
+    return node.refuse(
+        formatv("its perm {0} is not a permutation of the {1} axes",
+                describe(permutation), rank));
   if (permutation == identity)
     return passThrough(node, x);
   if (x->isConstant())

@@ -79,7 +79,7 @@ llvm::Expected<Normalize> Normalize::parse(llvm::StringRef text,
   for (llvm::StringRef part : parts) {
     double v;
     if (part.trim().getAsDouble(v) || !std::isfinite(v))
-      return fail("'" + part + "' is no number");
+      return fail("'" + part + "' is not a number");
     values.push_back(float(v));
   }
   if (values.size() % 2)
@@ -294,7 +294,7 @@ llvm::Expected<Tensor> FrameSource::frame(size_t i) const {
     if (!arrays)
       return arrays.takeError();
     if (!arrays->front().isImage)
-      return Input{images[i], ""}.fail("it is no PNG or JPEG image");
+      return Input{images[i], ""}.fail("it is not a PNG or JPEG image");
     return fromImage(arrays->front(), images[i]);
   }
   if (data.isImage)

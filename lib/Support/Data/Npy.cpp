@@ -143,7 +143,7 @@ llvm::Expected<std::vector<NamedTensor>> data::readNpz(const Input &input) {
   if (!archive) {
     if (source)
       zip_source_free(source);
-    return input.fail("it is no readable zip archive (" +
+    return input.fail("it is not a readable zip archive (" +
                       llvm::Twine(zip_error_strerror(&error)) + ")");
   }
   llvm::scope_exit close([&] { zip_discard(archive); });
@@ -170,7 +170,7 @@ llvm::Expected<std::vector<NamedTensor>> data::readNpz(const Input &input) {
     std::string where = (input.file + ":" + stem).str();
     Input entry{where, bytes};
     if (!entry.bytes.starts_with("\x93NUMPY"))
-      return entry.fail("it is no .npy array");
+      return entry.fail("it is not an .npy array");
     auto tensor = readNpy(entry);
     if (!tensor)
       return tensor.takeError();
