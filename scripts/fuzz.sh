@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Runs the fuzzers of both importers in parallel for some seconds, on the stored
-# corpora, the seeds and ONNX's node cases; reports executions,
-# coverage and findings.
+# Runs the fuzzers of both importers side by side for some seconds, from the
+# corpora that are kept, the seeds and ONNX's node cases; says what was executed,
+# covered and found.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-3600}
 work=build-fuzz/run
 
-# fuzz TARGET FOLDER...: its corpus, log and findings are in $work/TARGET.
+# fuzz TARGET FOLDER...: its corpus, log and findings lie in $work/TARGET.
 fuzz() {
   local target=$1 own=$work/$1
   shift
@@ -18,8 +18,8 @@ fuzz() {
     "$own/corpus" "$@" >"$own/log" 2>&1 || true
 }
 
-# Counts the findings. On a busy machine an input may time out by chance: only
-# repeatable ones count.
+# Counts what was found. A busy machine may stop an input past its time: only
+# what repeats counts.
 found() {
   local target=$1 own=$work/$1 file count
   echo "$target: $(grep -E '^#[0-9]+: cov' "$own/log" | tail -1)"

@@ -42,7 +42,7 @@ Expected<link::Mac> deploy::macOf(const std::string &keyFile) {
   std::string bytes;
   Key key;
   if (digits.size() != 2 * key.size() || !tryGetFromHex(digits, bytes))
-    return createStringError("'%s' is not a key: it takes %zu hexadecimal "
+    return createStringError("'%s' is no key: it takes %zu hexadecimal "
                              "digits, as 'openssl rand -hex %zu' makes them",
                              keyFile.c_str(), 2 * key.size(), key.size());
   std::copy(bytes.begin(), bytes.end(), key.begin());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Networks in MLIR files: the kind of a file, its border, its names, and
-// refusals.
+// Networks as MLIR files: what a file is, its border, its names, and what is
+// refused.
 #include "../TestFolder.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
 #include "rhizome/Import/Mlir/Passes.h"
@@ -12,7 +12,7 @@ using namespace rhizome;
 using namespace rhizome::importer;
 
 namespace {
-/// The result of a file's text.
+/// What a file's text gives.
 struct Read {
   explicit Read(const std::string &text, const MlirOptions &options = {}) {
     folder.write("net.mlir", text);
@@ -140,7 +140,7 @@ TEST(MlirFile, CompletesANetworkOfIntegers) {
   for (const char *what : {"@host0(%arg0: tensor<1x2xf32>", "@network(",
                            "@host1(%arg0: tensor<1x2x!num.int<u8>>"})
     EXPECT_NE(text.find(what), std::string::npos) << text;
-  // It reads its own output.
+  // What it has written, it reads.
   Read again(text);
   EXPECT_TRUE(again.module) << again.text();
 
@@ -299,7 +299,7 @@ TEST(MlirRefusals, NameEveryTypeAndOperation) {
   narrow.expectRefused("it gives tensor<2xi16>");
 }
 
-/// The fuzzer's corpus: imported, or refused with reasons.
+/// What the fuzzer has kept: imported, or refused with reasons.
 TEST(MlirFile, TheFuzzersCorpus) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   int files = 0;

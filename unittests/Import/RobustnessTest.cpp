@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Bad files: each gives refusals and no module, whatever the error; and
-// unusual but valid files are read.
+// Bad files: each gives refusals and no module, whatever is wrong with it; and
+// files that are only unusual are read.
 #include "../TestFolder.h"
 #include "ModelBuilder.h"
 #include "llvm/Support/FileSystem.h"
@@ -57,7 +57,7 @@ TEST(ImportRobust, NoModelAtAll) {
   EXPECT_EQ(refusals.size(), 2u);
 }
 
-/// The fuzzer's corpus: imported, or refused with reasons.
+/// What the fuzzer has kept: imported, or refused with reasons.
 TEST(ImportRobust, TheFuzzersCorpus) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   importer::ImportOptions options;
@@ -170,8 +170,8 @@ TEST(ImportRobust, EverythingIsRefusedAtOnce) {
   EXPECT_TRUE(i.contains("its axis 5 is out of range"));
 }
 
-/// Neither an unsupported opset nor inputs that cannot be checked hide
-/// other refusals.
+/// Neither an opset that we don't read nor inputs that nobody can judge hide
+/// what else is to be refused.
 TEST(ImportRobust, NothingHidesTheOtherRefusals) {
   ModelBuilder m(99);
   m.input("x", {1});
@@ -308,7 +308,7 @@ TEST(ImportRobust, AttributesOfAnotherOperation) {
   EXPECT_TRUE(i.contains("ThresholdedRelu is supported with alpha"));
 }
 
-/// Also if its operation is expanded.
+/// Also where its operation is written out as others.
 TEST(ImportRobust, WeightsThatCannotBeRead) {
   ModelBuilder m;
   m.input("x", {1, 2}, TensorProto::UINT8);
