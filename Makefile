@@ -10,7 +10,7 @@ BUILD := build
 KEEP ?=
 RUN_TESTS = @python3 scripts/run_tests.py --build $(BUILD) --jobs $(JOBS) \
   $(if $(KEEP),--keep $(KEEP))
-.PHONY: setup configure build build-all demo test test-fast test-long test-ci-long bench paper-tables resources fuzz format clean
+.PHONY: setup configure build build-all install package demo test test-fast test-long test-ci-long bench paper-tables resources fuzz format clean
 
 ## Installs the packages in packages.txt and the Python packages of the tests.
 setup:
@@ -27,6 +27,15 @@ build: configure
 ## The tools and every test program.
 build-all: configure
 	cmake --build $(BUILD) -j $(JOBS)
+
+## Programs, data and manual pages under PREFIX.
+PREFIX ?= /usr/local
+install: build
+	cmake --install $(BUILD) --prefix $(PREFIX)
+
+## A .deb, and a tarball that runs from any folder, in build/packages.
+package: build
+	cpack --config $(BUILD)/CPackConfig.cmake -B $(BUILD)/packages
 
 demo: build
 	@scripts/demo.sh

@@ -16,6 +16,7 @@ import framework
 import golden
 import hardware
 import imports
+import install
 import kernels
 import nodecases
 import nodes
@@ -23,6 +24,7 @@ import operations
 import packages
 import phases
 import plans
+import python
 import recurrent
 import reference
 import report
@@ -67,6 +69,7 @@ SUITES = {
     "nodes": nodes.loopback,
     "nodes-client": nodes.generated_client,
     "nodes-namespaces": nodes.in_namespaces,
+    "install": install.install,
     "migraphx": imports.migraphx,
     "functions": imports.shipping_functions,
     "shipping": imports.shipping,
@@ -85,6 +88,7 @@ SUITES = {
     "phases-examples": phases.phases_examples,
     "plans": plans.plans,
     "weights": weights.weights,
+    "python": python.python,
     "report": report.report,
     "report-baseline": report.baseline,
     "targets": report.targets,

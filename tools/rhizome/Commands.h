@@ -37,4 +37,5 @@ void addSynth(CLI::App &app, Run &run);
 void addReport(CLI::App &app, Run &run);
 void addTargets(CLI::App &app, Run &run);
 void addDoctor(CLI::App &app, Run &run);
+void addCompletion(CLI::App &app, Run &run);
 } // namespace rhizome::cli
