@@ -3,7 +3,8 @@
  * turn, and writes the answers' elements, a line a frame:
  *   example net.rhz udp node0=10.0.0.1:2719 … < frames.txt
  *   example net.rhz uart /dev/ttyUSB1 < frames.txt
- * With "model" for the driver the whole model is computed here. */
+ * With "model" for the driver the whole model is computed here. Where the host
+ * computes between regions of the device, it is done here, too. */
 #include "rhizome_client.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,8 +41,9 @@ static void print_frame(const rhz_model *model, void **outputs) {
   printf("\n");
 }
 
-/* Frames through the package's machine code. */
-static int run_model(void) {
+/* Frames through the package's machine code, with the device's tasks by the
+ * client if there is one. */
+static int run_model(rhz_client *client) {
   const rhz_cpu_model *model = rhz_compiled_cpu_model();
   char error[256];
   void **inputs, **outputs;
@@ -66,9 +68,11 @@ static int run_model(void) {
                              : scanf("%" SCNd64, (int64_t *)inputs[k] + i) != 1)
           return 0;
     }
-    if (rhz_compute((const void *const *)inputs, outputs, error,
-                    sizeof error)) {
-      fprintf(stderr, "error: %s\n", error);
+    if (client
+            ? rhz_run(client, 1, (const void *const *)inputs, outputs)
+            : rhz_compute((const void *const *)inputs, outputs, error,
+                          sizeof error)) {
+      fprintf(stderr, "error: %s\n", client ? rhz_error(client) : error);
       return 1;
     }
     for (k = 0; k < model->output_count; ++k) {
@@ -95,12 +99,17 @@ int main(int argc, char **argv) {
     return 2;
   }
   if (!strcmp(argv[2], "model"))
-    return run_model();
+    return run_model(NULL);
   client = rhz_open(argv[1], argv[2], (const char *const *)argv + 3, 5.0, error,
                     sizeof error);
   if (!client) {
     fprintf(stderr, "error: %s\n", error);
     return 1;
+  }
+  if (model->region_count > 1) {
+    int failed = run_model(client);
+    rhz_close(client);
+    return failed;
   }
   inputs = calloc(model->input_count, sizeof *inputs);
   outputs = calloc(model->output_count, sizeof *outputs);

@@ -151,6 +151,17 @@ int rhz_infer(rhz_client *client, size_t frames, const void *const *inputs,
   return status ? 0 : 1;
 }
 
+int rhz_run(rhz_client *client, size_t frames, const void *const *inputs,
+            void *const *outputs) {
+  const rhz_cpu_model *cpu = compiledCpuModel();
+  Status status = {Fault::Unsupported, kNoObject};
+  if (cpu)
+    status = client->inference->run(*cpu, {inputs, cpu->input_count},
+                                    {outputs, cpu->output_count}, frames);
+  client->error = status.text;
+  return status ? 0 : 1;
+}
+
 const rhz_cpu_model *rhz_compiled_cpu_model(void) { return compiledCpuModel(); }
 
 int rhz_compute(const void *const *inputs, void *const *outputs, char *error,

@@ -32,6 +32,12 @@ void rhz_close(rhz_client *client);
  * outputs[k] gets those of output k. 0 if all is well. */
 int rhz_infer(rhz_client *client, size_t frames, const void *const *inputs,
               void *const *outputs);
+/* The same on the model's own tensors, which rhz_compiled_cpu_model tells: the
+ * device computes its tasks, this CPU those of the host before, between and
+ * after them. inputs[k] holds frames × elements of the model's input k, of
+ * float or of int64_t. Needs the package's machine code (--cpu-object). */
+int rhz_run(rhz_client *client, size_t frames, const void *const *inputs,
+            void *const *outputs);
 /* The whole model on this CPU, host's tasks included: inputs[k] holds one frame
  * of the model's own input k, outputs[k] gets that of output k; of float, or of
  * int64_t where the tensor is of integers. Needs the package's machine code,

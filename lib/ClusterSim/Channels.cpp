@@ -75,6 +75,23 @@ link::Router clustersim::routerOf(const Plan &plan, StringRef name,
                       node ? uint64_t(node->replica.count) : 1);
 }
 
+std::vector<runtime::Region> clustersim::regionsOf(const Plan &plan) {
+  std::vector<runtime::Region> regions;
+  runtime::Region next;
+  for (const PlannedTask &task : plan.tasks.tasks) {
+    if (!task.onFpga)
+      continue;
+    next.inputs = task.takes.size();
+    next.outputs = task.gives.size();
+    regions.push_back(next);
+    next.firstInput += next.inputs;
+    next.firstOutput += next.outputs;
+  }
+  const bool fits = next.firstInput == plan.host.toDevice.size() &&
+                    next.firstOutput == plan.host.fromDevice.size();
+  return fits && regions.size() > 1 ? regions : std::vector<runtime::Region>();
+}
+
 link::Service clustersim::serviceOf(const Plan &plan,
                                     const std::vector<BorderPort> &inputs,
                                     const std::vector<BorderPort> &outputs) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "HostFiles.h"
+#include "rhizome/ClusterSim/Channels.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Version.h"
 #include "rhizome/runtime/border.h"
@@ -40,6 +41,7 @@ Expected<runtime::Design> deploy::designOf(const Plan &plan, StringRef folder) {
     design.inputs.push_back(portOf(border));
   for (const HostBorder &border : plan.host.fromDevice)
     design.outputs.push_back(portOf(border));
+  design.regions = clustersim::regionsOf(plan);
   // The nodes of a cluster have theirs.
   if (!plan.channels.empty() || plan.nodes.size() != 1)
     return design;
@@ -128,6 +130,7 @@ public:
     borders("to", host.toDevice);
     borders("from", host.fromDevice);
     files();
+    regions();
     os << "static const rhz_model rhizome_model = {\n    "
        << literalOf(plan.model) << ", " << (host.complete ? 1 : 0) << ",\n    "
        << host.inputs.size() << ", " << host.outputs.size()
@@ -135,7 +138,9 @@ public:
        << ", " << host.fromDevice.size() << ", rhizome_to, rhizome_from,\n    "
        << design.images.size() << ", " << design.segments.size() << ", "
        << (design.images.empty() ? "NULL" : "rhizome_images") << ", "
-       << (design.segments.empty() ? "NULL" : "rhizome_segments")
+       << (design.segments.empty() ? "NULL" : "rhizome_segments") << ", "
+       << design.regions.size() << ", "
+       << (design.regions.empty() ? "NULL" : "rhizome_regions")
        << "};\n#endif\n";
     return std::move(text);
   }
@@ -235,6 +240,15 @@ private:
       }
       os << "};\n";
     }
+  }
+  void regions() {
+    if (design.regions.empty())
+      return;
+    os << "static const rhz_region rhizome_regions[] = {";
+    for (auto [r, region] : enumerate(design.regions))
+      os << (r ? ", " : "") << "{" << region.inputs << ", " << region.outputs
+         << "}";
+    os << "};\n";
   }
 
   const Plan &plan;

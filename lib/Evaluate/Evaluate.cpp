@@ -303,7 +303,8 @@ Expected<Frames> Evaluation::runRtl(const Frames &frames) {
     return createStringError(error, "cannot make a temporary folder");
   const std::string dir = (temporary + "/m.rhz").str();
   if (Status built = request.compile(dir); !built) {
-    if (built.failure().kind == Failure::Kind::Unsupported)
+    // Of the model, each with its place.
+    if (!built.failure().causes.front().node.empty())
       result.refused = built.failure().causes;
     return ofKind(built.failure().kind,
                   createStringError("%s", built.failure().reason().c_str()));
@@ -433,7 +434,7 @@ evaluate::evaluateModel(const EvaluateRequest &request) {
   Error error = Evaluation(request, result).run();
   if (!error && !result.forms.empty())
     return result;
-  Failure failure(Failure::Kind::Unsupported, result.refused);
+  Failure failure = Failure::refused(result.refused);
   if (error)
     failure = failureOf(std::move(error), Failure::Kind::Environment);
   else if (result.refused.empty())

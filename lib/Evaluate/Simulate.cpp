@@ -139,6 +139,7 @@ Error compareGolden(const SimulateRequest &request, const Package &package,
   if (!*golden)
     return Error::success();
   result.golden = int64_t((*golden)->inputs.size());
+  result.goldenFrom = (*golden)->from;
   Passage passage(model, (*golden)->inputs);
   if (Error error =
           passage.run(request.level == Level::Functional ? compiled(model)

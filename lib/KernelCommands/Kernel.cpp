@@ -638,6 +638,7 @@ kernelcommands::embedKernels(const EmbedRequest &request) {
     return fail(textError(request.path + " holds no kernel between markers"));
   std::vector<Signature> signatures;
   std::string problems;
+  Failure::Kind kind = Failure::Kind::Input;
   for (const EmbeddedKernel &one : kernels) {
     KernelResult kernel;
     auto loaded = loadText(one.source, one.name, request.options);
@@ -646,9 +647,13 @@ kernelcommands::embedKernels(const EmbedRequest &request) {
     if (!error)
       error = numbersToCpu(*loaded, request.options);
     if (!error)
-      error = writeKernel(*loaded, request.options, request.output, kernel);
+      error =
+          ofKind(Failure::Kind::Environment,
+                 writeKernel(*loaded, request.options, request.output, kernel));
     if (error) {
-      problems += llvm::toString(std::move(error));
+      Failure failure = failureOf(std::move(error), Failure::Kind::Input);
+      kind = failure.kind;
+      problems += failure.reason();
       continue;
     }
     signatures.push_back(loaded->signature);
@@ -656,7 +661,7 @@ kernelcommands::embedKernels(const EmbedRequest &request) {
     llvm::append_range(result.files, kernel.files);
   }
   if (!problems.empty())
-    return fail(textError(problems));
+    return fail(textError(problems), kind);
   std::string rewritten = replaceEmbedded(*host, file, kernels, signatures);
   if (llvm::Error error =
           writeTo(request.output, llvm::sys::path::filename(request.path).str(),

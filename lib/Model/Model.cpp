@@ -61,7 +61,8 @@ static bool calibrated(ModuleOp module, const Calibration &calibration,
       readValues(calibration.data, valuesOf(function, /*results=*/false),
                  calibration.frames, "input");
   if (!frames) { // it names its file
-    refusals.push_back({"", "", llvm::toString(frames.takeError()), ""});
+    refusals.push_back(
+        {"", "", llvm::toString(frames.takeError()), "", Refusal::Fault::File});
     return false;
   }
   llvm::Expected<calibrate::Report> report =

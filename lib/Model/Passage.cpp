@@ -64,11 +64,24 @@ Error Passage::runTasks(size_t from, size_t to, const Run &fpga) {
 }
 
 Error Passage::run(const Run &fpga) {
-  size_t end = std::max(next, endOfRegions());
-  if (Error error = runTasks(next, end, fpga))
+  if (Error error = runTasks(next, std::max(next, endOfRegions()), fpga))
     return error;
-  next = end;
+  skipRegions();
   return Error::success();
+}
+
+Expected<size_t> Passage::runToRegion(size_t frame, size_t from) {
+  for (const size_t end = endOfRegions(); from < end; ++from) {
+    const HostModel::Task &task = model->tasks()[from];
+    if (task.onFpga)
+      break;
+    Expected<std::vector<Tensor>> out =
+        model->runHost(task, taken(task, frame));
+    if (!out)
+      return out.takeError();
+    give(task, frame, std::move(*out));
+  }
+  return from;
 }
 
 Expected<Frames> Passage::codes() {

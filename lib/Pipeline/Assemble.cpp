@@ -143,7 +143,8 @@ llvm::Error Compilation::write(PackageWriter &writer) {
     return error;
   if (llvm::Error error =
           writeGolden(writer, *plan,
-                      request.golden ? *request.golden : goldenFrames(module)))
+                      request.golden ? *request.golden : goldenFrames(module),
+                      request.samples))
     return error;
   if (llvm::Error error = writeAnalysis(writer, network(), plan->model,
                                         analyzedOf(targets, *built)))

@@ -16,8 +16,10 @@
 #include "rhizome/PlanBuild/Node.h"
 #include "rhizome/PlanBuild/Plan.h"
 #include "rhizome/PlanBuild/Steer.h"
+#include "rhizome/Support/Failures.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
@@ -75,10 +77,10 @@ Compilation::~Compilation() {
 /// A failure of a step that says what it has to say as an error and, maybe, in
 /// diagnostics.
 Status Compilation::failed(Failure::Kind kind, llvm::Error error) {
-  std::string text = llvm::toString(std::move(error));
+  Failure failure = failureOf(std::move(error), kind);
   if (std::string said = diagnostics.take(); !said.empty())
-    text += "\n" + said;
-  return Failure(kind, std::move(text));
+    failure.causes.front().reason += "\n" + said;
+  return failure;
 }
 
 func::FuncOp Compilation::network() { return fpgaNetwork(module); }
@@ -95,6 +97,15 @@ Status Compilation::begin() {
     if (llvm::Error error = applyConstraints(request, result.notes))
       return failed(Failure::Kind::Input, std::move(error));
   result.hasGoal = !request.goal.empty();
+  if (request.samples.files.empty() && request.model.calibration)
+    request.samples = {{request.model.calibration->data}, "--calibration"};
+  // The last phase reads them; what isn't there is said before any work is
+  // done.
+  for (const DataRequest &file : request.samples.files)
+    if (request.samples.option == "--input" && request.golden != 0 &&
+        !llvm::sys::fs::exists(file.path))
+      return Failure(Failure::Kind::Input,
+                     "--input '" + file.path + "': there is no such file");
   return aim();
 }
 
@@ -187,7 +198,7 @@ Status Compilation::import() {
   OwningOpRef<ModuleOp> read =
       readModel(*module.getContext(), request.model, request.progress, refused);
   if (!read)
-    return Failure(Failure::Kind::Unsupported, std::move(refused));
+    return Failure::refused(std::move(refused));
   module->setAttrs((*read)->getAttrs());
   module->setLoc((*read)->getLoc());
   module.getBodyRegion().takeBody(read->getBodyRegion());
@@ -205,7 +216,7 @@ Status Compilation::quantize() {
   IntegerizeStats stats;
   if (mlir::failed(quantizeModel(module, request.model, request.progress,
                                  refused, stats)))
-    return Failure(Failure::Kind::Unsupported, std::move(refused));
+    return Failure::refused(std::move(refused));
   llvm::append_range(result.notes, notesOf(stats));
   return Done();
 }
@@ -217,7 +228,7 @@ Status Compilation::integerize() {
   ModelRequest model = request.model;
   model.numberFormat.reset();
   if (mlir::failed(lowerModel(module, model, request.progress, refused, stats)))
-    return Failure(Failure::Kind::Unsupported, std::move(refused));
+    return Failure::refused(std::move(refused));
   // The FPGA's tasks as one function.
   return network() ? Status(Done()) : nothingToBuild();
 }
@@ -282,7 +293,7 @@ Status Compilation::explore() {
   if (isEmpty(module))
     return nothingToBuild();
   if (Refusals refused = explore::coverage(network()); !refused.empty())
-    return Failure(Failure::Kind::Unsupported, std::move(refused));
+    return Failure::refused(std::move(refused));
   explore::Goal wanted = goal;
   wanted.buildsNearest = request.acceptNearest;
   wanted.maxNodes =

@@ -34,6 +34,14 @@ Design designOf(const rhz_model &model, std::string folder) {
     design.segments.push_back(
         {fileOf(segment.file), segment.memory, segment.bank, segment.address});
   }
+  Region next;
+  for (size_t r = 0; r < model.region_count; ++r) {
+    next.inputs = model.regions[r].to_device_count;
+    next.outputs = model.regions[r].from_device_count;
+    design.regions.push_back(next);
+    next.firstInput += next.inputs;
+    next.firstOutput += next.outputs;
+  }
   return design;
 }
 
@@ -92,6 +100,24 @@ Status Inference::receive(std::span<void *const> outputs, size_t frame) {
   return {};
 }
 
+/// After a failure.
+Status Inference::reopen() {
+  if (!failed)
+    return {};
+  device->close();
+  return open(outstanding);
+}
+
+Status Inference::run(const rhz_cpu_model &code,
+                      std::span<const void *const> inputs,
+                      std::span<void *const> outputs, size_t frames) {
+  if (Status status = reopen(); !status)
+    return status;
+  Status status = runOn(code, *device, patience, inputs, outputs, frames);
+  failed = !status;
+  return status;
+}
+
 Status Inference::infer(std::span<const void *const> inputs,
                         std::span<void *const> outputs, size_t frames) {
   if (inputs.size() != tables.input_count ||
@@ -99,11 +125,14 @@ Status Inference::infer(std::span<const void *const> inputs,
     return {Fault::Size, "the model has " + std::to_string(tables.input_count) +
                              " inputs and " +
                              std::to_string(tables.output_count) + " outputs"};
-  if (failed) {
-    device->close();
-    if (Status status = open(outstanding); !status)
-      return status;
-  }
+  if (tables.region_count > 1)
+    return {Fault::Unsupported,
+            "the host computes between the " +
+                std::to_string(tables.region_count) +
+                " regions of this model; rhz_run does so, with the machine "
+                "code that --cpu-object puts into the package"};
+  if (Status status = reopen(); !status)
+    return status;
   size_t sent = 0;
   for (size_t done = 0; done < frames; ++done) {
     Status status;

@@ -62,14 +62,19 @@ private:
   Status doLoad(const Segment &, std::span<const uint8_t>) override {
     return {Fault::Unsupported, "MPI ranks load no memories"};
   }
-  Status doLaunch(std::vector<Bytes> inputs) override {
+  Status doLaunch(size_t region, std::vector<Bytes> inputs) override {
+    if (design().regionCount() > 1)
+      for (size_t i = 0; i < kMpiRegion; ++i)
+        outbox.push_back(uint8_t(region >> 8 * i));
     for (const Bytes &input : inputs)
       outbox.insert(outbox.end(), input.begin(), input.end());
     return send();
   }
-  Status doWait(Duration patience, std::vector<Bytes> &outputs) override {
+  Status doWait(size_t region, Duration patience,
+                std::vector<Bytes> &outputs) override {
+    const std::span<const Port> ports = design().outputsOf(region);
     size_t size = 0;
-    for (const Port &port : design().outputs)
+    for (const Port &port : ports)
       size += port.frameBytes();
     const Clock::time_point end = Clock::now() + patience;
     while (inbox.size() < size)
@@ -77,7 +82,7 @@ private:
           !status)
         return status;
     auto at = inbox.begin();
-    for (const Port &port : design().outputs) {
+    for (const Port &port : ports) {
       outputs.emplace_back(at, at + ptrdiff_t(port.frameBytes()));
       at += ptrdiff_t(port.frameBytes());
     }

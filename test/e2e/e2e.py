@@ -80,6 +80,7 @@ SUITES = {
     "operations": operations.operations,
     "turns": operations.turns,
     "tasks": tasks.tasks,
+    "tasks-service": tasks.service,
     "recurrent": recurrent.recurrent,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,

@@ -171,7 +171,8 @@ static void addPhase(CLI::App &command, const std::string &name,
 void cli::addCompile(CLI::App &app, Run &run) {
   struct Options : TargetOptions {
     bool bitstream = false, cpuObject = false;
-    std::string objectCpu = "x86-64-v3";
+    std::string objectCpu = "x86-64-v3", normalize;
+    std::vector<std::string> samples;
   };
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
@@ -200,6 +201,14 @@ void cli::addCompile(CLI::App &app, Run &run) {
                    "otherwise at most 4, and fewer if they take long")
       ->check(CLI::Range(int64_t(0), int64_t(1000)))
       ->option_text("N");
+  command
+      ->add_option(
+          "--input", options->samples,
+          "sample data (.npy .npz .pb idx .png .jpg or a folder), once "
+          "per input, whose first frames are the golden vectors; "
+          "otherwise those of --calibration, or random ones")
+      ->allow_extra_args(false);
+  addNormalize(*command, options->normalize);
   addPhase(*command, "--compile-to", options->request.to,
            "stop after a phase and write the module as .mlir: " + phaseNames());
   addPhase(*command, "--compile-from", options->request.from,
@@ -225,6 +234,10 @@ void cli::addCompile(CLI::App &app, Run &run) {
   command->callback([options, command, &run] {
     if (options->cpuObject)
       options->request.objectCpu = options->objectCpu;
+    for (const std::string &path : options->samples)
+      options->request.samples.files.push_back({path, options->normalize});
+    if (!options->samples.empty())
+      options->request.samples.option = "--input";
     const CompileRequest &request = options->request;
     const bool isKernel = !request.from && !request.to &&
                           model::isKernel(inputKind(request.model.path));

@@ -82,8 +82,10 @@ static int runSimulate(SimulateRequest request, bool json) {
                               {"sim_cycles_per_s", result.simCyclesPerS}};
     if (!result.simulator.empty())
       object["simulator"] = llvm::json::fixUTF8(result.simulator);
-    if (result.golden)
+    if (result.golden) {
       object["golden"] = result.golden;
+      object["golden_from"] = llvm::json::fixUTF8(result.goldenFrom);
+    }
     if (result.unexpected >= 0)
       object["unexpected"] = result.unexpected;
     if (!result.firstMismatch.empty())
@@ -101,8 +103,12 @@ static int runSimulate(SimulateRequest request, bool json) {
   llvm::outs() << result.frames
                << (result.frames == 1 ? " frame, " : " frames, ")
                << grouped(result.mismatches) << " mismatches";
-  if (result.golden)
-    llvm::outs() << " (" << result.golden << " golden vectors compared, too)";
+  if (result.golden) {
+    llvm::outs() << " (" << result.golden << " golden vectors";
+    if (result.goldenFrom == "input" || result.goldenFrom == "calibration")
+      llvm::outs() << " of " << result.goldenFrom << " data";
+    llvm::outs() << " compared, too)";
+  }
   llvm::outs() << "\n";
   if (result.unexpected >= 0)
     llvm::outs() << grouped(result.unexpected)

@@ -280,7 +280,7 @@ private:
 void expectAnswers(Client &client, uint8_t frames) {
   std::string error;
   for (uint8_t f = 0; f < frames; ++f) {
-    ASSERT_TRUE(client.post({std::vector<uint8_t>(8, f)}, error)) << error;
+    ASSERT_TRUE(client.post(0, {std::vector<uint8_t>(8, f)}, error)) << error;
     Client::Frame answer;
     ASSERT_EQ(client.take(answer, 10'000'000'000, error),
               Client::Outcome::Answer)

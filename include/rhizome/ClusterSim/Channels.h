@@ -22,6 +22,10 @@ std::vector<link::Route> routesOf(const Plan &plan, llvm::StringRef name,
 /// Which of a party's channels the next frame uses.
 link::Router routerOf(const Plan &plan, llvm::StringRef name, bool receives);
 
+/// The regions of the FPGA, by the ports of host and FPGA in the plan's tasks;
+/// none if there is one.
+std::vector<runtime::Region> regionsOf(const Plan &plan);
+
 /// What a client needs to know. `inputs` and `outputs` are the host's tensors.
 link::Service serviceOf(const Plan &plan, const std::vector<BorderPort> &inputs,
                         const std::vector<BorderPort> &outputs);

@@ -33,6 +33,20 @@ public:
   /// region; otherwise the design runs again with it, at most once per region.
   llvm::Error runDesign(const Design &design, const Frames &predicted);
 
+  // All regions by whoever calls, frame by frame.
+  /// Runs a frame's tasks on the host from that number on, as far as the FPGA's
+  /// next one, and gives its number; endOfRegions() if none is left.
+  llvm::Expected<size_t> runToRegion(size_t frame, size_t from);
+  /// What a task has made of a frame.
+  void give(const HostModel::Task &task, size_t frame,
+            std::vector<Tensor> results);
+  /// Where the tasks begin that have not been run, and where those after the
+  /// FPGA's last one do.
+  size_t nextTask() const { return next; }
+  size_t endOfRegions() const;
+  /// All frames have been brought as far as that.
+  void skipRegions() { next = std::max(next, endOfRegions()); }
+
   /// Runs the host's tasks before the FPGA's first, and gives what that takes.
   llvm::Expected<Frames> codes();
 
@@ -48,10 +62,7 @@ public:
 private:
   explicit Passage(const HostModel &model) : model(&model) {}
   Frames collect(bool inputs) const;
-  void give(const HostModel::Task &task, size_t frame,
-            std::vector<Tensor> results);
   llvm::Error runTasks(size_t from, size_t to, const Run &fpga);
-  size_t endOfRegions() const;
 
   const HostModel *model;
   std::vector<std::vector<Tensor>> values; ///< [frame][tensor]

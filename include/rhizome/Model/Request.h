@@ -33,6 +33,12 @@ struct DataRequest {
   std::string normalizeOption = "--normalize";
 };
 
+/// Data of the user's from which a package takes its golden vectors.
+struct Samples {
+  std::vector<DataRequest> files; ///< as readValues takes them; none: drawn
+  std::string option; ///< that gave them: "--input", "--calibration"
+};
+
 /// --calibration: a float model is quantized after training.
 struct Calibration {
   DataRequest data;

@@ -304,8 +304,9 @@ static std::string otherKind(StringRef bytes) {
 std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
                                            const ImportOptions::Limits &limits,
                                            Refusals &refusals) {
-  auto refuse = [&](std::string reason, std::string remedy) {
-    refusals.push_back({"", "", std::move(reason), std::move(remedy)});
+  auto refuse = [&](std::string reason, std::string remedy,
+                    Refusal::Fault fault = Refusal::Fault::File) {
+    refusals.push_back({"", "", std::move(reason), std::move(remedy), fault});
     return nullptr;
   };
   if (bytes.empty())
@@ -330,7 +331,7 @@ std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
   if (refusals.size() != before || !checkNames(graph->model.graph(), refusals))
     return nullptr;
   if (graph->model.graph().output_size() == 0)
-    return refuse("the graph has no output", "");
+    return refuse("the graph has no output", "", Refusal::Fault::Model);
   if (graph->isOfKnownVersion) {
     auto note = [&](const Refusals &found) {
       for (const Refusal &refusal : found)

@@ -80,6 +80,12 @@ typedef struct {
   int64_t bank, address;
 } rhz_segment;
 
+/* What the device computes between two tasks of the host: so many frames to it
+ * and from it, in order. */
+typedef struct {
+  size_t to_device_count, from_device_count;
+} rhz_region;
+
 /* A compiled model as the host sees it. */
 typedef struct {
   const char *name;
@@ -92,6 +98,8 @@ typedef struct {
   size_t image_count, segment_count;
   const rhz_file *images; /* that the design's memories hold */
   const rhz_segment *segments;
+  size_t region_count; /* 0: one of all frames */
+  const rhz_region *regions;
 } rhz_model;
 
 typedef enum {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "rhizome/runtime/border.h"
+#include "rhizome/runtime/cpu.h"
 #include "rhizome/runtime/driver.h"
 #include <memory>
 
@@ -25,12 +26,17 @@ public:
   /// the device is opened anew.
   Status infer(std::span<const void *const> inputs,
                std::span<void *const> outputs, size_t frames = 1);
+  /// The whole model on its own tensors, as runOn has them: the device's tasks
+  /// by the driver, the host's by the machine code.
+  Status run(const rhz_cpu_model &code, std::span<const void *const> inputs,
+             std::span<void *const> outputs, size_t frames = 1);
 
   const rhz_model &model() const { return tables; }
   Driver &driver() { return *device; }
   Duration patience = std::chrono::seconds(10); ///< with each frame
 
 private:
+  Status reopen();
   Status send(std::span<const void *const> inputs, size_t frame);
   Status receive(std::span<void *const> outputs, size_t frame);
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "rhizome/runtime/link.h"
+#include "rhizome/runtime/region.h"
 
 namespace rhizome::link {
 /// The frames f of a service with f mod every == first take this channel at
@@ -58,5 +59,7 @@ struct Service {
   std::vector<Route> inputs, outputs;  ///< of frames that enter and leave
   std::vector<TensorInfo> inputTensors, outputTensors;
   std::vector<NodeInfo> nodes;
+  /// Of the inputs and outputs; none: one of all.
+  std::vector<runtime::Region> regions;
 };
 } // namespace rhizome::link
