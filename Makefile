@@ -60,8 +60,8 @@ resources: build
 	cmake --build $(BUILD) -j $(JOBS) --target rhizome-points
 	@python3 bench/resources.py
 
-## Both importers under libFuzzer, FUZZ_SECONDS long; what they find lies in build-fuzz.
-FUZZ_SECONDS ?= 3600
+## Every reader under libFuzzer, FUZZ_SECONDS each; what they find lies in build-fuzz.
+FUZZ_SECONDS ?= 1200
 fuzz: setup
 	cmake --preset fuzz && cmake --build --preset fuzz
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
