@@ -74,13 +74,13 @@ class Bench:
 
 def forget(bench, command, draw):
     """Takes from the cache what the command has to make anew; for synthesis,
-    which takes longest, two modules of it."""
+    which takes longest, a module of it."""
     for path in (bench.cache / "rhizome/simulators").glob("*"):
         if command == "simulate":
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     if command == "synth":
         kept = sorted((bench.cache / "rhizome/synth").glob("*.json"))
-        for path in draw.sample(kept, min(2, len(kept))):
+        for path in draw.sample(kept, min(1, len(kept))):
             path.unlink()
 
 
