@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs are built so that a fault in them is harder to use: at addresses that
 change, without a stack that can be run, with tables of functions that are
-read-only once they have started. Usage: hardening.py PROGRAM…"""
+read-only once they have started, with a guard behind arrays on the stack and
+copies that know where they end. Usage: hardening.py PROGRAM…"""
 import pathlib
+import re
 import struct
 import sys
 
@@ -36,7 +38,8 @@ class Elf:
 
 def faults(path):
     """What is missing in a program."""
-    elf = Elf(path.read_bytes())
+    data = path.read_bytes()
+    elf = Elf(data)
     flags, flags_1 = (elf.dynamic.get(t, 0) for t in (DT_FLAGS, DT_FLAGS_1))
     if not flags_1 & DF_1_PIE:
         yield "has a fixed address (no PIE)"
@@ -46,12 +49,20 @@ def faults(path):
         yield "binds functions late, so their table stays writable (no -z now)"
     if STACK not in elf.segments or elf.segments[STACK][0] & 1:
         yield "has a stack that can be run"
+    # Of functions that are linked dynamically the names stand in the file.
+    if b"\0__stack_chk_fail\0" not in data:
+        yield "has no guarded stack (-fstack-protector-strong)"
 
 
 def main():
-    return report("hardening", [
-        f"{path.name} {fault}" for path in map(pathlib.Path, sys.argv[1:])
-        for fault in faults(path)])
+    programs = [pathlib.Path(text) for text in sys.argv[1:]]
+    problems = [f"{path.name} {fault}" for path in programs
+                for fault in faults(path)]
+    # A program may have nothing that can be fortified; not all of them.
+    if not any(re.search(rb"\0__(?!stack_)\w+_chk\0", path.read_bytes())
+               for path in programs):
+        problems.append("no program has fortified functions (_FORTIFY_SOURCE)")
+    return report("hardening", problems)
 
 
 if __name__ == "__main__":
