@@ -69,8 +69,8 @@ resources: build
 	cmake --build $(BUILD) -j $(JOBS) --target rhizome-points
 	@python3 bench/resources.py
 
-## Both importers under libFuzzer for FUZZ_SECONDS; findings are in build-fuzz.
-FUZZ_SECONDS ?= 3600
+## Every reader under libFuzzer for FUZZ_SECONDS each; findings are in build-fuzz.
+FUZZ_SECONDS ?= 1200
 fuzz: setup
 	cmake --preset fuzz && cmake --build --preset fuzz
 	@scripts/fuzz.sh $(FUZZ_SECONDS)

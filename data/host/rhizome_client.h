@@ -18,11 +18,12 @@ const rhz_model *rhz_compiled_model(void);
  * the device needs are compared with what was compiled. `driver` is "null",
  * "cpu", "simulation", "uart", "udp" or "opencl"; `where`, the last one NULL,
  * says where the device is: a simulator's program; a serial line and its baud
- * rate; for every node "NODE=ADDRESS:PORT" ("host=…" says where to listen); an
- * OpenCL program and a part of its platform's name. "cpu", and "opencl" without
- * a program, need the package's machine code (--cpu-object). Gives up after
- * `patience_s` seconds, here and later with each frame. NULL on failure, with a
- * sentence in `error`. */
+ * rate; for every node "NODE=ADDRESS:PORT" ("host=…" says where to listen,
+ * "key=FILE" which key the nodes share: that needs libsodium); an OpenCL program
+ * and a part of its platform's name. "cpu", and "opencl" without a program, need
+ * the package's machine code (--cpu-object). Gives up after `patience_s`
+ * seconds, here and later with each frame. NULL on failure, with a sentence in
+ * `error`. */
 rhz_client *rhz_open(const char *package, const char *driver,
                      const char *const *where, double patience_s, char *error,
                      size_t error_size);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What runs a package: the host's tasks, frames through a driver, answers,
 // comparison.
-#include "Keys.h"
 #include "Places.h"
 #include "rhizome/ClusterSim/Channels.h"
 #include "rhizome/Deploy/Service.h"
@@ -9,6 +8,7 @@
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Failures.h"
 #include "rhizome/runtime/drivers.h"
+#include "rhizome/runtime/key.h"
 #include <chrono>
 #include <deque>
 
@@ -45,10 +45,10 @@ Expected<std::unique_ptr<runtime::Driver>> clientOf(const Package &package,
                                           model.networkOutputs());
   options.patience = patienceOf(request);
   if (!request.key.empty()) {
-    Expected<link::Mac> seal = macOf(request.key);
-    if (!seal)
-      return seal.takeError();
-    options.seal = std::move(*seal);
+    std::string problem;
+    options.seal = link::macOf(request.key, problem);
+    if (!options.seal)
+      return createStringError(problem);
   }
   for (const auto &[name, place] : *places) {
     if (name == kHost)

@@ -2,7 +2,6 @@
 // One node as a process: a UDP socket, the link's endpoint, and behind it the
 // node's function on the CPU or its Verilated design.
 #include "FunctionParts.h"
-#include "Keys.h"
 #include "Places.h"
 #include "rhizome/ClusterSim/Channels.h"
 #include "rhizome/ClusterSim/Model.h"
@@ -11,7 +10,7 @@
 #include "rhizome/Simulate/Cluster.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Failures.h"
-#include "rhizome/runtime/udp.h"
+#include "rhizome/runtime/key.h"
 #include <algorithm>
 #include <deque>
 
@@ -288,15 +287,15 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
   if (!driver.bind(place->second, problem))
     return failure();
   // Clients come and go; they are where their datagrams come from.
-  Expected<link::Mac> tokens = freshMac();
+  link::Mac tokens = link::freshMac(problem);
   if (!tokens)
-    return tokens.takeError();
-  driver.learnPeer(link::kHostAddress, std::move(*tokens));
+    return failure();
+  driver.learnPeer(link::kHostAddress, std::move(tokens));
   if (!request.key.empty()) {
-    Expected<link::Mac> seal = macOf(request.key);
+    link::Mac seal = link::macOf(request.key, problem);
     if (!seal)
-      return seal.takeError();
-    driver.seal(std::move(*seal));
+      return failure();
+    driver.seal(std::move(seal));
   }
   for (const PlannedNode &other : plan.nodes) {
     if (none_of(channels, [&](const link::ChannelConfig &channel) {

@@ -57,7 +57,30 @@ Expected<std::string> rhizome::runtimeDir() {
                     "../share/rhizome/runtime", "include");
 }
 
+Error rhizome::checkIsFile(StringRef path) {
+  sys::fs::file_status status;
+  if (sys::fs::status(path, status))
+    return Error::success();
+  using Type = sys::fs::file_type;
+  const bool isShells = path.starts_with("/dev/fd/") || path == "/dev/stdin" ||
+                        path.starts_with("/proc/self/fd/");
+  switch (status.type()) {
+  case Type::regular_file:
+  case Type::directory_file:
+    return Error::success();
+  case Type::fifo_file:
+    if (isShells)
+      return Error::success();
+    [[fallthrough]];
+  default:
+    return createStringError("cannot read '%s': it is no file",
+                             path.str().c_str());
+  }
+}
+
 Expected<std::string> rhizome::readFile(StringRef path) {
+  if (Error error = checkIsFile(path))
+    return std::move(error);
   auto buffer = MemoryBuffer::getFile(path);
   if (!buffer)
     return createStringError(buffer.getError(), "cannot read '%s': %s",

@@ -12,6 +12,7 @@ import boards
 import cluster
 import drivers
 import explore
+import faults
 import framework
 import golden
 import hardware
@@ -50,6 +51,12 @@ SUITES = {
     "reference": reference.reference,   # NETWORK FRAMES
     "golden": golden.golden,            # NETWORK LEVEL
     "explore": explore.explore,
+    "faults-kills": faults.kills,       # COUNT [COMMAND…]
+    "faults-cache": faults.one_cache,   # COMMAND
+    "faults-disks": faults.disks,
+    "faults-environments": faults.environments,
+    "faults-clocks": faults.clocks,
+    "faults-lengths": faults.lengths,
     "boards": boards.boards,
     "drivers": drivers.drivers,
     "bitstream": boards.bitstream,
@@ -68,6 +75,7 @@ SUITES = {
     "node-cases": nodecases.node_cases,
     "nodes": nodes.loopback,
     "nodes-client": nodes.generated_client,
+    "nodes-key": nodes.with_key,
     "nodes-namespaces": nodes.in_namespaces,
     "install": install.install,
     "migraphx": imports.migraphx,
@@ -85,6 +93,8 @@ SUITES = {
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "strangers": strangers.strangers,
+    "strangers-models": strangers.models,
+    "strangers-live": strangers.live,   # SECONDS
     "phases": phases.phases,
     "phases-examples": phases.phases_examples,
     "plans": plans.plans,
