@@ -463,6 +463,12 @@ static DenseSet<Value> streamsOfInputs(flow::DesignOp design) {
   return reached;
 }
 
+/// Does a process read a memory while frames pass? Weights are loaded before.
+static bool readsMemory(const Network &network) {
+  return llvm::any_of(network.processes,
+                      [](const Process &p) { return p.memory >= 0; });
+}
+
 LogicalResult sizeBuffers(flow::DesignOp design) {
   // networkOf numbers channels in the order of actors and results.
   Network network = networkOf(design);
@@ -486,8 +492,11 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
     network.channels[index].capacity = INT64_MAX / 4;
     watched.push_back(index);
   }
+  // Designs that load weights are large, and what lies in their buffers grows
+  // for some frames more.
+  bool isLoaded = !network.memories.empty() && !readsMemory(network);
   Simulation simulation(network, watched);
-  const SimResult &run = simulation.upTo(2);
+  const SimResult &run = simulation.upTo(isLoaded ? 6 : 2);
   if (run.deadlock)
     return design.emitError("internal: deadlock with unbounded buffers: ")
            << run.blocked;
@@ -538,7 +547,7 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
   const SimResult &run = simulation.upTo(kShort - 1);
   if (run.deadlock)
     return design.emitError("internal: the design deadlocks: ") << run.blocked;
-  if (!network.memories.empty()) {
+  if (readsMemory(network)) {
     // Refreshes are not aligned to frames: no frame is like another.
     bool shortFrames = run.interval(kWarmUp - 1) < kLong;
     simulation.upTo(shortFrames ? 20 : 12);

@@ -15,9 +15,11 @@ struct Tokens {
   std::vector<int64_t> visible, popped;
 };
 
-/// When each process fires, one vector per process.
-std::vector<std::vector<int64_t>> firingsOf(const Network &network,
-                                            int frames) {
+/// When each process fires, one vector a process; and, if asked for, when the
+/// tokens of each channel came and went.
+std::vector<std::vector<int64_t>>
+firingsOf(const Network &network, int frames,
+          std::vector<Tokens> *passed = nullptr) {
   std::vector<Tokens> tokens(network.channels.size());
   std::vector<std::vector<int64_t>> fired(network.processes.size());
   std::vector<std::vector<const Phase *>> due(network.processes.size());
@@ -70,11 +72,29 @@ std::vector<std::vector<int64_t>> firingsOf(const Network &network,
       while (fire(p))
         moves = true;
   }
+  if (passed)
+    *passed = tokens;
   return fired;
 }
 
-/// A source, units that repeatedly read what they store and fold what
-/// they read, like windows and matrix-vector units, and a sink.
+/// Most tokens that a channel held: from their producer's firing to their
+/// consumer's, both cycles included.
+int64_t mostIn(const Tokens &tokens, int64_t latency) {
+  int64_t most = 0;
+  for (int64_t visible : tokens.visible) {
+    int64_t cycle = visible - latency;
+    auto came = std::upper_bound(tokens.visible.begin(), tokens.visible.end(),
+                                 visible),
+         went = std::lower_bound(tokens.popped.begin(), tokens.popped.end(),
+                                 cycle);
+    most = std::max(most, int64_t(came - tokens.visible.begin()) -
+                              int64_t(went - tokens.popped.begin()));
+  }
+  return most;
+}
+
+/// A source, units that read what they store again and again and fold what
+/// they read, as windows and matrix-vector units do, and a sink.
 Network pipelineOf(std::mt19937 &random) {
   auto draw = [&](int low, int high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
@@ -212,6 +232,34 @@ TEST(EventSim, AnyNumberOfPorts) {
   for (int n = 0; n < 400; ++n)
     finished += agrees(starOf(random), n);
   EXPECT_GT(finished, 200);
+}
+
+TEST(EventSim, CountsWhatChannelsHold) {
+  std::mt19937 random(13);
+  size_t deep = 0;
+  for (int n = 0; n < 200; ++n) {
+    Network network = n % 2 ? starOf(random) : pipelineOf(random);
+    // Some never fill, and their producers run far ahead.
+    std::vector<int> watched;
+    for (size_t c = 0; c < network.channels.size(); ++c)
+      if (random() % 2) {
+        watched.push_back(int(c));
+        if (random() % 4)
+          network.channels[c].capacity = INT64_MAX / 4;
+      }
+    constexpr int kFrames = 3;
+    std::vector<Tokens> passed;
+    firingsOf(network, kFrames, &passed);
+    Simulation simulation(network, watched);
+    simulation.upTo(kFrames);
+    for (int c : watched) {
+      int64_t most =
+          mostIn(passed[size_t(c)], network.channels[size_t(c)].latency);
+      EXPECT_EQ(simulation.occupancy(c), most) << n << " channel " << c;
+      deep += most > 20;
+    }
+  }
+  EXPECT_GT(deep, 30U);
 }
 
 TEST(MemoryBank, AnswersByItsRules) {

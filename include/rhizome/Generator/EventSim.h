@@ -122,14 +122,14 @@ struct SimResult {
 /// network must outlive it.
 class Simulation {
 public:
-  /// `watched` are channels whose occupancy will be asked for, which takes
-  /// memory for every firing at them.
+  /// `watched` are channels whose occupancy will be asked for; it is counted
+  /// as the run goes on.
   explicit Simulation(const Network &network, llvm::ArrayRef<int> watched = {});
   ~Simulation();
   /// Runs until so many frames have gone through, the earlier ones included.
   const SimResult &upTo(int frames);
-  /// Most tokens that a watched channel held at once.
-  int64_t occupancy(int channel) const;
+  /// Most tokens that a watched channel held at once, after the last run.
+  int64_t occupancy(int channel);
 
 private:
   struct State;
