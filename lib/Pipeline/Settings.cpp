@@ -303,8 +303,11 @@ static bool readSamples(Reader &reader, NamedAttribute entry,
       samples.files.push_back({cast<StringAttr>(path).str(), ""});
     return true;
   });
-  for (DataRequest &file : samples.files)
+  for (DataRequest &file : samples.files) {
     file.normalize = normalize;
+    if (samples.option == "--calibration")
+      file.normalizeOption = "--calibration-normalize";
+  }
   return good;
 }
 

@@ -234,6 +234,10 @@ void cli::addCompile(CLI::App &app, Run &run) {
   command->callback([options, command, &run] {
     if (options->cpuObject)
       options->request.objectCpu = options->objectCpu;
+    if (!options->normalize.empty() && options->samples.empty())
+      throw CLI::ValidationError("--normalize",
+                                 "it is for --input; did you mean "
+                                 "'--calibration-normalize'?");
     for (const std::string &path : options->samples)
       options->request.samples.files.push_back({path, options->normalize});
     if (!options->samples.empty())
