@@ -151,6 +151,8 @@ int rhz_infer(rhz_client *client, size_t frames, const void *const *inputs,
   return status ? 0 : 1;
 }
 
+void rhz_reset(rhz_client *client) { client->inference->reset(); }
+
 const rhz_cpu_model *rhz_compiled_cpu_model(void) { return compiledCpuModel(); }
 
 int rhz_compute(const void *const *inputs, void *const *outputs, char *error,

@@ -112,36 +112,61 @@ runtime::Status waitFor(runtime::Driver &driver, DriverKind kind,
   }
 }
 
-/// Frames through a driver and their answers.
-Error runDriver(const RunRequest &request, DriverKind kind,
-                const Package &package, const HostModel &model,
-                const Frames &frames,
-                std::vector<std::vector<runtime::Bytes>> &answers,
-                RunResult &result) {
+/// The driver of a run, opened once, and what it measures.
+class Device {
+public:
+  Device(const RunRequest &request, DriverKind kind, const HostModel &model,
+         RunResult &result)
+      : request(request), kind(kind), model(model), result(result) {}
+  /// `frames` are, at most, on their way at a time.
+  Error open(const Package &package, size_t frames);
+  /// Frames of all regions, and their answers.
+  Expected<Frames> run(const Frames &frames);
+  /// Writes what was measured into the result.
+  void measure();
+
+private:
+  const RunRequest &request;
+  DriverKind kind;
+  const HostModel &model;
+  RunResult &result;
+  std::unique_ptr<runtime::Driver> theDriver;
+  size_t room = 1;
+  std::chrono::steady_clock::time_point begin;
+};
+
+Error Device::open(const Package &package, size_t frames) {
   Expected<std::unique_ptr<runtime::Driver>> made =
       kind == DriverKind::Udp
           ? clientOf(package, model, request, result)
           : makeDriver(package, kind, request.driverOptions);
   if (!made)
     return made.takeError();
-  runtime::Driver &driver = **made;
+  theDriver = std::move(*made);
+  runtime::Driver &driver = *theDriver;
   Expected<runtime::Design> design = designOf(package);
   if (!design)
     return design.takeError();
-  Expected<std::vector<std::vector<runtime::Bytes>>> packed =
-      packAll(frames, model.networkInputs());
-  if (!packed)
-    return packed.takeError();
-  const size_t count = packed->size();
-  const size_t room = request.outstanding ? size_t(request.outstanding)
-                                          : std::max<size_t>(count, 1);
+  room = request.outstanding ? size_t(request.outstanding)
+                             : std::max<size_t>(frames, 1);
   if (runtime::Status status = driver.open(std::move(*design)); !status)
     return errorOf(driver, status);
   if (runtime::Status status = driver.allocate(room); !status)
     return errorOf(driver, status);
   if (runtime::Status status = driver.loadAll(); !status)
     return errorOf(driver, status);
-  const auto begin = std::chrono::steady_clock::now();
+  begin = std::chrono::steady_clock::now();
+  return Error::success();
+}
+
+Expected<Frames> Device::run(const Frames &frames) {
+  runtime::Driver &driver = *theDriver;
+  Expected<std::vector<std::vector<runtime::Bytes>>> packed =
+      packAll(frames, model.networkInputs());
+  if (!packed)
+    return packed.takeError();
+  const size_t count = packed->size();
+  Frames answers;
   size_t sent = 0;
   for (size_t done = 0; done < count; ++done) {
     runtime::Status status;
@@ -153,16 +178,21 @@ Error runDriver(const RunRequest &request, DriverKind kind,
     }
     if (status)
       status = waitFor(driver, kind, request);
-    std::vector<runtime::Bytes> &answer = answers.emplace_back();
+    std::vector<Tensor> &answer = answers.emplace_back();
     for (size_t k = 0; status && k < driver.design().outputs.size(); ++k) {
-      answer.emplace_back(driver.design().outputs[k].frameBytes());
-      status = driver.read(k, answer.back());
+      runtime::Bytes bytes(driver.design().outputs[k].frameBytes());
+      status = driver.read(k, bytes);
+      answer.push_back(unpackFrame(bytes.data(), model.networkOutputs()[k]));
     }
     result.frames = int64_t(driver.statistics().done);
     if (!status)
       return errorOf(driver, status);
   }
-  const runtime::Statistics statistics = driver.statistics();
+  return answers;
+}
+
+void Device::measure() {
+  const runtime::Statistics statistics = theDriver->statistics();
   result.repeated = int64_t(statistics.repeated);
   result.resent = int64_t(statistics.resent);
   auto micros = [](runtime::Duration time) {
@@ -175,7 +205,6 @@ Error runDriver(const RunRequest &request, DriverKind kind,
   result.latencyUs = micros(statistics.sum) / double(statistics.done);
   result.shortestUs = micros(statistics.shortest);
   result.longestUs = micros(statistics.longest);
-  return Error::success();
 }
 
 /// The driver that was asked for, or the one there is a reason for.
@@ -248,27 +277,27 @@ Error runInto(const RunRequest &request, RunResult &result) {
   if (result.checked || isMany)
     if (Error error = want.run(interpreted(**model)))
       return error;
-  auto design = [&](const Frames &codes) -> Expected<Frames> {
-    std::vector<std::vector<runtime::Bytes>> answers;
-    if (Error error = runDriver(request, *kind, *package, **model, codes,
-                                answers, result))
-      return error;
-    Frames got;
-    for (const std::vector<runtime::Bytes> &answer : answers) {
-      std::vector<Tensor> &frame = got.emplace_back();
-      for (auto [bytes, port] : zip_equal(answer, (*model)->networkOutputs()))
-        frame.push_back(unpackFrame(bytes.data(), port));
-    }
-    return got;
-  };
+  Device device(request, *kind, **model, result);
+  // What a model keeps is in the next frame, which waits for this one.
+  const bool isKept = !(*model)->states().empty();
+  if (Error error = device.open(*package, isKept ? 1 : drawn->passage.size()))
+    return error;
+  auto design = [&](const Frames &codes) { return device.run(codes); };
   // What regions after the first take is what the host makes of the answers
   // before; runDesign begins with what is expected of it.
-  Expected<Frames> frames =
-      isMany ? Expected<Frames>(want.networkInputs()) : drawn->passage.codes();
-  if (!frames)
-    return frames.takeError();
-  if (Error error = drawn->passage.runDesign(design, *frames))
-    return error;
+  Frames expected = isMany ? want.networkInputs() : Frames();
+  if (isKept) {
+    if (Error error = drawn->passage.runInTurn(design, expected))
+      return error;
+  } else {
+    Expected<Frames> frames =
+        isMany ? Expected<Frames>(expected) : drawn->passage.codes();
+    if (!frames)
+      return frames.takeError();
+    if (Error error = drawn->passage.runDesign(design, *frames))
+      return error;
+  }
+  device.measure();
   if (result.checked)
     compare(drawn->passage.networkOutputs(), want.networkOutputs(), **model,
             result);

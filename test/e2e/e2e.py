@@ -78,6 +78,7 @@ SUITES = {
     "turns": operations.turns,
     "tasks": tasks.tasks,
     "recurrent": recurrent.recurrent,
+    "states": recurrent.states,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "strangers": strangers.strangers,
