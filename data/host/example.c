@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reads frames of numbers as text from standard input, each input's elements in
- * turn, and writes the answers' elements, a line a frame:
+ * turn but for those of states, and writes the answers' elements, a line a frame:
  *   example net.rhz udp node0=10.0.0.1:2719 … < frames.txt
  *   example net.rhz uart /dev/ttyUSB1 < frames.txt
  * With "model" for the driver the whole model is computed here. Where the host
@@ -16,12 +16,20 @@ static void *allocate(const rhz_tensor *tensor) {
   return calloc((size_t)tensor->elements, size);
 }
 
+static int is_state(const rhz_model *model, size_t input) {
+  size_t k;
+  for (k = 0; k < model->state_count; ++k)
+    if (model->states[k].input == (int)input)
+      return 1;
+  return 0;
+}
+
 /* Reads one frame; 0 at the end of the file. */
 static int read_frame(const rhz_model *model, void **inputs) {
   size_t k;
   int64_t i;
   for (k = 0; k < model->input_count; ++k)
-    for (i = 0; i < model->inputs[k].elements; ++i)
+    for (i = 0; !is_state(model, k) && i < model->inputs[k].elements; ++i)
       if (model->inputs[k].type == RHZ_FLOAT32
               ? scanf("%f", (float *)inputs[k] + i) != 1
               : scanf("%" SCNd64, (int64_t *)inputs[k] + i) != 1)

@@ -166,6 +166,7 @@ int rhz_run(rhz_client *client, size_t frames, const void *const *inputs,
   client->error = status.text;
   return status ? 0 : 1;
 }
+void rhz_reset(rhz_client *client) { client->inference->reset(); }
 
 const rhz_cpu_model *rhz_compiled_cpu_model(void) { return compiledCpuModel(); }
 

@@ -222,12 +222,13 @@ Error runDriver(const RunRequest &request, DriverKind kind,
                                     package.dir().c_str(),
                                     design->regionCount(),
                                     model.regionCount()));
-  // The host's tasks before the first region, on all cores.
-  if (Error error = passage.codes().takeError())
-    return error;
   const size_t count = passage.size();
-  const size_t room = request.outstanding ? size_t(request.outstanding)
-                                          : std::max<size_t>(count, 1);
+  size_t room = request.outstanding ? size_t(request.outstanding)
+                                    : std::max<size_t>(count, 1);
+  if (!model.states().empty())
+    room = 1; // what is kept is in the next frame, which waits for this one
+  else if (Error error = passage.codes().takeError())
+    return error; // the host's tasks before the first region, on all cores
   if (runtime::Status status = driver.open(std::move(*design)); !status)
     return errorOf(driver, status);
   if (runtime::Status status = driver.allocate(room); !status)

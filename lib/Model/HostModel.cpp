@@ -9,6 +9,7 @@
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Model/States.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Untrusted.h"
 #include "rhizome/Transforms/Tasks.h"
@@ -117,6 +118,8 @@ std::vector<HostModel::Value> model::valuesOf(func::FuncOp func, bool results) {
     auto name = results
                     ? func.getResultAttrOfType<StringAttr>(i, "rhizome.name")
                     : func.getArgAttrOfType<StringAttr>(i, "rhizome.name");
+    if (!results && name && isStateOfMain(func, name.getValue()))
+      continue;
     values.push_back({name ? name.str() : std::to_string(i),
                       cast<ShapedType>(type).getShape().vec(),
                       isa<FloatType>(cast<ShapedType>(type).getElementType()),
@@ -238,6 +241,11 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
     model->outputNumbers.push_back(numbers.lookup(name));
     model->graphOutputs.push_back(valueOf(*module, name, true));
   }
+  for (flow::StateAttr state : flow::statesOf(*module))
+    if (numbers.contains(state.getName())) // or no task takes it
+      model->kept.push_back(
+          {state.getName().str(), numbers.lookup(state.getName()),
+           numbers.lookup(state.getNext()), initialOf(state)});
   model->tensors = numbers.size();
   model->theNetwork = fpgaNetwork(*module);
   // The ports of several regions have numbers of the network.
@@ -256,7 +264,7 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
 }
 
 bool HostModel::isNetworkFree() const {
-  if (regions != 1)
+  if (regions != 1 || !kept.empty())
     return false;
   std::vector<bool> known(tensors);
   bool isBehind = false;
@@ -317,8 +325,16 @@ HostModel::runHost(const Task &task, llvm::ArrayRef<Tensor> in) const {
   return interpret(task, in);
 }
 
+std::vector<Tensor> HostModel::initialStates() const {
+  std::vector<Tensor> initial;
+  for (const State &state : kept)
+    initial.push_back(state.initial);
+  return initial;
+}
+
 llvm::Expected<std::vector<Tensor>>
-HostModel::runAll(llvm::ArrayRef<Tensor> in) const {
+HostModel::runAll(llvm::ArrayRef<Tensor> in,
+                  std::vector<Tensor> &states) const {
   std::vector<Tensor> values(tensors);
   std::vector<size_t> readers(tensors);
   for (const Task &task : allTasks)
@@ -326,6 +342,10 @@ HostModel::runAll(llvm::ArrayRef<Tensor> in) const {
       ++readers[tensor];
   for (unsigned tensor : outputNumbers)
     ++readers[tensor];
+  for (const State &state : kept)
+    ++readers[state.next];
+  for (auto [state, value] : llvm::zip_equal(kept, states))
+    values[state.tensor] = std::move(value);
   const bool isDirect = allTasks.front().takes == inputNumbers;
   for (auto [tensor, value] : llvm::zip_equal(inputNumbers, in)) {
     readers[tensor] -= isDirect;
@@ -347,6 +367,8 @@ HostModel::runAll(llvm::ArrayRef<Tensor> in) const {
     for (auto [tensor, value] : llvm::zip_equal(task.gives, *out))
       values[tensor] = std::move(value);
   }
+  for (auto [state, value] : llvm::zip_equal(kept, states))
+    value = values[state.next];
   std::vector<Tensor> results;
   for (unsigned tensor : outputNumbers)
     results.push_back(std::move(values[tensor]));

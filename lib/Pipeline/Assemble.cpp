@@ -22,7 +22,8 @@ using namespace rhizome::deploy;
 /// merged into, and the functions of nodes, node names included.
 std::string Compilation::printModel() {
   OwningOpRef<ModuleOp> model = ModuleOp::create(module.getLoc());
-  for (const char *name : {flow::kInputs, flow::kOutputs, flow::kTasks})
+  for (const char *name :
+       {flow::kInputs, flow::kOutputs, flow::kStates, flow::kTasks})
     if (Attribute attr = module->getAttr(name))
       model.get()->setAttr(name, attr);
   for (FunctionOpInterface task : flow::tasksOf(module))

@@ -279,6 +279,12 @@ void Compilation::notePlan() {
             "of its {3}",
             node.name, 100 * share, llvm::StringRef(kind).upper(),
             node.device));
+  const double frameUs = plan->predicted.latencyUs + plan->tasks.outsideUs();
+  if (!plan->tasks.states.empty() && goal.throughput * frameUs > 1e6)
+    result.notes.push_back(llvm::formatv(
+        "with the copies over this link a frame takes {0:f1} us: fewer than "
+        "the goal's {1:f0} frames per second",
+        frameUs, goal.throughput));
   if (built->splits.empty())
     return;
   std::vector<std::string> shared;
@@ -286,6 +292,39 @@ void Compilation::notePlan() {
     shared.push_back(split.of.node + " in " + std::to_string(split.parts));
   result.notes.push_back("channels are shared out: " +
                          llvm::join(shared, ", "));
+}
+
+/// A frame of a model that keeps something begins when the one before has
+/// ended. A rate is then a bound of what a frame takes, host and copies
+/// included, and the greatest rate the least latency.
+Status Compilation::waitForStates(explore::Goal &wanted) {
+  const PlannedTasks tasks = tasksOf(module, host);
+  if (tasks.states.empty())
+    return Done();
+  if (wanted.kind == explore::Goal::Kind::MaxThroughput)
+    wanted.kind = explore::Goal::Kind::MinLatency;
+  if (wanted.throughput <= 0)
+    return Done();
+  const double left = 1 / wanted.throughput - tasks.outsideUs() * 1e-6;
+  if (left <= 0)
+    return Failure(
+        Failure::Kind::Infeasible,
+        llvm::formatv("the model keeps '{0}' from frame to frame, so that a "
+                      "frame begins when the one before has ended; the host "
+                      "and copies alone take {1:f1} us of it, which leaves "
+                      "less than {2:f0} frames per second",
+                      tasks.states.front().name, tasks.outsideUs(),
+                      wanted.throughput),
+        llvm::formatv("ask for less than {0:f0} frames per second",
+                      1e6 / tasks.outsideUs()));
+  if (wanted.latency <= 0 || left < wanted.latency)
+    wanted.latency = left;
+  result.notes.push_back(llvm::formatv(
+      "the model keeps '{0}' from frame to frame, so that a frame "
+      "begins when the one before has ended: {1:f0} frames per "
+      "second leave {2:f1} us for the device",
+      tasks.states.front().name, wanted.throughput, left * 1e6));
+  return Done();
 }
 
 Status Compilation::explore() {
@@ -298,6 +337,8 @@ Status Compilation::explore() {
   wanted.buildsNearest = request.acceptNearest;
   wanted.maxNodes =
       std::min(wanted.maxNodes, request.maxNodes.value_or(wanted.maxNodes));
+  if (Status turns = waitForStates(wanted); !turns)
+    return turns;
   explore::Steering steering;
   if (!request.steer.empty() || !request.plan.empty()) {
     llvm::Expected<explore::Steering> read =

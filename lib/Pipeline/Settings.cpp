@@ -19,6 +19,7 @@ struct OptionPhase {
 static constexpr OptionPhase kOptions[] = {
     {"--shape", Phase::Import},
     {"--input-type", Phase::Import},
+    {"--state", Phase::Import},
     {"--raw-integers", Phase::Import},
     {"--constraints", Phase::Import},
     {"--number-format", Phase::Quantize},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/runtime/infer.h"
+#include <cstring>
 
 namespace rhizome::runtime {
 namespace {
@@ -8,11 +9,14 @@ Port portOf(const rhz_border &border) {
           border.beat_bits};
 }
 
+size_t bytesOf(const rhz_tensor &tensor) {
+  size_t size = tensor.type == RHZ_FLOAT32 ? sizeof(float) : sizeof(int64_t);
+  return size_t(tensor.elements) * size;
+}
+
 /// Where frame `frame` of a tensor begins.
 const uint8_t *at(const rhz_tensor &tensor, const void *values, size_t frame) {
-  size_t size = tensor.type == RHZ_FLOAT32 ? sizeof(float) : sizeof(int64_t);
-  return static_cast<const uint8_t *>(values) +
-         frame * size_t(tensor.elements) * size;
+  return static_cast<const uint8_t *>(values) + frame * bytesOf(tensor);
 }
 } // namespace
 
@@ -47,7 +51,29 @@ Design designOf(const rhz_model &model, std::string folder) {
 
 Inference::Inference(const rhz_model &model, std::string folder,
                      std::unique_ptr<Driver> driver)
-    : tables(model), folder(std::move(folder)), device(std::move(driver)) {}
+    : tables(model), folder(std::move(folder)), device(std::move(driver)) {
+  reset();
+}
+
+void Inference::reset() {
+  states.clear();
+  for (size_t k = 0; k < tables.state_count; ++k) {
+    const rhz_state &state = tables.states[k];
+    Bytes &value = states.emplace_back(bytesOf(tables.inputs[state.input]));
+    if (state.initial)
+      std::memcpy(value.data(), state.initial, value.size());
+  }
+}
+
+/// Where the elements of an input stand.
+const void *Inference::valuesOf(size_t input,
+                                std::span<const void *const> inputs,
+                                size_t frame) const {
+  for (size_t k = 0; k < tables.state_count; ++k)
+    if (tables.states[k].input == int(input))
+      return states[k].data();
+  return at(tables.inputs[input], inputs[input], frame);
+}
 
 Status Inference::open(size_t frames) {
   outstanding = frames;
@@ -67,7 +93,7 @@ Status Inference::send(std::span<const void *const> inputs, size_t frame) {
     Bytes bytes(rhz_frame_bytes(&border));
     int64_t element = 0;
     rhz_result result =
-        rhz_to_frame(&border, at(tensor, inputs[size_t(border.tensor)], frame),
+        rhz_to_frame(&border, valuesOf(size_t(border.tensor), inputs, frame),
                      bytes.data(), &element);
     if (result != RHZ_OK)
       return {Fault::Size,
@@ -96,6 +122,11 @@ Status Inference::receive(std::span<void *const> outputs, size_t frame) {
     void *values = outputs[size_t(border.tensor)];
     rhz_from_frame(&border, bytes.data(),
                    const_cast<uint8_t *>(at(tensor, values, frame)));
+  }
+  for (size_t k = 0; k < tables.state_count; ++k) {
+    const size_t output = size_t(tables.states[k].output);
+    const uint8_t *next = at(tables.outputs[output], outputs[output], frame);
+    std::memcpy(states[k].data(), next, states[k].size());
   }
   return {};
 }
@@ -133,10 +164,11 @@ Status Inference::infer(std::span<const void *const> inputs,
                 "code that --cpu-object puts into the package"};
   if (Status status = reopen(); !status)
     return status;
+  const size_t most = tables.state_count ? 1 : outstanding;
   size_t sent = 0;
   for (size_t done = 0; done < frames; ++done) {
     Status status;
-    for (; status && sent < frames && sent - done < outstanding; ++sent)
+    for (; status && sent < frames && sent - done < most; ++sent)
       status = send(inputs, sent);
     if (status)
       status = receive(outputs, done);

@@ -90,6 +90,7 @@ SUITES = {
     "tasks": tasks.tasks,
     "tasks-service": tasks.service,
     "recurrent": recurrent.recurrent,
+    "states": recurrent.states,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "strangers": strangers.strangers,

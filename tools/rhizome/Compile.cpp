@@ -146,7 +146,7 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
   llvm::outs() << "\n  bottleneck " << plan.bottleneck << "\n";
   if (!result.limit.empty())
     llvm::outs() << "  no faster  " << result.limit << "\n";
-  printTasks(plan.tasks);
+  printTasks(plan.tasks, plan.predicted.latencyUs);
   if (placed)
     return printPlaceRoute(*placed);
   return 0;

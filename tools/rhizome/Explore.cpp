@@ -69,7 +69,7 @@ static int runExplore(CompileRequest request, bool json) {
   operations.print();
   llvm::outs() << "\n";
   printPrediction(plan.predicted);
-  printTasks(plan.tasks);
+  printTasks(plan.tasks, plan.predicted.latencyUs);
   llvm::outs() << "  bottleneck " << plan.bottleneck << "\n";
   if (!result.limit.empty())
     llvm::outs() << "  no faster  " << result.limit << "\n";

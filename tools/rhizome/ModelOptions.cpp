@@ -66,6 +66,25 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
       ->type_name("NAME=u8")
       ->allow_extra_args(false);
   command
+      .add_option_function<std::vector<std::string>>(
+          "--state",
+          [&request](const std::vector<std::string> &texts) {
+            for (StringRef text : texts) {
+              auto [input, output] = text.split('=');
+              if (input.empty() || output.empty())
+                throw CLI::ValidationError(
+                    "--state", "'" + text.str() + "' is not INPUT=OUTPUT");
+              if (!request.states.insert({input.str(), output.str()}).second)
+                throw CLI::ValidationError(
+                    "--state", "'" + input.str() + "' is given two outputs");
+            }
+          },
+          "keep a tensor from frame to frame: the graph input holds what the "
+          "graph output gave in the frame before, in the first frame the "
+          "file's default or zeros; once per tensor")
+      ->type_name("INPUT=OUTPUT")
+      ->allow_extra_args(false);
+  command
       .add_option_function<std::string>(
           "--number-format",
           [&request](const std::string &text) {

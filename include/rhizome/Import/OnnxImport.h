@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct ImportOptions {
     unsigned width = 8;
   };
   std::map<std::string, IntegerType> inputTypes;
+  /// Graph inputs that stay inputs although an initializer gives their default,
+  /// which is then the attribute `rhizome.initial` of the argument.
+  std::set<std::string> keptInputs;
   /// `--raw-integers`: F of the fixed-point format. Float tensors of rank 1 or
   /// more in the file hold integer codes; their real value is code / 2^F.
   std::optional<int> rawIntegerFraction;

@@ -58,6 +58,9 @@ struct ModelRequest {
   std::map<std::string, numeric::Format> tensorFormats;
   /// --input-type: graph inputs that hold whole numbers, {signed, bits}.
   std::map<std::string, std::pair<bool, unsigned>> inputTypes;
+  /// --state: graph inputs that hold what a graph output gave in the frame
+  /// before, by name.
+  std::map<std::string, std::string> states;
   /// --raw-integers: the file's tensors hold the number format's codes.
   bool rawIntegers = false;
   std::optional<Calibration> calibration;
