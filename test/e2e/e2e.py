@@ -8,6 +8,7 @@ import argparse
 import sys
 
 import accuracy
+import bodies
 import boards
 import cluster
 import drivers
@@ -78,6 +79,7 @@ SUITES = {
     "turns": operations.turns,
     "tasks": tasks.tasks,
     "recurrent": recurrent.recurrent,
+    "bodies": bodies.bodies,
     "states": recurrent.states,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,

@@ -18,9 +18,10 @@ generators named are those that claim what becomes of it, *folded* means that it
 only changes the constants of the operations around it. Where its operands do not
 allow that, and for all others, the host computes it, through LLVM. `rhizome
 coverage MODEL` says for a model which is which, and why not the others. An
-attribute that is not listed is refused. Control flow, training, string, sequence
-and random operations are refused, and operations whose result's shape depends on
-data.
+attribute that is not listed is refused. Scan and Loop are loops over time, of the
+host; their trip count is known when the model is read, and what they carry keeps
+its shape. If, training, string, sequence and random operations are refused, and
+operations whose result's shape depends on data.
 
 | operation | FPGA | generators | host | attributes |
 |---|---|---|---|---|
