@@ -8,6 +8,7 @@ import argparse
 import sys
 
 import accuracy
+import bodies
 import boards
 import cluster
 import drivers
@@ -90,6 +91,7 @@ SUITES = {
     "tasks": tasks.tasks,
     "tasks-service": tasks.service,
     "recurrent": recurrent.recurrent,
+    "bodies": bodies.bodies,
     "states": recurrent.states,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,

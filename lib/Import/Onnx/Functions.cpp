@@ -73,6 +73,31 @@ static int64_t changedIn(StringRef op) {
   return op == "Resize" ? 11 : 0;
 }
 
+/// Renames what a body reads from around itself; `own` is what bodies around it
+/// name.
+static void
+renameCaptures(onnx::GraphProto &body, llvm::StringSet<> own,
+               llvm::function_ref<std::string(const std::string &)> renamed) {
+  for (const onnx::ValueInfoProto &v : body.input())
+    own.insert(v.name());
+  for (const onnx::TensorProto &t : body.initializer())
+    own.insert(t.name());
+  for (const NodeProto &n : body.node())
+    for (const std::string &name : n.output())
+      own.insert(name);
+  for (NodeProto &n : *body.mutable_node()) {
+    for (std::string &name : *n.mutable_input())
+      if (!own.contains(name))
+        name = renamed(name);
+    for (AttributeProto &a : *n.mutable_attribute())
+      if (a.has_g())
+        renameCaptures(*a.mutable_g(), own, renamed);
+  }
+  for (onnx::ValueInfoProto &v : *body.mutable_output())
+    if (!own.contains(v.name()))
+      v.set_name(renamed(v.name()));
+}
+
 namespace {
 class Inliner {
 public:
@@ -272,6 +297,9 @@ void Inliner::call(const NodeProto &node, const Function &f) {
       name = renamed(name);
     for (std::string &name : *made.mutable_output())
       name = renamed(name);
+    for (AttributeProto &a : *made.mutable_attribute())
+      if (a.has_g())
+        renameCaptures(*a.mutable_g(), {}, renamed);
     emit(std::move(made));
     if (failed())
       return;
