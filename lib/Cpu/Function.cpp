@@ -35,6 +35,17 @@ struct Border {
   }
   size_t elements() const { return ShapedType::getNumElements(shape); }
   size_t bytes() const { return elements() * storage.width / 8; }
+  /// False if a value is outside, true if none can be. Sums and differences
+  /// alone, which vectors of every processor know: what is below `lo` or above
+  /// `hi` sets the sign of one of the two.
+  bool isWithin(ArrayRef<int64_t> values) const {
+    uint64_t span = uint64_t(hi) - uint64_t(lo), signs = 0;
+    if (int64_t(span) < 0) // of half of all 64-bit numbers or more
+      return !isFloat && lo == INT64_MIN && hi == INT64_MAX;
+    for (int64_t v : values)
+      signs |= (uint64_t(v) - uint64_t(lo)) | (uint64_t(hi) - uint64_t(v));
+    return int64_t(signs) >= 0;
+  }
   /// Whether a Tensor holds its values as the function takes them.
   bool isDirect() const { return isFloat || storage.width == 64; }
 };
@@ -115,7 +126,7 @@ static FailureOr<Entry> addFunction(ModuleOp module, func::FuncOp original,
 
 FailureOr<std::unique_ptr<CompiledFunction>>
 CompiledFunction::compile(func::FuncOp func) {
-  cpu::loadDialects(*func.getContext());
+  loadCpuDialects(*func.getContext());
   auto machine = Machine::forCpu("native");
   if (!machine)
     return func.emitError() << "this host's CPU is not supported: "
@@ -164,7 +175,7 @@ rhizome::compileFunctions(llvm::ArrayRef<func::FuncOp> functions,
                           llvm::StringRef cpu) {
   assert(!functions.empty() && "an object holds at least one function");
   func::FuncOp first = functions.front();
-  cpu::loadDialects(*first.getContext());
+  loadCpuDialects(*first.getContext());
   auto machine = Machine::forCpu(cpu);
   if (!machine)
     return first.emitError() << llvm::toString(machine.takeError());
@@ -227,10 +238,8 @@ CompiledFunction::run(ArrayRef<Tensor> inputs) const {
             border.elements())
       return fail("input " + llvm::Twine(i) +
                   " has another shape or kind than the function's");
-    bool isOutside = false; // without a branch, so that vectors compare
-    for (int64_t v : tensor.ints)
-      isOutside |= v < border.lo || v > border.hi;
-    for (int64_t v : isOutside ? ArrayRef(tensor.ints) : ArrayRef<int64_t>())
+    for (int64_t v : border.isWithin(tensor.ints) ? ArrayRef<int64_t>()
+                                                  : ArrayRef(tensor.ints))
       if (v < border.lo || v > border.hi)
         return fail("input " + llvm::Twine(i) + " holds " + llvm::Twine(v) +
                     ", outside " + llvm::Twine(border.lo) + ":" +

@@ -4,6 +4,7 @@
 #include "VectorLoops.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "rhizome/Cpu/Function.h"
 #include "rhizome/Import/Kernel/Ir.h"
 
 using namespace mlir;
@@ -48,7 +49,7 @@ static cpu::Memory memoryOf(func::FuncOp kernel, const Signature &signature) {
 FailureOr<BufferedKernel>
 rhizome::kernel::bufferizeKernel(func::FuncOp kernel,
                                  const Signature &signature) {
-  cpu::loadDialects(*kernel.getContext());
+  loadCpuDialects(*kernel.getContext());
   BufferedKernel out;
   out.module = ModuleOp::create(kernel.getLoc());
   out.body = cast<func::FuncOp>(kernel->clone());

@@ -20,6 +20,8 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "rhizome/Conversion/Passes.h"
+#include "rhizome/Cpu/Function.h"
 #include "rhizome/Numeric/Runtime.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
@@ -101,22 +103,7 @@ llvm::Expected<Machine> Machine::forCpu(llvm::StringRef name) {
 // Lowering
 //===----------------------------------------------------------------------===//
 
-void rhizome::cpu::loadDialects(MLIRContext &context) {
-  DialectRegistry registry;
-  registry
-      .insert<affine::AffineDialect, arith::ArithDialect,
-              cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect,
-              LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
-              scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
-  registerBuiltinDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
-  context.appendDialectRegistry(registry);
-  for (StringRef name : registry.getDialectNames())
-    context.getOrLoadDialect(name);
-}
-
-static LogicalResult lower(ModuleOp module) {
-  PassManager pm(module.getContext());
+static void addLowering(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
@@ -133,6 +120,29 @@ static LogicalResult lower(ModuleOp module) {
   pm.addPass(createConvertFuncToLLVMPass(options));
   pm.addPass(createConvertIndexToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void rhizome::loadCpuDialects(MLIRContext &context) {
+  DialectRegistry registry;
+  registry
+      .insert<affine::AffineDialect, arith::ArithDialect,
+              cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect,
+              LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+              scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  OpPassManager passes(ModuleOp::getOperationName());
+  passes.addPass(createConvertOsaToLinalg());
+  addLowering(passes);
+  passes.getDependentDialects(registry);
+  context.appendDialectRegistry(registry);
+  for (StringRef name : registry.getDialectNames())
+    context.getOrLoadDialect(name);
+}
+
+static LogicalResult lower(ModuleOp module) {
+  PassManager pm(module.getContext());
+  addLowering(pm);
   return pm.run(module);
 }
 

@@ -36,9 +36,6 @@ private:
   VectorUnit unit;
 };
 
-/// Loads the dialects that functions consist of on their way to LLVM IR.
-void loadDialects(mlir::MLIRContext &context);
-
 /// A function on buffers that programs call as `void NAME(void **buffers)`:
 /// its inputs, then its results. What follows among its arguments is in the
 /// table as well, or if `owns` part of the object (constants) or allocated in

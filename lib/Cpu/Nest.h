@@ -15,6 +15,9 @@ struct Access {
   /// `offset` is counted from there.
   bool isMoved = false;
   llvm::SmallVector<int64_t> steps;
+  /// If it lies in strips as wide as a tile (packStrips): what a step of the
+  /// loop along vectors moves from one tile to the next.
+  int64_t stripStep = 0;
 
   bool isScalar() const {
     return !memory || !llvm::isa<mlir::MemRefType>(memory.getType());

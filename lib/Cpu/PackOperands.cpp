@@ -247,6 +247,59 @@ bool Vectorizer::packWeights(size_t weights, int summed) {
   return true;
 }
 
+/// Constants in strips as wide as a tile: what the summed loops read of a strip
+/// is one piece of memory. Rows of a large matrix would be a page each.
+void Vectorizer::packStrips() {
+  int64_t step = width * vectors, extent = nest.loops[lanes].extent;
+  if (!nest.hasSums() || extent <= step ||
+      (rest == Rest::MoveBack && extent % step))
+    return;
+  for (size_t k = 0; k < nest.in.size(); ++k) {
+    Access &access = nest.in[k];
+    int64_t each = isPairs && k == pairWeights ? 2 : 1; // elements of a lane
+    if (access.isScalar() || access.steps[lanes] != each || !isOwnConstant(k))
+      continue;
+    SmallVector<int> outer, summed;
+    for (int i = 0, n = int(nest.loops.size()); i < n; ++i)
+      if (access.steps[i] && i != lanes)
+        (nest.loops[i].isSummed ? summed : outer).push_back(i);
+    Access strips;
+    strips.steps.assign(nest.loops.size(), 0);
+    strips.steps[lanes] = each;
+    int64_t size = step * each;
+    auto place = [&](ArrayRef<int> loops) {
+      for (int i : llvm::reverse(loops)) {
+        strips.steps[i] = size;
+        size *= nest.loops[i].extent;
+      }
+    };
+    place(summed);
+    strips.stripStep = size / step;
+    size *= llvm::divideCeil(extent, step);
+    place(outer);
+    const std::vector<char> &bytes = constantBytes(k);
+    auto wide = int64_t(access.element().getIntOrFloatBitWidth() / 8);
+    if (size * wide > 2 * int64_t(bytes.size()))
+      continue; // the same elements again and again
+    std::vector<char> moved;
+    moved.reserve(size_t(size * wide));
+    for (int64_t from : offsetsOf(access, outer))
+      for (int64_t at = 0; at < extent; at += step) {
+        Access strip = access;
+        strip.offset = from + at * each;
+        int64_t count = std::min(step, extent - at) * each * wide;
+        for (int64_t start : offsetsOf(strip, summed)) {
+          auto row = bytes.begin() + start * wide;
+          moved.insert(moved.end(), row, row + count);
+          moved.resize(moved.size() + size_t(step * each * wide - count));
+        }
+      }
+    replaceConstant(k, access.element(), std::move(moved));
+    strips.memory = access.memory;
+    access = strips;
+  }
+}
+
 /// Reads a copy in 16 bits instead.
 void Vectorizer::widen(Access &access) {
   bool isWide = access.element().isInteger(16);

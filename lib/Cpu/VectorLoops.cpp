@@ -32,6 +32,11 @@ void Vectorizer::run() {
       std::optional<Nest> found = nestOf(op);
       if (!found || found->hasSums() != sums)
         continue;
+      if (!sums && transpose(*found)) {
+        done.insert(op);
+        op->erase();
+        continue;
+      }
       if (!plan(*found) && (!sums || !planReduction(std::move(*found))))
         continue;
       loc = op->getLoc();
@@ -94,6 +99,8 @@ bool Vectorizer::plan(Nest given) {
   nest = std::move(given);
   join = nullptr;
   beginning = end = std::nullopt;
+  pieces = 1;
+  pieceLoop = -1;
   isPairs = false;
   pairLoop = -1;
   toPack.clear();
@@ -114,6 +121,9 @@ bool Vectorizer::plan(Nest given) {
     }
   if (!nest.hasSums())
     return true;
+  pieces = choosePieces();
+  if (pieces > 1)
+    return true; // sums wait in memory, so nothing is computed on the tile
   beginning = beginningOf(nest);
   if (beginning && !walksLanes(*beginning))
     beginning = std::nullopt;
@@ -129,20 +139,25 @@ void Vectorizer::emit() {
     if (!findPairs())
       for (size_t k : toPack)
         pack(k);
+    cutSums();
     chooseWidth();
     repeats = mayRepeat();
     rest = chooseRest();
     chooseTile();
+    packStrips();
   }
   blocks.assign(nest.loops.size(), {});
   summedIndex.assign(nest.loops.size(), Value());
   order.clear();
   for (int i = 0, n = int(nest.loops.size()); i < n; ++i)
-    if (!nest.loops[i].isSummed && i != lanes && i != sliceLoop)
+    if (!nest.loops[i].isSummed && i != lanes && i != sliceLoop &&
+        i != pieceLoop)
       order.push_back(i);
   // Sums reuse a strip of weights for all rows; else memory is walked in order.
   if (!join)
     order.insert(nest.hasSums() ? order.begin() : order.end(), lanes);
+  if (pieceLoop >= 0)
+    order.insert(order.begin(), pieceLoop);
   if (sliceLoop >= 0)
     blocks[sliceLoop] = {1, group.getInductionVar()};
   emitLoops(0);
@@ -224,7 +239,8 @@ void Vectorizer::chooseTile() {
   }
   SmallVector<int> rows;
   for (int i = int(nest.loops.size()); i-- > 0;)
-    if (!nest.loops[i].isSummed && i != lanes && i != sliceLoop && reuses(i))
+    if (!nest.loops[i].isSummed && i != lanes && i != sliceLoop &&
+        i != pieceLoop && reuses(i))
       rows.push_back(i);
   int64_t extent = rows.empty() ? 1 : nest.loops[rows[0]].extent;
   double bestCost = std::numeric_limits<double>::infinity();
@@ -254,6 +270,67 @@ void Vectorizer::chooseTile() {
     if (lines > 1)
       tile[rows[1]] = lines;
   }
+}
+
+/// The one loop of a nest's sums, -1 if there are several.
+static int onlySum(const Nest &nest) {
+  int found = -1;
+  for (auto [i, loop] : llvm::enumerate(nest.loops)) {
+    if (!loop.isSummed)
+      continue;
+    if (found >= 0)
+      return -1;
+    found = int(i);
+  }
+  return found;
+}
+
+/// Long sums are cut where a strip of an operand, as wide as a tile, would not
+/// stay in the cache while all rows read it. Each sum's terms keep their order.
+int64_t Vectorizer::choosePieces() {
+  constexpr int64_t kStripBytes = 192 << 10;
+  int sum = onlySum(nest);
+  if (sum < 0 || !nest.readsOut)
+    return 1;
+  chooseWidth();
+  chooseTile();
+  int64_t extent = nest.loops[sum].extent, bytes = 0;
+  for (const Access &a : nest.in) {
+    if (a.isScalar() || !a.steps[lanes] || !a.steps[sum])
+      continue;
+    int64_t rows = 1;
+    for (auto [i, loop] : llvm::enumerate(nest.loops))
+      if (!loop.isSummed && int(i) != lanes && int(i) != sliceLoop &&
+          !a.steps[i])
+        rows *= llvm::divideCeil(loop.extent,
+                                 tile.count(int(i)) ? tile.at(int(i)) : 1);
+    if (rows >= 4)
+      bytes = std::max(
+          bytes, extent * width * vectors *
+                     std::max(2u, a.element().getIntOrFloatBitWidth() / 8));
+  }
+  int64_t least = llvm::divideCeil(bytes, kStripBytes);
+  for (int64_t n = least; n > 1 && n < 2 * least; ++n)
+    if (extent % (2 * n) == 0 && extent / n >= 64) // pairs stay together
+      return n;
+  return 1;
+}
+
+/// The loop over the pieces of the sums, which is no sum itself: each piece
+/// goes on from what is in memory.
+void Vectorizer::cutSums() {
+  if (pieces == 1)
+    return;
+  int sum = onlySum(nest);
+  nest.loops[sum].extent /= pieces;
+  auto extend = [&](Access &a) {
+    a.steps.push_back(a.steps[sum] * nest.loops[sum].extent);
+  };
+  for (Access &a : nest.in)
+    extend(a);
+  extend(nest.out);
+  pieceLoop = int(nest.loops.size());
+  nest.loops.push_back({pieces, false});
 }
 
 Value Vectorizer::flat(const Access &access) {
@@ -306,10 +383,11 @@ Value Vectorizer::address(const Access &access, bool summed) {
     if (!access.steps[i] || loop.isSummed != summed)
       continue;
     Value index = summed ? summedIndex[i] : blocks[i].at;
-    Value moved = access.steps[i] == 1
-                      ? index
-                      : Value(arith::MulIOp::create(b, loc, index,
-                                                    number(access.steps[i])));
+    int64_t step = int(i) == lanes && access.stripStep ? access.stripStep
+                                                       : access.steps[i];
+    Value moved =
+        step == 1 ? index
+                  : Value(arith::MulIOp::create(b, loc, index, number(step)));
     sum = sum ? Value(arith::AddIOp::create(b, loc, sum, moved)) : moved;
   }
   return sum ? sum : number(0);

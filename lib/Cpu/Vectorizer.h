@@ -38,6 +38,9 @@ private:
   mlir::Value lanesMask(int64_t valid);
   mlir::Value joined(mlir::Value x, mlir::Value y);
 
+  //===--- Moves along another loop (Transposes.cpp) ---===//
+  bool transpose(Nest given);
+
   //===--- Several operations by slices (Groups.cpp) ---===//
   void groupOperations(llvm::ArrayRef<mlir::Operation *> work,
                        llvm::DenseSet<mlir::Operation *> &done);
@@ -59,6 +62,7 @@ private:
   bool findPairs();
   bool packWeights(size_t weights, int summed);
   void widen(Access &access);
+  void packStrips();
 
   //===--- The end of the loop along vectors ---===//
   /// How the last vectors read where the loop's extent is no whole number of
@@ -82,6 +86,8 @@ private:
   std::vector<llvm::SmallVector<int64_t>> placesOfTile() const;
   void chooseWidth();
   void chooseTile();
+  int64_t choosePieces();
+  void cutSums();
   mlir::Value flat(const Access &access);
   mlir::Value number(int64_t value) {
     return mlir::arith::ConstantIndexOp::create(b, loc, value);
@@ -128,6 +134,10 @@ private:
   int64_t width = 0;           ///< elements of a vector
   int64_t vectors = 1;         ///< of a tile
   std::map<int, int64_t> tile; ///< steps of other loops in a tile
+  /// Into how many pieces the sums are cut, and the loop over them, -1 if they
+  /// are not.
+  int64_t pieces = 1;
+  int pieceLoop = -1;
   std::optional<Following> beginning, end;
   mlir::Operation *join = nullptr; ///< of the lanes, if sums run along them
   bool isPairs = false;

@@ -257,6 +257,7 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
     model->inputPorts = hostPorts(model->theNetwork, false);
     model->outputPorts = hostPorts(model->theNetwork, true);
   }
+  loadCpuDialects(*context); // frames run, and compile, in several threads
   model->context = std::move(context);
   model->module = std::move(module);
   model->diagnostics = std::make_unique<DiagnosticText>(model->context.get());

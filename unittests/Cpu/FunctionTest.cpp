@@ -6,6 +6,7 @@
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Interp/Interpreter.h"
+#include "llvm/ADT/StringExtras.h"
 #include <chrono>
 #include <gtest/gtest.h>
 #include <thread>
@@ -230,6 +231,7 @@ TEST_F(JitTest, TilesOfEverySizeGiveTheInterpretersBits) {
       {8, 8, 70, 70, 3, 2, 70, s8, -128, 127},
       {8, 8, 12, 20, 3, 1, 4, s12, -2048, 2047},
       {5, 5, 6, 24, 3, 1, 6, s8, -128, 127},
+      {4, 5, 3072, 100, 1, 1, 1, u8, 0, 255},
   };
   for (const Sizes &s : cases) {
     SCOPED_TRACE(std::to_string(s.in) + " to " + std::to_string(s.out));
@@ -248,6 +250,91 @@ TEST_F(JitTest, TilesOfEverySizeGiveTheInterpretersBits) {
       EXPECT_EQ((*expected)[0].ints, (*got)[0].ints);
     }
   }
+}
+
+/// A matrix product with constant weights, whose sums have 1,536 terms.
+std::string product(int64_t rows) {
+  std::string bytes;
+  for (int64_t i = 0; i < 100 * 1536; ++i) {
+    float w = float(i * 7919 % 1000 - 500) / 777;
+    bytes += llvm::toHex(StringRef(reinterpret_cast<char *>(&w), sizeof w));
+  }
+  std::string x = "tensor<" + std::to_string(rows) + "x1536xf32>",
+              y = "tensor<" + std::to_string(rows) + "x100xf32>",
+              w = "tensor<100x1536xf32>";
+  return "func.func @f(%x: " + x + ") -> " + y +
+         " {\n%w = osa.constant {value = dense<\"0x" + bytes + "\"> : " + w +
+         "} : () -> " + w + "\n%y = osa.dense %x, %w : (" + x + ", " + w +
+         ") -> " + y + "\nreturn %y : " + y + "\n}";
+}
+
+TEST_F(JitTest, LongSumsKeepTheirOrder) {
+  // Of many rows the sums are cut, of one they are not.
+  auto many = compile(product(64));
+  ASSERT_TRUE(many) << message;
+  auto one = compile(product(1));
+  ASSERT_TRUE(one) << message;
+  Tensor x = Tensor::ofFloats({64, 1536}, {});
+  for (int64_t i = 0; i < 64 * 1536; ++i)
+    x.floats.push_back(float(i * 104729 % 2003 - 1001) / 1234);
+  auto all = many->run({x});
+  ASSERT_TRUE(bool(all));
+  for (int64_t row : {0, 37, 63}) {
+    auto first = x.floats.begin() + row * 1536;
+    auto got = one->run({Tensor::ofFloats({1, 1536}, {first, first + 1536})});
+    ASSERT_TRUE(bool(got));
+    for (int64_t i = 0; i < 100; ++i)
+      ASSERT_EQ((*got)[0].floats[i], (*all)[0].floats[row * 100 + i]);
+  }
+}
+
+TEST_F(JitTest, TransposesOfEverySize) {
+  struct {
+    std::vector<int64_t> from;
+    std::vector<int64_t> order;
+  } cases[] = {{{7, 33}, {1, 0}},       {{64, 40}, {1, 0}},
+               {{4, 19}, {1, 0}},       {{3, 19}, {1, 0}},
+               {{2, 9, 21}, {0, 2, 1}}, {{3, 17, 5, 6}, {2, 0, 3, 1}}};
+  auto text = [](ArrayRef<int64_t> sizes) {
+    std::string all;
+    for (int64_t n : sizes)
+      all += std::to_string(n) + "x";
+    return all;
+  };
+  for (const char *element : {"!num.int<s8>", "!num.int<s16>", "f32"})
+    for (const auto &c : cases) {
+      std::vector<int64_t> to;
+      std::string order;
+      for (int64_t axis : c.order) {
+        to.push_back(c.from[axis]);
+        order += (order.empty() ? "" : ", ") + std::to_string(axis);
+      }
+      std::string x = "tensor<" + text(c.from) + element + ">",
+                  y = "tensor<" + text(to) + element + ">";
+      auto f = compile(
+          "func.func @f(%x: " + x + ") -> " + y +
+          " {\n%y = osa.transpose %x {permutation = array<i64: " + order +
+          ">} : (" + x + ") -> " + y + "\nreturn %y : " + y + "\n}");
+      ASSERT_TRUE(f) << message;
+      Tensor in{c.from, element[0] == 'f', {}, {}};
+      for (int64_t i = 0; i < in.size(); ++i)
+        in.isFloat ? in.floats.push_back(float(i))
+                   : in.ints.push_back(i * 31 % 256 - 128);
+      auto want = interpret(func, {in});
+      ASSERT_TRUE(succeeded(want)) << message;
+      auto got = f->run({in});
+      ASSERT_TRUE(bool(got));
+      EXPECT_EQ((*got)[0].ints, (*want)[0].ints) << x << " " << order;
+      EXPECT_EQ((*got)[0].floats, (*want)[0].floats) << x << " " << order;
+    }
+}
+
+TEST_F(JitTest, CompilingLoadsNoDialectThatIsNotThereBefore) {
+  // Other threads work in the context meanwhile.
+  loadCpuDialects(context);
+  size_t before = context.getLoadedDialects().size();
+  ASSERT_TRUE(compile(product(1))) << message;
+  EXPECT_EQ(context.getLoadedDialects().size(), before);
 }
 
 TEST_F(JitTest, TfcSizedFromFourThreads) {

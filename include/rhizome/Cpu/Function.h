@@ -9,6 +9,11 @@
 #include "llvm/Support/Error.h"
 
 namespace rhizome {
+/// Loads all dialects that functions consist of on their way to machine code.
+/// Whoever compiles in several threads does this before: a context takes no
+/// dialect while another thread works in it.
+void loadCpuDialects(mlir::MLIRContext &context);
+
 /// One function, compiled. It keeps its own copies of the constants; the
 /// function may be deleted.
 class CompiledFunction {
