@@ -124,7 +124,7 @@ func::FuncOp drawLayer(NetworkBuilder &n) {
 bool isSmall(const gen::Offer &offer) {
   for (const gen::Body::Unit &unit : offer.body.units) {
     const gen::Actor &actor = unit.actor;
-    const gen::Format &format = unit.outputs[0];
+    const gen::BeatFormat &format = unit.outputs[0];
     gen::Products products = gen::productsOf(actor);
     if (products.count > kMostProducts ||
         format.lanes * format.width > kMostBits)

@@ -83,8 +83,8 @@ int Menu::unitOf(int kind, const Offer &offer) {
   return it->second;
 }
 
-int Menu::numberOf(const Format &format) {
-  Format f = format.canonical();
+int Menu::numberOf(const BeatFormat &format) {
+  BeatFormat f = format.canonical();
   for (size_t i = 0; i < formats.size(); ++i)
     if (formats[i] == f)
       return int(i);
@@ -263,7 +263,7 @@ void Menu::addTensors(func::FuncOp network) {
   auto tensorOf = [&](Value v, int producer) {
     auto [it, isNew] = numbers.try_emplace(v, int(values.size()));
     if (isNew) {
-      Format f = formatOf(v.getType(), 1, 1);
+      BeatFormat f = formatOf(v.getType(), 1, 1);
       Tensor tensor;
       tensor.producer = producer;
       tensor.bits = f.count * f.width;
@@ -355,9 +355,9 @@ std::vector<int> Menu::frontOf(int kind, const std::vector<Offer> &all,
   });
   std::vector<bool> kept(all.size());
   for (size_t p = 0; p < kPrices; ++p) {
-    std::vector<std::pair<Format, double>> least;
+    std::vector<std::pair<BeatFormat, double>> least;
     auto bestOf = [&](const Offer &offer) -> double & {
-      Format key;
+      BeatFormat key;
       if (byFormat)
         key = offer.inputs[0].canonical();
       for (auto &[format, price] : least)
@@ -414,7 +414,7 @@ void Menu::addChoices(const Steering &steering, OfferCache &cache) {
   offers.assign(kinds, std::vector<std::vector<const Offer *>>(stages));
   unmatched = offers;
   regionMeets.assign(kinds, std::vector<bool>(stages));
-  free.assign(kinds, std::vector<std::vector<Format>>(stages));
+  free.assign(kinds, std::vector<std::vector<BeatFormat>>(stages));
   for (int kind = 0; kind < int(kinds); ++kind) {
     posed.kinds[kind].choices.resize(stages);
     std::vector<Operation *> independent;
@@ -495,8 +495,8 @@ void Menu::addStage(int kind, int s, const Steering &steering,
   // found with what its producers were offered as, not with their final
   // formats.
   bool isNamed = pin && !pin->option.empty();
-  std::vector<std::optional<Format>> upstream;
-  auto mayCome = [&](const Format &format) {
+  std::vector<std::optional<BeatFormat>> upstream;
+  auto mayCome = [&](const BeatFormat &format) {
     if (!llvm::is_contained(upstream, std::optional(format)))
       upstream.push_back(format);
   };
@@ -510,7 +510,7 @@ void Menu::addStage(int kind, int s, const Steering &steering,
         mayCome(offers[kind][producer][c]->outputs[0]);
       else if (comes[c].out != kInside)
         mayCome(formats[comes[c].out]);
-    for (const Format &format : free[kind][producer])
+    for (const BeatFormat &format : free[kind][producer])
       if (isNamed)
         mayCome(format);
   }
@@ -547,7 +547,7 @@ void Menu::addStage(int kind, int s, const Steering &steering,
   for (int o : frontOf(kind, *all, follows)) {
     const Offer &offer = (*all)[o];
     Choice choice = choiceOf(kind, offer, costOf(kind, offer));
-    for (const Format &f : offer.inputs)
+    for (const BeatFormat &f : offer.inputs)
       choice.in.push_back(numberOf(f));
     choice.out = numberOf(offer.outputs[0]);
     posed.kinds[kind].choices[s].push_back(std::move(choice));

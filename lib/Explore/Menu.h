@@ -66,11 +66,11 @@ private:
   std::vector<std::vector<bool>> regionMeets;
   /// By kind and stage: the formats in which a result may arrive, pinned or
   /// not.
-  std::vector<std::vector<std::vector<gen::Format>>> free;
+  std::vector<std::vector<std::vector<gen::BeatFormat>>> free;
   std::map<std::pair<int, std::string>, int> sharedUnits; ///< by kind and key
   int regionCount = 0;
   std::vector<mlir::Value> values; ///< by tensor
-  std::vector<gen::Format> formats;
+  std::vector<gen::BeatFormat> formats;
   llvm::DenseMap<uint64_t, Cost> known; ///< costs of glue
   Problem posed;
   Refusals unmet;
@@ -78,7 +78,7 @@ private:
   bool pins(const Steering::Pin &pin, int stage) const;
   const Steering::Pin *pinOf(const Steering &steering, int stage) const;
   void checkPins(const Steering &steering);
-  int numberOf(const gen::Format &format);
+  int numberOf(const gen::BeatFormat &format);
   template <typename Make>
   Cost kept(int what, int kind, int64_t first, int64_t second, Make make);
   void addTensors(mlir::func::FuncOp network);

@@ -30,7 +30,7 @@ UnitModel::UnitModel(llvm::StringRef kind)
         return known;
       }()) {}
 
-void UnitModel::processes(const Actor &actor, Network &network,
+void UnitModel::processes(const Actor &actor, ProcessNetwork &network,
                           const std::vector<int> &inputs,
                           const std::vector<int> &outputs) const {
   addProcess(actor, network,
@@ -66,14 +66,14 @@ Products productsOf(const Actor &actor) {
   return actor.model().products(actor);
 }
 
-void addProcesses(const Actor &actor, Network &network,
+void addProcesses(const Actor &actor, ProcessNetwork &network,
                   const std::vector<int> &inputs,
                   const std::vector<int> &outputs) {
   actor.model().processes(actor, network, inputs, outputs);
 }
 
 int64_t serviceCycles(const Actor &actor) {
-  Network network;
+  ProcessNetwork network;
   std::vector<int> inputs, outputs;
   for (const unit::Port &port : actor.kind().ports)
     if (port.protocol == unit::Protocol::Stream)
@@ -130,8 +130,8 @@ Resources costOf(const Actor &actor, const CostContext &context,
   return r;
 }
 
-void addReader(const Actor &actor, Network &network, size_t port, int64_t words,
-               int64_t burst, int64_t periods, int channel) {
+void addReader(const Actor &actor, ProcessNetwork &network, size_t port,
+               int64_t words, int64_t burst, int64_t periods, int channel) {
   // The bank determines the timing; until it is chosen, assume a fast one.
   MemoryPlace place;
   if (port < actor.memories.size())
@@ -145,8 +145,9 @@ void addReader(const Actor &actor, Network &network, size_t port, int64_t words,
   network.processes.push_back(std::move(reader));
 }
 
-void addProcess(const Actor &actor, Network &network, std::vector<Phase> phases,
-                int64_t periods, const std::vector<int> &inputs,
+void addProcess(const Actor &actor, ProcessNetwork &network,
+                std::vector<Phase> phases, int64_t periods,
+                const std::vector<int> &inputs,
                 const std::vector<int> &outputs) {
   network.processes.push_back(
       {actor.name, std::move(phases), periods, inputs, outputs});

@@ -50,7 +50,7 @@ public:
 
 private:
   struct Branches {
-    Format format;
+    BeatFormat format;
     SmallVector<Value> streams; ///< one for each remaining reader
     bool forked = false;
   };
@@ -59,7 +59,7 @@ private:
   struct Awaited {
     UnrealizedConversionCastOp placeholder;
     Value value;
-    Format want;
+    BeatFormat want;
     Location loc;
   };
 
@@ -75,12 +75,13 @@ private:
   /// Actors of generated kinds so far, without their datapaths.
   llvm::MapVector<Operation *, Actor> generated;
 
-  flow::StreamType typeOf(Type elements, const Format &f, flow::Order order) {
+  flow::StreamType typeOf(Type elements, const BeatFormat &f,
+                          flow::Order order) {
     return flow::StreamType::get(builder.getContext(),
                                  num::elementInt(elements), f.lanes, f.row,
                                  f.count, order);
   }
-  flow::StreamType typeOf(Value v, const Format &f, flow::Order order) {
+  flow::StreamType typeOf(Value v, const BeatFormat &f, flow::Order order) {
     return typeOf(v.getType(), f, order);
   }
 
@@ -148,7 +149,8 @@ private:
     return op;
   }
 
-  void produce(Value value, Value stream, const Format &format, Location loc) {
+  void produce(Value value, Value stream, const BeatFormat &format,
+               Location loc) {
     unsigned branchCount = readers.lookup(value);
     Branches branches{format, {stream}, false};
     if (branchCount > 1) {
@@ -164,7 +166,7 @@ private:
 
   /// The stream of a function argument has the format of its first
   /// reader.
-  void buildInput(BlockArgument arg, const Format &want) {
+  void buildInput(BlockArgument arg, const BeatFormat &want) {
     Location loc = network.getLoc();
     Actor a = makeBorder(want, border.dataWidth, /*enters=*/true);
     a.name = names.unique("s_axis_" + std::to_string(arg.getArgNumber()));
@@ -173,7 +175,7 @@ private:
     produce(arg, op.getOutputs()[0], want, loc);
   }
 
-  Value consume(Value value, const Format &want, Location loc, bool join) {
+  Value consume(Value value, const BeatFormat &want, Location loc, bool join) {
     Value root = rootOf(value);
     if (!ready.count(root))
       buildInput(cast<BlockArgument>(root), want);
@@ -193,7 +195,7 @@ private:
   }
 
   /// A region's input; a placeholder for one that is made later.
-  Value input(Value value, const Format &want, Location loc, bool join) {
+  Value input(Value value, const BeatFormat &want, Location loc, bool join) {
     Value root = rootOf(value);
     if (ready.count(root) || isa<BlockArgument>(root))
       return consume(value, want, loc, join);
@@ -322,7 +324,7 @@ private:
   void buildOutput(unsigned index, Value value) {
     Location loc = network.getLoc();
     Value root = rootOf(value);
-    Format f;
+    BeatFormat f;
     if (ready.count(root))
       f = ready[root].format;
     else
@@ -414,7 +416,7 @@ int64_t loadCycles(flow::DesignOp design) {
 }
 
 /// The banks that actors of a design use, in its cycles.
-static void addBanks(flow::DesignOp design, Network &network) {
+static void addBanks(flow::DesignOp design, ProcessNetwork &network) {
   llvm::StringMap<rhz::MemoryFigures> figures = figuresOf(design);
   double clockMhz = design.getClockMhz().convertToDouble();
   for (auto op : design.getBody().getOps<flow::ActorOp>())
@@ -426,8 +428,8 @@ static void addBanks(flow::DesignOp design, Network &network) {
                                 op.getUnit().bitsOf(*port) / 8, clockMhz);
 }
 
-Network networkOf(flow::DesignOp design) {
-  Network network;
+ProcessNetwork networkOf(flow::DesignOp design) {
+  ProcessNetwork network;
   addBanks(design, network);
   DenseMap<Value, int> channel;
   for (auto op : design.getBody().getOps<flow::ActorOp>()) {
@@ -464,14 +466,14 @@ static DenseSet<Value> streamsOfInputs(flow::DesignOp design) {
 }
 
 /// Does a process read a memory while frames pass? Weights are loaded before.
-static bool readsMemory(const Network &network) {
+static bool readsMemory(const ProcessNetwork &network) {
   return llvm::any_of(network.processes,
                       [](const Process &p) { return p.memory >= 0; });
 }
 
 LogicalResult sizeBuffers(flow::DesignOp design) {
   // networkOf numbers channels in the order of actors and results.
-  Network network = networkOf(design);
+  ProcessNetwork network = networkOf(design);
   SmallVector<std::pair<flow::ActorOp, int>> joins;
   int channel = 0;
   DenseMap<Value, int> numbers;
@@ -517,7 +519,7 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
 
 /// The latency of a design whose readers have filled all their buffers before
 /// the frame comes.
-static int64_t latencyAfterReading(Network network) {
+static int64_t latencyAfterReading(ProcessNetwork network) {
   int64_t ready = 0;
   for (const MemoryBank &bank : network.memories)
     ready += bank.timing.latency + 2 * bank.timing.refresh;
@@ -535,7 +537,7 @@ static int64_t latencyAfterReading(Network network) {
 }
 
 FailureOr<Timing> predictTiming(flow::DesignOp design) {
-  Network network = networkOf(design);
+  ProcessNetwork network = networkOf(design);
   // Most designs settle at once. Those whose frames still differ, and those
   // whose frames are so short that the first ones meet an empty pipeline, are
   // followed for as long as data/sim/harness.cpp measures them. Frame 0 never
@@ -568,7 +570,7 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
 
 FailureOr<std::vector<std::vector<int64_t>>>
 followFrame(flow::DesignOp design, ArrayRef<std::vector<int64_t>> offers) {
-  Network network = networkOf(design);
+  ProcessNetwork network = networkOf(design);
   // An actor at the border consists of two processes, or with the sink three.
   llvm::StringMap<int64_t> ports;
   int64_t outputs = 0;
@@ -603,7 +605,7 @@ std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames) {
     index[op.getName()] = actors.size();
     actors.push_back({op.getName().str(), node ? node.str() : "", {}});
   }
-  Network network = networkOf(design);
+  ProcessNetwork network = networkOf(design);
   Simulation simulation(network);
   const SimResult &run = simulation.upTo(frames);
   // An actor with several processes works while one of them does.

@@ -254,14 +254,14 @@ struct MemoryState {
 } // namespace
 
 struct Simulation::State {
-  const Network &network;
+  const ProcessNetwork &network;
   std::vector<ChannelState> channels;
   std::vector<ProcessState> processes;
   std::vector<MemoryState> memories;
   std::deque<int> work;
   SimResult result;
 
-  explicit State(const Network &network) : network(network) {}
+  explicit State(const ProcessNetwork &network) : network(network) {}
   void enqueue(int p) {
     if (!processes[p].queued) {
       processes[p].queued = true;
@@ -290,7 +290,7 @@ static int64_t at(const Counts &counts, size_t i) {
   return i < counts.size() ? counts[i] : 0;
 }
 
-static bool isLine(const Network &network, const ChannelState &channel) {
+static bool isLine(const ProcessNetwork &network, const ChannelState &channel) {
   if (!channel.isNarrow() || channel.producer < 0 || channel.consumer < 0)
     return false;
   const Process &from = network.processes[channel.producer],
@@ -303,7 +303,8 @@ static bool isLine(const Network &network, const ChannelState &channel) {
              to.phases, [](const Phase &p) { return at(p.consume, 0) <= 1; });
 }
 
-Simulation::Simulation(const Network &network, llvm::ArrayRef<int> watched)
+Simulation::Simulation(const ProcessNetwork &network,
+                       llvm::ArrayRef<int> watched)
     : state(std::make_unique<State>(network)) {
   state->channels.resize(network.channels.size());
   for (size_t c = 0; c < network.channels.size(); ++c) {

@@ -6,7 +6,7 @@
 #include "llvm/ADT/Hashing.h"
 
 namespace rhizome::gen {
-Body &Body::chain(Actor actor, const Format &output) {
+Body &Body::chain(Actor actor, const BeatFormat &output) {
   int next = 0; // of the region's inputs
   for (const Unit &unit : units)
     for (const Source &source : unit.inputs)

@@ -18,7 +18,7 @@ struct Tokens {
 /// When each process fires, one vector a process; and, if asked for, when the
 /// tokens of each channel came and went.
 std::vector<std::vector<int64_t>>
-firingsOf(const Network &network, int frames,
+firingsOf(const ProcessNetwork &network, int frames,
           std::vector<Tokens> *passed = nullptr) {
   std::vector<Tokens> tokens(network.channels.size());
   std::vector<std::vector<int64_t>> fired(network.processes.size());
@@ -95,11 +95,11 @@ int64_t mostIn(const Tokens &tokens, int64_t latency) {
 
 /// A source, units that read what they store again and again and fold what
 /// they read, as windows and matrix-vector units do, and a sink.
-Network pipelineOf(std::mt19937 &random) {
+ProcessNetwork pipelineOf(std::mt19937 &random) {
   auto draw = [&](int low, int high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
   };
-  Network network;
+  ProcessNetwork network;
   int64_t tokens = draw(1, 6) * 12;
   auto channel = [&](int64_t capacity) {
     return network.addChannel("", capacity, draw(1, 9));
@@ -140,11 +140,11 @@ Network pipelineOf(std::mt19937 &random) {
 
 /// Sources of several rates, a process that joins them all in phases of
 /// different counts and has several outputs, and their sinks.
-Network starOf(std::mt19937 &random) {
+ProcessNetwork starOf(std::mt19937 &random) {
   auto draw = [&](int low, int high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
   };
-  Network network;
+  ProcessNetwork network;
   Process join{"join", {}, draw(1, 5), {}, {}};
   size_t inputs = size_t(draw(1, 5)), outputs = size_t(draw(0, 4));
   std::vector<int64_t> taken(inputs), made(outputs);
@@ -189,7 +189,7 @@ Network starOf(std::mt19937 &random) {
 
 /// Simulates a network and compares every frame's first and last firing with
 /// the literal rules. Returns whether it completed.
-bool agrees(const Network &network, int number) {
+bool agrees(const ProcessNetwork &network, int number) {
   constexpr int kFrames = 3;
   auto fired = firingsOf(network, kFrames);
   Simulation simulation(network);
@@ -238,7 +238,7 @@ TEST(EventSim, CountsWhatChannelsHold) {
   std::mt19937 random(13);
   size_t deep = 0;
   for (int n = 0; n < 200; ++n) {
-    Network network = n % 2 ? starOf(random) : pipelineOf(random);
+    ProcessNetwork network = n % 2 ? starOf(random) : pipelineOf(random);
     // Some never fill, and their producers run far ahead.
     std::vector<int> watched;
     for (size_t c = 0; c < network.channels.size(); ++c)
@@ -294,7 +294,7 @@ TEST(MemoryBank, AnswersByItsRules) {
 TEST(MemoryBank, ReadersTakeTurns) {
   // Two readers of bursts of 2 and 4 beats; their data go into one sink
   // each, which accepts everything.
-  Network network;
+  ProcessNetwork network;
   std::vector<int> channels;
   for (int64_t burst : {2, 4}) {
     int channel = network.addChannel("", 2 * burst, 1);

@@ -55,12 +55,12 @@ size_t checkKeys(func::FuncOp network, const gen::DeviceContext &device) {
     if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
       continue;
     // Formats in which inputs may arrive, more than foldings give.
-    std::vector<std::optional<gen::Format>> upstream;
-    gen::Format base = gen::formatOf(op.getOperand(0).getType(), 1, 1);
+    std::vector<std::optional<gen::BeatFormat>> upstream;
+    gen::BeatFormat base = gen::formatOf(op.getOperand(0).getType(), 1, 1);
     for (int64_t lanes : {1, 3, 5, 12})
       for (int64_t row : {lanes, 7 * lanes, base.count})
         if (base.count % row == 0) {
-          gen::Format format = base;
+          gen::BeatFormat format = base;
           format.lanes = lanes;
           format.row = row;
           upstream.push_back(format.canonical());

@@ -63,7 +63,7 @@ public:
   int64_t latency(const unit::Instance &a) const override {
     return 1 + gen::bufferLatency(a);
   }
-  void processes(const gen::Actor &a, gen::Network &network,
+  void processes(const gen::Actor &a, gen::ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     int64_t words = a.get("Words"), places = a.get("Places"),

@@ -29,14 +29,15 @@ public:
   }
 
   std::vector<gen::Offer>
-  offers(const gen::Region &region, llvm::ArrayRef<std::optional<gen::Format>>,
+  offers(const gen::Region &region,
+         llvm::ArrayRef<std::optional<gen::BeatFormat>>,
          const gen::DeviceContext &device) const override {
     Operation *op = region.front();
     gen::Offer offer;
     offer.generator = name().str();
     offer.key = gen::OptionKey(name(), "wires");
     offer.summary = "a frame a cycle";
-    gen::Format whole = gen::formatOf(op->getOperand(0).getType(), 1, 1);
+    gen::BeatFormat whole = gen::formatOf(op->getOperand(0).getType(), 1, 1);
     whole.lanes = whole.row = whole.count;
     gen::Actor wires = gen::describe(circuit(op), kBudget);
     wires.name = "wires";
@@ -65,7 +66,7 @@ private:
         cast<RankedTensorType>(transpose.getOutput().getType()).getShape();
     auto element = num::elementInt(transpose.getInput().getType());
     gen::Circuit c;
-    gen::Format f = gen::formatOf(transpose.getInput().getType(), 1, 1);
+    gen::BeatFormat f = gen::formatOf(transpose.getInput().getType(), 1, 1);
     c.inLanes = f.count;
     c.inWidth = c.outWidth = f.width;
     std::vector<int64_t> stride(in.size(), 1);
@@ -208,11 +209,12 @@ public:
   }
 
   std::vector<gen::Offer>
-  offers(const gen::Region &region, llvm::ArrayRef<std::optional<gen::Format>>,
+  offers(const gen::Region &region,
+         llvm::ArrayRef<std::optional<gen::BeatFormat>>,
          const gen::DeviceContext &device) const override {
     Operation *op = region.front();
     std::vector<gen::Offer> offers;
-    gen::Format f = gen::formatOf(op->getOperand(0).getType(), 1, 1);
+    gen::BeatFormat f = gen::formatOf(op->getOperand(0).getType(), 1, 1);
     for (int64_t lanes : gen::foldings(gen::channelsOf(op))) {
       f.lanes = lanes;
       f.row = gen::channelsOf(op);

@@ -77,7 +77,7 @@ public:
   gen::Products products(const unit::Instance &) const override {
     return {1, gen::Multiplier::Lut};
   }
-  void processes(const gen::Actor &actor, gen::Network &network,
+  void processes(const gen::Actor &actor, gen::ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     std::vector<gen::Phase> phases;
@@ -140,7 +140,8 @@ public:
   }
 
   std::vector<gen::Offer>
-  offers(const gen::Region &region, llvm::ArrayRef<std::optional<gen::Format>>,
+  offers(const gen::Region &region,
+         llvm::ArrayRef<std::optional<gen::BeatFormat>>,
          const gen::DeviceContext &device) const override {
     if (device.memories.empty())
       return {};
@@ -167,7 +168,7 @@ public:
     all.outputs.clear();
     all.shared.reset();
     all.busyCycles = 0;
-    gen::Format weights;
+    gen::BeatFormat weights;
     weights.isSigned = true;
     weights.width = kBits;
     weights.row = weights.count = count * kIn * kOut;

@@ -19,7 +19,7 @@ namespace rhizome::gen {
 class UnitModel;
 
 /// How one tensor is cut into beats; see flow.stream.
-struct Format {
+struct BeatFormat {
   bool isSigned = false;
   int64_t width = 1; ///< bits per element
   int64_t lanes = 1;
@@ -29,12 +29,12 @@ struct Format {
   int64_t beatsPerRow() const { return (row + lanes - 1) / lanes; }
   int64_t beats() const { return count / row * beatsPerRow(); }
   int64_t bits() const { return lanes * width; }
-  bool operator==(const Format &) const = default;
+  bool operator==(const BeatFormat &) const = default;
 
   /// Equal beats have one format: if rows end at beat borders anyway, the
   /// whole frame is one row.
-  Format canonical() const {
-    Format f = *this;
+  BeatFormat canonical() const {
+    BeatFormat f = *this;
     if (row % lanes == 0)
       f.row = count;
     return f;
@@ -133,7 +133,7 @@ Resources errorOf(const Actor &actor, const Resources &cost,
                   const CostContext &context);
 /// Adds the actor's processes to a network. `inputs` and `outputs` are the
 /// channels of its stream ports.
-void addProcesses(const Actor &actor, Network &network,
+void addProcesses(const Actor &actor, ProcessNetwork &network,
                   const std::vector<int> &inputs,
                   const std::vector<int> &outputs);
 } // namespace rhizome::gen

@@ -46,7 +46,7 @@ Actor actorOf(flow::ActorOp op);
 int64_t loadCycles(flow::DesignOp design);
 
 /// The processes and channels of a design, one channel per stream.
-Network networkOf(flow::DesignOp design);
+ProcessNetwork networkOf(flow::DesignOp design);
 
 /// Sets the depths of the buffers before joins to those needed for full rate.
 /// Liveness: the run that finds them completes, so with these capacities one

@@ -56,7 +56,8 @@ public:
   /// What could be built. `upstream` lists formats in which the inputs may
   /// arrive; offers that accept one unchanged save a converter.
   virtual std::vector<Offer>
-  offers(const Region &region, llvm::ArrayRef<std::optional<Format>> upstream,
+  offers(const Region &region,
+         llvm::ArrayRef<std::optional<BeatFormat>> upstream,
          const DeviceContext &device) const = 0;
   /// What the offers for a region depend on besides the device and the upstream
   /// formats: equal strings mean equal offers. Empty: they depend
@@ -96,7 +97,7 @@ void finishOffer(Offer &offer, const DeviceContext &device);
 std::string counted(int64_t number, llvm::StringRef noun);
 
 /// The element format of a tensor of `!num.int`, in beats of `lanes`.
-Format formatOf(mlir::Type tensor, int64_t lanes, int64_t row);
+BeatFormat formatOf(mlir::Type tensor, int64_t lanes, int64_t row);
 
 /// Channels of an operation's first result: its last size, 1 for a scalar.
 int64_t channelsOf(mlir::Operation *op);

@@ -18,8 +18,8 @@ struct Body {
   };
   struct Unit {
     Actor actor;
-    std::vector<Source> inputs;  ///< units before this one
-    std::vector<Format> outputs; ///< for each of its streams
+    std::vector<Source> inputs;      ///< units before this one
+    std::vector<BeatFormat> outputs; ///< for each of its streams
     /// The value whose elements they carry: null for those of the
     /// region's result if the stream is one, otherwise of its first input.
     std::vector<mlir::Type> elements = {};
@@ -30,7 +30,7 @@ struct Body {
   /// Appends a unit after the last one: it takes the last one's first stream
   /// (the region's first input if there is none) and, if it has more inputs,
   /// the next ones of the region. The region's output is then the unit's.
-  Body &chain(Actor actor, const Format &output);
+  Body &chain(Actor actor, const BeatFormat &output);
   Actor &front() { return units.front().actor; }
   Actor &back() { return units.back().actor; }
   const Actor &front() const { return units.front().actor; }
@@ -65,7 +65,7 @@ struct Offer {
   OptionKey key;
   /// For people, e.g. "PE 4 × SIMD 9, in DSPs".
   std::string summary;
-  std::vector<Format> inputs, outputs; ///< of the region's streams
+  std::vector<BeatFormat> inputs, outputs; ///< of the region's streams
   /// The units; for an offer on a shared unit, the region's own ones.
   Body body;
   std::optional<SharedUnit> shared;

@@ -9,7 +9,7 @@
 namespace rhizome::gen {
 class OfferCache {
 public:
-  using Upstream = std::vector<std::optional<Format>>;
+  using Upstream = std::vector<std::optional<BeatFormat>>;
   /// Which of one generator's offers are worth keeping.
   using Choose =
       llvm::function_ref<std::vector<int>(const std::vector<Offer> &)>;

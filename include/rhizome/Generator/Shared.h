@@ -27,10 +27,10 @@ Actor makeWindow(const osa::Window &window, int64_t width, int64_t padValue,
 int64_t pixelsInFor(const osa::Window &window, int64_t cycles);
 
 /// A converter between two formats of one tensor.
-Actor makeConverter(const Format &from, const Format &to);
+Actor makeConverter(const BeatFormat &from, const BeatFormat &to);
 
 /// An AXI4-Stream port of `dataWidth` bits for a tensor in this format.
-Actor makeBorder(const Format &format, int64_t dataWidth, bool enters);
+Actor makeBorder(const BeatFormat &format, int64_t dataWidth, bool enters);
 
 /// The models of these units.
 std::vector<std::unique_ptr<UnitModel>> makeSharedUnits();
@@ -59,8 +59,8 @@ struct BankReaders {
 Resources costOfArbiter(const BankReaders &readers, const CostContext &context);
 
 /// Copies every beat of a stream in this format to this many readers.
-Actor makeFork(const Format &format, int64_t readers);
+Actor makeFork(const BeatFormat &format, int64_t readers);
 
 /// A buffer on a stream in this format.
-Actor makeFifo(const Format &format);
+Actor makeFifo(const BeatFormat &format);
 } // namespace rhizome::gen

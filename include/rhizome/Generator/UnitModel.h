@@ -34,7 +34,7 @@ public:
   /// `outputs` are the channels of its stream ports, in their order. Unless
   /// overridden, each of `frameBeats` firings takes a beat of every input and
   /// produces one on every output.
-  virtual void processes(const Actor &actor, Network &network,
+  virtual void processes(const Actor &actor, ProcessNetwork &network,
                          const std::vector<int> &inputs,
                          const std::vector<int> &outputs) const;
   /// The structure of the unit.
@@ -110,10 +110,11 @@ inline Phase firings(int64_t repeat, bool produces = true) {
 /// Adds the process that reads `words` beats from the actor's memory port
 /// `port` in bursts of `burst`, `periods` times per frame, into a channel whose
 /// capacity is the maximum number of beats in flight.
-void addReader(const Actor &actor, Network &network, size_t port, int64_t words,
-               int64_t burst, int64_t periods, int channel);
+void addReader(const Actor &actor, ProcessNetwork &network, size_t port,
+               int64_t words, int64_t burst, int64_t periods, int channel);
 /// A process with these phases, `periods` times per frame.
-void addProcess(const Actor &actor, Network &network, std::vector<Phase> phases,
-                int64_t periods, const std::vector<int> &inputs,
+void addProcess(const Actor &actor, ProcessNetwork &network,
+                std::vector<Phase> phases, int64_t periods,
+                const std::vector<int> &inputs,
                 const std::vector<int> &outputs);
 } // namespace rhizome::gen

@@ -240,10 +240,10 @@ std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
                                      const DeviceContext &device) {
   int64_t channels = channelsOf(op);
   bool uniform = setsOf(op) == 1;
-  Format base = formatOf(op->getOperand(0).getType(), 1, 1);
-  std::vector<Format> candidates;
+  BeatFormat base = formatOf(op->getOperand(0).getType(), 1, 1);
+  std::vector<BeatFormat> candidates;
   auto consider = [&](int64_t lanes, int64_t row) {
-    Format f = base;
+    BeatFormat f = base;
     f.lanes = lanes;
     f.row = row;
     f = f.canonical();
@@ -263,8 +263,8 @@ std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
 
   Kept one = circuitOf(op, budgetFor(device));
   std::vector<Offer> offers;
-  for (const Format &in : candidates) {
-    Format out = formatOf(op->getResult(0).getType(), 1, 1);
+  for (const BeatFormat &in : candidates) {
+    BeatFormat out = formatOf(op->getResult(0).getType(), 1, 1);
     out.lanes = in.lanes;
     out.row = in.row;
     Offer offer;

@@ -17,11 +17,11 @@ constexpr int64_t kMostDigits = 60000;
 /// total once an offer is taken.
 constexpr int64_t kQuickPairs = 1, kThoroughPairs = 400000;
 
-struct Problem {
+struct LinearLayer {
   osa::Window w;
   bool window = false; ///< one is needed
   int64_t outChannels = 0;
-  Format x;
+  BeatFormat x;
   int64_t lo = 0, hi = 0; ///< of the input's elements
   int64_t padValue = 0;
 
@@ -29,8 +29,8 @@ struct Problem {
   int64_t pixels() const { return w.outHeight * w.outWidth; }
 };
 
-Problem problemOf(Operation *op) {
-  Problem p;
+LinearLayer linearLayerOf(Operation *op) {
+  LinearLayer p;
   auto in = cast<RankedTensorType>(op->getOperand(0).getType());
   num::IntType element = num::elementInt(in);
   p.x = formatOf(in, 1, 1);
@@ -58,7 +58,7 @@ Problem problemOf(Operation *op) {
 }
 
 /// Everything that the circuit of one pixel depends on.
-std::vector<int64_t> keyOf(Operation *op, const Problem &p) {
+std::vector<int64_t> keyOf(Operation *op, const LinearLayer &p) {
   std::vector<int64_t> key = {0,    p.inputs(), p.outChannels,
                               p.lo, p.hi,       p.x.width};
   int64_t groups = 1;
@@ -75,7 +75,7 @@ std::vector<int64_t> keyOf(Operation *op, const Problem &p) {
   return key;
 }
 
-Circuit makeCircuit(Operation *op, const Problem &p, const Effort &effort) {
+Circuit makeCircuit(Operation *op, const LinearLayer &p, const Effort &effort) {
   std::vector<int64_t> weights = *osa::constantInts(op->getOperand(1)), bias;
   if (op->getNumOperands() > 2)
     bias = *osa::constantInts(op->getOperand(2));
@@ -122,7 +122,7 @@ int64_t digitsIn(Operation *op) {
   return digits;
 }
 
-Kept quickCircuitOf(Operation *op, const Problem &p, int64_t budget) {
+Kept quickCircuitOf(Operation *op, const LinearLayer &p, int64_t budget) {
   std::vector<int64_t> key = keyOf(op, p);
   Effort effort;
   effort.pairs = std::max<int64_t>(kQuickPairs * digitsIn(op), 1000);
@@ -131,7 +131,7 @@ Kept quickCircuitOf(Operation *op, const Problem &p, int64_t budget) {
               [&] { return makeCircuit(op, p, effort); });
 }
 
-Kept circuitOf(Operation *op, const Problem &p, int64_t budget) {
+Kept circuitOf(Operation *op, const LinearLayer &p, int64_t budget) {
   Kept quick = quickCircuitOf(op, p, budget);
   Effort effort;
   effort.pairs = kThoroughPairs;
@@ -159,7 +159,7 @@ std::optional<std::string> linearCoverage(Operation *op) {
 }
 
 std::vector<Offer> linearOffers(Operation *op, const DeviceContext &device) {
-  Problem p = problemOf(op);
+  LinearLayer p = linearLayerOf(op);
   // With maximum sharing, an adder for every sixth digit is left.
   double least = double(digitsIn(op)) / 6 * double(p.x.width);
   if (least > available(device.budget, 0))
@@ -170,8 +170,8 @@ std::vector<Offer> linearOffers(Operation *op, const DeviceContext &device) {
   std::vector<Offer> offers;
   for (int64_t pixels = 1; pixels <= 16 && pixels <= p.pixels(); pixels *= 2) {
     Offer offer;
-    Format in = p.x, chunk = p.x,
-           out = formatOf(op->getResult(0).getType(), 1, 1);
+    BeatFormat in = p.x, chunk = p.x,
+               out = formatOf(op->getResult(0).getType(), 1, 1);
     int64_t columns = ceilDiv(w.outWidth, pixels);
     int64_t beats = w.outHeight * columns;
     out.lanes = pixels * n;
@@ -214,7 +214,7 @@ std::vector<Offer> linearOffers(Operation *op, const DeviceContext &device) {
 }
 
 void buildLinear(Operation *op, Offer &offer) {
-  Problem p = problemOf(op);
+  LinearLayer p = linearLayerOf(op);
   Actor &unit = offer.body.back();
   Kept one = circuitOf(op, p, unit.get("levels"));
   int64_t copies = unit.get("inBits") / (one.circuit->inLanes * p.x.width);

@@ -9,7 +9,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace rhizome::gen::dhm {
-using Upstream = llvm::ArrayRef<std::optional<Format>>;
+using Upstream = llvm::ArrayRef<std::optional<BeatFormat>>;
 
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

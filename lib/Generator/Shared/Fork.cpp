@@ -72,7 +72,7 @@ std::vector<std::unique_ptr<UnitModel>> makeSharedUnits() {
   return units;
 }
 
-Actor makeFork(const Format &format, int64_t readers) {
+Actor makeFork(const BeatFormat &format, int64_t readers) {
   return Actor(unit::Fork::kKind, "fork",
                {{"Width", format.bits()},
                 {"Outputs", readers},
@@ -80,7 +80,7 @@ Actor makeFork(const Format &format, int64_t readers) {
                 {"Depth", 4}});
 }
 
-Actor makeFifo(const Format &format) {
+Actor makeFifo(const BeatFormat &format) {
   return Actor(
       unit::Fifo::kKind, "fifo",
       {{"Width", format.bits()}, {"frameBeats", format.beats()}, {"Depth", 4}});

@@ -140,8 +140,8 @@ std::vector<Phase> rowPhases(int64_t row, int64_t lanes,
 
 /// A store between an accepting and an emitting process, whose tokens are of
 /// `bits` bits.
-void addGearbox(const Actor &a, Network &network, int64_t bits, int64_t frame,
-                int64_t lanesIn, int64_t rowIn, int64_t lanesOut,
+void addGearbox(const Actor &a, ProcessNetwork &network, int64_t bits,
+                int64_t frame, int64_t lanesIn, int64_t rowIn, int64_t lanesOut,
                 int64_t rowOut, const std::vector<int> &inputs,
                 const std::vector<int> &outputs) {
   Gearbox gearbox = Gearbox::of(a);
@@ -184,7 +184,7 @@ class GearboxUnit final : public RingUnit {
 public:
   GearboxUnit() : RingUnit(unit::Gearbox::kKind) {}
 
-  void processes(const Actor &a, Network &network,
+  void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     auto p = a.as<unit::Gearbox>();
@@ -201,7 +201,7 @@ public:
       : RingUnit(enters ? unit::AxisIn::kKind : unit::AxisOut::kKind),
         enters(enters) {}
 
-  void processes(const Actor &a, Network &network,
+  void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     // In bits, so that elements may cross border beats.
@@ -290,7 +290,7 @@ std::unique_ptr<UnitModel> makeBorderUnit(bool enters) {
   return std::make_unique<BorderUnit>(enters);
 }
 
-Actor makeBorder(const Format &f, int64_t dataWidth, bool enters) {
+Actor makeBorder(const BeatFormat &f, int64_t dataWidth, bool enters) {
   return Actor(enters ? unit::AxisIn::kKind : unit::AxisOut::kKind, "",
                {{"DataWidth", dataWidth},
                 {"Elem", f.width},
@@ -300,7 +300,7 @@ Actor makeBorder(const Format &f, int64_t dataWidth, bool enters) {
                 {"Depth", 4}});
 }
 
-Actor makeConverter(const Format &from, const Format &to) {
+Actor makeConverter(const BeatFormat &from, const BeatFormat &to) {
   return Actor(unit::Gearbox::kKind, "",
                {{"Elem", from.width},
                 {"LanesIn", from.lanes},

@@ -22,7 +22,8 @@ public:
     return a.get("Depth");
   }
 
-  void processes(const Actor &actor, Network &network, const std::vector<int> &,
+  void processes(const Actor &actor, ProcessNetwork &network,
+                 const std::vector<int> &,
                  const std::vector<int> &outputs) const override {
     auto p = actor.as<unit::MemReader>();
     addReader(actor, network, 0, p.Words, std::min(p.Burst, p.Words),
@@ -61,7 +62,7 @@ public:
 
   int64_t latency(const unit::Instance &) const override { return 1; }
   /// None during a frame.
-  void processes(const Actor &, Network &, const std::vector<int> &,
+  void processes(const Actor &, ProcessNetwork &, const std::vector<int> &,
                  const std::vector<int> &) const override {}
 
   void structure(Builder &b) const override {

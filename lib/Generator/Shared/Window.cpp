@@ -281,7 +281,7 @@ public:
   int64_t latency(const unit::Instance &a) const override {
     return (a.get("KernelParallel") ? 5 : 4) + bufferLatency(a);
   }
-  void processes(const Actor &actor, Network &network,
+  void processes(const Actor &actor, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override;
   void structure(Builder &b) const override {
@@ -298,7 +298,7 @@ public:
   bool sample(Sampler &s, llvm::StringRef name) const override;
 };
 
-void WindowUnit::processes(const Actor &a, Network &network,
+void WindowUnit::processes(const Actor &a, ProcessNetwork &network,
                            const std::vector<int> &inputs,
                            const std::vector<int> &outputs) const {
   auto p = a.as<unit::Window>();

@@ -12,12 +12,12 @@ namespace {
 enum class Kind { MatVec, Depthwise, Max, Sum };
 
 /// One reduction over windows, with everything that offers depend on.
-struct Problem {
+struct Reduction {
   Kind kind;
   osa::Window w;
   int64_t outChannels = 0; ///< of all groups
   int64_t groups = 1;      ///< of a convolution that is not depthwise
-  Format x;                ///< element of the input
+  BeatFormat x;            ///< element of the input
   int64_t weightBits = 0, accBits = 0;
   bool bias = false;
   int64_t padValue = 0;
@@ -29,8 +29,8 @@ struct Problem {
   int64_t groupOut() const { return outChannels / groups; }
 };
 
-Problem problemOf(Operation *op) {
-  Problem p;
+Reduction reductionOf(Operation *op) {
+  Reduction p;
   p.inputType = op->getOperand(0).getType();
   p.outputType = op->getResult(0).getType();
   p.x = formatOf(p.inputType, 1, 1);
@@ -83,7 +83,7 @@ struct Folding {
   Residents home = Residents::None; ///< of the weights; none: in a ROM
 };
 
-Actor windowOf(const Problem &p, const Folding &f) {
+Actor windowOf(const Reduction &p, const Folding &f) {
   bool lanewise = p.kind != Kind::MatVec;
   WindowReading r;
   r.lanes = f.lanes;
@@ -95,7 +95,7 @@ Actor windowOf(const Problem &p, const Folding &f) {
   return makeWindow(p.w, p.x.width, p.padValue, r);
 }
 
-Offer makeOffer(const Problem &p, const Folding &f) {
+Offer makeOffer(const Reduction &p, const Folding &f) {
   const osa::Window &w = p.w;
   Offer offer;
   int64_t words = ceilDiv(w.channels, f.lanes);
@@ -105,14 +105,14 @@ Offer makeOffer(const Problem &p, const Folding &f) {
   int64_t outFolds = lanewise ? words : p.groups * ceilDiv(p.groupOut(), f.pe);
   int64_t folds = groupWords * (f.parallel ? 1 : p.taps());
 
-  Format in = p.x;
+  BeatFormat in = p.x;
   in.lanes = f.pixelsIn > 1 ? f.pixelsIn * w.channels : f.lanes;
   in.row = f.pixelsIn > 1 ? w.width * w.channels : w.channels;
   offer.inputs = {in.canonical()};
   offer.body.units.reserve(f.simd ? 3 : 2);
 
   Actor window = windowOf(p, f);
-  Format chunk = p.x;
+  BeatFormat chunk = p.x;
   int64_t chunkLanes = f.pixelsOut * (f.parallel ? p.taps() : 1) * f.lanes;
   chunk.lanes = chunk.row = chunkLanes;
   chunk.count = chunkLanes * w.outHeight * columns * outFolds * folds;
@@ -122,7 +122,7 @@ Offer makeOffer(const Problem &p, const Folding &f) {
   int64_t simd = f.lanes * (f.parallel ? p.taps() : 1);
   int64_t length = p.taps() * w.channels; // of one window
   if (f.simd) {
-    Format narrow = chunk;
+    BeatFormat narrow = chunk;
     chunk.row = narrow.row = length;
     narrow.lanes = f.simd;
     offer.body.chain(makeConverter(chunk.canonical(), narrow),
@@ -132,7 +132,7 @@ Offer makeOffer(const Problem &p, const Folding &f) {
   }
   int64_t firings = w.outHeight * columns * outFolds * folds;
 
-  Format out = formatOf(p.outputType, 1, 1);
+  BeatFormat out = formatOf(p.outputType, 1, 1);
   int64_t results = w.outHeight * columns * outFolds;
   const bool isLoaded = f.home != Residents::None;
   Actor unit(lanewise   ? isLoaded ? unit::DepthwiseResident::kKind
@@ -208,7 +208,7 @@ Offer makeOffer(const Problem &p, const Folding &f) {
 }
 
 /// The ways of multiplying that the device supports for these widths.
-std::vector<int64_t> stylesFor(const Problem &p, const DeviceContext &device,
+std::vector<int64_t> stylesFor(const Reduction &p, const DeviceContext &device,
                                int64_t products) {
   if (p.kind == Kind::Max || p.kind == Kind::Sum)
     return {0};
@@ -228,7 +228,7 @@ std::vector<int64_t> stylesFor(const Problem &p, const DeviceContext &device,
 
 std::vector<Offer> computeOffers(Operation *op, Upstream,
                                  const DeviceContext &device) {
-  Problem p = problemOf(op);
+  Reduction p = reductionOf(op);
   const osa::Window &w = p.w;
   auto sum = dyn_cast<osa::SumPoolOp>(op);
   bool scaled = sum && (sum.getZero() != 0 || !sum.getPositionScale().empty());
@@ -352,7 +352,7 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
 std::string computeDependence(Operation *op) {
   if (isa<osa::SumPoolOp>(op))
     return ""; // its scale by position
-  Problem p = problemOf(op);
+  Reduction p = reductionOf(op);
   const osa::Window &w = p.w;
   std::string text = op->getName().getStringRef().str();
   llvm::raw_string_ostream os(text);
@@ -368,7 +368,7 @@ std::string computeDependence(Operation *op) {
 }
 
 void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
-  Problem p = problemOf(op);
+  Reduction p = reductionOf(op);
   Actor &unit = offer.body.back();
   const Actor &window = offer.body.front();
   int64_t lanes = window.get("Lanes"), taps = p.taps();

@@ -15,7 +15,7 @@ namespace rhizome::gen::stream {
 namespace {
 /// The channel of each lane of each beat (−1 for padding), until the
 /// pattern repeats; empty if it does not repeat within a frame.
-std::vector<std::vector<int64_t>> channelPattern(const Format &f,
+std::vector<std::vector<int64_t>> channelPattern(const BeatFormat &f,
                                                  int64_t channels) {
   std::vector<std::vector<int64_t>> beats;
   int64_t element = 0;
@@ -141,8 +141,8 @@ unsigned scaledBits(num::IntType type, int64_t factor, int64_t term) {
 }
 
 /// The unit of an operation of two streams.
-Actor pairUnit(Operation *op, const Format &in, const Format &out) {
-  Format b = formatOf(op->getOperand(1).getType(), 1, 1);
+Actor pairUnit(Operation *op, const BeatFormat &in, const BeatFormat &out) {
+  BeatFormat b = formatOf(op->getOperand(1).getType(), 1, 1);
   num::IntType lhs = num::elementInt(op->getOperand(0).getType()),
                rhs = num::elementInt(op->getOperand(1).getType());
   bool multiplies = isa<osa::ProductOp>(op);
@@ -175,7 +175,7 @@ Actor pairUnit(Operation *op, const Format &in, const Format &out) {
   return a;
 }
 
-Actor makeUnit(Operation *op, const Format &in, const Format &out,
+Actor makeUnit(Operation *op, const BeatFormat &in, const BeatFormat &out,
                int64_t beats) {
   Actor a;
   auto outType = num::elementInt(op->getResult(0).getType());
@@ -227,8 +227,8 @@ Actor makeUnit(Operation *op, const Format &in, const Format &out,
 }
 
 /// Every unit that computes the operation in these formats.
-std::vector<Actor> unitVariants(Operation *op, const Format &in,
-                                const Format &out, int64_t beats,
+std::vector<Actor> unitVariants(Operation *op, const BeatFormat &in,
+                                const BeatFormat &out, int64_t beats,
                                 const DeviceContext &device) {
   Actor unit = makeUnit(op, in, out, beats);
   std::vector<Actor> variants;
@@ -260,11 +260,11 @@ std::vector<Actor> unitVariants(Operation *op, const Format &in,
 std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
                                      const DeviceContext &device) {
   int64_t channels = channelsOf(op);
-  Format base = formatOf(op->getOperand(0).getType(), 1, 1);
+  BeatFormat base = formatOf(op->getOperand(0).getType(), 1, 1);
   // In the inputs' formats, or in few lanes, or in whole pixels.
-  std::vector<Format> candidates;
+  std::vector<BeatFormat> candidates;
   auto consider = [&](int64_t lanes, int64_t row) {
-    Format f = base;
+    BeatFormat f = base;
     f.lanes = lanes;
     f.row = row;
     f = f.canonical();
@@ -282,7 +282,7 @@ std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
       consider(k * channels, base.count);
 
   std::vector<Offer> offers;
-  for (const Format &in : candidates) {
+  for (const BeatFormat &in : candidates) {
     int64_t beats = 1;
     if (!isUniform(op)) {
       beats = int64_t(channelPattern(in, channels).size());
@@ -290,12 +290,12 @@ std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
         continue;
     }
     Offer offer;
-    Format out = formatOf(op->getResult(0).getType(), 1, 1);
+    BeatFormat out = formatOf(op->getResult(0).getType(), 1, 1);
     out.lanes = in.lanes;
     out.row = in.row;
     offer.inputs = {in};
     if (op->getNumOperands() == 2) {
-      Format b = formatOf(op->getOperand(1).getType(), 1, 1);
+      BeatFormat b = formatOf(op->getOperand(1).getType(), 1, 1);
       b.lanes = in.lanes;
       b.row = in.row;
       offer.inputs.push_back(b);

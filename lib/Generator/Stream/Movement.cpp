@@ -27,10 +27,10 @@ std::vector<Offer> concatOffers(osa::ConcatOp op, const DeviceContext &device) {
     Offer offer;
     for (Value v : op.getInputs())
       offer.inputs.push_back(formatOf(v.getType(), lanes, lanes));
-    Format out = formatOf(op.getOutput().getType(), lanes, lanes);
+    BeatFormat out = formatOf(op.getOutput().getType(), lanes, lanes);
     int64_t before = blocks[0];
     for (size_t i = 1; i < blocks.size(); ++i) {
-      Format partial = out;
+      BeatFormat partial = out;
       partial.count =
           out.count /
           std::accumulate(blocks.begin(), blocks.end(), int64_t(0)) *
@@ -158,7 +158,7 @@ int64_t largestDivisorBelow(int64_t n, int64_t than) {
 /// Transposes and gathers: drop beats, or use two pages of memory.
 std::vector<Offer> rearrangeOffers(Operation *op, const DeviceContext &device) {
   std::vector<int64_t> map = elementMap(op);
-  Format in = formatOf(op->getOperand(0).getType(), 1, 1);
+  BeatFormat in = formatOf(op->getOperand(0).getType(), 1, 1);
   int64_t together = togetherIn(map, in.count);
   int64_t blocks = blocksOf(map, in.count);
   auto gather = dyn_cast<osa::GatherOp>(op);
@@ -167,8 +167,8 @@ std::vector<Offer> rearrangeOffers(Operation *op, const DeviceContext &device) {
     if (together % lanes)
       continue;
     Offer offer;
-    Format x = formatOf(op->getOperand(0).getType(), lanes, lanes);
-    Format y = formatOf(op->getResult(0).getType(), lanes, lanes);
+    BeatFormat x = formatOf(op->getOperand(0).getType(), lanes, lanes);
+    BeatFormat y = formatOf(op->getResult(0).getType(), lanes, lanes);
     Actor a(unit::Reorder::kKind, "reorder");
     if (auto select = gather ? makeSelect(gather, lanes) : std::nullopt) {
       a = *select;
@@ -205,13 +205,13 @@ std::vector<Offer> movementOffers(Operation *op, Upstream,
   auto pad = cast<osa::PadOp>(op);
   auto in = cast<RankedTensorType>(pad.getInput().getType()).getShape();
   auto out = cast<RankedTensorType>(pad.getOutput().getType()).getShape();
-  Format x = formatOf(pad.getInput().getType(), 1, 1);
+  BeatFormat x = formatOf(pad.getInput().getType(), 1, 1);
   for (int64_t lanes : foldings(in[3])) {
     Offer offer;
-    Format f = x;
+    BeatFormat f = x;
     f.lanes = lanes;
     f.row = in[3];
-    Format o = f;
+    BeatFormat o = f;
     o.count = out[1] * out[2] * out[3];
     Actor a(unit::Window::kKind, "pad");
     a.params = {{"Elem", x.width},

@@ -47,7 +47,7 @@ public:
   int64_t latency(const unit::Instance &a) const override {
     return 1 + bufferLatency(a);
   }
-  void processes(const Actor &a, Network &network,
+  void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     auto p = a.as<unit::Concat>();
@@ -75,7 +75,7 @@ public:
   int64_t latency(const unit::Instance &a) const override {
     return 1 + bufferLatency(a);
   }
-  void processes(const Actor &a, Network &network,
+  void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     // Dropped, kept, dropped between, …
@@ -109,7 +109,7 @@ public:
   int64_t latency(const unit::Instance &a) const override {
     return 3 + bufferLatency(a);
   }
-  void processes(const Actor &a, Network &network,
+  void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     auto p = a.as<unit::Reorder>();

@@ -301,7 +301,7 @@ class FoldedUnit : public UnitModel {
 public:
   using UnitModel::UnitModel;
 
-  void processes(const Actor &a, Network &network,
+  void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     std::vector<Phase> phases;

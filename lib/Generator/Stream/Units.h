@@ -8,7 +8,7 @@
 #include "rhizome/Generator/Stream/Stream.h"
 
 namespace rhizome::gen::stream {
-using Upstream = llvm::ArrayRef<std::optional<Format>>;
+using Upstream = llvm::ArrayRef<std::optional<BeatFormat>>;
 
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
