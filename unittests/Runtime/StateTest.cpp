@@ -18,7 +18,7 @@ rhz_border border(const char *port, int tensor) {
 }
 
 /// y = x + h, and y is the next h.
-bool sum(const std::vector<Bytes> &in, std::vector<Bytes> &out,
+bool sum(size_t, const std::vector<Bytes> &in, std::vector<Bytes> &out,
          std::string &error) {
   if (in[0][0] == 255) {
     error = "the device is broken";
@@ -32,8 +32,8 @@ struct Sums {
   explicit Sums(const int64_t *initial)
       : to{border("s_axis_0", 0), border("s_axis_1", 1)},
         from{border("m_axis_0", 0)}, state{1, 0, initial},
-        model{"sums", 1,    2, 1, kInputs, kOutputs, 2, 1,
-              to,     from, 0, 0, nullptr, nullptr,  1, &state},
+        model{"sums", 1, 2, 1,       kInputs, kOutputs, 2,       1, to,
+              from,   0, 0, nullptr, nullptr, 0,        nullptr, 1, &state},
         inference(model, "", makeCpuDriver(sum)) {
     EXPECT_TRUE(inference.open(4));
   }
