@@ -135,7 +135,8 @@ def client(suite, np, package, wanted):
     made = run_program(["c++", "-std=c++20", include, host
                         / "rhizome_client.cpp", host / "service.cpp", host
                         / "cpu.cpp", suite.work / "example.o", *objects,
-                        library, "-lpthread", "-lm", "-ldl", "-o", program])
+                        library, "-lsodium", "-lpthread", "-lm", "-ldl", "-o",
+                        program])
     if not suite.check(made.status == 0, f"c++ takes the client {made.message}",
                        made.command):
         return

@@ -419,7 +419,8 @@ def check_client(suite, np, package, frames, want):
                             host / "rhizome_client.cpp", host / "service.cpp",
                             host / "cpu.cpp", package / "model/cpu.o",
                             suite.work / "example.o", library, "-lpthread",
-                            "-lm", "-ldl", "-o", program])
+                            "-lsodium", "-lm", "-ldl", "-o",
+                            program])
     if not suite.check(made.status == 0, f"the client is built {made.message}",
                        made.command):
         return

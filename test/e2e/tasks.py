@@ -130,8 +130,8 @@ def client_of(suite, package):
     made = run_program(["c++", "-std=c++20", include,
                         host / "rhizome_client.cpp", host / "service.cpp",
                         host / "cpu.cpp", suite.work / "example.o",
-                        package / "model/cpu.o", library, "-lpthread", "-lm",
-                        "-ldl", "-o", program])
+                        package / "model/cpu.o", library, "-lsodium", "-lpthread",
+                        "-lm", "-ldl", "-o", program])
     if not suite.check(made.status == 0, f"c++ takes the client {made.message}",
                        made.command):
         return None

@@ -171,7 +171,7 @@ flow.design @actor_c3_type attributes {clock_mhz = 100.0, device = "xc7z020"} {
 
 !byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 flow.design @actor_c3_missing attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  // expected-error@+1 {{'flow.actor' op C3: parameter 'Row' (elements after which a beat inside begins anew) is missing}}
+  // expected-error@+1 {{'flow.actor' op C3: parameter 'Row' (elements after which a new beat inside begins) is missing}}
   %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4}, depths = array<i64: 2>} : () -> !byte
 }
 
