@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Thin names for what apt-get, CMake, CTest and the scripts do.
+# Short names for common calls of apt-get, CMake, CTest and the scripts.
 #   make demo    set up, build, compile a trained network and simulate its RTL
 #   make test    set up, build, run the tests (test-long runs those too long for it)
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
 JOBS ?= $(shell nproc)
 BUILD := build
-# A file for the results of a test target, in place of its closing line.
+# A file for the results of a test target, instead of its closing line.
 KEEP ?=
 RUN_TESTS = @python3 scripts/run_tests.py --build $(BUILD) --jobs $(JOBS) \
   $(if $(KEEP),--keep $(KEEP))
-.PHONY: setup configure build build-all demo test test-fast test-long test-ci-long bench paper-tables resources fuzz format clean
+.PHONY: setup configure build build-all install package demo test test-fast test-long test-ci-long bench paper-tables resources fuzz format clean
 
-## Installs what packages.txt names and the Python packages of the tests.
+## Installs the packages in packages.txt and the Python packages of the tests.
 setup:
 	@scripts/setup.sh
 
 configure: setup
 	@test -f $(BUILD)/build.ninja || cmake --preset default
 
-## The tools in build/bin: rhizome, rhizome-opt, and rhizome-node and rhizome-rank,
-## which clusters run on.
+## The tools in build/bin: rhizome, rhizome-opt, and for clusters rhizome-node
+## and rhizome-rank.
 build: configure
 	cmake --build $(BUILD) -j $(JOBS) --target rhizome-tools
 
@@ -28,14 +28,23 @@ build: configure
 build-all: configure
 	cmake --build $(BUILD) -j $(JOBS)
 
+## Programs, data and manual pages under PREFIX.
+PREFIX ?= /usr/local
+install: build
+	cmake --install $(BUILD) --prefix $(PREFIX)
+
+## A .deb, and a tarball that runs from any folder, in build/packages.
+package: build
+	cpack --config $(BUILD)/CPackConfig.cmake -B $(BUILD)/packages
+
 demo: build
 	@scripts/demo.sh
 
-## All tests but those labeled long.
+## All tests except those labeled long.
 test: build-all
 	$(RUN_TESTS) --part main
 
-## Without the tests labeled slow, too: what every change must pass.
+## Also without the tests labeled slow: what every change must pass.
 test-fast: build-all
 	$(RUN_TESTS) --part everyday
 
@@ -43,15 +52,15 @@ test-fast: build-all
 test-long: build-all
 	$(RUN_TESTS) --part long
 
-## Those of them that CI runs.
+## The subset of those that CI runs.
 test-ci-long: build-all
 	$(RUN_TESTS) --part ci-long
 
-## The table of networks, measured again.
+## Measures the table of networks again.
 bench: build
 	@python3 bench/bench.py
 
-## Tables III to VI of the DOSA paper, its predictions beside ours.
+## Tables III to VI of the DOSA paper, its predictions next to ours.
 paper-tables: build
 	@python3 bench/paper_tables.py
 
@@ -60,8 +69,8 @@ resources: build
 	cmake --build $(BUILD) -j $(JOBS) --target rhizome-points
 	@python3 bench/resources.py
 
-## Both importers under libFuzzer, FUZZ_SECONDS long; what they find lies in build-fuzz.
-FUZZ_SECONDS ?= 3600
+## Every reader under libFuzzer for FUZZ_SECONDS each; findings are in build-fuzz.
+FUZZ_SECONDS ?= 1200
 fuzz: setup
 	cmake --preset fuzz && cmake --build --preset fuzz
 	@scripts/fuzz.sh $(FUZZ_SECONDS)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The MNIST networks of the shared models on all 10,000 test images: as their
-files say, beside what another implementation counted, and the float ones
+"""The MNIST networks of the shared models on all 10,000 test images: as in their
+files, next to the count of another implementation, and the float ones
 quantized after training to 8, 6 and 4 bits with the output's signal-to-noise
 ratio on the calibration frames (the first 200 images). Writes Markdown."""
 import argparse

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The table of networks, measured again: compile time, promised and simulated
+"""Measures the table of networks again: compile time, predicted and simulated
 cycles, estimated resources, simulator speed, and the CPU path's inferences per
-second beside ONNX Runtime's on the same machine. Prints the table and writes
+second next to ONNX Runtime's on the same machine. Prints the table and writes
 bench/results.json and bench/results.txt. `--latency` measures only the table of
 latencies and keeps the others.
 """
@@ -25,9 +25,9 @@ import hardware  # noqa: E402
 import networks  # noqa: E402
 
 FRAMES = 20
-MEASURE_S = 1.0  # of each CPU measurement, at least
+MEASURE_S = 1.0  # minimum of each CPU measurement
 
-COLUMNS = (  # title, key, digits after the point
+COLUMNS = (  # title, key, decimals
     ("network", "network", None), ("goal", "goal", None),
     ("compile s", "compile_s", 2),
     ("interval", "interval_cycles", 0), ("measured", "measured_interval", 0),
@@ -44,8 +44,8 @@ LATENCY_COLUMNS = (
     ("DSP", "dsp", 0), ("LUT", "lut", 0), ("FF", "ff", 0),
     ("differ", "mismatches", 0),
 )
-# The jet tagger 16-64-32-32-5, its weights of 8 and of 16 bits, as fast as its
-# answer can come: device and clock.
+# The jet tagger 16-64-32-32-5 with weights of 8 and of 16 bits, at its lowest
+# latency: device and clock.
 LATENCY_NETWORKS = ("CERN", "three_layer_keras")
 LATENCY_POINTS = ("xcku060-role@156.25", "xcvu9p-slr@200", "xcvu9p-slr@320")
 LATENCY_NOTE = """\
@@ -63,7 +63,7 @@ CPU_COLUMNS = (
 
 
 def machine():
-    """One line: processor, cores, system, versions of what was measured."""
+    """One line: processor, cores, system, versions of the measured programs."""
     name = "unknown processor"
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -102,7 +102,7 @@ def measure_hardware(suite, network, goal):
 
 
 def measure_package(suite, row, package):
-    """Adds to the row what simulation says."""
+    """Adds the results of simulation to the row."""
     result = suite.run("simulate", package, "--level", "rtl", "-n", FRAMES,
                        "--json")
     found = result.json or {}
@@ -149,7 +149,7 @@ def input_values(session, network, count):
 
 
 def shapes_of(network):
-    """(name, shape) of the graph's inputs, dynamic dimensions being 1."""
+    """(name, shape) of the graph's inputs, with dynamic dimensions 1."""
     import onnx
     graph = onnx.load(network.path).graph
     held = {i.name for i in graph.initializer}
@@ -189,7 +189,7 @@ def cpu_rate(suite, network, cores):
 
 
 def ort_rate(network, threads):
-    """Frames per second of ONNX Runtime, one frame a call."""
+    """Frames per second of ONNX Runtime, one frame per call."""
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
@@ -255,7 +255,7 @@ def table(columns, rows):
 
 
 def text_of(results):
-    """results.txt: every table that there are results of."""
+    """results.txt: every table with results."""
     text = (f"Machine: {results['machine']}\n"
             f"Cycles at 156.25 MHz on xcku060-role; resources are the cost "
             f"model's; {results['frames']} frames simulated.\n\n"

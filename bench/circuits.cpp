@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome-bench-circuits: what circuits of constant matrices take in the
-// compact form that the search keeps and as `rtl` operations: seconds to build
-// and to price, and bytes. For the largest ones that networks bring.
+// rhizome-bench-circuits: the cost of circuits of constant matrices in the
+// compact form of the search and as `rtl` operations: seconds to build
+// and to price, and bytes. For the largest ones found in networks.
 #include "../lib/Generator/Dhm/AdderGraph.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
 #include "llvm/Support/Format.h"
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace rhizome;
 
 namespace {
-/// Seconds of the processor: what else runs on the machine does not count.
+/// Processor seconds: other load on the machine does not count.
 double now() { return double(std::clock()) / CLOCKS_PER_SEC; }
 /// Bytes that the program has allocated.
 double allocated() {

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What DOSA itself predicts for a network, recomputed from the structure of its
+"""DOSA's own predictions for a network, recomputed from the structure of its
 ONNX file: operations and bytes (the paper's Table III), coverage by generator
 (Table IV), the rate of the slowest operation (Table V). The formulas are those
 of DOSA's cost model: cycles of its VHDL blocks in closed form, and of its HLS
-blocks in proportion to two rows of measurements. Only what those tables need is
-here; its choice of nodes is not."""
+blocks in proportion to two rows of measurements. Only the parts needed for those
+tables are here, without its choice of nodes."""
 import dataclasses
 
 CYCLE_S = 6.4e-9
 DENSE_CYCLES_PER_BYTE = 19806 / 636    # a measured dense block of hls4ml
 CONV_CYCLES_PER_BYTE = 54929 / 1824    # its fallback for convolutions
-HLS_CONV_PARAMS = 400                  # more than these hls4ml does not offer
+HLS_CONV_PARAMS = 400                  # hls4ml does not offer more than these
 TIPS_PARAMS, TIPS_INPUTS = 32768, 2048  # of its operand memories, int8
 
-# Published: nodes for 5,000/s, and what its demonstrator measured.
+# Published: nodes for 5,000/s, and the measurements of its demonstrator.
 NODES = {"CERN": 1, "MPCNN": 15, "TFC": 1, "LeNet-5": 18, "PTTDNN": 9}
 MEASURED_PER_S = {"FPGA": 3853.25, "CPU": 1 / 13.63e-3, "GPU": 1 / 4.72e-3}
 MEASURED_W = {"FPGA": 77.31, "CPU": 1.686 / 13.63e-3, "GPU": .611 / 4.72e-3}
@@ -21,7 +21,7 @@ MEASURED_W = {"FPGA": 77.31, "CPU": 1.686 / 13.63e-3, "GPU": .611 / 4.72e-3}
 
 @dataclasses.dataclass
 class Operation:
-    """One operation as TVM's Relay counts them, one byte an element."""
+    """One operation as TVM's Relay counts it, one byte per element."""
     kind: str         # conv bias pool relu flatten dense add
     inputs: int       # bytes in
     params: int = 0
@@ -92,7 +92,7 @@ def coverage(ops):
 
 
 def cycles(o):
-    """Cycles of the block that DOSA takes for the operation."""
+    """Cycles of the block that DOSA uses for the operation."""
     if o.kind == "dense":
         return o.inputs * DENSE_CYCLES_PER_BYTE
     if o.kind == "conv":
@@ -105,5 +105,5 @@ def cycles(o):
 
 
 def rate(ops):
-    """Inferences a second: a pipeline's slowest operation."""
+    """Inferences per second: a pipeline's slowest operation."""
     return 1 / (max(map(cycles, ops)) * CYCLE_S)

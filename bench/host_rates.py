@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures data/hosts/*.yaml: how many operations of each class one core of this
-machine computes in a second, as `rhizome evaluate --time` runs the host's tasks.
+machine computes per second, as `rhizome evaluate --time` runs the host tasks.
 
     bench/host_rates.py [--rhizome build/bin/rhizome] [--runs 3]
 
 Each class is one ONNX model at two sizes; the difference of their times over the
-difference of their work is the rate, so that what a frame costs besides cancels
-out. That constant, of a model that computes next to nothing, is call_us. The
+difference of their work is the rate, so that the constant time of a frame cancels
+out. That constant, from a model with almost no computation, is call_us. The
 median of the runs is printed as lines of the data file."""
 import argparse
 import json

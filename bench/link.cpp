@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rhizome-link-bench: numbered tensors over a bad medium, C++ peer to C++ peer
 // in simulated time; counts what is lost or wrong and reports the rate. Then
-// what a key costs: SipHash-2-4 of a full datagram, at each end. Usage:
+// the cost of a key: SipHash-2-4 of a full datagram, at each end. Usage:
 // rhizome-link-bench [tensors [bits]]
 #include "Pair.h"
 #include <chrono>

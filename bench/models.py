@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What becomes of every model of ../shared/models: how it is written, how many
+"""The outcome for every model of ../shared/models: its style, how many
 of its operations run on the FPGA and on the host, or why it is refused and
-whether that is right. Prints the table and writes bench/models.json and
+whether that is correct. Prints the table and writes bench/models.json and
 bench/models.txt. bench/rtl.py simulates the networks of this table.
 """
 import argparse
@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 
 import networks  # noqa: E402
 
-# What a user knows of a model that its file does not say.
+# Information on a model that its file does not contain.
 OPTIONS = (
     (r"qtdnn_10x5", ["--shape", "input=10,10"]),
     (r"tract/.*/(qrelu|qsigmoid)", ["--shape", "input=10,10"]),
@@ -28,7 +28,7 @@ OPTIONS = (
     (r"TCN_T/TCN|dscnn_test/model_int", ["--input-type", "input.1=u8"]),
     (r"eegnet|Frontnet|dronet", ["--input-type", "0=u8"]),
 )
-# Refusals that are right, by what the message says.
+# Correct refusals, by the message.
 RIGHT = (
     (r"of domain 'finn[^']*(fpgadataflow|')", "FINN's hardware layers"),
     (r"has integers of \d+ bits, float32 is needed|for which \w+ is not defined",
@@ -46,7 +46,7 @@ def options_of(name):
 
 
 def styles(path):
-    """How the model is written, from the names of its operations."""
+    """The model's style, from the names of its operations."""
     try:
         sys.path.insert(0, str(next((ROOT / ".venv/lib").glob("python3*"))
                                / "site-packages"))

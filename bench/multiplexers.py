@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LUTs a bit of a multiplexer between registers, for the two ways that rtl/src
-has: rhz_mux, a tree that synthesis may take apart, and rhz_choose, whose choices
-of four words it leaves whole. Prints the table of docs/rationale/stream-cells.md.
+"""LUTs per bit of a multiplexer between registers, for the two forms in rtl/src:
+rhz_mux, a tree that synthesis may decompose, and rhz_choose, whose multiplexers
+of four words it keeps. Prints the table of docs/rationale/stream-cells.md.
 """
 import argparse
 import json

@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every model of ../shared/models that is accepted, beside ONNX Runtime, which
+"""Every accepted model of ../shared/models, compared with ONNX Runtime, which
 computes each node as it is written: how many elements of the outputs are equal,
-the largest difference and what kind it is, and how long a frame takes on one
+the largest difference and its kind, and the time of a frame on one
 thread (ONNX Runtime with all its optimizations). Prints the table and writes
 bench/onnxruntime.json and bench/onnxruntime.txt.
 
 The kinds of a model's outputs:
   exact    every element is equal
-  float    no further apart than 8 times what ONNX Runtime's own outputs move
-           when float constants move by one unit in the last place or its graph
+  float    differs by at most 8 times as much as ONNX Runtime's own outputs
+           when float constants change by one unit in the last place or its graph
            is optimized, plus 2^-20 of the largest output
   ties     a QDQ network: every code inside ONNX Runtime that is not the exact
            one has an exact value at a tie, or as near to a rounding boundary as
-           float32's error reaches (test/e2e/reference.py)
-  meaning  the two compute something else on purpose; the row says what
+           float32's error (test/e2e/reference.py)
+  meaning  the two compute something else on purpose; the row gives the reason
   DIFFERS  none of these
-  not computed  the CPU path refused it, or took too long; the row says which
+  not computed  the CPU path refused it, or took too long; the row gives the reason
 """
 import argparse
 import json
@@ -35,7 +35,7 @@ sys.path[:0] = [str(ROOT / "test/e2e"), str(ROOT / "test/reference"),
                 str(ROOT / "bench")]
 sys.dont_write_bytecode = True
 
-# Where the two mean something else, by the model's name.
+# Models for which the two have different semantics, by name.
 MEANING = ()
 FACTOR, FLOOR = 8, 2.0 ** -20
 DRAWS = 3
@@ -46,7 +46,7 @@ KINDS = ("exact", "float", "ties", "meaning", "DIFFERS", "not computed")
 
 
 def value_range(model, name, options):
-    """LOW, HIGH of a float input: what its quantizer tells apart."""
+    """LOW, HIGH of a float input: the range that its quantizer distinguishes."""
     np, onnx = modules()
     if any(str(o).startswith(f"{name}=") for o in options
            if re.search(r"=[us]\d+$", str(o))):
@@ -134,7 +134,7 @@ def wobbled(model, draw):
 
 
 def bounds(model, session, frames, wanted):
-    """For each output how far float's rounding may move it."""
+    """For each output, the maximum change caused by float's rounding."""
     np, _ = modules()
     import ort_reference
     spread = [0.0] * len(wanted[0])
@@ -206,7 +206,7 @@ def as_qdq(model):
 
 def quantized_causes(model, frames):
     """Codes inside ONNX Runtime that are not the exact ones, by cause; None
-    for a graph that the exact evaluation does not know."""
+    for a graph that the exact evaluation does not support."""
     import ort_reference
     import reference
     if not any(n.op_type in ("QuantizeLinear", *PRODUCTS)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tables III to VI of the DOSA paper, its own predictions recomputed
-(bench/dosa.py) beside ours for the same networks, devices and goal.
+(bench/dosa.py) next to ours for the same networks, devices and goal.
     bench/paper_tables.py           the tables
     bench/paper_tables.py --check   only that the recomputed figures are DOSA's
 """
@@ -24,7 +24,7 @@ SKIPPED = 77
 GOAL = 5000  # inferences a second
 PAPER = {"CERN": "CERN", "MPCNN": "MPCNN", "TFC": "TFC",
          "LeNet-5": "lenet5", "PTTDNN": "PTTCNN_int8"}
-# Where DOSA's figures stand that --check compares with: its paper, and its
+# The places of DOSA's figures that --check compares with: its paper, and its
 # exploration run again.
 RATES = {"CERN": 78397.17, "TFC": 6399.77, "PTTDNN": 17421.59,
          "MPCNN": 9945.26, "LeNet-5": 5066.91}
@@ -66,7 +66,7 @@ def table(title, head, rows, *notes):
 
 
 def explore(rhizome, network, goal, *more):
-    """The answer of `rhizome explore`, one JSON object."""
+    """The result of `rhizome explore`, one JSON object."""
     command = [rhizome, "explore", str(network.path), *network.options,
                *(more or ("--device", "xcku060-role")), "--goal", goal,
                "--json"]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rhizome-points: random option points for measuring the cost model. Random
 // layers of realistic sizes, a random option for each, built as a package of
-// one node per layer, with what the model predicts; "rhizome synth" measures
-// it. Which points a seed gives does not depend on the cost model, except for
+// one node per layer, with the model's prediction; "rhizome synth" measures
+// it. The points of a seed do not depend on the cost model, except for
 // where it places memories.
 #include "../unittests/NetworkBuilder.h"
 #include "rhizome/PlanBuild/Build.h"
@@ -15,7 +15,7 @@ using namespace rhizome;
 using rhizome::test::NetworkBuilder;
 
 namespace {
-// Larger options only cost time: their parts are those of smaller ones.
+// Larger options only cost time: they consist of the parts of smaller ones.
 constexpr int64_t kMostProducts = 64, kMostProductBits = 768;
 constexpr int64_t kMostBits = 96, kMostWords = 16384;
 
@@ -31,7 +31,7 @@ int64_t weightBits(NetworkBuilder &n) {
   return widths[n.draw(0, 9)];
 }
 
-/// A number up to `most`, small ones as often as large ones, often even.
+/// A number up to `most`; small ones are as frequent as large ones, often even.
 int64_t size(NetworkBuilder &n, int64_t most) {
   int64_t limit = 1;
   while (limit < most && n.draw(0, 3))
@@ -124,7 +124,7 @@ func::FuncOp drawLayer(NetworkBuilder &n) {
 bool isSmall(const gen::Offer &offer) {
   for (const gen::Body::Unit &unit : offer.body.units) {
     const gen::Actor &actor = unit.actor;
-    const gen::Format &format = unit.outputs[0];
+    const gen::BeatFormat &format = unit.outputs[0];
     gen::Products products = gen::productsOf(actor);
     if (products.count > kMostProducts ||
         format.lanes * format.width > kMostBits)
@@ -142,7 +142,7 @@ bool isSmall(const gen::Offer &offer) {
   return true;
 }
 
-/// The same of what lies between the options.
+/// The same for the glue between the options.
 bool isSmall(const PlannedNode &node) {
   return llvm::all_of(node.actors, [](const PlannedActor &actor) {
     auto value = [&](const char *key) {
@@ -171,7 +171,7 @@ std::vector<gen::Selection> drawOffers(NetworkBuilder &n, func::FuncOp network,
         for (gen::Offer &offer : generator->offers(&op, {}, device))
           if (isSmall(offer))
             offers.push_back(std::move(offer));
-    // Where loaded weights are asked for they come before others.
+    // If loaded weights are requested, they come before others.
     if (llvm::any_of(offers, isLoaded))
       llvm::erase_if(offers, [](const gen::Offer &o) { return !isLoaded(o); });
     if (offers.empty())

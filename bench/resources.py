@@ -3,8 +3,8 @@
 """Predicted resources against Yosys: every actor of the networks at three
 goals, and of random option points. Prints one table of totals, the errors by
 device and by cell, the worst actors and the slowest modules, and writes the
-text and the rows. Modules are kept by content (rhizome synth), so a run that is
-cut off goes on where it was.
+text and the rows. Modules are cached by content (rhizome synth), so an
+interrupted run continues where it stopped.
     bench/resources.py                       all networks
     bench/resources.py lenet5 --goals quick  one of them
     bench/resources.py --random 30 --seed 7 --results bench
@@ -26,19 +26,19 @@ import framework  # noqa: E402
 import networks  # noqa: E402
 
 DEVICES = ("xczu3eg", "lfe5u-85f")
-# Beside all networks on DEVICES, unless only quick goals are asked for: what
-# the smaller ones cannot hold, and many multipliers of each way to build them.
+# In addition to all networks on DEVICES, unless only quick goals are requested:
+# networks too large for the smaller ones, and many multipliers of each kind.
 EXTRA = (("PTTCNN_int8", "max-throughput", "xcku060-role"),
          ("PTTCNN_int8", "throughput=374000/s,lut=30000", "xcku060-role"),
          ("digits_qonnx_w4a4", "throughput=100000/s", "xczu3eg"))
-LARGE = 500    # LUTs or FFs, above which errors count in per cent
+LARGE = 500    # LUTs or FFs, above which errors are in percent
 MEDIAN, WORST, WORST_LUT_PRODUCTS, SMALL = 0.05, 0.15, 0.25, 75
 EXACT = ("dsp", "bram", "uram")
 LEVELS = {"ultrascale": 6, "ultrascale+": 6, "ecp5": 5}  # of logic
 
 
 class Failure(Exception):
-    """A command that failed, with what it said."""
+    """A command that failed, with its message."""
 
 
 def run(*args):
@@ -56,9 +56,9 @@ def run(*args):
 
 
 def rom_luts(package, node, config):
-    """LUTs of the weights that lie in logic: a function for as many addresses
+    """LUTs of the weights in logic: a function of as many address bits
     as a LUT has, of each column that is neither constant nor another one's
-    copy, and the choices between these."""
+    copy, and the multiplexers of these."""
     words = config.get("Folds", 1) * config.get("OutFolds", 1)
     if not config.get("WeightFile") or config.get("Block") or words < 2:
         return 0
@@ -79,7 +79,7 @@ def rom_luts(package, node, config):
 
 
 def synthesize(options, package, source):
-    """The rows of a package: one a distinct module of each node."""
+    """The rows of a package: one per distinct module of each node."""
     command = [options.rhizome, "synth", package, "--json", "--jobs",
                options.jobs]
     for name in ("tool", "cache"):
@@ -107,8 +107,8 @@ def synthesize(options, package, source):
 
 
 def take_over(options):
-    """Puts what an earlier run has published of modules into the cache, by their
-    keys; but not of deep ones, whose paths are told."""
+    """Puts the published results of an earlier run into the cache, by their
+    keys; except those of deep modules, whose paths are reported."""
     home = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
     cache = pathlib.Path(options.cache or pathlib.Path(home) / "rhizome/synth")
     cache.mkdir(parents=True, exist_ok=True)
@@ -179,7 +179,7 @@ def jobs_of(options):
     return jobs
 
 
-# What the rows say.
+# The contents of the rows.
 
 def value(row, side, resource):
     return row[side].get(resource, 0)
@@ -191,7 +191,7 @@ def has_lut_products(row):
 
 
 def errors(rows, resource):
-    """Of the rows above LARGE: errors in parts, signed, with their rows; of
+    """For the rows above LARGE: relative errors, signed, with their rows; for
     the others the differences."""
     large, small = [], []
     for row in rows:
@@ -230,7 +230,7 @@ def summary(title, rows):
 
 
 def beyond(rows):
-    """What breaks the limits, in words."""
+    """The violated limits, in words."""
     said = []
     for resource in ("lut", "ff"):
         large, small = errors(rows, resource)
@@ -262,7 +262,7 @@ def beyond(rows):
 
 
 def distinct(rows):
-    """Each module once, wherever it occurs."""
+    """Each module once, however often it occurs."""
     seen, unique = set(), []
     for row in rows:
         key = json.dumps([row["device"], row["cell"],
@@ -334,7 +334,7 @@ MULTIPLIERS = (("multipliers", "title", None), ("units", "units", 0),
 
 
 def products_of(row):
-    """Products a cycle of weights and activations in a unit."""
+    """Products of weights and activations per cycle in a unit."""
     config = row["config"]
     if row["cell"] == "matvec":
         return config["Pixels"] * config["Pe"] * config["Simd"]
@@ -344,7 +344,7 @@ def products_of(row):
 
 
 def tree_bits(row):
-    """LUTs of the adder trees: a bit of each adder is one."""
+    """LUTs of the adder trees: one per bit of each adder."""
     config = row["config"]
     terms = config["Simd"] if row["cell"] == "matvec" else config["Taps"]
     width, bits = config["XWidth"] + config["WWidth"], 0
@@ -362,9 +362,9 @@ def tree_bits(row):
 
 
 def multipliers(rows):
-    """What a multiplier takes in LUTs beside memories, by the way it is built
-    and the bits of its weights: accumulators, bias and control included, the
-    adder tree's share told apart: of all products together, and the geometric
+    """The LUTs of a multiplier without memories, by the way it is built
+    and the bits of its weights: including accumulators, bias and control, with the
+    adder tree's share separate: for all products together, and the geometric
     mean over the units, in which control of units with a single product weighs
     as much as arrays of hundreds."""
     groups = {}
@@ -417,7 +417,7 @@ def worst_ten(rows):
 
 
 def ends_of(path):
-    """Where a longest path begins and ends, by the names in the source."""
+    """The start and the end of a longest path, by the names in the source."""
     def place(step):
         name = step["name"] or step["cell"]
         return f"{name} ({step['src']})" if step["src"] else name
@@ -458,7 +458,7 @@ def report(totals, rows):
 
 
 def kept(row):
-    """What the results' JSON holds of a row: no paths of this machine, no
+    """A row of the results' JSON: without paths of this machine and without
     walk."""
     return {k: v for k, v in row.items()
             if k not in ("package", "path", "cached")}

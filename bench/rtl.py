@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The table of networks in hardware: every model of ../shared/models of whose
-operations some run on the FPGA (bench/models.json), compiled for the first
-device that holds it and simulated, as test/e2e/rtl.py says. Prints the table
+"""The table of networks in hardware: every model of ../shared/models with
+operations on the FPGA (bench/models.json), compiled for the first
+device that holds it and simulated, see test/e2e/rtl.py. Prints the table
 and writes bench/rtl.json and bench/rtl.txt after each network; --resume keeps
-the rows that are right.
+the correct rows.
 """
 import argparse
 import json
@@ -22,7 +22,7 @@ import rtl  # noqa: E402
 
 
 def table(rows, total):
-    """The rows as text, of `total` networks that were to be run."""
+    """The rows as text, of `total` networks to be run."""
     lines = [f"{'verdict':8} {'frames':>6} {'interval':>19} {'latency':>19} "
              f"{'device':13} model",
              f"{'':15} {'promised':>9} {'counted':>9} {'promised':>9} "
@@ -69,7 +69,7 @@ def main():
                                      pathlib.Path(folder)))
         print(f"{i + 1} of {len(todo)}: {row['model']}: "
               f"{rows[-1]['verdict']}", file=sys.stderr, flush=True)
-        # Another run may have added rows meanwhile.
+        # Another run may have added rows in the meantime.
         known = {**read(), row["model"]: rows[-1]}
         ordered = [known[r["model"]] for r in rtl.listed()
                    if r["model"] in known]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The demonstration of the README: a network that we trained becomes RTL, the
-# RTL is simulated and compared bit for bit with the interpreter.
+# The demonstration of the README: a network that we trained becomes RTL, which
+# is simulated and compared bit for bit with the interpreter.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,15 +20,15 @@ run() {
   printf '$ %s\n' "$*"
   "$@"
 }
-# The number behind "key" in one of the JSON answers kept in build/demo.
+# The number after "key" in one of the JSON results in build/demo.
 field() { python3 -c '
 import functools, json, sys
 value = functools.reduce(lambda v, k: v[k], sys.argv[2].split("."), json.load(open(sys.argv[1])))
 print(sys.argv[3] % (value * float(sys.argv[4])) if len(sys.argv) > 4 else value)
 ' "$@"; }
 
-# Shows a command, keeps its JSON answer as build/demo/NAME.json, and fails with
-# that answer.
+# Shows a command, stores its JSON output as build/demo/NAME.json, and fails with
+# that output.
 ask() {
   local answer=build/demo/$1.json
   shift

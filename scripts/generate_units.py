@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Everything that follows from the descriptions of hardware units
+"""Generates everything that follows from the descriptions of hardware units
 (include/rhizome/Unit/Unit.td, rtl/units/*.td). Reads llvm-tblgen's
 --dump-json and writes
 
@@ -88,7 +88,7 @@ class Unit:
                      "unique, or more than 64")
 
     def expression(self, text):
-        """A C++ function of the values; a number that is no parameter's name
+        """A C++ function of the values; a number that is not a parameter's name
         and no function's is refused."""
         def one(match):
             word = match.group(0)
@@ -223,8 +223,8 @@ def page(records):
     out = ["# Hardware units", "",
            "The unit kinds that the compiler instantiates, from their "
            "descriptions in `rtl/units`.", "`V` is the latency of the output "
-           "buffer: 1 up to 64 places, 2 above. How the",
-           "units behave cycle by cycle: [stream cells](rationale/stream-cells.md).",
+           "buffer: 1 up to 64 places, 2 above. Their cycle-by-cycle",
+           "behavior is described in [stream cells](rationale/stream-cells.md).",
            ""]
     out += [f"- [{u.name}](#{u.name}): {u.summary}" for u in records.units]
     for u in records.units:
@@ -233,13 +233,13 @@ def page(records):
         where = (f"Module `{u.module}`." if u.module else
                  f"A generated module around `{u.shell}`.")
         out += [f"{where} Latency: {u.latency}.", "",
-                "| parameter | from | to | otherwise | |", "|---|---|---|---|---|"]
+                "| parameter | least | most | default | |", "|---|---|---|---|---|"]
         for p in u.parameters:
             preset = p["Preset"] if p["HasPreset"] else ""
             mark = "" if p["InHardware"] else " (the compiler's)"
             out.append(f"| `{p['Name']}` | {p['Least']} | {p['Most']} | {preset} | "
                        f"{p['Text']}{mark} |")
-        out += ["", "| port | protocol | bits | beats of a frame |",
+        out += ["", "| port | protocol | bits | beats per frame |",
                 "|---|---|---|---|"]
         for p in u.ports:
             count = "" if p["Count"] == "1" else f", `{p['Count']}` times"
@@ -249,12 +249,12 @@ def page(records):
                        f"{code_of(p['Beats']) if p['Beats'] != '0' else ''} |")
         memories = [p for p in u.ports if p["Protocol"] in MEMORY]
         if memories:
-            out += ["", "| memory port | bytes a frame | beats of a burst | "
-                    "bursts at once | page |", "|---|---|---|---|---|"]
+            out += ["", "| memory port | bytes per frame | beats per burst | "
+                    "bursts in flight | page |", "|---|---|---|---|---|"]
             out += [f"| `{p['Name']}` | `{p['Bytes']}` | `{p['Burst']}` | "
                     f"`{p['InFlight']}` | `{p['Page']}` |" for p in memories]
         if u.roms:
-            out += ["", "| memory | words | bits of a word | copies | where |",
+            out += ["", "| memory | words | bits per word | copies | condition |",
                     "|---|---|---|---|---|"]
             out += [f"| `{r['File']}` (`{r['PlacedBy']}`) | `{r['Words']}` | "
                     f"`{r['Width']}` | `{r['Copies']}` | "

@@ -10,7 +10,7 @@ compiler's structure can show that it changed no hardware.
     scripts/rtl_hashes.py --update     records them
 
 Designs whose model is not part of this repository and is not found in
-../shared (or $RHIZOME_SHARED) are named and left as they are recorded."""
+../shared (or $RHIZOME_SHARED) are listed and keep their recorded hash."""
 import argparse
 import concurrent.futures
 import hashlib
@@ -28,7 +28,7 @@ TINY = ROOT / "examples/tiny-digits/tiny_digits_qdq_int8.onnx"
 
 
 def designs():
-    """{name: (model, options)}: the name is what the line begins with."""
+    """{name: (model, options)}: each line begins with the name."""
     table = {}
 
     def add(name, model, *options):
@@ -48,7 +48,7 @@ def designs():
     for board in ("ice40-hx8k-breakout", "icebreaker"):
         add(f"tiny_digits {board}", TINY, "--board", board,
             "--goal", "throughput=1000/s", "--accept-nearest")
-    # Cuts, replicas and channel splits; wires and networks; unlike nodes.
+    # Cuts, replicas and channel splits; wires and networks; different nodes.
     for network, cluster, goal in (
             ("digits_qdq_int8", "ecp5-12fx4", "throughput=8000/s"),
             ("digits_qdq_int8", "ku060x2", "max-throughput"),
@@ -65,13 +65,13 @@ def designs():
 
 
 def hash_of(rhizome, model, options, work):
-    """The hash of a design's RTL, or what the compiler said."""
+    """The hash of a design's RTL, or the compiler's message."""
     package = pathlib.Path(work) / "package.rhz"
     result = subprocess.run(
         [rhizome, "compile", str(model), *options, "-o", str(package)],
         stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if result.returncode != 0:
-        # A refusal is a result, too; its wording is not.
+        # A refusal is also a result; its wording is not.
         return f"refused (exit {result.returncode})"
     digest = hashlib.sha256()
     for path in sorted(package.glob("nodes/*/rtl/**/*")):
@@ -82,7 +82,7 @@ def hash_of(rhizome, model, options, work):
 
 
 def measure(rhizome, jobs):
-    """{name: hash} of the designs whose models are there, and the names of
+    """{name: hash} of the designs whose models are available, and the names of
     the others."""
     hashes, missing = {}, []
 

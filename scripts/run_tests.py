@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs CTest on a part of the tests and ends with one line that counts what
-passed, failed and was skipped. Which tests a part holds is a matter of their
-labels alone, and all of it is run: neither the clock nor the commit nor chance
-leaves any out.
+"""Runs CTest on a part of the tests and ends with one line that counts the
+passed, failed and skipped ones. The tests of a part are determined only by their
+labels, and all of them run, independent of the clock, the commit or
+chance.
 
-  everyday  what has neither of the labels slow and long
-  main      that and the slow ones: `make test`
+  everyday  tests with neither of the labels slow and long
+  main      those and the slow ones: `make test`
   long      the long ones: `make test-long`
-  ci-long   those of the long ones that CI runs after main
+  ci-long   the long ones that CI runs after main
 
-A test that runs into its timeout, or whose program is missing, has failed. With
---keep the results go to a file in place of the closing line; --total prints the
+A test that exceeds its timeout, or whose program is missing, has failed. With
+--keep the results go to a file instead of the closing line; --total prints the
 line for such files."""
 import argparse
 import json
@@ -33,8 +33,8 @@ def names(build, select):
 
 
 def outcome(case):
-    """passed, failed or skipped. What CTest does not run, e.g. because its
-    program is missing, has the status of what asks to be skipped; only the
+    """passed, failed or skipped. A test that CTest does not run, e.g. because its
+    program is missing, has the same status as one that asks to be skipped; only the
     latter has a reason of these forms."""
     if case.get("status") == "run":
         return "passed"
@@ -52,7 +52,7 @@ def run(build, jobs, part):
     subprocess.run(["ctest", "--test-dir", build, "-j", str(jobs),
                     "--output-on-failure", "--output-junit", str(report),
                     *PARTS[part]], stdin=subprocess.DEVNULL)
-    # What the report does not name was not run.
+    # Tests missing from the report were not run.
     results = dict.fromkeys(expected, "failed")
     try:
         cases = ElementTree.parse(report).iter("testcase")
@@ -63,7 +63,7 @@ def run(build, jobs, part):
 
 
 def total(results):
-    """Prints what was skipped and what failed, and the closing line."""
+    """Prints the skipped and the failed tests, and the closing line."""
     groups = {kind: sorted(n for n, r in results.items() if r == kind)
               for kind in ("passed", "failed", "skipped")}
     print()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installs the Debian packages of packages.txt that are missing, and a Python
-# environment .venv with test/requirements.txt. Does nothing where all is there.
+# Installs the missing Debian packages of packages.txt, and a Python
+# environment .venv with test/requirements.txt. Does nothing if all are installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,7 +27,7 @@ if ((${#missing[@]})); then
     apt-get install -y --no-install-recommends "${missing[@]}" </dev/null
 fi
 
-# The tests compare with ONNX Runtime; without it they say so and are skipped.
+# The tests compare with ONNX Runtime; without it they report it and are skipped.
 stamp=.venv/requirements.txt
 if ! cmp -s test/requirements.txt "$stamp"; then
   echo "setup: Python packages into .venv"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Builds integer `@network` functions op by op for tests, weights and shapes
-// drawn from a seed. Accumulator ranges are derived from the weights drawn, as
-// the compiler does, so that nothing wraps.
+// Builds integer `@network` functions op by op for tests, with weights and
+// shapes drawn from a seed. Accumulator ranges are derived from the drawn
+// weights, as in the compiler, so that nothing wraps.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -77,7 +77,7 @@ public:
         osa::makeIntAttr(b.getContext(), "w", shape, t, values));
   }
 
-  // Layers; each takes `value` and leaves its result there.
+  // Layers; each takes `value` and stores its result there.
   struct Conv {
     int64_t out = 1, kh = 1, kw = 1, groups = 1;
     int64_t strides[2] = {1, 1}, pads[4] = {0, 0, 0, 0}, dilations[2] = {1, 1};
@@ -120,7 +120,7 @@ public:
   }
 
   /// Multiplier, offset and shift that bring the range to `out`'s, per
-  /// channel; with `unit` a shift alone.
+  /// channel; with `unit` only a shift.
   void requantize(llvm::StringRef name, num::IntType out, bool unit,
                   bool perChannel) {
     num::IntType in = element();
@@ -221,7 +221,7 @@ public:
                                      other, ma, mb);
   }
 
-  /// The larger one of two scaled values, or their product less zeros.
+  /// The maximum of two scaled values, or their product minus zeros.
   void pair(llvm::StringRef name, mlir::Value other, bool product, int64_t a,
             int64_t b_, int64_t offset) {
     auto x = element(), y = num::elementInt(other.getType());
@@ -291,7 +291,7 @@ public:
   mlir::func::FuncOp func;
   mlir::Value value;
   std::mt19937_64 rng;
-  bool bellShaped = false; ///< values crowd in the middle, as trained ones do
+  bool bellShaped = false; ///< concentrated values, like trained ones
 
 private:
   mlir::Value biasOf(const std::vector<int64_t> &bias) {
@@ -301,7 +301,7 @@ private:
     return constant({int64_t(bias.size())}, t, bias);
   }
 
-  /// The range that out channels reach with these weights.
+  /// The range of out channels with these weights.
   num::IntType accumulator(llvm::ArrayRef<int64_t> w,
                            llvm::ArrayRef<int64_t> bias, int64_t out) {
     num::IntType x = element();

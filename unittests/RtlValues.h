@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 
 namespace rhizome::test {
-/// Of every value of the block, which holds logic without feedback; `inputs`
+/// The values of the block, which contains logic without feedback; `inputs`
 /// are its arguments'.
 inline llvm::DenseMap<mlir::Value, llvm::APInt>
 valuesOf(mlir::Block &block, llvm::ArrayRef<llvm::APInt> inputs) {

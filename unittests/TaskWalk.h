@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs a model's graph of tasks in tests: all in the interpreter, or those of
-// the FPGA by what a test puts in place of it.
+// the FPGA by a replacement from the test.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -40,7 +40,7 @@ private:
   std::string root;
 };
 
-/// True if a program is installed; says loudly if it is not.
+/// True if a program is installed; prints a note if it is not.
 inline bool haveTool(const std::string &name) {
   bool have =
       std::system(("command -v " + name + " > /dev/null 2>&1").c_str()) == 0;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Starts and stops the nodes that deploy.yaml names: by their 'load' command, or
+# Starts and stops the nodes of deploy.yaml: by their 'load' command, or
 # as rhizome-node processes on this machine if they have none.
 #   ./deploy.sh start [rhizome-node options] | stop | status
 # RHIZOME_NODE names the program, rhizome-node otherwise.
@@ -60,7 +60,7 @@ start)
       echo "$name: process $!, at $place"
     fi
   done || exit 1
-  # One that cannot serve its place ends at once.
+  # A node that cannot serve its address ends at once.
   sleep 0.3
   nodes | while IFS=$tab read -r name place load; do
     if [ "$load" = - ] && ! alive "$name"; then

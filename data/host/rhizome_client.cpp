@@ -5,6 +5,7 @@
 #include "rhizome/runtime/cpu.h"
 #include "rhizome/runtime/drivers.h"
 #include "rhizome/runtime/infer.h"
+#include "rhizome/runtime/key.h"
 #include "rhizome_model.h"
 #include <cstdio>
 #include <cstdlib>
@@ -32,7 +33,7 @@ static const char kNoObject[] =
     "the package has no machine code of the model; compile it with "
     "--cpu-object";
 
-/// False with a sentence in `error` if a place names no node.
+/// A place, or the key. False with a sentence in `error` if it is neither.
 static bool readPlace(const std::string &text, UdpOptions &options,
                       std::string &error) {
   size_t equals = text.find('=');
@@ -44,6 +45,10 @@ static bool readPlace(const std::string &text, UdpOptions &options,
   if (name == "host") {
     options.listen = text.substr(equals + 1);
     return true;
+  }
+  if (name == "key") {
+    options.seal = link::macOf(text.substr(equals + 1), error);
+    return bool(options.seal);
   }
   for (const link::NodeInfo &node : compiledService().nodes)
     if (node.name == name) {
@@ -150,6 +155,18 @@ int rhz_infer(rhz_client *client, size_t frames, const void *const *inputs,
   client->error = status.text;
   return status ? 0 : 1;
 }
+
+int rhz_run(rhz_client *client, size_t frames, const void *const *inputs,
+            void *const *outputs) {
+  const rhz_cpu_model *cpu = compiledCpuModel();
+  Status status = {Fault::Unsupported, kNoObject};
+  if (cpu)
+    status = client->inference->run(*cpu, {inputs, cpu->input_count},
+                                    {outputs, cpu->output_count}, frames);
+  client->error = status.text;
+  return status ? 0 : 1;
+}
+void rhz_reset(rhz_client *client) { client->inference->reset(); }
 
 const rhz_cpu_model *rhz_compiled_cpu_model(void) { return compiledCpuModel(); }
 

@@ -29,7 +29,7 @@ typedef struct rhz_array {
 #include <type_traits>
 
 namespace rhizome {
-/// A view of an array that lies elsewhere, in the manner of std::mdspan with
+/// A view of an array in other memory, in the manner of std::mdspan with
 /// strides.
 template <typename T, std::size_t Rank> class view {
 public:
@@ -43,7 +43,7 @@ public:
     for (std::size_t d = Rank; d-- > 0; stride *= extents[d])
       strides_[d] = stride;
   }
-  /// Column-major and dense, as Fortran has it: the first index is contiguous.
+  /// Column-major and dense, as in Fortran: the first index is contiguous.
   static view column_major(T *data, extents_type extents) {
     extents_type strides{};
     std::int64_t stride = 1;
@@ -71,7 +71,7 @@ public:
     return data_[at];
   }
 
-  /// The array for a kernel; throws if the extents are not those it has.
+  /// The array for a kernel; throws if the extents are wrong.
   rhz_array array(std::initializer_list<std::int64_t> wanted,
                   std::int64_t element_stride = 0) const {
     rhz_array out{};
@@ -93,8 +93,8 @@ private:
   extents_type extents_{}, strides_{};
 };
 
-/// The arrays of many applications: the first one's view and the distance from
-/// one to the next, 0 for one that all share.
+/// The arrays of a batch: the first one's view and the distance from
+/// one to the next, 0 for a shared one.
 template <typename T, std::size_t Rank> struct batch {
   view<T, Rank> first;
   std::int64_t element_stride = 0;

@@ -46,7 +46,7 @@
     if (band) g.append("rect").attr("width", 8).attr("height", boxHeight).attr("rx", 3).attr("fill", band);
     g.append("text").attr("x", boxWidth / 2).attr("y", boxHeight / 2 + 4).attr("text-anchor", "middle").text(clip(text, 50));
     g.append("title").text(tip || text);
-    // Where there is room, the option stands beside its operation.
+    // If there is room, the option is next to its operation.
     if (widest === 1 && tip) g.append("text").attr("class", "soft").attr("x", boxWidth + 10).attr("y", boxHeight / 2 + 4)
       .attr("font-size", 11).text(clip(tip.split("\n")[1] || "", 90));
   };

@@ -3,7 +3,7 @@
 // model has an error, and what synthesis measured.
 "use strict";
 (function () {
-  const part = section("Resources", "Predicted share of each node's budget. Nine of ten designs lie within the bars; a line marks what synthesis found.");
+  const part = section("Resources", "Predicted share of each node's budget. Nine of ten designs are within the bars; a line marks the synthesis result.");
   const names = ["lut", "ff", "dsp", "bram"];
   plan.nodes.forEach((node, n) => {
     if (node.rtl_of) return;

@@ -13,6 +13,9 @@
         [t.name, t.place, member(`plan/tasks/list/${i}/operations`), "–",
           t.place === "host" ? member(`plan/tasks/list/${i}/host_us`) : "–"],
         ...copiesOf(t.name, "host")]));
+    if ((plan.tasks.states || []).length)
+      table(part, ["kept from frame to frame", "its next value", "bytes"], plan.tasks.states.map((state, i) =>
+        [state.name, state.next, member(`plan/tasks/states/${i}/bytes`)]));
   }
 
   const nodes = section("Nodes");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""baseline.py MODEL.onnx RESULT.json: inferences a second and latency of ONNX
+"""baseline.py MODEL.onnx RESULT.json: inferences per second and latency of ONNX
 Runtime at batch 1, with one thread and with all."""
 import json
 import os

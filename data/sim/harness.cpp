@@ -2,6 +2,7 @@
 // Drives a Verilated design through its AXI4-Stream border: reads frames as raw
 // beats, offers and takes them with or without random stalls, checks the
 // protocol, measures interval and latency, writes the answers as raw beats.
+// Ports whose file is "-" stay silent: those of regions that do not run.
 // Memories outside the chip answer as rhz_bench.h says. The generated
 // rhz_ports.h names the ports; everything else is an argument.
 #include "rhz_ports.h"
@@ -36,8 +37,8 @@ void fail(const std::string &text) {
 }
 
 struct Source {
-  std::vector<uint8_t> bytes; // of the frames that the file holds
-  int64_t beats, beatBytes, held;
+  std::vector<uint8_t> bytes;     // of the frames that the file holds
+  int64_t beats, beatBytes, held; // none held: it stays silent
   Stalls stalls;
   int64_t total = 0;    // beats to send in this run
   int64_t sent = 0;     // beats accepted in this run
@@ -68,7 +69,7 @@ struct Source {
 
 struct Sink {
   std::string name;
-  int64_t beats, beatBytes, kept; // `kept` frames are stored
+  int64_t beats, beatBytes, kept; // `kept` frames are stored; 0: none comes
   Stalls stalls;
   int64_t total = 0;
   int64_t taken = 0;
@@ -170,11 +171,11 @@ struct Bench {
   /// Sends `frames` and waits for all answers. False on a hang or an error.
   bool run(int64_t frames) {
     for (Source &s : sources) {
-      s.total = frames * s.beats;
+      s.total = s.held ? frames * s.beats : 0;
       s.sent = 0;
     }
     for (Sink &s : sinks) {
-      s.total = frames * s.beats;
+      s.total = s.kept ? frames * s.beats : 0;
       s.taken = 0;
       s.firstBeats.clear();
     }
@@ -271,15 +272,18 @@ int main(int argc, char **argv) {
     else if (arg == "--in") {
       const char *file = argv[++i];
       int64_t beats = number(), beatBytes = number();
+      const bool isSilent = !std::strcmp(file, "-");
       bench.sources.push_back(
-          {readAll(file), beats, beatBytes, frames,
+          {isSilent ? std::vector<uint8_t>() : readAll(file), beats, beatBytes,
+           isSilent ? 0 : frames,
            Stalls(seed * 1000 + bench.sources.size(), stallsIn)});
     } else if (arg == "--out") {
       outFiles.push_back(argv[++i]);
       int64_t beats = number(), beatBytes = number();
       size_t k = bench.sinks.size();
       bench.sinks.push_back({"output " + std::to_string(k), beats, beatBytes,
-                             frames, Stalls(seed * 1000 + 500 + k, stallsOut)});
+                             outFiles.back() == "-" ? 0 : frames,
+                             Stalls(seed * 1000 + 500 + k, stallsOut)});
       bench.sinks.back().scratch.resize(beatBytes);
     }
   }
@@ -306,9 +310,10 @@ int main(int argc, char **argv) {
   // The inputs stay shut while memories are loaded.
   int64_t opened = bench.now;
   for (const Source &s : bench.sources)
-    opened = std::min(opened, s.started);
+    if (s.held)
+      opened = std::min(opened, s.started);
   for (size_t k = 0; good && k < outFiles.size(); ++k)
-    good = writeAll(outFiles[k], bench.sinks[k].bytes);
+    good = !bench.sinks[k].kept || writeAll(outFiles[k], bench.sinks[k].bytes);
   double interval = 0;
   for (const Sink &s : bench.sinks)
     interval = std::max(interval, meanInterval(s.firstBeats));

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Test bench: the far end of a board's serial line. Sends a break, then frames
 // from an AXI4-Stream, each when the answer to the one before has come in, and
-// makes an AXI4-Stream of the answers. Times bits by itself and shares nothing
-// with the UART that it tests; a framing error is an answer too few.
+// makes an AXI4-Stream of the answers, of out_beats_i beats each. Times bits by
+// itself and shares nothing with the UART that it tests; a framing error is an
+// answer too few.
 module rhz_tb_uart #(
   parameter int Divisor   = 12,
   parameter int Pause     = 600,  // cycles of reset after configuration
   parameter int InWidth   = 8,
-  parameter int InBeats   = 1,
-  parameter int OutWidth  = 8,
-  parameter int OutBeats  = 1
+  parameter int OutWidth  = 8
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
+  input  logic [31:0]         out_beats_i,
   input  logic                s_axis_tvalid,
   output logic                s_axis_tready,
   input  logic [InWidth-1:0]  s_axis_tdata,
+  input  logic                s_axis_tlast,
   output logic                m_axis_tvalid,
   input  logic                m_axis_tready,
   output logic [OutWidth-1:0] m_axis_tdata,
@@ -33,7 +34,8 @@ module rhz_tb_uart #(
   int          clock;     // cycles since reset, up to Quiet
   // One beat is sent as InBytes characters of ten bits.
   logic [10*InBytes-1:0] bits;
-  int                    bits_left, bit_clock, in_beat;
+  int                    bits_left, bit_clock;
+  logic                  is_last;
   logic [10*InBytes-1:0] framed;
   for (genvar i = 0; i < InBytes; i++) begin : gen_framed
     assign framed[10*i +: 10] = {1'b1, s_axis_tdata[8*i +: 8], 1'b0};
@@ -46,7 +48,7 @@ module rhz_tb_uart #(
       clock     <= 0;
       bits_left <= 0;
       bit_clock <= 0;
-      in_beat   <= 0;
+      is_last   <= 1'b0;
       sent      <= 0;
     end else begin
       if (clock != Quiet) clock <= clock + 1;
@@ -54,16 +56,13 @@ module rhz_tb_uart #(
         bits      <= framed;
         bits_left <= 10 * InBytes;
         bit_clock <= 0;
-        in_beat   <= in_beat + 1;
+        is_last   <= s_axis_tlast;
       end else if (bits_left != 0) begin
         bit_clock <= (bit_clock == Divisor - 1) ? 0 : bit_clock + 1;
         if (bit_clock == Divisor - 1) begin
           bits      <= bits >> 1;
           bits_left <= bits_left - 1;
-          if (bits_left == 1 && in_beat == InBeats) begin
-            in_beat <= 0;
-            sent    <= sent + 1;
-          end
+          if (bits_left == 1 && is_last) sent <= sent + 1;
         end
       end
     end
@@ -72,12 +71,12 @@ module rhz_tb_uart #(
   // Samples in the middle of every bit, counted from the start bit's edge.
   logic [OutWidth-1:0] beat;
   logic                line_q, full;
-  int                  age, out_byte, out_beat;
-  int unsigned         number;
+  int                  age, out_byte;
+  int unsigned         number, out_beat;
   assign number        = (age - Divisor / 2) / Divisor;
   assign m_axis_tvalid = full;
   assign m_axis_tdata  = beat;
-  assign m_axis_tlast  = out_beat == OutBeats - 1;
+  assign m_axis_tlast  = out_beat + 1 == out_beats_i;
   always_ff @(posedge clk_i) begin
     line_q <= line_i;
     if (!rst_ni || clock != Quiet) begin

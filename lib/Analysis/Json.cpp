@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The analysis for machines. What nothing bounds is null: JSON has no infinity.
+// The analysis as JSON. Unlimited values are null: JSON has no infinity.
 #include "rhizome/Analysis/Analysis.h"
 #include <cmath>
 

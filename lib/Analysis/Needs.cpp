@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::analysis;
 
-/// Looks through reshapes, which move nothing.
+/// Skips reshapes, which move no data.
 static Value rootOf(Value v) {
   while (auto reshape = v.getDefiningOp<osa::ReshapeOp>())
     v = reshape.getInput();

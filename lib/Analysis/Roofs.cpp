@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a device could give: roofs over operations in iterations per second.
+// What a device can provide: roofs of operations in iterations per second.
 #include "rhizome/Analysis/Analysis.h"
 #include "rhizome/Generator/OfferCache.h"
 #include "llvm/Support/Parallel.h"
@@ -12,7 +12,7 @@ using namespace rhizome::analysis;
 
 namespace {
 constexpr double kNone = std::numeric_limits<double>::infinity();
-/// Bits of one UltraRAM block and its port.
+/// Bits of one UltraRAM block and the width of its port.
 constexpr double kUramBits = 294912, kUramPort = 72;
 
 double count(const Device &device, const char *resource) {
@@ -24,7 +24,7 @@ double ratio(double amount, double need) {
   return need > 0 ? amount / need : kNone;
 }
 
-/// Seconds that `bits` take on a link, in pieces of its size.
+/// Seconds that `bits` take on a link, in packets of its size.
 double secondsOn(const Link &link, int64_t bits) {
   int64_t bytes = (bits + 7) / 8, pieces = bytes / link.mtuBytes;
   double seconds = double(pieces) * link.secondsFor(link.mtuBytes);
@@ -77,7 +77,7 @@ OperationRoofs roofsFor(const osa::Work &work, const Traffic &traffic,
   OperationRoofs r;
   r.roofs.network = networkRoof(traffic, capacity, link);
   r.roofs.onChip = ratio(capacity.onChipBytesPerS * 8, double(memoryBits));
-  // Weights are read once an iteration; what flows between operations stays on
+  // Weights are read once per iteration; data between operations stay on
   // the chip.
   r.roofs.dram = capacity.dramBytesPerS > 0
                      ? ratio(capacity.dramBytesPerS * 8, double(work.paramBits))
@@ -85,7 +85,7 @@ OperationRoofs roofsFor(const osa::Work &work, const Traffic &traffic,
   return r;
 }
 
-/// Iterations a second of a CPU by products alone.
+/// Iterations per second of a CPU, limited only by products.
 double processorRoof(const Device &device, const osa::Work &work) {
   double perS = device.clockMhz * 1e6 * device.processor->cores *
                 device.processor->macsPerCycle;
@@ -100,14 +100,14 @@ Capacity analysis::capacityOf(const Device &device, const Link *link) {
   if (device.memory)
     c.dramBytesPerS = device.memory->bytesPerS;
   if (device.processor) {
-    // A cache line of 64 bytes a cycle and core.
+    // A cache line of 64 bytes per cycle and core.
     c.onChipBytesPerS = 64 * hz * device.processor->cores;
     c.onChipBytes = double(device.processor->cacheBytes);
     if (!link)
       c.networkBitsPerS = kNone;
     return c;
   }
-  // A LUT that is a memory holds a bit for every value of its inputs.
+  // A LUT used as a memory holds a bit for every value of its inputs.
   double lutramBits = std::pow(2.0, device.lutInputs);
   c.onChipBytes = (count(device, "bram") * double(device.bramBits) +
                    count(device, "uram") * kUramBits +
@@ -124,8 +124,8 @@ Capacity analysis::capacityOf(const Device &device, const Link *link) {
 double
 analysis::computeRoof(const std::vector<std::vector<gen::Offer>> &options,
                       const gen::Budget &budget, double clockHz) {
-  // Shares of the device that one iteration a cycle takes, by operation and
-  // option; what the device has not makes an option impossible.
+  // Shares of the device for one iteration per cycle, by operation and
+  // option; a resource that the device lacks makes an option impossible.
   using Shares = std::array<double, gen::kResourceNames.size()>;
   Shares available;
   for (size_t k = 0; k < available.size(); ++k)
@@ -150,8 +150,8 @@ analysis::computeRoof(const std::vector<std::vector<gen::Offer>> &options,
       return 0;
     all.push_back(std::move(possible));
   }
-  // Multiplicative weights: what the cheapest mix uses most becomes dearer.
-  // Every round's prices give a bound; the lowest is kept.
+  // Multiplicative weights: the price of what the cheapest mix uses most rises.
+  // The prices of each round give a bound; the lowest is kept.
   Shares prices;
   prices.fill(1.0 / double(prices.size()));
   double best = kNone;
@@ -187,7 +187,7 @@ analysis::computeRoof(const std::vector<std::vector<gen::Offer>> &options,
   return best;
 }
 
-/// Can a device with this budget hold it?
+/// Whether a device with this budget can hold it.
 static bool fits(const gen::Offer &offer, const gen::Budget &budget) {
   for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
     if (offer.resources.amount[k] > gen::available(budget, k))
@@ -195,13 +195,13 @@ static bool fits(const gen::Offer &offer, const gen::Budget &budget) {
   return true;
 }
 
-/// Leaves what roofs follow from: the quickest offer that fits, and those that
-/// no other one beats in every resource that an iteration a cycle takes.
+/// Keeps the offers that determine the roofs: the fastest offer that fits, and
+/// those that no other one beats in every resource for one iteration per cycle.
 static void takeFigures(std::vector<gen::Offer> &offers,
                         const gen::Budget &budget) {
   constexpr size_t kinds = gen::kResourceNames.size();
   struct Figure {
-    std::array<double, kinds> cost; ///< of an iteration a cycle
+    std::array<double, kinds> cost; ///< of one iteration per cycle
     double sum = 0;
     size_t offer;
   };

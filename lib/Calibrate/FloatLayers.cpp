@@ -21,7 +21,7 @@ static ArrayRef<int64_t> shapeOf(Value v) {
   return cast<RankedTensorType>(v.getType()).getShape();
 }
 
-/// Gives an operand of `op` other values.
+/// Replaces the values of an operand of `op`.
 static void setConstant(Operation *op, unsigned operand, StringRef role,
                         ArrayRef<int64_t> shape,
                         const std::vector<float> &values) {
@@ -64,7 +64,7 @@ static std::optional<PerChannel> perChannel(Operation *op, Value x,
   }
   if (!isa<osa::AddOp, osa::SubOp, osa::MulOp, osa::DivOp>(op))
     return std::nullopt;
-  bool first = op->getOperand(0) != x; // the constant comes first
+  bool first = op->getOperand(0) != x; // the constant is the first operand
   Value other = op->getOperand(first ? 0 : 1);
   auto values = constantOf(other);
   if (!values || (first && isa<osa::DivOp>(op)) ||
@@ -126,7 +126,7 @@ void calibrate::foldIntoWeights(func::FuncOp function) {
     }
 }
 
-/// The channel that each element of a tensor holds; all of one image.
+/// The channel of each element of a tensor; all of one image.
 static std::vector<int64_t> channelsOf(ArrayRef<int64_t> shape) {
   std::vector<int64_t> channel(llvm::product_of(shape));
   for (size_t i = 0; i < channel.size(); ++i)
@@ -156,7 +156,7 @@ std::vector<Pair> calibrate::findPairs(func::FuncOp function) {
     if (!isLayer(&op))
       continue;
     Value v = op.getResult(0);
-    std::vector<int64_t> channel; // of each element, once they have moved
+    std::vector<int64_t> channel; // of each element, after they have moved
     Operation *next = nullptr;
     while (v.hasOneUse()) {
       next = *v.getUsers().begin();
@@ -206,7 +206,7 @@ void calibrate::equalize(const Pair &pair, const std::vector<float> &largest) {
       float &r = reach[channelAt(o, i)];
       r = std::max(r, std::fabs(second[o * perOutput + i]));
     }
-  // √(range before / range behind), relative to the mean of all.
+  // √(range before / range after), relative to the mean of all.
   std::vector<double> factor(channels, 1);
   double sum = 0;
   int64_t used = 0;
@@ -218,7 +218,7 @@ void calibrate::equalize(const Pair &pair, const std::vector<float> &largest) {
     }
   double mean = used ? std::exp(sum / double(used)) : 1;
   for (int64_t c = 0; c < channels; ++c)
-    // A power of two changes no float.
+    // Multiplying by a power of two is exact in float.
     factor[c] = largest[c] > 0 && reach[c] > 0
                     ? std::exp2(std::round(std::log2(factor[c] / mean)))
                     : 1;

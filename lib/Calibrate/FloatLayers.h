@@ -6,16 +6,17 @@
 #include <vector>
 
 namespace rhizome::calibrate {
-/// Gains and terms per output channel behind a convolution or dense layer
-/// (batch norms, constant factors and sums) become part of its weights and
+/// Folds gains and terms per output channel after a convolution or dense layer
+/// (batch norms, constant factors and sums) into its weights and
 /// bias.
 void foldIntoWeights(mlir::func::FuncOp function);
 
-/// Two layers with nothing between them but what scales along: the channels of
-/// the tensor between may be scaled, the second's weights against it.
+/// Two layers with only operations between them that commute with scaling: the
+/// channels of the tensor between may be scaled, and the second layer's weights
+/// inversely.
 struct Pair {
   mlir::Operation *first, *second;
-  /// The channel of `first` that input channel i of a weight row stands for;
+  /// The channel of `first` that feeds input channel i of a weight row;
   /// for a dense layer, element i.
   std::vector<int64_t> channel;
 };
@@ -23,6 +24,6 @@ std::vector<Pair> findPairs(mlir::func::FuncOp function);
 
 /// Divides output channel c of the first layer by factor[c] and multiplies
 /// where the second reads it. `largest` are the channels' largest magnitudes:
-/// the factors make both layers' ranges alike.
+/// the factors balance the ranges of both layers.
 void equalize(const Pair &pair, const std::vector<float> &largest);
 } // namespace rhizome::calibrate

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The network on its frames: all that is seen or compared is kept by frame and
-// joined in order, so that the number of threads changes nothing.
+// Runs the network on its frames: all observations are stored by frame and
+// merged in order, so that the number of threads has no effect.
 #include "ObservedModel.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/Support/Parallel.h"
@@ -99,14 +99,14 @@ static llvm::Error stopped(size_t frame) {
       frame);
 }
 
-/// Makes `frame` the number of the first frame that stopped a run.
+/// Sets `frame` to the number of the first frame that stopped a run.
 static void noteStop(std::atomic<size_t> &first, size_t frame) {
   size_t seen = first;
   while (frame < seen && !first.compare_exchange_weak(seen, frame))
     ;
 }
 
-/// How many of `values` have no code of `format` near them.
+/// How many of `values` are outside the codes of `format`.
 static size_t beyond(const std::vector<float> &values,
                      const AffineFormat &format) {
   double scale = format.scale[0], zero = format.zero[0];
@@ -225,7 +225,7 @@ std::vector<Value> ObservedModel::apply(ModuleOp copy, const Config &config) {
   return values;
 }
 
-/// Where the largest value stands, or the index that the model gives.
+/// The index of the largest value, or the index that the model returns.
 static int64_t classOf(const std::vector<Tensor> &outputs) {
   const Tensor &t = outputs.front();
   if (!t.isFloat)
@@ -260,14 +260,14 @@ llvm::Expected<Quality> ObservedModel::measure(const Config &config,
     if (Operation *op = values[i].getDefiningOp())
       roundedRow[op] = i;
   }
-  // The formats, chosen before threads ask for them.
+  // The formats, chosen before threads use them.
   std::vector<std::optional<AffineFormat>> used(list.size());
   for (auto [i, row] : llvm::enumerate(list))
     if (layers && row.point && config[i].activations)
       used[i] = activation(i, config[i].activations);
   size_t results = function.getNumResults();
   std::vector<std::vector<Power>> byRow(count), byOutput(count);
-  // Of every row, how many values there were and how many saturated.
+  // For every row, the number of values and how many saturated.
   using Counts = std::pair<size_t, size_t>;
   std::vector<std::vector<Counts>> cut(count, std::vector<Counts>(list.size()));
   std::vector<char> agrees(count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A float network as rows: what is rounded where, how it behaves on the frames,
-// and what becomes of it at given widths.
+// A float network as rows: which tensors are rounded, their behavior on the
+// frames, and the result at given widths.
 #pragma once
 
 #include "Ranges.h"
@@ -20,7 +20,7 @@ struct Row {
   std::vector<size_t> readers = {}; ///< rows with weights that read it directly
 };
 
-/// Widths of each row; 0 leaves the reals.
+/// Widths of each row; 0 keeps the reals.
 using Config = std::vector<Bits>;
 
 /// Quantized against float, over the frames.
@@ -34,7 +34,7 @@ struct Quality {
 
 class ObservedModel {
 public:
-  /// Takes a module with `@main`, folded; keeps a copy.
+  /// Takes a folded module with `@main`; keeps a copy.
   ObservedModel(mlir::ModuleOp module, const Frames &frames,
                 const Options &options);
 
@@ -42,17 +42,17 @@ public:
   const std::vector<Row> &rows() const { return list; }
   const Placement &placement() const { return places; }
 
-  /// Runs the frames; to be called before what follows.
+  /// Runs the frames; must be called before the following.
   llvm::Error observe();
   const Observed &observed(size_t row) const { return seen[row]; }
 
   AffineFormat activation(size_t row, unsigned bits);
   AffineFormat weights(size_t row, unsigned bits);
 
-  /// Quantizes `@main` of a module like the network's own. Returns what stands
-  /// for each row's value.
+  /// Quantizes `@main` of a module like the network's own. Returns the value
+  /// of each row.
   std::vector<mlir::Value> apply(mlir::ModuleOp copy, const Config &config);
-  /// Runs the first `count` frames (0: all), with the rows' own quality if
+  /// Runs the first `count` frames (0: all), including the rows' own quality if
   /// `layers`.
   llvm::Expected<Quality> measure(const Config &config, bool layers = false,
                                   size_t count = 0);
@@ -73,6 +73,6 @@ private:
 llvm::Expected<Config> searchWidths(ObservedModel &network, Config config,
                                     const Options &options,
                                     const Progress &progress);
-/// Why a quality misses the bounds; "" if it does not.
+/// Why a quality violates the bounds; "" if it does not.
 std::string missedBound(const Quality &quality, const Options &options);
 } // namespace rhizome::calibrate

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Post-training quantization from beginning to end: fold, observe, equalize
-// where that helps, choose widths and ranges, put the quantizers in, and tell
-// what became of it.
+// where that helps, choose widths and ranges, insert the quantizers, and report
+// the result.
 #include "FloatLayers.h"
 #include "ObservedModel.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -34,7 +34,7 @@ static llvm::Error checkNames(const ObservedModel &network,
   return llvm::Error::success();
 }
 
-/// Observed, and the quality at the widths that the options begin with.
+/// The observed model, and the quality at the initial widths of the options.
 static llvm::Expected<double> outputSnr(ObservedModel &network,
                                         const Options &options) {
   if (llvm::Error error = network.observe())
@@ -46,10 +46,11 @@ static llvm::Expected<double> outputSnr(ObservedModel &network,
   return quality->outputSnr;
 }
 
-/// Products computed by all trials, at most; beyond, nothing is equalized.
+/// Maximum number of products computed by all trials; beyond, nothing is
+/// equalized.
 constexpr double kMostTrialWork = 3e10;
 
-/// Equalizes pair by pair, and keeps what makes the output better.
+/// Equalizes pair by pair, and keeps changes that improve the output.
 static llvm::Error tryEqualizing(ModuleOp module, const Frames &frames,
                                  const Options &options,
                                  const Progress &progress,
@@ -69,7 +70,7 @@ static llvm::Error tryEqualizing(ModuleOp module, const Frames &frames,
                std::to_string(count));
     OwningOpRef<ModuleOp> copy = module.clone();
     Pair pair = findPairs(copy->lookupSymbol<func::FuncOp>("main"))[i];
-    // What was seen of the tensor between, per channel.
+    // The observations of the tensor between, per channel.
     std::vector<float> largest;
     std::string name = osa::nodeName(pair.first);
     for (auto [r, row] : llvm::enumerate(network->rows()))

@@ -5,7 +5,7 @@
 using namespace rhizome;
 using namespace rhizome::calibrate;
 
-/// Up to the next number with seven significant bits.
+/// Rounds up to the next number with seven significant bits.
 static float coarse(double scale) {
   int exponent;
   double mantissa = std::frexp(scale, &exponent);
@@ -23,7 +23,7 @@ static AffineFormat formatOf(double low, double high, unsigned bits,
   };
   if (low >= 0)
     return {0, levels, {scaleOf(high, levels)}, {0}, -1};
-  // Signed codes; the zero point moves only where that is worth it.
+  // Signed codes; the zero point is used only where it is worthwhile.
   int64_t end = int64_t(1) << (bits - 1);
   double reach = std::max(-low, high);
   float scale = scaleOf(high - low, levels);
@@ -74,7 +74,7 @@ AffineFormat calibrate::chooseWeights(const std::vector<float> &weights,
                                       int64_t rows, unsigned bits,
                                       const Options &options) {
   int64_t end = int64_t(1) << (bits - 1), row = int64_t(weights.size()) / rows;
-  // One bit: the signs. More: symmetric codes.
+  // One bit: only the signs. More: symmetric codes.
   AffineFormat format{-(end - 1), end - 1, {}, {}, 0};
   for (int64_t r = 0; r < rows; ++r) {
     std::vector<float> values(weights.begin() + r * row,

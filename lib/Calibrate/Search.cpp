@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Widths under a bound. What lowering one width alone costs in noise at the
-// output is measured; noise adds up, so the widths are lowered in the order of
-// noise for work saved, and bisection finds how far along the bound holds.
+// Widths for a bound. The noise at the output caused by lowering one width
+// alone is measured; noise adds up, so the widths are lowered in the order of
+// noise per saved work, and bisection finds how far along the bound holds.
 #include "ObservedModel.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -23,15 +23,15 @@ std::string calibrate::missedBound(const Quality &quality,
 
 namespace {
 constexpr unsigned kLeast = 2;
-/// Noise is known well from few frames; the bound is checked on all.
+/// Noise is estimated well from few frames; the bound is checked on all.
 constexpr size_t kSensitivityFrames = 40;
 
-/// One width of one row, lowered by a bit.
+/// One width of one row, lowered by one bit.
 struct Move {
   size_t row;
   bool weights;
   unsigned to;
-  double price; ///< noise added for work saved
+  double price; ///< noise added per saved work
 };
 } // namespace
 
@@ -51,7 +51,7 @@ llvm::Expected<Config> calibrate::searchWidths(ObservedModel &network,
     for (bool weights : {true, false}) {
       if (fixed(rows[r]) || !(weights ? rows[r].weights : rows[r].point))
         continue;
-      // Work that becomes narrower: this layer's, or its readers'.
+      // The work that becomes narrower: this layer's, or its readers'.
       double work = 1;
       if (weights)
         work += double(rows[r].macs);
@@ -70,7 +70,7 @@ llvm::Expected<Config> calibrate::searchWidths(ObservedModel &network,
         if (!quality)
           return quality.takeError();
         if (before >= 0) {
-          // Prices of one width only rise, so that its moves stay in order.
+          // Prices of one width only rise, so its moves stay in order.
           highest =
               std::max(highest, std::max(quality->noise - before, 0.0) / work);
           moves.push_back({r, weights, bits, highest});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From sampled and given packages to a family's model: every point's structure
-// beside what synthesis says it takes, one fit a unit.
+// and its synthesis result, one fit per unit.
 #include "rhizome/Characterize/Characterize.h"
 #include "Fit.h"
 #include "rhizome/Generator/Sampler.h"
@@ -21,7 +21,7 @@ using namespace rhizome::characterize;
 using namespace rhizome::planbuild;
 
 namespace {
-/// One actor, its structure and what it took.
+/// One actor, its structure and its measured resources.
 struct Point {
   std::string unit, name;
   std::map<std::string, int64_t> config;
@@ -99,7 +99,7 @@ Expected<std::string> Characterization::sample(const Device &device) {
   if (units.empty())
     units = characterizedUnits();
   for (const std::string &unit : units) {
-    // Every unit draws from its own seed, so that each can be sampled alone.
+    // Every unit has its own seed, so that each can be sampled alone.
     std::mt19937_64 random(request.seed * 1000003 +
                            std::hash<std::string>()(unit));
     for (int64_t i = 0; i < request.points; ++i) {
@@ -107,7 +107,7 @@ Expected<std::string> Characterization::sample(const Device &device) {
       std::optional<gen::Actor> actor = gen::sampleActor(
           unit, unit + "_" + std::to_string(i), random, *context, images);
       if (!actor)
-        break; // the device has none such
+        break; // the device has no such unit
       PlannedActor planned;
       planned.name = actor->name;
       planned.node = unit;
@@ -129,7 +129,7 @@ Expected<std::string> Characterization::sample(const Device &device) {
   return folder;
 }
 
-/// The actor that a plan describes, and its memories' contents.
+/// The actor described by a plan, and its memories' contents.
 Expected<gen::Actor> actorOf(const Package &package, const PlannedNode &node,
                              const PlannedActor &planned,
                              gen::MemoryImages &images) {
@@ -229,8 +229,9 @@ StringRef bufferUnit() {
 }
 
 void Characterization::fit() {
-  // Few points hold much of some terms; those must not take what others leave
-  // over. All but the control's are about a LUT each, counters a few.
+  // Few points have a large share of some terms; those must not absorb the
+  // residuals of others. All except the control's are about one LUT each,
+  // counters a few.
   std::vector<double> pull(gen::kTermNames.size(), 0.3);
   pull[size_t(gen::Term::Adder)] = 1;
   for (gen::Term t : {gen::Term::Counter, gen::Term::Buffer})
@@ -238,7 +239,7 @@ void Characterization::fit() {
   for (gen::Term t : {gen::Term::Fixed, gen::Term::Lane, gen::Term::Control})
     pull[size_t(t)] = 0;
   // Output buffers are the same in all units, but not all are sampled with
-  // deep ones: one that is comes first, and the others' are drawn to its.
+  // deep ones: one that is comes first, and the others are pulled to its terms.
   std::vector<double> towards(gen::kTermNames.size(), 1);
   std::vector<const char *> units = gen::characterizedUnits();
   StringRef deep = bufferUnit();
@@ -300,7 +301,7 @@ Residuals residualsOf(std::vector<std::pair<double, double>> &pairs) {
 }
 
 void Characterization::judge() {
-  // By unit, "" for all, "held" for all that were held out.
+  // By unit, "" for all, "held" for all held-out points.
   std::map<std::string, std::vector<std::pair<double, double>>> luts, ffs;
   for (const Point &p : points) {
     CharacterizedPoint point;
@@ -385,7 +386,8 @@ Error Characterization::run() {
 std::vector<std::string> characterize::characterizedUnits() {
   std::vector<std::string> units;
   for (const gen::UnitModel *model : gen::allUnits())
-    // Generated datapaths are not sampled: packages that hold some are added.
+    // Generated datapaths are not sampled; packages that contain some are
+    // added.
     if (!model->kind().isGenerated())
       for (const char *name : model->kind().characterized)
         if (!llvm::is_contained(units, name))

@@ -64,7 +64,7 @@ std::vector<double> rhizome::characterize::fitNonNegative(
     b[i] = targets[size_t(i)] * w;
     weight[i] = 1;
   }
-  // A term that hardly varies must not cost conditioning.
+  // A term that hardly varies must not harm the conditioning.
   VectorXd x = VectorXd::Zero(n);
   for (int round = 0; round < 8; ++round) {
     MatrixXd rowsOf = MatrixXd::Zero(m + n, n);

@@ -5,10 +5,10 @@
 #include <vector>
 
 namespace rhizome::characterize {
-/// Coefficients, none negative, with which the rows' sums come near their
-/// targets. Deviations count relative to `scale`, large ones less than by their
-/// square so that few odd rows do not pull at all others. A coefficient is
-/// pulled to what `towards` says with the weight that `pull` gives it.
+/// Non-negative coefficients with which the rows' sums approximate their
+/// targets. Deviations are relative to `scale`; large ones are weighted less
+/// than by their square so that few outliers do not dominate. A coefficient is
+/// pulled towards the value in `towards` with the weight in `pull`.
 std::vector<double> fitNonNegative(const std::vector<std::vector<double>> &rows,
                                    const std::vector<double> &targets,
                                    const std::vector<double> &scale,

@@ -34,17 +34,18 @@ std::vector<link::ChannelConfig> clustersim::channelsOf(const Plan &plan,
     double datagramBits =
         8.0 * double(config.slotWords * link::kWordBytes + link::kHeaderBytes +
                      size_t(medium.overheadBytes));
-    // A datagram there and an acknowledgement back behind a few others.
+    // One datagram there and one acknowledgement back, queued after a few
+    // others.
     config.roundTrip = link::Time(2 * medium.latencyNs) +
                        link::Time(8 * datagramBits * 1e9 / medium.bitsPerS);
-    // On a slow medium too a busy channel's datagrams share acknowledgements.
+    // Even on a slow medium, a busy channel's datagrams share acknowledgements.
     config.ackDelay = std::max(
         config.ackDelay, link::Time(16 * datagramBits * 1e9 / medium.bitsPerS));
   }
   return configs;
 }
 
-/// The number behind a port's prefix: "s_axis_1" and "input1" give 1.
+/// The number after a port's prefix: "s_axis_1" and "input1" give 1.
 static size_t numberOf(StringRef port) {
   StringRef digits = port.substr(port.find_last_not_of("0123456789") + 1);
   size_t number = 0;
@@ -72,6 +73,23 @@ link::Router clustersim::routerOf(const Plan &plan, StringRef name,
   return link::Router(routesOf(plan, name, receives),
                       node ? uint64_t(node->replica.index) : 0,
                       node ? uint64_t(node->replica.count) : 1);
+}
+
+std::vector<runtime::Region> clustersim::regionsOf(const Plan &plan) {
+  std::vector<runtime::Region> regions;
+  runtime::Region next;
+  for (const PlannedTask &task : plan.tasks.tasks) {
+    if (!task.onFpga)
+      continue;
+    next.inputs = task.takes.size();
+    next.outputs = task.gives.size();
+    regions.push_back(next);
+    next.firstInput += next.inputs;
+    next.firstOutput += next.outputs;
+  }
+  const bool fits = next.firstInput == plan.host.toDevice.size() &&
+                    next.firstOutput == plan.host.fromDevice.size();
+  return fits && regions.size() > 1 ? regions : std::vector<runtime::Region>();
 }
 
 link::Service clustersim::serviceOf(const Plan &plan,

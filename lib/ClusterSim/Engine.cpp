@@ -11,18 +11,18 @@ llvm::Expected<RunStatistics> clustersim::simulate(Party &party,
   RunStatistics statistics;
   while (true) {
     std::vector<Datagram> sent = party.ports.takeSent(), received;
-    Tidings mine{party.next(), party.isDone()};
+    PartyStatus mine{party.next(), party.isDone()};
     for (const Datagram &datagram : sent)
       mine.next = std::min(mine.next, datagram.lastBit);
     Picoseconds next = kNever;
-    for (const Tidings &tidings :
+    for (const PartyStatus &report :
          transport.exchange(mine, std::move(sent), received)) {
-      if (tidings.done)
+      if (report.done)
         return statistics;
-      next = std::min(next, tidings.next);
+      next = std::min(next, report.next);
     }
     if (next == kNever) {
-      // Only the host knows what it waits for, so only it has an error.
+      // Only the host knows what it waits for, so only it reports an error.
       if (llvm::Error error = party.standsStill())
         return std::move(error);
       return statistics;

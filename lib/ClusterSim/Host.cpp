@@ -11,7 +11,7 @@ using namespace rhizome::clustersim;
 
 namespace {
 constexpr size_t kDistances = 8;
-/// Nothing is on its way any more when the single request is sent.
+/// No other traffic is in flight when the single request is sent.
 constexpr Picoseconds kPause = 5'000'000;
 } // namespace
 
@@ -34,7 +34,7 @@ Error HostParty::run(Picoseconds until) {
     Picoseconds at = next();
     if (at >= until)
       return Error::success();
-    // What came to nothing at this time will not come to more.
+    // What made no progress at this time will not make any.
     now = !awake && at == now ? now + 1000 : at;
     if (now >= until)
       return Error::success();
@@ -135,13 +135,13 @@ std::string HostParty::whatIsMissing() const {
 }
 
 Error HostParty::standsStill() {
-  return createStringError("the cluster stands still: nothing is on its way, "
+  return createStringError("the cluster is stuck: nothing is in flight, "
                            "and the host waits for %s",
                            whatIsMissing().c_str());
 }
 
 double HostParty::throughputPerS() const {
-  // Answers of replicas come in groups; only whole groups make a mean.
+  // Results of replicas arrive in groups; only whole groups give a mean.
   int64_t period = 1;
   for (const PlannedNode &node : plan.nodes)
     period = std::lcm(period, node.replica.count);

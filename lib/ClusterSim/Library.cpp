@@ -30,7 +30,7 @@ Library::open(const std::string &path, const std::string &images, uint64_t seed,
       !symbol(make, "rhz_model_open") ||
       !symbol(library->clock, "rhz_model_cycle") ||
       !symbol(library->close, "rhz_model_close"))
-    return createStringError("'%s' is no simulated design", path.c_str());
+    return createStringError("'%s' is not a simulated design", path.c_str());
   rhz_model_info info = describe();
   if (info.abi != RHZ_MODEL_ABI || size_t(info.inputs) != inputs ||
       size_t(info.outputs) != outputs ||

@@ -12,14 +12,14 @@
 namespace rhizome::clustersim {
 class Library {
 public:
-  /// Loads the library, checks that it has so many ports and parts of a
+  /// Loads the library, checks its number of ports and parts of a
   /// configuration, and resets the design.
   static llvm::Expected<std::unique_ptr<Library>>
   open(const std::string &path, const std::string &images, uint64_t seed,
        uint16_t address, const std::vector<uint16_t> &configuration,
        size_t inputs, size_t outputs);
   ~Library();
-  /// One clock cycle with what stands in `inputs` and `outputs`.
+  /// One clock cycle with the values in `inputs` and `outputs`.
   void cycle() { clock(model, inputs.data(), outputs.data()); }
 
   std::vector<rhz_stream> inputs, outputs;

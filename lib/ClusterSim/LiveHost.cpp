@@ -9,11 +9,21 @@ using namespace llvm;
 using namespace rhizome;
 using namespace rhizome::clustersim;
 
+/// The plan's regions, or one of all ports.
+static std::vector<runtime::Region> allRegions(const Plan &plan, size_t inputs,
+                                               size_t outputs) {
+  std::vector<runtime::Region> regions = regionsOf(plan);
+  if (regions.empty())
+    regions.push_back({0, inputs, 0, outputs});
+  return regions;
+}
+
 LiveHostParty::LiveHostParty(const Plan &plan, Disturbance disturbance,
                              Client &client, Picoseconds patience)
-    : LinkParty(plan, 0, disturbance), client(client), patience(patience),
-      window(lookahead(plan.links)), waiting(outputs.size()),
-      taken(inputs.size()) {}
+    : LinkParty(plan, 0, disturbance), client(client),
+      regions(allRegions(plan, outputs.size(), inputs.size())),
+      patience(patience), window(lookahead(plan.links)),
+      waiting(outputs.size()), taken(inputs.size()) {}
 
 Picoseconds LiveHostParty::next() const {
   if (ended)
@@ -23,9 +33,8 @@ Picoseconds LiveHostParty::next() const {
 
 Error LiveHostParty::ask(bool waits) {
   for (;;) {
-    Frame frame;
-    Expected<Client::Asked> what =
-        client.next(waits && asked == answered, frame);
+    Job job;
+    Expected<Client::Asked> what = client.next(waits && asked == answered, job);
     if (!what)
       return what.takeError();
     if (*what == Client::Asked::Nothing)
@@ -34,8 +43,9 @@ Error LiveHostParty::ask(bool waits) {
       ended = true;
       return Error::success();
     }
-    for (auto [port, tensor] : zip_equal(waiting, frame))
-      port.push_back(std::move(tensor));
+    for (auto [k, tensor] : enumerate(job.inputs))
+      waiting[regions[job.region].firstInput + k].push_back(std::move(tensor));
+    order.push_back(job.region);
     if (asked++ == answered)
       progress = now;
     awake = true;
@@ -87,17 +97,25 @@ Error LiveHostParty::collect() {
       taken[k].push_back(std::move(*tensor));
       progress = now;
     }
-  while (all_of(taken, [](const auto &port) { return !port.empty(); })) {
+  // Answers are given in the order of the questions.
+  while (!order.empty()) {
+    const runtime::Region &region = regions[order.front()];
+    auto ports =
+        MutableArrayRef(taken).slice(region.firstOutput, region.outputs);
+    if (any_of(ports, [](const auto &port) { return port.empty(); }))
+      return Error::success();
     Frame frame;
-    for (auto &port : taken) {
+    for (auto &port : ports) {
       frame.push_back(std::move(port.front()));
       port.pop_front();
     }
-    if (answered++ == asked)
-      return createStringError("the cluster gives a frame too many");
+    order.pop_front();
+    ++answered;
     if (Error error = client.answer(frame))
       return error;
   }
+  if (any_of(taken, [](const auto &port) { return !port.empty(); }))
+    return createStringError("the cluster gives a frame too many");
   return Error::success();
 }
 

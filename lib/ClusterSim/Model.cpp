@@ -7,8 +7,8 @@ using namespace llvm;
 using namespace rhizome;
 using namespace rhizome::clustersim;
 
-// After the last beat of the last frame credits still travel back through the
-// design; they need a cycle per actor.
+// After the last beat of the last frame, credits still travel back through the
+// design, one cycle per actor.
 static constexpr int64_t kSettleCycles = 256;
 
 Model::Model() = default;
@@ -55,7 +55,7 @@ bool Model::pop(size_t port, std::vector<uint8_t> &frame) {
     return false;
   frame = std::move(output.frames.front());
   output.frames.pop_front();
-  // What the medium carries ends with the last element.
+  // The medium carries data only up to the last element.
   int64_t bits = output.port.elements() * int64_t(output.port.element.width());
   frame.resize(size_t((bits + 7) / 8));
   return true;

@@ -21,7 +21,7 @@ uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// A number in [0, 1) for one decision about one datagram.
+/// A number in [0, 1) for one decision on one datagram.
 double draw(uint64_t seed, int rank, uint64_t number, uint64_t decision) {
   uint64_t x = mix(mix(mix(seed) ^ uint64_t(rank)) ^ number) ^ decision;
   return double(mix(x) >> 11) * 0x1.0p-53;

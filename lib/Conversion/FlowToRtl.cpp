@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One instance per actor (of its kind's module or, where the datapath is
+// One instance per actor (of its kind's module or, if the datapath is
 // generated, of a module made of its gates) with the ports that its kind's
-// description has, and valid, ready and data wires per stream. Ready flows
+// description defines, and valid, ready and data wires per stream. Ready flows
 // against the order of actors, and so does a stream back to a unit that several
 // regions share; module bodies are graph regions, so both are filled in once
-// their other end exists. Ports to memories are MemoryPorts.cpp's.
+// their other end exists. MemoryPorts.cpp makes the ports to memories.
 #include "rhizome/Conversion/FlowToRtl.h"
 #include "MemoryPorts.h"
 #include "mlir/IR/Builders.h"
@@ -22,15 +22,15 @@ struct Wires {
   Value valid, data;
   rtl::InstanceOp producer;
   unsigned readyOperand = 0; ///< of the producer
-  rtl::ConcatOp gathered;    ///< where a fork collects its readies
+  rtl::ConcatOp gathered;    ///< if a fork collects its readies
   unsigned readySlot = 0;
 };
 
 /// An input whose producer is not built yet.
 struct Awaited {
   Value stream, ready;
-  /// What takes its valid and its data, as which operands; null: the instance
-  /// of the actor that is being built.
+  /// The operation that takes its valid and its data, and the operand indices;
+  /// null: the instance of the actor that is being built.
   Operation *validUser = nullptr, *dataUser = nullptr;
   unsigned validOperand = 0, dataOperand = 0;
 };
@@ -105,16 +105,16 @@ private:
   DenseMap<Value, Wires> wires;
   std::vector<Awaited> awaited;
   MemoryPorts memories;
-  /// An instance that the load chain passes, or its head: its signals are
-  /// operands and results in a row.
+  /// An instance on the load chain, or its head: its signals are
+  /// consecutive operands and results.
   struct Loaded {
     rtl::InstanceOp instance;
     unsigned firstOperand = 0, firstResult = 0;
   };
   std::vector<Loaded> loaded;
   std::optional<Loaded> loadHead;
-  /// What comes in at the border: the instance's operand that says so, and the
-  /// top's output that answers.
+  /// Inputs at the border: the instance's operand with their valid, and the
+  /// top's output with their ready.
   struct Entry {
     rtl::InstanceOp instance;
     unsigned validOperand = 0, readyOutput = 0;
@@ -129,7 +129,7 @@ private:
                          const unit::Signal &signal) {
     return signal.width ? signal.width : unit.bitsOf(port);
   }
-  /// Of a port of the design: "s_axis_0".
+  /// The name of a port of the design: "s_axis_0".
   static std::string borderName(flow::ActorOp actor, const unit::Port &port) {
     auto index = actor->getAttrOfType<IntegerAttr>("rhizome.port");
     return std::string(port.name) + "_" +
@@ -189,7 +189,7 @@ private:
     return name;
   }
 
-  /// What the module takes of an actor's parameters and files.
+  /// The module's parameters for an actor's parameters and files.
   DictionaryAttr parametersOf(flow::ActorOp actor, const unit::Instance &unit) {
     SmallVector<NamedAttribute> parameters;
     if (!unit.kind().isGenerated())
@@ -203,9 +203,9 @@ private:
     return builder.getDictionaryAttr(parameters);
   }
 
-  /// Chains what is loaded behind the head, in the order of the actors, and
-  /// shuts the design's inputs until the last one has its words: all others
-  /// have theirs then.
+  /// Chains the loaded memories after the head, in the order of the actors, and
+  /// blocks the design's inputs until the last one is full: then all others
+  /// are, too.
   void connectLoads(Block *body) {
     if (!loadHead)
       return;
@@ -256,10 +256,10 @@ private:
     SmallVector<Value> operands = {clock, reset};
     SmallVector<StringRef> inputNames = {"clk_i", "rst_ni"}, outputNames;
     SmallVector<Type> types;
-    std::list<std::string> kept; // what the names refer to
+    std::list<std::string> kept; // owns the names
     unsigned nextStream = 0, nextMemory = 0;
     SmallVector<std::pair<flow::BankAttr, MemoryReader>, 2> readers;
-    // Ready inputs get a placeholder until the readers exist.
+    // Ready inputs get placeholders until the readers exist.
     unsigned readyOperand = 0;
     rtl::ConcatOp gathered;
     std::optional<Loaded> load;
@@ -285,7 +285,7 @@ private:
         StringRef name =
             kept.emplace_back(std::string(port.name) + signal.suffix);
         if (!signal.isInput) {
-          // Of several streams side by side each has its own valid.
+          // Several parallel streams have their own valids.
           int64_t width = widthOf(unit, port, signal);
           if (signal.width)
             width *= port.count(unit.params.data());
@@ -346,8 +346,8 @@ private:
     llvm::append_range(awaited, awaitedHere);
   }
 
-  /// Valid and data of the streams that an input port takes, side by side where
-  /// it takes several. `operand` is that of the valid.
+  /// Valid and data of the streams of an input port, concatenated if
+  /// it takes several. `operand` is the index of the valid.
   Wires takeStreams(flow::ActorOp actor, const unit::Port &port,
                     unsigned &nextStream, unsigned operand,
                     std::vector<Awaited> &awaitedHere) {
@@ -360,7 +360,7 @@ private:
       Value stream = actor.getInputs()[nextStream++];
       Wires from = wires.lookup(stream);
       if (!from.valid) {
-        from.valid = from.data = clock; // stand-ins
+        from.valid = from.data = clock; // placeholders
         awaitedHere.push_back({stream, {}, nullptr, nullptr, i, i});
       }
       valids.push_back(from.valid);
@@ -387,7 +387,7 @@ private:
     return all;
   }
 
-  /// Hands an instance's results to the top module and to the streams' wires.
+  /// Passes an instance's results to the top module and to the streams' wires.
   void connect(flow::ActorOp actor, const unit::Instance &unit,
                rtl::InstanceOp instance, unsigned readyOperand,
                rtl::ConcatOp gathered, MutableArrayRef<Awaited> awaitedHere) {
@@ -435,7 +435,7 @@ private:
     }
   }
 
-  /// The wires of each stream that an actor puts out.
+  /// The wires of each output stream of an actor.
   void produce(flow::ActorOp actor, const Wires &all) {
     Location loc = actor.getLoc();
     bool isForked = actor.getNumResults() > 1;

@@ -9,8 +9,8 @@ static ArrayRef<unit::Signal> signals() {
   return unit::signalsOf(unit::Protocol::Axi4Read, /*isInput=*/false);
 }
 
-/// Of what a memory answers: is it for all readers, so that only its valid says
-/// for which?
+/// Whether an output of a memory goes to all readers, so that only its valid
+/// selects one.
 static bool isShared(const unit::Signal &signal) {
   return StringRef(signal.suffix) == "_rdata" ||
          StringRef(signal.suffix) == "_rlast";
@@ -60,7 +60,7 @@ void MemoryPorts::connect(Block *body, unsigned firstArgument,
   }
 }
 
-/// One reader after another at a bank; returns the port to the memory.
+/// Arbitrates between the readers of a bank; returns the port to the memory.
 MemoryReader MemoryPorts::arbiter(Bank bank, Block *body) {
   Location loc = design.getLoc();
   MutableArrayRef<MemoryReader> ports = readers[bank];
@@ -75,7 +75,7 @@ MemoryReader MemoryPorts::arbiter(Bank bank, Block *body) {
     types.push_back(builder.getIntegerType(unsigned(width)));
   };
   MemoryReader result{bits, inFlight, {}, unsigned(operands.size()), 0};
-  // Towards the memory as a reader's port; towards the readers its mirror.
+  // Towards the memory like a reader's port; towards the readers its mirror.
   for (const unit::Signal &signal : signals()) {
     int64_t width = signal.width ? signal.width : bits;
     std::string name = std::string("m_axi") + signal.suffix;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Inside flow -> rtl: the ports of a design to memories outside the chip, one
-// for each bank that its actors read, and arbiters where several read one.
+// Inside flow -> rtl: the ports of a design to off-chip memories, one
+// for each bank that its actors read, and arbiters if several read one.
 #pragma once
 
 #include "mlir/IR/Builders.h"
@@ -9,10 +9,11 @@
 #include "llvm/ADT/MapVector.h"
 
 namespace rhizome {
-/// A memory port of an instance: its signals are operands and results in a row.
+/// A memory port of an instance: its signals are consecutive operands and
+/// results.
 struct MemoryReader {
   int64_t bits = 0;     ///< of a beat
-  int64_t inFlight = 0; ///< bursts on their way at once, at most
+  int64_t inFlight = 0; ///< maximum number of bursts in flight
   rtl::InstanceOp instance;
   unsigned firstOperand = 0, firstResult = 0;
 };
@@ -22,12 +23,13 @@ public:
   MemoryPorts(flow::DesignOp design, mlir::OpBuilder &builder)
       : design(design), builder(builder) {}
 
-  /// Tells name, direction and bits of every signal of the design's ports.
+  /// Calls back with name, direction and bits of every signal of the design's
+  /// ports.
   void forSignals(llvm::function_ref<void(const std::string &name, bool isInput,
                                           int64_t bits)>
                       tell);
-  /// What stands for an input of so many bits until connect(): any value will
-  /// do for a single bit.
+  /// A placeholder for an input of this width until connect(); for a single
+  /// bit, any value will do.
   mlir::Value placeholder(int64_t bits, mlir::Value bit);
   void add(flow::BankAttr bank, const MemoryReader &reader) {
     readers[{bank.getMemory(), bank.getBank()}].push_back(reader);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Instances and wires of rhz_node. Signals are named once; an instance takes
-// and gives them by name, and what is read before it exists is a placeholder
-// until the end: module bodies are graph regions.
+// Instances and wires of rhz_node. Signals have names; an instance reads
+// and defines them by name, and a signal that is read before it exists is a
+// placeholder until the end: module bodies are graph regions.
 #include "rhizome/Conversion/NodeTop.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringMap.h"
@@ -46,7 +46,7 @@ private:
   void instance(const std::string &name, const std::string &cell,
                 const std::vector<std::pair<const char *, int64_t>> &parameters,
                 const Ports &inputs, const Outputs &outputs);
-  /// A signal of the parts side by side, the first in the low bits.
+  /// A signal concatenated from parts, the first in the low bits.
   void concat(const std::string &name, const std::vector<std::string> &parts,
               int64_t width);
   void slice(const std::string &name, const std::string &whole, int64_t low,
@@ -132,7 +132,7 @@ std::vector<size_t> NodeTop::channelsOf(bool transmit, int64_t port) const {
   return result;
 }
 
-/// What parses datagrams, keeps epochs and gathers what is to be sent.
+/// The cells that parse datagrams, keep epochs and collect what is to be sent.
 void NodeTop::shared() {
   int64_t width = o.streamBits, index = 7;
   for (int64_t parts = 64 / width; parts > 1; parts /= 2)
@@ -330,7 +330,7 @@ void NodeTop::inputPort(int64_t port, const std::vector<size_t> &channels) {
     slice(configured(i, "in_ready"), p + "_readies", int64_t(k), 1);
 }
 
-/// To one channel directly, else to those whose turn it is.
+/// To one channel directly, otherwise to those whose turn it is.
 void NodeTop::outputPort(int64_t port, const std::vector<size_t> &channels) {
   std::string p = "m_axis_" + std::to_string(port);
   auto count = int64_t(channels.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Numbers in formats become signless integers and integer arithmetic. Fixed
-// point stands in line, floats and the rarer functions call Numeric/Runtime.h.
+// Converts numbers in formats to signless integers and integer arithmetic.
+// Fixed point is inline, floats and the rarer functions call Numeric/Runtime.h.
 // Storage is the narrowest of i8, i16, i32, i64 and i128; it holds a fixed
 // number sign- or zero-extended and a float's pattern zero-extended.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -30,7 +30,7 @@ static unsigned storageWidth(const Format &f) {
   return width;
 }
 
-/// The type that stands for `type`; itself if it holds no format.
+/// The type that replaces `type`; itself if it contains no format.
 static Type storageOf(Type type) {
   if (auto shaped = dyn_cast<ShapedType>(type))
     return shaped.clone(storageOf(shaped.getElementType()));
@@ -94,8 +94,8 @@ public:
     return compare(arith::CmpIPredicate::ne, v, like(v, 0));
   }
 
-  /// 1 where floor(x) must go up: the rest is above, at or below one half.
-  /// `odd` is floor's last bit, `negative` the sign of the exact value.
+  /// 1 if floor(x) must be rounded up: the remainder is above, at or below one
+  /// half. `odd` is floor's last bit, `negative` the sign of the exact value.
   Value roundsUp(Rounding mode, Value odd, Value negative, Value aboveHalf,
                  Value atHalf, Value any) {
     Value no = like(odd, 0);
@@ -114,12 +114,12 @@ public:
     return no;
   }
 
-  /// x / 2^shift to an integer; the shift is a value in 0 … width − 2.
+  /// x / 2^shift as an integer; the shift is a value in 0 … width − 2.
   Value shiftRounded(Value x, Value shift, Rounding mode) {
     Value one = like(x, 1);
     Value floor = sar(x, shift);
     Value rest = sub(x, shl(floor, shift));
-    // Twice the rest against 2^shift.
+    // Compares twice the remainder with 2^shift.
     Value twice = shl(rest, one), whole = shl(one, shift);
     Value odd = notZero(andOf(floor, one));
     Value up = roundsUp(mode, odd, isNegative(x),
@@ -139,7 +139,7 @@ public:
     return f.isSigned ? pattern.sext(width) : pattern.zext(width);
   }
 
-  /// An integer of more bits than the format's into its storage.
+  /// Puts an integer with more bits than the format into its storage.
   Value fit(Value x, const Format &f, Overflow overflow) {
     unsigned storage = storageWidth(f), width = unsigned(f.width());
     if (overflow == Overflow::Saturate) {
@@ -175,7 +175,7 @@ public:
       operandFormats.push_back(op->getNumOperands()
                                    ? num::formatOf(op->getOperand(0).getType())
                                    : std::nullopt);
-    // All formats of results are read before any type changes.
+    // All formats of results are read before any type is changed.
     std::vector<numeric::Arithmetic> arithmetics;
     for (Operation *op : ops)
       arithmetics.push_back(num::arithmeticOf(op));
@@ -266,7 +266,7 @@ private:
     const int fraction = f.fractionBits;
     const unsigned shift = unsigned(std::abs(fraction));
     auto widen = [&](Value v, unsigned bits) {
-      // The machine's widths where they do.
+      // The machine's widths if they suffice.
       for (unsigned usual : {32u, 64u, 128u, 256u, 512u})
         if (bits <= usual)
           return e.extend(v, usual, f.isSigned);
@@ -306,7 +306,7 @@ private:
         bits += shift;
       if (isFma)
         bits = std::max(bits, width + shift + 2);
-      // Rounding shifts need a bit above twice the rest.
+      // Rounding shifts need a bit above twice the remainder.
       bits = std::max(bits, shift + 3);
       Value x = e.mul(widen(in[0], bits), widen(in[1], bits));
       if (fraction < 0)
@@ -329,7 +329,7 @@ private:
                          e.constant(e.integer(32), int64_t(function)),
                          e.extend(in[0], 128, f.isSigned)},
                         e.integer(128));
-    // The pattern comes without a sign.
+    // The pattern has no sign.
     return e.fit(result, f, Overflow::Wrap);
   }
 
@@ -347,7 +347,8 @@ private:
     Value rest = e.sub(a, e.mul(quotient, d));
     Value negative =
         arith::XOrIOp::create(e.b, e.loc, e.isNegative(a), e.isNegative(d));
-    // The quotient was cut toward zero; its floor and the rest above that.
+    // The quotient was truncated toward zero; its floor and the remainder above
+    // it.
     Value inexact = e.notZero(rest);
     Value down =
         e.select(negative, e.extend(inexact, e.widthOf(a), false), zero);
@@ -382,7 +383,7 @@ private:
       return fixedToFixed(e, v, n, from);
     if (fromNative && f.isFixed())
       return realToFixed(e, v, n, from);
-    // Exact as an integer, and its power of two no subnormal.
+    // Exact as an integer, and its power of two is not subnormal.
     if (from.isFixed() && toNative && to.isF64()) {
       Value x = from.isSigned
                     ? Value(arith::SIToFPOp::create(e.b, e.loc, to, v))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// convert-osa-to-linalg for functions of the host.
+// convert-osa-to-linalg for host functions.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The model of a family that was not characterized, and how products are cut
+// The model of a family that was not characterized, and how products are split
 // into DSP blocks.
 #include "rhizome/Cost/CostModel.h"
 #include "rhizome/Cost/ProductCut.h"
@@ -17,8 +17,8 @@ const CostModel::Unit &CostModel::of(std::string_view name) const {
   return found == units.end() ? plain : found->second;
 }
 
-// Wider operands are cut into pieces, of which all but the top one lose a bit
-// to the sign. A top piece of two bits goes to LUTs, but for AMD's.
+// Wider operands are split into pieces, of which all except the top one lose a
+// bit to the sign. A top piece of two bits goes to LUTs, except on AMD.
 int64_t dspTiles(int64_t a, int64_t b, const CostContext &ctx) {
   auto pieces = [&](int64_t bits, int64_t port) {
     if (bits <= port)
@@ -32,7 +32,7 @@ int64_t dspTiles(int64_t a, int64_t b, const CostContext &ctx) {
 
 ProductCut productCut(int64_t m, int64_t x, const CostContext &ctx) {
   int64_t wide = ctx.dspWide, narrow = ctx.dspNarrow;
-  int64_t port = x <= narrow ? wide : narrow; // what x leaves to m
+  int64_t port = x <= narrow ? wide : narrow; // the port that x leaves for m
   return {std::max<int64_t>(0, m - port), x > wide ? wide - 1 : 0};
 }
 } // namespace rhizome::gen

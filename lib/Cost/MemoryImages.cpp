@@ -35,7 +35,7 @@ RomContents RomContents::expected(int64_t words, double width,
   RomContents c;
   if (words <= 1)
     return c;
-  // Short columns repeat: of 2^words patterns so many are met.
+  // Short columns repeat: of 2^words patterns, this many occur.
   double patterns = words < 20 ? std::exp2(double(words)) : 1e9;
   c.varying = width;
   c.columns = patterns * (1 - std::exp(-width / patterns));
@@ -126,7 +126,7 @@ MemoryImage::contents(int64_t lutInputs,
       for (int64_t i = 0; i < 64; ++i)
         bits[size_t((64 * group + i) * pieces + piece)] = block[i];
     }
-  // Distinct columns, complements apart: registers hold them.
+  // Distinct columns, with complements counted separately: registers hold them.
   std::vector<const uint64_t *> columns;
   uint64_t top = ~uint64_t(0) >> (64 * pieces - depth);
   for (int64_t at = 0; at < width; ++at) {
@@ -166,7 +166,7 @@ MemoryImage::contents(int64_t lutInputs,
       int64_t length = std::min(depth - low, leaf);
       uint64_t mask = ~uint64_t(0) >> (64 - length);
       uint64_t part = column[low / 64] >> (low % 64) & mask;
-      // Behind a choice a complement is the same function.
+      // After a multiplexer, a complement is the same function.
       if (depth > leaf && part & 1)
         part ^= mask;
       if (part || depth <= leaf)

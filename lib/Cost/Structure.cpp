@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the small cells inside all others are made of: counters, buffers,
+// The small cells inside all others: counters, buffers,
 // memories, multipliers, adder trees.
 #include "rhizome/Cost/Structure.h"
 #include <bit>
@@ -9,7 +9,7 @@ namespace rhizome::gen::cost {
 namespace {
 bool isPower(int64_t n) { return (n & (n - 1)) == 0; }
 
-/// Of a product in LUTs: bits that a stage takes (rhz_mul).
+/// For a product in LUTs: bits that a stage takes (rhz_mul).
 constexpr int64_t kRowsAtOnce = 4;
 } // namespace
 
@@ -21,12 +21,12 @@ void Builder::counter(int64_t count, bool last) {
   // Two places: the last one's flag is the value.
   if (count > 2 && (last || !isPower(count)))
     ff(1);
-  // One that fills its bits wraps by itself.
+  // A counter whose period is a power of two wraps by itself.
   term(Term::Counter, double(bits) * (isPower(count) ? 0.5 : 1));
 }
 
 int64_t Builder::countBits(int64_t bits) const {
-  // As FIFOs of 4 to 1,024 places on ECP5 tell.
+  // As measured on FIFOs of 4 to 1,024 places on ECP5.
   constexpr int64_t kLongest = 4, kChain = 5;
   return isAmd() || bits <= kLongest ? bits : bits + kChain;
 }
@@ -46,11 +46,11 @@ void Builder::outbuf(int64_t depth, int64_t width) {
       ff(double(width));
     return;
   }
-  // The read pointer becomes the memory's address register as well.
+  // The read pointer also becomes the memory's address register.
   Memory m = memoryOf(depth, width, ctx);
   addMemory(m, depth, width);
   if (m.blocks > 0 && !isAmd()) {
-    // A read of what is written beside it takes that from a register.
+    // A read of a word that is being written takes it from a register.
     ff(double(width + 1));
     term(Term::Collision, double(width));
     compare(1, pointer);
@@ -60,7 +60,7 @@ void Builder::outbuf(int64_t depth, int64_t width) {
 }
 
 void Builder::collision(int64_t words, int64_t width, int64_t banks) {
-  // Banks that share the written data find its registers there already.
+  // Banks that share the written data also share its registers.
   ff(double((banks > 1 ? 0 : 2 * width) + clog2(words) + 2 * banks));
   term(Term::Collision, double(banks * width));
   compare(1, clog2(words));
@@ -83,10 +83,10 @@ void Builder::ram(int64_t words, int64_t width, int64_t stages, int64_t banks,
     ff(double(2 * width * banks));
   } else {
     Memory m = memoryOf(words, width, ctx, true);
-    Memory beside = m;
-    beside.enables = 0;
+    Memory shared = m;
+    shared.enables = 0;
     for (int64_t i = 0; i < banks; ++i)
-      addMemory(i % together ? beside : m, words, width);
+      addMemory(i % together ? shared : m, words, width);
     if (m.blocks == 0)
       ff(double(width * banks));
     else if (!isAmd())
@@ -134,8 +134,8 @@ double Builder::rom(const char *file, const char *placedBy, int64_t words,
 void Builder::weightRam(int64_t words, int64_t width, int64_t stages,
                         int64_t load, bool ultra) {
   const int64_t pieces = ceilDiv(width, load);
-  // What passes on, its flag and that of the memory; all pieces of a word but
-  // the last one.
+  // Registers for the word that is passed on, its flag and that of the memory;
+  // all pieces of a word except the last one.
   ff(double(load + 2 + (pieces - 1) * load));
   counter(pieces);
   counter(words);
@@ -144,7 +144,7 @@ void Builder::weightRam(int64_t words, int64_t width, int64_t stages,
     return;
   }
   addMemory(placedRam(words, width, ultra, ctx), words, width);
-  // The data register of an UltraRAM or a block is its own.
+  // The data register of an UltraRAM or a block is inside it.
   delay(double(width), stages - 1);
 }
 
@@ -187,43 +187,44 @@ void Builder::factors(int64_t words, int64_t weights, double lanes,
 
 void Builder::products(double count, const Product &of) {
   const int64_t w = of.w, signedX = of.x + !of.xSigned;
-  // Synthesis leaves products of few bits to logic, but for ECP5.
+  // Synthesis keeps products of few bits in logic, except for ECP5.
   const int64_t least = isAmd() ? 9 : ctx.lutramBits > 0 ? 0 : 11;
   if (of.style && ctx.dspWide > 0 && std::min(w, signedX) > 1 &&
       std::min(w + of.x, of.kept) >= least) {
-    // What several blocks make is added in logic.
+    // The results of several blocks are added in logic.
     int64_t tiles = dspTiles(w, signedX, ctx);
     dsp(count * double(tiles));
     adder(count * double(tiles - 1), std::max(w, signedX));
     return;
   }
-  // Where a bit cannot reset the register it takes a LUT a bit.
+  // If a bit cannot reset the register, it takes one LUT per bit.
   if (isMasked(of)) {
     if (!isAmd())
       term(Term::Product, count * of.share * double(w));
     return;
   }
-  // Digits of the operand that has fewer signed bits: one carry chain each. A
-  // LUT of six inputs holds a row's bit and its adder; of four inputs the first
-  // row's bits take one and the other rows' two beside the chain.
+  // Digits of the operand with fewer signed bits: one carry chain each. A
+  // six-input LUT holds a row's bit and its adder; with four-input LUTs, the
+  // first row's bits take one and those of the other rows two next to the
+  // chain.
   const bool swap = signedX < w;
   const int64_t rows = swap ? signedX : w, across = swap ? w : of.x;
   const bool acrossSigned = swap || of.xSigned;
   const int64_t digits = ceilDiv(rows, 2), groups = ceilDiv(rows, kRowsAtOnce);
   const int64_t width = std::min(of.x + w, of.kept);
   const int64_t row = across + (acrossSigned ? 1 : 2);
-  // What the last row has above the result.
+  // The bits of the last row above the result.
   const int64_t above =
       std::clamp<int64_t>(2 * (digits - 1) + row - width, 0, row);
   term(Term::Product, count * of.share * double(digits * row - above));
-  // A single row of one bit needs none beside it.
+  // A single row of one bit needs none next to it.
   if (ctx.lutInputs < 6 && (digits > 1 || across > 1))
     term(Term::ProductRow, count * of.share *
                                double(row + (digits - 1) * 2 * (row - 1) -
                                       (digits > 1 ? 2 : 1) * above));
   term(Term::Products, count);
   if (groups == 2) {
-    // The first stage's sum; operands wait for the second one.
+    // The first stage's sum; operands wait for the second stage.
     ff(count * double(std::min(across + 4, width)));
     double wide = swap ? count / of.perW : count / of.perX;
     double narrow = swap ? count / of.perX : count / of.perW;
@@ -248,13 +249,13 @@ double Builder::usedShare(const char *file, int64_t words) const {
 
 void Builder::constantProducts(double count, int64_t w, int64_t x,
                                int64_t kept) {
-  // Half of a constant's bits are rows, the sign's is taken off; where the
-  // other operand is narrower its bits choose the constant.
+  // Half of a constant's bits are rows, the sign's row is subtracted; if the
+  // other operand is narrower, its bits select the constant.
   if (w <= x)
     adder(count * (double(w) / 2 - 1 + std::exp2(1 - double(w))), w + x);
   else
     adder(count * double(x - 1), w);
-  // A register behind each group of rows, as of any product.
+  // A register after each group of rows, as for any product.
   int64_t rows = std::min(w, x), across = std::max(w, x);
   for (int64_t first = 0; rows > kRowsAtOnce && first < rows;
        first += kRowsAtOnce)
@@ -264,7 +265,7 @@ void Builder::constantProducts(double count, int64_t w, int64_t x,
 
 void Builder::constantProduct(const MemoryImage &image, int64_t at, int64_t w,
                               int64_t x) {
-  // Every set bit is a row; what lies below the lowest one is constant.
+  // Every set bit is a row; bits below the lowest one are constant.
   int64_t lowest = -1, highest = -1, groups = 0;
   const bool isBit = x == 1; // its copies need no adder
   const bool staged = std::min(w, x) > kRowsAtOnce;
@@ -282,7 +283,7 @@ void Builder::constantProduct(const MemoryImage &image, int64_t at, int64_t w,
     lowest = lowest < 0 ? low : lowest;
     highest = high;
     if (rows == 1 && high == w - 1 && !isBit)
-      constantAdder(1, x + 1); // a sign alone: from zero
+      constantAdder(1, x + 1); // only a sign: subtract from zero
     else if (!isBit)
       adder(double(rows - 1), x + high - low);
     if (staged)
@@ -297,9 +298,9 @@ void Builder::constantProduct(const MemoryImage &image, int64_t at, int64_t w,
 
 void Builder::tree(double count, const std::vector<char> &used, int64_t width,
                    int64_t kept) {
-  // A term without a partner, or whose partner is zero, is passed on, its sign
-  // repeated: behind the register that it comes from two such registers are a
-  // row.
+  // A term without a partner, or whose partner is zero, is passed on with its
+  // sign repeated: together with the register that it comes from, two such
+  // registers form a row.
   struct Place {
     bool isUsed;
     int64_t passed, held, extended;
@@ -341,7 +342,8 @@ void Builder::tree(double count, const std::vector<char> &used, int64_t width,
 }
 
 void Builder::tree(double count, int64_t n, int64_t width, int64_t kept) {
-  // As above; all places but the last one are alike, and have passed nothing.
+  // As above; all places except the last one are alike, and have passed
+  // nothing.
   int64_t passed = 0, held = std::min(width, kept), extended = 0;
   auto pass = [&] {
     if (isAmd() && passed >= 2) {
@@ -385,23 +387,23 @@ void Builder::compare(double count, int64_t bits) {
   term(Term::Compare, count * double(bits));
 }
 
-/// A block as the memory mapper weighs it; iCE40's are small, and cost as
+/// The weight of a block in the memory mapper; iCE40's are small, and cost as
 /// little.
 static double blockCost(const CostContext &ctx) {
   return ctx.shiftRegisters ? 258 : ctx.lutramBits > 0 ? 128 : 80;
 }
 
-/// Words, a power of two of them, of a memory of so many bits.
+/// Number of words, a power of two, of a memory with this many bits.
 static int64_t deepest(int64_t bits, int64_t port) {
   return int64_t(std::bit_floor(uint64_t(std::max<int64_t>(1, bits / port))));
 }
 
-/// In block RAM of whichever shape the memory mapper finds cheapest. The parts
-/// of a deep memory lie beside each other in wide rows, those that are written
-/// in bytes of nine bits, and are chosen from.
+/// In block RAM of the shape that the memory mapper finds cheapest. The parts
+/// of a deep memory are next to each other in wide rows, written ones
+/// in bytes of nine bits, and are selected by multiplexers.
 static Memory blocksOf(int64_t words, int64_t width, const CostContext &ctx,
                        bool isWritten) {
-  constexpr double kChoice = 0.5; // of a bit
+  constexpr double kChoice = 0.5; // per bit
   Memory best;
   double bestCost = 1e30;
   for (int half = ctx.halfBlocks ? 1 : 0; half >= 0; --half)
@@ -429,8 +431,8 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
                 bool registered) {
   Memory best;
   double bits = double(words * width);
-  // Costs as the memory mapper weighs them: a bit in logic counts 1, a
-  // registered read beside it between 4 and 6.
+  // Costs as weighed by the memory mapper: a bit in logic counts 1, a
+  // registered read next to it between 4 and 6.
   double bestCost = bits + (registered && !ctx.shiftRegisters ? 5 : 0);
   best.ffs = bits;
   best.choiceLuts = double(width * choiceLuts(words, ctx));
@@ -452,7 +454,7 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
       m.luts = double(luts * ceilDiv(width, wide) * banks);
       m.muxBits = double(width * (banks - 1));
       m.choiceLuts = double(width * choiceLuts(banks, ctx));
-      // Two words of two bits or three of one become registers, two of three or
+      // Two words of two bits or three of one become registers; two of three or
       // four of one do not.
       offer(double(2 * luts) * double(width) / double(wide) * double(banks) +
                 0.5 * m.muxBits + 2,
@@ -470,11 +472,11 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
           m);
   }
   Memory block = blocksOf(words, width, ctx, true);
-  // But for AMD's, a read of what is being written is made up for beside them,
-  // and so is a register behind it: on ECP5 90 words of 16 bits become LUTs,
-  // 116 of 12 and 420 of 2 a block.
-  double beside = amd ? 0 : ctx.lutramBits == 0 ? 8 : registered ? 20 : 7;
-  offer(block.blocks * blockCost(ctx) + 0.5 * block.muxBits + beside, block);
+  // Except on AMD, a read of a word that is being written is emulated next to
+  // them, and so is a register after it: on ECP5, 90 words of 16 bits become
+  // LUTs, 116 of 12 and 420 of 2 a block.
+  double extra = amd ? 0 : ctx.lutramBits == 0 ? 8 : registered ? 20 : 7;
+  offer(block.blocks * blockCost(ctx) + 0.5 * block.muxBits + extra, block);
   return best;
 }
 
@@ -482,12 +484,13 @@ Memory placedRam(int64_t words, int64_t width, bool ultra,
                  const CostContext &ctx) {
   if (!ultra)
     return blocksOf(words, width, ctx, true);
-  // The parts of a deep memory lie side by side, each in bytes of 8 or 9 bits.
+  // The parts of a deep memory are next to each other, each in bytes of 8 or 9
+  // bits.
   Memory m;
   int64_t parts = ceilDiv(words, kUltraWords), columns = INT64_MAX;
   for (int64_t byte : {8, 9})
-    columns = std::min(columns, ceilDiv(ceilDiv(width, byte) * byte * parts,
-                                        kUltraPort));
+    columns = std::min(
+        columns, ceilDiv(ceilDiv(width, byte) * byte * parts, kUltraPort));
   m.ultras = double(columns);
   m.muxBits = double(width * (parts - 1));
   m.choiceLuts = double(width * choiceLuts(parts, ctx));

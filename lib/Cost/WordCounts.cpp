@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a datapath consists of: LUTs of choices, comparisons and tables, bits of
-// carry chains and registers. Bits that nobody reads or that stay zero are not
-// built.
+// The resources of a datapath: LUTs of multiplexers, comparisons and tables,
+// bits of carry chains and registers. Unused bits and bits that are always zero
+// are not built.
 #include "rhizome/Cost/Words.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
@@ -18,7 +18,7 @@ namespace rhizome::gen::cost {
 using Op = Word::Op;
 
 namespace {
-/// Lowest bits of a constant that are zero.
+/// Number of low bits of a constant that are zero.
 int64_t zerosBelow(int64_t value) {
   return value ? llvm::countr_zero(uint64_t(value)) : 63;
 }
@@ -34,25 +34,25 @@ struct Slice {
   }
 };
 
-/// That a node is read, at what stage.
+/// A read of a node, and its stage.
 struct Use {
   int stage;
   Slice slice;
 };
 
-/// Who reads which bits of the nodes.
+/// The readers of each node, and which bits they read.
 class Reads {
 public:
   Reads(const WordGraph &c, const WordStages &s);
 
-  std::vector<int64_t> zeros; ///< lowest bits of each node that stay zero
-  std::vector<Slice> built;   ///< what any reader reads
+  std::vector<int64_t> zeros; ///< lowest bits of each node that are always zero
+  std::vector<Slice> built;   ///< bits that any reader reads
 
   llvm::MutableArrayRef<Use> of(size_t node) {
     return llvm::MutableArrayRef(uses).slice(
         first[node], size_t(first[node + 1] - first[node]));
   }
-  /// The bit from which on a sum is more than one operand's bits.
+  /// The bit above which a sum has bits of more than one operand.
   int64_t start(const Word &n) const {
     int64_t b = n.shift + zeros[n.b];
     return n.op == Op::Add   ? std::max(b, zeros[n.a])
@@ -66,7 +66,7 @@ private:
   void readOperands(size_t node, int stage);
 
   const WordGraph &c;
-  std::vector<Use> uses; ///< those of node i from `first[i]` on
+  std::vector<Use> uses; ///< the uses of node i start at `first[i]`
   std::vector<int> first, next;
 };
 
@@ -149,7 +149,7 @@ Reads::Reads(const WordGraph &c, const WordStages &s)
 }
 
 /// LUTs of a table: functions of as many index bits as a LUT has inputs, from
-/// the lowest on, and choices between these by the other bits. Equal and
+/// the lowest on, and multiplexers of these by the other bits. Equal and
 /// inverted ones are built once, as in a reduced decision diagram.
 struct TableLuts {
   int64_t leaves = 0, choices = 0;
@@ -164,13 +164,13 @@ struct TableLuts {
 
 TableLuts::TableLuts(llvm::ArrayRef<int64_t> entries, int64_t bits,
                      int64_t inputs) {
-  // A function is twice its number plus whether it is inverted: 0 and 1 are the
-  // constants. Of no other is the function at the lowest index inverted.
+  // A function is encoded as twice its number plus whether it is inverted: 0
+  // and 1 are the constants. All others are not inverted at the lowest index.
   llvm::DenseMap<std::tuple<int64_t, int, int>, int> numbers;
   std::vector<char> isBuilt = {true}; // or needs no LUT, by number
   const int64_t index = llvm::Log2_64(entries.size());
   const int64_t leaf = std::min(index, inputs);
-  // A LUT of six inputs chooses by two bits.
+  // A six-input LUT selects by two bits.
   const int64_t stride = inputs >= 6 ? 2 : 1;
   std::vector<int> row(entries.size());
   for (int64_t bit = 0; bit < bits; ++bit) {
@@ -197,7 +197,7 @@ TableLuts::TableLuts(llvm::ArrayRef<int64_t> entries, int64_t bits,
   }
 }
 
-/// What a family's LUTs and carry chains make of a circuit.
+/// The LUTs and carry chains of a circuit on a family.
 class Logic {
 public:
   Logic(const WordGraph &c, const WordStages &s, Reads &r, int64_t inputs)
@@ -207,7 +207,7 @@ public:
   int64_t luts = 0, sumBits = 0, compareBits = 0;
   TableLuts tableLuts;
 
-  /// Nodes come in their order.
+  /// Nodes must be passed in order.
   void add(size_t node);
 
 private:
@@ -215,7 +215,7 @@ private:
   void addCompare(size_t node);
   void addChoice(size_t node);
   void addTable(const Word &n);
-  /// LUTs of a function of so many bits that takes them one after the other.
+  /// LUTs of a function of this many bits, evaluated one bit after the other.
   void addLook(size_t node, int64_t bits) {
     int64_t count = llvm::divideCeil(bits - 1, inputs - 1);
     luts += count;
@@ -223,7 +223,7 @@ private:
   }
 
   bool isFixed(int i) const { return c.nodes[i].op == Op::Constant; }
-  /// Between values, not another name of its condition.
+  /// Selects between values, i.e. is not just its condition.
   bool isChoice(int i) const {
     const Word &n = c.nodes[i];
     return n.op == Op::Select && !(isFixed(n.b) && isFixed(n.c));
@@ -234,13 +234,13 @@ private:
   const WordStages &s;
   Reads &r;
   const int64_t inputs; ///< of a LUT
-  /// A node's last LUTs, which may become part of its reader's: one a bit.
+  /// A node's last LUTs, which may be merged into its reader's: one per bit.
   struct Last {
     int64_t inputs = 1, luts = 0;
-    int looksAt = -1; ///< the node whose bits alone these are
+    int looksAt = -1; ///< the only node whose bits these read
   };
   std::vector<Last> last;
-  /// Bits of a constant or of a choice that are known, and these bits.
+  /// Bits of a constant or of a selection that are known, and their values.
   struct Known {
     uint64_t mask = 0, value = 0;
   };
@@ -249,7 +249,7 @@ private:
   std::map<std::pair<int64_t, int64_t>, TableLuts> tables;
 };
 
-/// Sums of so few bits are no carry chains; synth_xilinx and synth_ecp5 of
+/// Sums of this many bits are not carry chains; synth_xilinx and synth_ecp5 of
 /// Yosys 0.23 (arith_map.v).
 int64_t shortSum(bool isWide) { return isWide ? 2 : 4; }
 
@@ -260,14 +260,14 @@ void Logic::addSum(size_t node) {
     return;
   const bool isShort = bits <= shortSum(isWide());
   if (isFixed(n.a) || isFixed(n.b)) {
-    // Before AMD's carry chains a constant's bits are inverters at most.
+    // Before AMD's carry chains, a constant's bits are at most inverters.
     if (isShort)
       luts += bits - 1;
     else if (!isWide())
       sumBits += bits;
     return;
   }
-  // Above an operand without a sign only the carry is added, which takes no LUT
+  // Above an unsigned operand only the carry is added, which takes no LUT
   // before AMD's carry chains.
   auto end = [&](int i, int64_t shift) {
     const Word &m = c.nodes[i];
@@ -304,7 +304,7 @@ void Logic::addChoice(size_t node) {
   const Known &yes = constants[n.b], &no = constants[n.c];
   const uint64_t both = yes.mask & no.mask;
   constants[node] = {both & ~(yes.value ^ no.value), yes.value & both};
-  // A bit of two constants is the condition or its inverse.
+  // A bit that selects between two constants is the condition or its inverse.
   auto bitsOf = [&](size_t i) {
     const Word &m = c.nodes[i];
     Slice built = r.built[i];
@@ -315,16 +315,16 @@ void Logic::addChoice(size_t node) {
   };
   if (high <= low)
     return;
-  // A constant right before registers is their reset.
+  // A constant directly before registers is their reset.
   auto isLater = [&](const Use &use) { return use.stage > s.of[node]; };
   if (isFixed(n.b) != isFixed(n.c) && llvm::all_of(r.of(node), isLater))
     return;
-  // What nobody else reads may become part of the LUTs: a choice, and what a
-  // single bit or all of its bits look at.
+  // Operands without other readers may be merged into the LUTs: a multiplexer,
+  // or the operand of a single bit or of a test of all bits.
   auto isPart = [&](int i) {
     return last[i].luts > 0 && s.of[i] == s.of[node] && r.of(i).size() == 1;
   };
-  if (isFixed(n.b) && isFixed(n.c)) { // the comparison under another name
+  if (isFixed(n.b) && isFixed(n.c)) { // the comparison itself
     if (isPart(n.a))
       last[node] = last[n.a];
     return;
@@ -338,7 +338,7 @@ void Logic::addChoice(size_t node) {
     if (isPart(i))
       parts.push_back(i);
   }
-  // Looks at one value have its upper bits in common.
+  // Tests of one value share its upper bits.
   auto isAlike = [&](int i) {
     return last[i].looksAt >= 0 && last[i].looksAt == last[parts[0]].looksAt &&
            last[i].inputs == last[parts[0]].inputs;
@@ -405,7 +405,7 @@ struct Registers {
 };
 
 /// Registers between a node and its readers: rows of three and more are rows
-/// for the cost model, too. Those behind a reader hold what later ones read.
+/// for the cost model, too. Those after a reader hold what later ones read.
 void Registers::add(int stage, llvm::MutableArrayRef<Use> uses) {
   llvm::sort(uses,
              [](const Use &a, const Use &b) { return a.stage > b.stage; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How long the logic of a datapath is: what synthesis makes of chains of sums,
-// comparisons, choices and tables.
+// The delay of the logic of a datapath: how synthesis maps chains of sums,
+// comparisons, multiplexers and tables.
 #include "rhizome/Cost/Words.h"
 #include <algorithm>
 #include <cmath>
@@ -10,12 +10,12 @@ using Op = Word::Op;
 
 namespace {
 constexpr int64_t kLevel = 32;
-/// The beat comes out of a memory in LUTs.
+/// The beat comes from a memory in LUTs.
 constexpr int64_t kArrival = kLevel;
-/// Carry chains that a path passes before each takes a level more.
+/// Carry chains that a path may pass before each counts as another level.
 constexpr int kFreeChains = 2;
 
-/// Levels in which rows of full adders make two terms of so many.
+/// Levels in which rows of full adders reduce this many terms to two.
 int64_t levelsToTwo(int64_t terms) {
   int64_t levels = 0;
   for (; terms > 2; ++levels)
@@ -34,7 +34,7 @@ WordDelays::WordDelays(const WordGraph &graph)
     : graph(graph), reads(graph.readers()), stages(graph.nodes.size(), -1),
       arrivals(graph.nodes.size()), sums(graph.nodes.size()) {}
 
-/// Length of a word's logic in 32nds of a level.
+/// Delay of a word's logic in 32nds of a level.
 int64_t WordDelays::delayOf(const Word &n) const {
   const WordGraph &c = graph;
   switch (n.op) {
@@ -45,7 +45,7 @@ int64_t WordDelays::delayOf(const Word &n) const {
   case Op::Add:
   case Op::Sub:
   case Op::Rsub: {
-    // Four bits may be two levels of LUTs of four inputs instead of a chain.
+    // Four bits may be two levels of four-input LUTs instead of a chain.
     int64_t bits = c.adderBits(n);
     return bits > 0 ? kLevel + (bits == 4 ? kLevel : bits) : 0;
   }
@@ -72,20 +72,20 @@ bool WordDelays::hasChain(const Word &n) const {
   return graph.adderBits(n) > 0;
 }
 
-/// Whether the sum `operand` of the sum i is no carry chain of its own: Yosys
-/// adds all terms of both in one go if nothing else reads it and no bit of the
-/// result differs for that.
+/// Whether the sum `operand` of the sum i has no carry chain of its own: Yosys
+/// merges both into one multi-operand addition if nothing else reads the
+/// operand and the result is the same in all bits.
 bool WordDelays::isTerm(int i, int operand) const {
   const Word &n = graph.nodes[i], &o = graph.nodes[operand];
   if (!o.isSum() || reads[operand] != 1 || stages[operand] != stages[i] ||
       graph.adderBits(n) == 0 || graph.adderBits(o) == 0 ||
       (o.shift != 0 && o.op != Op::Rsub))
     return false;
-  // Of a shifted sum one operand is read in part or behind zeros.
+  // One operand of a shifted sum is partly read, or follows zeros.
   bool isShifted = n.shift != 0 && (operand == n.a) != (n.op == Op::Rsub);
   if (isShifted)
     return false;
-  // Bits beyond the operand's must be what they would be without its end.
+  // Bits beyond the operand's width must be the same as without truncation.
   int64_t width = n.bits() - (n.op == Op::Rsub ? 0 : n.shift);
   return o.bits() >= width ||
          (o.op == Op::Add && o.lo >= 0 && graph.nodes[o.a].lo >= 0 &&
@@ -110,7 +110,7 @@ WordDelays::Sum WordDelays::sumOf(int i) const {
   return sum;
 }
 
-/// Of what word i reads in its stage.
+/// The delay of the operands of word i in its stage.
 WordDelays::Arrival WordDelays::before(int i) {
   if (graph.nodes[i].isSum()) {
     sums[i] = sumOf(i);
@@ -124,7 +124,7 @@ WordDelays::Arrival WordDelays::before(int i) {
   return latest;
 }
 
-WordDelays::Arrival WordDelays::behind(int i, Arrival before) const {
+WordDelays::Arrival WordDelays::after(int i, Arrival before) const {
   const Word &n = graph.nodes[i];
   if (n.op == Op::Input)
     return {kArrival};
@@ -140,7 +140,7 @@ std::pair<WordDelays::Arrival, WordDelays::Arrival>
 WordDelays::place(int i, int64_t stage) {
   stages[i] = stage;
   Arrival start = before(i);
-  arrivals[i] = behind(i, start);
+  arrivals[i] = after(i, start);
   return {start, arrivals[i]};
 }
 } // namespace rhizome::gen::cost

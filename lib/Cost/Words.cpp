@@ -20,8 +20,8 @@ int64_t WordGraph::adderBits(const Word &n) const {
   const Word &a = nodes[n.a];
   if (n.op == Op::Rsub)
     return n.bits();
-  bool beside = a.lo >= 0 && a.bits() <= n.shift;
-  if (n.op == Op::Add && (beside || (a.lo == 0 && a.hi == 0)))
+  bool disjoint = a.lo >= 0 && a.bits() <= n.shift;
+  if (n.op == Op::Add && (disjoint || (a.lo == 0 && a.hi == 0)))
     return 0;
   return std::max<int64_t>(n.bits() - n.shift, 0);
 }
@@ -30,8 +30,8 @@ std::vector<int64_t> WordGraph::entriesOf(const Word &n) const {
   const Word &index = nodes[n.a];
   std::vector<int64_t> entries(size_t(1) << index.bits(), 0);
   const std::vector<int64_t> &values = tables[n.value];
-  // The table may go on beyond what the index can be: its bits would be those
-  // of another entry.
+  // The table may have more entries than the index can address: their bits
+  // would be those of other entries.
   int64_t most = int64_t(entries.size()) / (index.isSigned() ? 2 : 1) - 1;
   for (int64_t i = 0; i < int64_t(values.size()) && n.shift + i <= most; ++i)
     entries[size_t(uint64_t(n.shift + i) & (entries.size() - 1))] = values[i];

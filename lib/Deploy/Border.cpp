@@ -5,6 +5,7 @@
 #include "rhizome/Deploy/Border.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Model/States.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "llvm/ADT/STLExtras.h"
 #include <map>
@@ -96,6 +97,14 @@ std::optional<int64_t> innerOf(const Places &channels, int64_t count) {
   return int64_t(inner);
 }
 
+/// What the model takes: its inputs, and then its states.
+std::vector<std::string> inputsOf(ModuleOp module) {
+  std::vector<std::string> names = flow::inputsOf(module);
+  for (flow::StateAttr state : flow::statesOf(module))
+    names.push_back(state.getName().str());
+  return names;
+}
+
 /// A tensor and the way between it and one port.
 struct Followed {
   Value tensor; ///< the caller's; an argument or a returned value if ofModel
@@ -107,7 +116,7 @@ struct Followed {
 class Follower {
 public:
   Follower(ModuleOp module, const BorderPort &port, Value value)
-      : value(value), inputs(flow::inputsOf(module)),
+      : value(value), inputs(inputsOf(module)),
         outputs(flow::outputsOf(module)) {
     border.port = port.port;
     border.element = port.element;
@@ -353,7 +362,7 @@ HostSection deploy::hostSectionOf(ModuleOp module,
   func::FuncOp network = fpgaNetwork(module);
   // Where host and FPGA take turns, the caller sees the device's own tensors.
   const bool isOne = flow::tasksOf(module, flow::Place::Fpga).size() == 1;
-  const std::vector<std::string> ins = flow::inputsOf(module),
+  const std::vector<std::string> ins = inputsOf(module),
                                  outs = flow::outputsOf(module);
   std::vector<Followed> before, after;
   for (auto [k, port] : llvm::enumerate(inputs)) {
@@ -387,5 +396,26 @@ HostSection deploy::hostSectionOf(ModuleOp module,
   enter(std::move(before), ins, inputs, host.inputs, host.toDevice);
   enter(std::move(after), outs, outputs, host.outputs, host.fromDevice);
   host.complete &= host.outputs.size() == outs.size();
+  for (flow::StateAttr state : flow::statesOf(module)) {
+    auto indexOf = [](const std::vector<HostTensor> &tensors, StringRef name) {
+      auto found = llvm::find_if(tensors, [&](const HostTensor &tensor) {
+        return tensor.ofModel && tensor.name == name;
+      });
+      return found == tensors.end() ? -1 : found - tensors.begin();
+    };
+    HostState entry{indexOf(host.inputs, state.getName()),
+                    indexOf(host.outputs, state.getNext()),
+                    {}};
+    Tensor initial = model::initialOf(state);
+    entry.initial = initial.floats;
+    if (!initial.isFloat)
+      entry.initial.assign(initial.ints.begin(), initial.ints.end());
+    if (llvm::all_of(entry.initial, [](float v) { return v == 0; }))
+      entry.initial.clear();
+    if (entry.input >= 0 && entry.output >= 0)
+      host.states.push_back(std::move(entry));
+    else
+      host.complete = false; // its caller cannot hand it on
+  }
   return host;
 }

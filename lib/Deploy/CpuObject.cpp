@@ -43,6 +43,8 @@ std::vector<CpuTensor> tensorsOf(const HostModel &model) {
     tensors[number].name = value.name;
   for (auto [number, value] : zip_equal(model.outputTensors(), model.outputs()))
     tensors[number].name = value.name;
+  for (const HostModel::State &state : model.states())
+    tensors[state.tensor].name = state.name;
   for (auto [number, tensor] : enumerate(tensors))
     if (tensor.name.empty())
       tensor.name = "tensor " + std::to_string(number);
@@ -136,11 +138,16 @@ std::string tablesText(const HostModel &model,
        << task.takes.size() << ", " << task.gives.size() << ", takes" << k
        << ", gives" << k << "},\n";
   os << "};\n";
-  printNumbers(os, "inputs", model.inputTensors());
-  printNumbers(os, "outputs", model.outputTensors());
+  std::vector<unsigned> inputs = model.inputTensors(),
+                        outputs = model.outputTensors();
+  for (const HostModel::State &state : model.states()) {
+    inputs.push_back(state.tensor);
+    outputs.push_back(state.next);
+  }
+  printNumbers(os, "inputs", inputs);
+  printNumbers(os, "outputs", outputs);
   os << "const rhz_cpu_model model = {" << tensors.size() << ", "
-     << model.tasks().size() << ", " << model.inputs().size() << ", "
-     << model.outputs().size()
+     << model.tasks().size() << ", " << inputs.size() << ", " << outputs.size()
      << ", tensors, tasks, inputs, outputs};\n"
         "} // namespace\n\n"
         "namespace rhizome {\n"

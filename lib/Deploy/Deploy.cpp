@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The client is the runtime's, its C interface from data/host, and generated
+// The client is the runtime with a C interface from data/host and generated
 // constants: the model's in rhizome_model.h, the service's in service.cpp.
 #include "rhizome/Deploy/Deploy.h"
 #include "HostFiles.h"
@@ -40,7 +40,7 @@ void printTensors(raw_ostream &os, StringRef member,
   os << "  };\n";
 }
 
-/// service.cpp: what `service` holds, as constants.
+/// service.cpp: the contents of `service` as constants.
 std::string serviceText(const link::Service &service) {
   std::string text;
   raw_string_ostream os(text);
@@ -77,7 +77,7 @@ std::string serviceText(const link::Service &service) {
   return text;
 }
 
-/// Copies a folder's files, those below it too.
+/// Copies a folder's files, including subfolders.
 Error copyFolder(PackageWriter &writer, const std::string &from,
                  const std::string &to) {
   std::error_code error;

@@ -17,29 +17,33 @@ Expected<runtime::Design> deploy::designOf(const Package &package) {
   return designOf(package.plan(), package.dir());
 }
 
-/// The network as machine code, on frames of bytes.
+/// The regions as machine code, on frames of bytes.
 static Expected<runtime::Compute> computeOf(const Package &package) {
   Expected<std::unique_ptr<HostModel>> read =
       HostModel::read(package.modelPath());
   if (!read)
     return read.takeError();
   std::shared_ptr<HostModel> model = std::move(*read);
-  FailureOr<std::unique_ptr<CompiledFunction>> made =
-      CompiledFunction::compile(model->network());
-  if (failed(made))
-    return createStringError("the CPU path cannot be built for '%s'",
-                             package.dir().c_str());
-  std::shared_ptr<CompiledFunction> compiled = std::move(*made);
-  auto run = [model, compiled](const std::vector<runtime::Bytes> &inputs)
+  std::vector<const HostModel::Task *> regions;
+  for (const HostModel::Task &task : model->tasks())
+    if (task.onFpga)
+      regions.push_back(&task);
+  auto run = [model, regions](size_t region,
+                              const std::vector<runtime::Bytes> &inputs)
       -> Expected<std::vector<runtime::Bytes>> {
+    if (region >= regions.size())
+      return createStringError("the model has no region %zu", region);
+    const HostModel::Task &task = *regions[region];
     std::vector<Tensor> arguments;
-    for (auto [bytes, port] : zip_equal(inputs, model->networkInputs()))
-      arguments.push_back(unpackFrame(bytes.data(), port));
-    Expected<std::vector<Tensor>> results = compiled->run(arguments);
+    for (auto [k, bytes] : enumerate(inputs))
+      arguments.push_back(unpackFrame(
+          bytes.data(), model->networkInputs()[task.firstInput + k]));
+    Expected<std::vector<Tensor>> results = model->runCompiled(task, arguments);
     if (!results)
       return results.takeError();
     std::vector<runtime::Bytes> outputs;
-    for (auto [tensor, port] : zip_equal(*results, model->networkOutputs())) {
+    for (auto [k, tensor] : enumerate(*results)) {
+      const BorderPort &port = model->networkOutputs()[task.firstOutput + k];
       Expected<std::vector<uint8_t>> bytes = packFrame(tensor, port);
       if (!bytes)
         return bytes.takeError();
@@ -47,9 +51,9 @@ static Expected<runtime::Compute> computeOf(const Package &package) {
     }
     return outputs;
   };
-  return [run](const std::vector<runtime::Bytes> &inputs,
+  return [run](size_t region, const std::vector<runtime::Bytes> &inputs,
                std::vector<runtime::Bytes> &outputs, std::string &error) {
-    Expected<std::vector<runtime::Bytes>> results = run(inputs);
+    Expected<std::vector<runtime::Bytes>> results = run(region, inputs);
     if (!results) {
       error = toString(results.takeError());
       return false;

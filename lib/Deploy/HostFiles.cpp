@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "HostFiles.h"
+#include "rhizome/ClusterSim/Channels.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Version.h"
 #include "rhizome/runtime/border.h"
@@ -40,6 +41,7 @@ Expected<runtime::Design> deploy::designOf(const Plan &plan, StringRef folder) {
     design.inputs.push_back(portOf(border));
   for (const HostBorder &border : plan.host.fromDevice)
     design.outputs.push_back(portOf(border));
+  design.regions = clustersim::regionsOf(plan);
   // The nodes of a cluster have theirs.
   if (!plan.channels.empty() || plan.nodes.size() != 1)
     return design;
@@ -128,6 +130,8 @@ public:
     borders("to", host.toDevice);
     borders("from", host.fromDevice);
     files();
+    regions();
+    states();
     os << "static const rhz_model rhizome_model = {\n    "
        << literalOf(plan.model) << ", " << (host.complete ? 1 : 0) << ",\n    "
        << host.inputs.size() << ", " << host.outputs.size()
@@ -135,8 +139,11 @@ public:
        << ", " << host.fromDevice.size() << ", rhizome_to, rhizome_from,\n    "
        << design.images.size() << ", " << design.segments.size() << ", "
        << (design.images.empty() ? "NULL" : "rhizome_images") << ", "
-       << (design.segments.empty() ? "NULL" : "rhizome_segments")
-       << "};\n#endif\n";
+       << (design.segments.empty() ? "NULL" : "rhizome_segments") << ",\n    "
+       << design.regions.size() << ", "
+       << (design.regions.empty() ? "NULL" : "rhizome_regions") << ", "
+       << host.states.size() << ", "
+       << (host.states.empty() ? "NULL" : "rhizome_states") << "};\n#endif\n";
     return std::move(text);
   }
 
@@ -210,6 +217,29 @@ private:
     os << "};\n\n";
   }
 
+  void states() {
+    const HostSection &host = plan.host;
+    for (auto [k, state] : enumerate(host.states)) {
+      if (state.initial.empty())
+        continue;
+      std::string name = "rhizome_state" + std::to_string(k);
+      if (host.inputs[size_t(state.input)].isFloat)
+        array("float", name, state.initial);
+      else
+        array("int64_t", name,
+              std::vector<int64_t>(state.initial.begin(), state.initial.end()));
+    }
+    if (host.states.empty())
+      return;
+    os << "static const rhz_state rhizome_states[] = {\n";
+    for (auto [k, state] : enumerate(host.states))
+      os << "    {" << state.input << ", " << state.output << ", "
+         << (state.initial.empty() ? "NULL"
+                                   : "rhizome_state" + std::to_string(k))
+         << "},\n";
+    os << "};\n";
+  }
+
   void file(const runtime::File &file) {
     os << "{" << literalOf(file.path) << ", " << digitsOf(int64_t(file.bytes))
        << ", UINT64_C(" << file.checksum << ")}";
@@ -235,6 +265,15 @@ private:
       }
       os << "};\n";
     }
+  }
+  void regions() {
+    if (design.regions.empty())
+      return;
+    os << "static const rhz_region rhizome_regions[] = {";
+    for (auto [r, region] : enumerate(design.regions))
+      os << (r ? ", " : "") << "{" << region.inputs << ", " << region.outputs
+         << "}";
+    os << "};\n";
   }
 
   const Plan &plan;
@@ -263,6 +302,12 @@ std::string deploy::hostPage(const Plan &plan) {
   };
   list("input", host.inputs);
   list("output", host.outputs);
+  for (const HostState &state : host.states)
+    os << "\nInput " << state.input
+       << " is a state: the client keeps it, and it "
+       << "holds what output " << state.output
+       << "\nwas in the frame before. Pass NULL for it. `rhz_reset` brings it "
+          "back to how it begins.\n";
   os << "\nScales, zero points, orders and packing stand in "
         "`rhizome_model.h`;\n`runtime/lib/border.c` applies them, bit for bit "
         "as the compiler does.\n";

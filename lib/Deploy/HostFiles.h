@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a package's host/ says of its own model, as text: the header with
-// tensors, scales, orders and files, and the page for those who build with it.
+// The model-specific files of a package's host/, as text: the header with
+// tensors, scales, orders and files, and the README for its users.
 #pragma once
 
 #include "rhizome/Package/Plan.h"
@@ -8,14 +8,14 @@
 #include "llvm/Support/Error.h"
 
 namespace rhizome::deploy {
-/// A plan as a driver sees it; the files below `folder` are read for their
+/// A plan in the driver's form; the files in `folder` are read for their
 /// checksums. Images and segments are those of a design of one node.
 llvm::Expected<runtime::Design> designOf(const Plan &plan,
                                          llvm::StringRef folder);
 
 /// A text as a literal of C and C++.
 std::string literalOf(llvm::StringRef text);
-/// A number as one.
+/// A number as a literal.
 std::string digitsOf(int64_t value);
 /// rhizome_model.h: C99 and C++.
 std::string modelHeader(const Plan &plan, const runtime::Design &design);

@@ -30,8 +30,9 @@ static Error checkName(const Plan &plan, StringRef name) {
                            name.str().c_str(), names.c_str());
 }
 
-static Error readManifest(const std::string &path, const Plan &plan,
-                          std::map<std::string, std::string> &places) {
+Expected<std::map<std::string, std::string>>
+deploy::readManifest(const std::string &path, const Plan &plan) {
+  std::map<std::string, std::string> places;
   Expected<std::string> text = readFile(path);
   if (!text)
     return text.takeError();
@@ -55,14 +56,14 @@ static Error readManifest(const std::string &path, const Plan &plan,
     };
     if (YAML::Node host = root["host"])
       if (Error error = take(host, kHost, "place"))
-        return error;
+        return std::move(error);
     for (const YAML::Node &node : root["nodes"])
       if (Error error = take(node, node["name"].as<std::string>(), "place"))
-        return error;
+        return std::move(error);
   } catch (const YAML::Exception &problem) {
     return at(problem.mark, problem.msg);
   }
-  return Error::success();
+  return places;
 }
 
 Expected<std::map<std::string, std::string>>
@@ -71,9 +72,12 @@ deploy::readPlaces(const Package &package, const PlacesRequest &request) {
   std::string manifest = request.manifest;
   if (manifest.empty() && sys::fs::exists(package.path(kManifest)))
     manifest = package.path(kManifest);
-  if (!manifest.empty())
-    if (Error error = readManifest(manifest, package.plan(), places))
-      return error;
+  if (!manifest.empty()) {
+    auto read = readManifest(manifest, package.plan());
+    if (!read)
+      return read.takeError();
+    places = std::move(*read);
+  }
   for (StringRef text : request.at) {
     auto [name, place] = text.split('=');
     if (Error error = checkName(package.plan(), name))

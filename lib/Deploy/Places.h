@@ -9,6 +9,10 @@ namespace rhizome::deploy {
 /// The file in a package that says where its nodes are.
 constexpr const char *kManifest = "deploy.yaml";
 
+/// The places in a manifest: "address:port" by party's name.
+llvm::Expected<std::map<std::string, std::string>>
+readManifest(const std::string &path, const Plan &plan);
+
 /// "address:port" by party's name. Refuses names that the plan does not know,
 /// and what is no place, with the line of the manifest.
 llvm::Expected<std::map<std::string, std::string>>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What runs a package: the host's tasks, frames through a driver, answers,
 // comparison.
-#include "Keys.h"
 #include "Places.h"
 #include "rhizome/ClusterSim/Channels.h"
 #include "rhizome/Deploy/Service.h"
@@ -9,7 +8,9 @@
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Failures.h"
 #include "rhizome/runtime/drivers.h"
+#include "rhizome/runtime/key.h"
 #include <chrono>
+#include <deque>
 
 using namespace llvm;
 using namespace rhizome;
@@ -17,21 +18,6 @@ using namespace rhizome::deploy;
 using namespace rhizome::model;
 
 namespace {
-Expected<std::vector<std::vector<runtime::Bytes>>>
-packAll(const Frames &frames, const std::vector<BorderPort> &ports) {
-  std::vector<std::vector<runtime::Bytes>> packed;
-  for (const std::vector<Tensor> &frame : frames) {
-    std::vector<runtime::Bytes> &target = packed.emplace_back();
-    for (auto [tensor, port] : zip_equal(frame, ports)) {
-      Expected<std::vector<uint8_t>> bytes = packFrame(tensor, port);
-      if (!bytes)
-        return bytes.takeError();
-      target.push_back(std::move(*bytes));
-    }
-  }
-  return packed;
-}
-
 runtime::Duration patienceOf(const RunRequest &request) {
   return std::chrono::duration_cast<runtime::Duration>(
       std::chrono::duration<double>(request.patienceS));
@@ -59,10 +45,10 @@ Expected<std::unique_ptr<runtime::Driver>> clientOf(const Package &package,
                                           model.networkOutputs());
   options.patience = patienceOf(request);
   if (!request.key.empty()) {
-    Expected<link::Mac> seal = macOf(request.key);
-    if (!seal)
-      return seal.takeError();
-    options.seal = std::move(*seal);
+    std::string problem;
+    options.seal = link::macOf(request.key, problem);
+    if (!options.seal)
+      return createStringError(problem);
   }
   for (const auto &[name, place] : *places) {
     if (name == kHost)
@@ -112,12 +98,112 @@ runtime::Status waitFor(runtime::Driver &driver, DriverKind kind,
   }
 }
 
-/// Frames through a driver and their answers.
+/// Frames on their way through the regions of a driver's device, with the
+/// host's tasks in between. A frame is in one region at a time.
+class Jobs {
+public:
+  Jobs(runtime::Driver &driver, const HostModel &model, Passage &passage)
+      : driver(driver), model(model), passage(passage),
+        frames(passage.size(), {passage.nextTask(), {}, {}}) {
+    for (const HostModel::Task &task : model.tasks()) {
+      regions.push_back(regionCount);
+      regionCount += task.onFpga;
+    }
+  }
+  /// Launches a frame's next region, if one is left.
+  Error launch(size_t f) {
+    Expected<size_t> at = passage.runToRegion(f, frames[f].task);
+    if (!at)
+      return at.takeError();
+    frames[f].task = *at;
+    if (*at == passage.endOfRegions()) {
+      frames[f].took = Clock::now() - frames[f].begun;
+      ++done;
+      return Error::success();
+    }
+    const HostModel::Task &task = model.tasks()[*at];
+    for (auto [k, tensor] : enumerate(passage.taken(task, f))) {
+      const size_t port = task.firstInput + k;
+      Expected<std::vector<uint8_t>> bytes =
+          packFrame(tensor, model.networkInputs()[port]);
+      if (!bytes)
+        return bytes.takeError();
+      if (runtime::Status status = driver.write(port, *bytes); !status)
+        return errorOf(driver, status);
+    }
+    if (frames[f].begun == Clock::time_point())
+      frames[f].begun = Clock::now();
+    jobs.push_back(f);
+    if (runtime::Status status = driver.launch(regions[*at]); !status)
+      return errorOf(driver, status);
+    return Error::success();
+  }
+  /// The oldest job's answer, which the driver has; launches what follows it.
+  Error take() {
+    const size_t f = jobs.front();
+    jobs.pop_front();
+    const HostModel::Task &task = model.tasks()[frames[f].task++];
+    std::vector<Tensor> results;
+    for (size_t k = 0; k < task.gives.size(); ++k) {
+      const size_t port = task.firstOutput + k;
+      runtime::Bytes bytes(driver.design().outputs[port].frameBytes());
+      if (runtime::Status status = driver.read(port, bytes); !status)
+        return errorOf(driver, status);
+      results.push_back(
+          unpackFrame(bytes.data(), model.networkOutputs()[port]));
+    }
+    passage.give(task, f, std::move(results));
+    return launch(f);
+  }
+  /// Frames that are through.
+  size_t ended() const { return done; }
+
+  void fill(RunResult &result) const {
+    const runtime::Statistics counts = driver.statistics();
+    result.frames = int64_t(done);
+    result.repeated = int64_t(counts.repeated);
+    result.resent = int64_t(counts.resent);
+    // With one region a frame is a job, of which the driver knows better when
+    // it left.
+    runtime::Duration sum = counts.sum, shortest = counts.shortest,
+                      longest = counts.longest;
+    if (regionCount > 1) {
+      sum = longest = runtime::Duration::zero();
+      shortest = runtime::Duration::max();
+      for (size_t f = 0; f < done; ++f) {
+        sum += frames[f].took;
+        shortest = std::min(shortest, frames[f].took);
+        longest = std::max(longest, frames[f].took);
+      }
+    }
+    auto micros = [](runtime::Duration time) {
+      return double(time.count()) * 1e-3;
+    };
+    result.latencyUs = micros(sum) / double(done);
+    result.shortestUs = micros(shortest);
+    result.longestUs = micros(longest);
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  struct Frame {
+    size_t task; ///< the next one, or that which runs
+    Clock::time_point begun;
+    runtime::Duration took;
+  };
+  runtime::Driver &driver;
+  const HostModel &model;
+  Passage &passage;
+  std::vector<Frame> frames;
+  std::vector<size_t> regions; ///< by task: how many are before it
+  size_t regionCount = 0, done = 0;
+  std::deque<size_t> jobs; ///< the frames of the driver's jobs, as launched
+};
+
+/// All frames through a driver's regions.
 Error runDriver(const RunRequest &request, DriverKind kind,
                 const Package &package, const HostModel &model,
-                const Frames &frames,
-                std::vector<std::vector<runtime::Bytes>> &answers,
-                RunResult &result) {
+                Passage &passage, RunResult &result) {
   Expected<std::unique_ptr<runtime::Driver>> made =
       kind == DriverKind::Udp
           ? clientOf(package, model, request, result)
@@ -128,53 +214,47 @@ Error runDriver(const RunRequest &request, DriverKind kind,
   Expected<runtime::Design> design = designOf(package);
   if (!design)
     return design.takeError();
-  Expected<std::vector<std::vector<runtime::Bytes>>> packed =
-      packAll(frames, model.networkInputs());
-  if (!packed)
-    return packed.takeError();
-  const size_t count = packed->size();
-  const size_t room = request.outstanding ? size_t(request.outstanding)
-                                          : std::max<size_t>(count, 1);
+  if (design->regionCount() != model.regionCount())
+    return ofKind(Failure::Kind::Input,
+                  createStringError("'%s/plan.json' names %zu tasks of the "
+                                    "FPGA, the model has %zu; compile the "
+                                    "model again",
+                                    package.dir().c_str(),
+                                    design->regionCount(),
+                                    model.regionCount()));
+  const size_t count = passage.size();
+  size_t room = request.outstanding ? size_t(request.outstanding)
+                                    : std::max<size_t>(count, 1);
+  if (!model.states().empty())
+    room = 1; // what is kept is in the next frame, which waits for this one
+  else if (Error error = passage.codes().takeError())
+    return error; // the host's tasks before the first region, on all cores
   if (runtime::Status status = driver.open(std::move(*design)); !status)
     return errorOf(driver, status);
   if (runtime::Status status = driver.allocate(room); !status)
     return errorOf(driver, status);
   if (runtime::Status status = driver.loadAll(); !status)
     return errorOf(driver, status);
+  Jobs jobs(driver, model, passage);
   const auto begin = std::chrono::steady_clock::now();
   size_t sent = 0;
-  for (size_t done = 0; done < count; ++done) {
-    runtime::Status status;
-    for (; status && sent < count && sent - done < room; ++sent) {
-      for (size_t k = 0; status && k < (*packed)[sent].size(); ++k)
-        status = driver.write(k, (*packed)[sent][k]);
-      if (status)
-        status = driver.launch();
-    }
-    if (status)
-      status = waitFor(driver, kind, request);
-    std::vector<runtime::Bytes> &answer = answers.emplace_back();
-    for (size_t k = 0; status && k < driver.design().outputs.size(); ++k) {
-      answer.emplace_back(driver.design().outputs[k].frameBytes());
-      status = driver.read(k, answer.back());
-    }
-    result.frames = int64_t(driver.statistics().done);
-    if (!status)
+  while (jobs.ended() < count) {
+    for (; sent < count && sent - jobs.ended() < room; ++sent)
+      if (Error error = jobs.launch(sent))
+        return error;
+    if (runtime::Status status = waitFor(driver, kind, request); !status) {
+      result.frames = int64_t(jobs.ended());
       return errorOf(driver, status);
+    }
+    if (Error error = jobs.take())
+      return error;
   }
-  const runtime::Statistics statistics = driver.statistics();
-  result.repeated = int64_t(statistics.repeated);
-  result.resent = int64_t(statistics.resent);
-  auto micros = [](runtime::Duration time) {
-    return double(time.count()) * 1e-3;
-  };
+  jobs.fill(result);
   result.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
-  result.throughputPerS = double(statistics.done) / result.seconds;
-  result.latencyUs = micros(statistics.sum) / double(statistics.done);
-  result.shortestUs = micros(statistics.shortest);
-  result.longestUs = micros(statistics.longest);
+  result.throughputPerS = double(count) / result.seconds;
+  passage.skipRegions();
   return Error::success();
 }
 
@@ -195,23 +275,6 @@ Expected<DriverKind> kindFor(const RunRequest &request,
           request.package.c_str()));
 }
 
-/// Whether a driver's device has the ports of all regions of a design. Links
-/// and lines carry one region's frames.
-bool runsRegions(DriverKind kind) {
-  switch (kind) {
-  case DriverKind::Null:
-  case DriverKind::Cpu:
-  case DriverKind::Simulation:
-  case DriverKind::OpenCl:
-    return true;
-  case DriverKind::Uart:
-  case DriverKind::Udp:
-  case DriverKind::Mpi:
-    return false;
-  }
-  llvm_unreachable("all drivers are above");
-}
-
 Error runInto(const RunRequest &request, RunResult &result) {
   Expected<Package> package = Package::open(
       request.package, changesFor(request.acceptChanges, request.trust));
@@ -230,44 +293,17 @@ Error runInto(const RunRequest &request, RunResult &result) {
       HostModel::read(package->modelPath());
   if (!model)
     return ofKind(Failure::Kind::Input, model.takeError());
-  const bool isMany = (*model)->regionCount() > 1;
-  if (isMany && !runsRegions(*kind))
-    return ofKind(
-        Failure::Kind::Unsupported,
-        createStringError(
-            "the model has %zu tasks on the FPGA with the host between them; "
-            "the drivers null, cpu, simulation and opencl run these in order, "
-            "and 'rhizome simulate --level cluster' those of a cluster",
-            (*model)->regionCount()));
   Expected<Drawn> drawn = framesFor(request, **model);
   if (!drawn)
     return ofKind(Failure::Kind::Input, drawn.takeError());
   // Zeros are no answers.
   result.checked = request.check && *kind != DriverKind::Null;
   Passage want = drawn->passage;
-  if (result.checked || isMany)
+  if (result.checked)
     if (Error error = want.run(interpreted(**model)))
       return error;
-  auto design = [&](const Frames &codes) -> Expected<Frames> {
-    std::vector<std::vector<runtime::Bytes>> answers;
-    if (Error error = runDriver(request, *kind, *package, **model, codes,
-                                answers, result))
-      return error;
-    Frames got;
-    for (const std::vector<runtime::Bytes> &answer : answers) {
-      std::vector<Tensor> &frame = got.emplace_back();
-      for (auto [bytes, port] : zip_equal(answer, (*model)->networkOutputs()))
-        frame.push_back(unpackFrame(bytes.data(), port));
-    }
-    return got;
-  };
-  // What regions after the first take is what the host makes of the answers
-  // before; runDesign begins with what is expected of it.
-  Expected<Frames> frames =
-      isMany ? Expected<Frames>(want.networkInputs()) : drawn->passage.codes();
-  if (!frames)
-    return frames.takeError();
-  if (Error error = drawn->passage.runDesign(design, *frames))
+  if (Error error =
+          runDriver(request, *kind, *package, **model, drawn->passage, result))
     return error;
   if (result.checked)
     compare(drawn->passage.networkOutputs(), want.networkOutputs(), **model,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One node as a process: a UDP socket, the link's endpoint, and behind it the
 // node's function on the CPU or its Verilated design.
-#include "Keys.h"
+#include "FunctionParts.h"
 #include "Places.h"
 #include "rhizome/ClusterSim/Channels.h"
 #include "rhizome/ClusterSim/Model.h"
@@ -10,7 +10,7 @@
 #include "rhizome/Simulate/Cluster.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Failures.h"
-#include "rhizome/runtime/udp.h"
+#include "rhizome/runtime/key.h"
 #include <algorithm>
 #include <deque>
 
@@ -40,11 +40,13 @@ public:
 
 class CpuFunction : public NodeFunction {
 public:
-  CpuFunction(std::unique_ptr<CompiledFunction> compiled,
-              const PlannedNode &node)
-      : compiled(std::move(compiled)), inputs(node.inputs),
-        outputs(node.outputs), waiting(inputs.size()), done(outputs.size()),
-        held(outputs.size()) {
+  struct Part {
+    std::unique_ptr<CompiledFunction> compiled;
+    std::vector<size_t> inputs, outputs; ///< the node's ports
+  };
+  CpuFunction(std::vector<Part> parts, const PlannedNode &node)
+      : parts(std::move(parts)), inputs(node.inputs), outputs(node.outputs),
+        waiting(inputs.size()), done(outputs.size()), held(outputs.size()) {
     for (std::vector<BorderPort> *ports : {&inputs, &outputs})
       for (BorderPort &port : *ports)
         port.dataWidth = 8;
@@ -68,28 +70,42 @@ public:
     return true;
   }
   Expected<bool> work() override {
-    if (is_contained(held, true) ||
-        any_of(waiting, [](const auto &queue) { return queue.empty(); }))
-      return false;
+    bool busy = false;
+    for (const Part &part : parts) {
+      if (!isReady(part))
+        continue;
+      if (Error error = compute(part))
+        return error;
+      busy = true;
+    }
+    return busy;
+  }
+
+private:
+  bool isReady(const Part &part) const {
+    return none_of(part.outputs, [&](size_t k) { return held[k]; }) &&
+           none_of(part.inputs, [&](size_t k) { return waiting[k].empty(); });
+  }
+  /// One frame.
+  Error compute(const Part &part) {
     std::vector<Tensor> arguments;
-    for (size_t k = 0; k < inputs.size(); ++k) {
+    for (size_t k : part.inputs) {
       arguments.push_back(unpackFrame(waiting[k].front().data(), inputs[k]));
       waiting[k].pop_front();
     }
-    Expected<std::vector<Tensor>> results = compiled->run(arguments);
+    Expected<std::vector<Tensor>> results = part.compiled->run(arguments);
     if (!results)
       return results.takeError();
-    for (size_t k = 0; k < outputs.size(); ++k) {
-      Expected<Bytes> frame = packFrame((*results)[k], outputs[k]);
+    for (auto [k, tensor] : zip_equal(part.outputs, *results)) {
+      Expected<Bytes> frame = packFrame(tensor, outputs[k]);
       if (!frame)
         return frame.takeError();
       done[k].push_back(std::move(*frame));
     }
-    return true;
+    return Error::success();
   }
 
-private:
-  std::unique_ptr<CompiledFunction> compiled;
+  std::vector<Part> parts;
   std::vector<BorderPort> inputs, outputs;
   std::vector<std::deque<Bytes>> waiting, done;
   std::vector<bool> held;
@@ -150,12 +166,17 @@ Expected<std::unique_ptr<NodeFunction>> cpuFunction(const Package &package,
     return createStringError("the package's model has no function '@%s', which "
                              "node '%s' computes",
                              node.function.c_str(), node.name.c_str());
-  FailureOr<std::unique_ptr<CompiledFunction>> compiled =
-      CompiledFunction::compile(function);
-  if (failed(compiled))
-    return createStringError("the CPU path cannot be built for '@%s'",
-                             node.function.c_str());
-  return std::make_unique<CpuFunction>(std::move(*compiled), node);
+  std::vector<CpuFunction::Part> parts;
+  for (FunctionPart &part : partsOf(function)) {
+    FailureOr<std::unique_ptr<CompiledFunction>> compiled =
+        CompiledFunction::compile(*part.function);
+    if (failed(compiled))
+      return createStringError("the CPU path cannot be built for '@%s'",
+                               node.function.c_str());
+    parts.push_back({std::move(*compiled), std::move(part.inputs),
+                     std::move(part.outputs)});
+  }
+  return std::make_unique<CpuFunction>(std::move(parts), node);
 }
 
 Expected<std::unique_ptr<NodeFunction>> rtlFunction(const Package &package,
@@ -266,15 +287,15 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
   if (!driver.bind(place->second, problem))
     return failure();
   // Clients come and go; they are where their datagrams come from.
-  Expected<link::Mac> tokens = freshMac();
+  link::Mac tokens = link::freshMac(problem);
   if (!tokens)
-    return tokens.takeError();
-  driver.learnPeer(link::kHostAddress, std::move(*tokens));
+    return failure();
+  driver.learnPeer(link::kHostAddress, std::move(tokens));
   if (!request.key.empty()) {
-    Expected<link::Mac> seal = macOf(request.key);
+    link::Mac seal = link::macOf(request.key, problem);
     if (!seal)
-      return seal.takeError();
-    driver.seal(std::move(*seal));
+      return failure();
+    driver.seal(std::move(seal));
   }
   for (const PlannedNode &other : plan.nodes) {
     if (none_of(channels, [&](const link::ChannelConfig &channel) {

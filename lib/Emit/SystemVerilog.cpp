@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Prints one rtl.module. Constants, concatenations, slices and extensions are
 // written where they are used; instance outputs, results of logic, registers,
-// words that memories give and what is sliced without having a name become
+// words read from memories and sliced values without a name become
 // wires.
 #include "rhizome/Emit/Emit.h"
 #include "rhizome/Support/Names.h"
@@ -35,7 +35,7 @@ std::string sliceText(StringRef name, unsigned total, unsigned low,
   return (name + "[" + Twine(low + width - 1) + ":" + Twine(low) + "]").str();
 }
 
-/// Operations whose result is a wire with an assignment of its own.
+/// Operations whose result is a wire with its own assignment.
 bool isLogic(Operation *op) {
   return isa<rtl::AddOp, rtl::SubOp, rtl::MulOp, rtl::AndOp, rtl::OrOp,
              rtl::XorOp, rtl::NotOp, rtl::ShiftLeftOp, rtl::ShiftRightOp,
@@ -85,7 +85,7 @@ private:
   SmallVector<Value> wires;              // in the order of declaration
   SmallVector<Value> assigned;           // wires that need an assign
   DenseMap<Value, std::string> memories;
-  /// Of each lookup: the names of its bits' constants.
+  /// For each lookup: the names of its bits' constants.
   DenseMap<Value, SmallVector<std::string>> lookups;
 };
 
@@ -124,7 +124,7 @@ void Printer::nameValues() {
     if (!isRegister)
       assigned.push_back(result);
   }
-  // Slices, signs and bounds are taken of names.
+  // Slices, signs and bounds need a name.
   for (Operation &op : body) {
     if (!isa<rtl::ExtractOp, rtl::SignExtendOp, rtl::AtLeastOp>(op))
       continue;
@@ -154,7 +154,7 @@ void Printer::markUsed(Value v, unsigned low, unsigned width) {
     markUsed(extend.getInput(), 0, widthOf(extend.getInput()));
 }
 
-/// Marks what the text of `op` looks at.
+/// Marks what the text of `op` reads.
 void Printer::markOperands(Operation *op) {
   if (auto extract = dyn_cast<rtl::ExtractOp>(op))
     return markUsed(extract.getInput(), extract.getLow(),
@@ -194,7 +194,7 @@ static uint64_t magnitudeOf(int64_t value) {
   return value < 0 ? -uint64_t(value) : uint64_t(value);
 }
 
-/// The lowest bit that a comparison's text looks at; the width if none.
+/// The lowest bit that a comparison's text reads; the width if none.
 unsigned Printer::lowestBitSeen(rtl::AtLeastOp op) {
   int64_t bound = op.getBound();
   if (op.isAlways())
@@ -206,8 +206,8 @@ unsigned Printer::lowestBitSeen(rtl::AtLeastOp op) {
              : 0;
 }
 
-/// Bounds that are zero or a power of two, of either sign, are a look at some
-/// bits, whatever a tool makes of comparisons.
+/// Comparisons with bounds that are zero or a power of two, of either sign, are
+/// printed as tests of some bits, however a tool maps comparisons.
 std::string Printer::atLeastText(rtl::AtLeastOp op) {
   Value in = op.getInput();
   unsigned width = widthOf(in);
@@ -312,7 +312,7 @@ std::string Printer::expression(Value v, unsigned indent) {
         return "{" + sign + ", " + expression(op.getInput(), indent) + "}";
       })
       .Case([&](rtl::LookupOp op) {
-        // Each bit by itself: constants that the index selects from.
+        // Each bit separately: constants that the index selects from.
         SmallVector<std::string> parts;
         std::string index = expression(op.getIndex(), indent);
         for (const std::string &table : llvm::reverse(lookups[v]))
@@ -379,14 +379,14 @@ void Printer::printWires() {
   }
   for (Value v : assigned) {
     std::string name = std::move(names[v]);
-    names.erase(v); // print what it stands for, not its name
+    names.erase(v); // print its definition, not its name
     os << "  assign " << name << " = " << expression(v, 2) << ";\n";
     names[v] = std::move(name);
   }
 }
 
 void Printer::printRegisters() {
-  Value clock; // of all that one block holds
+  Value clock; // of everything in one block
   for (auto op : module.getBody().getOps<rtl::RegisterOp>()) {
     if (op.getClock() != clock) {
       if (clock)
@@ -408,7 +408,7 @@ void Printer::printRegisters() {
     os << "  end\n";
 }
 
-/// All ports in one block, so that of two writes the later one counts.
+/// Prints all ports in one block, so that of two writes the later one wins.
 void Printer::printMemory(rtl::MemoryOp op) {
   const std::string &name = memories[op.getMemory()];
   rtl::MemoryType type = op.getMemory().getType();
@@ -422,7 +422,7 @@ void Printer::printMemory(rtl::MemoryOp op) {
          << ";\n";
     os << "  end\n";
   }
-  // In the order of the body; users come in another.
+  // In the order of the body; users are listed in another.
   bool isOpen = false;
   for (Operation &port : module.getBody().front()) {
     auto read = dyn_cast<rtl::ReadOp>(port);
@@ -486,8 +486,8 @@ void Printer::printInstance(rtl::InstanceOp op) {
   os << "\n  );\n";
 }
 
-/// Collects the bits that nothing reads of values that have other readers,
-/// and inputs without any reader, in one wire whose name says it.
+/// Collects unused bits of values that have other readers,
+/// and inputs without any reader, in one wire with a telling name.
 void Printer::printUnused() {
   SmallVector<std::string> parts;
   auto collect = [&](Value v) {

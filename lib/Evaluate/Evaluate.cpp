@@ -3,6 +3,7 @@
 // model and the hardware, and where the first two part.
 #include "LayerNoise.h"
 #include "Saturation.h"
+#include "rhizome/Model/States.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Model/Frames.h"
 #include "rhizome/Model/Input.h"
@@ -88,6 +89,9 @@ private:
   Error keepSaturation(const Passage &passage,
                        const SaturationCounter &counter);
   Expected<Frames> runFloat(int64_t frames);
+  /// One frame in the file's arithmetic, and what is kept for the next one.
+  Expected<std::vector<Tensor>> floatFrame(const std::vector<Tensor> &frame,
+                                           MainStates &states);
   Expected<Frames> runRtl(const Frames &frames);
   Expected<Frames> runPackage(const std::string &dir, const Frames &frames);
   /// Times `outputs` and counts their classes; `one` computes a frame.
@@ -253,8 +257,27 @@ Error Evaluation::add(const char *form,
   return Error::success();
 }
 
+Expected<std::vector<Tensor>>
+Evaluation::floatFrame(const std::vector<Tensor> &frame, MainStates &states) {
+  if (states.empty())
+    return floatPath->run(frame);
+  Expected<std::vector<Tensor>> out = floatPath->run(states.arguments(frame));
+  if (out)
+    states.keep(*out);
+  return out;
+}
+
 Expected<Frames> Evaluation::runFloat(int64_t n) {
   Frames outputs(n);
+  MainStates states(original->lookupSymbol<mlir::func::FuncOp>("main"));
+  for (int64_t f = 0; f < n && !states.empty(); ++f) {
+    Expected<std::vector<Tensor>> out = floatFrame(given[f], states);
+    if (!out)
+      return out.takeError();
+    outputs[f] = std::move(*out);
+  }
+  if (!states.empty())
+    return outputs;
   std::atomic<int64_t> done{0};
   if (Error error = parallelFrames(n, [&](int64_t f) -> Error {
         Expected<std::vector<Tensor>> out = floatPath->run(given[f]);
@@ -303,7 +326,8 @@ Expected<Frames> Evaluation::runRtl(const Frames &frames) {
     return createStringError(error, "cannot make a temporary folder");
   const std::string dir = (temporary + "/m.rhz").str();
   if (Status built = request.compile(dir); !built) {
-    if (built.failure().kind == Failure::Kind::Unsupported)
+    // Of the model, each with its place.
+    if (!built.failure().causes.front().node.empty())
       result.refused = built.failure().causes;
     return ofKind(built.failure().kind,
                   createStringError("%s", built.failure().reason().c_str()));
@@ -374,8 +398,9 @@ Error Evaluation::run() {
       return runRtl(
           first(given, isRtl ? all : std::min(request.rtlFrames, all)));
     };
-    auto one = [&](const std::vector<Tensor> &frame) {
-      return model->runAll(frame);
+    auto one = [&, states = model->initialStates()](
+                   const std::vector<Tensor> &frame) mutable {
+      return model->runAll(frame, states);
     };
     const char *form = onlyHost ? "host" : "integer";
     if (!isRtl)
@@ -389,6 +414,9 @@ Error Evaluation::run() {
         return Error::success();
       }
   }
+  MainStates timedStates(
+      original ? original->lookupSymbol<mlir::func::FuncOp>("main")
+               : mlir::func::FuncOp());
   int64_t floats =
       request.level == Level::Float ? all : std::min(request.floatFrames, all);
   if (original && !isRtl && floats) {
@@ -401,7 +429,9 @@ Error Evaluation::run() {
     floatPath = std::move(*compiled);
     if (Error error = add(
             "float", [&] { return runFloat(floats); },
-            [&](const std::vector<Tensor> &f) { return floatPath->run(f); }))
+            [&](const std::vector<Tensor> &f) {
+              return floatFrame(f, timedStates);
+            }))
       return error;
   }
   if (model && original && !isRtl && !onlyHost && request.layerFrames) {
@@ -433,7 +463,7 @@ evaluate::evaluateModel(const EvaluateRequest &request) {
   Error error = Evaluation(request, result).run();
   if (!error && !result.forms.empty())
     return result;
-  Failure failure(Failure::Kind::Unsupported, result.refused);
+  Failure failure = Failure::refused(result.refused);
   if (error)
     failure = failureOf(std::move(error), Failure::Kind::Environment);
   else if (result.refused.empty())

@@ -3,6 +3,7 @@
 // integer operations keep as locations.
 #include "LayerNoise.h"
 #include "Saturation.h"
+#include "rhizome/Model/States.h"
 #include "rhizome/Calibrate/Calibrate.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -141,6 +142,8 @@ evaluate::layerNoise(ModuleOp real, bool calibrated, const HostModel &model,
       match.noise += e * e;
     }
   };
+  MainStates exactStates(exactMain);
+  std::vector<Tensor> states = model.initialStates();
   for (size_t f = 0; f < given.size(); ++f) {
     llvm::DenseMap<Operation *, std::vector<float>> reals;
     auto probed = [&](Operation *op, const Tensor &t) {
@@ -148,11 +151,12 @@ evaluate::layerNoise(ModuleOp real, bool calibrated, const HostModel &model,
         if (match.exact == op)
           reals[op] = t.floats;
     };
-    auto want = onExact.run(given[f], probed);
+    auto want = onExact.run(exactStates.arguments(given[f]), probed);
     if (failed(want))
       return llvm::createStringError(
           "the model cannot be evaluated layer by layer");
-    Passage passage(model, {given[f]});
+    exactStates.keep(*want);
+    Passage passage(model, {given[f]}, states);
     auto watched = [&](const HostModel::Task &task, ArrayRef<Tensor> in) {
       ProbeFn watch = saturation.watch(task.function, in);
       return model.interpret(task, in, [&](Operation *op, const Tensor &t) {
@@ -167,6 +171,7 @@ evaluate::layerNoise(ModuleOp real, bool calibrated, const HostModel &model,
     llvm::Expected<Frames> ended = passage.outputs();
     if (!ended)
       return ended.takeError();
+    states = passage.states();
     const std::vector<Tensor> &out = ended->front();
     for (auto [k, match] : llvm::enumerate(outputs))
       count(match, (*want)[k].floats, out[k].floats);

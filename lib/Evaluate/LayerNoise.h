@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where the integer model and the network without rounding part.
+// Where the integer model deviates from the network without rounding.
 #pragma once
 
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -9,15 +9,15 @@
 namespace rhizome::evaluate {
 class SaturationCounter;
 
-/// `real` is what the integer model was made of. The network without rounding
-/// is that without its quantizers if they follow from calibration, else with
-/// clips in their place, as far as they have one scale. `saturation` watches
-/// the integer network's runs.
+/// `real` is the network from which the integer model was made. The network
+/// without rounding is that without its quantizers if they come from
+/// calibration, otherwise with clips in their place, as far as they have one
+/// scale. `saturation` observes the integer network's runs.
 llvm::Expected<std::vector<EvaluateResult::Layer>>
 layerNoise(mlir::ModuleOp real, bool calibrated, const model::HostModel &model,
            const model::Frames &given, SaturationCounter &saturation);
 
-/// The scale and zero point that a quantizer has for each element of a tensor
+/// The scale and zero point of a quantizer for each element of a tensor
 /// of this shape.
 class ElementScales {
 public:

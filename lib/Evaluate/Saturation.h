@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How many values saturate on real data: those that a quantizer meets beyond
-// its first or last code, and cuts off.
+// Counts how many values saturate on real data: those that are beyond a
+// quantizer's first or last code.
 #pragma once
 
 #include "rhizome/Evaluate/Evaluate.h"
@@ -8,26 +8,26 @@
 #include <mutex>
 
 namespace rhizome::evaluate {
-/// What the host's quantizers before the FPGA's tasks met; of tasks that
-/// compute no more than conversions.
+/// The counts of the host's quantizers before the FPGA's tasks; for tasks that
+/// only compute conversions.
 llvm::Expected<std::vector<Saturation>>
 hostSaturation(const model::HostModel &model, const model::Passage &passage);
 
 /// Counts over runs of some of a model's tasks: at the host's quantizers, which
-/// round reals, and at the FPGA's requantizers that integerization has marked.
-/// Thresholds and tables have no value beyond their ends.
+/// round reals, and at the FPGA's requantizers marked by integerization.
+/// Thresholds and tables have no values beyond their ends.
 class SaturationCounter {
 public:
   explicit SaturationCounter(llvm::ArrayRef<mlir::func::FuncOp> functions);
-  /// Of the tasks of one place.
+  /// The counts for the tasks of one place.
   SaturationCounter(const model::HostModel &model, bool onFpga);
 
-  /// Counts what a quantizer makes of a function's inputs, and gives the probe
-  /// that a run on them needs. Safe from several threads.
+  /// Counts the results of quantizers of a function's inputs, and returns the
+  /// probe for a run on them. Safe from several threads.
   ProbeFn watch(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> inputs);
-  /// Stands in for the FPGA: the interpreter, watched.
+  /// Replaces the FPGA: the interpreter, observed.
   model::Passage::Run interpreted(const model::HostModel &model);
-  /// What was counted, in the functions' order.
+  /// The counts, in the functions' order.
   const std::vector<Saturation> &counts() const { return list; }
 
 private:

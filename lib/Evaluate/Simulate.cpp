@@ -139,6 +139,7 @@ Error compareGolden(const SimulateRequest &request, const Package &package,
   if (!*golden)
     return Error::success();
   result.golden = int64_t((*golden)->inputs.size());
+  result.goldenFrom = (*golden)->from;
   Passage passage(model, (*golden)->inputs);
   if (Error error =
           passage.run(request.level == Level::Functional ? compiled(model)
@@ -185,6 +186,12 @@ Error simulateOpened(const SimulateRequest &request, const Package *package,
     result.saturation = std::move(*before);
     llvm::append_range(result.saturation, counter.counts());
   }
+  if (!(*model)->states().empty() && request.level != Level::Functional)
+    result.notes.push_back(
+        formatv("the model keeps '{0}' from frame to frame: the rate measured "
+                "is the device's own, with frames that need not wait for each "
+                "other",
+                (*model)->states().front().name));
   Passage got = std::move(drawn->passage);
   auto design = [&](const Frames &codes) -> Expected<Frames> {
     if (request.level == Level::Cluster)

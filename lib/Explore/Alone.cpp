@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Stages by themselves: how quick one can be on any place, and what it lacks.
+// Single stages: how fast one can be on any place, and what it lacks.
 #include "Solve.h"
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@ namespace rhizome::explore {
 using gen::Resources;
 constexpr size_t kKinds = gen::kResources;
 
-/// The end of a stage and those that stay with it.
+/// The end of a stage and of those that stay with it.
 static int groupEnd(const Problem &problem, int stage) {
   int end = stage + 1;
   while (end < int(problem.stages.size()) && !problem.stages[end].mayCut)
@@ -16,8 +16,8 @@ static int groupEnd(const Problem &problem, int stage) {
   return end;
 }
 
-/// The cheapest run of a group on one place like this, with the group behind it
-/// if that is easier: a part with the tensor that it is joined to.
+/// The cheapest run of a group on one place like this, together with the next
+/// group if that is easier: a part and the tensor that it is joined to.
 static std::optional<Run> runAlone(const Problem &problem, int begin,
                                    const Place &place, double seconds) {
   Limits limits = limitsFor(problem, {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// No plan takes fewer seconds a frame: every stage at its cheapest on the sum
+// No plan takes fewer seconds per frame: every stage at its cheapest on the sum
 // of all budgets and memories, the host's link, and the border.
 #include "Solve.h"
 #include <algorithm>
@@ -10,7 +10,7 @@ using gen::Resources;
 constexpr size_t kKinds = gen::kResources;
 
 namespace {
-/// Choices of one stage by interval, with the least price so far.
+/// Choices of one stage by interval, with the lowest price so far.
 class Relaxation {
 public:
   explicit Relaxation(const Problem &problem)
@@ -32,7 +32,7 @@ public:
             std::max(group->budget.amount[k], place.budget.amount[k]);
     }
     for (Group &group : groups) {
-      // Memories are looked at together, not by the stage.
+      // Memories are considered together, not per stage.
       for (size_t m = 0; m < gen::kMemories; ++m)
         group.budget.amount[gen::memoryKind(m)] = INFINITY;
       for (const auto &choices : problem.kinds[group.kind].choices)
@@ -41,7 +41,8 @@ public:
     addTraffic();
   }
 
-  /// None if no relaxed bound forbids a frame in so many seconds, else why.
+  /// None if no relaxed bound excludes a frame of this many seconds, otherwise
+  /// the reason.
   Limit forbids(double seconds) const;
 
 private:
@@ -59,7 +60,7 @@ private:
   const Problem &problem;
   std::vector<int> copies;
   std::vector<Group> groups;
-  /// Of each memory: what all places have, and the fewest bytes a frame.
+  /// For each memory: the rate of all places, and the fewest bytes per frame.
   std::array<double, gen::kMemories> bandwidth{}, traffic{};
 
   void addTraffic();
@@ -79,7 +80,7 @@ Relaxation::stepsOf(const std::vector<Choice> &choices,
     if (!possible)
       continue;
     Step step{choice.interval, pricesOf(choice.cost.resources, budget)};
-    // So that a whole budget costs one.
+    // Such that a whole budget costs one.
     for (size_t p = 0; p < kPrices; ++p) {
       double whole = 0;
       for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
@@ -156,7 +157,7 @@ double boundOf(const Problem &problem, const std::vector<double> &all,
                Limit *why) {
   Relaxation relaxation(problem);
   double host = hostSeconds(problem);
-  size_t low = 0, high = all.size(); // the first that nothing forbids
+  size_t low = 0, high = all.size(); // the first that is not excluded
   while (low < high) {
     size_t middle = (low + high) / 2;
     if (relaxation.forbids(all[middle]).isNone())
@@ -171,7 +172,7 @@ double boundOf(const Problem &problem, const std::vector<double> &all,
     bound = host;
     reason = {Limit::Kind::HostLink};
   }
-  // Whatever place takes a tensor from the host, or gives it, needs its beats.
+  // Any place that takes a tensor from the host, or sends it, needs its beats.
   for (const Tensor &tensor : problem.tensors) {
     if (tensor.producer >= 0 && !tensor.toHost)
       continue;

@@ -26,7 +26,7 @@ static StringAttr nameOf(func::FuncOp network, Value v) {
                          osa::nodeName(v.getDefiningOp()));
 }
 
-/// Is a value, through reshapes, read outside of `inside`?
+/// Whether a value is read outside of `inside`, also through reshapes.
 static bool leaves(Value v, const llvm::SmallPtrSetImpl<Operation *> &inside) {
   return llvm::any_of(v.getUsers(), [&](Operation *user) {
     return isa<osa::ReshapeOp>(user) ? leaves(user->getResult(0), inside)
@@ -82,7 +82,7 @@ func::FuncOp cutFunction(func::FuncOp network, ArrayRef<Operation *> ops,
       function.setArgAttr(unsigned(i), "rhizome.input",
                           b.getI64IntegerAttr(input.getArgNumber()));
   }
-  // Constants and reshapes come along with their first reader.
+  // Constants and reshapes move with their first reader.
   std::function<void(Value)> bring = [&](Value v) {
     Operation *producer = v.getDefiningOp();
     if (mapping.contains(v) || !producer)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which operations are shared out by channels: first those that fit no device
-// or are too slow on any, as far as they must be; then what bounds the rate, as
-// long as that helps. Variants are compared by what the solver promises; only
+// Which operations are split by channels: first those that fit no device
+// or are too slow on any, as far as necessary; then what limits the rate, as
+// long as that helps. Variants are compared by the solver's predictions; only
 // the best is built.
 #include "rhizome/Explore/Explore.h"
 #include "Explorer.h"
@@ -42,13 +42,13 @@ Refusals coverage(func::FuncOp network) {
   return refusals;
 }
 
-/// Does `wanted` name this operation?
+/// Whether `wanted` names this operation.
 static bool names(const OperationId &wanted, const OperationId &id) {
   return wanted.node == id.node && (wanted.op.empty() || wanted.op == id.op) &&
          (wanted.nth < 0 || wanted.nth == id.nth);
 }
 
-/// The splits with the whole identities of what they name.
+/// The splits with the full identities of their operations.
 static std::vector<Split> wholeIds(func::FuncOp network,
                                    const std::vector<Split> &splits) {
   std::vector<Operation *> ops = hardwareOf(network);
@@ -63,10 +63,10 @@ static std::vector<Split> wholeIds(func::FuncOp network,
   return whole;
 }
 
-/// A copy of `base` behind `network` in its module.
+/// A copy of `base` after `network` in its module.
 static func::FuncOp copyOf(func::FuncOp base, func::FuncOp network) {
   auto copy = cast<func::FuncOp>(base->clone());
-  copy->removeAttr(flow::kPlace); // it is no task of the model
+  copy->removeAttr(flow::kPlace); // it is not a task of the model
   copy.setSymName("network.split");
   network->getBlock()->getOperations().insertAfter(network->getIterator(),
                                                    copy);
@@ -101,15 +101,15 @@ func::FuncOp splitAs(func::FuncOp network, const std::vector<Split> &splits,
 }
 
 namespace {
-/// Operations of a network, by their place in its body, and over how many they
-/// are shared out.
+/// Operations of a network, by their index in its body, and the number of parts
+/// of each.
 using Parts = std::map<size_t, int>;
 
-/// A network with some operations shared out.
+/// A network with some operations split.
 struct Variant {
   func::FuncOp network, function; ///< as given, and with the parts
   Parts parts;
-  /// Of what may be shared out further: where it stood in the network.
+  /// For operations that may be split further: the index in the network.
   DenseMap<Operation *, size_t> origins;
   std::unique_ptr<Explorer> explorer;
   Prospect prospect;
@@ -141,8 +141,8 @@ private:
   std::vector<Operation *> ops; ///< of the network
 
   Handle variant(const Parts &parts, bool solves = true);
-  /// The network's operation that a variant's is, or is a part of, if it may be
-  /// shared out.
+  /// The network's operation that a variant's operation is, or is a part of, if
+  /// it may be split.
   std::optional<size_t> originOf(const Variant &v, int stage) const;
   int64_t devices() const {
     return std::min<int64_t>(goal.maxNodes, int64_t(cluster.places.size()));
@@ -195,10 +195,10 @@ std::optional<int> Sharing::more(size_t at, int parts, double factor) const {
   return std::nullopt;
 }
 
-/// Everything shared out that is too slow for the goal on any device, or fits
+/// Splits everything that is too slow for the goal on any device, or fits
 /// none; null if that is not possible or nothing is.
 Sharing::Handle Sharing::necessary() {
-  double target = std::min(goal.mostSeconds(), 1e30); // as slow as any
+  double target = std::min(goal.mostSeconds(), 1e30); // as slow as allowed
   Handle v;
   for (Parts parts;;) {
     v = variant(parts, /*solves=*/false);
@@ -212,7 +212,7 @@ Sharing::Handle Sharing::necessary() {
       if (!at)
         return nullptr;
       int now = parts.count(*at) ? parts[*at] : 1;
-      // Parts need not be as quick as equal shares of the whole would be.
+      // Parts need not be as fast as equal shares of the whole would be.
       auto count = more(*at, now, std::isinf(alone) ? 1 : 0.7 * alone / target);
       if (!count)
         return nullptr;
@@ -234,7 +234,7 @@ bool isBetter(const Prospect &a, const Prospect &b) {
   return a.seconds < b.seconds * (1 - 1e-6);
 }
 
-/// May sharing out more than what must be help?
+/// Whether splitting more than necessary may help.
 bool Sharing::mayGain(const Prospect &prospect, const Problem &problem) const {
   if (std::isinf(prospect.seconds))
     return false;
@@ -248,8 +248,8 @@ bool Sharing::mayGain(const Prospect &prospect, const Problem &problem) const {
   return goal.kind == Goal::Kind::MaxThroughput && !isLink;
 }
 
-/// Shares out more of what bounds the rate, as long as it helps. Where every
-/// device has work already, little is tried: it would have to move too.
+/// Splits more of what limits the rate, as long as it helps. If every
+/// device already has work, little is tried: it would have to move as well.
 Sharing::Handle Sharing::climb(Handle best) {
   constexpr int kSteps = 8;
   for (int step = 0; step < kSteps; ++step) {
@@ -302,7 +302,7 @@ std::vector<Split> Sharing::splitsOf(const Parts &parts) const {
   return splits;
 }
 
-/// Is one plan better than another?
+/// Whether one plan is better than another.
 bool isBetter(const Result &a, const Result &b) {
   if (a.refused.empty() != b.refused.empty())
     return a.refused.empty();
@@ -329,7 +329,7 @@ FailureOr<Result> Sharing::run() {
   result->splits = splitsOf(best->parts);
   if (result->meetsGoal && result->fits)
     return result;
-  // What was built fell short of what was promised.
+  // The built plan was worse than predicted.
   auto whole = variant({}, /*solves=*/false)->explorer->run(goal);
   if (failed(whole))
     return failure();
@@ -359,7 +359,7 @@ bool Steering::wantsResident() const {
          });
 }
 
-/// Is there UltraRAM, and a way to fill it?
+/// Whether there is UltraRAM, and a way to fill it.
 static bool mayUseUltra(const Cluster &cluster) {
   if (cluster.places.size() != 1 || cluster.places[0].wire)
     return false;
@@ -367,8 +367,8 @@ static bool mayUseUltra(const Cluster &cluster) {
   return device.mayLoad() && device.hasUltra();
 }
 
-/// Could all blocks and LUTs together hold what a plan's blocks do, UltraRAMs
-/// included where weights may be loaded?
+/// Whether all blocks and LUTs together could hold the data of a plan's blocks,
+/// including UltraRAMs if weights may be loaded.
 static bool couldHold(Result &result, const Cluster &cluster) {
   constexpr double kLutBits = 64; // of a table with six inputs
   constexpr double kUltraBits = double(cost::kUltraWords * cost::kUltraPort);
@@ -391,7 +391,7 @@ static bool couldHold(Result &result, const Cluster &cluster) {
   return bits <= 0;
 }
 
-/// What of a plan's memory binds it, so that other prices may help.
+/// Which of a plan's memories limits it, so that other prices may help.
 struct Lacking {
   bool blocks = false, luts = false;
 };
@@ -399,7 +399,8 @@ static Lacking lackingIn(Result &result, const Goal &goal,
                          const Cluster &cluster) {
   if (!result.refused.empty())
     return {};
-  // What does not fit lacks both: whichever there is less of looks scarce.
+  // If it does not fit, both are short: the one with less left is treated as
+  // scarce.
   if (!result.fits)
     return couldHold(result, cluster) ? Lacking{true, true} : Lacking{};
   bool isRate = goal.kind == Goal::Kind::MaxThroughput;
@@ -411,7 +412,8 @@ static Lacking lackingIn(Result &result, const Goal &goal,
 }
 
 namespace {
-/// Explores at the usual prices of memories, and at others if these bind.
+/// Explores at the usual prices of memories, and at others if memories are the
+/// limit.
 class Pricing {
 public:
   Pricing(func::FuncOp network, const Goal &goal, const Cluster &cluster,
@@ -429,7 +431,7 @@ public:
     if (failed(best) || pinned > 0)
       return best;
     Lacking lacking = lackingIn(*best, goal, cluster);
-    // UltraRAM stands idle otherwise, and takes what either lacks.
+    // UltraRAM is idle otherwise, and relieves either.
     if ((lacking.blocks || lacking.luts) && mayUseUltra(cluster) &&
         usual.residents == Residents::None) {
       usual.residents = Residents::Ultra;
@@ -454,7 +456,7 @@ private:
   const Cluster &cluster;
   const Steering &steering;
 
-  /// Does the solver see a plan? To build one takes longer.
+  /// Whether the solver finds a plan; building one takes longer.
   bool mayFit(const MemoryPrices &prices) {
     OfferCache cache;
     Cluster places = priced(cluster, prices);
@@ -497,8 +499,8 @@ FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
   Cluster allowed = withinParts(cluster, goal);
   std::vector<Split> asked = wholeIds(network, steering.splits);
   FailureOr<Result> result = Pricing(base, goal, allowed, steering).run();
-  // Where there are DSP blocks some operations are offered with them only, so
-  // that a few may be worse than none; and a plan may be without.
+  // If there are DSP blocks, some operations are only offered with them, so
+  // a few may be worse than none; a plan may also use none.
   auto dsp = goal.parts.find("dsp");
   if (succeeded(result) && dsp != goal.parts.end() && dsp->second.amount > 0 &&
       (!result->meetsGoal || goal.kind == Goal::Kind::MaxThroughput)) {

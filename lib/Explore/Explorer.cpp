@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the solver proposes is built; where a design takes more than its run's
-// account, or the event simulator says that it is slower, the next proposal
-// knows or aims lower.
+// Builds the solver's proposals; if a design takes more than its run's
+// estimate, or the event simulator finds it slower, the next proposal
+// accounts for it or aims lower.
 #include "Explorer.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -47,9 +47,9 @@ std::optional<Proposal> Explorer::within(double seconds, const Limits &limits) {
 }
 
 namespace {
-/// What a plan for places without budgets takes of those they have.
+/// The resources of a plan for places without budgets, and the budgets.
 struct Overrun {
-  std::optional<Solution> solution; ///< none if budgets are not what binds
+  std::optional<Solution> solution; ///< none if budgets are not the limit
   Resources need, budget;
 };
 } // namespace
@@ -62,8 +62,8 @@ static Resources needOf(const Solution &solution, bool errorBars) {
   return need;
 }
 
-/// The plan that breaks the budgets of all places together least: what one plan
-/// takes too much of is dearer for the next one.
+/// The plan that exceeds the budgets of all places together least: a resource
+/// that one plan overuses is more expensive for the next one.
 static Overrun leastOverrun(Problem open, double seconds,
                             const Limits &limits) {
   constexpr int kSteps = 6;
@@ -108,8 +108,8 @@ Proposal Explorer::nearest() {
   return {0, std::move(*overrun.solution)};
 }
 
-/// Pins that contradict each other: no order of the stages lays them along the
-/// places. None if there are none.
+/// Pins that contradict each other: no order of the stages places them along
+/// the places. None if there are none.
 static Limit contradiction(const std::vector<Problem> &problems) {
   Limit first;
   for (const Problem &problem : problems) {
@@ -135,7 +135,7 @@ static Limit contradiction(const std::vector<Problem> &problems) {
   return first;
 }
 
-/// Why no plan takes so few seconds a frame.
+/// Why no plan takes this few seconds per frame.
 Limit Explorer::limitAt(double seconds, const Limits &limits) {
   Limit why;
   if (seconds < lowerBound(posed.problems[0], &why) &&
@@ -172,7 +172,7 @@ Limit Explorer::limitAt(double seconds, const Limits &limits) {
   return {open.places.size() > 1 ? Limit::Kind::Cuts : Limit::Kind::Search};
 }
 
-/// Do all nodes fit, if the prediction is as far off as it may be?
+/// Whether all nodes fit if the prediction has its maximum error.
 bool Explorer::holds(const Result &result) const {
   for (const NodeResult &node : result.nodes) {
     Resources most = node.resources;
@@ -193,7 +193,7 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
   bool hasLearned = false;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     auto proposal = propose(limits);
-    // What was learned of one plan need not hold of others.
+    // What was learned from one plan may not apply to others.
     if (!proposal && hasLearned) {
       forget(posed);
       isSolved = hasLearned = false;
@@ -233,7 +233,7 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits) {
     if (!*built)
       continue;
     auto &[proposal, result, holds] = **built;
-    // A plan of fewer devices is one of more: so many are not worse.
+    // A plan with fewer devices is valid for more: so many are not worse.
     if (int64_t nodes = proposal.solution.nodes(); !holds && nodes > 1) {
       Limits fewer = limits;
       fewer.maxNodes = nodes / 2;
@@ -264,7 +264,8 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits) {
     most += result.nodes[0].errors;
     return exceeded(most, all, posed.problems[0].kinds[0]);
   };
-  // To simulate what nobody can build may take longer than all the rest.
+  // Simulating a plan that cannot be built may take longer than everything
+  // else.
   FailureOr<Result> result = failure();
   if (!buildsNearest) {
     result = outline(posed, proposal);
@@ -294,7 +295,7 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits) {
 }
 
 FailureOr<Result> Explorer::realizeWithin(double target, Limits limits) {
-  // Rows that wait for each other cost a few cycles at times: aim lower.
+  // Rows that wait for each other sometimes cost a few cycles: aim lower.
   double seconds = target;
   Limit limit;
   for (int attempt = 0; attempt < 6; ++attempt) {
@@ -330,7 +331,7 @@ FailureOr<Result> Explorer::realizeWithin(double target, Limits limits) {
 }
 
 FailureOr<Result> Explorer::realizeQuickest(const Goal &goal, Limits limits) {
-  // Fewer devices, fewer links: more are taken only if they are needed.
+  // Fewer devices need fewer links: more are only used if they are needed.
   int64_t most =
       std::min<int64_t>(limits.maxNodes, posed.problems[0].places.size());
   double target = goal.latency > 0 ? goal.latency : INFINITY;
@@ -363,13 +364,13 @@ FailureOr<Result> Explorer::realizeQuickest(const Goal &goal, Limits limits) {
     if ((good && isSmallest) || limits.maxNodes >= most)
       break;
   }
-  // A plan that is too slow is bound by no resource.
+  // A plan that is too slow is not limited by a resource.
   if (best->latency > target) {
     best->limit = Limit::Kind::Latency;
     best->limit.seconds = best->latency;
   }
   best->meetsGoal = meets(*best);
-  // Slower and smaller, as long as the answer comes in time.
+  // Slower and smaller, as long as the result arrives in time.
   double high = std::min(target, goal.mostSeconds());
   for (int step = 0;
        isSmallest && best->meetsGoal && step < 10 && high / low > 1.02;
@@ -397,7 +398,7 @@ FailureOr<Result> Explorer::realizeQuickest(const Goal &goal, Limits limits) {
   return std::move(*best);
 }
 
-/// What else was looked at: fewer devices, other generators.
+/// The alternatives: fewer devices, other generators.
 void Explorer::addOthers(Result &result) {
   int64_t devices = result.devices();
   for (int64_t fewer : {int64_t(1), devices - 1}) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Goals as searches over the solver, for one network as it stands.
+// Goals as searches over the solver, for one fixed network.
 #pragma once
 
 #include "Realize.h"
 
 namespace rhizome::explore {
-/// What the solver alone promises for a goal, before anything is built.
+/// The solver's prediction for a goal, before anything is built.
 struct Prospect {
   bool meets = false;
-  double seconds = INFINITY; ///< a frame; infinite if nothing fits
+  double seconds = INFINITY; ///< per frame; infinite if nothing fits
   int64_t nodes = 0;
 };
 
@@ -21,7 +21,7 @@ public:
   Prospect prospect(const Goal &goal);
   mlir::FailureOr<Result> run(const Goal &goal);
   const Problem &problem() const { return posed.problems[0]; }
-  /// The network's operation behind a stage of that problem.
+  /// The network's operation for a stage of that problem.
   mlir::Operation *operation(int stage) const {
     return posed.menu.operation(posed.orders[0][stage]);
   }
@@ -33,10 +33,10 @@ private:
   bool isSolved = false;
   bool buildsNearest = false; ///< see Goal
 
-  /// The best of all orders.
+  /// The best among all orders.
   std::optional<Proposal> fastest(const Limits &limits);
   std::optional<Proposal> within(double seconds, const Limits &limits);
-  /// The plan without regard to budgets, on the first place.
+  /// The plan without budgets, on the first place.
   Proposal nearest();
   Limit limitAt(double seconds, const Limits &limits);
   bool holds(const Result &result) const;
@@ -48,7 +48,7 @@ private:
     bool holds = false;
   };
   using Propose = llvm::function_ref<std::optional<Proposal>(const Limits &)>;
-  /// Builds what is proposed; where that exceeds a budget, says so and asks
+  /// Builds proposals; if one exceeds a budget, records that and asks
   /// again. None if nothing was proposed.
   mlir::FailureOr<std::optional<Built>> settle(Propose propose, Limits &limits);
 

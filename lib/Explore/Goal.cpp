@@ -8,14 +8,14 @@
 #include <cmath>
 
 namespace rhizome::explore {
-/// A positive number, 0 if it is none.
+/// A positive number, 0 for other text.
 static double positive(llvm::StringRef text) {
   double value = 0;
   return text.getAsDouble(value) || !(value > 0) || std::isinf(value) ? 0
                                                                       : value;
 }
 
-/// A positive time in seconds, 0 if it is none.
+/// A positive time in seconds, 0 for other text.
 static double secondsOf(llvm::StringRef text) {
   for (auto [name, unit] :
        {std::pair{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}})
@@ -24,7 +24,7 @@ static double secondsOf(llvm::StringRef text) {
   return 0;
 }
 
-/// `30000` or `60%`; none if it is neither, or more than all.
+/// `30000` or `60%`; none for other text, or if more than all.
 static std::optional<Goal::Part> partOf(llvm::StringRef text) {
   Goal::Part part;
   part.isShare = text.consume_back("%");
@@ -96,7 +96,7 @@ Cluster withinParts(Cluster cluster, const Goal &goal) {
       budget[part->first] = int64_t(std::min(
           gen::available(budget, k), std::floor(part->second.amount * all)));
     }
-    // Without DSP blocks all products are built of LUTs.
+    // Without DSP blocks, all products are built from LUTs.
     if (auto dsp = budget.find("dsp"); dsp != budget.end() && !dsp->second) {
       place.context.hasDsp = false;
       place.context.cost.dspWide = place.context.cost.dspNarrow = 0;

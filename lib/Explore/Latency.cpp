@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A request is followed datagram by datagram: over ports that are busy one
-// datagram after the other, through endpoints that store them whole, and beat
-// by beat through every node's design in the event simulator.
+// A request is followed datagram by datagram: over ports that are busy with one
+// datagram after the other, through endpoints that store whole datagrams, and
+// beat by beat through every node's design in the event simulator.
 #include "Latency.h"
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace rhizome::explore {
 namespace {
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// A datagram of a tensor on its way.
+/// A datagram of a tensor in flight.
 struct Datagram {
   double ready = 0; ///< seconds, at its sender's port
   int tensor = 0;
@@ -39,8 +39,8 @@ private:
   const Problem &problem;
   ArrayRef<RequestNode> nodes;
   std::vector<Ports> ports; ///< of the nodes and the host, which is the last
-  std::vector<int> sources; ///< of each tensor: who has sent it last
-  /// Of each tensor: its datagrams as that party sends them.
+  std::vector<int> sources; ///< for each tensor: its last sender
+  /// For each tensor: its datagrams as sent by that party.
   std::vector<std::vector<Datagram>> sent;
 
   Ports &portsOf(int party) {
@@ -58,7 +58,8 @@ private:
   std::vector<int> tensorsOf(const NodeResult &node, bool inputs) const;
   std::vector<Datagram> cut(int tensor, const Wire &wire) const;
   double carry(int from, int to, const Datagram &datagram);
-  /// When datagrams of these tensors are at `to`, in order of arrival.
+  /// The times at which datagrams of these tensors are at `to`, in order of
+  /// arrival.
   std::vector<std::pair<double, Datagram>> arrivals(int to,
                                                     ArrayRef<int> tensors);
   LogicalResult pass(size_t n);
@@ -99,7 +100,7 @@ std::vector<Datagram> Request::cut(int tensor, const Wire &wire) const {
   return all;
 }
 
-/// When a datagram has been received in full.
+/// When a datagram has been received completely.
 double Request::carry(int from, int to, const Datagram &datagram) {
   const Wire &wire = between(from, to);
   double bits =
@@ -119,7 +120,7 @@ double Request::carry(int from, int to, const Datagram &datagram) {
 
 std::vector<std::pair<double, Datagram>>
 Request::arrivals(int to, ArrayRef<int> tensors) {
-  std::vector<std::pair<int, Datagram>> all; // with who sends it
+  std::vector<std::pair<int, Datagram>> all; // with their senders
   for (int t : tensors) {
     int from = sources[t];
     std::vector<Datagram> datagrams = sent[t];
@@ -139,17 +140,17 @@ Request::arrivals(int to, ArrayRef<int> tensors) {
   return received;
 }
 
-/// Brings a node its inputs and takes its outputs.
+/// Delivers a node's inputs and takes its outputs.
 LogicalResult Request::pass(size_t n) {
   const RequestNode &r = nodes[n];
   double hertz = r.place.clockHz;
   int64_t bits = r.place.streamBits;
   std::vector<int> inputs = tensorsOf(r.node, true),
                    outputs = tensorsOf(r.node, false);
-  // Datagrams enter one behind the other and are stored whole; then their beats
-  // go to the design, one a cycle.
+  // Datagrams enter one after another and are stored completely; then their
+  // beats go to the design, one per cycle.
   std::vector<std::vector<int64_t>> offers(inputs.size());
-  std::vector<int64_t> words(inputs.size()); // of each input, received
+  std::vector<int64_t> words(inputs.size()); // received, for each input
   int64_t entered = 0;
   for (auto &[time, d] : arrivals(int(n), inputs)) {
     auto at = int64_t(std::ceil(time * hertz));
@@ -157,7 +158,7 @@ LogicalResult Request::pass(size_t n) {
     size_t port = llvm::find(inputs, d.tensor) - inputs.begin();
     int64_t frame = problem.tensors[d.tensor].bits,
             now = words[port] += d.words;
-    // A frame's last beat is whole once all of the frame is there.
+    // A frame's last beat is complete once all of the frame has arrived.
     int64_t beats = 64 * now >= frame ? ceilDiv(frame, bits) : 64 * now / bits;
     for (int64_t b = 0; int64_t(offers[port].size()) < beats; ++b)
       offers[port].push_back(
@@ -197,7 +198,8 @@ LogicalResult Request::pass(size_t n) {
 }
 
 FailureOr<double> Request::run() {
-  // A switched port is as fast as its own link, whatever its peers' are.
+  // A switched port is as fast as its own link, independent of its peers'
+  // links.
   for (size_t n = 0; n < ports.size(); ++n) {
     int party = n < nodes.size() ? int(n) : kHost;
     if (!wireOf(party).isReliable())

@@ -46,7 +46,7 @@ std::string describe(const Limit &limit) {
   case Limit::Kind::Pins:
     return "the pinned places and cuts";
   case Limit::Kind::PinOrder:
-    return llvm::formatv("the pins: '{0}' at place {1} comes behind '{2}' at "
+    return llvm::formatv("the pins: '{0}' at place {1} comes after '{2}' at "
                          "place {3}, but places are taken in order",
                          limit.stage, limit.place, limit.other,
                          limit.otherPlace);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// From operations to numbers. Of all that a generator offers those stay that
+// From operations to numbers. Of a generator's offers, those are kept that
 // are the cheapest for some interval under one of the fixed prices; elementwise
-// units are asked for in the formats that come to them.
+// units are requested in the formats of their inputs.
 #include "Menu.h"
 #include "Runs.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -83,8 +83,8 @@ int Menu::unitOf(int kind, const Offer &offer) {
   return it->second;
 }
 
-int Menu::numberOf(const Format &format) {
-  Format f = format.canonical();
+int Menu::numberOf(const BeatFormat &format) {
+  BeatFormat f = format.canonical();
   for (size_t i = 0; i < formats.size(); ++i)
     if (formats[i] == f)
       return int(i);
@@ -111,7 +111,7 @@ Menu::Menu(func::FuncOp network, std::vector<Operation *> order,
     stage.place = pin->place;
     stage.copies = pin->copies;
     stage.streamBits = pin->streamBits;
-    // Several operations of one model node stay together behind a cut.
+    // Several operations of one model node stay together after a cut.
     bool isFirst = s == 0 || posed.stages[s - 1].name != stage.name;
     stage.mustCut = pin->cutBefore && isFirst && s > 0;
   }
@@ -132,7 +132,7 @@ bool Menu::pins(const Steering::Pin &pin, int stage) const {
       ids, [&](const OperationId &other) { return other.node == of.node; });
 }
 
-/// The pin that says most of the operation.
+/// The most specific pin for the operation.
 const Steering::Pin *Menu::pinOf(const Steering &steering, int stage) const {
   const Steering::Pin *best = nullptr;
   auto detail = [&](const Steering::Pin &pin) {
@@ -147,7 +147,7 @@ const Steering::Pin *Menu::pinOf(const Steering &steering, int stage) const {
   return best;
 }
 
-/// Is the option what a pin asks for?
+/// Whether the option matches a pin.
 static bool isAsked(const Steering::Pin &pin, const Offer &offer) {
   if (!pin.generator.empty() && pin.generator != offer.generator)
     return false;
@@ -157,8 +157,8 @@ static bool isAsked(const Steering::Pin &pin, const Offer &offer) {
   return key && key->matches(offer.key);
 }
 
-/// Where a user wants the weights of a stage: what is said of its node goes
-/// before what is said of all.
+/// The home of a stage's weights: a setting for its node takes precedence
+/// over a setting for all.
 static const Steering::Home *homeOf(const Steering &steering,
                                     const OperationId &id) {
   const Steering::Home *asked = nullptr;
@@ -168,13 +168,14 @@ static const Steering::Home *homeOf(const Steering &steering,
   return asked;
 }
 
-/// What a user could write instead: of an option that is named by its words its
-/// key, otherwise keys of options that have most in common with what is asked.
+/// What a user could write instead: for an option named by its summary, its
+/// key, otherwise the keys of options that have most in common with the
+/// request.
 static std::string keysLike(const Steering::Pin &pin,
                             ArrayRef<const Offer *> offered) {
   constexpr size_t kMost = 5;
   std::set<std::string> same;
-  std::set<std::pair<int, std::string>> others; // the likest first
+  std::set<std::pair<int, std::string>> others; // the most similar first
   auto wanted = OptionKey::parse(pin.option);
   for (const Offer *o : offered) {
     StringRef rest = o->summary;
@@ -262,7 +263,7 @@ void Menu::addTensors(func::FuncOp network) {
   auto tensorOf = [&](Value v, int producer) {
     auto [it, isNew] = numbers.try_emplace(v, int(values.size()));
     if (isNew) {
-      Format f = formatOf(v.getType(), 1, 1);
+      BeatFormat f = formatOf(v.getType(), 1, 1);
       Tensor tensor;
       tensor.producer = producer;
       tensor.bits = f.count * f.width;
@@ -286,7 +287,7 @@ void Menu::addTensors(func::FuncOp network) {
         readers.push_back(int(s));
     }
     stage.result = tensorOf(op->getResult(0), int(s));
-    // What narrows a tensor stays with what produced it.
+    // An operation that narrows a tensor stays with its producer.
     stage.staysWith =
         isa<osa::RequantizeOp, osa::ThresholdOp, osa::TableOp>(op);
     posed.stages.push_back(std::move(stage));
@@ -325,7 +326,7 @@ void Menu::addPlaces() {
 
 /// Indices of offers that are the cheapest within some interval under one of
 /// the prices, among those that have their own unit and among those on each
-/// shared one; with `byFormat` of each input format.
+/// shared one; with `byFormat` for each input format.
 std::vector<int> Menu::frontOf(int kind, const std::vector<Offer> &all,
                                bool byFormat) const {
   const DeviceContext &device = *devices[kind];
@@ -339,7 +340,7 @@ std::vector<int> Menu::frontOf(int kind, const std::vector<Offer> &all,
     prices.push_back(pricesOf(withTraffic(kind, all[i]), capacity));
     order.push_back(int(i));
   }
-  // Which of the memories that weights may lie in is scarce depends on the
+  // Which of the memories for weights is scarce depends on the
   // whole plan.
   auto unitOf = [&](int i) {
     int home = all[i].weights == WeightHome::Rom ? 0
@@ -354,9 +355,9 @@ std::vector<int> Menu::frontOf(int kind, const std::vector<Offer> &all,
   });
   std::vector<bool> kept(all.size());
   for (size_t p = 0; p < kPrices; ++p) {
-    std::vector<std::pair<Format, double>> least;
+    std::vector<std::pair<BeatFormat, double>> least;
     auto bestOf = [&](const Offer &offer) -> double & {
-      Format key;
+      BeatFormat key;
       if (byFormat)
         key = offer.inputs[0].canonical();
       for (auto &[format, price] : least)
@@ -368,7 +369,7 @@ std::vector<int> Menu::frontOf(int kind, const std::vector<Offer> &all,
     for (size_t i = 0; i < order.size();) {
       if (i > 0 && unitOf(order[i]) != unitOf(order[i - 1]))
         least.clear();
-      // The cheapest of those with one interval.
+      // The cheapest of those with the same interval.
       size_t end = i;
       while (end < order.size() && unitOf(order[end]) == unitOf(order[i]) &&
              all[order[end]].busyCycles == all[order[i]].busyCycles)
@@ -394,7 +395,7 @@ std::vector<int> Menu::frontOf(int kind, const std::vector<Offer> &all,
   return front;
 }
 
-/// Does it take its input as it comes? Others choose their own formats.
+/// Whether it takes its input unchanged; others choose their own formats.
 static bool followsUpstream(Operation *op) {
   return !osa::getWindow(op) && !isa<osa::DenseOp>(op);
 }
@@ -413,13 +414,13 @@ void Menu::addChoices(const Steering &steering, OfferCache &cache) {
   offers.assign(kinds, std::vector<std::vector<const Offer *>>(stages));
   unmatched = offers;
   regionMeets.assign(kinds, std::vector<bool>(stages));
-  free.assign(kinds, std::vector<std::vector<Format>>(stages));
+  free.assign(kinds, std::vector<std::vector<BeatFormat>>(stages));
   for (int kind = 0; kind < int(kinds); ++kind) {
     posed.kinds[kind].choices.resize(stages);
     std::vector<Operation *> independent;
     llvm::copy_if(order, std::back_inserter(independent),
                   [](Operation *op) { return !followsUpstream(op); });
-    // What no front of one generator's offers holds is on that of all neither.
+    // An offer on no front of one generator is on no common front either.
     cache.prepare(independent, *devices[kind],
                   [&](const std::vector<Offer> &all) {
                     if (steering.pins.empty())
@@ -434,7 +435,7 @@ void Menu::addChoices(const Steering &steering, OfferCache &cache) {
   }
 }
 
-/// Regions of several stages that follow each other.
+/// Regions of several consecutive stages.
 void Menu::addRegions(int kind, const Steering &steering, OfferCache &cache) {
   for (const auto &generator : allGenerators())
     for (const gen::Region &region : generator->regions(order)) {
@@ -490,11 +491,12 @@ void Menu::addStage(int kind, int s, const Steering &steering,
   Operation *op = order[s];
   bool follows = followsUpstream(op);
   const Steering::Pin *pin = pinOf(steering, s);
-  // Formats in which the operands may come. What is pinned may have been found
-  // next to what its producers were offered as, not what they became.
+  // Formats in which the operands may arrive. A pinned option may have been
+  // found with what its producers were offered as, not with their final
+  // formats.
   bool isNamed = pin && !pin->option.empty();
-  std::vector<std::optional<Format>> upstream;
-  auto mayCome = [&](const Format &format) {
+  std::vector<std::optional<BeatFormat>> upstream;
+  auto mayCome = [&](const BeatFormat &format) {
     if (!llvm::is_contained(upstream, std::optional(format)))
       upstream.push_back(format);
   };
@@ -508,19 +510,20 @@ void Menu::addStage(int kind, int s, const Steering &steering,
         mayCome(offers[kind][producer][c]->outputs[0]);
       else if (comes[c].out != kInside)
         mayCome(formats[comes[c].out]);
-    for (const Format &format : free[kind][producer])
+    for (const BeatFormat &format : free[kind][producer])
       if (isNamed)
         mayCome(format);
   }
   const std::vector<Offer> *all = &cache.of(op, upstream, *devices[kind]);
-  // A key that is given whole is not a part of others.
+  // A complete key is not a part of others.
   bool isWhole = isNamed && llvm::any_of(*all, [&](const Offer &o) {
                    return o.key.text() == pin->option;
                  });
   auto isPinned = [&](const Offer &o) {
     return !pin || (isWhole ? o.key.text() == pin->option : isAsked(*pin, o));
   };
-  // A model node's pin speaks of that of its operations that offers it.
+  // A model node's pin refers to the one of its operations that offers the
+  // option.
   bool isOwn = pin && llvm::any_of(*all, isPinned);
   if (pin && !isOwn && regionMeets[kind][s])
     return;
@@ -544,7 +547,7 @@ void Menu::addStage(int kind, int s, const Steering &steering,
   for (int o : frontOf(kind, *all, follows)) {
     const Offer &offer = (*all)[o];
     Choice choice = choiceOf(kind, offer, costOf(kind, offer));
-    for (const Format &f : offer.inputs)
+    for (const BeatFormat &f : offer.inputs)
       choice.in.push_back(numberOf(f));
     choice.out = numberOf(offer.outputs[0]);
     posed.kinds[kind].choices[s].push_back(std::move(choice));
@@ -553,7 +556,7 @@ void Menu::addStage(int kind, int s, const Steering &steering,
   assert(!posed.kinds[kind].choices[s].empty() && "covered, but no offer");
 }
 
-/// The cost of one of three sorts of glue, which depends on two numbers.
+/// The cost of one of three kinds of glue, which depends on two numbers.
 template <typename Make>
 Cost Menu::kept(int what, int kind, int64_t first, int64_t second, Make make) {
   assert(kind < 1 << 14 && first < 1 << 24 && second < 1 << 24);

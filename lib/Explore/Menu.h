@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A network as a problem of numbers: stages are its operations, choices what
-// generators offer for them, glue what stands between.
+// A network as a problem of numbers: stages are its operations, choices are
+// generators' offers for them, glue is what is between.
 #pragma once
 
 #include "rhizome/Explore/Explore.h"
@@ -11,29 +11,29 @@
 
 namespace rhizome::explore {
 using gen::rootOf;
-/// Does hardware compute it?
+/// Whether hardware computes it.
 bool isHardware(mlir::Operation &op);
 
-/// What hardware computes of a network, in its order.
+/// The operations that hardware computes in a network, in its order.
 std::vector<mlir::Operation *> hardwareOf(mlir::func::FuncOp network);
 
 using gen::OfferCache;
 
-/// Offers for every region on every kind of device, and the problem they
-/// pose. Holds what the problem's Glue needs; network and cache must outlive
-/// it.
+/// Offers for every region on every kind of device, and the resulting
+/// problem. Contains the data for the problem's Glue; network and cache must
+/// outlive it.
 class Menu final : public Glue {
 public:
-  /// `order` holds the network's hardware operations, operands first.
+  /// `order` contains the network's hardware operations, operands first.
   Menu(mlir::func::FuncOp network, std::vector<mlir::Operation *> order,
        const Cluster &cluster, const Steering &steering, OfferCache &cache);
 
   const Problem &problem() const { return posed; }
-  /// The offer behind a choice.
+  /// The offer of a choice.
   const gen::Offer &offer(int kind, int stage, int choice) const {
     return *offers[kind][stage][choice];
   }
-  /// The stages that a choice covers, of which this is the first one.
+  /// The stages that a choice covers, of which this is the first.
   int partsOf(int kind, int stage, int choice) const {
     return posed.kinds[kind].choices[stage][choice].parts;
   }
@@ -41,7 +41,7 @@ public:
   mlir::Operation *operation(int stage) const { return order[stage]; }
   const OperationId &id(int stage) const { return ids[stage]; }
   mlir::Value value(int tensor) const { return values[tensor]; }
-  /// Pins that nothing met.
+  /// Pins that matched nothing.
   const Refusals &refused() const { return unmet; }
 
   Cost convert(int kind, int tensor, int from, int to) override;
@@ -58,17 +58,19 @@ private:
   /// By kind and stage; the cache's or of `pinned`.
   std::vector<std::vector<std::vector<const gen::Offer *>>> offers;
   std::deque<std::vector<gen::Offer>> pinned;
-  /// By kind and stage, where a pin is met by none: all that was offered, the
-  /// cache's.
+  /// By kind and stage, if no offer matches a pin: all offers, in the
+  /// cache.
   std::vector<std::vector<std::vector<const gen::Offer *>>> unmatched;
-  /// By kind and stage: is a pin there met by a region of several stages?
+  /// By kind and stage: whether a pin there is matched by a region of several
+  /// stages.
   std::vector<std::vector<bool>> regionMeets;
-  /// By kind and stage: in which formats a result may come, pinned or not.
-  std::vector<std::vector<std::vector<gen::Format>>> free;
+  /// By kind and stage: the formats in which a result may arrive, pinned or
+  /// not.
+  std::vector<std::vector<std::vector<gen::BeatFormat>>> free;
   std::map<std::pair<int, std::string>, int> sharedUnits; ///< by kind and key
   int regionCount = 0;
   std::vector<mlir::Value> values; ///< by tensor
-  std::vector<gen::Format> formats;
+  std::vector<gen::BeatFormat> formats;
   llvm::DenseMap<uint64_t, Cost> known; ///< costs of glue
   Problem posed;
   Refusals unmet;
@@ -76,7 +78,7 @@ private:
   bool pins(const Steering::Pin &pin, int stage) const;
   const Steering::Pin *pinOf(const Steering &steering, int stage) const;
   void checkPins(const Steering &steering);
-  int numberOf(const gen::Format &format);
+  int numberOf(const gen::BeatFormat &format);
   template <typename Make>
   Cost kept(int what, int kind, int64_t first, int64_t second, Make make);
   void addTensors(mlir::func::FuncOp network);
@@ -87,7 +89,7 @@ private:
                 OfferCache &cache);
   Choice choiceOf(int kind, const gen::Offer &offer, Cost cost);
   Cost costOf(int kind, const gen::Actor &actor) const;
-  /// What an offer's units and traffic are.
+  /// The cost of an offer's units and traffic.
   Cost costOf(int kind, const gen::Offer &offer) const;
   int unitOf(int kind, const gen::Offer &offer);
   gen::Resources withTraffic(int kind, const gen::Offer &offer) const;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// In which orders a graph is laid along the devices.
+// The orders in which a graph is assigned to the devices.
 #include "rhizome/Explore/Problem.h"
 #include <algorithm>
 #include <cassert>
 #include <map>
 
 namespace rhizome::explore {
-/// Stages in an order in which every operand comes first. Of those that are
-/// ready the newest is taken, or the oldest.
+/// Stages in an order in which every operand comes first. Among those that are
+/// ready, the newest is taken, or the oldest.
 static std::vector<int> sorted(const Problem &problem, bool newest) {
   std::vector<int> missing, ready, order;
   for (const Stage &stage : problem.stages) {
@@ -54,7 +54,7 @@ std::vector<std::vector<int>> ordersOf(const Problem &problem) {
   return orders;
 }
 
-/// Takes out regions whose stages do not follow each other.
+/// Removes regions whose stages are not consecutive.
 static void dropTorn(std::vector<std::vector<Choice>> &choices) {
   std::map<int, std::vector<std::pair<int, int>>> stages; // with their parts
   for (int s = 0; s < int(choices.size()); ++s)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Places and the media between them: what they hold and move, and which of them
-// are alike.
+// Places and the media between them: what they hold and transfer, and which of
+// them are equivalent.
 #include "Solve.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <algorithm>

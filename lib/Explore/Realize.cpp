@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Builds what a solution says: per run a function and its design, whose timing
+// Builds a solution: per run a function and its design, whose timing
 // the event simulator predicts. Rate and latency of the whole follow from the
 // nodes' and the links'.
 #include "Realize.h"
@@ -32,7 +32,8 @@ void Posed::addOffers(const NodeResult &node, Result &result) const {
   const Resources &capacity = problem.kinds[place.kind].capacity;
   for (const Taken &taken : node.taken) {
     int stage = taken.stage;
-    // Of every other generator the cheapest that is as quick as the plan.
+    // For every other generator, the cheapest offer that is as fast as the
+    // plan.
     std::map<std::string, std::pair<double, std::string>> best;
     double cycles = result.seconds * node.copies * place.clockHz * (1 + 1e-9);
     const auto &choices = problem.kinds[place.kind].choices[stage];
@@ -78,7 +79,7 @@ private:
   const std::vector<int> &order;
   const Solution &solution;
   Result result;
-  std::vector<Ends> ends; ///< of every run
+  std::vector<Ends> ends; ///< for every run
 
   void buildAll();
   void build(const Run &run, size_t first);
@@ -87,7 +88,7 @@ private:
               ArrayRef<Operation *> ops, ArrayRef<Operation *> copies,
               NodeResult &node);
   LogicalResult forNodes(llvm::function_ref<LogicalResult(size_t)> work);
-  /// The node's place, with the streams that it has there.
+  /// The node's place, with the stream width used there.
   Place placeOf(const NodeResult &node) const {
     Place place = problem.places[node.place];
     place.streamBits = node.streamBits;
@@ -106,7 +107,7 @@ void Realizer::build(const Run &run, size_t first) {
   node.places = run.places;
   node.copies = int(run.places.size());
   node.account = run.cost.resources;
-  // In the network's own order, whatever the order along the devices.
+  // In the network's own order, independent of the order along the devices.
   std::vector<std::pair<int, int>> stages; // of the menu, with the choice
   for (int s = run.begin; s < run.end; ++s)
     stages.push_back({order[s], run.choices[s - run.begin]});
@@ -135,7 +136,7 @@ void Realizer::build(const Run &run, size_t first) {
                                 posed.values, copies);
   }
   select(run, stages, ops, copies, node);
-  // Two symbols cannot have one name: the design's is its node's.
+  // Two symbols cannot share a name: the design has its node's.
   std::string designName = isCut ? name + "_design" : name;
   node.design =
       buildDesign(node.function, node.selections,
@@ -145,7 +146,7 @@ void Realizer::build(const Run &run, size_t first) {
   result.nodes.push_back(std::move(node));
 }
 
-/// Which offers the run has taken: of stages of the menu with their choices,
+/// The offers taken by a run: stages of the menu with their choices,
 /// for `copies` of its operations. Regions that share a unit become one.
 void Realizer::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
                       ArrayRef<Operation *> ops, ArrayRef<Operation *> copies,
@@ -200,7 +201,7 @@ void Realizer::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
     }
 }
 
-/// `work` on every node, on all threads: designs know nothing of each other.
+/// Runs `work` on every node, on all threads: designs are independent.
 LogicalResult
 Realizer::forNodes(llvm::function_ref<LogicalResult(size_t)> work) {
   std::vector<char> done(result.nodes.size());
@@ -209,7 +210,7 @@ Realizer::forNodes(llvm::function_ref<LogicalResult(size_t)> work) {
   return success(!llvm::is_contained(done, 0));
 }
 
-/// What bounds the rate of all copies of a node together.
+/// What limits the rate of all copies of a node together.
 double Realizer::secondsOf(const NodeResult &node, const Ends &ends) const {
   Place place = placeOf(node);
   double seconds = node.timing.intervalCycles / place.clockHz;
@@ -228,8 +229,8 @@ double Realizer::secondsOf(const NodeResult &node, const Ends &ends) const {
   return seconds / node.copies;
 }
 
-/// The memory that moves a node's bytes in no less than this time, if one does,
-/// but for what its refresh and its latency take.
+/// The memory that transfers a node's bytes in no less than this time, if any,
+/// without its refresh and its latency.
 std::optional<std::string> Realizer::memoryThatBinds(size_t n,
                                                      double seconds) const {
   constexpr double kNear = 0.95;
@@ -319,7 +320,7 @@ void Realizer::buildAll() {
   }
 }
 
-/// What the node's design takes, its buffers as they are.
+/// The resources of the node's design with its current buffers.
 void Realizer::price(NodeResult &node) {
   const CostContext &context = posed.cluster.places[node.place].context.cost;
   node.resources =
@@ -378,7 +379,7 @@ LogicalResult addTiming(Posed &posed, const Proposal &proposal,
   return success();
 }
 
-/// What deep buffers in front of joins take, by the operation that joins.
+/// The resources of deep buffers before joins, by the operation that joins.
 static std::map<std::string, Resources> buffersOf(NodeResult &node,
                                                   const CostContext &context) {
   std::map<std::string, Resources> taken;
@@ -400,8 +401,8 @@ static std::map<std::string, Resources> buffersOf(NodeResult &node,
   return taken;
 }
 
-/// The stage at which the operands of a join part: the last one in front of it,
-/// and not before `begin`, that several read.
+/// The stage at which the operands of a join fork: the last one before it,
+/// and not before `begin`, that several stages read.
 static int partingOf(const Problem &problem, int begin, int join) {
   for (int s = join - 1; s > begin; --s)
     if (problem.tensors[problem.stages[s].result].readers.size() > 1)

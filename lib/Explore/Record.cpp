@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// An offer is identified by its generator and key; the solution that a plan
-// describes is found again in a menu whose operations are pinned to these.
+// An offer is identified by its generator and key; the solution of a plan
+// is found again in a menu whose operations are pinned to these.
 #include "rhizome/Explore/Record.h"
 #include "Realize.h"
 #include "Split.h"
@@ -98,7 +98,7 @@ flow::PlanOp record(const Result &result, StringRef goal, ModuleOp module) {
 
 void recordDesigns(Result &result, flow::PlanOp plan) {
   OpBuilder b(plan.getContext());
-  // Of a plan that somebody edited these are others than explore recorded.
+  // In a plan edited by somebody these differ from what explore recorded.
   plan.setSeconds(APFloat(result.seconds));
   plan.setLatency(APFloat(result.latency));
   plan.setBottleneck(result.bottleneck.kind);
@@ -145,7 +145,7 @@ static Resources resourcesOf(ArrayRef<double> amounts) {
   return resources;
 }
 
-/// What the plan says of the whole, but for what building it tells.
+/// The plan's data on the whole, except what building determines.
 static void readWhole(flow::PlanOp plan, Result &result) {
   result.bound = plan.getBound().convertToDouble();
   result.isExact = plan.getExact();
@@ -163,7 +163,7 @@ static void readWhole(flow::PlanOp plan, Result &result) {
                              other.getPerSecond().convertToDouble()});
 }
 
-/// An operation's id, as the plan writes it.
+/// An operation's id in the plan's form.
 static OperationId idOf(flow::ChoiceOp choice) {
   return {choice.getNode().str(), choice.getOp().str(), int(choice.getNth())};
 }
@@ -184,7 +184,8 @@ private:
   std::optional<int> choiceOf(int kind, int stage) const;
 };
 
-/// The choice of every stage. False if the plan names others than there are.
+/// The choice of every stage. False if the plan names other operations than
+/// exist.
 bool Finder::collect(Refusals &refused) {
   const size_t stages = posed.menu.problem().stages.size();
   choices.assign(stages, flow::ChoiceOp());
@@ -220,7 +221,7 @@ std::optional<int> Finder::choiceOf(int kind, int stage) const {
     if (offer.generator != wanted.getGenerator() ||
         offer.key.text() != wanted.getKey())
       continue;
-    // Of offers that differ in their streams alone the one that was priced.
+    // Among offers that differ only in their streams, the one that was priced.
     if (offered[c].part > 0 ||
         (offer.busyCycles == int64_t(wanted.getBusyCycles()) &&
          offer.resources == resourcesOf(wanted.getResources())))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Labels of a run: every way to choose options for its stages that no other
-// way dominates, extended stage by stage. Where there are too many, what is
-// best under each of a fixed table of prices stays, and the cheapest.
+// Labels of a run: every way to choose options for its stages that is not
+// dominated, extended stage by stage. If there are too many, the best
+// under each of a fixed table of prices are kept, and the cheapest.
 #include "Runs.h"
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ const std::array<std::array<double, kKinds>, kPrices> kPriceTable = {{
     {64, 8, 1, 1, 1, 8, 1, 1, 1, 1},
     {1, 1, 64, 1, 1, 1, 1, 1, 1, 1},
     {1, 1, 1, 64, 64, 1, 1, 1, 1, 1},
-    // Where a plan takes no UltraRAM these are the last and the first again.
+    // For a plan without UltraRAM these are the last and the first again.
     {1, 1, 1, 64, 1, 1, 1, 1, 1, 1},
     {1, 1, 1, 1, 64, 1, 1, 1, 1, 1},
 }};
@@ -89,7 +89,7 @@ Ends crossingOf(const Problem &problem, int begin, int end) {
     }
     if (tensor.producer >= end)
       continue;
-    // In a chain what later runs read comes through this one.
+    // In a chain, values read by later runs come through this one.
     bool passes = problem.isChain && isLater;
     if (passes)
       crossing.out.push_back(t);
@@ -131,13 +131,13 @@ static bool dominates(const Choice &a, const Choice &b) {
          a.cost.ffVariance <= b.cost.ffVariance;
 }
 
-/// Can one stand where the other does?
+/// Whether one can replace the other.
 static bool isAlike(const Choice &a, const Choice &b) {
   return a.in == b.in && a.out == b.out && a.region == b.region &&
          a.unit == b.unit && (a.unit < 0 || a.interval <= b.interval);
 }
 
-/// Has `a` at least the free time of shared units that `b` has?
+/// Whether `a` has at least the free time of shared units that `b` has.
 static bool isFreer(llvm::ArrayRef<RunFront::Busy> a,
                     llvm::ArrayRef<RunFront::Busy> b) {
   return std::all_of(b.begin(), b.end(), [&](const RunFront::Busy &theirs) {
@@ -158,7 +158,7 @@ const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
   std::vector<std::array<double, kPrices>> prices;
   for (int c = 0; c < int(all.size()); ++c)
     if (all[c].part > 0) {
-      // It follows from what is chosen for the first part.
+      // It follows from the choice for the first part.
       kept.push_back(c);
     } else if (all[c].interval <= interval) {
       quick.push_back(c);
@@ -284,7 +284,7 @@ void RunFront::extend() {
   const std::vector<int> &options = candidates.of(kind, interval, stage);
   std::vector<Label> next;
   auto add = [&](int parent) {
-    // Within a region its next part follows, and nothing else.
+    // Within a region its next part follows.
     const Choice *before =
         parent < 0
             ? nullptr
@@ -315,7 +315,7 @@ void RunFront::extend() {
             label.cost += problem.glue->convert(kind, t, from, choice.in[i]);
           continue;
         }
-        // The border stands in the format of the first reader.
+        // The border has the format of the first reader.
         int first = *std::lower_bound(tensor.readers.begin(),
                                       tensor.readers.end(), begin);
         if (first == stage) {
@@ -331,7 +331,7 @@ void RunFront::extend() {
         if (from != choice.in[i])
           label.cost += problem.glue->convert(kind, t, from, choice.in[i]);
       }
-      // Those of the same region take it inside.
+      // Those of the same region use it inside.
       int last = stage + choice.parts - 1 - choice.part;
       auto readers =
           result.toHost +

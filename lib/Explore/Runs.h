@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Runs of stages on one kind of device at one rate: what they cost, by labels.
-// Nothing here depends on budgets or on how many places there are, so that more
+// Runs of stages on one kind of device at one rate, with their costs, by
+// labels. Nothing here depends on budgets or on the number of places, so more
 // of either can only add plans.
 #pragma once
 
@@ -11,19 +11,19 @@
 #include <tuple>
 
 namespace rhizome::explore {
-/// Weights of resources, relative to a device's capacity. What is best under
-/// one of them is always followed.
+/// Weights of resources, relative to a device's capacity. The best label under
+/// each of them is always followed.
 constexpr size_t kPrices = 11;
 extern const std::array<std::array<double, gen::kResources>, kPrices>
     kPriceTable;
 
-/// `cost` under each weighting; the first weighs all alike.
+/// `cost` under each weighting; the first weights all equally.
 std::array<double, kPrices> pricesOf(const gen::Resources &cost,
                                      const gen::Resources &capacity);
 /// The first of these.
 double priceOf(const gen::Resources &cost, const gen::Resources &capacity);
 
-/// The choices of every stage that are quick enough and worth following, kept
+/// The choices of every stage that are fast enough and worth following, cached
 /// by kind, interval and stage.
 class Candidates {
 public:
@@ -42,7 +42,7 @@ private:
 /// All runs that begin at one stage, of one kind, within one interval.
 class RunFront {
 public:
-  /// A shared unit of a run: the newest of those of one kind.
+  /// A shared unit of a run: the newest of its kind.
   struct Busy {
     int unit, instance;
     int64_t cycles;
@@ -53,19 +53,19 @@ public:
     double price = 0;
     int choice = 0, parent = -1;
     int instance = 0; ///< of the shared unit that the choice takes
-    /// Cycles for which the shared units so far are busy.
+    /// Cycles for which the shared units are busy so far.
     llvm::SmallVector<Busy, 0> busy = {};
   };
 
   RunFront(const Problem &problem, const Limits &limits, Candidates &candidates,
            int kind, int64_t streamBits, int begin, int64_t interval);
 
-  /// The run [begin, end) that costs least and fits the budget that the place
-  /// has at this rate; none if none does. `ends` pass the place.
+  /// The run [begin, end) that costs least and fits the place's budget
+  /// at this rate; none if none does. `ends` pass the place.
   std::optional<Run> best(int end, const Place &place,
                           const gen::Resources &budget, const Ends &ends);
-  /// Do all runs up to `end` exceed every budget? They are the same in every
-  /// call.
+  /// Whether all runs up to `end` exceed every budget. They are the same in
+  /// every call.
   bool exceeds(int end, const std::vector<gen::Resources> &budgets);
   bool isExact() const { return exact; }
 
@@ -75,31 +75,31 @@ private:
   Candidates &candidates;
   int kind, begin;
   int64_t streamBits, interval;
-  gen::Resources most;     ///< of each resource, what a place of this kind has
-  gen::Resources capacity; ///< what prices are relative to
+  gen::Resources most;     ///< maximum of places of this kind
+  gen::Resources capacity; ///< the base of prices
   bool exact = true;
   std::vector<std::vector<Label>> levels;  ///< [0] are runs of one stage
   std::vector<std::optional<bool>> beyond; ///< by level: what `exceeds` said
 
   void extend();
-  /// Takes the choice's unit, or pays for one that is not busy.
+  /// Takes the choice's unit, or pays for a new one.
   void takeUnit(Label &label, const Choice &choice) const;
   const Choice &choiceAt(int level, int label, int stage) const;
   void prune(std::vector<Label> &labels, int stage);
-  /// What stands at the borders of a run but for the link's endpoint.
+  /// The glue at the borders of a run, without the link's endpoint.
   Cost closing(int level, int label, const Ends &ends) const;
 };
 
 /// Tensors that enter or leave [begin, end).
 Ends crossingOf(const Problem &problem, int begin, int end);
 
-/// Seconds for which a frame holds the host's link, the busier way.
+/// Seconds for which a frame occupies the host's link, in the busier direction.
 double hostSeconds(const Problem &problem);
 
-/// Do they come and go in `seconds` over the place's border and link?
+/// Whether they enter and leave in `seconds` over the place's border and link.
 bool passes(const Problem &problem, const Ends &ends, const Place &place,
             double seconds);
 
-/// Does `cost` fit `budget`?
+/// Whether `cost` fits `budget`.
 bool fits(const Cost &cost, const gen::Resources &budget, const Limits &limits);
 } // namespace rhizome::explore

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Places in order, stages in order: which run stands where. For a given time a
-// frame this is a dynamic program over (place, stage); the least time is found
-// among the times at which anything can change.
+// Places in order, stages in order: which run is where. For a given time per
+// frame this is a dynamic program over (place, stage); the least time is
+// searched among the times at which anything can change.
 //
-// Why more never hurts: the runs that are considered depend on the time and the
-// kind of device alone, never on a budget or on other places; a larger budget
-// or a faster link only lets more of them pass, and a further place may be left
-// out.
+// Why more resources never hurt: the runs that are considered depend only on
+// the time and the kind of device, never on a budget or on other places; a
+// larger budget or a faster link only admits more of them, and an additional
+// place may be left out.
 #include "Solve.h"
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace rhizome::explore {
 using gen::Resources;
 
 namespace {
-/// The dynamic program for one time a frame.
+/// The dynamic program for one time per frame.
 class Placement {
 public:
   Placement(const Problem &problem, double seconds, const Limits &limits)
@@ -28,7 +28,7 @@ public:
   std::optional<Solution> run();
 
 private:
-  /// How the stages so far stand on the places so far.
+  /// The state of the stages so far on the places so far.
   struct State {
     int64_t nodes = INT64_MAX;
     double price = INFINITY;
@@ -62,7 +62,7 @@ private:
                      interval)
         .first->second;
   }
-  /// Of places of one kind, for each of so many copies.
+  /// For places of one kind, by number of copies.
   const std::vector<Resources> &budgetsOf(int kind, int copies) {
     auto [it, isNew] = budgets.try_emplace({kind, copies});
     if (isNew)
@@ -74,8 +74,8 @@ private:
   bool mayEnd(int end) const {
     return end == int(problem.stages.size()) || problem.stages[end].mayCut;
   }
-  /// `copies` places from `place` on that hold replicas of this sort's runs;
-  /// none if there are not as many, or the first is another one.
+  /// `copies` places from `place` on that can hold replicas of this sort's
+  /// runs; none if there are not that many, or the first is of another sort.
   std::vector<int> group(int sort, int place, int copies) const {
     const std::vector<int> &all = sorts[sort].members;
     auto from = std::lower_bound(all.begin(), all.end(), place);
@@ -90,7 +90,7 @@ private:
     return s.place < 0 ||
            std::find(places.begin(), places.end(), s.place) != places.end();
   }
-  /// May a run [begin, end) have the streams of this place?
+  /// Whether a run [begin, end) may use the streams of this place.
   bool mayStream(const Place &as, int begin, int end) const {
     for (int s = begin; s < end; ++s)
       if (int64_t bits = problem.stages[s].streamBits;
@@ -172,7 +172,7 @@ std::optional<Solution> Placement::run() {
       }
       for (int sort = 0; sort < int(sorts.size()); ++sort)
         for (int r : copies) {
-          // One copy stands as what the place is.
+          // A single copy uses its place directly.
           if (states[p][begin].nodes + r > limits.maxNodes ||
               (r == 1 && !(*sorts[sort].place == problem.places[p])))
             continue;
@@ -212,8 +212,8 @@ std::optional<Solution> solveWithin(const Problem &problem, double seconds,
   return solution;
 }
 
-/// The quickest plan between a time that is too short and that of a plan, whose
-/// own sums may say that it takes less.
+/// The fastest plan between a time that is too short and that of a plan, whose
+/// own sums may show that it takes less.
 static Solution tightened(const Problem &problem, double low, Solution found,
                           const Limits &limits) {
   constexpr double kClose = 1e-4;
@@ -251,8 +251,8 @@ std::optional<Solution> solveFastest(const Problem &problem,
                all.begin();
   if (low == all.size())
     return std::nullopt;
-  // Upwards in steps of some per cent, so that nothing feasible is passed by
-  // far; then within the step.
+  // Upwards in steps of a few percent, so that nothing feasible is missed by
+  // much; then within the step.
   double ratio = 1.0;
   std::optional<Solution> found;
   size_t high = low;
@@ -269,7 +269,7 @@ std::optional<Solution> solveFastest(const Problem &problem,
            all.begin();
     high = std::max(low, std::min(high, all.size() - 1));
   }
-  // To half a per cent where a step is expensive.
+  // To half a percent if a step is expensive.
   double close = isLarge(problem) ? 1.005 : 1;
   while (low < high && all[high] > all[low] * close) {
     size_t middle = (low + high) / 2;

@@ -94,7 +94,7 @@ Value partOf(OpBuilder &b, Operation *op, Value input, const Share &share,
 
 SmallVector<Operation *> splitChannels(Operation *op, int parts) {
   SmallVector<Operation *> made;
-  // With the operation goes what alone reads it and works element by element.
+  // The operations that only read it and work elementwise move along.
   SmallVector<Operation *> chain{op};
   for (Operation *last = op; last->getResult(0).hasOneUse();) {
     last = *last->getResult(0).getUsers().begin();
@@ -106,8 +106,8 @@ SmallVector<Operation *> splitChannels(Operation *op, int parts) {
   b.setInsertionPointAfter(chain.back());
   int64_t channels = channelsOf(op->getResult(0));
   Value whole = chain.back()->getResult(0);
-  // Part after part joins what came before, so that between two devices of a
-  // row there is one tensor of it, however many hold parts.
+  // Each part is joined to the previous ones, so that between two consecutive
+  // devices there is one tensor of it, however many contain parts.
   Value joined;
   auto named = [&](Operation *of, const std::string &suffix) {
     return NameLoc::get(b.getStringAttr(osa::nodeName(of) + suffix));

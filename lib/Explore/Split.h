@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One operation too big for a device becomes several, each with some of the
-// output channels, and a concatenation: in osa, so that the interpreter says
-// what it computes.
+// Splits an operation that is too large for a device into several, each with
+// some of the output channels, and a concatenation: in osa, so that the
+// interpreter defines the result.
 #pragma once
 
 #include "rhizome/Explore/Explore.h"
 
 namespace rhizome::explore {
-/// Can `op`'s output channels be shared out?
+/// Whether `op`'s output channels can be split.
 bool isSplittable(mlir::Operation *op, int parts);
 
-/// Replaces `op` by `parts` operations with as equal shares of the output
-/// channels as can be, each followed by its share of the elementwise operations
-/// that alone read `op`, and joined one after the other by osa.concat. Returns
+/// Replaces `op` by `parts` operations with nearly equal shares of the output
+/// channels, each followed by its share of the elementwise operations
+/// that only read `op`, and joined one after the other by osa.concat. Returns
 /// the parts of `op` itself.
 llvm::SmallVector<mlir::Operation *> splitChannels(mlir::Operation *op,
                                                    int parts);
 
-/// The network with the splits that a user or a plan asks for, or itself if
-/// there are none. All are found before any is made, in the network as the
-/// model has it; what names no operation is entered in `refused`.
+/// The network with the splits requested by a user or a plan, or itself if
+/// there are none. All are looked up before any is made, in the model's
+/// network; names without an operation are entered in `refused`.
 mlir::func::FuncOp splitAs(mlir::func::FuncOp network,
                            const std::vector<Split> &splits, Refusals &refused);
-/// What makes memories of one kind or another: ROMs are placed as if a block
-/// were worth so many LUTs, and weights may lie in memories that are filled
+/// Settings for the kinds of memories: ROMs are placed as if a block
+/// were worth this many LUTs, and weights may be in memories that are filled
 /// when the design starts.
 struct MemoryPrices {
   double lutsOfABlock = gen::CostContext::kUsualLutsOfABlock;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The times a frame at which a plan can become possible.
+// The times per frame at which a plan can become possible.
 #include "Solve.h"
 #include <algorithm>
 #include <map>
 
 namespace rhizome::explore {
-/// Times for which tensors hold a medium or an endpoint: every run's ends, of
-/// short networks; of long ones those of single tensors.
+/// Times for which tensors occupy a medium or an endpoint: the ends of every
+/// run, for short networks; for long ones those of single tensors.
 static void addWireTimes(const Problem &problem, const Place &place,
                          std::vector<double> &all) {
   int n = int(problem.stages.size());
@@ -68,7 +68,7 @@ bool hasSums(const Problem &problem) {
   return false;
 }
 
-/// Times between which the sums of stages lie, in steps: from the least of a
+/// Times that bound the sums of stages, in steps: from the minimum of a
 /// single stage to all of them one after another.
 static void addSumTimes(const Problem &problem, const Place &place,
                         std::vector<double> &all) {

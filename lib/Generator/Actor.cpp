@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What an actor takes and costs, asked of its unit's model, and the helpers
-// that models share.
+// An actor's timing and cost, from its unit's model, and helpers
+// shared by models.
 #include "rhizome/Generator/Actor.h"
 #include "rhizome/Generator/UnitModel.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -30,7 +30,7 @@ UnitModel::UnitModel(llvm::StringRef kind)
         return known;
       }()) {}
 
-void UnitModel::processes(const Actor &actor, Network &network,
+void UnitModel::processes(const Actor &actor, ProcessNetwork &network,
                           const std::vector<int> &inputs,
                           const std::vector<int> &outputs) const {
   addProcess(actor, network,
@@ -54,8 +54,8 @@ int64_t fullRateDepth(const Actor &actor) { return latencyOf(actor) + 1; }
 
 void sizeOutput(Actor &actor, int64_t least) {
   least = std::max(least, actor.model().leastDepth(actor));
-  // The latency depends on how deep the buffer is; a shallow one is visible
-  // sooner.
+  // The latency depends on the depth of the buffer; a shallow one is visible
+  // earlier.
   actor.set("Depth", 2);
   int64_t period = actor.model().firingsPerBeat(actor);
   int64_t depth = (fullRateDepth(actor) + period - 1) / period;
@@ -66,14 +66,14 @@ Products productsOf(const Actor &actor) {
   return actor.model().products(actor);
 }
 
-void addProcesses(const Actor &actor, Network &network,
+void addProcesses(const Actor &actor, ProcessNetwork &network,
                   const std::vector<int> &inputs,
                   const std::vector<int> &outputs) {
   actor.model().processes(actor, network, inputs, outputs);
 }
 
 int64_t serviceCycles(const Actor &actor) {
-  Network network;
+  ProcessNetwork network;
   std::vector<int> inputs, outputs;
   for (const unit::Port &port : actor.kind().ports)
     if (port.protocol == unit::Protocol::Stream)
@@ -82,7 +82,7 @@ int64_t serviceCycles(const Actor &actor) {
   int64_t most = 0;
   for (const Process &process : network.processes) {
     int64_t firings = 0;
-    // A burst takes a cycle for each of its beats.
+    // A burst takes one cycle per beat.
     for (const Phase &phase : process.phases)
       firings += phase.repeat * (process.memory < 0 ? 1 : phase.produce[0]);
     most = std::max(most, firings * process.periods);
@@ -130,9 +130,9 @@ Resources costOf(const Actor &actor, const CostContext &context,
   return r;
 }
 
-void addReader(const Actor &actor, Network &network, size_t port, int64_t words,
-               int64_t burst, int64_t periods, int channel) {
-  // A place is given once the bank is chosen; until then it is a fast one.
+void addReader(const Actor &actor, ProcessNetwork &network, size_t port,
+               int64_t words, int64_t burst, int64_t periods, int channel) {
+  // The bank determines the timing; until it is chosen, assume a fast one.
   MemoryPlace place;
   if (port < actor.memories.size())
     place = actor.memories[port];
@@ -145,8 +145,9 @@ void addReader(const Actor &actor, Network &network, size_t port, int64_t words,
   network.processes.push_back(std::move(reader));
 }
 
-void addProcess(const Actor &actor, Network &network, std::vector<Phase> phases,
-                int64_t periods, const std::vector<int> &inputs,
+void addProcess(const Actor &actor, ProcessNetwork &network,
+                std::vector<Phase> phases, int64_t periods,
+                const std::vector<int> &inputs,
                 const std::vector<int> &outputs) {
   network.processes.push_back(
       {actor.name, std::move(phases), periods, inputs, outputs});

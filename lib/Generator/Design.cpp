@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Builds a `flow.design` and reads one. Glue is inserted here and nowhere else:
-// a converter where two formats differ, a fork where a value has several
-// readers, a FIFO between a fork and a join. Circuits that follow each other
-// with nothing between become one, which saves a buffer and its cycle.
+// Builds a `flow.design` and reads one. Glue is inserted only here:
+// a converter if two formats differ, a fork if a value has several
+// readers, a FIFO between a fork and a join. Consecutive circuits
+// with nothing between are merged, which saves a buffer and its cycle.
 #include "rhizome/Generator/Design.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Generator/Shared.h"
@@ -50,16 +50,16 @@ public:
 
 private:
   struct Branches {
-    Format format;
-    SmallVector<Value> streams; ///< one for each reader that is left
+    BeatFormat format;
+    SmallVector<Value> streams; ///< one for each remaining reader
     bool forked = false;
   };
-  /// A stream into hardware that several regions share, from a region that
-  /// comes later.
+  /// A stream into hardware that several regions share, from a later
+  /// region.
   struct Awaited {
     UnrealizedConversionCastOp placeholder;
     Value value;
-    Format want;
+    BeatFormat want;
     Location loc;
   };
 
@@ -75,12 +75,13 @@ private:
   /// Actors of generated kinds so far, without their datapaths.
   llvm::MapVector<Operation *, Actor> generated;
 
-  flow::StreamType typeOf(Type elements, const Format &f, flow::Order order) {
+  flow::StreamType typeOf(Type elements, const BeatFormat &f,
+                          flow::Order order) {
     return flow::StreamType::get(builder.getContext(),
                                  num::elementInt(elements), f.lanes, f.row,
                                  f.count, order);
   }
-  flow::StreamType typeOf(Value v, const Format &f, flow::Order order) {
+  flow::StreamType typeOf(Value v, const BeatFormat &f, flow::Order order) {
     return typeOf(v.getType(), f, order);
   }
 
@@ -125,8 +126,8 @@ private:
     return op;
   }
 
-  /// `actor` on `inputs`. A generated datapath that follows another one takes
-  /// its place and does the work of both, if its kind knows how.
+  /// `actor` on `inputs`. A generated datapath that follows another one
+  /// replaces it and does the work of both, if its kind supports that.
   flow::ActorOp emitBehind(Location loc, Actor actor, ValueRange inputs,
                            TypeRange outputs) {
     Operation *before = inputs.empty() ? nullptr : inputs[0].getDefiningOp();
@@ -148,7 +149,8 @@ private:
     return op;
   }
 
-  void produce(Value value, Value stream, const Format &format, Location loc) {
+  void produce(Value value, Value stream, const BeatFormat &format,
+               Location loc) {
     unsigned branchCount = readers.lookup(value);
     Branches branches{format, {stream}, false};
     if (branchCount > 1) {
@@ -162,9 +164,9 @@ private:
     ready[value] = std::move(branches);
   }
 
-  /// The stream of a function argument begins in the format of its first
+  /// The stream of a function argument has the format of its first
   /// reader.
-  void buildInput(BlockArgument arg, const Format &want) {
+  void buildInput(BlockArgument arg, const BeatFormat &want) {
     Location loc = network.getLoc();
     Actor a = makeBorder(want, border.dataWidth, /*enters=*/true);
     a.name = names.unique("s_axis_" + std::to_string(arg.getArgNumber()));
@@ -173,7 +175,7 @@ private:
     produce(arg, op.getOutputs()[0], want, loc);
   }
 
-  Value consume(Value value, const Format &want, Location loc, bool join) {
+  Value consume(Value value, const BeatFormat &want, Location loc, bool join) {
     Value root = rootOf(value);
     if (!ready.count(root))
       buildInput(cast<BlockArgument>(root), want);
@@ -192,8 +194,8 @@ private:
         .getOutputs()[0];
   }
 
-  /// A region's input; of one that is made later a stand-in.
-  Value input(Value value, const Format &want, Location loc, bool join) {
+  /// A region's input; a placeholder for one that is made later.
+  Value input(Value value, const BeatFormat &want, Location loc, bool join) {
     Value root = rootOf(value);
     if (ready.count(root) || isa<BlockArgument>(root))
       return consume(value, want, loc, join);
@@ -211,7 +213,7 @@ private:
     placeholder.erase();
   }
 
-  /// The streams that a body's unit puts out.
+  /// The output streams of a body's unit.
   SmallVector<Type> typesOf(const Region &region, const Body &body, int unit) {
     SmallVector<Type> types;
     for (auto [port, format] : llvm::enumerate(body.units[unit].outputs)) {
@@ -267,8 +269,8 @@ private:
               region.outs()[i].getLoc());
   }
 
-  /// The head of the load chain, if a unit waits for it: one segment with what
-  /// each of them takes, in the order of the actors.
+  /// The head of the load chain, if a unit waits for it: one segment with the
+  /// words of each unit, in the order of the actors.
   void addLoad() {
     SmallVector<std::pair<flow::ActorOp, int64_t>> filled; // with its words
     int64_t words = 0;
@@ -303,7 +305,7 @@ private:
     emit(network.getLoc(), std::move(reader), {}, {});
   }
 
-  /// The memories that actors stand at, as the border gives them.
+  /// The memories that actors use, from the border's list.
   void addMemories() {
     SmallVector<Attribute> used;
     for (const Memory &m : border.memories)
@@ -322,7 +324,7 @@ private:
   void buildOutput(unsigned index, Value value) {
     Location loc = network.getLoc();
     Value root = rootOf(value);
-    Format f;
+    BeatFormat f;
     if (ready.count(root))
       f = ready[root].format;
     else
@@ -361,7 +363,7 @@ Actor actorOf(flow::ActorOp op) {
   return actor;
 }
 
-/// What the design says of its memories.
+/// The timing parameters of a memory.
 static llvm::StringMap<rhz::MemoryFigures> figuresOf(flow::DesignOp design) {
   llvm::StringMap<rhz::MemoryFigures> figures;
   if (auto memories = design.getMemories())
@@ -394,7 +396,7 @@ int64_t loadCycles(flow::DesignOp design) {
   rhz::MemoryServer server(rhz::MemoryTiming::of(
       figuresOf(design).lookup(head.getBanks()[0].getMemory()),
       unit.bitsOf(port) / 8, design.getClockMhz().convertToDouble()));
-  // A request is made while few enough are on their way, and accepted in the
+  // A request is made if few enough are in flight, and accepted in the
   // next cycle.
   int64_t cycle = -1;
   std::vector<int64_t> ends; // cycles of the bursts' last beats
@@ -413,8 +415,8 @@ int64_t loadCycles(flow::DesignOp design) {
   return ends.back() + places + 1;
 }
 
-/// The banks at which actors of a design stand, in its cycles.
-static void addBanks(flow::DesignOp design, Network &network) {
+/// The banks that actors of a design use, in its cycles.
+static void addBanks(flow::DesignOp design, ProcessNetwork &network) {
   llvm::StringMap<rhz::MemoryFigures> figures = figuresOf(design);
   double clockMhz = design.getClockMhz().convertToDouble();
   for (auto op : design.getBody().getOps<flow::ActorOp>())
@@ -426,8 +428,8 @@ static void addBanks(flow::DesignOp design, Network &network) {
                                 op.getUnit().bitsOf(*port) / 8, clockMhz);
 }
 
-Network networkOf(flow::DesignOp design) {
-  Network network;
+ProcessNetwork networkOf(flow::DesignOp design) {
+  ProcessNetwork network;
   addBanks(design, network);
   DenseMap<Value, int> channel;
   for (auto op : design.getBody().getOps<flow::ActorOp>()) {
@@ -463,9 +465,15 @@ static DenseSet<Value> streamsOfInputs(flow::DesignOp design) {
   return reached;
 }
 
+/// Does a process read a memory while frames pass? Weights are loaded before.
+static bool readsMemory(const ProcessNetwork &network) {
+  return llvm::any_of(network.processes,
+                      [](const Process &p) { return p.memory >= 0; });
+}
+
 LogicalResult sizeBuffers(flow::DesignOp design) {
-  // Channels are numbered by networkOf in the order of actors and results.
-  Network network = networkOf(design);
+  // networkOf numbers channels in the order of actors and results.
+  ProcessNetwork network = networkOf(design);
   SmallVector<std::pair<flow::ActorOp, int>> joins;
   int channel = 0;
   DenseMap<Value, int> numbers;
@@ -486,19 +494,22 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
     network.channels[index].capacity = INT64_MAX / 4;
     watched.push_back(index);
   }
+  // Designs that load weights are large, and what lies in their buffers grows
+  // for some frames more.
+  bool isLoaded = !network.memories.empty() && !readsMemory(network);
   Simulation simulation(network, watched);
-  const SimResult &run = simulation.upTo(2);
+  const SimResult &run = simulation.upTo(isLoaded ? 6 : 2);
   if (run.deadlock)
     return design.emitError("internal: deadlock with unbounded buffers: ")
            << run.blocked;
   for (auto &[op, index] : joins) {
     int64_t depth = std::max<int64_t>(2, simulation.occupancy(index));
-    // Two frames of fewer beats do not show what the full rate needs.
+    // Two frames of fewer beats do not show what full rate needs.
     auto stream = cast<flow::StreamType>(op.getOutputs()[0].getType());
     int64_t atFullRate = fullRateDepth(actorOf(op));
     if (2 * stream.beatsPerFrame() < atFullRate)
       depth = std::max(depth, atFullRate);
-    // The deep form of the buffer is visible one cycle later.
+    // The deep form of the buffer becomes visible one cycle later.
     if (depth > 62)
       depth += 2;
     op.setDepths(SmallVector<int64_t>(op.getNumResults(), depth));
@@ -506,9 +517,9 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
   return success();
 }
 
-/// The latency of a design that has read ahead all that its buffers take before
+/// The latency of a design whose readers have filled all their buffers before
 /// the frame comes.
-static int64_t latencyAfterReading(Network network) {
+static int64_t latencyAfterReading(ProcessNetwork network) {
   int64_t ready = 0;
   for (const MemoryBank &bank : network.memories)
     ready += bank.timing.latency + 2 * bank.timing.refresh;
@@ -526,20 +537,20 @@ static int64_t latencyAfterReading(Network network) {
 }
 
 FailureOr<Timing> predictTiming(flow::DesignOp design) {
-  Network network = networkOf(design);
+  ProcessNetwork network = networkOf(design);
   // Most designs settle at once. Those whose frames still differ, and those
   // whose frames are so short that the first ones meet an empty pipeline, are
   // followed for as long as data/sim/harness.cpp measures them. Frame 0 never
   // waits for a later one, so that its latency is that of a single frame.
-  // Long frames that come evenly are steady a frame earlier.
+  // Long frames with constant intervals are steady a frame earlier.
   constexpr int kWarmUp = 3, kShort = 5;
   constexpr double kLong = 20000;
   Simulation simulation(network);
   const SimResult &run = simulation.upTo(kShort - 1);
   if (run.deadlock)
     return design.emitError("internal: the design deadlocks: ") << run.blocked;
-  if (!network.memories.empty()) {
-    // Refreshes come when they come: no frame is like another.
+  if (readsMemory(network)) {
+    // Refreshes are not aligned to frames: no frame is like another.
     bool shortFrames = run.interval(kWarmUp - 1) < kLong;
     simulation.upTo(shortFrames ? 20 : 12);
     return Timing{run.interval(shortFrames ? 10 : kWarmUp),
@@ -559,8 +570,8 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
 
 FailureOr<std::vector<std::vector<int64_t>>>
 followFrame(flow::DesignOp design, ArrayRef<std::vector<int64_t>> offers) {
-  Network network = networkOf(design);
-  // An actor at the border is two processes, or with the sink three.
+  ProcessNetwork network = networkOf(design);
+  // An actor at the border consists of two processes, or with the sink three.
   llvm::StringMap<int64_t> ports;
   int64_t outputs = 0;
   for (auto op : design.getBody().getOps<flow::ActorOp>())
@@ -594,10 +605,10 @@ std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames) {
     index[op.getName()] = actors.size();
     actors.push_back({op.getName().str(), node ? node.str() : "", {}});
   }
-  Network network = networkOf(design);
+  ProcessNetwork network = networkOf(design);
   Simulation simulation(network);
   const SimResult &run = simulation.upTo(frames);
-  // An actor of several processes works while one of them does.
+  // An actor with several processes works while one of them does.
   for (auto [process, spans] : llvm::zip_equal(network.processes, run.spans)) {
     auto it = index.find(llvm::StringRef(process.name).split('.').first);
     if (it == index.end())
@@ -613,7 +624,7 @@ std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames) {
   return actors;
 }
 
-/// What stands between readers of the same bank.
+/// The arbiters between readers of the same bank.
 static Resources costOfArbiters(flow::DesignOp design,
                                 const CostContext &context) {
   std::map<std::pair<StringRef, int64_t>, BankReaders> banks;

@@ -20,14 +20,15 @@ constexpr int64_t kUnbounded = INT64_MAX / 8;
 /// A count that nobody waits for.
 constexpr int64_t kNever = INT64_MAX;
 
+/// So many tokens had come by then.
+struct Event {
+  int64_t count, time;
+};
+
 /// A growing count of tokens with the time at which each batch took place, and
 /// its one reader, which asks for ascending counts. What it has passed is
 /// forgotten.
 class Series {
-  struct Event {
-    int64_t count, time;
-  };
-
 public:
   int64_t total = 0;
 
@@ -120,6 +121,51 @@ private:
   }
 };
 
+/// As Series, for channels whose writer may be far ahead: batches of one size
+/// at equal distances are one entry.
+class Runs {
+public:
+  bool empty() const { return runs.empty(); }
+  /// The first batch.
+  Event front() const { return {runs.front().count, runs.front().time}; }
+  void popFront() {
+    Run &run = runs.front();
+    run.count += run.tokens;
+    run.time += run.step;
+    if (--run.batches == 0)
+      runs.pop_front();
+  }
+  void add(int64_t tokens, int64_t time) {
+    total += tokens;
+    if (!runs.empty()) {
+      Run &last = runs.back();
+      int64_t step = time - last.time - (last.batches - 1) * last.step;
+      if (last.batches == 1 || (last.tokens == tokens && last.step == step)) {
+        last.tokens = tokens;
+        last.step = step;
+        ++last.batches;
+        return;
+      }
+    }
+    runs.push_back({total, time});
+  }
+  int64_t reached(int64_t n) {
+    if (n <= 0)
+      return -1; // nothing to wait for
+    while (front().count < n)
+      popFront();
+    return front().time;
+  }
+
+private:
+  struct Run {
+    int64_t count, time; ///< of its first batch
+    int64_t batches = 1, tokens = 0, step = 0;
+  };
+  int64_t total = 0;
+  std::deque<Run> runs;
+};
+
 struct ChannelState {
   int64_t capacity = 0, latency = 1;
   Series pushed, popped; ///< visible times; pop times
@@ -129,34 +175,50 @@ struct ChannelState {
   /// Is it its producer's only output and its consumer's only input, passed
   /// token by token?
   bool isLine = false;
-  /// Of a watched channel, all of it: firing times of the producer, pop times.
+  /// Of a watched channel: its tokens, instead of `pushed`, and what of firing
+  /// times of the producer and pop times has not been counted, which is few as
+  /// long as both keep pace; and the most tokens so far.
   bool watched = false;
-  Series reserved, freed;
+  Runs visible, reserved, freed;
+  int64_t gone = 0, most = 0;
 
   bool isNarrow() const { return !watched && capacity < kUnbounded; }
   void push(int64_t tokens, int64_t time) {
-    pushed.add(tokens, time + latency);
-    if (watched)
-      reserved.add(tokens, time);
+    if (!watched) {
+      pushed.add(tokens, time + latency);
+      return;
+    }
+    pushed.total += tokens;
+    visible.add(tokens, time + latency);
+    reserved.add(tokens, time);
   }
   void pop(int64_t tokens, int64_t time) {
     if (capacity < kUnbounded)
       popped.add(tokens, time);
     else
       popped.total += tokens;
-    if (watched)
+    if (watched) {
       freed.add(tokens, time);
-  }
-  /// A place is taken from the producer's firing to the consumer's.
-  int64_t occupancy() const {
-    size_t j = 0;
-    int64_t gone = 0, most = 0;
-    for (size_t i = 0; i < reserved.size(); ++i) {
-      while (j < freed.size() && freed[j].time < reserved[i].time)
-        gone = freed[j++].count;
-      most = std::max(most, reserved[i].count - gone);
+      count(/*isEnd=*/false);
     }
-    return most;
+  }
+  int64_t seen(int64_t n) {
+    return watched ? visible.reached(n) : pushed.reached(n);
+  }
+  /// Counts the occupancy as far as all pops that went before are known. A
+  /// place is taken from the producer's firing to the consumer's.
+  void count(bool isEnd) {
+    while (!reserved.empty()) {
+      Event taken = reserved.front();
+      while (!freed.empty() && freed.front().time < taken.time) {
+        gone = freed.front().count;
+        freed.popFront();
+      }
+      if (freed.empty() && !isEnd)
+        return;
+      most = std::max(most, taken.count - gone);
+      reserved.popFront();
+    }
   }
 };
 
@@ -192,14 +254,14 @@ struct MemoryState {
 } // namespace
 
 struct Simulation::State {
-  const Network &network;
+  const ProcessNetwork &network;
   std::vector<ChannelState> channels;
   std::vector<ProcessState> processes;
   std::vector<MemoryState> memories;
   std::deque<int> work;
   SimResult result;
 
-  explicit State(const Network &network) : network(network) {}
+  explicit State(const ProcessNetwork &network) : network(network) {}
   void enqueue(int p) {
     if (!processes[p].queued) {
       processes[p].queued = true;
@@ -228,7 +290,7 @@ static int64_t at(const Counts &counts, size_t i) {
   return i < counts.size() ? counts[i] : 0;
 }
 
-static bool isLine(const Network &network, const ChannelState &channel) {
+static bool isLine(const ProcessNetwork &network, const ChannelState &channel) {
   if (!channel.isNarrow() || channel.producer < 0 || channel.consumer < 0)
     return false;
   const Process &from = network.processes[channel.producer],
@@ -241,7 +303,8 @@ static bool isLine(const Network &network, const ChannelState &channel) {
              to.phases, [](const Phase &p) { return at(p.consume, 0) <= 1; });
 }
 
-Simulation::Simulation(const Network &network, llvm::ArrayRef<int> watched)
+Simulation::Simulation(const ProcessNetwork &network,
+                       llvm::ArrayRef<int> watched)
     : state(std::make_unique<State>(network)) {
   state->channels.resize(network.channels.size());
   for (size_t c = 0; c < network.channels.size(); ++c) {
@@ -350,7 +413,7 @@ static void fireAny(const Phase &phase, ProcessState &state, int64_t firings,
     for (size_t i = 0; i < phase.need.size(); ++i)
       if (phase.need[i] > 0) {
         ChannelState &c = *state.inputs[i];
-        time = std::max(time, c.pushed.reached(c.popped.total + phase.need[i]));
+        time = std::max(time, c.seen(c.popped.total + phase.need[i]));
       }
     for (size_t k = 0; k < phase.produce.size(); ++k)
       if (phase.produce[k] > 0) {
@@ -508,7 +571,7 @@ void Simulation::State::ask(int p) {
   for (size_t i = 0; i < phase.need.size(); ++i)
     if (phase.need[i] > 0) {
       ChannelState &c = *s.inputs[i];
-      time = std::max(time, c.pushed.reached(c.popped.total + phase.need[i]));
+      time = std::max(time, c.seen(c.popped.total + phase.need[i]));
     }
   for (size_t i = 0; i < phase.consume.size(); ++i)
     if (phase.consume[i] > 0)
@@ -583,7 +646,9 @@ bool Simulation::State::isDone(int frames) const {
 const SimResult &Simulation::upTo(int frames) {
   State &s = *state;
   // What is read ahead for later frames contends with what is read for these.
-  int most = frames + (s.memories.empty() ? 0 : kAhead);
+  bool reads = llvm::any_of(
+      s.memories, [](const MemoryState &m) { return !m.readers.empty(); });
+  int most = frames + (reads ? kAhead : 0);
   s.result.frames = frames;
   s.result.firstIn.resize(most, INT64_MAX);
   for (size_t p = 0; p < s.processes.size(); ++p)
@@ -595,10 +660,10 @@ const SimResult &Simulation::upTo(int frames) {
       s.processes[p].queued = false;
       s.advance(p, most);
     }
-  } while (!s.memories.empty() && !s.isDone(frames) && s.grant());
+  } while (reads && !s.isDone(frames) && s.grant());
   s.result.deadlock = false;
   s.result.blocked.clear();
-  if (!s.memories.empty() && s.isDone(frames))
+  if (reads && s.isDone(frames))
     return s.result;
   for (size_t p = 0; p < s.processes.size(); ++p)
     if (s.processes[p].frame < frames) {
@@ -609,8 +674,10 @@ const SimResult &Simulation::upTo(int frames) {
   return s.result;
 }
 
-int64_t Simulation::occupancy(int channel) const {
-  return state->channels[channel].occupancy();
+int64_t Simulation::occupancy(int channel) {
+  ChannelState &c = state->channels[channel];
+  c.count(/*isEnd=*/true);
+  return c.most;
 }
 
 double SimResult::interval(int warmUp) const {

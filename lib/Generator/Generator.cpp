@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What generators share: formats, foldings and the converter between formats.
+// Shared parts of generators: formats, foldings and the converter between
+// formats.
 #include "rhizome/Generator/Generator.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 
@@ -10,15 +11,15 @@ std::string counted(int64_t number, llvm::StringRef noun) {
   return (llvm::Twine(number) + " " + noun + (number == 1 ? "" : "s")).str();
 }
 
-std::string Format::lanesText() const {
+std::string BeatFormat::lanesText() const {
   bool isDefault = canonical().row == count;
   return counted(lanes, "lane") +
          (isDefault ? "" : ", rows of " + std::to_string(row));
 }
 
-Format formatOf(Type tensor, int64_t lanes, int64_t row) {
+BeatFormat formatOf(Type tensor, int64_t lanes, int64_t row) {
   num::IntType element = num::elementInt(tensor);
-  Format f;
+  BeatFormat f;
   f.isSigned = element.getIsSigned();
   f.width = element.getWidth();
   f.lanes = lanes;

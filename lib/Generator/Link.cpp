@@ -10,12 +10,12 @@ namespace rhizome::gen {
 namespace {
 constexpr int64_t kHeaderBytes = 16, kAckBytes = 24, kWordBytes = 8;
 constexpr int64_t kMaxSlotWords = 128, kMinWindow = 4, kMaxWindow = 64;
-/// An acknowledgement after so many datagrams (rhz_link_rx, AckEvery / 2).
+/// An acknowledgement after this many datagrams (rhz_link_rx, AckEvery / 2).
 constexpr int64_t kAckEvery = 4;
-/// Cycles of both endpoints on a datagram's way and its acknowledgement's,
+/// Cycles of both endpoints on the path of a datagram and its acknowledgement,
 /// without those of their beats.
 constexpr double kEndpointCycles = 64;
-/// Cycles of a tick, and what counters of ticks are for.
+/// Cycles of a tick, and the uses of tick counters.
 constexpr double kTickCycles = 16;
 constexpr int64_t kMaxWaitTicks = 30000, kMaxAckTicks = 4000;
 /// Stages between the last beat in and the header out, and between the last
@@ -42,9 +42,9 @@ int64_t linkSlotWords(const Medium &medium) {
 double linkRoundTripNs(const Medium &medium, int64_t streamBits,
                        double clockMhz) {
   double beats = double(linkSlotWords(medium) * 64 / streamBits);
-  // A datagram is stored whole at both ends. A shell takes two ahead of it:
-  // with fewer places the medium would run dry, or slots that end with a frame
-  // leave half empty, although others wait.
+  // A datagram is stored completely at both ends. A shell takes two in advance:
+  // with fewer places, the medium would run dry, or slots that end with a frame
+  // would leave half empty although others wait.
   double endpoint = 1000 / clockMhz * (2 * beats + kEndpointCycles);
   double ahead = medium.isReliable() ? 1 : 2;
   double wire = (ahead + 1) * datagramBytes(medium) * 8e9 / medium.bitsPerS;
@@ -60,7 +60,7 @@ int64_t linkWindow(const LinkChannel &channel, int64_t streamBits,
                    double(linkSlotWords(medium) * kWordBytes + kHeaderBytes));
   double slots =
       perS * linkRoundTripNs(medium, streamBits, clockMhz) * 1e-9 + kAckEvery;
-  // Both ends hold a window each on a medium that may lose.
+  // Both ends hold a window each on a medium that may lose datagrams.
   double held = double(channel.minBufferBits) /
                 double(linkSlotWords(medium) * 64) /
                 (medium.isReliable() ? 1 : 2);
@@ -96,7 +96,7 @@ int64_t linkWaitTicks(const Medium &medium, int64_t streamBits,
 }
 
 int64_t linkAckTicks(const Medium &medium, double clockMhz) {
-  // So many datagrams at full rate are acknowledged by their number.
+  // At full rate, this many datagrams are acknowledged because of their number.
   double ns = kAckEvery * datagramBytes(medium) * 8e9 / medium.bitsPerS;
   return std::clamp<int64_t>(
       int64_t(std::ceil(ns * clockMhz / 1000 / kTickCycles)) + 2, 4,
@@ -130,8 +130,8 @@ Resources endpointCost(const LinkEndpoint &endpoint,
   if (endpoint.channels.empty())
     return r;
   auto width = double(endpoint.streamBits);
-  bool parts = endpoint.streamBits < 64; // beats that make up a word
-  // Measured with LUTs of six inputs; with four it takes half as many again.
+  bool parts = endpoint.streamBits < 64; // beats that form a word
+  // Measured with six-input LUTs; with four inputs it takes half as many again.
   double luts = context.lutInputs >= 6 ? 1 : 1.55;
   auto add = [&](double lut, double ff) {
     r.lut() += luts * lut;
@@ -165,7 +165,7 @@ Resources endpointCost(const LinkEndpoint &endpoint,
           382 + 0.6 * width + 2.4 * places);
     } else if (retains) {
       add(600 + 0.9 * places, 560 + 0.6 * width + 0.5 * places);
-      memory(slots, 16); // when each was sent
+      memory(slots, 16); // the time when each was sent
     } else {
       add(parts ? 395 : 370, 384 + 0.6 * width);
     }

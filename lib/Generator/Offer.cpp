@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Bodies of offers, and what an offer takes once its units are known.
+// Bodies of offers, and the cost of an offer once its units are known.
 #include "rhizome/Generator/Offer.h"
 #include "rhizome/Generator/PriceList.h"
 #include "rhizome/Generator/UnitModel.h"
 #include "llvm/ADT/Hashing.h"
 
 namespace rhizome::gen {
-Body &Body::chain(Actor actor, const Format &output) {
+Body &Body::chain(Actor actor, const BeatFormat &output) {
   int next = 0; // of the region's inputs
   for (const Unit &unit : units)
     for (const Source &source : unit.inputs)
@@ -63,7 +63,7 @@ const PriceList::Price &PriceList::finish(Actor &actor) {
   return entry.price;
 }
 
-/// Sums up what `finish` says of every unit.
+/// Sums up the results of `finish` for every unit.
 static void
 finishUnits(Offer &offer,
             llvm::function_ref<PriceList::Price(Actor &actor)> finish) {
@@ -78,7 +78,7 @@ finishUnits(Offer &offer,
 }
 
 void finishOffer(Offer &offer, PriceList &prices) {
-  // What computes, the last unit, is another in every offer.
+  // The computing unit, the last one, differs in every offer.
   finishUnits(offer, [&](Actor &actor) {
     return &actor == &offer.body.back() ? finished(actor, prices.context)
                                         : prices.finish(actor);

@@ -21,7 +21,7 @@ OfferCache::Key OfferCache::keyOf(const Region &region,
       key.push_back(constant
                         ? constant->getAttrDictionary().getAsOpaquePointer()
                         : nullptr);
-      // Which of the region's operations it comes from.
+      // The region's operation that it comes from.
       auto inside = llvm::find(region.ops(), rootOf(v).getDefiningOp());
       key.push_back(reinterpret_cast<const void *>(
           uintptr_t(inside - region.ops().begin())));
@@ -85,7 +85,7 @@ offersFor(llvm::ArrayRef<Operation *> ops, const DeviceContext &device,
           llvm::function_ref<void(std::vector<Offer> &)> take) {
   llvm::ArrayRef<std::unique_ptr<Generator>> generators = allGenerators();
   size_t count = generators.size();
-  // Of every operation and generator the first question that is the same.
+  // For every operation and generator, the first equal query.
   std::vector<size_t> asked(ops.size() * count), distinct;
   std::vector<llvm::StringMap<size_t>> known(count);
   for (size_t i = 0; i < asked.size(); ++i) {

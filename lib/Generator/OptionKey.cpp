@@ -6,7 +6,7 @@
 #include <cassert>
 
 namespace rhizome::gen {
-/// Is it a word that needs no quoting in a key?
+/// Whether it is a word that needs no quoting in a key.
 static bool isWord(llvm::StringRef text) {
   return !text.empty() && llvm::all_of(text, [](char c) {
     return llvm::isAlnum(c) || c == '_' || c == '-' || c == '.';

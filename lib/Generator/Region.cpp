@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which streams a region takes and gives.
+// The input and output streams of a region.
 #include "rhizome/Generator/Region.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/ADT/STLExtras.h"
@@ -16,7 +16,7 @@ Value rootOf(Value v) {
 
 Region::Region(Operation *op) : Region(llvm::ArrayRef<Operation *>(op)) {}
 
-/// Is the value read by an operation that is not one of these?
+/// Whether the value is read by an operation that is not one of these.
 static bool isReadOutside(Value v,
                           const llvm::SmallPtrSetImpl<Operation *> &in) {
   return llvm::any_of(v.getUsers(), [&](Operation *user) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where a pipeline's registers come from: a value that is read in a later stage
-// than its own passes one for each stage between.
+// Inserts a pipeline's registers: a value that is read in a later stage
+// than its own passes through one for each stage between.
 #include "rhizome/Generator/Registers.h"
 #include "mlir/IR/Builders.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
@@ -25,7 +25,7 @@ private:
   ArrayRef<LogicGroup> groups;
   const schedule::Problem &problem;
   const schedule::Schedule &schedule;
-  /// Of each group: its value, then a stage later each.
+  /// For each group: its value, then the value in each later stage.
   std::vector<SmallVector<Value, 1>> delayed;
 
   Value at(int group, int64_t stage);

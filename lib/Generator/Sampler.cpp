@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Random units for characterization: images of random contents, and what closes
-// a unit whose parameters are drawn.
+// Random units for characterization: images of random contents, and the
+// completion of a unit whose parameters are drawn.
 #include "rhizome/Generator/Sampler.h"
 #include <algorithm>
 

@@ -12,7 +12,7 @@
 namespace rhizome::interp {
 inline constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// A little more than what was computed in double.
+/// Slightly more than the value computed in double.
 inline Interval widened(double lo, double hi) {
   if (std::isnan(lo) || std::isnan(hi))
     return {-infinite, infinite};
@@ -35,7 +35,7 @@ inline Interval quotient(const Interval &a, const Interval &b) {
 }
 
 /// center + Σ factor · ε + error · ε', every ε in [−1, 1]; the input elements'
-/// ε are shared by all forms, ε' is this form's alone.
+/// ε are shared by all forms, ε' is private to this form.
 struct AffineForm {
   double center = 0, error = 0;
   std::vector<std::pair<int32_t, double>> terms; ///< by rising index
@@ -47,7 +47,8 @@ struct AffineForm {
     return sum;
   }
   Interval range() const {
-    // The sum's own rounding: its terms each give at most half an ulp.
+    // The sum's own rounding: each of its terms contributes at most half an
+    // ulp.
     double r = radius() * (1 + 1e-15 * double(terms.size() + 4)) +
                std::fabs(center) * 1e-15;
     return widened(center - r, center + r);
@@ -72,7 +73,7 @@ struct AffineForm {
       factor *= by;
     return f.rounded();
   }
-  /// With room for the rounding of center and factors.
+  /// Including the rounding of center and factors.
   AffineForm rounded() const {
     AffineForm f = *this;
     f.error += (std::fabs(center) + radius()) * 4e-16;

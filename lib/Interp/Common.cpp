@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The operations that live at both levels. Each is written once, as a template
+// The operations of both levels. Each is written once, as a template
 // over the element: float with sums in double, or int64_t with exact sums.
 #include "Evaluate.h"
 
@@ -11,7 +11,8 @@ template <typename T>
 using Accumulator =
     std::conditional_t<std::is_same_v<T, float>, double, __int128>;
 
-/// A sum becomes a result: rounded to float32, or checked against the range.
+/// Converts a sum to a result: rounded to float32, or checked against the
+/// range.
 static LogicalResult finish(Frame &frame, size_t index, double sum) {
   frame.out.floats[index] = float(sum);
   return success();
@@ -167,7 +168,7 @@ template <typename T> static void pad(osa::PadOp op, Frame &frame) {
                });
 }
 
-/// Values that were only moved still have to lie in the result's range.
+/// Moved values must also be in the result's range.
 static LogicalResult checkMoved(Frame &frame) {
   if (!frame.out.isFloat)
     for (auto [i, v] : llvm::enumerate(frame.out.ints))

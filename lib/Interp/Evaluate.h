@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the interpreter's files share: the operands, decoded attributes and the
-// result of the one operation that is being evaluated.
+// Shared by the interpreter's files: the operands, decoded attributes and the
+// result of the operation being evaluated.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -43,12 +43,12 @@ template <typename T> std::vector<T> &values(Tensor &t) {
 /// The range of the result's integer element type; any int64 for others.
 std::pair<int64_t, int64_t> resultRange(mlir::Operation *op);
 
-/// Puts an exact integer into the result, or reports that it leaves the
+/// Stores an exact integer in the result, or reports that it exceeds the
 /// declared range.
 llvm::LogicalResult store(Frame &frame, size_t index, __int128 value);
 
-/// Operations that live at both levels, at the real and at the integer level.
-/// Each fails with a diagnostic, also for an operation of another group.
+/// Operations of both levels, of the real and of the integer level.
+/// Each fails with a diagnostic, also for operations of another group.
 llvm::LogicalResult evaluateCommon(Frame &frame);
 llvm::LogicalResult evaluateReal(Frame &frame);
 llvm::LogicalResult evaluateInteger(Frame &frame);
@@ -56,8 +56,8 @@ bool isCommon(mlir::Operation *op);
 bool isReal(mlir::Operation *op);
 bool isInteger(mlir::Operation *op);
 /// Loops and scalars: linalg, tensor, arith, math and num, on integers and on
-/// numbers of every format. `of` gives the values of the function around, null
-/// for those that are not known.
+/// numbers of every format. `of` returns the values of the enclosing function,
+/// null for unknown ones.
 llvm::LogicalResult
 evaluateLoops(mlir::Operation *op,
               llvm::function_ref<const Tensor *(mlir::Value)> of,

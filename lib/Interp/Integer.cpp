@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::interp;
 
-/// The channel of element `i`, or 0 if one value serves all.
+/// The channel of element `i`, or 0 if there is only one value.
 static size_t channelOf(const Frame &frame, size_t i, size_t numValues) {
   return numValues == 1 ? 0 : i % frame.out.shape.back();
 }
@@ -31,7 +31,7 @@ static LogicalResult requantize(osa::RequantizeOp op, Frame &frame) {
 
 static LogicalResult threshold(osa::ThresholdOp op, Frame &frame) {
   auto shape = op.getThresholds().getShapedType().getShape();
-  // The generated getters give the attributes as uint64_t.
+  // The generated getters return the attributes as uint64_t.
   __int128 base = int64_t(op.getBase()), step = int64_t(op.getStep());
   const auto &thresholds = frame.decoded(op.getThresholds()).ints;
   for (auto [i, x] : llvm::enumerate(frame.in[0]->ints)) {

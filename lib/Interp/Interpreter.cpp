@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The interpreter's frame: binds values to tensors, decodes constants once,
 // walks the function and its loops over time, and checks declared ranges. The
-// operations' meanings stand in Common.cpp, Real.cpp, Integer.cpp and
+// operations are implemented in Common.cpp, Real.cpp, Integer.cpp and
 // Loops.cpp.
 #include "rhizome/Interp/Interpreter.h"
 #include "Evaluate.h"
@@ -18,7 +18,7 @@ struct Interpreter::Constants {
   llvm::DenseMap<Value, Tensor> values;
 };
 
-/// Scalars, which begin the host's loops, are tensors of rank 0.
+/// Scalars, the initial values of the host's loops, are tensors of rank 0.
 static RankedTensorType tensorType(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return tensor;
@@ -94,8 +94,8 @@ LogicalResult interp::store(Frame &frame, size_t index, __int128 value) {
   return success();
 }
 
-/// The shape, kind and element count of `tensor` are those of `type`, and its
-/// integers lie in the type's range.
+/// Whether the shape, kind and element count of `tensor` match `type`, and its
+/// integers are in the type's range.
 static LogicalResult checkInput(func::FuncOp func, unsigned index,
                                 const Tensor &tensor) {
   Type declared = func.getArgumentTypes()[index];
@@ -132,7 +132,7 @@ static LogicalResult checkInput(func::FuncOp func, unsigned index,
 }
 
 namespace {
-/// One evaluation of a function: what its values hold by now.
+/// One evaluation of a function: its current values.
 class Run {
 public:
   Run(const DecodedAttrs &attrs, const ProbeFn &probe, OverflowEvent *overflow)
@@ -140,9 +140,9 @@ public:
   using Owned = llvm::DenseMap<Value, std::unique_ptr<Tensor>>;
 
   void bind(Value v, const Tensor &tensor) { bound[v] = &tensor; }
-  /// Evaluates a block up to its terminator; its results are put into `owned`.
+  /// Evaluates a block up to its terminator; stores its results in `owned`.
   LogicalResult block(Block &body, Owned &owned);
-  /// A value's tensor, taken out of `owned` if nobody else reads it.
+  /// A value's tensor, moved out of `owned` if nothing else reads it.
   Tensor taken(Value v, Owned &owned);
 
 private:
@@ -235,7 +235,7 @@ LogicalResult Run::loop(scf::ForOp op, Owned &owned) {
     for (Value v : body.getTerminator()->getOperands())
       next.push_back(taken(v, inner));
     carried = std::move(next);
-    if (end - i <= step) // the next place may not be a number
+    if (end - i <= step) // the next index may overflow
       break;
   }
   for (auto [v, tensor] : llvm::zip_equal(op.getResults(), carried))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Loops on numbers: elements of every format, each held as its tensor holds it.
+// Loops on numbers: elements of every format, each stored as in its tensor.
 #include "Loops.h"
 #include "Evaluate.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -158,7 +158,7 @@ LogicalResult interp::evaluateLoops(
   return LoopWalk<Numbers>(domain).evaluate(op, of, results);
 }
 
-/// What the host computes on: linalg.generic and what moves tensors for it.
+/// The operations of the host: linalg.generic and tensor movement for it.
 static bool isHost(Operation *op) {
   return isa<linalg::GenericOp, linalg::FillOp, tensor::EmptyOp,
              tensor::CollapseShapeOp, tensor::ExpandShapeOp,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The one walk over loops: linalg on tensors, with what moves tensors around
-// it. What the elements are and what an operation makes of them is the
-// domain's: numbers (Loops.cpp), or nodes of an unrolled kernel (Tape.cpp).
+// The common walk over loops: linalg on tensors, and the operations that move
+// tensors for it. The type of elements and the meaning of operations are given
+// by the domain: numbers (Loops.cpp), or nodes of an unrolled kernel
+// (Tape.cpp).
 #pragma once
 
 #include "Scalars.h"
@@ -34,7 +35,7 @@ inline int64_t count(llvm::ArrayRef<int64_t> shape) {
 }
 
 /// Calls fn for every index of a box, the last dimension fastest; `accesses`
-/// are offsets that follow.
+/// are offsets that are updated.
 template <typename Fn>
 void overBox(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<Access> accesses,
              llvm::MutableArrayRef<int64_t> offsets,
@@ -42,7 +43,8 @@ void overBox(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<Access> accesses,
   if (count(sizes) == 0)
     return;
   const size_t n = accesses.size();
-  // What an offset gains when dimension d steps and those after it return to 0.
+  // The change of an offset when dimension d steps and those after it return to
+  // 0.
   llvm::SmallVector<int64_t> gains(sizes.size() * n);
   for (size_t i = 0; i < n; ++i) {
     offsets[i] = accesses[i].base;
@@ -79,12 +81,12 @@ template <typename Domain> class LoopWalk {
 public:
   using Value = typename Domain::Value;
   using Store = typename Domain::Store;
-  /// The elements of a value of the function around; null if it has none.
+  /// The elements of a value of the enclosing function; null if it has none.
   using Lookup = llvm::function_ref<const Store *(mlir::Value)>;
 
   explicit LoopWalk(Domain &domain) : domain(domain) {}
 
-  /// True for the operations that `evaluate` knows.
+  /// True for the operations that `evaluate` supports.
   static bool knows(mlir::Operation *op) {
     namespace tensor = mlir::tensor;
     return llvm::isa<mlir::linalg::LinalgOp, tensor::EmptyOp,
@@ -150,7 +152,7 @@ private:
   struct Step {
     typename Domain::Context context;
     int to = 0, x = 0, y = 0, z = 0;
-    /// If the step is no operation: the loop whose index it gives, or the
+    /// If the step is not an operation: the loop whose index it returns, or the
     /// tensor that it reads at the indices in these slots.
     int loop = -1, read = -1;
     llvm::SmallVector<int, 4> indices;
@@ -187,16 +189,16 @@ private:
     auto elements = llvm::dyn_cast<mlir::DenseElementsAttr>(op.getValue());
     if (!elements) {
       if (!domain.constant(op.getValue(), element, value))
-        return op.emitOpError("is no constant of numbers");
+        return op.emitOpError("is not a constant of numbers");
       Domain::store(to, 0, value);
       return llvm::success();
     }
     int64_t i = 0;
     for (mlir::Attribute one : elements.template getValues<mlir::Attribute>()) {
-      // Values of a splat are all the same.
+      // All values of a splat are equal.
       if ((i == 0 || !elements.isSplat()) &&
           !domain.constant(one, element, value))
-        return op.emitOpError("is no constant of numbers");
+        return op.emitOpError("is not a constant of numbers");
       Domain::store(to, i++, value);
     }
     return llvm::success();
@@ -242,7 +244,7 @@ private:
     if (!op.hasPureTensorSemantics() || op.hasDynamicShape())
       return op->emitOpError("is not on tensors of known shapes");
     mlir::Block *body = op.getBlock();
-    // Slots: block arguments, then what the steps give, and constants.
+    // Slots: block arguments, then results of steps, and constants.
     llvm::DenseMap<mlir::Value, int> slotOf;
     std::vector<Value> slots;
     auto fresh = [&](mlir::Value v) {
@@ -251,7 +253,7 @@ private:
     };
     for (mlir::BlockArgument arg : body->getArguments())
       fresh(arg);
-    /// −1 for values that are not known.
+    /// −1 for unknown values.
     auto slot = [&](mlir::Value v) {
       auto found = slotOf.find(v);
       if (found != slotOf.end())
@@ -270,7 +272,7 @@ private:
         int place = fresh(constant.getResult());
         if (!domain.constant(constant.getValue(), constant.getType(),
                              slots[place]))
-          return inner.emitOpError("is no constant scalar");
+          return inner.emitOpError("is not a constant scalar");
         continue;
       }
       Step step;
@@ -308,7 +310,7 @@ private:
     };
     std::vector<Access> accesses;
     std::vector<Way> reads, writes;
-    std::vector<unsigned> written; ///< which access a write has
+    std::vector<unsigned> written; ///< which access a write uses
     const size_t already = results.size();
     results.reserve(already + op->getNumResults());
     for (mlir::OpOperand &operand : op->getOpOperands()) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Ranges forwards over the unrolled kernel; then, for each operation that may
-// overflow, a search for an input that shows it. In each argument alone most
+// Forward ranges over the unrolled kernel; then, for each operation that may
+// overflow, a search for an input that proves it. In each argument alone, most
 // kernels are linear, so the gradient's signs give that argument's best corner
-// of its box; one argument after the other climbs from random corners.
+// of its box; the search improves one argument after the other from random
+// corners.
 #include "rhizome/Interp/Ranges.h"
 #include "Affine.h"
 #include "Tape.h"
@@ -14,10 +15,10 @@ using namespace rhizome;
 using namespace rhizome::interp;
 
 namespace {
-/// What the forward pass found for one operation.
+/// The result of the forward pass for one operation.
 struct Suspect {
   Interval range{infinite, -infinite};
-  std::vector<int> nodes; ///< that may leave the format
+  std::vector<int> nodes; ///< those that may exceed the format
 };
 
 class Analysis {
@@ -33,7 +34,7 @@ public:
     suspects.resize(tape.sites.size());
   }
 
-  /// The greatest magnitude that the forward pass finds.
+  /// The largest magnitude found by the forward pass.
   double greatest() {
     forward();
     return most;
@@ -64,7 +65,7 @@ private:
   std::vector<Interval> limits; ///< per site
   std::vector<Suspect> suspects;
   double most = 0;
-  /// Affine forms are dropped above this many terms in all, or in one form.
+  /// Affine forms are dropped above this many terms in total, or in one form.
   static constexpr size_t mostWork = size_t(100) << 20, mostTerms = 4096;
 
   static Location placeOf(Operation *op) {
@@ -84,7 +85,7 @@ private:
                               const Interval &range) {
     const numeric::Format &f = site.format;
     if (!site.isFormat)
-      return 0; // f64: far below what matters here
+      return 0; // f64: far below the errors that matter here
     bool exact = code != Code::Mul && code != Code::Div && code != Code::Fma &&
                  code != Code::Sqrt && code != Code::Cast &&
                  code != Code::Exp && code != Code::Log;
@@ -98,7 +99,7 @@ private:
   static Interval interval(const Node &n, const Interval &a, const Interval &b,
                            const Interval &c) {
     auto monotone = [](double (*fn)(double), Interval r) {
-      // The library's functions are within two ulps.
+      // The library's functions are accurate to two ulps.
       Interval w = widened(fn(r.lo), fn(r.hi));
       return widened(w.lo - std::fabs(w.lo) * 1e-15,
                      w.hi + std::fabs(w.hi) * 1e-15);
@@ -199,7 +200,8 @@ private:
           suspect.range.lo = std::min(suspect.range.lo, r.lo);
           suspect.range.hi = std::max(suspect.range.hi, r.hi);
         }
-        // Behind it the operation's result counts as if it did not overflow.
+        // After it, the operation's result is treated as if it did not
+        // overflow.
         r = {std::max(r.lo, limit.lo), std::min(r.hi, limit.hi)};
         if (r.lo > r.hi)
           r = limit;
@@ -243,7 +245,7 @@ private:
     }
   }
 
-  /// How far a value is beyond the site's limits: above 1 is overflow.
+  /// How far a value is beyond the site's limits: above 1 is an overflow.
   double excess(int site, double value) const {
     const Interval &limit = limits[site];
     if (std::isnan(value))

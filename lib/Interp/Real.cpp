@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The operations of the real level, each with its result in float32, and the
-// two that join the levels, quantize and dequantize.
+// two that connect the levels, quantize and dequantize.
 #include "Evaluate.h"
 #include "rhizome/Dialect/Osa/Unary.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::interp;
 
-/// Which of n values along `axis` belongs to element `i`; 0 if there is one.
+/// The index of element `i`'s value among n along `axis`; 0 if there is one.
 static size_t alongAxis(const Tensor &t, size_t i, int64_t axis, size_t n) {
   if (n == 1 || axis < 0)
     return 0;
@@ -20,7 +20,7 @@ static size_t alongAxis(const Tensor &t, size_t i, int64_t axis, size_t n) {
   return i / inner % n;
 }
 
-/// Zero points come as integers, or as whole floats (QONNX).
+/// Zero points are integers, or whole floats (QONNX).
 static std::vector<int64_t> zeroPoints(const Frame &frame, Attribute attr) {
   const Decoded &decoded = frame.decoded(attr);
   if (!decoded.ints.empty())
@@ -65,7 +65,7 @@ static LogicalResult quantize(osa::QuantizeOp op, Frame &frame) {
     int64_t z = zero[alongAxis(*frame.in[0], i, axis, zero.size())];
     if (std::isnan(x))
       return op.emitOpError()
-             << "meets NaN at element " << i << ", which no integer stands for";
+             << "meets NaN at element " << i << ", which no integer represents";
     double rounded = roundBy(op.getRounding(), x / s);
     // Saturate before the conversion: the quotient may be infinite.
     if (rounded >= double(hi) - double(z))

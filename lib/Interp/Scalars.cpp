@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The table of scalar operations. Sums, products, exponentials and logarithms
-// of f32 are computed in f32, as compiled kernels do; other functions of f32 in
+// of f32 are computed in f32, as in compiled kernels; other functions of f32 in
 // double and rounded once.
 #include "Scalars.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -142,7 +142,7 @@ template <typename Fn> static Meaning::Run real(Kind kind, Fn) {
   return kind == Kind::Double ? runReal<double, Fn> : nullptr;
 }
 
-/// IEEE 754's minimum and maximum: NaN if either is, −0 below +0.
+/// IEEE 754's minimum and maximum: NaN if either operand is, −0 below +0.
 template <typename T> static T minimum(T a, T b) {
   return a != a   ? a
          : b != b ? b
@@ -244,7 +244,7 @@ static Bits compute(const Arithmetic &n, const Format &from, Bits a, Bits b,
   llvm_unreachable("every code is handled");
 }
 
-/// A result left its format if the two treatments of overflow differ.
+/// A result exceeded its format if the two treatments of overflow differ.
 template <Code code>
 static void watch(M m, Bits a, Bits b, Bits c, Bits result) {
   const Format &f = m.arithmetic->format();
@@ -325,7 +325,7 @@ template <typename Fn> static void runWhole(Scalar &to, S x, S y, S, M m) {
 }
 template <typename Fn> static Meaning::Run whole(Fn) { return runWhole<Fn>; }
 
-/// Division by zero gives 0; what a shift drops is gone.
+/// Division by zero gives 0; bits shifted out are lost.
 static Meaning::Run wholeRun(Operation *op) {
 #define WHOLE(OP, EXPRESSION)                                                  \
   .Case<OP>([](auto) {                                                         \

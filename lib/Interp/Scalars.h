@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What each scalar operation of arith, math and num computes, on integers, on
-// the processor's reals and on patterns of any format: the one table that every
-// evaluation of loops uses.
+// The meaning of each scalar operation of arith, math and num, on integers, on
+// the processor's reals and on patterns of any format: the single table that
+// every evaluation of loops uses.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -9,10 +9,10 @@
 #include "rhizome/Interp/Interpreter.h"
 
 namespace rhizome::interp {
-/// What a scalar is held as.
+/// The representation of a scalar.
 enum class Kind : uint8_t { Integer, Single, Double, Pattern };
 
-/// One scalar. Integers of any width, truths and indices are sign-extended.
+/// One scalar. Integers of any width, booleans and indices are sign-extended.
 union Scalar {
   numeric::Bits pattern = 0;
   int64_t whole;
@@ -20,10 +20,10 @@ union Scalar {
   float single;
 };
 
-/// How scalars of a type, or elements of a tensor type, are held; nothing for
-/// types that have no scalars.
+/// The representation of scalars of a type, or of elements of a tensor type;
+/// nothing for types that have no scalars.
 std::optional<Kind> kindOf(mlir::Type type);
-/// The format of reals: of `num`'s types and of every float of MLIR's.
+/// The format of reals: of `num`'s types and of every MLIR float type.
 std::optional<numeric::Format> realFormat(mlir::Type type);
 
 /// An operation, ready to run.
@@ -38,19 +38,19 @@ struct Meaning {
   std::optional<numeric::Arithmetic> arithmetic; ///< of a result in a format
   numeric::Format fromFormat;                    ///< of a cast's operand
   mlir::Operation *op = nullptr;
-  OverflowEvent *overflow = nullptr; ///< is told of results that do not fit
+  OverflowEvent *overflow = nullptr; ///< receives results that do not fit
 };
 
 /// Nothing if the operation is unknown.
 std::optional<Meaning> meaningOf(mlir::Operation *op,
                                  OverflowEvent *overflow = nullptr);
 
-/// The value of a scalar constant; nothing if it is none.
+/// The value of a scalar constant; nothing for other values.
 std::optional<Scalar> scalarOf(mlir::arith::ConstantOp op);
 /// A real as a scalar of `type`, rounded to nearest even.
 Scalar scalarOf(double value, mlir::Type type);
 
-/// The operations whose ranges and derivatives are known.
+/// The operations with known ranges and derivatives.
 enum class Code : uint8_t {
   Input,
   Constant,

@@ -10,7 +10,7 @@ using namespace rhizome;
 using namespace rhizome::interp;
 
 namespace {
-/// The walk's domain whose values are nodes.
+/// The domain of the walk whose values are nodes.
 struct Recorder {
   using Value = int32_t;
   using Store = std::vector<int32_t>;

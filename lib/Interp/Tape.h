@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A kernel unrolled: its scalar operations in order, one node each. On it run
-// analyzes that look at every element, and gradients.
+// An unrolled kernel: its scalar operations in order, one node each. Used by
+// analyses that look at every element, and for gradients.
 #pragma once
 
 #include "Loops.h"
@@ -31,7 +31,7 @@ struct Tape {
   static llvm::FailureOr<Tape> of(mlir::func::FuncOp func);
 
   /// Every node's value in real arithmetic on doubles, without rounding into
-  /// formats; of the first `end` nodes if given.
+  /// formats; for the first `end` nodes if given.
   void evaluate(const std::vector<double> &inputs, std::vector<double> &values,
                 size_t end = SIZE_MAX) const;
   /// d values[target] / d values[n] for every n.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What hardware could be made of a kernel: every generator is asked for every
-// operation, as for those of a network.
+// Which hardware could be made from a kernel: every generator is asked about
+// every operation, as for a network.
 #include "KernelFile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -14,13 +14,13 @@ using namespace rhizome;
 using namespace rhizome::kernelcommands;
 using namespace rhizome::model;
 
-/// The operations that compute: of a loop nest the nest.
+/// The operations that compute; for a loop nest, the nest.
 static bool computes(Operation &op) {
   return !op.hasTrait<OpTrait::IsTerminator>() &&
          !isa<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp>(op);
 }
 
-/// The variable that an operation computes, or its place in the file.
+/// The variable that an operation computes, or its location in the file.
 static std::string nameOf(Operation &op) {
   if (auto name = op.getAttrOfType<StringAttr>(kernel::kNameAttr))
     return name.str();
@@ -71,7 +71,7 @@ Refusals kernelcommands::whyNoHardware(const std::string &path,
   for (const CoverageRow &row : coverage.rows)
     if (row.onHost)
       refusals.push_back({row.node, row.op, row.reason, row.remedy});
-  // Each by itself is not yet a design.
+  // Operations that can be built individually do not form a design yet.
   if (refusals.empty())
     refusals.push_back({path, "",
                         "generators can build its operations one by one, but "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Formats as a picture: an SVG that needs nothing else. Both axes are
-// logarithmic; points without error stand on the lower edge.
+// Formats as a picture: a self-contained SVG. Both axes are
+// logarithmic; points without error are on the lower edge.
 #include "rhizome/KernelCommands/ExploreFormats.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"

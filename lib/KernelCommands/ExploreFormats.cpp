@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The sweep over formats, what a multiply-add costs, and the Pareto front.
+// The sweep over formats, the cost of a multiply-add, and the Pareto front.
 #include "rhizome/KernelCommands/ExploreFormats.h"
 #include "KernelFile.h"
 #include "mlir/IR/Diagnostics.h"
@@ -18,7 +18,7 @@ using namespace rhizome::planbuild;
 using numeric::Format;
 
 namespace {
-/// A kernel's module and what went wrong with it.
+/// A kernel's module and its errors.
 class Kernel {
 public:
   KernelFile file;
@@ -70,7 +70,7 @@ private:
 
 using Inputs = std::vector<Tensor>;
 
-/// The arguments of one application from a file, by name or by position.
+/// The arguments of one run from a file, by name or by position.
 llvm::Expected<Inputs> readInputs(func::FuncOp func, const std::string &path) {
   auto arrays = readArrays(path);
   if (!arrays)
@@ -117,9 +117,9 @@ Inputs randomInputs(func::FuncOp func, std::mt19937_64 &random, double lo,
   return inputs;
 }
 
-/// What arithmetic costs on a device: LUTs of full adders, of a product's
-/// carry chains and of its rows next to them, of a choice between two bits, how
-/// many levels of a shifter a LUT holds, and the operands of a DSP block.
+/// The cost of arithmetic on a device: LUTs of full adders, of a product's
+/// carry chains and of its rows next to them, of a 2:1 multiplexer, the
+/// number of shifter levels in a LUT, and the operands of a DSP block.
 struct Prices {
   double adder = 1, product = 1, row = 0, choice = 1;
   int levelsInLut = 1;
@@ -147,7 +147,7 @@ struct Prices {
     const bool isWide = device->lutInputs >= 6;
     if (!isWide)
       prices.row = price(matvec, gen::Term::ProductRow);
-    // Of the unit that shifts by any number of bits.
+    // For the unit that shifts by any number of bits.
     constexpr const char *rotate = "gearbox_rotate";
     prices.choice = price(rotate, gen::Term::Mux);
     prices.levelsInLut = isWide ? 2 : 1;
@@ -166,8 +166,8 @@ struct Prices {
     };
     return tiles(dspA) * tiles(dspB);
   }
-  /// A choice between two for every bit and level. Two levels are a choice
-  /// among four: six inputs, one LUT of a device that has such.
+  /// A 2:1 multiplexer for every bit and level. Two levels are a 4:1
+  /// multiplexer: six inputs, one LUT of a device with six-input LUTs.
   double shifterLuts(int bits) const {
     const double levels = std::ceil(std::log2(std::max(bits, 2)));
     return choice * bits * std::ceil(levels / levelsInLut);
@@ -193,7 +193,7 @@ struct Prices {
   }
 };
 
-/// Bits before the point that magnitudes up to `most` need, with the sign.
+/// Integer bits that magnitudes up to `most` need, including the sign.
 int integerBits(double most) {
   int exponent;
   std::frexp(std::max(most, 1e-300), &exponent);
@@ -201,7 +201,7 @@ int integerBits(double most) {
 }
 
 /// The sweep: fixed point with as many integer bits as the data need, and as
-/// the analysis cannot exclude, in usual widths; floats of usual kinds.
+/// the analysis cannot exclude, in common widths; common floats.
 std::vector<Format> sweep(double onData, double possible) {
   std::vector<Format> formats;
   auto add = [&](const Format &f) {

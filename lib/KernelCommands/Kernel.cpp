@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernels from file to folder, to results, and out of host files.
+// Kernels from file to folder, to results, and extracted from host files.
 #include "rhizome/KernelCommands/Kernel.h"
 #include "KernelFile.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -85,7 +85,7 @@ static llvm::Expected<Loaded> loadText(const Source &source,
 
 static llvm::Expected<Loaded> loadMlir(const std::string &path,
                                        const std::string &text) {
-  if (llvm::Error error = checkNesting(text))
+  if (llvm::Error error = checkMlirText(text))
     return textError(path + ": " + llvm::toString(std::move(error)));
   Loaded loaded;
   loadForeignDialects(*loaded.context);
@@ -99,7 +99,7 @@ static llvm::Expected<Loaded> loadMlir(const std::string &path,
   loaded.module =
       mlir::parseSourceString<mlir::ModuleOp>(text, loaded.context.get(), path);
   if (!loaded.module || failed(osa::verifyResources(*loaded.module)))
-    return textError(path + " is no module that can be used:\n" + problem);
+    return textError(path + " is not a module that can be used:\n" + problem);
   if (llvm::Error error = finish(loaded))
     return textError(path + ": " + llvm::toString(std::move(error)));
   return loaded;
@@ -162,7 +162,7 @@ static llvm::Error writeTo(const std::string &folder, const std::string &name,
   return writeAtomically(path, bytes);
 }
 
-/// The files of one optimized kernel into `folder`.
+/// Writes the files of one optimized kernel into `folder`.
 static llvm::Error writeKernel(Loaded &loaded, const KernelOptions &options,
                                const std::string &folder,
                                KernelResult &result) {
@@ -216,7 +216,7 @@ static bool isAnnotated(mlir::func::FuncOp func) {
       .wasInterrupted();
 }
 
-/// Puts the chosen formats into a kernel; tells whether there are any.
+/// Applies the chosen formats to a kernel; returns whether there are any.
 static llvm::Expected<bool> chooseNumbers(Loaded &loaded,
                                           const KernelOptions &options) {
   if (!options.numbers.format && !isAnnotated(loaded.func))
@@ -373,7 +373,7 @@ static llvm::Error readInputs(const KernelRunRequest &request,
         argument = wanted[next++];
       if (!argument)
         return textError(path + ": '" + array.name +
-                         "' is no input of the kernel '" + signature.name +
+                         "' is not an input of the kernel '" + signature.name +
                          "'");
       auto read = valuesOf(array, *argument, frames);
       if (!read)
@@ -408,7 +408,7 @@ static void toLayout(const Argument &argument, const double *from, char *to,
   }
 }
 
-/// What the interpreter makes of one element's inputs, by name of the output.
+/// The interpreter's results for one element's inputs, by name of the output.
 static llvm::Expected<std::map<std::string, std::vector<double>>>
 interpreted(mlir::func::FuncOp func, const Signature &signature,
             const std::map<std::string, std::vector<double>> &inputs) {
@@ -449,7 +449,7 @@ interpreted(mlir::func::FuncOp func, const Signature &signature,
 }
 
 /// Compares one element's outputs with the interpreter's: bit by bit, or with
-/// room for another order of sums.
+/// a tolerance for another order of sums.
 static void compare(const Signature &signature,
                     const std::map<std::string, std::vector<double>> &reference,
                     const std::map<std::string, std::vector<double>> &outputs,
@@ -638,6 +638,7 @@ kernelcommands::embedKernels(const EmbedRequest &request) {
     return fail(textError(request.path + " holds no kernel between markers"));
   std::vector<Signature> signatures;
   std::string problems;
+  Failure::Kind kind = Failure::Kind::Input;
   for (const EmbeddedKernel &one : kernels) {
     KernelResult kernel;
     auto loaded = loadText(one.source, one.name, request.options);
@@ -646,9 +647,13 @@ kernelcommands::embedKernels(const EmbedRequest &request) {
     if (!error)
       error = numbersToCpu(*loaded, request.options);
     if (!error)
-      error = writeKernel(*loaded, request.options, request.output, kernel);
+      error =
+          ofKind(Failure::Kind::Environment,
+                 writeKernel(*loaded, request.options, request.output, kernel));
     if (error) {
-      problems += llvm::toString(std::move(error));
+      Failure failure = failureOf(std::move(error), Failure::Kind::Input);
+      kind = failure.kind;
+      problems += failure.reason();
       continue;
     }
     signatures.push_back(loaded->signature);
@@ -656,7 +661,7 @@ kernelcommands::embedKernels(const EmbedRequest &request) {
     llvm::append_range(result.files, kernel.files);
   }
   if (!problems.empty())
-    return fail(textError(problems));
+    return fail(textError(problems), kind);
   std::string rewritten = replaceEmbedded(*host, file, kernels, signatures);
   if (llvm::Error error =
           writeTo(request.output, llvm::sys::path::filename(request.path).str(),

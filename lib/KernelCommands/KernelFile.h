@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A kernel read from its file, in any notation, its algebra done.
+// A kernel read from its file, in any notation, after its algebra passes.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,14 +14,15 @@ struct KernelFile {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp func;
 };
-/// In reals: formats are annotations still.
+/// In reals: formats are still annotations.
 llvm::Expected<KernelFile> readKernel(const std::string &path,
                                       const KernelOptions &options);
 
-/// How the kernel of a folder was compiled: run and simulate do the same.
+/// How the kernel of a folder was compiled; run and simulate use the same
+/// options.
 inline constexpr const char *kernelOptionsFile = "options.json";
 std::string kernelOptionsText(const KernelOptions &options);
-/// `options` with what the folder's file decides.
+/// `options` with the values from the folder's file.
 llvm::Expected<KernelOptions> readKernelOptions(const std::string &folder,
                                                 KernelOptions options);
 } // namespace rhizome::kernelcommands

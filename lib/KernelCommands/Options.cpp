@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How a kernel was compiled, as a file of its folder.
+// The options with which a kernel was compiled, as a file in its folder.
 #include "KernelFile.h"
 #include "rhizome/Numeric/Arithmetic.h"
 #include "rhizome/Support/Resources.h"

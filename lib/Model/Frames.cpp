@@ -21,7 +21,7 @@ static std::string namesOf(ArrayRef<HostModel::Value> values) {
 }
 
 /// Values of graph inputs or outputs, [frame][value], from one file per value
-/// or from one .npz that names them all.
+/// or from one .npz with all their names.
 Expected<Frames> model::readValues(ArrayRef<DataRequest> files,
                                    ArrayRef<HostModel::Value> values,
                                    int64_t limit, const char *what) {
@@ -134,7 +134,7 @@ Error model::compareExpected(const DataChoice &request, const HostModel &model,
     files.push_back({path, ""});
   std::vector<HostModel::Value> values = model.outputs();
   for (HostModel::Value &value : values)
-    value.isPlain = true; // what is expected is no picture
+    value.isPlain = true; // expected values are not images
   Expected<Frames> want =
       readValues(files, values, int64_t(outputs.size()), "output");
   if (!want)
@@ -213,7 +213,7 @@ Error model::parallelFrames(int64_t count,
                             const std::function<llvm::Error(int64_t)> &work) {
   std::atomic<int64_t> next{0};
   std::mutex mutex;
-  std::string first; // what the first of the frames that failed said
+  std::string first; // the message of the first failed frame
   int64_t failed = count;
   auto worker = [&] {
     for (int64_t i; (i = next++) < count;) {

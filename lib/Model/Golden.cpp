@@ -2,7 +2,12 @@
 #include "rhizome/Model/Golden.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Support/Failures.h"
+#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include <random>
 
 using namespace llvm;
@@ -83,16 +88,47 @@ static std::vector<std::string> filesOf(StringRef folder, const char *kind,
   return files;
 }
 
+/// Where the frames are from: the names of the files, which may lie anywhere.
+static std::string sourceText(const Samples &samples) {
+  json::Array files;
+  for (const DataRequest &file : samples.files)
+    files.push_back(json::fixUTF8(sys::path::filename(file.path)));
+  StringRef from = samples.option;
+  from.consume_front("--");
+  return formatv("{0:2}\n", json::Value(json::Object{
+                                {"from", samples.files.empty() ? "seed" : from},
+                                {"files", std::move(files)}}))
+      .str();
+}
+
+static Expected<Frames> sampled(const Plan &plan, const HostModel &model,
+                                int64_t frames, const Samples &samples) {
+  if (samples.files.empty())
+    return drawInputs(plan, model, frames);
+  Expected<Frames> read =
+      readValues(samples.files, model.inputs(), frames, "input");
+  if (!read)
+    return ofKind(
+        Failure::Kind::Input,
+        createStringError("the golden vectors are the first frames of %s: %s; "
+                          "--golden 0 makes none",
+                          samples.option.c_str(),
+                          toString(read.takeError()).c_str()));
+  return read;
+}
+
 Error model::writeGolden(PackageWriter &writer, const Plan &plan,
-                         int64_t frames) {
+                         int64_t frames, const Samples &samples) {
   if (frames == 0)
     return Error::success();
   Expected<std::unique_ptr<HostModel>> model =
       HostModel::read(writer.dir() + "/model/network.mlir");
   if (!model)
     return model.takeError();
-  Frames inputs = drawInputs(plan, **model, frames);
-  Passage passage(**model, inputs);
+  Expected<Frames> inputs = sampled(plan, **model, frames, samples);
+  if (!inputs)
+    return inputs.takeError();
+  Passage passage(**model, *inputs);
   if (Error error = passage.run(interpreted(**model)))
     return error;
   Expected<Frames> outputs = passage.outputs();
@@ -103,7 +139,10 @@ Error model::writeGolden(PackageWriter &writer, const Plan &plan,
     return folder.takeError();
   if (Error error =
           writeValues(filesOf(*folder, "input", (*model)->inputs().size()),
-                      (*model)->inputs(), inputs))
+                      (*model)->inputs(), *inputs))
+    return error;
+  if (Error error = writer.writeFile((kFolder + "/source.json").str(),
+                                     sourceText(samples)))
     return error;
   return writeValues(filesOf(*folder, "output", (*model)->outputs().size()),
                      (*model)->outputs(), *outputs);
@@ -125,6 +164,14 @@ Expected<std::optional<Golden>> model::readGolden(const Package &package,
     return readValues(files, values, 0, kind);
   };
   Golden golden;
+  Expected<std::string> source = readFile(folder + "/source.json");
+  if (!source)
+    return source.takeError();
+  Expected<json::Value> told = parseJson(*source);
+  if (!told)
+    return told.takeError();
+  if (const json::Object *object = told->getAsObject())
+    golden.from = object->getString("from").value_or("").str();
   Expected<Frames> inputs = read(model.inputs(), "input");
   if (!inputs)
     return inputs.takeError();

@@ -9,6 +9,7 @@
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Model/States.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Untrusted.h"
 #include "rhizome/Transforms/Tasks.h"
@@ -71,7 +72,7 @@ HostModel::read(llvm::StringRef path) {
   llvm::Expected<std::string> bytes = readFile(path);
   if (!bytes)
     return bytes.takeError();
-  if (llvm::Error error = checkNesting(*bytes))
+  if (llvm::Error error = checkMlirText(*bytes))
     return damaged(path, llvm::toString(std::move(error)));
   OwningOpRef<ModuleOp> module;
   std::string problem;
@@ -117,6 +118,8 @@ std::vector<HostModel::Value> model::valuesOf(func::FuncOp func, bool results) {
     auto name = results
                     ? func.getResultAttrOfType<StringAttr>(i, "rhizome.name")
                     : func.getArgAttrOfType<StringAttr>(i, "rhizome.name");
+    if (!results && name && isStateOfMain(func, name.getValue()))
+      continue;
     values.push_back({name ? name.str() : std::to_string(i),
                       cast<ShapedType>(type).getShape().vec(),
                       isa<FloatType>(cast<ShapedType>(type).getElementType()),
@@ -227,7 +230,12 @@ void HostModel::joinTasks() {
     for (auto [tensor, type] :
          llvm::zip_equal(task.takes, task.function.getArgumentTypes()))
       types[tensor] = type;
-  for (unsigned tensor : inputNumbers) {
+  std::vector<unsigned> from(inputNumbers), to(outputNumbers);
+  for (const State &state : kept) {
+    from.push_back(state.tensor);
+    to.push_back(state.next);
+  }
+  for (unsigned tensor : from) {
     if (!types[tensor]) // no task takes it
       types[tensor] = RankedTensorType::get({}, b.getF32Type());
     values[tensor] = block->addArgument(types[tensor], loc);
@@ -243,7 +251,7 @@ void HostModel::joinTasks() {
     for (auto [tensor, result] : llvm::zip_equal(task.gives, call.getResults()))
       values[tensor] = result;
   }
-  SmallVector<mlir::Value> results = valuesOf(outputNumbers);
+  SmallVector<mlir::Value> results = valuesOf(to);
   b.setInsertionPointToEnd(block);
   func::ReturnOp::create(b, loc, results);
   frame.setFunctionType(b.getFunctionType(block->getArgumentTypes(),
@@ -274,6 +282,11 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
     model->outputNumbers.push_back(numbers.lookup(name));
     model->graphOutputs.push_back(valueOf(*module, name, true));
   }
+  for (flow::StateAttr state : flow::statesOf(*module))
+    if (numbers.contains(state.getName())) // or no task takes it
+      model->kept.push_back(
+          {state.getName().str(), numbers.lookup(state.getName()),
+           numbers.lookup(state.getNext()), initialOf(state)});
   model->tensors = numbers.size();
   model->theNetwork = fpgaNetwork(*module);
   // The ports of several regions have numbers of the network.
@@ -294,7 +307,7 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
 }
 
 bool HostModel::isNetworkFree() const {
-  if (regions != 1)
+  if (regions != 1 || !kept.empty())
     return false;
   std::vector<bool> known(tensors);
   bool isBehind = false;
@@ -355,7 +368,23 @@ HostModel::runHost(const Task &task, llvm::ArrayRef<Tensor> in) const {
   return interpret(task, in);
 }
 
+std::vector<Tensor> HostModel::initialStates() const {
+  std::vector<Tensor> initial;
+  for (const State &state : kept)
+    initial.push_back(state.initial);
+  return initial;
+}
+
 llvm::Expected<std::vector<Tensor>>
-HostModel::runAll(llvm::ArrayRef<Tensor> in) const {
-  return runPart(whole, in);
+HostModel::runAll(llvm::ArrayRef<Tensor> in,
+                  std::vector<Tensor> &states) const {
+  std::vector<Tensor> taken(in);
+  llvm::append_range(taken, states);
+  llvm::Expected<std::vector<Tensor>> given = runPart(whole, taken);
+  if (!given)
+    return given.takeError();
+  auto next = given->begin() + ptrdiff_t(outputNumbers.size());
+  std::move(next, given->end(), states.begin());
+  given->erase(next, given->end());
+  return given;
 }

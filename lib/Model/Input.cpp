@@ -16,7 +16,7 @@ InputKind model::inputKind(llvm::StringRef path) {
   const InputKind otherwise =
       path.ends_with(".cfd") ? InputKind::Kernel : InputKind::Onnx;
   auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer) // whoever reads it says why it cannot be read
+  if (!buffer) // the reader reports why it cannot be read
     return otherwise;
   if (!importer::isMlir((*buffer)->getBuffer()))
     return otherwise;

@@ -8,6 +8,7 @@
 #include "rhizome/Model/Frames.h"
 #include "rhizome/Model/Input.h"
 #include "rhizome/Model/Placing.h"
+#include "rhizome/Model/States.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Support/LinalgLoops.h"
 #include "rhizome/Transforms/Placement.h"
@@ -36,6 +37,23 @@ bool model::isNormalization(llvm::StringRef text) {
   return good;
 }
 
+/// Puts the states of each frame among its inputs; false if the network cannot
+/// be evaluated.
+static bool fillStates(func::FuncOp main, Frames &frames) {
+  MainStates states(main);
+  if (states.empty())
+    return true;
+  Interpreter interpreter(main);
+  for (std::vector<Tensor> &frame : frames) {
+    frame = states.arguments(frame);
+    llvm::FailureOr<std::vector<Tensor>> results = interpreter.run(frame);
+    if (failed(results))
+      return false;
+    states.keep(*results);
+  }
+  return true;
+}
+
 /// Quantizes the module; false if that is refused.
 static bool calibrated(ModuleOp module, const Calibration &calibration,
                        const std::string &path, const Progress &progress,
@@ -61,7 +79,16 @@ static bool calibrated(ModuleOp module, const Calibration &calibration,
       readValues(calibration.data, valuesOf(function, /*results=*/false),
                  calibration.frames, "input");
   if (!frames) { // it names its file
-    refusals.push_back({"", "", llvm::toString(frames.takeError()), ""});
+    refusals.push_back(
+        {"", "", llvm::toString(frames.takeError()), "", Refusal::Fault::File});
+    return false;
+  }
+  if (!fillStates(function, *frames)) {
+    refusals.push_back({path, "",
+                        "the model cannot be evaluated frame by "
+                        "frame: " +
+                            diagnostics.take(),
+                        ""});
     return false;
   }
   llvm::Expected<calibrate::Report> report =
@@ -112,6 +139,8 @@ static OwningOpRef<ModuleOp> importOnnxFile(MLIRContext &context,
   options.shapes = request.shapes;
   for (const auto &[name, type] : request.inputTypes)
     options.inputTypes[name] = {type.first, type.second};
+  for (const auto &[input, output] : request.states)
+    options.keptInputs.insert(input);
   if (request.rawIntegers && request.numberFormat)
     options.rawIntegerFraction = request.numberFormat->fractionBits;
   return importer::importOnnx(&context, request.path, options, refusals);
@@ -173,6 +202,8 @@ OwningOpRef<ModuleOp> model::readModel(MLIRContext &context,
   if (progress)
     progress("import");
   OwningOpRef<ModuleOp> module = importFile(context, request, refusals);
+  if (module && refusals.empty())
+    nameStates(*module, request, refusals);
   // What concerns the whole file is said of the file.
   for (Refusal &refusal : refusals)
     if (refusal.node.empty())

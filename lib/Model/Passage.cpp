@@ -6,7 +6,9 @@ using namespace llvm;
 using namespace rhizome;
 using namespace rhizome::model;
 
-Passage::Passage(const HostModel &model, const Frames &given) : model(&model) {
+Passage::Passage(const HostModel &model, const Frames &given,
+                 std::optional<std::vector<Tensor>> states)
+    : model(&model), begin(states ? *states : model.initialStates()) {
   for (const std::vector<Tensor> &frame : given) {
     std::vector<Tensor> &all = values.emplace_back(model.tensorCount());
     for (auto [tensor, value] : zip_equal(model.inputTensors(), frame))
@@ -43,38 +45,90 @@ void Passage::give(const HostModel::Task &task, size_t frame,
 
 size_t Passage::endOfRegions() const {
   size_t end = model->tasks().size();
+  if (!model->states().empty())
+    return end;
   while (end > 0 && !model->tasks()[end - 1].onFpga)
     --end;
   return end;
 }
 
-Error Passage::runTasks(size_t from, size_t to, const Run &fpga) {
-  return parallelFrames(int64_t(values.size()), [&](int64_t f) -> Error {
-    for (size_t t = from; t < to; ++t) {
-      const HostModel::Task &task = model->tasks()[t];
-      std::vector<Tensor> in = taken(task, size_t(f));
-      Expected<std::vector<Tensor>> out =
-          task.onFpga ? fpga(task, in) : model->runHost(task, in);
-      if (!out)
-        return out.takeError();
-      give(task, size_t(f), std::move(*out));
-    }
-    return Error::success();
-  });
+/// What the frame before has left for this one.
+void Passage::carry(size_t frame) {
+  for (auto [i, state] : enumerate(model->states()))
+    values[frame][state.tensor] =
+        frame == 0 ? begin[i] : values[frame - 1][state.next];
+}
+
+std::vector<Tensor> Passage::statesAfter(size_t frame) const {
+  std::vector<Tensor> after;
+  for (const HostModel::State &state : model->states())
+    after.push_back(values[frame][state.next]);
+  return after;
+}
+
+std::vector<Tensor> Passage::states() const {
+  return values.empty() ? begin : statesAfter(values.size() - 1);
+}
+
+Error Passage::runFrame(size_t frame, size_t from, size_t to,
+                        const RunFrame &fpga) {
+  for (size_t t = from; t < to; ++t) {
+    const HostModel::Task &task = model->tasks()[t];
+    std::vector<Tensor> in = taken(task, frame);
+    Expected<std::vector<Tensor>> out =
+        task.onFpga ? fpga(frame, task, in) : model->runHost(task, in);
+    if (!out)
+      return out.takeError();
+    give(task, frame, std::move(*out));
+  }
+  return Error::success();
+}
+
+Error Passage::runTasks(size_t from, size_t to, const RunFrame &fpga) {
+  if (model->states().empty())
+    return parallelFrames(int64_t(values.size()), [&](int64_t f) -> Error {
+      return runFrame(size_t(f), from, to, fpga);
+    });
+  for (size_t f = 0; f < values.size(); ++f) {
+    carry(f);
+    if (Error error = runFrame(f, from, to, fpga))
+      return error;
+  }
+  return Error::success();
 }
 
 Error Passage::run(const Run &fpga) {
-  size_t end = std::max(next, endOfRegions());
-  if (Error error = runTasks(next, end, fpga))
+  auto of = [&](size_t, const HostModel::Task &task, ArrayRef<Tensor> in) {
+    return fpga(task, in);
+  };
+  if (Error error = runTasks(next, std::max(next, endOfRegions()), of))
     return error;
-  next = end;
+  skipRegions();
   return Error::success();
+}
+
+Expected<size_t> Passage::runToRegion(size_t frame, size_t from) {
+  if (from == next)
+    carry(frame);
+  for (const size_t end = endOfRegions(); from < end; ++from) {
+    const HostModel::Task &task = model->tasks()[from];
+    if (task.onFpga)
+      break;
+    Expected<std::vector<Tensor>> out =
+        model->runHost(task, taken(task, frame));
+    if (!out)
+      return out.takeError();
+    give(task, frame, std::move(*out));
+  }
+  return from;
 }
 
 Expected<Frames> Passage::codes() {
   size_t first = next;
   while (first < model->tasks().size() && !model->tasks()[first].onFpga)
     ++first;
+  assert((model->states().empty() || values.size() <= 1) &&
+         "what the FPGA takes of a later frame depends on its answers");
   if (Error error = runTasks(next, first, nullptr))
     return error;
   next = first;
@@ -93,8 +147,31 @@ static bool same(const Frames &a, const Frames &b) {
   return true;
 }
 
+/// Puts a design's answers in the places of the FPGA's tasks, and runs the
+/// host's around them.
+Error Passage::answer(const Frames &answers, size_t begin, size_t end,
+                      bool isFirst) {
+  auto given = [&](size_t f, const HostModel::Task &task,
+                   ArrayRef<Tensor>) -> Expected<std::vector<Tensor>> {
+    auto first = answers[f].begin() + int64_t(task.firstOutput);
+    return std::vector<Tensor>(first, first + int64_t(task.gives.size()));
+  };
+  if (!model->states().empty())
+    return runTasks(begin, end, given);
+  for (size_t t = begin; t < end; ++t) {
+    // Before the first region nothing changes.
+    const HostModel::Task &task = model->tasks()[t];
+    if (task.onFpga || isFirst || task.name != model->tasks().front().name)
+      if (Error error = runTasks(t, t + 1, given))
+        return error;
+  }
+  return Error::success();
+}
+
 Error Passage::runDesign(const Design &design, const Frames &predicted) {
-  const size_t begin = next, end = std::max(next, endOfRegions());
+  const bool isKept = !model->states().empty();
+  const size_t begin = next, end = isKept ? model->tasks().size()
+                                          : std::max(next, endOfRegions());
   if (model->regionCount() == 0)
     return run(nullptr);
   Frames codes = predicted;
@@ -102,26 +179,33 @@ Error Passage::runDesign(const Design &design, const Frames &predicted) {
     Expected<Frames> answers = design(codes);
     if (!answers)
       return answers.takeError();
-    for (size_t t = begin; t < end; ++t) {
-      const HostModel::Task &task = model->tasks()[t];
-      if (!task.onFpga) {
-        // Before the first region nothing changes.
-        if (round == 0 || task.name != model->tasks().front().name)
-          if (Error error = runTasks(t, t + 1, nullptr))
-            return error;
-        continue;
-      }
-      for (size_t f = 0; f < values.size(); ++f) {
-        auto first = (*answers)[f].begin() + int64_t(task.firstOutput);
-        give(task, f, {first, first + int64_t(task.gives.size())});
-      }
-    }
+    if (Error error = answer(*answers, begin, end, round == 0))
+      return error;
     next = end;
     Frames actual = networkInputs();
     if (same(actual, codes))
       break;
     codes = std::move(actual);
   }
+  return Error::success();
+}
+
+Error Passage::runInTurn(const Design &design, const Frames &predicted) {
+  for (size_t f = 0; f < values.size(); ++f) {
+    Passage one(*model);
+    one.begin = f ? Passage::statesAfter(f - 1) : begin;
+    one.next = next;
+    one.values.push_back(std::move(values[f]));
+    one.carry(0);
+    Expected<Frames> codes = predicted.empty()
+                                 ? one.codes()
+                                 : Expected<Frames>(Frames{predicted[f]});
+    Error error = codes ? one.runDesign(design, *codes) : codes.takeError();
+    values[f] = std::move(one.values.front());
+    if (error)
+      return error;
+  }
+  next = model->tasks().size();
   return Error::success();
 }
 

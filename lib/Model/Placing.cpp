@@ -172,5 +172,8 @@ PlannedTasks model::tasksOf(ModuleOp module, const Host &host) {
     }
     planned.tasks.push_back(std::move(entry));
   }
+  for (flow::StateAttr state : flow::statesOf(module))
+    planned.states.push_back({state.getName().str(), state.getNext().str(),
+                              bytesOf(state.getInitial().getType())});
   return planned;
 }

@@ -76,7 +76,7 @@ __int128 Arithmetic::integer(Bits a) const {
   return __int128(a << unused) >> unused;
 }
 
-/// value / 2^shift rounded and fitted; narrow formats only.
+/// value / 2^shift rounded, with overflow handled; narrow formats only.
 Bits Arithmetic::finishNarrow(__int128 value, int shift) const {
   __int128 floor = value >> shift;
   if (shift > 0) {
@@ -110,8 +110,8 @@ Bits Arithmetic::finishNarrow(__int128 value, int shift) const {
   return Bits(floor) & f.mask();
 }
 
-// Floats need 4 words (the sum of a product of 124 bits and a rest that is
-// sticky), fixed point 8 (128 bits shifted by up to 256).
+// Floats need 4 words (the sum of a product of 124 bits and a sticky
+// rest), fixed point 8 (128 bits shifted by up to 256).
 template <typename Fn> static Bits inWords(const Format &f, Fn fn) {
   return f.isFloat() ? fn(std::integral_constant<unsigned, 4>())
                      : fn(std::integral_constant<unsigned, 8>());
@@ -210,14 +210,14 @@ Order Arithmetic::compare(Bits a, Bits b) const {
                                             : less;
   if (x.top() != y.top())
     return x.top() > y.top() ? more : less;
-  // Same top: a shift aligns them within the width of a pattern.
+  // Equal top bits: a shift aligns them within the width of a pattern.
   int low = std::min(x.exponent, y.exponent);
   int order = (x.magnitude << (x.exponent - low))
                   .compare(y.magnitude << (y.exponent - low));
   return order == 0 ? Order::Equal : order > 0 ? more : less;
 }
 
-// The greater of two zeros is the positive one.
+// The larger of two zeros is the positive one.
 static bool isNegative(const Format &f, Bits a) {
   return f.hasSign() && (a >> (f.width() - 1) & 1);
 }

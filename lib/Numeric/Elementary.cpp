@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Argument reduction by log 2 and power series, in fixed point with 200
-// fraction bits. Neither function has an exact result besides e^0 and log 1.
+// fraction bits. Only e^0 and log 1 have exact results.
 #include "Elementary.h"
 
 using namespace rhizome::numeric;

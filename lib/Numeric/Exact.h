@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Exact values between the operands and the one rounding: a sign, a magnitude
-// of N words, an exponent, and whether something smaller is left over.
+// of N words, an exponent, and whether something smaller remains.
 #pragma once
 
 #include "Wide.h"
@@ -91,8 +91,8 @@ inline bool roundsUp(Rounding mode, bool negative, bool odd, bool half,
   return false;
 }
 
-/// |x| as a multiple of 2^quantum, rounded. `lost` tells that high bits fell
-/// off, so that only the residue modulo 2^(64 N) is right.
+/// |x| as a multiple of 2^quantum, rounded. `lost` reports that high bits were
+/// dropped, so that only the residue modulo 2^(64 N) is right.
 template <unsigned N>
 Wide<N> roundAt(const Exact<N> &x, int quantum, Rounding mode, bool &lost) {
   int shift = x.exponent - quantum;
@@ -150,7 +150,8 @@ Bits encodeFloat(const Format &f, Rounding mode, Overflow overflow,
   if (x.magnitude.isZero() && !x.sticky)
     return sign;
   // The quantum is that of x's binade, but no finer than the least binade's.
-  // Without subnormals nothing lies between zero and the least normal number.
+  // Without subnormals there is no value between zero and the least normal
+  // number.
   int low = f.minExponent(), top = x.top(), quantum;
   if (top >= low)
     quantum = top - mantissa;
@@ -199,7 +200,7 @@ template <unsigned N> Exact<N> multiply(const Exact<N> &a, const Exact<N> &b) {
   return r;
 }
 
-/// Exact sum up to a sticky rest far below the greater operand. An exact zero
+/// Exact sum up to a sticky rest far below the larger operand. An exact zero
 /// of operands of different signs is −0 only when rounding down.
 template <unsigned N>
 Exact<N> sum(const Exact<N> &a, const Exact<N> &b, Rounding mode) {
@@ -218,7 +219,7 @@ Exact<N> sum(const Exact<N> &a, const Exact<N> &b, Rounding mode) {
   const E &low = a.top() >= b.top() ? b : a;
   E r;
   r.negative = high.negative;
-  // Two bits of room above: one for the carry, one kept clear.
+  // Two bits of space above: one for the carry, one kept clear.
   r.exponent = std::max(std::min(a.exponent, b.exponent),
                         high.top() - (Wide<N>::bits - 3));
   Wide<N> h = high.magnitude << (high.exponent - r.exponent), l;
@@ -233,7 +234,7 @@ Exact<N> sum(const Exact<N> &a, const Exact<N> &b, Rounding mode) {
     r.magnitude = h + l;
     return r;
   }
-  if (h.compare(l) < 0) { // same top, no rest
+  if (h.compare(l) < 0) { // equal top bits, no rest
     std::swap(h, l);
     r.negative = !r.negative;
   }

@@ -23,7 +23,7 @@ Format Format::floating(int exponentBits, int mantissaBits,
   f.kind = Kind::Float;
   f.exponentBits = exponentBits;
   f.mantissaBits = mantissaBits;
-  // Outside 2..15 `check` refuses the format, whatever its bias.
+  // Outside 2..15, `check` refuses the format, whatever its bias.
   bool usual = exponentBits >= 2 && exponentBits <= 15;
   f.bias = bias ? *bias : usual ? f.ieeeBias() : 0;
   f.subnormals = subnormals;
@@ -41,7 +41,7 @@ std::string Format::check() const {
   };
   std::string why;
   if (isFixed()) {
-    // The sum may not overflow, hence the fraction first.
+    // The sum must not overflow, so the fraction is checked first.
     why = range("the number of fraction bits", fractionBits, -128, 256);
     if (why.empty())
       why = range("the number of integer bits", integerBits, -256, 256);
@@ -76,7 +76,7 @@ struct Named {
   const char *name;
   int exponentBits, mantissaBits;
 };
-// The first name of a format is the one that is printed.
+// The first name of a format is used for printing.
 constexpr std::array<Named, 8> named = {{{"half", 5, 10},
                                          {"f16", 5, 10},
                                          {"bfloat16", 8, 7},
@@ -114,7 +114,7 @@ static bool toInt(std::string_view text, int &value) {
 }
 
 namespace {
-/// The text of a format, taken apart: `word<parts>` or `word:parts`.
+/// The text of a format, split into parts: `word<parts>` or `word:parts`.
 struct Words {
   std::string word;
   char open = 0; ///< '<', '(' or ':'; 0 if nothing follows the word
@@ -163,8 +163,8 @@ bool readInteger(std::string_view word, Format &f) {
   return true;
 }
 
-// Each reader returns what is wrong, "" if nothing is; the format's limits are
-// checked by the caller.
+// Each reader returns the error, "" if there is none; the caller checks the
+// format's limits.
 
 std::string readFixed(const Words &words, Format &f) {
   int integer = 0, fraction = 0;
@@ -179,7 +179,7 @@ std::string readFixed(const Words &words, Format &f) {
   return "";
 }
 
-/// A fixed-point format of which the width is given.
+/// A fixed-point format given by its width.
 std::string ofWidth(int width, int64_t fraction, bool isSigned, Format &f) {
   if (width < 1 || width > Format::maxFixedWidth)
     return "the width " + std::to_string(width) + " is not in 1.." +
@@ -204,7 +204,8 @@ std::string readApFixed(const Words &words, Format &f) {
   return ofWidth(width, int64_t(width) - integer, words.word == "ap_fixed", f);
 }
 
-/// `fixed:W,F`, which options of networks took: W bits, F of them fraction.
+/// `fixed:W,F`, the former syntax of options of networks: W bits, F of them
+/// fraction.
 std::string readFormer(const Words &words, Format &f) {
   int width = 0, fraction = 0;
   if (words.parts.size() != 2 || !words.numbers(width, fraction))
@@ -232,7 +233,7 @@ std::string readFloat(const Words &words, Format &f) {
 }
 
 using Reader = std::string (*)(const Words &, Format &);
-/// Who reads what follows a word in brackets; null for unknown words.
+/// The reader of what follows a word in brackets; null for unknown words.
 Reader readerOf(const std::string &word) {
   if (word == "fixed" || word == "ufixed")
     return readFixed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Unsigned integers of N 64-bit words, as far as exact intermediate results
-// need them. Results are modulo 2^(64 N).
+// Unsigned integers of N 64-bit words, for exact intermediate
+// results. Results are modulo 2^(64 N).
 #pragma once
 
 #include <bit>
@@ -121,8 +121,8 @@ template <unsigned N> struct Wide {
     }
     return r;
   }
-  /// Long division; `rest` gets what is left. The divisor is not zero and has
-  /// its highest bit clear.
+  /// Long division; `rest` receives the remainder. The divisor is not zero and
+  /// has its highest bit clear.
   Wide divide(const Wide &divisor, Wide &rest) const {
     Wide quotient;
     int shift = length() - divisor.length();
@@ -137,7 +137,7 @@ template <unsigned N> struct Wide {
       }
     return quotient;
   }
-  /// Integer square root; `exact` tells whether nothing is left.
+  /// Integer square root; `exact` tells whether there is no remainder.
   Wide squareRoot(bool &exact) const {
     Wide root, rest = *this;
     for (int i = (length() + 1) / 2 - 1; i >= 0; --i) {

@@ -25,7 +25,7 @@ bool rhizome::isChecked(StringRef path) {
          inner == "design.mlir";
 }
 
-/// Size and checksum of a file that is there.
+/// Size and checksum of an existing file.
 static ErrorOr<FileChecksum> read(StringRef folder, StringRef path) {
   auto buffer = MemoryBuffer::getFile(folder + "/" + path, /*IsText=*/false,
                                       /*RequiresNullTerminator=*/false);
@@ -89,7 +89,7 @@ Expected<std::vector<FileChecksum>> rhizome::parseChecksums(StringRef text) {
   const json::Object *object = value->getAsObject();
   const json::Array *list = object ? object->getArray("files") : nullptr;
   if (!list || object->getString("checksum") != "XXH3-128")
-    return createStringError("it is no list of XXH3-128 checksums");
+    return createStringError("it is not a list of XXH3-128 checksums");
   std::vector<FileChecksum> files;
   for (const json::Value &entry : *list) {
     const json::Object *file = entry.getAsObject();
@@ -99,7 +99,7 @@ Expected<std::vector<FileChecksum>> rhizome::parseChecksums(StringRef text) {
     if (!path || !bytes || *bytes < 0 || !hash)
       return createStringError("an entry lacks path, bytes or checksum");
     if (!isChecked(*path) || is_contained(llvm::split(*path, '/'), ".."))
-      return createStringError("'%s' is no file of a package",
+      return createStringError("'%s' is not a file of a package",
                                path->str().c_str());
     files.push_back({path->str(), uint64_t(*bytes), hash->str()});
   }

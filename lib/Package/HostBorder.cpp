@@ -100,6 +100,15 @@ void rhizome::printHost(json::OStream &os, const HostSection &host) {
     print(os, "outputs", host.outputs);
     print(os, "to_device", host.toDevice);
     print(os, "from_device", host.fromDevice);
+    if (!host.states.empty())
+      os.attributeArray("states", [&] {
+        for (const HostState &state : host.states)
+          os.object([&] {
+            os.attribute("input", state.input);
+            os.attribute("output", state.output);
+            reals(os, "initial", state.initial);
+          });
+      });
   });
 }
 
@@ -229,12 +238,49 @@ static bool checkBorders(const std::vector<HostBorder> &borders,
   return true;
 }
 
+static bool fromJSON(const json::Value &value, HostState &s, json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("input", s.input) && map.map("output", s.output) &&
+         readReals(map, "initial", s.initial);
+}
+
+/// Every state names an input of its own and an output like it.
+static bool checkStates(const HostSection &h, json::Path path) {
+  std::vector<bool> taken(h.inputs.size());
+  for (auto [k, state] : enumerate(h.states)) {
+    if (state.input < 0 || state.input >= int64_t(h.inputs.size()) ||
+        taken[size_t(state.input)]) {
+      path.index(k).field("input").report("expected the index of an input that "
+                                          "no other state has");
+      return false;
+    }
+    taken[size_t(state.input)] = true;
+    if (state.output < 0 || state.output >= int64_t(h.outputs.size())) {
+      path.index(k).field("output").report("expected the index of an output");
+      return false;
+    }
+    const HostTensor &in = h.inputs[size_t(state.input)],
+                     &out = h.outputs[size_t(state.output)];
+    int64_t elements = 1;
+    for (int64_t size : in.shape)
+      elements *= size;
+    if (in.shape != out.shape || in.isFloat != out.isFloat ||
+        (!state.initial.empty() && int64_t(state.initial.size()) != elements)) {
+      path.index(k).report("expected one shape and type");
+      return false;
+    }
+  }
+  return true;
+}
+
 bool fromJSON(const json::Value &value, HostSection &h, json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("complete", h.complete) &&
          map.map("inputs", h.inputs) && map.map("outputs", h.outputs) &&
          map.map("to_device", h.toDevice) &&
          map.map("from_device", h.fromDevice) &&
+         map.mapOptional("states", h.states) &&
+         checkStates(h, path.field("states")) &&
          checkBorders(h.toDevice, h.inputs, path.field("to_device")) &&
          checkBorders(h.fromDevice, h.outputs, path.field("from_device"));
 }

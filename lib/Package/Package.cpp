@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Opens a package and says what is missing in one that is none.
+// Opens a package and reports what is missing.
 #include "rhizome/Package/Package.h"
 #include "RtlCheck.h"
 #include "rhizome/Package/Checksums.h"
@@ -51,7 +51,7 @@ Error Package::checkUnchanged() const {
 
 /// Compares all files with checksums.json.
 Error Package::check(Changes changes) {
-  constexpr size_t kMost = 8; // of the files that a message names
+  constexpr size_t kMost = 8; // of the files listed in a message
   std::string file = path(kChecksums);
   std::vector<std::string> found;
   if (sys::fs::exists(file)) {
@@ -90,8 +90,8 @@ Error Package::check(Changes changes) {
       more ? (", and " + Twine(more) + " more").str().c_str() : "");
 }
 
-/// Segments that the plan names but that are not there, or of another size:
-/// also where changed files are accepted.
+/// Segments of the plan that are missing or have another size; checked
+/// even if changed files are accepted.
 Error Package::checkSegments() const {
   for (const PlannedNode &node : thePlan.nodes)
     for (const PlannedSegment &segment : node.segments) {
@@ -134,7 +134,7 @@ Error Package::chooseResults() {
   if (sys::fs::can_write(parent))
     return Error::success();
   Expected<std::string> cache = userCache();
-  if (!cache) // whoever writes will say that it cannot
+  if (!cache) // a later write will report the error
     return consumeError(cache.takeError()), Error::success();
   resultsRoot = *cache + "/results/" + hashOf({root, checksums});
   theNotes.push_back("'" + root + "' cannot be written; results go to '" +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// plan.json's text and back. Keys come in the order in which a person reads
-// them; numbers in their shortest exact form.
+// plan.json's text and back. Keys are in a readable order;
+// numbers in their shortest exact form.
 #include "rhizome/Package/Plan.h"
 #include "rhizome/Support/Version.h"
 #include "llvm/Support/raw_ostream.h"
@@ -46,7 +46,7 @@ const PlannedNode &Plan::owner(const PlannedNode &n) const {
 }
 
 namespace {
-/// A number in the fewest digits that read back as the same double.
+/// A number with the fewest digits that read back as the same double.
 void number(json::OStream &os, StringRef key, double value) {
   char digits[32];
   auto end = std::to_chars(digits, digits + sizeof(digits), value).ptr;

@@ -14,11 +14,11 @@ namespace {
 constexpr int64_t kMostNodes = 65535, kMostBits = 1 << 16,
                   kMostElements = int64_t(1) << 40,
                   kMostCycles = int64_t(1) << 53;
-/// Channels take turns; a table of so many turns is made for each port.
+/// Channels take turns; a table of this many turns is made for each port.
 constexpr int64_t kMostTurns = 4096;
 constexpr double kMostMhz = 1e5;
 
-/// Keeps the first thing that is wrong.
+/// Keeps the first error.
 class Bounds {
 public:
   Error take() {
@@ -27,18 +27,19 @@ public:
 
   void name(const Twine &at, StringRef text, bool mayBeEmpty = false) {
     if (!(mayBeEmpty && text.empty()) && !isPlainName(text))
-      refuse(at, "'" + printable(text) + "' is no name: it may have " +
+      refuse(at, "'" + printable(text) + "' is not a name: it may have " +
                      kNameCharacters);
   }
   void identifier(const Twine &at, StringRef text, bool mayBeEmpty = false) {
     if (!(mayBeEmpty && text.empty()) && !isIdentifier(text))
-      refuse(at, "'" + printable(text) + "' is no identifier of Verilog");
+      refuse(at, "'" + printable(text) + "' is not an identifier of Verilog");
   }
   void path(const Twine &at, StringRef text) {
     if (!isPlainPath(text))
-      refuse(at, "'" + printable(text) +
-                     "' is no path below its folder, made of names that have " +
-                     kNameCharacters);
+      refuse(at,
+             "'" + printable(text) +
+                 "' is not a path below its folder, made of names that have " +
+                 kNameCharacters);
   }
   void number(const Twine &at, int64_t value, int64_t least, int64_t most) {
     if (value < least || value > most)
@@ -64,7 +65,7 @@ std::string item(const Twine &list, size_t i) {
 }
 
 void checkElement(Bounds &bounds, const Twine &at, const StreamElement &e) {
-  // As far as int64 tells: 64-bit unsigned elements have no upper end there.
+  // As far as int64 allows: 64-bit unsigned elements have no upper bound there.
   int64_t least = !e.isSigned()     ? 0
                   : e.width() == 64 ? INT64_MIN
                                     : -(int64_t(1) << (e.width() - 1));
@@ -80,7 +81,7 @@ void checkPorts(Bounds &bounds, const Twine &at, StringRef prefix,
                 const std::vector<BorderPort> &ports) {
   for (size_t i = 0; i < ports.size(); ++i) {
     std::string here = item(at, i);
-    // Programs find a port's number behind its prefix.
+    // Programs find a port's number after its prefix.
     if (ports[i].port != (prefix + Twine(i)).str())
       bounds.refuse(here + ".port", "expected '" + prefix + Twine(i) + "'");
     checkElement(bounds, here + ".element", ports[i].element);
@@ -103,7 +104,7 @@ void checkActor(Bounds &bounds, const Twine &at, const PlannedActor &actor) {
   for (size_t i = 0; i < actor.parameters.size(); ++i) {
     const std::string &name = actor.parameters[i];
     bounds.identifier(item(at + ".parameters", i), name);
-    // A parameter that is a text is a memory image's file.
+    // A string parameter is a memory image's file.
     const json::Value *value = actor.config.get(name);
     if (auto file = value ? value->getAsString() : std::nullopt;
         file && !file->empty())
@@ -154,7 +155,7 @@ void checkNode(Bounds &bounds, const Twine &at, const PlannedNode &node) {
 }
 
 /// The host's ports are numbered, and each is an end of a channel; ends at
-/// nodes name ports, which the caller looks up.
+/// nodes name ports, which the caller checks.
 void checkEnd(Bounds &bounds, const Twine &at, const ChannelEnd &end,
               StringRef prefix, size_t channels) {
   StringRef number = end.port;
@@ -166,8 +167,8 @@ void checkEnd(Bounds &bounds, const Twine &at, const ChannelEnd &end,
                                     "channels");
 }
 
-/// Turns of the channels at each port: the least common multiple of how many
-/// frames apart theirs are.
+/// Turns of the channels at each port: the least common multiple of their
+/// distances in frames.
 void checkTurns(Bounds &bounds, const Plan &plan) {
   std::map<std::pair<std::string, std::string>, int64_t> turns;
   for (size_t i = 0; i < plan.channels.size(); ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// plan.json's text as C++ values, and every reason for which one is refused:
-// first its form, then what names and numbers may be (PlanBounds.cpp), then
-// that they fit together.
+// plan.json's text as C++ values, with all reasons for refusing it:
+// first its form, then the bounds of names and numbers (PlanBounds.cpp), then
+// their consistency.
 #include "PlanBounds.h"
 #include "rhizome/Package/Plan.h"
 #include "rhizome/Support/Untrusted.h"
@@ -117,7 +117,7 @@ static bool fromJSON(const json::Value &value, Replica &r, json::Path path) {
   return true;
 }
 
-/// A number that names a node or a channel on the links.
+/// A number that identifies a node or a channel on the links.
 static bool readNumber(json::ObjectMapper &map, uint16_t &number,
                        StringLiteral key, json::Path path) {
   int64_t value = 0;
@@ -222,7 +222,7 @@ static bool fromJSON(const json::Value &value, Ports &p, json::Path path) {
          map.map("link", p.links);
 }
 
-/// Sorts a node's ports by what they are.
+/// Sorts a node's ports by kind.
 static bool readPorts(json::ObjectMapper &map, PlannedNode &n) {
   Ports ports;
   if (!map.map("ports", ports))
@@ -402,7 +402,7 @@ static Error checkMemories(const PlannedNode &node) {
   return Error::success();
 }
 
-/// Refuses what is well-formed but does not fit together.
+/// Refuses well-formed plans that are inconsistent.
 static Error check(const Plan &plan) {
   if (plan.nodes.empty())
     return createStringError("it names no node");
@@ -426,7 +426,7 @@ static Error check(const Plan &plan) {
     const PlannedNode *owner = plan.node(node.rtlOf);
     if (!node.rtlOf.empty() && (!owner || !owner->rtlOf.empty()))
       return createStringError("node '%s' shares the files of '%s', which is "
-                               "no node with files of its own",
+                               "not a node with files of its own",
                                node.name.c_str(), node.rtlOf.c_str());
   }
   std::set<StringRef> links;

@@ -9,6 +9,15 @@ static json::Array namesOf(const std::vector<std::string> &names) {
   return json::Array(names);
 }
 
+double PlannedTasks::outsideUs() const {
+  double us = 0;
+  for (const PlannedTask &task : tasks)
+    us += task.hostUs;
+  for (const PlannedCopy &copy : copies)
+    us += copy.us;
+  return us;
+}
+
 json::Value rhizome::toJSON(const PlannedTasks &planned) {
   json::Array tasks, copies;
   for (const PlannedTask &task : planned.tasks)
@@ -24,10 +33,17 @@ json::Value rhizome::toJSON(const PlannedTasks &planned) {
                                   {"tensors", namesOf(copy.tensors)},
                                   {"bytes", copy.bytes},
                                   {"us", copy.us}});
-  return json::Object{{"host", planned.host},
+  json::Object object{{"host", planned.host},
                       {"link", planned.link},
                       {"list", std::move(tasks)},
                       {"copies", std::move(copies)}};
+  json::Array states;
+  for (const PlannedState &state : planned.states)
+    states.push_back(json::Object{
+        {"name", state.name}, {"next", state.next}, {"bytes", state.bytes}});
+  if (!states.empty())
+    object["states"] = std::move(states);
+  return object;
 }
 
 /// "host" or "fpga".
@@ -62,6 +78,13 @@ static bool fromJSON(const json::Value &value, PlannedCopy &copy,
          map.map("tensors", copy.tensors) && map.map("bytes", copy.bytes) &&
          map.map("us", copy.us);
 }
+
+static bool fromJSON(const json::Value &value, PlannedState &state,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("name", state.name) && map.map("next", state.next) &&
+         map.map("bytes", state.bytes);
+}
 } // namespace rhizome
 
 bool rhizome::fromJSON(const json::Value &value, PlannedTasks &planned,
@@ -69,5 +92,6 @@ bool rhizome::fromJSON(const json::Value &value, PlannedTasks &planned,
   json::ObjectMapper map(value, path);
   return map && map.map("host", planned.host) &&
          map.map("link", planned.link) && map.map("list", planned.tasks) &&
-         map.map("copies", planned.copies);
+         map.map("copies", planned.copies) &&
+         map.mapOptional("states", planned.states);
 }

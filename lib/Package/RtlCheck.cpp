@@ -8,7 +8,8 @@
 using namespace llvm;
 
 namespace rhizome {
-/// What hardware and its assertions use, and what prints or ends a simulation.
+/// System tasks of hardware and its assertions, and those that print or end a
+/// simulation.
 constexpr const char *kTasks[] = {
     "clog2",    "signed",    "unsigned", "bits",    "readmemh",
     "readmemb", "fatal",     "error",    "warning", "info",
@@ -98,7 +99,7 @@ private:
     if (found == "define") {
       skipTo(text.find_first_not_of(" \t", at));
       macros.insert(word().str());
-      // What tokens are pasted together only the preprocessor sees.
+      // Only the preprocessor sees pasted tokens.
       size_t end = at;
       do
         end = text.find('\n', end + 1);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RTL is code: simulators run what it says on the user's machine.
+// RTL is code: simulators execute it on the user's machine.
 #pragma once
 
 #include "llvm/Support/Error.h"
 
 namespace rhizome {
-/// Refuses SystemVerilog that does more than compute and print: other system
-/// tasks than those of a design and its assertions ($system, $fopen, $c),
+/// Refuses SystemVerilog that does more than compute and print: system
+/// tasks other than those of a design and its assertions ($system, $fopen, $c),
 /// imported C (DPI), directives that read other files. `name` is the file's.
 llvm::Error checkRtl(llvm::StringRef name, llvm::StringRef text);
 } // namespace rhizome

@@ -220,7 +220,7 @@ Error PackageWriter::copyFile(StringRef relative, StringRef from) {
   SmallString<256> path(aside);
   sys::path::append(path, relative);
   if (std::error_code error = sys::fs::copy_file(from, path))
-    return problem(error, "copy '" + from.str() + "'");
+    return problem(error, "copy '" + from.str() + "' into '" + target + "'");
   return Error::success();
 }
 

@@ -142,7 +142,7 @@ pipeline::analyzeModel(const AnalyzeRequest &request) {
   OwningOpRef<ModuleOp> module =
       importModel(context, request.model, request.progress, refused, stats);
   if (!module)
-    return Failure(Failure::Kind::Unsupported, std::move(refused));
+    return Failure::refused(std::move(refused));
   auto found = analysisOf(fpgaNetwork(*module),
                           llvm::sys::path::stem(request.model.path), *devices);
   if (!found)

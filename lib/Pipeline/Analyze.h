@@ -8,13 +8,13 @@
 #include "rhizome/Package/Package.h"
 
 namespace rhizome::pipeline {
-/// A device at its clock and the link at which it hangs.
+/// A device at its clock, with its link.
 struct AnalyzedDevice {
   Device device; ///< clockMhz is the design's
   std::optional<Link> link;
 };
 
-/// The unlike devices of a cluster, each once, in order.
+/// The distinct devices of a cluster, in order.
 std::vector<AnalyzedDevice> devicesOf(const Cluster &cluster);
 
 llvm::Expected<llvm::json::Object>
@@ -31,7 +31,7 @@ llvm::Error writeAnalysis(PackageWriter &writer, mlir::func::FuncOp network,
 llvm::Error writeTimeline(PackageWriter &writer, llvm::StringRef node,
                           flow::DesignOp design, double clockMhz);
 
-/// Writes report.html, once the plan is written; where it cannot be drawn,
-/// `notes` says why.
+/// Writes report.html, once the plan is written; if that fails,
+/// `notes` has the reason.
 llvm::Error writeReport(PackageWriter &writer, std::vector<std::string> &notes);
 } // namespace rhizome::pipeline

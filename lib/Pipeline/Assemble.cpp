@@ -22,7 +22,8 @@ using namespace rhizome::deploy;
 /// merged into, and the functions of nodes, node names included.
 std::string Compilation::printModel() {
   OwningOpRef<ModuleOp> model = ModuleOp::create(module.getLoc());
-  for (const char *name : {flow::kInputs, flow::kOutputs, flow::kTasks})
+  for (const char *name :
+       {flow::kInputs, flow::kOutputs, flow::kStates, flow::kTasks})
     if (Attribute attr = module->getAttr(name))
       model.get()->setAttr(name, attr);
   for (FunctionOpInterface task : flow::tasksOf(module))
@@ -143,7 +144,8 @@ llvm::Error Compilation::write(PackageWriter &writer) {
     return error;
   if (llvm::Error error =
           writeGolden(writer, *plan,
-                      request.golden ? *request.golden : goldenFrames(module)))
+                      request.golden ? *request.golden : goldenFrames(module),
+                      request.samples))
     return error;
   if (llvm::Error error = writeAnalysis(writer, network(), plan->model,
                                         analyzedOf(targets, *built)))

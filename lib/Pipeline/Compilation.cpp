@@ -16,8 +16,10 @@
 #include "rhizome/PlanBuild/Node.h"
 #include "rhizome/PlanBuild/Plan.h"
 #include "rhizome/PlanBuild/Steer.h"
+#include "rhizome/Support/Failures.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
@@ -75,10 +77,10 @@ Compilation::~Compilation() {
 /// A failure of a step that says what it has to say as an error and, maybe, in
 /// diagnostics.
 Status Compilation::failed(Failure::Kind kind, llvm::Error error) {
-  std::string text = llvm::toString(std::move(error));
+  Failure failure = failureOf(std::move(error), kind);
   if (std::string said = diagnostics.take(); !said.empty())
-    text += "\n" + said;
-  return Failure(kind, std::move(text));
+    failure.causes.front().reason += "\n" + said;
+  return failure;
 }
 
 func::FuncOp Compilation::network() { return fpgaNetwork(module); }
@@ -95,6 +97,15 @@ Status Compilation::begin() {
     if (llvm::Error error = applyConstraints(request, result.notes))
       return failed(Failure::Kind::Input, std::move(error));
   result.hasGoal = !request.goal.empty();
+  if (request.samples.files.empty() && request.model.calibration)
+    request.samples = {{request.model.calibration->data}, "--calibration"};
+  // The last phase reads them; what isn't there is said before any work is
+  // done.
+  for (const DataRequest &file : request.samples.files)
+    if (request.samples.option == "--input" && request.golden != 0 &&
+        !llvm::sys::fs::exists(file.path))
+      return Failure(Failure::Kind::Input,
+                     "--input '" + file.path + "': there is no such file");
   return aim();
 }
 
@@ -187,7 +198,7 @@ Status Compilation::import() {
   OwningOpRef<ModuleOp> read =
       readModel(*module.getContext(), request.model, request.progress, refused);
   if (!read)
-    return Failure(Failure::Kind::Unsupported, std::move(refused));
+    return Failure::refused(std::move(refused));
   module->setAttrs((*read)->getAttrs());
   module->setLoc((*read)->getLoc());
   module.getBodyRegion().takeBody(read->getBodyRegion());
@@ -205,7 +216,7 @@ Status Compilation::quantize() {
   IntegerizeStats stats;
   if (mlir::failed(quantizeModel(module, request.model, request.progress,
                                  refused, stats)))
-    return Failure(Failure::Kind::Unsupported, std::move(refused));
+    return Failure::refused(std::move(refused));
   llvm::append_range(result.notes, notesOf(stats));
   return Done();
 }
@@ -217,7 +228,7 @@ Status Compilation::integerize() {
   ModelRequest model = request.model;
   model.numberFormat.reset();
   if (mlir::failed(lowerModel(module, model, request.progress, refused, stats)))
-    return Failure(Failure::Kind::Unsupported, std::move(refused));
+    return Failure::refused(std::move(refused));
   // The FPGA's tasks as one function.
   return network() ? Status(Done()) : nothingToBuild();
 }
@@ -268,6 +279,12 @@ void Compilation::notePlan() {
             "of its {3}",
             node.name, 100 * share, llvm::StringRef(kind).upper(),
             node.device));
+  const double frameUs = plan->predicted.latencyUs + plan->tasks.outsideUs();
+  if (!plan->tasks.states.empty() && goal.throughput * frameUs > 1e6)
+    result.notes.push_back(llvm::formatv(
+        "with the copies over this link a frame takes {0:f1} us: fewer than "
+        "the goal's {1:f0} frames per second",
+        frameUs, goal.throughput));
   if (built->splits.empty())
     return;
   std::vector<std::string> shared;
@@ -277,16 +294,51 @@ void Compilation::notePlan() {
                          llvm::join(shared, ", "));
 }
 
+/// A frame of a model that keeps something begins when the one before has
+/// ended. A rate is then a bound of what a frame takes, host and copies
+/// included, and the greatest rate the least latency.
+Status Compilation::waitForStates(explore::Goal &wanted) {
+  const PlannedTasks tasks = tasksOf(module, host);
+  if (tasks.states.empty())
+    return Done();
+  if (wanted.kind == explore::Goal::Kind::MaxThroughput)
+    wanted.kind = explore::Goal::Kind::MinLatency;
+  if (wanted.throughput <= 0)
+    return Done();
+  const double left = 1 / wanted.throughput - tasks.outsideUs() * 1e-6;
+  if (left <= 0)
+    return Failure(
+        Failure::Kind::Infeasible,
+        llvm::formatv("the model keeps '{0}' from frame to frame, so that a "
+                      "frame begins when the one before has ended; the host "
+                      "and copies alone take {1:f1} us of it, which leaves "
+                      "less than {2:f0} frames per second",
+                      tasks.states.front().name, tasks.outsideUs(),
+                      wanted.throughput),
+        llvm::formatv("ask for less than {0:f0} frames per second",
+                      1e6 / tasks.outsideUs()));
+  if (wanted.latency <= 0 || left < wanted.latency)
+    wanted.latency = left;
+  result.notes.push_back(llvm::formatv(
+      "the model keeps '{0}' from frame to frame, so that a frame "
+      "begins when the one before has ended: {1:f0} frames per "
+      "second leave {2:f1} us for the device",
+      tasks.states.front().name, wanted.throughput, left * 1e6));
+  return Done();
+}
+
 Status Compilation::explore() {
   noteClocks(targets, result.notes);
   if (isEmpty(module))
     return nothingToBuild();
   if (Refusals refused = explore::coverage(network()); !refused.empty())
-    return Failure(Failure::Kind::Unsupported, std::move(refused));
+    return Failure::refused(std::move(refused));
   explore::Goal wanted = goal;
   wanted.buildsNearest = request.acceptNearest;
   wanted.maxNodes =
       std::min(wanted.maxNodes, request.maxNodes.value_or(wanted.maxNodes));
+  if (Status turns = waitForStates(wanted); !turns)
+    return turns;
   explore::Steering steering;
   if (!request.steer.empty() || !request.plan.empty()) {
     llvm::Expected<explore::Steering> read =

@@ -182,7 +182,7 @@ Result<CoverageResult> pipeline::coverModel(const ModelRequest &request) {
       importModel(context, request, nullptr, refused, stats,
                   /*hostOnly=*/true);
   if (!module)
-    return Failure(Failure::Kind::Unsupported, std::move(refused));
+    return Failure::refused(std::move(refused));
   func::FuncOp network = fpgaNetwork(*module);
   if (network)
     coverNetwork(network, result);

@@ -7,7 +7,7 @@
 using namespace llvm;
 using namespace rhizome;
 
-/// Our cluster of a device type of DOSA's, "" if we have none.
+/// Our cluster for a device type of DOSA, "" if there is none.
 static std::string clusterOf(StringRef type) {
   return type == "cF_FMKU60_Themisto_1" ? "ku060x20" : "";
 }
@@ -49,7 +49,7 @@ Error pipeline::applyConstraints(CompileRequest &request,
   auto positive = [&](const char *key) { // 0 if there is none
     return std::max(0.0, file->getNumber(key).value_or(0));
   };
-  auto digits = [](double value) { // without zeros that say nothing
+  auto digits = [](double value) { // without trailing zeros
     std::string shortest;
     llvm::raw_string_ostream(shortest) << llvm::format("%.15g", value);
     return shortest;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every phase as a pass of rhizome-opt, with what the module records as its
+// Every phase as a pass of rhizome-opt, with the module's recorded settings.
 // settings.
 #include "Compilation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The table of phases and the verifiers at their ends, which are the tests of
-// what a file handed in between may hold.
+// The table of phases and the verifiers at their ends, which also check
+// files passed in between phases.
 #include "rhizome/Pipeline/Phases.h"
 #include "Settings.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -72,8 +72,7 @@ static func::FuncOp networkOf(ModuleOp module) {
 static LogicalResult verifyFunctions(ModuleOp module) {
   for (Operation &op : *module.getBody())
     if (!isa<func::FuncOp>(op))
-      return op.emitOpError("C1: stands in a module that nothing has been "
-                            "explored of");
+      return op.emitOpError("C1: is in a module that has not been explored");
   return success();
 }
 
@@ -100,7 +99,7 @@ static LogicalResult verifyIntegers(ModuleOp module) {
   if (!network || network.isExternal())
     return module.emitError("C4: has no @network");
   if (auto main = module.lookupSymbol("main"))
-    return main->emitOpError("C4: stands beside @network");
+    return main->emitOpError("C4: exists next to @network");
   WalkResult result = network.walk([](Operation *op) {
     for (Type type : op->getResultTypes())
       if (!osa::isTensorOf(
@@ -127,7 +126,7 @@ static LogicalResult verifyPlan(ModuleOp module) {
   if (failed(plan))
     return failure();
   for (auto design : module.getOps<flow::DesignOp>())
-    return design.emitOpError("C6: stands beside a plan that is not built yet");
+    return design.emitOpError("C6: exists although the plan is not built yet");
   return success();
 }
 

@@ -19,6 +19,7 @@ struct OptionPhase {
 static constexpr OptionPhase kOptions[] = {
     {"--shape", Phase::Import},
     {"--input-type", Phase::Import},
+    {"--state", Phase::Import},
     {"--raw-integers", Phase::Import},
     {"--constraints", Phase::Import},
     {"--number-format", Phase::Quantize},
@@ -145,6 +146,17 @@ void pipeline::recordSettings(ModuleOp module, const CompileRequest &request,
       list.set("tensor_formats", formats.getDictionary(b.getContext()));
     if (request.model.calibration)
       list.set("calibration", attrOf(b, *request.model.calibration));
+  }
+  if (!request.samples.files.empty()) {
+    NamedAttrList samples;
+    llvm::SmallVector<llvm::StringRef> paths;
+    for (const DataRequest &file : request.samples.files)
+      paths.push_back(file.path);
+    samples.set("option", b.getStringAttr(request.samples.option));
+    samples.set("files", b.getStrArrayAttr(paths));
+    samples.set("normalize",
+                b.getStringAttr(request.samples.files.front().normalize));
+    list.set("samples", samples.getDictionary(b.getContext()));
   }
   module->setAttr(kSettings, list.getDictionary(b.getContext()));
 }
@@ -275,6 +287,31 @@ static bool readCalibration(Reader &reader, NamedAttribute entry,
   });
 }
 
+static bool readSamples(Reader &reader, NamedAttribute entry,
+                        Samples &samples) {
+  std::string normalize;
+  const bool good = reader.entries(entry, [&](NamedAttribute inner) {
+    llvm::StringRef name = inner.getName();
+    if (name == "option")
+      return reader.text(inner, samples.option);
+    if (name == "normalize")
+      return reader.text(inner, normalize);
+    auto paths = dyn_cast<ArrayAttr>(inner.getValue());
+    if (name != "files" || !paths ||
+        !llvm::all_of(paths, [](Attribute a) { return isa<StringAttr>(a); }))
+      return reader.wrong(inner, "a setting");
+    for (Attribute path : paths)
+      samples.files.push_back({cast<StringAttr>(path).str(), ""});
+    return true;
+  });
+  for (DataRequest &file : samples.files) {
+    file.normalize = normalize;
+    if (samples.option == "--calibration")
+      file.normalizeOption = "--calibration-normalize";
+  }
+  return good;
+}
+
 /// Takes one setting over.
 static bool readSetting(Reader &reader, NamedAttribute entry,
                         CompileRequest &request) {
@@ -315,6 +352,14 @@ static bool readSetting(Reader &reader, NamedAttribute entry,
       return false;
     if (!request.maxNodes)
       request.maxNodes = most;
+    return true;
+  }
+  if (name == "samples") {
+    Samples samples;
+    if (!readSamples(reader, entry, samples))
+      return false;
+    if (request.samples.files.empty() && !request.isGiven("--calibration"))
+      request.samples = std::move(samples);
     return true;
   }
   if (name == "accept_nearest") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a user said to compile and later phases need, in the IR: one dictionary
-// on the module, and at which phase each option acts for the last time.
+// The settings of a compile that later phases need, in the IR: one dictionary
+// on the module, and the last phase at which each option has an effect.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -14,19 +14,20 @@ constexpr llvm::StringLiteral kSettings = "rhizome.compile";
 /// The model's name in its plan, from its file's.
 std::string modelNameOf(const CompileRequest &request);
 
-/// Writes what acts after `done`, in place of what stood there.
+/// Writes the settings that still have an effect after `done`, replacing the
+/// old ones.
 void recordSettings(mlir::ModuleOp module, const CompileRequest &request,
                     Phase done);
 
-/// Enters in `request` what the module records, but for options that the user
-/// gives. A setting that is not one, or not of its type, is refused.
+/// Enters in `request` the settings recorded in the module, except options that
+/// the user gives. An unknown setting, or one of the wrong type, is refused.
 Status readSettings(mlir::ModuleOp module, CompileRequest &request);
 
 /// The name of the recorded setting that the phase `quantize` applies, if one
-/// is left.
+/// remains.
 std::optional<std::string> waitingFormat(mlir::ModuleOp module);
 
-/// Refuses options that come after the last phase at which they act, or that
-/// need the package of a compile that stops before it.
+/// Refuses options that come after the last phase at which they have an effect,
+/// or that need the package of a compile that stops before it.
 Status checkGiven(const CompileRequest &request);
 } // namespace rhizome::pipeline

@@ -121,7 +121,8 @@ std::optional<Sides> Cut::run() {
   Cost flow = boost::boykov_kolmogorov_max_flow(graph, host, fpga);
   if (flow >= never)
     return std::nullopt;
-  // What the host still reaches is on the host: the smallest such set.
+  // Vertices that the source still reaches are on the host: the smallest such
+  // set.
   auto residual = boost::get(boost::edge_residual_capacity, graph);
   std::vector<bool> reached(boost::num_vertices(graph));
   std::vector<Vertex> work{host};

@@ -24,7 +24,7 @@ llvm::Error copyModule(PackageWriter &writer, const std::string &folder,
                        std::vector<std::string> &files,
                        std::vector<std::string> &models) {
   llvm::ArrayRef<unit::SourceFile> sources = unit::sourcesOf(module);
-  // A unit that a program has added is not in the library.
+  // A unit added by a program is not in the library.
   for (const unit::Kind *kind : unit::all())
     if (sources.empty() && module == kind->module)
       sources = kind->sources;
@@ -36,7 +36,7 @@ llvm::Error copyModule(PackageWriter &writer, const std::string &folder,
                                       : std::string(source.name);
     if (!seen.insert(name).second)
       continue;
-    // The library has a folder for what is synthesized.
+    // The library has a folder for synthesizable files.
     std::string from = *source.folder   ? std::string(source.folder) + "/"
                        : source.isModel ? library + "/"
                                         : library + "/src/";
@@ -72,8 +72,8 @@ llvm::Error checkHardware(Operation *op) {
                                  text.c_str());
 }
 
-/// Writes what the design reads from memories outside the chip and enters it
-/// in the node; `images` get the names of those that are such segments.
+/// Writes the data that the design reads from off-chip memories and enters it
+/// in the node; `images` receives the names of images that are such segments.
 static llvm::Error writeSegments(PackageWriter &writer, PlannedNode &node,
                                  explore::NodeResult &result,
                                  std::set<std::string> &images) {
@@ -211,14 +211,14 @@ static void describeMemories(PlannedNode &node, flow::DesignOp design) {
   }
 }
 
-/// What a node promises by itself, its budget and its use of it.
+/// A node's own prediction, its budget and its utilization.
 static void fillPrediction(PlannedNode &node, const explore::NodeResult &result,
                            const gen::DeviceContext &device) {
   Prediction &p = node.predicted;
   p.intervalCycles = int64_t(std::llround(result.timing.intervalCycles));
   p.latencyCycles = result.timing.latencyCycles;
   p.clockMhz = device.clockMhz;
-  // A design that nobody timed promises nothing.
+  // A design without timing has no prediction.
   if (p.intervalCycles > 0)
     p.throughputPerS = device.clockMhz * 1e6 / result.timing.intervalCycles;
   p.latencyUs = double(p.latencyCycles) / device.clockMhz;
@@ -287,7 +287,7 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
     planned.node = op->getAttrOfType<StringAttr>("rhizome.node").str();
     planned.intervalCycles = gen::serviceCycles(actor);
     gen::Resources r = gen::costOf(actor, cost, &result.images);
-    // Rounded they would not add up to what the node promises.
+    // If rounded, they would not add up to the node's prediction.
     for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
       if (r.amount[k] > 0)
         planned.resources[gen::kResourceNames[k]] =
@@ -300,7 +300,7 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
   node.heldBits = int64_t(held);
   describeMemories(node, result.design);
 
-  // A design that nobody explored is one network by itself.
+  // A design that was not explored is a network by itself.
   std::vector<explore::Taken> taken = result.taken;
   if (taken.empty()) {
     std::vector<Operation *> ops;

@@ -6,7 +6,7 @@
 
 using namespace rhizome;
 
-/// The generators' form of a family's model: terms by number.
+/// A family's model in the generators' form: terms by number.
 static llvm::Expected<gen::CostModel> costModelOf(const FamilyModel &family) {
   gen::CostModel model;
   const std::vector<const char *> names = gen::characterizedUnits();
@@ -89,7 +89,8 @@ llvm::Expected<gen::DeviceContext> planbuild::contextOf(const Device &device,
                    device.dspABits > 0 && device.dspBBits > 0;
   if (!context.hasDsp)
     context.cost.dspWide = context.cost.dspNarrow = 0;
-  // Pairs are added in cascades of so many, which the DSP must have room for.
+  // Pairs are added in cascades of this length, for which the DSP must have
+  // room.
   if (device.dspPairs &&
       device.dspPairs->maxPackedSigned >= gen::kPackedSigned &&
       device.dspPairs->maxPackedUnsigned >= gen::kPackedUnsigned)

@@ -31,7 +31,7 @@ gen::LinkEndpoint linkEndpointOf(const Plan &plan, const PlannedNode &node) {
   return endpoint;
 }
 
-/// The numbers of the cells.
+/// The parameters of the cells.
 static EndpointOptions optionsOf(const gen::LinkEndpoint &endpoint,
                                  const PlannedNode &node) {
   EndpointOptions options;
@@ -62,8 +62,8 @@ static EndpointOptions optionsOf(const gen::LinkEndpoint &endpoint,
 
 llvm::Error lowerNodeTop(const Plan &plan, const PlannedNode &node,
                          ModuleOp holder) {
-  // Its endpoint resets the design when a client begins anew, and beats that
-  // were asked for before would come after that.
+  // Its endpoint resets the design when a client restarts, and beats that
+  // were requested before would arrive after that.
   if (!node.memoryPorts.empty())
     return llvm::createStringError(
         "node '%s' reads a memory outside the chip ('%s'), which a node on a "
@@ -85,7 +85,7 @@ void describeEndpoint(const Plan &plan, PlannedNode &node) {
 
 llvm::Error writeNodeTop(PackageWriter &writer, PlannedNode &node,
                          ModuleOp holder) {
-  // What the design has brought already is not copied again.
+  // Files already copied for the design are not copied again.
   std::set<std::string> seen(node.rtl.begin(), node.rtl.end());
   node.nodeTop = holder->getAttrOfType<StringAttr>(planbuild::kTop).str();
   return writeFiles(writer, "nodes/" + node.name + "/rtl", holder, node.top,

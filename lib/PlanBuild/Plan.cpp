@@ -44,7 +44,7 @@ std::string Wiring::nameOf(const End &end, int64_t frame) const {
   return plan.nodes[first[end.run] + frame % result.nodes[end.run].copies].name;
 }
 
-/// The slower one of both ends' links.
+/// The slower of the two ends' links.
 std::string Wiring::linkOf(const End &from, const End &to) const {
   auto at = [&](const End &end) {
     return end.run < 0
@@ -78,7 +78,8 @@ void Wiring::run() {
     first.push_back(node);
     node += run.copies;
   }
-  // Who has a value last: its producer, or in a chain who passed it on.
+  // The last owner of a value: its producer, or in a chain the node that passed
+  // it on.
   std::map<int64_t, End> sources;
   auto numberAt = [](DictionaryAttr attrs, const char *key) -> int64_t {
     auto number = attrs ? attrs.getAs<IntegerAttr>(key) : IntegerAttr();

@@ -18,7 +18,7 @@ using namespace rhizome::planbuild;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Reads the file into a Steering; the first thing that is wrong stays.
+/// Reads the file into a Steering; the first error is kept.
 class SteeringReader {
 public:
   SteeringReader(const std::string &path, StringRef text)
@@ -142,9 +142,9 @@ Expected<explore::Steering> planbuild::readSteering(const std::string &path) {
 //===----------------------------------------------------------------------===//
 
 Error planbuild::addHomes(const std::vector<std::string> &asked,
-                         explore::Steering &steering) {
+                          explore::Steering &steering) {
   for (StringRef text : asked) {
-    // A node's name may have an equals sign in it.
+    // A node's name may contain an equals sign.
     auto [node, home] = text.rsplit('=');
     if (!text.contains('='))
       std::swap(node, home);
@@ -155,7 +155,7 @@ Error planbuild::addHomes(const std::vector<std::string> &asked,
           "starts",
           text.str().c_str());
     if (home != "rom" && home != "resident")
-      return createStringError("'--weights %s': '%s' is no home of weights; "
+      return createStringError("'--weights %s': '%s' is not a home of weights; "
                                "known are rom and resident",
                                text.str().c_str(), home.str().c_str());
     steering.homes.push_back({node.str(), home == "rom"
@@ -169,7 +169,7 @@ Error planbuild::addHomes(const std::vector<std::string> &asked,
 // --plan
 //===----------------------------------------------------------------------===//
 
-/// A plan's file, or that in a package.
+/// The plan file, or the one in a package.
 static std::string fileOf(const std::string &path) {
   return sys::fs::is_directory(path) ? path + "/plan.json" : path;
 }
@@ -221,7 +221,7 @@ planbuild::steeringOf(const std::string &path,
           "'%s' cannot be used: node '%s' stands on a %s, but there are not as "
           "many of them, in this order, where the network is to run",
           file.c_str(), node.name.c_str(), node.device.c_str());
-    // Replicas have what their first one has.
+    // Replicas have the settings of the first.
     if (node.rtlOf.empty())
       for (const PlannedOperation &op : node.operations) {
         explore::Steering::Pin pin;

@@ -8,7 +8,7 @@
 using namespace rhizome;
 using namespace rhizome::planbuild;
 
-/// The narrowest and the widest streams that the link's endpoint has.
+/// The narrowest and the widest streams of the link's endpoint.
 static constexpr int64_t kLeastStreamBits = 8, kMostStreamBits = 64;
 
 static explore::Wire wireOf(const Link &link) {
@@ -59,10 +59,10 @@ llvm::Expected<Targets> planbuild::targetsOf(const TargetChoice &request) {
       explore::ClusterPlace &place = targets.places.places.back();
       place.wire = wireOf(node.link);
       place.link = node.link.name;
-      // The endpoint takes a shell's streams as they are up to 64 bits; wider
-      // ones are narrowed in front of it.
+      // The endpoint takes a shell's streams unchanged up to 64 bits; wider
+      // ones are narrowed before it.
       place.streamBits = std::min(place.streamBits, kMostStreamBits);
-      // A shell has the streams that it has; a wire's endpoint is ours alone.
+      // A shell's streams are fixed; on a wire, the endpoint is entirely ours.
       if (place.wire->isReliable())
         place.leastBits = kLeastStreamBits;
       addLink(targets, node.link);

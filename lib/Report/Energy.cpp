@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Energy, an estimate from counts. Its model and the model's sources are one
+// An estimate of the energy from counts. The model and its sources are one
 // data file; nothing here was measured, and the page says so.
 #include "rhizome/Report/Report.h"
 #include "rhizome/Support/Resources.h"
@@ -33,7 +33,7 @@ Expected<json::Object> report::energyOf(const json::Object &plan,
         continue;
       double products = o->getNumber("macs").value_or(0);
       macs += products;
-      // What comes in is written to a memory or register once and read once.
+      // Incoming data are written to a memory or register once and read once.
       weightBytes += 2 * o->getNumber("input_bytes").value_or(0) +
                      o->getNumber("param_bytes").value_or(0);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Gathers a package's files and puts them into the page.
+// Collects a package's files and inserts them into the page.
 #include "rhizome/Report/Report.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
@@ -14,7 +14,7 @@ using namespace llvm;
 using namespace rhizome;
 
 namespace {
-/// Larger results (place and route of every cell) are left to their tools.
+/// Larger results (place and route of every cell) are not included.
 constexpr size_t kMostBytes = 200000;
 
 Expected<json::Value> readJson(const std::string &path) {
@@ -29,7 +29,7 @@ Expected<json::Value> readJson(const std::string &path) {
 }
 
 /// The names of a folder's files that end in `extension`, ascending; none
-/// where there is no folder.
+/// if there is no folder.
 std::vector<std::string> filesOf(const std::string &folder,
                                  StringRef extension) {
   std::vector<std::string> names;
@@ -57,7 +57,7 @@ Expected<std::string> readLibrary() {
                            "name d3.min.js");
 }
 
-/// Puts values where the page says {{name}}. What a value says is left alone.
+/// Replaces {{name}} in the page by values. Values are not expanded.
 std::string fill(StringRef page,
                  const std::map<std::string, std::string> &values) {
   std::string out;
@@ -66,15 +66,15 @@ std::string fill(StringRef page,
     out += before;
     if (rest.empty())
       return out;
-    auto [name, behind] = rest.split("}}");
+    auto [name, tail] = rest.split("}}");
     auto value = values.find(name.str());
     assert(value != values.end() && "the page has a place of no value");
     out += value->second;
-    page = behind;
+    page = tail;
   }
 }
 
-/// Text that may stand in a script element: no "</" and no "<!--".
+/// Escapes text for a script element: no "</" and no "<!--".
 std::string scriptSafe(StringRef text) {
   std::string out;
   for (char c : text)
@@ -122,7 +122,7 @@ Expected<json::Object> report::dataOf(const Package &package) {
       return timeline.takeError();
     timelines[node.name] = std::move(*timeline);
   }
-  // What a user who cannot write the package has measured comes first.
+  // Measurements by a user who cannot write the package come first.
   std::map<std::string, std::string> files;
   for (const std::string &folder : {package.results(), package.path("results")})
     for (const std::string &name : filesOf(folder, ".json"))
@@ -131,7 +131,7 @@ Expected<json::Object> report::dataOf(const Package &package) {
     Expected<json::Value> value = readJson(path);
     if (!value)
       return value.takeError();
-    // The page shows designs, not their modules one by one.
+    // The page shows designs, not individual modules.
     if (json::Object *object = value->getAsObject())
       object->erase("modules");
     std::string shown;

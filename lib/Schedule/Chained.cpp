@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Logic chained within a cycle: as soon as possible by a model or by delays,
-// and the dependences that make any other solver meet the period.
+// and the dependences with which any other solver meets the period.
 #include "Loop.h"
 #include <algorithm>
 
 namespace rhizome::schedule {
-/// An operation moves behind a register if it comes behind other logic of its
+/// An operation moves after a register if it follows other logic in its
 /// cycle and makes that longer than the period.
 static bool isTooLong(ChainModel::Arrival at, int64_t period) {
-  return at.before > 0 && at.behind > std::max(at.before, period);
+  return at.before > 0 && at.after > std::max(at.before, period);
 }
 
 Schedule scheduleChained(int count, ChainModel &model, int64_t period) {
@@ -30,7 +30,7 @@ std::optional<std::string> verifyChained(const Problem &p, ChainModel &model,
     ChainModel::Arrival at = model.place(i, s.start[i]);
     if (isTooLong(at, period))
       return "the logic up to operation " + std::to_string(i) + " takes " +
-             std::to_string(at.behind) + " of a period of " +
+             std::to_string(at.after) + " of a period of " +
              std::to_string(period);
   }
   return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<Schedule> scheduleChained(const ChainedProblem &p) {
   std::vector<int64_t> results(p.latency.size());
   for (int i : *order) {
     ChainedProblem::Delay own = p.delayOf(i);
-    if (p.period > 0 && std::max(own.before, own.behind) > p.period)
+    if (p.period > 0 && std::max(own.before, own.after) > p.period)
       return std::nullopt;
     auto thereFor = [&](const Dependence &d) {
       return s.start[d.from] + p.latency[d.from] + d.wait;
@@ -64,7 +64,7 @@ std::optional<Schedule> scheduleChained(const ChainedProblem &p) {
       ++s.start[i];
       operands = 0;
     }
-    results[i] = p.latency[i] > 0 ? own.behind : operands + own.before;
+    results[i] = p.latency[i] > 0 ? own.after : operands + own.before;
   }
   return s;
 }
@@ -74,18 +74,18 @@ std::optional<std::vector<Dependence>> chainBreaks(const ChainedProblem &p) {
   if (p.period == 0)
     return breaks;
   for (int i = 0; i < p.size(); ++i)
-    if (std::max(p.delayOf(i).before, p.delayOf(i).behind) > p.period)
+    if (std::max(p.delayOf(i).before, p.delayOf(i).after) > p.period)
       return std::nullopt;
   std::vector<std::vector<int>> to(p.latency.size());
   for (const Dependence &d : p.dependences)
     if (d.distance == 0 && d.wait == 0)
       to[d.from].push_back(d.to);
-  // Longest chains from each operation; what is too long ends there.
+  // Longest chains from each operation; chains that are too long are cut there.
   std::vector<int64_t> longest(p.latency.size(), -1);
   std::vector<int> reached, open;
   for (int from = 0; from < p.size(); ++from) {
     ChainedProblem::Delay own = p.delayOf(from);
-    longest[from] = p.latency[from] > 0 ? own.behind : own.before;
+    longest[from] = p.latency[from] > 0 ? own.after : own.before;
     reached = open = {from};
     while (!open.empty()) {
       int at = open.back();
@@ -115,7 +115,7 @@ std::optional<std::vector<Dependence>> chainBreaks(const ChainedProblem &p) {
 int64_t registerWait(const ChainedProblem &p, const Dependence &d) {
   if (p.period == 0 || d.distance == 0)
     return 0;
-  return p.latency[d.from] == 0 || p.delayOf(d.from).behind > 0;
+  return p.latency[d.from] == 0 || p.delayOf(d.from).after > 0;
 }
 
 std::optional<LoopProblem> withoutChains(const LoopProblem &p) {

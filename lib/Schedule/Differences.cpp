@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Difference constraints, and what follows from them alone: as soon and as late
+// Difference constraints, and their direct applications: as soon and as late
 // as possible, and the least interval of a loop.
 #include "Loop.h"
 #include <algorithm>

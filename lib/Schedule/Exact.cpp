@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Exact schedules: whether there is one at an interval, or of a length, as an
 // integer program. An operation that holds resources has a variable for each
-// slot of the interval, the others have their start alone. GLPK's search is cut
-// off by nodes, so that the answer is the same on every machine.
+// slot of the interval, the others have only their start. GLPK's search is
+// limited by nodes, so that the result is the same on every machine.
 #include "Loop.h"
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace rhizome::schedule {
 namespace {
 enum class Answer { Yes, No, Unknown };
 
-/// Starts between `least` and `most` that meet all dependences and, modulo
+/// Starts between `least` and `most` that satisfy all dependences and, modulo
 /// `interval`, all limits.
 class Program {
 public:
@@ -23,7 +23,7 @@ public:
         most(std::move(most)) {}
 
   int64_t variables() const;
-  /// Takes what it spends from `nodes`.
+  /// Subtracts the nodes it uses from `nodes`.
   Answer solve(Schedule &s, int64_t &nodes);
 
 private:
@@ -32,7 +32,7 @@ private:
   const std::vector<int64_t> least, most;
 
   bool isShared(int i) const { return !p.usesOf(i).empty(); }
-  /// Slots in which the operation may stand.
+  /// Possible slots of the operation.
   int64_t slots(int i) const {
     return std::min(interval, most[i] - least[i] + 1);
   }
@@ -81,7 +81,7 @@ Answer Program::solve(Schedule &s, int64_t &nodes) {
   std::vector<int> starts, firstSlot(p.latency.size(), 0);
   for (int i = 0; i < p.size(); ++i)
     starts.push_back(addColumn(least[i], most[i]));
-  // A shared operation's start is its slot and whole intervals. Slots count
+  // A shared operation's start is its slot plus whole intervals. Slots count
   // from its least start.
   std::map<std::pair<int, int64_t>, std::map<int, double>> held;
   for (int i = 0; i < p.size(); ++i) {
@@ -112,7 +112,7 @@ Answer Program::solve(Schedule &s, int64_t &nodes) {
       addRow(GLP_UP, 0, limit, row);
   }
   for (const Difference &d : differencesOf(p, interval))
-    if (d.from != d.to) // at this interval it waits for itself long enough
+    if (d.from != d.to) // at this interval, it waits for itself long enough
       addRow(GLP_LO, double(d.least), 0,
              {{starts[d.to], 1}, {starts[d.from], -1}});
 
@@ -203,7 +203,7 @@ Exact scheduleExactly(const SharedProblem &p, const Effort &effort) {
   while (exact.schedule->length(p) > least) {
     int64_t length = exact.schedule->length(p) - 1;
     auto alap = scheduleAlap(loop, length);
-    if (!alap) // cannot be: it is no shorter than asap
+    if (!alap) // cannot happen: it is no shorter than asap
       break;
     Program program(loop, length + held, asap.start, alap->start);
     Schedule s;

@@ -17,7 +17,7 @@ void Reservations::change(int op, int64_t start, int64_t by) {
 }
 
 bool Reservations::isFree(int op, int64_t start) const {
-  // With itself: an operation may hold a resource several times.
+  // An operation may hold a resource several times, and conflict with itself.
   Reservations own(problem, interval);
   own.hold(op, start);
   for (const SharedProblem::Use &use : problem.usesOf(op))
@@ -37,7 +37,7 @@ bool fitsAlone(const SharedProblem &p, int op, int64_t interval) {
 
 std::vector<int64_t> heightsOf(const Problem &p, int64_t interval) {
   std::vector<int64_t> heights(p.latency);
-  // Longest ways; as many rounds as a way can have steps.
+  // Longest paths; as many rounds as a path can have steps.
   for (int round = 0; round < p.size(); ++round) {
     bool changed = false;
     for (const Dependence &d : p.dependences) {
@@ -71,7 +71,7 @@ std::optional<Schedule> scheduleList(const SharedProblem &p) {
       readers[d.from].push_back(&d);
       ++open[d.to];
     }
-  // Ready ones, the highest first, then by number.
+  // Ready operations, the highest first, then by number.
   auto isLater = [&](int x, int y) {
     return heights[x] != heights[y] ? heights[x] < heights[y] : x > y;
   };

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the solvers share: orders, loops whose chains are broken, and tables of
-// what holds which resource.
+// Shared by the solvers: orders, loops whose chains are broken, and tables of
+// held resources.
 #pragma once
 
 #include "rhizome/Schedule/Solvers.h"
 
 namespace rhizome::schedule {
-/// The operations in an order in which what an operation reads without distance
-/// stands before it; the same for the same problem. Nothing if there is none.
+/// The operations in an order in which operands without distance
+/// precede their readers; the same for the same problem. Nothing if there is
+/// none.
 std::optional<std::vector<int>> topologicalOrder(const Problem &problem);
 
-/// Cycles that a register between iterations takes beyond the result's.
+/// Additional cycles of a register between iterations.
 int64_t registerWait(const ChainedProblem &problem, const Dependence &d);
 
 /// The same loop without a period: its chains are broken by dependences.
 std::optional<LoopProblem> withoutChains(const LoopProblem &problem);
 
-/// Longest way from each operation's start to the end of its iteration.
+/// Longest path from each operation's start to the end of its iteration.
 std::vector<int64_t> heightsOf(const Problem &problem, int64_t interval);
 
-/// Whether an operation can find its resources at all: alone, if it takes
-/// turns with itself every `interval` cycles (0: never).
+/// Whether an operation can find its resources at all: alone, or while
+/// overlapping itself every `interval` cycles (0: never).
 bool fitsAlone(const SharedProblem &problem, int op, int64_t interval);
 
-/// What is held in which cycle; with an interval, modulo that.
+/// The resources held in each cycle; with an interval, modulo that.
 class Reservations {
 public:
   Reservations(const SharedProblem &problem, int64_t interval)
@@ -44,7 +45,8 @@ private:
   void change(int op, int64_t start, int64_t by);
 };
 
-/// The least starts at which operations with resources stand in the same slot
-/// of the interval as in `s`, which is a schedule: as short as its slots allow.
+/// The least starts with which operations that hold resources are in the same
+/// slot of the interval as in `s`, which is a schedule: as short as its slots
+/// allow.
 void compact(const LoopProblem &problem, Schedule &s);
 } // namespace rhizome::schedule

@@ -9,8 +9,8 @@ void compact(const LoopProblem &p, Schedule &s) {
   auto fit = [&](int i, int64_t start) {
     if (p.usesOf(i).empty())
       return start;
-    int64_t behind = (s.start[i] - start) % s.interval;
-    return start + (behind < 0 ? behind + s.interval : behind);
+    int64_t offset = (s.start[i] - start) % s.interval;
+    return start + (offset < 0 ? offset + s.interval : offset);
   };
   for (int i = 0; i < p.size(); ++i)
     least[i] = fit(i, 0);
@@ -61,7 +61,7 @@ private:
   const int64_t interval;
   const std::vector<int64_t> heights;
   Reservations held;
-  std::vector<int64_t> start; ///< or where it stood last
+  std::vector<int64_t> start; ///< or its last start
   std::vector<bool> isPlaced;
   std::vector<bool> wasPlaced = std::vector<bool>(p.latency.size(), false);
   std::vector<std::vector<const Dependence *>> from, to;
@@ -75,7 +75,7 @@ private:
 };
 
 /// Whether a placed operation holds a resource in a cycle in which `i`, placed
-/// at `at`, would.
+/// at `at`, would hold it.
 bool Modulo::isInTheWay(int other, int i, int64_t at) const {
   for (const SharedProblem::Use &its : p.usesOf(other))
     for (const SharedProblem::Use &mine : p.usesOf(i)) {
@@ -124,7 +124,7 @@ std::optional<Schedule> scheduleModulo(const LoopProblem &chained,
   std::optional<int64_t> recurrence = recurrenceInterval(*p);
   if (!list || !recurrence)
     return std::nullopt;
-  // One iteration after the other always works.
+  // Executing iterations one after the other always works.
   list->interval = 1;
   for (int i = 0; i < p->size(); ++i)
     for (const SharedProblem::Use &use : p->usesOf(i))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Whether a schedule is one: each rule is checked on its own and from the
-// problem alone, with nothing that a solver uses.
+// Verifies a schedule: each rule is checked separately and from the
+// problem alone, without any code of the solvers.
 #include "rhizome/Schedule/Problem.h"
 #include <algorithm>
 #include <map>
@@ -39,14 +39,14 @@ Fault checkInterval(const Schedule &s) {
   return std::nullopt;
 }
 
-/// How far the signals are in every cycle: repeated until nothing changes,
-/// which is soon, as logic without a register has no cycle.
+/// The signal delays in every cycle: repeated until nothing changes,
+/// which is soon, since logic without a register has no cycle.
 Fault checkChains(const ChainedProblem &p, const Schedule &s) {
   if (p.period == 0)
     return std::nullopt;
   std::vector<int64_t> operands(p.latency.size(), 0);
   auto result = [&](int i) {
-    return p.latency[i] > 0 ? p.delayOf(i).behind
+    return p.latency[i] > 0 ? p.delayOf(i).after
                             : operands[i] + p.delayOf(i).before;
   };
   bool changed = true;
@@ -65,13 +65,13 @@ Fault checkChains(const ChainedProblem &p, const Schedule &s) {
   }
   for (int i = 0; i < p.size(); ++i) {
     int64_t end = operands[i] + p.delayOf(i).before;
-    if (std::max(end, p.delayOf(i).behind) > p.period)
+    if (std::max(end, p.delayOf(i).after) > p.period)
       return "the logic up to operation " + text(i) + " takes " +
-             text(std::max(end, p.delayOf(i).behind)) + " of a period of " +
+             text(std::max(end, p.delayOf(i).after)) + " of a period of " +
              text(p.period);
   }
   for (const Dependence &d : p.dependences) {
-    bool isRegistered = p.latency[d.from] > 0 && p.delayOf(d.from).behind == 0;
+    bool isRegistered = p.latency[d.from] > 0 && p.delayOf(d.from).after == 0;
     if (d.distance > 0 && !isRegistered &&
         s.start[d.to] + s.interval * d.distance <=
             s.start[d.from] + p.latency[d.from])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Builds the nodes' designs, starts the ranks and reads what they leave.
+// Builds the nodes' designs, starts the ranks and reads their results.
 #include "rhizome/Simulate/Cluster.h"
 #include "Run.h"
 #include "rhizome/Simulate/Packing.h"
@@ -21,7 +21,7 @@ using namespace rhizome;
 namespace {
 constexpr int64_t kFewestFrames = 24, kFramesPerNode = 4;
 
-/// The program of a rank: beside ours.
+/// The program of a rank, next to ours.
 Expected<std::string> rankProgram() {
   static int anchor;
   SmallString<256> path(
@@ -66,7 +66,8 @@ Report readReports(const Plan &plan, const std::string &folder) {
   return report;
 }
 
-/// Why the ranks ended early: what one of them says, else whom mpirun saw die.
+/// Why the ranks ended early: a rank's message, or the rank that mpirun saw
+/// die.
 Error explain(const Plan &plan, const Report &report, int status,
               const std::string &log) {
   for (auto [rank, entry] : enumerate(report.ranks))
@@ -135,7 +136,7 @@ Error readOutputs(const std::string &folder, size_t frames,
   return Error::success();
 }
 
-/// Frames to send at full rate: enough to fill all nodes and then some.
+/// Number of frames to send at full rate: more than enough to fill all nodes.
 int64_t totalFrames(const Plan &plan, int64_t frames, bool measure) {
   return measure
              ? std::max(frames, kFewestFrames +
@@ -143,7 +144,7 @@ int64_t totalFrames(const Plan &plan, int64_t frames, bool measure) {
              : frames;
 }
 
-/// Simulated time without an answer that counts as a hang.
+/// Simulated time without a result after which the run counts as hung.
 int64_t patience(const Plan &plan) {
   double frame = plan.predicted.latencyUs;
   for (const PlannedNode &node : plan.nodes)
@@ -210,7 +211,7 @@ Error checkLinks(const Package &package) {
                            package.dir().c_str());
 }
 
-/// The nodes' designs as libraries; adds to the seconds that it took.
+/// The nodes' designs as libraries; adds to the build time.
 Expected<json::Array> buildLibraries(const Package &package,
                                      std::vector<KeptFiles::Held> &held,
                                      double &seconds) {
@@ -228,7 +229,7 @@ Expected<json::Array> buildLibraries(const Package &package,
   return libraries;
 }
 
-/// What each rank reads.
+/// The input of each rank.
 Error writeRun(const std::string &folder, const Plan &plan,
                json::Array libraries, int64_t frames, int64_t total,
                bool measure, const ClusterOptions &options) {
@@ -243,8 +244,8 @@ Error writeRun(const std::string &folder, const Plan &plan,
       {"loss", options.loss},
       {"reorder", options.reorder},
       {"reorder_delay_ps", int64_t(options.reorderDelayUs * 1e6)},
-      // Our own standard error, for the rank on this machine: what mpirun says
-      // there is kept in a log.
+      // Our own standard error, for the rank on this machine: mpirun's messages
+      // there are kept in a log.
       {"progress", options.progress
                        ? "/proc/" + std::to_string(getpid()) + "/fd/2"
                        : std::string()}});
@@ -328,8 +329,8 @@ Expected<ClusterResult> rhizome::simulateCluster(
   return result;
 }
 
-/// A folder of one job's own, which other simulations of this process leave
-/// alone; on several machines it has to lie where the package does.
+/// A private folder for one job, which other simulations of this process do not
+/// use; on several machines it must be in the same place as the package.
 static Expected<std::string> rankFolder(const Package &package,
                                         const ClusterOptions &options) {
   if (!options.hostfile.empty())
@@ -347,7 +348,7 @@ Expected<RankJob> rhizome::rankJob(const Package &package,
   if (Error error = checkLinks(package))
     return error;
   RankJob job;
-  // What is missing is said before anything is built.
+  // Missing tools are reported before anything is built.
   if (Error error = ranksCommand(package, "", options.hostfile).takeError())
     return error;
   Expected<json::Array> libraries =

@@ -13,7 +13,7 @@
 using namespace llvm;
 using namespace rhizome;
 
-/// Bytes of a bank up to the end of its last segment, whole beats.
+/// Bytes of a bank up to the end of its last segment, in whole beats.
 static int64_t bankBytes(const PlannedNode &node, const MemoryPort &port) {
   int64_t bytes = port.dataWidth / 8;
   for (const PlannedSegment &s : node.segments)
@@ -124,7 +124,7 @@ static Expected<std::vector<uint8_t>> parseHexLines(StringRef text,
     for (unsigned i = beatBytes; i-- > 0;) {
       uint8_t byte;
       if (line.substr(2 * i, 2).getAsInteger(16, byte))
-        return createStringError("Icarus wrote the beat '%s', which is no "
+        return createStringError("Icarus wrote the beat '%s', which is not a "
                                  "number",
                                  line.str().c_str());
       bytes.push_back(byte);
@@ -133,7 +133,7 @@ static Expected<std::vector<uint8_t>> parseHexLines(StringRef text,
   return bytes;
 }
 
-/// Writes the segments of a port's bank as $readmemh takes them.
+/// Writes the segments of a port's bank in $readmemh format.
 static Error writeBank(const Package &package, const PlannedNode &node,
                        const MemoryPort &port, const std::string &path) {
   unsigned beatBytes = port.dataWidth / 8;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the two simulators share: sources, run folders, the prepared frames.
+// Shared by the two simulators: sources, run folders, the prepared frames.
 #pragma once
 
 #include "rhizome/Simulate/Simulate.h"
@@ -13,7 +13,7 @@ struct Prepared {
   int64_t frames = 0; ///< given by the caller
 };
 
-/// Absolute paths and contents of what is simulated.
+/// Absolute paths and contents of the simulated files.
 struct Sources {
   std::vector<std::string> paths;
   std::vector<std::string> texts;
@@ -22,22 +22,22 @@ llvm::Expected<Sources> readSources(const Package &package,
                                     const PlannedNode &node,
                                     const SimOptions &options);
 
-/// The module that is simulated.
+/// The simulated top module.
 inline const std::string &topOf(const PlannedNode &node,
                                 const SimOptions &options) {
   return options.design ? options.design->top : node.top;
 }
 
 /// Makes "<package>/results/sim/<kind>-<pid>" and returns its path. Folders of
-/// runs that ended (their process is gone) are removed first; a failed run's
-/// logs thus stay until the next one.
+/// finished runs (their process is gone) are removed first; a failed run's
+/// logs are thus kept until the next one.
 llvm::Expected<std::string> makeRunFolder(const Package &package,
                                           llvm::StringRef kind);
 
-/// What runs a design, built or found in the user's cache.
+/// The program that runs a design, built or found in the user's cache.
 struct Simulator {
   std::string program;
-  KeptFiles::Held held; ///< keeps it there
+  KeptFiles::Held held;    ///< keeps it there
   double buildSeconds = 0; ///< 0 if it was found
 };
 /// A node's design as a shared library with the interface of
@@ -46,7 +46,7 @@ struct Simulator {
 llvm::Expected<Simulator>
 buildModel(const Package &package, const PlannedNode &node, bool withEndpoint);
 
-/// Cycles without output that count as a hang.
+/// Cycles without output after which a run counts as hung.
 int64_t hangLimit(const Plan &plan, const SimOptions &options);
 
 llvm::Expected<SimResult> runVerilator(const Package &package,

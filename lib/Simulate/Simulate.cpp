@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Prepares frames and runs tools; Verilator.cpp and Icarus.cpp do the rest.
+// Prepares frames and runs tools; the rest is in Verilator.cpp and Icarus.cpp.
 #include "rhizome/Simulate/Simulate.h"
 #include "Run.h"
 #include "rhizome/Simulate/Packing.h"

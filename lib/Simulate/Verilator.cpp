@@ -222,8 +222,8 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
                                                     sys::fs::all_exe |
                                                     sys::fs::owner_write);
         if (error)
-          return createStringError(error, "cannot place the simulator: %s",
-                                   error.message().c_str());
+          return createStringError(error, "cannot make the simulator '%s': %s",
+                                   path.c_str(), error.message().c_str());
         return Error::success();
       });
   if (!held)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Who uses a file has a shared lock on it; who wants to remove it needs the
+// A user of a file has a shared lock on it; removing it needs the
 // exclusive one. A file's time of modification is that of its last use.
 #include "rhizome/Support/KeptFiles.h"
 #include "rhizome/Support/Tools.h"
@@ -22,10 +22,10 @@
 using namespace llvm;
 using namespace rhizome;
 
-/// Behind a name: a file that is being written; its process and a number.
+/// Suffix of a file that is being written; its process and a number follow.
 static constexpr StringLiteral kAside = ".tmp-";
 
-/// True of a file whose writer is still at it.
+/// True for a file whose writer is still active.
 static bool isBeingWritten(StringRef name) {
   auto [of, writer] = name.rsplit(kAside);
   pid_t pid = 0;
@@ -65,7 +65,7 @@ std::string KeptFiles::path(StringRef name) const {
   return where + "/" + name.str();
 }
 
-/// True if the path names the file that is open there.
+/// True if the path names the open file.
 static bool isStillAt(int descriptor, const std::string &path) {
   struct stat open, named;
   return fstat(descriptor, &open) == 0 && stat(path.c_str(), &named) == 0 &&
@@ -80,7 +80,7 @@ KeptFiles::Held KeptFiles::take(StringRef name) const {
     if (descriptor < 0)
       return nullptr;
     auto hold = std::make_shared<Hold>(descriptor);
-    // Where a file system has no locks, nothing is removed either.
+    // On a file system without locks, nothing is removed either.
     flock(descriptor, LOCK_SH);
     if (!isStillAt(descriptor, at))
       continue;
@@ -89,12 +89,12 @@ KeptFiles::Held KeptFiles::take(StringRef name) const {
   }
 }
 
-/// Gives a file its name unless there is one of that name.
+/// Renames a file unless there is already one with that name.
 static int place(const std::string &from, const std::string &to) {
   int status =
       renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
   if (status != 0 && (errno == EINVAL || errno == ENOSYS))
-    status = rename(from.c_str(), to.c_str()); // no such flag here
+    status = rename(from.c_str(), to.c_str()); // the flag is not supported here
   return status;
 }
 
@@ -122,7 +122,7 @@ KeptFiles::put(StringRef name,
       sys::fs::remove(aside);
       return error;
     }
-    // What stands there may be held by path, so it is not replaced.
+    // An existing file may be held by path, so it is not replaced.
     if (Held other = take(name)) {
       sys::fs::remove(aside);
       return other;

@@ -112,8 +112,8 @@ Value Scalars::wrap(Value v, unsigned width, bool isSigned) {
   return arith::ExtUIOp::create(b, loc, b.getI64Type(), narrow);
 }
 Value Scalars::rounded(Value x, FloatType half) {
-  // On the bits of |x|, which every processor does alike: fewer of the
-  // mantissa's stay, and a carry reaches the exponent.
+  // On the bits of |x|, which is the same on every processor: fewer bits of the
+  // mantissa remain, and a carry reaches the exponent.
   Type i32 = b.getI32Type();
   auto bits = [&](uint32_t v) -> Value {
     return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(int32_t(v)));
@@ -129,8 +129,9 @@ Value Scalars::rounded(Value x, FloatType half) {
     return arith::BitcastOp::create(b, loc, b.getF32Type(), v);
   };
   if (half.isF16()) {
-    // Below the smallest normal number 2^-14 what stays are multiples of
-    // 2^-24, which float32 has from 0.5 on. No flag may let this be undone.
+    // Below the smallest normal number 2^-14, multiples of
+    // 2^-24 remain, which is float32's spacing from 0.5 on. Fast-math flags
+    // must not undo this.
     Value tiny = real(size), offset = this->real(0.5);
     tiny = sub(apply<arith::AddFOp>(tiny, offset), offset);
     Value isTiny = less(real(size), this->real(0x1p-14));
@@ -174,7 +175,7 @@ TypedAttr Loops::number(double value, Type element) {
   return b.getIntegerAttr(element, int64_t(value));
 }
 
-/// The loop nest over `out`'s axes and then `reduced`; `carries` says whether
+/// The loop nest over `out`'s axes and then `reduced`; `carries` tells whether
 /// the body reads the result so far.
 static Value nest(Loops &l, Value out, ArrayRef<int64_t> reduced,
                   ArrayRef<Operand> operands, bool carries, Loops::Body body) {
@@ -187,7 +188,7 @@ static Value nest(Loops &l, Value out, ArrayRef<int64_t> reduced,
   }
   MLIRContext *context = l.b.getContext();
   if (!reduced.empty()) {
-    // Gives the loops' extents; it is never read.
+    // Defines the loops' extents; it is never read.
     in.push_back(tensor::EmptyOp::create(l.b, l.loc, reduced, l.b.getI8Type()));
     SmallVector<AffineExpr> inner;
     for (unsigned i = rank; i < dims; ++i)
@@ -227,7 +228,7 @@ Value Loops::fold(Value init, ArrayRef<int64_t> reduced, Body body) {
   return nest(*this, init, reduced, {}, true, body);
 }
 
-/// How an operand of `shape` is read under NumPy's broadcasting to `rank` axes
+/// How an operand of `shape` is read with NumPy's broadcasting to `rank` axes
 /// of a loop with `dims` dimensions.
 static AffineMap broadcastMap(OpBuilder &b, ArrayRef<int64_t> shape,
                               unsigned rank, unsigned dims) {
@@ -327,7 +328,7 @@ Value Loops::slice(Value v, ArrayRef<int64_t> begin, ArrayRef<int64_t> step,
   Type element = cast<RankedTensorType>(v.getType()).getElementType();
   if (llvm::is_contained(size, 0))
     return tensor::EmptyOp::create(b, loc, size, element);
-  // linalg wants an axis that a plain index walks whole; where only its
+  // linalg requires that a plain index walks an axis completely; if only its
   // beginning is read, the index of a loop of one step is added.
   unsigned rank = unsigned(size.size());
   Shape reduced;
@@ -419,7 +420,7 @@ Value Loops::expand(Value v, ArrayRef<int64_t> shape) {
               [](Scalars &, ValueRange a) { return a[0]; });
 }
 
-/// What every number of a tensor's type is at least (or at most).
+/// The lower (or upper) bound of all numbers of a tensor's type.
 static TypedAttr bound(OpBuilder &b, bool real, bool least, bool isUnsigned) {
   if (real) {
     float all = std::numeric_limits<float>::infinity();
@@ -445,7 +446,7 @@ Value Loops::argMax(Value in, ArrayRef<bool> axes, bool last, bool smallest) {
   Value best = smallest ? min(in, axes) : max(in, axes);
   int64_t axis = llvm::find(axes, true) - axes.begin();
   int64_t none = last ? 0 : shapeOf(in)[axis] - 1;
-  // Where it stands; elsewhere what loses.
+  // The value if it is inside; elsewhere one that loses.
   Value places = map({in, best}, whole(), [&](Scalars &s, ValueRange a) {
     return s.select(s.equal(a[0], a[1]), s.index(unsigned(axis)),
                     s.whole(none));

@@ -73,7 +73,7 @@ std::string rhizome::legalName(llvm::StringRef text) {
     name.insert(0, "n");
   if (isKeyword(name))
     name += "_n";
-  // Tools and file systems bound names; what is cut off is told by its hash.
+  // Tools and file systems limit names; a hash replaces the truncated part.
   constexpr size_t kLongest = 120, kHash = 16;
   if (name.size() > kLongest)
     name = name.substr(0, kLongest - kHash - 1) + "_" +

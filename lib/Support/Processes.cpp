@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Programs as processes: some at a time, each in a process group of its own, so
-// that it ends with all that it started when we do.
+// External programs as processes: several at a time, each in its own process
+// group, so that it ends with all its children when we do.
 #include "rhizome/Support/Tools.h"
 #include <algorithm>
 #include <atomic>
@@ -22,14 +22,14 @@ using namespace rhizome;
 
 extern char **environ;
 
-// A handler may touch neither heap nor locks: process groups stand in a table,
+// A handler may touch neither heap nor locks: process groups are in a table,
 // kStarting until they are known.
 static std::atomic<pid_t> groups[64];
 static constexpr pid_t kStarting = -1;
 static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 static struct sigaction before[std::size(kSignals)];
 
-// Handlers stand while any runner exists.
+// Handlers are installed while any runner exists.
 static std::mutex handlersMutex;
 static int runners = 0;
 
@@ -51,7 +51,7 @@ extern "C" void rhizomeKillProcesses(int signal) {
 }
 
 namespace {
-/// Our signals wait while a thread starts a process, so that none is missed.
+/// Blocks our signals while a thread starts a process, so that none is missed.
 class SignalsHeld {
 public:
   SignalsHeld() {
@@ -93,7 +93,7 @@ ProcessRunner::~ProcessRunner() {
     restoreHandlers();
 }
 
-/// A place in the table, taken; none is free if as many processes run already.
+/// Takes a slot in the table; none is free if as many processes already run.
 static std::optional<size_t> takeSlot() {
   for (size_t slot = 0; slot < std::size(groups); ++slot) {
     pid_t free = 0;
@@ -103,7 +103,7 @@ static std::optional<size_t> takeSlot() {
   return std::nullopt;
 }
 
-/// The program that this process becomes will lie at the same addresses in
+/// The program that this process becomes will be at the same addresses in
 /// every run, where the system allows it.
 static void fixAddresses() {
   constexpr unsigned long kAsk = 0xffffffff;
@@ -114,7 +114,7 @@ static void fixAddresses() {
 
 Error ProcessRunner::start(Process &process) {
   assert(!isFull() && "no room for another process");
-  // What the child needs is made before the fork.
+  // Everything that the child needs is made before the fork.
   std::vector<std::string> arguments = process.arguments;
   arguments.insert(arguments.begin(), process.program);
   std::vector<char *> argv, environment;

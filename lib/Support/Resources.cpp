@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Failures.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 
 using namespace llvm;
+using rhizome::Failure;
 
+/// A folder of ours; without it the installation is broken.
 static Expected<std::string> findFolder(const char *variable, StringRef inTree,
                                         StringRef installed,
                                         StringRef mustHold) {
@@ -18,8 +21,10 @@ static Expected<std::string> findFolder(const char *variable, StringRef inTree,
   if (auto set = sys::Process::GetEnv(variable)) {
     if (good(*set))
       return *set;
-    return createStringError("%s is '%s', which has no folder '%s'", variable,
-                             set->c_str(), mustHold.str().c_str());
+    return ofKind(Failure::Kind::Environment,
+                  createStringError("%s is '%s', which has no folder '%s'",
+                                    variable, set->c_str(),
+                                    mustHold.str().c_str()));
   }
   static int anchor;
   std::string program = sys::fs::getMainExecutable(nullptr, &anchor);
@@ -30,10 +35,12 @@ static Expected<std::string> findFolder(const char *variable, StringRef inTree,
     if (good(dir))
       return dir.str().str();
   }
-  return createStringError(
-      "the folder with '%s' lies neither at %s nor at %s from %s; set %s",
-      mustHold.str().c_str(), inTree.str().c_str(), installed.str().c_str(),
-      program.c_str(), variable);
+  return ofKind(
+      Failure::Kind::Environment,
+      createStringError(
+          "the folder with '%s' lies neither at %s nor at %s from %s; set %s",
+          mustHold.str().c_str(), inTree.str().c_str(), installed.str().c_str(),
+          program.c_str(), variable));
 }
 
 Expected<std::string> rhizome::dataDir() {
@@ -50,7 +57,30 @@ Expected<std::string> rhizome::runtimeDir() {
                     "../share/rhizome/runtime", "include");
 }
 
+Error rhizome::checkIsFile(StringRef path) {
+  sys::fs::file_status status;
+  if (sys::fs::status(path, status))
+    return Error::success();
+  using Type = sys::fs::file_type;
+  const bool isShells = path.starts_with("/dev/fd/") || path == "/dev/stdin" ||
+                        path.starts_with("/proc/self/fd/");
+  switch (status.type()) {
+  case Type::regular_file:
+  case Type::directory_file:
+    return Error::success();
+  case Type::fifo_file:
+    if (isShells)
+      return Error::success();
+    [[fallthrough]];
+  default:
+    return createStringError("cannot read '%s': it is no file",
+                             path.str().c_str());
+  }
+}
+
 Expected<std::string> rhizome::readFile(StringRef path) {
+  if (Error error = checkIsFile(path))
+    return std::move(error);
   auto buffer = MemoryBuffer::getFile(path);
   if (!buffer)
     return createStringError(buffer.getError(), "cannot read '%s': %s",

@@ -91,7 +91,7 @@ Expected<std::string> rhizome::userCache() {
     if (const char *folder = std::getenv(variable); folder && *folder)
       return std::string(folder) + below + "/rhizome";
   return createStringError("neither XDG_CACHE_HOME nor HOME is set, so there "
-                           "is no place for results");
+                           "is not a place for results");
 }
 
 std::string rhizome::hashOf(ArrayRef<std::string> texts) {

@@ -11,7 +11,7 @@ std::string rhizome::durationText(double seconds) {
   constexpr Unit kUnits[] = {
       {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
   const Unit *unit = kUnits;
-  // What three digits would round to 1000 takes the next unit.
+  // Values that three digits would round to 1000 use the next unit.
   while (unit != std::prev(std::end(kUnits)) &&
          seconds / unit->seconds >= 999.5)
     ++unit;

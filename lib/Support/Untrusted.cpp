@@ -39,20 +39,28 @@ std::string printable(StringRef text) {
   return text.size() > kMost ? shown + "…" : shown;
 }
 
-/// The deepest level; counting ends above `most`.
+/// The end of the string or comment that begins at `i`; `i` if none does.
+static size_t endOfOpaque(StringRef text, size_t i) {
+  if (text[i] == '"') {
+    for (++i; i < text.size() && text[i] != '"'; ++i)
+      if (text[i] == '\\')
+        ++i;
+    return std::min(i + 1, text.size());
+  }
+  return text.substr(i).starts_with("//")
+             ? std::min(text.find('\n', i), text.size())
+             : i;
+}
+
+/// The deepest level; counting stops above `most`.
 static unsigned nestingOf(StringRef text, unsigned most) {
   unsigned depth = 0, deepest = 0;
-  for (size_t i = 0; i < text.size() && deepest <= most; ++i)
+  for (size_t i = 0; i < text.size() && deepest <= most; ++i) {
+    if (size_t end = endOfOpaque(text, i); end > i) {
+      i = end - 1;
+      continue;
+    }
     switch (text[i]) {
-    case '"':
-      for (++i; i < text.size() && text[i] != '"'; ++i)
-        if (text[i] == '\\')
-          ++i;
-      break;
-    case '/':
-      if (text.substr(i).starts_with("//"))
-        i = std::min(text.find('\n', i), text.size());
-      break;
     case '(':
     case '[':
     case '{':
@@ -60,7 +68,7 @@ static unsigned nestingOf(StringRef text, unsigned most) {
       deepest = std::max(deepest, ++depth);
       break;
     case '>':
-      // An arrow closes nothing.
+      // An arrow is not a closing bracket.
       if (i > 0 && (text[i - 1] == '-' || text[i - 1] == '='))
         break;
       [[fallthrough]];
@@ -70,7 +78,35 @@ static unsigned nestingOf(StringRef text, unsigned most) {
       depth -= depth > 0;
       break;
     }
+  }
   return deepest;
+}
+
+/// The position of `array<` followed by index or an alias; npos if there is
+/// none.
+static size_t findIndexArray(StringRef text) {
+  enum { Other, Array, Open } seen = Other;
+  for (size_t i = 0; i < text.size();) {
+    if (size_t end = endOfOpaque(text, i); end > i) {
+      seen = text[i] == '"' ? Other : seen;
+      i = end;
+    } else if (isSpace(text[i])) {
+      ++i;
+    } else if (isAlpha(text[i]) || text[i] == '_') {
+      StringRef word = text.substr(i).take_while(
+          [](char c) { return isAlnum(c) || StringRef("_.$").contains(c); });
+      if (seen == Open && word == "index")
+        return i;
+      seen = word == "array" ? Array : Other;
+      i += word.size();
+    } else {
+      if (seen == Open && text[i] == '!')
+        return i;
+      seen = seen == Array && text[i] == '<' ? Open : Other;
+      ++i;
+    }
+  }
+  return StringRef::npos;
 }
 
 Error checkNesting(StringRef text) {
@@ -79,6 +115,17 @@ Error checkNesting(StringRef text) {
              ? Error::success()
              : createStringError("it is nested deeper than %u levels",
                                  kDeepest);
+}
+
+Error checkMlirText(StringRef text) {
+  if (Error error = checkNesting(text))
+    return error;
+  size_t at = findIndexArray(text);
+  if (at == StringRef::npos)
+    return Error::success();
+  return createStringError("line %zu: elements of a dense array are index or "
+                           "an alias of a type; write i64",
+                           text.take_front(at).count('\n') + 1);
 }
 
 Expected<json::Value> parseJson(StringRef text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The vendors' cells that Yosys' scripts leave, with what each takes. Names do
-// not clash between families, so one table serves all.
+// The vendors' cells in the output of Yosys' scripts, with their resources.
+// Names do not clash between families, so one table serves all.
 #include "rhizome/Synth/Netlist.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -61,7 +61,7 @@ constexpr CellType kCells[] = {
     {"DSP48E1", K::Dsp, 0, 1},
     {"DSP48E2", K::Dsp, 0, 1},
     // Lattice ECP5: a CCU2C is two LUTs with the carry between them. A
-    // TRELLIS_DPR16X4 lies in four LUTs and blocks the two of the slice that
+    // TRELLIS_DPR16X4 takes four LUTs and blocks the two of the slice that
     // drives its write port; nextpnr counts the same six.
     {"PFUMX", K::Mux},
     {"L6MUX21", K::Mux},
@@ -73,7 +73,7 @@ constexpr CellType kCells[] = {
     {"MULT9X9D", K::Dsp, 0, 0.5},
     {"MULT18X18D", K::Dsp, 0, 1},
     {"ALU54B", K::Dsp, 0, 0},
-    // Lattice Nexus: as ECP5; a WIDEFN9 is two LUTs and a multiplexer.
+    // Lattice Nexus: like ECP5; a WIDEFN9 is two LUTs and a multiplexer.
     {"VHI", K::Constant},
     {"VLO", K::Constant},
     {"WIDEFN9", K::Lut, 2},

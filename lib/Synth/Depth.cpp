@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The walk. A node is an output bit of a cell with arcs to the bits it depends
-// on; nodes are evaluated in depth-first order, each once.
+// The path analysis. A node is an output bit of a cell with arcs to the bits it
+// depends on; nodes are evaluated in depth-first order, each once.
 #include "rhizome/Synth/Depth.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -18,7 +18,7 @@ constexpr int kLevel = 32;
 constexpr int kNone = std::numeric_limits<int>::min() / 2;
 constexpr int kFreeChains = 2;
 
-/// The greatest length to a node, by the chains used on the way (the last
+/// The maximum length to a node, by the number of chains on the way (the last
 /// entry: two or more).
 using Lengths = std::array<int, kFreeChains + 1>;
 
@@ -34,7 +34,7 @@ struct Arc {
   int extra; ///< length that the arc adds
 };
 
-/// One output bit (or what ends a path) of a cell.
+/// One output bit (or the end of a path) of a cell.
 struct Node {
   const Cell *cell = nullptr; ///< null for a port
   Bit bit = -1;               ///< that it drives, for its name
@@ -43,7 +43,7 @@ struct Node {
   bool isStart = false;
   std::vector<Arc> arcs;
   Lengths length{kNone, kNone, kNone};
-  /// Where each length came from: a node, its number of chains, and whether the
+  /// The origin of each length: a node, its number of chains, and whether the
   /// path ran along one chain.
   struct Before {
     int node = -1, chains = 0;
@@ -97,11 +97,11 @@ private:
   std::vector<Node> nodes;
   std::vector<Pending> pending; ///< arcs whose drivers are not known yet
   std::vector<int> ends;
-  std::vector<uint8_t> state; ///< of a node: 1 in work, 2 done
+  std::vector<uint8_t> state; ///< of a node: 1 in progress, 2 done
   std::string loop;
 };
 
-/// Adds arcs from all inputs whose names are `prefix` and digits, or `prefix`.
+/// Adds arcs from all inputs whose names are `prefix` with digits, or `prefix`.
 void Walk::dependAll(int node, const Cell &cell, StringRef prefix) {
   for (const CellPort &port : cell.ports) {
     StringRef rest = port.name;
@@ -146,7 +146,7 @@ void Walk::addLogic(const Cell &cell, int own) {
       }
 }
 
-/// A read depends on its own port's address; all inputs end paths as well.
+/// A read depends on its own port's address; all inputs also end paths.
 void Walk::addLutRam(const Cell &cell) {
   for (const CellPort &port : cell.ports) {
     if (!port.isOutput)
@@ -176,8 +176,8 @@ void Walk::addLutRam(const Cell &cell) {
         depend(end, bit);
 }
 
-/// AMD's and iCE40's chains: per bit a carry out of the carry in, S and DI, and
-/// a sum out of the carry in and S. Operands come from LUTs of their own.
+/// AMD's and iCE40's chains: per bit, a carry out of the carry in, S and DI,
+/// and a sum out of the carry in and S. Operands come from separate LUTs.
 void Walk::addSlices(const Cell &cell) {
   bool isIce = StringRef(cell.type->name) == "SB_CARRY";
   const std::vector<Bit> &propagate = cell.bits(isIce ? "I0" : "S");
@@ -214,7 +214,7 @@ void Walk::addSlices(const Cell &cell) {
   }
 }
 
-/// Chains whose cells have the LUTs for their operands in them: the carry's
+/// Chains whose cells contain the LUTs for their operands: the carry's
 /// ports and, bit by bit, the operands and the sum.
 struct OwnLuts {
   const char *cell, *in, *out;
@@ -295,7 +295,7 @@ void Walk::connect() {
     if (from < 0)
       continue;
     Arc::Kind kind = p.kind;
-    // A carry input that logic drives is where a path enters the chain.
+    // A carry input driven by logic is where a path enters the chain.
     if (kind == Arc::Along && !nodes[size_t(from)].isCarry)
       kind = Arc::Enter;
     nodes[size_t(p.node)].arcs.push_back(
@@ -330,7 +330,8 @@ void Walk::settle(Node &node) {
   }
 }
 
-/// Evaluates all that a node depends on, then the node, without recursion.
+/// Evaluates everything that a node depends on, then the node, without
+/// recursion.
 void Walk::evaluate(int root) {
   std::vector<std::pair<int, size_t>> stack = {{root, 0}};
   while (!stack.empty()) {

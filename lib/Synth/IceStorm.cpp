@@ -87,6 +87,17 @@ Expected<std::string> decode(const std::string &folder,
 }
 } // namespace
 
+/// What the bench of several regions is made of besides, as the shell is.
+static Error addConverters(std::vector<std::string> &files) {
+  Expected<std::string> library = rtlDir();
+  if (!library)
+    return library.takeError();
+  for (const char *file : {"/src/rhz_counter.sv", "/shell/rhz_bytes_to_axis.sv",
+                           "/shell/rhz_axis_to_bytes.sv"})
+    files.push_back(*library + file);
+  return Error::success();
+}
+
 Expected<BoardSources> rhizome::boardSources(const Package &package,
                                              BoardLevel level) {
   const PlannedNode &node = package.plan().nodes.front();
@@ -127,7 +138,7 @@ Expected<BoardSources> rhizome::boardSources(const Package &package,
   Expected<Board> board = loadBoard(name);
   if (!board)
     return board.takeError();
-  if (Error error = checkShell(node))
+  if (Error error = checkShell(package.plan(), node))
     return std::move(error);
   if (level != BoardLevel::Rtl && node.family != "ice40")
     return createStringError("netlists and bitstreams are simulated for iCE40 "
@@ -178,6 +189,13 @@ Expected<BoardSources> rhizome::boardSources(const Package &package,
   if (!data)
     return data.takeError();
   sources.files.push_back(*data + "/sim/rhz_tb_uart.sv");
+  if (node.inputs.size() > 1) {
+    sources.files.push_back(*data + "/sim/rhz_tb_uart_regions.sv");
+    // Towards the bench the shell's converters stand at the other side.
+    if (level != BoardLevel::Rtl)
+      if (Error error = addConverters(sources.files))
+        return std::move(error);
+  }
   if (Error error = write("rhz_bench.sv", benchText(node, *board)))
     return std::move(error);
   return sources;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reads write_json's text and adds up what the cells take.
+// Reads write_json's text and adds up the resources of the cells.
 #include "rhizome/Synth/Netlist.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/StringExtras.h"
@@ -11,8 +11,8 @@ using namespace llvm;
 using namespace rhizome::synth;
 
 namespace {
-/// The last place that `src` ("file:line.column-line.column|…") names in a
-/// source of ours, as "file:line": instances stand before what is in them, and
+/// The last location in `src` ("file:line.column-line.column|…") in one of our
+/// sources, as "file:line": instances precede their contents, and
 /// Yosys' technology files are those with a path.
 std::string sourceOf(const json::Object &object) {
   const json::Object *attributes = object.getObject("attributes");
@@ -117,7 +117,7 @@ Expected<Netlist> Netlist::parse(StringRef text) {
     return createStringError("Yosys' netlist holds cells that rhizome does "
                              "not know: %s",
                              join(unknown, ", ").c_str());
-  // JSON objects are unordered; the same netlist is to give the same path.
+  // JSON objects are unordered; the same netlist must give the same path.
   llvm::sort(netlist.cells,
              [](const Cell &a, const Cell &b) { return a.name < b.name; });
   llvm::sort(netlist.ports, [](const CellPort &a, const CellPort &b) {
@@ -138,7 +138,7 @@ Expected<Netlist> Netlist::parse(StringRef text) {
       std::string full = name.str();
       if (bits.size() > 1)
         full += "[" + std::to_string(i) + "]";
-      // Of several names the shortest lies nearest to the module's surface.
+      // The shortest of several names is nearest to the module's top level.
       BitName &known = netlist.names[bits[i]];
       if (known.name.empty() || full.size() < known.name.size() ||
           (full.size() == known.name.size() && full < known.name))

@@ -177,7 +177,7 @@ Error Flow::choose() {
                                "package was compiled for '%s'",
                                board->name.c_str(), board->device.c_str(),
                                node.device.c_str());
-    if (Error error = checkShell(node))
+    if (Error error = checkShell(package.plan(), node))
       return error;
   }
   Expected<Device> loaded = loadDevice(deviceName);

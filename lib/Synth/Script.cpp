@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The sources of one actor's module, Yosys' script over them, and its version.
+// The sources of one actor's module, Yosys' script for them, and its version.
 #include "Yosys.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
@@ -19,8 +19,8 @@ struct Family {
   const char *name, *script, *withDsp, *withoutDsp;
 };
 
-// Without wide multiplexers multipliers and choices come out a third smaller
-// and nothing larger; modules have no pads and no clock buffer of their own.
+// Without wide multiplexers, multipliers and multiplexers are a third smaller
+// and nothing is larger; modules have no pads and no clock buffer of their own.
 constexpr Family kFamilies[] = {
     {"7series",
      "synth_xilinx -top actor -family xc7 -flatten -noiopad -noclkbuf "
@@ -51,9 +51,9 @@ std::string literal(int64_t value) {
 }
 } // namespace
 
-/// Yosys 0.23 folds the register of a product into the MAC16 that makes it and
-/// also into one that adds it, whose addend is then undefined. Products that
-/// keep their register are not folded.
+/// Yosys 0.23 merges the register of a product into the MAC16 that computes it
+/// and also into one that adds it, whose addend is then undefined. Products
+/// that keep their register are not folded.
 static constexpr const char *kKeepProducts =
     "hierarchy -top {0}; setattr -set keep 1 *rhz_mul*/w:*product_q; ";
 
@@ -104,7 +104,7 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
     texts[file] = std::move(*text);
   }
 
-  std::string parameters, reads, behind;
+  std::string parameters, reads, closing;
   for (const std::string &name : actor.parameters) {
     const json::Value *value = actor.config.get(name);
     if (!value)
@@ -117,7 +117,7 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
     if (std::optional<int64_t> number = value->getAsInteger()) {
       parameters += literal(*number);
     } else if (std::optional<StringRef> image = value->getAsString()) {
-      // Images are called by their parameters, so that equal contents make
+      // Images are named by their parameters, so that equal contents give
       // equal modules.
       std::string file = image->empty() ? "" : name + ".hex";
       if (!image->empty()) {
@@ -136,11 +136,11 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
       continue;
     reads += "read_verilog -defer -sv " + file + "\n";
     if (StringRef(found->second).contains("keep_hierarchy"))
-      behind = kTakeIn;
+      closing = kTakeIn;
     sources.files.push_back(std::move(*found));
   }
-  // The parameters as Verilog writes them; once they are set the outer module
-  // goes and the cell is the top.
+  // The parameters in Verilog syntax; once they are set, the outer module
+  // is removed and the cell is the top.
   sources.files.push_back(
       {"outer.sv",
        "module outer;\n  " + actor.module +
@@ -152,7 +152,7 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
                                             "delete outer\n"
                                             "hierarchy -auto-top\n"
                                             "rename -top actor\n" +
-                                            script.str() + "\n" + behind +
+                                            script.str() + "\n" + closing +
                                             "json -o " + kNetlistFile +
                                             " actor\n"});
   llvm::sort(sources.files);
@@ -184,16 +184,16 @@ Expected<std::string> synth::versionOf(StringRef tool) {
   }
   if (!text)
     return text.takeError();
-  // Some tell that they prepare themselves first.
+  // Some print that they are preparing themselves first.
   SmallVector<StringRef> lines;
   StringRef(*text).split(lines, '\n');
   auto line = llvm::find_if(
       lines, [](StringRef line) { return line.starts_with("Yosys"); });
   if (line == lines.end())
-    return createStringError("'%s' is no Yosys: it calls itself '%s'",
+    return createStringError("'%s' is not Yosys: it calls itself '%s'",
                              tool.str().c_str(),
                              lines.front().trim().str().c_str());
-  // Newer ones add how they were compiled.
+  // Newer ones append how they were compiled.
   auto [version, compiler] = line->trim().split(", ");
   return compiler.empty() ? version.str() : (version + ")").str();
 }

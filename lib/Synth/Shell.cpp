@@ -14,9 +14,10 @@ namespace {
 /// Cells of rtl/src that the shell uses and a package may lack.
 constexpr const char *kShellCells[] = {"rhz_counter", "rhz_delay", "rhz_outbuf",
                                        "rhz_valid",   "rhz_fork",  "rhz_fifo"};
-constexpr const char *kShell[] = {"rhz_uart_rx", "rhz_uart_tx",
-                                  "rhz_bytes_to_axis", "rhz_axis_to_bytes",
-                                  "rhz_uart_shell"};
+constexpr const char *kShell[] = {"rhz_uart_rx",       "rhz_uart_tx",
+                                  "rhz_uart_line",     "rhz_bytes_to_axis",
+                                  "rhz_axis_to_bytes", "rhz_uart_shell",
+                                  "rhz_uart_regions"};
 
 int64_t bytesOf(const BorderPort &port) {
   return port.beats() * (port.dataWidth / 8);
@@ -37,20 +38,133 @@ std::string wires(StringRef name, unsigned width) {
 }
 } // namespace
 
-Error synth::checkShell(const PlannedNode &node) {
+Error synth::checkShell(const Plan &plan, const PlannedNode &node) {
   if (!node.memoryPorts.empty())
     return createStringError("the design reads a memory outside the chip, "
                              "'%s', to which a board's shell has no port",
                              node.memoryPorts[0].memory.c_str());
-  if (node.inputs.size() == 1 && node.outputs.size() == 1)
+  // A region's frame is one tensor, its answer another.
+  size_t regions = 0;
+  for (const PlannedTask &task : plan.tasks.tasks)
+    if (task.onFpga) {
+      if (task.takes.size() != 1 || task.gives.size() != 1)
+        return createStringError("a board's serial line carries one input and "
+                                 "one output of a region; '%s' has %zu and %zu",
+                                 task.name.c_str(), task.takes.size(),
+                                 task.gives.size());
+      ++regions;
+    }
+  if (node.inputs.size() == std::max<size_t>(regions, 1) &&
+      node.outputs.size() == node.inputs.size() && regions <= 256)
     return Error::success();
   return createStringError("a board's serial line carries one input and one "
-                           "output; the design has %zu and %zu",
+                           "output of at most 256 regions; the design has %zu "
+                           "and %zu",
                            node.inputs.size(), node.outputs.size());
 }
 
-std::string synth::boardText(const PlannedNode &node, const Board &board) {
+namespace {
+/// The streams of a design between others' names for them: "in" and "out" of a
+/// design with one region, otherwise "in_0", "out_0", "in_1" …
+std::string numbered(StringRef name, size_t number, size_t count) {
+  return count == 1 ? name.str() : (name + "_" + Twine(number)).str();
+}
+
+/// 32 bits each, the first one lowest, as a constant of SystemVerilog.
+std::string lengths(ArrayRef<BorderPort> ports) {
+  std::string text;
+  for (const BorderPort &port : reverse(ports))
+    text += formatv("{0}32'd{1}", text.empty() ? "" : ", ", bytesOf(port));
+  return "{" + text + "}";
+}
+
+int64_t mostBytes(ArrayRef<BorderPort> ports) {
+  int64_t most = 0;
+  for (const BorderPort &port : ports)
+    most = std::max(most, bytesOf(port));
+  return most;
+}
+
+/// Streams of a design's ports as bytes, those of region k at the places of `k`
+/// in wires of the given names: from bytes to a stream, or from it to bytes.
+std::string fromBytes(const BorderPort &port, size_t k, StringRef bytes,
+                      StringRef stream, StringRef data) {
+  return formatv("  rhz_bytes_to_axis #(.DataWidth({0}), .FrameBeats({1})) "
+                 "u_{3}_{2} (\n    .clk_i(clk_i), .rst_ni(rst_n), "
+                 ".in_valid_i({4}_valid[{2}]), .in_ready_o({4}_ready[{2}]),\n"
+                 "    .in_data_i({5}){6}\n  );\n",
+                 port.dataWidth, port.beats(), k, bytes, bytes, data,
+                 streamPorts("m_axis", stream))
+      .str();
+}
+std::string toBytes(const BorderPort &port, size_t k, StringRef bytes,
+                    StringRef stream) {
+  std::string text =
+      formatv("  rhz_axis_to_bytes #(.DataWidth({0})) u_{2}_{1} (\n"
+              "    .clk_i(clk_i), .rst_ni(rst_n), .out_valid_o({2}_valid[{1}]),"
+              " .out_ready_i({2}_ready[{1}]),\n"
+              "    .out_data_o({2}_data[{3} +: 8])",
+              port.dataWidth, k, bytes, 8 * k);
+  for (const char *signal : {"tvalid", "tready", "tdata"})
+    text += formatv(",\n    .s_axis_{0}({1}_{0})", signal, stream);
+  return text + "\n  );\n";
+}
+
+/// The shell of a design with one region.
+std::string oneShell(const PlannedNode &node, const Board &board) {
   const BorderPort &in = node.inputs.front(), &out = node.outputs.front();
+  std::string text = formatv("  rhz_uart_shell #(\n"
+                             "    .Divisor({0}), .Buffer({1}), .InWidth({2}), "
+                             ".InBeats({3}), .OutWidth({4})\n"
+                             "  ) u_shell (\n"
+                             "    .clk_i(clk_i), .uart_rx_i(uart_rx_i), "
+                             ".uart_tx_o(uart_tx_o), .rst_no(rst_n)",
+                             board.divisor(), std::max<int64_t>(bytesOf(in), 2),
+                             in.dataWidth, in.beats(), out.dataWidth);
+  text += streamPorts("m_axis", "in");
+  for (const char *signal : {"tvalid", "tready", "tdata"})
+    text += formatv(",\n    .s_axis_{0}(out_{0})", signal);
+  return text + "\n  );\n";
+}
+
+/// That of a design with several: they share the line.
+std::string regionShell(const PlannedNode &node, const Board &board) {
+  const size_t count = node.inputs.size();
+  const int64_t most = mostBytes(node.inputs);
+  std::string text = formatv(
+      "  logic line_in_valid, line_in_ready, line_out_valid, line_out_ready;\n"
+      "  logic [7:0] line_in_data, line_out_data, frame_data;\n"
+      "  logic [{0}:0] frame_valid, frame_ready, answer_valid, answer_ready;\n"
+      "  logic [{1}:0] answer_data;\n"
+      "  rhz_uart_line #(.Divisor({2}), .Buffer({3})) u_line (\n"
+      "    .clk_i(clk_i), .uart_rx_i(uart_rx_i), .uart_tx_o(uart_tx_o), "
+      ".rst_no(rst_n),\n"
+      "    .in_valid_o(line_in_valid), .in_ready_i(line_in_ready), "
+      ".in_data_o(line_in_data),\n"
+      "    .out_valid_i(line_out_valid), .out_ready_o(line_out_ready), "
+      ".out_data_i(line_out_data)\n  );\n"
+      "  rhz_uart_regions #(\n    .Regions({4}), .Most({5}), .InBytes({6})\n"
+      "  ) u_regions (\n    .clk_i(clk_i), .rst_ni(rst_n),\n"
+      "    .in_valid_i(line_in_valid), .in_ready_o(line_in_ready), "
+      ".in_data_i(line_in_data),\n"
+      "    .out_valid_o(line_out_valid), .out_ready_i(line_out_ready), "
+      ".out_data_o(line_out_data),\n"
+      "    .frame_valid_o(frame_valid), .frame_ready_i(frame_ready), "
+      ".frame_data_o(frame_data),\n"
+      "    .answer_valid_i(answer_valid), .answer_ready_o(answer_ready), "
+      ".answer_data_i(answer_data)\n  );\n",
+      count - 1, 8 * count - 1, board.divisor(), most + 1, count, most,
+      lengths(node.inputs));
+  for (size_t k = 0; k < count; ++k)
+    text += fromBytes(node.inputs[k], k, "frame", numbered("in", k, count),
+                      "frame_data") +
+            toBytes(node.outputs[k], k, "answer", numbered("out", k, count));
+  return text;
+}
+} // namespace
+
+std::string synth::boardText(const PlannedNode &node, const Board &board) {
+  const size_t count = node.inputs.size();
   std::string high;
   for (size_t i = 0; i < board.highPins.size(); ++i)
     high += formatv(",\n  output logic high_{0}_o", i);
@@ -60,30 +174,69 @@ std::string synth::boardText(const PlannedNode &node, const Board &board) {
                              "  input  logic uart_rx_i,\n"
                              "  output logic uart_tx_o{2}\n);\n",
                              board.name, kBoardTop, high);
-  text += "  logic rst_n;\n" + wires("in", in.dataWidth) +
-          wires("out", out.dataWidth);
+  text += "  logic rst_n;\n";
+  std::string unused, streams;
+  for (size_t k = 0; k < count; ++k) {
+    const std::string in = numbered("in", k, count),
+                      out = numbered("out", k, count);
+    text += wires(in, node.inputs[k].dataWidth) +
+            wires(out, node.outputs[k].dataWidth);
+    unused += ", " + out + "_tlast";
+    streams += streamPorts(node.inputs[k].port, in) +
+               streamPorts(node.outputs[k].port, out);
+  }
   for (size_t i = 0; i < board.highPins.size(); ++i)
     text += formatv("  assign high_{0}_o = 1'b1;\n", i);
-  text += formatv("  rhz_uart_shell #(\n"
-                  "    .Divisor({0}), .Buffer({1}), .InWidth({2}), "
-                  ".InBeats({3}), .OutWidth({4})\n"
-                  "  ) u_shell (\n"
-                  "    .clk_i(clk_i), .uart_rx_i(uart_rx_i), "
-                  ".uart_tx_o(uart_tx_o), .rst_no(rst_n)",
-                  board.divisor(), std::max<int64_t>(bytesOf(in), 2),
-                  in.dataWidth, in.beats(), out.dataWidth);
-  text += streamPorts("m_axis", "in");
-  for (const char *signal : {"tvalid", "tready", "tdata"})
-    text += formatv(",\n    .s_axis_{0}(out_{0})", signal);
-  text += "\n  );\n  logic unused;\n  assign unused = &{1'b0, out_tlast};\n";
+  text += count == 1 ? oneShell(node, board) : regionShell(node, board);
+  text += formatv("  logic unused;\n  assign unused = &{{1'b0{0}};\n", unused);
   text +=
       formatv("  {0} u_design (\n    .clk_i(clk_i), .rst_ni(rst_n)", node.top);
-  text += streamPorts(in.port, "in") + streamPorts(out.port, "out");
-  return text + "\n  );\nendmodule\n";
+  return text + streams + "\n  );\nendmodule\n";
 }
 
-std::string synth::benchText(const PlannedNode &node, const Board &board) {
+namespace {
+/// The far end of the line of a design with one region.
+std::string oneBench(const PlannedNode &node, const Board &board) {
   const BorderPort &in = node.inputs.front(), &out = node.outputs.front();
+  std::string text =
+      formatv("  rhz_tb_uart #(\n    .Divisor({0}), .InWidth({1}), "
+              ".OutWidth({2})\n"
+              "  ) u_line (\n    .clk_i(clk_i), .rst_ni(rst_ni), "
+              ".out_beats_i(32'd{3}), .line_o(to_board), .line_i(from_board)",
+              board.divisor(), in.dataWidth, out.dataWidth, out.beats());
+  return text + streamPorts("s_axis", in.port) +
+         streamPorts("m_axis", out.port) + "\n  );\n";
+}
+
+std::string regionBench(const PlannedNode &node, const Board &board) {
+  const size_t count = node.inputs.size();
+  std::string text = formatv(
+      "  logic rst_n;\n  assign rst_n = rst_ni;\n"
+      "  logic [{0}:0] frame_valid, frame_ready, answer_valid, answer_ready;\n"
+      "  logic [{1}:0] frame_data;\n  logic [7:0] answer_data;\n"
+      "  rhz_tb_uart_regions #(\n    .Divisor({2}), .Regions({3}),\n"
+      "    .InBytes({4}),\n    .OutBytes({5})\n  ) u_line (\n"
+      "    .clk_i(clk_i), .rst_ni(rst_ni), .in_valid_i(frame_valid), "
+      ".in_ready_o(frame_ready),\n    .in_data_i(frame_data), "
+      ".out_valid_o(answer_valid), .out_ready_i(answer_ready),\n"
+      "    .out_data_o(answer_data), .line_o(to_board), .line_i(from_board)\n"
+      "  );\n",
+      count - 1, 8 * count - 1, board.divisor(), count, lengths(node.inputs),
+      lengths(node.outputs));
+  std::string unused;
+  for (size_t k = 0; k < count; ++k) {
+    text += toBytes(node.inputs[k], k, "frame", node.inputs[k].port) +
+            fromBytes(node.outputs[k], k, "answer", node.outputs[k].port,
+                      "answer_data");
+    unused += ", " + node.inputs[k].port + "_tlast";
+  }
+  return text +
+         formatv("  logic unused;\n  assign unused = &{{1'b0{0}};\n", unused)
+             .str();
+}
+} // namespace
+
+std::string synth::benchText(const PlannedNode &node, const Board &board) {
   auto ports = [](const BorderPort &p, bool isInput) {
     const char *with = isInput ? "input " : "output",
                *against = isInput ? "output" : "input ";
@@ -96,18 +249,13 @@ std::string synth::benchText(const PlannedNode &node, const Board &board) {
       formatv("// The board {0} and the far end of its serial line.\n"
               "module {1} (\n  input  logic clk_i,\n  input  logic rst_ni",
               board.name, kBenchTop);
-  text += ports(in, true) + ports(out, false) +
-          "\n);\n  logic to_board, from_board, unused;\n";
-  text += formatv("  assign unused = {0}_tlast;\n", in.port);
-  text += formatv("  rhz_tb_uart #(\n    .Divisor({0}), .InWidth({1}), "
-                  ".InBeats({2}), .OutWidth({3}), .OutBeats({4})\n"
-                  "  ) u_line (\n    .clk_i(clk_i), .rst_ni(rst_ni), "
-                  ".line_o(to_board), .line_i(from_board)",
-                  board.divisor(), in.dataWidth, in.beats(), out.dataWidth,
-                  out.beats());
-  for (const char *signal : {"tvalid", "tready", "tdata"})
-    text += formatv(",\n    .s_axis_{0}({1}_{0})", signal, in.port);
-  text += streamPorts("m_axis", out.port) + "\n  );\n";
+  for (const BorderPort &port : node.inputs)
+    text += ports(port, true);
+  for (const BorderPort &port : node.outputs)
+    text += ports(port, false);
+  text += "\n);\n  logic to_board, from_board;\n";
+  text += node.inputs.size() == 1 ? oneBench(node, board)
+                                  : regionBench(node, board);
   text += formatv("  {0} u_board (\n    .clk_i(clk_i), "
                   ".uart_rx_i(to_board), .uart_tx_o(from_board)",
                   kBoardTop);
@@ -160,6 +308,10 @@ std::string synth::constraintsText(const Board &board, const Router &router) {
 }
 
 int64_t synth::lineCycles(const PlannedNode &node, const Board &board) {
-  return 10 * board.divisor() *
-         (bytesOf(node.inputs.front()) + bytesOf(node.outputs.front()));
+  int64_t bytes = 0;
+  for (const BorderPort &port : node.inputs)
+    bytes += bytesOf(port) + (node.inputs.size() > 1);
+  for (const BorderPort &port : node.outputs)
+    bytes += bytesOf(port);
+  return 10 * board.divisor() * bytes;
 }

@@ -13,7 +13,7 @@ constexpr const char *kBoardTop = "rhz_board";
 constexpr const char *kBenchTop = "rhz_bench";
 
 /// Null, or why the shell cannot carry this node.
-llvm::Error checkShell(const PlannedNode &node);
+llvm::Error checkShell(const Plan &plan, const PlannedNode &node);
 
 /// The top module's text: the shell and the design.
 std::string boardText(const PlannedNode &node, const Board &board);
@@ -29,6 +29,6 @@ rtlFiles(const Package &package, const PlannedNode &node, bool withShell);
 /// Pins and clock, as .pcf for iCE40 or .lpf for ECP5.
 std::string constraintsText(const Board &board, const Router &router);
 
-/// Cycles that a frame and its answer take on the line.
+/// Cycles that a frame and its answer take on the line, of all regions.
 int64_t lineCycles(const PlannedNode &node, const Board &board);
 } // namespace rhizome::synth

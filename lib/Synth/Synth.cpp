@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which modules a package holds, which of them the cache knows, and the sums.
+// Which modules a package contains, which of them are in the cache, and the
+// sums.
 #include "rhizome/Synth/Synth.h"
 #include "Yosys.h"
 #include "rhizome/Support/KeptFiles.h"
@@ -20,11 +21,11 @@ using namespace rhizome;
 using namespace rhizome::synth;
 
 namespace {
-/// Raised when netlists are to be measured in another way than those whose
-/// results the cache holds.
+/// Raised when netlists are measured differently from those whose
+/// results are in the cache.
 constexpr int kMeasure = 2;
 
-/// A module on its way to its counts.
+/// A module that is being synthesized or measured.
 struct Work {
   Sources sources;
   std::string key;
@@ -32,7 +33,7 @@ struct Work {
   Process job;
 };
 
-/// The folder that a user names is not bounded.
+/// A folder named by the user is not bounded.
 Expected<KeptFiles> cacheFolder(const std::string &wanted) {
   if (wanted.empty()) {
     Expected<KeptFiles> kept = KeptFiles::ofUser("synth");
@@ -51,8 +52,8 @@ Expected<KeptFiles> cacheFolder(const std::string &wanted) {
   return KeptFiles(folder.str().str(), UINT64_MAX);
 }
 
-/// Removes the folders of runs whose process is gone, but not those of runs
-/// that failed: their logs stay until the module is tried again.
+/// Removes the folders of runs whose process is gone, except those of failed
+/// runs: their logs are kept until the module is tried again.
 void clearLeftovers(const std::string &cache) {
   std::error_code error;
   for (sys::fs::directory_iterator it(cache, error), end; it != end && !error;
@@ -103,7 +104,7 @@ std::vector<PathStep> pathOf(const json::Array *steps) {
   return path;
 }
 
-/// The netlist that an earlier run has left, "" without one.
+/// The netlist of an earlier run, "" without one.
 std::string readNetlist(const std::string &path) {
   Expected<std::string> text = readFile(path);
   if (!text) {
@@ -131,7 +132,7 @@ Error writeNetlist(const std::string &path, const std::string &text) {
                                    toStringRef(packed).str());
 }
 
-/// What is measured of a netlist.
+/// The measurements of a netlist.
 Error measure(StringRef text, SynthModule &module) {
   Expected<Netlist> netlist = Netlist::parse(text);
   if (!netlist)
@@ -141,7 +142,7 @@ Error measure(StringRef text, SynthModule &module) {
   return Error::success();
 }
 
-/// `path` without its ending: of a module's two files in the cache.
+/// `path` without its suffix: for a module's two files in the cache.
 Error writeCached(const std::string &path, const SynthModule &module) {
   json::Object object{
       {"measure", kMeasure},          {"measured", toJson(module.measured)},
@@ -152,8 +153,8 @@ Error writeCached(const std::string &path, const SynthModule &module) {
   return writeAtomically(path + ".json", text);
 }
 
-/// Fills in what the cache knows of a module; false if it must be synthesized.
-/// A file that cannot be read is as good as none.
+/// Fills in a module from the cache; false if it must be synthesized.
+/// A file that cannot be read counts as missing.
 bool readCached(const std::string &path, SynthModule &module) {
   Expected<std::string> text = readFile(path + ".json");
   Expected<json::Value> value =
@@ -222,8 +223,8 @@ private:
   const Package &package;
   const SynthOptions &options;
   std::string tool, cache;
-  std::optional<KeptFiles> kept; ///< `cache`, once it is there
-  std::vector<Work> works;       ///< what the cache does not hold
+  std::optional<KeptFiles> kept; ///< `cache`, once it exists
+  std::vector<Work> works;       ///< the modules that are not in the cache
   std::vector<Work *> open;
   size_t done = 0;
 };
@@ -257,7 +258,7 @@ Error Synthesis::prepare() {
   return Error::success();
 }
 
-/// Finds the distinct modules and reads those that the cache holds.
+/// Finds the distinct modules and reads those in the cache.
 Error Synthesis::collect() {
   std::map<std::string, size_t> byKey, workByKey;
   for (const PlannedNode &node : package.plan().nodes) {
@@ -280,7 +281,7 @@ Error Synthesis::collect() {
     summary.budget = node.budget;
     result.nodes.push_back(std::move(summary));
     for (const PlannedActor &actor : node.actors) {
-      // With the option Yosys would put other units' deep memories there, too.
+      // With the option, Yosys would also put other units' deep memories there.
       bool hasUltra = actor.resources.count("uram");
       Expected<Sources> sources = sourcesOf(
           package, node, actor, hasUltra ? script + " -uram" : script);
@@ -305,10 +306,10 @@ Error Synthesis::collect() {
       module.key = key;
       module.actors = {actor.name};
       module.predicted = actor.resources;
-      // Nodes share runs, but each has modules of its own.
+      // Nodes share runs, but each has its own modules.
       auto [run, isFirst] = workByKey.try_emplace(key, works.size());
       module.cached = isFirst && readCached(kept->path(key), module);
-      // Both files were used now.
+      // Marks both files as just used.
       for (const char *ending : {".json", ".netlist"})
         if (module.cached)
           kept->take(key + ending);
@@ -356,7 +357,7 @@ Error Synthesis::begin(Work &work, ProcessRunner &runner) {
   for (const auto &[name, text] : work.sources.files)
     if (Error error = writeBytes(work.job.folder + "/" + name, text))
       return error;
-  // Yosys' own scratch files go into the folder and away with it.
+  // Yosys' own scratch files are in the folder and are removed with it.
   work.job.program = tool;
   work.job.arguments = {"-q", "module.ys"};
   work.job.log = work.job.folder + "/log.txt";
@@ -381,7 +382,7 @@ Error Synthesis::finish(Work &work) {
       return error;
     return writeCached(kept, module);
   };
-  // A failed run stays where the next try of the same module finds it.
+  // A failed run stays where the next attempt for the same module finds it.
   std::string folder = work.job.folder;
   std::string failed = kept + ".failed";
   if (work.job.status != 0 && !sys::fs::rename(folder, failed))
@@ -436,7 +437,8 @@ void Synthesis::sumUp() {
         add(node.predicted, module.predicted, double(module.actors.size()));
         add(node.measured, module.measured, double(module.actors.size()));
       }
-    // As plan.json has it: block RAMs come in halves, all else in wholes.
+    // As in plan.json: block RAMs are counted in halves, everything else in
+    // whole units.
     for (auto &[name, count] : node.predicted) {
       double parts = name == "bram" ? 2 : 1;
       count = std::ceil(parts * count - 1e-3) / parts;

@@ -6,8 +6,8 @@
 #include "rhizome/Synth/Synth.h"
 
 namespace rhizome::synth {
-/// Everything that a module's netlist depends on, as files by name: the cells
-/// it uses, its memory images and "module.ys", the script.
+/// Everything that a module's netlist depends on, as files by name: its
+/// cells, its memory images and "module.ys", the script.
 struct Sources {
   std::vector<std::pair<std::string, std::string>> files;
 };
@@ -16,23 +16,23 @@ llvm::Expected<Sources> sourcesOf(const Package &package,
                                   const PlannedActor &actor,
                                   llvm::StringRef script);
 
-/// What follows a family's script where modules keep their hierarchy while they
-/// are mapped (rhz_choose_few): they are taken in.
+/// Follows a family's script if modules keep their hierarchy while they
+/// are mapped (rhz_choose_few): flattens them.
 constexpr const char *kTakeIn =
     "setattr -mod -unset keep_hierarchy\nflatten\nclean\n";
 
-/// A path as Yosys' scripts take it. They know no escapes, so a path with a
-/// quotation mark or a line's end is refused.
+/// A path for Yosys' scripts. They have no escapes, so a path with a
+/// quotation mark or a line break is refused.
 llvm::Expected<std::string> quoted(llvm::StringRef path);
 
 /// The name of the netlist that the script writes.
 constexpr const char *kNetlistFile = "netlist.json";
 
-/// ABC, which maps logic for Yosys, aborts where bits 16 to 31 of the address
-/// of a node happen to be 0 (an assertion in its lpkCut.c). Random addresses
-/// are so now and then, the system's usual ones never.
+/// ABC, which maps logic for Yosys, aborts if bits 16 to 31 of the address
+/// of a node happen to be 0 (an assertion in its lpkCut.c). With random
+/// addresses this happens occasionally, with the system's default ones never.
 constexpr Addresses kYosysAddresses = Addresses::Same;
 
-/// The line in which a tool names its version.
+/// The line with a tool's version.
 llvm::Expected<std::string> versionOf(llvm::StringRef tool);
 } // namespace rhizome::synth

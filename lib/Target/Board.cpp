@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reads board files, as Device.cpp does devices.
+// Reads board files, like Device.cpp for devices.
 #include "rhizome/Target/Board.h"
 #include "Yaml.h"
 
@@ -23,7 +23,7 @@ static Board readBoard(const YAML::Node &root) {
   b.rxPin = uart.get<std::string>("rx");
   b.txPin = uart.get<std::string>("tx");
   b.baud = unsigned(positive(uart, "baud"));
-  // The receiver samples each bit in its middle.
+  // The receiver samples each bit in the middle.
   if (b.divisor() < 3)
     throw Mistake{lineOf(uart.find("baud")),
                   "'baud' is " + std::to_string(b.baud) +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reads cluster files: names become devices and links, counts become places,
-// and what cannot be joined is refused.
+// Reads cluster files: resolves names to devices and links, expands counts to
+// places, and refuses what cannot be connected.
 #include "rhizome/Target/Cluster.h"
 #include "Yaml.h"
 #include "llvm/Support/Path.h"
@@ -28,10 +28,11 @@ bool Cluster::joined(size_t from, size_t to) const {
 }
 
 namespace {
-/// More places than this are a slip of the pen.
+/// More places than this are treated as a mistake.
 constexpr int64_t kMostNodes = 4096;
 
-/// What `key` names, its own file's mistakes reported behind this place.
+/// The target that `key` names; mistakes in its own file are reported after
+/// this place.
 template <typename T>
 T loadNamedIn(Mapping &map, const std::string &key, const std::string &folder,
               Expected<T> load(StringRef)) {
@@ -44,7 +45,7 @@ T loadNamedIn(Mapping &map, const std::string &key, const std::string &folder,
   return std::move(*loaded);
 }
 
-/// Takes over what the cluster leaves of a device.
+/// Applies the cluster's limits to a device.
 void readBudget(const YAML::Node &node, Device &device) {
   Mapping map(node, "'budget'");
   for (auto &[resource, count] : device.budget) {
@@ -100,7 +101,7 @@ void readNodes(const YAML::Node &list, const std::string &folder,
   }
 }
 
-/// Paths in the file count from `folder`.
+/// Paths in the file are relative to `folder`.
 Cluster readCluster(const YAML::Node &root, const std::string &folder) {
   Mapping map(root, "a cluster file");
   Cluster c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// data/models/<family>.yaml: read and written.
+// Reads and writes data/models/<family>.yaml.
 #include "rhizome/Target/CostModel.h"
 #include "Yaml.h"
 #include "llvm/Support/FileSystem.h"
@@ -75,7 +75,7 @@ std::string text(const Residuals &r) {
 }
 } // namespace
 
-/// The file of a family as it stands; nothing where there is none.
+/// The file of a family; nothing if there is none.
 static Expected<FamilyModel> readFamily(const std::string &data,
                                         const std::string &family) {
   std::string path = data + "/models/" + family + ".yaml";
@@ -113,7 +113,7 @@ std::string rhizome::printFamilyModel(const FamilyModel &m) {
   auto flag = [](bool value) { return value ? "true" : "false"; };
   os << "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
      << "# Written by 'rhizome characterize --family " << m.family
-     << "'; of 'mapping' it keeps what stands here.\n"
+     << "'; the 'mapping' part is kept as it is here.\n"
      << "family: " << m.family
      << "\nmapping:\n  shift_registers: " << flag(m.mapping.shiftRegisters)
      << "\n  half_blocks: " << flag(m.mapping.halfBlocks)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reads device files. Every key is known, every value is checked, and what is
-// wrong is named by file and line; defaults are few and stand here.
+// Reads device files. All keys and values are checked, and errors
+// are reported with file and line; there are few defaults, all of them here.
 #include "rhizome/Target/Device.h"
 #include "Yaml.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reads host files, as Device.cpp does devices.
+// Reads host files, like Device.cpp for devices.
 #include "rhizome/Target/Host.h"
 #include "Yaml.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reads link files, as Device.cpp does devices.
+// Reads link files, like Device.cpp for devices.
 #include "rhizome/Target/Link.h"
 #include "Yaml.h"
 
@@ -19,7 +19,7 @@ static Link readLink(const YAML::Node &root) {
     throw Mistake{lineOf(map.find("bits_per_s")), "'bits_per_s' is 0"};
   link.latencyNs = map.get<int64_t>("latency_ns");
   link.mtuBytes = positive(map, "mtu_bytes");
-  // The frame protocol's header, and room for a tensor behind it.
+  // The frame protocol's header, and room for a tensor after it.
   constexpr int64_t kLeast = 64;
   if (link.mtuBytes < kLeast)
     throw Mistake{lineOf(map.find("mtu_bytes")),

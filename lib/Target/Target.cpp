@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Finds out of which kind a target is, and has that kind's reader read it.
+// Determines the kind of a target, and calls that kind's reader.
 #include "rhizome/Target/Target.h"
 #include "Yaml.h"
 #include "llvm/Support/Path.h"
@@ -9,10 +9,11 @@ using namespace rhizome;
 using namespace rhizome::target;
 
 namespace {
-/// A kind's reader, which takes a name or a path, and how to know its files.
+/// A kind's reader, which takes a name or a path, and a key that identifies its
+/// files.
 struct Reader {
   const char *folder;
-  const char *key; ///< that no file of another kind has
+  const char *key; ///< which no file of another kind has
   std::function<Expected<Target>(StringRef)> load;
   std::function<Error(std::vector<Target> &)> list;
 };
@@ -48,7 +49,8 @@ const std::vector<Reader> &readers() {
 
 Expected<Target> rhizome::loadTarget(StringRef nameOrPath) {
   if (namesPath(nameOrPath)) {
-    // A file of no kind is read as a device, whose reader says what is wrong.
+    // A file of unknown kind is read as a device, whose reader reports the
+    // errors.
     auto kindOf = [](const YAML::Node &root) {
       for (const Reader &reader : readers())
         if (root.IsMap() && root[reader.key])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the readers of devices, boards, links and clusters share: YAML mappings
-// whose every key is known and checked, mistakes by line, and the folders of
+// Shared by the readers of devices, boards, links and clusters: YAML mappings
+// whose keys are all checked, mistakes with lines, and the folders of
 // data files.
 #pragma once
 
@@ -15,7 +15,7 @@
 #include <yaml-cpp/yaml.h>
 
 namespace rhizome::target {
-/// A mistake in a file; loadYaml() makes it an error.
+/// A mistake in a file; loadYaml() converts it to an error.
 struct Mistake {
   int line;
   std::string reason;
@@ -25,7 +25,7 @@ inline int lineOf(const YAML::Node &node) {
   return node.Mark().is_null() ? 1 : node.Mark().line + 1;
 }
 
-/// A YAML mapping whose keys are all read; finish() names one that was not.
+/// A YAML mapping whose keys must all be read; finish() reports others.
 class Mapping {
 public:
   Mapping(YAML::Node node, std::string what)
@@ -46,7 +46,7 @@ public:
     return convert<T>(value, key);
   }
 
-  /// The value that the word behind `key` stands for.
+  /// The value for the word after `key`.
   template <typename T>
   T choice(const std::string &key,
            std::initializer_list<std::pair<const char *, T>> words) {
@@ -97,7 +97,7 @@ public:
       std::string text = value.IsScalar() ? "'" + value.Scalar() + "'"
                                           : std::string("not a single value");
       throw Mistake{lineOf(value), "'" + key + "' is " + text +
-                                       ", which is no " + kindOf<T>()};
+                                       ", which is not " + kindOf<T>()};
     }
   }
 
@@ -108,9 +108,9 @@ private:
     else if constexpr (std::is_same_v<T, bool>)
       return "true or false";
     else if constexpr (std::is_floating_point_v<T>)
-      return "number";
+      return "a number";
     else
-      return "whole number";
+      return "a whole number";
   }
 
   YAML::Node node;
@@ -128,8 +128,8 @@ inline int64_t positive(Mapping &map, const std::string &key) {
 /// The list 'sources', which every file needs.
 std::vector<std::string> readSources(Mapping &map, const YAML::Node &root);
 
-/// Parses the YAML file at `path` and calls `read` with its root. What is wrong
-/// becomes an error "path:line: reason"; a Mistake goes no further.
+/// Parses the YAML file at `path` and calls `read` with its root. A Mistake
+/// becomes an error "path:line: reason" and is not propagated.
 template <typename T>
 llvm::Expected<T> loadYaml(llvm::StringRef path,
                            llvm::function_ref<T(const YAML::Node &root)> read) {
@@ -152,19 +152,20 @@ llvm::Expected<T> loadYaml(llvm::StringRef path,
 /// The .yaml files of data/<folder>, in ascending order.
 llvm::Expected<std::vector<std::string>> yamlPaths(llvm::StringRef folder);
 
-/// Whether a target is given by its file: the text ends in ".yaml" or holds a
+/// Whether a target is given by its file: the text ends in ".yaml" or contains
+/// a
 /// '/'.
 inline bool namesPath(llvm::StringRef nameOrPath) {
   return nameOrPath.ends_with(".yaml") || nameOrPath.contains('/');
 }
 
-/// The path that `nameOrPath` means: itself if it is one, else "<name>.yaml" in
-/// data/<folder>. `what` names the kind in errors.
+/// The path for `nameOrPath`: itself if it is a path, otherwise "<name>.yaml"
+/// in data/<folder>. `what` names the kind in errors.
 llvm::Expected<std::string> yamlPath(llvm::StringRef nameOrPath,
                                      llvm::StringRef folder,
                                      llvm::StringRef what);
 
-/// What the file that `nameOrPath` means holds.
+/// The contents of the file for `nameOrPath`.
 template <typename T>
 llvm::Expected<T>
 loadNamed(llvm::StringRef nameOrPath, llvm::StringRef folder,
@@ -176,7 +177,7 @@ loadNamed(llvm::StringRef nameOrPath, llvm::StringRef folder,
   return loadYaml<T>(*path, read);
 }
 
-/// What all files of data/<folder> hold, by name in ascending order.
+/// The contents of all files of data/<folder>, by name in ascending order.
 template <typename T>
 llvm::Expected<std::vector<T>>
 loadAll(llvm::StringRef folder,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A kernel in reals becomes one in chosen formats. Values that must agree form
-// a class with one format; where classes meet, a conversion is put in. The
-// function's own arguments and results stay as they are.
+// Converts a kernel from reals to chosen formats. Values that must agree form
+// a class with one format; where classes meet, a conversion is inserted. The
+// function's own arguments and results are not changed.
 #include "rhizome/Transforms/ApplyFormats.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -84,7 +84,7 @@ private:
         !isConstant(b))
       classes.unionSets(a, b);
   }
-  /// Scalar constants take whatever format their user has.
+  /// Scalar constants take the format of their user.
   static bool isConstant(Value v) {
     return v.getDefiningOp<arith::ConstantOp>() &&
            !isa<ShapedType>(v.getType());
@@ -150,7 +150,7 @@ private:
         formats.insert({classes.getLeaderValue(v), {*format, v}});
     if (!isNew && it->second.first != *format) {
       auto diag = emitError(loc) << "the format " << format->str()
-                                 << " stands against " << it->second.first.str()
+                                 << " contradicts " << it->second.first.str()
                                  << " of a value that it must agree with";
       diag.attachNote(it->second.second.getLoc())
           << it->second.first.str() << " is given here";
@@ -175,7 +175,7 @@ private:
     return success();
   }
 
-  /// Binary64 and binary32 in their own types stay with the processor's.
+  /// Binary64 and binary32 in their own types stay native.
   Type elementFor(Value v) {
     Type element = getElementTypeOrSelf(v.getType());
     auto format = formatOfClass(v);
@@ -219,7 +219,7 @@ private:
                rewriter, loc, TypeRange{init.getType()}, ValueRange{v},
                ValueRange{init}, ArrayRef<AffineMap>{map, map}, loops,
                [&](OpBuilder &, Location inner, ValueRange args) {
-                 // The builder's position is the rewriter's own.
+                 // The builder's position is managed by the rewriter.
                  linalg::YieldOp::create(rewriter, inner,
                                          castScalar(inner, args[0], element));
                })
@@ -264,7 +264,7 @@ private:
     }
     if (isa<arith::ConstantOp>(op))
       return success();
-    // Casts at the border have their types already.
+    // Casts at the border already have their types.
     if (llvm::none_of(op->getResults(), [&](Value v) {
           return classes.findLeader(v) != classes.member_end();
         }))
@@ -386,7 +386,7 @@ public:
     }
     auto direction = numeric::parseRounding(rounding);
     if (!direction) {
-      getOperation().emitError() << "'" << rounding << "' is no rounding";
+      getOperation().emitError() << "'" << rounding << "' is not a rounding";
       return signalPassFailure();
     }
     choice.rounding = *direction;

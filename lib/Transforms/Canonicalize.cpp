@@ -23,11 +23,11 @@ static RankedTensorType withElement(Value like, Type element) {
       cast<RankedTensorType>(like.getType()).getShape(), element);
 }
 
-/// g(max_pool(x)) is max_pool(g(x)) for a g that never falls.
+/// g(max_pool(x)) is max_pool(g(x)) for a nondecreasing g.
 static LogicalResult moveBeforeMaxPool(Operation *op,
                                        PatternRewriter &rewriter) {
   auto pool = op->getOperand(0).getDefiningOp<osa::MaxPoolOp>();
-  // Behind a quantizer the pool has fewer elements to pass on: leave it.
+  // After a quantizer, the pool has fewer elements to pass on: leave it.
   if (!pool || !pool->hasOneUse() ||
       pool.getInput().getDefiningOp<osa::DequantizeOp>())
     return failure();
@@ -45,8 +45,8 @@ static LogicalResult moveBeforeMaxPool(Operation *op,
   return success();
 }
 
-/// g(gather(x)) is gather(g(x)) for an elementwise g of one parameter for all.
-/// Not where most elements would be computed in vain.
+/// g(gather(x)) is gather(g(x)) for an elementwise g with one parameter for
+/// all. Not if most elements would be computed in vain.
 static LogicalResult moveBeforeGather(Operation *op,
                                       PatternRewriter &rewriter) {
   auto gather = op->getOperand(0).getDefiningOp<osa::GatherOp>();
@@ -113,7 +113,8 @@ struct MoveQuantize : OpRewritePattern<osa::QuantizeOp> {
   }
 };
 
-/// conv2d(pad(x)) with zeros around rows and columns pads by itself.
+/// conv2d(pad(x)) with zeros around rows and columns: the convolution pads
+/// itself.
 struct FoldPad : OpRewritePattern<osa::Conv2dOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(osa::Conv2dOp op,
@@ -154,7 +155,7 @@ struct FoldPad : OpRewritePattern<osa::Conv2dOp> {
 };
 
 /// The pair dequantize(quantize(x)) with scale 1 and zero point 0, which only
-/// rounds to whole numbers; null if `v` is nothing of the kind.
+/// rounds to whole numbers; null for other values.
 osa::QuantizeOp roundingBehind(Value v) {
   auto isOne = [](ElementsAttr scale, ElementsAttr zero) {
     return scale.getNumElements() == 1 && zero.getNumElements() == 1 &&
@@ -199,7 +200,7 @@ struct FoldClipIntoRounding : OpRewritePattern<osa::ClipOp> {
   }
 };
 
-/// Whole numbers need no second rounding to a range that holds them.
+/// Whole numbers need no second rounding to a range that contains them.
 struct DropSecondRounding : OpRewritePattern<osa::DequantizeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(osa::DequantizeOp op,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rational arithmetic stays exact; a transcendental function of a rational is
-// never rational except at a few known points, so a bound of some 2⁻⁵⁵ decides
+// never rational except at a few known points, so a bound of about 2⁻⁵⁵ decides
 // every rounding that occurs.
 #include "Curve.h"
 #include "rhizome/Dialect/Osa/Unary.h"
@@ -15,10 +15,10 @@ using osa::UnaryKind;
 
 namespace {
 using Wide = long double;
-/// What one operation of the C library may be off, relatively; generous.
+/// The relative error of one operation of the C library; generous.
 constexpr Wide kRelative = 0x1p-58L;
 
-/// A function that the C library computes, by a bound on its slope's size near
+/// A function of the C library, by a bound on the magnitude of its slope near
 /// x.
 struct Unary {
   Wide (*slope)(Wide);
@@ -27,7 +27,7 @@ struct Unary {
   std::vector<std::pair<int, mpq_class>> known;
 };
 
-/// Those functions that are neither rational nor a root.
+/// The functions that are neither rational nor a root.
 const std::map<UnaryKind, Unary> &unaries() {
   auto one = [](Wide) { return Wide(1.2); };
   static const std::map<UnaryKind, Unary> table = {
@@ -93,7 +93,7 @@ std::optional<Number> applyLibrary(UnaryKind kind, const Number &x) {
   Wide value = osa::applyUnary(numeric::Native<Wide>(), kind, r.near);
   if (!std::isfinite(value))
     return std::nullopt;
-  // Some are made of several operations of the library.
+  // Some consist of several operations of the library.
   return near(value, r.off * u.slope(r.near) +
                          8 * kRelative * (std::abs(value) + std::abs(r.near)));
 }
@@ -153,7 +153,7 @@ std::optional<Number> apply(UnaryKind kind, const Number &x) {
 
 std::optional<Number> combine(Binary kind, const Number &a, const Number &b) {
   if (kind == Binary::Max || kind == Binary::Min) {
-    // Bounded numbers that overlap leave the choice open, but not the bound.
+    // If bounded numbers overlap, the choice is open, but not the bound.
     bool second =
         (a.exact && b.exact ? a.value < b.value : a.middle() < b.middle()) ==
         (kind == Binary::Max);
@@ -215,7 +215,7 @@ std::optional<Number> Curve::at(size_t channel, int64_t x) const {
                 : std::nullopt;
 }
 
-/// As Curve::direction, of the function alone.
+/// Like Curve::direction, for the function alone.
 static int directionOf(UnaryKind kind) {
   if (kind == UnaryKind::Softsign || kind == UnaryKind::Sqrt)
     return 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Functions of one integer that are not piecewise linear: sigmoid(a·x + b),
-// x·sigmoid(x), and whatever else a network computes from one tensor alone
+// x·sigmoid(x), and other functions that a network computes from one tensor
 // between two quantizers. They become tables or thresholds.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <variant>
 
 namespace rhizome {
-/// A real number: exact where it is rational, else bounded.
+/// A real number: exact if it is rational, otherwise bounded.
 struct Number {
   bool exact = true;
   mpq_class value;               ///< if exact
@@ -23,9 +23,9 @@ struct Number {
 class Curve {
 public:
   using Ref = std::shared_ptr<const Curve>;
-  /// What joins two operands.
+  /// The operator between two operands.
   enum class Binary { Add, Sub, Mul, Div, Max, Min };
-  /// The larger, or the smaller, of the operand and a bound.
+  /// The maximum, or the minimum, of the operand and a bound.
   struct Limit {
     bool atLeast;
     mpq_class bound;
@@ -40,9 +40,10 @@ public:
   Curve(Binary join, Ref first, Ref second)
       : kind(join), operands{std::move(first), std::move(second)} {}
 
-  /// The value at `x`; nullopt where it is not defined (log of 0, …).
+  /// The value at `x`; nullopt if it is undefined (log of 0, …).
   std::optional<Number> at(size_t channel, int64_t x) const;
-  /// 1 if it never falls, −1 if it never rises, 0 if neither is known.
+  /// 1 if it is nondecreasing, −1 if it is nonincreasing, 0 if neither is
+  /// known.
   int direction(size_t channel) const;
 
 private:
@@ -51,11 +52,11 @@ private:
   std::vector<Ref> operands;
 };
 
-/// The quantizer's level of a number; nullopt if the bounds leave two.
+/// The quantizer's level of a number; nullopt if the bounds allow two.
 std::optional<int64_t> levelOf(const Quantizer &quantizer, const Number &value);
 
 /// The steps of quantizer ∘ curve over lo..hi; nullopt if the curve is not
-/// known to be monotone, has more than `most` levels or a value that can't be
+/// known to be monotone, has more than `most` levels or a value that cannot be
 /// decided.
 std::optional<Steps> computeSteps(const Curve &curve, size_t channel,
                                   int64_t lo, int64_t hi,

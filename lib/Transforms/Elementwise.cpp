@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operations that cost nothing: they compose onto a tensor's exact function
-// from integer to real and leave the integers alone.
+// Operations without cost: they are composed with a tensor's exact function
+// from integer to real and do not change the integers.
 #include "Integerizer.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -145,7 +145,7 @@ static std::optional<Curve::Binary> joinOf(Operation *op) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-/// The operation as an expression; null if it is none.
+/// The operation as an expression; null for other operations.
 static Curve::Ref curveOf(Operation *op, ArrayRef<Curve::Ref> operands) {
   if (auto join = joinOf(op))
     return std::make_shared<Curve>(*join, operands[0], operands[1]);

@@ -68,7 +68,7 @@ ExactConstant rhizome::exactFloats(ArrayRef<int64_t> shape,
                                    ArrayRef<float> values) {
   ExactConstant c;
   c.shape = shape.vec();
-  // value = mantissa · 2^(exponent − 24), the mantissa a whole number.
+  // value = mantissa · 2^(exponent − 24), where the mantissa is a whole number.
   int lowest = INT_MAX, highest = INT_MIN;
   for (float v : values) {
     if (v == 0)
@@ -129,7 +129,7 @@ Cycle rhizome::scaleCycle(Operation *op, ArrayRef<int64_t> shape) {
   return cycle;
 }
 
-/// The zero points, whatever integer type stores them.
+/// The zero points, for any integer type that stores them.
 static std::vector<int64_t> zeroPoints(ElementsAttr attr) {
   auto type = dyn_cast<IntegerType>(attr.getElementType());
   return osa::intValues(attr, !type || !type.isUnsigned());
@@ -163,7 +163,7 @@ evaluateQuantize(osa::QuantizeOp op, const ExactConstant &in) {
   std::vector<Quantizer> quantizers;
   for (size_t i = 0; i < scaleCount(op); ++i)
     quantizers.push_back(makeQuantizer(op, i));
-  // code · scale / quantizer's scale as a fraction of 64-bit numbers, where it
+  // code · scale / quantizer's scale as a fraction of 64-bit numbers, if it
   // fits: then no rational arithmetic is needed per element.
   struct Fraction {
     int64_t num = 0, den = 0;
@@ -259,7 +259,7 @@ rearrange(const ExactConstant &in, ArrayRef<int64_t> shape,
   return out;
 }
 
-/// For each element of a gather its element of the input.
+/// For each element of a gather, its element of the input.
 static std::vector<int64_t> gatherMap(osa::GatherOp op,
                                       ArrayRef<int64_t> shape) {
   int64_t inner = 1, outer = 1;
@@ -274,7 +274,7 @@ static std::vector<int64_t> gatherMap(osa::GatherOp op,
   return map;
 }
 
-/// The input among zeros; null for another value.
+/// The input among zeros; null for other values.
 static std::shared_ptr<ExactConstant>
 evaluatePad(osa::PadOp op, const ExactConstant &in, ArrayRef<int64_t> shape) {
   if (!op.getValue().isZero())
@@ -360,7 +360,7 @@ std::shared_ptr<const ExactConstant> ConstantEvaluator::get(Value value) {
   if (found != known.end())
     return found->second;
   auto result = compute(value);
-  // Weights as the file has them are read once, for what they are scaled to.
+  // Stored weights are read once per use.
   if (!value.getDefiningOp<osa::ConstantOp>())
     known[value] = result;
   return result;

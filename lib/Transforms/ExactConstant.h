@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Constants of the real-level network as exact numbers: integer codes times a
-// rational scale, so that weights keep the codes that the model stores.
+// rational scale, so that weights keep the codes stored in the model.
 #pragma once
 
 #include "mlir/IR/Value.h"
@@ -15,13 +15,14 @@
 #include <vector>
 
 namespace rhizome {
-/// Whole numbers, each in as few bytes as all of them need: weights are many.
+/// Whole numbers, each with as few bytes as all of them need, since there are
+/// many weights.
 class Codes {
 public:
   Codes() = default;
   Codes(llvm::ArrayRef<int64_t> values)
       : Codes(values.size(), [&](size_t i) { return values[i]; }) {}
-  /// The numbers of(0) … of(count − 1), each asked for twice.
+  /// The numbers of(0) … of(count − 1), each requested twice.
   template <class Of> Codes(size_t count, Of of) : count(count) {
     int64_t lo = 0, hi = 0;
     for (size_t i = 0; i < count; ++i) {
@@ -71,19 +72,19 @@ private:
   unsigned bytes = 1;
 };
 
-/// Which of several things each element of a tensor takes: each `inner`
-/// elements the next one, and the first again after `count`.
+/// Maps elements of a tensor to one of several things: each `inner`
+/// elements use the next one, and the first again after `count`.
 struct Cycle {
   size_t inner = 1, count = 1;
   size_t operator()(size_t flat) const { return flat / inner % count; }
 };
 
-/// Element i is worth codes[i] · scales[group(i)].
+/// The value of element i is codes[i] · scales[group(i)].
 struct ExactConstant {
   std::vector<int64_t> shape;
   Codes codes;
   Cycle cycle;                  ///< the groups of elements
-  std::vector<uint32_t> groups; ///< where not empty in place of `cycle`
+  std::vector<uint32_t> groups; ///< if not empty, used instead of `cycle`
   std::vector<mpq_class> scales;
 
   size_t size() const { return codes.size(); }
@@ -97,16 +98,16 @@ struct ExactConstant {
 
 /// The quantizer of an osa.quantize for position `i` of its scales.
 Quantizer makeQuantizer(mlir::Operation *quantize, size_t i);
-/// Number of different scales of a quantize or dequantize.
+/// Number of distinct scales of a quantize or dequantize.
 size_t scaleCount(mlir::Operation *op);
 
-/// Which of these an element of a tensor of this shape takes.
+/// Which of these each element of a tensor of this shape uses.
 Cycle scaleCycle(mlir::Operation *op, llvm::ArrayRef<int64_t> shape);
 
-/// Evaluates what does not depend on the network's inputs.
+/// Evaluates values that do not depend on the network's inputs.
 class ConstantEvaluator {
 public:
-  /// The value, if it is constant; null if not, or if it holds a NaN or an
+  /// The value, if it is constant; null if not, or if it contains a NaN or an
   /// infinity.
   std::shared_ptr<const ExactConstant> get(mlir::Value value);
 
@@ -123,7 +124,7 @@ ExactConstant exactFloats(llvm::ArrayRef<int64_t> shape,
 std::vector<int64_t> transposeMap(llvm::ArrayRef<int64_t> shape,
                                   llvm::ArrayRef<int64_t> permutation);
 /// For each element of `shape`, the element of a tensor of shape `from` that
-/// NumPy broadcasting pairs it with.
+/// NumPy broadcasting pairs with it.
 std::vector<int64_t> broadcastMap(llvm::ArrayRef<int64_t> from,
                                   llvm::ArrayRef<int64_t> shape);
 } // namespace rhizome

@@ -52,7 +52,7 @@ static bool mayReorder(Operation *op) {
                                    arith::FastMathFlags::reassoc);
 }
 
-/// The block arguments that `value` is the product of; false if it is more.
+/// The block arguments whose product `value` is; false for other values.
 static bool collectFactors(Value value, SmallVectorImpl<BlockArgument> &out) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     out.push_back(argument);
@@ -66,8 +66,7 @@ static bool collectFactors(Value value, SmallVectorImpl<BlockArgument> &out) {
          collectFactors(op->getOperand(1), out);
 }
 
-
-/// The sum of products that an operation is, if it is one that may be
+/// The sum of products that an operation computes, if it may be
 /// reordered.
 static std::optional<Product> productOf(linalg::LinalgOp op) {
   if (!op || op.getNumDpsInits() != 1 || op->getNumResults() != 1 ||
@@ -115,7 +114,7 @@ static std::optional<Product> productOf(linalg::LinalgOp op) {
   uint64_t used = 0;
   for (const Factor &factor : out.factors)
     used |= factor.set();
-  // An index that subscripts nothing only multiplies.
+  // An index that subscripts nothing is only a multiplication.
   if (used + 1 != uint64_t(1) << out.extents.size())
     return std::nullopt;
   if (!indicesOf(*op.getDpsInitOperand(0), out.result))
@@ -123,7 +122,7 @@ static std::optional<Product> productOf(linalg::LinalgOp op) {
   return out;
 }
 
-/// Puts the factors of sums that only this product uses in their place.
+/// Replaces sums that only this product uses by their factors.
 static void absorb(Product &product) {
   for (size_t i = 0; i < product.factors.size();) {
     Factor factor = product.factors[i];
@@ -217,13 +216,13 @@ void Contractor::plan() {
     Best &entry = best[subset];
     uint64_t kept = live(subset);
     if ((subset & (subset - 1)) == 0) {
-      // What only this factor has is summed first.
+      // Indices that only this factor has are summed first.
       uint64_t all = indicesOf(subset);
       entry.cost = kept == all ? 0 : size(all);
       continue;
     }
     entry.cost = std::numeric_limits<double>::infinity();
-    // Each pair of halves once: `left` holds the lowest factor.
+    // Each pair of halves once: `left` contains the lowest factor.
     unsigned low = subset & -subset;
     for (unsigned part = 0;;
          part = (part - (subset & ~low)) & (subset & ~low)) {
@@ -241,7 +240,7 @@ void Contractor::plan() {
   }
 }
 
-/// The larger side's order with the new indices where `indexOrder` wants them.
+/// The larger side's order with the new indices where `indexOrder` puts them.
 SmallVector<unsigned> Contractor::orderOf(const Factor &left,
                                           const Factor &right,
                                           uint64_t kept) const {
@@ -384,7 +383,7 @@ static void factorize(func::FuncOp kernel, IndexOrder order) {
 LogicalResult rhizome::kernel::factorizeProducts(func::FuncOp kernel,
                                                  IndexOrder order) {
   MLIRContext *context = kernel.getContext();
-  // Names would keep equal computations apart.
+  // Names would keep equal computations distinct.
   kernel.walk([](Operation *op) {
     if (!isa<func::FuncOp>(op))
       op->removeAttr(kNameAttr);

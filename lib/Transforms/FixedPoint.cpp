@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Fixed-point mode: a float network gets the quantizers of a format.
-// Where they stand is Placement's business.
+// Fixed-point mode: gives a float network the quantizers of a format.
+// Placement decides where they are.
 #include "ExactConstant.h"
 #include "Integerizer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -25,7 +25,7 @@ public:
       : function(function), options(options), stats(stats),
         builder(function.getContext()) {}
   void run();
-  /// True if the file quantizes its layers itself: there is nothing to do.
+  /// True if the file quantizes its layers itself: then there is nothing to do.
   bool isQuantized();
 
 private:

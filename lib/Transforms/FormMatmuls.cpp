@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Contractions as matrix products: rows are indices of the left operand and the
-// result, columns those of the right one and the result, the rest is summed.
-// Groups of indices that stand together collapse as they are; a matmul's maps
-// take transposed operands, other orders are transposed before.
+// result, columns those of the right one and the result, the others are summed.
+// Contiguous groups of indices collapse directly; a matmul's maps
+// take transposed operands, other orders are transposed first.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -40,7 +40,7 @@ static Group joined(const Group &a, const Group &b) {
 }
 
 /// `tensor`, whose dimensions are `dims`, as a matrix (first, second) or, if
-/// that needs no transpose, (second, first), told by `transposed`.
+/// that needs no transpose, (second, first), as reported in `transposed`.
 static Value asMatrix(OpBuilder &b, Location loc, Value tensor,
                       ArrayRef<unsigned> dims, const Group &first,
                       const Group &second, bool &transposed) {
@@ -67,7 +67,7 @@ static Value asMatrix(OpBuilder &b, Location loc, Value tensor,
   return tensor::CollapseShapeOp::create(b, loc, tensor, groups);
 }
 
-/// The matmul that `op` is; nothing if its indices do not fall into the groups.
+/// The matmul for `op`; nothing if its indices do not fall into the groups.
 static Value matmulOf(linalg::ContractOp op) {
   if (!op.hasPureTensorSemantics() || op.hasDynamicShape() ||
       !isZeroFilled(op.getOutputs()[0]))

@@ -79,7 +79,8 @@ Integerizer::Lazy Integerizer::lazy(Value v) {
   Lazy t = held.lookup(v);
   if (!t || regionOf(*t) >= current)
     return t;
-  // What a later region needs of an earlier one goes through the host.
+  // A value that a later region needs from an earlier one goes through the
+  // host.
   Lazy &copy = moved[{v.getAsOpaquePointer(), current}];
   if (copy)
     return copy;
@@ -117,7 +118,7 @@ bool Integerizer::settle(Operation *op, LazyTensor &t) {
     return true;
   PendingSum sum = *t.sum;
   auto [lo, hi] = t.range();
-  // Where its operands are, which may be an earlier region.
+  // The location of its operands, which may be an earlier region.
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(sum.lhs.getParentBlock());
   auto type = RankedTensorType::get(
@@ -158,7 +159,7 @@ Integerizer::Lazy Integerizer::materialize(Operation *op, Lazy source) {
       for (int64_t c : channel)
         f.push_back(t->f[c]);
     } else {
-      // One function for all, if they differ in their ranges only.
+      // One function for all, if they differ only in their ranges.
       auto [lo, hi] = t->range();
       for (const PiecewiseLinear &g : t->f) {
         bool same = g.isAffine() && t->f[0].isAffine() &&
@@ -326,8 +327,8 @@ Integerizer::Reasons Integerizer::discard() {
   return std::move(reasons);
 }
 
-/// A walk finds what the FPGA can hold. If the host had better keep something
-/// of it, the next walk leaves that out, until nothing is left to move.
+/// A walk finds what the FPGA can hold. If some of it is better placed on the
+/// host, the next walk leaves that out, until nothing is left to move.
 LogicalResult rhizome::lowerToIntegers(ModuleOp module, Refusals &refusals,
                                        IntegerizeStats &stats,
                                        const Placer &placer) {
@@ -337,7 +338,7 @@ LogicalResult rhizome::lowerToIntegers(ModuleOp module, Refusals &refusals,
   module.getContext()->loadDialect<flow::FlowDialect>();
   const IntegerizeStats before = stats;
   llvm::DenseSet<Operation *> onHost;
-  Integerizer::Reasons reasons; // what was found first says most
+  Integerizer::Reasons reasons; // the first reasons are the most specific
   while (true) {
     stats = before;
     Integerizer integerizer(module, stats, onHost, std::move(reasons));
@@ -415,7 +416,7 @@ struct OsaIntegerize : rhizome::impl::OsaIntegerizeBase<OsaIntegerize> {
       emitRefusals(getOperation(), refusals);
       signalPassFailure();
     }
-    // What only reports read.
+    // Only used by reports.
     getOperation().walk([](Operation *op) { op->removeAttr(kSaturates); });
     for (const Refusal &entry : stats.host)
       if (!entry.reason.empty()) {

@@ -176,6 +176,7 @@ private:
   void nameTensors();
   void close(Task &task);
   void nameBorders();
+  void renameStates();
 
   mlir::ModuleOp module;
   mlir::OpBuilder builder; ///< inserts at the end of the current region

@@ -11,7 +11,7 @@ using Wide = __int128;
 
 static bool fits(Wide v) { return v < (Wide(1) << 60) && v > -(Wide(1) << 60); }
 
-/// True if the type's width can hold the value, whatever its range says.
+/// True if the type's width can hold the value, independent of its range.
 static bool widthHolds(num::IntType type, int64_t v) {
   return num::IntType::getFull(type.getContext(), type.getIsSigned(),
                                type.getWidth())
@@ -27,7 +27,8 @@ struct Weights {
 };
 } // namespace
 
-/// Splits constant weights into codes and scales; the reason if impossible.
+/// Splits constant weights into codes and scales; returns the reason if
+/// impossible.
 static std::string splitWeights(const ExactConstant &c, Weights &out) {
   out.outputs = c.shape[0];
   out.codes.resize(c.size());
@@ -47,7 +48,8 @@ static std::string splitWeights(const ExactConstant &c, Weights &out) {
         group = g;
     }
     out.scales.push_back(group ? c.scales[*group] : mpq_class(1));
-    // Stored reals that are multiples of one number, e.g. ±0.3, are its codes.
+    // If stored reals are multiples of one number, e.g. ±0.3, the factors are
+    // the codes.
     uint64_t divisor = 0, largest = 0;
     for (int64_t i = 0; i < perOutput; ++i)
       largest = std::max(largest, uint64_t(std::abs(codes[i])));
@@ -83,7 +85,7 @@ void Integerizer::visitLinear(Operation *op, Lazy in) {
   if (!in->isAffine())
     return leaveToHost(
         op, "its input has an activation but no quantizer before it", remedy);
-  // The input as the layer reads it: a vector in any order of elements, or
+  // The input as the layer reads it: a vector with elements in any order, or
   // channels last.
   auto shape = SmallVector<int64_t>(in->shape);
   int64_t columns = int64_t(weights.codes.size()) / weights.outputs;
@@ -122,7 +124,7 @@ void Integerizer::visitLinear(Operation *op, Lazy in) {
   int64_t groups = conv ? conv.getGroups() : 1;
   int64_t perTap = int64_t(channelOf.size()) / groups;
 
-  // Real zero, which stands outside the input, as a code.
+  // The code of real zero, the value outside the input.
   bool padded =
       conv && llvm::any_of(conv.getPads(), [](int64_t p) { return p; });
   int64_t padValue = 0;
@@ -157,7 +159,7 @@ void Integerizer::visitLinear(Operation *op, Lazy in) {
   int64_t perOutput = int64_t(weights.codes.size()) / weights.outputs;
   for (int64_t o = 0; o < weights.outputs; ++o) {
     int64_t group = o / (weights.outputs / groups);
-    // Gathered per input channel, so that few rationals occur.
+    // Grouped by input channel, so that few rationals occur.
     struct Codes {
       int64_t positive = 0, negative = 0; ///< sums
     };
@@ -238,7 +240,7 @@ void Integerizer::visitMaxPool(osa::MaxPoolOp op, Lazy in) {
   auto rises = [](auto &g) { return g.neverFalls(); };
   auto falls = [](auto &g) { return g.mirrored().neverFalls(); };
   if (!llvm::all_of(in->f, rises) && llvm::all_of(in->f, falls)) {
-    // The largest value of what falls is that of the smallest integer.
+    // The maximum of a falling function is at the smallest integer.
     auto [lo, hi] = in->range();
     auto negated = RankedTensorType::get(in->physicalShape, intType(-hi, -lo));
     auto out = std::make_shared<LazyTensor>(*in);
@@ -266,7 +268,7 @@ void Integerizer::visitMaxPool(osa::MaxPoolOp op, Lazy in) {
   pickUp.insert(op.getResult());
 }
 
-/// For every output position, how many positions of the window lie inside.
+/// For every output position, the number of positions of the window inside.
 static std::vector<int64_t> insideCounts(const osa::Window &w) {
   auto along = [](int64_t out, int64_t size, int64_t kernel, int64_t stride,
                   int64_t dilation, int64_t pad) {
@@ -302,7 +304,7 @@ void Integerizer::visitAvgPool(osa::AvgPoolOp op, Lazy in) {
   int64_t size = w.kernelH * w.kernelW;
   bool partial = least != most;
   bool countPad = op.getCountIncludePad();
-  // What the sum is divided by, and the code that stands for real zero where
+  // The divisor of the sum, and the code of real zero if
   // the divisor counts positions outside.
   int64_t divisor = countPad ? size : most, zero = 0;
   std::vector<int64_t> scale;
@@ -341,7 +343,7 @@ void Integerizer::visitAvgPool(osa::AvgPoolOp op, Lazy in) {
     lowest = std::min(lowest, lo);
     highest = std::max(highest, hi);
     auto &piece = g.pieces()[0];
-    // Σ(a·x + b) over n inside, divided: with a zero, b = −a·zero vanishes.
+    // Σ(a·x + b) over n inside, divided: with a zero, b = −a·zero cancels.
     Real offset = countPad && least != size ? Real(0) : piece.offset;
     f.push_back(PiecewiseLinear::affine(
         int64_t(lo), int64_t(hi), piece.slope * Real(mpq_class(1, divisor)),
@@ -412,7 +414,7 @@ void Integerizer::visitSum(Operation *op, Lazy lhs, Lazy rhs) {
                                         slopeOf(lhs, c) / Real(p),
                                         g.pieces()[0].offset + other));
   }
-  // Channels that differ in their ranges only count as one.
+  // Channels that differ only in their ranges count as one.
   if (llvm::all_of(f, [&](const PiecewiseLinear &g) {
         return g.pieces()[0].slope == f[0].pieces()[0].slope &&
                g.pieces()[0].offset == f[0].pieces()[0].offset;
@@ -426,7 +428,7 @@ void Integerizer::visitSum(Operation *op, Lazy lhs, Lazy rhs) {
   out->sum = PendingSum{lhs->physical, rhs->physical, p, q};
   out->physical = Value();
   out->f = std::move(f);
-  // Small factors are what any search would find.
+  // Small factors are those that any search would find.
   if (p <= 16 && std::abs(q) <= 16)
     (void)settle(op, *out);
   setResult(op, out);
@@ -444,7 +446,7 @@ void Integerizer::visitConcat(osa::ConcatOp op) {
       return;
     inputs.push_back(t);
   }
-  // Along which physical axis? A common transpose stays for later.
+  // The physical axis of the concatenation; a common transpose is deferred.
   int64_t axis = op.getAxis();
   const LazyTensor &first = *inputs[0];
   bool common = llvm::all_of(inputs, [&](const Lazy &t) {
@@ -503,7 +505,7 @@ void Integerizer::visitConcat(osa::ConcatOp op) {
   out->shape = out->physicalShape;
   num::IntType element = intType(lo, hi);
   auto type = RankedTensorType::get(out->physicalShape, element);
-  // One stream carries one element type: narrower inputs are widened.
+  // One stream has one element type: narrower inputs are widened.
   for (Value &v : values)
     if (auto from = num::elementInt(v.getType());
         from.getWidth() != element.getWidth() ||
@@ -535,7 +537,7 @@ void Integerizer::visitPad(osa::PadOp op, Lazy in) {
           z == Real(mpq_class(z.floor())))
         own = toInt64(z.floor());
     if (!own || (code && *own != *code))
-      return leaveToHost(op, "its value is no code of the input",
+      return leaveToHost(op, "its value is not a code of the input",
                          "pad with a value that the quantizer can hold");
     code = own;
   }

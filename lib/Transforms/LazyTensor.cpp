@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Layout bookkeeping of lazy tensors: transposes and reshapes cancel on paper
-// before any becomes hardware.
+// Layout bookkeeping of lazy tensors: transposes and reshapes cancel
+// symbolically before any becomes hardware.
 #include "LazyTensor.h"
 
 using namespace mlir;
@@ -24,7 +24,7 @@ void LazyTensor::expand() {
     f.resize(channels(), f[0]);
 }
 
-/// True if the permutation moves only axes of size 1.
+/// True if the permutation only moves axes of size 1.
 static bool isReshape(ArrayRef<int64_t> shape, ArrayRef<int64_t> permutation) {
   int64_t last = -1;
   for (int64_t axis : permutation) {

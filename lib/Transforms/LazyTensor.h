@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A tensor of the real-level network as the integer network holds it: a
-// physical integer tensor, the shape changes that lead from it to the logical
+// A tensor of the real-level network in the integer network: a
+// physical integer tensor, the shape changes from it to the logical
 // tensor, and per physical channel the exact function from integer to real.
 #pragma once
 
@@ -9,14 +9,14 @@
 #include "rhizome/Dialect/Osa/Osa.h"
 
 namespace rhizome {
-/// One change of shape: a transpose if `permutation` is not empty, else a
+/// One change of shape: a transpose if `permutation` is not empty, otherwise a
 /// reshape to `shape`.
 struct LayoutStep {
   llvm::SmallVector<int64_t> permutation;
   llvm::SmallVector<int64_t> shape; ///< after the step
 };
 
-/// x·p + y·q, not yet computed: what follows may allow smaller factors.
+/// x·p + y·q, not computed yet: later operations may allow smaller factors.
 struct PendingSum {
   mlir::Value lhs, rhs;
   int64_t p, q;
@@ -30,8 +30,8 @@ struct LazyTensor {
   /// Integer to real, one for all channels (the physical tensor's last axis) or
   /// one each. The identity if the logical tensor is an integer one.
   std::vector<PiecewiseLinear> f;
-  /// In place of `f`, which then only holds the ranges, where the function is
-  /// not piecewise linear. The physical tensor is settled.
+  /// Replaces `f`, which then only holds the ranges, if the function is
+  /// not piecewise linear. The physical tensor is final.
   std::shared_ptr<const Curve> curve;
 
   int64_t channels() const {
@@ -49,11 +49,11 @@ struct LazyTensor {
 
   void transpose(llvm::ArrayRef<int64_t> permutation);
   void reshape(llvm::ArrayRef<int64_t> shape);
-  /// For each logical element its physical one; nullopt if that is the
+  /// For each logical element, its physical one; nullopt if that is the
   /// identity.
   std::optional<std::vector<int64_t>> elementMap() const;
-  /// `map` gives for each logical element the index of some parameter: the
-  /// parameter of each physical channel; nullopt if they differ within one.
+  /// `map` gives the index of some parameter for each logical element: returns
+  /// the parameter of each physical channel; nullopt if they differ within one.
   std::optional<std::vector<int64_t>>
   perChannel(llvm::ArrayRef<int64_t> map) const;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which operations could run on the host as well as on the FPGA. Layers that
-// are quantized stay on the FPGA, and with them what they are joined to by
-// codes. Groups of other operations, which lie between tasks of the host, may
-// go to either place; where they compute nothing, a copy would be in vain.
+// Which operations could run on the host as well as on the FPGA. Quantized
+// layers stay on the FPGA, together with everything connected to them by
+// codes. Groups of other operations between host tasks may
+// go to either place; if they compute nothing, a copy would be useless.
 #include "Integerizer.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -24,7 +24,7 @@ bool rhizome::isGlue(Operation *op) {
              op);
 }
 
-/// Bytes of a tensor as it crosses: codes bit-packed, reals in float32.
+/// Bytes of a tensor when copied: codes bit-packed, reals in float32.
 static int64_t bytesOf(Value v, const LazyTensor *held) {
   auto type = cast<RankedTensorType>(v.getType());
   int64_t bits = type.getElementType().isIntOrFloat()
@@ -39,8 +39,8 @@ static int64_t bytesOf(Value v, const LazyTensor *held) {
   return (type.getNumElements() * bits + 7) / 8;
 }
 
-/// Groups of what the FPGA holds. What a later region reads belongs to it: on
-/// the host its codes would be reals, which no operation of the FPGA reads.
+/// Groups of FPGA operations. Values read by a later region belong to it: on
+/// the host its codes would be reals, which no FPGA operation reads.
 llvm::EquivalenceClasses<Operation *> Integerizer::groups() const {
   llvm::EquivalenceClasses<Operation *> groups;
   for (Operation &op : func::FuncOp(model).getBody().front()) {
@@ -63,11 +63,11 @@ std::vector<PlaceableOp> Integerizer::placeable() const {
       continue;
     if (!isGlue(&op))
       fixed.insert(all.getLeaderValue(&op));
-    // A quantizer that no host value enters by is a requantizer.
+    // A quantizer without a host value as input is a requantizer.
     if (!isIdle(&op) || (isa<osa::QuantizeOp>(op) && !entries.contains(&op)))
       works.insert(all.getLeaderValue(&op));
   }
-  // Without any layer these operations are all that the FPGA could do.
+  // Without any layer, these operations are all that the FPGA could do.
   const bool isLayered = !fixed.empty();
   std::vector<PlaceableOp> list;
   DenseMap<Operation *, unsigned> index;
@@ -112,7 +112,7 @@ DenseSet<Operation *> Integerizer::choosePlaces(const Placer &placer) const {
   for (auto [op, place] : llvm::zip_equal(list, places)) {
     if (place == flow::Place::Fpga || !held.contains(op.op->getResult(0)))
       continue;
-    // What enters the FPGA is quantized by the host for it.
+    // The host quantizes the inputs of the FPGA.
     bool isRead = llvm::any_of(op.readers, [&](unsigned reader) {
       return places[reader] == flow::Place::Fpga;
     });

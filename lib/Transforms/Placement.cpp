@@ -59,7 +59,7 @@ private:
   static bool isActivation(Operation *op) {
     return isa<osa::ReluOp, osa::LeakyReluOp, osa::ClipOp>(op);
   }
-  /// Only gives elements another place.
+  /// Only moves elements.
   static bool moves(Operation *op) {
     return isa<osa::TransposeOp, osa::ReshapeOp>(op);
   }
@@ -81,7 +81,7 @@ private:
   bool feedsLayer(Value v);
   void addConstant(OpOperand &operand, bool isBias);
   void addConstants();
-  /// True if the host computes `op` and a layer reads its result as it is.
+  /// True if the host computes `op` and a layer reads its result directly.
   bool leavesHost(Operation *op);
   void addEnds();
   void addInput(BlockArgument arg);
@@ -102,7 +102,7 @@ std::vector<float> rhizome::constantFloats(Value constant) {
   return values;
 }
 
-/// A constant that the file quantizes has its format already, also where its
+/// A constant that the file quantizes already has its format, also if its
 /// elements are moved afterwards.
 void Placer::addConstant(OpOperand &operand, bool isBias) {
   Operation *from = operand.get().getDefiningOp();
@@ -168,9 +168,9 @@ bool Placer::endsCurve(Operation *op) {
   return op && (isa<osa::UnaryOp>(op) || isCurve(op));
 }
 
-/// True if `next` belongs to the layer that has come to `op`.
+/// True if `next` belongs to the layer that has been followed to `op`.
 bool Placer::continues(Operation *op, Operation *next) {
-  // Its inputs get one format, behind it.
+  // Its inputs get one format after it.
   if (isa<osa::ConcatOp>(next))
     return true;
   // A curve becomes a table, which is rounded.
@@ -183,14 +183,14 @@ bool Placer::continues(Operation *op, Operation *next) {
   // A sum's rounding and Relu commute.
   if (isa<osa::AddOp, osa::SubOp>(op))
     return isa<osa::ReluOp>(next);
-  // What only moves elements may lie between a dense layer and its bias.
+  // Operations that move elements may be between a dense layer and its bias.
   if (moves(op))
     return isActivation(next) || isa<osa::BatchNormOp>(next) ||
            binaryWithConstant(next);
   return false;
 }
 
-/// True if a layer of the network reads `v`, however indirectly.
+/// True if a layer of the network reads `v`, directly or indirectly.
 bool Placer::feedsLayer(Value v) {
   SmallVector<Value> work{v};
   DenseSet<Value> seen;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A requantizer is a line: level = ⌊(m·x + b) / 2^s⌋. It equals a step function
-// if and only if the line lies on or above each step's point (T, K) and
+// if and only if the line is on or above each step's point (T, K) and
 // strictly below (T − 1, K). Only the convex hulls of the two point sets
-// matter, and for a fixed shift the room between them is concave in m, so a
-// binary search decides. See docs: "Integer semantics".
+// matter, and for a fixed shift the width of the corridor between them is
+// concave in m, so a binary search decides. See docs/architecture.md, "Integer
+// semantics".
 #include "rhizome/Transforms/RequantSearch.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "llvm/Support/Parallel.h"
@@ -50,7 +51,7 @@ static Corridor makeCorridor(const Steps &steps, int64_t lo, int64_t hi) {
     above.push_back({steps.lo, steps.bottom});
   for (size_t k = 0; k < steps.at.size(); ++k) {
     int64_t level = steps.bottom + 1 + int64_t(k);
-    // Of several steps at one place the highest is reached, the lowest left.
+    // Of several steps at one position the highest is reached, the lowest left.
     if (k + 1 == steps.at.size() || steps.at[k + 1] != steps.at[k])
       above.push_back({steps.at[k], level});
     if (k == 0 || steps.at[k - 1] != steps.at[k])
@@ -61,7 +62,7 @@ static Corridor makeCorridor(const Steps &steps, int64_t lo, int64_t hi) {
   return {hull(above, -1), hull(below, 1)};
 }
 
-/// The range that the corridor leaves for b, given m and the shift.
+/// The range of b in the corridor, given m and the shift.
 static std::pair<Wide, Wide> offsetRange(const Corridor &c, Wide m,
                                          int64_t shift) {
   Wide none = Wide(1) << 125;
@@ -73,7 +74,7 @@ static std::pair<Wide, Wide> offsetRange(const Corridor &c, Wide m,
   return {low, high};
 }
 
-/// The multiplier with the most room, and that room (negative: none).
+/// The multiplier with the widest corridor, and its width (negative: none).
 static std::pair<Wide, Wide> bestMultiplier(const Corridor &c, Wide limit,
                                             int64_t shift) {
   auto room = [&](Wide m) {
@@ -107,7 +108,7 @@ static int64_t roundest(Wide low, Wide high) {
 
 static bool fits(Wide v) { return v < (Wide(1) << 61) && v > -(Wide(1) << 61); }
 
-/// The largest multiplier worth trying: steeper than every step.
+/// The largest multiplier to try: steeper than every step.
 static Wide multiplierLimit(const Steps &steps, int64_t shift) {
   return (Wide(steps.top() - steps.bottom + 1) << shift) + 1;
 }
@@ -154,8 +155,8 @@ tiesEvenChannel(const Steps &steps, int64_t lo, int64_t hi, int64_t shift,
   return std::pair(multiplier, offset);
 }
 
-/// All channels with one power-of-two slope and ties to even; the shift is
-/// read off the longest run of steps.
+/// All channels with one power-of-two slope and ties to even; the shift follows
+/// from the longest run of steps.
 static std::optional<Requantizer>
 searchTiesEven(const std::vector<Steps> &channels, int64_t lo, int64_t hi) {
   const Steps *longest = &channels[0];
@@ -206,8 +207,8 @@ rhizome::searchRequantizer(const std::vector<Steps> &channels, int64_t lo,
   bool found = true;
   std::vector<char> holds(channels.size());
   for (size_t c = 0; c < channels.size() && found; ++c) {
-    // The first channel says about how large the shift is; then all others are
-    // tried at once, and again behind each that wants a larger one.
+    // The first channel gives an estimate of the shift; then all others are
+    // tried at once, and again after each that needs a larger one.
     if (c < 2 || !holds[c - 1])
       llvm::parallelFor(c, c == 0 ? 1 : channels.size(), [&](size_t other) {
         holds[other] = feasible(other, shift);
@@ -236,7 +237,7 @@ rhizome::searchRequantizer(const std::vector<Steps> &channels, int64_t lo,
   for (size_t c = 0; c < channels.size() && found; ++c) {
     Wide m = multipliers[c];
     auto [low, high] = offsetRange(corridors[c], m, shift);
-    // Without constraints on one side any offset will do that fits.
+    // Without constraints on one side, any offset that fits will do.
     low = std::max(low, -(Wide(1) << 60));
     high = std::min(high, Wide(1) << 60);
     if (low > high || !fits(m * magnitude + high) ||
@@ -259,8 +260,8 @@ std::optional<PairRequantizer>
 rhizome::searchPair(const Steps &steps, int64_t lo, int64_t hi, double slope,
                     int64_t p, int64_t q, std::pair<int64_t, int64_t> x,
                     std::pair<int64_t, int64_t> y) {
-  // For every y the steps lie at single x: their two neighbors are all that
-  // constrains the plane (a, b, offset).
+  // For every y the steps are at single x: only their two neighbors
+  // constrain the plane (a, b, offset).
   struct Constraint {
     int64_t x, y, level;
   };

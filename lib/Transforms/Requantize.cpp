@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A quantizer becomes hardware: nothing, a requantizer, thresholds, a table, or
-// the factors of a pending sum, whichever is the cheapest that equals the
-// model's step function on every value that can occur.
+// Turns a quantizer into hardware: nothing, a requantizer, thresholds, a table,
+// or the factors of a pending sum, whichever is the cheapest that equals the
+// model's step function for every possible value.
 #include "Integerizer.h"
 #include "rhizome/Transforms/RequantSearch.h"
 #include "llvm/Support/Parallel.h"
@@ -9,10 +9,10 @@
 using namespace mlir;
 using namespace rhizome;
 
-/// More steps than this don't become thresholds, larger ranges no table.
+/// More steps than this do not become thresholds, larger ranges no table.
 constexpr int64_t kMaxThresholds = 4095;
 constexpr int64_t kMaxTable = 1 << 16;
-/// Up to this many steps thresholds are always the cheapest.
+/// Up to this many steps, thresholds are always the cheapest.
 constexpr int64_t kFewSteps = 3;
 /// Operand pairs that the search for a sum's factors may enumerate.
 constexpr int64_t kMaxPairs = 1 << 20;
@@ -20,7 +20,7 @@ constexpr int64_t kMaxPairs = 1 << 20;
 struct Integerizer::Channels {
   std::vector<Quantizer> quantizers; ///< one, or one per channel
   std::vector<Steps> steps;          ///< one, or one per channel
-  /// Lowest and highest level of each, empty if it is not monotone.
+  /// Minimum and maximum level of each, empty if it is not monotone.
   std::vector<std::pair<int64_t, int64_t>> levels;
   int64_t lo = INT64_MAX, hi = INT64_MIN; ///< levels that occur
   QuantizerStats stats;
@@ -33,7 +33,7 @@ struct Integerizer::Channels {
   }
 };
 
-/// Notes on a requantizer where it cuts off values that lie beyond the
+/// Marks a requantizer that saturates values beyond the
 /// quantizer's codes.
 static void noteLimits(osa::RequantizeOp op, const LazyTensor &in,
                        ArrayRef<Quantizer> quantizers) {
@@ -118,7 +118,8 @@ Value Integerizer::emitThreshold(Operation *op, LazyTensor &in,
   int64_t count = channels.hi - channels.lo;
   std::vector<std::vector<int64_t>> rows;
   for (const Steps &s : channels.steps) {
-    // Levels below this channel's lowest are always passed, those above never.
+    // Levels below this channel's lowest are always exceeded, those above
+    // never.
     std::vector<int64_t> row(s.bottom - channels.lo, type.getLo());
     row.insert(row.end(), s.at.begin(), s.at.end());
     row.resize(count, type.getHi() + 1);
@@ -216,7 +217,7 @@ Value Integerizer::emitPair(osa::QuantizeOp op, LazyTensor &in,
   if (channels.steps.size() != 1 || steps.falls || steps.at.empty() ||
       steps.bottom == steps.top())
     return nullptr;
-  // Range and type of an operand agree: it comes from one quantizer.
+  // Range and type of an operand agree, since it comes from one quantizer.
   Real unit = in.f[0].pieces().back().slope;
   for (auto &piece : in.f[0].pieces())
     if (piece.slope.sign() != 0)
@@ -254,7 +255,7 @@ Value Integerizer::emitPair(osa::QuantizeOp op, LazyTensor &in,
   return made;
 }
 
-/// value · 2^shift as a whole number below 2^60; nullopt if it is none.
+/// value · 2^shift as a whole number below 2^60; nullopt for others.
 static std::optional<int64_t> scaledUp(const mpq_class &value, int64_t shift) {
   mpz_class whole = value.get_num() << shift;
   if (!mpz_divisible_p(whole.get_mpz_t(), value.get_den_mpz_t()))
@@ -274,7 +275,7 @@ static std::optional<int64_t> dyadicBits(const mpq_class &value) {
 }
 
 /// Half-even rounding of (m·x + o) / 2^s with whole m and o is a requantizer by
-/// definition; no step needs comparing. Sets the levels that occur. Null if the
+/// definition; no step needs comparing. Sets the possible levels. Null if the
 /// quantizer is not of that form or has few steps.
 Value Integerizer::emitDyadic(osa::QuantizeOp op, LazyTensor &in,
                               Channels &channels) {
@@ -319,7 +320,7 @@ Value Integerizer::emitDyadic(osa::QuantizeOp op, LazyTensor &in,
   auto [xlo, xhi] = in.range();
   std::vector<int64_t> multiplier, offset;
   for (const Line &line : lines) {
-    // A piece that is constant must be what the common clamp does.
+    // A constant piece must equal the result of the common clamp.
     if ((line.lowClamp && line.bottom != lo) ||
         (line.highClamp && line.top != hi))
       return nullptr;
@@ -341,7 +342,7 @@ Value Integerizer::emitDyadic(osa::QuantizeOp op, LazyTensor &in,
     channels.stats.kind = "none";
     return in.physical;
   }
-  // Evenness is that of the number before an odd zero point is added.
+  // Evenness refers to the number before an odd zero point is added.
   int64_t zero = channels.quantizers[0].zero;
   bool split = shift > 0 && (zero & 1);
   if (!split)
@@ -364,10 +365,10 @@ Value Integerizer::emitDyadic(osa::QuantizeOp op, LazyTensor &in,
       ArrayRef<int64_t>{1}, ArrayRef<int64_t>{zero}, 0);
 }
 
-/// True if every value that occurs is a level of the quantizer already and a
+/// True if every possible value is already a level of the quantizer and a
 /// dequantizer follows: then `in` becomes the levels, and nothing is built. Not
-/// behind an activation: its bend would reach the next layer unbuilt.
-/// Networks that were integerized into float tensors are full of such casts.
+/// after an activation, whose bend would be lost.
+/// Networks that were integerized into float tensors contain many such casts.
 bool Integerizer::passesThrough(osa::QuantizeOp op, LazyTensor &in,
                                 const Channels &channels) {
   if (!llvm::all_of(op->getUsers(), [](Operation *user) {
@@ -435,7 +436,7 @@ void Integerizer::visitQuantize(osa::QuantizeOp op, Lazy source) {
   if (in->physical && !in->curve)
     result = emitDyadic(op, *in, channels);
   bool monotone = true;
-  // A curve keeps what it has computed; lines do not.
+  // A curve caches its results; lines do not.
   std::vector<std::optional<Steps>> found(result ? 0 : count);
   if (!in->curve)
     llvm::parallelFor(0, found.size(), [&](size_t c) {
@@ -464,7 +465,7 @@ void Integerizer::visitQuantize(osa::QuantizeOp op, Lazy source) {
     result =
         monotone ? emitSteps(op, *in, channels) : emitTable(op, *in, channels);
   }
-  // The end of a model may well compute this on the host.
+  // The host may compute this at the end of a model.
   if (!result && in->curve)
     return leaveToHost(op,
                        "its function is not linear, and its input's range is "

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Piecewise-linear functions over integer ranges and the step positions of a
-// quantizer behind them. Positions come from 128-bit integers where the
-// coefficients fit, else from floating point with an error bound that falls
-// back to exact arithmetic near a border; both give the exact position.
+// quantizer after them. Positions come from 128-bit integers if the
+// coefficients fit, otherwise from floating point with an error bound that
+// falls back to exact arithmetic near a border; both give the exact position.
 #include "rhizome/Transforms/StepFunction.h"
 #include <algorithm>
 #include <cassert>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Elements that are chosen by constants, and what is computed from two streams
-// beside sums: maxima, minima and products.
+// Selection of elements by constants, and operations on two streams
+// other than sums: maxima, minima and products.
 #include "Integerizer.h"
 
 using namespace mlir;
@@ -15,7 +15,7 @@ Integerizer::Lazy Integerizer::gathered(Operation *op, Lazy source,
   auto t = std::make_shared<LazyTensor>(*source);
   if (!settle(op, *t))
     return nullptr;
-  // A single transpose stays for later: the axis is one of the physical tensor.
+  // A single transpose is deferred: the axis is one of the physical tensor.
   SmallVector<int64_t> permutation;
   if (t->layout.size() == 1 && !t->layout[0].permutation.empty()) {
     permutation = t->layout[0].permutation;
@@ -77,7 +77,7 @@ bool Integerizer::align(Operation *op, Lazy &lhs, Lazy &rhs) {
       longer.append(t->shape.begin(), t->shape.end());
       t->reshape(longer);
     }
-    // NumPy's broadcasting repeats what has size 1.
+    // NumPy's broadcasting repeats axes of size 1.
     for (size_t axis = 0; axis < shape.size(); ++axis)
       if (t->shape[axis] != shape[axis] &&
           !(t = gathered(op, t, int64_t(axis),
@@ -161,7 +161,7 @@ void Integerizer::visitProduct(osa::MulOp op, Lazy lhs, Lazy rhs) {
   if (!lhs->isAffine() || !rhs->isAffine())
     return leaveToHost(op, "an operand has an activation but no quantizer",
                        remedy);
-  // a·(x − z) each: the zeros are whole and common to all channels.
+  // a·(x − z) each: the zeros are whole and the same for all channels.
   auto zeroOf = [](const LazyTensor &t) -> std::optional<int64_t> {
     std::optional<int64_t> zero;
     for (const PiecewiseLinear &g : t.f) {
@@ -179,8 +179,7 @@ void Integerizer::visitProduct(osa::MulOp op, Lazy lhs, Lazy rhs) {
   };
   auto zx = zeroOf(*lhs), zy = zeroOf(*rhs);
   if (!zx || !zy)
-    return leaveToHost(op, "an operand has no code that stands for zero",
-                       remedy);
+    return leaveToHost(op, "an operand has no code for zero", remedy);
   std::vector<PiecewiseLinear> f;
   size_t count = std::max(lhs->f.size(), rhs->f.size());
   Wide lowest = Wide(1) << 100, highest = -(Wide(1) << 100);

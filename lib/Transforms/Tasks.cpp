@@ -500,6 +500,34 @@ void Integerizer::nameBorders() {
   }
 }
 
+/// What the model keeps is no input of its tasks' graph, and has the graph's
+/// names.
+void Integerizer::renameStates() {
+  SmallVector<Attribute> states;
+  SmallVector<unsigned> kept;
+  for (flow::StateAttr state : flow::statesOf(module)) {
+    auto named = [&](StringRef name, bool result) -> unsigned {
+      for (unsigned i = 0;; ++i) {
+        auto attr =
+            result ? model.getResultAttrOfType<StringAttr>(i, "rhizome.name")
+                   : model.getArgAttrOfType<StringAttr>(i, "rhizome.name");
+        if (attr && attr.getValue() == name)
+          return result ? outputs[i] : inputs[i];
+      }
+    };
+    unsigned own = named(state.getName(), false);
+    kept.push_back(own);
+    states.push_back(flow::StateAttr::get(
+        builder.getContext(), tensors[own].name,
+        tensors[named(state.getNext(), true)].name, state.getInitial()));
+  }
+  if (states.empty())
+    return;
+  llvm::erase_if(inputs,
+                 [&](unsigned t) { return llvm::is_contained(kept, t); });
+  module->setAttr(flow::kStates, builder.getArrayAttr(states));
+}
+
 void Integerizer::finish() {
   MLIRContext *context = builder.getContext();
   // In order, so that nothing recurses deeply.
@@ -544,6 +572,7 @@ void Integerizer::finish() {
       names.push_back(StringAttr::get(context, tensors[tensor].name));
     return ArrayAttr::get(context, names);
   };
+  renameStates();
   model.erase();
   module->setAttr(flow::kInputs, namesOf(inputs));
   module->setAttr(flow::kOutputs, namesOf(outputs));

@@ -86,8 +86,8 @@ llvm::ArrayRef<Signal> signalsOf(Protocol protocol, bool isInput) {
 }
 
 std::optional<unsigned> Kind::indexOf(llvm::StringRef parameter) const {
-  // Asked for very often, mostly by a literal that the linker has merged with
-  // the description's own; else by names whose ends differ.
+  // Called very often, mostly with a literal that the linker has merged with
+  // the description's own; otherwise with names whose ends differ.
   for (size_t i = 0; i < parameters.size(); ++i)
     if (parameters[i].name.data() == parameter.data() &&
         parameters[i].name.size() == parameter.size())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Flows: reading flow.json, filling templates, writing a node's files. The
-// values are Values.cpp's; the language of the templates is Mustache.
+// Flows: reading flow.json, filling in templates, writing a node's files. The
+// values come from Values.cpp; the template language is Mustache.
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/ADT/STLExtras.h"
@@ -87,7 +87,7 @@ static void collectNames(const json::Value &value,
 
 Expected<std::string> vendor::fillTemplate(StringRef path, StringRef text,
                                            const json::Object &values) {
-  // Mustache replaces what it does not know by nothing: refuse it first.
+  // Mustache replaces unknown names by nothing: refuse them first.
   std::set<std::string, std::less<>> names = {"."};
   collectNames(json::Object(values), names);
   Regex tag("\\{\\{[#^/&{]?[ ]*([A-Za-z0-9_.+]+)");
@@ -95,7 +95,7 @@ Expected<std::string> vendor::fillTemplate(StringRef path, StringRef text,
   for (StringRef rest = text; tag.match(rest, &match);) {
     if (!names.count(match[1]))
       return createStringError(
-          "%s:%zu: the template names '%s', which is no value",
+          "%s:%zu: the template names '%s', which is not a value",
           path.str().c_str(),
           text.take_front(size_t(match[0].data() - text.data())).count('\n') +
               1,
@@ -132,7 +132,7 @@ Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
       continue;
     }
     auto streams = int64_t(std::max(node.inputs.size(), node.outputs.size()));
-    // A link's endpoint has one stream each, whatever the network has.
+    // A link's endpoint has one stream each, for any network.
     if (flow.maxStreams && streams > flow.maxStreams && node.nodeTop.empty()) {
       notes.push_back(formatv(
           "no files for {0}: it takes at most {1} input and {1} output, this "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the templates of flows may say: a node's files, its borders, its clock
-// and its device, as JSON. Numbers are texts, as Mustache would print them as
-// floating point. docs/howto/add-a-vendor-flow.md lists the names.
+// The values for the templates of flows: a node's files, its borders, its clock
+// and its device, as JSON. Numbers are strings, because Mustache would print
+// them as floating point. docs/howto/add-a-vendor-flow.md lists the names.
 #include "rhizome/Support/Names.h"
 #include "rhizome/Support/Version.h"
 #include "rhizome/Vendor/Vendor.h"
@@ -14,7 +14,7 @@
 using namespace llvm;
 using namespace rhizome;
 
-/// Nanoseconds with at most three digits behind the point. Never more than the
+/// Nanoseconds with at most three decimals. Never more than the
 /// exact period, so that a constraint is never looser than the plan.
 static std::string nanoseconds(double ns) {
   auto picoseconds = int64_t(std::floor(ns * 1000 + 1e-6));
@@ -45,7 +45,7 @@ static json::Object borderOf(const BorderPort &port, size_t index, size_t count,
       {"is_last_of_all", id + 1 == total},
       {"memory_bank", ""},
   };
-  // Banks are taken in turn, inputs first.
+  // Banks are used in turn, inputs first.
   if (device.memory && !device.platform.empty())
     border["memory_bank"] = StringRef(device.memory->kind).upper() + "[" +
                             std::to_string(id % device.memory->banks) + "]";
@@ -74,7 +74,7 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
   for (const json::Value &output : outputs)
     borders.push_back(output);
 
-  // An actor's texts are names of files; images are those in hex.
+  // An actor's string parameters are names of files; images are those in hex.
   std::set<std::string> images;
   for (const PlannedActor &actor : node.actors)
     for (const auto &[key, value] : actor.config)

@@ -21,10 +21,10 @@ def Requant : Unit<"requant"> {
     Signed<"Hi", "the largest result">,
     Count<"OutFolds", "beats of a pixel">,
     Parameter<"Style", 0, 1, "the (high) product in LUTs (0) or DSPs (1)">,
-    Natural<"Split", "low bits of m that are multiplied apart; 0: none">,
+    Natural<"Split", "low bits of m that are multiplied separately; 0: none">,
     Parameter<"SplitStyle", 0, 1, "the low product in LUTs (0) or DSPs (1)">,
     Natural<"Slice", "bits of x that a DSP takes; 0: all">,
-    Placed<"Block", "m and o lie in block RAM">,
+    Placed<"Block", "m and o are in block RAM">,
     Depth, FrameBeats
   ];
   let Files = [File<"ParamFile", "{o, m} by lane, of every beat of a pixel">];
@@ -47,10 +47,10 @@ def Threshold : Unit<"threshold"> {
     Flag<"InSigned", "x is signed">,
     Width<"OutWidth", "bits of the result">,
     Signed<"Base", "the result below all thresholds">,
-    Signed<"Step", "what each threshold adds">,
+    Signed<"Step", "the increment per threshold">,
     Count<"Count", "thresholds of a channel">,
     Count<"OutFolds", "beats of a pixel">,
-    Placed<"Block", "up to three thresholds lie in block RAM">,
+    Placed<"Block", "up to three thresholds are in block RAM">,
     Depth, FrameBeats
   ];
   let Files = [File<"ParamFile", "thresholds, ascending by lane, of every beat "
@@ -75,7 +75,7 @@ def Table : Unit<"table"> {
     Signed<"Lo", "the least x">,
     Count<"Entries", "values of x">,
     Count<"OutFolds", "beats of a pixel">,
-    Placed<"Block", "the tables lie in block RAM">,
+    Placed<"Block", "the tables are in block RAM">,
     Depth, FrameBeats
   ];
   let Files = [File<"TableFile", "tables of all channels, one after another">];
@@ -87,7 +87,7 @@ def Table : Unit<"table"> {
 }
 
 def ScaledAdd : Unit<"scaled_add"> {
-  let Summary = "a * MulA + b * MulB, constant factors, or the larger one of both";
+  let Summary = "a * MulA + b * MulB, constant factors, or the larger of both";
   let Latency = "4 + V";
   let Module = [rhz_scaled_add];
   let Parameters = [
@@ -100,7 +100,7 @@ def ScaledAdd : Unit<"scaled_add"> {
     Signed<"MulB", "the factor of b">,
     Width<"MulWidth", "bits of a factor, signed">,
     Flag<"Max", "the larger one instead of the sum">,
-    Optional<"Offset", 0, -2147483648, 2147483647, "what Max adds to b's side">,
+    Optional<"Offset", 0, -2147483648, 2147483647, "the offset that Max adds to b's side">,
     Optional<"MaxWidth", 16, 1, 4096, "signed bits in which Max compares">,
     Width<"OutWidth", "bits of the result">,
     Depth, FrameBeats

@@ -11,8 +11,8 @@ def Gearbox : Unit<"gearbox"> {
     Width<"Elem", "bits of an element">,
     Count<"LanesIn", "elements of an input beat">,
     Count<"LanesOut", "elements of an output beat">,
-    Count<"RowIn", "elements after which an input beat begins anew">,
-    Count<"RowOut", "elements after which an output beat begins anew">,
+    Count<"RowIn", "elements after which a new input beat begins">,
+    Count<"RowOut", "elements after which a new output beat begins">,
     Depth, Planned<"frameElements", "elements of a frame">
   ];
   let Ports = [StreamIn<"in", "LanesIn * Elem",
@@ -28,7 +28,7 @@ class Border<string name> : Unit<name> {
     Width<"Elem", "bits of an element">,
     Count<"Lanes", "elements of a beat inside">,
     Count<"FrameElements", "elements of a frame">,
-    Count<"Row", "elements after which a beat inside begins anew">,
+    Count<"Row", "elements after which a new beat inside begins">,
     Depth
   ];
   let Characterized = ["gearbox", "gearbox_rotate"];
@@ -66,7 +66,7 @@ def Fork : Unit<"fork"> {
 }
 
 def Fifo : Unit<"fifo"> {
-  let Summary = "a FIFO between actors, one beat a cycle";
+  let Summary = "a FIFO between actors, one beat per cycle";
   let Latency = "1 + V";
   let Module = [rhz_fifo];
   let Parameters = [

@@ -12,7 +12,7 @@ def MemReader : Unit<"mem_reader"> {
     Count<"Words", "beats of a round, the segment's">,
     Parameter<"Burst", 1, 256, "beats of a burst">,
     Optional<"Page", 0, 0, 2147483647,
-             "of 4 KiB, on which the segment begins">,
+             "the page of 4 KiB on which the segment begins">,
     Depth, FrameBeats
   ];
   let Ports = [
@@ -39,8 +39,8 @@ def LoadReader : Unit<"load_reader"> {
     BeatWidth<"DataWidth", "bits of a beat, a word of the chain">,
     Count<"Words", "beats of the segment">,
     Parameter<"Burst", 1, 256, "beats of a burst">,
-    Parameter<"InFlight", 1, 256, "bursts on their way at once">,
-    Optional<"Page", 0, 0, 2147483647, "of 4 KiB, on which the segment begins">
+    Parameter<"InFlight", 1, 256, "bursts in flight">,
+    Optional<"Page", 0, 0, 2147483647, "the page of 4 KiB on which the segment begins">
   ];
   let Ports = [Axi4Read<"m_axi", "DataWidth", "0", "Burst", "InFlight", "Page">,
                LoadOut<"load", "DataWidth">];

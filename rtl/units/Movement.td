@@ -3,14 +3,14 @@
 include "Sources.td"
 
 def Concat : Unit<"concat"> {
-  let Summary = "BlockA beats of a, then BlockB beats of b, for ever";
+  let Summary = "BlockA beats of a, then BlockB beats of b, forever";
   let Latency = "1 + V";
   let Module = [rhz_concat];
   let Parameters = [
     Width<"Elem", "bits of an element">,
     Count<"Lanes", "elements of a beat">,
-    Count<"BlockA", "beats of a in turn">,
-    Count<"BlockB", "beats of b in turn">,
+    Count<"BlockA", "beats of a per turn">,
+    Count<"BlockB", "beats of b per turn">,
     Depth, FrameBeats
   ];
   let Ports = [
@@ -51,7 +51,7 @@ def Reorder : Unit<"reorder"> {
     BeatWidth<"Elem", "bits of a beat">,
     Count<"Elements", "beats of a block">,
     Count<"OutElements", "beats that are read of it">,
-    Placed<"Block", "the order lies in block RAM">,
+    Placed<"Block", "the order is in block RAM">,
     Depth, FrameBeats
   ];
   let Files = [File<"AddressFile", "which beat of the block is read next">];

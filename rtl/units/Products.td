@@ -24,8 +24,8 @@ def Matvec : Unit<"matvec"> {
     Count<"OutFolds", "results of a vector, one after another">,
     Flag<"Bias", "a bias is added">,
     Parameter<"Style", 0, 2, StyleText>,
-    Placed<"Block", "the weights lie in block RAM">,
-    Placed<"BiasBlock", "the biases lie in block RAM">,
+    Placed<"Block", "the weights are in block RAM">,
+    Placed<"BiasBlock", "the biases are in block RAM">,
     Depth, FrameBeats
   ];
   let Files = [File<"WeightFile", "weights, [pe][simd] of every fold">,
@@ -63,8 +63,8 @@ def MatvecResident : Unit<"matvec_resident"> {
     Count<"OutFolds", "results of a vector, one after another">,
     Flag<"Bias", "a bias is added">,
     Parameter<"Style", 0, 2, StyleText>,
-    Flag<"Ultra", "the weights lie in UltraRAM, otherwise in block RAM">,
-    Placed<"BiasBlock", "the biases lie in block RAM">,
+    Flag<"Ultra", "the weights are in UltraRAM, otherwise in block RAM">,
+    Placed<"BiasBlock", "the biases are in block RAM">,
     Parameter<"Load", 8, 1024, "bits of a word of the load chain">,
     Depth, FrameBeats
   ];
@@ -105,8 +105,8 @@ def LaneReduce : Unit<"lane_reduce"> {
     Width<"ScaleWidth", "bits of a scale, unsigned">,
     Natural<"Positions", "output positions with a scale of their own; 0: none">,
     Parameter<"Style", 0, 1, "products in LUTs (0) or in DSPs (1)">,
-    Placed<"Block", "the weights or scales lie in block RAM">,
-    Placed<"BiasBlock", "the biases lie in block RAM">,
+    Placed<"Block", "the weights or scales are in block RAM">,
+    Placed<"BiasBlock", "the biases are in block RAM">,
     Depth, FrameBeats
   ];
   let Files = [File<"WeightFile", "weights, [tap][lane] of every fold">,
@@ -144,8 +144,8 @@ def DepthwiseResident : Unit<"depthwise_resident"> {
     Count<"OutFolds", "results of a pixel, one after another">,
     Flag<"Bias", "a bias is added">,
     Parameter<"Style", 0, 1, "products in LUTs (0) or in DSPs (1)">,
-    Flag<"Ultra", "the weights lie in UltraRAM, otherwise in block RAM">,
-    Placed<"BiasBlock", "the biases lie in block RAM">,
+    Flag<"Ultra", "the weights are in UltraRAM, otherwise in block RAM">,
+    Placed<"BiasBlock", "the biases are in block RAM">,
     Parameter<"Load", 8, 1024, "bits of a word of the load chain">,
     Depth, FrameBeats
   ];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The two state machines of a channel: who sends keeps datagrams until they
-// are delivered, who receives holds them until the ones before are there.
+// The two state machines of a channel: the sender keeps datagrams until they
+// are delivered, the receiver holds them until the previous ones have arrived.
 // Clauses S1 to S9 and R1 to R8 of docs/spec/link.md.
 #pragma once
 
@@ -15,7 +15,7 @@ public:
       : smoothed(double(config.roundTrip)), variation(smoothed / 4),
         minimum(double(config.minimumWait)) {}
   void sample(double ns);
-  /// How old a datagram is when its acknowledgement is overdue.
+  /// The age at which a datagram's acknowledgement is overdue.
   Time wait() const;
 
 private:
@@ -50,7 +50,7 @@ private:
   uint32_t base = 0,
            next = 0;       ///< oldest kept, next to be sent for the first time
   uint32_t cumulative = 0; ///< of the latest acknowledgement
-  uint32_t seen = 0;       ///< one above the highest it knew of
+  uint32_t seen = 0;       ///< one above its highest known number
   unsigned window;         ///< of the receiver
   uint64_t map = 0;
   Time heard = 0;     ///< since when the receiver has been quiet
@@ -88,12 +88,12 @@ private:
   Counters &counters;
   std::array<Slot, kMapBits> slots;
   uint32_t base = 0;            ///< first not delivered
-  uint32_t top = 0;             ///< one above the highest heard of
-  std::vector<uint8_t> partial; ///< the frame that is being put together
+  uint32_t top = 0;             ///< one above the highest known number
+  std::vector<uint8_t> partial; ///< the frame that is being assembled
   bool skipping = false;        ///< until the next frame begins
   std::deque<std::vector<uint8_t>> frames;
   uint32_t told = 0;   ///< `base` of the last acknowledgement
-  unsigned events = 0; ///< datagrams taken or delivered since then
+  unsigned events = 0; ///< datagrams received or delivered since then
   bool urgent = true;  ///< the epoch begins with one
   Time since = kNever; ///< of the first event, once the time is known
 

@@ -34,7 +34,12 @@ Client::Client(Service service, ClientOptions wanted)
                  options.control),
       driver(endpoint), inputs(theService.inputs), outputs(theService.outputs),
       wasAlive(theService.nodes.size()), wasHeard(theService.nodes.size()),
-      sent(inputs.size()), got(outputs.size()) {}
+      sent(inputs.size()), got(outputs.size()) {
+  for (const runtime::Region &region : theService.regions)
+    lanes.push_back({region, {}});
+  if (lanes.empty())
+    lanes.push_back({{0, inputs.size(), 0, outputs.size()}, {}});
+}
 
 Client::~Client() = default;
 
@@ -147,12 +152,17 @@ bool Client::open(std::string &error) {
 
 /// A node has lost what it worked on: what is not complete is sent again.
 void Client::startAnew(Time now) {
-  counts.repeated += *std::max_element(sent.begin(), sent.end()) - complete;
   controller.restart(now);
   inputs.reset();
   outputs.reset();
-  std::fill(sent.begin(), sent.end(), complete);
-  std::fill(got.begin(), got.end(), complete);
+  for (const Lane &lane : lanes) {
+    const auto from = sent.begin() + ptrdiff_t(lane.ports.firstInput);
+    const auto to = from + ptrdiff_t(lane.ports.inputs);
+    counts.repeated += *std::max_element(from, to) - lane.complete;
+    std::fill(from, to, lane.complete);
+    std::fill_n(got.begin() + ptrdiff_t(lane.ports.firstOutput),
+                lane.ports.outputs, lane.complete);
+  }
   if (onEvent)
     for (size_t i = 0; i < theService.nodes.size(); ++i)
       if (controller.nodes()[i].last.epoch == kFirstEpoch)
@@ -161,29 +171,31 @@ void Client::startAnew(Time now) {
   watch(now);
 }
 
-void Client::receive() {
-  for (size_t k = 0; k < outputs.size(); ++k)
-    while (got[k] < pending.size()) {
+void Client::receive(Lane &lane) {
+  const size_t first = lane.ports.firstOutput;
+  for (size_t k = first; lane.ports.hasOutput(k); ++k)
+    while (got[k] < lane.pending.size()) {
       std::optional<std::vector<uint8_t>> frame =
           endpoint.receive(outputs.next(k).front());
       if (!frame)
         break;
-      pending[got[k]].answers[k] = std::move(*frame);
+      lane.pending[got[k]].answers[k - first] = std::move(*frame);
       outputs.advance(k);
       ++got[k];
     }
 }
 
-void Client::send(Time now) {
-  for (size_t k = 0; k < inputs.size(); ++k)
-    while (sent[k] < pending.size()) {
-      Pending &next = pending[sent[k]];
+void Client::send(Lane &lane, Time now) {
+  const size_t first = lane.ports.firstInput;
+  for (size_t k = first; lane.ports.hasInput(k); ++k)
+    while (sent[k] < lane.pending.size()) {
+      Pending &next = lane.pending[sent[k]];
       const std::vector<uint16_t> &channels = inputs.next(k);
       if (!std::all_of(channels.begin(), channels.end(),
                        [&](uint16_t c) { return endpoint.canSend(c); }))
         break;
       for (uint16_t channel : channels)
-        endpoint.send(channel, next.inputs[k]);
+        endpoint.send(channel, next.inputs[k - first]);
       inputs.advance(k);
       if (next.started == 0)
         next.started = now;
@@ -196,27 +208,41 @@ void Client::work(Time now) {
     startAnew(now);
   if (!controller.ready())
     return;
-  receive();
-  size_t reached = std::min(*std::min_element(got.begin(), got.end()),
-                            *std::min_element(sent.begin(), sent.end()));
-  for (; complete < reached; ++complete) {
-    Time took = now - pending[complete].started;
+  for (Lane &lane : lanes) {
+    receive(lane);
+    finish(lane, now);
+    send(lane, now);
+  }
+}
+
+/// Counts what has all its answers.
+void Client::finish(Lane &lane, Time now) {
+  const runtime::Region &ports = lane.ports;
+  const auto gotten = got.begin() + ptrdiff_t(ports.firstOutput);
+  const auto posted = sent.begin() + ptrdiff_t(ports.firstInput);
+  const size_t reached =
+      std::min(*std::min_element(gotten, gotten + ptrdiff_t(ports.outputs)),
+               *std::min_element(posted, posted + ptrdiff_t(ports.inputs)));
+  for (; lane.complete < reached; ++lane.complete) {
+    Time took = now - lane.pending[lane.complete].started;
     counts.shortest = std::min(counts.shortest, took);
     counts.longest = std::max(counts.longest, took);
     counts.sum += took;
     ++counts.frames;
   }
-  send(now);
 }
 
-bool Client::post(Frame frame, std::string &error) {
-  pending.push_back({std::move(frame), Frame(outputs.size())});
+bool Client::post(size_t region, Frame frame, std::string &error) {
+  Lane &lane = lanes[region];
+  lane.pending.push_back({std::move(frame), Frame(lane.ports.outputs)});
+  order.push_back(region);
   return step(UdpSocket::now(), [this](Time now) { work(now); }, error);
 }
 
 Client::Outcome Client::take(Frame &answer, Time patience, std::string &error) {
   const Time begin = UdpSocket::now();
-  while (complete == 0) {
+  Lane &lane = lanes[order.front()];
+  while (lane.complete == 0) {
     if (UdpSocket::now() - begin > patience) {
       std::string silent = silentNodes();
       error = silent.empty() ? "all nodes are there, but there is no answer"
@@ -231,12 +257,14 @@ Client::Outcome Client::take(Frame &answer, Time patience, std::string &error) {
     if (!step(begin + patience + 1, [this](Time now) { work(now); }, error))
       return Outcome::Failed;
   }
-  answer = std::move(pending.front().answers);
-  pending.pop_front();
-  --complete;
-  for (std::vector<size_t> *counters : {&sent, &got})
-    for (size_t &count : *counters)
-      --count;
+  answer = std::move(lane.pending.front().answers);
+  lane.pending.pop_front();
+  order.pop_front();
+  --lane.complete;
+  for (size_t k = lane.ports.firstInput; lane.ports.hasInput(k); ++k)
+    --sent[k];
+  for (size_t k = lane.ports.firstOutput; lane.ports.hasOutput(k); ++k)
+    --got[k];
   return Outcome::Answer;
 }
 

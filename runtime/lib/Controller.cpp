@@ -4,7 +4,7 @@
 
 namespace rhizome::link {
 namespace {
-/// 0 is no epoch, and the one in which nodes wake up tells of a restart.
+/// 0 is not an epoch, and the initial epoch of nodes indicates a restart.
 uint16_t legalEpoch(uint16_t epoch) {
   return epoch <= kFirstEpoch ? kFirstEpoch + 1 : epoch;
 }
@@ -39,8 +39,8 @@ void Controller::run(Time now) {
       node.alive = true;
       node.last = *status;
       bool here = status->epoch == endpoint.epoch();
-      // An answer from before the Open says nothing; one that left the epoch
-      // has started anew.
+      // An answer from before the Open has no meaning; one that left the epoch
+      // has restarted.
       if (here && !node.joined)
         next[i] = now + options.probeEvery;
       if (!here && node.joined)

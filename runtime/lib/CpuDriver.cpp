@@ -13,6 +13,10 @@ public:
   const char *name() const override { return "cpu"; }
 
 private:
+  struct Job {
+    size_t region;
+    std::vector<Bytes> inputs;
+  };
   struct Answer {
     bool good = false;
     std::vector<Bytes> outputs;
@@ -29,15 +33,16 @@ private:
   Status doLoad(const Segment &, std::span<const uint8_t>) override {
     return {};
   }
-  Status doLaunch(std::vector<Bytes> inputs) override {
+  Status doLaunch(size_t region, std::vector<Bytes> inputs) override {
     {
       std::lock_guard<std::mutex> guard(mutex);
-      waiting.push_back(std::move(inputs));
+      waiting.push_back({region, std::move(inputs)});
     }
     changed.notify_all();
     return {};
   }
-  Status doWait(Duration patience, std::vector<Bytes> &outputs) override {
+  Status doWait(size_t, Duration patience,
+                std::vector<Bytes> &outputs) override {
     std::unique_lock<std::mutex> lock(mutex);
     if (!changed.wait_for(lock, patience, [&] { return !done.empty(); }))
       return {Fault::TimeOut, "the CPU has not computed the frame in time"};
@@ -61,8 +66,8 @@ private:
   }
 
   /// An answer that has not the design's sizes is none.
-  void check(Answer &answer) const {
-    const std::vector<Port> &ports = design().outputs;
+  void check(size_t region, Answer &answer) const {
+    const std::span<const Port> ports = design().outputsOf(region);
     bool fits = answer.outputs.size() == ports.size();
     for (size_t k = 0; fits && k < ports.size(); ++k)
       fits = answer.outputs[k].size() == ports[k].frameBytes();
@@ -78,12 +83,13 @@ private:
       changed.wait(lock, [&] { return stopped || !waiting.empty(); });
       if (stopped)
         return;
-      std::vector<Bytes> inputs = std::move(waiting.front());
+      const Job job = std::move(waiting.front());
       waiting.pop_front();
       lock.unlock();
       Answer answer;
-      answer.good = compute(inputs, answer.outputs, answer.error);
-      check(answer);
+      answer.good =
+          compute(job.region, job.inputs, answer.outputs, answer.error);
+      check(job.region, answer);
       lock.lock();
       done.push_back(std::move(answer));
       changed.notify_all();
@@ -95,7 +101,7 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   bool stopped = false;
-  std::deque<std::vector<Bytes>> waiting;
+  std::deque<Job> waiting;
   std::deque<Answer> done;
 };
 } // namespace

@@ -2,6 +2,7 @@
 #include "rhizome/runtime/cpu.h"
 #include "rhizome/runtime/packing.h"
 #include <cstring>
+#include <memory>
 
 namespace rhizome::runtime {
 namespace {
@@ -76,79 +77,221 @@ std::string outside(const rhz_cpu_tensor &tensor, size_t element) {
          std::to_string(tensor.lo) + " to " + std::to_string(tensor.hi);
 }
 
-/// One frame of what the device takes and gives.
-bool runDevice(const rhz_cpu_model &model, const std::vector<Bytes> &inputs,
-               std::vector<Bytes> &outputs, std::string &error) {
-  size_t next = 0;
-  for (size_t t = 0; t < model.task_count; ++t) {
-    const rhz_cpu_task &task = model.tasks[t];
-    if (!task.on_device)
-      continue;
-    // What a task takes comes from its ports, not from the task before it.
-    Values values(model);
-    for (size_t k = 0; k < task.take_count; ++k) {
-      const rhz_cpu_tensor &tensor = model.tensors[task.takes[k]];
-      const size_t bits = size_t(tensor.elements) * tensor.width;
-      if (next == inputs.size() || inputs[next].size() * 8 < bits) {
-        error = "the model takes other frames than these";
-        return false;
-      }
-      std::vector<int64_t> codes =
-          link::unpackElements(inputs[next++], tensor.width, tensor.is_signed,
-                               size_t(tensor.elements));
-      size_t wrong = 0;
-      if (!values.put(task.takes[k], codes.data(), wrong)) {
-        error = outside(tensor, wrong);
-        return false;
-      }
+/// Tensors as frames of a device.
+Bytes packed(Values &values, const rhz_cpu_model &model, unsigned number) {
+  return link::packElements(values.get(number), model.tensors[number].width);
+}
+bool unpack(Values &values, const rhz_cpu_model &model, unsigned number,
+            const Bytes &frame, std::string &error) {
+  const rhz_cpu_tensor &tensor = model.tensors[number];
+  if (frame.size() * 8 < size_t(tensor.elements) * tensor.width) {
+    error = "the model takes other frames than these";
+    return false;
+  }
+  std::vector<int64_t> codes = link::unpackElements(
+      frame, tensor.width, tensor.is_signed, size_t(tensor.elements));
+  size_t wrong = 0;
+  if (values.put(number, codes.data(), wrong))
+    return true;
+  error = outside(tensor, wrong);
+  return false;
+}
+
+/// The device's task of that number; null if there are not so many.
+const rhz_cpu_task *regionOf(const rhz_cpu_model &model, size_t region) {
+  for (size_t t = 0; t < model.task_count; ++t)
+    if (model.tasks[t].on_device && region-- == 0)
+      return &model.tasks[t];
+  return nullptr;
+}
+
+/// One job of the device.
+bool runDevice(const rhz_cpu_model &model, size_t region,
+               const std::vector<Bytes> &inputs, std::vector<Bytes> &outputs,
+               std::string &error) {
+  const rhz_cpu_task *task = regionOf(model, region);
+  if (!task || inputs.size() != task->take_count) {
+    error = "the model takes other frames than these";
+    return false;
+  }
+  Values values(model);
+  for (size_t k = 0; k < inputs.size(); ++k)
+    if (!unpack(values, model, task->takes[k], inputs[k], error))
+      return false;
+  values.run(*task);
+  for (size_t k = 0; k < task->give_count; ++k)
+    outputs.push_back(packed(values, model, task->gives[k]));
+  return true;
+}
+
+/// False with a sentence if an element is none of the tensor's.
+bool give(Values &values, const rhz_cpu_model &model,
+          std::span<const void *const> inputs, size_t frame,
+          std::string &error) {
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const rhz_cpu_tensor &tensor = model.tensors[model.inputs[k]];
+    const size_t first = frame * size_t(tensor.elements);
+    size_t wrong = 0;
+    if (tensor.is_float) {
+      std::memcpy(values.at(model.inputs[k]),
+                  static_cast<const float *>(inputs[k]) + first,
+                  bytesOf(tensor));
+    } else if (!values.put(model.inputs[k],
+                           static_cast<const int64_t *>(inputs[k]) + first,
+                           wrong)) {
+      error = outside(tensor, wrong);
+      return false;
     }
-    values.run(task);
-    for (size_t k = 0; k < task.give_count; ++k)
-      outputs.push_back(link::packElements(values.get(task.gives[k]),
-                                           model.tensors[task.gives[k]].width));
   }
   return true;
+}
+
+void take(Values &values, const rhz_cpu_model &model,
+          std::span<void *const> outputs, size_t frame) {
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const rhz_cpu_tensor &tensor = model.tensors[model.outputs[k]];
+    const size_t first = frame * size_t(tensor.elements);
+    if (tensor.is_float) {
+      std::memcpy(static_cast<float *>(outputs[k]) + first,
+                  values.at(model.outputs[k]), bytesOf(tensor));
+    } else {
+      std::vector<int64_t> ints = values.get(model.outputs[k]);
+      std::memcpy(static_cast<int64_t *>(outputs[k]) + first, ints.data(),
+                  ints.size() * sizeof ints[0]);
+    }
+  }
+}
+
+bool fits(const rhz_cpu_model &model, size_t inputs, size_t outputs,
+          std::string &error) {
+  if (inputs == model.input_count && outputs == model.output_count)
+    return true;
+  error = "the model has " + std::to_string(model.input_count) +
+          " inputs and " + std::to_string(model.output_count) + " outputs";
+  return false;
 }
 } // namespace
 
 Compute computeOf(const rhz_cpu_model &model) {
-  return [&model](const std::vector<Bytes> &inputs, std::vector<Bytes> &outputs,
-                  std::string &error) {
-    return runDevice(model, inputs, outputs, error);
+  return [&model](size_t region, const std::vector<Bytes> &inputs,
+                  std::vector<Bytes> &outputs, std::string &error) {
+    return runDevice(model, region, inputs, outputs, error);
   };
 }
 
 bool run(const rhz_cpu_model &model, std::span<const void *const> inputs,
          std::span<void *const> outputs, std::string &error) {
-  if (inputs.size() != model.input_count ||
-      outputs.size() != model.output_count) {
-    error = "the model has " + std::to_string(model.input_count) +
-            " inputs and " + std::to_string(model.output_count) + " outputs";
+  if (!fits(model, inputs.size(), outputs.size(), error))
     return false;
-  }
   Values values(model);
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    const rhz_cpu_tensor &tensor = model.tensors[model.inputs[k]];
-    size_t wrong = 0;
-    if (tensor.is_float) {
-      std::memcpy(values.at(model.inputs[k]), inputs[k], bytesOf(tensor));
-    } else if (!values.put(model.inputs[k],
-                           static_cast<const int64_t *>(inputs[k]), wrong)) {
-      error = outside(tensor, wrong);
-      return false;
-    }
-  }
+  if (!give(values, model, inputs, 0, error))
+    return false;
   for (size_t t = 0; t < model.task_count; ++t)
     values.run(model.tasks[t]);
-  for (size_t k = 0; k < outputs.size(); ++k) {
-    const rhz_cpu_tensor &tensor = model.tensors[model.outputs[k]];
-    if (tensor.is_float) {
-      std::memcpy(outputs[k], values.at(model.outputs[k]), bytesOf(tensor));
-    } else {
-      std::vector<int64_t> ints = values.get(model.outputs[k]);
-      std::memcpy(outputs[k], ints.data(), ints.size() * sizeof ints[0]);
-    }
-  }
+  take(values, model, outputs, 0);
   return true;
+}
+
+namespace {
+/// Frames on their way through the tasks of host and device, in order.
+class Passage {
+public:
+  Passage(const rhz_cpu_model &model, Driver &driver)
+      : model(model), driver(driver) {}
+
+  /// Begins with a frame: the host's tasks before the device's first.
+  Status begin(std::span<const void *const> inputs, size_t frame) {
+    std::string error;
+    frames.push_back({std::make_unique<Values>(model), frame});
+    if (!give(*frames.back().values, model, inputs, frame, error))
+      return {Fault::Size, "frame " + std::to_string(frame) + ", " + error};
+    return proceed(frames.back());
+  }
+  /// Waits for the oldest job and goes on with its frame.
+  Status wait(Duration patience) {
+    if (Status status = driver.wait(patience); !status)
+      return status;
+    Frame &frame = frames[jobs.front() - frames.front().number];
+    jobs.pop_front();
+    const rhz_cpu_task &task = model.tasks[frame.task++];
+    const Region region = driver.design().region(frame.region++);
+    for (size_t k = 0; k < region.outputs; ++k) {
+      const size_t port = region.firstOutput + k;
+      Bytes bytes(driver.design().outputs[port].frameBytes());
+      if (Status status = driver.read(port, bytes); !status)
+        return status;
+      std::string error;
+      if (!unpack(*frame.values, model, task.gives[k], bytes, error))
+        return {Fault::Device, error};
+    }
+    return proceed(frame);
+  }
+  /// Takes the oldest frame's outputs; false if it is not through.
+  bool end(std::span<void *const> outputs) {
+    if (frames.empty() || frames.front().task < model.task_count)
+      return false;
+    take(*frames.front().values, model, outputs, frames.front().number);
+    frames.pop_front();
+    return true;
+  }
+  size_t onTheirWay() const { return frames.size(); }
+
+private:
+  struct Frame {
+    std::unique_ptr<Values> values;
+    size_t number;
+    size_t task = 0, region = 0; ///< the next ones
+  };
+
+  /// The host's tasks up to the next of the device, which is launched.
+  Status proceed(Frame &frame) {
+    for (; frame.task < model.task_count; ++frame.task) {
+      const rhz_cpu_task &task = model.tasks[frame.task];
+      if (!task.on_device) {
+        frame.values->run(task);
+        continue;
+      }
+      const Region region = driver.design().region(frame.region);
+      if (region.inputs != task.take_count || region.outputs != task.give_count)
+        return {Fault::Size, "the machine code is another model's"};
+      for (size_t k = 0; k < region.inputs; ++k)
+        if (Status status =
+                driver.write(region.firstInput + k,
+                             packed(*frame.values, model, task.takes[k]));
+            !status)
+          return status;
+      jobs.push_back(frame.number);
+      return driver.launch(frame.region);
+    }
+    return {};
+  }
+
+  const rhz_cpu_model &model;
+  Driver &driver;
+  std::deque<Frame> frames;
+  std::deque<size_t> jobs; ///< the frames of the driver's jobs, as launched
+};
+} // namespace
+
+Status runOn(const rhz_cpu_model &model, Driver &driver, Duration patience,
+             std::span<const void *const> inputs,
+             std::span<void *const> outputs, size_t frames) {
+  std::string error;
+  if (!fits(model, inputs.size(), outputs.size(), error))
+    return {Fault::Size, error};
+  Passage passage(model, driver);
+  size_t begun = 0;
+  for (size_t done = 0; done < frames;) {
+    Status status;
+    while (status && begun < frames && passage.onTheirWay() < driver.room())
+      status = passage.begin(inputs, begun++);
+    if (status && driver.onTheirWay())
+      status = passage.wait(patience);
+    if (!status)
+      return status;
+    while (passage.end(outputs))
+      ++done;
+  }
+  return {};
 }
 } // namespace rhizome::runtime

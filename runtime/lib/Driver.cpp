@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace rhizome::runtime {
 namespace {
@@ -140,27 +141,34 @@ Status Driver::write(size_t input, std::span<const uint8_t> frame) {
   return {};
 }
 
-Status Driver::launch() {
+Status Driver::launch(size_t number) {
   if (Status status = usable(); !status)
     return status;
+  if (number >= theDesign.regionCount())
+    return {Fault::Size, "the design has no region " + std::to_string(number)};
+  const Region region = theDesign.region(number);
+  auto isOf = [&](size_t input) { return region.hasInput(input); };
   for (size_t i = 0; i < loaded.size(); ++i)
     if (!loaded[i])
       return {Fault::Segment, "the segment '" + theDesign.segments[i].path +
                                   "' was not loaded"};
   for (size_t i = 0; i < isWritten.size(); ++i)
-    if (!isWritten[i])
+    if (isOf(i) && !isWritten[i])
       return {Fault::Order,
               theDesign.inputs[i].name + ": the frame was not written"};
   if (started.size() >= allocated)
     return {Fault::Order, "all frames that were allocated (" +
                               std::to_string(allocated) + ") are on their way"};
-  std::vector<Bytes> inputs(theDesign.inputs.size());
-  inputs.swap(written);
-  Status status = noted(doLaunch(std::move(inputs)));
-  isWritten.assign(isWritten.size(), false);
+  std::vector<Bytes> inputs;
+  for (size_t i = 0; i < written.size(); ++i)
+    if (isOf(i)) {
+      inputs.push_back(std::exchange(written[i], {}));
+      isWritten[i] = false;
+    }
+  Status status = noted(doLaunch(number, std::move(inputs)));
   if (!status)
     return status;
-  started.push_back(Clock::now());
+  started.push_back({number, Clock::now()});
   ++counts.launched;
   return {};
 }
@@ -171,7 +179,8 @@ Status Driver::wait(Duration patience) {
   if (started.empty())
     return {Fault::Order, "no frame is on its way"};
   std::vector<Bytes> outputs;
-  Status status = noted(doWait(patience, outputs));
+  const size_t region = started.front().region;
+  Status status = noted(doWait(region, patience, outputs));
   if (!status) {
     counts.timeOuts += status.fault == Fault::TimeOut;
     // A wrong answer is an answer: the frame is done with.
@@ -181,7 +190,8 @@ Status Driver::wait(Duration patience) {
     return status;
   }
   answer = std::move(outputs);
-  Duration took = Clock::now() - started.front();
+  answered = theDesign.region(region);
+  Duration took = Clock::now() - started.front().launched;
   started.pop_front();
   counts.shortest = counts.done ? std::min(counts.shortest, took) : took;
   counts.longest = std::max(counts.longest, took);
@@ -197,11 +207,15 @@ Status Driver::read(size_t output, std::span<uint8_t> frame) {
     return {Fault::Size, "the design has no output " + std::to_string(output)};
   if (answer.empty())
     return {Fault::Order, "no frame is done"};
+  if (!answered.hasOutput(output))
+    return {Fault::Order, theDesign.outputs[output].name +
+                              ": it is not of the region that is done"};
   const Port &port = theDesign.outputs[output];
   if (frame.size() != port.frameBytes())
     return {Fault::Size,
             port.name + ": " + sizeText(frame.size(), port.frameBytes())};
-  std::copy(answer[output].begin(), answer[output].end(), frame.begin());
+  const Bytes &bytes = answer[output - answered.firstOutput];
+  std::copy(bytes.begin(), bytes.end(), frame.begin());
   counts.bytesRead += frame.size();
   return {};
 }

@@ -5,7 +5,7 @@
 
 namespace rhizome::link {
 namespace {
-/// Answers that wait, and statuses that nobody fetched: more are dropped.
+/// Maximum number of waiting answers and of unread statuses: more are dropped.
 constexpr size_t kMaxUrgent = 256, kMaxStatuses = 1024;
 
 uint16_t saturated(uint64_t count) {
@@ -117,7 +117,7 @@ void Endpoint::pushControl(const Header &h, std::span<const uint8_t> payload) {
   }
   ++counts.received;
   if (h.kind == Kind::Challenge) {
-    // What was asked, once more, with the token (H6).
+    // Repeats the request with the token (H6).
     Header again;
     again.kind = h.span == uint8_t(Kind::Probe) ? Kind::Probe : Kind::Open;
     again.epoch = current;
@@ -184,7 +184,7 @@ std::optional<Outgoing> Endpoint::pull(Time now) {
     urgent.pop_front();
     return out;
   }
-  // Acknowledgements and data in turn, so that no channel starves another.
+  // Acknowledgements and data alternate, so that no channel starves another.
   for (size_t tried = 0; tried < configs.size(); ++tried) {
     const ChannelConfig &config = configs[turn];
     turn = (turn + 1) % configs.size();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The launcher runs as a child whose standard input and output are one socket
-// of ours: launchers pass these on to rank 0 wherever it runs. The ranks live
-// in processes of their own since MPI ends all that are joined by it when one
-// of them dies, and this process must not.
+// The launcher runs as a child whose standard input and output are one of our
+// sockets: launchers forward these to rank 0 wherever it runs. The ranks are
+// separate processes because MPI ends all connected processes when one
+// of them dies, and this process must not end.
 #include "rhizome/runtime/drivers.h"
 #include <algorithm>
 #include <cerrno>
@@ -25,7 +25,7 @@ namespace rhizome::runtime {
 namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-/// How long ranks have to end by themselves, and then by a signal.
+/// How long ranks have to end by themselves, and then after a signal.
 constexpr auto kPatience = std::chrono::seconds(2);
 
 class MpiDriver : public Driver {
@@ -62,14 +62,19 @@ private:
   Status doLoad(const Segment &, std::span<const uint8_t>) override {
     return {Fault::Unsupported, "MPI ranks load no memories"};
   }
-  Status doLaunch(std::vector<Bytes> inputs) override {
+  Status doLaunch(size_t region, std::vector<Bytes> inputs) override {
+    if (design().regionCount() > 1)
+      for (size_t i = 0; i < kMpiRegion; ++i)
+        outbox.push_back(uint8_t(region >> 8 * i));
     for (const Bytes &input : inputs)
       outbox.insert(outbox.end(), input.begin(), input.end());
     return send();
   }
-  Status doWait(Duration patience, std::vector<Bytes> &outputs) override {
+  Status doWait(size_t region, Duration patience,
+                std::vector<Bytes> &outputs) override {
+    const std::span<const Port> ports = design().outputsOf(region);
     size_t size = 0;
-    for (const Port &port : design().outputs)
+    for (const Port &port : ports)
       size += port.frameBytes();
     const Clock::time_point end = Clock::now() + patience;
     while (inbox.size() < size)
@@ -77,7 +82,7 @@ private:
           !status)
         return status;
     auto at = inbox.begin();
-    for (const Port &port : design().outputs) {
+    for (const Port &port : ports) {
       outputs.emplace_back(at, at + ptrdiff_t(port.frameBytes()));
       at += ptrdiff_t(port.frameBytes());
     }
@@ -118,7 +123,7 @@ private:
     posix_spawn_file_actions_adddup2(&actions, pair[1], 1);
     posix_spawn_file_actions_addopen(&actions, 2, log.c_str(),
                                      O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    // What interrupts this program leaves the ranks to `close`.
+    // An interrupt of this program leaves the ranks to `close`.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -139,7 +144,7 @@ private:
     return {};
   }
 
-  /// As much of what waits as the socket takes now.
+  /// Writes as much of the waiting data as the socket takes now.
   Status send() {
     size_t sent = 0;
     Status status;
@@ -159,7 +164,7 @@ private:
     return status;
   }
 
-  /// Moves bytes both ways, once; a time-out with `late` after `end`.
+  /// Moves bytes in both directions, once; a time-out with `late` after `end`.
   Status pump(Clock::time_point end, const char *late) {
     if (Status status = send(); !status)
       return status;
@@ -198,9 +203,9 @@ private:
 
   std::string where() const { return " (log in '" + log + "')"; }
 
-  /// What a rank says in the log, or whom the launcher saw die.
+  /// A rank's message in the log, or the rank that the launcher saw die.
   Status gone() {
-    ends(kPatience); // what it writes as it ends
+    ends(kPatience); // waits for its last output
     std::string said, died;
     if (FILE *file = std::fopen(log.c_str(), "r")) {
       char text[1024];

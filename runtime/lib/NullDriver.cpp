@@ -14,9 +14,9 @@ private:
   Status doLoad(const Segment &, std::span<const uint8_t>) override {
     return {};
   }
-  Status doLaunch(std::vector<Bytes>) override { return {}; }
-  Status doWait(Duration, std::vector<Bytes> &outputs) override {
-    for (const Port &port : design().outputs)
+  Status doLaunch(size_t, std::vector<Bytes>) override { return {}; }
+  Status doWait(size_t region, Duration, std::vector<Bytes> &outputs) override {
+    for (const Port &port : design().outputsOf(region))
       outputs.emplace_back(port.frameBytes());
     return {};
   }

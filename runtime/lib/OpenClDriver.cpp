@@ -104,8 +104,9 @@ template <typename T> using Shared = std::shared_ptr<std::remove_pointer_t<T>>;
 using Buffer = Shared<cl_mem>;
 using Event = Shared<cl_event>;
 
-/// One frame on the device.
+/// One job on the device.
 struct Frame {
+  size_t region = 0;
   std::vector<Buffer> buffers; ///< inputs, then outputs
   std::vector<Bytes> inputs, outputs;
   std::vector<size_t> inputBytes, outputBytes; ///< without padding
@@ -129,7 +130,7 @@ void computeFrame(void *arguments) {
     inputs.emplace_back(bytes, bytes + size);
   }
   std::string error;
-  bool good = (*frame.native)(inputs, outputs, error);
+  bool good = (*frame.native)(frame.region, inputs, outputs, error);
   if (good && outputs.size() != frame.outputBytes.size())
     good = false;
   for (size_t k = 0; good && k < outputs.size(); ++k) {
@@ -188,6 +189,7 @@ private:
         return lost("clCreateCommandQueue", code);
     }
     segments.resize(design().segments.size());
+    idle.resize(design().regionCount());
     return {};
   }
 
@@ -203,9 +205,9 @@ private:
                                            bytes.data(), 0, nullptr, nullptr));
   }
 
-  Status doLaunch(std::vector<Bytes> inputs) override {
+  Status doLaunch(size_t region, std::vector<Bytes> inputs) override {
     std::shared_ptr<Frame> frame;
-    if (Status status = newFrame(frame); !status)
+    if (Status status = newFrame(region, frame); !status)
       return status;
     for (size_t k = 0; k < inputs.size(); ++k) {
       inputs[k].resize(frame->inputs[k].size());
@@ -225,7 +227,8 @@ private:
     return {};
   }
 
-  Status doWait(Duration patience, std::vector<Bytes> &outputs) override {
+  Status doWait(size_t region, Duration patience,
+                std::vector<Bytes> &outputs) override {
     Frame &frame = *started.front();
     {
       std::unique_lock<std::mutex> lock(frame.mutex);
@@ -240,14 +243,14 @@ private:
       return lost("a command", done->status);
     if (!done->error.empty()) {
       std::string error = done->error;
-      idle.push_back(std::move(done));
+      idle[region].push_back(std::move(done));
       return {Fault::Device, error};
     }
     for (size_t k = 0; k < done->outputs.size(); ++k) {
       auto begin = done->outputs[k].begin();
       outputs.emplace_back(begin, begin + ptrdiff_t(done->outputBytes[k]));
     }
-    idle.push_back(std::move(done));
+    idle[region].push_back(std::move(done));
     return {};
   }
 
@@ -338,12 +341,19 @@ private:
       return checkNative();
     if (Status status = buildProgram(); !status)
       return status;
-    cl_int code = CL_SUCCESS;
-    cl_kernel kernel = cl.clCreateKernel(program.get(), "rhz_frame", &code);
-    if (code == CL_SUCCESS) {
+    const size_t regions = design().regionCount();
+    for (size_t r = 0; r < regions; ++r) {
+      const std::string name =
+          regions == 1 ? "rhz_frame" : "rhz_frame_" + std::to_string(r);
+      cl_int code = CL_SUCCESS;
+      cl_kernel kernel = cl.clCreateKernel(program.get(), name.c_str(), &code);
+      if (code != CL_SUCCESS)
+        break;
       kernels.push_back(own(kernel, cl.clReleaseKernel));
-      return {};
     }
+    if (kernels.size() == regions)
+      return {};
+    kernels.clear();
     areMovers = true;
     for (size_t k = 0; k < design().inputs.size(); ++k)
       if (Status status = addMover("mm2s", k); !status)
@@ -452,16 +462,18 @@ private:
     return checked("clCreateBuffer", code);
   }
 
-  Status newFrame(std::shared_ptr<Frame> &frame) {
-    if (!idle.empty()) {
-      frame = std::move(idle.back());
-      idle.pop_back();
+  Status newFrame(size_t region, std::shared_ptr<Frame> &frame) {
+    if (!idle[region].empty()) {
+      frame = std::move(idle[region].back());
+      idle[region].pop_back();
       return {};
     }
     frame = std::make_shared<Frame>();
+    frame->region = region;
     frame->native = &options.native;
     for (bool out : {false, true})
-      for (const Port &port : out ? design().outputs : design().inputs) {
+      for (const Port &port :
+           out ? design().outputsOf(region) : design().inputsOf(region)) {
         (out ? frame->outputs : frame->inputs).emplace_back(port.paddedBytes());
         (out ? frame->outputBytes : frame->inputBytes)
             .push_back(port.frameBytes());
@@ -498,14 +510,15 @@ private:
   Status compute(Frame &frame, const std::vector<Event> &written,
                  std::vector<Event> &computed) {
     const std::vector<cl_event> after = listOf(written);
-    for (size_t k = 0; k < kernels.size(); ++k) {
+    size_t buffer = 0;
+    for (size_t k : kernelsOf(frame.region)) {
       cl_event event = nullptr;
       const cl_command_queue queue = queues[1 + k].get();
       cl_int code = CL_SUCCESS;
       if (!program) {
         code = enqueueNative(queue, frame, after, event);
       } else {
-        code = setArguments(k, frame);
+        code = setArguments(k, frame, buffer++);
         const size_t one = 1;
         if (code == CL_SUCCESS)
           code = cl.clEnqueueNDRangeKernel(queue, kernels[k].get(), 1, nullptr,
@@ -519,6 +532,20 @@ private:
         return status;
     }
     return {};
+  }
+
+  /// What computes a region's frame: one kernel, or the movers of its inputs
+  /// and then of its outputs.
+  std::vector<size_t> kernelsOf(size_t number) const {
+    if (!areMovers)
+      return {program ? number : 0};
+    const Region region = design().region(number);
+    std::vector<size_t> list;
+    for (size_t k = 0; k < region.inputs; ++k)
+      list.push_back(region.firstInput + k);
+    for (size_t k = 0; k < region.outputs; ++k)
+      list.push_back(design().inputs.size() + region.firstOutput + k);
+    return list;
   }
 
   cl_int enqueueNative(cl_command_queue queue, Frame &frame,
@@ -539,8 +566,9 @@ private:
                                     after.data(), &event);
   }
 
-  /// Kernel k's arguments, which a launch copies.
-  cl_int setArguments(size_t k, const Frame &frame) {
+  /// Kernel k's arguments, which a launch copies. A mover moves the buffer of
+  /// that number.
+  cl_int setArguments(size_t k, const Frame &frame, size_t moved) {
     const cl_kernel kernel = kernels[k].get();
     auto set = [&](cl_uint index, size_t size, const void *value) {
       return cl.clSetKernelArg(kernel, index, size, value);
@@ -549,7 +577,7 @@ private:
       const size_t inputs = design().inputs.size();
       const Port &port =
           k < inputs ? design().inputs[k] : design().outputs[k - inputs];
-      const cl_mem buffer = frame.buffers[k].get();
+      const cl_mem buffer = frame.buffers[moved].get();
       const cl_uint beats = cl_uint(port.beats()), frames = 1;
       // The second one is the stream, which the link has joined.
       cl_int code = set(0, sizeof buffer, &buffer);
@@ -604,7 +632,8 @@ private:
   std::vector<Shared<cl_command_queue>> queues;
   std::vector<Buffer> segments;
   std::deque<std::shared_ptr<Frame>> started;
-  std::vector<std::shared_ptr<Frame>> idle; ///< with their buffers
+  /// By region, with their buffers.
+  std::vector<std::vector<std::shared_ptr<Frame>>> idle;
 };
 } // namespace
 
@@ -629,8 +658,8 @@ private:
   Status doLoad(const Segment &, std::span<const uint8_t>) override {
     return {};
   }
-  Status doLaunch(std::vector<Bytes>) override { return {}; }
-  Status doWait(Duration, std::vector<Bytes> &) override { return {}; }
+  Status doLaunch(size_t, std::vector<Bytes>) override { return {}; }
+  Status doWait(size_t, Duration, std::vector<Bytes> &) override { return {}; }
   void doClose() override {}
 };
 } // namespace

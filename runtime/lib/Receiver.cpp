@@ -29,7 +29,7 @@ void Receiver::data(Time now, const Header &h,
   uint32_t ahead = h.sequence - base;
   Slot &k = slots[h.sequence % kMapBits];
   if (ahead >= config.window || k.there) {
-    // The acknowledgement got lost, or the sender knows another window.
+    // The acknowledgement was lost, or the sender assumes another window.
     ++counters.duplicate;
     urgent = true;
     return;
@@ -38,7 +38,7 @@ void Receiver::data(Time now, const Header &h,
   k.payload.assign(payload.begin(), payload.end());
   k.first = h.first;
   k.there = true;
-  // Out of order: the sender should know at once.
+  // Out of order: the sender should learn it at once.
   urgent |= h.sequence != top;
   if (int32_t(h.sequence + 1 - top) > 0)
     top = h.sequence + 1;
@@ -49,13 +49,13 @@ void Receiver::data(Time now, const Header &h,
 
 void Receiver::poll(const Header &h) {
   urgent = true;
-  // A poll may speak of a few datagrams that are yet to be sent.
+  // A poll may refer to a few datagrams that have not been sent yet.
   uint32_t ahead = h.sequence - base;
   if (ahead < 2 * kMapBits && int32_t(h.sequence - top) > 0)
     top = h.sequence;
 }
 
-/// Hands over what is there in order, while the user's queue has room.
+/// Delivers slots in order, while the user's queue has room.
 void Receiver::deliver() {
   while (slots[base % kMapBits].there && frames.size() < config.queueDepth()) {
     Slot &k = slots[base % kMapBits];
@@ -103,7 +103,7 @@ std::optional<std::vector<uint8_t>> Receiver::receive() {
   std::vector<uint8_t> frame = std::move(frames.front());
   frames.pop_front();
   deliver();
-  // The sender may wait for the window to move on.
+  // The sender may be waiting for the window to move.
   urgent |= base - told >= config.window / 2;
   return frame;
 }
@@ -133,7 +133,7 @@ std::optional<std::vector<uint8_t>> Receiver::pull(Time now, uint16_t epoch) {
 }
 
 Time Receiver::deadline(Time now) const {
-  // A datagram counts when it comes and when it is delivered.
+  // A datagram counts when it arrives and when it is delivered.
   if (urgent || events >= 2 * config.ackEvery)
     return now;
   if (events == 0)

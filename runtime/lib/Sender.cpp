@@ -12,7 +12,7 @@ constexpr uint32_t kReorder = 3;
 constexpr unsigned kInitialWindow = 4;
 constexpr unsigned kMaxBackoff = 4;
 constexpr double kMaximumWait = 1e9;
-/// The wait at most, in shortest round trips.
+/// The maximum wait, in shortest round trips.
 constexpr double kMostWaits = 8;
 
 /// a < b for numbers that wrap around.
@@ -32,7 +32,7 @@ void RoundTrip::sample(double ns) {
 }
 
 Time RoundTrip::wait() const {
-  // Lost acknowledgements look like a long way; there is a limit to that.
+  // Lost acknowledgements look like a long delay, so it is limited.
   double most = measured ? kMostWaits * least : kMaximumWait;
   return Time(
       std::clamp(smoothed + 4 * variation, minimum, std::max(minimum, most)));
@@ -67,8 +67,8 @@ bool Sender::blocked() const {
 }
 
 void Sender::acknowledge(Time now, const Header &ack, uint64_t bits) {
-  // Nothing that was never sent can have been delivered, and of two
-  // acknowledgements the later one knows more.
+  // A datagram that was never sent cannot have been delivered, and of two
+  // acknowledgements the later one is more recent.
   if (below(next, ack.sequence) || below(ack.sequence, cumulative))
     return;
   bool later = ack.sequence != cumulative;
@@ -88,7 +88,8 @@ void Sender::acknowledge(Time now, const Header &ack, uint64_t bits) {
     if (k.delivered || !has)
       continue;
     k.delivered = true;
-    // What was sent twice does not tell which of them is meant (Karn).
+    // For a datagram sent twice, it is unknown which one is acknowledged
+    // (Karn).
     if (!k.again)
       roundTrip.sample(double(now - k.sentAt));
   }
@@ -99,7 +100,7 @@ void Sender::acknowledge(Time now, const Header &ack, uint64_t bits) {
   waits = waits && (base != next || !queue.empty());
 }
 
-/// When a datagram is to be sent again, kNever if nothing says that it is lost.
+/// When a datagram must be sent again, kNever if it is not considered lost.
 Time Sender::dueAgain(uint32_t sequence) const {
   const Slot &k = slot(sequence);
   if (k.delivered || backoff > 0 || !below(sequence + kReorder, seen))
@@ -161,7 +162,7 @@ std::optional<std::vector<uint8_t>> Sender::pull(Time now, uint16_t epoch) {
   if (pollAt() <= now) {
     heard = now;
     backoff = std::min(backoff + 1, kMaxBackoff);
-    // What is acknowledged now tells of the silence, not of the round trip.
+    // This acknowledgement reflects the silence, not the round trip.
     for (uint32_t s = base; s != next; ++s)
       slot(s).again = true;
     ++counters.polls;
@@ -169,7 +170,7 @@ std::optional<std::vector<uint8_t>> Sender::pull(Time now, uint16_t epoch) {
     h.kind = Kind::Poll;
     h.epoch = epoch;
     h.id = config.id;
-    // Nothing sent can overtake what a poll speaks of.
+    // A poll's sequence allows no reordering margin.
     h.sequence = next + kReorder;
     return encode(h, {});
   }

@@ -77,14 +77,15 @@ private:
   Status doLoad(const Segment &, std::span<const uint8_t>) override {
     return {};
   }
-  Status doLaunch(std::vector<Bytes> inputs) override {
+  Status doLaunch(size_t region, std::vector<Bytes> inputs) override {
     for (size_t k = 0; k < inputs.size(); ++k)
-      inputs[k].resize(design().inputs[k].paddedBytes());
-    waiting.push_back(std::move(inputs));
+      inputs[k].resize(design().inputsOf(region)[k].paddedBytes());
+    waiting.push_back({region, std::move(inputs)});
     return {};
   }
 
-  Status doWait(Duration patience, std::vector<Bytes> &outputs) override {
+  Status doWait(size_t, Duration patience,
+                std::vector<Bytes> &outputs) override {
     if (done.empty()) {
       const Clock::time_point end = Clock::now() + patience;
       if (!child)
@@ -149,36 +150,52 @@ private:
                                      std::to_string(options.hangCycles),
                                      "--report",
                                      file("report.txt")};
-    auto add = [&](const char *option, const char *name,
-                   const std::vector<Port> &ports) {
-      for (size_t k = 0; k < ports.size(); ++k) {
-        args.push_back(option);
-        args.push_back(file(name + std::to_string(k) + ".bin"));
-        args.push_back(std::to_string(ports[k].beats()));
-        args.push_back(std::to_string(ports[k].beatBits / 8));
-      }
+    // The ports of other regions have no file.
+    auto add = [&](const char *option, const std::string &path,
+                   const Port &port) {
+      args.insert(args.end(), {option, path, std::to_string(port.beats()),
+                               std::to_string(port.beatBits / 8)});
     };
-    add("--in", "in", design().inputs);
-    add("--out", "out", design().outputs);
+    const Region region = runningRegion();
+    for (size_t k = 0; k < design().inputs.size(); ++k)
+      add("--in", region.hasInput(k) ? inFile(k) : "-", design().inputs[k]);
+    for (size_t k = 0; k < design().outputs.size(); ++k)
+      add("--out", region.hasOutput(k) ? outFile(k) : "-", design().outputs[k]);
     args.push_back("+verilator+rand+reset+2");
     args.push_back("+verilator+seed+" +
                    std::to_string(options.seed % 2147483646 + 1));
     return args;
   }
 
+  std::string inFile(size_t port) {
+    return file("in" + std::to_string(port) + ".bin");
+  }
+  std::string outFile(size_t port) {
+    return file("out" + std::to_string(port) + ".bin");
+  }
+  /// The region of the jobs that run; they wait at the front.
+  Region runningRegion() const {
+    return design().region(waiting.front().region);
+  }
+
   Status start() {
-    running = waiting.size();
-    for (size_t k = 0; k < design().inputs.size(); ++k) {
+    running = 0;
+    while (running < waiting.size() &&
+           waiting[running].region == waiting.front().region)
+      ++running;
+    const Region region = runningRegion();
+    for (size_t k = 0; k < region.inputs; ++k) {
       Bytes all;
-      for (const std::vector<Bytes> &frame : waiting)
-        all.insert(all.end(), frame[k].begin(), frame[k].end());
-      std::string path = file("in" + std::to_string(k) + ".bin");
+      for (size_t f = 0; f < running; ++f)
+        all.insert(all.end(), waiting[f].inputs[k].begin(),
+                   waiting[f].inputs[k].end());
+      std::string path = inFile(region.firstInput + k);
       if (!writeFile(path, all))
         return {Fault::Gone,
                 "cannot write '" + path + "': " + std::strerror(errno)};
     }
-    for (size_t k = 0; k < design().outputs.size(); ++k)
-      unlink(file("out" + std::to_string(k) + ".bin").c_str());
+    for (size_t k = 0; k < region.outputs; ++k)
+      unlink(outFile(region.firstOutput + k).c_str());
     unlink(file("report.txt").c_str());
     std::vector<std::string> args = arguments();
     std::vector<char *> words;
@@ -254,12 +271,13 @@ private:
                                           std::to_string(WEXITSTATUS(status)))};
     std::string problem = reported();
     std::vector<std::vector<Bytes>> answers(running);
-    for (size_t k = 0; k < design().outputs.size() && problem.empty(); ++k) {
+    const Region region = runningRegion();
+    for (size_t k = region.firstOutput; region.hasOutput(k) && problem.empty();
+         ++k) {
       const Port &port = design().outputs[k];
       Bytes all;
       const size_t size = port.paddedBytes();
-      if (!readWhole(file("out" + std::to_string(k) + ".bin"), all) ||
-          all.size() != running * size) {
+      if (!readWhole(outFile(k), all) || all.size() != running * size) {
         problem = "it wrote " + std::to_string(all.size()) + " bytes of " +
                   port.name + " instead of " + std::to_string(running * size);
         break;
@@ -284,8 +302,13 @@ private:
   std::vector<std::string> files; ///< in it
   pid_t child = 0;
   int pipe = -1;      ///< ends when the child does
-  size_t running = 0; ///< frames of the run
-  std::deque<std::vector<Bytes>> waiting, done;
+  size_t running = 0; ///< jobs of the run
+  struct Job {
+    size_t region;
+    std::vector<Bytes> inputs;
+  };
+  std::deque<Job> waiting;
+  std::deque<std::vector<Bytes>> done;
 };
 } // namespace
 

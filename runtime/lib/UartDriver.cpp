@@ -16,6 +16,8 @@ using Clock = std::chrono::steady_clock;
 /// A break, and the quiet time after it: some frames of ten bits.
 constexpr auto kBreak = std::chrono::milliseconds(10);
 
+constexpr size_t kMostRegions = 256; // a byte says which
+
 struct Speed {
   unsigned baud;
   speed_t code;
@@ -35,12 +37,20 @@ public:
 
 private:
   Status doOpen() override {
-    if (design().inputs.size() != 1 || design().outputs.size() != 1)
-      return {
-          Fault::Unsupported,
-          "a serial line carries one tensor in and one out; the design has " +
-              std::to_string(design().inputs.size()) + " and " +
-              std::to_string(design().outputs.size())};
+    if (design().regionCount() > kMostRegions)
+      return {Fault::Unsupported, "a serial line carries at most " +
+                                      std::to_string(kMostRegions) +
+                                      " regions; the design has " +
+                                      std::to_string(design().regionCount())};
+    for (size_t r = 0; r < design().regionCount(); ++r)
+      if (const Region region = design().region(r);
+          region.inputs != 1 || region.outputs != 1)
+        return {Fault::Unsupported,
+                "a serial line carries one tensor in and one out; " +
+                    (design().regions.empty() ? std::string("the design")
+                                              : "region " + std::to_string(r)) +
+                    " has " + std::to_string(region.inputs) + " and " +
+                    std::to_string(region.outputs)};
     if (!design().segments.empty())
       return {Fault::Unsupported,
               "a serial line does not load memories; the design has the "
@@ -84,14 +94,17 @@ private:
   Status doLoad(const Segment &, std::span<const uint8_t>) override {
     return {Fault::Unsupported, "a serial line does not load memories"};
   }
-  Status doLaunch(std::vector<Bytes> inputs) override {
-    inputs[0].resize(design().inputs[0].paddedBytes());
+  Status doLaunch(size_t region, std::vector<Bytes> inputs) override {
+    inputs[0].resize(design().inputsOf(region)[0].paddedBytes());
+    if (design().regionCount() > 1)
+      inputs[0].insert(inputs[0].begin(), uint8_t(region));
     frames.push_back(std::move(inputs[0]));
     return send();
   }
 
-  Status doWait(Duration patience, std::vector<Bytes> &outputs) override {
-    const Port &port = design().outputs[0];
+  Status doWait(size_t region, Duration patience,
+                std::vector<Bytes> &outputs) override {
+    const Port &port = design().outputsOf(region)[0];
     const size_t wanted = port.paddedBytes();
     const Clock::time_point end = Clock::now() + patience;
     while (answer.size() < wanted) {

@@ -15,22 +15,23 @@
 namespace rhizome::link {
 namespace {
 constexpr size_t kBatch = 32;
-/// No datagram of ours is longer; the rest of a longer one does not matter.
+/// Our datagrams are never longer; the rest of a longer one is ignored.
 constexpr size_t kLongest = kHeaderBytes + 257 * kWordBytes;
-/// More than these are left for the next step, so that a flood stops nothing.
+/// More than these are left for the next step, so that a flood does not block
+/// it.
 constexpr int kMostBatches = 64;
-/// A controller that was not heard for so long, five times what it lets pass
-/// between its probes, has gone: another may come (H4).
+/// A controller that has been silent for this long, five times its interval
+/// between probes, has gone: another may take its place (H4).
 constexpr Time kSilence = 500'000'000;
-/// Tokens change so often; the one before is good, too.
+/// The interval at which tokens change; the previous one is also valid.
 constexpr Time kTokenTime = 4'000'000'000;
-/// Enough for a window of every channel that a process is likely to have.
+/// Enough for a window of every channel that a process usually has.
 constexpr int kSocketBuffer = 4 << 20;
 
 bool resolve(const std::string &text, sockaddr_in &place, std::string &error) {
   size_t colon = text.rfind(':');
   if (colon == std::string::npos) {
-    error = "'" + text + "' is no address:port";
+    error = "'" + text + "' is not an address:port";
     return false;
   }
   addrinfo hints{}, *found = nullptr;
@@ -51,8 +52,8 @@ bool same(const sockaddr_in &a, const sockaddr_in &b) {
   return a.sin_port == b.sin_port && a.sin_addr.s_addr == b.sin_addr.s_addr;
 }
 
-/// Is it an Open or a Probe for this node? Nothing else tells where a
-/// controller is (H1).
+/// Whether it is an Open or a Probe for this node. A controller's address is
+/// learned from nothing else (H1).
 std::optional<Header> controlOf(std::span<const uint8_t> bytes, uint16_t self) {
   std::optional<Header> h = decode(bytes);
   bool is = h && (h->kind == Kind::Open || h->kind == Kind::Probe) &&
@@ -70,11 +71,11 @@ struct UdpSocket::State {
   Endpoint &endpoint;
   int socket = -1;
   std::map<uint16_t, sockaddr_in> peers;
-  int learning = -1; ///< the peer whose place is where its Opens come from
+  int learning = -1; ///< the peer whose address is learned from its Opens
   Mac mac;           ///< of tokens
   Mac sealing;       ///< of datagrams; none: they have no hash
-  Time heard = 0;    ///< when it last was
-  Time looked = 0;   ///< when it last could have been
+  Time heard = 0;    ///< when it was last heard
+  Time looked = 0;   ///< when it could last have been heard
   uint64_t strangers = 0;
   std::array<std::array<uint8_t, kLongest>, kBatch> buffers;
   std::array<sockaddr_in, kBatch> places;
@@ -154,8 +155,9 @@ Time UdpSocket::now() {
                   .count());
 }
 
-/// Whether a datagram is a peer's. A place that nobody knows becomes the
-/// controller's if it opens or probes, and no other controller is there.
+/// Whether a datagram is from a peer. An unknown address becomes the
+/// controller's if it sends an Open or a Probe, and there is no other
+/// controller.
 bool UdpSocket::State::isFromPeer(const sockaddr_in &from,
                                   std::span<const uint8_t> bytes, Time time) {
   if (from.sin_port == 0)
@@ -183,7 +185,7 @@ bool UdpSocket::State::isFromPeer(const sockaddr_in &from,
   return true;
 }
 
-/// Takes the hash from a datagram that ends with the right one.
+/// Removes the hash from a datagram that ends with the right one.
 bool UdpSocket::State::isSealed(std::span<const uint8_t> &bytes) const {
   if (!sealing)
     return true;
@@ -203,8 +205,8 @@ void UdpSocket::State::addSeal(std::vector<uint8_t> &bytes) const {
   bytes.insert(bytes.end(), word.begin(), word.end());
 }
 
-/// Whether it has the token of its place; who has not is sent it. Nothing is
-/// kept meanwhile.
+/// Whether it has the token of its address; otherwise the token is sent there.
+/// Nothing is stored meanwhile.
 bool UdpSocket::State::isAdmitted(const sockaddr_in &from, const Header &header,
                                   Time time) {
   auto tokenAt = [&](uint64_t period) {
@@ -223,8 +225,8 @@ bool UdpSocket::State::isAdmitted(const sockaddr_in &from, const Header &header,
   return false;
 }
 
-/// A datagram of the size of the one that it answers, at once; if the socket is
-/// full it is lost.
+/// Sends a datagram of the size of the one that it answers, at once; if the
+/// socket is full, it is lost.
 void UdpSocket::State::answer(const sockaddr_in &to, const Header &asked,
                               Kind kind, uint64_t token) {
   Header h;
@@ -240,7 +242,7 @@ void UdpSocket::State::answer(const sockaddr_in &to, const Header &asked,
 }
 
 bool UdpSocket::State::receive(std::string &error) {
-  // Who computed for long has heard nobody meanwhile.
+  // A process that computed for long has received nothing meanwhile.
   if (Time time = now(); time - std::exchange(looked, time) > kSilence / 2)
     heard = time;
   for (int batch = 0; batch < kMostBatches; ++batch) {
@@ -255,7 +257,8 @@ bool UdpSocket::State::receive(std::string &error) {
     }
     int count = recvmmsg(socket, messages.data(), kBatch, 0, nullptr);
     if (count < 0) {
-      // A peer that is not there yet says so by ICMP; that is no failure.
+      // A peer that is not running yet reports that by ICMP; that is not a
+      // failure.
       if (errno == EAGAIN || errno == EWOULDBLOCK)
         return true;
       if (errno == EINTR || errno == ECONNREFUSED)
@@ -284,8 +287,8 @@ bool UdpSocket::State::send(Time time, std::string &error) {
       std::optional<Outgoing> out = endpoint.pull(time);
       if (!out)
         break;
-      // Who has no place is not reached; the protocol sends again. Nor is a
-      // controller that has gone: it hears of a new epoch first.
+      // A peer without an address is not reachable; the protocol sends again.
+      // Nor is a controller that has gone: it must first learn of a new epoch.
       bool isGone = out->peer == learning && time - heard >= kSilence;
       if (!peers.count(out->peer) || isGone)
         continue;
@@ -314,7 +317,7 @@ bool UdpSocket::State::send(Time time, std::string &error) {
         error = systemError("cannot send");
         return false;
       }
-      // What is wrong with one destination is a loss like others.
+      // An error with one destination counts as a loss.
       count = 1;
     }
     leaving.erase(leaving.begin(), leaving.begin() + count);
@@ -336,7 +339,7 @@ bool UdpSocket::step(Time until, const std::function<void(Time)> &work,
   pollfd wait{state->socket, short(full ? POLLIN | POLLOUT : POLLIN), 0};
   timespec span{};
   Time left = due > time ? std::min<Time>(due - time, 1'000'000'000) : 0;
-  // A socket that is full says when it is not.
+  // A full socket reports when it is writable.
   if (full)
     left = std::max<Time>(left, 1'000'000);
   span.tv_sec = time_t(left / 1'000'000'000);

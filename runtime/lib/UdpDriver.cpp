@@ -24,7 +24,10 @@ private:
     wanted.seal = options.seal;
     wanted.places = options.places;
     wanted.patience = link::Time(options.patience.count());
-    client = std::make_unique<link::Client>(options.service, wanted);
+    // The service's regions are the design's.
+    link::Service service = options.service;
+    service.regions = design().regions;
+    client = std::make_unique<link::Client>(std::move(service), wanted);
     client->onEvent = [this](const link::ClientEvent &event) { note(event); };
     client->isCancelled = options.isCancelled;
     std::string error;
@@ -35,13 +38,14 @@ private:
   Status doLoad(const Segment &, std::span<const uint8_t>) override {
     return {Fault::Unsupported, "nodes on a network load no memories"};
   }
-  Status doLaunch(std::vector<Bytes> inputs) override {
+  Status doLaunch(size_t region, std::vector<Bytes> inputs) override {
     std::string error;
-    if (!client->post(std::move(inputs), error))
+    if (!client->post(region, std::move(inputs), error))
       return {isCancelled() ? Fault::TimeOut : Fault::Gone, error};
     return {};
   }
-  Status doWait(Duration patience, std::vector<Bytes> &outputs) override {
+  Status doWait(size_t, Duration patience,
+                std::vector<Bytes> &outputs) override {
     std::string error;
     switch (client->take(outputs, link::Time(patience.count()), error)) {
     case link::Client::Outcome::Answer:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt --osa-sink-transposes %s | FileCheck %s
-// The transpose sinks behind a sum with a constant, a relu, a concatenation and
-// a padding; behind the last of them it meets its inverse.
+// The transpose sinks below a sum with a constant, a relu, a concatenation and
+// a padding; after the last of them it meets its inverse.
 
 // CHECK-LABEL: func.func @sink
 // CHECK-DAG: %[[K:.*]] = osa.reshape %{{.*}} -> tensor<2xf32>

@@ -6,7 +6,7 @@ module @phase_c1 {
   func.func @network(%x: tensor<1x4x!num.int<s8>>) -> tensor<1x4x!num.int<s8>> {
     return %x : tensor<1x4x!num.int<s8>>
   }
-  // expected-error@+1 {{'flow.design' op C1: stands in a module that nothing has been explored of}}
+  // expected-error@+1 {{'flow.design' op C1: is in a module that has not been explored}}
   flow.design @node0 attributes {clock_mhz = 100.0, device = "xc7z020"} {
   }
 }

@@ -15,7 +15,7 @@ module @phase_c4_main {
   func.func @network(%x: tensor<1x4x!num.int<s8>>) -> tensor<1x4x!num.int<s8>> {
     return %x : tensor<1x4x!num.int<s8>>
   }
-  // expected-error@+1 {{'func.func' op C4: stands beside @network}}
+  // expected-error@+1 {{'func.func' op C4: exists next to @network}}
   func.func @main() {
     return
   }

@@ -39,7 +39,7 @@ module @phase_c6_built {
       flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
     }
   }
-  // expected-error@+1 {{'flow.design' op C6: stands beside a plan that is not built yet}}
+  // expected-error@+1 {{'flow.design' op C6: exists although the plan is not built yet}}
   flow.design @node0 attributes {clock_mhz = 100.0, device = "xc7z020"} {
   }
 }

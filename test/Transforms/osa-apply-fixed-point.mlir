@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt "--osa-apply-fixed-point=format=fixed<1,7>" %s | FileCheck %s
-// Inputs and weights get quantizers, a layer rounds once behind its activation,
+// Inputs and weights get quantizers, a layer rounds once after its activation,
 // and the graph's output keeps the exact sum.
 
 // CHECK-LABEL: func.func @main

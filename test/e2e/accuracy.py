@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Accuracy on real data: the CPU path on all images, and the hardware on the
-first ones, which must give the same bits and so the same classes."""
+first ones, which must give the same bits and therefore the same classes."""
 import networks
 import numpy as np
 from framework import slug
 
 EXAMPLES = networks.ROOT / "examples/digits"
 # MNIST_int8: counted by an independent evaluation in numpy.
-# Network, images, labels, normalization, frames, per cent, tolerance.
+# Network, images, labels, normalization, frames, percent, tolerance.
 CASES = {
     "TFC_1W1A": (networks.MNIST_IMAGES, networks.MNIST_LABELS, "0..1", 10000,
                  92.96, 0.05),
@@ -71,7 +71,7 @@ def accuracy(suite, name):
 
 
 def kws(suite):
-    """KWS-W3A3 on its 1,000 vectors: the truth, and the predictions of
+    """KWS-W3A3 on its 1,000 vectors: the labels, and the predictions of
     QONNX's executor."""
     network = networks.NETWORKS["KWS_W3A3"]
     suite.need(network.path)
@@ -101,8 +101,8 @@ def kws(suite):
 
 
 def first_frames(suite, name):
-    """The first images through the hardware: no bit differs from the
-    interpreter's, and as many classes are right as on the CPU path."""
+    """The first images in hardware: all bits equal the
+    interpreter's, and as many classes are correct as on the CPU path."""
     network, case = networks.NETWORKS[name], CASES[name]
     for path in (network.path, *case[:2]):
         suite.need(path)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Model files that must be refused: a dict of name to (bytes, what the message
-must name). Each breaks one thing in an otherwise good model."""
+must name). Each breaks one thing in an otherwise valid model."""
 import random
 
 import numpy as np
@@ -63,7 +63,7 @@ def quant(scale=0.5, zero=0, bits=4, **attributes):
 
 
 def sized(dims, raw=b"\0" * 16, kind=F):
-    """A Conv whose weights claim these dimensions."""
+    """A Conv whose weights have these dimensions."""
     made = qdq()
     weights = next(i for i in made.graph.initializer if i.name == "w")
     weights.ClearField("dims")
@@ -90,7 +90,7 @@ def external(location):
 
 
 def beside(kind, shapes, opset=13, **attributes):
-    """A node of the host; its inputs are x and zeros of the other shapes."""
+    """A host node; its inputs are x and zeros of the other shapes."""
     names = [f"i{k}" if shape else "" for k, shape in enumerate(shapes[1:])]
     zeros = [init(name, np.zeros(shape))
              for name, shape in zip(names, shapes[1:]) if name]
@@ -99,7 +99,7 @@ def beside(kind, shapes, opset=13, **attributes):
 
 
 def unsupported():
-    """Three nodes that are refused by name, beside good ones."""
+    """Three nodes that are refused by name, among good ones."""
     extra = [node("RandomNormalLike", ["c"], ["e0"]),
              node("Unique", ["e0"], ["e1"]), node("NonZero", ["e1"], ["e"])]
     return qdq(extra=extra)
@@ -273,7 +273,7 @@ NAMES = {"unsupported": ["the_RandomNormalLike", "the_Unique", "the_NonZero"]}
 
 
 def unsorted():
-    """Correct but for the order of its nodes."""
+    """Correct except for the order of its nodes."""
     made = qdq()
     nodes = list(made.graph.node)[::-1]
     made.graph.ClearField("node")

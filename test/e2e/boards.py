@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Boards: the design in its shell at the far end of a serial line, as RTL, as
-the netlist that enters the router and as what the bitstream holds; the clock
+the netlist given to the router and as the contents of the bitstream; the clock
 that nextpnr finds."""
 import json
 import os
@@ -62,7 +62,7 @@ def refused(suite, words, *args):
 
 
 def boards(suite):
-    """The shell at bit level, and what is refused; a few seconds."""
+    """The shell at bit level, and refusals; a few seconds."""
     suite.tool("verilator")
     package, _ = compile_for(suite, "ice40-hx8k-breakout",
                              "--goal", "throughput=1000/s")
@@ -111,7 +111,7 @@ def bitstream(suite):
                 f"the longest path is named: {path}")
     simulate(suite, package, "netlist", 2)
     simulate(suite, package, "bitstream", FRAMES)
-    # The comparison sees what the bitstream says: another memory, other bits.
+    # The comparison reflects the bitstream: another memory, other bits.
     netlist = package / "results/nextpnr/bitstream.v"
     text = netlist.read_text()
     changed = re.sub(r"(INIT_0\(256'h)([0-9a-f]{64})",
@@ -123,8 +123,8 @@ def bitstream(suite):
 
 
 def dsp_netlist(suite):
-    """UP5K with MAC16 blocks: the netlist that enters nextpnr. The user says
-    which layers take them."""
+    """UP5K with MAC16 blocks: the netlist given to nextpnr. The user decides
+    which layers use them."""
     for tool in ("verilator", "yosys", "nextpnr-ice40", "icepack"):
         suite.tool(tool)
     steer = suite.work / "steer.yaml"
@@ -143,8 +143,8 @@ def dsp_netlist(suite):
 
 
 def ecp5(suite):
-    """ULX3S: a bitstream; the digits example at 80 MHz in speed grade 6; where
-    the tool can be had."""
+    """ULX3S: a bitstream; the digits example at 80 MHz in speed grade 6; if
+    the tool is available."""
     found = [p for p in (shutil.which("nextpnr-ecp5"), shutil.which(ECP5_TOOL),
                          networks.ROOT / ".venv/bin" / ECP5_TOOL)
              if p and os.path.exists(p)]
@@ -170,7 +170,7 @@ DEPTHS = {"xczu3eg": 6, "lfe5u-85f": 5}
 
 
 def depth(suite):
-    """The examples' modules by the walk of their netlists."""
+    """The examples' modules by the path analysis of their netlists."""
     suite.tool("yosys")
     for device, most in DEPTHS.items():
         for name in ("digits_qdq_int8", "digits_qonnx_w4a4", "lenet5"):

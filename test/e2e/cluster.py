@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Simulated clusters: every bit against the interpreter, rate and latency, the
-same result each time, loss survived, a rank's death told at once."""
+"""Simulated clusters: every bit compared with the interpreter, rate and latency, the
+same result each time, loss tolerated, a rank's death reported at once."""
 import json
 import os
 import pathlib
@@ -33,7 +33,7 @@ def streams(node, direction):
 
 def replicate(package, target, count, link=TEN_GBE):
     """A service of `count` equal nodes from a package of one node without a
-    link: frames are dealt out in turn, answers gathered in order. Its plan is
+    link: frames are distributed in turn, results collected in order. Its plan is
     not the compiled one, so commands need ACCEPT."""
     shutil.copytree(package, target)
     plan = json.loads((target / "plan.json").read_text())
@@ -88,7 +88,7 @@ def exact(suite, result, label):
 
 
 def without_times(answer):
-    """What of an answer must be the same each time."""
+    """The part of a result that must be the same each time."""
     return {key: value for key, value in answer.items() if key != "seconds"}
 
 
@@ -123,7 +123,7 @@ def small(suite):
 
 
 def without_ranks(suite, package):
-    """A build of rhizome alone says what to build."""
+    """A build of rhizome alone reports what to build."""
     alone = suite.work / "alone"
     (alone / "build/bin").mkdir(parents=True)
     for name in "data", "rtl", "runtime", "include":
@@ -190,7 +190,7 @@ def death(suite):
 
 def promised(suite, name, cluster, goal, frames, *more):
     """A network compiled for a cluster and simulated: bits, and the rate that
-    the plan promises within 1 %; the measured figures."""
+    the plan predicts within 1 %; the measured figures."""
     suite.tool("mpirun")
     network = networks.NETWORKS[name]
     package = suite.work / f"{pathlib.Path(cluster).stem}.rhz"
@@ -218,7 +218,7 @@ def promised(suite, name, cluster, goal, frames, *more):
 
 
 def line_rate(suite):
-    """PTTCNN_int8 at what 10 GbE brings in, on one KU060 role."""
+    """PTTCNN_int8 at the input rate of 10 GbE, on one KU060 role."""
     measured = promised(suite, "PTTCNN_int8", "ku060x1", "max-throughput", 8)
     if measured:
         suite.check(measured["throughput_per_s"] >= 363000,
@@ -229,7 +229,7 @@ def line_rate(suite):
 
 def saturated(suite):
     """PTTCNN_int8 over two devices with Gigabit Ethernet between them, which
-    bounds the rate: nothing on the medium is forgotten."""
+    limits the rate: all traffic on the medium is counted."""
     cluster = suite.work / "gigabit.yaml"
     cluster.write_text(
         "name: gigabit\ndescription: two devices on Gigabit Ethernet\n"
@@ -244,7 +244,7 @@ def saturated(suite):
 
 def behind_a_faster_host(suite):
     """A cluster of two devices with Gigabit Ethernet and a host with ten times as
-    much: where links bound the rate, two replicas have twice that of one."""
+    much: if links limit the rate, two replicas have twice that of one."""
     cluster = suite.work / "dealing.yaml"
     cluster.write_text(
         "name: dealing\ndescription: two devices behind a faster host\n"
@@ -265,9 +265,9 @@ def host_port(suite):
 
 
 def unlike(suite):
-    """PTTCNN_int8 over nine unlike devices, each at its own clock. One of them
-    would do for what the host's link brings in: cuts are asked for, and a rate
-    below what the links bear."""
+    """PTTCNN_int8 over nine different devices, each at its own clock. One of them
+    would suffice for the host's link: cuts are requested, and a rate
+    below the links' limit."""
     cuts = ("MaxPool_2", "Conv_3", "MaxPool_5", "Conv_6", "Relu_7", "Gemm_9",
             "Relu_10", "Gemm_11")
     steer = suite.work / "steer.yaml"
@@ -289,7 +289,7 @@ sources: ["this test"]
 
 
 def cut(suite, name):
-    """A network cut over three unlike devices: at every node what one device
+    """A network cut over three different devices: at every node the cycles that one device
     promises."""
     cluster = suite.work / "unlike.yaml"
     cluster.write_text(UNLIKE)

@@ -135,7 +135,8 @@ def client(suite, np, package, wanted):
     made = run_program(["c++", "-std=c++20", include, host
                         / "rhizome_client.cpp", host / "service.cpp", host
                         / "cpu.cpp", suite.work / "example.o", *objects,
-                        library, "-lpthread", "-lm", "-ldl", "-o", program])
+                        library, "-lsodium", "-lpthread", "-lm", "-ldl", "-o",
+                        program])
     if not suite.check(made.status == 0, f"c++ takes the client {made.message}",
                        made.command):
         return
@@ -244,6 +245,50 @@ def machine_code(suite, np, wanted):
     client(suite, np, package, wanted)
 
 
+def sampled(suite, np):
+    """The first frames of the user's data are the golden vectors, in one go and
+    in two."""
+    images = np.load(IMAGES)
+    for name, more, source, count in (
+            ("given", ("--input", IMAGES), "input", None),
+            ("given-two", ("--input", IMAGES, "--golden", 2), "input", 2),
+            ("drawn", (), "seed", None)):
+        package = suite.work / f"{name}.rhz"
+        suite.compile(MODEL, (), "throughput=1000/s", package, *more)
+        folder = package / "model/golden"
+        told = json.loads((folder / "source.json").read_text())
+        suite.check(told == {"from": source, "files": [IMAGES.name]
+                             if source == "input" else []},
+                    f"{name}: source.json says {told}")
+        frames = np.load(folder / "input0.npy")
+        given = np.array_equal(frames.reshape(len(frames), -1),
+                               images[:len(frames)].reshape(len(frames), -1))
+        suite.check((count is None or len(frames) == count)
+                    and given == (source == "input"),
+                    f"{name}: {len(frames)} frames of {source}")
+        result = suite.run("simulate", package, "--level", "functional",
+                           "--json")
+        suite.check((result.json or {}).get("golden_from") == source,
+                    f"{name}: and simulate says so", result.command)
+    module, resumed = suite.work / "given.mlir", suite.work / "resumed.rhz"
+    result = suite.run("compile", MODEL, "--goal", "throughput=1000/s",
+                       "--input", IMAGES, "--compile-to", "build", "-o", module)
+    suite.check(result.status == 0, f"stops after build: {result.err}",
+                result.command)
+    result = suite.run("compile", module, "--compile-from", "build", "-o",
+                       resumed)
+    again = resumed / "model/golden/input0.npy"
+    suite.check(result.status == 0 and again.read_bytes() == (
+        suite.work / "given.rhz/model/golden/input0.npy").read_bytes(),
+        f"and goes on with the same data {result.err}", result.command)
+    refused(suite, "absent.npy': there is no such file", "compile", MODEL,
+            "--input", suite.work / "absent.npy", "-o", suite.work / "no.rhz")
+    np.save(suite.work / "other.npy", np.zeros((2, 3), np.float32))
+    refused(suite, "the golden vectors are the first frames of --input",
+            "compile", MODEL, "--input", suite.work / "other.npy", "-o",
+            suite.work / "no.rhz")
+
+
 def golden(suite, np, package):
     """Golden vectors lie in the package and are compared."""
     folder = package / "model/golden"
@@ -263,6 +308,7 @@ def golden(suite, np, package):
     suite.check(result.status == 1 and "golden frame 0" in result.out,
                 f"others are told: {result.out}", result.command)
     (folder / "output0.npy").write_bytes(good)
+    sampled(suite, np)
     bare = suite.work / "bare.rhz"
     suite.compile(MODEL, (), "throughput=1000/s", bare, "--golden", 0)
     suite.check(not (bare / "model/golden").exists(), "none on demand")

@@ -8,14 +8,17 @@ import argparse
 import sys
 
 import accuracy
+import bodies
 import boards
 import cluster
 import drivers
 import explore
+import faults
 import framework
 import golden
 import hardware
 import imports
+import install
 import kernels
 import nodecases
 import nodes
@@ -23,6 +26,7 @@ import operations
 import packages
 import phases
 import plans
+import python
 import recurrent
 import reference
 import report
@@ -48,6 +52,12 @@ SUITES = {
     "reference": reference.reference,   # NETWORK FRAMES
     "golden": golden.golden,            # NETWORK LEVEL
     "explore": explore.explore,
+    "faults-kills": faults.kills,       # COUNT [COMMAND…]
+    "faults-cache": faults.one_cache,   # COMMAND
+    "faults-disks": faults.disks,
+    "faults-environments": faults.environments,
+    "faults-clocks": faults.clocks,
+    "faults-lengths": faults.lengths,
     "boards": boards.boards,
     "drivers": drivers.drivers,
     "bitstream": boards.bitstream,
@@ -66,7 +76,9 @@ SUITES = {
     "node-cases": nodecases.node_cases,
     "nodes": nodes.loopback,
     "nodes-client": nodes.generated_client,
+    "nodes-key": nodes.with_key,
     "nodes-namespaces": nodes.in_namespaces,
+    "install": install.install,
     "migraphx": imports.migraphx,
     "functions": imports.shipping_functions,
     "shipping": imports.shipping,
@@ -77,14 +89,20 @@ SUITES = {
     "operations": operations.operations,
     "turns": operations.turns,
     "tasks": tasks.tasks,
+    "tasks-service": tasks.service,
     "recurrent": recurrent.recurrent,
+    "bodies": bodies.bodies,
+    "states": recurrent.states,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "strangers": strangers.strangers,
+    "strangers-models": strangers.models,
+    "strangers-live": strangers.live,   # SECONDS
     "phases": phases.phases,
     "phases-examples": phases.phases_examples,
     "plans": plans.plans,
     "weights": weights.weights,
+    "python": python.python,
     "report": report.report,
     "report-baseline": report.baseline,
     "targets": report.targets,

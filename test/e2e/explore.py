@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exploration over devices and clusters, as the command line shows it: goals,
-steering, plans that are taken up again, constraint files."""
+steering, plans that are rebuilt, constraint files."""
 import json
 import re
 
@@ -9,7 +9,7 @@ from networks import DOSA, NETWORKS
 
 FIVE = ("CERN", "MPCNN", "TFC", "lenet5", "PTTCNN_int8")
 RATE = 5000
-# Of the processor, far above what is needed; bench/explore.cpp measures.
+# Processor time, far above what is needed; bench/explore.cpp measures.
 SECONDS = 5
 
 
@@ -82,7 +82,7 @@ def explore(suite):
     suite.check(rates[0] > 0 and rates == sorted(rates),
                 f"with 0, 1, 12, 100 DSP blocks ever quicker: {rates}")
 
-    # Several small devices; a plan that is taken up again is the same plan.
+    # Several small devices; a rebuilt plan is the same plan.
     package = suite.work / "mpcnn.rhz"
     small = ["--cluster", "ecp5-12fx4"]
     built = suite.run("compile", NETWORKS["MPCNN"].path, *codes, *small,
@@ -104,7 +104,7 @@ def explore(suite):
     again = explored(suite, "MPCNN", *codes, *small, "--plan", package)
     suite.check(again.get("ok") and again["predicted"] == built.json["predicted"],
                 "--plan gives the same plan")
-    # Products in LUTs stay there, also where no goal says so.
+    # Products in LUTs stay there, also without a goal.
     package = suite.work / "luts.rhz"
     device = ["--device", "xczu3eg"]
     built = suite.run("compile", NETWORKS["digits_qdq_int8"].path, *device,
@@ -126,7 +126,7 @@ def explore(suite):
                           plan.get("limit", "")),
                 f"why not ten times as many: {plan.get('limit')}")
 
-    # A user's pins, and what is wrong with some.
+    # A user's pins, and errors in some.
     steer = suite.work / "steer.yaml"
 
     def steered(text, status=0, cluster="ku060x2"):
@@ -140,7 +140,7 @@ def explore(suite):
                 "a cut where the user wants it")
     plan = steered("nodes:\n  Conv_0: {place: 5}\n  Conv_3: {place: 0}\n",
                    status=1, cluster="mixed9")
-    suite.check("'Conv_3' at place 0 comes behind" in plan.get("limit", ""),
+    suite.check("'Conv_3' at place 0 comes after" in plan.get("limit", ""),
                 f"places out of order: {plan.get('limit')}")
     plan = steered("nodes:\n  Conv_4: {place: 1}\n", status=1)
     suite.check("line 2: the network has no such node"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the acceptance tests share: running the rhizome binary, counting checks,
-skipping loudly. A suite is a function that takes a Suite; run() turns its
+"""Shared by the acceptance tests: running the rhizome binary, counting checks,
+reporting skips. A suite is a function that takes a Suite; run() turns its
 checks into an exit status for CTest: 0, 1, or 77 if it could check nothing."""
 import dataclasses
 import importlib
@@ -23,11 +23,11 @@ TIME_LIMIT_S = 1200
 
 
 class Skip(Exception):
-    """Raised where a check cannot be made here; says why."""
+    """Raised if a check is not possible here, with the reason."""
 
 
 def needed(name):
-    """A module beside this one that needs packages of `make setup`."""
+    """A module next to this one that needs packages of `make setup`."""
     try:
         return importlib.import_module(name)
     except ImportError as why:
@@ -46,7 +46,7 @@ class Result:
 
     @property
     def json(self):
-        """The last line of standard output as JSON, None if it is none."""
+        """The last line of standard output as JSON, None for other text."""
         try:
             return json.loads(self.out.strip().splitlines()[-1])
         except (ValueError, IndexError):
@@ -92,7 +92,7 @@ class Suite:
         self.passed, self.failures, self.skipped = 0, [], []
 
     def check(self, good, text, command=None):
-        """Counts a check; prints it with the command that shows it if bad."""
+        """Counts a check; if it fails, prints it with the command that reproduces it."""
         if good:
             self.passed += 1
             print(f"ok    {text}", flush=True)

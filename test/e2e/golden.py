@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Networks whose authors publish inputs and what must come out: DORY's examples,
+"""Networks whose authors publish inputs and expected outputs: DORY's examples,
 integerized into float tensors, with the last layer's integers; FINN's and
-tract's with the outputs. Every one must be met."""
+tract's with the outputs. Every one must match."""
 import dataclasses
 import pathlib
 import re
@@ -11,8 +11,8 @@ import framework
 import networks
 
 DORY = networks.MODELS / "pulp-platform+dory_examples/examples/Nemo_examples"
-# Folder, model, graph input, its shape, whether the text has channels last,
-# the last layer's file, what the model's outputs make of its integers.
+# Folder, model, graph input, its shape, whether the text is channels-last,
+# the last layer's file, how the model's outputs are computed from its integers.
 CASES = {
     "tcn": ("8-bits-1D/TCN_T", "TCN.onnx", "input.1", (1, 1, 140), False,
             "out_layer11.txt", "logsoftmax"),
@@ -50,11 +50,11 @@ for _name, _rows in (("qrelu_1", 5), ("qsigmoid_1", 5),
 
 @dataclasses.dataclass
 class Golden:
-    """Inputs of a model, [frames, …], and what an author promises for them."""
+    """Inputs of a model, [frames, …], and the outputs published by an author."""
     model: pathlib.Path
     options: list
     inputs: object      # an array
-    outputs: int        # how many the graph has
+    outputs: int        # number of the graph's outputs
     meets: typing.Callable  # the outputs' arrays -> (good, what was compared)
 
 
@@ -82,7 +82,7 @@ def vectors(np, name):
 
 
 def integers(np, path):
-    """One number a line; the lines with a shape are comments of sorts."""
+    """One number per line; the lines with a shape are like comments."""
     lines = [line.strip(" ,\\") for line in path.read_text().splitlines()]
     return np.array([int(float(line)) for line in lines
                      if re.fullmatch(r"-?\d+(\.\d+)?", line)])
@@ -120,7 +120,7 @@ def models():
 
 
 def read(np, name):
-    """The case of that name; FileNotFoundError where its files are missing."""
+    """The case with that name; FileNotFoundError if its files are missing."""
     return vectors(np, name) if name in VECTORS else dory(np, name)
 
 

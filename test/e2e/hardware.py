@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiled networks as hardware: simulated bits and cycles against what was
-promised, and every emitted file against the outside tools."""
+"""Compiled networks as hardware: simulated bits and cycles compared with the
+prediction, and every emitted file read by the external tools."""
 import json
 
 import networks
@@ -10,9 +10,9 @@ FRAMES = 20
 COMPILE_LIMIT_S = 2.0
 LINE_RATE_CYCLES = 409   # 10 GbE, 3,072 bytes and headers at 156.25 MHz
 MULTIPLIERS_AT_5000 = 30
-# Cycles times multipliers of a frame that Icarus may simulate.
+# Maximum cycles times multipliers of a frame for simulation in Icarus.
 FOUR_STATE_WORK = {"quick": 20000, "all": 400000}
-# Per cent of cycles in which sources and sinks pause.
+# Percent of cycles in which sources and sinks pause.
 STALLS = {"quick": ((30, 40),), "all": ((30, 0), (0, 60), (40, 40))}
 
 
@@ -34,8 +34,8 @@ def multipliers(plan):
 
 
 def check_files(suite, package, label):
-    """Lint, Yosys and Icarus on what the package holds, with nothing added
-    but the simulation model of a vendor's primitive."""
+    """Lint, Yosys and Icarus on the contents of the package, with nothing added
+    except the simulation model of a vendor's primitive."""
     plan = json.loads((package / "plan.json").read_text())
     for node in plan["nodes"]:
         rtl = package / "nodes" / node["name"] / "rtl"
@@ -75,7 +75,7 @@ def check_files(suite, package, label):
 
 
 def check_simulation(suite, package, label, stalls):
-    """Bits with free and with stalled streams; cycles beside the promise."""
+    """Bits with free and with stalled streams; cycles compared with the prediction."""
     suite.tool("verilator")
     free = suite.run("simulate", package, "--level", "rtl", "-n", FRAMES,
                      "--json")
@@ -119,7 +119,7 @@ def check_four_state(suite, package, label):
 
 
 def check_goal(suite, network, goal, plan, answer):
-    """What a goal asks of its plan."""
+    """The requirements of a goal on its plan."""
     predicted = answer["predicted"]
     label = f"{network.name} {goal}"
     if goal.startswith("throughput="):
@@ -173,8 +173,8 @@ def hardware(suite, name, which):
 
 
 def smallest(suite, name):
-    """The compile time of the goal that searches and simulates longest. A
-    busy machine inflates even processor time, so the better of two counts."""
+    """The compile time of the goal that searches and simulates longest. Load
+    on the machine also inflates processor time, so the better of two counts."""
     network = networks.NETWORKS[name]
     package = suite.work / f"{name}.rhz"
     times = []

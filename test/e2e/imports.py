@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Model files as others write them: the op-level cases of AMDMIGraphX, and the
+"""Model files as written by others: the op-level cases of AMDMIGraphX, and the
 ways of shipping a network (functions, external data, symbolic shapes, opsets,
 layouts), against ONNX Runtime."""
 import re
@@ -8,10 +8,10 @@ import networks
 from framework import needed
 
 FOLDER = networks.MODELS / "ROCm+AMDMIGraphX/test/onnx"
-# Cases of bad input are named so by their authors.
+# The authors use this name for cases of bad input.
 BAD = re.compile(r"(error|mismatch|bad_\w+|invalid_\w+|too_few_\w+|zero_\w+_size)"
                  r"(_test\d*)?$")
-# Where the name does not tell the verdict: (accepted, why).
+# Cases whose name does not give the verdict: (accepted, why).
 EXCEPTIONS = {
     # [?, 6, 16] times [?, 16, 8]: legal, and ONNX Runtime computes it. Its
     # authors refuse a product over a range of batch sizes; ours is one number.
@@ -24,7 +24,7 @@ EXCEPTIONS = {
     # it, too.
     "quantizelinear_int32_test": (False, "declares its output 'out' as int8"),
 }
-# What refusals must say, where the reason is not the number of inputs.
+# Texts of refusals, if the reason is not the number of inputs.
 SAYS = {
     "matmulinteger_int8_uint8_one_zp_error_test":
         "inputs 0 and 2 have the types uint8 and int8",
@@ -37,7 +37,7 @@ SAYS = {
 }
 
 
-# Where an operation's scales stand.
+# The position of an operation's scales.
 SCALES = {"QuantizeLinear": [1], "DequantizeLinear": [1],
           "MatMulIntegerToFloat": [2, 3], "QLinearConv": [1, 4, 6],
           "QLinearMatMul": [1, 4, 6], "QLinearAdd": [1, 4, 6],
@@ -52,8 +52,8 @@ def scales_of(model):
 
 
 def exact(k, model):
-    """The model with powers of two as scales, so that float32 is exact, and as
-    ONNX Runtime wants it: contrib operations in their domain, block sizes in
+    """The model with powers of two as scales, so that float32 is exact, and in
+    the form that ONNX Runtime requires: contrib operations in their domain, block sizes in
     their opset, outputs of the types that the operations give (the files'
     authors were not careful with these)."""
     onnx, np = k.onnx, k.np
@@ -83,8 +83,8 @@ def exact(k, model):
 
 
 def migraphx(suite):
-    """Every case is accepted, with ONNX Runtime's outputs, or refused, as its
-    name says."""
+    """Every case is accepted, with ONNX Runtime's outputs, or refused, according to
+    its name."""
     k = needed("onnxkit")
     suite.need(FOLDER)
     compared, alone = 0, []
@@ -242,7 +242,7 @@ def functions(k):
                       border=[1] * 4, slope=0.5), x), conv, leaky, block)
     both = function("Both", ["x"], ["same", "twice"],
                     [helper.make_node("Add", ["x", "x"], ["twice"])])
-    # An input given back: "same" is the input itself.
+    # An input that is returned: "same" is the input itself.
     both.node.append(helper.make_node("Identity", ["x"], ["same"]))
     model("two outputs", lambda b, x: b.node(
         "Concat", *b.node("Both", x, domain="local", outputs=2), axis=1), both)
@@ -269,7 +269,7 @@ def functions(k):
 
 
 def bad_functions(k):
-    """By label: (model, what the refusal says)."""
+    """By label: (model, the refusal's text)."""
     helper = k.helper
 
     def model(calls, *functions):
@@ -334,7 +334,7 @@ def shipping_functions(suite):
         feeds = k.feeds_for(model)
         want = k.runtime_outputs(model, feeds)
         k.agrees(suite, label, model, feeds, want)
-        # In no order, which ONNX Runtime does not take.
+        # Unsorted, which ONNX Runtime does not accept.
         for function in model.functions:
             nodes = list(function.node)[::-1]
             function.ClearField("node")
@@ -372,7 +372,7 @@ def network(k, opset=17, shape=(1, 4, 8, 8), **kinds):
 
 
 def shipping(suite):
-    """The same network in every way in which exporters ship it."""
+    """The same network in all forms in which exporters ship it."""
     k = needed("onnxkit")
     onnx, helper = k.onnx, k.helper
     plain = network(k)
@@ -469,7 +469,7 @@ def plain_of(k, plain, dims):
 
 
 def external(suite, k, plain, feeds, want):
-    """Weights in another file, and what can be wrong with it."""
+    """Weights in another file, and possible errors with it."""
     folder = suite.work / "external"
     folder.mkdir()
     path, data = folder / "m.onnx", folder / "weights.bin"
@@ -581,7 +581,7 @@ def opsets(suite, k, feeds):
 
 def channels_last(suite):
     """Exports of Keras and TFLite: NHWC tensors between transposes. In the
-    network no transpose is left, and the outputs are ONNX Runtime's."""
+    network no transpose remains, and the outputs are ONNX Runtime's."""
     k = needed("onnxkit")
     to_first, to_last = [0, 3, 1, 2], [0, 2, 3, 1]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensor kernels from files to programs: what C, C++ and Fortran programs
-compute with them, the C99 text, the language's page, MLIR modules."""
+"""Tensor kernels from files to programs: the results of C, C++ and Fortran programs
+that call them, the C99 text, the language's page, MLIR modules."""
 import pathlib
 import re
 
@@ -46,7 +46,7 @@ int main() {
   for (std::size_t i = 0; i < u.size(); ++i) u[i] = std::sin(i * 3.0);
   rhizome::view<double, 2> s(S.data(), {n, n});
   rhizome::view<double, 3> d(D.data(), {n, n, n});
-  // Every second value, elements one behind the other, on three threads.
+  // Every second value, elements one after the other, on three threads.
   rhizome::view<double, 3> x(u.data(), {n, n, n}, {2 * n * n, 2 * n, 2});
   rhizome::view<double, 3> y(v.data(), {n, n, n});
   helmholtz_batch(elements, 3, s, d, {x, 2 * size}, {y, size});
@@ -170,7 +170,7 @@ def kernel_page(suite):
 
 
 def helmholtz_of(suite, points):
-    """The example for another number of points a side."""
+    """The example for another number of points per side."""
     text = (EXAMPLES / "helmholtz.cfd").read_text()
     text = re.sub(r"\b11\b", str(points), text)
     path = suite.work / f"helmholtz{points}.cfd"
@@ -180,7 +180,7 @@ def helmholtz_of(suite, points):
 
 def kernel_formats(suite):
     """Kernels in number formats: published errors, an overflow and the input
-    that shows it, compiled code against the interpreter."""
+    that causes it, compiled code against the interpreter."""
     formats = "fixed<24,40>", "fixed<8,24>"
     for points, published in ((11, (9.39e-22, 3.58e-12)), (7, None)):
         kernel = helmholtz_of(suite, points)
@@ -200,7 +200,7 @@ def kernel_formats(suite):
         suite.check((result.json or {}).get("mismatches") == 0,
                     f"{annotation}: the interpreter's bits "
                     f"{result.message if result.status else ''}", result.command)
-    # The input that the search finds does overflow, where saturation shows it.
+    # The input found by the search does overflow, as saturation shows.
     result = suite.run("formats", kernel, "--check-ranges", "--formats",
                        "fixed<8,24>", "--json")
     shown = [place for place in (result.json or {}).get("overflows", [])
@@ -209,7 +209,7 @@ def kernel_formats(suite):
                 {49, 343} and not -128 <= shown[0]["reached"] < 128,
                 f"8.24 overflows for an input ({len(shown)} places)",
                 result.command)
-    # What a folder's kernel computes in was chosen when it was compiled.
+    # The number format of a folder's kernel was chosen when it was compiled.
     folder = suite.work / "compiled"
     suite.run("compile", kernel, "--numbers", "half", "-o", folder)
     files = [suite.work / "a.npy", suite.work / "b.npy"]
@@ -262,7 +262,7 @@ func.func @product(%a: tensor<5x6xf64>, %b: tensor<6x7xf64>) -> tensor<5x7xf64> 
 }
 """
 
-# Printed by somebody's tool with an option that elides large constants.
+# Printed by a tool with an option that elides large constants.
 ELIDED = """func.func @weighted(%a: tensor<2x2xf64>) -> tensor<2x2xf64> {
   %w = arith.constant dense_resource<__elided__> : tensor<2x2xf64>
   %init = tensor.empty() : tensor<2x2xf64>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The networks that the acceptance suite and the benchmark compile, and the
-goals at which they do. A goal marked quick keeps the simulator small, so that
+"""The networks that the acceptance suite and the benchmark compile, and their
+goals. A goal marked quick keeps the simulator small, so that
 the fast tests can build it."""
 import dataclasses
 import os
@@ -25,10 +25,10 @@ CODES = ("--number-format", "fixed<1,7>", "--raw-integers")
 class Network:
     name: str
     path: pathlib.Path
-    options: tuple  # of every command that reads the model file
+    options: tuple  # for every command that reads the model file
     quick: str      # the goal of the fast tests
-    third: str      # beside the quick one and max-throughput
-    # LOW, HIGH of random real inputs where the float border asks for them.
+    third: str      # in addition to the quick one and max-throughput
+    # LOW, HIGH of random real inputs if the float border requires them.
     input_range: tuple = ()
     bench: bool = True  # a row of the benchmark's table
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The node cases of the onnx package in .venv, which are younger than Debian's
+"""The node cases of the onnx package in .venv, which are newer than Debian's
 libonnx-testdata: written as the folders that ImportTests reads, and compared
 with unittests/Import/node-cases-current.txt."""
 import os

@@ -218,6 +218,79 @@ def loopback(suite):
                 f"nobody is there: {silent.message}", silent.command)
 
 
+def with_key(suite):
+    """Nodes and clients that share a key: rhizome run and the generated client;
+    who has another, or none, gets no answer."""
+    suite.tool("cmake")
+    package = suite.work / "service.rhz"
+    result = suite.compile(
+        networks.ROOT / "examples/tiny-digits/tiny_digits_qdq_int8.onnx", (),
+        "max-throughput", package, "--cluster", "ku060x1")
+    suite.check(result.status == 0, "compiles", result.command)
+    key, other, broken = (suite.work / name for name in ("key", "other", "bad"))
+    key.write_text("00112233445566778899aabbccddeeff\n")
+    other.write_text("00112233445566778899aabbccddeefe")
+    broken.write_text("00112233445566778899aabbccddee")
+    plan = json.loads((package / "plan.json").read_text())
+    base = 20000 + os.getpid() % 20000
+    places = {node["name"]: f"127.0.0.1:{base + node['address']}"
+              for node in plan["nodes"]}
+    build = suite.work / "client"
+    for words in (["-S", package / "host", "-B", build], ["--build", build]):
+        made = run_program(["cmake", *words])
+        suite.check(made.status == 0, f"the client builds {made.message[-200:]}"
+                    if made.status else "the client builds", made.command)
+    frame = " ".join(str(0.01 * i) for i in range(8 * 8))
+
+    def example(*more):
+        return subprocess.run(
+            [str(build / "example"), str(package), "udp",
+             *(f"{n}={p}" for n, p in places.items()), *more], input=frame,
+            capture_output=True, text=True, timeout=60)
+
+    with running([Node(suite, package, name, places) for name in places]):
+        plain = example()
+        suite.check(plain.returncode == 0 and plain.stdout,
+                    f"without a key the example answers {plain.stderr}")
+    with running([Node(suite, package, name, places, "--key", key)
+                  for name in places]):
+        result = suite.run("run", package, "-n", 100, "--json", "--key", key,
+                           *at(places))
+        check_answers(suite, result, 100, "one key")
+        same = example(f"key={key}")
+        suite.check(same.returncode == 0 and same.stdout == plain.stdout,
+                    f"the example answers with it alike {same.stderr}")
+        for label, more in (("another key", ("--key", other)), ("no key", ())):
+            result = suite.run("run", package, "-n", 1, "--json",
+                               "--patience-s", "0.5", *more, *at(places))
+            suite.check(result.status == 1 and "no answer from node0"
+                        in result.err + result.out,
+                        f"{label}: {result.message}", result.command)
+        for words in ((f"key={other}",), ()):
+            wrong = example(*words)
+            suite.check(wrong.returncode == 1 and "no answer" in wrong.stderr,
+                        f"the example with {words}: {wrong.stderr.strip()}")
+        result = suite.run("run", package, "-n", 1, "--key", broken, *at(places))
+        wrong = example(f"key={broken}")
+        missing = example(f"key={suite.work / 'nowhere'}")
+        suite.check(result.status == 1 and wrong.returncode == 1
+                    and all(f"'{broken}' is no key: it takes 32" in text
+                            for text in (result.err, wrong.stderr)),
+                    f"a broken key: {wrong.stderr.strip()}", result.command)
+        suite.check(missing.returncode == 1 and "No such file" in missing.stderr,
+                    f"a key that is not there: {missing.stderr.strip()}")
+    # Whose process it is that a file of the script names.
+    other = subprocess.Popen(["sleep", "60"])
+    (package / "run").mkdir()
+    (package / "run/node0.pid").write_text(str(other.pid))
+    stopped = subprocess.run([package / "deploy.sh", "stop"],
+                             capture_output=True, text=True)
+    suite.check(other.poll() is None and "stopped" not in stopped.stdout,
+                f"deploy.sh ends no process of others {stopped.stdout}")
+    other.kill()
+    other.wait()
+
+
 def in_namespaces(suite):
     """Four nodes, each on a network of its own: answers, a death, a return."""
     package = service(suite, "CERN", "throughput=100000/s", NODES)

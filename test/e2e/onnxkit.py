@@ -89,7 +89,7 @@ class Builder:
                                  shape)
 
     def weights(self, *shape, scale=0.25, zero=0, kind="int8", **attributes):
-        """Integers behind a DequantizeLinear."""
+        """Integers followed by a DequantizeLinear."""
         return self.dequantized(self.constant(self.draw(shape, kind), kind),
                                 scale, zero, kind, **attributes)
 
@@ -148,7 +148,7 @@ def runtime_outputs(model, feeds):
 
 
 def our_outputs(suite, path, feeds, outputs, options=()):
-    """The CPU path's, or the result of the command that failed."""
+    """The CPU path's, or the result of the failed command."""
     data = suite.work / "inputs.npz"
     np.savez(data, **{
         name: values.astype("float32" if values.dtype.kind == "f" else "int64")
@@ -166,7 +166,7 @@ def our_outputs(suite, path, feeds, outputs, options=()):
 
 
 def refusals(result):
-    """What a refusing command said, in one line."""
+    """The message of a refusing command, in one line."""
     answer = result.json or {}
     return answer.get("error") or "; ".join(
         f"{r['node']} ({r['op']}): {r['reason']}"
@@ -174,8 +174,8 @@ def refusals(result):
 
 
 def difference(got, want, within, few=0.02):
-    """"" if the outputs agree, else what differs. With a bound `within` it may
-    be used up by a share `few` of the elements."""
+    """"" if the outputs agree, otherwise the difference. With a bound `within`, a share
+    `few` of the elements may differ by that much."""
     for k, (g, w) in enumerate(zip(got, want)):
         if g.shape != w.shape:
             return f"output {k} has the shape {g.shape[1:]}, not {w.shape[1:]}"
@@ -195,7 +195,7 @@ def difference(got, want, within, few=0.02):
 def agrees(suite, label, model, feeds=None, want=None, options=(), within=0.0,
            host=None, shapes=None):
     """Checks that `evaluate MODEL --output` gives ONNX Runtime's outputs (or `want`),
-    and that `coverage` puts so many operations on the host."""
+    and that `coverage` puts this many operations on the host."""
     path = suite.work / f"{label.replace(' ', '_').replace('/', '_')}.onnx"
     made = isinstance(model, onnx.ModelProto)
     if made:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Networks made for the purpose, through simulated RTL, against ONNX Runtime:
-one of many branches, each an operation on streams that no real network of the
-collection has quantized; and one in which host and FPGA take turns. All scales
+"""Networks made for this test, in simulated RTL, compared with ONNX Runtime:
+one with many branches, each an operation on streams that no real network of the
+collection has quantized; and one in which host and FPGA alternate. All scales
 are powers of two, so that float32 is exact: every element must be equal."""
 import framework
 
@@ -111,8 +111,8 @@ def build_operations(b):
 
 
 def build_turns(b):
-    """Host, FPGA, host, FPGA again, host. Read behind the second region, too: the
-    first one's result as a whole, its maximum, and what was computed before the
+    """Host, FPGA, host, FPGA again, host. After the second region the host also
+    reads the first one's result as a whole, its maximum, and a value computed before the
     first."""
     def summed(x, axis):
         return b.node("CumSum", x, b.constant(axis, "int64"))
@@ -128,8 +128,8 @@ def build_turns(b):
 
 
 def exact(suite, name, build_graph):
-    """Builds, compiles and simulates; every element must be ONNX Runtime's.
-    Returns what the coverage says."""
+    """Builds, compiles and simulates; every element must equal ONNX Runtime's.
+    Returns the coverage."""
     try:
         import numpy as np
         import onnx

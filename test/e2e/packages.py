@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A package appears whole or not at all, is the same each time, and is refused
+"""A package appears completely or not at all, is the same each time, and is refused
 once it is damaged."""
 import filecmp
 import json
@@ -21,7 +21,7 @@ INTERRUPTIONS = 24
 
 
 def same_tree(a, b):
-    """Names of what differs between two folders."""
+    """Names of the files that differ between two folders."""
     compared = filecmp.dircmp(a, b)
     different = compared.left_only + compared.right_only
     different += [name for name in compared.common_files
@@ -32,7 +32,7 @@ def same_tree(a, b):
 
 
 def deterministic(suite, reference):
-    """Compiles again; the seconds that it took."""
+    """Compiles again; returns the seconds that it took."""
     second = suite.work / "elsewhere/second.rhz"
     second.parent.mkdir()
     result = suite.compile(MODEL, (), GOAL, second)
@@ -47,7 +47,7 @@ def deterministic(suite, reference):
 
 
 def awkward_names(suite):
-    """Model and package under names that shells, make and JSON dislike."""
+    """Model and package with names that are special in shells, make and JSON."""
     for name in (b"two words", b"quo'te\"s", b"$HOME;#&", "grün".encode(),
                  b"not UTF-8 \xff"):
         folder = pathlib.Path(os.fsdecode(
@@ -79,8 +79,8 @@ def awkward_names(suite):
 
 
 def interrupted(suite, reference, seconds):
-    """Stops a compile at random moments. The reference was compiled alone;
-    what stands after an interruption is nothing, or all of it."""
+    """Interrupts a compile at random moments. The reference was compiled alone;
+    after an interruption there is nothing, or all of it."""
     draw = random.Random(1)
     whole = 0
     for i in range(INTERRUPTIONS):
@@ -122,7 +122,7 @@ def interrupted(suite, reference, seconds):
 
 
 def refused(suite, reference):
-    """Damaged packages, and what is no package at all."""
+    """Damaged packages, and folders that are not packages."""
     plan = (reference / "plan.json").read_text()
     parsed = json.loads(plan)
     node = reference / "nodes" / parsed["nodes"][0]["name"] / "rtl"
@@ -165,7 +165,7 @@ def refused(suite, reference):
             "model/network.mlir", model.replace("func.func @network",
                                                 "func.func @other", 1)),
     }
-    # What the answer must say: the file, the remedy, and which weights.
+    # The required message: the file, the remedy, and which weights.
     words = {label: ["model/network.mlir", "compile the model again"]
              for label in list(cases)[list(cases).index(
                  "half an integer model"):]}
@@ -179,7 +179,7 @@ def refused(suite, reference):
             (damaged / name).unlink()
         else:
             (damaged / name).write_text(text)
-        # What is wrong inside a file, not that it is another one.
+        # The error inside a file, not that it is another one.
         options = ["--accept-changes"] if label in words else []
         result = suite.run("simulate", damaged, "--level", "functional", "-n",
                            "1", "--json", *options, timeout=120)
@@ -194,12 +194,12 @@ def refused(suite, reference):
                     result.command)
         shutil.rmtree(damaged)
     for label, path in (("a folder that does not exist", "nowhere.rhz"),
-                        ("a folder that is no package", ".")):
+                        ("a folder that is not a package", ".")):
         result = suite.run("simulate", suite.work / path, timeout=120)
         suite.check(result.status == 1 and result.err,
                     f"{label}: status {result.status}, "
                     f"{result.message[:160]}", result.command)
-    # What is in the way of the output must not be destroyed.
+    # Files in place of the output must not be destroyed.
     taken = suite.work / "taken"
     taken.mkdir()
     (taken / "thesis.txt").write_text("the only copy")
@@ -215,7 +215,7 @@ def refused(suite, reference):
 
 
 def commands(suite, package):
-    """Every command that reads a package: its name and its words."""
+    """Every command that reads a package: its name and its arguments."""
     images = networks.ROOT / "examples/tiny-digits/test_images.npy"
     yield "simulate", [suite.rhizome, "simulate", package, "--level",
                        "functional", "-n", "1"]
@@ -234,8 +234,8 @@ def commands(suite, package):
 
 
 def checked(suite, reference):
-    """What was removed, cut short or altered is refused by file name before
-    anything runs, and taken where a user says so."""
+    """Removed, truncated or changed files are refused by name before
+    anything runs, and accepted on request."""
     plan = json.loads((reference / "plan.json").read_text())
     rtl = "nodes/node0/rtl"
     image = next(p.name for p in sorted((reference / rtl).glob("*.hex")))
@@ -311,7 +311,7 @@ def segments(suite, reference):
 
 
 def read_only(suite, reference):
-    """A package that one may not write is simulated all the same."""
+    """A read-only package can still be simulated."""
     if not shutil.which("verilator"):
         return suite.skip("the program verilator is missing")
     package = suite.work / "readonly.rhz"
@@ -321,7 +321,7 @@ def read_only(suite, reference):
     command = [suite.rhizome, "simulate", package, "-n", "2", "--json"]
     page = [suite.rhizome, "report", package, "--json"]
     if os.geteuid() == 0:
-        # Root writes everywhere but onto a file system that is read-only.
+        # Root can write everywhere except on a read-only file system.
         def words(command):
             script = ('mount --bind "$0" "$0" && '
                       'mount -o remount,ro,bind "$0" && exec "$@"')
@@ -353,8 +353,8 @@ def read_only(suite, reference):
 
 
 def compiled_again(suite):
-    """Measurements stay where the same package is compiled; otherwise it is
-    said that they go. What is in the way is said before the work."""
+    """Measurements are kept if the same package is compiled; otherwise their
+    removal is reported. Obstacles are reported before the work."""
     package = suite.work / "again.rhz"
     suite.compile(MODEL, (), GOAL, package)
     (package / "results").mkdir()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A compile that stops after a phase and goes on from the file that it wrote
-gives the package of one go, byte for byte; options that come too late are
+"""A compile that stops after a phase and continues from the written file
+gives the same package as a single run, byte for byte; options that come too late are
 refused by name."""
 import json
 import os
@@ -22,7 +22,7 @@ CALIBRATED = [(EXAMPLES / f"pytorch/{name}.{kind}",
               for kind in ("onnx", "mlir")]
 CODES = ("--number-format", "fixed<1,7>", "--raw-integers")
 BOARD = ("--board", "ice40-hx8k-breakout", "--goal", "min-resources")
-# Every example, with devices and goals that take every way through the phases.
+# Every example, with devices and goals that cover all paths through the phases.
 MODELS = [
     (DIGITS, ("--goal", "throughput=100000/s")),
     (DIGITS, ("--cluster", "ku060x2", "--steer", "splits.yaml")),
@@ -47,7 +47,7 @@ def gone_on(suite, phase, module, package):
 
 
 def same(suite, one, other, text, command):
-    """Are two packages equal, byte for byte?"""
+    """Whether two packages are equal, byte for byte."""
     done = subprocess.run(["diff", "-rq", one, other], capture_output=True,
                           text=True)
     return suite.check(done.returncode == 0,
@@ -56,7 +56,7 @@ def same(suite, one, other, text, command):
 
 
 def every_phase(suite, model, options, label):
-    """All ways to stop once."""
+    """All places to stop once."""
     whole, package = suite.work / "whole.rhz", suite.work / "parts.rhz"
     built = suite.run("compile", model, *options, "-o", whole)
     if not suite.check(built.status == 0, f"{label}: compiles"
@@ -111,9 +111,9 @@ def edited(suite):
 
 
 def phases(suite):
-    """One example through every phase, and what is refused."""
+    """One example through every phase, and the refusals."""
     every_phase(suite, TINY, BOARD, "tiny-digits")
-    # From phase to phase, each in a program of its own.
+    # From phase to phase, each in its own process.
     module = suite.work / "import.mlir"
     for before, phase in zip(NAMES, NAMES[1:-1]):
         direct = module.parent / f"{phase}.mlir"
@@ -145,7 +145,7 @@ def phases(suite):
                     words in result.out + result.err,
                     f"{' '.join(options)} is refused", result.command)
     edited(suite)
-    # What is recorded is taken over, what is given goes first.
+    # Recorded options are used, given ones take precedence.
     result = suite.run("compile", suite.work / "integerize.mlir",
                        "--compile-from", "integerize", "--device", "xc7z020",
                        "--goal", "max-throughput", "-o",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A plan that compile wrote is taken up again by --plan and gives the same
-hardware, whatever the model's nodes are called; options are named by keys."""
+"""A plan written by compile is rebuilt by --plan and gives the same
+hardware, whatever the names of the model's nodes; options are named by keys."""
 import hashlib
 import json
 
@@ -8,7 +8,7 @@ import framework
 import networks
 
 DIGITS = networks.ROOT / "examples/digits/digits_qdq_int8.onnx"
-# Of the nodes that compute, in order: what exporters write, what JSON, YAML and
+# Names of the nodes that compute, in order: from exporters, special in JSON, YAML and
 # shells dislike, suffixes like those of channel splits, equal names, no name.
 NAMES = {
     "PyTorch": ["features.0", "features.3", "features.3.1", "classifier.10",
@@ -47,7 +47,7 @@ def operations(package):
 
 
 def renamed(suite, label, names):
-    """The digits network with other names for what computes."""
+    """The digits network with other names for the computing nodes."""
     onnx = framework.needed("onnx")
     model = onnx.load(DIGITS)
     computes = [n for n in model.graph.node if n.op_type in ("Conv", "Gemm")]
@@ -59,7 +59,7 @@ def renamed(suite, label, names):
 
 
 def again(suite, model, label, options, *more):
-    """Compiles, and compiles the plan; True if both gave one hardware."""
+    """Compiles, and compiles the plan; True if both gave the same hardware."""
     first, second = suite.work / "first.rhz", suite.work / "second.rhz"
     built = suite.run("compile", model, *options, *more, "-o", first, "--json")
     if not suite.check(built.status == 0, f"{label}: compiles"
@@ -83,7 +83,7 @@ def plans(suite):
         model = renamed(suite, kind, names)
         for place, options in PLACES.items():
             again(suite, model, f"{kind} names, {place}", options)
-    # Channels that a user shares out, of a node whose name ends as a part's.
+    # Channels split by a user, for a node whose name ends like a part's.
     model = renamed(suite, "PyTorch", NAMES["PyTorch"])
     steer = suite.work / "steer.yaml"
     steer.write_text("splits:\n  features.3: 2\n  classifier.10: 3\n"
@@ -129,7 +129,7 @@ def keys(suite):
                 and len(refused["remedy"]) < 600,
                 f"what is not offered is answered with what is like it: "
                 f"{refused}")
-    # Old plans say how to get a new one.
+    # Old plans are refused with how to get a new one.
     package = suite.work / "first.rhz"
     plan = json.loads((package / "plan.json").read_text())
     old = suite.work / "old.json"

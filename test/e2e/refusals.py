@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is refused is refused at once, and what a remedy says works: each is
-tried. And what `evaluate` and `simulate` say of real data."""
+"""Refusals come at once, and their remedies work: each is
+tried. Also the reports of `evaluate` and `simulate` on real data."""
 import json
 
 import numpy as np
@@ -20,7 +20,7 @@ def saved(suite, label, model):
 
 
 def covered(suite, label, model, *options, fpga=True):
-    """Checks that a model is read, and has operations on the FPGA."""
+    """Checks that a model is accepted, and has operations on the FPGA."""
     path = saved(suite, label, model)
     result = suite.run("coverage", path, *options, "--json")
     answer = result.json or {}
@@ -68,7 +68,7 @@ def one_input_too_many(suite):
 
 
 def groups(suite):
-    """Alike refusals are one message with names and a count."""
+    """Similar refusals are one message with names and a count."""
     b = Builder()
     x = b.input([1, 4])
     for _ in range(9):
@@ -97,7 +97,7 @@ def groups(suite):
 
 
 def normalized(op, opset=18, **attributes):
-    """Convolutions with an operation of the host between them."""
+    """Convolutions with a host operation between them."""
     b = Builder(opset=opset, ir=10)
     x = b.input([1, 4, 6, 6])
     y = b.node("Conv", x, b.constant(b.rng.normal(0, 0.3, (8, 4, 3, 3))),
@@ -154,7 +154,7 @@ def attention_block(length=4, width=8, heads=2):
 
 def float_networks(suite):
     """Whatever the host computes between layers, --calibration and
-    --number-format do what the refusal promises."""
+    --number-format do what the refusal says."""
     models = {"GroupNormalization": normalized("GroupNormalization", 21,
                                                num_groups=2),
               "GroupNormalization of opset 18": normalized(
@@ -186,7 +186,7 @@ def float_networks(suite):
         noise = 10 * np.log10((want ** 2).sum() / ((got - want) ** 2).sum())
         suite.check(noise > 25, f"the block at 8 bits: {noise:.1f} dB",
                     result.command)
-    # Without a layer there is nothing to build, whatever is given.
+    # Without a layer there is nothing to build, with any options.
     alone = lstm(layers=False)
     for options in ((), ("--number-format", "fixed:12,6"),
                     ("--calibration", samples(suite, alone))):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The report in headless Chromium: it draws without an error and without a
+"""The report in headless Chromium: it renders without an error and without a
 network, and the figures on the page are those of the package's JSON. And
 `targets`, which explains every file of data."""
 import html.parser
@@ -19,7 +19,7 @@ REQUIRED = ("Network", "Rooflines", "Bandwidth and parameters", "Resources",
 
 
 class Page(html.parser.HTMLParser):
-    """Headings, marks with data-path, and the data of a drawn page."""
+    """Headings, marks with data-path, and the data of a rendered page."""
 
     def __init__(self):
         super().__init__(convert_charrefs=True)
@@ -67,7 +67,7 @@ def browser():
 
 
 def chromium(suite, page, *options):
-    """Runs the browser on a page, with no network to reach."""
+    """Runs the browser on a page, without a network."""
     return framework.run_program(
         [browser(), "--headless=new", "--no-sandbox", "--disable-gpu",
          "--disable-dev-shm-usage", "--hide-scrollbars",
@@ -87,7 +87,7 @@ def same(shown, value):
 
 
 def check_page(suite, package):
-    """Draws a package's report and compares it; returns the parsed page."""
+    """Renders a package's report and compares it; returns the parsed page."""
     path = package / "report.html"
     suite.check(path.exists() and path.stat().st_size < MOST_BYTES,
                 f"report.html is there, {path.stat().st_size:,} bytes")
@@ -131,7 +131,7 @@ def report(suite):
     page = check_page(suite, package)
     missing = set(REQUIRED) - set(page.headings)
     suite.check(not missing, f"every section is there: {sorted(missing)}")
-    # What is measured later appears: here as simulate leaves it.
+    # Later measurements appear: here as written by simulate.
     plan = json.loads((package / "plan.json").read_text())
     measured = {"interval_cycles": plan["predicted"]["interval_cycles"] + 1,
                 "throughput_per_s": plan["predicted"]["throughput_per_s"]}
@@ -156,7 +156,7 @@ def report(suite):
     chromium(suite, package / "report.html", f"--print-to-pdf={pdf}",
              "--no-pdf-header-footer")
     suite.check(pdf.exists() and pdf.stat().st_size > 20000, "a print")
-    # A Python without onnxruntime: said, and the page is drawn all the same.
+    # A Python without onnxruntime: reported, and the page is still drawn.
     fake = suite.work / "python"
     fake.write_text("#!/bin/sh\necho 'this Python has no onnxruntime'\nexit 1\n")
     fake.chmod(0o755)
@@ -171,7 +171,7 @@ def report(suite):
 
 
 def baseline(suite):
-    """ONNX Runtime beside it, measured here."""
+    """ONNX Runtime's baseline, measured here."""
     package = suite.work / "digits.rhz"
     ok(suite, "compile", DIGITS, "--device", "lfe5u-85f", "--goal",
              "throughput=2000/s", "-o", package)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every network of ../shared/models of whose operations some run on the FPGA,
+"""Every network of ../shared/models with operations on the FPGA,
 as bench/models.json lists them, in simulated RTL: on the first device that
-holds it, three frames bit by bit against the interpreter, cycles beside the
-promise, and the author's vectors where there are some. bench/rtl.py writes the
-table of all; the suite here runs a share of the list."""
+holds it, three frames compared bit by bit with the interpreter, cycles with the
+prediction, and the author's vectors if there are some. bench/rtl.py writes the
+table of all; the suite here runs a part of the list."""
 import itertools
 import json
 import re
@@ -15,13 +15,13 @@ import golden
 import networks
 
 FRAMES = 3
-# The first that holds the network at the first rate that one of them does;
+# The first device that holds the network at the first rate that one of them reaches;
 # each is larger than those before it. The rate keeps the simulation short.
 DEVICES = ("xcku060-role", "xcu280")
 GOALS = ("throughput=1000/s", "min-resources")
 LIMIT_S = 3600
-TEST_LIMIT_S = 600  # what takes longer is left to bench/rtl.py
-# Smaller inputs, on which what is large is simulated.
+TEST_LIMIT_S = 600  # longer ones are left to bench/rtl.py
+# Smaller inputs for the simulation of large networks.
 CUT = (
     (r"nn_resize/quant_model", ["--shape", "onnx::Relu_0=1,3,12,10"]),
     (r"MauiModelTester", ["--shape", "image=1,3,36,36"]),
@@ -37,7 +37,7 @@ def listed():
 
 def vectors(np, row, folder):
     """The golden case of a model, with frames of the same values in another
-    order behind the author's; None without one."""
+    order after the author's; None without one."""
     name = golden.models().get(networks.MODELS / row["model"])
     if not name:
         return None
@@ -55,7 +55,7 @@ def near(predicted, measured):
 
 
 def simulate(np, rhizome, row, folder):
-    """What came of one row of the list, as a row of bench/rtl.json; its
+    """The result for one row of the list, as a row of bench/rtl.json; its
     `verdict` is "equal" if nothing is wrong."""
     cut = next((o for pattern, o in CUT if re.search(pattern, row["model"])),
                [])
@@ -110,7 +110,7 @@ def simulate(np, rhizome, row, folder):
 
 
 def seconds():
-    """By model: how long it took for bench/rtl.json."""
+    """By model: its time in bench/rtl.json."""
     table = TABLES / "rtl.json"
     return {r["model"]: r["compile_s"] + r.get("simulate_s", 0)
             for r in (json.loads(table.read_text()) if table.exists()
@@ -118,7 +118,7 @@ def seconds():
 
 
 def share(rows, part, parts):
-    """The rows of a part, such that parts take about equally long."""
+    """The rows of a part, such that all parts take about equally long."""
     known = seconds()
     loads = [[0, i, []] for i in range(parts)]
     for row in sorted(rows, key=lambda r: -known.get(r["model"], 10)):

@@ -2,14 +2,22 @@
 """Packages and files that mean harm: refused by name, and nothing of theirs
 has run (docs/trust.md)."""
 import json
+import os
 import pathlib
+import re
 import shutil
+import subprocess
+import time
 
 import networks
+from cluster import service
+from framework import needed, run_program
+from nodes import Node, at, namespaces, running
 
 MODEL = networks.ROOT / "examples/tiny-digits/tiny_digits_qdq_int8.onnx"
 DEVICE = networks.ROOT / "data/devices/xczu3eg.yaml"
-SECONDS = 20  # far more than a refusal takes
+SECONDS = 20  # then a command is ended
+REFUSED_S = 1  # of the processor, so that a busy machine changes nothing
 
 
 def hostile_plans(harm):
@@ -55,11 +63,52 @@ def hostile_plans(harm):
     }
 
 
+def hostile_files(suite, copy, fresh, harm):
+    """What else a package holds: hardware that does more than compute, and data
+    that no reader should believe."""
+    for label, line, names in (
+            ("a system task", f'initial $system("touch {harm}");', "'$system'"),
+            ("a file", f'integer f = $fopen("{harm}");', "'$fopen'"),
+            ("C of Verilator's", f'initial $c("system(0);");', "'$c'"),
+            ("imported C", 'import "DPI-C" function void harm();', "'import'"),
+            ("a file of others", '`include "/etc/passwd"', "'`include'")):
+        fresh()
+        source = next((copy / "nodes/node0/rtl").glob("rhz_*.sv"))
+        source.write_text(source.read_text().replace(
+            "endmodule", f"{line}\nendmodule", 1))
+        for command in ("synth", "simulate", "run"):
+            refused(suite, f"{label} in RTL, {command}", names, command, copy,
+                    "--accept-changes")
+    for file, content, names, command in (
+            ("model/network.mlir", "module {" * 100000, "nested deeper",
+             ("simulate", "--level", "functional", "--accept-changes")),
+            ("checksums.json", "[" * 100000, "checksums.json", ("report",)),
+            ("checksums.json", json.dumps({"checksum": "XXH3-128", "files": [
+                {"path": "../../../../etc/passwd", "bytes": 1,
+                 "checksum": "0" * 32}]}), "checksums.json", ("report",))):
+        fresh()
+        (copy / file).write_text(content)
+        refused(suite, f"{file} of {content[:30]}", names, command[0], copy,
+                *command[1:])
+    fresh()
+    (copy / "plan.json").unlink()
+    os.mkfifo(copy / "plan.json")
+    refused(suite, "a plan that is a pipe", "plan.json': it is no file",
+            "report", copy)
+    service = suite.work / "service.rhz"
+    suite.compile(MODEL, (), "throughput=1000/s", service, "--cluster",
+                  "ku060x1")
+    for content in ("nodes: " + "[" * 100000, "nodes: [{name: ../x, place: a}]"):
+        (service / "deploy.yaml").write_text(content)
+        refused(suite, f"deploy.yaml of {content[:30]}", "deploy.yaml:1: ",
+                "run", service)
+
+
 def refused(suite, label, names, *args):
     result = suite.run(*args, timeout=SECONDS)
     suite.check(result.status == 1 and names in result.err
-                and "\x1b" not in result.err,
-                f"{label}: {result.message[:150]} ({result.wall_s:.2f} s)",
+                and "\x1b" not in result.err and result.cpu_s < REFUSED_S,
+                f"{label}: {result.message[:150]} ({result.cpu_s:.2f} s)",
                 result.command)
 
 
@@ -87,14 +136,7 @@ def strangers(suite):
     (copy / "plan.json").write_text("[" * 300000)
     refused(suite, "a plan nested deeply", "nested deeper", "report", copy,
             "--accept-changes")
-    # Hardware that calls a shell.
-    fresh()
-    source = next((copy / "nodes/node0/rtl").glob("rhz_*.sv"))
-    source.write_text(source.read_text().replace(
-        "endmodule", f'initial $system("touch {harm}");\nendmodule', 1))
-    for command in ("synth", "simulate"):
-        refused(suite, f"a system task, {command}", "'$system'", command, copy,
-                "--accept-changes")
+    hostile_files(suite, copy, fresh, harm)
     # A simulator that a package brings along.
     fresh()
     folder = copy / "results/sim"
@@ -126,3 +168,134 @@ def strangers(suite):
     refused(suite, "a device that brings a command", "'name' is", "compile",
             MODEL, "--device", device, "-o", suite.work / "named.rhz")
     suite.check(not harm.exists(), "nothing of theirs has run")
+
+
+def models(suite):
+    """Models that reach out of their folder, and names of any length."""
+    onnx = needed("onnx")
+    folder = suite.work / "models"
+    folder.mkdir()
+    plain = onnx.load(str(MODEL))
+    weights = plain.graph.initializer[0]
+    content = onnx.numpy_helper.to_array(weights).tobytes()
+    (suite.work / "outside.bin").write_bytes(content)
+    (folder / "inside.bin").write_bytes(content)
+    (folder / "link.bin").symlink_to(suite.work / "outside.bin")
+    (folder / "near.bin").symlink_to(folder / "inside.bin")
+    (folder / "up").symlink_to(suite.work)
+    weights.ClearField("raw_data")
+    weights.data_location = onnx.TensorProto.EXTERNAL
+    del weights.external_data[:]
+    location = weights.external_data.add(key="location")
+    model = folder / "net.onnx"
+    for place, good in (("inside.bin", True), ("near.bin", True),
+                        ("link.bin", False), ("up/outside.bin", False),
+                        ("../outside.bin", False),
+                        (str(suite.work / "outside.bin"), False)):
+        location.value = place
+        model.write_bytes(plain.SerializeToString())
+        if good:
+            result = suite.run("coverage", model, "--json")
+            suite.check(result.status == 0, f"weights at '{place}' are read "
+                        + result.message[-100:], result.command)
+        else:
+            refused(suite, f"weights at '{place}'", "model's folder",
+                    "coverage", model)
+    plain = onnx.load(str(MODEL))
+    for i, node in enumerate(plain.graph.node):
+        node.name = "a" * 5000 + str(i)
+    model.write_bytes(plain.SerializeToString())
+    package = suite.work / "long.rhz"
+    result = suite.compile(model, (), "throughput=1000/s", package)
+    words = [word for path in package.rglob("*")
+             if path.suffix in (".sv", ".tcl", ".xdc", ".f", ".h", ".yaml")
+             for word in re.findall(r"[\w$]+", path.read_text())]
+    longest = max(map(len, words), default=0)
+    suite.check(result.status == 0 and 0 < longest <= 255,
+                f"names of 5,000 characters: the longest word in RTL and "
+                f"scripts has {longest}", result.command)
+
+
+LIVE_PORT, NODES = 2718, 2
+CLIENT_PORT = 2700
+RATE = 100_000  # datagrams a second
+
+
+def live(suite, seconds):
+    """A service whose nodes and client are flooded by strangers in a network of
+    their own: every answer is right, and nobody is sent more than he sent. Once
+    without a key, once with one."""
+    package = service(suite, "CERN", "throughput=100000/s", NODES)
+    if not package:
+        return
+    key = suite.work / "key"
+    key.write_text("0123456789abcdef" * 2 + "\n")
+    with namespaces(suite, 1) as spaces:
+        inside = ["ip", "netns", "exec", spaces[0]]
+        for options in ((), ("--key", key)):
+            flooded(suite, package, inside, spaces[0], float(seconds), options)
+
+
+def flooded(suite, package, inside, space, seconds, options):
+    names = ["node0"] + [f"replica{i}" for i in range(1, NODES)]
+    places = {name: f"127.0.0.1:{LIVE_PORT + i}"
+              for i, name in enumerate(names)}
+    label = "with a key" if options else "without a key"
+    client = [*inside, suite.rhizome, "run", package, "--accept-changes", "-n",
+              200, "--json", *options, *at(places), "--at",
+              f"host=127.0.0.1:{CLIENT_PORT}"]
+    ports = [CLIENT_PORT, *(LIVE_PORT + i for i in range(NODES))]
+    # Who speaks as the client is known by the key alone.
+    spoofed = CLIENT_PORT if options else 0
+    with running([Node(suite, package, name, places, *options, namespace=space)
+                  for name in names]) as nodes:
+        before = run_program(client)
+        suite.check(right(before), f"{label}, in peace",
+                    before.command)
+        words = [*inside, suite.rhizome.parent / "rhizome-flood", seconds, RATE,
+                 spoofed, *ports]
+        flood = subprocess.Popen([str(w) for w in words],
+                                 stdout=subprocess.PIPE, text=True)
+        runs = [before]
+        while flood.poll() is None and right(runs[-1]):
+            runs.append(run_program(client))
+        suite.check(right(runs[-1]) and len(runs) > 1,
+                    f"{label}, flooded: {len(runs) - 1} runs of 200 frames, all "
+                    f"answers right; the longest took "
+                    f"{max(r.wall_s for r in runs):.1f} s"
+                    + ("" if right(runs[-1]) else runs[-1].message),
+                    runs[-1].command)
+        told = json.loads(flood.communicate()[0])
+        suite.check(told["sent"] >= 0.5 * RATE * seconds,
+                    f"{label}: {told['sent']} datagrams in {told['seconds']} s, "
+                    f"{told['copied']} were heard there, {told['forged']} came "
+                    f"from port 0" + (" or the client's" if options else ""))
+        suite.check(told["forged"] > 0 and told["copied"] > 0,
+                    "the flood could forge and listen")
+        # A header, and a hash if the datagram that it answers, a copy, had one.
+        suite.check(told["longest"] <= (24 if options else 16)
+                    and told["answers"] <= told["sent"],
+                    f"{label}: {told['answers']} answers, the longest of "
+                    f"{told['longest']} bytes")
+        after = run_program(client)
+        suite.check(right(after), f"{label}, afterwards",
+                    after.command)
+        # They end in good order under a flood, too.
+        words[len(inside) + 1] = 3
+        flood = subprocess.Popen([str(w) for w in words],
+                                 stdout=subprocess.DEVNULL)
+        time.sleep(0.5)
+        for node in nodes:
+            start = time.time()
+            status, statistics, _ = node.stop()
+            took = time.time() - start
+            suite.check(status == 0 and statistics.get("dropped", 0) > 0
+                        and flood.poll() is None,
+                        f"{node.name} ends after {took:.2f} s: {statistics}")
+        flood.wait()
+
+
+def right(result):
+    answer = result.json or {}
+    return (result.status == 0 and answer.get("mismatches") == 0
+            and answer.get("frames") == 200)

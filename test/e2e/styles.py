@@ -24,7 +24,7 @@ def variant(name, **more):
 
 def family(names, **more):
     """The same for each entry of a dict: its value is what the function takes
-    beside builder and image."""
+    in addition to builder and image."""
     def register(build):
         for label, value in names.items():
             def one(b, x, value=value):
@@ -156,7 +156,7 @@ def weights_through(b, x, how):
 
 @family({"Mul": 0, "Concat": 1, "transA": 2}, host=None)
 def computed_weights(b, x, how):
-    """Weights that are no codes behind one quantizer: on the host."""
+    """Weights that do not come from a single quantizer: on the host."""
     x = b.node("Flatten", x)
     if how == 0:
         w = b.node("Mul", b.weights(256, 5), b.constant(2.0))
@@ -449,7 +449,7 @@ def clipped_codes(b, x, given):
     return b.dequantized(q, 0.25, 0, kind)
 
 
-# ---- Operators that quantize by themselves -----------------------------------
+# ---- Operators with built-in quantization ------------------------------------
 
 def levels(b, scale, zero, kind="int8"):
     return b.constant(scale), b.constant(zero, kind)
@@ -486,7 +486,7 @@ def qlinear_matmul(b, x, scales):
     return b.dequantized(y, 16.0, -1)
 
 
-# ONNX Runtime adds the zero point before it rounds here: ties go elsewhere
+# ONNX Runtime adds the zero point before it rounds here: ties differ
 # unless it is even.
 @family({"QLinearAdd": "QLinearAdd", "QLinearMul": "QLinearMul"})
 def qlinear_pair(b, x, op):
@@ -602,7 +602,7 @@ def matmul_integer(b, x, zeros):
 @family({"MatMulInteger": 0, "ConvInteger": 1, "DynamicQuantizeMatMul": 2,
          "MatMulIntegerToFloat": 3}, host=None, within=0.5)
 def dynamic(b, x, how):
-    """Scales that follow the data."""
+    """Scales that depend on the data."""
     if how == 2:
         return b.node("DynamicQuantizeMatMul", b.node("Flatten", x),
                       b.constant(b.draw((256, 5)), "int8"), b.constant(0.25),
@@ -771,7 +771,7 @@ def sorted_rows(values):
 
 @family({"Div": "Div", "Mul": "Mul"})
 def integers_in_floats(b, x, how):
-    """NEMO and its like: whole numbers scaled, divided, floored, clipped."""
+    """NEMO and similar: whole numbers scaled, divided, floored, clipped."""
     x = b.node("Clip", b.node("Floor", x), b.constant(0.0), b.constant(15.0))
     y = b.node("Conv", x, b.constant(b.draw((3, 4, 3, 3))))
     y = b.node("Add", b.node("Mul", y, b.constant([[[3.]], [[5.]], [[2.]]])),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Networks that PyTorch exported as MLIR and as ONNX (examples/pytorch): both
-files give the same, in float32, as integers and in hardware. What stands behind
-the same door: networks of integers, kernels for a device."""
+files give the same, in float32, as integers and in hardware. Also the other inputs
+of the importer: networks of integers, kernels for a device."""
 import pathlib
 
 import framework
@@ -24,7 +24,7 @@ def calibration(suite):
 
 
 def evaluated(suite, name, *options):
-    """The outputs of both files, and what was said of them."""
+    """The outputs of both files, and the messages."""
     outputs, answers = [], []
     for end in ("mlir", "onnx"):
         out = suite.work / f"{name}-{end}.npy"
@@ -65,7 +65,7 @@ def same_results(suite):
 
 
 def any_name(suite):
-    """A file's content decides, as text or as bytecode, and not its name."""
+    """A file's content determines its kind, as text or as bytecode, not its name."""
     renamed, code = suite.work / "renamed.onnx", suite.work / "code.bin"
     renamed.write_bytes((FOLDER / "mlp.mlir").read_bytes())
     made = framework.run_program(
@@ -88,7 +88,7 @@ def compiled(suite, source, package, *options):
 
 
 def hardware(suite):
-    """The CNN in RTL: what its integers are, and what the ONNX file's are."""
+    """The CNN in RTL, and as integers from both files."""
     calibrated = calibration(suite)
     plans = [compiled(suite, FOLDER / f"cnn.{end}", f"{end}.rhz",
                       *calibrated) for end in ("mlir", "onnx")]
@@ -176,7 +176,7 @@ def refusals(suite):
 
 
 def kernels_for_devices(suite):
-    """Every generator answers for every operation of a kernel."""
+    """Every generator reports on every operation of a kernel."""
     kernel = ROOT / "examples/kernels/helmholtz.cfd"
     result = suite.run("coverage", kernel, "--json")
     ops = (result.json or {}).get("ops", [])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trained networks on the data that they were trained for: each MNIST network
-as its file says, and float ones quantized after training."""
+as in its file, and float ones quantized after training."""
 import dataclasses
 import pathlib
 
@@ -15,7 +15,7 @@ class Trained:
     name: str
     path: pathlib.Path
     normalize: str
-    checked: float      # per cent of 10,000, by another implementation
+    checked: float      # percent of 10,000, by another implementation
     level: str = "float"    # functional: the file is quantized
     options: tuple = ()
     calibrated: bool = False  # one of those that we quantize
@@ -63,7 +63,7 @@ MNIST = {t.name: t for t in (
 
 
 def checked(suite, name):
-    """As the file says, on all 10,000 images."""
+    """As in the file, on all 10,000 images."""
     network = MNIST[name]
     suite.need(network.path)
     suite.need(networks.MNIST_IMAGES)

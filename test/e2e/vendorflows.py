@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The build files for vendors' tools, without these tools: every Tcl, XDC and
-SDC runs in a Tcl interpreter whose vendor commands check what they are given
+"""The build files for vendor tools, without these tools: every Tcl, XDC and
+SDC file runs in a Tcl interpreter whose vendor commands check their arguments
 (test/vendor), HDL is read by Verilator and Yosys, C++ compiled and run against
 small headers of our own, XML and configurations parsed. And `doctor`, on a bare
-machine and on one with programs of every behavior."""
+machine and on one with programs of all kinds of behavior."""
 import configparser
 import json
 import os
@@ -22,7 +22,7 @@ HERE = networks.ROOT / "test/vendor"
 MODEL = networks.ROOT / "examples/digits/digits_qonnx_w4a4.onnx"
 BLACK_BOX = networks.ROOT / "rtl/sim/DSP48E2_blackbox.v"
 GOAL = "throughput=20000/s"
-# Device: the flows that its packages must have.
+# Device: the flows that its packages must contain.
 DEVICES = {
     "xc7z020": {"vivado"},
     "xcku060-role": {"cloudfpga", "vivado"},
@@ -47,7 +47,7 @@ def compiled(suite, device, model=MODEL, clock=None):
 
 
 def two_streams(suite):
-    """A network with two inputs and two outputs, if onnx is there."""
+    """A network with two inputs and two outputs, if onnx is installed."""
     try:
         import numpy as np
         from onnx import TensorProto, helper, numpy_helper
@@ -85,7 +85,7 @@ def two_streams(suite):
 
 
 def files_as_said(suite, device, node, flows):
-    """The folders and files that `targets` promises, and no others."""
+    """The folders and files listed by `targets`, and no others."""
     said = suite.run("targets", device, "--json").json["targets"][0]["flows"]
     suite.check(set(said) == flows, f"{device} has the flows {sorted(flows)}: "
                                     f"{sorted(said)}")
@@ -98,7 +98,7 @@ def files_as_said(suite, device, node, flows):
 
 
 def tcl(suite, tool, node, top, period, clock, script, *arguments, needs=()):
-    """Runs a script with the tool's commands replaced; `needs` must be called,
+    """Runs a script with stubs for the tool's commands; `needs` must be called,
     in this order."""
     command = [suite.tool("tclsh"), HERE / f"{tool}.tcl", node, top, period,
                clock, script, *arguments]
@@ -156,7 +156,7 @@ def scripts(suite, node, plan, flows, period):
 
 
 def the_checker_checks(suite, node, period):
-    """The stand-ins refuse what the tools would: each damage is noticed."""
+    """The stubs refuse what the tools would: each damage is detected."""
     vivado = node / "vivado"
     damages = {
         "an unknown command": ("build.tcl", "opt_design\n", "opt_disign\n"),
@@ -192,7 +192,7 @@ def the_checker_checks(suite, node, period):
 
 
 def hdl(suite, node, flows):
-    """Verilator's lint and Yosys on the RTL with what flows put around it."""
+    """Verilator's lint and Yosys on the RTL with the flows' wrappers."""
     rtl = [f"rtl/{name}" for name in
            (node / "rtl/files.f").read_text().split()]
     models = [f"rtl/sim/{f.name}" for f in (node / "rtl").glob("sim/*.sv")]
@@ -294,7 +294,7 @@ def movers(suite, node, device):
 
 
 def role(suite, node):
-    """The role, simulated around a stand-in for the design."""
+    """The role, simulated with a stub for the design."""
     text = (node / "cloudfpga/Role_Themisto.sv").read_text()
     own = text.split("FrameWords    = ")[1].split(";")[0]
     for answer in (int(own), 1, 176, 177, 400):
@@ -328,7 +328,7 @@ def vendor_flows(suite):
                 served.discard("cloudfpga")
             else:
                 files_as_said(suite, device, node, served)
-            # A period is cut to picoseconds.
+            # A period is truncated to picoseconds.
             period = f"{int(1e6 / plan['clock_mhz'] + 1e-6) / 1000:g}"
             scripts(suite, node, plan, served, period)
             # The larger network once, the small one for every device.
@@ -405,7 +405,7 @@ def doctor(suite):
                     len(line) <= column or line[column] != " ")
                         for line in tools if len(line) > column),
                 "the table is aligned")
-    # Every program that a flow needs is one that doctor knows.
+    # Doctor checks every program that a flow needs.
     for manifest in sorted((networks.ROOT / "data/flows").glob("*/flow.json")):
         programs = json.loads(manifest.read_text())["programs"]
         suite.check(set(programs) <= set(states),

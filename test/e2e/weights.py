@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Weights that are loaded when the design starts: forced on every kind of layer,
-simulated under stalls, rebuilt from the plan, refused where they cannot be."""
+simulated under stalls, rebuilt from the plan, refused where they are not supported."""
 import json
 
 import framework
@@ -64,7 +64,7 @@ def forced(suite, model, device, home):
                "resident", "--json")
     built = suite.run(*command, "-o", package)
     if home == "ultra" and built.status == 0:
-        # Which memory it is, is the plan's choice: asked for by a key's field.
+        # The plan chooses which memory it is: selected by a key's field.
         names = [n for n, o in options_of(package)[0].items() if "weights=" in o]
         steer = suite.work / "steer.yaml"
         steer.write_text("nodes:\n" + "".join(
@@ -106,7 +106,7 @@ def forced(suite, model, device, home):
 
 
 def refusals(suite, package):
-    """What cannot be had is refused, with the reason."""
+    """Unsupported requests are refused, with the reason."""
     def refused(text, *options, model=DIGITS):
         result = suite.run("compile", model, *options, "-o",
                            suite.work / "never.rhz")
@@ -116,7 +116,7 @@ def refusals(suite, package):
 
     refused("no unit reads its weights anew", "--device", ULTRA, "--weights",
             "streamed")
-    refused("is no home of weights", "--device", ULTRA, "--weights", "disk")
+    refused("is not a home of weights", "--device", ULTRA, "--weights", "disk")
     refused("a memory outside the chip", "--device", "lfe5u-85f", "--weights",
             "resident")
     refused("a memory outside the chip", "--cluster", "ku060x2", "--weights",
@@ -155,7 +155,7 @@ def weights(suite):
         suite.check([n for n, o in options.items() if "weights=" in o]
                     == ["conv4"], f"only that one is loaded: {options}")
     simulated(suite, one, "one layer")
-    # And without being asked none is, where all fits.
+    # By default none is loaded if everything fits.
     result = suite.run("explore", DIGITS, "--device", ULTRA, *GOAL, "--json")
     suite.check(result.status == 0 and "weights=" not in result.out,
                 "nothing is loaded that needs not be", result.command)

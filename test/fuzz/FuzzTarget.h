@@ -1,37 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the fuzz targets of both importers share.
+// What the fuzz targets share. RHIZOME_FUZZ_TARGET(name, bytes) { … } is
+// libFuzzer's entry in a program of the preset fuzz, and in FuzzTests the test
+// that runs the kept corpus through the same lines.
 #pragma once
 
-#include "mlir/IR/MLIRContext.h"
-#include "rhizome/Support/Refusal.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstddef>
 #include <cstdint>
-#include <memory>
-
-/// LLVM's libraries are not instrumented: they hand out memory of allocators
-/// that our side has poisoned.
-extern "C" const char *__asan_default_options() {
-  return "allow_user_poisoning=0:allocator_may_return_null=1";
-}
 
 namespace rhizome::fuzz {
-/// A context for the next input. It is costly to make, and keeps every
-/// attribute that it ever saw: a new one for every 500.
-inline mlir::MLIRContext &context() {
-  static std::unique_ptr<mlir::MLIRContext> context;
-  static unsigned age = 0;
-  if (!context || ++age % 500 == 0)
-    context = std::make_unique<mlir::MLIRContext>(
-        mlir::MLIRContext::Threading::DISABLED);
-  return *context;
+using Target = void (*)(llvm::StringRef bytes);
+
+/// Ends an input that should not have come so far.
+[[noreturn]] void found();
+
+/// What always holds, whatever the input; else a finding.
+inline void require(bool holds) {
+  if (!holds)
+    found();
 }
 
-/// Imported, or refused with reasons that are the file's fault.
-inline void check(bool imported, const Refusals &refusals) {
-  if (imported != refusals.empty())
-    __builtin_trap();
-  for (const Refusal &refusal : refusals)
-    if (refusal.reason.empty() ||
-        refusal.remedy.find("bug of the importer") != std::string::npos)
-      __builtin_trap();
+/// A refusal must say something; true if there is one.
+inline bool isRefused(llvm::Error error) {
+  if (!error)
+    return false;
+  require(!llvm::toString(std::move(error)).empty());
+  return true;
 }
+
+#ifdef RHIZOME_FUZZ_REPLAY
+/// For FuzzTests: a target, whose corpus is test/fuzz/corpus-<name>.
+struct Registered {
+  Registered(const char *name, Target target);
+};
+#define RHIZOME_FUZZ_TARGET(name, bytes)                                       \
+  static void run_##name(llvm::StringRef bytes);                               \
+  static const rhizome::fuzz::Registered registered_##name(#name, run_##name); \
+  static void run_##name(llvm::StringRef bytes)
+#else
+#define RHIZOME_FUZZ_TARGET(name, bytes)                                       \
+  static void run_##name(llvm::StringRef bytes);                               \
+  void rhizome::fuzz::found() { __builtin_trap(); }                            \
+  /* LLVM's libraries are not instrumented: they hand out memory of            \
+     allocators that our side has poisoned. */                                 \
+  extern "C" const char *__asan_default_options() {                            \
+    return "allow_user_poisoning=0:allocator_may_return_null=1";               \
+  }                                                                            \
+  extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {    \
+    run_##name({reinterpret_cast<const char *>(data), size});                  \
+    return 0;                                                                  \
+  }                                                                            \
+  static void run_##name(llvm::StringRef bytes)
+#endif
+
+/// The parts of an input that is a list of things to do; zeros once it ends.
+class Script {
+public:
+  explicit Script(llvm::StringRef bytes) : rest(bytes) {}
+  bool isOver() const { return rest.empty(); }
+  uint8_t byte() { return uint8_t(take(1)[0]); }
+  uint16_t half() {
+    uint16_t low = byte();
+    return uint16_t(low | byte() << 8);
+  }
+  uint32_t word() {
+    uint32_t low = half();
+    return low | uint32_t(half()) << 16;
+  }
+  std::string take(size_t count) {
+    std::string taken = rest.take_front(count).str();
+    rest = rest.drop_front(taken.size());
+    taken.resize(count);
+    return taken;
+  }
+
+private:
+  llvm::StringRef rest;
+};
 } // namespace rhizome::fuzz

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// libFuzzer's entry for networks as MLIR: any text is imported, or refused with
-// reasons; anything else is a bug.
-#include "FuzzTarget.h"
+// Networks as MLIR: any text is imported, or refused with reasons; anything
+// else is a bug.
+#include "MlirTarget.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
 
 using namespace rhizome;
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+RHIZOME_FUZZ_TARGET(mlir, bytes) {
   Refusals refusals;
   mlir::OwningOpRef<mlir::ModuleOp> module = importer::importMlirBuffer(
-      &fuzz::context(), {reinterpret_cast<const char *>(data), size}, "fuzzed",
-      {}, refusals);
+      &fuzz::context(), bytes, "fuzzed", {}, refusals);
   fuzz::check(bool(module), refusals);
-  return 0;
 }

@@ -32,6 +32,45 @@ def reals(*shape):
         shape)
 
 
+def body(nodes, inputs, outputs, constants=()):
+    return onnxkit.helper.make_graph(
+        nodes, "body", [info(*i) for i in inputs], [info(*o) for o in outputs],
+        [init(n, v, v.dtype) for n, v in constants])
+
+
+def repeated():
+    """Bodies with a trip count, one in another, and one step of a network that
+    keeps its state."""
+    step = body([node("Add", ["s", "e"], ["t"]), node("Mul", ["t", "k"], ["y"])],
+                [("s", (4,)), ("e", (4,))], [("t", (4,)), ("y", (4,))])
+    trip, goes_on = ("i", (), 7), ("c", (), 9)  # int64, bool
+    counted = body([node("Add", ["s", "x"], ["t"]),
+                    node("Identity", ["c"], ["on"])],
+                   [trip, goes_on, ("s", (3, 4))],
+                   [("on", (), 9), ("t", (3, 4)), ("s", (3, 4))])
+    scan = node("Scan", ["z", "x"], ["last", "y"], body=step, num_scan_inputs=1,
+                scan_input_directions=[1], scan_output_axes=[1])
+    outer = body([node("Loop", ["n", "", "s"], ["t"], body=body(
+        [node("Add", ["v", "e"], ["w"]), node("Identity", ["c"], ["on"])],
+        [trip, goes_on, ("v", (4,))], [("on", (), 9), ("w", (4,))]))],
+        [("s", (4,)), ("e", (4,))], [("t", (4,))], [("n", ints(2)[0])])
+    parts = [init("z", reals(4)), init("k", reals(4))]
+    return {
+        "scan": model([scan], parts, [info("x", (3, 4))]),
+        "loop": model([node("Loop", ["n", "", "x"], ["last", "y"],
+                            body=counted)],
+                      [init("n", 3, np.int64)], [info("x", (3, 4))]),
+        "nested": model([node("Scan", ["z", "x"], ["y"], body=outer,
+                              num_scan_inputs=1)], parts[:1],
+                        [info("x", (3, 4))]),
+        "step": model([node("LSTM", ["x", "w", "r", "", "", "h", "c"],
+                            ["all", "hn", "y"], hidden_size=2)],
+                      [init("w", reals(1, 8, 3)), init("r", reals(1, 8, 2))],
+                      [info("x", (1, 1, 3)), info("h", (1, 1, 2)),
+                       info("c", (1, 1, 2))]),
+    }
+
+
 def seeds():
     made = {
         "conv": one("Conv", [reals(4, 2, 3, 3), reals(4)], pads=[1] * 4),
@@ -66,7 +105,7 @@ def seeds():
                        node("Add", ["x", "f"], ["y"])],
                       [init("n", [6, 1], np.int64),
                        init("e", [6, 6], np.int64)]),
-        "qdq": qdq(), "quant": quant(),
+        "qdq": qdq(), "quant": quant(), **repeated(),
         "bipolar": model([node("BipolarQuant", ["x", "s"], ["y"])],
                          [init("s", 0.5)]),
     }

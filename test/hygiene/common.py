@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the hygiene tests share: the files of the project, and how a test
-reports what it found."""
+"""Shared by the hygiene tests: the files of the project, and how a test
+reports its findings."""
 import pathlib
 import subprocess
 

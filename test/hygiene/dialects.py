@@ -19,6 +19,8 @@ TEXTS = {
     "flow.memory name": "the name of a memory of a device",
     "flow.bank memory": "the name of a memory of a device",
     "flow.bank segment": "the name of an image",
+    "flow.state name": "the name of a tensor",
+    "flow.state next": "the name of a tensor",
     "flow.plan goal": "what a user asks for, in the words of --goal",
     "flow.plan bottleneck_name": "the name of a node or of a memory",
     "flow.plan no_faster": "for people",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layering: a layer includes only what stands below it, siblings never include
-each other, and CMake links no other libraries than those of the layers that are
+"""Layering: a layer includes only layers below it, siblings never include
+each other, and CMake links no libraries other than those of the layers that are
 included. The table is the diagram of docs/architecture.md as edges."""
 import re
 import sys
@@ -73,7 +73,7 @@ ALLOWED = {
     "tools/rhizome-opt": "Pipeline Conversion Import/Mlir Import/Kernel Transforms Dialect/Num Dialect/Osa "
                          "Dialect/Flow Dialect/Rtl",
 }
-# The one place where the list of generators may name each of them.
+# The only place where the list of generators may name each of them.
 EXCEPTIONS = {("lib/Generator/Registry.cpp", "Generator/Dhm"),
               ("lib/Generator/Registry.cpp", "Generator/Shared"),
               ("lib/Generator/Registry.cpp", "Generator/Stream")}
@@ -85,7 +85,7 @@ LIBRARIES = {"Num": "Dialect/Num", "Osa": "Dialect/Osa", "Flow": "Dialect/Flow",
              "ImportKernel": "Import/Kernel"}
 LIBRARY = re.compile(r"rhizome_add_library\((\w+)(.*?)\)\s*$", re.M | re.S)
 
-# What is shared with what is built around a design: it lies in data/sim.
+# Shared with what is built around a design: it is in data/sim.
 INTERFACES = {"rhz_model.h", "rhz_memory.h"}
 
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+"([^"]+)"', re.M)
@@ -120,7 +120,7 @@ def below(layer):
 
 
 def check_links(problems):
-    """What CMake links is what the layers allow."""
+    """CMake links only what the layers allow."""
     for path in tracked("CMakeLists.txt"):
         if not path.startswith(("lib/", "runtime/")):
             continue
@@ -133,7 +133,7 @@ def check_links(problems):
                 continue
             linked = match.group(2).partition("LINK")[2]
             for name in re.findall(r"\bRhizome(\w+)", linked):
-                # Support brings LLVM and the precompiled header.
+                # Support provides LLVM and the precompiled header.
                 if layer_of_library(name) not in below(layer) | {"Support"}:
                     problems.append(f"{path}: {layer} must not link {name}")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every message of a dialect's verifiers and parsers is provoked by a test:
-its words stand in an errors.mlir."""
+"""Every message of a dialect's verifiers and parsers is covered by a test:
+its text is in an errors.mlir."""
 import re
 import sys
 
@@ -20,7 +20,7 @@ def main():
             continue
         text = (ROOT / path).read_text()
         for statement in STATEMENT.finditer(text):
-            # Adjacent literals are one.
+            # Adjacent literals are joined.
             joined = re.sub(r'"\s+"', "", statement.group())
             for words in LITERAL.findall(joined):
                 if len(words.strip()) < 4:

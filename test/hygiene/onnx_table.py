@@ -8,9 +8,9 @@ FOLDER = ROOT / "lib/Import/Onnx"
 
 
 class Operation:
-    """A row: the names of its builders (empty where there is none), whether
-    constants fold and whether it is written out as others, and its attributes
-    as a file has them."""
+    """A row: the names of its builders (empty if there is none), whether
+    constants fold and whether it is expanded, and its attributes
+    as in a file."""
 
     def __init__(self, network, host, folds, is_expanded, attributes):
         self.network, self.host, self.folds = network, host, folds

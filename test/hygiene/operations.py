@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every operation of `osa` has its row in docs/operations.md, and every row an
-operation; README names every ONNX operation that Import reads."""
+operation; README names every ONNX operation that Import supports."""
 import re
 import sys
 

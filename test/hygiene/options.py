@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every command and option that rhizome's --help prints stands in
-docs/commands.md, and no other. With --update the page is written anew."""
+"""Every command and option that rhizome's --help prints is in
+docs/commands.md, and no other. With --update the page is rewritten."""
 import re
 import subprocess
 import sys

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every pass of ours takes or refuses, with a message at an operation, all IR
+"""Every pass accepts or refuses, with a message at an operation, all IR
 that verifies: each example of the dialects' descriptions and each file of the
-lit tests goes through each pass, and none ends the program. Passes on networks
-look at @main, so that every function goes through them under this name too."""
+lit tests goes through each pass, and none crashes the program. Passes on networks
+look at @main, so every function also goes through them under this name."""
 import concurrent.futures
 import re
 import subprocess

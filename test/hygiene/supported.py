@@ -13,14 +13,15 @@ HEAD = """# Supported ONNX operations
 
 Made from the importer's table and the generators' claims by
 `test/hygiene/supported.py --update`. An operation that can be part of an FPGA
-network becomes one of [`osa`](operations.md), where its limits stand; the
-generators named are those that claim what becomes of it, *folded* means that it
-only changes the constants of the operations around it. Where its operands do not
-allow that, and for all others, the host computes it, through LLVM. `rhizome
-coverage MODEL` says for a model which is which, and why not the others. An
-attribute that is not listed is refused. Control flow, training, string, sequence
-and random operations are refused, and operations whose result's shape depends on
-data.
+network becomes one of [`osa`](operations.md), which lists its limits; the
+generators that can build it are listed, and *folded* means that it
+only changes the constants of the operations around it. If its operands do not
+allow that, and for all other operations, the host computes it, through LLVM. `rhizome
+coverage MODEL` shows the choice for each operation of a model, with reasons. An
+attribute that is not listed is refused. Scan and Loop are loops over time on the
+host; their trip count must be known when the model is read, and the values that they
+carry keep their shapes. If, training, string, sequence and random operations are
+refused, and so are operations whose result shape depends on data.
 
 | operation | FPGA | generators | host | attributes |
 |---|---|---|---|---|
@@ -101,8 +102,8 @@ def page():
                      "| yes | "
                      + ", ".join(f"`{a}`" for a in sorted(op.attributes))
                      + " |")
-    return (HEAD + "\n".join(lines) + "\n\n*expanded*: written out as others; "
-            "*constants*: computed at import where its operands are constant.\n")
+    return (HEAD + "\n".join(lines) + "\n\n*expanded*: rewritten as other operations; "
+            "*constants*: computed at import if its operands are constant.\n")
 
 
 def main():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Which tests run, and how they are counted. Every test of this build belongs
-to exactly one of everyday, slow and long, and CI's list holds long ones alone;
+to exactly one of everyday, slow and long, and CI's list contains only long ones;
 scripts/run_tests.py runs all of a part and counts a timeout, a crash and a
 missing program as failures. Usage: tests.py BUILD"""
 import json
@@ -14,7 +14,7 @@ import tempfile
 from common import ROOT, report
 
 KNOWN = {"e2e", "fast", "slow", "long", "ci-long"}
-# Name, what runs, properties, and what becomes of it. A label says which parts
+# Name, what runs, properties, and the expected result. A label says which parts
 # of the made-up build below hold it.
 MADE_UP = (
     ("good", 'true', "", "passed"),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Hardware units are described once: no core folder knows a unit kind's name,
-and docs/units.md is what the records of rtl/units say. With --update the page
-is written anew.
+"""Hardware units are described once: no core folder refers to a unit kind by name,
+and docs/units.md matches the records of rtl/units. With --update the page
+is rewritten.
 
     units.py BUILD [--update]"""
 import json
@@ -13,12 +13,12 @@ import sys
 from common import ROOT, report, tracked
 
 PAGE = ROOT / "docs" / "units.md"
-# Where units are built with, and so known by name.
+# Folders that use units, and so refer to them by name.
 GENERATORS = ("lib/Generator/Stream/", "lib/Generator/Dhm/",
               "lib/Generator/Shared/", "lib/Generator/Circuit/",
               "include/rhizome/Generator/Stream/",
               "include/rhizome/Generator/Dhm/")
-# Files in which such a word means something else.
+# Files in which such a word has another meaning.
 OTHERWISE = {
     "include/rhizome/Cost/CostModel.h": {"product", "select"},  # terms
     "lib/Transforms/Requantize.cpp": {"threshold", "table", "scaled_add"},

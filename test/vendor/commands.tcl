@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What stands in for a vendor's Tcl commands in the tests of emitted scripts:
+# Stubs for a vendor's Tcl commands in the tests of emitted scripts:
 # every command is declared with its options, checks what it is given, and is
 # recorded. Anything undeclared is an error, as in the tool.
 
@@ -182,7 +182,7 @@ proc mock::declare_constraints {} {
         $::mock::expected(period) ns"
     }
     if {[lindex [dict get $::mock::expected(ports) $port] 0] ne "input"} {
-      mock::fail "create_clock: $port is no input"
+      mock::fail "create_clock: $port is not an input"
     }
     set ::mock::state(clock:$opt(-name)) $port
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The emitted data movers as a program: frames go through mm2s and s2mm and
-// come out as they were, with TLAST on every frame's last beat only.
+// come out unchanged, with TLAST on every frame's last beat only.
 #include "mm2s.cpp"
 #include "s2mm.cpp"
 #include <cstdio>

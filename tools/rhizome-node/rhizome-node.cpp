@@ -30,8 +30,7 @@ int main(int argc, char **argv) {
       ->type_name("NAME=ADDRESS:PORT")
       ->allow_extra_args(false);
   app.add_option("--manifest", request.places.manifest,
-                 "a file like the package's deploy.yaml, which is read "
-                 "otherwise")
+                 "a file to read instead of the package's deploy.yaml")
       ->option_text("FILE");
   app.add_option("--key", request.key,
                  "a file with 32 hexadecimal digits that the nodes and their "
@@ -45,10 +44,11 @@ int main(int argc, char **argv) {
       ->transform(CLI::CheckedTransformer(engines))
       ->option_text("cpu|rtl");
   app.add_flag("--accept-changes", request.acceptChanges,
-               "take the package's files as they are, and name those that "
+               "accept the package's files as they are, and list those that "
                "changed");
-  app.add_flag("--trust", request.trust,
-               "the same, and let its RTL do whatever a simulator can");
+  app.add_flag(
+      "--trust", request.trust,
+      "the same, and allow its RTL everything that a simulator can do");
   app.add_flag("--json", json, "statistics at the end as one JSON object");
   app.footer("Examples:\n"
              "  rhizome-node net.rhz node0\n"

@@ -17,8 +17,10 @@ PipeClient::PipeClient(const Plan &plan, int answers) : answers(answers) {
     });
     assert(channel != channels.end() && "the plan was checked");
     sizes.push_back(channel->frameBytes());
-    total += sizes.back();
   }
+  regions = regionsOf(plan);
+  if (regions.empty())
+    regions.push_back({0, sizes.size(), 0, 0});
 }
 
 static Error writeAll(int to, const uint8_t *bytes, size_t size) {
@@ -37,17 +39,16 @@ static Error writeAll(int to, const uint8_t *bytes, size_t size) {
 
 Error PipeClient::ready() { return writeAll(answers, &runtime::kMpiReady, 1); }
 
-Expected<LiveHostParty::Client::Asked>
-PipeClient::next(bool waits, LiveHostParty::Frame &frame) {
-  while (inbox.size() < total && !isEnded) {
+Expected<bool> PipeClient::fill(size_t size, bool waits) {
+  while (inbox.size() < size && !isEnded) {
     pollfd events{STDIN_FILENO, POLLIN, 0};
-    // What has begun to come comes soon.
+    // The rest of a frame arrives soon.
     int count = poll(&events, 1, waits || !inbox.empty() ? -1 : 0);
     if (count == 0)
-      return Asked::Nothing;
+      return false;
     if (count < 0 && errno == EINTR)
       continue;
-    std::vector<uint8_t> part(total - inbox.size());
+    std::vector<uint8_t> part(size - inbox.size());
     ssize_t got = read(STDIN_FILENO, part.data(), part.size());
     if (got < 0 && errno == EINTR)
       continue;
@@ -56,11 +57,31 @@ PipeClient::next(bool waits, LiveHostParty::Frame &frame) {
     else
       inbox.insert(inbox.end(), part.begin(), part.begin() + got);
   }
-  if (inbox.size() < total)
-    return Asked::End;
-  auto at = inbox.begin();
-  for (size_t size : sizes) {
-    frame.emplace_back(at, at + ptrdiff_t(size));
+  return inbox.size() >= size;
+}
+
+Expected<LiveHostParty::Client::Asked>
+PipeClient::next(bool waits, LiveHostParty::Job &job) {
+  const size_t head = regions.size() > 1 ? runtime::kMpiRegion : 0;
+  Expected<bool> has = fill(head, waits);
+  if (has && *has) {
+    for (size_t i = 0; i < head; ++i)
+      job.region |= size_t(inbox[i]) << 8 * i;
+    if (job.region >= regions.size())
+      return createStringError("the design has no region %zu", job.region);
+    size_t size = head;
+    for (size_t k = 0; k < regions[job.region].inputs; ++k)
+      size += sizes[regions[job.region].firstInput + k];
+    has = fill(size, waits);
+  }
+  if (!has)
+    return has.takeError();
+  if (!*has)
+    return isEnded ? Asked::End : Asked::Nothing;
+  auto at = inbox.begin() + ptrdiff_t(head);
+  for (size_t k = 0; k < regions[job.region].inputs; ++k) {
+    const size_t size = sizes[regions[job.region].firstInput + k];
+    job.inputs.emplace_back(at, at + ptrdiff_t(size));
     at += ptrdiff_t(size);
   }
   inbox.clear();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The client of a live cluster at the two ends of rank 0: frames on standard
-// input, answers where standard output was (rhizome/runtime/drivers.h says in
-// which form).
+// The client of a live cluster at rank 0: frames on standard
+// input, results on the original standard output (see rhizome/runtime/drivers.h
+// for the format).
 #pragma once
 
 #include "rhizome/ClusterSim/Parties.h"
@@ -12,14 +12,17 @@ class PipeClient : public LiveHostParty::Client {
 public:
   PipeClient(const Plan &plan, int answers);
   llvm::Error ready() override;
-  llvm::Expected<Asked> next(bool waits, LiveHostParty::Frame &frame) override;
+  llvm::Expected<Asked> next(bool waits, LiveHostParty::Job &job) override;
   llvm::Error answer(const LiveHostParty::Frame &frame) override;
 
 private:
+  /// Brings the inbox to so many bytes; false if they are not there yet, or
+  /// will not come.
+  llvm::Expected<bool> fill(size_t size, bool waits);
   const int answers;
-  std::vector<size_t> sizes; ///< of a frame's inputs
-  size_t total = 0;
-  std::vector<uint8_t> inbox;
+  std::vector<size_t> sizes; ///< of all inputs
+  std::vector<runtime::Region> regions;
+  std::vector<uint8_t> inbox; ///< what has come of the next job
   bool isEnded = false;
 };
 } // namespace rhizome::clustersim

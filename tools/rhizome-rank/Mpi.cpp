@@ -13,7 +13,7 @@ constexpr int kTag = 1;
 constexpr int kSpins = 64; // before the first sleep
 constexpr int kShortPauses = 5000;
 
-/// Gives the processor away, for longer the longer nothing has come.
+/// Yields the processor, for longer the longer nothing has arrived.
 class Patience {
 public:
   void wait() {
@@ -21,7 +21,7 @@ public:
       sched_yield();
       return;
     }
-    // A client that asks nothing for a while lets all ranks rest.
+    // If a client sends nothing for a while, all ranks rest.
     timespec pause{0, tries < kShortPauses ? 20'000 : 1'000'000};
     nanosleep(&pause, nullptr);
   }
@@ -41,10 +41,10 @@ template <typename T> T take(const uint8_t *&at) {
   return value;
 }
 
-std::vector<uint8_t> pack(const Tidings &tidings) {
+std::vector<uint8_t> pack(const PartyStatus &report) {
   std::vector<uint8_t> bytes;
-  put(bytes, tidings.next);
-  put(bytes, uint8_t(tidings.done));
+  put(bytes, report.next);
+  put(bytes, uint8_t(report.done));
   return bytes;
 }
 
@@ -57,12 +57,12 @@ void pack(std::vector<uint8_t> &bytes, const Datagram &datagram) {
   bytes.insert(bytes.end(), datagram.bytes.begin(), datagram.bytes.end());
 }
 
-Tidings unpack(const std::vector<uint8_t> &bytes, int from, int to,
-               std::vector<Datagram> &received) {
+PartyStatus unpack(const std::vector<uint8_t> &bytes, int from, int to,
+                   std::vector<Datagram> &received) {
   const uint8_t *at = bytes.data(), *end = at + bytes.size();
-  Tidings tidings;
-  tidings.next = take<Picoseconds>(at);
-  tidings.done = take<uint8_t>(at);
+  PartyStatus report;
+  report.next = take<Picoseconds>(at);
+  report.done = take<uint8_t>(at);
   while (at < end) {
     Datagram datagram;
     datagram.from = from;
@@ -76,7 +76,7 @@ Tidings unpack(const std::vector<uint8_t> &bytes, int from, int to,
     at += size;
     received.push_back(std::move(datagram));
   }
-  return tidings;
+  return report;
 }
 } // namespace
 
@@ -90,9 +90,9 @@ MpiTransport::~MpiTransport() { MPI_Finalize(); }
 
 void MpiTransport::abort() { MPI_Abort(MPI_COMM_WORLD, 1); }
 
-std::vector<Tidings> MpiTransport::exchange(const Tidings &mine,
-                                            std::vector<Datagram> sent,
-                                            std::vector<Datagram> &received) {
+std::vector<PartyStatus>
+MpiTransport::exchange(const PartyStatus &mine, std::vector<Datagram> sent,
+                       std::vector<Datagram> &received) {
   std::vector<std::vector<uint8_t>> messages(size_t(ranks), pack(mine));
   for (const Datagram &datagram : sent)
     pack(messages[size_t(datagram.to)], datagram);
@@ -101,7 +101,7 @@ std::vector<Tidings> MpiTransport::exchange(const Tidings &mine,
     if (r != myRank)
       MPI_Isend(messages[size_t(r)].data(), int(messages[size_t(r)].size()),
                 MPI_BYTE, r, kTag, MPI_COMM_WORLD, &requests.emplace_back());
-  std::vector<Tidings> all(size_t(ranks), mine);
+  std::vector<PartyStatus> all(size_t(ranks), mine);
   Patience patience;
   for (int r = 0; r < ranks; ++r) {
     if (r == myRank)

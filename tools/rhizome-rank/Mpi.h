@@ -5,8 +5,8 @@
 #include "rhizome/ClusterSim/Engine.h"
 
 namespace rhizome {
-/// Point-to-point messages, one to every other rank after each window. While
-/// it waits it sleeps, so that more ranks than cores are no loss.
+/// Point-to-point messages, one to every other rank after each window. It
+/// sleeps while it waits, so that there may be more ranks than cores.
 class MpiTransport : public clustersim::Transport {
 public:
   /// Initializes MPI.
@@ -17,8 +17,8 @@ public:
   void abort();
   int rank() const override { return myRank; }
   int size() const override { return ranks; }
-  std::vector<clustersim::Tidings>
-  exchange(const clustersim::Tidings &mine,
+  std::vector<clustersim::PartyStatus>
+  exchange(const clustersim::PartyStatus &mine,
            std::vector<clustersim::Datagram> sent,
            std::vector<clustersim::Datagram> &received) override;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One rank of a simulated cluster: rank 0 is the host, rank k + 1 the plan's
-// node k. 'rhizome simulate --level cluster' writes what it reads (run.json and
-// the frames) and reads what it writes (rank-<k>.json and the answers). With
-// --serve frames come on standard input and answers go to standard output, as
-// the runtime's driver 'mpi' has them.
+// node k. 'rhizome simulate --level cluster' writes its input (run.json and
+// the frames) and reads its output (rank-<k>.json and the results). With
+// --serve, frames come on standard input and results go to standard output, in
+// the format of the runtime's driver 'mpi'.
 #include "Client.h"
 #include "Mpi.h"
 #include "rhizome/ClusterSim/Parties.h"
@@ -111,7 +111,7 @@ Error runHost(const Package &package, const Run &run, const std::string &folder,
   return Error::success();
 }
 
-/// Frames from standard input until that ends.
+/// Frames from standard input until it ends.
 Error serveFrames(const Package &package, const Run &run, int answers,
                   Transport &transport, json::Object &report) {
   PipeClient client(package.plan(), answers);
@@ -159,10 +159,10 @@ Error runNode(const Package &package, const Run &run, Transport &transport,
   return done.takeError();
 }
 
-/// `answers`: where rank 0 is to write them; −1 for files.
+/// `answers`: where rank 0 writes them; −1 for files.
 Error runRank(const std::string &packagePath, const std::string &folder,
               int answers, Transport &transport, json::Object &report) {
-  // Whoever started the ranks has compared the files.
+  // The process that started the ranks has checked the files.
   Expected<Package> package = Package::open(packagePath, Changes::Ignore);
   if (!package)
     return package.takeError();
@@ -181,7 +181,7 @@ Error runRank(const std::string &packagePath, const std::string &folder,
 } // namespace
 
 int main(int argc, char **argv) {
-  // mpirun's end is ours, however it comes.
+  // We end when mpirun ends, in any case.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const bool serves = argc == 4 && StringRef(argv[3]) == "--serve";
   if (argc != 3 && !serves) {
@@ -191,7 +191,7 @@ int main(int argc, char **argv) {
               "run PACKAGE --driver mpi' with --serve.\n";
     return 2;
   }
-  // A simulated design that prints shall not print among the answers.
+  // Output printed by a simulated design must not mix with the results.
   int answers = -1;
   if (serves) {
     answers = dup(STDOUT_FILENO);

@@ -137,7 +137,7 @@ void cli::addAnalyze(CLI::App &app, Run &run) {
   auto options = std::make_shared<Options>();
   AnalyzeRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
-      "analyze", "Say what each operation needs, and the roofs of devices.");
+      "analyze", "Show what each operation needs, and the roofs of devices.");
   command->add_option("MODEL", request.model.path, "an .onnx file")->required();
   CLI::Option *device =
       command
@@ -150,12 +150,12 @@ void cli::addAnalyze(CLI::App &app, Run &run) {
   CLI::Option *cluster =
       command
           ->add_option("--cluster", request.cluster,
-                       "the unlike devices of a cluster, each at its link")
+                       "the distinct devices of a cluster, each with its link")
           ->option_text("NAME");
   command
       ->add_option("--link", request.link,
-                   "a link at which every --device hangs, otherwise the width "
-                   "of its streams counts")
+                   "the link of every --device, otherwise the width of its "
+                   "streams is the limit")
       ->option_text("NAME");
   CLI::Option *clock =
       command
@@ -166,9 +166,11 @@ void cli::addAnalyze(CLI::App &app, Run &run) {
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer(
       "A roof is what one resource alone would allow: all of a device's "
-      "multipliers\nand LUTs, its link, its memories, its DRAM. What two "
-      "columns name as bound is\nthe lowest of them, for weights that stay on "
-      "chip and for weights from DRAM.\n"
+      "multipliers\n"
+      "and LUTs, its link, its memories, its DRAM. The two columns named bound "
+      "are\n"
+      "the lowest of them, for weights that stay on chip and for weights in "
+      "DRAM.\n"
       "Examples:\n"
       "  rhizome analyze net_qdq.onnx\n"
       "  rhizome analyze net_qdq.onnx --device xcu55c --device cpu-x86\n"

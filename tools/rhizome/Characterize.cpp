@@ -146,51 +146,53 @@ void cli::addCharacterize(CLI::App &app, Run &run) {
   CharacterizeRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
       "characterize",
-      "Fit a device family's cost model to what synthesis makes of the cells.");
+      "Fit a device family's cost model to synthesis results of the cells.");
   CLI::Option *device =
       command->add_option("--device", request.device,
                           "a name from 'rhizome targets', or a .yaml file");
-  command->add_option("--family", options->family, "a family of devices")
+  command->add_option("--family", options->family, "a device family")
       ->excludes(device);
   command
       ->add_option("--cells", request.units,
-                   "what to sample, otherwise all; see data/models")
+                   "the cells to sample, otherwise all; see data/models")
       ->delimiter(',')
       ->check(CLI::IsMember(characterizedUnits()))
       ->option_text("NAME,…");
   command
       ->add_option("--points", request.points,
-                   "samples of each; 0 takes only what --add brings")
+                   "samples of each; 0 uses only --add")
       ->check(CLI::Range(0, 10000))
       ->capture_default_str()
       ->option_text("N");
   command->add_flag("--quick", options->quick, "three samples of each");
-  command->add_option("--seed", request.seed, "of the samples")
+  command->add_option("--seed", request.seed, "the seed of the samples")
       ->capture_default_str()
       ->option_text("N");
   command
       ->add_option("--add", request.add,
-                   "packages whose modules take part in the fit")
+                   "packages whose modules are also used for the fit")
       ->option_text("DIR");
   command
       ->add_option("--hold-out", request.holdOut,
-                   "packages that are compared but do not take part")
+                   "packages that are compared but not used for the fit")
       ->option_text("DIR");
   command
-      ->add_option("-o,--output", options->output,
-                   "the model's file, otherwise the family's of the program")
+      ->add_option(
+          "-o,--output", options->output,
+          "the model's file, otherwise the program's file for the family")
       ->option_text("FILE");
   command
       ->add_option("--tool", request.tool,
-                   "a Yosys of PATH or by its path; the default is Debian's")
+                   "a Yosys in PATH or its path; the default is Debian's")
       ->option_text("PROGRAM");
-  command->add_option("--jobs", request.jobs, "runs of Yosys at a time")
+  command
+      ->add_option("--jobs", request.jobs, "Yosys processes to run in parallel")
       ->check(CLI::Range(1, 64))
       ->option_text("N");
   command
-      ->add_option("--cache", request.cache,
-                   "where results are kept by content; "
-                   "$XDG_CACHE_HOME/rhizome/synth otherwise")
+      ->add_option(
+          "--cache", request.cache,
+          "the folder of the cache, otherwise $XDG_CACHE_HOME/rhizome/synth")
       ->option_text("FOLDER");
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"

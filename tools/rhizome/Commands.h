@@ -12,15 +12,15 @@ namespace rhizome::cli {
 /// Set by the command that was chosen; returns the exit code.
 using Run = std::function<int()>;
 
-/// --accept-changes of the commands that read a package.
+/// --accept-changes and --trust for the commands that read a package.
 inline void addPackageChecks(CLI::App &command, bool &accept, bool &trust) {
   command.add_flag("--accept-changes", accept,
-                   "take the package's files as they are, e.g. RTL edited by "
-                   "hand, and name those that changed");
+                   "accept the package's files as they are, e.g. RTL edited "
+                   "by hand, and list those that changed");
   command.add_flag(
       "--trust", trust,
-      "the same, and let its RTL do whatever a simulator can, such "
-      "as writing files: for packages of your own");
+      "the same, and allow its RTL everything that a simulator can do, such "
+      "as writing files: for your own packages");
 }
 
 void addCompile(CLI::App &app, Run &run);
@@ -37,4 +37,5 @@ void addSynth(CLI::App &app, Run &run);
 void addReport(CLI::App &app, Run &run);
 void addTargets(CLI::App &app, Run &run);
 void addDoctor(CLI::App &app, Run &run);
+void addCompletion(CLI::App &app, Run &run);
 } // namespace rhizome::cli

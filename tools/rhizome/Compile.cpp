@@ -146,7 +146,7 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
   llvm::outs() << "\n  bottleneck " << plan.bottleneck << "\n";
   if (!result.limit.empty())
     llvm::outs() << "  no faster  " << result.limit << "\n";
-  printTasks(plan.tasks);
+  printTasks(plan.tasks, plan.predicted.latencyUs);
   if (placed)
     return printPlaceRoute(*placed);
   return 0;
@@ -171,7 +171,8 @@ static void addPhase(CLI::App &command, const std::string &name,
 void cli::addCompile(CLI::App &app, Run &run) {
   struct Options : TargetOptions {
     bool bitstream = false, cpuObject = false;
-    std::string objectCpu = "x86-64-v3";
+    std::string objectCpu = "x86-64-v3", normalize;
+    std::vector<std::string> samples;
   };
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
@@ -184,10 +185,10 @@ void cli::addCompile(CLI::App &app, Run &run) {
   command->add_option("-o,--output", options->request.output,
                       "the package's folder, otherwise MODEL's name + .rhz; "
                       "with --compile-to the module's file, otherwise stdout");
-  CLI::Option *object = command->add_flag(
-      "--cpu-object", options->cpuObject,
-      "also write the model as an object file, model/cpu.o, which the client "
-      "in host/ runs without rhizome");
+  CLI::Option *object =
+      command->add_flag("--cpu-object", options->cpuObject,
+                        "also write the model as an object file, model/cpu.o, "
+                        "with which the client in host/ works without rhizome");
   command
       ->add_option("--object-cpu", options->objectCpu,
                    "with --cpu-object: the processor, one of LLVM's names")
@@ -196,14 +197,22 @@ void cli::addCompile(CLI::App &app, Run &run) {
       ->option_text("NAME [x86-64-v3]");
   command
       ->add_option("--golden", options->request.golden,
-                   "frames with the interpreter's answers in model/golden/; "
-                   "at most 4, and fewer where they take long, otherwise")
+                   "frames with the interpreter's results in model/golden/; "
+                   "otherwise at most 4, and fewer if they take long")
       ->check(CLI::Range(int64_t(0), int64_t(1000)))
       ->option_text("N");
+  command
+      ->add_option(
+          "--input", options->samples,
+          "sample data (.npy .npz .pb idx .png .jpg or a folder), once "
+          "per input, whose first frames are the golden vectors; "
+          "otherwise those of --calibration, or random ones")
+      ->allow_extra_args(false);
+  addNormalize(*command, options->normalize);
   addPhase(*command, "--compile-to", options->request.to,
            "stop after a phase and write the module as .mlir: " + phaseNames());
   addPhase(*command, "--compile-from", options->request.from,
-           "MODEL is a module that --compile-to wrote for this phase: go on "
+           "MODEL is a module that --compile-to wrote for this phase: continue "
            "with the next");
   command->footer(
       "The package's nodes/<n>/ holds the RTL and, in a folder per tool, "
@@ -225,6 +234,14 @@ void cli::addCompile(CLI::App &app, Run &run) {
   command->callback([options, command, &run] {
     if (options->cpuObject)
       options->request.objectCpu = options->objectCpu;
+    if (!options->normalize.empty() && options->samples.empty())
+      throw CLI::ValidationError("--normalize",
+                                 "it is for --input; did you mean "
+                                 "'--calibration-normalize'?");
+    for (const std::string &path : options->samples)
+      options->request.samples.files.push_back({path, options->normalize});
+    if (!options->samples.empty())
+      options->request.samples.option = "--input";
     const CompileRequest &request = options->request;
     const bool isKernel = !request.from && !request.to &&
                           model::isKernel(inputKind(request.model.path));

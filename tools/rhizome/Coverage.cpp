@@ -147,8 +147,8 @@ void cli::addCoverage(CLI::App &app, Run &run) {
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
       "coverage",
-      "Say for each operation where it runs, which generators can build it,\n"
-      "and why not the others; what the network needs, and the roofs of a "
+      "Show for each operation where it runs, which generators can build it,\n"
+      "and why the others cannot; what the network needs, and the roofs of a "
       "KU060\n"
       "role. Fails if the model is refused.");
   command

@@ -275,10 +275,11 @@ void cli::addDoctor(CLI::App &app, Run &run) {
   };
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
-      "doctor", "Say which outside tools are installed and what they enable.");
+      "doctor",
+      "Show which external tools are installed and what they enable.");
   command
       ->add_option("--timeout-s", options->timeoutS,
-                   "how long tools may take to tell their version")
+                   "timeout for a tool to print its version")
       ->check(CLI::Range(0.1, 600.0))
       ->option_text("SECONDS");
   command->add_flag("--json", options->json, "one JSON object on stdout");

@@ -175,16 +175,16 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
       ->required();
   command
       ->add_option("--labels", request.labels,
-                   "classes: .npy, idx(.gz) or text, one a line; without "
-                   "them nothing is counted")
+                   "classes: .npy, idx(.gz) or text, one per line; without "
+                   "them no accuracy is computed")
       ->option_text("FILE");
   command
-      ->add_option("--output", request.outputs,
-                   "a .npy to write a graph output of all frames to, once per "
-                   "output")
+      ->add_option(
+          "--output", request.outputs,
+          "a .npy file for a graph output of all frames, once per output")
       ->allow_extra_args(false);
   command->add_flag("--time", request.time,
-                    "also measure how long a frame takes on one core");
+                    "also measure the time of a frame on one core");
   addNormalize(*command, request.data.normalize);
   addLevel(*command, request.level, false);
   auto count = [&](const char *name, int64_t &value, const char *help) {
@@ -195,24 +195,24 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
   count("-n,--frames", request.frames, "the first N frames only")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 32));
   count("--float-frames", request.floatFrames,
-        "how many of them also in the file's float arithmetic, otherwise "
+        "number of frames also run in the file's float arithmetic, otherwise "
         "1000");
   count("--rtl-frames", request.rtlFrames,
-        "how many of them also through the simulated hardware");
+        "number of frames also run in the simulated hardware");
   count("--layer-frames", request.layerFrames,
-        "over how many of them the layers are compared, otherwise 20");
+        "number of frames for comparing the layers, otherwise 20");
   command
       ->add_option("--device", options->device,
-                   "of hardware made from a model file")
+                   "the device for hardware made from a model file")
       ->capture_default_str();
   addModelOptions(*command, request.model);
   addPackageChecks(*command, request.acceptChanges, request.trust);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer(
       "Prints the accuracy of the integer model, of the file in float32 and, "
-      "where\nasked for, of the RTL; how the classes are taken for each other; "
-      "which\nquantizers cut values off; and the signal-to-noise ratio at "
-      "every layer.\n"
+      "if\n"
+      "requested, of the RTL; which classes are confused; which\n"
+      "quantizers saturate; and the signal-to-noise ratio at every layer.\n"
       "Examples:\n"
       "  rhizome evaluate net.onnx --data t10k-images.idx3-ubyte.gz \\\n"
       "      --labels t10k-labels.idx1-ubyte.gz --normalize 0..1\n"

@@ -69,7 +69,7 @@ static int runExplore(CompileRequest request, bool json) {
   operations.print();
   llvm::outs() << "\n";
   printPrediction(plan.predicted);
-  printTasks(plan.tasks);
+  printTasks(plan.tasks, plan.predicted.latencyUs);
   llvm::outs() << "  bottleneck " << plan.bottleneck << "\n";
   if (!result.limit.empty())
     llvm::outs() << "  no faster  " << result.limit << "\n";
@@ -90,7 +90,7 @@ static int runExplore(CompileRequest request, bool json) {
 void cli::addExplore(CLI::App &app, Run &run) {
   auto options = std::make_shared<TargetOptions>();
   CLI::App *command = app.add_subcommand(
-      "explore", "Find the plan for a model, and say what binds it.");
+      "explore", "Find the plan for a model, and show what limits it.");
   addTargetOptions(*command, *options);
   command->footer(
       "Nothing is written; 'compile' with the same options builds the plan.\n"

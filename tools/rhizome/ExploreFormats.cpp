@@ -79,7 +79,7 @@ static int runRanges(const Options &options) {
     if (!place.isCertain) {
       bool follows =
           place.reached < place.limits.lo || place.reached > place.limits.hi;
-      llvm::outs() << (follows ? "  only behind an earlier overflow: without "
+      llvm::outs() << (follows ? "  only after an earlier overflow: without "
                                  "it the value is "
                                : "  no input found that overflows; the search "
                                  "reached ")
@@ -183,8 +183,8 @@ void cli::addFormats(CLI::App &app, Run &run) {
   auto options = std::make_shared<Options>();
   ExploreFormatsRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
-      "formats", "Compare number formats for a kernel: error against double "
-                 "beside cost, and where it overflows.");
+      "formats", "Compare number formats for a kernel: error relative to "
+                 "double, cost, and where it overflows.");
   command->add_option("KERNEL", request.kernel, "a kernel: .cfd or .mlir")
       ->required();
   command
@@ -194,16 +194,18 @@ void cli::addFormats(CLI::App &app, Run &run) {
       ->option_text("FORMAT …");
   command->add_option("--input", request.input,
                       "the kernel's arguments: .npz, by name or in order");
-  command->add_option("--seed", request.seed, "of random inputs and the search")
+  command
+      ->add_option("--seed", request.seed,
+                   "the seed of random inputs and the search")
       ->capture_default_str();
   command
       ->add_option("-n,--elements", request.elements,
-                   "random applications of the kernel")
+                   "number of random inputs to run the kernel on")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   command
       ->add_option("--range", options->range,
-                   "LOW HIGH of every input, otherwise -1 1")
+                   "the range of every input, otherwise -1 1")
       ->expected(2)
       ->option_text("LOW HIGH");
   command
@@ -218,18 +220,18 @@ void cli::addFormats(CLI::App &app, Run &run) {
                          "toward_zero, up or down";
       });
   command->add_flag("--saturate", request.choice.saturate,
-                    "too large results become the nearest bound");
+                    "saturate results that are too large");
   command->add_flag("--fused", request.choice.fused,
-                    "products are rounded with the sums they enter");
-  command->add_flag("--check-ranges", options->checkRanges,
-                    "for one format: where it may overflow, with an input "
-                    "that shows it");
+                    "round products together with the sums they are added to");
+  command->add_flag(
+      "--check-ranges", options->checkRanges,
+      "for one format: show where it may overflow, with an input that does");
   command
       ->add_option("--device", request.device,
-                   "whose LUTs and DSPs are counted")
+                   "the device whose LUTs and DSPs are counted")
       ->capture_default_str();
   command->add_option("--picture", options->picture,
-                      "write error over cost as an .svg file");
+                      "plot error over cost to an .svg file");
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"
                   "  rhizome formats helmholtz.cfd --picture formats.svg\n"

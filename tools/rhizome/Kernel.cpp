@@ -11,19 +11,20 @@ using namespace rhizome::kernelcommands;
 using namespace rhizome::model;
 
 /// The part of --help that options of kernels alone stand in.
-static const char *const kernelGroup = "Of kernels";
+static const char *const kernelGroup = "Kernel options";
 
 void cli::addKernelOptions(CLI::App &command, KernelOptions &options) {
   command
       .add_option("--cpu", options.cpu, "the processor, one of LLVM's names")
       ->option_text("NAME [native]");
   command.add_flag("--cfdlang-compat", options.cfdlangCompat,
-                   "operators associate to the right, as in the "
-                   "reference implementation of CFDlang");
+                   "right-associative operators, as in the reference "
+                   "implementation of CFDlang");
   command.add_flag("--keep-order", options.keepOrder,
-                   "floating point in the order written, nothing "
-                   "reassociated or contracted");
-  command.add_flag("--gemm", options.gemm, "contractions as matrix products");
+                   "compute floating point in the order written, without "
+                   "reassociation or contraction");
+  command.add_flag("--gemm", options.gemm,
+                   "turn contractions into matrix products");
   command
       .add_option_function<std::string>(
           "--numbers",
@@ -33,7 +34,7 @@ void cli::addKernelOptions(CLI::App &command, KernelOptions &options) {
             if (!options.numbers.format)
               throw CLI::ValidationError(error);
           },
-          "the number format of what is not annotated, e.g. "
+          "the number format of values without an annotation, e.g. "
           "'fixed<8,24>', half, 'float<6,9>'")
       ->option_text("FORMAT");
   command
@@ -47,15 +48,14 @@ void cli::addKernelOptions(CLI::App &command, KernelOptions &options) {
                                          "toward_zero, up or down");
             options.numbers.rounding = *rounding;
           },
-          "of numbers in formats: nearest_even, nearest_away, toward_zero, up "
-          "or down")
+          "rounding in number formats: nearest_even, nearest_away, "
+          "toward_zero, up or down")
       ->option_text("DIRECTION [nearest_even]");
   command.add_flag("--saturate", options.numbers.saturate,
-                   "of numbers in formats: too large results become the "
-                   "nearest bound");
+                   "in number formats: saturate results that are too large");
   command.add_flag("--fused", options.numbers.fused,
-                   "of numbers in formats: products are rounded with the sums "
-                   "they enter");
+                   "in number formats: round products together with the sums "
+                   "they are added to");
   ofKernels(command, {"--cpu", "--cfdlang-compat", "--keep-order", "--gemm",
                       "--numbers", "--rounding", "--saturate", "--fused"});
 }

@@ -41,8 +41,8 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
               request.shapes[name.str()] = std::move(shape);
             }
           },
-          "shape of a graph input, e.g. image=1,3,32,32; an unnamed dynamic "
-          "dimension is 1 otherwise")
+          "shape of a graph input, e.g. image=1,3,32,32; otherwise an unnamed "
+          "dynamic dimension is 1")
       ->type_name("NAME=SIZES")
       ->allow_extra_args(false);
   command
@@ -61,9 +61,28 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
               request.inputTypes[name.str()] = {isSigned, width};
             }
           },
-          "a graph input that holds whole numbers, signed or not, of 1 to 16 "
-          "bits: for networks that were integerized into float tensors")
+          "a graph input of signed or unsigned integers of 1 to 16 bits: for "
+          "networks that were integerized into float tensors")
       ->type_name("NAME=u8")
+      ->allow_extra_args(false);
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--state",
+          [&request](const std::vector<std::string> &texts) {
+            for (StringRef text : texts) {
+              auto [input, output] = text.split('=');
+              if (input.empty() || output.empty())
+                throw CLI::ValidationError(
+                    "--state", "'" + text.str() + "' is not INPUT=OUTPUT");
+              if (!request.states.insert({input.str(), output.str()}).second)
+                throw CLI::ValidationError(
+                    "--state", "'" + input.str() + "' is given two outputs");
+            }
+          },
+          "keep a tensor from frame to frame: the graph input holds what the "
+          "graph output gave in the frame before, in the first frame the "
+          "file's default or zeros; once per tensor")
+      ->type_name("INPUT=OUTPUT")
       ->allow_extra_args(false);
   command
       .add_option_function<std::string>(
@@ -71,9 +90,8 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
           [&request](const std::string &text) {
             request.numberFormat = formatOrUsage("--number-format", text);
           },
-          "build a float model in fixed point of I integer bits, the sign "
-          "among "
-          "them, and F fraction bits; ap_fixed<W,I> is read too")
+          "build a float model in fixed point with I integer bits, including "
+          "the sign, and F fraction bits; ap_fixed<W,I> is also accepted")
       ->type_name("fixed<I,F>");
   command
       .add_option_function<std::vector<std::string>>(
@@ -85,18 +103,20 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
                   formatOrUsage("--tensor-format", format);
             }
           },
-          "a format that differs, by tensor or node name")
+          "another format for one tensor or node, by name")
       ->type_name("NAME=fixed<I,F>")
       ->allow_extra_args(false);
-  command.add_flag("--raw-integers", request.rawIntegers,
-                   "the file's tensors hold the number format's integer codes");
+  command.add_flag(
+      "--raw-integers", request.rawIntegers,
+      "the file's tensors contain the number format's integer codes");
   addCalibration(command, request);
 }
 
 void cli::addNormalize(CLI::App &command, std::string &normalize) {
   command
-      .add_option("--normalize", normalize,
-                  "bring bytes to the model's range: 0..1, 0..255 or MEAN,STD")
+      .add_option(
+          "--normalize", normalize,
+          "convert bytes to the model's range: 0..1, 0..255 or MEAN,STD")
       ->type_name("RANGE")
       ->check([](const std::string &text) -> std::string {
         return isNormalization(text)
@@ -109,18 +129,17 @@ void cli::addData(CLI::App &command, DataChoice &choice,
                   std::vector<std::string> &inputs, std::string &normalize) {
   command
       .add_option("--input", inputs,
-                  "values of a graph input (.npy .npz .pb idx .png .jpg or "
-                  "a folder), once per input; random ones otherwise")
+                  "values of a graph input (.npy .npz .pb idx .png .jpg or a "
+                  "folder), once per input; otherwise random")
       ->allow_extra_args(false);
   command
       .add_option("--expect", choice.expect,
-                  "values that the graph output should have, once per "
-                  "output")
+                  "expected values of a graph output, once per output")
       ->allow_extra_args(false);
   command
-      .add_option("--output", choice.outputs,
-                  "a .npy to write a graph output of all frames to, once per "
-                  "output")
+      .add_option(
+          "--output", choice.outputs,
+          "a .npy file for a graph output of all frames, once per output")
       ->allow_extra_args(false);
   addNormalize(command, normalize);
   command
@@ -134,15 +153,16 @@ void cli::addData(CLI::App &command, DataChoice &choice,
                                          "'" + text + "' is not LOW,HIGH");
             choice.inputRange = {lo, hi};
           },
-          "random real inputs between LOW and HIGH")
+          "the range of random real inputs")
       ->type_name("LOW,HIGH");
   command
       .add_option("-n,--frames", choice.frames,
-                  "frames to run; all of the data otherwise, or one")
+                  "frames to run; otherwise all of the data, or one")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 32))
       ->option_text("N");
-  command.add_option("--seed", choice.seed,
-                     "of random data, stalls, loss and initial values");
+  command.add_option(
+      "--seed", choice.seed,
+      "the seed of random data, stalls, loss and initial values");
 }
 
 void cli::addLevel(CLI::App &command, Level &level, bool boards) {

@@ -141,12 +141,15 @@ std::string cli::shortened(const std::string &name) {
 
 int cli::failWith(const Failure &failure, bool json) {
   printNotes(failure.notes);
-  if (failure.kind == Failure::Kind::Unsupported)
+  // Of a model each cause has its place.
+  const bool isModel = failure.kind == Failure::Kind::Unsupported ||
+                       !failure.causes.front().node.empty();
+  if (isModel)
     failWith(failure.causes, json);
   else
     failWith(failure.reason(), json);
   const std::string &remedy = failure.causes.front().remedy;
-  if (!json && failure.kind != Failure::Kind::Unsupported && !remedy.empty())
+  if (!json && !isModel && !remedy.empty())
     errs() << "  remedy: " << remedy << "\n";
   return failure.exitCode();
 }

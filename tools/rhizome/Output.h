@@ -42,7 +42,7 @@ void printNotes(const std::vector<std::string> &notes);
 std::string grouped(int64_t value);
 /// A number of things: "1 cycle", "1,200 cycles".
 std::string counted(int64_t value, llvm::StringRef what);
-/// At most `digits` behind the point, no trailing zeros.
+/// At most `digits` decimals, no trailing zeros.
 std::string decimal(double value, int digits);
 std::string percent(double share);
 /// A name's beginning, if it is too long for a table.

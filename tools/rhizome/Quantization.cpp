@@ -87,7 +87,7 @@ void cli::addCalibration(CLI::App &command, ModelRequest &request) {
                 data.normalizeOption = "--calibration-normalize";
               },
               "quantize a float model, with ranges observed on these inputs "
-              "(.npz that names them, .npy idx .png .jpg or a folder)")
+              "(.npz with their names, .npy idx .png .jpg or a folder)")
           ->option_text("FILE");
   auto text = [&](const char *name, auto set, const char *type,
                   const char *help) {
@@ -110,13 +110,14 @@ void cli::addCalibration(CLI::App &command, ModelRequest &request) {
                                          "' is not 0..1, 0..255 or MEAN,STD");
         c.data.normalize = v;
       },
-      "RANGE", "how its bytes become the model's range, as --normalize");
+      "RANGE",
+      "how its bytes are converted to the model's range, as for --normalize");
   text(
       "--calibration-method",
       [](Calibration &c, const std::string &v) { setMethod(c.options, v); },
       "METHOD",
-      "how ranges follow: mse, the least squared error (the default), min-max, "
-      "percentile or percentile:P");
+      "how ranges are chosen: mse, the least squared error (the default), "
+      "min-max, percentile or percentile:P");
   auto number = [&](const char *name, auto set, auto range, const char *type,
                     const char *help) {
     return command
@@ -133,7 +134,8 @@ void cli::addCalibration(CLI::App &command, ModelRequest &request) {
   number(
       "--calibration-frames",
       [](Calibration &c, double v) { c.frames = int64_t(v); },
-      CLI::Range(1, 100000), "N", "its first N frames at most, otherwise 200");
+      CLI::Range(1, 100000), "N",
+      "use at most its first N frames, otherwise 200");
   command
       .add_option_function<std::vector<std::string>>(
           "--bits",
@@ -149,8 +151,8 @@ void cli::addCalibration(CLI::App &command, ModelRequest &request) {
   number(
       "--max-loss", [](Calibration &c, double v) { c.options.maxLoss = v; },
       CLI::Range(0.0, 100.0), "PERCENT",
-      "lower the widths layer by layer, as long as no more of the calibration "
-      "frames change their class");
+      "lower the widths layer by layer, as long as at most this share of the "
+      "calibration frames changes its class");
   number(
       "--min-snr", [](Calibration &c, double v) { c.options.minSnr = v; },
       CLI::Range(0.0, 150.0), "DB",

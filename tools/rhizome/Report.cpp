@@ -42,22 +42,22 @@ void cli::addReport(CLI::App &app, Run &run) {
   };
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
-      "report", "Draw a package's report.html again, with what was measured.");
+      "report", "Redraw a package's report.html, including measurements.");
   command->add_option("DIR", options->dir, "a package")->required();
   command
       ->add_option("--baseline", options->baseline,
-                   "measure this ONNX file with ONNX Runtime, batch 1, one "
-                   "thread and all, and put it beside")
+                   "also measure this ONNX file with ONNX Runtime, batch 1, "
+                   "with one thread and with all")
       ->option_text("MODEL");
   addPackageChecks(*command, options->acceptChanges, options->trust);
   command->add_flag("--json", options->json, "one JSON object on stdout");
-  command->footer(
-      "The page holds its data and its drawing library and needs no network. "
-      "Every\ncompile writes it; simulate and synth leave their results in the "
-      "package.\n"
-      "Examples:\n"
-      "  rhizome report net.rhz\n"
-      "  rhizome report net.rhz --baseline net.onnx");
+  command->footer("The page contains its data and its drawing library and "
+                  "needs no network. Every\n"
+                  "compile writes it; simulate and synth store their results "
+                  "in the package.\n"
+                  "Examples:\n"
+                  "  rhizome report net.rhz\n"
+                  "  rhizome report net.rhz --baseline net.onnx");
   command->callback([options, &run] {
     run = [options] {
       return runReport(options->dir, options->baseline,

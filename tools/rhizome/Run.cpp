@@ -105,7 +105,7 @@ static void addDriver(CLI::App &command, RunRequest &request) {
           },
           "what computes: nothing (zeros), this CPU, the simulated RTL, a "
           "board at a serial line, nodes on a network, simulated nodes as MPI "
-          "ranks, an OpenCL device; of a cluster's package udp otherwise")
+          "ranks, an OpenCL device; udp is the default for a cluster's package")
       ->option_text("null|cpu|simulation|uart|udp|mpi|opencl");
   command
       .add_option("--port", options.port,
@@ -117,15 +117,15 @@ static void addDriver(CLI::App &command, RunRequest &request) {
       ->capture_default_str()
       ->option_text("RATE");
   command
-      .add_option("--stalls-in", options.stallsIn,
-                  "driver simulation: per cent of cycles in which the source "
-                  "offers nothing")
+      .add_option(
+          "--stalls-in", options.stallsIn,
+          "driver simulation: percent of cycles in which the source pauses")
       ->check(CLI::Range(0, 95))
       ->option_text("PERCENT");
   command
-      .add_option("--stalls-out", options.stallsOut,
-                  "driver simulation: per cent of cycles in which the sink "
-                  "takes nothing")
+      .add_option(
+          "--stalls-out", options.stallsOut,
+          "driver simulation: percent of cycles in which the sink pauses")
       ->check(CLI::Range(0, 95))
       ->option_text("PERCENT");
 }
@@ -133,19 +133,19 @@ static void addDriver(CLI::App &command, RunRequest &request) {
 static void addJobAndDevice(CLI::App &command, DriverOptions &options) {
   command
       .add_option("--hostfile", options.hostfile,
-                  "driver mpi: a file for mpirun; the package has the same "
-                  "path everywhere")
+                  "driver mpi: mpirun's hostfile; the package needs the same "
+                  "path on all hosts")
       ->option_text("FILE");
   command
       .add_option("--platform", options.platform,
-                  "driver opencl: part of a platform's name; the first one "
-                  "with a device otherwise")
+                  "driver opencl: part of a platform's name; otherwise the "
+                  "first one with a device")
       ->option_text("NAME");
   command
-      .add_option("--program", options.program,
-                  "driver opencl: what the device runs, such as the package's "
-                  "rhizome.xclbin; this CPU's code in the device's place "
-                  "otherwise")
+      .add_option(
+          "--program", options.program,
+          "driver opencl: the program for the device, such as the package's "
+          "rhizome.xclbin; otherwise this CPU's code replaces the device")
       ->option_text("FILE");
 }
 
@@ -170,14 +170,14 @@ void cli::addRun(CLI::App &app, Run &run) {
   addDriver(*command, request);
   addJobAndDevice(*command, request.driverOptions);
   command
-      ->add_option("--at", request.places.at,
-                   "where a node is; of 'host': where to listen")
+      ->add_option(
+          "--at", request.places.at,
+          "the address of a node; for 'host', the address to listen on")
       ->type_name("NAME=ADDRESS:PORT")
       ->allow_extra_args(false);
   command
       ->add_option("--manifest", request.places.manifest,
-                   "a file like the package's deploy.yaml, which is read "
-                   "otherwise")
+                   "a file to read instead of the package's deploy.yaml")
       ->option_text("FILE");
   command
       ->add_option("--key", request.key,
@@ -186,23 +186,23 @@ void cli::addRun(CLI::App &app, Run &run) {
       ->option_text("FILE");
   command
       ->add_option("--outstanding", request.outstanding,
-                   "frames on their way at a time; 1 for single requests; as "
-                   "many as the links take otherwise")
+                   "frames in flight; 1 for single requests; otherwise as many "
+                   "as the links take")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 32))
       ->option_text("N");
   command
       ->add_option("--patience-s", request.patienceS,
-                   "give up after so long without nodes or answers")
+                   "timeout without nodes or answers")
       ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
   command->add_flag("--no-check", options->noCheck,
                     "do not compare with the interpreter");
-  command->add_flag("--check", options->kernel.check,
-                    "compare with the interpreter; in number formats bit by "
-                    "bit");
+  command->add_flag(
+      "--check", options->kernel.check,
+      "compare with the interpreter, in number formats bit by bit");
   command
       ->add_option("--threads", options->kernel.threads,
-                   "threads over elements")
+                   "threads to share the elements")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   ofKernels(*command, {"--check", "--threads"});

@@ -82,8 +82,10 @@ static int runSimulate(SimulateRequest request, bool json) {
                               {"sim_cycles_per_s", result.simCyclesPerS}};
     if (!result.simulator.empty())
       object["simulator"] = llvm::json::fixUTF8(result.simulator);
-    if (result.golden)
+    if (result.golden) {
       object["golden"] = result.golden;
+      object["golden_from"] = llvm::json::fixUTF8(result.goldenFrom);
+    }
     if (result.unexpected >= 0)
       object["unexpected"] = result.unexpected;
     if (!result.firstMismatch.empty())
@@ -101,8 +103,12 @@ static int runSimulate(SimulateRequest request, bool json) {
   llvm::outs() << result.frames
                << (result.frames == 1 ? " frame, " : " frames, ")
                << grouped(result.mismatches) << " mismatches";
-  if (result.golden)
-    llvm::outs() << " (" << result.golden << " golden vectors compared, too)";
+  if (result.golden) {
+    llvm::outs() << " (" << result.golden << " golden vectors";
+    if (result.goldenFrom == "input" || result.goldenFrom == "calibration")
+      llvm::outs() << " of " << result.goldenFrom << " data";
+    llvm::outs() << " compared, too)";
+  }
   llvm::outs() << "\n";
   if (result.unexpected >= 0)
     llvm::outs() << grouped(result.unexpected)
@@ -141,19 +147,20 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   auto options = std::make_shared<Options>();
   SimulateRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
-      "simulate", "Run a package's hardware and compare it, bit for bit.");
+      "simulate",
+      "Simulate a package's hardware and compare its results bit for bit.");
   command->add_option("DIR", request.package, "a package, or a kernel (.cfd)")
       ->required();
   addLevel(*command, request.level, true);
   addData(*command, request, options->inputs, options->normalize);
   command
       ->add_option("--stalls-in", request.stallsIn,
-                   "per cent of cycles in which sources pause")
+                   "percent of cycles in which sources pause")
       ->check(CLI::Range(0, 99))
       ->option_text("PERCENT");
   command
       ->add_option("--stalls-out", request.stallsOut,
-                   "per cent of cycles in which sinks pause")
+                   "percent of cycles in which sinks pause")
       ->check(CLI::Range(0, 99))
       ->option_text("PERCENT");
   command
@@ -169,13 +176,13 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       ->option_text("P");
   command
       ->add_option("--reorder-delay-us", request.reorderDelayUs,
-                   "the largest such delay")
+                   "the maximum delay")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   command
       ->add_option("--hostfile", request.hostfile,
-                   "level cluster: mpirun's file of hosts; the package needs "
-                   "the same path on all of them")
+                   "level cluster: mpirun's hostfile; the package needs the "
+                   "same path on all hosts")
       ->check(CLI::ExistingFile)
       ->option_text("FILE");
   command->add_flag("--four-state", request.fourState,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Each former spelling is as long as today's, so it is replaced where it lies.
+// Each former spelling is as long as today's, so it is replaced in place.
 #include "Spellings.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstring>

@@ -6,7 +6,7 @@ namespace rhizome::cli {
 
 /// Brings the former spellings among `argv` to those of today: the command,
 /// names of options, and the phase that --compile-to or --compile-from names.
-/// Arguments behind "--" stay as they are.
+/// Arguments after "--" are not changed.
 void respell(int argc, char **argv);
 
 } // namespace rhizome::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome synth: a package's hardware through synthesis, beside the plan.
+// rhizome synth: a package's synthesis results compared with the plan.
 #include "rhizome/Synth/Synth.h"
 #include "Commands.h"
 #include "Output.h"
@@ -36,7 +36,7 @@ std::string levels(const SynthModule &module) {
                                    : "loop";
 }
 
-/// The deepest modules' longest paths, where they lie in the source.
+/// The deepest modules' longest paths, by their source locations.
 void printPath(const SynthResult &result, const SynthNode &node) {
   const SynthModule *deepest = nullptr;
   for (const SynthModule &m : result.modules)
@@ -128,7 +128,7 @@ int runSynth(const std::string &dir, Changes changes, SynthOptions options,
       line.show(
           std::to_string(p.done) + " of " + std::to_string(p.total) +
           " modules" +
-          (p.cached ? " beside " + std::to_string(p.cached) + " known" : "") +
+          (p.cached ? " and " + std::to_string(p.cached) + " known" : "") +
           (p.running.empty() ? "" : ": " + p.running));
     };
   llvm::Expected<SynthResult> result = synthesize(*package, options);
@@ -167,27 +167,28 @@ void cli::addSynth(CLI::App &app, Run &run) {
   command->add_option("DIR", options->dir, "a package")->required();
   command
       ->add_option("--tool", synth.tool,
-                   "a Yosys of PATH or by its path, the default is Debian's; "
-                   "or 'nextpnr': the whole design placed, routed and, on a "
-                   "board, turned into a bitstream")
+                   "a Yosys in PATH or its path, the default is Debian's; or "
+                   "'nextpnr': place and route the whole design and, for a "
+                   "board, write the bitstream")
       ->option_text("PROGRAM");
-  command->add_option("--jobs", synth.jobs, "runs of Yosys at a time")
+  command
+      ->add_option("--jobs", synth.jobs, "Yosys processes to run in parallel")
       ->check(CLI::Range(1, 64))
       ->option_text("N");
   command
-      ->add_option("--cache", synth.cache,
-                   "where results are kept by content; "
-                   "$XDG_CACHE_HOME/rhizome/synth otherwise")
+      ->add_option(
+          "--cache", synth.cache,
+          "the folder of the cache, otherwise $XDG_CACHE_HOME/rhizome/synth")
       ->option_text("FOLDER");
   CLI::Option *board =
       command
           ->add_option("--board", options->place.board,
                        "with nextpnr: a name of data/boards, or a .yaml file; "
-                       "the plan's otherwise")
+                       "otherwise the plan's board")
           ->option_text("NAME");
   CLI::Option *seed = command
                           ->add_option("--seed", options->place.seed,
-                                       "with nextpnr: the placer's")
+                                       "with nextpnr: the placer's seed")
                           ->option_text("N");
   addPackageChecks(*command, options->acceptChanges, options->trust);
   command->add_flag("--json", options->json, "one JSON object on stdout");

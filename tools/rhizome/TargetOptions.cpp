@@ -36,12 +36,12 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->excludes(board);
   CLI::Option *goal =
       command
-          .add_option("--goal", request.goal,
-                      "bounds: throughput=N/s, latency=T(ns|us|ms|s), nodes=N, "
-                      "of every device's resources lut=, ff=, dsp=, bram=, "
-                      "uram= and lutram=N or P%; and what is best within them: "
-                      "max-throughput, min-latency, min-resources or "
-                      "min-nodes; with commas between")
+          .add_option(
+              "--goal", request.goal,
+              "bounds: throughput=N/s, latency=T(ns|us|ms|s), nodes=N, and per "
+              "device lut=, ff=, dsp=, bram=, uram= and lutram=N or P%; and an "
+              "objective: max-throughput, min-latency, min-resources or "
+              "min-nodes; separated by commas")
           ->default_str("max-throughput")
           ->check([](const std::string &text) -> std::string {
             return isGoal(text)
@@ -69,30 +69,31 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->excludes(steer);
   command
       .add_option("--weights", request.weights,
-                  "where weights live: rom (in the bitstream) or resident (in "
-                  "block RAM or UltraRAM that is filled from the device's "
-                  "memory when the design starts), of all layers that can or "
-                  "as NAME=HOME of one; may be given several times")
+                  "where weights are stored: rom (in the bitstream) or "
+                  "resident (in block RAM or UltraRAM that is filled from the "
+                  "device's memory when the design starts), for all layers "
+                  "that support it or with NAME=HOME for one; may be repeated")
       ->option_text("HOME")
       ->allow_extra_args(false)
       ->take_all();
   command
       .add_option("--constraints", request.constraints,
-                  "a constraint file of DOSA's: its goal, shapes, device type "
-                  "and number format")
+                  "a DOSA constraint file: its goal, shapes, device type and "
+                  "number format")
       ->check(CLI::ExistingFile)
       ->option_text("FILE")
       ->excludes(goal)
       ->excludes(device)
       ->excludes(board);
   command
-      .add_option("--max-nodes", options.maxNodes,
-                  "devices of the cluster that may be used, otherwise all")
+      .add_option(
+          "--max-nodes", options.maxNodes,
+          "maximum number of devices of the cluster to use, otherwise all")
       ->check(CLI::Range(1, 65535))
       ->option_text("N");
   command
       .add_option("--clock-mhz", options.clockMhz,
-                  "every design's clock, otherwise the device's")
+                  "the clock of every design, otherwise the device's")
       ->check(CLI::Range(0.001, 10000.0))
       ->check([](const std::string &text) -> std::string {
         double mhz;
@@ -105,7 +106,7 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   addModelOptions(command, request.model);
   command
       .add_option("--target", options.target,
-                  "what a kernel is compiled for: cpu")
+                  "what to compile a kernel for: cpu")
       ->check(CLI::IsMember({"cpu"}))
       ->option_text("TARGET [cpu]");
   ofKernels(command, {"--target"});

@@ -213,7 +213,7 @@ void explain(const Device &d, const Flows &flows) {
     if (m.latencyNs > 0)
       outs() << ": " << m.portBits << " bits a beat, " << m.latencyNs
              << " ns to the first, " << m.turnaroundNs
-             << " ns between bursts that lie apart, a refresh of "
+             << " ns between bursts that are apart, a refresh of "
              << m.refreshNs << " ns every " << m.refreshEveryNs << " ns";
     outs() << "\n";
   }

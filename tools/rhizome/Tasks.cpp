@@ -5,7 +5,25 @@
 using namespace rhizome;
 using namespace rhizome::cli;
 
-void cli::printTasks(const PlannedTasks &planned) {
+/// What the model keeps, and the rate that this leaves.
+static void printStates(const PlannedTasks &planned, double latencyUs) {
+  if (planned.states.empty())
+    return;
+  llvm::outs() << "\nkept from frame to frame\n";
+  Table table({"state", "next", "bytes", "where"});
+  for (const PlannedState &state : planned.states)
+    table.add({state.name, state.next, grouped(state.bytes), "host"});
+  table.print();
+  const double us = latencyUs + planned.outsideUs();
+  llvm::outs() << "  a frame begins when the one before has ended";
+  if (latencyUs > 0)
+    llvm::outs() << ": the device, the host and copies take " << decimal(us, 1)
+                 << " us, at most " << decimal(1e6 / us, 0)
+                 << " frames per second";
+  llvm::outs() << "\n";
+}
+
+void cli::printTasks(const PlannedTasks &planned, double latencyUs) {
   Table table({"task", "place", "operations", "tensors", "bytes", "us"});
   for (const PlannedTask &task : planned.tasks) {
     auto addCopy = [&](bool toFpga) {
@@ -24,4 +42,5 @@ void cli::printTasks(const PlannedTasks &planned) {
   llvm::outs() << "\ntasks in order, with one core of " << planned.host
                << " and copies over " << planned.link << "\n";
   table.print();
+  printStates(planned, latencyUs);
 }

@@ -35,6 +35,8 @@ static std::string unknownWord(const CLI::App &app, int argc, char **argv) {
   const CLI::App *command = nullptr;
   std::vector<std::string> known;
   for (const CLI::App *each : app.get_subcommands({})) {
+    if (each->get_group().empty())
+      continue;
     known.push_back(each->get_name());
     if (first == known.back())
       command = each;
@@ -81,6 +83,7 @@ int main(int argc, char **argv) {
   cli::addReport(app, run);
   cli::addTargets(app, run);
   cli::addDoctor(app, run);
+  cli::addCompletion(app, run);
   cli::respell(argc, argv);
   try {
     app.parse(argc, argv);

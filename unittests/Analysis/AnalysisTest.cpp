@@ -21,7 +21,7 @@ protected:
   }
 };
 
-/// A convolution of 4-bit images, a requantizer and a sum with what was before.
+/// A convolution of 4-bit images, a requantizer and a residual sum.
 constexpr const char *kResidual = R"mlir(
 func.func @network(%x: tensor<1x4x4x2x!num.int<u4, 0:15>>)
     -> tensor<1x4x4x2x!num.int<s9, -120:230>> {
@@ -97,12 +97,12 @@ TEST_F(AnalysisTest, RoofsFollowFromTheDevice) {
   DeviceAnalysis found = roofsOf(network, needs, *device, &known, &*link);
   ASSERT_EQ(found.operations.size(), 3u);
   const Roofs &whole = found.whole.roofs;
-  // 16 bytes in and 36 out, each in a datagram of 66 more.
+  // 16 bytes in and 36 out, each in a datagram with 66 more.
   EXPECT_NEAR(whole.network, 1.25e9 / (36 + 66), 1);
   EXPECT_NEAR(whole.dram, 10e9 * 8 / double(needs.total.paramBits), 1);
   EXPECT_GT(whole.onChip, 0);
-  // What one copy reaches cannot lie above what the whole device allows, and
-  // all operations together not above any of them.
+  // The rate of one copy cannot exceed what the whole device allows, and
+  // all operations together cannot exceed any of them.
   for (const OperationRoofs &o : found.operations) {
     ASSERT_TRUE(o.roofs.compute.count("stream"));
     EXPECT_GE(o.roofs.compute.at("stream"), o.fastest.at("stream") * 0.999);
@@ -148,7 +148,7 @@ TEST(ComputeRoof, AddsWhatUnlikeOptionsTakeOfUnlikeResources) {
   double both = computeRoof({options, options}, budget, 1);
   EXPECT_GE(both, 1);
   EXPECT_LE(both, 1.025);
-  // What the device has not at all cannot be used.
+  // A resource that the device lacks cannot be used.
   EXPECT_EQ(computeRoof({{option(10, 0, 1)}}, {{"lut", 100}}, 1), 0);
 }
 } // namespace

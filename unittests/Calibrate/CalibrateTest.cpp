@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Post-training quantization of a small network, on random frames: what is put
-// in, how good it is, what bounds and overrides do, and that the integer model
-// equals it.
+// Post-training quantization of a small network, on random frames: which
+// quantizers are inserted, their quality, the effect of bounds and overrides,
+// and that the integer model equals it.
 #include "rhizome/Calibrate/Calibrate.h"
 #include "../TaskWalk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -116,7 +116,7 @@ TEST_F(Calibrated, EightBitsAreCloseAndBecomeIntegers) {
   EXPECT_EQ(layer(*report, "conv").low, 0) << "Relu";
   EXPECT_EQ(layer(*report, "fc2").activationBits, 0u) << "the output is exact";
   EXPECT_EQ(layer(*report, "x").op, "input");
-  // No batch norm is left, and the integer model says the same.
+  // No batch norm remains, and the integer model agrees.
   std::string text;
   llvm::raw_string_ostream(text) << *module;
   EXPECT_EQ(text.find("batch_norm"), std::string::npos);
@@ -229,7 +229,7 @@ TEST_F(Calibrated, WhatIsQuantizedIsRefused) {
   EXPECT_NE(why.find("drop --calibration"), std::string::npos) << why;
 }
 
-/// x through √(x² + 1) on the host, whose constant stands outside the loop as
+/// x through √(x² + 1) on the host, whose constant is outside the loop as
 /// rewrites leave it, into a dense layer whose weights are transposed, and x
 /// added again.
 TEST_F(Calibrated, HostOperationsAndMovedWeights) {
@@ -260,7 +260,7 @@ TEST_F(Calibrated, HostOperationsAndMovedWeights) {
   llvm::Expected<Report> report = run(*module);
   ASSERT_TRUE(bool(report)) << llvm::toString(report.takeError());
   EXPECT_GT(report->snr, 30);
-  // What the host gives is rounded before the layer reads it.
+  // The host's result is rounded before the layer reads it.
   EXPECT_NEAR(layer(*report, "norm").high, std::sqrt(10.0), 1e-5);
   EXPECT_EQ(layer(*report, "norm").activationBits, 8u);
   EXPECT_EQ(layer(*report, "fc").weightBits, 8u);
@@ -276,7 +276,7 @@ TEST_F(Calibrated, WhatIsNoNumberNamesItsFrame) {
 }
 
 TEST_F(Calibrated, SaturationIsCounted) {
-  // Of x, one value in 2,560 is ten times as large as the others.
+  // One value of x in 2,560 is ten times as large as the others.
   for (auto &frame : frames)
     frame[0].floats[0] = 0;
   frames[3][0].floats[0] = 10;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// characterize: one sampled actor through Yosys, its registers as predicted.
+// characterize: one sampled actor in Yosys, with its registers as predicted.
 #include "rhizome/Characterize/Characterize.h"
 #include "../TestFolder.h"
 

@@ -17,11 +17,11 @@ const PlannedLink kLink{{Medium::Kind::Udp, 1e10, 1000, 1472, 66}, "10gbe"};
 
 class Exchange {
 public:
-  explicit Exchange(int size) : size(size), barrier(size), tidings(size) {}
+  explicit Exchange(int size) : size(size), barrier(size), report(size) {}
   const int size;
   std::barrier<> barrier;
   std::mutex mutex;
-  std::vector<Tidings> tidings;
+  std::vector<PartyStatus> report;
   std::map<int, std::vector<Datagram>> mail;
 };
 
@@ -31,19 +31,20 @@ public:
       : common(exchange), self(rank) {}
   int rank() const override { return self; }
   int size() const override { return common.size; }
-  std::vector<Tidings> exchange(const Tidings &mine, std::vector<Datagram> sent,
-                                std::vector<Datagram> &received) override {
+  std::vector<PartyStatus> exchange(const PartyStatus &mine,
+                                    std::vector<Datagram> sent,
+                                    std::vector<Datagram> &received) override {
     {
       std::lock_guard<std::mutex> lock(common.mutex);
-      common.tidings[size_t(self)] = mine;
+      common.report[size_t(self)] = mine;
       for (Datagram &datagram : sent)
         common.mail[datagram.to].push_back(std::move(datagram));
     }
     common.barrier.arrive_and_wait();
-    std::vector<Tidings> all;
+    std::vector<PartyStatus> all;
     {
       std::lock_guard<std::mutex> lock(common.mutex);
-      all = common.tidings;
+      all = common.report;
       received = std::exchange(common.mail[self], {});
     }
     common.barrier.arrive_and_wait();
@@ -55,7 +56,7 @@ private:
   int self;
 };
 
-/// Passes a token on some time after it came; keeps a diary. The host ends
+/// Passes a token on some time after it arrived; keeps a log. The host ends
 /// when it has seen enough of them.
 class Gossip : public Party {
 public:

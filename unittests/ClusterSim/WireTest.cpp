@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// When datagrams arrive, which are lost, which channel a frame takes.
+// When datagrams arrive, which are lost, which channel a frame uses.
 #include "rhizome/ClusterSim/Wire.h"
 #include "rhizome/ClusterSim/Channels.h"
 #include "gtest/gtest.h"
@@ -26,7 +26,7 @@ TEST(Wire, OneDatagramTakesItsBitsAndTheLatency) {
   Ports a(0, {kTenGig}, {}), b(1, {kTenGig}, {});
   a.connect(0);
   b.connect(0);
-  a.send(0, 1, 0, payload(934)); // 1,000 bytes with the overhead: 800 ns
+  a.send(0, 1, 0, payload(934)); // 1,000 bytes including the overhead: 800 ns
   EXPECT_EQ(arrivalOf(a, b), 800'000 + kMicrosecond);
   Datagram got;
   EXPECT_FALSE(b.receive(1'799'999, got));

@@ -309,7 +309,7 @@ private:
     Format f = format();
     while (f == Format::binary64() || f == Format::binary32())
       f = format();
-    // Operands are any earlier values in the operation's format.
+    // Operands are arbitrary earlier values in the operation's format.
     std::string text, operands[3];
     for (int i = 0; i < 3; ++i) {
       auto [value, from] = values[random() % values.size()];

@@ -15,7 +15,7 @@ using namespace rhizome::test;
 namespace {
 class Differential : public ::testing::TestWithParam<unsigned> {};
 
-/// Compares the two on three frames; counts the operations that took part.
+/// Compares the two on three frames; counts the tested operations.
 void compare(unsigned seed, unsigned length,
              std::map<std::string, int> &operations) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
@@ -54,7 +54,7 @@ TEST_P(Differential, InterpreterEqualsCpu) {
     compare(seed, GetParam() < 3 ? 1 : 2 + seed % 4, operations);
   }
   if (GetParam() >= 3) {
-    // A batch of chains meets every operation but the rarest.
+    // A batch of chains covers every operation except the rarest.
     EXPECT_GE(operations.size(), 12u);
   }
 }

@@ -25,7 +25,7 @@ protected:
     context.getDiagEngine().registerHandler(
         [this](Diagnostic &d) { message += d.str(); });
   }
-  /// Runs a function on both paths, compares them, and gives the results.
+  /// Runs a function on both paths, compares the results and returns them.
   std::vector<Tensor> both(StringRef text, std::vector<Tensor> inputs) {
     module = parseSourceString<ModuleOp>(text, &context);
     EXPECT_TRUE(module) << message;
@@ -38,7 +38,7 @@ protected:
     EXPECT_TRUE(succeeded(compiled)) << message;
     if (failed(want) || failed(compiled))
       return {};
-    // Twice: nothing is left of a call in the next one.
+    // Twice: a call leaves no state for the next one.
     for (int i = 0; i < 2; ++i) {
       auto got = (*compiled)->run(inputs);
       EXPECT_TRUE(bool(got));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Objects of functions: several in one file, constants included, and no byte
-// read or written outside of the caller's arrays, which end where a page ends
-// that the process may not touch.
+// Objects of functions: several in one file, including constants, and no byte
+// read or written outside of the caller's arrays, which end at the end of a
+// page before an inaccessible one.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -120,7 +120,7 @@ TEST_F(ObjectTest, SeveralFunctionsWithTheirConstants) {
   check(1, 1e-6f);
 }
 
-/// Rows of every length: whole vectors, rests, less than one vector.
+/// Rows of every length: whole vectors, remainders, less than one vector.
 TEST_F(ObjectTest, NothingOutsideOfTheArrays) {
   std::string text;
   std::vector<int> sizes = {1, 2, 3, 5, 8, 15, 16, 17, 31, 50, 67, 130};

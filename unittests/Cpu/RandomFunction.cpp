@@ -123,7 +123,7 @@ Value RandomFunction::pool(Value v, bool sum) {
                        p = {pick(0, 2), pick(0, 2), pick(0, 2), pick(0, 2)};
   int64_t oh = osa::windowOutput(in[1], p[0], p[2], k[0], s[0], d[0]);
   int64_t ow = osa::windowOutput(in[2], p[1], p[3], k[1], s[1], d[1]);
-  // Every window has to hold a position of the input.
+  // Every window must contain a position of the input.
   auto covered = [](int64_t size, int64_t low, int64_t kernel, int64_t stride,
                     int64_t dilation, int64_t outs) {
     for (int64_t o = 0; o < outs; ++o) {

@@ -11,12 +11,12 @@
 namespace rhizome::test {
 class RandomFunction {
 public:
-  /// Builds a function of `length` operations into a module of its own.
+  /// Builds a function of `length` operations into its own module.
   RandomFunction(mlir::MLIRContext &context, unsigned seed, unsigned length);
 
   mlir::func::FuncOp func() { return function; }
   mlir::ModuleOp module() { return *owner; }
-  /// A frame of random inputs; every other one holds extremes only.
+  /// A frame of random inputs; every other one has only extreme values.
   std::vector<Tensor> frame();
 
 private:
@@ -29,7 +29,7 @@ private:
   num::IntType randomInt(unsigned maxWidth);
   mlir::Value constant(llvm::ArrayRef<int64_t> shape, num::IntType type);
   mlir::Value argument(llvm::ArrayRef<int64_t> shape, num::IntType type);
-  /// One more operation on `v`; null if the draw doesn't fit its shape.
+  /// One more operation on `v`; null if the draw does not fit its shape.
   mlir::Value step(mlir::Value v);
   mlir::Value conv2d(mlir::Value v);
   mlir::Value dense(mlir::Value v);

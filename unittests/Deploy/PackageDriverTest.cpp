@@ -91,7 +91,7 @@ BorderPort bytePort(BorderPort port) {
   return port;
 }
 
-Bytes golden(const Bytes &frame) {
+Bytes golden(size_t, const Bytes &frame) {
   static Interpreter interpreter(tiny().function("network"));
   const PlannedNode &node = tiny().package->plan().nodes[0];
   auto answer =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every construct that the emitter prints means what the operation does: logic
+// Every construct that the emitter prints has the operation's meaning: logic
 // of many widths in Icarus against the dialect's folders, registers and
 // memories against a model of the cycle. Verilator and Yosys accept all of it.
 #include "../RtlValues.h"
@@ -31,7 +31,7 @@ protected:
     for (unsigned i = 0; i < width; i += 64)
       words.push_back(rng());
     APInt value(width, words);
-    switch (rng() % 6) { // ends are rare otherwise
+    switch (rng() % 6) { // extremes are rare otherwise
     case 0:
       return APInt::getSignedMinValue(width);
     case 1:
@@ -42,7 +42,7 @@ protected:
       return value;
     }
   }
-  /// The tools accept the file of a module, and its bench says RIGHT.
+  /// The tools accept the file of a module, and its bench prints RIGHT.
   void check(const std::string &name, const std::string &bench) {
     std::string text = folder.read(name + ".sv");
     folder.write("bench.sv", bench);
@@ -103,7 +103,7 @@ TEST_F(ConstructsTest, LogicOfManyWidths) {
             b, loc, b.getIntegerType(5), n,
             b.getDenseI64ArrayAttr(
                 {3, -1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 31}))};
-    // Operations on constants, and on what has no name.
+    // Operations on constants, and on values without a name.
     Value constant = rtl::ConstantOp::create(b, loc, type, random(width));
     Value joined = rtl::ConcatOp::create(b, loc, b.getIntegerType(width + 4),
                                          ValueRange{n, x});
@@ -207,14 +207,14 @@ rtl.module @state attributes {input_names = ["clk_i", "rst_ni", "en_i", "we_i", 
                               APInt(70, 44), APInt::getAllOnes(70)};
   std::vector<APInt> scratch(8, APInt(2, 0));
   for (int cycle = 0; cycle < 400; ++cycle) {
-    // At first everything gets a value.
+    // Initially, everything gets a value.
     bool rst = cycle > 3 && rng() % 20 != 0;
     bool en = cycle > 0 && (cycle < 12 || rng() & 1);
     bool we = cycle > 8 && (rng() & 1);
     uint64_t a = rng() % 5, c = rng() % 5;
     if (cycle < 12)
       c = uint64_t(cycle) % 8;
-    // What stands behind the end is anything: it is written only.
+    // Reads beyond the end are arbitrary: it is only written.
     bool isBeyond = c > 4;
     APInt d = random(70);
     auto readOf = [&](uint64_t at) {
@@ -238,7 +238,7 @@ rtl.module @state attributes {input_names = ["clk_i", "rst_ni", "en_i", "we_i", 
              "; en = " + std::to_string(en) + "; we = " + std::to_string(we) +
              "; a = " + std::to_string(a) + "; c = " + std::to_string(c) +
              "; d = " + literal(d) + "; #1 clk = 1; #1 clk = 0;\n";
-    if (cycle < 12) // of the first words nothing is known
+    if (cycle < 12) // the first words are unknown
       continue;
     APInt all(431, 1);
     for (const APInt *part : {&t, &s, &r}) {

@@ -11,8 +11,8 @@ using namespace rhizome;
 using rhizome::test::TestFolder;
 
 namespace {
-// Slices, joins, constants, parameters, an unread output, half-read vectors,
-// feedback, and names that need repair.
+// Slices, concatenations, constants, parameters, an unread output, half-read
+// vectors, feedback, and names that need repair.
 constexpr const char *kDesign = R"mlir(
 rtl.module @rhz_top attributes {
     input_names = ["clk_i", "rst_ni", "a", "spare"], output_names = ["y", "carry"],

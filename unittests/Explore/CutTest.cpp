@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Cutting and splitting change nothing of what is computed: the functions of
+// Cutting and splitting do not change the computation: the functions of
 // nodes, one after the other in the interpreter, equal the whole network.
 #include "../NetworkBuilder.h"
 #include "rhizome/Explore/Explore.h"
@@ -57,7 +57,7 @@ int64_t numberAt(DictionaryAttr attrs, const char *key) {
   return number ? number.getInt() : -1;
 }
 
-/// The network's outputs by way of the nodes' functions.
+/// The network's outputs, computed by the nodes' functions.
 Tensor composed(const explore::Result &result, const Tensor &input) {
   std::map<int64_t, Tensor> values;
   std::optional<Tensor> answer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Exploration on the shape of DOSA's PTTCNN: goals are met with the resources
-// that hand calculation gives (docs/architecture.md, "The marks").
+// of a hand calculation (docs/architecture.md, "The marks").
 #include "rhizome/Explore/Explore.h"
 #include "../NetworkBuilder.h"
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ TEST(Explore, PttcnnAtLineRate) {
 
 TEST(Explore, RomsMoveToLutsWhereBlocksAreScarce) {
   MLIRContext context;
-  std::map<int64_t, double> price; // by the blocks that there are
+  std::map<int64_t, double> price; // by the number of available blocks
   for (int64_t blocks : {64, 1}) {
     NetworkBuilder n(context);
     explore::ClusterPlace place;
@@ -111,7 +111,7 @@ TEST(Explore, RomsMoveToLutsWhereBlocksAreScarce) {
         << blocks << ": " << explore::describe(result->limit);
     EXPECT_LE(result->nodes[0].resources.bram(), double(blocks));
     price[blocks] = result->lutsOfABlock;
-    // A plan says at which price it was made, and is made again at it.
+    // A plan records its price, and is rebuilt with it.
     explore::Steering steering;
     steering.lutsOfABlock = result->lutsOfABlock;
     auto again = explore::explore(f, goal, cluster, steering);
@@ -126,7 +126,7 @@ TEST(Explore, WeightsAreLoadedWhereBlocksDoNotHoldThem) {
   auto byte = [](NetworkBuilder &n) {
     return num::IntType::getFull(n.b.getContext(), true, 8);
   };
-  // Three layers of 512 Kbit each: 15 blocks and more each.
+  // Three layers of 512 Kbit each: at least 15 blocks each.
   for (bool hasMemory : {true, false})
     for (int64_t blocks : {200, 20}) {
       MLIRContext context;
@@ -255,7 +255,7 @@ TEST(Explore, GoalsBoundResources) {
   EXPECT_EQ(cluster.places[1].context.budget["lut"], 20000);
 }
 
-/// Of two bounds the tighter one decides; the objective what is best within.
+/// The tighter of two bounds decides; the objective selects within
 TEST(Explore, BoundsHoldTogether) {
   MLIRContext context;
   NetworkBuilder n(context);
@@ -279,8 +279,8 @@ TEST(Explore, BoundsHoldTogether) {
   EXPECT_FALSE(never.limit.isNone());
   EXPECT_FALSE(run(f, "max-throughput,throughput=1e9").meetsGoal);
 }
-/// Datagrams hold words of 64 bits, whatever the streams' widths: a request
-/// takes longer over narrow streams, and no width is an accident.
+/// Datagrams hold words of 64 bits, for any width of streams: a request
+/// takes longer over narrow streams, and no width is arbitrary.
 TEST(Explore, LatencyOverStreamsOfAnyWidth) {
   MLIRContext context;
   NetworkBuilder n(context);
@@ -302,8 +302,8 @@ TEST(Explore, LatencyOverStreamsOfAnyWidth) {
     EXPECT_TRUE(result->meetsGoal) << bits;
     const explore::NodeResult &node = result->nodes[0];
     double clock = 156.25e6, design = double(node.timing.latencyCycles) / clock;
-    // There and back, and a datagram and one of ten results on the medium; the
-    // design works while others come. Besides they enter the device and then
+    // There and back, with a datagram and one of ten results on the medium; the
+    // design works while others arrive. They also enter the device and then
     // the design, beat by beat.
     double least = 2 * 1e-6 + 8 * (1024 + 10) / 10e9;
     EXPECT_GT(result->latency, least + design) << bits;
@@ -315,7 +315,7 @@ TEST(Explore, LatencyOverStreamsOfAnyWidth) {
   }
 }
 
-/// Does every device keep to the goal's amounts, error bars included?
+/// Whether every device stays within the goal's limits, including error bars.
 void expectWithin(const explore::Result &result, const std::string &goal) {
   auto parsed = explore::parseGoal(goal);
   for (const explore::NodeResult &node : result.nodes) {
@@ -328,7 +328,7 @@ void expectWithin(const explore::Result &result, const std::string &goal) {
   }
 }
 
-/// Every kind of bound holds; the tighter it is, the slower the best plan.
+/// Every kind of bound holds; the tighter it is, the slower is the best plan.
 TEST(Explore, ResourcesBoundPlans) {
   MLIRContext context;
   NetworkBuilder n(context);
@@ -350,7 +350,7 @@ TEST(Explore, ResourcesBoundPlans) {
     }
     EXPECT_GT(slower, free.seconds) << resource << " never binds";
   }
-  // Few DSP blocks are never worse than none.
+  // A few DSP blocks are never worse than none.
   double none = run(f, "max-throughput,dsp=0").seconds;
   for (const char *few : {"1", "2", "5"})
     EXPECT_LE(run(f, std::string("max-throughput,dsp=") + few).seconds,
@@ -367,14 +367,15 @@ TEST(Explore, ResourcesBoundPlans) {
   EXPECT_EQ(slow.nodes[0].resources.dsp(), 0);
 }
 
-/// What cannot be met says which bound it breaks, and what comes nearest.
+/// A goal that cannot be met names the bound that it breaks, and the nearest
+/// plan.
 TEST(Explore, ResourceBoundsThatCannotBeMet) {
   MLIRContext context;
   NetworkBuilder n(context);
   func::FuncOp f = pttcnn(n);
   auto slow = run(f, "throughput=300000/s,lut=12000");
   EXPECT_FALSE(slow.meetsGoal);
-  EXPECT_TRUE(slow.fits); // the quickest within the bound
+  EXPECT_TRUE(slow.fits); // the fastest within the bound
   EXPECT_EQ(slow.limit.kind, explore::Limit::Kind::Resource);
   EXPECT_EQ(slow.limit.resource, "lut");
   EXPECT_GT(slow.limit.needed, 12000);
@@ -388,7 +389,7 @@ TEST(Explore, ResourceBoundsThatCannotBeMet) {
       << describe(tiny.limit);
 }
 
-/// Bounds hold on every device, `nodes` for all of them.
+/// Bounds hold on every device, `nodes` for all together.
 TEST(Explore, BoundsOfSeveralDevices) {
   MLIRContext context;
   NetworkBuilder n(context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The solver against brute force: chains exactly, other graphs within the
-// stated bound; and more of anything never hurts.
+// The solver against brute force: exactly for chains, within the stated bound
+// for other graphs; and more of anything never hurts.
 #include "rhizome/Explore/Problem.h"
 #include <cmath>
 #include <functional>
@@ -13,7 +13,7 @@ using rhizome::gen::memoryKind;
 using rhizome::gen::Resources;
 
 namespace {
-/// Converters, forks, borders and endpoints with prices drawn once.
+/// Converters, forks, borders and endpoints with random prices.
 class DrawnGlue final : public Glue {
 public:
   Cost convert(int kind, int tensor, int from, int to) override {
@@ -49,7 +49,7 @@ struct Drawn {
     for (int s = 0; s < stages; ++s) {
       Stage stage;
       stage.name = "s" + std::to_string(s);
-      // The newest tensor, and at times an older one beside it.
+      // The newest tensor, and sometimes also an older one.
       stage.operands = {s};
       if (!isChain && s > 1 && draw(0, 1))
         stage.operands.push_back(draw(0, s - 1));
@@ -90,7 +90,7 @@ struct Drawn {
     problem.hostWire = wire;
   }
 
-  /// Regions of two stages, units that stages may take in turn, and a memory.
+  /// Regions of two stages, units that stages may share, and a memory.
   void addSums() {
     int next = 0;
     for (Kind &kind : problem.kinds) {
@@ -185,7 +185,7 @@ double bruteForce(const Problem &p) {
     }
     double least = INFINITY;
     std::vector<int> chosen(p.stages.size(), 0);
-    // Cycles of the newest of every unit, and what the units cost.
+    // Cycles of the newest unit of each kind, and the cost of the units.
     std::vector<int64_t> busy(kind.units.size());
     Cost units;
     auto at = [&](int stage) -> const Choice & {
@@ -331,7 +331,7 @@ TEST(Solve, ChainsEqualBruteForce) {
     ++feasible;
     EXPECT_TRUE(exact) << "seed " << seed;
     EXPECT_LE(lowerBound(drawn.problem), found * (1 + 1e-9));
-    // A goal leaves a part of one resource of every device.
+    // A goal leaves only a part of one resource on every device.
     Problem part = drawn.problem;
     for (Place &place : part.places)
       place.budget.amount[seed % 2 ? 0 : 2] *= drawn.draw(3, 9) / 10.0;
@@ -344,7 +344,7 @@ TEST(Solve, ChainsEqualBruteForce) {
   EXPECT_GT(bound, 20);
 }
 
-/// Is something taken that only whole sums tell the time of?
+/// Whether something is taken whose time is only determined by whole sums.
 bool takesSums(const Problem &problem, const Solution &solution) {
   for (const rhizome::explore::Run &run : solution.runs)
     for (int s = run.begin; s < run.end; ++s) {
@@ -444,7 +444,7 @@ TEST(Solve, FewestNodesAndPins) {
     auto same = solveFastest(drawn.problem, one);
     ASSERT_TRUE(same);
     EXPECT_NEAR(same->seconds, fast->seconds, 1e-9 * fast->seconds);
-    // Where the plan puts the last stage, it may be pinned.
+    // A stage may be pinned to the place where the plan puts the last stage.
     Problem pinned = drawn.problem;
     int where = fast->runs.back().places.back();
     pinned.stages.back().place = where;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a circuit is counted to, where bits that nobody reads or that stay zero
-// are not built, and where its registers stand.
+// The resources of a circuit, in which unused bits and bits that are always
+// zero are not built, and its register positions.
 #include "rhizome/Generator/Circuit.h"
 #include "../../lib/Generator/Circuit/Pipeline.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -19,7 +19,7 @@ gen::Actor described(Circuit &c, std::vector<int> outputs, int64_t width) {
   return gen::describe(c, 160);
 }
 
-/// A table over one input of so many bits.
+/// A table over one input of this width.
 gen::Actor tableOf(int64_t bits, int64_t width,
                    llvm::function_ref<int64_t(int64_t)> entry) {
   Circuit c;
@@ -32,7 +32,7 @@ gen::Actor tableOf(int64_t bits, int64_t width,
   return described(c, {c.table(x, values)}, width);
 }
 
-/// One unsigned input of so many bits.
+/// One unsigned input of this width.
 Circuit withInput(int64_t bits, int64_t lanes = 1) {
   Circuit c;
   c.inLanes = lanes;
@@ -51,7 +51,7 @@ TEST(CircuitCounts, SumsFromTheFirstBitThatBothHave) {
   EXPECT_EQ(a.get("wideSumBits"), 4);
 }
 
-/// The sum of two unsigned inputs of which so many bits are read.
+/// The sum of two unsigned inputs of which this many bits are read.
 gen::Actor sumOf(int64_t bits, int64_t read) {
   Circuit c = withInput(bits, 2);
   return described(c, {c.sum(Circuit::Op::Add, 0, 1, 0)}, read);
@@ -96,7 +96,8 @@ TEST(CircuitCounts, ComparisonsInChunksOfALut) {
 }
 
 TEST(CircuitCounts, ChoicesThatALutTakesTogether) {
-  // Two limits: one LUT a bit chooses, beside the looks at the bits above.
+  // Two limits: one LUT per bit selects, in addition to the tests of the bits
+  // above.
   Circuit clamp;
   clamp.inLanes = 1;
   clamp.inWidth = 12;
@@ -114,22 +115,23 @@ TEST(CircuitCounts, ChoicesThatALutTakesTogether) {
 }
 
 TEST(CircuitCounts, TablesByTheirContents) {
-  // Bits of the index pass; every one of these has its own place.
+  // Bits of the index pass through; each of these has its own place.
   gen::Actor same = tableOf(8, 8, [](int64_t i) { return i; });
   EXPECT_EQ(same.get("wideTableLeaves") + same.get("wideTableChoices"), 0);
   EXPECT_EQ(same.get("narrowTableLeaves") + same.get("narrowTableChoices"), 0);
-  // Eight bits' parity: six bits' one, chosen or inverted by the other two.
+  // Parity of eight bits: that of six bits, selected or inverted by the other
+  // two.
   gen::Actor parity =
       tableOf(8, 1, [](int64_t i) { return __builtin_parity(unsigned(i)); });
   EXPECT_EQ(parity.get("wideTableLeaves"), 1);
   EXPECT_EQ(parity.get("wideTableChoices"), 1);
   EXPECT_EQ(parity.get("narrowTableLeaves"), 1);
   EXPECT_EQ(parity.get("narrowTableChoices"), 4);
-  // The two lower of eight bits alone, in both bits of the result.
+  // Only the two lower of eight bits, in both bits of the result.
   gen::Actor low = tableOf(8, 2, [](int64_t i) { return (i % 4 == 3) * 3; });
   EXPECT_EQ(low.get("wideTableLeaves"), 1);
   EXPECT_EQ(low.get("wideTableChoices"), 0);
-  // No LUT of six inputs is like another.
+  // No two six-input LUTs are equal.
   gen::Actor noise = tableOf(10, 1, [](int64_t i) {
     return int64_t(uint64_t(i + 1) * 0x9e3779b97f4a7c15u >> 63);
   });
@@ -144,7 +146,7 @@ struct SumOfFour {
   int three = c.sum(Circuit::Op::Add, two, 2, 0);
   int four = c.sum(Circuit::Op::Add, three, 3, 0);
 
-  /// Registers on the way to `outputs`, by the length between them.
+  /// Registers on the way to `outputs`, by the delay between them.
   int stages(std::vector<int> outputs, int64_t budget) {
     c.outputs = std::move(outputs);
     return gen::stagesOf(c, budget).count;
@@ -166,14 +168,14 @@ TEST(CircuitSchedule, SumsThatAreReadTwiceAreCarryChains) {
 }
 
 TEST(CircuitSchedule, SumsOfANarrowerRangeAreCarryChains) {
-  // Of the sum's eight bits none may carry, as only the caller knows.
+  // None of the sum's eight bits can carry, which only the caller knows.
   Circuit c = withInput(8, 3);
   int two = c.sum(Circuit::Op::Add, 0, 1, 0, 0, 255);
   c.outputs = {c.sum(Circuit::Op::Add, two, 2, 0)};
   EXPECT_EQ(gen::stagesOf(c, 3 * 32 + 17).count, 0);
   EXPECT_EQ(gen::stagesOf(c, 3 * 32 + 16).count, 1);
 }
-/// A random circuit of everything that there is, over bytes.
+/// A random circuit with operations of all kinds, over bytes.
 Circuit randomCircuit(std::mt19937_64 &rng) {
   Circuit c;
   c.inLanes = 4;
@@ -234,7 +236,7 @@ TEST(CircuitSchedule, IsOneByAFreshModel) {
     gen::CircuitDelays fresh(c), again(c);
     EXPECT_EQ(schedule::verifyChained(problem, fresh, budget, stages),
               std::nullopt);
-    // Everything in one stage is too long where there are several.
+    // Everything in one stage is too long if there are several.
     schedule::Schedule one = stages;
     std::fill(one.start.begin(), one.start.end(), 0);
     if (stages.start.back() > 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The exact parts of the cost model, and its fitted part with the unit model:
-// figures are those of Yosys 0.23.
+// the figures are those of Yosys 0.23.
 #include "rhizome/Cost/Structure.h"
 #include "rhizome/Generator/Actor.h"
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ TEST(Cost, LoadedMemoriesAreThoseOfYosys) {
     EXPECT_EQ(c.ultra ? r.uram() : r.bram(), c.blocks)
         << c.words << " words of " << c.width << " bits";
     EXPECT_EQ(c.ultra ? r.bram() : r.uram(), 0);
-    // Of memories that fit the widest port of a block Yosys saves three.
+    // For memories that fit the widest port of a block, Yosys saves three.
     EXPECT_NEAR(r.ff(), c.ffs, !c.ultra && c.words <= 512 ? 3 : 0)
         << c.words << " words of " << c.width << " bits";
   }

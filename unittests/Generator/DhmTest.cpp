@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The `dhm` generator: adder graphs compute the matrix they stand for and share
-// what there is to share; random layers built of it alone equal the interpreter
-// in four-state RTL under random stalls, and their cycles the prediction.
+// The `dhm` generator: adder graphs compute their matrix and share common
+// sums; random layers built only with it equal the interpreter
+// in four-state RTL under random stalls, and their cycles equal the prediction.
 // RHIZOME_DHM_LAYERS sets how many layers (default 5).
 #include "../../lib/Generator/Dhm/AdderGraph.h"
 #include "Layers.h"
@@ -99,11 +99,11 @@ TEST(AdderGraph, RangesAreExact) {
 TEST(AdderGraph, SharesAndStaysShallow) {
   std::mt19937_64 rng(3);
   Matrix m = randomMatrix(rng, 64, 64, 8, 0, true);
-  // Of the processor: what else runs on the machine does not count.
+  // Processor time: other load on the machine does not count.
   std::clock_t begin = std::clock();
   gen::Circuit c = circuitOf(m, 64, -128, 127);
   double ms = 1e3 * double(std::clock() - begin) / CLOCKS_PER_SEC;
-  int64_t plain = m.digits; // an adder a digit, the bias's among them
+  int64_t plain = m.digits; // an adder per digit, including those of the bias
   RecordProperty("ms", int(ms));
   std::printf("64x64, 8 bit: %lld digits, %lld adders, %.0f ms\n",
               (long long)plain, (long long)addersOf(c), ms);
@@ -139,7 +139,7 @@ TEST(Circuit, BehindAnotherOneComputesBoth) {
 }
 
 TEST(Circuit, TablesMayGoOnBeyondTheirIndex) {
-  // What stands before a table of four entries needs only one bit.
+  // The value before a table of four entries needs only one bit.
   gen::Circuit bit, table;
   bit.inLanes = table.inLanes = 1;
   bit.outputs = {bit.input(0, 0, 1)};
@@ -150,10 +150,10 @@ TEST(Circuit, TablesMayGoOnBeyondTheirIndex) {
   EXPECT_EQ(logic({1}), (std::vector<int64_t>{5}));
 }
 
-/// A layer that dhm covers, perhaps with a requantizer or thresholds behind.
+/// A layer that dhm covers, sometimes followed by a requantizer or thresholds.
 func::FuncOp randomNetwork(NetworkBuilder &n);
 
-// What is built is searched for longer than what is offered.
+// The built circuit comes from a longer search than the offer.
 TEST(Dhm, BuildsNoDearerThanOffered) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     MLIRContext context;

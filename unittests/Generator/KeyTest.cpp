@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Keys of options: text and back, parts that match, and that no two options of
-// an operation share one, over all example networks.
+// an operation have the same key, over all example networks.
 #include "Layers.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Support/Resources.h"
@@ -47,20 +47,20 @@ struct Example {
   std::optional<numeric::Format> fixed;
 };
 
-/// Every operation of a network is asked on this device; how many options had
-/// keys of their own.
+/// Asks about every operation of a network on this device; counts the options
+/// with unique keys.
 size_t checkKeys(func::FuncOp network, const gen::DeviceContext &device) {
   size_t seen = 0;
   for (Operation &op : network.getBody().front()) {
     if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
       continue;
-    // Formats in which inputs may come, more than foldings give.
-    std::vector<std::optional<gen::Format>> upstream;
-    gen::Format base = gen::formatOf(op.getOperand(0).getType(), 1, 1);
+    // Formats in which inputs may arrive, more than foldings give.
+    std::vector<std::optional<gen::BeatFormat>> upstream;
+    gen::BeatFormat base = gen::formatOf(op.getOperand(0).getType(), 1, 1);
     for (int64_t lanes : {1, 3, 5, 12})
       for (int64_t row : {lanes, 7 * lanes, base.count})
         if (base.count % row == 0) {
-          gen::Format format = base;
+          gen::BeatFormat format = base;
           format.lanes = lanes;
           format.row = row;
           upstream.push_back(format.canonical());
@@ -76,7 +76,7 @@ size_t checkKeys(func::FuncOp network, const gen::DeviceContext &device) {
         EXPECT_TRUE(StringRef(text).starts_with(generator->name().str() + "/"))
             << text;
         EXPECT_EQ(OptionKey::parse(text), o.key);
-        // What offers have in common is priced once: for each the right price.
+        // The common part of offers is priced once: for each the right price.
         gen::Resources sum;
         for (const gen::Body::Unit &unit : o.body.units)
           sum += gen::costOf(unit.actor, device.cost);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What tests of generators share: a device, and the differential run of one
+// Common parts of generator tests: a device, and the differential run of one
 // network with given options: simulated RTL against the interpreter, cycles
 // against the prediction.
 #pragma once
@@ -40,14 +40,14 @@ inline std::string describe(const std::vector<gen::Selection> &selections) {
   return text;
 }
 
-/// What a run leaves to look at.
+/// The results of a run.
 struct LayerRun {
   gen::Timing timing;
   gen::Resources resources;
   std::vector<std::string> kinds; ///< of the design's actors
 };
 
-/// Builds `network` from `selections` behind a border of random width and
+/// Builds `network` from `selections` with a border of random width and
 /// simulates three frames: four-state with random stalls, or (`measure`)
 /// without stalls, when cycles must equal the prediction. Every value must
 /// equal the interpreter's.
@@ -63,7 +63,8 @@ inline void runLayer(NetworkBuilder &n, mlir::func::FuncOp network,
   static const int64_t widths[] = {8, 24, 32, 64, 128};
   int64_t width = widths[n.draw(0, 4)];
   // Icarus resolves a vector that is driven word by word anew for every word:
-  // a border that is far narrower than its stream would take a quarter hour.
+  // a border that is far narrower than its stream would take a quarter of an
+  // hour.
   for (const auto &s : result.selections)
     while (s.offer.outputs[0].bits() > 64 * width)
       width *= 2;
@@ -139,7 +140,7 @@ inline void runLayer(NetworkBuilder &n, mlir::func::FuncOp network,
       EXPECT_EQ(sim->loadCycles, cycles);
     }
   }
-  // Kept for `rhizome characterize --add`, if asked for.
+  // Kept for `rhizome characterize --add`, on request.
   if (!::testing::Test::HasFailure() && !std::getenv("RHIZOME_KEEP_LAYERS"))
     llvm::sys::fs::remove_directories(folder);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Weights that are loaded when a design starts: every kind of layer that has
-// some, with random options, in UltraRAM and in block RAM. Values are right
-// whatever stalls and nothing is unknown before it is loaded; interval, latency
-// and the time of loading are those that were predicted.
+// Weights that are loaded when a design starts: every kind of layer with
+// weights, with random options, in UltraRAM and in block RAM. Values are
+// correct under any stalls and nothing is unknown before it is loaded;
+// interval, latency and the loading time are as predicted.
 #include "Layers.h"
 
 using namespace mlir;
@@ -39,7 +39,7 @@ func::FuncOp networkOf(NetworkBuilder &n, Layer layer) {
   return n.end();
 }
 
-/// A random option for every operation; of those with weights one that loads
+/// A random option for every operation; for those with weights, one that loads
 /// them into this memory.
 std::vector<gen::Selection> selectionsOf(NetworkBuilder &n,
                                          func::FuncOp network, bool ultra,
@@ -67,7 +67,7 @@ void run(uint64_t seed, bool measure) {
   device.residents = gen::Residents::All;
   gen::Memory memory;
   memory.name = "ddr4";
-  memory.bytesPerS = 500'000'000; // 5 bytes a cycle
+  memory.bytesPerS = 500'000'000; // 5 bytes per cycle
   memory.latencyNs = 200;
   memory.turnaroundNs = 20;
   memory.refreshEveryNs = 3900;
@@ -76,7 +76,7 @@ void run(uint64_t seed, bool measure) {
   for (Layer layer :
        {Layer::Conv, Layer::Grouped, Layer::Depthwise, Layer::Dense})
     for (bool ultra : {false, true}) {
-      // Designs that are measured are built by Verilator, which takes longer.
+      // Measured designs are built by Verilator, which takes longer.
       if (measure &&
           (layer == Layer::Conv ? !ultra : layer != Layer::Depthwise || ultra))
         continue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Designs that read weights from memories outside the chip, from the IR to the
-// simulated package: readers that share a bank and readers that don't, a unit
-// kind of the test's own, bound by the memory and bound by the stream. Values
-// are right whatever stalls, cycles are those that were predicted.
+// Designs that read weights from off-chip memories, from the IR to the
+// simulated package: readers that share a bank and readers that do not, a unit
+// kind of the test's own, limited by the memory and limited by the stream.
+// Values are correct under any stalls, cycles are as predicted.
 #include "Layers.h"
 #include "PlugOffset.h"
 #include "mlir/Parser/Parser.h"
@@ -17,17 +17,17 @@ using namespace rhizome;
 
 namespace {
 /// y = x + w0 (+ w1): every weight is an element of a segment, which is read
-/// `rounds` times a frame.
+/// `rounds` times per frame.
 struct Case {
   const char *name = "";
   int64_t lanes = 8;          ///< bytes of a beat
   int64_t words = 32;         ///< of the first segment
   int64_t rounds = 2;         ///< that it is read; the second one is read once
   int64_t readers = 1;        ///< 1 or 2
-  bool ownUnit = false;       ///< reads the first one in place of a reader
+  bool ownUnit = false;       ///< reads the first one instead of a reader
   int64_t secondBank = 0;     ///< of the second one
   int64_t burst = 8;          ///< beats
-  int64_t depth = 32;         ///< of the buffers that are read into
+  int64_t depth = 32;         ///< of the prefetch buffers
   int64_t borderBits = 64;    ///< of the input's and the output's beats
   int64_t bytesPerS = 1600e6; ///< of two banks: 8 bytes a cycle each
   int64_t latencyNs = 200, turnaroundNs = 0;
@@ -85,7 +85,7 @@ private:
            ", Row = " + n(c.elements()) + "}, depths = array<i64" + depths +
            ">, rhizome.node = \"border\", rhizome.port = 0} : ";
   }
-  /// What readers have in common: parameters, and where they stand.
+  /// The common part of readers: parameters, and their bank.
   std::string reading(int64_t k) const {
     return "DataWidth = " + n(8 * c.lanes) + ", Words = " + n(c.wordsOf(k)) +
            ", Burst = " + n(c.burst) + ", frameBeats = " + n(c.beats());
@@ -181,7 +181,7 @@ protected:
       llvm::sys::fs::remove_directories(folder);
   }
 
-  /// Runs three frames; every value must be the sum that it is.
+  /// Runs three frames; every value must be the correct sum.
   llvm::Expected<SimResult> run(const Case &c, const SimOptions &options) {
     auto package = Package::open(dir);
     if (!package)
@@ -216,7 +216,7 @@ TEST_P(Memories, AreSimulatedAsPredicted) {
   auto sim = run(GetParam(), SimOptions());
   ASSERT_TRUE(bool(sim)) << llvm::toString(sim.takeError()) << dir;
   EXPECT_NEAR(sim->intervalCycles, result.timing.intervalCycles, 1e-5);
-  // Where a refresh falls depends on when the single frame comes.
+  // The position of a refresh depends on when the single frame arrives.
   EXPECT_NEAR(double(sim->latencyCycles), double(result.timing.latencyCycles),
               0.03 * double(result.timing.latencyCycles) +
                   double(GetParam().refreshNs) / 10);
@@ -256,7 +256,7 @@ Case randomCase(uint64_t seed) {
   return c;
 }
 
-/// Three of them every day; RHIZOME_MEMORY_DESIGNS asks for all, and for so
+/// Three of them by default; RHIZOME_MEMORY_DESIGNS requests all, plus that
 /// many random ones.
 std::vector<Case> cases() {
   std::vector<Case> all = {{.name = "MemoryBound", .bytesPerS = 500000000},

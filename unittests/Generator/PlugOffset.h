@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A program's own unit kind with a memory port beside its streams: description
-// and model of plug_offset.sv. It is there while a WithOffset is.
+// A program's own unit kind with a memory port next to its streams: description
+// and model of plug_offset.sv. It exists as long as a WithOffset.
 #pragma once
 
 #include "rhizome/Generator/UnitModel.h"
@@ -63,7 +63,7 @@ public:
   int64_t latency(const unit::Instance &a) const override {
     return 1 + gen::bufferLatency(a);
   }
-  void processes(const gen::Actor &a, gen::Network &network,
+  void processes(const gen::Actor &a, gen::ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     int64_t words = a.get("Words"), places = a.get("Places"),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Generators from outside: this file alone makes two and registers them. One
-// transposes small frames by wiring; the other brings a unit kind of its own,
+// External generators: this file makes two and registers them. One
+// transposes small frames by wiring; the other adds its own unit kind,
 // with a cell in SystemVerilog (plug_max.sv), its timing and its cost. The
-// explorer then asks them, takes them where they are faster, and what they
-// build computes what the interpreter says, in the cycles that were predicted.
+// explorer uses them where they are faster, and what they
+// build computes the interpreter's results, in the predicted cycles.
 #include "Layers.h"
 #include "rhizome/Explore/Explore.h"
 #include "rhizome/Generator/Circuit.h"
@@ -29,14 +29,15 @@ public:
   }
 
   std::vector<gen::Offer>
-  offers(const gen::Region &region, llvm::ArrayRef<std::optional<gen::Format>>,
+  offers(const gen::Region &region,
+         llvm::ArrayRef<std::optional<gen::BeatFormat>>,
          const gen::DeviceContext &device) const override {
     Operation *op = region.front();
     gen::Offer offer;
     offer.generator = name().str();
     offer.key = gen::OptionKey(name(), "wires");
     offer.summary = "a frame a cycle";
-    gen::Format whole = gen::formatOf(op->getOperand(0).getType(), 1, 1);
+    gen::BeatFormat whole = gen::formatOf(op->getOperand(0).getType(), 1, 1);
     whole.lanes = whole.row = whole.count;
     gen::Actor wires = gen::describe(circuit(op), kBudget);
     wires.name = "wires";
@@ -65,7 +66,7 @@ private:
         cast<RankedTensorType>(transpose.getOutput().getType()).getShape();
     auto element = num::elementInt(transpose.getInput().getType());
     gen::Circuit c;
-    gen::Format f = gen::formatOf(transpose.getInput().getType(), 1, 1);
+    gen::BeatFormat f = gen::formatOf(transpose.getInput().getType(), 1, 1);
     c.inLanes = f.count;
     c.inWidth = c.outWidth = f.width;
     std::vector<int64_t> stride(in.size(), 1);
@@ -81,7 +82,7 @@ private:
   }
 };
 
-/// The generator is there while this object is.
+/// The generator exists as long as this object.
 struct Registered {
   Registered() { gen::addGenerator(std::make_unique<WiresGenerator>()); }
   ~Registered() { gen::removeGenerator("wires"); }
@@ -177,7 +178,7 @@ const unit::Kind kMax = {"plug_max", "the larger element of two streams",
                          {},         {},
                          kSources,   kCharacterized};
 
-/// … and what its parameters mean.
+/// … and the meaning of its parameters.
 class MaxUnit final : public gen::UnitModel {
 public:
   MaxUnit() : UnitModel(kMax) {}
@@ -208,11 +209,12 @@ public:
   }
 
   std::vector<gen::Offer>
-  offers(const gen::Region &region, llvm::ArrayRef<std::optional<gen::Format>>,
+  offers(const gen::Region &region,
+         llvm::ArrayRef<std::optional<gen::BeatFormat>>,
          const gen::DeviceContext &device) const override {
     Operation *op = region.front();
     std::vector<gen::Offer> offers;
-    gen::Format f = gen::formatOf(op->getOperand(0).getType(), 1, 1);
+    gen::BeatFormat f = gen::formatOf(op->getOperand(0).getType(), 1, 1);
     for (int64_t lanes : gen::foldings(gen::channelsOf(op))) {
       f.lanes = lanes;
       f.row = gen::channelsOf(op);
@@ -239,7 +241,7 @@ public:
              gen::MemoryImages &) const override {}
 };
 
-/// The unit and its generator are there while this object is.
+/// The unit and its generator exist as long as this object.
 struct WithMax {
   WithMax() {
     gen::addUnit(std::make_unique<MaxUnit>());

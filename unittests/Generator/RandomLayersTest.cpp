@@ -31,7 +31,7 @@ void randomWindow(NetworkBuilder &n, int64_t size, int64_t &kernel,
   }
 }
 
-/// One layer, sometimes with a second one behind it, of a random kind.
+/// One layer, sometimes followed by a second one, of a random kind.
 func::FuncOp randomNetwork(NetworkBuilder &n) {
   int64_t kind = n.draw(0, 11);
   int64_t h = n.coin() ? 1 : n.draw(1, 7), w = n.draw(1, 8), c = n.draw(1, 6);
@@ -92,7 +92,7 @@ func::FuncOp randomNetwork(NetworkBuilder &n) {
     n.table("table", n.drawType(9), n.coin());
     break;
   case 7: {
-    // A fork that joins again behind different paths.
+    // A fork whose different paths join again.
     NetworkBuilder::Conv conv;
     conv.kh = conv.kw = 3;
     conv.pads[0] = conv.pads[1] = conv.pads[2] = conv.pads[3] = 1;

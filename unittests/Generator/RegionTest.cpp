@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A generator from outside whose regions are a dense layer with its
-// requantizer, whose one unit (plug_dense.sv) all layers of a shape take in
-// turn, and whose weights come from a memory outside the chip. The explorer
-// asks it, pays for the unit once, adds up cycles and bytes, and says which of
-// the two binds; what is built computes what the interpreter says, in the
-// cycles predicted.
+// An external generator whose regions are a dense layer with its
+// requantizer, whose single unit (plug_dense.sv) all layers of a shape
+// share, and whose weights come from an off-chip memory. The explorer
+// asks it, pays for the unit once, adds up cycles and bytes, and reports which
+// of the two is the limit; the built design computes the interpreter's results,
+// in the predicted cycles.
 #include "Layers.h"
 #include "rhizome/Explore/Explore.h"
 #include "rhizome/Generator/Shared.h"
@@ -59,7 +59,7 @@ const unit::Kind kDense = {
     {},           {},
     kSources,     kCharacterized};
 
-/// … and what its parameters mean.
+/// … and the meaning of its parameters.
 class DenseUnit final : public gen::UnitModel {
 public:
   DenseUnit() : UnitModel(kDense) {}
@@ -77,7 +77,7 @@ public:
   gen::Products products(const unit::Instance &) const override {
     return {1, gen::Multiplier::Lut};
   }
-  void processes(const gen::Actor &actor, gen::Network &network,
+  void processes(const gen::Actor &actor, gen::ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     std::vector<gen::Phase> phases;
@@ -140,7 +140,8 @@ public:
   }
 
   std::vector<gen::Offer>
-  offers(const gen::Region &region, llvm::ArrayRef<std::optional<gen::Format>>,
+  offers(const gen::Region &region,
+         llvm::ArrayRef<std::optional<gen::BeatFormat>>,
          const gen::DeviceContext &device) const override {
     if (device.memories.empty())
       return {};
@@ -167,7 +168,7 @@ public:
     all.outputs.clear();
     all.shared.reset();
     all.busyCycles = 0;
-    gen::Format weights;
+    gen::BeatFormat weights;
     weights.isSigned = true;
     weights.width = kBits;
     weights.row = weights.count = count * kIn * kOut;
@@ -274,7 +275,7 @@ protected:
     place.capacity = device.budget;
     explore::Cluster cluster;
     cluster.places = {place};
-    // The other generators' units are small too: it is asked for by name.
+    // The other generators' units are also small: request it by name.
     explore::Steering steering;
     for (const char *node : {"dense0", "dense1", "dense2"})
       if (llvm::any_of(f.getOps(), [&](Operation &op) {

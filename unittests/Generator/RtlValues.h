@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What circuits compute, by the `rtl` operations that are made of them.
+// The results of circuits, by the `rtl` operations made from them.
 #pragma once
 
 #include "../RtlValues.h"

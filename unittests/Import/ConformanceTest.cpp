@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ONNX's own node cases (Debian's libonnx-testdata, or another folder of the
-// same form) through the CPU path: each computes what it expects, or a table
-// says why not. A case's inputs are the function's; where one must be known at
+// same form) on the CPU path: each computes the expected results, or a table
+// gives the reason. A case's inputs are the function's; if one must be known at
 // compile time (a shape, an axis, a number of elements), those after the first
-// are made constant, as they are in a network, and if need be the first, too.
+// are made constant, as they are in a network, and if necessary the first, too.
 #include "ModelBuilder.h"
 #include "NodeCases.h"
 #include "rhizome/Cpu/Function.h"
@@ -17,13 +17,13 @@ using namespace rhizome::test;
 using onnx::TensorProto;
 
 namespace {
-/// Cases that must pass of all; raised when more do.
+/// Minimum number of passing cases; raised when more pass.
 constexpr int kLeastPassed = 550;
 
 /// A tensor's values, integers exactly.
 struct Values {
   bool isReal = true;
-  double within = 1e-3; ///< of a real, what may differ
+  double within = 1e-3; ///< tolerance of a real
   std::vector<double> reals;
   std::vector<int64_t> ints;
   size_t size() const { return isReal ? reals.size() : ints.size(); }
@@ -48,7 +48,7 @@ std::optional<Values> valuesOf(const TensorProto &t) {
       put(T(v));
   };
   auto half = [&](const llvm::fltSemantics &semantics) {
-    // Results of several operations differ by a few of the type's steps.
+    // Results of several operations may differ by a few of the type's steps.
     values.within = &semantics == &llvm::APFloat::BFloat() ? 0x1p-6 : 0x1p-9;
     std::vector<uint16_t> bits;
     for (size_t i = 0; i + 2 <= raw.size(); i += 2) {
@@ -129,8 +129,8 @@ std::optional<Values> valuesOf(const TensorProto &t) {
   return values;
 }
 
-/// What differs between a result and what a case expects; "" if nothing does.
-/// Integers are compared exactly, also where we carry them as reals.
+/// The difference between a result and a case's expectation; "" if there is
+/// none. Integers are compared exactly, even if we represent them as reals.
 std::string difference(const Tensor &got, const Values &expected) {
   if (int64_t(expected.size()) != got.size())
     return "another number of elements";
@@ -154,8 +154,8 @@ std::string difference(const Tensor &got, const Values &expected) {
   return "";
 }
 
-/// One case, with its inputs from `firstConstant` on made constant. What went
-/// wrong, or "" if it passed. `wasRefused` says that the import refused it.
+/// One case, with its inputs from `firstConstant` on made constant. Returns the
+/// error, or "" if it passed. `wasRefused` tells that the import refused it.
 std::string runCase(const std::string &folder, size_t firstConstant,
                     bool &wasRefused) {
   wasRefused = false;
@@ -219,7 +219,7 @@ std::string runCase(const std::string &folder) {
     std::string result = runCase(folder, constant, refused);
     if (result.empty() || !refused)
       return result;
-    // What the plain form says is the reason to tell.
+    // The plain form's message is the reason to report.
     if (why.empty() || constant == 1)
       why = result;
   }
@@ -242,7 +242,7 @@ std::map<std::string, std::string> readExpected() {
   return out;
 }
 
-/// Every `RHIZOME_NODE_CASE_STEP`-th case, by default each 40th. With
+/// Every `RHIZOME_NODE_CASE_STEP`-th case, by default every 40th. With
 /// RHIZOME_NODE_CASES_OUT the failures are written there as a new table.
 /// RHIZOME_NODE_CASES_FOLDER and RHIZOME_NODE_CASES_TABLE name other cases.
 TEST(ImportConformance, OnnxNodeCases) {
@@ -256,7 +256,7 @@ TEST(ImportConformance, OnnxNodeCases) {
   size_t step = given ? std::stoul(given) : 40;
   auto expected = readExpected();
   for (auto &[name, reason] : expected)
-    EXPECT_TRUE(names.count(name)) << name << " is listed but is no case";
+    EXPECT_TRUE(names.count(name)) << name << " is listed but is not a case";
   std::ofstream out;
   if (const char *path = std::getenv("RHIZOME_NODE_CASES_OUT"))
     out.open(path);

@@ -130,7 +130,7 @@ TEST(ImportHalf, InputsConstantsAndEveryOperationRound) {
   const int type = TensorProto::FLOAT16;
   ModelBuilder m(17);
   m.input("x", {4}, type);
-  // 3.1 and 0.333 as float16 hold them; folded, their product is rounded, too.
+  // 3.1 and 0.333 as float16; folded, their product is rounded, too.
   m.ints("a", {1}, type, {0x4233});
   m.ints("b", {1}, type, {0x3554});
   m.node("Mul", {"a", "b"}, {"ab"});
@@ -179,7 +179,7 @@ ModelBuilder scaled(bool isQuantized) {
 
 TEST(ImportHalf, NothingRoundsBetweenQuantizers) {
   Imported quantized(scaled(true)), open(scaled(false));
-  // The cast alone; and with it, both results that leave.
+  // Only the cast; and with it, both results that leave.
   EXPECT_EQ(quantized.count("linalg.generic"), 1) << quantized.text();
   EXPECT_EQ(open.count("linalg.generic"), 3) << open.text();
   host::dropRounding(*open.module);
@@ -360,7 +360,7 @@ TEST(ImportExact, MatrixProductAndMeanOnTheHost) {
          "com.microsoft");
   p.output("y");
   Imported j(p);
-  // Means 11.5 and 14.5: ties, to even beside the zero point.
+  // Means 11.5 and 14.5: ties, to even with the zero point.
   EXPECT_EQ(resultOf(j, {2, 1, 1, 2}, {11, 12, 14, 15}).floats,
             (Floats{12, 14}));
 }
@@ -418,13 +418,13 @@ TEST(ImportExact, SpaceToDepthInBothOrders) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// One head: 3 queries, some keys, vectors of 2; every mask that there is.
+/// One head: 3 queries, some keys, vectors of 2; every kind of mask.
 struct AttentionCase {
   int64_t past = 0, keys = 3, nonpad = -1, left = -1, right = -1;
   bool causal = false;
   double softcap = 0;
   Floats mask = {};            ///< added, [3, keys and past]
-  std::vector<bool> seen = {}; ///< the same of truths
+  std::vector<bool> seen = {}; ///< the same for booleans
 };
 
 Floats numbers(size_t count, unsigned seed) {
@@ -546,7 +546,7 @@ TEST(ImportAttention, QueriesWithoutKeysGiveZero) {
   c.seen = {true, false, true, false, false, false, true, true, true};
   expectAttention(c);
   c.causal = true;
-  c.seen[0] = false; // nothing is left of the first row, either
+  c.seen[0] = false; // the first row has no keys left, either
   expectAttention(c);
   AttentionCase added;
   added.mask = {0, 0, 0, kNone, kNone, kNone, 0, kNone, 0};

@@ -75,7 +75,7 @@ TEST(ImportFunction, AttributesThatNobodyGivesAreDefaults) {
 
 TEST(ImportFunction, DefaultsOfTheFunctionsOwn) {
   ModelBuilder m = nested();
-  // FunctionProto.attribute_proto is younger than libonnx 1.12: by hand.
+  // FunctionProto.attribute_proto is newer than libonnx 1.12: written by hand.
   onnx::AttributeProto half;
   half.set_name("s");
   half.set_type(onnx::AttributeProto::FLOAT);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operators that compute on integers: those that quantize by themselves, those
-// that give whole sums, and integer arithmetic between float tensors.
+// Operators that compute on integers: those with built-in quantization, those
+// with integer sums, and integer arithmetic between float tensors.
 #include "ModelBuilder.h"
 
 using namespace rhizome;
@@ -34,7 +34,7 @@ TEST(ImportQLinear, ConvolutionWithBias) {
   m.node("QLinearConv", {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"},
          {"y"});
   Imported i(m);
-  // x is worth (1, −1.5). Channel 0: 1 − 3 + 4 · ½ = 0; channel 1, weights 2
+  // x represents (1, −1.5). Channel 0: 1 − 3 + 4 · ½ = 0; channel 1, weights 2
   // and −5 quarters: ½ + 1.875 − 8 · ⅛ = 1.375, which rounds to 3 halves.
   EXPECT_EQ(valuesOf(i, {{12, 7}}), (Values{100, 103}));
 }
@@ -100,7 +100,7 @@ TEST(ImportQLinear, PoolsInEitherLayout) {
                      {"y"}, "com.microsoft");
     m.set(n, "channels_last", last);
     Imported i(m);
-    // Channels (1, 3) and (2, 5), or, channels last, (1, 2) and (3, 5).
+    // Channels (1, 3) and (2, 5), or, channels-last, (1, 2) and (3, 5).
     EXPECT_EQ(valuesOf(i, {last ? Values{1, 2, 3, 5} : Values{1, 3, 2, 5}}),
               (Values{4, 7}));
   }
@@ -176,7 +176,7 @@ TEST(ImportInteger, ArithmeticBetweenCasts) {
   m.set(m.node("Cast", {"c"}, {"y"}), "to", int64_t(TensorProto::FLOAT));
   m.output("y");
   Imported i(m);
-  // Casts and divisions cut off towards zero.
+  // Casts and divisions truncate towards zero.
   EXPECT_EQ(valuesOf(i, {{2.7f, -2.7f, 1, -3}}), (Values{1, -1, 0, -2}));
 }
 

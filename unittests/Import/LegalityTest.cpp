@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Models that ONNX's checker refuses: too many inputs or outputs, element types
-// that contradict each other or the operation. Each differs by one thing from a
-// model that is read.
+// that contradict each other or the operation. Each differs in one point from a
+// model that is accepted.
 #include "ModelBuilder.h"
 
 using namespace rhizome;
@@ -9,8 +9,8 @@ using namespace rhizome::test;
 using onnx::TensorProto;
 
 namespace {
-/// x → QuantizeLinear → DequantizeLinear → y; the zero points' types, and what
-/// is done to the two nodes.
+/// x → QuantizeLinear → DequantizeLinear → y; the zero points' types, and
+/// changes of the two nodes.
 struct Pair {
   int first = TensorProto::UINT8, second = TensorProto::UINT8;
   bool hasZero = true;
@@ -69,7 +69,7 @@ TEST(ImportLegality, AFourthInput) {
   Pair second;
   second.build().dequantize->add_input("z");
   expectRefused(second.m, "it has 4 inputs, DequantizeLinear takes 2 to 3");
-  // An empty name stands for nothing.
+  // An empty name means none.
   Pair empty;
   empty.build().quantize->add_input("");
   EXPECT_TRUE(Imported(empty.m).module);

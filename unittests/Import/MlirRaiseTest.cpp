@@ -83,7 +83,7 @@ protected:
     return succeeded(out) ? out->front().floats : std::vector<float>();
   }
 
-  /// Raises the function, checks that `expected` stands in it and no loop, and
+  /// Raises the function, checks that it contains `expected` and no loop, and
   /// that it computes the same.
   void check(const std::string &text, StringRef expected,
              bool loopsStay = false) {
@@ -192,7 +192,7 @@ TEST_F(Equivalence, Products) {
     return %r : tensor<2x4xf32>
   })",
       "osa.dense");
-  // One matrix for a batch, and a start that is no bias.
+  // One matrix for a batch, and an initial value that is not a bias.
   check(
       R"(func.func @f(%x: tensor<2x2x3xf32>, %w: tensor<3x4xf32>) -> tensor<2x2x4xf32> {
     %z = arith.constant 0.0 : f32
@@ -216,7 +216,7 @@ TEST_F(Equivalence, Biases) {
     return %r : tensor<1x4x3x3xf32>
   })",
       "tensor<4x3x3x2xf32>, tensor<4xf32>) -> tensor<1x3x3x4xf32>");
-  // It differs from place to place.
+  // It differs between positions.
   check(
       R"(func.func @f(%x: tensor<1x2x5x5xf32>, %w: tensor<4x2x3x3xf32>, %b: tensor<1x4x3x3xf32>) -> tensor<1x4x3x3xf32> {
     %r = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %w : tensor<1x2x5x5xf32>, tensor<4x2x3x3xf32>) outs(%b : tensor<1x4x3x3xf32>) -> tensor<1x4x3x3xf32>
@@ -260,7 +260,7 @@ TEST_F(Equivalence, Reductions) {
                  "%v = arith.maximumf %out, %in : f32"),
           "osa.max_pool");
   }
-  // No such operation, and another start.
+  // No such operation, and another initial value.
   std::string maps = id + "affine_map<(a, b, c) -> (a, b)>";
   check(loopOf(maps, p + "," + p + "," + r, "2x3xf32", "1.0",
                "%v = arith.mulf %in, %out : f32"),
@@ -324,7 +324,7 @@ TEST_F(Equivalence, MovesAndBroadcasts) {
 }
 
 TEST_F(Equivalence, TruthsAndInfinities) {
-  // Where x is above 0.5 minus infinity, else x, as masks are written.
+  // Where x is above 0.5 minus infinity, otherwise x, like masks.
   check(
       R"(func.func @f(%x: tensor<2x3xf32>, %m: tensor<2x3xf32>) -> tensor<2x3xf32> {
     %h = arith.constant 0.5 : f32

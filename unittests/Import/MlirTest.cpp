@@ -4,8 +4,6 @@
 #include "../TestFolder.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
 #include "rhizome/Import/Mlir/Passes.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -297,26 +295,5 @@ TEST(MlirRefusals, NameEveryTypeAndOperation) {
       "f32\nlinalg.yield %v : f32\n} -> tensor<2xf32>\nreturn %q : "
       "tensor<2xf32>");
   narrow.expectRefused("it gives tensor<2xi16>");
-}
-
-/// What the fuzzer has kept: imported, or refused with reasons.
-TEST(MlirFile, TheFuzzersCorpus) {
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  int files = 0;
-  std::error_code error;
-  for (llvm::sys::fs::directory_iterator
-           file(RHIZOME_SOURCE_DIR "/test/fuzz/corpus-mlir", error),
-       end;
-       file != end && !error; file.increment(error), ++files) {
-    auto bytes = llvm::MemoryBuffer::getFile(file->path());
-    ASSERT_TRUE(bytes) << file->path();
-    Refusals refusals;
-    OwningOpRef<ModuleOp> module = importMlirBuffer(
-        &context, (*bytes)->getBuffer(), "corpus", {}, refusals);
-    EXPECT_EQ(bool(module), refusals.empty()) << file->path();
-    for (const Refusal &refusal : refusals)
-      EXPECT_FALSE(refusal.reason.empty()) << file->path();
-  }
-  EXPECT_GT(files, 100);
 }
 } // namespace

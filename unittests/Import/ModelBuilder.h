@@ -124,7 +124,7 @@ public:
   std::string bytes() const { return proto.SerializeAsString(); }
 };
 
-/// An imported model, or why it was refused.
+/// An imported model, or the reasons for its refusal.
 struct Imported {
   explicit Imported(const std::string &bytes,
                     const importer::ImportOptions &options = {})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ONNX's own node cases: where Debian's libonnx-testdata has them, and their
-// models with inputs made constant, as those are in a network that give a
+// models with inputs made constant, like inputs in a network that give a
 // shape, an axis, a scale or weights.
 #pragma once
 

@@ -38,7 +38,7 @@ TEST(ImportConv, ChannelsLastWithoutTransposesBetween) {
   EXPECT_TRUE(i.contains("pads = array<i64: 0, 0, 1, 1>"));
   EXPECT_TRUE(i.contains("tensor<4x3x3x3xf32>"));
   EXPECT_TRUE(i.contains("groups = 4"));
-  // The addend is one value per channel, which stands last.
+  // The addend is one value per channel, which is last.
   EXPECT_TRUE(i.contains("(tensor<1x4x4x4xf32>, tensor<4xf32>)")) << i.text();
   EXPECT_TRUE(i.contains("rhizome.name = \"x\""));
   EXPECT_TRUE(i.contains("rhizome.name = \"y4\""));
@@ -190,7 +190,7 @@ TEST(ImportPool, ReductionsOverAnyAxes) {
                     bool image) {
     ModelBuilder m;
     m.input("x", {1, 2, 2, 3});
-    if (image) // so that its channels lie last
+    if (image) // so that its channels are last
       m.set(m.node("MaxPool", {"x"}, {"p"}), "kernel_shape", {1, 1});
     auto &n = m.node(op, {image ? "p" : "x"}, {"y"});
     m.set(n, "axes", axes);
@@ -287,7 +287,7 @@ TEST(ImportConv, Transposed) {
   m.set(n, "output_padding", {0, 1});
   m.output("y");
   Imported i(m);
-  // Without padding 1, 10, 102, 20, 200 and, behind, 0.
+  // Without padding 1, 10, 102, 20, 200 and, after them, 0.
   EXPECT_EQ(valuesOf(i, {{1, 2}}), (Values{10.5f, 102.5f, 20.5f, 200.5f, 0.5f}))
       << i.text();
 }

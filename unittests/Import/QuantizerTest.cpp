@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The ways in which files write quantization, and what of them is refused.
+// The ways in which files express quantization, and which of them are refused.
 #include "ModelBuilder.h"
 
 using namespace rhizome;
@@ -135,7 +135,7 @@ TEST(ImportQonnx, ParametersMayBeIntegers) {
   // (x / 2 + 3) rounds to 4 and saturates at 7 and −8: worth 2, 8, −22.
   EXPECT_EQ(valuesOf(whole, {{2.5f, 100, -100}}), (Values{2, 8, -22}));
   EXPECT_EQ(whole.text(), real.text());
-  // One that float32 does not hold is none.
+  // A zero point that float32 cannot represent is refused.
   ModelBuilder wide = model(TensorProto::INT64);
   wide.graph().mutable_initializer(0)->set_int64_data(0, (1 << 24) + 1);
   Imported refused(wide);

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace rhizome::test {
-/// Parses `text` and evaluates its first function; diagnostics land in
+/// Parses `text` and evaluates its first function; diagnostics are stored in
 /// `message`.
 class Evaluate : public ::testing::Test {
 protected:

@@ -10,7 +10,7 @@ namespace {
 class IntegerTest : public Evaluate {};
 
 TEST_F(IntegerTest, ConvPadsAsymmetricallyWithItsPadValue) {
-  // Input 1 2 / 3 4; one row above and one column at the right stand for 9.
+  // Input 1 2 / 3 4; one row above and one column at the right are 9.
   EXPECT_EQ(ints(R"(
     func.func @f(%x: tensor<1x2x2x1x!num.int<u4>>) -> tensor<1x2x2x1x!num.int<s16>> {
       %w = osa.constant {value = dense<[[[[1],[10]],[[100],[-1]]]]> : tensor<1x2x2x1xi8>}
@@ -72,7 +72,7 @@ TEST_F(IntegerTest, DenseReadsUnsignedStorage) {
 }
 
 TEST_F(IntegerTest, MaxPoolIgnoresWhatLiesOutside) {
-  // Ceil mode: the last window holds one column only; all values negative.
+  // Ceil mode: the last window contains only one column; all values negative.
   EXPECT_EQ(ints(R"(
     func.func @f(%x: tensor<1x1x3x1x!num.int<s8>>) -> tensor<1x1x2x1x!num.int<s8>> {
       %y = osa.max_pool %x {kernel = array<i64: 1, 2>, strides = array<i64: 1, 2>,
@@ -97,7 +97,7 @@ TEST_F(IntegerTest, MaxPoolRefusesAnEmptyWindow) {
 }
 
 TEST_F(IntegerTest, SumPoolSubtractsZeroAndScalesByPosition) {
-  // Padded left by one: the first window holds one position.
+  // Padded left by one: the first window contains one position.
   EXPECT_EQ(ints(R"(
     func.func @f(%x: tensor<1x1x3x1x!num.int<s8>>) -> tensor<1x1x2x1x!num.int<s16>> {
       %y = osa.sum_pool %x {kernel = array<i64: 1, 2>, strides = array<i64: 1, 2>,

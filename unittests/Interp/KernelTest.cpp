@@ -103,7 +103,7 @@ TEST_F(Kernels, HelmholtzErrorsAreThePublishedOnes) {
   }
 }
 
-// One element of this seed's leaves 8.24; wrapped, it is wrong by whole units.
+// One element of this seed's exceeds 8.24; wrapped, it is wrong by whole units.
 TEST_F(Kernels, HelmholtzOverflowsOnOneSeed) {
   Errors wrapped = helmholtz(11, choose("fixed<8,24>"), 4);
   EXPECT_GE(wrapped.overflowed, 1);
@@ -124,7 +124,7 @@ TEST_F(Kernels, TruncationIsWorse) {
 
 TEST_F(Kernels, DoubleFormatIsDouble) {
   auto exact = parse(test::helmholtz(3)), module = parse(test::helmholtz(3));
-  // The same numbers under a name that is not the processor's.
+  // The same numbers under a name other than the processor's.
   FormatChoice choice = choose("float<12,51,bias=1023>");
   choice.format = Format::floating(11, 52, 1023);
   ASSERT_TRUE(succeeded(applyFormats(kernel(*module), choice)));
@@ -171,7 +171,7 @@ TEST_F(Kernels, ContradictionsAreErrors) {
       return %s : tensor<4xf64>
     })");
   EXPECT_TRUE(failed(applyFormats(kernel(*module), {})));
-  EXPECT_NE(message.find("fixed<8,16> stands against fixed<4,4>"),
+  EXPECT_NE(message.find("fixed<8,16> contradicts fixed<4,4>"),
             std::string::npos)
       << message;
   auto sine = parse(R"(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Scalars of every kind in loops: integers of their widths, truths, reals of
+// Scalars of every kind in loops: integers of their widths, booleans, reals of
 // every format, and what is refused.
 #include "../HelmholtzKernel.h"
 #include "mlir/Parser/Parser.h"
@@ -115,7 +115,7 @@ TEST_F(Loops, ComparisonsKnowNaN) {
   EXPECT_TRUE(std::signbit(least[3]) && std::signbit(number[3]));
 }
 
-// What a double holds is not what a float holds.
+// A value that a double can represent may not fit a float.
 TEST_F(Loops, RealsHaveTheirFormat) {
   const double third = 1.0 / 3;
   auto compute = [&](const std::string &type, const numeric::Format &format,

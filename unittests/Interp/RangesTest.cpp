@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Range analysis: what it warns of, what it can show, and that no value that
-// occurs lies outside what it says.
+// Range analysis: its warnings, its proofs, and that no occurring value
+// is outside the computed range.
 #include "rhizome/Interp/Ranges.h"
 #include "../HelmholtzKernel.h"
 #include "mlir/Parser/Parser.h"
@@ -70,7 +70,8 @@ TEST_F(Ranges, HelmholtzOverflowsInNarrowFixedPoint) {
   OverflowEvent event;
   ASSERT_TRUE(succeeded(interpret(func, inputs, nullptr, &event)));
   EXPECT_GT(event.count, 0u);
-  // Its place is the third contraction's, a sum of 11^3 products of at most 1.
+  // Its location is the third contraction's, a sum of 11^3 products of at
+  // most 1.
   auto place = dyn_cast<FileLineColLoc>(first.place);
   ASSERT_TRUE(place);
   EXPECT_GT(place.getLine(), 1u);
@@ -82,7 +83,7 @@ TEST_F(Ranges, HelmholtzFitsWideFixedPoint) {
 }
 
 TEST_F(Ranges, AffineFormsCancel) {
-  // (x + y) − x stays within y's range: intervals alone say 3.
+  // (x + y) − x stays within y's range: intervals alone give 3.
   auto func = kernel(elementwise("%s = arith.addf %x, %y : f64\n"
                                  "%z = arith.subf %s, %x : f64"),
                      "fixed<3,8>");

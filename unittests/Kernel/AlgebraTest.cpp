@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the algebra saves, and in which form its result stands.
+// The savings of the algebra, and the form of its result.
 #include "rhizome/Transforms/Algebra.h"
 #include "Programs.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

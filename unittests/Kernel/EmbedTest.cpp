@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernels between markers: found with the host file's line numbers, replaced by
-// calls without moving a line.
+// Kernels between markers: found with the host file's line numbers, and
+// replaced by calls without moving a line.
 #include "rhizome/Import/Kernel/Embed.h"
 #include "Programs.h"
 #include <gtest/gtest.h>

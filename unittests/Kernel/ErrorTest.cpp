@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Wrong programs and what a user is told: the place in the file, both values,
+// Wrong programs and their messages: the location in the file, both values,
 // and all errors of a text at once.
 #include "Programs.h"
 #include "llvm/ADT/SmallVector.h"
@@ -102,7 +102,7 @@ TEST(Errors, FortranDeclarations) {
   EXPECT_TRUE(llvm::StringRef(firstOf("REAL(16) :: a(3)"))
                   .starts_with("k.cfd:1:6: error: expected the kind 4 or 8"));
   EXPECT_TRUE(llvm::StringRef(firstOf("REAL :: a(0:2)"))
-                  .starts_with("k.cfd:1:12: error: expected ',' or ')' behind "
+                  .starts_with("k.cfd:1:12: error: expected ',' or ')' after "
                                "an extent"));
   EXPECT_TRUE(llvm::StringRef(firstOf("REAL, ALLOCATABLE :: a(3)"))
                   .starts_with("k.cfd:1:7: error: expected DIMENSION(…) or "

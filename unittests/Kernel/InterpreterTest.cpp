@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The interpreter of loops gives what a kernel's formulas say. The oracle
-// evaluates the formulas and knows no IR.
+// The interpreter of loops agrees with a kernel's formulas. The oracle
+// evaluates the formulas without any IR.
 #include "rhizome/Interp/Interpreter.h"
 #include "Oracle.h"
 #include "Programs.h"

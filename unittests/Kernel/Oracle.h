@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a kernel means, evaluated from its formulas: every sum over all its
-// indices, in double precision. It knows no MLIR, so that the interpreter and
-// the compiled code can both be compared with it.
+// The meaning of a kernel, evaluated from its formulas: every sum over all its
+// indices, in double precision. It does not use MLIR, so that the interpreter
+// and the compiled code can both be compared with it.
 #pragma once
 
 #include "rhizome/Import/Kernel/Program.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The language: every construct of the grammar parses, what the traps of
-// CFDlang mean, twenty wrong programs with their messages, and damaged texts.
+// The language: every construct of the grammar parses, the meaning of CFDlang's
+// pitfalls, twenty wrong programs with their messages, and damaged texts.
 #include "Programs.h"
 #include "llvm/ADT/SmallVector.h"
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Random kernels: expressions are built to a wanted shape, so every program is
-// right by construction.
+// Random kernels: expressions are built for a required shape, so every program
+// is valid by construction.
 #include "Programs.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -66,7 +66,8 @@ private:
 };
 } // namespace
 
-/// An expression of CFDlang with that shape, in parentheses unless an atom.
+/// An expression of CFDlang with that shape, in parentheses unless it is an
+/// atom.
 std::string Generator::tensor(const Shape &shape) {
   auto same = readable(&shape);
   bool leaf = depth > 2;

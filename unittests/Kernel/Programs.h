@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernels that several tests use, and random ones.
+// Kernels used by several tests, and random ones.
 #pragma once
 
 #include "rhizome/Import/Kernel/Ir.h"
@@ -17,7 +17,7 @@ inline std::string helmholtz(int p) {
          "v = S # S # S # r . [[0 6] [2 7] [4 8]]\n";
 }
 
-/// From n points a side to m.
+/// From n points per side to m.
 inline std::string interpolation(int m, int n) {
   std::string a = std::to_string(m), b = std::to_string(n);
   return "var input A : [" + a + " " + b + "]\nvar input u : [" + b + " " + b +

@@ -67,8 +67,8 @@ TEST_F(Formats, MoreFractionBitsAreMoreExact) {
   EXPECT_EQ(result.points[3].meanSquare, 0); // the widest costs most
 }
 
-// Subnormals take two shifters of M + 1 bits: a choice for every bit and level,
-// two levels in a LUT of six inputs.
+// Subnormals take two shifters of M + 1 bits: a 2:1 multiplexer for every bit
+// and level, two levels in a six-input LUT.
 TEST_F(Formats, ShiftersArePricedByTheirChoices) {
   auto shifters = [&](const char *device, const char *plain,
                       const char *flush) {
@@ -95,8 +95,8 @@ TEST_F(Formats, ShiftersArePricedByTheirChoices) {
               2 * 24 * 3 * choice("ultrascale+"), 1e-9);
 }
 
-// A model that speaks of a term which the cost model has not is refused, and
-// not read as if its price were 1.
+// A model with a term that is unknown to the cost model is refused,
+// rather than read with a price of 1.
 TEST_F(Formats, UnknownTermsAreErrors) {
   auto r = request(test::helmholtz(2));
   r.formats = {"half"};

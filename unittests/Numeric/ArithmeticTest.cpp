@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Arithmetic against MPFR: exhaustive for small formats, random for large
 // ones, in all five directions. RHIZOME_ARITHMETIC_CASES random cases per
-// format; RHIZOME_ARITHMETIC_BITS is the greatest exhaustive width.
+// format; RHIZOME_ARITHMETIC_BITS is the largest exhaustive width.
 #include "Oracle.h"
 #include <cstdlib>
 #include <cstring>
@@ -225,7 +225,8 @@ struct Narrow {
 } // namespace
 
 /// e^x and log x from MPFR, truncated to 256 bits (no format has more than 128,
-/// so that a unit is told from a unit and a bit), then rounded by the oracle.
+/// so that one unit can be distinguished from one unit and a bit), then rounded
+/// by the oracle.
 TEST_P(Elementary, WithinOneUnit) {
   Format f = parse(GetParam());
   const int cases = setting("RHIZOME_ARITHMETIC_CASES", 4000) / 5;
@@ -251,7 +252,7 @@ TEST_P(Elementary, WithinOneUnit) {
         Bits want = oracle.round(exact, t);
         if (result == want)
           continue;
-        // Not the correctly rounded one: then the one beside it, and no
+        // If not correctly rounded, then the neighbor, and no
         // infinity or NaN.
         setPattern(pattern, f, want);
         ASSERT_TRUE(mpfr_number_p(mpfr_srcptr(pattern)) &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The textual syntax of formats: what is read, printed and refused.
+// The textual syntax of formats: parsing, printing and refusals.
 #include "rhizome/Numeric/Format.h"
 #include <gtest/gtest.h>
 

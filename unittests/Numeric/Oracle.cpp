@@ -58,7 +58,7 @@ static Bits toBits(mpfr_srcptr integer) {
   return negative ? ~r + 1 : r;
 }
 
-/// Rounds to an integer as IEEE 754 says for the mode.
+/// Rounds to an integer as IEEE 754 defines for the mode.
 static void toInteger(Real &to, const Real &x, Rounding mode) {
   switch (mode) {
   case Rounding::NearestEven:

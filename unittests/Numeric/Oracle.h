@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What an operation's correctly rounded result is, from MPFR: the exact result
+// An operation's correctly rounded result, from MPFR: the exact result
 // rounded to odd at high precision, then rounded to an integer multiple of the
 // quantum that the format's definition gives.
 #pragma once

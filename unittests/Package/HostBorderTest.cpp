@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The plan's host section and its ports by kind: printed, read back, and
-// refused where they do not fit.
+// refused if they do not fit.
 #include "rhizome/Package/Plan.h"
 #include "gtest/gtest.h"
 
@@ -36,7 +36,7 @@ Plan plan() {
   return plan;
 }
 
-/// What is said of the plan's text with one part replaced.
+/// The error for the plan's text with one part replaced.
 std::string message(const std::string &from, const std::string &to) {
   std::string text = printPlan(plan());
   size_t at = text.find(from, text.find("\"host\""));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Packages that mean harm are refused by the field's path or the file's line,
-// whatever their checksums say.
+// Malicious packages are refused with the field's path or the file's line,
+// whatever their checksums.
 #include "../TestFolder.h"
 #include "rhizome/Package/Package.h"
 #include <gtest/gtest.h>
@@ -112,11 +112,11 @@ TEST(HostilePlan, NumbersThatNothingHoldsAreRefused) {
     std::string message = messageOf(change);
     EXPECT_NE(message.find(path), std::string::npos) << path << ": " << message;
   };
-  // The tables of turns that these ask for would take all memory.
+  // The turn tables that these require would take all memory.
   refused("plan.channels[0].every",
           [](Plan &p) { p.channels[0].every = int64_t(4e18); });
   refused("plan.channels[2].every", [](Plan &p) {
-    // Four channels into one port, of periods that have nothing in common.
+    // Four channels into one port, with coprime periods.
     for (int64_t every : {4096, 4095, 4093, 4091}) {
       p.channels.push_back(p.channels[1]);
       p.channels.back().id = uint16_t(every);
@@ -140,7 +140,7 @@ TEST(HostilePlan, NumbersThatNothingHoldsAreRefused) {
           [](Plan &p) { p.nodes[0].streamBits = 0; });
 }
 
-/// The package with this as its only RTL, written and summed up as compile
+/// The package with this as its only RTL, written and checksummed like compile
 /// does, opened.
 std::string opened(const std::string &rtl, Changes changes = Changes::Refuse) {
   TestFolder folder;

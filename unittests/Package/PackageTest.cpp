@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A package appears whole or not at all, the same plan gives the same bytes,
-// and what is no package is refused with the reason.
+// A package appears completely or not at all, the same plan gives the same
+// bytes, and other folders are refused with the reason.
 #include "rhizome/Package/Package.h"
 #include "../TestFolder.h"
 #include <csignal>
@@ -46,7 +46,7 @@ Plan toyPlan() {
   return plan;
 }
 
-/// Two replicas of the toy behind a broadcast-free scatter, on one link.
+/// Two replicas of the toy after a broadcast-free scatter, on one link.
 Plan toyCluster() {
   Plan plan = toyPlan();
   plan.cluster = "toys";
@@ -124,7 +124,7 @@ std::string openMessage(const std::string &dir,
 TEST(Plan, ReadsBackWhatItWrote) {
   std::string text = printPlan(toyPlan());
   EXPECT_EQ(text, printPlan(toyPlan()));
-  EXPECT_EQ(text.find("{\n  \"schema\": 5,\n  \"rhizome\": "), 0u) << text;
+  EXPECT_EQ(text.find("{\n  \"schema\": 6,\n  \"rhizome\": "), 0u) << text;
   EXPECT_NE(text.find("\"clock_mhz\": 156.25,"), std::string::npos);
   EXPECT_NE(text.find("\"lut\": 0.1\n"), std::string::npos) << text;
   auto plan = parsePlan(text);
@@ -150,9 +150,9 @@ TEST(Plan, RefusesWhatItIsNot) {
     auto plan = parsePlan(text.replace(text.find(from), from.size(), to));
     return plan ? "accepted" : llvm::toString(plan.takeError());
   };
-  EXPECT_NE(message("\"schema\": 5", "\"schema\": 9").find("its schema is 9"),
+  EXPECT_NE(message("\"schema\": 6", "\"schema\": 9").find("its schema is 9"),
             std::string::npos);
-  EXPECT_EQ(message("\"schema\": 5", "\"scheme\": 1"),
+  EXPECT_EQ(message("\"schema\": 6", "\"scheme\": 1"),
             "it has no 'schema' number");
   EXPECT_EQ(message("\"model\": \"toy\"", "\"model\": 3"),
             "expected string at plan.model");
@@ -168,7 +168,7 @@ TEST(Plan, RefusesWhatItIsNot) {
   auto none = parsePlan(printPlan(bare));
   ASSERT_FALSE(bool(none));
   EXPECT_EQ(llvm::toString(none.takeError()), "it names no node");
-  auto plan = parsePlan("{\"schema\": 5, ");
+  auto plan = parsePlan("{\"schema\": 6, ");
   ASSERT_FALSE(bool(plan));
   llvm::consumeError(plan.takeError());
 }
@@ -204,9 +204,10 @@ TEST(Plan, RefusesClustersThatDoNotFitTogether) {
   EXPECT_EQ(message([](Plan &p) { p.nodes[1].address = 0; }),
             "node 'node1' has the address 0, which another node or the host "
             "has");
-  EXPECT_EQ(message([](Plan &p) { p.nodes[1].rtlOf = "node1"; }),
-            "node 'node1' shares the files of 'node1', which is no node with "
-            "files of its own");
+  EXPECT_EQ(
+      message([](Plan &p) { p.nodes[1].rtlOf = "node1"; }),
+      "node 'node1' shares the files of 'node1', which is not a node with "
+      "files of its own");
   EXPECT_EQ(message([](Plan &p) { p.nodes[1].replica.index = 2; }),
             "expected less than count, and not negative at "
             "plan.nodes[1].replica.index");
@@ -287,7 +288,7 @@ TEST(Package, AbandonedOrInterruptedLeavesNothing) {
     waitpid(child, &status, 0);
     EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal);
     EXPECT_FALSE(llvm::sys::fs::exists(folder.path("m.rhz")));
-    // A kill leaves the name aside, which the next writer removes.
+    // A kill leaves the temporary name, which the next writer removes.
     EXPECT_EQ(entries(folder), signal == SIGKILL ? 1 : 0);
   }
   writeToy(folder.path("m.rhz"));
@@ -352,7 +353,7 @@ TEST(Package, FilesThatChangedAreRefusedByName) {
   };
   write();
   EXPECT_EQ(openMessage(folder.path("m.rhz")), "opened");
-  // What is a user's own may change.
+  // A user's own files may change.
   folder.write("m.rhz/deploy.yaml", "mine");
   folder.write("m.rhz/nodes/node0/vivado/build.tcl", "mine");
   folder.write("m.rhz/nodes/node0/rtl/new.sv", "mine");
@@ -378,7 +379,7 @@ TEST(Package, FilesThatChangedAreRefusedByName) {
     folder.write(path, text);
     EXPECT_EQ(openMessage(folder.path("m.rhz")), "opened");
   }
-  // All at once, the plan too; and what is accepted is told.
+  // All at once, including the plan; and accepted changes are reported.
   std::string plan = folder.read("m.rhz/plan.json");
   folder.write("m.rhz/plan.json", plan + "\n");
   folder.write(rtl + "cell.sv", "sell");
@@ -395,9 +396,10 @@ TEST(Package, FilesThatChangedAreRefusedByName) {
   EXPECT_EQ(openMessage(folder.path("m.rhz")),
             whole("'checksums.json' is missing"));
   folder.write("m.rhz/checksums.json", "{}");
-  EXPECT_EQ(openMessage(folder.path("m.rhz")),
-            whole("'checksums.json' cannot be used (it is no list of XXH3-128 "
-                  "checksums)"));
+  EXPECT_EQ(
+      openMessage(folder.path("m.rhz")),
+      whole("'checksums.json' cannot be used (it is not a list of XXH3-128 "
+            "checksums)"));
   folder.write("m.rhz/checksums.json",
                "{\"checksum\": \"XXH3-128\", \"files\": []}");
   EXPECT_EQ(openMessage(folder.path("m.rhz")),
@@ -405,9 +407,10 @@ TEST(Package, FilesThatChangedAreRefusedByName) {
   folder.write("m.rhz/checksums.json",
                "{\"checksum\": \"XXH3-128\", \"files\": [{\"path\": "
                "\"model/../../x\", \"bytes\": 1, \"checksum\": \"0\"}]}");
-  EXPECT_EQ(openMessage(folder.path("m.rhz")),
-            whole("'checksums.json' cannot be used ('model/../../x' is no file "
-                  "of a package)"));
+  EXPECT_EQ(
+      openMessage(folder.path("m.rhz")),
+      whole("'checksums.json' cannot be used ('model/../../x' is not a file "
+            "of a package)"));
   folder.write("m.rhz/checksums.json",
                "{\"checksum\": \"XXH3-128\", \"files\": [{\"bytes\": 1}]}");
   EXPECT_EQ(openMessage(folder.path("m.rhz")),

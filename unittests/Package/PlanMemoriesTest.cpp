@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a plan says of memories outside the chip: it is read back as it was
-// written, and refused where its parts do not fit together.
+// Off-chip memories in a plan: read back as they were
+// written, and refused if their parts do not fit together.
 #include "rhizome/Package/Plan.h"
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST(PlanMemories, AreRefusedWhereTheyDoNotFit) {
             "node 'node0' names the segment 'model/weights', which does not "
             "lie in segments/");
   EXPECT_EQ(message("segments/node0", "segments/../.."),
-            "plan.nodes[0].segments[0].file: 'segments/../../weights' is no "
+            "plan.nodes[0].segments[0].file: 'segments/../../weights' is not a "
             "path below its folder, made of names that have letters, digits "
             "and any of '_.+-'");
   EXPECT_EQ(message("\"load\": \"start\"", "\"load\": \"later\""),

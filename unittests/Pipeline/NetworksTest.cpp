@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Real networks, integerized: the CPU path equals the interpreter on random
 // frames, compiles within its time, and gives the known accuracies on MNIST.
-// The files lie beside the checkout; where they are missing, tests are skipped.
+// The files are next to the checkout; if they are missing, tests are skipped.
 #include "../TaskWalk.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "rhizome/Cpu/Function.h"

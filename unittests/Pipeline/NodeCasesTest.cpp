@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ONNX's own node cases through simulated hardware: every case of which the
-// coverage claims an operation for the FPGA is compiled, and its RTL must give
-// the interpreter's integers and the outputs that the case expects. A float
-// case is built in fixed point, where only the first of these can be asked.
-// Nothing is listed: what is claimed is what the compiler says.
+// ONNX's own node cases in simulated hardware: every case with an operation
+// that the coverage assigns to the FPGA is compiled, and its RTL must give the
+// interpreter's integers and the outputs that the case expects. A float case is
+// built in fixed point, where only the former can be checked. There is no list:
+// the cases follow from the compiler's coverage.
 #include "../Import/NodeCases.h"
 #include "../TestFolder.h"
 #include "rhizome/Evaluate/Evaluate.h"
@@ -22,7 +22,7 @@ struct Counts {
   int claimed = 0, equal = 0;
 };
 
-/// Compiles and simulates a claimed case; what went wrong, or "".
+/// Compiles and simulates a case; returns the error, or "".
 std::string inHardware(const TestFolder &folder, const ModelRequest &model,
                        const std::string &data, const onnx::GraphProto &graph) {
   CompileRequest compile;
@@ -63,7 +63,7 @@ std::string inHardware(const TestFolder &folder, const ModelRequest &model,
 }
 
 /// Runs a case, with its inputs from number `firstConstant` on made constant,
-/// if the coverage claims something of it. Returns whether it does.
+/// if the coverage assigns an operation to the FPGA. Returns whether it does.
 bool runCase(const TestFolder &folder, const std::string &name,
              size_t firstConstant, std::optional<numeric::Format> format,
              Counts &counts) {

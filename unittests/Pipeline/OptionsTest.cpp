@@ -51,7 +51,7 @@ TEST(Commands, RefuseWithoutLeavingAnything) {
   compile.output = folder.path("m.rhz");
   rhizome::Result<CompileResult> result = compileModel(compile);
   ASSERT_FALSE(bool(result));
-  EXPECT_EQ(result.failure().kind, Failure::Kind::Unsupported);
+  EXPECT_EQ(result.failure().kind, Failure::Kind::Input);
   EXPECT_EQ(result.failure().causes.size(), 1u);
   compile.device = "no-such-device";
   result = compileModel(compile);
@@ -73,10 +73,77 @@ TEST(Commands, RefuseWithoutLeavingAnything) {
   evaluate.data.path = folder.path("no-such.npy");
   auto evaluated = evaluateModel(evaluate);
   ASSERT_FALSE(bool(evaluated));
-  EXPECT_EQ(evaluated.failure().kind, Failure::Kind::Unsupported);
+  EXPECT_EQ(evaluated.failure().kind, Failure::Kind::Input);
   auto covered = coverModel(evaluate.model);
   ASSERT_FALSE(bool(covered));
-  EXPECT_EQ(covered.failure().kind, Failure::Kind::Unsupported);
+  EXPECT_EQ(covered.failure().kind, Failure::Kind::Input);
   EXPECT_EQ(covered.failure().causes.size(), 1u);
+}
+
+/// What cannot be read is the user's input, whatever it was to be.
+TEST(Commands, CallUnreadableFilesInput) {
+  using Kind = Failure::Kind;
+  TestFolder folder;
+  const std::string missing = folder.path("missing");
+  const std::string model = std::string(RHIZOME_SOURCE_DIR) +
+                            "/examples/tiny-digits/tiny_digits_qdq_int8.onnx";
+  const std::string reals =
+      std::string(RHIZOME_SOURCE_DIR) + "/examples/pytorch/mlp.onnx";
+  folder.write("empty.onnx", "");
+  folder.write("page.onnx", "<html></html>");
+  folder.write("broken.mlir", "module { func.func @main( }");
+  auto kindOf = [&](auto change) {
+    CompileRequest request;
+    request.model.path = model;
+    request.device = "xc7z020";
+    request.output = folder.path("m.rhz");
+    change(request);
+    rhizome::Result<CompileResult> result = exploreModel(request);
+    return result ? Kind::Internal : result.failure().kind;
+  };
+  for (const char *name : {"empty.onnx", "page.onnx", "broken.mlir", "."})
+    EXPECT_EQ(kindOf([&](CompileRequest &request) {
+                request.model.path = folder.path(name);
+              }),
+              Kind::Input)
+        << name;
+  EXPECT_EQ(kindOf([&](CompileRequest &request) {
+              request.device = missing + ".yaml";
+            }),
+            Kind::Input);
+  EXPECT_EQ(kindOf([&](CompileRequest &request) {
+              request.device.clear();
+              request.cluster = missing + ".yaml";
+            }),
+            Kind::Input);
+  EXPECT_EQ(kindOf([&](CompileRequest &request) { request.steer = missing; }),
+            Kind::Input);
+  EXPECT_EQ(kindOf([&](CompileRequest &request) { request.plan = missing; }),
+            Kind::Input);
+  EXPECT_EQ(
+      kindOf([&](CompileRequest &request) { request.constraints = missing; }),
+      Kind::Input);
+  EXPECT_EQ(kindOf([&](CompileRequest &request) {
+              request.model.path = reals;
+              request.model.calibration.emplace();
+              request.model.calibration->data.path = missing + ".npy";
+            }),
+            Kind::Input);
+  // What the model says is another matter.
+  EXPECT_EQ(
+      kindOf([&](CompileRequest &request) { request.model.path = reals; }),
+      Kind::Unsupported);
+  EvaluateRequest evaluate;
+  evaluate.model.path = model;
+  evaluate.data.path = missing + ".npy";
+  auto evaluated = evaluateModel(evaluate);
+  ASSERT_FALSE(bool(evaluated));
+  EXPECT_EQ(evaluated.failure().kind, Kind::Input);
+  AnalyzeRequest analyze;
+  analyze.model.path = model;
+  analyze.devices = {missing + ".yaml"};
+  auto analyzed = analyzeModel(analyze);
+  ASSERT_FALSE(bool(analyzed));
+  EXPECT_EQ(analyzed.failure().kind, Kind::Input);
 }
 } // namespace

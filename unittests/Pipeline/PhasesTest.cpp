@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The table of phases: names, order, and that the page on them says the same.
+// The table of phases: names, order, and that the page on them agrees.
 #include "rhizome/Pipeline/Pipeline.h"
 #include "rhizome/Support/Resources.h"
 #include "gtest/gtest.h"

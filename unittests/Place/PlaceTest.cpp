@@ -8,7 +8,7 @@ using namespace rhizome::place;
 
 namespace {
 /// A graph like those of models: each node reads some before it, a few can run
-/// in one place only, and copies share their latency.
+/// only in one place, and copies share their latency.
 Problem randomProblem(std::mt19937 &rng) {
   auto below = [&](unsigned n) { return unsigned(rng() % n); };
   Problem problem;
@@ -73,7 +73,7 @@ TEST(Place, TheCutCostsWhatExhaustiveSearchFinds) {
 }
 
 TEST(Place, ALatencyIsPaidOnceForWhatTravelsTogether) {
-  // Two cheap operations behind a host's: alone neither is worth a copy.
+  // Two cheap operations after one of the host: alone neither is worth a copy.
   Problem problem;
   problem.nodes = {{0, 0, Side::Host}, {6, 0}, {6, 0}};
   problem.copies = {{{0}, {1, 2}, 10, 10}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The top of a node: channels as a node sees them, and an emitted rhz_node that
+// The top of a node: channels as seen by a node, and an emitted rhz_node that
 // every tool reads without a warning.
 #include "rhizome/PlanBuild/Node.h"
 #include "../TestFolder.h"
@@ -86,7 +86,7 @@ Plan planOf(unsigned bits, Medium::Kind kind) {
   return plan;
 }
 
-/// A design that passes its inputs on, frames whole.
+/// A design that passes on its inputs, in whole frames.
 std::string topText(const PlannedNode &node) {
   std::string d = "[" + std::to_string(node.streamBits - 1) + ":0] ";
   std::string text = "module rhz_top (\n  input logic clk_i,\n"
@@ -147,7 +147,7 @@ TEST(NodeChannels, AsEveryNodeSeesThem) {
   EXPECT_EQ(c[4].first, 0);
   EXPECT_EQ(c[7].first, 2);
   EXPECT_EQ(c[7].every, 3);
-  // A replica handles nothing but its own frames.
+  // A replica handles only its own frames.
   for (int k : {0, 1}) {
     auto r = nodeChannels(plan, plan.nodes[k]);
     ASSERT_EQ(r.size(), 2u);
@@ -162,7 +162,7 @@ TEST(NodeChannels, AsEveryNodeSeesThem) {
 }
 
 TEST(NodeChannels, ReplicasToReplicas) {
-  // Three replicas in front, two behind: frame f goes from f mod 3 to f mod 2.
+  // Three replicas before, two after: frame f goes from f mod 3 to f mod 2.
   Plan plan = planOf(64, Medium::Kind::Udp);
   PlannedNode &node = plan.nodes[0];
   node.replica = {1, 2, 3};
@@ -176,7 +176,7 @@ TEST(NodeChannels, ReplicasToReplicas) {
   }
   auto c = nodeChannels(plan, node);
   ASSERT_EQ(c.size(), 2u);
-  // Its frames are 2, 5, 8, …: in turn to both.
+  // Its frames are 2, 5, 8, …: alternately to both.
   EXPECT_EQ(c[0].channel->first, 2);
   EXPECT_EQ(c[0].first, 0);
   EXPECT_EQ(c[1].channel->first, 5);

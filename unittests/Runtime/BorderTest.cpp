@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// border.c: each rounding, saturation, orders, channels, packing. That it does
-// what the interpreter does is tested with the compiler (Pipeline/BorderTest).
+// border.c: each rounding, saturation, orders, channels, packing. Agreement
+// with the interpreter is tested with the compiler (Pipeline/BorderTest).
 #include "rhizome/runtime/border.h"
 #include "rhizome/runtime/packing.h"
 #include "gtest/gtest.h"
@@ -76,7 +76,7 @@ TEST(Border, TakesIntegersInTheirRange) {
 }
 
 TEST(Border, KeepsOrderAndChannels) {
-  // [2 channels, 3 columns] of the model, channels last on the wire; a scale
+  // [2 channels, 3 columns] in the model, channels-last on the wire; a scale
   // and a zero point for each channel.
   const int64_t sizes[] = {3, 2}, strides[] = {1, 3}, zero[] = {0, 1};
   const float scale[] = {1.f, 2.f}, offset[] = {0.f, 0.5f};

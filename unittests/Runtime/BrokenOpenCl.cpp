@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// libOpenCL, which it links, with faults. The variable RHZ_OPENCL says which:
-// "bare" has no platform, "full" has no memory left, "lost" runs no command any
-// more; "linked" joins the kernels mm2s:{mm2s_0} and s2mm:{s2mm_0} by a buffer,
-// their second argument, as v++ joins them by a stream.
+// libOpenCL, which it links, with faults. The variable RHZ_OPENCL selects one:
+// "bare" has no platform, "full" has no memory left, "lost" runs no more
+// commands; "linked" connects the kernels mm2s:{mm2s_0} and s2mm:{s2mm_0} by a
+// buffer, their second argument, like v++ connects them by a stream.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A model as machine code by its tables: what the device computes on frames,
-// and the whole model on tensors.
+// the whole model on tensors, and the whole model with the device's tasks by a
+// driver.
 #include "rhizome/runtime/cpu.h"
 #include "gtest/gtest.h"
 #include <cstdint>
@@ -70,10 +71,82 @@ TEST(CpuModel, ComputesTheDevicesFrames) {
   Compute compute = computeOf(model);
   std::vector<Bytes> outputs;
   std::string error;
-  ASSERT_TRUE(compute({bytesOf(frame, 3)}, outputs, error)) << error;
+  ASSERT_TRUE(compute(0, {bytesOf(frame, 3)}, outputs, error)) << error;
   EXPECT_EQ(outputs, std::vector<Bytes>{bytesOf(answer, 4)});
-  EXPECT_FALSE(compute({}, outputs, error));
+  EXPECT_FALSE(compute(0, {}, outputs, error));
   EXPECT_EQ(error, "the model takes other frames than these");
-  EXPECT_FALSE(compute({bytesOf(21, 3)}, outputs, error));
+  EXPECT_FALSE(compute(0, {bytesOf(21, 3)}, outputs, error));
   EXPECT_EQ(error, "'codes', element 0: is not from -20 to 20");
+}
+
+namespace {
+/// Back to codes, between two tasks of the device.
+void fold(void **at) {
+  for (int i = 0; i < 3; ++i)
+    static_cast<int8_t *>(at[1])[i] =
+        int8_t(static_cast<const uint16_t *>(at[0])[i] % 21);
+}
+const rhz_cpu_tensor longTensors[] = {
+    tensors[0], tensors[1], tensors[2], {"folded", 3, 0, 8, 1, 6, -20, 20},
+    tensors[2], tensors[3], tensors[4]};
+const unsigned folded[] = {3}, again[] = {4}, longEnds[] = {5, 6};
+const rhz_cpu_task longTasks[] = {{quantize, 0, 1, 1, x, codes},
+                                  {compute, 1, 1, 1, codes, squares},
+                                  {fold, 0, 1, 1, squares, folded},
+                                  {compute, 1, 1, 1, folded, again},
+                                  {dequantize, 0, 1, 2, again, longEnds}};
+const rhz_cpu_model longModel = {7,           5,         1, 2,
+                                 longTensors, longTasks, x, longEnds};
+
+/// The design of the model's two regions.
+Design twoRegions() {
+  Design design;
+  for (const char *name : {"s_axis_0", "s_axis_1"})
+    design.inputs.push_back({name, 18, 8});
+  for (const char *name : {"m_axis_0", "m_axis_1"})
+    design.outputs.push_back({name, 30, 8});
+  design.regions = {{0, 1, 0, 1}, {1, 1, 1, 1}};
+  return design;
+}
+} // namespace
+
+TEST(CpuModel, RunsBetweenRegionsOfADevice) {
+  constexpr size_t kFrames = 7;
+  std::vector<float> in;
+  for (size_t i = 0; i < 3 * kFrames; ++i)
+    in.push_back(float(i) - 10);
+  for (size_t room : {1, 3}) {
+    auto driver = makeCpuDriver(computeOf(longModel));
+    ASSERT_TRUE(driver->open(twoRegions()));
+    ASSERT_TRUE(driver->allocate(room));
+    std::vector<float> reals(in.size());
+    std::vector<int64_t> ints(in.size());
+    const void *inputs[] = {in.data()};
+    void *outputs[] = {reals.data(), ints.data()};
+    Status status = runOn(longModel, *driver, std::chrono::seconds(60), inputs,
+                          outputs, kFrames);
+    ASSERT_TRUE(status) << status.text;
+    EXPECT_EQ(driver->statistics().done, 2 * kFrames);
+    for (size_t f = 0; f < kFrames; ++f) {
+      float wantReals[3];
+      int64_t wantInts[3];
+      const void *one[] = {in.data() + 3 * f};
+      void *want[] = {wantReals, wantInts};
+      std::string error;
+      ASSERT_TRUE(run(longModel, one, want, error)) << error;
+      for (size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(reals[3 * f + i], wantReals[i]);
+        EXPECT_EQ(ints[3 * f + i], wantInts[i]);
+      }
+    }
+    // A design of other regions than the tables say.
+    driver->close();
+    Design other = twoRegions();
+    other.regions = {{0, 2, 0, 2}};
+    ASSERT_TRUE(driver->open(other));
+    status =
+        runOn(longModel, *driver, std::chrono::seconds(60), inputs, outputs, 1);
+    EXPECT_EQ(status.fault, Fault::Size);
+    EXPECT_EQ(status.text, "the machine code is another model's");
+  }
 }

@@ -36,15 +36,15 @@ public:
   ~CpuDevice() override { stall(false); }
   std::unique_ptr<Driver> driver() override { return makeCpuDriver(compute()); }
   Compute compute() {
-    return [this](const std::vector<Bytes> &inputs, std::vector<Bytes> &outputs,
-                  std::string &error) {
+    return [this](size_t region, const std::vector<Bytes> &inputs,
+                  std::vector<Bytes> &outputs, std::string &error) {
       std::unique_lock<std::mutex> lock(mutex);
       changed.wait(lock, [&] { return !stalled; });
       if (dead) {
         error = "the function fails";
         return false;
       }
-      outputs = {function(inputs[0])};
+      outputs = {function(region, inputs[0])};
       return true;
     };
   }
@@ -93,8 +93,7 @@ private:
 class UartDevice : public Device {
 public:
   UartDevice(Function function, const Design &design)
-      : function(std::move(function)), in(design.inputs[0]),
-        out(design.outputs[0]) {
+      : function(std::move(function)), design(design) {
     hasMemory = readsFiles = false;
     revive();
   }
@@ -145,27 +144,34 @@ public:
 private:
   void run() {
     std::mt19937 random(5);
+    // A region's number goes before its frame where there are several.
+    const size_t head = design.regionCount() > 1;
     Bytes frame;
     for (;;) {
+      const size_t region = head && !frame.empty() ? frame[0] : 0;
+      const size_t wanted = head && frame.empty()
+                                ? 1
+                                : head + design.inputs[region].paddedBytes();
       pollfd events[2] = {{line, POLLIN, 0}, {event, POLLIN, 0}};
       if (poll(events, 2, -1) < 0 || events[1].revents)
         return;
       uint8_t part[64];
-      ssize_t got = ::read(
-          line, part, std::min(sizeof part, in.paddedBytes() - frame.size()));
+      ssize_t got =
+          ::read(line, part, std::min(sizeof part, wanted - frame.size()));
       if (got <= 0)
         return;
       frame.insert(frame.end(), part, part + got);
-      if (frame.size() < in.paddedBytes())
+      if (frame.size() < wanted || wanted == head)
         continue;
+      frame.erase(frame.begin(), frame.begin() + ptrdiff_t(head));
       {
         std::unique_lock<std::mutex> lock(mutex);
         changed.wait(lock, [&] { return !stalled || stopped; });
       }
       if (stopped)
         return;
-      Bytes answer = function(frame);
-      answer.resize(out.paddedBytes());
+      Bytes answer = function(region, frame);
+      answer.resize(design.outputs[region].paddedBytes());
       for (size_t sent = 0; sent < answer.size();) {
         size_t most = std::min<size_t>(answer.size() - sent, 1 + random() % 7);
         ssize_t put = ::write(line, answer.data() + sent, most);
@@ -178,7 +184,7 @@ private:
   }
 
   Function function;
-  Port in, out;
+  const Design design;
   std::string name;
   int line = -1, event = -1;
   std::thread peer;
@@ -195,17 +201,18 @@ public:
     hasMemory = readsFiles = false;
     // A node that is silent for half a second is said to be.
     deathPatience = std::chrono::milliseconds(2500);
-    link::ChannelConfig request, answer;
-    request.id = 1;
-    request.transmit = true;
-    request.peer = kNode;
-    request.frameBits = design.inputs[0].frameBits;
-    answer.id = 2;
-    answer.peer = kNode;
-    answer.frameBits = design.outputs[0].frameBits;
-    service.channels = {request, answer};
-    service.inputs = {{0, 1, 0, 1}};
-    service.outputs = {{0, 2, 0, 1}};
+    for (uint16_t r = 0; r < design.regionCount(); ++r) {
+      link::ChannelConfig request, answer;
+      request.id = requestOf(r);
+      request.transmit = true;
+      request.peer = answer.peer = kNode;
+      request.frameBits = design.inputs[r].frameBits;
+      answer.id = answerOf(r);
+      answer.frameBits = design.outputs[r].frameBits;
+      service.channels.insert(service.channels.end(), {request, answer});
+      service.inputs.push_back({r, request.id, 0, 1});
+      service.outputs.push_back({r, answer.id, 0, 1});
+    }
     service.nodes = {{"node0", kNode}};
     revive();
   }
@@ -242,18 +249,25 @@ public:
 
 private:
   static constexpr uint16_t kNode = 1;
+  static uint16_t requestOf(size_t region) { return uint16_t(2 * region + 1); }
+  static uint16_t answerOf(size_t region) { return uint16_t(2 * region + 2); }
+  /// What has come of a region.
+  void answer(size_t region) {
+    while (!stalled && endpoint->canSend(answerOf(region))) {
+      auto frame = endpoint->receive(requestOf(region));
+      if (!frame)
+        return;
+      endpoint->send(answerOf(region), function(region, *frame));
+    }
+  }
   void run() {
     constexpr link::Time kLook = 5'000'000; // whether it is to stop
     std::string error;
     while (!stopped && socket->step(
                            link::UdpSocket::now() + kLook,
                            [&](link::Time) {
-                             while (!stalled && endpoint->canSend(2)) {
-                               auto frame = endpoint->receive(1);
-                               if (!frame)
-                                 return;
-                               endpoint->send(2, function(*frame));
-                             }
+                             for (size_t r = 0; r < service.inputs.size(); ++r)
+                               answer(r);
                            },
                            error))
       ;

@@ -9,8 +9,9 @@
 #include <string>
 
 namespace rhizome::test {
-/// What computes a frame: bytes of one input, of one output.
-using Function = std::function<runtime::Bytes(const runtime::Bytes &)>;
+/// What computes a job: bytes of its region's only input, of its only output.
+using Function =
+    std::function<runtime::Bytes(size_t region, const runtime::Bytes &)>;
 
 class Device {
 public:

@@ -82,7 +82,7 @@ protected:
     Status status = driver->wait(patience);
     ASSERT_TRUE(status) << status.text;
     Bytes answer(out().frameBytes());
-    Bytes want = subject().compute(subject().frame(number));
+    Bytes want = subject().compute(0, subject().frame(number));
     status = driver->read(0, answer);
     ASSERT_TRUE(status) << status.text;
     EXPECT_EQ(answer, device->computes ? want : Bytes(answer.size())) << number;

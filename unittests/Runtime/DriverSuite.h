@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the conformance suite runs on. A program that links DriverSuite.cpp
-// says so by defining `subject`.
+// The subject of the conformance suite. A program that links DriverSuite.cpp
+// provides it by defining `subject`.
 #pragma once
 
 #include "Devices.h"
@@ -11,15 +11,15 @@ struct Subject {
   /// One input, one output, no segments; its folder need not exist if it has
   /// no images.
   runtime::Design design;
-  /// The right answer, of frameBytes(), to a frame that may be padded.
+  /// The correct result, of frameBytes(), for a frame that may be padded.
   Function compute;
   /// Frame number `number`.
   std::function<runtime::Bytes(uint64_t number)> frame;
-  /// What simulates it: a program that looks at RHZ_TOY as ToySimulator does;
-  /// "" where there is none.
+  /// Its simulator: a program that reads RHZ_TOY like ToySimulator;
+  /// "" if there is none.
   std::string simulator, simulatorFolder;
-  /// What starts ranks that compute it, with the word FOLDER for the folder in
-  /// which they run; empty where there is no MPI.
+  /// The command that starts ranks that compute it, with the word FOLDER for
+  /// the working folder; empty without MPI.
   std::vector<std::string> ranks;
 };
 const Subject &subject();

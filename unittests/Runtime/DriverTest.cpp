@@ -17,10 +17,18 @@ using namespace std::chrono_literals;
 
 static constexpr Duration kLong = 60s;
 
+static Bytes computeToy(size_t region, const Bytes &frame) {
+  return toy::compute(region, frame);
+}
+
 const Subject &rhizome::test::subject() {
   static const Subject subject = [] {
-    Subject s = {toy::design(""),       toy::compute, toy::frame,
-                 RHIZOME_TOY_SIMULATOR, "/",          {}};
+    Subject s;
+    s.design = toy::design("");
+    s.compute = computeToy;
+    s.frame = [](uint64_t number) { return toy::frame(number); };
+    s.simulator = RHIZOME_TOY_SIMULATOR;
+    s.simulatorFolder = "/";
     if (std::string rank = RHIZOME_TOY_RANK; !rank.empty()) {
       s.ranks = mpiLauncher();
       for (const std::string &word :
@@ -45,11 +53,11 @@ TEST(Inference, TakesAndGivesTensors) {
   const rhz_border from = {"m_axis_0", 0,  5,      4,     1,     -8,
                            7,          16, 1,      sizes, one,   RHZ_HALF_EVEN,
                            1,          1,  eighth, none,  offset};
-  const rhz_model model = {"toy", 1,   1,     1, &in, &out,    1,
-                           1,     &to, &from, 0, 0,   nullptr, nullptr};
+  const rhz_model model = {"toy", 1,     1, 1, &in,     &out,    1, 1,
+                           &to,   &from, 0, 0, nullptr, nullptr, 0, nullptr};
   for (bool computes : {true, false}) {
     auto device =
-        computes ? udpDevice(toy::compute, toy::design("")) : nullDevice();
+        computes ? udpDevice(computeToy, toy::design("")) : nullDevice();
     Inference inference(model, "", device->driver());
     inference.patience = kLong;
     Status status = inference.open();
@@ -81,6 +89,111 @@ TEST(Inference, TakesAndGivesTensors) {
     EXPECT_TRUE(status) << status.text;
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Designs of several regions
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Regions : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    const std::string kind = GetParam();
+    if (kind == "null")
+      device = nullDevice();
+    else if (kind == "cpu")
+      device = cpuDevice(computeToy);
+    else if (kind == "simulation")
+      device = simulationDevice(RHIZOME_TOY_SIMULATOR, "/");
+    else if (kind == "opencl")
+      device = openClDevice(computeToy, RHIZOME_BROKEN_OPENCL);
+    else if (kind == "uart")
+      device = uartDevice(computeToy, toy::regions(""));
+    else if (kind == "udp")
+      device = udpDevice(computeToy, toy::regions(""));
+    else {
+      std::vector<std::string> ranks = subject().ranks;
+      if (!ranks.empty())
+        ranks.push_back("regions");
+      device = mpiDevice(ranks);
+    }
+    if (!device->missing.empty())
+      GTEST_SKIP() << device->missing;
+    driver = device->driver();
+    Status status = driver->open(toy::regions(""));
+    ASSERT_TRUE(status) << status.text;
+  }
+  void launch(size_t region, uint64_t number) {
+    Status status = driver->write(region, toy::frame(region, number));
+    if (status)
+      status = driver->launch(region);
+    ASSERT_TRUE(status) << status.text;
+  }
+  void expectAnswer(size_t region, uint64_t number) {
+    Status status = driver->wait(kLong);
+    ASSERT_TRUE(status) << status.text;
+    Bytes answer(driver->design().outputs[region].frameBytes());
+    status = driver->read(region, answer);
+    ASSERT_TRUE(status) << status.text;
+    EXPECT_EQ(answer, device->computes
+                          ? toy::compute(region, toy::frame(region, number))
+                          : Bytes(answer.size()))
+        << "region " << region << ", frame " << number;
+  }
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Driver> driver;
+};
+} // namespace
+
+TEST_P(Regions, AreStartedAndAnsweredByThemselves) {
+  EXPECT_FAULT(Fault::Size, "no region 2", driver->launch(2));
+  EXPECT_FAULT(Fault::Order, "s_axis_1: the frame was not written",
+               driver->launch(1));
+  for (uint64_t number = 0; number < 3; ++number)
+    for (size_t region : {1, 0}) {
+      launch(region, number);
+      expectAnswer(region, number);
+    }
+  // What was written for one region is not another's.
+  ASSERT_TRUE(driver->write(0, toy::frame(0, 8)));
+  launch(1, 9);
+  expectAnswer(1, 9);
+  Bytes other(driver->design().outputs[0].frameBytes());
+  EXPECT_FAULT(Fault::Order, "m_axis_0: it is not of the region that is done",
+               driver->read(0, other));
+  ASSERT_TRUE(driver->launch(0));
+  expectAnswer(0, 8);
+  EXPECT_EQ(driver->statistics().done, 8u);
+}
+
+/// As frames go through a model: the second region of one while the first has
+/// another, and none of a region in a row.
+TEST_P(Regions, AnswerInTheOrderOfTheJobs) {
+  ASSERT_TRUE(driver->allocate(3));
+  launch(0, 0);
+  launch(0, 1);
+  for (uint64_t number = 0; number < 6; ++number) {
+    expectAnswer(0, number);
+    launch(1, number);
+    if (number > 0)
+      expectAnswer(1, number - 1);
+    launch(0, number + 2);
+    // Oldest first: the next frame's first region, then this one's second.
+    if (number == 5) {
+      expectAnswer(0, 6);
+      expectAnswer(1, 5);
+      expectAnswer(0, 7);
+    }
+  }
+  EXPECT_EQ(driver->onTheirWay(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, Regions,
+                         testing::Values("null", "cpu", "simulation", "uart",
+                                         "udp", "mpi", "opencl"),
+                         [](const auto &info) {
+                           return std::string(info.param);
+                         });
 
 TEST(SimulationDriver, SaysWhatTheSimulatorSays) {
   setenv("RHZ_TOY", "error", 1);
@@ -117,7 +230,12 @@ TEST(UartDriver, RefusesWhatIsNoLine) {
                driver->open(toy::design("")));
   Design design = toy::design("");
   design.inputs.push_back(design.inputs[0]);
-  EXPECT_FAULT(Fault::Unsupported, "has 2 and 1", driver->open(design));
+  EXPECT_FAULT(Fault::Unsupported, "the design has 2 and 1",
+               driver->open(design));
+  design.outputs.push_back({"m_axis_1", 8, 8});
+  design.regions = {{0, 1, 0, 1}, {1, 1, 1, 0}};
+  EXPECT_FAULT(Fault::Unsupported, "region 1 has 1 and 0",
+               driver->open(design));
 }
 
 TEST(UdpDriver, RefusesDesignsWithoutLinksAndNamesSilentNodes) {
@@ -214,7 +332,7 @@ __kernel void s2mm_0(__global ushort *memory, __global volatile uint *wire,
 class OpenClPrograms : public testing::Test {
 protected:
   void SetUp() override {
-    auto device = openClDevice(toy::compute, RHIZOME_BROKEN_OPENCL);
+    auto device = openClDevice(computeToy, RHIZOME_BROKEN_OPENCL);
     if (!device->missing.empty())
       GTEST_SKIP() << device->missing;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The C++ peer against itself: nothing lost, nothing wrong, whatever the medium
-// does; single requests at once; restarts taken back.
+// The C++ peer against itself: no loss and no corruption, whatever the medium
+// does; single requests at once; restarted nodes readmitted.
 #include "Pair.h"
 #include "rhizome/runtime/control.h"
 #include "rhizome/runtime/packing.h"
@@ -154,7 +154,7 @@ TEST(Link, SingleRequestIsNotKeptWaiting) {
     for (int request = 0; request < 5; ++request) {
       Outcome outcome = pair.run(1);
       expectAll(outcome, 1);
-      // The wire's time and delay, and at most another datagram before it.
+      // The wire's time and delay, and at most one other datagram before it.
       double wire = double(bits) * 0.1 * 1.1 + 100 * double(bits / 8192 + 2);
       EXPECT_LT(double(outcome.finished), 2000 + wire) << bits;
       pair.now += 50'000;
@@ -215,7 +215,7 @@ TEST(Link, ImpossibleAcknowledgementsChangeNothing) {
 
 TEST(Link, MemoryIsBoundedWhenNobodyTakes) {
   Pair pair(channelOf(8000), {}, 1);
-  // The receiver's user never takes: run ends by its limit.
+  // The receiver's user never takes: the run ends by its limit.
   Outcome outcome = pair.run(1'000'000, 1.0, 1'000'000);
   EXPECT_TRUE(outcome.stuck);
   // Queues of four frames at both ends, a window of 64 KB.
@@ -225,7 +225,7 @@ TEST(Link, MemoryIsBoundedWhenNobodyTakes) {
 }
 
 namespace {
-/// A node that adds one to every byte of a frame, behind a controller.
+/// A node that adds one to every byte of a frame, with a controller.
 struct Service {
   Endpoint host, node;
   Controller controller;
@@ -282,7 +282,7 @@ TEST(Controller, OpensProbesAndTakesBack) {
     service.step();
   EXPECT_LT(service.now - since, 1'000'000'000u);
 
-  // It comes back without memory: a new epoch takes it in.
+  // It returns without memory: a new epoch readmits it.
   service.node.open(kFirstEpoch);
   service.nodeRuns = true;
   while (!service.controller.lost() && service.now - since < 4'000'000'000)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A medium for the link's tests and benchmark: serializes datagrams at a rate,
-// delays, loses, doubles, overtakes, cuts and invents them, by a seed.
+// and delays, loses, duplicates, reorders, truncates and invents them, by a
+// seed.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ struct MediumConfig {
   double loss = 0;
   double twice = 0;         ///< delivered twice
   double late = 0;          ///< overtaken by others
-  uint64_t lateNs = 5000;   ///< by at most so much
-  double garbage = 0;       ///< random bytes beside a datagram
-  size_t garbageBytes = 64; ///< at most; always so many if `exact`
+  uint64_t lateNs = 5000;   ///< maximum delay
+  double garbage = 0;       ///< random bytes in addition to a datagram
+  size_t garbageBytes = 64; ///< at most; always this many if `exact`
   bool exact = false;
   double cut = 0;  ///< truncated
   double flip = 0; ///< a bit of the header wrong
@@ -53,7 +54,7 @@ public:
     arrive(at, std::move(bytes));
   }
 
-  /// When the next datagram arrives, ~0 if none is on its way.
+  /// When the next datagram arrives, ~0 if none is in flight.
   uint64_t next() const { return way.empty() ? ~0ull : way.begin()->first; }
   std::vector<uint8_t> take() {
     std::vector<uint8_t> bytes = std::move(way.begin()->second);

@@ -26,8 +26,8 @@ public:
         back(medium, 2 * seed + 1), sender(0, {side(config, true)}),
         receiver(1, {side(config, false)}) {}
 
-  /// Sends `count` tensors as fast as they are taken; the receiver's user does
-  /// not take any for a while with the probability `stall` per step.
+  /// Sends `count` tensors as fast as they are accepted; the receiver's user
+  /// does not take any for a while with probability `stall` per step.
   Outcome run(uint64_t count, double stall = 0, Time limit = ~0ull >> 1) {
     Outcome outcome;
     Time start = now;
@@ -78,7 +78,7 @@ private:
     c.peer = transmit ? 1 : 0;
     return c;
   }
-  /// Sends what is due while the line is free; when to come again.
+  /// Sends what is due while the line is free; returns when to call again.
   Time step(Endpoint &end, Medium &line) {
     while (line.freeAt() <= now) {
       auto out = end.pull(now);

@@ -5,8 +5,13 @@
 #include "rhizome/runtime/udp.h"
 #include <arpa/inet.h>
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <random>
+#include <set>
+#include <sstream>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -280,13 +285,46 @@ private:
 void expectAnswers(Client &client, uint8_t frames) {
   std::string error;
   for (uint8_t f = 0; f < frames; ++f) {
-    ASSERT_TRUE(client.post({std::vector<uint8_t>(8, f)}, error)) << error;
+    ASSERT_TRUE(client.post(0, {std::vector<uint8_t>(8, f)}, error)) << error;
     Client::Frame answer;
     ASSERT_EQ(client.take(answer, 10'000'000'000, error),
               Client::Outcome::Answer)
         << error;
     ASSERT_EQ(answer, Client::Frame{std::vector<uint8_t>(8, uint8_t(~f))});
   }
+}
+
+/// The local addresses of this process's UDP sockets, as /proc prints them.
+std::vector<std::string> boundAddresses() {
+  std::set<std::string> own;
+  for (const auto &entry :
+       std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    std::string to = std::filesystem::read_symlink(entry.path(), error);
+    if (to.rfind("socket:[", 0) == 0)
+      own.insert(to.substr(8, to.size() - 9));
+  }
+  std::vector<std::string> addresses;
+  std::ifstream table("/proc/self/net/udp");
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream words(line);
+    std::vector<std::string> all{std::istream_iterator<std::string>(words), {}};
+    if (all.size() > 9 && own.count(all[9]))
+      addresses.push_back(all[1].substr(0, all[1].find(':')));
+  }
+  return addresses;
+}
+
+TEST(Strangers, AClientOfNodesHereListensHere) {
+  LiveNode node(nullptr);
+  const size_t before = boundAddresses().size();
+  auto client = node.client(nullptr);
+  std::string error;
+  ASSERT_TRUE(client->open(error)) << error;
+  std::vector<std::string> addresses = boundAddresses();
+  EXPECT_EQ(addresses.size(), before + 1);
+  for (const std::string &address : addresses)
+    EXPECT_EQ(address, "0100007F");
 }
 
 TEST(Strangers, ASecondClientIsTold) {

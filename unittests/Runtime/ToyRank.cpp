@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Toy.h's design as two ranks: rank 0 takes frames on standard input and gives
-// the answers on standard output, rank 1 computes them.
+// Toy.h's designs as two ranks: rank 0 takes jobs on standard input and gives
+// the answers on standard output, rank 1 computes them. The last argument
+// "regions" chooses the design of two regions.
 #include "Toy.h"
+#include "rhizome/runtime/drivers.h"
 #include <cstdio>
+#include <cstring>
 #include <mpi.h>
 #include <unistd.h>
 
@@ -24,28 +27,41 @@ int main(int argc, char **argv) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Barrier(MPI_COMM_WORLD);
-  Bytes frame(5), answer(3);
+  const bool isTwo = argc > 1 && !std::strcmp(argv[argc - 1], "regions");
+  const rhizome::runtime::Design design =
+      isTwo ? toy::regions("") : toy::design("");
+  // A message's tag is the job's region; an empty one ends the computing.
   if (rank == 0) {
     if (write(1, "R", 1) != 1)
       return 1;
-    while (readFrame(frame)) {
-      MPI_Send(frame.data(), 5, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
-      MPI_Recv(answer.data(), 3, MPI_BYTE, 1, 0, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE);
-      if (write(1, answer.data(), 3) != 3)
+    for (Bytes head(isTwo ? rhizome::runtime::kMpiRegion : 0);
+         readFrame(head);) {
+      const size_t region = isTwo ? head[0] : 0;
+      Bytes frame(design.inputs[region].frameBytes());
+      Bytes answer(design.outputs[region].frameBytes());
+      if (!readFrame(frame))
+        break;
+      MPI_Send(frame.data(), int(frame.size()), MPI_BYTE, 1, int(region),
+               MPI_COMM_WORLD);
+      MPI_Recv(answer.data(), int(answer.size()), MPI_BYTE, 1, 0,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (write(1, answer.data(), answer.size()) != ssize_t(answer.size()))
         return 1;
     }
-    MPI_Send(frame.data(), 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+    MPI_Send(nullptr, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
   } else {
     for (;;) {
       MPI_Status status;
       int size = 0;
-      MPI_Recv(frame.data(), 5, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &status);
+      Bytes frame(8);
+      MPI_Recv(frame.data(), 8, MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD,
+               &status);
       MPI_Get_count(&status, MPI_BYTE, &size);
       if (size == 0)
         break;
-      answer = toy::compute(frame);
-      MPI_Send(answer.data(), 3, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+      Bytes answer = toy::compute(size_t(status.MPI_TAG), frame);
+      MPI_Send(answer.data(), int(answer.size()), MPI_BYTE, 0, 0,
+               MPI_COMM_WORLD);
     }
   }
   MPI_Finalize();

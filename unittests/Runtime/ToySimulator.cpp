@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A simulator of Toy.h's design with the arguments of data/sim/harness.cpp.
+// A simulator of Toy.h's designs with the arguments of data/sim/harness.cpp.
 // The variable RHZ_TOY makes it misbehave: "stall" waits for ever, "die" ends
 // by a signal, "short" writes too little, "error" reports one.
 #include "Toy.h"
@@ -14,12 +14,18 @@ using namespace rhizome::runtime;
 
 int main(int argc, char **argv) {
   std::string in, out, report, fault;
+  size_t ports = 0, region = 0;
   if (const char *wanted = std::getenv("RHZ_TOY"))
     fault = wanted;
   for (int i = 1; i + 1 < argc; ++i) {
-    if (!std::strcmp(argv[i], "--in"))
-      in = argv[i + 1];
-    else if (!std::strcmp(argv[i], "--out"))
+    const bool isSilent = !std::strcmp(argv[i + 1], "-");
+    if (!std::strcmp(argv[i], "--in")) {
+      if (!isSilent) {
+        in = argv[i + 1];
+        region = ports;
+      }
+      ++ports;
+    } else if (!std::strcmp(argv[i], "--out") && !isSilent)
       out = argv[i + 1];
     else if (!std::strcmp(argv[i], "--report"))
       report = argv[i + 1];
@@ -37,12 +43,12 @@ int main(int argc, char **argv) {
   if (fault == "error")
     std::fprintf(lines, "error it hangs\n");
   std::fprintf(lines, "cycles 7\n");
-  Design design = toy::design("");
-  Bytes frame(design.inputs[0].paddedBytes());
+  Design design = toy::regions("");
+  Bytes frame(design.inputs[region].paddedBytes());
   while (fault != "short" &&
          std::fread(frame.data(), 1, frame.size(), from) == frame.size()) {
-    Bytes answer = toy::compute(frame);
-    answer.resize(design.outputs[0].paddedBytes());
+    Bytes answer = toy::compute(region, frame);
+    answer.resize(design.outputs[region].paddedBytes());
     std::fwrite(answer.data(), 1, answer.size(), to);
   }
   std::fclose(from);

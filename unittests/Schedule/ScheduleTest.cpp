@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Schedules of random graphs of every class pass the verifier, which rejects
-// planted faults; exact ones are never worse than the heuristics', and the best
-// that enumeration finds on tiny problems. RHIZOME_SCHEDULES sets how many
-// graphs of each class (default 300).
+// injected faults; exact ones are never worse than the heuristics', and equal
+// the best that enumeration finds on tiny problems. RHIZOME_SCHEDULES sets how
+// many graphs of each class (default 300).
 #include "rhizome/Schedule/Solvers.h"
 #include "gtest/gtest.h"
 #include <algorithm>
@@ -70,8 +70,8 @@ LoopProblem randomLoop(Random &random, int count) {
   return p;
 }
 
-/// A dependence that is met to the cycle, by an operation that could start
-/// earlier but for it; none if there is no such.
+/// A dependence that is tight, for an operation that could otherwise start
+/// earlier; none if there is none.
 const Dependence *tightOne(const Problem &p, const Schedule &s) {
   for (const Dependence &d : p.dependences)
     if (s.start[d.to] > 0 && d.from != d.to &&
@@ -81,7 +81,7 @@ const Dependence *tightOne(const Problem &p, const Schedule &s) {
   return nullptr;
 }
 
-/// The verifier rejects the schedule with a reader a cycle too early.
+/// The verifier rejects the schedule with a reader one cycle too early.
 template <typename Class>
 int plantEarlyReader(const Class &p, const Schedule &s) {
   const Dependence *d = tightOne(p, s);
@@ -172,7 +172,7 @@ TEST(Schedule, ChainedByDelays) {
     ASSERT_TRUE(s);
     ASSERT_EQ(verify(p, *s), std::nullopt) << round;
     planted += plantEarlyReader(p, *s);
-    // As soon as possible is the least with broken chains, too.
+    // As soon as possible is minimal with broken chains, too.
     Problem broken;
     broken.latency = p.latency;
     broken.dependences = p.dependences;
@@ -190,7 +190,7 @@ TEST(Schedule, ChainedByDelays) {
     faster.period = 0;
     for (int i = 0; i < p.size(); ++i)
       faster.period =
-          std::max({faster.period, p.delayOf(i).before, p.delayOf(i).behind});
+          std::max({faster.period, p.delayOf(i).before, p.delayOf(i).after});
     --faster.period;
     EXPECT_FALSE(faster.period > 0 && scheduleChained(faster));
   }
@@ -198,7 +198,7 @@ TEST(Schedule, ChainedByDelays) {
   EXPECT_GT(tooLong, rounds() / 4);
 }
 
-/// A model in which a chain's second half costs double: no sum of delays.
+/// A model in which a chain's second half costs double: not a sum of delays.
 class Doubling : public ChainModel {
 public:
   explicit Doubling(const Problem &p, int64_t seed)
@@ -239,7 +239,7 @@ TEST(Schedule, ChainedByAModel) {
     Doubling model(p, round), fresh(p, round), again(p, round);
     Schedule s = scheduleChained(p.size(), model, 7);
     ASSERT_EQ(verifyChained(p, fresh, 7, s), std::nullopt) << round;
-    // All in one cycle is too long where the schedule has several.
+    // All in one cycle is too long if the schedule has several.
     if (s.length(p) > 1 &&
         *std::max_element(s.start.begin(), s.start.end()) > 0) {
       Schedule wrong = s;
@@ -251,8 +251,8 @@ TEST(Schedule, ChainedByAModel) {
   EXPECT_GT(planted, rounds() / 2);
 }
 
-/// Two operations that hold the last of a resource in different cycles, in the
-/// same one; or fewer of it than are held at once.
+/// Two operations that hold the last instance of a resource in different
+/// cycles, in the same one; or with fewer instances than are held at once.
 template <typename Class> int plantConflict(Class p, const Schedule &s) {
   for (size_t r = 0; r < p.limit.size(); ++r)
     if (p.limit[r] > 1) {
@@ -280,7 +280,7 @@ TEST(Schedule, SharedByListsAndExactly) {
     fill(p, random, 2 + int(random.upTo(10)));
     share(p, random);
     auto list = scheduleList(p);
-    if (!list) // an operation holds more than there is
+    if (!list) // an operation holds more than exists
       continue;
     ASSERT_EQ(verify(p, *list), std::nullopt) << round;
     planted += plantEarlyReader(p, *list) + plantConflict(p, *list);
@@ -328,7 +328,7 @@ TEST(Schedule, LoopsByModuloSchedulingAndExactly) {
               atBound, loops, better, proved);
 }
 
-/// Whether any starts below `horizon` make a schedule.
+/// Whether any starts below `horizon` form a schedule.
 template <typename Class>
 bool enumerate(const Class &p, Schedule &s, int64_t horizon, int64_t length) {
   std::vector<int64_t> &start = s.start;
@@ -379,7 +379,7 @@ TEST(Schedule, ExactIsTheBestThereIs) {
 }
 
 TEST(Schedule, HeuristicsMaySpendNothing) {
-  // One iteration after the other is what is left.
+  // Only executing iterations one after the other remains.
   Random random(7);
   LoopProblem p = randomLoop(random, 12);
   Effort none;
@@ -407,7 +407,7 @@ TEST(Schedule, AnAccumulatorOfThreeCycles) {
   ASSERT_TRUE(exact.isProved);
   EXPECT_EQ(exact.schedule->interval, 3);
   EXPECT_EQ(exact.schedule->start, (std::vector<int64_t>{0, 1, 3}));
-  // Four partial sums take turns: the adder accepts one a cycle.
+  // Four partial sums alternate: the adder accepts one per cycle.
   p.dependences.back().distance = 4;
   EXPECT_EQ(scheduleExactly(p).schedule->interval, 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Small hand-made packages through both simulators: values, measured cycles,
-// stalls, and every misbehavior that is to be noticed.
+// stalls, and every kind of misbehavior that must be detected.
 #include "rhizome/Simulate/Simulate.h"
 #include "../TestFolder.h"
 #include "mlir/Parser/Parser.h"
@@ -38,7 +38,7 @@ module test_stage #(parameter int Width = 64) (
 endmodule
 )sv";
 
-// Two streams of unlike width through a stage each.
+// Two streams of different widths through a stage each.
 constexpr const char *kTop = R"mlir(
 rtl.module @rhz_top attributes {
     input_names = ["clk_i", "rst_ni",
@@ -145,7 +145,7 @@ protected:
 TEST_F(SimulateTest, FreeRunningMeasuresCycles) {
   NEEDS("verilator");
   Package p = package(kStage);
-  // Nothing that an earlier run has built.
+  // Without files of an earlier run.
   setenv("XDG_CACHE_HOME", (p.dir() + "/cache").c_str(), /*overwrite=*/1);
   Frames frames = randomFrames(3);
   auto result = simulateRtl(p, frames, {});

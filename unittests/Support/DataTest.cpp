@@ -2,7 +2,10 @@
 // The readers: every kind of file and element, the writer's round trip, and
 // damage, which must never do more than fail.
 #include "Fixtures.h"
+#include "rhizome/Support/Resources.h"
+#include <cstdio>
 #include <random>
+#include <sys/stat.h>
 
 using namespace rhizome;
 using namespace rhizome::test;
@@ -71,6 +74,12 @@ TEST_F(DataTest, NpyHeadersThatLie) {
                   write("x.npy", npy("|u1", false, shape, bytes({1, 2}))))),
               "")
         << shape;
+  // One element without an axis.
+  for (const std::string &none :
+       {npy("<f8", false, "()", bytes({1, 2})), bytes({0, 0, 14, 0}),
+        bytes({16, 1, 0x4a, 1, 7})})
+    EXPECT_NE(why(readTensor(write("none", none))).find("ends before"),
+              std::string::npos);
 }
 
 TEST_F(DataTest, WriterRoundTrips) {
@@ -167,6 +176,19 @@ TEST_F(DataTest, Labels) {
   ASSERT_FALSE(writeNpy(path("h.npy"), Tensor::ofFloats({1}, {0.5f})));
   EXPECT_NE(why(readLabels(path("h.npy"))).find("labels are class numbers"),
             std::string::npos);
+}
+
+TEST_F(DataTest, WhatIsNoFileIsNotWaitedFor) {
+  const std::string pipe = write("gone", "");
+  ASSERT_EQ(std::remove(pipe.c_str()), 0);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string &path : {pipe, std::string("/dev/zero")}) {
+    EXPECT_EQ(why(readTensor(path)),
+              "cannot read '" + path + "': it is no file");
+    auto text = readFile(path);
+    EXPECT_EQ(text ? "" : llvm::toString(text.takeError()),
+              "cannot read '" + path + "': it is no file");
+  }
 }
 
 TEST_F(DataTest, MissingAndEmptyFiles) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// An error keeps the kind that it was given first.
+// An error keeps the first kind that it was given.
 #include "rhizome/Support/Failures.h"
 #include "gtest/gtest.h"
 

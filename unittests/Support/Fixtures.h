@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Test help: a folder that goes away, and small files of every kind in it.
+// Test help: a temporary folder, and small files of every kind in it.
 #pragma once
 
 #include "rhizome/Support/Data.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Frames for a model's input: cutting, channel order, normalization, random
-// data, and the messages for what doesn't fit.
+// data, and the messages for data that do not fit.
 #include "Fixtures.h"
 
 using namespace rhizome;
@@ -143,7 +143,7 @@ TEST_F(FramesTest, IntegersAreExactOrRefused) {
      ...);
     return write("x.npy", npy(descr, false, "(1, 2)", payload));
   };
-  // None of these is a float32 number.
+  // None of these is exactly representable in float32.
   const int64_t odd = (int64_t(1) << 53) + 1, more = (1 << 24) + 1;
   InputSpec whole{"x", {1, 2}, false};
   EXPECT_EQ(llvm::cantFail(open(file("<i8", odd, more), whole).frame(0)).ints,
@@ -167,7 +167,7 @@ TEST_F(FramesTest, IntegersAreExactOrRefused) {
   EXPECT_NE(refusal(file("<i8", more, int64_t(0)), real)
                 .find("16777217, which float32 does not"),
             std::string::npos);
-  // Integers that the model carries as reals keep their type's range.
+  // Integers that the model represents as reals keep their type's range.
   InputSpec byte{"x", {1, 2}, true, 0, 255, true};
   EXPECT_NE(refusal(file("<i8", int64_t(256), int64_t(0)), byte)
                 .find("it holds 256, outside the input's range 0..255"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The folder keeps its bound, and what somebody uses stays, also in the hands
-// of other processes.
+// The folder stays within its bound, and used files are kept, even if another
+// process uses them.
 #include "rhizome/Support/KeptFiles.h"
 #include "../TestFolder.h"
 #include "rhizome/Support/Tools.h"
@@ -23,7 +23,7 @@ protected:
       return writeBytes(path, std::string(bytes, 'x'));
     }));
   }
-  /// Says that the file was used so many seconds ago.
+  /// Sets the last use of the file to this many seconds ago.
   void age(const std::string &name, long seconds) {
     timespec times[2] = {{time(nullptr) - seconds, 0},
                          {time(nullptr) - seconds, 0}};
@@ -84,8 +84,8 @@ TEST_F(Kept, WhatAnotherProcessHoldsStays) {
   EXPECT_FALSE(has("a"));
 }
 
-/// Two processes put, take and remove at once: what either has taken is whole
-/// for as long as it holds it.
+/// Two processes put, take and remove at the same time: a file that either has
+/// taken is complete for as long as it is held.
 TEST_F(Kept, TwoProcessesShareIt) {
   auto work = [&](unsigned seed) {
     for (int i = 0; i < 400; ++i) {

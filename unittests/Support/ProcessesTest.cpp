@@ -24,7 +24,7 @@ protected:
   Process shell(StringRef script) {
     return {"/bin/sh", {"-c", script.str()}, folder.str().str(), path("log")};
   }
-  /// Where the heap of a program lies, in so many runs.
+  /// The heap address of a program, in several runs.
   std::set<std::string> heaps(Addresses addresses, int runs) {
     std::set<std::string> maps;
     for (int run = 0; run < runs; ++run) {

@@ -39,7 +39,7 @@ TEST(Untrusted, DeepNestingIsRefusedBeforeItIsParsed) {
   ASSERT_FALSE(deep);
   EXPECT_EQ(llvm::toString(deep.takeError()),
             "it is nested deeper than 256 levels");
-  // In strings and comments nothing is nested; an arrow closes nothing.
+  // Strings and comments have no nesting; an arrow is not a closing bracket.
   EXPECT_FALSE(checkNesting("\"" + std::string(1000, '{') + "\\\"[\""));
   EXPECT_FALSE(checkNesting("// " + std::string(1000, '{') + "\n{}"));
   std::string arrows;
@@ -47,6 +47,16 @@ TEST(Untrusted, DeepNestingIsRefusedBeforeItIsParsed) {
     arrows += "(() -> ";
   EXPECT_EQ(llvm::toString(checkNesting(arrows)),
             "it is nested deeper than 256 levels");
+}
+
+TEST(Untrusted, DenseArraysThatCrashTheParserAreRefused) {
+  for (const char *bad : {"array<index: 1>", "array < // x\n index>",
+                          "x = array<!alias: 2>", "(array\n<index"})
+    EXPECT_TRUE(errorToBool(checkMlirText(bad))) << bad;
+  for (const char *good :
+       {"array<i64: 1>", "\"array<index: 1>\"", "// array<index>\n",
+        "array<i64>, index", "tensor<index>", "my.array<index>", "array"})
+    EXPECT_FALSE(errorToBool(checkMlirText(good))) << good;
 }
 
 TEST(Untrusted, LongNamesAreCutToDistinctOnes) {

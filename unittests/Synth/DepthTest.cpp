@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The walk over netlists by hand: what is a level, what is free, and that no
-// path is seen where the bits have none.
+// The path analysis on netlists written by hand: what counts as a level, what
+// is free, and that no path is found where the bits have none.
 #include "rhizome/Synth/Depth.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -163,7 +163,7 @@ TEST(Depth, TwoChainsAreFree) {
 }
 
 TEST(Depth, ChainsHaveNoFalseLoops) {
-  // As in a comparison: a carry comes back as a higher operand of its cell.
+  // As in a comparison: a carry returns as a higher operand of its cell.
   Hand hand;
   hand.ff(-1, 2);
   hand.cell("CARRY4", {{"CI", {-1}},
@@ -221,7 +221,7 @@ TEST(Depth, MemoriesInLutsAreReadAtOnce) {
 }
 
 TEST(Depth, ChainsOfOtherVendors) {
-  // The LUT in front of the carry is the CCU2C's own.
+  // The LUT before the carry is the CCU2C's own.
   Hand ecp5;
   ecp5.cell("TRELLIS_FF", {{"DI", {-1}}, {">Q", {2}}});
   ecp5.cell("CCU2C", {{"A0", {2}}, {">COUT", {10}}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Netlists by hand: what every kind of cell counts as.
+// Netlists written by hand: how every kind of cell is counted.
 #include "rhizome/Synth/Netlist.h"
 #include "llvm/ADT/StringExtras.h"
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Small hand-made packages through Yosys: which modules are distinct, what the
-// cache keeps, what is refused, and what an interrupt leaves.
+// Small hand-made packages in Yosys: which modules are distinct, what the
+// cache keeps, refusals, and the files left by an interrupt.
 #include "rhizome/Synth/Synth.h"
 #include "../TestFolder.h"
 #include "rhizome/Support/Resources.h"
@@ -13,7 +13,7 @@ using namespace rhizome;
 using rhizome::test::TestFolder;
 
 namespace {
-// A register per bit, and a table of Words words behind a register.
+// A register per bit, and a table of Words words after a register.
 constexpr const char *kToy = R"sv(
 module rhz_toy #(
   parameter int Width = 4,
@@ -91,7 +91,7 @@ protected:
     return result ? "passed" : llvm::toString(result.takeError());
   }
 
-  /// A program that calls itself Yosys and otherwise does `body`.
+  /// A program that reports to be Yosys and otherwise does `body`.
   std::string fakeTool(const std::string &body) {
     folder.write("fake", "#!/bin/sh\nif [ \"$1\" = -V ]; then echo 'Yosys 9 "
                          "(fake)'; exit; fi\n" +
@@ -105,7 +105,7 @@ protected:
   Plan plan;
 };
 
-/// True if the process lives and is no zombie that nobody has waited for.
+/// True if the process is running and is not an unreaped zombie.
 bool isRunning(const std::string &pid) {
   std::ifstream status("/proc/" + std::to_string(std::stol(pid)) + "/status");
   std::string line;
@@ -156,7 +156,7 @@ TEST_F(SynthTest, EqualActorsAreOneModule) {
   EXPECT_TRUE(again->modules[0].cached && again->modules[1].cached);
   EXPECT_EQ(again->measured, result->measured);
 
-  // Measured in another way: from the netlist that was kept.
+  // Measured differently: from the stored netlist.
   EXPECT_GE(both.depth.levels, 1);
   EXPECT_EQ(folder.run("sed -i 's/\"measure\":[0-9]*/\"measure\":0/; "
                        "s/\"depth\":[0-9]*/\"depth\":99/' cache/*.json"),
@@ -167,7 +167,7 @@ TEST_F(SynthTest, EqualActorsAreOneModule) {
   EXPECT_EQ(again->modules[0].depth.levels, both.depth.levels);
   EXPECT_EQ(again->measured, result->measured);
 
-  // A file of the cache that was cut off is as good as none; nothing else of
+  // A truncated file of the cache counts as missing; nothing else of
   // a run stays.
   EXPECT_NE(folder.run("ls cache | grep -Ev 'json$|netlist$'"), 0);
   EXPECT_EQ(folder.run("for f in cache/*.json; do echo '{' > $f; done"), 0);
@@ -177,7 +177,7 @@ TEST_F(SynthTest, EqualActorsAreOneModule) {
   EXPECT_EQ(again->measured, result->measured);
 }
 
-// A real cell on the families whose carry chains differ.
+// A real cell on the families with different carry chains.
 TEST_F(SynthTest, TheFifoIsShallow) {
   NEEDS("yosys");
   std::string library = llvm::cantFail(rtlDir()) + "/src/";
@@ -252,7 +252,7 @@ TEST_F(SynthTest, Refusals) {
       failure(package()).find("'no-such-yosys' is missing; leave the tool out"),
       std::string::npos);
   options.tool = "true";
-  EXPECT_NE(failure(package()).find("is no Yosys: it calls itself ''"),
+  EXPECT_NE(failure(package()).find("is not Yosys: it calls itself ''"),
             std::string::npos);
   plan.nodes[0].family = "ice40";
   plan.nodes[0].modules["rhz_toy"].push_back("rhz_else.sv");
@@ -275,7 +275,7 @@ TEST_F(SynthTest, YosysRunsAtFixedAddresses) {
 }
 
 TEST_F(SynthTest, AnInterruptEndsTheRuns) {
-  // The stand-in starts a child of its own and waits for it.
+  // The stub starts its own child and waits for it.
   options.tool =
       fakeTool("sleep 60 & echo $! > '" + folder.path("child") + "'; wait");
   Package p = package();
@@ -298,7 +298,7 @@ TEST_F(SynthTest, AnInterruptEndsTheRuns) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_FALSE(isRunning(child)) << "a run of the tool goes on";
   }
-  // The next run clears what the interrupted ones left.
+  // The next run removes the files of interrupted ones.
   options.tool = fakeTool("exit 3");
   EXPECT_NE(failure(p).find("(status 3, log in"), std::string::npos);
   EXPECT_NE(folder.run("ls cache | grep run-"), 0);

@@ -63,8 +63,8 @@ TEST(Link, ShippedOnesLoad) {
                        "spi-24m", "udp-100g", "udp-10g", "udp-1g", "udp-25g"}));
 }
 
-/// A frame of 32 x 32 RGB pixels is three datagrams; 10 GbE brings in 382,000
-/// of them a second.
+/// A frame of 32 x 32 RGB pixels is three datagrams; 10 GbE carries 382,000
+/// of them per second.
 TEST(Link, ADatagramHasItsOverhead) {
   auto link = loadLink("udp-10g");
   ASSERT_TRUE(bool(link)) << llvm::toString(link.takeError());
@@ -158,7 +158,7 @@ TEST(Cluster, AChainReachesItsNeighbors) {
   EXPECT_TRUE(chain->joined(5, Cluster::kHost));
 }
 
-/// Paths in a cluster's file count from that file's folder.
+/// Paths in a cluster's file are relative to that file's folder.
 TEST(Cluster, DevicesAndLinksMayBeFiles) {
   TestFolder folder;
   folder.write("slow.yaml", kLink);
@@ -195,7 +195,7 @@ TEST(Cluster, MistakesAreNamedByLine) {
   EXPECT_EQ(clusterWith("link: udp-10g", "link: udp-10g\ntopology: ring"),
             "t.yaml:4: 'topology' is 'ring'; known are switch, chain");
   EXPECT_EQ(clusterWith("link: udp-10g", "link: udp-10g\nreplicas: 3"),
-            "t.yaml:4: 'replicas' is '3', which is no true or false");
+            "t.yaml:4: 'replicas' is '3', which is not true or false");
   EXPECT_NE(clusterWith("xcku060-role", "xcku60")
                 .find("t.yaml:5: unknown device 'xcku60'; known are "),
             std::string::npos);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Model files: what is written reads back, mistakes are named by line.
+// Model files: written files are read back, mistakes are reported by line.
 #include "rhizome/Target/CostModel.h"
 #include "../TestFolder.h"
 

@@ -113,7 +113,7 @@ TEST(Device, MalformedFilesAreRefusedByLine) {
   EXPECT_EQ(messageFor(edited("stream_bits", "max_clock_mhz: 12\nstream_bits")),
             "d.yaml:6: 'max_clock_mhz' is below 'clock_mhz'");
   EXPECT_EQ(messageFor(edited("lut: 100", "lut: many")),
-            "d.yaml:11: 'lut' is 'many', which is no whole number");
+            "d.yaml:11: 'lut' is 'many', which is not a whole number");
   EXPECT_EQ(messageFor(edited("lut: 100", "lut: -4")),
             "d.yaml:11: 'lut' is -4, not a count");
   EXPECT_EQ(messageFor(edited("lut: 100", "luts: 100")),
@@ -135,7 +135,7 @@ TEST(Device, MalformedFilesAreRefusedByLine) {
                                         "dsp:\n")),
             "accepted");
   EXPECT_EQ(messageFor(edited("dsp:\n", "shell: [a]\ndsp:\n")),
-            "d.yaml:15: 'shell' is not a single value, which is no text");
+            "d.yaml:15: 'shell' is not a single value, which is not text");
   EXPECT_EQ(messageFor(edited("dsp:\n", "memory: {kind: tape, banks: 1}\n"
                                         "dsp:\n")),
             "d.yaml:15: 'kind' is 'tape'; known are ddr, hbm");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The integer lowering as a whole: small networks written by hand and the real
-// models under ../shared, their tasks against the interpreter's
-// reading of @main; refusals; the layout of what is left.
+// models under ../shared, their tasks compared with the interpreter's
+// evaluation of @main; refusals; the layout of the result.
 #include "rhizome/Transforms/Integerize.h"
 #include "../TaskWalk.h"
 #include "mlir/IR/MLIRContext.h"
@@ -122,8 +122,8 @@ func.func @main(%x: tensor<1x2x5x5xf32> {rhizome.name = "x"})
 } // namespace
 
 namespace {
-/// Two quantized tensors a [1,4,4,2] and b of `shape`, `body` between them and
-/// the end; scales are powers of two, so that float32 is exact.
+/// Two quantized tensors a [1,4,4,2] and b of `shape`, followed by `body`;
+/// scales are powers of two, so that float32 is exact.
 std::string twoTensors(const std::string &shape, const std::string &body,
                        const std::string &result) {
   auto step = [](const std::string &name, const std::string &type,
@@ -368,7 +368,7 @@ TEST(FixedPoint, LimitsOfNetworksAreTold) {
             limits + "this is a float");
 }
 
-/// Two layers, a host's operation between them, and behind the second a group
+/// Two layers, a host operation between them, and after the second a group
 /// without a layer between two of the host's.
 const std::string blocks = R"mlir(
 func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x4xf32> {rhizome.name = "y"}) {
@@ -405,10 +405,11 @@ TEST_F(Integerized, HostAndFpgaTakeTurns) {
             (std::vector<std::string>{"host0", "region0", "host1", "region1",
                                       "host2", "region2", "host3"}));
   EXPECT_EQ(count<osa::DenseOp>(*lowered), 2);
-  // The sum joins codes of two regions: it was given the first one's again.
+  // The sum joins codes of two regions: formerly it was given the first one's
+  // twice.
   EXPECT_EQ(count<osa::ScaledAddOp>(*lowered), 1);
   EXPECT_EQ(compare(*model, *lowered, 50, -40, 40, 1e-5f), 0);
-  // Side by side in one design.
+  // In parallel in one design.
   func::FuncOp network = fpgaNetwork(*lowered);
   unsigned inputs = 0;
   for (auto task : flow::tasksOf(*lowered, flow::Place::Fpga))
@@ -479,7 +480,7 @@ struct ModelCase {
   float lo, hi;
   std::optional<numeric::Format> fixed;
   bool rawIntegers;
-  float tolerance; ///< of what the host computes in float behind the network
+  float tolerance; ///< of the host's float computation after the network
 };
 void PrintTo(const ModelCase &c, std::ostream *out) { *out << c.path; }
 struct RealModel : Integerized, testing::WithParamInterface<ModelCase> {};

@@ -93,7 +93,7 @@ TEST(RequantSearch, RandomScalesAllWidths) {
                    Rounding::Down}[size_t(pick(0, 6))]);
     q.zero = pick(q.lo, q.hi);
     std::vector<PiecewiseLinear> fs;
-    // With Relu before some channels only, a common clamp can't stand for it.
+    // With Relu only before some channels, a common clamp cannot replace it.
     bool relu = pick(0, 1), mixed = pick(0, 3) == 0;
     for (int c = 0; c < 3; ++c) {
       Real slope(exact(pickScale(1e-4, 1e-1)));

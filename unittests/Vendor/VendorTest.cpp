@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Flows: what a small node's files look like (goldens below
-// test/vendor/golden, written anew with RHIZOME_UPDATE_GOLDENS=1), which flow
+// Flows: the files of a small node (goldens in
+// test/vendor/golden, rewritten with RHIZOME_UPDATE_GOLDENS=1), which flow
 // serves which device, and how malformed flows and templates are refused.
-// That the files mean something to the tools is test/e2e/vendorflows.py's.
+// test/e2e/vendorflows.py tests that the files are valid for the tools.
 #include "rhizome/Vendor/Vendor.h"
 #include "../TestFolder.h"
 #include "llvm/Support/FileSystem.h"
@@ -153,7 +153,8 @@ TEST(Flows, WhatAShellCannotDoIsNoted) {
                                       "with 156.25 MHz, not with 100.00 MHz"}));
 }
 
-/// A period is cut, never rounded up: a constraint is as tight as the plan.
+/// A period is truncated, never rounded up: a constraint is as tight as the
+/// plan.
 TEST(Flows, Periods) {
   auto period = [](double mhz) {
     llvm::json::Object values =
@@ -178,9 +179,9 @@ TEST(Templates, NamesThatNoValueHasAreRefused) {
   EXPECT_EQ(text("{{! a comment }}\n{{a}} & {1} {{#list}}[{{.}}]{{/list}}\n"),
             "1 < 2 & {1} [x]\n");
   EXPECT_EQ(text("{{a}}\n{{#list}}\n{{b}}\n{{/list}}\n"),
-            "t.tcl:3: the template names 'b', which is no value");
+            "t.tcl:3: the template names 'b', which is not a value");
   EXPECT_EQ(text("\n{{^ clok }}{{/clok}}"),
-            "t.tcl:2: the template names 'clok', which is no value");
+            "t.tcl:2: the template names 'clok', which is not a value");
 }
 
 TEST(Flows, MalformedOnesAreRefusedByPlace) {
@@ -206,7 +207,7 @@ TEST(Flows, MalformedOnesAreRefusedByPlace) {
       "families": {"ultrascale+": "U+"}, "files": {"go.tcl": "goes"}})";
   EXPECT_EQ(message(good, "go {{family_name}}\n"), "mine/go.tcl=go U+\n");
   EXPECT_EQ(message(good, "{{nothing}}"),
-            "flows/mine/go.tcl:1: the template names 'nothing', which is no "
+            "flows/mine/go.tcl:1: the template names 'nothing', which is not a "
             "value");
   EXPECT_NE(message(good, "").find("flows/mine/go.tcl': No such file"),
             std::string::npos);

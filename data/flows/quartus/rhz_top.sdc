@@ -8,7 +8,7 @@ derive_clock_uncertainty
 # be a register in the domain of {{clock_port}}.
 #
 # What is outside the design may take a quarter of the period before inputs and
-# behind outputs.
+# after outputs.
 set_input_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports {{reset_port}}]
 {{#inputs}}
 set_input_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports { {{port}}_tdata[*] {{port}}_tvalid {{port}}_tlast }]

@@ -5,10 +5,10 @@ create_clock -name {{clock_port}} -period {{period_ns}} [get_ports {{clock_port}
 # {{reset_port}} is a synchronous reset: registers sample it like any other signal.
 # So it is neither a false path nor an asynchronous clear. What drives it must
 # be a register in the domain of {{clock_port}}; a pin or another domain needs a
-# synchronizer in front.
+# synchronizer before it.
 #
 # What is outside the design may take a quarter of the period before inputs and
-# behind outputs.
+# after outputs.
 set_input_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports {{reset_port}}]
 {{#inputs}}
 set_input_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports { {{port}}_tdata[*] {{port}}_tvalid {{port}}_tlast }]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a network needs and what a device could give: work and traffic of every
+// What a network needs and what a device can provide: work and traffic of every
 // operation, both operational intensities, and the roofs over them in
-// iterations per second, for weights that stay on chip and for weights that
-// come from DRAM. It promises nothing; the explorer does.
+// iterations per second, for weights that stay on chip and for weights in
+// DRAM. These are bounds; the explorer predicts actual rates.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,8 +21,8 @@ struct Traffic {
 struct Operation {
   std::string node, op; ///< the model's node; "conv2d", "requantize", …
   osa::Work work;
-  /// Where its inputs come from: numbers of operations, or -1 - i for the
-  /// network's i-th input. Reshapes are looked through.
+  /// Where its inputs come from: indices of operations, or -1 - i for the
+  /// network's i-th input. Reshapes are skipped.
   std::vector<int64_t> from;
 };
 
@@ -34,24 +34,25 @@ struct Needs {
   std::vector<int64_t> outputs;
 };
 
-/// Reads off every operation. `network` may be at the integer or real level.
+/// Computes the needs of every operation. `network` may be at the integer or
+/// real level.
 Needs analyze(mlir::func::FuncOp network);
 
-/// What a device can move and hold, and how fast.
+/// What a device can transfer and hold, and how fast.
 struct Capacity {
   double networkBitsPerS = 0; ///< each way
   double dramBytesPerS = 0;   ///< 0 without DRAM
   double onChipBytesPerS = 0; ///< every memory read at its widest port
   double onChipBytes = 0;     ///< that memories hold
 };
-/// `link` may be null: then the width of the device's streams counts.
+/// `link` may be null: then the width of the device's streams is the limit.
 Capacity capacityOf(const Device &device, const Link *link);
 
-/// Upper bounds in iterations per second; infinity where nothing binds.
+/// Upper bounds in iterations per second; infinity if unlimited.
 struct Roofs {
   double network = 0, onChip = 0, dram = 0;
   /// By generator: the device filled with fractions of that generator's best
-  /// options. A generator that cannot build it is not in.
+  /// options. Generators that cannot build it are omitted.
   std::map<std::string, double> compute;
 };
 
@@ -59,7 +60,7 @@ struct Roofs {
 struct Attainable {
   std::string weights;   ///< "on_chip", "dram"
   std::string generator; ///< whose compute roof it is
-  bool possible = false; ///< the weights have room there
+  bool possible = false; ///< the weights fit there
   double perS = 0;
   std::string bound; ///< "compute", "network", "on_chip", "dram"
 };
@@ -79,15 +80,15 @@ struct DeviceAnalysis {
   OperationRoofs whole;                   ///< the network on one device
 };
 
-/// Roofs over every operation and the network. `context` is the device as
+/// Roofs of every operation and of the network. `context` is the device as
 /// generators see it, null for a CPU.
 DeviceAnalysis roofsOf(mlir::func::FuncOp network, const Needs &needs,
                        const Device &device, const gen::DeviceContext *context,
                        const Link *link);
 
-/// An upper bound on iterations a second of all operations together, by the
-/// dual of a linear program: at any prices of resources that the whole device
-/// costs 1 at, an iteration costs at least the sum of each operation's
+/// An upper bound on iterations per second of all operations together, by the
+/// dual of a linear program: at any resource prices at which the whole device
+/// costs 1, an iteration costs at least the sum of each operation's
 /// cheapest option. `options[i]` are those of one operation.
 double computeRoof(const std::vector<std::vector<gen::Offer>> &options,
                    const gen::Budget &budget, double clockHz);

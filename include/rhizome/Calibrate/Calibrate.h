@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Post-training quantization: a float network gets quantizers whose ranges are
-// observed on sample data. The result is real-level `osa` such as a file with
-// quantizers of its own gives.
+// observed on sample data. The result is real-level `osa`, as from a file with
+// its own quantizers.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -13,7 +13,7 @@
 namespace rhizome::calibrate {
 using Frames = std::vector<std::vector<Tensor>>; ///< [frame][graph input]
 
-/// Told what is being done, e.g. "observe"; may be empty.
+/// Receives the current step, e.g. "observe"; may be empty.
 using Progress = std::function<void(llvm::StringRef)>;
 
 /// Quantizes `@main` in place. Fails if there is nothing to quantize, if a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a user may say about post-training quantization, and what is reported of
-// it.
+// The options and the report of post-training
+// quantization.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 #include <vector>
 
 namespace rhizome::calibrate {
-/// How a range follows from observed values: all of them, all but a share at
+/// How a range is chosen from observed values: all of them, all but a share at
 /// the ends, or the range with the least squared rounding error.
 enum class Method { MinMax, Percentile, MeanSquare };
 
-/// Widths of a layer's weights and of the tensor that it makes.
+/// Widths of a layer's weights and of the tensor that it produces.
 struct Bits {
   unsigned weights = 8, activations = 8;
   bool operator==(const Bits &) const = default;
@@ -25,14 +25,14 @@ struct Options {
   double percentile = 99.9; ///< of Method::Percentile
   Bits bits;
   std::map<std::string, Bits> layers; ///< that differ, by node or input name
-  /// Widths are lowered as long as at most this many per cent of the frames
+  /// Widths are lowered as long as at most this many percent of the frames
   /// change their class.
   std::optional<double> maxLoss;
-  /// … and as long as every output keeps this signal-to-noise ratio, in dB.
+  /// Likewise, as long as every output keeps this signal-to-noise ratio, in dB.
   std::optional<double> minSnr;
 };
 
-/// One tensor that is rounded, or the last layer, which isn't.
+/// One tensor that is rounded, or the last layer, which is not.
 struct Layer {
   std::string name, op;
   unsigned weightBits = 0;     ///< 0: it has none
@@ -41,7 +41,7 @@ struct Layer {
   double scale = 0;
   int64_t zeroPoint = 0;
   double snr = 0; ///< dB, quantized network against float, here
-  /// Share of the observed values that lie beyond the codes, and saturate.
+  /// Share of the observed values that are beyond the codes and saturate.
   double saturated = 0;
 };
 

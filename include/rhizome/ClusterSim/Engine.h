@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Conservative simulation of parties that exchange datagrams. All parties work
-// through the same windows of time, each as long as nothing sent within it can
-// arrive within it (Nicol's YAWNS windows, JACM 1993); between two windows they
-// exchange what they sent. So the result depends on no scheduler.
+// Conservative simulation of parties that exchange datagrams. All parties
+// process the same windows of time, each so short that nothing sent within it
+// can arrive within it (Nicol's YAWNS windows, JACM 1993); between two windows
+// they exchange what they sent. So the result does not depend on scheduling.
 #pragma once
 
 #include "rhizome/ClusterSim/Wire.h"
@@ -16,36 +16,36 @@ public:
   Party(int rank, std::vector<PlannedLink> links, Disturbance disturbance)
       : ports(rank, std::move(links), disturbance) {}
   virtual ~Party() = default;
-  /// The earliest time at which it does something on its own or receives what
-  /// was brought; kNever if there is nothing of both.
+  /// The earliest time at which it acts on its own or receives what
+  /// was delivered; kNever if there is neither.
   virtual Picoseconds next() const = 0;
-  /// Does everything that happens before `until`. An error ends the run.
+  /// Processes all events before `until`. An error ends the run.
   virtual llvm::Error run(Picoseconds until) = 0;
-  /// True once it wants the simulation to end; asked of the host alone.
+  /// True once it wants the simulation to end; only the host is asked.
   virtual bool isDone() const { return false; }
-  /// Told when nothing will ever happen again although the host is not done.
+  /// Called if no event is left although the host is not done.
   virtual llvm::Error standsStill() { return llvm::Error::success(); }
 
   Ports ports;
 };
 
-/// What a party tells all others after a window.
-struct Tidings {
+/// The status that a party sends to all others after a window.
+struct PartyStatus {
   Picoseconds next = kNever;
   bool done = false; ///< the host wants the simulation to end
 };
 
-/// Brings datagrams from party to party.
+/// Transfers datagrams between parties.
 class Transport {
 public:
   virtual ~Transport() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Gives every other party its datagrams and `mine`; returns what all said,
-  /// by rank, and the datagrams for this party.
-  virtual std::vector<Tidings> exchange(const Tidings &mine,
-                                        std::vector<Datagram> sent,
-                                        std::vector<Datagram> &received) = 0;
+  /// Sends every other party its datagrams and `mine`; returns the status of
+  /// all, by rank, and the datagrams for this party.
+  virtual std::vector<PartyStatus>
+  exchange(const PartyStatus &mine, std::vector<Datagram> sent,
+           std::vector<Datagram> &received) = 0;
 };
 
 struct RunStatistics {
@@ -53,8 +53,8 @@ struct RunStatistics {
   int64_t windows = 0;
 };
 
-/// Simulates until the host is done. After an error the other parties wait
-/// for this one for ever; the caller ends them.
+/// Simulates until the host is done. After an error, the other parties wait
+/// for this one forever; the caller ends them.
 llvm::Expected<RunStatistics> simulate(Party &party, Transport &transport,
                                        Picoseconds lookahead);
 } // namespace rhizome::clustersim

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Verilated designs that were built as shared libraries (data/sim/model.cpp):
-// loaded, reset, clocked. Model is a design by itself, frames go in and out;
-// NodeModel has a link endpoint around it, datagrams go in and out. Both turn
-// these into beats at the border.
+// loaded, reset, clocked. Model is a design alone, which exchanges frames;
+// NodeModel has a link endpoint around it and exchanges datagrams. Both convert
+// them to and from beats at the border.
 #pragma once
 
 #include "rhizome/Package/Plan.h"
@@ -24,27 +24,27 @@ public:
                                                      uint64_t seed);
   ~Model();
 
-  /// Whether input `port` can take another frame now: one is on its way in at
-  /// most, and one waits.
+  /// Whether input `port` can take another frame now: at most one is being
+  /// transferred, and one waits.
   bool canPush(size_t port) const;
-  /// A frame, bit-packed; padding to whole beats is added here.
+  /// Takes a bit-packed frame; padding to whole beats is added here.
   void push(size_t port, std::vector<uint8_t> frame);
-  /// Stops output `port` from starting another frame, or lets it.
+  /// Prevents output `port` from starting another frame, or allows it.
   void hold(size_t port, bool held);
-  /// A frame that has left output `port` in full, bit-packed.
+  /// Takes a complete frame from output `port`, bit-packed.
   bool pop(size_t port, std::vector<uint8_t> &frame);
   /// One clock cycle. Fails if the design breaks the stream protocol.
   llvm::Error cycle();
 
-  /// True if the design holds no part of a frame, nothing waits, and its
+  /// True if the design contains no part of a frame, nothing waits, and its
   /// border has been quiet for so long that another cycle changes nothing.
   bool isIdle() const;
 
   struct Statistics {
     int64_t cycles = 0;  ///< clocked
-    int64_t busy = 0;    ///< of them with a beat over some port
-    int64_t starved = 0; ///< with an input ready and nothing offered
-    int64_t blocked = 0; ///< with an output offered and not taken
+    int64_t busy = 0;    ///< cycles with a beat at some port
+    int64_t starved = 0; ///< cycles with an input ready and nothing offered
+    int64_t blocked = 0; ///< cycles with an output offered and not taken
     int64_t frames = 0;  ///< complete at output 0
   };
   const Statistics &statistics() const { return counts; }
@@ -53,9 +53,9 @@ private:
   Model();
   struct Input {
     BorderPort port;
-    std::deque<std::vector<uint8_t>> frames; ///< padded; the first is going in
+    std::deque<std::vector<uint8_t>> frames; ///< padded; first in transfer
     int64_t beat = 0;                        ///< of the first
-    int64_t taken = 0;                       ///< frames accepted in full
+    int64_t taken = 0;                       ///< frames accepted completely
   };
   struct Output {
     BorderPort port;
@@ -73,7 +73,8 @@ private:
   Statistics counts;
 };
 
-/// rhz_node: a design in its link endpoint, on a shell's byte streams.
+/// rhz_node: a design in its link endpoint, connected to a shell's byte
+/// streams.
 class NodeModel {
 public:
   static llvm::Expected<std::unique_ptr<NodeModel>>
@@ -81,15 +82,15 @@ public:
        const PlannedNode &node, uint64_t seed);
   ~NodeModel();
 
-  /// A datagram for the node. They enter one behind the other.
+  /// Takes a datagram for the node. They enter one after another.
   void push(std::vector<uint8_t> datagram);
-  /// Whether the shell takes beats of datagrams that leave.
+  /// Whether the shell takes beats of outgoing datagrams.
   void accept(bool accepts) { accepting = accepts; }
   struct Outgoing {
     uint16_t to; ///< an address
     std::vector<uint8_t> bytes;
   };
-  /// A datagram that has left.
+  /// Takes an outgoing datagram.
   bool pop(Outgoing &datagram);
   /// One clock cycle. Fails if the node breaks the stream protocol.
   llvm::Error cycle();

@@ -141,20 +141,25 @@ private:
   std::vector<Picoseconds> completed; ///< by frame, of the first phase
 };
 
-/// The host of a cluster whose frames come one by one from a client. Simulated
-/// time stands still while the client has nothing on its way.
+/// The host of a cluster whose jobs, frames of one region, come one by one from
+/// a client. Simulated time stands still while the client has nothing on its
+/// way.
 class LiveHostParty : public LinkParty {
 public:
-  /// A frame by input or output, each tensor bit-packed.
+  /// A frame by input or output of its region, each tensor bit-packed.
   using Frame = std::vector<std::vector<uint8_t>>;
+  struct Job {
+    size_t region = 0;
+    Frame inputs;
+  };
   class Client {
   public:
     enum class Asked { Frame, Nothing, End };
     virtual ~Client() = default;
     /// Told once, when all parties are there.
     virtual llvm::Error ready() = 0;
-    /// The next frame; `Nothing` only if it is not to wait for one.
-    virtual llvm::Expected<Asked> next(bool waits, Frame &frame) = 0;
+    /// The next job; `Nothing` only if it is not to wait for one.
+    virtual llvm::Expected<Asked> next(bool waits, Job &job) = 0;
     virtual llvm::Error answer(const Frame &frame) = 0;
   };
   /// `patience`: simulated time without an answer that counts as a hang.
@@ -172,9 +177,11 @@ private:
   void offer();
 
   Client &client;
+  const std::vector<runtime::Region> regions;
   const Picoseconds patience, window;
   bool isReady = false, awake = true, ended = false;
   std::vector<std::deque<std::vector<uint8_t>>> waiting, taken; ///< by port
+  std::deque<size_t> order; ///< regions of the jobs without an answer
   int64_t asked = 0, answered = 0;
   Picoseconds now = 0, progress = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The medium of a simulated cluster: when a datagram that leaves one party
+// The medium of a simulated cluster: when a datagram sent by one party
 // reaches another, and whether it does. A party is the host or a node; its
-// number is its MPI rank, the host's 0. What datagrams mean is decided
+// number is its MPI rank, the host's 0. The meaning of datagrams is defined
 // elsewhere.
 #pragma once
 
@@ -16,19 +16,19 @@ namespace rhizome::clustersim {
 using Picoseconds = int64_t;
 constexpr Picoseconds kNever = INT64_MAX;
 
-/// Bits at a rate, as time, rounded up.
+/// The time of a number of bits at a rate, rounded up.
 Picoseconds transmissionTime(int64_t bytes, double bitsPerS);
 
 struct Datagram {
   int from = 0, to = 0;     ///< ranks
-  uint64_t number = 0;      ///< of those that `from` has sent
+  uint64_t number = 0;      ///< among those sent by `from`
   size_t link = 0;          ///< index in the plan
   Picoseconds firstBit = 0; ///< when its first bit reaches the receiver's port
   Picoseconds lastBit = 0;  ///< the earliest time for its last one
   std::vector<uint8_t> bytes;
 };
 
-/// What the medium does to datagrams that go over links of kind "udp".
+/// The disturbances of datagrams on links of kind "udp".
 struct Disturbance {
   double loss = 0;              ///< probability
   double reorder = 0;           ///< probability of an additional delay
@@ -41,7 +41,7 @@ struct Disturbance {
 Picoseconds lookahead(const std::vector<PlannedLink> &links);
 
 /// A party's connections: it has one port for all links of kind "udp", as fast
-/// as the fastest of them, its own, behind a cut-through switch that queues at
+/// as its fastest such link, connected to a cut-through switch that queues at
 /// the receiver's port, and one port for each "wire" and peer. Time never goes
 /// back in successive calls.
 class Ports {
@@ -49,29 +49,29 @@ public:
   Ports(int rank, std::vector<PlannedLink> links, Disturbance disturbance)
       : rank(rank), links(std::move(links)), disturbance(disturbance) {}
 
-  /// Tells the ports that this party uses the link.
+  /// Registers that this party uses the link.
   void connect(size_t link);
   /// Sends at time `now` or as soon as the port is free.
   void send(Picoseconds now, int to, size_t link, std::vector<uint8_t> bytes);
-  /// When the port towards `to` will have sent all it was given.
+  /// When the port to `to` will have sent all its datagrams.
   Picoseconds freeAt(int to, size_t link) const;
   /// When all ports will have.
   Picoseconds freeAt() const;
-  /// What was sent since the last call.
+  /// The datagrams sent since the last call.
   std::vector<Datagram> takeSent() { return std::exchange(sent, {}); }
 
-  /// Brings a datagram that another party sent. No datagram comes later whose
-  /// first bit is earlier than that of one already received.
+  /// Delivers a datagram of another party. Later datagrams never have an
+  /// earlier first bit than one already received.
   void bring(Datagram datagram);
-  /// When the next datagram has been received; kNever if none was brought.
+  /// When the next datagram will have been received; kNever if there is none.
   Picoseconds nextArrival() const;
-  /// Takes the next datagram that has arrived by `now`, if there is one.
+  /// Takes the next datagram that has arrived by `now`, if any.
   bool receive(Picoseconds now, Datagram &datagram);
 
   struct Statistics {
     int64_t sent = 0, received = 0, lost = 0, delayed = 0; ///< datagrams
     int64_t bytesSent = 0, bytesReceived = 0;              ///< payload
-    Picoseconds sendBusy = 0, receiveBusy = 0; ///< of the fullest port
+    Picoseconds sendBusy = 0, receiveBusy = 0; ///< of the busiest port
   };
   Statistics statistics() const;
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The module around a design that talks to the node's links.
+// The module around a design that connects it to the node's links.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
 
 namespace rhizome {
-/// A channel as hardware: numbers of rhz_link_rx or rhz_link_tx.
+/// A channel in hardware: parameters of rhz_link_rx or rhz_link_tx.
 struct EndpointChannel {
   bool transmit = false;
   int64_t port = 0;       ///< of rhz_top's s_axis_… or m_axis_…
   int64_t frameBeats = 1; ///< of the stream
-  int64_t every = 1;      ///< frames of the port in which its channels repeat
+  int64_t every = 1; ///< frames of the port after which its channels repeat
   int64_t slotWords = 128, slots = 16;
   bool retain = true;
   int64_t waitTicks = 200, ackTicks = 40; ///< of 16 cycles

@@ -9,7 +9,7 @@ def ConvertOsaToLinalg : Pass<"convert-osa-to-linalg", "::mlir::ModuleOp"> {
   let summary = "integer-level osa to linalg on signless integers";
   let description = [{
     Converts every function whose tensors are all `!num.int`; functions with
-    real tensors (prologue, epilogue) stay as they are. A value's range selects
+    real tensors (prologue, epilogue) are not changed. A value's range selects
     its storage, the narrowest of i8, i16, i32 and i64 that holds it (zero
     extended if no value is negative). Sums run in i32 or i64: whichever holds
     the *result's* range is enough, since they wrap modulo its width.
@@ -23,7 +23,7 @@ def ConvertNumToArith : Pass<"convert-num-to-arith", "::mlir::ModuleOp"> {
   let summary = "kernels in number formats to integers and arith";
   let description = [{
     Every `!num.fixed` and `!num.float` becomes the narrowest of i8, i16, i32,
-    i64 and i128 that holds it. Fixed point is computed in line, to the same
+    i64 and i128 that holds it. Fixed point is computed inline, to the same
     bits as the interpreter's; custom floats, square roots, exp and log call
     the functions of `Numeric/Runtime.h`. Without `num` nothing changes.
   }];

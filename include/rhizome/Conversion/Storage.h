@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How the CPU path stores a `!num.int`: decided by the range alone, once, for
-// the conversion and for whoever hands it data.
+// How the CPU path stores a `!num.int`: determined by the range alone, in one
+// place for the conversion and for callers that pass data.
 #pragma once
 
 #include "rhizome/Dialect/Num/Num.h"
 
 namespace rhizome {
-/// A signless integer of 8, 16, 32 or 64 bits and how it extends.
+/// A signless integer of 8, 16, 32 or 64 bits and how it is extended.
 struct Storage {
   unsigned width = 64;
   bool isSigned = true;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How a product that one DSP block cannot make is shared out over several, so
-// that registers lie between a block and the adders behind it.
+// How a product that is too large for one DSP block is split over several, so
+// that there are registers between a block and the adders after it.
 #pragma once
 
 #include "rhizome/Cost/CostModel.h"
 
 namespace rhizome::gen {
-/// Low bits of the multiplier that are multiplied apart, and bits of the other
-/// operand that a block takes (0: all); see rhz_requant and rhz_mul.
+/// Low bits of the multiplier that are multiplied separately, and bits of the
+/// other operand per block (0: all); see rhz_requant and rhz_mul.
 struct ProductCut {
   int64_t split = 0, slice = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The resource vector: what hardware costs, in each device's own kinds, and the
-// bytes that it moves to and from memories outside the chip. The one list of
+// The resource vector: the cost of hardware, in each device's own kinds, and
+// the bytes that it transfers to and from off-chip memories. The only list of
 // resource names.
 #pragma once
 
@@ -11,16 +11,16 @@
 
 namespace rhizome::gen {
 /// Kinds in the order of `Resources::amount`. `bram` counts 36-kbit blocks (or
-/// the family's own block), a LUT counts LUT1–6 and what LUTRAM and shift
-/// registers take; `lutram` is the part of `lut` that must be memory-capable.
+/// the family's own block), a LUT counts LUT1–6 and the LUTs of LUTRAM and
+/// shift registers; `lutram` is the part of `lut` that must be memory-capable.
 constexpr std::array<const char *, 6> kResourceNames = {
     "lut", "ff", "dsp", "bram", "uram", "lutram"};
 
-/// Memories outside the chip that a device may have.
+/// Maximum number of off-chip memories of a device.
 constexpr size_t kMemories = 4;
-/// Entries of a resource vector: the kinds above, then bytes a frame to and
-/// from each memory, in the device's order. A budget has there what a memory
-/// moves in the time of a frame.
+/// Entries of a resource vector: the kinds above, then bytes per frame to and
+/// from each memory, in the device's order. A budget contains there what a
+/// memory transfers in the time of a frame.
 constexpr size_t kResources = kResourceNames.size() + kMemories;
 constexpr size_t memoryKind(size_t memory) {
   return kResourceNames.size() + memory;
@@ -50,11 +50,11 @@ struct Resources {
   bool operator==(const Resources &) const = default;
 };
 
-/// A budget by resource name; a kind that is missing is not available at all
+/// A budget by resource name; a missing kind is not available at all
 /// except `lutram`, which then equals `lut`.
 using Budget = std::map<std::string, int64_t>;
 
-/// Of one of kResourceNames.
+/// `kind` is an index of kResourceNames.
 inline double available(const Budget &budget, size_t kind) {
   auto it = budget.find(kResourceNames[kind]);
   if (it != budget.end())

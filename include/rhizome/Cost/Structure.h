@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Inside the cost model: collects what a unit is made of. What synthesis does
-// with registers and memories is known and counted; what it does with logic is
-// counted by kinds (terms), whose LUTs each a device family's model says.
+// Inside the cost model: collects the structure of a unit. Registers and
+// memories are counted exactly as synthesis maps them; logic is
+// counted by kinds (terms), whose LUTs are given by the device family's model.
 #pragma once
 
 #include "rhizome/Cost/CostModel.h"
@@ -21,32 +21,33 @@ inline int64_t clog2(int64_t n) {
 /// Bits of an address of `n` places; a single place has one that is not used.
 inline int64_t addressBits(int64_t n) { return n > 1 ? clog2(n) : 1; }
 
-/// LUTs that choose one of `count` bits. One of six inputs chooses among four,
-/// two of four inputs do the same, the second one's condition through the
+/// LUTs of a multiplexer of `count` bits. A six-input LUT selects among four,
+/// two four-input LUTs do the same, the second one's condition through the
 /// first.
 int64_t choiceLuts(int64_t count, const CostContext &context);
-/// Whether a choice of so many leaves no input of its last LUT for a mask.
+/// Whether a multiplexer of this size has no free input at its last LUT for a
+/// mask.
 inline bool isChoiceFull(int64_t count) { return count % 3 == 1 && count > 1; }
 
-/// Where the memory mapper puts a memory, and what that takes.
+/// Where the memory mapper puts a memory, and its resources.
 struct Memory {
   double luts = 0, blocks = 0, ultras = 0, ffs = 0;
-  double muxBits = 0;    ///< bits × (banks - 1) that are chosen from
-  double choiceLuts = 0; ///< of these choices
+  double muxBits = 0;    ///< bits × (banks - 1) of the selected banks
+  double choiceLuts = 0; ///< of this selection
   double enables = 0;    ///< of words in registers
 };
-/// With a register behind its read port or without.
+/// With a register after its read port or without.
 Memory memoryOf(int64_t words, int64_t width, const CostContext &context,
                 bool registered = false);
 /// A read-only memory in blocks.
 Memory romOf(int64_t words, int64_t width, const CostContext &context);
-/// A memory that is put into UltraRAM or into block RAM, and is written.
+/// A memory in UltraRAM or block RAM that is written.
 Memory placedRam(int64_t words, int64_t width, bool ultra,
                  const CostContext &context);
-/// Bits of one UltraRAM, and of its port.
+/// Bits of one UltraRAM, and the width of its port.
 constexpr int64_t kUltraWords = 4096, kUltraPort = 72;
 
-/// Products of rhz_mul: of w signed bits by x.
+/// A product of rhz_mul: w signed bits times x bits.
 struct Product {
   int64_t w, x;
   bool xSigned = true;
@@ -55,25 +56,25 @@ struct Product {
   int64_t zeros = 0;         ///< top bits of w that are known to be zero
   double share = 1;          ///< of w's bits that are not always zero
   double perX = 1, perW = 1; ///< products that share an x, a w
-  bool ownsLate = true;      ///< counts the registers of what is read late
+  bool ownsLate = true; ///< counts the registers of operands that are read late
 };
 
-/// Whether the product is w or zero, by the one bit of x: its registers' reset.
-/// In LUTs narrower weights have the bit for a factor of their digits
+/// Whether the product is w or zero, selected by the one bit of x: a register's
+/// reset. In LUTs, narrower weights have the bit as a factor of their digits
 /// (rhz_mul).
 inline bool isMasked(const Product &of) {
   return of.x == 1 && !of.xSigned && (of.style || of.w > 2);
 }
 
-/// Of a product in LUTs: top bits of an operand that only the second of two
-/// stages reads. Registers before them are a row with the one that they wait
-/// in.
+/// For a product in LUTs: top bits of an operand that only the second of two
+/// stages reads. Registers before them form a row with the register in which
+/// they wait.
 struct LateBits {
   int64_t w = 0, x = 0;
 };
 LateBits lateBits(const Product &of);
 
-/// Collects one unit's structure.
+/// Collects the structure of one unit.
 class Builder {
 public:
   Builder(const unit::Instance &instance, const CostContext &context,
@@ -89,7 +90,8 @@ public:
   void dsp(double n) { structure.exact.dsp() += n; }
   void term(Term t, double n) { structure.terms[size_t(t)] += n; }
 
-  /// Equal registers in a row, without a reset: from three on a LUT on AMD.
+  /// Equal registers in a row without a reset: three or more become a LUT on
+  /// AMD.
   void delay(double bits, int64_t stages) {
     if (isAmd() && stages >= 3)
       shift(bits * double(ceilDiv(stages, 16)));
@@ -102,24 +104,24 @@ public:
     structure.exact.lutram() += luts;
   }
 
-  /// rhz_counter, its value and whether its last_o are used.
+  /// rhz_counter; whether its value and its last_o are used.
   void counter(int64_t count, bool last = true);
   /// rhz_outbuf.
   void outbuf(int64_t depth, int64_t width);
-  /// rhz_sdpram, several that are written with the same data, so many of them
-  /// at the same time.
+  /// rhz_sdpram; several instances that are written with the same data,
+  /// that many at the same time.
   void ram(int64_t words, int64_t width, int64_t stages, int64_t banks = 1,
            int64_t together = 1);
   /// rhz_rom; returns the bits of a word that are not constant or copies of
-  /// others: `share` of them where the contents are not known.
+  /// others: a share of `share` if the contents are not known.
   double rom(const char *file, const char *placedBy, int64_t words,
              int64_t width, int64_t stages, int64_t copies = 1,
              double share = 1);
-  /// rhz_weight_ram, which a chain of `load` bits fills.
+  /// rhz_weight_ram, filled by a chain of `load` bits.
   void weightRam(int64_t words, int64_t width, int64_t stages, int64_t load,
                  bool ultra);
   /// The registers of a unit's factors up to its multipliers: `weights` from
-  /// the WeightFile or a memory that is loaded, two of each bit, and `lanes`
+  /// the WeightFile or a loaded memory, two for each bit, and `lanes`
   /// others, three of each.
   void factors(int64_t words, int64_t weights, double lanes, Product &of);
   const MemoryImage *image(const char *file) const;
@@ -127,26 +129,26 @@ public:
                        double share) const;
   /// Products of rhz_mul, without their last registers.
   void products(double count, const Product &of);
-  /// Of the bits that a read-only memory puts out, those that are not always
+  /// Those of a read-only memory's output bits that are not always
   /// zero.
   double usedShare(const char *file, int64_t words) const;
-  /// The same by constants of w bits: half of a constant's bits are rows.
+  /// The same for constants of w bits: half of a constant's bits are rows.
   void constantProducts(double count, int64_t w, int64_t x, int64_t kept);
-  /// One of x bits by the constant in w columns of an image from `at` on, with
-  /// all its registers.
+  /// A product of x bits by the constant in w columns of an image from `at` on,
+  /// with all its registers.
   void constantProduct(const MemoryImage &image, int64_t at, int64_t w,
                        int64_t x);
   /// rhz_sum of `n` terms of `width` bits, of which `kept` are used.
   void tree(double count, int64_t n, int64_t width, int64_t kept);
-  /// The same of which only some terms are not zero.
+  /// The same, with only some nonzero terms.
   void tree(double count, const std::vector<char> &used, int64_t width,
             int64_t kept);
-  /// Multiplexers of n choices, per bit.
+  /// Multiplexers with n inputs, per bit.
   void mux(double bits, int64_t choices);
-  /// An adder or comparison of so many bits.
+  /// An adder or comparison of this many bits.
   void adder(double count, int64_t bits);
-  /// One whose other operand is constant: before AMD's carry chains its bits
-  /// are inverters at most.
+  /// One with a constant operand: before AMD's carry chains, its bits
+  /// are at most inverters.
   void constantAdder(double count, int64_t bits) {
     if (!isAmd())
       adder(count, bits);
@@ -156,10 +158,10 @@ public:
   Structure structure;
 
 private:
-  /// Of a counter that goes up and down, as terms count: one of more bits than
-  /// a few is a carry chain and the choices behind it.
+  /// The bits of an up-down counter that count as terms: a counter of more than
+  /// a few bits is a carry chain followed by multiplexers.
   int64_t countBits(int64_t bits) const;
-  /// Reads beside writes must see the old word: registers and a comparison.
+  /// Reads during writes must return the old word: registers and a comparison.
   void collision(int64_t words, int64_t width, int64_t banks = 1);
 
   const unit::Instance &a;

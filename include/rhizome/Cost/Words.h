@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A combinational datapath as numbers: words with the values that occur in
-// them, and what each is computed from. What logic it takes, how long that is,
-// and what it counts to once it is cut into stages. Plain data, of which an
-// exploration keeps and prices thousands; `rtl` operations are made of what is
-// built (docs/decisions/2026-11-24-circuits.md).
+// A combinational datapath as data: words with their ranges of values and the
+// operation that computes each. Gives the logic of a datapath, its delay,
+// and its resources once it is cut into stages. Plain data, of which an
+// exploration keeps and prices thousands; only the chosen ones become `rtl`
+// operations (docs/decisions/2026-11-24-circuits.md).
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ struct Word {
     Sub,      ///< a - (b << shift)
     Rsub,     ///< (b << shift) - a
     Floor,    ///< a >> shift, towards minus infinity
-    Even,     ///< Floor, its lowest bit cleared where the low bits are all zero
-    AtLeast,  ///< a >= value: 0 or 1
-    Select,   ///< a ? b : c
-    Table,    ///< tables[value][a - shift]
+    Even, ///< Floor, with its lowest bit cleared if the low bits are all zero
+    AtLeast, ///< a >= value: 0 or 1
+    Select,  ///< a ? b : c
+    Table,   ///< tables[value][a - shift]
   };
   Op op = Op::Constant;
   int a = -1, b = -1, c = -1;
   int64_t shift = 0, value = 0;
-  int64_t lo = 0, hi = 0; ///< the values that occur
-  /// Two's complement where lo < 0, else unsigned.
+  int64_t lo = 0, hi = 0; ///< the range of values
+  /// Two's complement if lo < 0, otherwise unsigned.
   int64_t bits() const;
   bool isSigned() const { return lo < 0; }
   bool isSum() const {
@@ -43,24 +43,24 @@ struct Word {
 };
 
 struct WordGraph {
-  /// Elements of the input's beat, and of what width and sign those of the
-  /// output's beat are.
+  /// Number of elements of the input's beat, and width and sign of those of the
+  /// output's beat.
   int64_t inLanes = 0, inWidth = 1, outWidth = 1;
-  std::vector<Word> nodes; ///< operands stand before their readers
+  std::vector<Word> nodes; ///< operands precede their readers
   std::vector<int> outputs;
   std::vector<std::vector<int64_t>> tables;
 
-  /// What a table's word gives, by the bits of its operand as they are.
+  /// The entries of a table's word, by the bits of its operand.
   std::vector<int64_t> entriesOf(const Word &word) const;
-  /// Bits of the adder that a sum needs: what passes below a shift needs none.
+  /// Bits of the adder of a sum: bits below a shift pass through without one.
   int64_t adderBits(const Word &word) const;
-  /// Readers of each word, those among words that some output needs and the
-  /// outputs themselves; 0: nobody needs it.
+  /// Number of readers of each word: words that some output needs, and the
+  /// outputs themselves; 0: not needed.
   std::vector<int> readers() const;
 };
 
-/// How long the logic to a word is in its stage, as `rhizome synth` measures
-/// it: in 32nds of a level of LUTs, a level each operation, a 32nd each bit of
+/// The delay of the logic to a word in its stage, as `rhizome synth` measures
+/// it: in 32nds of a level of LUTs, one level per operation, a 32nd per bit of
 /// a carry chain.
 class WordDelays {
 public:
@@ -68,25 +68,25 @@ public:
 
   struct Arrival {
     int64_t at = 0; ///< in 32nds of a level
-    int chains = 0; ///< carry chains that the path to it passes
+    int chains = 0; ///< carry chains on the path to it
     void join(Arrival other);
   };
-  /// Puts a word into a stage; those that it reads have theirs. Gives where
-  /// what it reads in that stage is, and where its own value is.
+  /// Puts a word into a stage; its operands have theirs. Returns the delay of
+  /// its operands in that stage and its own.
   std::pair<Arrival, Arrival> place(int word, int64_t stage);
 
 private:
-  /// What is added where sums that nothing else reads are their reader's terms.
+  /// The sum of terms, including those of sums that have no other reader.
   struct Sum {
     int64_t terms = 0;
     Arrival latest;  ///< of the terms
-    double most = 0; ///< that terms of their widths come to
+    double most = 0; ///< the maximum of terms of these widths
   };
 
   bool isTerm(int word, int operand) const;
   Sum sumOf(int word) const;
   Arrival before(int word);
-  Arrival behind(int word, Arrival before) const;
+  Arrival after(int word, Arrival before) const;
   int64_t delayOf(const Word &word) const;
   bool hasChain(const Word &word) const;
 
@@ -97,28 +97,28 @@ private:
   std::vector<Sum> sums;
 };
 
-/// The stage of each word, −1 for those that nobody needs, and registers from
+/// The stage of each word, −1 for words that are not needed, and registers from
 /// input to output.
 struct WordStages {
   std::vector<int> of;
   int count = 0;
 };
 
-/// What a datapath in stages consists of, for LUTs of six inputs before AMD's
-/// carry chains (wide) and of four (narrow). Bits that nobody reads or that
-/// stay zero are not built.
+/// The resources of a datapath in stages, for six-input LUTs before AMD's
+/// carry chains (wide) and for four-input ones (narrow). Unused bits and bits
+/// that are always zero are not built.
 struct WordCounts {
   struct Logic {
-    int64_t luts = 0;         ///< of choices, looks at bits and short sums
+    int64_t luts = 0;         ///< of multiplexers, bit tests and short sums
     int64_t sumBits = 0;      ///< of carry chains that add
     int64_t compareBits = 0;  ///< of carry chains that compare, in pairs
     int64_t tableLeaves = 0;  ///< LUTs that look up parts of tables
-    int64_t tableChoices = 0; ///< choices between these
+    int64_t tableChoices = 0; ///< multiplexers of these
   };
   Logic wide, narrow;
   int64_t adders = 0;
-  /// Registers alone or in twos; rows of three and more, in LUTs that shift and
-  /// as registers.
+  /// Single registers or pairs; rows of three and more, as shift-register LUTs
+  /// and as registers.
   int64_t ffBits = 0, rowBits = 0, rowStageBits = 0;
 };
 WordCounts countWords(const WordGraph &graph, const WordStages &stages);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels on the CPU: an object file of vector code for one processor with a C
-// interface, the same compiled in memory, and the texts that C, C++ and Fortran
-// programs include.
+// interface, the same compiled in memory, and the sources that C, C++ and
+// Fortran programs include.
 #pragma once
 
 #include "rhizome/Import/Kernel/Signature.h"
@@ -16,12 +16,12 @@ struct CpuTarget {
 /// An object file with the functions
 ///   void NAME_run(int64_t elements, int32_t threads, const rhz_array *arrays)
 ///   int32_t NAME_fortran(int32_t threads, CFI_cdesc_t *…)
-/// (rhizome_kernel.h says what an rhz_array is). `kernel` stays as it is.
+/// (see rhizome_kernel.h for rhz_array). `kernel` is not changed.
 llvm::Expected<std::string> compileObject(mlir::func::FuncOp kernel,
                                           const Signature &signature,
                                           const CpuTarget &target);
 
-/// What rhizome_kernel.h calls rhz_array: strides count elements, an element
+/// rhz_array of rhizome_kernel.h: strides count elements, an element
 /// stride of 0 means that all elements of a batch share the array.
 struct KernelArray {
   void *data = nullptr;
@@ -32,7 +32,7 @@ struct KernelArray {
 /// A kernel compiled into this process.
 class LoadedKernel {
 public:
-  /// Loads an object of compileObject.
+  /// Loads an object made by compileObject.
   static llvm::Expected<LoadedKernel> load(llvm::StringRef object,
                                            const Signature &signature);
   LoadedKernel(LoadedKernel &&);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What stands between a model's tensors and the device's frames, read from the
-// tasks of the host: the conversions at both ends as the plan's `host`
-// section. What they do not cover, the host computes.
+// The conversions between a model's tensors and the device's frames, read from
+// the host tasks: those at both ends form the plan's `host` section. The host
+// computes everything else.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a package holds for those who run it: a client that builds alone and, of
-// several nodes, the manifest with its script.
+// The parts of a package for those who run it: a client that builds alone and,
+// for several nodes, the manifest with its script.
 #pragma once
 
 #include "rhizome/Model/HostModel.h"
@@ -8,12 +8,12 @@
 
 namespace rhizome::deploy {
 /// Writes host/ and, if the plan has channels, deploy.yaml and deploy.sh. All
-/// nodes have been written; the plan has its host section.
+/// nodes must have been written, and the plan must have its host section.
 llvm::Error writeDeployment(PackageWriter &writer, const Plan &plan,
                             mlir::func::FuncOp network);
 
-/// Writes the model, which the package holds already, as machine code for a
-/// processor by LLVM's name, with its header and the tables by which a client
-/// calls it; for "" the tables alone, which say that there is none.
+/// Writes the model, which the package already contains, as machine code for a
+/// processor with LLVM's name, with its header and the tables that a client
+/// uses to call it; for "" only the tables, which state that there is none.
 llvm::Error writeCpuObject(PackageWriter &writer, const std::string &cpu);
 } // namespace rhizome::deploy

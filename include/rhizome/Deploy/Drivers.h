@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A package behind one of the runtime's drivers: what the compiler's side adds
-// is the CPU's function and the simulator's program.
+// Runs a package with one of the runtime's drivers; the compiler's side adds
+// the CPU function and the simulator program.
 #pragma once
 
 #include "rhizome/Package/Package.h"
@@ -15,7 +15,7 @@ enum class DriverKind { Null, Cpu, Simulation, Uart, Udp, Mpi, OpenCl };
 struct DriverOptions {
   std::string port;        ///< uart: the serial line
   unsigned baud = 1000000; ///< uart
-  /// Simulation: per cent of cycles in which a source offers nothing, a sink
+  /// Simulation: percent of cycles in which a source offers nothing, a sink
   /// takes nothing.
   unsigned stallsIn = 0, stallsOut = 0;
   uint64_t seed = 1;    ///< simulation
@@ -24,13 +24,13 @@ struct DriverOptions {
   std::string program;  ///< opencl: the device's; "": the CPU in its place
 };
 
-/// What a driver has to know of a package, which is as it was compiled: its
-/// files' checksums are taken now.
+/// The properties of a package that a driver needs. The package is as it was
+/// compiled: its files' checksums are taken now.
 llvm::Expected<runtime::Design> designOf(const Package &package);
 
-/// A driver for the package, not yet open. Refuses what it is not for: a
-/// simulation of several nodes, ranks of one, a serial line that is not named.
-/// Nodes on a network have a client of their own (runService).
+/// A driver for the package, not yet open. Refuses unsuitable ones: a
+/// simulation of several nodes, ranks of a single one, a serial line without a
+/// name. Nodes on a network have their own client (runService).
 llvm::Expected<std::unique_ptr<runtime::Driver>>
 makeDriver(const Package &package, DriverKind kind,
            const DriverOptions &options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The one printer of SystemVerilog: `rtl` modules become text that Verilator,
-// Yosys and Icarus read. It decides names and layout, nothing of the design.
+// The only printer of SystemVerilog: `rtl` modules become text that Verilator,
+// Yosys and Icarus read. It decides names and layout, nothing about the design.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -12,9 +12,10 @@
 namespace rhizome {
 /// Prints one module. Ports keep their names; an instance is called
 /// "u_<name>", the wire of its output "<name>_<port>"; everything that is not
-/// a legal identifier goes through legalName. Outputs that nobody reads get a
-/// wire "unused_…", half-read vectors are collected in one such wire, so that
-/// the result is free of lint warnings. The same module gives the same bytes.
+/// "u_<name>", the wire of its output "<name>_<port>"; anything that is not
+/// a legal identifier goes through legalName. Unused outputs get a
+/// wire "unused_…", partially read vectors are collected in one such wire, so
+/// that
 void emitSystemVerilog(rtl::ModuleOp module, llvm::raw_ostream &os);
 
 /// Prints every `rtl.module` of `module`, which verifies, as a file: its name,

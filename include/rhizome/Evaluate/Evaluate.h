@@ -43,7 +43,8 @@ struct PartyResult {
 
 struct SimulateResult : model::Comparison {
   int64_t frames = 0;
-  int64_t golden = 0; ///< golden vectors that were compared, too
+  int64_t golden = 0;     ///< golden vectors that were compared, too
+  std::string goldenFrom; ///< as model::Golden has it
   Prediction predicted;
   bool measured = false;
   double intervalCycles = 0;

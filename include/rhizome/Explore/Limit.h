@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What binds a plan, and what stands in the way of a better one, as values.
-// Decisions look at these; describe() alone has the words for people.
+// What limits a plan, and what prevents a better one, as values.
+// Decisions use these; only describe() has the wording for people.
 #pragma once
 
 #include "rhizome/Dialect/Flow/Plan.h"
@@ -8,24 +8,24 @@
 #include <string>
 
 namespace rhizome::explore {
-/// Why no plan takes fewer seconds a frame, or why there is none at all.
+/// Why no plan takes fewer seconds per frame, or why there is none at all.
 struct Limit {
   enum class Kind {
     None,
-    Options,      ///< nothing quicker is offered
-    Stage,        ///< `stage` has nothing as quick that a device could hold
-    StageAlone,   ///< `stage` by itself exceeds `device`, which suits it best
+    Options,      ///< nothing faster is offered
+    Stage,        ///< `stage` has nothing as fast that a device could hold
+    StageAlone,   ///< `stage` alone exceeds `device`, which suits it best
     Resource,     ///< one resource
-    Bandwidth,    ///< what a memory outside the chip moves in a frame's time
+    Bandwidth,    ///< the rate of an off-chip memory
     AllResources, ///< the resources of all devices together
     HostLink,     ///< what the host sends and receives
     Links,        ///< what devices send and receive
     Border,       ///< the streams at the border of a device
-    Latency,      ///< the latency of the quickest plan
+    Latency,      ///< the latency of the fastest plan
     Cuts,         ///< all devices have enough, but no cut fits them
     Search,       ///< the solver follows too few combinations
     Pins,         ///< what the user decided
-    PinOrder,     ///< `stage` is pinned in front of `other`, which comes first
+    PinOrder,     ///< `stage` is pinned before `other`, which comes first
   };
   Limit(Kind kind = Kind::None) : kind(kind) {}
   Kind kind;
@@ -41,10 +41,10 @@ struct Limit {
 /// "lut: 106809 needed, 96801 available"; "" for none.
 std::string describe(const Limit &limit);
 
-/// What bounds the rate of a plan.
+/// What limits the rate of a plan.
 struct Bottleneck {
   flow::BottleneckKind kind = flow::BottleneckKind::Operation;
-  /// The model's, of an operation; the memory's name.
+  /// The model's node, for an operation; the memory's name.
   std::string node;
 };
 /// An operation's node, or "the border" and so on.

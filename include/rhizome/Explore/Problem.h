@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Exploration as a problem of numbers: stages in a topological order, what
-// could be built for each on every kind of device, places in a given order.
-// `solve` cuts the stages into runs, gives each run a place (or several equal
-// ones, as replicas) and takes one choice per stage. It knows nothing of
+// Exploration as a problem of numbers: stages in a topological order, the
+// choices for each on every kind of device, places in a given order.
+// `solve` cuts the stages into runs, assigns each run a place (or several equal
+// ones, as replicas) and takes one choice per stage. It does not depend on
 // networks; tests compare it with brute force.
 #pragma once
 
@@ -15,12 +15,12 @@
 #include <vector>
 
 namespace rhizome::explore {
-/// Resources, and how far LUTs and FFs may be off: variances add up.
+/// Resources, and the errors of LUTs and FFs: variances add up.
 struct Cost {
   gen::Resources resources;
   double lutVariance = 0, ffVariance = 0;
   Cost &operator+=(const Cost &other);
-  /// Resources with the error bars on top.
+  /// Resources including the error bars.
   gen::Resources most() const;
 };
 
@@ -29,24 +29,24 @@ constexpr int kInside = -1;
 
 /// One way to build a stage.
 struct Choice {
-  /// Cycles a frame for which the stage keeps its unit busy.
+  /// Cycles per frame for which the stage occupies its unit.
   int64_t interval = 1;
   Cost cost;
   std::vector<int> in; ///< stream format of each operand
-  int out = 0;         ///< of the result; what these numbers mean is Glue's
-  /// Of a unit that several stages may take in turn: which of the kind's units,
-  /// −1 if it has its own. `cost` is what it takes beside the unit.
+  int out = 0;         ///< of the result; Glue defines these numbers
+  /// For a unit that several stages may share: which of the kind's units,
+  /// −1 if it has its own. `cost` is the cost without the unit.
   int unit = -1;
-  /// A region of several stages, one after another, is chosen whole: which it
-  /// is (−1: the stage alone), and which part of how many this stage is. All
-  /// its cost lies with the first part.
+  /// A region of several consecutive stages is chosen as a whole: its
+  /// index (−1: the stage alone), and which part of how many this stage is. All
+  /// its cost is in the first part.
   int region = -1, part = 0, parts = 1;
-  /// The interval of what cannot be chosen.
+  /// The interval of something that cannot be chosen.
   static constexpr int64_t kNever = INT64_MAX;
   bool isWhole() const { return part + 1 == parts; }
 };
 
-/// A value: from a stage or from the host to stages and perhaps to the host.
+/// A value: from a stage or from the host to stages and possibly to the host.
 struct Tensor {
   int producer = -1;        ///< a stage, or -1 for the host
   std::vector<int> readers; ///< stages, ascending
@@ -59,16 +59,16 @@ struct Stage {
   std::string name;
   std::vector<int> operands; ///< tensors
   int result = -1;           ///< a tensor
-  bool staysWith = false;    ///< with the stage before, if that feeds it
+  bool staysWith = false;    ///< with the previous stage, if that feeds it
   bool mayCut = true;        ///< may a run begin here?
   bool mustCut = false;      ///< must one?
-  int place = -1;            ///< where it must stand; -1 for anywhere
-  /// With these of it a run holds the stage as the first of exactly so many
-  /// replicas, and with such streams; 0 for any.
+  int place = -1;            ///< where it must be; -1 for anywhere
+  /// If set, a run holds the stage as the first of exactly this many
+  /// replicas, with streams of this width; 0 for any.
   int copies = 0;
   int64_t streamBits = 0;
   bool isPinned() const { return place >= 0 || mustCut; }
-  /// It may stand anywhere.
+  /// It may be anywhere.
   void unpin() {
     place = -1;
     mustCut = false;
@@ -77,78 +77,82 @@ struct Stage {
   }
 };
 
-/// Devices for which choices and prices are the same.
+/// Devices with the same choices and prices.
 struct Kind {
   std::string name;
-  /// What prices are relative to: the device's own capacity, whatever part of
+  /// Prices are relative to this: the device's own capacity, whatever part of
   /// it a user allows.
   gen::Resources capacity;
   std::vector<std::vector<Choice>> choices; ///< of each stage
-  std::vector<Cost> units;           ///< that several stages may take in turn
-  std::vector<std::string> memories; ///< outside the chip
-  /// What the buffers in front of a stage take beyond its choices and glue, as
-  /// far as designs that were built have shown it: in runs that begin no later
-  /// than at `from`, where its operands part. Empty if nothing is known.
+  std::vector<Cost> units;                  ///< that several stages may share
+  std::vector<std::string> memories;        ///< outside the chip
+  /// What the buffers before a stage need beyond its choices and glue, as
+  /// far as built designs have shown: in runs that begin at `from` or earlier,
+  /// where its operands part. Empty if nothing is known.
   struct Beyond {
     int from = 0;
     gen::Resources resources;
   };
-  std::vector<Beyond> beyond; ///< of each stage
+  std::vector<Beyond> beyond; ///< for each stage
 };
 
-/// A medium and how frames are cut for it: packed into words of 64 bits, and
-/// these into datagrams.
+/// A medium and how frames are cut for it: packed into words of 64 bits, which
+/// are packed into datagrams.
 struct Wire : Medium {
   int64_t slotWords = 128;  ///< words in a full datagram
   int64_t headerBytes = 16; ///< of the protocol, in each
   double latencyS() const { return double(latencyNs) * 1e-9; }
-  /// Seconds for which a frame of so many bits holds the medium.
+  /// Seconds for which a frame of this many bits occupies the medium.
   double secondsForFrame(int64_t bits) const;
-  /// Seconds for which what answers such a frame holds the way back.
+  /// Seconds for which the acknowledgements of such a frame occupy the return
+  /// path.
   double answerFor(int64_t bits) const;
-  /// Cycles for which it holds an endpoint's byte stream, in the mean of frames
-  /// that share datagrams.
+  /// Cycles for which it occupies an endpoint's byte stream, averaged over
+  /// frames that share datagrams.
   double cyclesFor(int64_t bits, int64_t streamBits) const;
   bool operator==(const Wire &) const = default;
 };
 
 struct Place {
   int kind = 0;
-  gen::Resources budget; ///< of what is on the chip
-  /// Bytes a second that each memory outside the chip moves.
+  gen::Resources budget; ///< of on-chip resources
+  /// Bytes per second that each off-chip memory transfers.
   std::array<double, gen::kMemories> bandwidth{};
   double clockHz = 1e8;
   int64_t streamBits = 64; ///< of the border and of the link's byte streams
-  /// Streams may be narrower, by halves down to this, where the rate allows it;
-  /// 0 if they must be what they are.
+  /// Streams may be narrower, by halves down to this, if the rate allows it;
+  /// 0 if their width is fixed.
   int64_t leastBits = 0;
-  std::optional<Wire> wire; ///< none if the device stands alone
+  std::optional<Wire> wire; ///< none if the device has no link
   bool operator==(const Place &) const = default;
-  /// The budget of a frame in so many seconds.
+  /// The budget of a frame that takes this many seconds.
   gen::Resources budgetFor(double seconds) const;
   /// As if there were no budgets.
   void unlimit();
-  /// This place with its streams as narrow as they may be, and all wider ones.
+  /// This place with its streams as narrow as possible, and with all wider
+  /// ones.
   std::vector<Place> widths() const;
-  /// Can it hold a replica of whatever `other` holds, at the same rate?
+  /// Whether it can hold a replica of anything that `other` holds, at the same
+  /// rate.
   bool covers(const Place &other) const;
 };
 
-/// What a run has towards its link.
+/// A run's traffic on its link.
 struct Ends {
   std::vector<int> in, out; ///< tensors
   double framesPerS = 0;    ///< wanted of each copy
 };
 
-/// What stands between choices. Costs are those of one kind of device.
+/// The glue between choices. Costs are those of one kind of device.
 class Glue {
 public:
   virtual ~Glue() = default;
-  /// A converter between the formats of two stages' streams; nothing if equal.
+  /// A converter between the formats of two stages' streams; empty if they are
+  /// equal.
   virtual Cost convert(int kind, int tensor, int from, int to) = 0;
   /// A fork to several readers.
   virtual Cost fork(int kind, int tensor, int format, int readers) = 0;
-  /// A tensor that enters or leaves the device; format -1 is one element a
+  /// A tensor that enters or leaves the device; format -1 is one element per
   /// beat.
   virtual Cost border(int kind, int64_t streamBits, int tensor, int format,
                       bool enters) = 0;
@@ -162,15 +166,15 @@ struct Problem {
   std::vector<Kind> kinds;
   std::vector<Place> places; ///< in the order in which runs take them
   std::optional<Wire> hostWire;
-  /// A place sends to the next one (and to the host) only, so that tensors for
-  /// later ones pass through; none may be left out.
+  /// A place sends only to the next one (and to the host), so tensors for
+  /// later places pass through; none may be left out.
   bool isChain = false;
   bool mayReplicate = true;
   Glue *glue = nullptr;
 };
 
 /// Topological orders in which runs may be cut, the problem's own first, as
-/// permutations of its stages: of a chain only that, of other graphs also
+/// permutations of its stages: for a chain only that one, for other graphs also
 /// depth-first and breadth-first.
 std::vector<std::vector<int>> ordersOf(const Problem &problem);
 
@@ -178,15 +182,15 @@ std::vector<std::vector<int>> ordersOf(const Problem &problem);
 Problem reorder(const Problem &problem, const std::vector<int> &order);
 
 struct Limits {
-  /// Choices of a stage and partial runs that are followed at once. As long as
-  /// neither is reached the solution is exact.
+  /// Numbers of choices of a stage and of partial runs that are followed at
+  /// once. The solution is exact as long as neither limit is reached.
   size_t choices = 16, partial = 24;
   int64_t maxNodes = INT64_MAX;
   /// The share of every budget that may be used.
   double share = 1;
-  /// Do error bars count?
+  /// Whether error bars count.
   bool errorBars = true;
-  /// solveFastest looks for nothing quicker.
+  /// solveFastest searches for nothing faster.
   double least = 0;
 };
 
@@ -194,8 +198,8 @@ struct Limits {
 struct Run {
   int begin = 0, end = 0;
   std::vector<int> places;
-  std::vector<int> choices; ///< of each stage of the run
-  /// Which of several equal shared units each stage takes; 0 without one.
+  std::vector<int> choices; ///< for each stage of the run
+  /// The index among equal shared units for each stage; 0 without one.
   std::vector<int> units;
   Cost cost;               ///< of one copy, with all glue
   int64_t streamBits = 64; ///< of its border
@@ -203,16 +207,16 @@ struct Run {
 
 struct Solution {
   std::vector<Run> runs;
-  double seconds = 0;  ///< a frame takes, at most
+  double seconds = 0;  ///< per frame, at most
   bool isExact = true; ///< no limit of `Limits` was reached
   int64_t nodes() const;
 };
 
-/// Is it so large that fewer replicas and partial runs are followed?
+/// Whether it is so large that fewer replicas and partial runs are followed.
 bool isLarge(const Problem &problem);
 
-/// The plan with the fewest nodes, and among these the least resources, in
-/// which a frame takes at most `seconds`; none if there is none.
+/// The plan with the fewest nodes, and among these the least resources, with
+/// at most `seconds` per frame; none if there is none.
 std::optional<Solution> solveWithin(const Problem &problem, double seconds,
                                     const Limits &limits);
 
@@ -220,23 +224,24 @@ std::optional<Solution> solveWithin(const Problem &problem, double seconds,
 std::optional<Solution> solveFastest(const Problem &problem,
                                      const Limits &limits);
 
-/// No plan takes fewer seconds a frame than this: every stage by itself, all
-/// stages on the sum of all budgets, and the host's link. `why` names which.
+/// No plan takes fewer seconds per frame than this: every stage by itself, all
+/// stages on the sum of all budgets, and the host's link. `why` names the
+/// limit.
 double lowerBound(const Problem &problem, Limit *why = nullptr);
 
-/// The least seconds a frame for which a stage and those that stay with it
-/// stand on one place, or on as many replicas as there may be; infinite if they
-/// fit none, 0 if the stage stays with the one before.
+/// The least seconds per frame for which a stage and those that stay with it
+/// fit one place, or as many replicas as there may be; infinite if they
+/// fit none, 0 if the stage stays with the previous one.
 double aloneSeconds(const Problem &problem, int stage);
 
-/// What such stages would need at least of the place that they fit best.
+/// The least resources that such stages need on the place that they fit best.
 Limit whyNotAlone(const Problem &problem, int stage);
 
 /// The resource of whose budget `need` is the largest share, and that share.
 std::pair<size_t, double> scarcest(const gen::Resources &need,
                                    const gen::Resources &budget);
 
-/// What binds a run that does not fit: the resource exceeded most, or none.
+/// The limit of a run that does not fit: the resource exceeded most, or none.
 Limit exceeded(const gen::Resources &need, const gen::Resources &budget,
                const Kind &kind);
 } // namespace rhizome::explore

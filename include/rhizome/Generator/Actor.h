@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// An actor as every stage sees it: a hardware unit with its parameters. What it
-// takes (phases) and what it costs (resources) are functions of these alone,
-// which the unit's model gives (UnitModel.h).
+// An actor as every phase sees it: a hardware unit with its parameters. Its
+// timing (phases) and cost (resources) are functions of these alone,
+// given by the unit's model (UnitModel.h).
 #pragma once
 
 #include "rhizome/Cost/CostModel.h"
@@ -19,9 +19,9 @@ namespace rhizome::gen {
 class UnitModel;
 
 /// How one tensor is cut into beats; see flow.stream.
-struct Format {
+struct BeatFormat {
   bool isSigned = false;
-  int64_t width = 1; ///< bits of an element
+  int64_t width = 1; ///< bits per element
   int64_t lanes = 1;
   int64_t row = 1;
   int64_t count = 1;
@@ -29,17 +29,17 @@ struct Format {
   int64_t beatsPerRow() const { return (row + lanes - 1) / lanes; }
   int64_t beats() const { return count / row * beatsPerRow(); }
   int64_t bits() const { return lanes * width; }
-  bool operator==(const Format &) const = default;
+  bool operator==(const BeatFormat &) const = default;
 
-  /// The same beats have one format: where rows end at beat borders anyway the
+  /// Equal beats have one format: if rows end at beat borders anyway, the
   /// whole frame is one row.
-  Format canonical() const {
-    Format f = *this;
+  BeatFormat canonical() const {
+    BeatFormat f = *this;
     if (row % lanes == 0)
       f.row = count;
     return f;
   }
-  /// For people: "4 lanes", and where beats end at other rows, which.
+  /// For people: "4 lanes", and the row if beats end early.
   std::string lanesText() const;
 };
 
@@ -50,36 +50,36 @@ struct Datapath {
   virtual ~Datapath() = default;
 };
 
-/// A memory outside the chip.
+/// An off-chip memory.
 struct Memory : rhz::MemoryFigures {
   std::string name; ///< "ddr4", "hbm2"
 };
 
-/// Where a memory port of an actor stands, and what it reads there: the image
-/// of that name in `MemoryImages`, a word a beat, lies in the bank from before
-/// the first frame on. Its address is layOut()'s (Generator/Segments.h).
+/// The bank of a memory port of an actor, and what it reads there: the image
+/// with that name in `MemoryImages`, one word per beat, is in the bank before
+/// the first frame. Its address is set by layOut() (Generator/Segments.h).
 struct MemoryPlace {
   std::string memory;
   int64_t bank = 0;
   std::string segment;
 };
 
-/// A unit of a design. `files` are memory images, whose contents stand in
+/// A unit of a design. `files` are memory images, whose contents are in
 /// `MemoryImages` under the same name.
 struct Actor : unit::Instance {
   Actor() = default;
-  /// Of the kind `kind`, which must be registered: a generator knows its own
-  /// units. What a file says is asked with findUnit() before.
+  /// An actor of the kind `kind`, which must be registered: a generator knows
+  /// its own units. For names from files, call findUnit() before.
   explicit Actor(llvm::StringRef kind, std::string name = "",
                  std::initializer_list<Param> params = {});
   Actor(const UnitModel &model, std::string name);
 
   std::string name; ///< unique in the design once built
-  /// Of every memory port of the kind, in their order.
+  /// For every memory port of the kind, in their order.
   std::vector<MemoryPlace> memories;
-  /// Of a generated kind: the name of its own module, once it is built.
+  /// For a generated kind: the name of its own module, once it is built.
   std::string ownModule;
-  /// Of an actor of a generated kind: its datapath, once it is built.
+  /// For an actor of a generated kind: its datapath, once it is built.
   std::shared_ptr<const Datapath> datapath = nullptr;
 
   const UnitModel &model() const { return *unitModel; }
@@ -92,15 +92,15 @@ private:
   const UnitModel *unitModel = nullptr;
 };
 
-/// The memory image that the load chain brings into an actor, by the actor's
+/// The memory image that the load chain transfers to an actor, by the actor's
 /// name; in the words of its memory.
 std::string loadImage(llvm::StringRef actor);
 /// Bits of a word of the chain.
 constexpr int64_t kLoadBits = 64;
 
-/// Cycles between a firing and the visibility of what it produced.
+/// Cycles from a firing until its results are visible.
 int64_t latencyOf(const Actor &actor);
-/// Cycles a frame that the actor needs by itself: the firings of its busiest
+/// Cycles per frame that the actor needs by itself: the firings of its busiest
 /// process.
 int64_t serviceCycles(const Actor &actor);
 /// Beats that the actor's output buffer must hold so that it can fire in every
@@ -109,7 +109,7 @@ int64_t fullRateDepth(const Actor &actor);
 /// Depth of the output buffer for a firing in every cycle, at least `least`.
 void sizeOutput(Actor &actor, int64_t least = 2);
 
-/// What multiplies.
+/// Where the multiplications are done.
 enum class Multiplier : uint8_t { Lut, Dsp, DspPair };
 /// Products of weights and activations that a unit computes each cycle.
 struct Products {
@@ -118,21 +118,22 @@ struct Products {
 };
 Products productsOf(const Actor &actor);
 
-/// Sets the placement of every read-only memory to what costs less.
+/// Sets the placement of every read-only memory to the cheaper one.
 void placeRoms(Actor &actor, const CostContext &context);
-/// What the actor is made of. With its memories' contents that counts equal and
-/// constant columns as synthesis does; without, as is to be expected.
+/// The actor's structure. With its memories' contents, equal and
+/// constant columns are counted as synthesis does; without, the expected
+/// numbers.
 Structure structureOf(const Actor &actor, const CostContext &context,
                       const MemoryImages *images = nullptr);
 /// LUTs, FFs, DSPs and memories: the structure times the family's model.
 Resources costOf(const Actor &actor, const CostContext &context,
                  const MemoryImages *images = nullptr);
-/// How far `cost` may be off, in LUTs and FFs, by the family's residuals.
+/// The errors of `cost` in LUTs and FFs, by the family's residuals.
 Resources errorOf(const Actor &actor, const Resources &cost,
                   const CostContext &context);
 /// Adds the actor's processes to a network. `inputs` and `outputs` are the
 /// channels of its stream ports.
-void addProcesses(const Actor &actor, Network &network,
+void addProcesses(const Actor &actor, ProcessNetwork &network,
                   const std::vector<int> &inputs,
                   const std::vector<int> &outputs);
 } // namespace rhizome::gen

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A datapath whose constants are wired in, while it is searched for: a graph of
+// A datapath with wired-in constants during the search: a graph of
 // exact integer operations from the elements of one beat to those of the next
 // stream's beat, in the compact form that the cost model counts
-// (rhizome/Cost/Words.h). It is cut into stages by lib/Schedule, and what is
-// built of it are `rtl` operations with registers between.
+// (rhizome/Cost/Words.h). lib/Schedule cuts it into stages, and the chosen
+// circuit becomes `rtl` operations with registers between them.
 #pragma once
 
 #include "mlir/IR/Builders.h"
@@ -18,10 +18,11 @@ public:
   using Node = cost::Word;
   using Op = cost::Word::Op;
 
-  // Each gives the node's number; equal nodes are one, constants are folded.
+  // // Each returns the node's number; equal nodes are merged, constants are
+  // folded.
   int input(int64_t lane, int64_t lo, int64_t hi);
   int constant(int64_t value);
-  /// a ± (b << shift) of the given operation. Where both come from shared
+  /// a ± (b << shift) with the given operation. If both come from shared
   /// inputs the caller may know a narrower range.
   int sum(Op op, int a, int b, int64_t shift);
   int sum(Op op, int a, int b, int64_t shift, int64_t lo, int64_t hi);
@@ -32,25 +33,25 @@ public:
   int clamp(int a, int64_t lo, int64_t hi);
   int table(int a, std::vector<int64_t> values);
 
-  /// `next`, whose beats are this one's outputs, behind this circuit.
+  /// Appends `next`, whose input beats are this circuit's outputs.
   Circuit then(const Circuit &next) const;
-  /// Adds another circuit, whose element 0 is this one's element `first`.
+  /// Adds another circuit, whose element 0 is this circuit's element `first`.
   void append(const Circuit &other, int64_t first);
-  /// `copies` of it side by side, for beats of as many times the elements.
+  /// `copies` of it in parallel, for beats of as many times the elements.
   Circuit repeated(int64_t copies) const;
 
 private:
   int add(const Node &node);
   int again(const Node &node, const Circuit &from);
-  std::vector<int> known; ///< nodes by what they compute: a hash table
+  std::vector<int> known; ///< nodes by their operation: a hash table
 };
 
-/// Where its registers stand: as soon as possible. `budget` is the length of
-/// logic between registers in 32nds of a LUT level.
+/// The positions of its registers: as soon as possible. `budget` is the delay
+/// of logic between registers in 32nds of a LUT level.
 cost::WordStages stagesOf(const cost::WordGraph &circuit, int64_t budget);
 
-/// An actor of a circuit, with the parameters that tell what it takes and
-/// costs; it does not hold the circuit.
+/// An actor for a circuit, with the parameters that determine its timing and
+/// cost; it does not contain the circuit.
 Actor describe(const Circuit &circuit, int64_t budget);
 
 /// The model of the unit kind.
@@ -58,12 +59,12 @@ std::unique_ptr<UnitModel> makeCircuitUnit();
 
 /// A circuit as `rtl` operations without registers.
 struct Combinational {
-  /// Of every node, without operations where no output needs it, and of the
+  /// The values of every node, none if no output needs it, and of the
   /// beat of the outputs.
   std::vector<LogicGroup> groups;
   mlir::Value outputs;
 };
-/// Makes it at the end of a block of `beat`, its input.
+/// Appends it to a block; `beat` is its input.
 Combinational combinational(const cost::WordGraph &circuit,
                             mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Value beat);

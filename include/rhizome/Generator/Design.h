@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From one offer per region to a `flow.design`: actors, converters, forks,
-// borders and buffer depths; and back from a design to what it takes (event
+// borders and buffer depths; and from a design to its timing (event
 // simulation) and costs.
 #pragma once
 
@@ -15,39 +15,40 @@ struct Selection {
   Offer offer;
 };
 
-/// What a design is told of its surroundings.
+/// What a design needs to know about its surroundings.
 struct Border {
   std::string device;
   double clockMhz = 100;
   int64_t dataWidth = 64;            ///< bits of the AXI4-Stream ports
   std::string name = "node0";        ///< the design's
-  std::vector<Memory> memories = {}; ///< the device's, outside the chip
+  std::vector<Memory> memories = {}; ///< the device's off-chip memories
 };
 
-/// What the load chain brings into a design, a word of the chain a word.
+/// The words that the load chain transfers into a design, one per word of the
+/// chain.
 constexpr const char *kLoadSegment = "load";
 
-/// Builds `@<border.name>` behind `network` in its module. Selections come in
+/// Builds `@<border.name>` after `network` in its module. Selections are in
 /// the order of the function's operations. Every actor gets the attribute
 /// `rhizome.node` with the model node's name. Memory images are added to
 /// `images`.
-/// Where units have memories that are filled when the design starts, it has the
+/// If units have memories that are filled when the design starts, it has the
 /// head of a load chain, which reads the segment `kLoadSegment` of the first of
 /// `border.memories`.
 flow::DesignOp buildDesign(mlir::func::FuncOp network,
                            std::vector<Selection> &selections,
                            const Border &border, MemoryImages &images);
 
-/// The actor of a flow.actor, its buffer's depth included.
+/// The actor of a flow.actor, including its buffer's depth.
 Actor actorOf(flow::ActorOp op);
 /// Cycles after reset until the load chain has filled all memories and the
-/// design takes its first beat; 0 of a design without such memories.
+/// design takes its first beat; 0 for a design without such memories.
 int64_t loadCycles(flow::DesignOp design);
 
 /// The processes and channels of a design, one channel per stream.
-Network networkOf(flow::DesignOp design);
+ProcessNetwork networkOf(flow::DesignOp design);
 
-/// Sets the depths of the buffers in front of joins to what full rate needs.
+/// Sets the depths of the buffers before joins to those needed for full rate.
 /// Liveness: the run that finds them completes, so with these capacities one
 /// iteration returns to its start state, whatever stalls occur (Kahn
 /// determinacy).
@@ -60,8 +61,9 @@ struct Timing {
 };
 mlir::FailureOr<Timing> predictTiming(flow::DesignOp design);
 
-/// One frame through an empty design: when every beat of each output port is
-/// taken if the beats of each input port are offered at the given cycles.
+/// One frame through an empty design: the times at which every beat of each
+/// output port is taken if the beats of each input port are offered at the
+/// given cycles.
 mlir::FailureOr<std::vector<std::vector<int64_t>>>
 followFrame(flow::DesignOp design, llvm::ArrayRef<std::vector<int64_t>> offers);
 
@@ -74,7 +76,7 @@ struct ActorSpans {
 /// From the empty pipeline, with a source that always offers.
 std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames);
 
-/// The sum over all actors; `error` is how far it may be off, as actors deviate
+/// The sum over all actors; `error` is its error, since actors deviate
 /// independently.
 Resources costOf(flow::DesignOp design, const CostContext &context,
                  const MemoryImages *images = nullptr,

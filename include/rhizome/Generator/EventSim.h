@@ -36,7 +36,7 @@ struct Phase {
 
 /// A token queue between two processes; it holds at most `capacity` tokens,
 /// those of firings that are still in the producer's pipeline included.
-struct Channel {
+struct TokenQueue {
   int64_t capacity = 0;
   int64_t latency = 1; ///< firing to visible
   std::string name;
@@ -73,9 +73,9 @@ struct Process {
 /// A graph of processes. Processes without inputs that ask no memory are
 /// sources that always offer, processes without outputs sinks that always
 /// accept.
-struct Network {
+struct ProcessNetwork {
   std::vector<Process> processes;
-  std::vector<Channel> channels;
+  std::vector<TokenQueue> channels;
   std::vector<MemoryBank> memories;
   int addChannel(std::string name, int64_t capacity, int64_t latency) {
     channels.push_back({capacity, latency, std::move(name)});
@@ -122,14 +122,15 @@ struct SimResult {
 /// network must outlive it.
 class Simulation {
 public:
-  /// `watched` are channels whose occupancy will be asked for, which takes
-  /// memory for every firing at them.
-  explicit Simulation(const Network &network, llvm::ArrayRef<int> watched = {});
+  /// `watched` are channels whose occupancy will be asked for; it is counted
+  /// as the run goes on.
+  explicit Simulation(const ProcessNetwork &network,
+                      llvm::ArrayRef<int> watched = {});
   ~Simulation();
   /// Runs until so many frames have gone through, the earlier ones included.
   const SimResult &upTo(int frames);
-  /// Most tokens that a watched channel held at once.
-  int64_t occupancy(int channel) const;
+  /// Most tokens that a watched channel held at once, after the last run.
+  int64_t occupancy(int channel);
 
 private:
   struct State;

@@ -15,22 +15,22 @@ namespace rhizome::gen {
 /// Which memories that are filled when the design starts may hold weights.
 enum class Residents : uint8_t {
   None,
-  Ultra, ///< UltraRAM, next to what ROMs would take blocks for
-  All,   ///< block RAM as well
+  Ultra, ///< UltraRAM, for weights that would need block RAM as ROMs
+  All,   ///< also block RAM
 };
 
-/// What a generator may know of the device it builds for.
+/// The properties of the device that a generator may use.
 struct DeviceContext {
   CostContext cost;
   Budget budget;
   double clockMhz = 100;
   bool hasDsp = true;
-  /// Bits of the largest weight and activation of which one DSP computes two
+  /// Bits of the largest weight and activation for which one DSP computes two
   /// products, 0 if it does not.
   int64_t pairBits = 0;
-  std::vector<Memory> memories; ///< outside the chip, kMemories at most
+  std::vector<Memory> memories; ///< off-chip, at most kMemories
   Residents residents = Residents::None;
-  /// Does it stand alone, with a memory from which it can be loaded?
+  /// Whether it stands alone, with a memory from which it can be loaded.
   bool isAlone = true;
 
   bool mayLoad() const { return isAlone && !memories.empty(); }
@@ -40,38 +40,39 @@ struct DeviceContext {
   }
 };
 
-/// What is const may be called by several threads at once.
+/// Const member functions may be called by several threads at once.
 class Generator {
 public:
   virtual ~Generator() = default;
   virtual llvm::StringRef name() const = 0;
   /// Regions of several of these operations, a network's hardware operations in
-  /// its order, that it would build as one. It is asked about every single
-  /// operation without that.
+  /// its order, that it would build as one. Single operations are always
+  /// asked about and need not be listed.
   virtual std::vector<Region> regions(llvm::ArrayRef<mlir::Operation *>) const {
     return {};
   }
-  /// Null if the region can be built, else the reason why not.
+  /// Null if the region can be built, otherwise the reason why not.
   virtual std::optional<std::string> coverage(const Region &region) const = 0;
-  /// What could be built. `upstream` holds formats in which the inputs may
-  /// come; offers that take one as it is save a converter.
+  /// What could be built. `upstream` lists formats in which the inputs may
+  /// arrive; offers that accept one unchanged save a converter.
   virtual std::vector<Offer>
-  offers(const Region &region, llvm::ArrayRef<std::optional<Format>> upstream,
+  offers(const Region &region,
+         llvm::ArrayRef<std::optional<BeatFormat>> upstream,
          const DeviceContext &device) const = 0;
-  /// What the offers for a region depend on beside the device and what comes
-  /// from upstream: where these texts are equal, so are the offers. Empty: on
-  /// everything, down to each constant.
+  /// What the offers for a region depend on besides the device and the upstream
+  /// formats: equal strings mean equal offers. Empty: they depend
+  /// on everything, including each constant.
   virtual std::string dependence(const Region &) const { return ""; }
-  /// Of offers whose shared units have one key: what is built for all of these
+  /// For offers whose shared units have one key: the offer for all of these
   /// regions together, with the one unit in it. Its streams are theirs, those
   /// of the first region first; the unit may finish one region's frame before
-  /// it begins the next one's, if what it puts out meanwhile has room.
+  /// it begins the next one's, if its output buffers hold the results.
   virtual Offer join(llvm::ArrayRef<Region> regions,
                      llvm::ArrayRef<const Offer *> offers,
                      const DeviceContext &device) const;
   /// Fills in the memory images of an offer's units, which have names by now,
-  /// and enters the files in the units; gives circuits their gates. The region
-  /// is that of the offer; of what join() made, all of them.
+  /// and enters the files in the units; fills in the gates of circuits. The
+  /// region is that of the offer; for one made by join(), all of them.
   virtual void build(const Region &region, Offer &offer,
                      MemoryImages &images) const = 0;
 };
@@ -80,14 +81,14 @@ public:
 llvm::ArrayRef<std::unique_ptr<Generator>> allGenerators();
 /// The generator of that name, null if there is none.
 const Generator *findGenerator(llvm::StringRef name);
-/// Adds a generator behind all others, under a name that no other has: how a
-/// program that links the compiler brings its own. Not while another thread
+/// Adds a generator after all others, under an unused name: this is how a
+/// program that links the compiler adds its own. Not while another thread
 /// compiles.
 void addGenerator(std::unique_ptr<Generator> generator);
-/// Takes a generator out again.
+/// Removes a generator.
 std::unique_ptr<Generator> removeGenerator(llvm::StringRef name);
 
-/// Closes an offer whose units have their parameters: places of read-only
+/// Completes an offer whose units have their parameters: places of read-only
 /// memories, depths of the output buffers for a firing in every cycle, and the
 /// resources, which are the sum over the body's units.
 void finishOffer(Offer &offer, const DeviceContext &device);
@@ -96,9 +97,9 @@ void finishOffer(Offer &offer, const DeviceContext &device);
 std::string counted(int64_t number, llvm::StringRef noun);
 
 /// The element format of a tensor of `!num.int`, in beats of `lanes`.
-Format formatOf(mlir::Type tensor, int64_t lanes, int64_t row);
+BeatFormat formatOf(mlir::Type tensor, int64_t lanes, int64_t row);
 
-/// Channels of an operation's first result: its last size, 1 of a scalar.
+/// Channels of an operation's first result: its last size, 1 for a scalar.
 int64_t channelsOf(mlir::Operation *op);
 
 /// Parts of n into which a folding can cut it: every value ceil(n / k) once,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The link endpoint of a node as the explorer sees it: how large its buffers
-// are, what it costs, what a frame takes on a medium and how long that lasts.
-// The protocol stands in docs/spec/link.md, the cells in rtl/src/rhz_link_*.
+// The link endpoint of a node as the explorer sees it: the size of its buffers,
+// its cost, and the traffic and the time of a frame on a medium.
+// The protocol is in docs/spec/link.md, the cells are rtl/src/rhz_link_*.
 #pragma once
 
 #include "rhizome/Generator/Actor.h"
 #include "rhizome/Support/Medium.h"
 
 namespace rhizome::gen {
-/// One channel as one of its two nodes sees it.
+/// One channel as seen by one of its two nodes.
 struct LinkChannel {
   int64_t id = 0;
   bool transmit = false;
@@ -18,8 +18,8 @@ struct LinkChannel {
   /// The channel carries the frames f with f mod every == first.
   int64_t first = 0, every = 1;
   Medium medium;
-  /// What both ends together must be able to hold, so that paths that part and
-  /// meet again across nodes cannot block each other.
+  /// What both ends together must be able to hold, so that paths that fork and
+  /// join across nodes cannot block each other.
   int64_t minBufferBits = 0;
 };
 
@@ -34,11 +34,11 @@ struct LinkEndpoint {
 /// 64-bit words of payload in a full datagram: the largest power of two, at
 /// most 128, that fits the medium's datagrams.
 int64_t linkSlotWords(const Medium &medium);
-/// Nanoseconds from sending a datagram to having its acknowledgement, both
-/// endpoints' own time included.
+/// Nanoseconds from sending a datagram to receiving its acknowledgement,
+/// including the time of both endpoints.
 double linkRoundTripNs(const Medium &medium, int64_t streamBits,
                        double clockMhz);
-/// Datagrams that may be on their way or wait at the receiver: what covers
+/// Datagrams that may be in flight or wait at the receiver: enough to cover
 /// bandwidth × delay, a power of two from 4 to 64.
 int64_t linkWindow(const LinkChannel &channel, int64_t streamBits,
                    double clockMhz);
@@ -46,8 +46,8 @@ int64_t linkWindow(const LinkChannel &channel, int64_t streamBits,
 int64_t linkTransmitSlots(const LinkChannel &channel, int64_t streamBits,
                           double clockMhz);
 
-/// The medium as a channel of `framesPerS` frames needs it: windows cover what
-/// is wanted with a quarter to spare, not all that the medium could carry.
+/// The medium for a channel of `framesPerS` frames: windows cover
+/// the wanted rate plus a quarter, not the full rate of the medium.
 Medium linkMediumFor(const Medium &medium, double framesPerS,
                      int64_t frameBits);
 /// Ticks of 16 cycles: until a datagram counts as lost, and for which a
@@ -56,19 +56,19 @@ int64_t linkWaitTicks(const Medium &medium, int64_t streamBits,
                       double clockMhz);
 int64_t linkAckTicks(const Medium &medium, double clockMhz);
 
-/// Bytes that a frame takes on the medium at full rate, and what its
+/// Bytes that a frame takes on the medium at full rate, and those of its
 /// acknowledgements take in the other direction.
 double linkBytesPerFrame(const Medium &medium, int64_t frameBits);
 double linkAckBytesPerFrame(const Medium &medium, int64_t frameBits);
-/// Cycles that a datagram with so many words of payload is on a byte stream;
+/// Cycles for which a datagram of this many payload words is on a byte stream;
 /// from the last beat that fills it at rhz_top until it has left; and from its
-/// last beat on the byte stream until its first one reaches rhz_top, one a
-/// cycle from then on. With nothing else on the link.
+/// last beat on the byte stream until its first one reaches rhz_top, one per
+/// cycle from then on. Without other traffic on the link.
 int64_t linkStreamCycles(int64_t words, int64_t streamBits);
 int64_t linkTransmitCycles(int64_t words, int64_t streamBits);
 int64_t linkReceiveCycles();
 
-/// What the endpoint takes: everything of rhz_node beside rhz_top.
+/// The resources of the endpoint: everything in rhz_node except rhz_top.
 Resources endpointCost(const LinkEndpoint &endpoint,
                        const CostContext &context);
 } // namespace rhizome::gen

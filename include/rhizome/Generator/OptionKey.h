@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The identity of an option: fields, never a sentence. plan.json, --plan and
+// The identity of an option: fields, not a sentence. plan.json, --plan and
 // --steer name options by it; its text is
 //   generator/unit?name=value&name=value
 // with the fields in the order in which the generator states them.
@@ -27,13 +27,13 @@ public:
 
   /// "stream/matvec?pe=4&simd=9&read=word&pixels=1&style=dsp".
   std::string text() const;
-  /// Reads a key or a part of one: generator and unit may be left out ("?pe=4",
-  /// "matvec?pe=4"), fields too, in any order. Nullopt if `text` is no such
-  /// thing.
+  /// Reads a key or a part of one: generator and unit may be omitted ("?pe=4",
+  /// "matvec?pe=4"), and so may fields, in any order. Nullopt if `text` is not
+  /// a key.
   static std::optional<OptionKey> parse(llvm::StringRef text);
-  /// Has `other` everything that this key, or part of one, states?
+  /// Whether `other` has everything that this key, or part of one, states.
   bool matches(const OptionKey &other) const;
-  /// How many of the things that this key states `other` has.
+  /// How many of the fields of this key `other` has.
   int common(const OptionKey &other) const;
   bool isEmpty() const { return unit.empty() && fields.empty(); }
   bool operator==(const OptionKey &) const = default;

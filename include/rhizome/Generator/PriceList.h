@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Offers for one region have units in common: each is finished and priced once.
+// Offers for one region share units: each unit is finished and priced once.
 #pragma once
 
 #include "rhizome/Generator/Generator.h"
@@ -19,18 +19,18 @@ public:
   const Price &finish(Actor &actor);
 
 private:
-  /// A unit with its parameters as they are given, then as they are finished.
+  /// A unit with its given parameters, and the finished one.
   struct Entry {
     Price price;
     const UnitModel *model = nullptr;
     llvm::SmallVector<int64_t, 24> given;
-    llvm::SmallVector<int64_t, 2> placed; ///< of each of its memories
+    llvm::SmallVector<int64_t, 2> placed; ///< for each of its memories
     int64_t depth = 0;
   };
   std::unordered_multimap<size_t, Entry> known; ///< by a hash of the key
 };
 
-/// As finishOffer(), for offers without shared units that have all but their
+/// Like finishOffer(), for offers without shared units that have all but their
 /// last unit in common with others.
 void finishOffer(Offer &offer, PriceList &prices);
 } // namespace rhizome::gen

@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace rhizome::gen {
-/// The value whose elements these are: reshapes move nothing in a stream.
+/// The value that owns these elements: reshapes do not move data in a stream.
 mlir::Value rootOf(mlir::Value v);
 
 class Region {
@@ -17,18 +17,19 @@ public:
   Region(mlir::Operation *op);
   /// Connected operations, in the network's order, each once.
   explicit Region(llvm::ArrayRef<mlir::Operation *> ops);
-  /// All of these, whose hardware is one: the streams of the first, then those
+  /// All of these regions as one: the streams of the first, then those
   /// of the second, and so on, even where one feeds another.
   static Region joined(llvm::ArrayRef<Region> members);
-  /// The same with other operations, which have the same operands and results.
+  /// The same region with other operations that have the same operands and
+  /// results.
   Region with(llvm::ArrayRef<mlir::Operation *> others) const;
 
   llvm::ArrayRef<mlir::Operation *> ops() const { return operations; }
   /// The first operation: the only one of most regions.
   mlir::Operation *front() const { return operations.front(); }
   bool isSingle() const { return operations.size() == 1; }
-  /// What streams in, once for every time that an operation reads it:
-  /// everything but constants that is not made inside.
+  /// The streams that enter, once for every time that an operation reads one:
+  /// everything except constants that is not produced inside.
   llvm::ArrayRef<mlir::Value> ins() const { return inputs; }
   /// Results that are read outside.
   llvm::ArrayRef<mlir::Value> outs() const { return results; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Pipelines of `rtl` operations: logic without registers, and a schedule of it,
-// become logic in stages.
+// Pipelines of `rtl` operations: inserts the registers of a schedule into logic
+// without registers.
 #pragma once
 
 #include "mlir/IR/Block.h"
@@ -10,18 +10,18 @@
 
 namespace rhizome::gen {
 /// The logic of one operation of a schedule: `rtl` operations of one block that
-/// stand together, from `first` on.
+/// are contiguous, starting at `first`.
 struct LogicGroup {
-  mlir::Operation *first = nullptr; ///< null: its value is one that it reads
-  mlir::Value value;                ///< what others read of it; may be null
+  mlir::Operation *first = nullptr; ///< null: its value is one of its operands
+  mlir::Value value;                ///< the value that others read; may be null
   bool isConstant = false;          ///< the same in every stage
 };
 
-/// Delays what a group reads of groups that start earlier, a register each
-/// stage, which all readers share. `groups` are the operations of the problem
-/// in the order in which they stand in the block; what each reads is given by
-/// the dependences, sorted by their reader. Operations without latency only.
-/// Gives the value of the last group in its stage.
+/// Delays the values that a group reads from groups that start earlier, by one
+/// register per stage, which all readers share. `groups` are the operations of
+/// the problem in their order in the block; the dependences, sorted by their
+/// reader, give what each reads. Only for operations without latency. Returns
+/// the value of the last group in its stage.
 mlir::Value insertRegisters(mlir::Block &block, mlir::Value clock,
                             llvm::ArrayRef<LogicGroup> groups,
                             const schedule::Problem &problem,

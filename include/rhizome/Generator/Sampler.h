@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What UnitModel::sample() draws with: seeded numbers within what generators
-// offer, and images of random contents. Units are small: synthesis takes
-// seconds.
+// The random source of UnitModel::sample(): seeded numbers within what
+// generators offer, and images of random contents. Units are small, since
+// synthesis takes seconds.
 #pragma once
 
 #include "rhizome/Generator/Generator.h"
@@ -32,7 +32,7 @@ public:
   uint64_t bits() { return random(); }
   int64_t get(const char *key) const { return actor.get(key); }
 
-  /// Makes the actor one of that kind, without parameters.
+  /// Turns the actor into one of that kind, without parameters.
   void begin(llvm::StringRef kind) { actor = Actor(kind, actor.name); }
   /// An image for a file parameter: values of up to `bits` bits, sign-extended
   /// to fields of `field` bits.
@@ -45,8 +45,8 @@ private:
   std::mt19937_64 &random;
 };
 
-/// A random actor that is characterized under that name, its buffer sized and
-/// its memories placed; none where the device has none such.
+/// A random actor that is characterized under that name, with its buffer sized
+/// and its memories placed; none if the device has no such memories.
 std::optional<Actor> sampleActor(llvm::StringRef characterizedAs,
                                  const std::string &name,
                                  std::mt19937_64 &random,

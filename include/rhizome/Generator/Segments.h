@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where what a design reads from memories outside the chip lies there.
+// The layout of a design's data in off-chip memories.
 #pragma once
 
 #include "rhizome/Cost/MemoryImages.h"
 #include "rhizome/Dialect/Flow/Flow.h"
 
 namespace rhizome::gen {
-/// Contents of a part of a bank, from before the first frame on.
+/// Contents of a part of a bank before the first frame.
 struct Segment {
   std::string image; ///< its name in the design's memory images
   std::string memory;
   int64_t bank = 0, address = 0, bytes = 0;
 };
 
-/// Gives every segment that actors of the design read its place: bank by bank,
-/// one after another in the order of the actors, each from the beginning of a
-/// page on. Readers of one image at one bank share it. Enters the pages in the
+/// Assigns every segment that actors of the design read its place: bank by
+/// bank, one after another in the order of the actors, each at the beginning of
+/// a page. Readers of one image at one bank share it. Enters the pages in the
 /// actors' parameters. An image that is missing, or whose words are not as wide
 /// as the port that reads them, is an error.
 mlir::FailureOr<std::vector<Segment>> layOut(flow::DesignOp design,

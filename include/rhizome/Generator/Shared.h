@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The units that several generators build with, and the glue that stands
-// between the units of operations: lib/Generator/Shared.
+// The units used by several generators, and the glue between the
+// units of operations: lib/Generator/Shared.
 #pragma once
 
 #include "rhizome/Generator/UnitModel.h"
@@ -12,9 +12,9 @@ struct Window;
 namespace rhizome::gen {
 /// How a `window` reads what it stores.
 struct WindowReading {
-  int64_t lanes = 1;     ///< channels a word
+  int64_t lanes = 1;     ///< channels per word
   int64_t groups = 1;    ///< groups of words, read one after another
-  int64_t repeat = 1;    ///< times that a group is read
+  int64_t repeat = 1;    ///< number of times that a group is read
   bool parallel = false; ///< all positions of the kernel at once
   int64_t pixelsIn = 1, pixelsOut = 1;
 };
@@ -22,45 +22,45 @@ struct WindowReading {
 /// outside the frame.
 Actor makeWindow(const osa::Window &window, int64_t width, int64_t padValue,
                  const WindowReading &reading);
-/// The fewest pixels a beat (a power of two) that bring a frame in within so
-/// many cycles.
+/// The fewest pixels per beat (a power of two) that transfer a frame within
+/// this many cycles.
 int64_t pixelsInFor(const osa::Window &window, int64_t cycles);
 
 /// A converter between two formats of one tensor.
-Actor makeConverter(const Format &from, const Format &to);
+Actor makeConverter(const BeatFormat &from, const BeatFormat &to);
 
 /// An AXI4-Stream port of `dataWidth` bits for a tensor in this format.
-Actor makeBorder(const Format &format, int64_t dataWidth, bool enters);
+Actor makeBorder(const BeatFormat &format, int64_t dataWidth, bool enters);
 
 /// The models of these units.
 std::vector<std::unique_ptr<UnitModel>> makeSharedUnits();
 
-/// What a stream that is read from a memory outside the chip needs.
+/// The parameters of a stream that is read from an off-chip memory.
 struct MemoryReading {
-  int64_t bits = 64;  ///< of a beat, the memory port's
+  int64_t bits = 64;  ///< of a beat, at the memory port
   int64_t words = 1;  ///< beats of the segment
-  int64_t rounds = 1; ///< that it is read in a frame
+  int64_t rounds = 1; ///< number of times that it is read per frame
   int64_t burst = 16; ///< beats
-  int64_t depth = 64; ///< places of the buffer that it is read ahead into
+  int64_t depth = 64; ///< places of the prefetch buffer
 };
-/// A reader of the segment at this place.
+/// A reader of the segment at this address.
 Actor makeMemReader(const MemoryReading &reading, const MemoryPlace &place);
 
-/// The head of the load chain: reads so many words of it once.
+/// The head of the load chain: reads this many words of it once.
 Actor makeLoadReader(int64_t words, const MemoryPlace &place);
 
-/// What reads one bank.
+/// The ports that read one bank.
 struct BankReaders {
   int64_t count = 0;    ///< memory ports
-  int64_t inFlight = 0; ///< bursts on their way at once
-  int64_t bytes = 0;    ///< a frame
+  int64_t inFlight = 0; ///< bursts in flight
+  int64_t bytes = 0;    ///< per frame
 };
-/// What stands between several readers of a bank.
+/// The arbiter between several readers of a bank.
 Resources costOfArbiter(const BankReaders &readers, const CostContext &context);
 
-/// Every beat of a stream in this format to so many readers.
-Actor makeFork(const Format &format, int64_t readers);
+/// Copies every beat of a stream in this format to this many readers.
+Actor makeFork(const BeatFormat &format, int64_t readers);
 
 /// A buffer on a stream in this format.
-Actor makeFifo(const Format &format);
+Actor makeFifo(const BeatFormat &format);
 } // namespace rhizome::gen

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the parameters of a unit kind mean in time and area: the behavior beside
-// its description (rhizome/Unit/Unit.h). One class a kind, in the folder of the
-// generator that builds with it, registered once (lib/Generator/Registry.cpp,
-// or addUnit() for a program's own).
+// The timing and the area of a unit kind as functions of its parameters: the
+// behavior for its description (rhizome/Unit/Unit.h). One class per kind, in
+// the folder of the generator that uses it, registered once
+// (lib/Generator/Registry.cpp, or addUnit() for a program's own).
 #pragma once
 
 #include "rhizome/Cost/Structure.h"
@@ -17,54 +17,54 @@ class Region;
 namespace rhizome::gen {
 class Sampler;
 
-/// What is const may be called by several threads at once.
+/// Const member functions may be called by several threads at once.
 class UnitModel {
 public:
-  /// The model of the kind of that name, which must be described.
+  /// The model of the kind with this name, which must be described.
   explicit UnitModel(llvm::StringRef kind);
   explicit UnitModel(const unit::Kind &kind) : description(kind) {}
   virtual ~UnitModel() = default;
 
   const unit::Kind &kind() const { return description; }
 
-  /// Cycles between a firing and the visibility of what it produced, the output
-  /// buffer's included.
+  /// Cycles from a firing until its results are visible, including the output
+  /// buffer.
   virtual int64_t latency(const unit::Instance &unit) const = 0;
   /// Adds the unit's processes to the event simulator's network. `inputs` and
   /// `outputs` are the channels of its stream ports, in their order. Unless
   /// overridden, each of `frameBeats` firings takes a beat of every input and
-  /// makes one on every output.
-  virtual void processes(const Actor &actor, Network &network,
+  /// produces one on every output.
+  virtual void processes(const Actor &actor, ProcessNetwork &network,
                          const std::vector<int> &inputs,
                          const std::vector<int> &outputs) const;
-  /// What the unit is made of.
+  /// The structure of the unit.
   virtual void structure(cost::Builder &builder) const = 0;
 
-  /// Which of the kind's names for characterization this one goes under.
+  /// The name, among the kind's, under which this unit is characterized.
   virtual const char *characterizedAs(const unit::Instance &) const {
     return description.characterized.front();
   }
   virtual Products products(const unit::Instance &) const { return {}; }
-  /// Does it serve its inputs one after another, frame by frame? Others take a
-  /// beat of each when they fire.
+  /// Whether it serves its inputs one after another, frame by frame. Others
+  /// take a beat of each when they fire.
   virtual bool takesTurns(const unit::Instance &) const { return false; }
-  /// Places of the output buffer that the unit needs in any case.
+  /// Minimum number of places of the output buffer.
   virtual int64_t leastDepth(const unit::Instance &) const { return 2; }
-  /// Firings for one beat of the output; what is in flight is fewer beats.
+  /// Firings per beat of the output; fewer beats than firings are in flight.
   virtual int64_t firingsPerBeat(const unit::Instance &) const { return 1; }
 
   /// A random unit that characterization synthesizes under one of the kind's
   /// names: sets the parameters and images of `sampler.actor`. Returns false
-  /// where the device has none such, or the kind is not sampled.
+  /// if the device has no such unit, or the kind is not sampled.
   virtual bool sample(Sampler &, llvm::StringRef /*characterizedAs*/) const {
     return false;
   }
-  /// Whether samples have output buffers of all depths, so that what buffers
-  /// take is learned from them.
+  /// Whether samples have output buffers of all depths, so that the cost of
+  /// buffers is fitted from them.
   virtual bool samplesDeepBuffers() const { return false; }
 
-  // Of generated kinds.
-  /// One unit that does the work of two that follow each other with nothing
+  // // For generated kinds.
+  /// One unit that does the work of two consecutive units with nothing
   /// between; none if there is no such unit.
   virtual std::optional<Actor> fused(const Actor & /*first*/,
                                      const Actor & /*second*/) const {
@@ -79,41 +79,42 @@ private:
   const unit::Kind &description;
 };
 
-/// The model of the kind of that name, null if there is none.
+/// The model of the kind with this name, null if there is none.
 const UnitModel *findUnit(llvm::StringRef kind);
 /// All models: the compiler's own, then those that a program has added.
 std::vector<const UnitModel *> allUnits();
-/// Adds a unit kind with its model: how a program that links the compiler
-/// brings hardware of its own. Its description is added with it. Not while
+/// Adds a unit kind with its model: this is how a program that links the
+/// compiler adds its own hardware. Its description is added with it. Not while
 /// another thread compiles.
 void addUnit(std::unique_ptr<UnitModel> model);
-/// Takes a unit kind out again.
+/// Removes a unit kind.
 std::unique_ptr<UnitModel> removeUnit(llvm::StringRef kind);
 /// Every name under which units are characterized, in the order of the kinds.
 std::vector<const char *> characterizedUnits();
 
-/// Products of paired operands that are added before the pair is taken apart
+/// Products of paired operands that are added before the pair is unpacked
 /// (rhz_matvec), with signed and with unsigned activations.
 constexpr int64_t kPackedSigned = 7, kPackedUnsigned = 4;
 
-/// Stages from push to visible in an output buffer of so many places
+/// Stages from push to visible in an output buffer of this many places
 /// (rhz_outbuf).
 inline int64_t bufferLatency(const unit::Instance &unit) {
   return unit.get("Depth") > 64 ? 2 : 1;
 }
 
-/// `repeat` firings of a unit with one input, which take a beat each and make
-/// one if `produces`.
+/// `repeat` firings of a unit with one input, which take a beat each and
+/// produce one if `produces`.
 inline Phase firings(int64_t repeat, bool produces = true) {
   return Phase::of(repeat, {1}, {produces});
 }
 /// Adds the process that reads `words` beats from the actor's memory port
-/// `port` in bursts of `burst`, `periods` times a frame, into a channel of so
-/// many places as it may have beats on their way.
-void addReader(const Actor &actor, Network &network, size_t port, int64_t words,
-               int64_t burst, int64_t periods, int channel);
-/// A process of these phases, `periods` times a frame.
-void addProcess(const Actor &actor, Network &network, std::vector<Phase> phases,
-                int64_t periods, const std::vector<int> &inputs,
+/// `port` in bursts of `burst`, `periods` times per frame, into a channel whose
+/// capacity is the maximum number of beats in flight.
+void addReader(const Actor &actor, ProcessNetwork &network, size_t port,
+               int64_t words, int64_t burst, int64_t periods, int channel);
+/// A process with these phases, `periods` times per frame.
+void addProcess(const Actor &actor, ProcessNetwork &network,
+                std::vector<Phase> phases, int64_t periods,
+                const std::vector<int> &inputs,
                 const std::vector<int> &outputs);
 } // namespace rhizome::gen

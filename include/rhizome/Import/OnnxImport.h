@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Import reads an ONNX file and gives real-level `osa`: what the file says,
-// with its quantizers kept as quantize/dequantize pairs. It folds what is
-// constant and infers all shapes; turning the result into integers is
-// Transforms' work.
+// Import reads an ONNX file and gives real-level `osa`: the contents of the
+// file, with its quantizers kept as quantize/dequantize pairs. It folds
+// constants and infers all shapes; Transforms turns the result into
+// integers.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,21 +21,24 @@ struct ImportOptions {
   /// Shapes of graph inputs by name (`--shape name=1,3,32,32`). Without an
   /// entry, an unnamed or symbolic dimension is 1.
   std::map<std::string, std::vector<int64_t>> shapes;
-  /// Graph inputs that hold whole numbers, by name (`--input-type name=u8`):
-  /// networks that were integerized into float tensors do not say so.
+  /// Graph inputs with whole numbers, by name (`--input-type name=u8`):
+  /// networks that were integerized into float tensors do not declare them.
   struct IntegerType {
     bool isSigned = false;
     unsigned width = 8;
   };
   std::map<std::string, IntegerType> inputTypes;
+  /// Graph inputs that stay inputs although an initializer gives their default,
+  /// which is then the attribute `rhizome.initial` of the argument.
+  std::set<std::string> keptInputs;
   /// `--raw-integers`: F of the fixed-point format. Float tensors of rank 1 or
   /// more in the file hold integer codes; their real value is code / 2^F.
   std::optional<int> rawIntegerFraction;
-  /// What a file may ask for; beyond it, it is refused.
+  /// Resource limits; a file that exceeds them is refused.
   struct Limits {
     int64_t bytes = INT32_MAX; ///< of the protobuf
     int64_t nodes = 1 << 20;   ///< of a graph with its functions written out
-    /// Of all tensors that folding constants computes, together.
+    /// Of all tensors computed by constant folding together.
     int64_t foldedElements = int64_t(1) << 28;
   };
   Limits limits;
@@ -59,8 +63,8 @@ mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext *context,
                                              const ImportOptions &options,
                                              Refusals &refusals);
 
-/// The same for a serialized model in memory; `directory` is where external
-/// data is looked for.
+/// The same for a serialized model in memory; external data is searched in
+/// `directory`.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnxBuffer(mlir::MLIRContext *context,
                                                    llvm::StringRef bytes,
                                                    llvm::StringRef directory,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The semantics of `osa` and of loops (`linalg` on tensors, in any number
-// format), executable: plain and obviously right, one operation after the
+// format), executable: plain and simple, one operation after the
 // other. Everything else that computes a model or a kernel (CPU path, RTL) is
 // tested against it.
 #pragma once
@@ -14,14 +14,15 @@ namespace rhizome {
 /// Called with every operation that was evaluated and its result.
 using ProbeFn = std::function<void(mlir::Operation *op, const Tensor &result)>;
 
-/// Results that left their format, of operations of `num`.
+/// Results that did not fit their format, of operations of `num`.
 struct OverflowEvent {
-  std::vector<mlir::Operation *> ops; ///< whose, each once, as they happened
-  uint64_t count = 0;                 ///< of all such results
+  std::vector<mlir::Operation *>
+      ops;            ///< the operations, each once, in order of occurrence
+  uint64_t count = 0; ///< of all such results
 };
 
-/// Evaluates one function again and again; its constants are decoded once.
-/// The function must outlive the interpreter and not change meanwhile.
+/// Evaluates one function repeatedly; its constants are decoded once.
+/// The function must outlive the interpreter and must not change.
 class Interpreter {
 public:
   explicit Interpreter(mlir::func::FuncOp func);
@@ -33,8 +34,8 @@ public:
   /// `!num.int` and integer elements, floats for f32, doubles for f64, patterns
   /// for other reals; a scalar is a tensor of rank 0. Real-level operations of
   /// `osa` are computed one by one with results in float32 (sums inside one
-  /// operation in double), integer ones exactly, loops in the order in which
-  /// they stand, each scalar in its own format. `overflow`, if given, gets the
+  /// operation in double), integer ones exactly, loops in program
+  /// order, each scalar in its own format. `overflow`, if given, gets the
   /// operations of `num` whose results did not fit. Fails with a diagnostic at
   /// the operation's location if an operation is unknown, if a quantizer meets
   /// NaN, or if an integer result leaves its declared range (a bug of ours
@@ -49,11 +50,11 @@ private:
   std::unique_ptr<Constants> constants;
 };
 
-/// True for operations that the interpreter knows and the host computes: `osa`
-/// on reals, and loops of linalg with what they need. Of a loop's body it says
-/// nothing.
+/// True for operations that the interpreter supports and the host computes:
+/// `osa` on reals, and loops of linalg with their auxiliary operations. Does
+/// not check a loop's body.
 bool isHostOperation(mlir::Operation *op);
-/// True for operations on scalars that a loop's body may hold.
+/// True for operations on scalars that a loop's body may contain.
 bool isHostScalar(mlir::Operation *op);
 
 /// Evaluates `func` once. See `Interpreter::run`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tensors of numbers in any format: from doubles and from patterns, and back.
+// Tensors of numbers in any format: conversion from and to doubles and
+// patterns.
 #pragma once
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -11,12 +12,12 @@ namespace rhizome {
 /// of at most 64 bits, or reals.
 Tensor zeros(mlir::Type type);
 
-/// Doubles, rounded to nearest even and saturated where they do not fit.
+/// Doubles, rounded to nearest even and saturated if they do not fit.
 Tensor numbersOf(std::vector<int64_t> shape, llvm::ArrayRef<double> values,
                  const numeric::Format &format);
 std::vector<double> doublesOf(const Tensor &tensor);
 
-/// The format of a tensor's elements; of integers that of 64 bits.
+/// The format of a tensor's elements; 64 bits for integers.
 numeric::Format formatOf(const Tensor &tensor);
 
 /// Elements as patterns of their format, and tensors of patterns.

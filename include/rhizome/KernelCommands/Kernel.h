@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The phases behind the commands on tensor kernels: compile, run and compare,
+// The phases of the commands on tensor kernels: compile, run and compare,
 // embed. One request in, one result out, nothing printed.
 #pragma once
 
@@ -19,16 +19,16 @@ struct KernelOptions {
   bool keepOrder = false;     ///< floating point exactly as written
   bool gemm = false;          ///< contractions as matrix products
   std::string cpu = "native"; ///< or one of LLVM's names
-  /// Rounding, overflow, and the number format of what no annotation reaches.
+  /// Rounding, overflow, and the number format of values without an annotation.
   FormatChoice numbers;
   bool exploreFormats = false; ///< compare formats instead of compiling
 };
 
 /// Which generator can build each operation of a kernel after its algebra, and
-/// why not the others.
+/// why the others cannot.
 Result<model::CoverageResult> coverKernel(const std::string &path,
                                           const KernelOptions &options);
-/// Why a kernel cannot become hardware, by operation and generator.
+/// Why a kernel cannot be built in hardware, by operation and generator.
 Refusals whyNoHardware(const std::string &path,
                        const model::CoverageResult &coverage);
 
@@ -38,7 +38,7 @@ struct KernelRequest {
   std::string output; ///< "" for "<kernel>.kernel" in the current folder
 };
 
-/// Arithmetic of one application.
+/// Arithmetic operations per run.
 struct KernelWork {
   int64_t macs = 0, operations = 0;
 };
@@ -48,7 +48,7 @@ struct KernelResult {
   double seconds = 0;
   KernelWork direct, chosen; ///< as written, and after the algebra
   int64_t matmuls = 0;       ///< with `gemm`
-  /// After the algebra, in the language; one line a statement.
+  /// After the algebra, in the language; one line per statement.
   std::vector<std::string> statements;
   std::vector<std::string> files; ///< in the folder
   std::vector<std::string> notes;
@@ -56,12 +56,12 @@ struct KernelResult {
 
 /// Parse, optimize, compile; writes NAME.o, NAME.h, rhizome_kernel.h, NAME.c,
 /// NAME_kernel.f90 and kernel.mlir. With `output` "-" nothing is written: the
-/// result tells what a compile would give. A failure has the places in the
-/// user's file.
+/// result describes what a compile would give. A failure has the locations in
+/// the user's file.
 Result<KernelResult> compileKernel(const KernelRequest &request);
 
 struct KernelRunRequest {
-  std::string path; ///< a kernel, or a folder of compileKernel
+  std::string path; ///< a kernel, or a folder made by compileKernel
   KernelOptions options;
   std::vector<std::string> inputs;  ///< .npz, or .npy in the arguments' order
   std::vector<std::string> outputs; ///< .npy files to write, one per output
@@ -95,6 +95,7 @@ struct EmbedResult {
   std::vector<std::string> kernels, files;
 };
 
-/// Compiles the kernels of a host file and writes it with calls in their place.
+/// Compiles the kernels of a host file and writes it with calls in place of
+/// them.
 Result<EmbedResult> embedKernels(const EmbedRequest &request);
 } // namespace rhizome::kernelcommands

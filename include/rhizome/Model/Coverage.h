@@ -10,22 +10,22 @@
 #include <vector>
 
 namespace rhizome::model {
-/// Where an operation runs, and who can build it.
+/// Where an operation runs, and which generators can build it.
 struct CoverageRow {
-  /// Of the integer model on the FPGA, of the file on the host.
+  /// An operation of the integer model on the FPGA, or of the file on the host.
   std::string node, op, type;
   bool onHost = false;
-  /// Of the host's: why not on the FPGA; "" if it is none's business there.
+  /// For the host's: why not on the FPGA; "" if it does not belong there.
   std::string reason, remedy;
-  /// generator -> "" if it can, else the reason.
+  /// generator -> "" if it can build it, otherwise the reason.
   std::vector<std::pair<std::string, std::string>> generators;
 };
 struct CoverageResult {
-  /// Something builds every operation of the FPGA.
+  /// Every operation of the FPGA can be built.
   bool isBuildable = true;
   std::vector<CoverageRow> rows;
   int64_t fpga = 0, host = 0; ///< operations
-  /// Tensors that go to the FPGA, and come from it.
+  /// Tensors copied to the FPGA, and from it.
   int64_t copiesIn = 0, copiesOut = 0;
   PlannedTasks tasks;
   /// Needs, and the roofs of the default device; empty without a network.

@@ -8,11 +8,11 @@
 
 namespace rhizome::model {
 /// Values of graph inputs or outputs from one file per value or from one .npz
-/// that names them all; `limit` frames at most, 0 for all.
+/// with all their names; at most `limit` frames, 0 for all.
 llvm::Expected<Frames> readValues(llvm::ArrayRef<DataRequest> files,
                                   llvm::ArrayRef<HostModel::Value> values,
                                   int64_t limit, const char *what);
-/// The frames that a request asks for, before the model's first task; of a
+/// The frames of a request, before the model's first task; for a
 /// model whose network is free, random codes before that.
 struct Drawn {
   Passage passage;
@@ -30,7 +30,7 @@ llvm::Error compareExpected(const DataChoice &request, const HostModel &model,
 llvm::Error writeValues(const std::vector<std::string> &paths,
                         llvm::ArrayRef<HostModel::Value> values,
                         const Frames &frames);
-/// What a request wants of the graph's outputs: files, and a comparison.
+/// What a request does with the graph's outputs: files, and a comparison.
 llvm::Error keepOutputs(const DataChoice &request, const HostModel &model,
                         Passage &passage, Comparison &result);
 

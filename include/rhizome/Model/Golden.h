@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A package's golden vectors: a few frames of the model's inputs, drawn from a
-// fixed seed, and what the interpreter made of them when it was compiled.
+// A package's golden vectors: a few frames of the model's inputs, the first
+// ones of the user's data or drawn from a fixed seed, and what the interpreter
+// made of them when it was compiled.
 //   model/golden/input<k>.npy, output<k>.npy   [frame, shape…]
+//   model/golden/source.json                   {"from":…,"files":[…]}
 #pragma once
 
 #include "rhizome/Model/Frames.h"
@@ -12,12 +14,14 @@ namespace rhizome::model {
 /// one, none where a frame takes the interpreter more than a moment.
 int64_t goldenFrames(mlir::ModuleOp model);
 
-/// Writes so many frames for the model that the package holds already. Reals
+/// Writes so many frames for the model that the package holds already, the
+/// first ones of `samples`; fewer if these have fewer. Without samples reals
 /// are drawn from what the plan's border takes.
-llvm::Error writeGolden(PackageWriter &writer, const Plan &plan,
-                        int64_t frames);
+llvm::Error writeGolden(PackageWriter &writer, const Plan &plan, int64_t frames,
+                        const Samples &samples);
 
 struct Golden {
+  std::string from; ///< "input", "calibration", or "seed": they are drawn
   Frames inputs, outputs;
 };
 /// Nothing if the package has none.

@@ -80,6 +80,15 @@ public:
   size_t tensorCount() const { return tensors; }
   const std::vector<unsigned> &inputTensors() const { return inputNumbers; }
   const std::vector<unsigned> &outputTensors() const { return outputNumbers; }
+  /// What the model keeps from frame to frame; it is read before it is written.
+  struct State {
+    std::string name;
+    unsigned tensor = 0, next = 0; ///< numbers of tensors
+    Tensor initial;
+  };
+  const std::vector<State> &states() const { return kept; }
+  /// The states' values after a reset, in order.
+  std::vector<Tensor> initialStates() const;
   /// True if the FPGA runs once, and what follows reads nothing but its
   /// results: then any codes are a frame.
   bool isNetworkFree() const;
@@ -97,8 +106,10 @@ public:
   llvm::Expected<std::vector<Tensor>>
   runCompiled(const Task &task, llvm::ArrayRef<Tensor> in) const;
   /// All tasks on the CPU path as one function, from the graph's inputs to its
-  /// outputs.
-  llvm::Expected<std::vector<Tensor>> runAll(llvm::ArrayRef<Tensor> in) const;
+  /// outputs. `states` are the states' values of this frame, and then of the
+  /// next one.
+  llvm::Expected<std::vector<Tensor>> runAll(llvm::ArrayRef<Tensor> in,
+                                             std::vector<Tensor> &states) const;
 
 private:
   /// A function and the ways to run it.
@@ -126,9 +137,11 @@ private:
   Part whole;
   std::vector<Task> allTasks;
   std::vector<unsigned> inputNumbers, outputNumbers;
+  std::vector<State> kept;
   size_t tensors = 0, regions = 0;
 };
 
-/// A function's arguments or results by their names.
+/// A function's arguments or results by their names. What @main of a network on
+/// reals keeps from frame to frame is left out of its arguments.
 std::vector<HostModel::Value> valuesOf(mlir::func::FuncOp func, bool results);
 } // namespace rhizome::model

@@ -9,7 +9,7 @@
 
 namespace rhizome::model {
 /// Import and integerize. Returns a module with flow.tasks, or null with the
-/// reasons in `refusals` (the first also where a part only said it as a
+/// reasons in `refusals` (also the first one if a part only reported it as a
 /// diagnostic). A model of which nothing can be built on an FPGA is refused,
 /// unless `hostOnly` allows it.
 mlir::OwningOpRef<mlir::ModuleOp>
@@ -17,34 +17,34 @@ importModel(mlir::MLIRContext &context, const ModelRequest &request,
             const Progress &progress, Refusals &refusals,
             IntegerizeStats &stats, bool hostOnly = false);
 
-/// Reads the file: real-level @main, or what a file of integers holds.
+/// Reads the file: real-level @main, or the contents of a file of integers.
 mlir::OwningOpRef<mlir::ModuleOp> readModel(mlir::MLIRContext &context,
                                             const ModelRequest &request,
                                             const Progress &progress,
                                             Refusals &refusals);
-/// Gives @main the quantizers of --calibration or --number-format; nothing if
-/// neither is asked for.
+/// Adds the quantizers of --calibration or --number-format to @main; does
+/// nothing if neither is given.
 llvm::LogicalResult quantizeModel(mlir::ModuleOp module,
                                   const ModelRequest &request,
                                   const Progress &progress, Refusals &refusals,
                                   IntegerizeStats &stats);
-/// @main to the functions of an integer model, with all refusals of a model
-/// of which nothing can be built; nothing if that is done already.
+/// Turns @main into the functions of an integer model, with all refusals of a
+/// model of which nothing can be built; does nothing if that is already done.
 llvm::LogicalResult lowerModel(mlir::ModuleOp module,
                                const ModelRequest &request,
                                const Progress &progress, Refusals &refusals,
                                IntegerizeStats &stats, bool hostOnly = false);
 
-/// The first step alone: real-level @main, with the quantizers of
-/// --calibration if that is asked for. Of a file that holds a network of
-/// integers, what importModel gives.
+/// Only the first step: real-level @main, with the quantizers of
+/// --calibration if given. For a file with a network of
+/// integers, the result of importModel.
 mlir::OwningOpRef<mlir::ModuleOp> importReal(mlir::MLIRContext &context,
                                              const ModelRequest &request,
                                              const Progress &progress,
                                              Refusals &refusals);
 /// True if the FPGA computes nothing.
 bool isEmpty(mlir::ModuleOp module);
-/// True for what needs no second step: it has flow.tasks.
+/// True for modules that need no second step: they have flow.tasks.
 bool isIntegerNetwork(mlir::ModuleOp module);
 /// The second step.
 llvm::LogicalResult integerizeModel(mlir::ModuleOp module,

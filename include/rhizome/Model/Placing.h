@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a model's tasks cost on the host, and what copies between them cost: for
+// The cost of a model's tasks on the host, and of copies between them: for
 // the choice of places, and for plans and reports.
 #pragma once
 
@@ -14,11 +14,11 @@ double hostUs(const Host &host, mlir::Operation *op);
 /// Microseconds of one copy over a medium.
 double copyUs(const Medium &medium, int64_t bytes);
 
-/// Places by minimum cut (lib/Place), at the host's costs. What the FPGA could
-/// compute next to its layers costs it nothing but copies.
+/// Assigns places by minimum cut (lib/Place), at the host's costs. Operations
+/// that the FPGA could compute next to its layers cost only copies there.
 Placer placerFor(const Host &host);
 
-/// The tasks of a module in order, and the copies between host and FPGA: all
-/// that a task of the FPGA takes is one, and all that it gives.
+/// The tasks of a module in order, and the copies between host and FPGA: one
+/// for all inputs of an FPGA task, and one for all its outputs.
 PlannedTasks tasksOf(mlir::ModuleOp module, const Host &host);
 } // namespace rhizome::model

@@ -33,6 +33,12 @@ struct DataRequest {
   std::string normalizeOption = "--normalize";
 };
 
+/// Data of the user's from which a package takes its golden vectors.
+struct Samples {
+  std::vector<DataRequest> files; ///< as readValues takes them; none: drawn
+  std::string option; ///< that gave them: "--input", "--calibration"
+};
+
 /// --calibration: a float model is quantized after training.
 struct Calibration {
   DataRequest data;
@@ -52,6 +58,9 @@ struct ModelRequest {
   std::map<std::string, numeric::Format> tensorFormats;
   /// --input-type: graph inputs that hold whole numbers, {signed, bits}.
   std::map<std::string, std::pair<bool, unsigned>> inputTypes;
+  /// --state: graph inputs that hold what a graph output gave in the frame
+  /// before, by name.
+  std::map<std::string, std::string> states;
   /// --raw-integers: the file's tensors hold the number format's codes.
   bool rawIntegers = false;
   std::optional<Calibration> calibration;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bit-accurate arithmetic on patterns of any format: exact result, one
-// rounding, one treatment of what does not fit. Plain and general; the
-// interpreter computes with it, tests hold it against MPFR.
+// rounding, one overflow behavior. Plain and general; the
+// interpreter uses it, and tests compare it with MPFR.
 #pragma once
 
 #include "rhizome/Numeric/Format.h"
@@ -16,9 +16,9 @@ enum class Rounding : uint8_t {
   Down
 };
 
-/// What becomes of a rounded result that lies outside the format. Fixed point
-/// wraps (modulo 2^width) or saturates; floats go to infinity (where IEEE 754
-/// says so for the rounding direction) or saturate. Finite floats always
+/// The treatment of a rounded result outside the format. Fixed point
+/// wraps (modulo 2^width) or saturates; floats go to infinity (if IEEE 754
+/// requires it for the rounding direction) or saturate. Finite floats always
 /// saturate.
 enum class Overflow : uint8_t { Wrap, Saturate, Infinity };
 
@@ -29,11 +29,11 @@ std::optional<Overflow> parseOverflow(std::string_view text);
 
 enum class Order : uint8_t { Less, Equal, Greater, Unordered };
 
-/// Arithmetic in one format with one rounding and one overflow. Operands and
-/// results are patterns of that format. Where a result is not a number
-/// (0/0, ∞−∞, √ of less than zero), floats with NaN give NaN and the others
-/// zero. Division by zero gives an infinity, which fixed point and finite
-/// floats saturate; wrapped, it is zero.
+/// Arithmetic in one format with one rounding and one overflow behavior.
+/// Operands and results are patterns of that format. If a result is not a
+/// number (0/0, ∞−∞, √ of a negative number), floats with NaN give NaN and the
+/// others zero. Division by zero gives an infinity, which fixed point and
+/// finite floats saturate; wrapped, it is zero.
 class Arithmetic {
 public:
   /// `overflow` must suit the format's kind.
@@ -52,17 +52,17 @@ public:
   Bits sqrt(Bits a) const;
   /// e^a and the natural logarithm, within one unit in the last place (float)
   /// or one quantum (fixed) of the exact value. Fixed point saturates here
-  /// whatever its overflow: the low bits of such results mean nothing.
+  /// whatever its overflow: the low bits of such results have no meaning.
   Bits exp(Bits a) const;
   Bits log(Bits a) const;
   Bits neg(Bits a) const;
   Bits abs(Bits a) const;
-  /// NaN if either is.
+  /// NaN if either operand is.
   Bits min(Bits a, Bits b) const;
   Bits max(Bits a, Bits b) const;
   Order compare(Bits a, Bits b) const;
 
-  /// A pattern of another format into this one, rounded once.
+  /// Converts a pattern of another format into this one, rounded once.
   Bits convert(const Format &from, Bits a) const;
   Bits fromDouble(double value) const;
   /// To the nearest double, ties to even.
@@ -78,7 +78,7 @@ private:
   __int128 integer(Bits a) const;
 };
 
-/// The overflow an operation means if it names none: wrap for fixed point,
+/// The default overflow of an operation: wrap for fixed point,
 /// infinity for floats.
 Overflow defaultOverflow(const Format &format);
 } // namespace rhizome::numeric

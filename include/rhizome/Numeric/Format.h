@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Number formats as values: which numbers a pattern of bits means. The one
-// textual syntax that the command line, kernel annotations and the types of
-// the `num` dialect share. How results are rounded into a format, and what
-// happens when they do not fit, belongs to operations (Arithmetic.h).
+// Number formats as values: which number a pattern of bits represents. The one
+// textual syntax shared by the command line, kernel annotations and the types
+// of the `num` dialect. Operations define how results are rounded into a
+// format, and what happens if they do not fit (Arithmetic.h).
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,13 @@ using Bits = unsigned __int128;
 /// A format of integers, fixed-point or floating-point numbers. Integers are
 /// fixed point without a fraction.
 ///
-/// Fixed: the pattern n, two's complement if signed, means n · 2^-fractionBits.
-/// `integerBits` counts the sign; either count may be negative.
-/// Float: sign, exponent field, mantissa field, from the top. Exponent field e
-/// in 1 … means (1 + m/2^M) · 2^(e − bias); e = 0 means m/2^M · 2^(1 − bias)
-/// with subnormals, else zero whatever m is. The highest e means infinity
-/// (m = 0) and NaN unless the format is `finite`, where it is one more binade.
+/// Fixed: the pattern n, two's complement if signed, represents n ·
+/// 2^-fractionBits. `integerBits` includes the sign; either count may be
+/// negative. Float: sign, exponent field, mantissa field, from the top.
+/// Exponent field e in 1 … represents (1 + m/2^M) · 2^(e − bias); e = 0
+/// represents m/2^M · 2^(1 − bias) with subnormals, otherwise zero for any m.
+/// The highest e represents infinity (m = 0) and NaN unless the format is
+/// `finite`, in which it is another binade.
 struct Format {
   enum class Kind : uint8_t { Fixed, Float };
   Kind kind = Kind::Fixed;
@@ -54,14 +55,14 @@ struct Format {
   /// `float<4,3,bias=7,flush,finite>`, also with round brackets, or one of
   /// `half`, `bfloat16`, `single`, `double` (f16, bf16, f32, f64); and as
   /// Vivado and hls4ml write it, width first, `ap_fixed<16,6>` or
-  /// `ap_ufixed<16,6>`. Blanks are free. On failure `error` says what is wrong.
-  /// The former spelling `fixed:W,F` is read where `note` can tell of the
-  /// present one, and refused where it is null.
+  /// `ap_ufixed<16,6>`. Blanks are ignored. On failure `error` describes the
+  /// problem. The former spelling `fixed:W,F` is accepted if `note` can report
+  /// the current one, and refused if it is null.
   static std::optional<Format> parse(std::string_view text, std::string &error,
                                      std::string *note = nullptr);
   /// The shortest text that `parse` reads back.
   std::string str() const;
-  /// "" if the format is one that can be computed in, else why not.
+  /// "" if the format is supported, otherwise the reason.
   std::string check() const;
 
   bool isFloat() const { return kind == Kind::Float; }
@@ -72,17 +73,17 @@ struct Format {
                      : 1 + exponentBits + mantissaBits;
   }
   bool hasSign() const { return isFloat() || isSigned; }
-  /// Float: exponents of the least normal and of the greatest binade.
+  /// Float: exponents of the least normal and of the largest binade.
   int minExponent() const { return 1 - bias; }
   int maxExponent() const {
     return (1 << exponentBits) - (finite ? 1 : 2) - bias;
   }
   int ieeeBias() const { return (1 << (exponentBits - 1)) - 1; }
-  /// The pattern's bits, all ones.
+  /// The mask of the pattern's bits.
   Bits mask() const {
     return width() >= 128 ? ~Bits(0) : (Bits(1) << width()) - 1;
   }
-  /// The greatest finite number and the least one, as patterns.
+  /// The largest and the smallest finite number, as patterns.
   Bits greatest() const;
   Bits least() const;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The functions that networks use and processors do not have, each defined once
-// over primitive ones. An arithmetic decides what a number is: a double for the
-// interpreter, an operation of a loop's body, a rational, a bounded real.
+// by primitive ones. The arithmetic is a parameter: a double for the
+// interpreter, operations of a loop's body, a rational, a bounded real.
 //
-// An arithmetic gives `real(double)` and add, sub, mul, div, neg, abs, min,
+// An arithmetic provides `real(double)` and add, sub, mul, div, neg, abs, min,
 // max, exp, log, log1p, sqrt, tanh, erf and `gaussian`, which is
 // 1 + erf(x / √2), computed without cancellation where that is possible.
-// `min` and `max` give NaN if their first operand is one.
+// `min` and `max` give NaN if their first operand is NaN.
 #pragma once
 
 #include <cmath>
@@ -28,13 +28,13 @@ template <typename A, typename V> V softsign(A &&a, const V &x) {
   return a.div(x, a.add(a.real(1), a.abs(x)));
 }
 
-/// x · Φ(x), Φ being the normal distribution.
+/// x · Φ(x), where Φ is the normal distribution.
 template <typename A, typename V> V gelu(A &&a, const V &x) {
   V e = a.gaussian(x);
   return a.mul(a.mul(x, a.real(0.5)), e);
 }
 
-/// Its approximation by tanh.
+/// Its approximation with tanh.
 template <typename A, typename V> V geluTanh(A &&a, const V &x) {
   V cube = a.mul(x, a.mul(x, x));
   V line = a.add(x, a.mul(cube, a.real(0.044715)));

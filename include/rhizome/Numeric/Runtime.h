@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What compiled kernels call for arithmetic that is not put in line: custom
-// floats, and functions beyond the four operations. A call names its format,
-// rounding and overflow in one word. C linkage, no LLVM: a kernel's object file
-// links with libRhizomeNumeric.a, a JIT takes the addresses.
+// The functions that compiled kernels call for arithmetic that is not inline:
+// custom floats, and functions beyond the four operations. A call passes its
+// format, rounding and overflow in one word. C linkage, no LLVM: a kernel's
+// object file links with libRhizomeNumeric.a, a JIT uses the addresses.
 #pragma once
 
 #include "rhizome/Numeric/Arithmetic.h"
@@ -29,15 +29,15 @@ Arithmetic unpack(uint64_t word);
 } // namespace rhizome::numeric
 
 extern "C" {
-/// A function on patterns of a float format; operands that it does not have
+/// A function on patterns of a float format; unused operands
 /// are ignored.
 uint64_t rhizome_num_float(uint64_t arithmetic, uint32_t function, uint64_t a,
                            uint64_t b, uint64_t c);
 /// A function of one operand on fixed-point patterns.
 unsigned __int128 rhizome_num_fixed(uint64_t arithmetic, uint32_t function,
                                     unsigned __int128 a);
-/// A pattern of the format in `from` (its rounding and overflow are ignored)
-/// into the format of `arithmetic`.
+/// Converts a pattern of the format in `from` (its rounding and overflow are
+/// ignored) into the format of `arithmetic`.
 unsigned __int128 rhizome_num_convert(uint64_t arithmetic, uint64_t from,
                                       unsigned __int128 a);
 }

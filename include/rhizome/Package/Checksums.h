@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A package's checksums.json: path, size and checksum of every file that later
-// steps read, so that none of them works on files that were removed, cut short
-// or altered. What is measured later (results/), report.html, deploy.yaml and
-// the vendors' projects are a user's to change and are not listed.
+// steps read, so that none of them works on files that were removed, truncated
+// or changed. Later measurements (results/), report.html, deploy.yaml and
+// the vendor projects may be changed by a user and are not listed.
 #pragma once
 
 #include "llvm/Support/Error.h"
@@ -20,7 +20,7 @@ struct FileChecksum {
   bool operator==(const FileChecksum &) const = default;
 };
 
-/// Is this a file that later steps read?
+/// Whether later steps read this file.
 bool isChecked(llvm::StringRef path);
 
 /// The checksums of a folder's files, by path.
@@ -29,8 +29,9 @@ llvm::Expected<std::vector<FileChecksum>> checksumsOf(llvm::StringRef folder);
 std::string printChecksums(const std::vector<FileChecksum> &files);
 llvm::Expected<std::vector<FileChecksum>> parseChecksums(llvm::StringRef text);
 
-/// What of a folder's files is not as listed: "'p' is missing", "'p' has 3
-/// bytes, not 5", "'p' was altered". Each file is read once, on all threads.
+/// The differences between a folder's files and the list: "'p' is missing",
+/// "'p' has 3 bytes, not 5", "'p' was altered". Each file is read once, on all
+/// threads.
 std::vector<std::string> changesOf(llvm::StringRef folder,
                                    const std::vector<FileChecksum> &files);
 } // namespace rhizome

@@ -65,11 +65,21 @@ struct HostBorder {
   bool operator==(const HostBorder &) const = default;
 };
 
+/// A tensor that the caller's side keeps from frame to frame: input and output
+/// by their index.
+struct HostState {
+  int64_t input = 0, output = 0;
+  std::vector<float> initial; ///< none for zeros
+  bool operator==(const HostState &) const = default;
+};
+
 struct HostSection {
   /// Every input and output is the model's: a caller needs nothing else.
   bool complete = false;
   std::vector<HostTensor> inputs, outputs;
   std::vector<HostBorder> toDevice, fromDevice;
+  /// Those of the model's states of which both ends are the device's.
+  std::vector<HostState> states;
   bool operator==(const HostSection &) const = default;
 };
 
@@ -81,8 +91,9 @@ void printElement(llvm::json::OStream &os, const StreamElement &element);
 void printHost(llvm::json::OStream &os, const HostSection &host);
 bool fromJSON(const llvm::json::Value &value, StreamElement &element,
               llvm::json::Path path);
-/// Refuses borders that name no tensor, orders that leave it, and lists of
-/// scales of another length than their channels.
+/// Refuses borders that name no tensor, orders that leave it, lists of scales
+/// of another length than their channels, and states that name no tensors of
+/// one shape and type.
 bool fromJSON(const llvm::json::Value &value, HostSection &host,
               llvm::json::Path path);
 } // namespace rhizome

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A plan's channels as one of its nodes sees them, in the order in which
-// rhz_node has them: whoever emits, simulates or wraps a node asks here.
+// A plan's channels as seen by one of its nodes, in the order of
+// rhz_node; used to emit, simulate and wrap a node.
 #pragma once
 
 #include "rhizome/Package/Plan.h"
@@ -23,14 +23,14 @@ struct NodeChannel {
 };
 
 /// Receiving channels by input, then transmitting ones by output; those of one
-/// port by `first`, then as the plan lists them. Replicas have equal lists but
+/// port by `first`, then in the plan's order. Replicas have equal lists except
 /// for ids, peers and `first`.
 std::vector<NodeChannel> nodeChannels(const Plan &plan,
                                       const PlannedNode &node);
 
-/// What rhz_node wants at its input `channels_i`, constant: for every channel
+/// The constant input `channels_i` of rhz_node: for every channel
 /// 48 bits, {first, peer, id} with the id lowest, as three 16-bit parts each,
-/// the first channel in front.
+/// the first channel first.
 std::vector<uint16_t> nodeConfiguration(const Plan &plan,
                                         const PlannedNode &node);
 } // namespace rhizome

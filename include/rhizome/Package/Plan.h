@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // plan.json as C++ values: what was built, where, with which prediction, and
-// how its borders look. Every step after a compile reads this and nothing of
+// its borders. Every step after a compile reads this and nothing else of
 // the compiler. The schema's number is kPlanSchema (Support/Version.h).
 #pragma once
 
@@ -15,7 +15,7 @@
 #include <vector>
 
 namespace rhizome {
-/// What a compile promises for the whole design, or for one node of it. For a
+/// The prediction for the whole design, or for one node of it. For a
 /// design of several nodes cycles are those of `clockMhz`, the first node's,
 /// and resources the sum over all nodes.
 struct Prediction {
@@ -26,13 +26,14 @@ struct Prediction {
   int64_t lut = 0, ff = 0, dsp = 0;
   double bram = 0; ///< in halves
   int64_t uram = 0;
-  /// From reset until the memories that are filled at start are, 0: none are.
+  /// From reset until the memories that are filled at start are full, 0: none.
   int64_t loadCycles = 0;
-  /// How far LUTs and FFs may be off, by the family's characterization; nine
-  /// of ten designs lie within.
+  /// The errors of LUTs and FFs, by the family's characterization; nine
+  /// of ten designs are within.
   int64_t lutError = 0, ffError = 0;
-  /// A single request from the client's first byte to its last answer, links
-  /// included; of a design without links its latency in cycles as a time.
+  /// A single request from the client's first byte to its last result,
+  /// including links; for a design without links, its latency in cycles as a
+  /// time.
   double latencyUs = 0;
   bool operator==(const Prediction &) const = default;
 };
@@ -51,7 +52,7 @@ struct BorderPort {
   bool operator==(const BorderPort &) const = default;
 };
 
-/// A memory outside a node's chip that its design reads; for the figures see
+/// An off-chip memory of a node that its design reads; for the values see
 /// data/devices.
 struct PlannedMemory {
   std::string name; ///< "ddr4", "hbm2"
@@ -68,12 +69,12 @@ struct MemoryPort {
   std::string memory;
   int64_t bank = 0;
   unsigned dataWidth = 64;   ///< bits, a power of two of bytes
-  int64_t bytesPerFrame = 0; ///< that are read
+  int64_t bytesPerFrame = 0; ///< bytes read
   bool operator==(const MemoryPort &) const = default;
 };
 
-/// An input of a node's top module with its endpoint that is set from outside
-/// before the first frame and then stays.
+/// An input of a node's top module with its endpoint that is set externally
+/// before the first frame and then constant.
 struct RegisterPort {
   std::string port; ///< "channels_i"
   std::string name; ///< what it says, "channels"
@@ -89,7 +90,7 @@ struct LinkPort {
   bool operator==(const LinkPort &) const = default;
 };
 
-/// A file that lies in a bank from before the first frame on.
+/// A file that is in a bank before the first frame.
 struct PlannedSegment {
   std::string file; ///< below the package: "segments/node0/weights.bin"
   std::string memory;
@@ -103,20 +104,21 @@ struct PlannedActor {
   std::string name, kind, node;
   std::string module; ///< that it is an instance of
   int64_t intervalCycles = 0;
-  /// What it should take, by resource name; halves of block RAMs occur.
+  /// The predicted resources by name; halves of block RAMs occur.
   std::map<std::string, double> resources;
-  llvm::json::Object config; ///< the option taken: integers and texts
-  /// The keys of `config` that are the module's parameters; others are what
-  /// the compiler plans with.
+  llvm::json::Object config; ///< the option taken: integers and strings
+  /// The keys of `config` that are the module's parameters; the others are for
+  /// the compiler.
   std::vector<std::string> parameters;
 };
 
 /// One operation of a node and the option taken for it. An edited plan (or a
 /// steering file) names options by their keys.
 struct PlannedOperation {
-  std::string name; ///< the model's node, with its share's number after a split
+  std::string name; ///< the model's node, with its part's number after a split
   std::string op;   ///< "conv2d", "requantize", …
-  /// Which one of the operations of that name and kind, in the network's order.
+  /// The index among the operations of that name and kind, in the network's
+  /// order.
   int64_t nth = 0;
   std::string generator; ///< who builds it
   std::string option;    ///< the option's key, "stream/matvec?pe=4&simd=9&…"
@@ -125,32 +127,32 @@ struct PlannedOperation {
   bool operator==(const PlannedOperation &) const = default;
 };
 
-/// An operation of the model whose output channels several operations of the
-/// plan share, named as in PlannedOperation.
+/// An operation of the model whose output channels are split over several
+/// operations of the plan, named as in PlannedOperation.
 struct PlannedSplit {
   std::string name, op;
   int64_t nth = 0, parts = 2;
   bool operator==(const PlannedSplit &) const = default;
 };
 
-/// Which of several equal nodes one is: frame f goes to the replica of the
-/// group whose index is f mod count. A node that stands alone is 0 of 1.
+/// The index of a node among equal ones: frame f goes to the replica of the
+/// group whose index is f mod count. A node without replicas is 0 of 1.
 struct Replica {
   int64_t group = 0, index = 0, count = 1;
   bool operator==(const Replica &) const = default;
 };
 
-/// One device's share.
+/// The part of one device.
 struct PlannedNode {
   std::string name;                 ///< "node0"
   std::string function = "network"; ///< in model/network.mlir: what it computes
   std::string device;               ///< a device's name
   std::string family;               ///< the device's family
-  /// What a design may use of the device, by resource name.
+  /// The device's budget for the design, by resource name.
   std::map<std::string, int64_t> budget;
   double clockMhz = 0;
   uint16_t address = 1; ///< on the links, unique; the host's is 0
-  /// The link at which its port hangs, "" for that of its channels. Its
+  /// The link of its port, "" for that of its channels. Its
   /// channels may be slower: they are as fast as the slower end's link.
   std::string link;
   Replica replica;
@@ -165,9 +167,9 @@ struct PlannedNode {
   std::string nodeTop;
   unsigned streamBits = 64;     ///< of the endpoint's byte streams to the shell
   std::vector<std::string> rtl; ///< .sv files below nodes/<name>/rtl, in order
-  /// The files that each actor's module is made of, by module, callees first.
+  /// The files of each actor's module, by module, callees first.
   std::map<std::string, std::vector<std::string>> modules;
-  /// Models of vendor primitives, in the same folder, for simulators only.
+  /// Models of vendor primitives, in the same folder, only for simulators.
   std::vector<std::string> simulationModels;
   std::vector<PlannedOperation> operations;
   std::vector<PlannedActor> actors;
@@ -177,15 +179,15 @@ struct PlannedNode {
   std::vector<RegisterPort> registerPorts;
   std::vector<LinkPort> linkPorts;
   std::vector<PlannedSegment> segments;
-  /// Null if there is none of that name.
+  /// Null if there is none with that name.
   const PlannedMemory *memory(llvm::StringRef name) const;
 };
 
-/// The client's name where an end of a channel is named, and its address.
+/// The client's name as an end of a channel, and its address.
 constexpr const char *kHost = "host";
 constexpr uint16_t kHostAddress = 0;
 
-/// One end of a channel: a node's border port ("s_axis_0", "m_axis_1"), or of
+/// One end of a channel: a node's border port ("s_axis_0", "m_axis_1"), or for
 /// the host "input0", "input1", … and "output0", … : the arguments and results
 /// of `@network`.
 struct ChannelEnd {
@@ -216,7 +218,7 @@ struct PlannedLink : Medium {
   bool operator==(const PlannedLink &) const = default;
 };
 
-/// A plan that was looked at and not taken.
+/// A rejected plan.
 struct Alternative {
   std::string what; ///< e.g. "2 × xcku060-role"
   int64_t nodes = 0;
@@ -231,48 +233,49 @@ struct Plan {
   std::string board;   ///< "" if the design was not compiled for one
   std::string cluster; ///< "" if it was compiled for one device
   double clockMhz = 0;
-  std::string goal; ///< as the user wrote it
+  std::string goal; ///< as given by the user
   Prediction predicted;
   std::map<std::string, double> utilization; ///< share of the budget, 1 = all
-  /// Products of weights and activations a cycle, by what computes them:
-  /// dsp_paired (two in one DSP block), dsp_single, lut. A rate per DSP block
-  /// that hides the last would not be honest.
+  /// Products of weights and activations per cycle, by what computes them:
+  /// dsp_paired (two in one DSP block), dsp_single, lut. Reported separately,
+  /// so that a rate per DSP block does not include those in LUTs.
   std::map<std::string, int64_t> multipliers;
   std::string
-      bottleneck; ///< what bounds the rate: a node of the model, or words
-  /// What that is: "operation", "border", "link" or "host_link".
+      bottleneck; ///< what limits the rate: a node of the model, or text
+  /// Its kind: "operation", "border", "link" or "host_link".
   std::string bottleneckKind = "operation";
   /// No plan for this cluster reaches a higher rate.
   double boundPerS = 0;
   std::vector<Alternative> alternatives;
   std::vector<PlannedSplit> splits;
   PlannedTasks tasks;
-  /// LUTs that a block of memory was worth where a ROM may lie in either.
+  /// The price of a block of memory in LUTs, for ROMs that may be in either.
   double lutsOfABlock = 0;
   std::vector<PlannedNode> nodes;
   std::vector<Channel> channels;
   std::vector<PlannedLink> links;
-  std::string hostLink; ///< at which the host's port hangs, as a node's
+  std::string hostLink; ///< the link of the host's port, as for a node
   HostSection host;     ///< the tensors at the model's border
 
-  /// Null if there is none of that name.
+  /// Null if there is none with that name.
   const PlannedNode *node(llvm::StringRef name) const;
   const PlannedLink *link(llvm::StringRef name) const;
-  /// The node whose folder holds `node`'s RTL: itself, or that it shares.
+  /// The node whose folder contains `node`'s RTL: itself, or the one it shares.
   const PlannedNode &owner(const PlannedNode &node) const;
 };
 
-/// {"interval_cycles":…,"latency_cycles":…,…}: the form that plan.json and
-/// every command's --json use.
+/// {"interval_cycles":…,"latency_cycles":…,…}: the form used by plan.json and
+/// every command's --json.
 llvm::json::Object toJson(const Prediction &predicted);
 
 /// The text of plan.json: keys in the schema's order, two spaces, the same
 /// plan gives the same bytes.
 std::string printPlan(const Plan &plan);
 
-/// Reads plan.json's text. Refuses, naming the place: no JSON, another schema,
-/// a missing or mistyped member, a border that cannot be (no elements, a width
-/// outside 1..64, a data width that is not whole bytes), names or numbers that
-/// occur twice, a channel whose ends or link do not exist or do not fit.
+/// Reads plan.json's text. Refuses, with the path: invalid JSON, another
+/// schema, a missing or mistyped member, an invalid border (no elements, a
+/// width outside 1..64, a data width that is not whole bytes), names or numbers
+/// that are duplicated, a channel whose ends or link do not exist or do not
+/// fit.
 llvm::Expected<Plan> parsePlan(llvm::StringRef text);
 } // namespace rhizome

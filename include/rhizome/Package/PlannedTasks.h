@@ -29,10 +29,21 @@ struct PlannedCopy {
   bool operator==(const PlannedCopy &) const = default;
 };
 
+/// What the model keeps from frame to frame. The host keeps it and hands it on,
+/// so that a frame of the FPGA begins when the one before has ended.
+struct PlannedState {
+  std::string name, next; ///< tensors: of this frame, and of the next one
+  int64_t bytes = 0;
+  bool operator==(const PlannedState &) const = default;
+};
+
 struct PlannedTasks {
   std::string host, link; ///< whose figures these are: data/hosts, data/links
   std::vector<PlannedTask> tasks;
   std::vector<PlannedCopy> copies;
+  std::vector<PlannedState> states;
+  /// What the host and copies take of a frame.
+  double outsideUs() const;
   bool operator==(const PlannedTasks &) const = default;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The phases of a network's way into a package: their names and order, a
-// sentence for each, and what the IR must look like at the end of each.
+// The phases from a network to a package: their names and order, a
+// sentence for each, and the constraints on the IR at the end of each.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -31,19 +31,19 @@ struct PhaseInfo {
 llvm::ArrayRef<PhaseInfo> phases();
 const PhaseInfo &infoOf(Phase phase);
 std::optional<Phase> parsePhase(llvm::StringRef name);
-/// The phase that follows; none after the last.
+/// The next phase; none after the last.
 std::optional<Phase> next(Phase phase);
-/// The names in order, with ", " between.
+/// The names in order, separated by ", ".
 std::string phaseNames();
 
-/// Checks that `module` is what `phase` leaves, or reports the constraint that
-/// it breaks by its number:
+/// Checks that `module` is a result of `phase`, or reports the violated
+/// constraint by its number:
 ///
-///  - (C1) a module before `explore` holds functions only.
-///  - (C2) after `import` there is @main, on real numbers, or @network.
+///  - (C1) a module before `explore` contains only functions.
+///  - (C3) after `quantize`, no number format or calibration is pending.
 ///  - (C3) after `quantize` no number format and no calibration wait.
 ///  - (C4) after `integerize` there is @network, and no @main.
-///  - (C5) the tensors of @network hold integers.
+///  - (C5) the tensors of @network contain integers.
 ///  - (C6) after `explore` there is one flow.plan; the designs are not there
 ///    yet.
 ///  - (C7) after `build` every flow.node names a function and a design of the

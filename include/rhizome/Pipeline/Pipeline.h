@@ -40,6 +40,9 @@ struct CompileRequest : planbuild::TargetChoice {
   std::string objectCpu;
   /// Golden vectors; none given: as many as cost little.
   std::optional<int64_t> golden;
+  /// From which they are taken; none given: from the calibration data, or
+  /// drawn.
+  model::Samples samples;
   /// The model's name, "" for its file's.
   std::string name;
   /// The file is a module as this phase leaves it; none for a model.

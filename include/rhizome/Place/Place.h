@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where operations run when there are two places: costs of either place for
-// each, costs of copies between them, and the cheapest choice with proof.
+// The choice between two places for operations: costs of either place for
+// each, costs of copies between them, and the optimal choice.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Node {
   std::optional<Side> only = {}; ///< if it cannot run in the other
 };
 
-/// What travels together: it is paid for once if anything of `from` runs on the
-/// host and anything of `to` on the FPGA (`toFpga`), or the other way round
+/// Tensors that travel together: paid for once if any node of `from` runs on
+/// the host and any node of `to` on the FPGA (`toFpga`), or vice versa
 /// (`toHost`). A tensor is one with a single `from` and the cost of its bytes;
 /// a transfer of several tensors one with the latency.
 struct Copy {
@@ -39,12 +39,12 @@ struct Problem {
 /// A side for each node.
 using Sides = std::vector<Side>;
 
-/// What a choice costs; nothing if it breaks a need or an `only`.
+/// The cost of a choice; nothing if it violates a need or an `only`.
 std::optional<Cost> costOf(const Problem &problem, const Sides &sides);
 
 /// The cheapest choice: a minimum cut between the places, found by the
 /// algorithm of Boykov and Kolmogorov ("An Experimental Comparison of
-/// Min-Cut/Max-Flow Algorithms", 2004). Of several that cost the same, the one
+/// Min-Cut/Max-Flow Algorithms", 2004). Among choices of equal cost, the one
 /// with the most on the FPGA. Nothing if needs and `only` contradict each
 /// other.
 std::optional<Sides> cheapest(const Problem &problem);

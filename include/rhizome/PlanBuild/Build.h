@@ -9,12 +9,12 @@ namespace rhizome::planbuild {
 /// On a module of RTL: its top module's name.
 constexpr llvm::StringLiteral kTop = "rhizome.top";
 
-/// A node as the plan records it: what it promises, its options, actors and
-/// borders; all but the names of files.
+/// A node of the plan: its prediction, its options, actors and
+/// borders; everything except the names of files.
 PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
                          const gen::DeviceContext &device);
 
-/// Gives what the design reads from memories outside the chip its places there.
+/// Assigns addresses to the data that the design reads from off-chip memories.
 llvm::Error layOutSegments(explore::NodeResult &result);
 
 /// Adds the design's modules of RTL to `holder`, which then names its top.
@@ -24,14 +24,14 @@ llvm::Error lowerNode(flow::DesignOp design, mlir::ModuleOp holder);
 llvm::Error emitFiles(mlir::ModuleOp holder);
 
 /// Writes nodes/<name>/design.mlir and rtl/: the files of `holder`, the library
-/// cells that they use, memory images; below it sim/, models of vendor
+/// cells that they use, memory images; in its sim/, models of vendor
 /// primitives. Enters the files in `node`.
 llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
                       explore::NodeResult &result, mlir::ModuleOp holder);
-/// The same of a design that is lowered and printed first.
+/// The same for a design that is lowered and printed first.
 llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
                       explore::NodeResult &result);
 
-/// Adds the products a cycle of `copies` equal designs.
+/// Adds the products per cycle of `copies` equal designs.
 void addMultipliers(Plan &plan, flow::DesignOp design, int64_t copies);
 } // namespace rhizome::planbuild

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The modules of the library, copied into a node's folder, and units as a plan
-// describes them.
+// The modules of the library, copied into a node's folder, and units in the
+// form of a plan.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -9,11 +9,11 @@
 #include <set>
 
 namespace rhizome::planbuild {
-/// Verifies what has been built; anything wrong is a fault of the compiler.
+/// Verifies the built IR; any error is a bug of the compiler.
 llvm::Error checkHardware(mlir::Operation *op);
 
 /// Copies the files of `module`, callees first, except those in `seen`. Enters
-/// what was copied in `seen`, `files` and, models of vendor primitives, in
+/// the copied files in `seen`, `files` and, models of vendor primitives, in
 /// `models`.
 llvm::Error copyModule(PackageWriter &writer, const std::string &folder,
                        const std::string &library, llvm::StringRef module,
@@ -22,13 +22,13 @@ llvm::Error copyModule(PackageWriter &writer, const std::string &folder,
                        std::vector<std::string> &models);
 
 /// Writes the files of `holder` to `folder`, after the library's modules that
-/// they use, but for `inner` and those in `seen`, and enters them in `node`.
+/// they use, except `inner` and those in `seen`, and enters them in `node`.
 llvm::Error writeFiles(PackageWriter &writer, const std::string &folder,
                        mlir::ModuleOp holder, llvm::StringRef inner,
                        std::set<std::string> &seen, PlannedNode &node);
 
-/// What a plan says of an actor's unit: kind, module, parameters.
+/// An actor's unit in a plan: kind, module, parameters.
 void describeUnit(const gen::Actor &actor, PlannedActor &planned);
-/// The files that its module is made of, callees first.
+/// The files of its module, callees first.
 std::vector<std::string> sourcesOf(const gen::Actor &actor);
 } // namespace rhizome::planbuild

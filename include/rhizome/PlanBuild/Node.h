@@ -9,7 +9,7 @@
 #include "rhizome/Package/Package.h"
 
 namespace rhizome::planbuild {
-/// The node's channels as the cost model and the hardware builder see them;
+/// The node's channels in the form of the cost model and the hardware builder;
 /// windows cover the rate that the plan predicts.
 gen::LinkEndpoint linkEndpointOf(const Plan &plan, const PlannedNode &node);
 
@@ -20,11 +20,11 @@ llvm::Error lowerNodeTop(const Plan &plan, const PlannedNode &node,
 
 /// Enters the ports of the node's endpoint: registers and the link's streams.
 void describeEndpoint(const Plan &plan, PlannedNode &node);
-/// Writes the files of `holder` and the cells of the endpoint beside the node's
-/// rtl and enters them in `node`, with its `nodeTop`. After writeNode.
+/// Writes the files of `holder` and the cells of the endpoint next to the
+/// node's rtl and enters them in `node`, with its `nodeTop`. After writeNode.
 llvm::Error writeNodeTop(PackageWriter &writer, PlannedNode &node,
                          mlir::ModuleOp holder);
-/// The same of an endpoint that is lowered and printed first.
+/// The same for an endpoint that is lowered and printed first.
 llvm::Error writeNodeTop(PackageWriter &writer, const Plan &plan,
                          PlannedNode &node, mlir::MLIRContext &context);
 } // namespace rhizome::planbuild

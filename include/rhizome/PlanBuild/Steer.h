@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What users decide themselves, from their files.
+// Users' decisions, from their files.
 #pragma once
 
 #include "rhizome/Explore/Explore.h"
@@ -8,7 +8,7 @@ namespace rhizome::planbuild {
 /// --steer: pins by node, splits. A malformed file is refused with path, line
 /// and reason.
 llvm::Expected<explore::Steering> readSteering(const std::string &path);
-/// Adds the homes of weights that are forced: "HOME" or "NAME=HOME".
+/// Adds the given homes of weights: "HOME" or "NAME=HOME".
 llvm::Error addHomes(const std::vector<std::string> &asked,
                      explore::Steering &steering);
 
@@ -17,7 +17,7 @@ llvm::Error addHomes(const std::vector<std::string> &asked,
 llvm::Expected<explore::Steering> steeringOf(const std::string &path,
                                              const explore::Cluster &cluster);
 
-/// The goal of a plan that is built again as it stands: bounded in resources as
-/// its own is.
+/// The goal of a plan that is built again unchanged: with the resource bounds
+/// of its own goal.
 llvm::Expected<std::string> goalOf(const std::string &path);
 } // namespace rhizome::planbuild

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where a network is to run: the devices and links that a request names, from
-// their data files, as the explorer takes them.
+// Where a network is to run: the devices and links of a request, from
+// their data files, in the explorer's form.
 #pragma once
 
 #include "rhizome/Explore/Explore.h"
@@ -11,10 +11,10 @@
 #include <vector>
 
 namespace rhizome::planbuild {
-/// What a user says of devices.
+/// A user's choice of devices.
 struct TargetChoice {
   std::string device; ///< a name or a .yaml file
-  /// A board's name or file, which brings device and clock; "" for none.
+  /// A board's name or file, which determines device and clock; "" for none.
   std::string board;
   /// A cluster's name or file, in place of device and board; "" for none.
   std::string cluster;

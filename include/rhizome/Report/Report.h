@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// report.html: one page that holds its data, its drawing library and all else,
-// made from what a package holds. The page itself is data/report.
+// report.html: a self-contained page with its data and its drawing library,
+// made from the contents of a package. The page itself is data/report.
 #pragma once
 
 #include "rhizome/Package/Package.h"
 
 namespace rhizome::report {
-/// Everything the page shows, as one JSON object: "plan", "analysis" (null
-/// where the package has none), "timelines" by node, "results" by file name,
+/// Everything that the page shows, as one JSON object: "plan", "analysis" (null
+/// if the package has none), "timelines" by node, "results" by file name,
 /// "energy" (null without an analysis), "version".
 llvm::Expected<llvm::json::Object> dataOf(const Package &package);
 
 /// An estimate of one inference's dynamic energy from its counts of products
-/// and bytes, by the stated model in data/report/energy.json.
+/// and bytes, by the model in data/report/energy.json.
 llvm::Expected<llvm::json::Object> energyOf(const llvm::json::Object &plan,
                                             const llvm::json::Object &analysis);
 
 /// The page's text. The drawing library is a file of the system (Debian's
-/// node-d3, or $RHIZOME_D3); where there is none that is an error with the
+/// node-d3, or $RHIZOME_D3); if it is missing, this is an error with a
 /// remedy.
 llvm::Expected<std::string> render(const Package &package);
 
-/// "<package>/report.html", or next to where the results of a package go that
+/// "<package>/report.html", or the place of the results of a package that
 /// cannot be written.
 std::string pageOf(const Package &package);
 
-/// Renders into that file.
+/// Writes the page to that file.
 llvm::Error write(const Package &package);
 
 /// Measures `model` (ONNX) with ONNX Runtime at batch 1, one thread and all,

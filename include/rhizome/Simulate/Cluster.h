@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs a package of several nodes as a simulated cluster: one MPI rank per node
 // and one for the host (tools/rhizome-rank), each node a Verilated design, time
-// in picoseconds. Compares nothing; the caller knows what is expected.
+// in picoseconds. It compares nothing; that is up to the caller.
 #pragma once
 
 #include "rhizome/Package/Package.h"
@@ -14,49 +14,49 @@ struct ClusterOptions {
   uint64_t seed = 1;          ///< of loss, delay and random initial values
   double loss = 0;            ///< probability that a datagram is lost
   double reorder = 0;         ///< probability that one is delayed
-  double reorderDelayUs = 20; ///< by this at most
-  bool measure = true;        ///< rate and latency as well
+  double reorderDelayUs = 20; ///< maximum delay
+  bool measure = true;        ///< also measure rate and latency
   bool progress = false;      ///< count frames on standard error
-  /// A file for mpirun --hostfile, "" for this machine alone. The package must
+  /// A file for mpirun --hostfile, "" for this machine only. The package must
   /// have the same path everywhere.
   std::string hostfile;
 };
 
-/// Shares of time are of the steady state: per frame, at the measured rate.
+/// Shares of time are for the steady state: per frame, at the measured rate.
 struct ClusterParty {
   std::string name; ///< "host" or a node's
   std::string device;
   double utilization = 0; ///< of the node: its interval × its frames' rate
-  double sending = 0, receiving = 0; ///< busy share of the fullest port
+  double sending = 0, receiving = 0; ///< busy share of the busiest port
   int64_t datagrams = 0, lost = 0, resent = 0;
-  int64_t cycles = 0, skipped = 0; ///< simulated; not, as nothing happened
+  int64_t cycles = 0, skipped = 0; ///< simulated; skipped, as nothing happened
 };
 
 struct ClusterResult {
-  /// [frame][output], channels-last, of the frames that were given.
+  /// [frame][output], channels-last, for the given frames.
   std::vector<std::vector<Tensor>> outputs;
   double throughputPerS = 0; ///< 0 unless measured
-  /// From the host's first byte to its last answer, one request alone.
+  /// From the host's first byte to its last result, for a single request.
   double latencyUs = 0;
   std::vector<ClusterParty> parties; ///< host first
   double simulatedUs = 0, seconds = 0, buildSeconds = 0;
 };
 
 /// Sends `frames` ([frame][input]) from the host through the plan's channels.
-/// `inputs` and `outputs` are the host's tensors. An error names the party that
-/// failed and why: a tool that is missing, a rank that died, a hang, a broken
-/// stream protocol.
+/// `inputs` and `outputs` are the host's tensors. An error names the failed
+/// party and the reason: a missing tool, a rank that died, a hang, a stream
+/// protocol violation.
 llvm::Expected<ClusterResult> simulateCluster(
     const Package &package, const std::vector<std::vector<Tensor>> &frames,
     const std::vector<BorderPort> &inputs,
     const std::vector<BorderPort> &outputs, const ClusterOptions &options);
 
-/// A package's nodes as ranks that wait for frames: what the runtime's driver
-/// 'mpi' starts.
+/// A package's nodes as ranks that wait for frames, as started by the runtime's
+/// driver 'mpi'.
 struct RankJob {
   std::vector<std::string> command;
   std::string folder;                ///< the caller's to remove
-  std::vector<KeptFiles::Held> held; ///< keep the designs where they are
+  std::vector<KeptFiles::Held> held; ///< keep the designs in place
   double buildSeconds = 0;
 };
 /// Builds the nodes' designs. An error names what is missing.
@@ -67,7 +67,7 @@ llvm::Expected<RankJob> rankJob(const Package &package,
 /// data/sim/rhz_model.h.
 struct NodeModel {
   std::string library;
-  KeptFiles::Held held; ///< keeps it where it is
+  KeptFiles::Held held; ///< keeps it in place
 };
 /// Builds it, or finds it in the user's cache.
 llvm::Expected<NodeModel> buildNodeModel(const Package &package,

@@ -12,6 +12,6 @@ namespace rhizome {
 llvm::Expected<std::vector<uint8_t>> packFrame(const Tensor &frame,
                                                const BorderPort &port);
 
-/// The frame whose beats stand at `bytes` (port.beats() · dataWidth/8 of them).
+/// The frame whose beats are at `bytes` (port.beats() · dataWidth/8 of them).
 Tensor unpackFrame(const uint8_t *bytes, const BorderPort &port);
 } // namespace rhizome

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The simulator of a package of one node as a program that others may run; its
+// The simulator of a package of one node as a program that others can run; its
 // arguments are those of data/sim/harness.cpp.
 #pragma once
 
@@ -10,8 +10,8 @@ namespace rhizome {
 struct SimulatorProgram {
   std::string program;
   std::string folder;     ///< in which it must run
-  int64_t hangCycles = 0; ///< without output that count as a hang
-  KeptFiles::Held held;   ///< keeps the program where it is
+  int64_t hangCycles = 0; ///< without output after which it counts as hung
+  KeptFiles::Held held;   ///< keeps the program in place
 };
 
 /// Builds it, or finds it in the user's cache.

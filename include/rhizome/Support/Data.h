@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Data files as tensors and frames: .npy, .npz, ONNX TensorProto (.pb), idx,
-// PNG and JPEG, each also gzipped. A file's kind is told from its first bytes,
-// not from its name. No file, however damaged, does more than fail.
+// PNG and JPEG, each also gzipped. The kind of a file is determined by its
+// first bytes, not its name. A damaged file causes at most an error.
 #pragma once
 
 #include "rhizome/Support/Tensor.h"
@@ -35,10 +35,10 @@ struct NamedTensor {
   bool isImage = false;        ///< from a PNG or JPEG file: `[H,W,C]`
 };
 
-/// Every array of a file. PNG and JPEG give `[H,W,C]`, C being 1 or 3.
+/// Every array of a file. PNG and JPEG give `[H,W,C]`, where C is 1 or 3.
 llvm::Expected<std::vector<NamedTensor>> readArrays(llvm::StringRef path);
 
-/// The same of a file's content; `file` is for messages.
+/// The same for a file's content; `file` is for messages.
 llvm::Expected<std::vector<NamedTensor>> readArrays(llvm::StringRef file,
                                                     llvm::StringRef bytes);
 
@@ -46,7 +46,7 @@ llvm::Expected<std::vector<NamedTensor>> readArrays(llvm::StringRef file,
 llvm::Expected<Tensor> readTensor(llvm::StringRef path,
                                   llvm::StringRef name = "");
 
-/// A file of class numbers, one per frame, whatever its shape; of a .txt or
+/// A file of class numbers, one per frame, of any shape; for .txt or
 /// .csv the last integer of each line.
 llvm::Expected<std::vector<int64_t>> readLabels(llvm::StringRef path);
 
@@ -57,7 +57,7 @@ llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
 llvm::Error writeNpy(llvm::StringRef path, llvm::ArrayRef<int64_t> shape,
                      llvm::ArrayRef<double> values);
 
-/// How pixels 0…255 become a model's reals (`--normalize`).
+/// How pixels 0…255 are converted to a model's reals (`--normalize`).
 struct Normalize {
   enum class Kind { None, Unit, Raw, MeanStd };
   Kind kind = Kind::None;
@@ -70,7 +70,7 @@ struct Normalize {
   parse(llvm::StringRef text, llvm::StringRef option = "--normalize");
 };
 
-/// What one input of a model takes. For integers, lo..hi is the range.
+/// The type of one input of a model. For integers, lo..hi is the range.
 struct InputSpec {
   std::string name;
   std::vector<int64_t> shape; ///< as in the model, batch 1 included
@@ -78,8 +78,8 @@ struct InputSpec {
   int64_t lo = INT64_MIN, hi = INT64_MAX;
   /// Reals that are whole numbers, in the bounds above.
   bool isWhole = false;
-  /// The 8-bit values of a file stand for themselves, they are no pixels; so
-  /// they do where the values are whole.
+  /// The 8-bit values of a file are used directly instead of as pixels;
+  /// likewise if the values are whole.
   bool isPlain = false;
 };
 
@@ -88,14 +88,15 @@ class FrameSource {
 public:
   /// Frames from a file, or from a folder of images in the order of their
   /// names. Array data has the input's shape, with or without axes of size 1,
-  /// behind one axis that counts frames (missing for one frame); images of
-  /// `[H,W,C]` serve inputs `[1,C,H,W]` and `[1,H,W,C]`. Nothing is resized.
-  /// From a .npz the array that has the input's name is taken, or the only one.
+  /// after one axis that counts frames (missing for one frame); images of
+  /// `[H,W,C]` are used for inputs `[1,C,H,W]` and `[1,H,W,C]`. Nothing is
+  /// resized. From a .npz, the array with the input's name is taken, or the
+  /// only one.
   static llvm::Expected<FrameSource> open(llvm::StringRef path, InputSpec spec,
                                           const Normalize &normalize = {});
 
   /// `count` seeded random frames: integers uniform over lo..hi of the spec,
-  /// reals uniform over realLo..realHi. Frame i depends on seed and i only.
+  /// reals uniform over realLo..realHi. Frame i depends only on seed and i.
   static FrameSource random(InputSpec spec, uint64_t seed, size_t count,
                             float realLo = 0, float realHi = 1);
 

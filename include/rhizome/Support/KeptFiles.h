@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A folder of files that cost time to make and can be made again, each named by
-// what it was made from. It is bounded: what was used longest ago goes first.
-// Several processes may share it.
+// A folder of files that are expensive to make and can be made again, each
+// named by a hash of its inputs. It is bounded: the least recently used files
+// are removed first. Several processes may share it.
 #pragma once
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -12,7 +12,7 @@
 namespace rhizome {
 class KeptFiles {
 public:
-  /// A file that nobody removes as long as this lives.
+  /// A file that is not removed as long as this object exists.
   class Hold {
   public:
     explicit Hold(int descriptor) : descriptor(descriptor) {}
@@ -25,24 +25,25 @@ public:
   };
   using Held = std::shared_ptr<Hold>;
 
-  /// The folder `name` of the user's cache (userCache()), made if need be.
+  /// The folder `name` of the user's cache (userCache()), created if necessary.
   static llvm::Expected<KeptFiles> ofUser(llvm::StringRef name);
-  /// A folder that is there. `mostBytes` is what its files may take together.
+  /// An existing folder. `mostBytes` bounds the total size of its files.
   KeptFiles(std::string folder, uint64_t mostBytes);
 
   const std::string &folder() const { return where; }
   std::string path(llvm::StringRef name) const;
 
-  /// Holds the file, which is now the one used last; null if it is not there.
+  /// Holds the file, which becomes the most recently used; null if it is
+  /// missing.
   Held take(llvm::StringRef name) const;
-  /// Puts a file in under this name, holds it, and removes others until the
-  /// folder is within its bound. `write` fills the file at the path that it
-  /// gets. If another process puts one in as well, that is the same.
+  /// Adds a file with this name, holds it, and removes others until the
+  /// folder is within its bound. `write` fills the file at the given
+  /// path. Another process may add the same file at the same time.
   llvm::Expected<Held>
   put(llvm::StringRef name,
       llvm::function_ref<llvm::Error(const std::string &path)> write) const;
-  /// Removes what was used longest ago until the rest is within the bound.
-  /// What is held stays, whoever holds it.
+  /// Removes the least recently used files until the rest is within the bound.
+  /// Held files stay, whichever process holds them.
   void trim() const;
 
 private:

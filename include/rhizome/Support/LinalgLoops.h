@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Computations for the host, written as linalg.generic on tensors of f32 and
-// i64: loops over a result and, inside, over what is reduced, with a scalar
-// body. Everything that the host computes beside `osa` is one or several of
-// these; the interpreter and the CPU path know no other primitive.
+// i64: loops over a result and, inside, over reduced dimensions, with a scalar
+// body. Everything that the host computes besides `osa` consists of
+// these; the interpreter and the CPU path support no other primitive.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -39,7 +39,7 @@ public:
   Value add(Value x, Value y);
   Value sub(Value x, Value y);
   Value mul(Value x, Value y);
-  /// Real division, or towards zero.
+  /// Real division, or integer division towards zero.
   Value div(Value x, Value y, bool isUnsigned = false);
   /// The remainder with the sign of x.
   Value rem(Value x, Value y, bool isUnsigned = false);
@@ -59,7 +59,7 @@ public:
   Value toWhole(Value v);                         ///< f32 to i64, towards zero
   /// i64 wrapped to a width, extended again.
   Value wrap(Value v, unsigned width, bool isSigned);
-  /// A function of one real of the math dialect.
+  /// A function of one real from the math dialect.
   template <typename Op> Value apply(Value x) { return Op::create(b, loc, x); }
   template <typename Op> Value apply(Value x, Value y) {
     return Op::create(b, loc, x, y);
@@ -113,8 +113,8 @@ public:
   Value each(llvm::ArrayRef<int64_t> shape, mlir::Type element, Body body) {
     return loop(shape, {}, element, {}, {}, body);
   }
-  /// The result begins as `init` and is folded over `reduced`; the body's one
-  /// argument is the result so far.
+  /// The result is initially `init` and is folded over `reduced`; the body's
+  /// only argument is the result so far.
   Value fold(Value init, llvm::ArrayRef<int64_t> reduced, Body body);
   /// Elementwise with NumPy broadcasting, which the shapes must allow.
   Value map(llvm::ArrayRef<Value> in, mlir::Type element, Body body);
@@ -132,10 +132,10 @@ public:
   /// The same with `low` and `high` more elements of `value` along each axis.
   Value pad(Value v, llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high,
             mlir::TypedAttr value);
-  /// Every element as `Scalars::rounded` gives it, in a loop of its own, which
+  /// Every element as returned by `Scalars::rounded`, in its own loop, which
   /// `dropRounding` finds.
   Value rounded(Value v, mlir::FloatType half);
-  /// Repeats axes of size 1.
+  /// Repeats along axes of size 1.
   Value expand(Value v, llvm::ArrayRef<int64_t> shape);
 
   Value max(Value in, llvm::ArrayRef<bool> axes, bool isUnsigned = false);
@@ -155,7 +155,7 @@ public:
   mlir::Location loc;
 };
 
-/// Removes the loops of `Loops::rounded`: what float16 and bfloat16 tensors
-/// hold is then real, as where another number format takes their place.
+/// Removes the loops of `Loops::rounded`: values of float16 and bfloat16
+/// tensors are then real, for when another number format replaces theirs.
 void dropRounding(mlir::ModuleOp module);
 } // namespace rhizome::host

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A physical medium between two nodes, as link files describe it, plans carry
-// it, and exploration, endpoints and simulation reckon with it.
+// A physical medium between two nodes, as described by link files and plans
+// and used by exploration, endpoints and simulation.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -14,19 +14,20 @@ struct Medium {
   enum class Kind : uint8_t { Udp, Wire };
 
   Kind kind = Kind::Udp;
-  double bitsPerS = 0;   ///< in one direction; both work at once
+  double bitsPerS = 0;   ///< in each direction, at the same time
   int64_t latencyNs = 0; ///< of one bit from one node's shell to the other's
-  /// The largest payload that crosses in one piece (of UDP what follows its
-  /// header), the header of our frame protocol included.
+  /// The largest payload of one packet (for UDP, without its
+  /// header), including the header of our frame protocol.
   int64_t mtuBytes = 1472;
-  /// What the medium adds to every such piece: preamble, headers, checksum,
+  /// What the medium adds to every packet: preamble, headers, checksum,
   /// gap.
   int64_t overheadBytes = 66;
 
-  /// Loses and reorders nothing, so that no memory for retransmission is
+  /// Never loses or reorders, so no memory for retransmission is
   /// needed.
   bool isReliable() const { return kind == Kind::Wire; }
-  /// Seconds that a piece with `payload` bytes, at most mtuBytes, holds it.
+  /// Seconds for which a packet with `payload` bytes, at most mtuBytes,
+  /// occupies it.
   double secondsFor(int64_t payload) const {
     return double(payload + overheadBytes) * 8 / bitsPerS;
   }
@@ -37,7 +38,7 @@ struct Medium {
 inline llvm::StringRef nameOf(Medium::Kind kind) {
   return kind == Medium::Kind::Udp ? "udp" : "wire";
 }
-/// The kind of that name.
+/// The kind with this name.
 inline std::optional<Medium::Kind> mediumKindOf(llvm::StringRef name) {
   for (Medium::Kind kind : {Medium::Kind::Udp, Medium::Kind::Wire})
     if (name == nameOf(kind))

@@ -9,10 +9,14 @@
 
 namespace rhizome {
 struct Refusal {
+  /// What is at fault: what the model says, or a file that cannot be read, or
+  /// that is none of its kind.
+  enum class Fault { Model, File };
   std::string node;   ///< the model's node (or tensor) name, "" for the file
   std::string op;     ///< the model's operation, e.g. "Conv", "" for the file
   std::string reason; ///< what is wrong, with both values
   std::string remedy; ///< what would work, "" if nothing is known
+  Fault fault = Fault::Model;
 };
 using Refusals = std::vector<Refusal>;
 } // namespace rhizome

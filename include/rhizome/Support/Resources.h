@@ -19,6 +19,11 @@ llvm::Expected<std::string> rtlDir();
 /// ../../runtime or ../share/rhizome/runtime from the program.
 llvm::Expected<std::string> runtimeDir();
 
-/// A whole file's bytes, or an error that names it.
+/// Refuses devices, sockets and pipes, which never end or never begin; the
+/// shell's own pipes (/dev/fd/63) are taken. What is not there, or a folder, is
+/// left to who reads it.
+llvm::Error checkIsFile(llvm::StringRef path);
+
+/// A whole file's bytes, or an error that names it; as checkIsFile.
 llvm::Expected<std::string> readFile(llvm::StringRef path);
 } // namespace rhizome

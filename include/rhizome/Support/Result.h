@@ -34,6 +34,16 @@ public:
   Failure(Kind kind, std::string reason, std::string remedy = "")
       : kind(kind), causes{{"", "", std::move(reason), std::move(remedy)}} {}
 
+  /// Of a model that was refused: Input if a file is at fault, otherwise
+  /// Unsupported.
+  static Failure refused(Refusals causes) {
+    Kind kind = Kind::Unsupported;
+    for (const Refusal &cause : causes)
+      if (cause.fault == Refusal::Fault::File)
+        kind = Kind::Input;
+    return Failure(kind, std::move(causes));
+  }
+
   /// The first cause's sentence.
   const std::string &reason() const { return causes.front().reason; }
   /// Of a program that ends with it: 2 for bad usage, otherwise 1.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A tensor of values on the host: what the interpreter, the CPU path, the data
-// readers and the simulator exchange.
+// A tensor of values on the host: exchanged by the interpreter, the CPU path,
+// the data readers and the simulator.
 #pragma once
 
 #include "rhizome/Numeric/Format.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Programs of others and the files that go to and from them: how they are
+// External programs and the files exchanged with them: how programs are
 // found and run, how files are written and named by content.
 #pragma once
 
@@ -10,9 +10,9 @@
 #include <vector>
 
 namespace rhizome {
-/// Where the system lays a program's memory: somewhere else in every run, or at
-/// the same addresses, for programs with faults that depend on addresses.
-/// Containers may forbid the latter; then it is as the former.
+/// The addresses of a program's memory: different in every run, or
+/// always the same, for programs with bugs that depend on addresses.
+/// Containers may forbid the latter; then it is like the former.
 enum class Addresses { Random, Same };
 
 /// A run of a program.
@@ -21,16 +21,17 @@ struct Process {
   std::vector<std::string> arguments; ///< without the program's name
   std::string folder;                 ///< in which it runs
   std::string log;                    ///< file for its output
-  bool showErrors = false;            ///< leave stderr alone
+  bool showErrors = false;            ///< do not redirect stderr
   std::string temporary = {};         ///< TMPDIR, if not empty
   Addresses addresses = Addresses::Random;
   int status = -1;    ///< once it has ended; 128 + signal if one killed it
   double seconds = 0; ///< of processor time
 };
 
-/// Runs processes, at most `limit` at a time. While one exists SIGINT, SIGTERM
-/// and SIGHUP kill what runs, with all that it started, before they do what
-/// they did. A process that still runs ends with its runner.
+/// Runs processes, at most `limit` at a time. While a runner exists, SIGINT,
+/// SIGTERM and SIGHUP kill the running processes, with all their children,
+/// before their previous action. A process that still runs ends with its
+/// runner.
 class ProcessRunner {
 public:
   explicit ProcessRunner(unsigned limit);
@@ -40,7 +41,7 @@ public:
 
   bool isFull() const { return running.size() >= limit; }
   bool isIdle() const { return running.empty(); }
-  /// Starts a process, which must outlive its run; there must be room.
+  /// Starts a process, which must outlive its run; a slot must be free.
   llvm::Error start(Process &process);
   /// Waits until a process has ended and returns it.
   Process *wait();
@@ -55,31 +56,32 @@ private:
   std::vector<Running> running;
 };
 
-/// The program's path (looked up in PATH unless it holds a '/'), or an error
-/// that says which package brings it.
+/// The program's path (looked up in PATH unless it contains a '/'), or an error
+/// that names the package which provides it.
 llvm::Expected<std::string> findTool(llvm::StringRef program);
 
-/// Runs a program that is looked up in PATH, in folder `cwd`, its output going
-/// to the file `log` (stderr left alone if `showErrors`). An exit status other
-/// than 0 is an error that quotes the log's end.
+/// Runs a program from PATH in folder `cwd`, with its output redirected
+/// to the file `log` (stderr is not redirected if `showErrors`). An exit status
+/// other than 0 is an error that quotes the log's end.
 llvm::Error runTool(llvm::StringRef program, llvm::ArrayRef<std::string> args,
                     llvm::StringRef cwd, llvm::StringRef log,
                     bool showErrors = false,
                     Addresses addresses = Addresses::Random);
 
 /// The error of a tool that failed with `status`: its name and the log's end,
-/// or that the log is gone.
+/// or a note that the log is missing.
 llvm::Error toolError(llvm::StringRef program, int status, llvm::StringRef log);
 
 llvm::Error writeBytes(llvm::StringRef path, llvm::StringRef bytes);
 
-/// As writeBytes, by a file aside and a rename: readers see all or nothing.
+/// Like writeBytes, through a temporary file and a rename: readers see all or
+/// nothing.
 llvm::Error writeAtomically(llvm::StringRef path, llvm::StringRef bytes);
 
-/// The folder in which this user's results are kept by content:
-/// $XDG_CACHE_HOME/rhizome, otherwise ~/.cache/rhizome. It need not be there.
+/// The folder of this user's cached results:
+/// $XDG_CACHE_HOME/rhizome, otherwise ~/.cache/rhizome. It may not exist.
 llvm::Expected<std::string> userCache();
 
-/// 16 hex digits of the hash of texts.
+/// 16 hex digits of a hash of the texts.
 std::string hashOf(llvm::ArrayRef<std::string> texts);
 } // namespace rhizome

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Quantities as text for people: the unit fits the value.
+// Quantities as text for people, in a unit that fits the value.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Text that anybody may have written: which names may become parts of paths and
+// Text from untrusted sources: which names may become parts of paths and
 // scripts, how such text is quoted in messages, and JSON whose depth is
-// bounded. docs/trust.md says what is trusted.
+// bounded. See docs/trust.md.
 #pragma once
 
 #include "llvm/Support/Error.h"
@@ -13,25 +13,29 @@ namespace rhizome {
 /// messages.
 constexpr const char *kNameCharacters = "letters, digits and any of '_.+-'";
 
-/// At most 255 of these characters, the first none of '.+-'. Such a name needs
-/// no quotes in a shell, in Tcl, in YAML or in a script of Yosys, is no option
-/// of a program, and stays in the folder in which it is looked up.
+/// At most 255 of these characters, the first not one of '.+-'. Such a name
+/// needs no quotes in a shell, in Tcl, in YAML or in a Yosys script, is not an
+/// option of a program, and stays in the folder in which it is looked up.
 bool isPlainName(llvm::StringRef text);
 
-/// Plain names joined by '/'.
+/// Plain names separated by '/'.
 bool isPlainPath(llvm::StringRef text);
 
-/// A name that Verilog takes without escapes.
+/// A name that Verilog accepts without escapes.
 bool isIdentifier(llvm::StringRef text);
 
-/// Text as a message may print it: control characters as \n or \xNN, cut off
-/// behind 80 bytes.
+/// Text for messages: control characters as \n or \xNN, truncated
+/// after 80 bytes.
 std::string printable(llvm::StringRef text);
 
-/// For parsers that recurse: refuses JSON and MLIR in which (), [], {} and <>,
-/// strings and comments apart, are nested deeper than 256 levels.
+/// For recursive parsers: refuses JSON and MLIR in which (), [], {} and <>,
+/// outside of strings and comments, are nested deeper than 256 levels.
 llvm::Error checkNesting(llvm::StringRef text);
 
-/// llvm::json::parse behind checkNesting.
+/// What crashes MLIR's parser: deep nesting as above, and dense arrays of
+/// index or of an alias, such as `array<index: 1>` (LLVM 22).
+llvm::Error checkMlirText(llvm::StringRef text);
+
+/// llvm::json::parse after checkNesting.
 llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text);
 } // namespace rhizome

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The one place that knows the release number and the package schema's.
+// The only place that defines the release number and the package schema's.
 #pragma once
 
 namespace rhizome {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Measures a package's hardware by synthesis: Yosys over every distinct module
-// once, counts beside what the plan predicts. It reads the package only.
+// Measures a package's hardware by synthesis: runs Yosys once on every distinct
+// module and compares the counts with the plan. It reads the package only.
 #pragma once
 
 #include "rhizome/Package/Package.h"
@@ -9,7 +9,7 @@
 
 namespace rhizome {
 namespace synth {
-/// Yosys' commands for a family's netlist of module `top`, "" for an unknown
+/// The Yosys commands for a family's netlist of module `top`, "" for an unknown
 /// family. `hasDsp` is false for devices that lack the family's DSP blocks.
 std::string familyScript(llvm::StringRef family, bool hasDsp,
                          llvm::StringRef top = "actor");
@@ -19,14 +19,14 @@ std::vector<std::string> knownFamilies();
 
 struct SynthProgress {
   size_t done = 0, total = 0; ///< runs of Yosys
-  size_t cached = 0;          ///< modules that needed none
+  size_t cached = 0;          ///< modules found in the cache
   std::string running;        ///< actors whose modules are being synthesized
 };
 
 struct SynthOptions {
   std::string tool = "yosys"; ///< a program of PATH, or a path
   std::string cache;          ///< a folder, "" for the user's cache
-  unsigned jobs = 2;          ///< runs of Yosys at a time
+  unsigned jobs = 2;          ///< parallel runs of Yosys
   std::function<void(const SynthProgress &)> progress; ///< may be empty
 };
 
@@ -36,11 +36,11 @@ struct SynthModule {
   std::string cell;                ///< "matvec" for rhz_matvec
   std::string node;                ///< the package's node
   std::string key;                 ///< hash of its sources, script and tool
-  std::vector<std::string> actors; ///< all that it stands for
+  std::vector<std::string> actors; ///< all actors with this netlist
   synth::Counts predicted;         ///< of one actor, by the plan
   synth::Counts measured;          ///< of one actor
   synth::Depth depth;              ///< of the logic between registers
-  double seconds = 0;              ///< of a processor in Yosys, maybe earlier
+  double seconds = 0; ///< processor time of Yosys, maybe of an earlier run
   bool cached = false;
 };
 
@@ -57,11 +57,11 @@ struct SynthResult {
   std::vector<SynthModule> modules; ///< in the plan's order
 };
 
-/// Synthesizes every distinct module of a package that the cache does not
-/// hold. The cache's key is the content: cells, parameters, memory images,
-/// options, tool and its version; a run that is cut off loses only the modules
-/// that were in work. SIGINT, SIGTERM and SIGHUP end the runs of Yosys first.
-/// An error says which actor's module failed and where the log lies. The
+/// Synthesizes every distinct module of a package that is not in the cache.
+/// The cache's key is the content: cells, parameters, memory images,
+/// options, tool and its version; an interrupted run loses only the modules
+/// in progress. SIGINT, SIGTERM and SIGHUP end the runs of Yosys first.
+/// An error names the actor whose module failed and its log. The
 /// result is also written to "<package>/results/synth.json".
 llvm::Expected<SynthResult> synthesize(const Package &package,
                                        const SynthOptions &options);

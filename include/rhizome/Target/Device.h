@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a device offers: its resources, clock and arithmetic blocks, read from
+// The resources of a device, its clock and arithmetic blocks, read from
 // one data file each (data/devices/*.yaml). A new device is a new file.
 #pragma once
 
@@ -11,8 +11,9 @@
 #include <vector>
 
 namespace rhizome {
-/// Two products of one shared factor in one DSP block: which operands fit,
-/// and how many such products may be added before the two sums must be parted.
+/// Two products with one shared factor in one DSP block: which operands fit,
+/// and how many such products may be added before the two sums must be
+/// separated.
 struct DspPairs {
   unsigned xBits = 0;             ///< width of the shared factor
   unsigned wBits = 0;             ///< width of the two (signed) weights
@@ -20,32 +21,32 @@ struct DspPairs {
   unsigned maxPackedUnsigned = 0; ///< sums of an unsigned x
 };
 
-/// What nextpnr is told of a device.
+/// The device's names for nextpnr.
 struct Router {
   std::string program; ///< "nextpnr-ice40", "nextpnr-ecp5"
   std::string chip;    ///< "hx8k", "85k": the program's option
   std::string package; ///< as the program names it
-  unsigned speed = 0;  ///< speed grade, 0 where the chip has one only
+  unsigned speed = 0;  ///< speed grade, 0 if the chip has only one
 };
 
-/// Memory outside the chip's logic.
+/// Off-chip memory.
 struct DeviceMemory {
   std::string name;       ///< "ddr4", "hbm2"; as its kind if none is given
   std::string kind;       ///< "hbm" or "ddr"
   unsigned banks = 0;     ///< pseudo channels or channels, numbered from 0
-  double bytesPerS = 0;   ///< of all banks together, at best
+  double bytesPerS = 0;   ///< of all banks together, at most
   unsigned portBits = 64; ///< of a beat at a bank's port
-  // What is not given takes no time.
+  // // Omitted times are zero.
   int64_t latencyNs = 0;      ///< from a request to its first data
-  int64_t turnaroundNs = 0;   ///< lost where a burst does not follow the last
-  int64_t refreshEveryNs = 0; ///< a bank refreshes as often, 0: never
-  int64_t refreshNs = 0;      ///< and reads nothing for so long
+  int64_t turnaroundNs = 0;   ///< lost if a burst does not continue the last
+  int64_t refreshEveryNs = 0; ///< between refreshes of a bank, 0: never
+  int64_t refreshNs = 0;      ///< during which nothing is read
 };
 
-/// What a CPU computes with.
+/// The compute resources of a CPU.
 struct Processor {
   unsigned cores = 0;
-  /// Products of two 8-bit integers that a core adds up in a cycle, at best.
+  /// Products of two 8-bit integers that a core can accumulate per cycle.
   unsigned macsPerCycle = 0;
   int64_t cacheBytes = 0; ///< of the last level, which holds weights
 };
@@ -53,8 +54,8 @@ struct Processor {
 struct Device {
   std::string name;
   std::string description;
-  /// Set for a CPU, which has none of what follows but clock and memory; no
-  /// generator builds for one yet.
+  /// Set for a CPU, for which only clock and memory of the following are used;
+  /// no generator builds for one yet.
   std::optional<Processor> processor;
   std::string family;    ///< "ultrascale", "ultrascale+", "7series", "ecp5", …
   std::string part;      ///< the vendor's part number
@@ -63,7 +64,7 @@ struct Device {
   unsigned dspBBits = 0; ///< the multiplier's narrower signed operand
   std::optional<DspPairs> dspPairs;
   /// The network shell around the region, whose ports a design must have; ""
-  /// if the device stands alone.
+  /// if there is none.
   std::string shell;
   std::string platform; ///< the vendor's platform for kernels, "" if none
   std::optional<DeviceMemory> memory;
@@ -72,16 +73,16 @@ struct Device {
   int64_t bramBits = 0;      ///< bits of one unit of `bram`
   unsigned bramMaxWidth = 0; ///< widest word of one unit of `bram`
   double clockMhz = 0;       ///< the default clock
-  /// The highest clock that the vendor specifies for block RAM or the clock
-  /// network; 0 where no source says. Designs seldom come near it.
+  /// The maximum clock that the vendor specifies for block RAM or the clock
+  /// network; 0 if no source gives it. Designs rarely come near it.
   double maxClockMhz = 0;
   unsigned streamBits = 0; ///< data width of the AXI4-Stream border
   unsigned lutInputs = 0;
-  std::optional<Router> router;     ///< where nextpnr knows the device
+  std::optional<Router> router;     ///< if nextpnr supports the device
   std::vector<std::string> sources; ///< where the figures come from
 };
 
-/// The device of a command that was told none: that of the DOSA paper's
+/// The default device of commands: that of the DOSA paper's
 /// cluster, whose published figures ours are compared with.
 inline constexpr const char *kDefaultDevice = "xcku060-role";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A medium between nodes: how fast, how far and how reliable it is, read from
+// A medium between nodes: its rate, latency and reliability, read from
 // one data file each (data/links/*.yaml).
 #pragma once
 
@@ -16,7 +16,7 @@ struct Link : Medium {
   std::vector<std::string> sources; ///< where the figures come from
 };
 
-/// Reads a link by its name or from a path, as loadDevice does.
+/// Reads a link by its name or from a path, like loadDevice.
 llvm::Expected<Link> loadLink(llvm::StringRef nameOrPath);
 
 /// All links of the data folder, by name in ascending order.

@@ -9,9 +9,9 @@
 namespace rhizome {
 using Target = std::variant<Device, Board, Link, Cluster>;
 
-/// The target of this name, looked for among devices, boards, links and
-/// clusters in this order, or the one in a file, whose keys tell its kind. What
-/// is wrong is refused as in loadDevice().
+/// The target with this name, searched among devices, boards, links and
+/// clusters in this order, or the one in a file, whose keys determine its kind.
+/// Errors as in loadDevice().
 llvm::Expected<Target> loadTarget(llvm::StringRef nameOrPath);
 
 /// Every target of the data folder: devices, boards, links, clusters, each kind

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The algebra of kernels: how much work a kernel is, and the same kernel with
-// less of it. Works on any function of linalg operations on tensors, also on
-// one that came as MLIR.
+// The algebra of kernels: counts the work of a kernel, and reduces it.
+// Works on any function of linalg operations on tensors, also on
+// one from an MLIR file.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace rhizome::kernel {
-/// Arithmetic of one application. A multiply-accumulate is one product of an
-/// iteration added to a sum; of arithmetic operations every one counts, an
+/// Arithmetic operations per run. A multiply-accumulate is one product of an
+/// iteration added to a sum; arithmetic operations are counted individually, an
 /// accumulation as one.
 struct Work {
   int64_t macs = 0;
@@ -20,28 +20,28 @@ Work workOf(mlir::func::FuncOp kernel);
 std::vector<std::pair<mlir::Operation *, Work>>
 workByOperation(mlir::func::FuncOp kernel);
 
-/// True for a tensor that a linalg.fill gives zeros.
+/// True for a tensor that a linalg.fill sets to zeros.
 bool isZeroFilled(mlir::Value tensor);
 
-/// Where an intermediate's new indices stand.
+/// The position of an intermediate's new indices.
 enum class IndexOrder {
-  InPlace, ///< of the summed one: a step changes one dimension, none moves
-  First,   ///< in front: contracting the last index each time restores the
+  InPlace, ///< of the summed one: a step changes one dimension and moves none
+  First,   ///< first: contracting the last index each time restores the
            ///< order and needs no transpose as a matrix product
 };
 
-/// Common subexpressions once, elementwise operations fused, and sums of
-/// products contracted two factors at a time in the cheapest order: exact
-/// dynamic programming over the subsets of up to ten factors, where a step
-/// costs the product of the extents of both sides' live indices; of equal
-/// orders the one with the smallest largest intermediate is taken. Sums are
-/// touched only if their arithmetic says `fastmath<reassoc>`.
+/// Computes common subexpressions once, fuses elementwise operations, and
+/// contracts sums of products two factors at a time in the cheapest order:
+/// exact dynamic programming over the subsets of up to ten factors, where a
+/// step costs the product of the extents of both sides' live indices; among
+/// equal orders the one whose largest intermediate is smallest is taken. Sums
+/// are reordered only if their arithmetic has `fastmath<reassoc>`.
 mlir::LogicalResult factorizeProducts(mlir::func::FuncOp kernel,
                                       IndexOrder order = IndexOrder::InPlace);
 
 /// Every contraction whose indices fall into rows, columns and summed ones
 /// becomes a linalg.matmul on collapsed operands (transpose, transpose, GEMM,
-/// transpose), if its sums begin at zero. Transposes that a matmul's maps can express are not written.
-/// Returns the number of matmuls.
+/// transpose), if its sums begin at zero. Transposes that a matmul's maps can
+/// express are omitted. Returns the number of matmuls.
 int64_t formMatmuls(mlir::func::FuncOp kernel);
 } // namespace rhizome::kernel

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Exact real numbers as far as a network between two quantizers needs them:
+// Exact real numbers for a network between two quantizers:
 // rationals, and rationals with one square root (batch norm's gain). Order and
 // floor are decided exactly, never through floating point.
 #pragma once
@@ -42,10 +42,10 @@ public:
   bool operator<(const Real &o) const { return (*this - o).sign() < 0; }
   bool operator<=(const Real &o) const { return (*this - o).sign() <= 0; }
 
-  /// The largest whole number not above, the smallest not below.
+  /// The largest whole number not above, and the smallest not below.
   mpz_class floor() const;
   mpz_class ceil() const { return -(-*this).floor(); }
-  /// An approximation, for filters and messages only.
+  /// An approximation, only for filters and messages.
   double toDouble() const;
   /// |a| + |b|·√r, against which toDouble's error is relative.
   double magnitude() const;

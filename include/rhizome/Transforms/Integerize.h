@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// From the real-level network to the exact integer one: what a caller of the
-// Transforms layer needs.
+// From the real-level network to the exact integer one: the interface
+// of the Transforms layer.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -21,7 +21,7 @@ struct IntegerizeOptions {
   std::optional<numeric::Format> fixed; ///< --number-format
   /// Formats that differ from `fixed`, by ONNX tensor or node name.
   std::map<std::string, numeric::Format> tensorFormats;
-  /// Where operations run that host and FPGA could both compute; without one
+  /// Where operations run that both host and FPGA could compute; without it
   /// the FPGA gets them.
   Placer placer;
 };
@@ -30,7 +30,7 @@ struct IntegerizeOptions {
 struct QuantizerStats {
   std::string node;         ///< the quantizer's node
   std::string kind;         ///< requantize, threshold, table, scaled_add, none
-  unsigned accumulatorBits; ///< of what it reads
+  unsigned accumulatorBits; ///< of its operand
   unsigned multiplierBits;  ///< 1 if all multipliers are 1; 0 if none
   int64_t shift;
   int64_t thresholds; ///< per channel
@@ -47,23 +47,23 @@ struct IntegerizeStats {
     int64_t saturated, elements;
   };
   std::vector<Saturation> saturations;
-  /// Nodes that the host computes, with the reason where the FPGA could not
-  /// hold one that computes.
+  /// Nodes that the host computes, with the reason if the FPGA could not
+  /// compute one.
   Refusals host;
 };
 
-/// Turns `@main` (real level, as Import leaves it) into a graph of tasks
+/// Turns `@main` (real level, from Import) into a graph of tasks
 /// (flow.tasks), equal to it in exact arithmetic. The host's are called @host0,
 /// @host1 and so on; @host0 takes all of the model's inputs. The FPGA's one is
-/// called @network; several are @region0, @region1 and so on, and fpgaNetwork()
-/// merges them. What the FPGA cannot hold, the host computes, wherever that
-/// stands. On failure `refusals` holds every reason found, and the module must
-/// not be used further.
+/// called @network; if there are several, they are @region0, @region1 and so
+/// on, and fpgaNetwork() merges them. The host computes whatever the FPGA does
+/// not support, in any position. On failure `refusals` contains every reason
+/// found, and the module must not be used further.
 mlir::LogicalResult integerize(mlir::ModuleOp module,
                                const IntegerizeOptions &options,
                                Refusals &refusals, IntegerizeStats &stats);
 
-/// Why the importer left operations of a real-level module to the host.
+/// Why the importer assigned operations of a real-level module to the host.
 Refusals hostReasons(mlir::ModuleOp module);
 
 /// The steps of the above, in order; each is also a pass of rhizome-opt.

@@ -16,8 +16,8 @@ namespace rhizome {
 #define GEN_PASS_REGISTRATION
 #include "rhizome/Transforms/Passes.h.inc"
 
-/// @main, if the passes on networks can read it: one block, on tensors of known
-/// size. Else a refusal, and null.
+/// @main, if the passes on networks can read it: one block, on tensors of
+/// static shape. Otherwise a refusal, and null.
 mlir::func::FuncOp findNetwork(mlir::ModuleOp module, Refusals &refusals);
 /// Reports refusals as errors of a pass.
 void emitRefusals(mlir::ModuleOp module, const Refusals &refusals);

@@ -11,7 +11,7 @@ def OsaApplyFixedPoint : Pass<"osa-apply-fixed-point", "::mlir::ModuleOp"> {
     Weights, biases and graph inputs are quantized to the format, signed fixed
     point; each layer (conv2d or dense with bias, batch
     norm and activation), sum and average pool rounds once at its end, half to
-    even, and saturates. What leads to graph outputs only is not rounded.
+    even, and saturates. Tensors that lead only to graph outputs are not rounded.
   }];
   let options = [
     Option<"format", "format", "std::string", "\"fixed<1,7>\"",
@@ -21,13 +21,13 @@ def OsaApplyFixedPoint : Pass<"osa-apply-fixed-point", "::mlir::ModuleOp"> {
 }
 
 def NumApplyFormats : Pass<"num-apply-formats", "::mlir::ModuleOp"> {
-  let summary = "Put chosen number formats into kernels in f64 or f32";
+  let summary = "Apply chosen number formats to kernels in f64 or f32";
   let description = [{
     Formats are the attribute `rhizome.format` of arguments, results and operations,
     and `format` for values that no annotation reaches. Values that must agree
-    (an operation's result and its initial value, what is only moved) form a
+    (an operation's result and its initial value, moved values) form a
     class with one format; contradictions are errors. Where classes meet, and
-    at arguments and results, which keep their types, `num.cast` is put in.
+    at arguments and results, which keep their types, `num.cast` is inserted.
   }];
   let options = [
     Option<"format", "format", "std::string", "", "For unannotated values">,
@@ -36,7 +36,7 @@ def NumApplyFormats : Pass<"num-apply-formats", "::mlir::ModuleOp"> {
     Option<"saturate", "saturate", "bool", "false",
            "Saturate instead of wrapping or going to infinity">,
     Option<"fused", "fused", "bool", "false",
-           "Round a product with the sum that it enters">,
+           "Round a product with the sum that it is added to">,
   ];
   let dependentDialects = ["::rhizome::num::NumDialect",
                            "::mlir::linalg::LinalgDialect",
@@ -47,7 +47,7 @@ def OsaCanonicalize : Pass<"osa-canonicalize", "::mlir::ModuleOp"> {
   let summary = "Move quantizers and padding to where they cost least";
   let description = [{
     Activations and quantizers move before max pools, quantizers before
-    concatenations, and zero padding into the convolution behind it.
+    concatenations, and zero padding into the convolution after it.
   }];
   let dependentDialects = ["::rhizome::osa::OsaDialect"];
 }
@@ -55,8 +55,8 @@ def OsaCanonicalize : Pass<"osa-canonicalize", "::mlir::ModuleOp"> {
 def OsaIntegerize : Pass<"osa-integerize", "::mlir::ModuleOp"> {
   let summary = "Real-level @main to a graph of tasks of host and FPGA";
   let description = [{
-    The FPGA's tasks hold exact integer operations only, those of the host
-    whatever is real. They take turns: @host0, @network, @host1; or with several
+    The FPGA's tasks contain only exact integer operations, those of the host
+    all real ones. They alternate: @host0, @network, @host1; or with several
     regions @host0, @region0, @host1, @region1 and so on.
   }];
   let dependentDialects = ["::rhizome::osa::OsaDialect",
@@ -70,11 +70,11 @@ def LinalgFactorizeProducts
   let description = [{
     Common subexpressions are computed once, elementwise operations fused, and
     sums of products contracted two factors at a time in the cheapest order.
-    Sums are touched only if their arithmetic says `fastmath<reassoc>`.
+    Sums are reordered only if their arithmetic has `fastmath<reassoc>`.
   }];
   let options = [
     Option<"newFirst", "new-first", "bool", "false",
-           "Put an intermediate's new indices in front, so that contracting "
+           "Put an intermediate's new indices first, so that contracting "
            "the last index each time restores their order">,
   ];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
@@ -95,10 +95,10 @@ def LinalgFormMatmuls : Pass<"linalg-form-matmuls", "::mlir::func::FuncOp"> {
 }
 
 def LinalgCountWork : Pass<"linalg-count-work", "::mlir::func::FuncOp"> {
-  let summary = "Tell the multiply-accumulates and operations of each loop";
+  let summary = "Report the multiply-accumulates and operations of each loop";
   let description = [{
     A remark at each `linalg` operation that computes, and one at the function
-    with their sums. The IR stays as it is.
+    with their sums. The IR is not changed.
   }];
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where a float network gets quantizers, whatever their formats: at its inputs,
-// after every layer, on the weights, and where a layer reads what the host
-// computes. What only leads to graph outputs keeps
-// its exact accumulator.
+// The positions of quantizers in a float network, whatever their formats: at
+// its inputs, after every layer, on the weights, and where a layer reads values
+// that the host computes. Tensors that lead only to graph outputs keep their
+// exact accumulator.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -12,8 +12,8 @@
 
 namespace rhizome {
 struct Placement {
-  /// A tensor of the network; its readers are to see the rounded one, graph
-  /// outputs are not.
+  /// A tensor of the network; its readers get the rounded one, graph
+  /// outputs do not.
   struct Point {
     mlir::Value value;
     mlir::Location loc; ///< of the layer that ends here, or of the input
@@ -28,16 +28,16 @@ struct Placement {
   std::vector<Constant> constants;
 };
 
-/// Reads a real-level function; changes nothing. Tensors that the file
-/// quantizes itself are left out.
+/// Reads a real-level function without changing it. Tensors that the file
+/// quantizes itself are omitted.
 Placement placeQuantizers(mlir::func::FuncOp function);
 
-/// The values of one of its constants, also where the file computes it from
+/// The values of one of its constants, even if the file computes it from
 /// others, rounded to float32.
 std::vector<float> constantFloats(mlir::Value constant);
 
-/// What a quantizer rounds to: codes lo..hi, one scale and zero point for all
-/// or one for each position of `axis`.
+/// The target of a quantizer: codes lo..hi, and one scale and zero point for
+/// all or one for each position of `axis`.
 struct AffineFormat {
   int64_t lo, hi;
   std::vector<float> scale;
@@ -45,10 +45,10 @@ struct AffineFormat {
   int64_t axis = -1;
 };
 
-/// quantize and dequantize `v`; returns the reals behind.
+/// quantize and dequantize `v`; returns the resulting reals.
 mlir::Value quantized(mlir::OpBuilder &builder, mlir::Value v,
                       const AffineFormat &format, mlir::Location loc);
-/// Puts that between a point and its readers; returns what they read now.
+/// Inserts that between a point and its readers; returns what they read now.
 mlir::Value quantizeUses(mlir::OpBuilder &builder,
                          const Placement::Point &point,
                          const AffineFormat &format);

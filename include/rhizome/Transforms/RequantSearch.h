@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Finds the cheapest integer hardware that equals a given step function for
-// every value that can occur: multiplier, offset and shift, compared with the
+// every possible value: multiplier, offset and shift, compared with the
 // function's step positions.
 #pragma once
 
@@ -13,9 +13,9 @@ struct Requantizer {
   int64_t shift = 0;
   bool tiesEven = false;
 
-  /// The level before clamping; `channel` counts in multiplier.
+  /// The level before clamping; `channel` is an index of multiplier.
   int64_t apply(int64_t x, size_t channel) const;
-  /// Bits of the largest multiplier, sign included where one is negative;
+  /// Bits of the largest multiplier, including the sign if one is negative;
   /// 1 if all multipliers are 1.
   unsigned multiplierBits() const;
 };

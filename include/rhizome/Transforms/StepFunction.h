@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What lies between an accumulator and the next quantizer, as mathematics: a
+// The computation between an accumulator and the next quantizer: a
 // piecewise-linear function of whole numbers with exact real coefficients, the
 // quantizer's one rounding, and the positions at which their composition steps.
 #pragma once
@@ -42,7 +42,7 @@ public:
   /// f · factor, f + term.
   void scale(const Real &factor);
   void shift(const Real &term);
-  /// f where f ≥ 0, else alpha · f.
+  /// f where f ≥ 0, otherwise alpha · f.
   void leaky(const Real &alpha);
   /// max(f, bound), min(f, bound).
   void atLeast(const Real &bound);
@@ -84,14 +84,14 @@ struct Quantizer {
     bool closed;
   };
   Boundary boundary(int64_t level) const;
-  /// What a level means as a code: base + step · level.
+  /// The code of a level: base + step · level.
   int64_t base() const { return rounding == Rounding::Sign ? -1 : 0; }
   int64_t step() const { return rounding == Rounding::Sign ? 2 : 1; }
 };
 
 /// A monotone step function over lo..hi, in a direction in which it rises.
 struct Steps {
-  bool falls = false;      ///< if so, everything below speaks of −x
+  bool falls = false;      ///< if so, everything below refers to −x
   int64_t lo = 0, hi = 0;  ///< the range of x (or −x)
   int64_t bottom = 0;      ///< level at lo
   std::vector<int64_t> at; ///< at[k]: first x with level > bottom + k

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a hardware unit is, as data: the descriptions that rtl/units/*.td give
+// Hardware units as data: the descriptions from rtl/units/*.td
 // (parameters, ports, memories, sources), found by name, and an instance of a
-// kind with values for its parameters. What these values mean in time and area
-// is the generators' (rhizome/Generator/UnitModel.h).
+// kind with values for its parameters. Generators define the timing and area
+// for these values (rhizome/Generator/UnitModel.h).
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -25,13 +25,13 @@ using Expression = int64_t (*)(const int64_t *values);
 struct Parameter {
   llvm::StringLiteral name;
   int64_t least, most;           ///< bounds of its value
-  std::optional<int64_t> preset; ///< its value where an actor leaves it out
-  /// Whether the module takes it; others are what the compiler plans with.
+  std::optional<int64_t> preset; ///< its value if an actor omits it
+  /// Whether the module takes it; others are for the compiler only.
   bool inHardware;
   const char *text; ///< for people
 };
 
-/// A text parameter that names a file of a memory's contents.
+/// A string parameter that names a file of a memory's contents.
 struct File {
   const char *name, *text;
 };
@@ -41,18 +41,18 @@ enum class Protocol : uint8_t {
   Stream, ///< valid, ready, data: between actors
   Axis,   ///< AXI4-Stream with TLAST: a port of the design
   Status, ///< a value that is read for diagnosis only
-  /// The channels AR and R of AXI4: from a unit to a memory outside the chip.
+  /// The channels AR and R of AXI4: from a unit to an off-chip memory.
   Axi4Read,
   /// A place in the chain that fills on-chip memories when a design starts.
   Load,
 };
 
-/// Bits of an address in a bank of a memory outside the chip.
+/// Bits of an address in a bank of an off-chip memory.
 constexpr int64_t kAddressBits = 64;
 /// Bytes to which segments are aligned, and which no burst crosses.
 constexpr int64_t kPageBytes = 4096;
 
-/// One signal of a port: `width` 0 stands for the port's data.
+/// One signal of a port: `width` 0 means the port's data width.
 struct Signal {
   const char *suffix; ///< "_valid_i", behind the port's name
   bool isInput;       ///< of the module
@@ -63,12 +63,12 @@ llvm::ArrayRef<Signal> signalsOf(Protocol protocol, bool isInput);
 /// The port of a design at a bank of a memory: "m_axi_ddr4_0".
 std::string memoryPortName(llvm::StringRef memory, int64_t bank);
 
-/// What a memory port asks for.
+/// The requests of a memory port.
 struct Traffic {
-  Expression bytes = nullptr;    ///< a frame
+  Expression bytes = nullptr;    ///< per frame
   Expression burst = nullptr;    ///< beats of the longest burst
-  Expression inFlight = nullptr; ///< bursts on their way at once, at most
-  /// The parameter that says on which page of 4 KiB the unit's segment begins.
+  Expression inFlight = nullptr; ///< maximum number of bursts in flight
+  /// The parameter with the page of 4 KiB on which the unit's segment begins.
   const char *page = "";
 };
 
@@ -77,14 +77,14 @@ struct Port {
   Protocol protocol;
   bool isInput;
   Expression width; ///< bits of its data
-  /// Of a frame, where it is a stream; of the load chain those that stay.
+  /// Per frame, for a stream; for the load chain, the words that stay.
   Expression beats;
-  Expression count; ///< of so many streams that lie side by side
+  Expression count; ///< number of parallel streams
   const char *widthText, *beatsText;
   Traffic traffic = {}; ///< of a memory port
 
   bool isMemory() const { return protocol == Protocol::Axi4Read; }
-  /// Does the load chain pass here, behind its head?
+  /// Whether the load chain passes here, after its head.
   bool isLoaded() const { return protocol == Protocol::Load && isInput; }
 };
 
@@ -95,7 +95,7 @@ struct Rom {
   Expression words, width, copies, exists;
 };
 
-/// What must hold between parameters.
+/// A constraint between parameters.
 struct Constraint {
   Expression holds;
   const char *text;
@@ -107,20 +107,20 @@ struct Binding {
   Expression value;
 };
 
-/// A file that makes up a module: callees stand before callers.
+/// A file of a module: callees precede callers.
 struct SourceFile {
   const char *name;     ///< "rhz_counter.sv"
   bool isModel = false; ///< of a vendor's primitive, for simulators only
-  /// Where it lies; "" stands for the compiler's own library.
+  /// Its folder; "" is the compiler's own library.
   const char *folder = "";
 };
 
 /// A unit kind.
 struct Kind {
   const char *name;    ///< what flow.actor names: "window"
-  const char *summary; ///< a sentence for people
-  /// The module that an actor instantiates, "" where a generator makes the
-  /// datapath; that is a module of the actor's own, around which `shell` puts
+  const char *summary; ///< a description for people
+  /// The module that an actor instantiates, "" if the generator makes the
+  /// datapath; that is a module of the actor's own, to which `shell` adds
   /// the handshakes.
   const char *module, *shell;
   llvm::ArrayRef<Binding> shellParameters;
@@ -134,30 +134,30 @@ struct Kind {
   llvm::ArrayRef<const char *> characterized;
 
   bool isGenerated() const { return !*module; }
-  /// The ports to memories outside the chip, in their order.
+  /// The ports to off-chip memories, in their order.
   llvm::SmallVector<const Port *, 2> memoryPorts() const;
-  /// Where the load chain fills its memories, null if it has none such.
+  /// Where the load chain fills its memories, null if it has none.
   const Port *loadedPort() const;
-  /// The place of a parameter, none if the kind has no such parameter.
+  /// The index of a parameter, none if the kind has no such parameter.
   std::optional<unsigned> indexOf(llvm::StringRef parameter) const;
 };
 
-/// The kind of that name, null if there is none.
+/// The kind with this name, null if there is none.
 const Kind *find(llvm::StringRef name);
 /// All kinds: the compiler's own in the order of rtl/units/Units.td, then those
 /// that a program has added.
 std::vector<const Kind *> all();
-/// Adds a kind, which must outlive all its instances, under a name that no
-/// other has. Not while another thread compiles.
+/// Adds a kind, which must outlive all its instances, under an unused
+/// name. Not while another thread compiles.
 void add(const Kind &kind);
-/// Takes it out again.
+/// Removes it.
 void remove(const Kind &kind);
 
-/// The files of a module of the compiler's library (a unit's, or one that
-/// stands around units), callees first. Empty for a module that is not there.
+/// The files of a module of the compiler's library (a unit's, or one
+/// around units), callees first. Empty for an unknown module.
 llvm::ArrayRef<SourceFile> sourcesOf(llvm::StringRef module);
 
-/// The parameters of an instance. Which there are is its kind's.
+/// The parameters of an instance, as defined by its kind.
 class Values {
 public:
   Values() = default;
@@ -175,16 +175,16 @@ public:
   /// The value of a parameter that was given or has a preset.
   int64_t get(llvm::StringRef name) const;
   void set(llvm::StringRef name, int64_t value);
-  /// Sets all of these, and leaves what else was given.
+  /// Sets all of these, and keeps the other values.
   void
   operator=(std::initializer_list<std::pair<llvm::StringRef, int64_t>> all) {
     for (auto [name, value] : all)
       set(name, value);
   }
-  /// Name and value of everything that was given.
+  /// Name and value of all given parameters.
   llvm::SmallVector<std::pair<llvm::StringRef, int64_t>, 24> all() const;
 
-  /// In the order of the kind's parameters, presets included.
+  /// In the order of the kind's parameters, including presets.
   const int64_t *data() const { return values.data(); }
 
   /// As the struct that is generated for the kind (rhizome/Unit/Units.h).
@@ -222,7 +222,7 @@ public:
 
   /// The memories that exist with these parameters.
   llvm::SmallVector<const Rom *, 2> roms() const;
-  /// A port's bits of data, all streams of it taken together.
+  /// A port's data width, for all its streams together.
   int64_t bitsOf(const Port &port) const {
     return port.width(params.data()) * port.count(params.data());
   }
@@ -231,7 +231,7 @@ private:
   const Kind *ofKind = nullptr;
 };
 
-/// What is wrong with an instance's parameters: one that is missing or out of
-/// its bounds, or a constraint that does not hold. Nothing if all is well.
+/// The errors in an instance's parameters: one that is missing or out of
+/// its bounds, or a violated constraint. Nothing if it is valid.
 std::optional<std::string> check(const Instance &instance);
 } // namespace rhizome::unit

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How a hardware unit is described: one record per unit kind. From the records
-// scripts/generate_units.py makes the C++ tables and parameter structs, the
-// data that the cells' tests read, and docs/units.md.
+// scripts/generate_units.py generates the C++ tables and parameter structs, the
+// data that the cell tests read, and docs/units.md.
 //
 // Widths, shapes and constraints are C++ expressions over the kind's
 // parameters, with ceilDiv(a, b), clog2(n), addressBits(n), std::min and
@@ -30,7 +30,7 @@ class Parameter<string name, int least, int most, string text> {
   int Preset = 0;
   bit InHardware = 1;
 }
-// One that an actor may leave out: the module then has `preset`.
+// A parameter that an actor may omit: the module then has `preset`.
 class Optional<string name, int preset, int least, int most, string text>
     : Parameter<name, least, most, text> {
   let HasPreset = 1;
@@ -41,13 +41,13 @@ class Natural<string name, string text> : Parameter<name, 0, 2147483647, text>;
 class Signed<string name, string text>
     : Parameter<name, -2147483648, 2147483647, text>;
 class Flag<string name, string text> : Parameter<name, 0, 1, text>;
-// Bits of a number, and of a beat.
+// The number of bits of a number, and of a beat.
 class BeatWidth<string name, string text> : Parameter<name, 1, 1048576, text>;
 class Width<string name, string text> : Parameter<name, 1, 4096, text>;
 // A value that the compiler plans with and the module does not take.
 class Planned<string name, string text>
     : Parameter<name, 0, 1125899906842624, text> { let InHardware = 0; }
-// Whether a read-only memory lies in block RAM; given where there is one.
+// Whether a read-only memory is in block RAM; given if there is one.
 class Placed<string name, string text> : Optional<name, 0, 0, 1, text>;
 
 // A file of a memory's initial contents, a text parameter of the module.
@@ -56,10 +56,10 @@ class File<string name, string text> {
   string Text = text;
 }
 
-// A port. `protocol` is a case of unit::Protocol, which says which signals it
-// has; `width` are the bits of its data, `count` how many of it lie side by
-// side (the outputs of a fork), `beats` those of a frame where the port is a
-// stream.
+// A port. `protocol` is a case of unit::Protocol, which defines its
+// signals; `width` is the width of its data, `count` the number of
+// streams next to each other (the outputs of a fork), `beats` the beats of a
+// frame if the port is a stream.
 class Port<string name, string protocol, bit isInput, string width,
            string beats = "0", string count = "1"> {
   string Name = name;
@@ -68,9 +68,9 @@ class Port<string name, string protocol, bit isInput, string width,
   string Width = width;
   string Beats = beats;
   string Count = count;
-  // Of a memory port: bytes a frame, beats of a burst (the longest), bursts
-  // that are on their way at once (the most), and the parameter that says on
-  // which page of 4 KiB the unit's segment begins.
+  // For a memory port: bytes per frame, beats of the longest burst, maximum
+  // number of bursts in flight, and the parameter with the page of 4 KiB
+  // on which the unit's segment begins.
   string Bytes = "0";
   string Burst = "0";
   string InFlight = "0";
@@ -83,10 +83,10 @@ class StreamOut<string name, string width, string beats, string count = "1">
 // A port of the design: AXI4-Stream with TLAST.
 class AxisIn<string name, string width> : Port<name, "Axis", 1, width>;
 class AxisOut<string name, string width> : Port<name, "Axis", 0, width>;
-// A port to a memory outside the chip, which the unit reads: the channels AR and
+// A port to an off-chip memory, which the unit reads: the channels AR and
 // R of AXI4. Data are a power of two of bytes wide, bursts take whole beats at
 // increasing addresses (ARSIZE and ARBURST are constant), do not cross 4 KiB
-// and are answered in order (ARID is 0).
+// and return in order (ARID is 0).
 class Axi4Read<string name, string width, string bytes, string burst,
                string inFlight, string page>
     : Port<name, "Axi4Read", 0, width> {
@@ -96,8 +96,8 @@ class Axi4Read<string name, string width, string bytes, string burst,
   let Page = page;
 }
 // A place in the chain that fills on-chip memories when a design starts: words
-// come in, those of the unit's own stay (`beats` of them), all others go on, and
-// a flag says that its own are in.
+// come in, the unit keeps its own (`beats` of them) and passes on all others, and
+// a flag reports that its own have arrived.
 class LoadIn<string name, string width, string beats>
     : Port<name, "Load", 1, width, beats>;
 // The head of that chain.
@@ -106,7 +106,7 @@ class LoadOut<string name, string width> : Port<name, "Load", 0, width>;
 class Status<string name, string width> : Port<name, "Status", 0, width>;
 
 // A read-only memory whose contents the generator writes: `copies` memories of
-// `words` words of `width` bits, where `exists` is not 0. `placedBy` names the
+// `words` words of `width` bits, if `exists` is not 0. `placedBy` names the
 // parameter that puts it into block RAM.
 class Rom<string file, string placedBy, string words, string width,
           string copies = "1", string exists = "1"> {
@@ -118,7 +118,7 @@ class Rom<string file, string placedBy, string words, string width,
   string Exists = exists;
 }
 
-// What must hold between parameters.
+// A constraint between parameters.
 class Constraint<string expression, string text> {
   string Expression = expression;
   string Text = text;
@@ -131,11 +131,11 @@ class Binding<string name, string expression> {
 }
 
 class Unit<string name> {
-  string Name = name;         // what flow.actor names
-  string Summary = ?;         // a sentence for people
+  string Name = name;         // as in flow.actor
+  string Summary = ?;         // a description for people
   string Latency = "";        // of a firing until its result is visible, in words
-  // The module: of the library, or none where a generator makes the datapath,
-  // which then stands in a module of its own next to the module `Shell`.
+  // The module: of the library, or none if the generator makes the datapath,
+  // which is then in its own module next to the module `Shell`.
   list<Source> Module = [];
   list<Source> Shell = [];
   list<Binding> ShellParameters = [];
@@ -152,7 +152,7 @@ class Unit<string name> {
 // The kinds of a table, in order.
 class UnitList<list<Unit> kinds> { list<Unit> Kinds = kinds; }
 
-// The output buffer that every unit ends in.
+// The output buffer at the end of every unit.
 def Depth : Parameter<"Depth", 2, 1099511627776, "places of the output buffer">;
 // Beats of the output in a frame: how many periods of its phases a frame has.
 def FrameBeats : Planned<"frameBeats", "beats of the output in a frame">;

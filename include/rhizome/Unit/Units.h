@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The parameters of each unit kind of rtl/units as a struct: what
-// Instance::as<unit::Window>() gives.
+// The parameters of each unit kind of rtl/units as a struct, as
+// returned by Instance::as<unit::Window>().
 #pragma once
 
 #include "rhizome/Unit/Unit.h"

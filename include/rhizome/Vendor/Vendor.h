@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Build files for the tools of vendors. A flow is a folder of the data
-// directory, flows/<name>/: a flow.json that says which devices it serves, and
+// Build files for vendor tools. A flow is a folder of the data
+// directory, flows/<name>/: a flow.json that lists the supported devices, and
 // templates of the files. A new flow is a new folder.
 #pragma once
 
@@ -8,20 +8,20 @@
 #include "rhizome/Target/Device.h"
 
 namespace rhizome::vendor {
-/// One folder of flows/, as its flow.json describes it.
+/// One folder of flows/, described by its flow.json.
 struct Flow {
-  std::string name; ///< the folder's, here and below nodes/<n>/
+  std::string name; ///< the folder's, here and in nodes/<n>/
   std::string tool; ///< for people: "AMD Vivado"
-  /// Programs without which the files are of no use.
+  /// The programs needed to use the files.
   std::vector<std::string> programs;
-  /// Families that it serves, each with the name that the tool has for it.
+  /// Supported families, each with the tool's name for it.
   std::map<std::string, std::string> families;
-  /// The shell that it serves, "" for a flow that asks for none.
+  /// The supported shell, "" for any.
   std::string shell;
-  /// At most so many inputs, and so many outputs; 0: any number.
+  /// Maximum number of inputs, and of outputs; 0: any number.
   int64_t maxStreams = 0;
-  std::map<std::string, std::string> files; ///< name and what it is for
-  std::string folder;                       ///< where the templates lie
+  std::map<std::string, std::string> files; ///< name and purpose
+  std::string folder;                       ///< where the templates are
 
   bool serves(const Device &device) const;
 };
@@ -30,21 +30,21 @@ struct Flow {
 /// with its path and place.
 llvm::Expected<std::vector<Flow>> listFlows();
 
-/// What fills the templates: a JSON object whose text depends on the node, the
-/// device, the clock and the constants of a node top's channels only
+/// The values for the templates: a JSON object whose text depends only on the
+/// node, the device, the clock and the constants of a node top's channels
 /// (nodeConfiguration; empty without a link).
 llvm::json::Object valuesOf(const PlannedNode &node, const Device &device,
                             double clockMhz,
                             const std::vector<uint16_t> &configuration = {});
 
-/// Fills a template in the Mustache language, without any escaping. A name
-/// that no value has is refused with its line; `path` is for messages.
+/// Fills in a template in the Mustache language, without any escaping. An
+/// unknown name is refused with its line; `path` is for messages.
 llvm::Expected<std::string> fillTemplate(llvm::StringRef path,
                                          llvm::StringRef text,
                                          const llvm::json::Object &values);
 
-/// Writes nodes/<node>/<flow>/ for every flow that serves the device. `notes`
-/// gets a sentence for each that serves it but not this network.
+/// Writes nodes/<node>/<flow>/ for every flow that supports the device. `notes`
+/// gets a sentence for each flow that supports it but not this network.
 llvm::Error writeFlows(PackageWriter &writer, const PlannedNode &node,
                        const Device &device, double clockMhz,
                        std::vector<std::string> &notes,

@@ -89,7 +89,7 @@ LogicalResult BankAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-/// C6 … C8: the memories of a design, and who reads them.
+/// C6 … C8: the memories of a design, and their readers.
 static LogicalResult verifyMemories(DesignOp design) {
   llvm::StringMap<int64_t> banks;
   if (auto memories = design.getMemories())
@@ -164,7 +164,7 @@ LogicalResult DesignOp::verifyRegions() {
   return verifyMemories(*this);
 }
 
-/// The unit that an actor describes; reports what its config has wrong.
+/// The unit that an actor describes; reports errors in its config.
 static FailureOr<unit::Instance> unitOf(ActorOp op) {
   const unit::Kind *kind = unit::find(op.getKind());
   if (!kind)
@@ -210,7 +210,7 @@ SmallVector<BankAttr, 2> ActorOp::getBanks() {
   return {};
 }
 
-/// C4: streams against ports of one direction.
+/// C4: streams and ports of one direction.
 static LogicalResult verifyStreams(ActorOp op, const unit::Instance &unit,
                                    bool isInput, TypeRange types) {
   const int64_t *values = unit.params.data();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Verifiers of the operations that hold a plan. Each message begins with the
-// number of the constraint in Plan.td that it reports.
+// Verifiers of the operations that describe a plan. Each message begins with
+// the number of the constraint in Plan.td that it reports.
 #include "rhizome/Dialect/Flow/Plan.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"

@@ -70,6 +70,14 @@ std::vector<std::string> flow::outputsOf(ModuleOp module) {
   return namesIn(module, kOutputs);
 }
 
+SmallVector<StateAttr> flow::statesOf(ModuleOp module) {
+  SmallVector<StateAttr> states;
+  if (auto list = module->getAttrOfType<ArrayAttr>(kStates))
+    for (auto state : list.getAsRange<StateAttr>())
+      states.push_back(state);
+  return states;
+}
+
 namespace {
 /// One check of a module that has `flow.tasks`.
 class TaskVerifier {
@@ -151,13 +159,17 @@ LogicalResult TaskVerifier::order() {
     if (!inputs.insert(name).second)
       return module.emitError()
              << "C4: the model has two inputs '" << name << "'";
+  llvm::StringSet<> states; // their own verifier says more of them
+  for (StateAttr state : statesOf(module))
+    states.insert(state.getName());
   for (FunctionOpInterface task : tasks) {
     for (auto [name, type] :
          llvm::zip_equal(takenBy(task), task.getArgumentTypes())) {
-      if (!inputs.contains(name) && !given.contains(name))
+      if (!inputs.contains(name) && !given.contains(name) &&
+          !states.contains(name))
         return task.emitError() << "C2: it takes '" << name
-                                << "', which is no input of the model and is "
-                                   "given by no earlier task";
+                                << "', which is no input or state of the model "
+                                   "and is given by no earlier task";
       if (failed(typed(task, name, type)))
         return failure();
     }
@@ -207,6 +219,72 @@ static LogicalResult verifyPlaced(Operation *op) {
          << "C5: it has a flow.place, but flow.tasks does not list it";
 }
 
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+/// The types by which a module knows what is taken and given: by the tasks, or
+/// by @main. What is no tensor has no place here.
+static void typesOf(ModuleOp module, llvm::StringMap<Type> &taken,
+                    llvm::StringMap<Type> &given) {
+  auto note = [](llvm::StringMap<Type> &types, StringAttr name, Type type) {
+    if (name)
+      types.insert({name.getValue(), type});
+  };
+  SmallVector<FunctionOpInterface> functions = tasksOf(module);
+  const char *attr = functions.empty() ? "rhizome.name" : kTensor;
+  if (functions.empty())
+    if (auto main =
+            dyn_cast_or_null<FunctionOpInterface>(module.lookupSymbol("main")))
+      functions.push_back(main);
+  for (FunctionOpInterface f : functions) {
+    for (unsigned i = 0; i < f.getNumArguments(); ++i)
+      note(taken, f.getArgAttrOfType<StringAttr>(i, attr),
+           f.getArgumentTypes()[i]);
+    for (unsigned i = 0; i < f.getNumResults(); ++i)
+      note(given, f.getResultAttrOfType<StringAttr>(i, attr),
+           f.getResultTypes()[i]);
+  }
+}
+
+/// C1 to C3 of Flow_State.
+static LogicalResult verifyStates(ModuleOp module, Attribute value) {
+  auto list = dyn_cast<ArrayAttr>(value);
+  if (!list || !llvm::all_of(list, llvm::IsaPred<StateAttr>))
+    return module.emitError() << "C1: flow.states is no list of #flow.state";
+  llvm::StringMap<Type> taken, given;
+  typesOf(module, taken, given);
+  const bool isGraph = hasTasks(module);
+  const std::vector<std::string> inputs = inputsOf(module);
+  llvm::StringSet<> names;
+  for (auto state : list.getAsRange<StateAttr>()) {
+    StringRef name = state.getName(), next = state.getNext();
+    if (name.empty() || !names.insert(name).second)
+      return module.emitError() << "C1: there is another state '" << name
+                                << "', or it has no name";
+    if (isGraph && (given.contains(name) || llvm::is_contained(inputs, name)))
+      return module.emitError() << "C2: the state '" << name
+                                << "' is an input of the model, or a task "
+                                   "gives it";
+    if (!isGraph && !taken.contains(name))
+      return module.emitError()
+             << "C2: @main takes no '" << name << "', which is to be a state";
+    if (!given.contains(next))
+      return module.emitError() << "C2: nothing gives '" << next
+                                << "', the state '" << name << "' of the next "
+                                << "frame";
+    Type type = state.getInitial().getType();
+    for (auto &[types, what] :
+         {std::pair(&taken, name), std::pair(&given, next)})
+      if (auto found = types->find(what);
+          found != types->end() && found->second != type)
+        return module.emitError()
+               << "C3: the state '" << name << "' begins as " << type
+               << ", but '" << what << "' is " << found->second;
+  }
+  return success();
+}
+
 LogicalResult FlowDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -216,10 +294,11 @@ LogicalResult FlowDialect::verifyOperationAttribute(Operation *op,
              << "C1: flow.place is a #flow.place and stands at a function";
     return verifyPlaced(op);
   }
-  if (name != kTasks)
+  if (name != kTasks && name != kStates)
     return success();
   auto module = dyn_cast<ModuleOp>(op);
   if (!module)
-    return op->emitError() << "C1: flow.tasks stands at a module";
-  return TaskVerifier(module).run();
+    return op->emitError() << "C1: " << name << " stands at a module";
+  return name == kTasks ? TaskVerifier(module).run()
+                        : verifyStates(module, attribute.getValue());
 }

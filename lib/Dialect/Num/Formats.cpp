@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Number formats as types, and what the verifiers of the arithmetic hold.
+// Number formats as types, and the verifiers of the arithmetic.
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "rhizome/Dialect/Num/Ops.h"

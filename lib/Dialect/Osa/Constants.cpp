@@ -18,8 +18,8 @@ bool osa::isTensorOf(Type type, function_ref<bool(Type)> isElement) {
          isElement(tensor.getElementType());
 }
 
-/// Bytes of one element in memory; 0 for what is neither a float nor an integer
-/// of whole bytes. Booleans take a byte.
+/// Bytes of one element in memory; 0 for anything other than a float or an
+/// integer of whole bytes. Booleans take a byte.
 static int64_t bytesOf(Type element) {
   if (!element.isIntOrFloat())
     return 0;
@@ -27,7 +27,7 @@ static int64_t bytesOf(Type element) {
   return bits == 1 ? 1 : bits % 8 ? 0 : bits / 8;
 }
 
-/// The bytes of a resource; none if the file that it came from left it out.
+/// The bytes of a resource; none if the file elided it.
 static ArrayRef<char> bytesOf(DenseResourceElementsAttr attr) {
   AsmResourceBlob *blob = attr.getRawHandle().getBlob();
   return blob ? blob->getData() : ArrayRef<char>();
@@ -146,8 +146,8 @@ void osa::forConstantInts(Value value, function_ref<void(int64_t)> use) {
           num::elementInt(value.getType()).getIsSigned(), use);
 }
 
-/// A resource whose key is the name and a hash of the contents, so that it
-/// depends on nothing else that was made before; equal ones are one.
+/// A resource whose key is the name and a hash of the contents, so that it does
+/// not depend on other resources; equal ones are merged.
 template <typename T>
 static ElementsAttr makeResource(RankedTensorType type, StringRef name,
                                  ArrayRef<T> values) {

@@ -28,7 +28,7 @@ void OsaDialect::initialize() {
 }
 
 //===----------------------------------------------------------------------===//
-// What several operations ask for
+// Checks shared by several operations
 //===----------------------------------------------------------------------===//
 
 static RankedTensorType tensor(Value v) {
@@ -52,7 +52,7 @@ static LogicalResult checkSameShape(Operation *op, StringRef number) {
                     (number + ": the output").str());
 }
 
-/// Operands and result are of one level, whatever their ranges.
+/// Operands and result are of one level, for any ranges.
 static LogicalResult checkLevel(Operation *op, StringRef number) {
   Type out = tensor(op->getResult(0)).getElementType();
   for (Value v : op->getOperands()) {
@@ -65,7 +65,7 @@ static LogicalResult checkLevel(Operation *op, StringRef number) {
   return success();
 }
 
-/// The elements are handed on: the result's type holds every operand's.
+/// The elements are passed on: the result's type holds every operand's.
 static LogicalResult checkElements(Operation *op, StringRef number) {
   if (failed(checkLevel(op, number)))
     return failure();
@@ -112,7 +112,7 @@ static LogicalResult checkPerChannel(Operation *op, size_t n) {
 // Both levels
 //===----------------------------------------------------------------------===//
 
-/// The least and the largest of integers; `signed` says how they extend.
+/// The minimum and the maximum of integers; `signed` says how they extend.
 template <typename T>
 static std::pair<int64_t, int64_t> extremes(ArrayRef<char> bytes) {
   int64_t lo = INT64_MAX, hi = INT64_MIN;
@@ -125,7 +125,7 @@ static std::pair<int64_t, int64_t> extremes(ArrayRef<char> bytes) {
   return {lo, hi};
 }
 
-/// Weights are many: they are looked at where they lie.
+/// There may be many weights: they are read in place.
 static std::pair<int64_t, int64_t> extremesOf(ElementsAttr attr,
                                               bool isSigned) {
   ArrayRef<char> bytes = rawValues(attr);
@@ -156,13 +156,13 @@ LogicalResult ConstantOp::verify() {
   auto [lo, hi] = extremesOf(getValue(), range.getIsSigned());
   if (!range.contains(lo) || !range.contains(hi))
     return emitOpError() << "C3: " << (range.contains(lo) ? hi : lo)
-                         << " is no value of " << range;
+                         << " is not a value of " << range;
   return success();
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
-/// Sizes that no arithmetic on shapes overflows.
+/// Sizes with which arithmetic on shapes does not overflow.
 static bool notNegative(int64_t v) { return v >= 0 && v <= INT32_MAX; }
 static bool positive(int64_t v) { return v >= 1 && v <= INT32_MAX; }
 
@@ -181,7 +181,7 @@ static LogicalResult checkWindow(Operation *op, ArrayRef<int64_t> strides,
   return success();
 }
 
-/// The output's size follows from the window, and is not empty.
+/// The output's size follows from the window and is positive.
 static LogicalResult checkWindowOutput(Operation *op, int64_t outChannels,
                                        StringRef number) {
   Window w = *getWindow(op);
@@ -215,7 +215,7 @@ LogicalResult Conv2dOp::verify() {
   if (failed(checkWindowOutput(*this, w[0], "C4")) ||
       failed(checkLevel(*this, "C5")))
     return failure();
-  // Where there are no pads, or the range begins above 0, it lies outside it.
+  // If there are no pads, or the range begins above 0, it may be outside it.
   num::IntType type = num::elementInt(getInput().getType());
   auto pad = int64_t(getPadValue());
   if (type ? !num::IntType::getFull(getContext(), type.getIsSigned(),
@@ -253,7 +253,7 @@ template <typename Op> static LogicalResult verifyPool(Op op) {
   return checkWindowOutput(op, in[3], "C3");
 }
 
-/// True if every window along an axis holds a position of the input.
+/// True if every window along an axis contains a position of the input.
 static bool allWindowsMeet(int64_t size, int64_t padLow, int64_t kernel,
                            int64_t stride, int64_t dilation, int64_t outputs) {
   for (int64_t o = 0; o < outputs; ++o) {
@@ -266,7 +266,7 @@ static bool allWindowsMeet(int64_t size, int64_t padLow, int64_t kernel,
   return true;
 }
 
-/// A pool whose result is undefined where a window is empty.
+/// A pool whose result is undefined if a window is empty.
 template <typename Op> static LogicalResult verifyFullPool(Op op) {
   if (failed(verifyPool(op)))
     return failure();
@@ -525,8 +525,8 @@ LogicalResult RequantizeOp::verify() {
   return checkSameShape(*this, "C3");
 }
 
-/// Every result of a threshold whose input is in its range. The counts of the
-/// input's ends are the least and the most.
+/// The results of a threshold for inputs in its range. The counts at the
+/// ends of the range are the minimum and the maximum.
 static LogicalResult checkCounts(ThresholdOp op, ArrayRef<int64_t> thresholds) {
   num::IntType in = num::elementInt(op.getInput().getType()),
                out = num::elementInt(op.getOutput().getType());
@@ -568,13 +568,13 @@ LogicalResult TableOp::verify() {
   auto shape = getValues().getShapedType().getShape();
   num::IntType in = num::elementInt(getInput().getType()),
                out = num::elementInt(getOutput().getType());
-  // The difference of far ends does not fit, nor does such a table.
+  // The difference of distant ends overflows; such a table cannot exist either.
   if (shape.size() != 2 || shape[1] < 1 ||
       uint64_t(shape[1] - 1) != uint64_t(in.getHi()) - uint64_t(in.getLo()))
     return emitOpError("C1: the table needs one entry per input value");
   for (int64_t v : intValues(getValues()))
     if (!out.contains(v))
-      return emitOpError() << "C2: the entry " << v << " is no value of "
+      return emitOpError() << "C2: the entry " << v << " is not a value of "
                            << out;
   return failed(checkPerChannel(*this, shape[0])) ? failure()
                                                   : checkSameShape(*this, "C3");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Work and traffic of one operation, and window geometry. The one place that
+// Work and traffic of one operation, and window geometry. The only place that
 // counts MACs.
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/ADT/TypeSwitch.h"

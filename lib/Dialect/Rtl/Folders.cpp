@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What logic means: of constants every operation folds to the constant that it
-// computes. Beyond that, what is another value under a new name.
+// The semantics of logic: with constant operands, every operation folds to its
+// result. Other folders replace an operation by an existing value.
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
@@ -22,7 +22,7 @@ Attribute constant(Value result, const APInt &value) {
 
 unsigned widthOf(Value v) { return v.getType().getIntOrFloatBitWidth(); }
 
-/// Of an operation on two numbers of one width, if both are constants.
+/// Folds an operation on two numbers of one width, if both are constants.
 template <typename Adaptor, typename Compute>
 OpFoldResult foldBinary(Adaptor adaptor, Value result, Compute compute) {
   auto x = constantOf(adaptor.getLhs()), y = constantOf(adaptor.getRhs());

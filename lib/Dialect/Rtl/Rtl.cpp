@@ -68,7 +68,7 @@ static bool fits(int64_t value, unsigned width) {
          (value >= 0 && llvm::isUIntN(width, uint64_t(value)));
 }
 
-/// A name that stands twice in the lists, or is empty; none if there is none.
+/// A name that occurs twice in the lists, or is empty; none if there is none.
 static std::optional<StringRef> badName(ArrayAttr inputs, ArrayAttr outputs) {
   llvm::StringSet<> names;
   for (ArrayAttr list : {inputs, outputs})
@@ -239,7 +239,7 @@ LogicalResult ExtractOp::verify() {
   uint64_t low = getLow(), have = widthOf(getInput());
   if (low >= have || widthOf(getResult()) > have - low)
     return emitOpError("C1: ") << widthOf(getResult()) << " bits from "
-                               << int64_t(low) << " on do not lie in " << have;
+                               << int64_t(low) << " on are not within " << have;
   return success();
 }
 

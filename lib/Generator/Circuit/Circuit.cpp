@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How a circuit is built: equal nodes are one, constants are folded, and every
+// Building circuits: equal nodes are merged, constants are folded, and every
 // node has the range of its values.
 #include "rhizome/Generator/Circuit.h"
 #include <algorithm>
@@ -130,7 +130,7 @@ int Circuit::clamp(int a, int64_t lo, int64_t hi) {
   int64_t alo = nodes[a].lo, ahi = nodes[a].hi;
   if (alo >= lo && ahi <= hi)
     return a;
-  // What the choice tells and the operands' ranges do not.
+  // What follows from the condition but not from the operands' ranges.
   auto narrow = [&](int node, int64_t least, int64_t most) {
     if (nodes[node].op == Op::Select) {
       nodes[node].lo = least;
@@ -163,7 +163,7 @@ int Circuit::table(int a, std::vector<int64_t> values) {
   return add(n);
 }
 
-/// A node of `from` once more; its operands, which are nodes here, may have
+/// A node of `from` again; its operands, which are nodes here, may have
 /// narrower ranges than there.
 int Circuit::again(const Node &n, const Circuit &from) {
   int node = -1;

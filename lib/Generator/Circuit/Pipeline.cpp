@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where the registers of a circuit stand: lib/Schedule, with the cost model's
-// length of logic.
+// The register positions of a circuit: lib/Schedule, with the cost model's
+// delays.
 #include "Pipeline.h"
 #include "rhizome/Generator/Circuit.h"
 #include <algorithm>
@@ -20,8 +20,8 @@ int64_t CircuitDelays::earliest(int op, const std::vector<int64_t> &start) {
 schedule::ChainModel::Arrival CircuitDelays::place(int op, int64_t start) {
   if (size_t(op) == circuit.nodes.size()) // the outputs' beat: wires
     return {};
-  auto [before, behind] = words.place(op, start);
-  return {before.at, behind.at};
+  auto [before, after] = words.place(op, start);
+  return {before.at, after.at};
 }
 
 schedule::Problem problemOf(const cost::WordGraph &circuit) {

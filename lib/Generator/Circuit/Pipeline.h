@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A circuit as a problem of lib/Schedule: its nodes, and behind them the beat
-// of its outputs as one operation more.
+// A circuit as a problem of lib/Schedule: its nodes, followed by the beat
+// of its outputs as one more operation.
 #pragma once
 
 #include "rhizome/Cost/Words.h"
 #include "rhizome/Schedule/Solvers.h"
 
 namespace rhizome::gen {
-/// Where signals are in their stage, by the cost model.
+/// The position of signals in their stage, by the cost model.
 class CircuitDelays final : public schedule::ChainModel {
 public:
   explicit CircuitDelays(const cost::WordGraph &circuit)
@@ -20,8 +20,8 @@ private:
   cost::WordDelays words;
 };
 
-/// What reads what.
+/// The operands of each operation.
 schedule::Problem problemOf(const cost::WordGraph &circuit);
-/// In stages of logic of at most that length, as soon as possible.
+/// With stages of at most this length of logic, as soon as possible.
 schedule::Schedule scheduleOf(const cost::WordGraph &circuit, int64_t budget);
 } // namespace rhizome::gen

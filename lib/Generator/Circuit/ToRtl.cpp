@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A circuit as `rtl` operations: first its logic alone, then the registers
-// between its stages. Every operand is brought to the result's width, so that
+// between its stages. Every operand is extended to the result's width, so that
 // no tool's rules of width or sign matter.
 #include "Pipeline.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
@@ -36,7 +36,7 @@ private:
     return rtl::ConstantOp::create(b, loc, bits(n), value);
   }
   Value zero(int64_t n) { return constant(0, n); }
-  /// The number that a constant of so many bits is.
+  /// The value of a constant with this many bits.
   static std::optional<int64_t> known(Value v, bool isSigned) {
     auto constant = v.getDefiningOp<rtl::ConstantOp>();
     if (!constant)
@@ -57,7 +57,7 @@ private:
       return v;
     return rtl::ExtractOp::create(b, loc, bits(n), v, low);
   }
-  /// The same value in n bits: extended, or without bits that say nothing.
+  /// The same value in n bits: extended, or without redundant bits.
   Value fit(Value v, bool isSigned, int64_t n) {
     if (auto value = known(v, isSigned))
       return constant(*value, n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The unit kind of circuits: a pipeline that takes a beat a cycle. Two that
-// follow each other become one, which saves a buffer and its cycle.
+// The unit kind of circuits: a pipeline that takes one beat per cycle. Two
+// consecutive ones are merged, which saves a buffer and its cycle.
 #include "rhizome/Generator/Circuit.h"
 #include "rhizome/Generator/UnitModel.h"
 #include <algorithm>
@@ -28,7 +28,7 @@ public:
   }
 };
 
-/// What its graph counts to (rhizome/Cost/Words.h).
+/// The resources of its graph (rhizome/Cost/Words.h).
 void CircuitUnit::structure(cost::Builder &b) const {
   const bool wide = b.context().lutInputs >= 6;
   auto of = [&](const char *six, const char *four) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Greedy sharing of two-term sums (Hartley, IEEE TCAS-II 43, 1996): the pair of
-// digits that occurs most becomes a value of its own, until none occurs twice.
-// Counts are kept up to date, so that a step costs what it changes. Results
-// never become deeper than a bound: Kraft's inequality tells from the depths of
-// a sum's terms how deep the sum is.
+// digits that occurs most often becomes a value of its own, until none occurs
+// twice. Counts are kept up to date, so that the cost of a step is proportional
+// to its changes. Results never exceed a bound on the depth: Kraft's inequality
+// gives the depth of a sum from the depths of its terms.
 #include "AdderGraph.h"
 #include <algorithm>
 #include <bit>
@@ -52,7 +52,8 @@ struct Pattern {
   }
 };
 
-/// How often each pattern occurs: open addressing, erased as a whole.
+/// The number of occurrences of each pattern: open addressing, erased as a
+/// whole.
 class Counts {
 public:
   int &operator[](uint64_t key) {
@@ -102,7 +103,7 @@ private:
   }
 };
 
-/// Patterns by how often they occurred when they were entered. The last of the
+/// Patterns by their count when they were entered. The last of the
 /// most frequent ones comes first.
 class Ranking {
 public:
@@ -114,7 +115,7 @@ public:
     most = std::max(most, count);
     levels[count].push_back(key);
   }
-  /// Descending, so that the order in which they came does not matter.
+  /// Descending, so that the order of insertion does not matter.
   void sort() {
     for (int count = 0; count <= most; ++count)
       std::sort(levels[count].begin(), levels[count].end(), std::greater<>());
@@ -145,7 +146,7 @@ public:
   /// Before `sort`.
   void add(const Digit &d, int depth) { given.push_back(numberOf(d, depth)); }
   void sort() { std::sort(given.begin(), given.end()); }
-  /// Behind it. Sums of what is popped are mostly the last in the order.
+  /// After it. Sums of popped terms are mostly the last in the order.
   void push(const Digit &d, int depth) {
     uint64_t number = numberOf(d, depth);
     made.push_back(number);
@@ -173,14 +174,14 @@ private:
   }
 };
 
-/// A pattern's place in a sum.
+/// The occurrence of a pattern in a sum.
 struct Place {
   int row;
   Digit a, b;
 };
 
 /// The linear form of a node: a factor for each input, inputs ascending. Forms
-/// lie behind each other in one vector.
+/// are stored one after another in one vector.
 using Term = std::pair<int, int64_t>;
 struct Form {
   size_t begin = 0, end = 0;
@@ -201,17 +202,17 @@ private:
   const std::vector<int> &inputs;
   const Effort &effort;
   std::vector<int> depth;  ///< by node
-  std::vector<Term> terms; ///< of all forms, and room for more
+  std::vector<Term> terms; ///< of all forms, and free space
   size_t filled = 0;       ///< terms of forms
-  /// By input; behind the inputs stands the constant 1.
+  /// By input; the constant 1 follows the inputs.
   std::vector<std::pair<int64_t, int64_t>> ranges;
-  std::vector<Form> forms;   ///< by node; inputs are numbered as they come
+  std::vector<Form> forms;   ///< by node; inputs are numbered as they are added
   std::vector<Sum> sums;     ///< by result
   std::vector<double> kraft; ///< Σ 2^depth of a result's terms
-  double most = 0;           ///< that it may become
-  /// By node: results that use it, perhaps of the past; of one block at a time.
+  double most = 0;           ///< the maximum that it may reach
+  /// By node: results that use it, maybe formerly; for one block at a time.
   std::vector<std::vector<int>> users;
-  // Of one block at a time: they keep their memory.
+  // For one block at a time: they keep their memory.
   std::vector<Sum> part; ///< by result
   std::vector<int> used; ///< nodes with users
   Counts counts;
@@ -224,7 +225,7 @@ private:
       terms.resize(2 * filled + 16);
     terms[filled++] = {input, factor};
   }
-  /// The node's form is what stands in `terms` from `begin` on.
+  /// The node's form is in `terms` from `begin` on.
   void learn(int node, int level, size_t begin) {
     if (size_t(node) >= forms.size()) {
       forms.resize(size_t(node) + 1);
@@ -238,7 +239,7 @@ private:
   int total(const Sum &sum, int64_t bias);
 };
 
-/// a ± (b << shift) with the range that its linear form has.
+/// a ± (b << shift) with the range of its linear form.
 int Builder::combine(Op op, int a, int b, int shift) {
   size_t begin = filled;
   size_t most = forms[a].end - forms[a].begin + forms[b].end - forms[b].begin;
@@ -282,7 +283,7 @@ int Builder::combine(Op op, int a, int b, int shift) {
   return node;
 }
 
-/// What the inputs first … last−1 contribute to each result, sharing what
+/// The contribution of the inputs first … last−1 to each result, sharing what
 /// occurs more than once.
 void Builder::share(const std::vector<Row> &rows, int first, int last) {
   part.resize(rows.size());
@@ -311,7 +312,7 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
     for (size_t i = 0; i < sum.size(); ++i)
       for (size_t j = 0; j < i; ++j)
         ++counts[Pattern::of(sum[i], sum[j]).key()];
-  // Entries whose count has changed are put right when met.
+  // Entries whose count has changed are corrected when they are popped.
   counts.forAll([&](uint64_t key, int count) { ranking.add(key, count); });
   ranking.sort();
 
@@ -373,7 +374,7 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
         }
       }
     }
-    // A row may stand twice among the users.
+    // A row may occur twice among the users.
     llvm::sort(places, [](const Place &x, const Place &y) {
       return std::tuple(x.row, x.a.shift, x.a.negative) <
              std::tuple(y.row, y.a.shift, y.a.negative);
@@ -384,7 +385,7 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
     };
     places.erase(std::unique(places.begin(), places.end(), same), places.end());
     if (places.size() < 2) {
-      counts[key] = 0; // until it occurs anew
+      counts[key] = 0; // until it occurs again
       continue;
     }
     int node =
@@ -409,7 +410,7 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
   counts.clear();
 }
 
-/// Adds the terms up, the shallowest first.
+/// Adds up the terms, the shallowest first.
 int Builder::total(const Sum &sum, int64_t bias) {
   Digits open;
   for (const Digit &d : sum)
@@ -436,7 +437,7 @@ int Builder::total(const Sum &sum, int64_t bias) {
     } else if (!a.negative || open.size() > 0) {
       push({combine(Op::Sub, a.node, b.node, distance), a.shift, a.negative});
     } else {
-      // The last one: the other way round saves a negation.
+      // The last one: the reverse order saves a negation.
       push({combine(Op::Rsub, a.node, b.node, distance), a.shift, false});
     }
   }
@@ -486,7 +487,7 @@ std::vector<int> Builder::run(const std::vector<Row> &rows,
 } // namespace
 
 int64_t digitsOf(int64_t weight) {
-  // Digits of w stand where w and 3 w differ.
+  // Digits of w are where w and 3 w differ.
   uint64_t w = weight < 0 ? -uint64_t(weight) : uint64_t(weight);
   return std::popcount(w ^ 3 * w);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A constant matrix times a vector as additions and subtractions of shifted
-// values. Weights are written in canonical signed digits, the fewest non-zero
-// ones; sums of two digits that several results (or one result several times)
-// contain are computed once.
+// values. Weights are written in canonical signed digits, which have the fewest
+// non-zero digits; sums of two digits that several results (or one result
+// several times) contain are computed once.
 #pragma once
 
 #include "rhizome/Generator/Circuit.h"
@@ -14,12 +14,13 @@ using Row = std::vector<std::pair<int, int64_t>>;
 /// Non-zero digits of the canonical signed form.
 int64_t digitsOf(int64_t weight);
 
-/// How hard to look for what can be shared.
+/// The effort of the search for shared sums.
 struct Effort {
-  /// Pairs of digits that are looked at. Inputs are cut into as many blocks as
-  /// keep within, and what is shared lies within a block.
+  /// Pairs of digits that are considered. Inputs are cut into as many blocks as
+  /// necessary for this, and sums are shared only within a block.
   int64_t pairs = 400000;
-  /// Levels of addition that a result may be deeper than without sharing.
+  /// Additional levels of addition that a result may have compared with no
+  /// sharing.
   int64_t slack = 1;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The `dhm` generator's face: coverage, which family builds what, and the
-// circuits that were made lately.
+// The interface of the `dhm` generator: coverage, which family builds what, and
+// the cache of circuits.
 #include "Units.h"
 #include <algorithm>
 #include <list>
@@ -11,7 +11,7 @@ using namespace mlir;
 namespace rhizome::gen {
 namespace dhm {
 namespace {
-/// Circuits made lately, for every thread.
+/// The most recent circuits, for all threads.
 class Circuits {
 public:
   std::optional<Kept> find(const std::vector<int64_t> &key, uint64_t hash,
@@ -43,9 +43,9 @@ private:
     int64_t budget;
     Kept kept;
   };
-  // The offers of a network of this many operations are met again and again.
+  // The offers of a network of this many operations are used repeatedly.
   static constexpr size_t kMost = 512;
-  std::list<Entry> entries; ///< the last one used first
+  std::list<Entry> entries; ///< the most recently used first
   std::mutex mutex;
 };
 } // namespace
@@ -58,7 +58,7 @@ Kept kept(std::vector<int64_t> key, int64_t budget,
     hash = (hash ^ uint64_t(part)) * 0x9e3779b97f4a7c15u + 1;
   if (auto found = circuits.find(key, hash, budget))
     return *found;
-  // Two threads may make the same one; it is equal.
+  // Two threads may make the same one; both are equal.
   Kept made{std::make_shared<const Circuit>(make()), {}};
   made.described = describe(*made.circuit, budget);
   circuits.add(std::move(key), hash, budget, made);
@@ -75,8 +75,8 @@ Actor circuitActor(const Kept &one, int64_t copies, int64_t frameBeats) {
 }
 
 int64_t budgetFor(const DeviceContext &device) {
-  // What is left of a period behind a register, in levels; no more than six
-  // (five of LUTs of four inputs), so that routing has its part.
+  // The part of a period without a register's delay, in levels; at most six
+  // (five for four-input LUTs), to leave room for routing.
   double period = 1000 / device.clockMhz;
   double levels = (period - device.cost.registerNs) / device.cost.levelNs;
   double most = device.cost.lutInputs >= 6 ? 6 : 5;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Requantizers, thresholds and tables with their constants wired in, for all
+// Requantizers, thresholds and tables with wired-in constants, for all
 // channels of a pixel at once. A requantizer is first made as small as its
-// input's range allows: any multiplier and shift with the same steps will do.
+// input's range allows: any multiplier and shift with the same steps is valid.
 #include "Units.h"
 #include <limits>
 
@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace rhizome::gen::dhm {
 namespace {
-/// Comparisons up to this many a channel.
+/// Maximum number of comparisons per channel.
 constexpr int64_t kMostThresholds = 31;
 /// Bits of the widest operand of a table.
 constexpr int64_t kMostTableBits = 8;
@@ -36,8 +36,8 @@ struct Scale {
   }
 };
 
-/// Where a scale with a positive factor steps to lo + 1 … hi: the least inputs
-/// that reach each level (one beyond the range if none does).
+/// Where a scale with a positive factor steps to lo + 1 … hi: the smallest
+/// inputs that reach each level (one beyond the range if none does).
 std::vector<int64_t> stepsOf(const Scale &s, num::IntType in,
                              num::IntType out) {
   assert(s.factor > 0);
@@ -47,7 +47,7 @@ std::vector<int64_t> stepsOf(const Scale &s, num::IntType in,
     // At a tie the level below an odd one is the even one.
     bool isMissed = s.ties && s.shift > 0 && (level & 1);
     __int128 due = (__int128(level) << s.shift) - s.offset + isMissed;
-    // A division of so many bits takes several times as long.
+    // A division of this width takes several times as long.
     __int128 first = due == int64_t(due) ? __int128(int64_t(due) / s.factor)
                                          : due / s.factor;
     first += first * s.factor < due;
@@ -75,13 +75,13 @@ Scale cheapest(const Scale &s, num::IntType in, num::IntType out) {
         most = std::min(most, level - 1 - __int128(steps[k] - 1) * factor);
       return least <= most;
     };
-    // The ends say most: a wrong factor strays farther with each step.
+    // Check the ends first: a wrong factor deviates more with each step.
     if (!steps.empty() && (!narrow(0) || !narrow(steps.size() - 1)))
       return std::nullopt;
     for (size_t k = 1; k + 1 < steps.size(); ++k)
       if (!narrow(k))
         return std::nullopt;
-    // The one with most zeros below: an adder's low bits come for nothing.
+    // The one with the most low zeros: an adder's low bits are free.
     for (int64_t zeros = 40; zeros > 0; --zeros) {
       __int128 unit = __int128(1) << zeros;
       __int128 offset = (least + unit - 1) & -unit;
@@ -113,7 +113,7 @@ Scale cheapest(const Scale &s, num::IntType in, num::IntType out) {
   return best ? *best : s;
 }
 
-/// A number of thresholds reached, as the value it stands for.
+/// The number of thresholds reached, as the resulting value.
 int choose(Circuit &c, int x, llvm::ArrayRef<int64_t> thresholds, int64_t value,
            int64_t step) {
   if (thresholds.empty())
@@ -125,7 +125,7 @@ int choose(Circuit &c, int x, llvm::ArrayRef<int64_t> thresholds, int64_t value,
   return c.select(c.atLeast(x, thresholds[middle]), upper, lower);
 }
 
-/// LUTs, roughly: to choose between two ways.
+/// Estimate of the LUTs, for choosing between two forms.
 double weigh(const Circuit &c, int64_t budget) {
   Actor a = describe(c, budget);
   return double(a.get("narrowSumBits") + a.get("narrowLuts") +
@@ -240,10 +240,10 @@ std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
                                      const DeviceContext &device) {
   int64_t channels = channelsOf(op);
   bool uniform = setsOf(op) == 1;
-  Format base = formatOf(op->getOperand(0).getType(), 1, 1);
-  std::vector<Format> candidates;
+  BeatFormat base = formatOf(op->getOperand(0).getType(), 1, 1);
+  std::vector<BeatFormat> candidates;
   auto consider = [&](int64_t lanes, int64_t row) {
-    Format f = base;
+    BeatFormat f = base;
     f.lanes = lanes;
     f.row = row;
     f = f.canonical();
@@ -263,8 +263,8 @@ std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
 
   Kept one = circuitOf(op, budgetFor(device));
   std::vector<Offer> offers;
-  for (const Format &in : candidates) {
-    Format out = formatOf(op->getResult(0).getType(), 1, 1);
+  for (const BeatFormat &in : candidates) {
+    BeatFormat out = formatOf(op->getResult(0).getType(), 1, 1);
     out.lanes = in.lanes;
     out.row = in.row;
     Offer offer;

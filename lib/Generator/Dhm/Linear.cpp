@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Convolution and dense: a window that delivers a whole kernel a beat (none
-// where the kernel is one pixel), and the constant matrix as a circuit. All
+// Convolution and dense: a window that delivers a whole kernel per beat (none
+// if the kernel is one pixel), and the constant matrix as a circuit. All
 // kinds of convolution (grouped, depthwise) are sparse matrices here. An offer
-// shows what a quick search for shared sums finds; what is built has been
-// searched for longer, and is that one or a smaller.
+// is based on a quick search for shared sums; the built circuit comes from a
+// longer search, and is that one or a smaller one.
 #include "Units.h"
 #include "rhizome/Generator/Shared.h"
 
@@ -11,17 +11,17 @@ using namespace mlir;
 
 namespace rhizome::gen::dhm {
 namespace {
-/// More non-zero digits than these are not worth trying.
+/// More non-zero digits than these are not tried.
 constexpr int64_t kMostDigits = 60000;
-/// Pairs of digits that are looked at for each digit before the choice, and in
-/// all once an offer is taken.
+/// Pairs of digits that are considered for each digit before the choice, and in
+/// total once an offer is taken.
 constexpr int64_t kQuickPairs = 1, kThoroughPairs = 400000;
 
-struct Problem {
+struct LinearLayer {
   osa::Window w;
   bool window = false; ///< one is needed
   int64_t outChannels = 0;
-  Format x;
+  BeatFormat x;
   int64_t lo = 0, hi = 0; ///< of the input's elements
   int64_t padValue = 0;
 
@@ -29,8 +29,8 @@ struct Problem {
   int64_t pixels() const { return w.outHeight * w.outWidth; }
 };
 
-Problem problemOf(Operation *op) {
-  Problem p;
+LinearLayer linearLayerOf(Operation *op) {
+  LinearLayer p;
   auto in = cast<RankedTensorType>(op->getOperand(0).getType());
   num::IntType element = num::elementInt(in);
   p.x = formatOf(in, 1, 1);
@@ -57,8 +57,8 @@ Problem problemOf(Operation *op) {
   return p;
 }
 
-/// All that the circuit of one pixel depends on.
-std::vector<int64_t> keyOf(Operation *op, const Problem &p) {
+/// Everything that the circuit of one pixel depends on.
+std::vector<int64_t> keyOf(Operation *op, const LinearLayer &p) {
   std::vector<int64_t> key = {0,    p.inputs(), p.outChannels,
                               p.lo, p.hi,       p.x.width};
   int64_t groups = 1;
@@ -75,7 +75,7 @@ std::vector<int64_t> keyOf(Operation *op, const Problem &p) {
   return key;
 }
 
-Circuit makeCircuit(Operation *op, const Problem &p, const Effort &effort) {
+Circuit makeCircuit(Operation *op, const LinearLayer &p, const Effort &effort) {
   std::vector<int64_t> weights = *osa::constantInts(op->getOperand(1)), bias;
   if (op->getNumOperands() > 2)
     bias = *osa::constantInts(op->getOperand(2));
@@ -108,7 +108,7 @@ int64_t digitsIn(Operation *op) {
   Value weights = op->getOperand(1);
   ElementsAttr attr = weights.getDefiningOp<osa::ConstantOp>().getValue();
   if (attr.getElementType().isInteger(8) && !attr.isSplat()) {
-    // Most are bytes, of which there are few.
+    // Most are bytes, of which there are few values.
     const bool isSigned = num::elementInt(weights.getType()).getIsSigned();
     std::array<int64_t, 256> counts{};
     for (char byte : osa::rawValues(attr))
@@ -122,7 +122,7 @@ int64_t digitsIn(Operation *op) {
   return digits;
 }
 
-Kept quickCircuitOf(Operation *op, const Problem &p, int64_t budget) {
+Kept quickCircuitOf(Operation *op, const LinearLayer &p, int64_t budget) {
   std::vector<int64_t> key = keyOf(op, p);
   Effort effort;
   effort.pairs = std::max<int64_t>(kQuickPairs * digitsIn(op), 1000);
@@ -131,13 +131,13 @@ Kept quickCircuitOf(Operation *op, const Problem &p, int64_t budget) {
               [&] { return makeCircuit(op, p, effort); });
 }
 
-Kept circuitOf(Operation *op, const Problem &p, int64_t budget) {
+Kept circuitOf(Operation *op, const LinearLayer &p, int64_t budget) {
   Kept quick = quickCircuitOf(op, p, budget);
   Effort effort;
   effort.pairs = kThoroughPairs;
   Kept thorough =
       kept(keyOf(op, p), budget, [&] { return makeCircuit(op, p, effort); });
-  // By what families count: all bits, or those that both operands have.
+  // Counted as on the families: all bits, or those that both operands have.
   auto isDearer = [&](const char *bits) {
     return thorough.described.get(bits) > quick.described.get(bits);
   };
@@ -159,8 +159,8 @@ std::optional<std::string> linearCoverage(Operation *op) {
 }
 
 std::vector<Offer> linearOffers(Operation *op, const DeviceContext &device) {
-  Problem p = problemOf(op);
-  // With all sharing there is, an adder for every sixth digit is left.
+  LinearLayer p = linearLayerOf(op);
+  // With maximum sharing, an adder for every sixth digit is left.
   double least = double(digitsIn(op)) / 6 * double(p.x.width);
   if (least > available(device.budget, 0))
     return {};
@@ -170,8 +170,8 @@ std::vector<Offer> linearOffers(Operation *op, const DeviceContext &device) {
   std::vector<Offer> offers;
   for (int64_t pixels = 1; pixels <= 16 && pixels <= p.pixels(); pixels *= 2) {
     Offer offer;
-    Format in = p.x, chunk = p.x,
-           out = formatOf(op->getResult(0).getType(), 1, 1);
+    BeatFormat in = p.x, chunk = p.x,
+               out = formatOf(op->getResult(0).getType(), 1, 1);
     int64_t columns = ceilDiv(w.outWidth, pixels);
     int64_t beats = w.outHeight * columns;
     out.lanes = pixels * n;
@@ -214,7 +214,7 @@ std::vector<Offer> linearOffers(Operation *op, const DeviceContext &device) {
 }
 
 void buildLinear(Operation *op, Offer &offer) {
-  Problem p = problemOf(op);
+  LinearLayer p = linearLayerOf(op);
   Actor &unit = offer.body.back();
   Kept one = circuitOf(op, p, unit.get("levels"));
   int64_t copies = unit.get("inBits") / (one.circuit->inLanes * p.x.width);

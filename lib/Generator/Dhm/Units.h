@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Inside the `dhm` generator: its two families, and circuits that are kept, so
-// that what an offer costs is what is then built, at no second search.
+// Inside the `dhm` generator: its two families, and cached circuits, so
+// that building does not repeat the search of an offer.
 #pragma once
 
 #include "AdderGraph.h"
@@ -9,12 +9,12 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace rhizome::gen::dhm {
-using Upstream = llvm::ArrayRef<std::optional<Format>>;
+using Upstream = llvm::ArrayRef<std::optional<BeatFormat>>;
 
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// conv2d, dense: a window where the kernel is more than a pixel, and a
-/// circuit. The reason why not, or nothing.
+/// conv2d, dense: a window if the kernel is larger than a pixel, and a
+/// circuit. Returns the reason why not, or nothing.
 std::optional<std::string> linearCoverage(mlir::Operation *op);
 std::vector<Offer> linearOffers(mlir::Operation *op,
                                 const DeviceContext &device);
@@ -26,18 +26,19 @@ std::vector<Offer> elementwiseOffers(mlir::Operation *op, Upstream upstream,
                                      const DeviceContext &device);
 void buildElementwise(mlir::Operation *op, Offer &offer);
 
-/// A circuit and what it takes for one budget of logic between registers.
+/// A circuit and its resources for one delay budget between registers.
 struct Kept {
   std::shared_ptr<const Circuit> circuit;
   Actor described;
 };
-/// The circuit of that key (all that it depends on), made if it is new.
+/// The circuit with that key (everything that it depends on), made if
+/// necessary.
 Kept kept(std::vector<int64_t> key, int64_t budget,
           llvm::function_ref<Circuit()> make);
 
-/// An actor of kind `circuit` for `copies` of one side by side.
+/// An actor of kind `circuit` for `copies` of one in parallel.
 Actor circuitActor(const Kept &one, int64_t copies, int64_t frameBeats);
 
-/// Logic between two registers, in 32nds of a LUT level.
+/// Delay of logic between two registers, in 32nds of a LUT level.
 int64_t budgetFor(const DeviceContext &device);
 } // namespace rhizome::gen::dhm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Forks and FIFOs: a register and output buffers, one beat a firing.
+// Forks and FIFOs: a register and output buffers, one beat per firing.
 #include "Models.h"
 #include "rhizome/Generator/Sampler.h"
 #include "rhizome/Generator/Shared.h"
@@ -72,7 +72,7 @@ std::vector<std::unique_ptr<UnitModel>> makeSharedUnits() {
   return units;
 }
 
-Actor makeFork(const Format &format, int64_t readers) {
+Actor makeFork(const BeatFormat &format, int64_t readers) {
   return Actor(unit::Fork::kKind, "fork",
                {{"Width", format.bits()},
                 {"Outputs", readers},
@@ -80,7 +80,7 @@ Actor makeFork(const Format &format, int64_t readers) {
                 {"Depth", 4}});
 }
 
-Actor makeFifo(const Format &format) {
+Actor makeFifo(const BeatFormat &format) {
   return Actor(
       unit::Fifo::kKind, "fifo",
       {{"Width", format.bits()}, {"frameBeats", format.beats()}, {"Depth", 4}});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The ring of a gearbox: its length, where beats may begin, what rotates them.
+// The ring of a gearbox: its length, where beats may begin, how they are
+// rotated.
 #include "Gearbox.h"
 #include <algorithm>
 #include <numeric>
@@ -10,7 +11,7 @@ int64_t upTo(int64_t value, int64_t step) {
   return (value + step - 1) / step * step;
 }
 
-/// As many digits as there are, if that does not reach around the ring.
+/// All digits, unless that reaches around the ring.
 int64_t digitsOf(int64_t lanes, int64_t count) {
   int64_t n = 0;
   while (n < 3 && (int64_t(4) << (2 * n)) < count &&
@@ -62,7 +63,7 @@ Gearbox::Gearbox(int64_t elemBits, int64_t lanesIn, int64_t lanesOut,
     in.digits = digitsOf(in.full / in.step, in.count);
   if (!out.turns())
     out.digits = digitsOf(out.full / out.step, out.count);
-  else if (out.stage) // something must lie behind the register
+  else if (out.stage) // the register must be followed by something
     out.digits = out.count > 128 ? 2 : 1;
 }
 
@@ -71,7 +72,7 @@ Gearbox Gearbox::of(const unit::Instance &a) {
     auto p = a.as<unit::Gearbox>();
     return Gearbox(p.Elem, p.LanesIn, p.LanesOut, p.RowIn, p.RowOut);
   }
-  // Elements may straddle a border's beats.
+  // Elements may cross a border's beats.
   bool enters = a.is<unit::AxisIn>();
   int64_t elem = a.get("Elem"), data = a.get("DataWidth");
   int64_t part = std::gcd(data, elem), parts = elem / part;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How rhz_gearbox regroups a stream, also the one inside a border: the same
-// choices as in rtl/src/rhz_gearbox.sv, for timing and cost.
+// How rhz_gearbox regroups a stream, also inside a border: the same
+// decisions as in rtl/src/rhz_gearbox.sv, for timing and cost.
 #pragma once
 
 #include "rhizome/Unit/Units.h"
@@ -14,22 +14,22 @@ struct GearboxSide {
   int64_t beats; ///< of a row if the last one is partial, otherwise 1
   int64_t step;  ///< between the places of the ring at which beats may begin
   int64_t count; ///< of these places
-  bool stage;    ///< whether rotating takes a stage of its own
+  bool stage;    ///< whether rotating takes its own stage
 
   GearboxSide(int64_t lanes, int64_t row);
-  /// Beats begin in turns at a few places and are not rotated.
+  /// Beats begin in turn at a few places and are not rotated.
   bool turns() const { return step == full; }
   /// Digits of two bits by which beats rotate.
   int64_t digits = 0;
 };
 
 struct Gearbox {
-  int64_t unitBits; ///< elements move in units of so many bits
+  int64_t unitBits; ///< elements move in units of this many bits
   GearboxSide in, out;
-  int64_t store; ///< units that may be there
+  int64_t store; ///< maximum number of stored units
   int64_t ring;  ///< places, of which a last beat may waste some
 
-  /// Of a gearbox or of a port of the design.
+  /// For a gearbox or for a port of the design.
   static Gearbox of(const unit::Instance &unit);
 
 private:

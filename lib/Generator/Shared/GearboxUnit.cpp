@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The gearbox and the borders around it: a ring between a process that accepts
-// and one that emits, and what rotates beats in and out of it.
+// The gearbox and the borders that use it: a ring between a process that
+// accepts and one that emits, and the rotators for beats.
 #include "Gearbox.h"
 #include "Models.h"
 #include "rhizome/Generator/Sampler.h"
@@ -13,12 +13,12 @@ using cost::Builder;
 using cost::ceilDiv;
 using cost::clog2;
 
-/// LUTs of a bit of rhz_choose_few: one of six inputs, or two of four.
+/// LUTs per bit of rhz_choose_few: one with six inputs, or two with four.
 int64_t fewLuts(const Builder &b, int64_t choices) {
   return choices > 2 && b.context().lutInputs < 6 ? 2 : choices > 1;
 }
 
-/// LUTs of a bit of rhz_choose.
+/// LUTs per bit of rhz_choose.
 int64_t chooseLuts(const Builder &b, int64_t choices) {
   int64_t luts = 0;
   for (; choices > 1; choices = ceilDiv(choices, 4))
@@ -26,11 +26,11 @@ int64_t chooseLuts(const Builder &b, int64_t choices) {
   return luts;
 }
 
-/// rhz_rotate_out: what reads a beat.
+/// rhz_rotate_out: reads a beat.
 void rotateOut(Builder &b, const GearboxSide &side, double bits) {
   int64_t lanes = side.full / side.step, span = int64_t(1) << (2 * side.digits);
   int64_t coarse = ceilDiv(side.count, span), luts = 0;
-  // The ring's end cuts the last span short.
+  // The ring's end shortens the last span.
   int64_t cut = side.count - (coarse - 1) * span + lanes - 1;
   for (int64_t word = 0; word < lanes + span - 1; ++word)
     luts += chooseLuts(b, coarse - (coarse > 1 && word >= cut));
@@ -38,13 +38,13 @@ void rotateOut(Builder &b, const GearboxSide &side, double bits) {
     luts += (lanes + below - 1) * fewLuts(b, 4);
   b.term(Term::Mux, double(luts) * bits);
   if (side.stage) {
-    int64_t behind = std::min<int64_t>(side.digits, 2);
-    b.ff(double(lanes + (int64_t(1) << (2 * behind)) - 1) * bits +
-         double(2 * behind));
+    int64_t digits = std::min<int64_t>(side.digits, 2);
+    b.ff(double(lanes + (int64_t(1) << (2 * digits)) - 1) * bits +
+         double(2 * digits));
   }
 }
 
-/// rhz_rotate_in: what lays a beat on the ring.
+/// rhz_rotate_in: writes a beat into the ring.
 void rotateIn(Builder &b, const GearboxSide &side, double bits) {
   int64_t lanes = side.full / side.step, luts = 0, span = 1;
   for (; span < int64_t(1) << (2 * side.digits); span *= 4)
@@ -69,7 +69,7 @@ void rotateIn(Builder &b, const GearboxSide &side, double bits) {
   }
 }
 
-/// rhz_ring_position: two sums and a choice, over one or two steps.
+/// rhz_ring_position: two sums and a multiplexer, over one or two steps.
 void ringPosition(Builder &b, const GearboxSide &side) {
   int64_t bits = clog2(side.count);
   b.ff(double(bits));
@@ -91,9 +91,9 @@ void gearboxOf(Builder &b) {
   b.counter(g.in.beats);
   b.counter(g.out.beats);
   tally(b, count);
-  // Whether a full beat and a row's last one fit and are there.
+  // Whether a full beat and a row's last one fit and are available.
   b.ff(double((g.in.beats > 1 ? 2 : 1) + (g.out.beats > 1 ? 2 : 1)));
-  // The ring, and of every step whether a beat writes it.
+  // The ring, and for every step whether a beat writes it.
   b.ff(double(g.ring) * unit + double(g.in.count));
   b.term(Term::Lane, double(g.in.count));
   if (g.in.beats > 1)
@@ -115,7 +115,8 @@ void gearboxOf(Builder &b) {
     b.term(Term::Select, double(g.out.full - g.out.last) * unit);
   b.ff(double(g.out.stage ? (g.out.beats > 1 ? 3 : 2) : 1) +
        double(g.out.full) * unit);
-  // Registers of lanes that stay zero are left out, places of a memory are not.
+  // Registers of lanes that are always zero are omitted, places of a memory are
+  // not.
   bool isMemory = b.context().lutramBits > 0;
   b.outbuf(b.get("Depth"), (isMemory ? g.out.lanes : g.out.full) * g.unitBits);
 }
@@ -125,8 +126,8 @@ bool rotates(const unit::Instance &a) {
   return !g.in.turns() || !g.out.turns();
 }
 
-/// Firings for the beats of `lanes` tokens of a row of `row` tokens: each of so
-/// many tokens.
+/// Firings for the beats of `lanes` tokens of a row of `row` tokens: each with
+/// its number of tokens.
 std::vector<Phase> rowPhases(int64_t row, int64_t lanes,
                              llvm::function_ref<Phase(int64_t, int64_t)> of) {
   std::vector<Phase> phases;
@@ -139,8 +140,8 @@ std::vector<Phase> rowPhases(int64_t row, int64_t lanes,
 
 /// A store between an accepting and an emitting process, whose tokens are of
 /// `bits` bits.
-void addGearbox(const Actor &a, Network &network, int64_t bits, int64_t frame,
-                int64_t lanesIn, int64_t rowIn, int64_t lanesOut,
+void addGearbox(const Actor &a, ProcessNetwork &network, int64_t bits,
+                int64_t frame, int64_t lanesIn, int64_t rowIn, int64_t lanesOut,
                 int64_t rowOut, const std::vector<int> &inputs,
                 const std::vector<int> &outputs) {
   Gearbox gearbox = Gearbox::of(a);
@@ -166,7 +167,7 @@ void addGearbox(const Actor &a, Network &network, int64_t bits, int64_t frame,
                                outputs});
 }
 
-/// What gearboxes and borders have in common.
+/// The common part of gearboxes and borders.
 class RingUnit : public UnitModel {
 public:
   using UnitModel::UnitModel;
@@ -183,7 +184,7 @@ class GearboxUnit final : public RingUnit {
 public:
   GearboxUnit() : RingUnit(unit::Gearbox::kKind) {}
 
-  void processes(const Actor &a, Network &network,
+  void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     auto p = a.as<unit::Gearbox>();
@@ -200,10 +201,10 @@ public:
       : RingUnit(enters ? unit::AxisIn::kKind : unit::AxisOut::kKind),
         enters(enters) {}
 
-  void processes(const Actor &a, Network &network,
+  void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
-    // In bits, so that elements may straddle border beats.
+    // In bits, so that elements may cross border beats.
     int64_t elem = a.get("Elem"), frame = a.get("FrameElements") * elem;
     int64_t lanes = a.get("Lanes") * elem, row = a.get("Row") * elem;
     int64_t border = a.get("DataWidth");
@@ -222,7 +223,7 @@ public:
     b.counter(
         ceilDiv(b.get("FrameElements") * b.get("Elem"), b.get("DataWidth")));
     if (enters) {
-      b.ff(16); // the count of errors
+      b.ff(16); // the error counter
       b.term(Term::Control, 16);
     }
     gearboxOf(b);
@@ -289,7 +290,7 @@ std::unique_ptr<UnitModel> makeBorderUnit(bool enters) {
   return std::make_unique<BorderUnit>(enters);
 }
 
-Actor makeBorder(const Format &f, int64_t dataWidth, bool enters) {
+Actor makeBorder(const BeatFormat &f, int64_t dataWidth, bool enters) {
   return Actor(enters ? unit::AxisIn::kKind : unit::AxisOut::kKind, "",
                {{"DataWidth", dataWidth},
                 {"Elem", f.width},
@@ -299,7 +300,7 @@ Actor makeBorder(const Format &f, int64_t dataWidth, bool enters) {
                 {"Depth", 4}});
 }
 
-Actor makeConverter(const Format &from, const Format &to) {
+Actor makeConverter(const BeatFormat &from, const BeatFormat &to) {
   return Actor(unit::Gearbox::kKind, "",
                {{"Elem", from.width},
                 {"LanesIn", from.lanes},

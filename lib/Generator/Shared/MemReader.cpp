@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Readers of a memory outside the chip: a process that asks for bursts, ahead
-// of need, as the places of its output buffer allow; and the head of the load
+// Readers of an off-chip memory: a process that prefetches bursts
+// as far as its output buffer allows; and the head of the load
 // chain, which has read everything before the first frame.
 #include "Models.h"
 #include "rhizome/Generator/Shared.h"
@@ -17,12 +17,13 @@ public:
     return 1 + bufferLatency(a);
   }
 
-  /// What is asked for ahead must have room.
+  /// Prefetched data need places.
   int64_t leastDepth(const unit::Instance &a) const override {
     return a.get("Depth");
   }
 
-  void processes(const Actor &actor, Network &network, const std::vector<int> &,
+  void processes(const Actor &actor, ProcessNetwork &network,
+                 const std::vector<int> &,
                  const std::vector<int> &outputs) const override {
     auto p = actor.as<unit::MemReader>();
     addReader(actor, network, 0, p.Words, std::min(p.Burst, p.Words),
@@ -35,7 +36,7 @@ public:
     int64_t pages = ceilDiv(p.Words * (p.DataWidth / 8), unit::kPageBytes);
     b.term(Term::Fixed, 1);
     b.counter(bursts);
-    // The places that no burst has reserved, in place of the output buffer's
+    // The places that no burst has reserved, instead of the output buffer's
     // own count of credits, and whether a full and a last burst fit.
     int64_t room = clog2(p.Depth + 1);
     b.ff(double(1 + (bursts > 1 && last)));
@@ -60,8 +61,8 @@ public:
   LoadReaderUnit() : UnitModel(unit::LoadReader::kKind) {}
 
   int64_t latency(const unit::Instance &) const override { return 1; }
-  /// None that a frame meets.
-  void processes(const Actor &, Network &, const std::vector<int> &,
+  /// None during a frame.
+  void processes(const Actor &, ProcessNetwork &, const std::vector<int> &,
                  const std::vector<int> &) const override {}
 
   void structure(Builder &b) const override {
@@ -71,7 +72,7 @@ public:
     int64_t flying = clog2(p.InFlight + 1);
     b.term(Term::Fixed, 1);
     b.counter(bursts);
-    // Requests on their way; whether all have been made and one stands.
+    // Requests in flight; whether all have been made and one is pending.
     b.ff(double(flying + 2));
     b.adder(1, flying);
     int64_t fixed = clog2(p.Burst * (p.DataWidth / 8));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The models of the units that several generators build with.
+// The models of the units used by several generators.
 #pragma once
 
 #include "rhizome/Generator/UnitModel.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The sliding window: a writer that stores rows and a reader that waits for
-// the pixels that a position needs. Structure: the positions' control, then
+// the pixels that a position needs. Structure: the control of positions, then
 // either one word at a time or whole kernels.
 #include "Models.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -13,7 +13,7 @@ namespace rhizome::gen {
 namespace {
 using namespace cost;
 
-/// The cell's parameters and what it derives from them.
+/// The cell's parameters and values derived from them.
 struct Window {
   int64_t elem, channels, height, width, kernelH, kernelW, strideH, strideW;
   int64_t dilationH, dilationW, padTop, padLeft, outHeight, outWidth, lanes;
@@ -62,17 +62,17 @@ void positions(Builder &b, const Window &w) {
   b.counter(w.inCols);
   b.counter(w.outCols);
   b.counter(w.outHeight);
-  // What advances by a constant keeps its lowest bits: rows that are counted by
+  // A counter with a constant step keeps its lowest bits: rows counted by
   // frames, rows and columns of positions.
   int64_t frameW = w.rowW - std::min(zeros(w.height), w.rowW);
   int64_t y = w.yW - zeros(w.strideH), x = w.xW - zeros(w.step());
   int64_t columnW = w.inCols > 1 ? w.colW : 0;
-  // By number the rows of the writer, of its two limits, of the two needs; by
-  // frames where the limit and the need are counted from.
+  // As counters: the rows of the writer, of its two limits, of the two needs;
+  // by frames: the base of the limit and the need.
   b.ff(double(5 * w.rowW + 2 * frameW));
-  // Rows of the limit and of the need behind, columns of the need.
+  // Rows of the next limit and need, columns of the need.
   b.ff(double(2 * y + x + 2 * w.colW));
-  // Room, need met, first cycle.
+  // Room available, need met, first cycle.
   b.ff(3);
   // The writer's row, the limit, the need, the two frames; the limits' and the
   // needs' distances with and without a write.
@@ -81,7 +81,7 @@ void positions(Builder &b, const Window &w) {
   b.adder(1, w.rowW);
   b.adder(4, w.rowW);
   b.adder(4, w.rowW + columnW);
-  // Each row or column behind: its step, and that it is not below the frame.
+  // For each next row or column: its step, and that it is not below the frame.
   b.adder(2, y + w.yW);
   b.adder(1, x + w.xW);
   b.term(Term::Select, double(4 * w.rowW + frameW + 2 * w.yW + 2 * w.xW));
@@ -143,13 +143,13 @@ void serial(Builder &b, const Window &w) {
 /// How rhz_window_parallel stores a frame; the same arithmetic as in the cell.
 struct ColumnStore {
   int64_t over = 0;     ///< rows by which the last window overruns the frame
-  int64_t slots = 1;    ///< stored rows that may lie in memory at once
+  int64_t slots = 1;    ///< stored rows that may be in memory at once
   int64_t wordRows = 1; ///< rows in a word
   int64_t banks = 1, span = 1, columns = 1;
-  int64_t rowWords = 1; ///< words of a bank that a stored row takes
+  int64_t rowWords = 1; ///< words of a bank per stored row
   int64_t rowBeats = 1; ///< input beats of a row
-  int64_t apart = 1;    ///< only every so many banks are read
-  int64_t read = 1;     ///< and only so many in a row, those between included
+  int64_t apart = 1;    ///< only every n-th bank is read
+  int64_t read = 1;     ///< and only this many, including those between
   int64_t offsets = 1;  ///< banks in which a position may begin
   int64_t stored = 0;   ///< rows of a frame that are stored
 
@@ -203,7 +203,7 @@ void parallel(Builder &b, const Window &w) {
   int64_t lateRead = 3 - memStages - rowStages;
   int64_t lateWrite = lateRead > 1 ? 1 : 0;
   int64_t step = w.step();
-  // Neither a second block nor, where all positions begin in the first bank,
+  // Neither a second block nor, if all positions begin in the first bank,
   // the next one is read.
   bool oneBlock = (ceilDiv(w.width, s.banks) == 1 && w.words == 1) ||
                   (s.offsets == 1 && w.padLeft % s.banks == 0);
@@ -222,12 +222,12 @@ void parallel(Builder &b, const Window &w) {
   // Addresses of this and the next block, and the offset.
   int64_t late = 1 + lateRead;
   b.delay(double((oneBlock ? 1 : 2) * address), late);
-  // What the columns' stage needs.
+  // The inputs of the columns' stage.
   b.delay(double(w.kernelH), 4);
   const bool moves = w.outCols > 1; // from column to column
   b.delay(double((moves ? s.columns : 0) + off + 2), 4);
   b.ff(2);
-  // Each row and column of the window: where it lies, and a comparison.
+  // Each row and column of the window: its position, and a comparison.
   b.compare(2 * double(w.kernelH), w.yW);
   if (moves)
     b.compare(2 * double(s.columns),
@@ -267,7 +267,7 @@ void parallel(Builder &b, const Window &w) {
   b.term(Term::Lane, double(shifted * w.kernelH * w.ge));
   const double picked = double((s.columns - shifted) * w.kernelH * w.ge);
   b.mux(picked, s.offsets);
-  // Padding takes its place; a LUT that a choice fills has no room for that.
+  // Padding replaces it; a LUT filled by a multiplexer has no room for that.
   if (s.offsets == 1)
     b.term(Term::Select, picked);
   else if (isChoiceFull(s.offsets))
@@ -281,7 +281,7 @@ public:
   int64_t latency(const unit::Instance &a) const override {
     return (a.get("KernelParallel") ? 5 : 4) + bufferLatency(a);
   }
-  void processes(const Actor &actor, Network &network,
+  void processes(const Actor &actor, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override;
   void structure(Builder &b) const override {
@@ -298,7 +298,7 @@ public:
   bool sample(Sampler &s, llvm::StringRef name) const override;
 };
 
-void WindowUnit::processes(const Actor &a, Network &network,
+void WindowUnit::processes(const Actor &a, ProcessNetwork &network,
                            const std::vector<int> &inputs,
                            const std::vector<int> &outputs) const {
   auto p = a.as<unit::Window>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Units that reduce over a sliding window: convolution, dense, pooling. Each
-// is a `window` (which stores rows and repeats what it reads), at times a
+// is a `window` (which stores rows and repeats its output), if necessary a
 // converter to another number of lanes, and a `matvec` or `lane_reduce`.
 #include "Units.h"
 #include "rhizome/Generator/Shared.h"
@@ -12,12 +12,12 @@ namespace {
 enum class Kind { MatVec, Depthwise, Max, Sum };
 
 /// One reduction over windows, with everything that offers depend on.
-struct Problem {
+struct Reduction {
   Kind kind;
   osa::Window w;
   int64_t outChannels = 0; ///< of all groups
   int64_t groups = 1;      ///< of a convolution that is not depthwise
-  Format x;                ///< element of the input
+  BeatFormat x;            ///< element of the input
   int64_t weightBits = 0, accBits = 0;
   bool bias = false;
   int64_t padValue = 0;
@@ -29,8 +29,8 @@ struct Problem {
   int64_t groupOut() const { return outChannels / groups; }
 };
 
-Problem problemOf(Operation *op) {
-  Problem p;
+Reduction reductionOf(Operation *op) {
+  Reduction p;
   p.inputType = op->getOperand(0).getType();
   p.outputType = op->getResult(0).getType();
   p.x = formatOf(p.inputType, 1, 1);
@@ -74,16 +74,16 @@ Problem problemOf(Operation *op) {
 
 /// How a problem is folded.
 struct Folding {
-  int64_t pe = 1;        ///< output channels a cycle (MatVec)
-  int64_t lanes = 1;     ///< channels a word of the window (G)
-  int64_t simd = 0;      ///< lanes behind a converter, 0 for none
+  int64_t pe = 1;        ///< output channels per cycle (MatVec)
+  int64_t lanes = 1;     ///< channels per word of the window (G)
+  int64_t simd = 0;      ///< lanes after a converter, 0 for none
   bool parallel = false; ///< all kernel positions at once
   int64_t pixelsIn = 1, pixelsOut = 1;
   int64_t style = 0;
   Residents home = Residents::None; ///< of the weights; none: in a ROM
 };
 
-Actor windowOf(const Problem &p, const Folding &f) {
+Actor windowOf(const Reduction &p, const Folding &f) {
   bool lanewise = p.kind != Kind::MatVec;
   WindowReading r;
   r.lanes = f.lanes;
@@ -95,7 +95,7 @@ Actor windowOf(const Problem &p, const Folding &f) {
   return makeWindow(p.w, p.x.width, p.padValue, r);
 }
 
-Offer makeOffer(const Problem &p, const Folding &f) {
+Offer makeOffer(const Reduction &p, const Folding &f) {
   const osa::Window &w = p.w;
   Offer offer;
   int64_t words = ceilDiv(w.channels, f.lanes);
@@ -105,14 +105,14 @@ Offer makeOffer(const Problem &p, const Folding &f) {
   int64_t outFolds = lanewise ? words : p.groups * ceilDiv(p.groupOut(), f.pe);
   int64_t folds = groupWords * (f.parallel ? 1 : p.taps());
 
-  Format in = p.x;
+  BeatFormat in = p.x;
   in.lanes = f.pixelsIn > 1 ? f.pixelsIn * w.channels : f.lanes;
   in.row = f.pixelsIn > 1 ? w.width * w.channels : w.channels;
   offer.inputs = {in.canonical()};
   offer.body.units.reserve(f.simd ? 3 : 2);
 
   Actor window = windowOf(p, f);
-  Format chunk = p.x;
+  BeatFormat chunk = p.x;
   int64_t chunkLanes = f.pixelsOut * (f.parallel ? p.taps() : 1) * f.lanes;
   chunk.lanes = chunk.row = chunkLanes;
   chunk.count = chunkLanes * w.outHeight * columns * outFolds * folds;
@@ -122,7 +122,7 @@ Offer makeOffer(const Problem &p, const Folding &f) {
   int64_t simd = f.lanes * (f.parallel ? p.taps() : 1);
   int64_t length = p.taps() * w.channels; // of one window
   if (f.simd) {
-    Format narrow = chunk;
+    BeatFormat narrow = chunk;
     chunk.row = narrow.row = length;
     narrow.lanes = f.simd;
     offer.body.chain(makeConverter(chunk.canonical(), narrow),
@@ -132,7 +132,7 @@ Offer makeOffer(const Problem &p, const Folding &f) {
   }
   int64_t firings = w.outHeight * columns * outFolds * folds;
 
-  Format out = formatOf(p.outputType, 1, 1);
+  BeatFormat out = formatOf(p.outputType, 1, 1);
   int64_t results = w.outHeight * columns * outFolds;
   const bool isLoaded = f.home != Residents::None;
   Actor unit(lanewise   ? isLoaded ? unit::DepthwiseResident::kKind
@@ -207,8 +207,8 @@ Offer makeOffer(const Problem &p, const Folding &f) {
   return offer;
 }
 
-/// Which ways of multiplying the device has for these widths.
-std::vector<int64_t> stylesFor(const Problem &p, const DeviceContext &device,
+/// The ways of multiplying that the device supports for these widths.
+std::vector<int64_t> stylesFor(const Reduction &p, const DeviceContext &device,
                                int64_t products) {
   if (p.kind == Kind::Max || p.kind == Kind::Sum)
     return {0};
@@ -217,7 +217,7 @@ std::vector<int64_t> stylesFor(const Problem &p, const DeviceContext &device,
     return styles;
   bool pairs = p.kind == Kind::MatVec && products >= 2 &&
                p.x.width <= device.pairBits && p.weightBits <= device.pairBits;
-  // No tool takes a DSP for a product by one bit.
+  // No tool uses a DSP for a product by one bit.
   if (pairs)
     styles.push_back(2);
   else if (p.x.width > 1 && p.weightBits > 1)
@@ -228,7 +228,7 @@ std::vector<int64_t> stylesFor(const Problem &p, const DeviceContext &device,
 
 std::vector<Offer> computeOffers(Operation *op, Upstream,
                                  const DeviceContext &device) {
-  Problem p = problemOf(op);
+  Reduction p = reductionOf(op);
   const osa::Window &w = p.w;
   auto sum = dyn_cast<osa::SumPoolOp>(op);
   bool scaled = sum && (sum.getZero() != 0 || !sum.getPositionScale().empty());
@@ -252,7 +252,7 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
         unit.set("ScaleWidth", num::bitsForRange(0, most));
       }
       finish(offer, prices);
-      // What few LUTs hold needs no memory.
+      // What fits a few LUTs needs no memory.
       bool isInBlocks = offer.body.back().get("Block");
       offers.push_back(std::move(offer));
       bool hasWeights = p.kind == Kind::MatVec || p.kind == Kind::Depthwise;
@@ -270,7 +270,7 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
     }
   };
   int64_t taps = p.taps(), channels = w.channels;
-  // Several output pixels a cycle need every kernel position at once.
+  // Several output pixels per cycle need every kernel position at once.
   auto offerPixels = [&](Folding f) {
     for (int64_t pixels = 1; pixels <= 2 * w.outWidth && pixels <= 16;
          pixels *= 2) {
@@ -327,7 +327,7 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
     if (taps > 1) {
       for (int64_t simd : foldings(taps * channels)) {
         int64_t folds = ceilDiv(taps * channels, simd);
-        // Only where words of whole channels take longer.
+        // Only if words of whole channels take longer.
         if (folds == 1 ||
             (simd <= channels && folds >= taps * ceilDiv(channels, simd)))
           continue;
@@ -352,7 +352,7 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
 std::string computeDependence(Operation *op) {
   if (isa<osa::SumPoolOp>(op))
     return ""; // its scale by position
-  Problem p = problemOf(op);
+  Reduction p = reductionOf(op);
   const osa::Window &w = p.w;
   std::string text = op->getName().getStringRef().str();
   llvm::raw_string_ostream os(text);
@@ -368,7 +368,7 @@ std::string computeDependence(Operation *op) {
 }
 
 void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
-  Problem p = problemOf(op);
+  Reduction p = reductionOf(op);
   Actor &unit = offer.body.back();
   const Actor &window = offer.body.front();
   int64_t lanes = window.get("Lanes"), taps = p.taps();
@@ -436,7 +436,7 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
     return;
   }
 
-  // Where element (kernel position, channel of the group) of a window comes.
+  // The source of element (kernel position, channel of the group) of a window.
   int64_t pe = unit.get("Pe"), simd = unit.get("Simd");
   int64_t groupIn = p.groupIn(), groupOut = p.groupOut();
   int64_t groupWords = words / p.groups;

@@ -3,7 +3,7 @@
 // maxima and products of two streams.
 // A requantizer is offered with its multiplier whole or split over two smaller
 // ones, or as thresholds where it has few levels: the device's prices decide.
-// Their lanes carry any channels; which ones a beat holds follows from the
+// Their lanes carry any channels; which ones are in a beat follows from the
 // stream's format alone.
 #include "Units.h"
 #include "rhizome/Cost/ProductCut.h"
@@ -13,9 +13,9 @@ using namespace mlir;
 
 namespace rhizome::gen::stream {
 namespace {
-/// Which channel each lane of each beat carries (−1 for padding), until the
+/// The channel of each lane of each beat (−1 for padding), until the
 /// pattern repeats; empty if it does not repeat within a frame.
-std::vector<std::vector<int64_t>> channelPattern(const Format &f,
+std::vector<std::vector<int64_t>> channelPattern(const BeatFormat &f,
                                                  int64_t channels) {
   std::vector<std::vector<int64_t>> beats;
   int64_t element = 0;
@@ -27,7 +27,7 @@ std::vector<std::vector<int64_t>> channelPattern(const Format &f,
       beat[lane] = (element + lane) % channels;
     beats.push_back(std::move(beat));
     element += n;
-    // Back at the start of a channel group and, where rows cut beats, of a row.
+    // Back at the start of a channel group and, if rows cut beats, of a row.
     bool rowAligned = element % f.row == 0 || f.row == f.count;
     if (element % channels == 0 && rowAligned &&
         f.beats() % int64_t(beats.size()) == 0)
@@ -59,9 +59,9 @@ unsigned signedBits(ArrayRef<int64_t> values) {
   return std::max(bits, 1u);
 }
 
-/// More levels than this are not worth comparing one by one.
+/// More levels than this are not compared one by one.
 constexpr int64_t kMostLevels = 15;
-/// Multipliers of up to this many bits may lie in LUTs beside a DSP.
+/// Multipliers of up to this many bits may be in LUTs next to a DSP.
 constexpr int64_t kNarrow = 5;
 
 int64_t levelsOf(osa::RequantizeOp op) {
@@ -96,7 +96,7 @@ std::vector<int64_t> thresholdsOf(Operation *op) {
       return tie ? shifted & ~int64_t(1) : shifted;
     };
     for (int64_t k = 1; k <= levelsOf(r); ++k) {
-      int64_t low = in.getLo(), high = in.getHi() + 1; // the answer lies within
+      int64_t low = in.getLo(), high = in.getHi() + 1; // the result is in here
       while (low < high) {
         int64_t middle = low + (high - low) / 2;
         if (level(middle) >= out.getLo() + k)
@@ -110,7 +110,7 @@ std::vector<int64_t> thresholdsOf(Operation *op) {
   return values;
 }
 
-/// The ways to build a requantizer's product: whole, or cut so that each part
+/// The ways to build a requantizer's product: whole, or split so that each part
 /// fits one multiplier.
 void multiplierVariants(const Actor &whole, const DeviceContext &device,
                         std::vector<Actor> &variants) {
@@ -141,8 +141,8 @@ unsigned scaledBits(num::IntType type, int64_t factor, int64_t term) {
 }
 
 /// The unit of an operation of two streams.
-Actor pairUnit(Operation *op, const Format &in, const Format &out) {
-  Format b = formatOf(op->getOperand(1).getType(), 1, 1);
+Actor pairUnit(Operation *op, const BeatFormat &in, const BeatFormat &out) {
+  BeatFormat b = formatOf(op->getOperand(1).getType(), 1, 1);
   num::IntType lhs = num::elementInt(op->getOperand(0).getType()),
                rhs = num::elementInt(op->getOperand(1).getType());
   bool multiplies = isa<osa::ProductOp>(op);
@@ -175,7 +175,7 @@ Actor pairUnit(Operation *op, const Format &in, const Format &out) {
   return a;
 }
 
-Actor makeUnit(Operation *op, const Format &in, const Format &out,
+Actor makeUnit(Operation *op, const BeatFormat &in, const BeatFormat &out,
                int64_t beats) {
   Actor a;
   auto outType = num::elementInt(op->getResult(0).getType());
@@ -227,8 +227,8 @@ Actor makeUnit(Operation *op, const Format &in, const Format &out,
 }
 
 /// Every unit that computes the operation in these formats.
-std::vector<Actor> unitVariants(Operation *op, const Format &in,
-                                const Format &out, int64_t beats,
+std::vector<Actor> unitVariants(Operation *op, const BeatFormat &in,
+                                const BeatFormat &out, int64_t beats,
                                 const DeviceContext &device) {
   Actor unit = makeUnit(op, in, out, beats);
   std::vector<Actor> variants;
@@ -260,11 +260,11 @@ std::vector<Actor> unitVariants(Operation *op, const Format &in,
 std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
                                      const DeviceContext &device) {
   int64_t channels = channelsOf(op);
-  Format base = formatOf(op->getOperand(0).getType(), 1, 1);
-  // As the inputs come, or in few lanes, or in whole pixels.
-  std::vector<Format> candidates;
+  BeatFormat base = formatOf(op->getOperand(0).getType(), 1, 1);
+  // In the inputs' formats, or in few lanes, or in whole pixels.
+  std::vector<BeatFormat> candidates;
   auto consider = [&](int64_t lanes, int64_t row) {
-    Format f = base;
+    BeatFormat f = base;
     f.lanes = lanes;
     f.row = row;
     f = f.canonical();
@@ -282,7 +282,7 @@ std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
       consider(k * channels, base.count);
 
   std::vector<Offer> offers;
-  for (const Format &in : candidates) {
+  for (const BeatFormat &in : candidates) {
     int64_t beats = 1;
     if (!isUniform(op)) {
       beats = int64_t(channelPattern(in, channels).size());
@@ -290,12 +290,12 @@ std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
         continue;
     }
     Offer offer;
-    Format out = formatOf(op->getResult(0).getType(), 1, 1);
+    BeatFormat out = formatOf(op->getResult(0).getType(), 1, 1);
     out.lanes = in.lanes;
     out.row = in.row;
     offer.inputs = {in};
     if (op->getNumOperands() == 2) {
-      Format b = formatOf(op->getOperand(1).getType(), 1, 1);
+      BeatFormat b = formatOf(op->getOperand(1).getType(), 1, 1);
       b.lanes = in.lanes;
       b.row = in.row;
       offer.inputs.push_back(b);
@@ -353,7 +353,7 @@ void buildElementwise(Operation *op, Offer &offer, MemoryImages &images) {
   if (unit.is<unit::Threshold>()) {
     int64_t count = unit.get("Count"), bits = unit.get("InWidth") + 1;
     std::vector<int64_t> values = thresholdsOf(op);
-    // Thresholds beyond what the input's width holds never count, or always.
+    // Thresholds beyond the input's width never count, or always.
     int64_t lo = -(int64_t(1) << (bits - 1)), hi = -lo - 1;
     MemoryImage image(lanes * count * bits, beats);
     for (int64_t beat = 0; beat < beats; ++beat)

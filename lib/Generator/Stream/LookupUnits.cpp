@@ -9,8 +9,8 @@ namespace rhizome::gen {
 namespace {
 using namespace cost;
 
-/// What the stages of a bisection read for one lane each: the thresholds that
-/// they can meet, by index and by what was found.
+/// The thresholds read by the stages of a bisection for one lane each: those
+/// that they can need, by index and by previous result.
 std::vector<RomContents> bisected(const Builder &b, int64_t bits) {
   int64_t count = b.get("Count"), width = b.get("InWidth") + 1;
   int64_t folds = b.get("OutFolds"), k = b.context().lutInputs;
@@ -58,8 +58,8 @@ void threshold(Builder &b) {
     b.compare(lanes * double(count), width);
   } else {
     b.ff(double(2 + 2 * bits));
-    // The operand and the index pass all stages; the thresholds' memories are
-    // functions of the index and of what was found.
+    // The operand and the index pass through all stages; the thresholds'
+    // memories are functions of the index and of the previous result.
     b.ff(lanes * double(in * 2 * bits));
     b.delay(double(folds > 1 ? clog2(folds) : 0), 2 * (bits - 1));
     bool all = count == (int64_t(1) << bits) - 1;
@@ -88,8 +88,8 @@ void table(Builder &b) {
   b.term(Term::Lane, lanes);
   b.counter(b.get("OutFolds"));
   b.ff(4);
-  // Tables of 2^n entries from 0 on lie at places whose low n bits are zero:
-  // without folds the address is a constant and x, and a lane reads nothing but
+  // Tables of 2^n entries from 0 on are at addresses whose low n bits are zero:
+  // without folds the address is a constant and x, and a lane reads only
   // its own table.
   int64_t entries = b.get("Entries"), low = clog2(entries);
   bool aligned = entries == int64_t(1) << low && b.get("Lo") == 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The models of the units that only the `stream` generator builds with.
+// The models of the units that only the `stream` generator uses.
 #pragma once
 
 #include "rhizome/Generator/UnitModel.h"

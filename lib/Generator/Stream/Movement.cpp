@@ -27,10 +27,10 @@ std::vector<Offer> concatOffers(osa::ConcatOp op, const DeviceContext &device) {
     Offer offer;
     for (Value v : op.getInputs())
       offer.inputs.push_back(formatOf(v.getType(), lanes, lanes));
-    Format out = formatOf(op.getOutput().getType(), lanes, lanes);
+    BeatFormat out = formatOf(op.getOutput().getType(), lanes, lanes);
     int64_t before = blocks[0];
     for (size_t i = 1; i < blocks.size(); ++i) {
-      Format partial = out;
+      BeatFormat partial = out;
       partial.count =
           out.count /
           std::accumulate(blocks.begin(), blocks.end(), int64_t(0)) *
@@ -53,7 +53,7 @@ std::vector<Offer> concatOffers(osa::ConcatOp op, const DeviceContext &device) {
   }
   return offers;
 }
-/// For every element of the result its place in the input.
+/// For every element of the result, its index in the input.
 std::vector<int64_t> elementMap(Operation *op) {
   auto in = cast<RankedTensorType>(op->getOperand(0).getType()).getShape();
   auto out = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
@@ -80,10 +80,10 @@ std::vector<int64_t> elementMap(Operation *op) {
   return map;
 }
 
-/// The most neighboring elements that stay together everywhere.
+/// The largest number of neighboring elements that stay together everywhere.
 int64_t togetherIn(const std::vector<int64_t> &map, int64_t elements) {
   int64_t n = std::gcd(int64_t(map.size()), elements);
-  // Runs end where the next element is not the next one.
+  // Runs end if the next element is not the successor.
   int64_t start = 0;
   for (int64_t i = 0; i < int64_t(map.size()); ++i) {
     if (i == start)
@@ -96,8 +96,8 @@ int64_t togetherIn(const std::vector<int64_t> &map, int64_t elements) {
   return n;
 }
 
-/// The most blocks into which the elements can be cut so that all blocks are
-/// rearranged alike, each within itself.
+/// The largest number of blocks such that all blocks are
+/// rearranged in the same way, each within itself.
 int64_t blocksOf(const std::vector<int64_t> &map, int64_t elements) {
   int64_t most = std::gcd(int64_t(map.size()), elements);
   for (int64_t blocks = most; blocks > 1; --blocks) {
@@ -114,7 +114,7 @@ int64_t blocksOf(const std::vector<int64_t> &map, int64_t elements) {
 }
 
 /// A gather that only drops elements, in equal steps, as a `select` of words of
-/// `lanes` elements; nullopt if it is none.
+/// `lanes` elements; nullopt for others.
 std::optional<Actor> makeSelect(osa::GatherOp op, int64_t lanes) {
   auto indices = op.getIndices();
   auto shape = cast<RankedTensorType>(op.getInput().getType()).getShape();
@@ -155,10 +155,10 @@ int64_t largestDivisorBelow(int64_t n, int64_t than) {
   return than;
 }
 
-/// Transposes and gathers: drop beats, or two pages of memory.
+/// Transposes and gathers: drop beats, or use two pages of memory.
 std::vector<Offer> rearrangeOffers(Operation *op, const DeviceContext &device) {
   std::vector<int64_t> map = elementMap(op);
-  Format in = formatOf(op->getOperand(0).getType(), 1, 1);
+  BeatFormat in = formatOf(op->getOperand(0).getType(), 1, 1);
   int64_t together = togetherIn(map, in.count);
   int64_t blocks = blocksOf(map, in.count);
   auto gather = dyn_cast<osa::GatherOp>(op);
@@ -167,13 +167,13 @@ std::vector<Offer> rearrangeOffers(Operation *op, const DeviceContext &device) {
     if (together % lanes)
       continue;
     Offer offer;
-    Format x = formatOf(op->getOperand(0).getType(), lanes, lanes);
-    Format y = formatOf(op->getResult(0).getType(), lanes, lanes);
+    BeatFormat x = formatOf(op->getOperand(0).getType(), lanes, lanes);
+    BeatFormat y = formatOf(op->getResult(0).getType(), lanes, lanes);
     Actor a(unit::Reorder::kKind, "reorder");
     if (auto select = gather ? makeSelect(gather, lanes) : std::nullopt) {
       a = *select;
     } else {
-      int64_t own = blocks; // words must not straddle blocks
+      int64_t own = blocks; // words must not cross blocks
       while (in.count / own % lanes || int64_t(map.size()) / own % lanes)
         own = largestDivisorBelow(blocks, own);
       a.params = {{"Elements", in.count / own / lanes},
@@ -205,13 +205,13 @@ std::vector<Offer> movementOffers(Operation *op, Upstream,
   auto pad = cast<osa::PadOp>(op);
   auto in = cast<RankedTensorType>(pad.getInput().getType()).getShape();
   auto out = cast<RankedTensorType>(pad.getOutput().getType()).getShape();
-  Format x = formatOf(pad.getInput().getType(), 1, 1);
+  BeatFormat x = formatOf(pad.getInput().getType(), 1, 1);
   for (int64_t lanes : foldings(in[3])) {
     Offer offer;
-    Format f = x;
+    BeatFormat f = x;
     f.lanes = lanes;
     f.row = in[3];
-    Format o = f;
+    BeatFormat o = f;
     o.count = out[1] * out[2] * out[3];
     Actor a(unit::Window::kKind, "pad");
     a.params = {{"Elem", x.width},

@@ -47,7 +47,7 @@ public:
   int64_t latency(const unit::Instance &a) const override {
     return 1 + bufferLatency(a);
   }
-  void processes(const Actor &a, Network &network,
+  void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     auto p = a.as<unit::Concat>();
@@ -75,7 +75,7 @@ public:
   int64_t latency(const unit::Instance &a) const override {
     return 1 + bufferLatency(a);
   }
-  void processes(const Actor &a, Network &network,
+  void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     // Dropped, kept, dropped between, …
@@ -109,7 +109,7 @@ public:
   int64_t latency(const unit::Instance &a) const override {
     return 3 + bufferLatency(a);
   }
-  void processes(const Actor &a, Network &network,
+  void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     auto p = a.as<unit::Reorder>();
@@ -117,7 +117,7 @@ public:
     int store = network.addChannel(a.name + ".pages", 2 * n, 1);
     network.processes.push_back(
         {a.name + ".write", {firings(n)}, blocks, inputs, {store}});
-    // A page is free only as a whole: its last read frees all of it.
+    // A page is freed as a whole: its last read frees all of it.
     Process read{a.name + ".read", {}, blocks, {store}, outputs};
     read.phases = {{1, {n}, {m == 1 ? n : 0}, {1}}};
     if (m > 2)

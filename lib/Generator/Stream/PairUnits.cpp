@@ -16,8 +16,9 @@ void scaledAdd(Builder &b) {
   b.term(Term::Fixed, 1);
   b.ff(4);
   // A constant factor is a sum of shifted copies, or a DSP block. Its low zero
-  // bits are those of the product; below the other one's the sum is this one's
-  // product, whose registers and the sum's are a row.
+  // bits are those of the product; below the other product's lowest bit, the
+  // sum is just this product, and its registers form a row with those of the
+  // sum.
   auto zerosOf = [&](const char *factor) {
     int64_t m = std::abs(b.get(factor)), zeros = 0;
     while (m > 0 && !(m >> zeros & 1))
@@ -35,7 +36,7 @@ void scaledAdd(Builder &b) {
     bool power = m > 0 && m >> zeros == 1;
     int64_t product = x + bits - (power ? 1 : 0) + (b.get(sign) ? 1 : 0);
     wide = std::max(wide, product);
-    // The sum reads no more of it.
+    // The sum reads only this part.
     product = std::min(product, b.get("Max") ? b.get("MaxWidth") : out);
     bool isBit = x == 1 && !b.get(sign);
     int64_t row = 0;
@@ -49,7 +50,7 @@ void scaledAdd(Builder &b) {
       if (b.get(factor) < 0)
         b.constantAdder(lanes, x + 1);
     } else if (isBit) {
-      // The product's bits are that one.
+      // The product's bits are those of this operand.
       b.delay(lanes, 3);
     } else {
       b.ff(lanes * double(x + 2 * (product - zeros - row)));
@@ -88,7 +89,7 @@ void product(Builder &b) {
   b.outbuf(b.get("Depth"), channels * out);
 }
 
-/// What both have in common: one firing takes a beat of each input.
+/// The common part of both: one firing takes a beat of each input.
 class PairUnit : public UnitModel {
 public:
   using UnitModel::UnitModel;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The units that multiply by weights and reduce: a matrix times vectors, and
-// sums or maxima of each lane. `Folds` input beats make a result.
+// sums or maxima of each lane. `Folds` input beats give a result.
 #include "Models.h"
 #include "rhizome/Generator/Sampler.h"
 #include <algorithm>
@@ -11,7 +11,7 @@ using namespace cost;
 
 int64_t productStages(const unit::Instance &a);
 
-/// Are its weights in a memory that is filled when the design starts?
+/// Whether its weights are in a memory that is filled when the design starts.
 bool isLoaded(const unit::Instance &a) {
   return a.kind().loadedPort() != nullptr;
 }
@@ -24,24 +24,24 @@ struct Cascades {
         length(ceilDiv(simd, count)) {}
 };
 
-/// Valid bits, the flag of a result, its way to the buffer.
+/// Valid bits, the flag of a result, its path to the buffer.
 void resultControl(Builder &b, int64_t stages, int64_t tail) {
   bool folded = b.get("Folds") > 1;
   b.ff(double(stages) * (folded ? 2 : 1) + double(tail) + (folded ? 1 : 0));
   b.counter(b.get("Folds"));
 }
 
-/// Bits of a product. One by a single bit is the other factor or zero.
+/// Bits of a product. A product by a single bit is the other factor or zero.
 int64_t productBits(const Product &of) {
   return isMasked(of) ? of.w : of.w + of.x;
 }
 
-/// The products of a matvec whose weights are not zero in every word; all where
-/// the weights are not known, and in DSPs, to which Yosys gives these too.
-/// `lanes` and `dots` have any of them.
+/// The products of a matvec whose weights are not zero in every word; all if
+/// the weights are unknown, and in DSPs, to which Yosys also maps these.
+/// `lanes` and `dots` have at least one of them.
 struct UsedProducts {
   int64_t count, lanes, dots;
-  std::vector<std::vector<char>> terms; ///< of each dot product, if not all are
+  std::vector<std::vector<char>> terms; ///< of each dot product, unless all are
 
   UsedProducts(const Builder &b, int64_t pe, int64_t simd, int64_t w)
       : count(pe * simd), lanes(simd), dots(pe) {
@@ -66,8 +66,9 @@ struct UsedProducts {
   }
 };
 
-/// What adds a result of `bits` bits for every pixel: to those of other folds,
-/// or to a bias, whose constant bits take no LUT before AMD's carry chains.
+/// The adders of a result of `bits` bits for every pixel: with those of other
+/// folds, or with a bias, whose constant bits take no LUT before AMD's carry
+/// chains.
 void accumulators(Builder &b, double pixels, int64_t lanes, int64_t bits) {
   const MemoryImage *bias = b.image("BiasFile");
   if (b.get("Folds") > 1 || !b.isAmd() || (b.get("OutFolds") > 1 && !bias))
@@ -83,7 +84,7 @@ void pairedProducts(Builder &b, int64_t kept) {
   Cascades cascades(simd, b.get("XSigned"));
   int64_t pairs = pixels * (pe / 2) + (pe % 2 ? ceilDiv(pixels, 2) : 0);
   b.dsp(double(pairs * simd));
-  // The activations: two stages, then what the cascade wants.
+  // The activations: two stages, then the delays for the cascade.
   for (int64_t s = 0; s < simd; ++s) {
     int64_t first = s / cascades.length * cascades.length;
     int64_t length = std::min(cascades.length, simd - first);
@@ -104,8 +105,8 @@ void pairedProducts(Builder &b, int64_t kept) {
                   int64_t(c.varying));
       delayWeights(c.columns);
     } else {
-      // A memory for each place of a cascade, whose address comes as late. The
-      // functions of a few address bits, which places have in common, become
+      // A memory for each place of a cascade, with a correspondingly delayed
+      // address. The functions of a few address bits that places share become
       // resets of these registers.
       b.term(Term::RomLeaf, c.leaves);
       b.term(Term::RomMux, c.muxes);
@@ -166,7 +167,7 @@ void matvec(Builder &b) {
     UsedProducts used(b, pe, simd, w);
     const double count = double(pixels * used.count);
     b.factors(words, pe * simd, double(pixels * used.lanes), of);
-    // What has no weight but zeros is constant.
+    // Outputs with only zero weights are constant.
     if (folds == 1 && (outFolds == 1 || !b.get("Bias")))
       live = double(pixels * used.dots);
     const MemoryImage *weights = b.image("WeightFile");
@@ -244,7 +245,7 @@ void laneReduce(Builder &b) {
     if (op == 1) {
       for (int64_t n = taps; n > 1; n = ceilDiv(n, 2)) {
         b.ff(lanes * double(ceilDiv(n, 2) * x));
-        // Of single bits the larger is either one.
+        // For single bits the maximum is either one.
         if (x > 1)
           b.compare(lanes * double(n / 2), x);
         b.term(Term::Select, lanes * double(n / 2 * x));
@@ -260,8 +261,9 @@ void laneReduce(Builder &b) {
     b.compare(folds > 1 ? lanes : 0, result);
   } else if (folds > 1 || b.get("Bias")) {
     accumulators(b, double(pixels), channels, acc);
-    // Before AMD's carry chains an adder's LUT clears one operand as well, but
-    // not the one that the chain itself takes, which Yosys' order decides.
+    // Before AMD's carry chains, an adder's LUT also clears one operand, but
+    // not the one connected to the chain itself; Yosys' operand order decides
+    // which.
     if (op == 0 || isSigned || !b.isAmd())
       b.term(Term::Select, lanes * double(acc));
   }
@@ -283,7 +285,7 @@ void laneReduce(Builder &b) {
   b.outbuf(b.get("Depth"), pixels * channels * acc);
 }
 
-/// Stages of the multipliers: those in LUTs take a second one where both
+/// Stages of the multipliers: those in LUTs take a second one if both
 /// operands have more than four bits (rhz_mul).
 int64_t productStages(const unit::Instance &a) {
   bool multiplies = a.is<unit::Matvec>() || isLoaded(a) || a.get("Op") == 0;
@@ -294,12 +296,12 @@ int64_t productStages(const unit::Instance &a) {
              : 1;
 }
 
-/// What both units have in common: results after some firings.
+/// The common part of both units: results after some firings.
 class FoldedUnit : public UnitModel {
 public:
   using UnitModel::UnitModel;
 
-  void processes(const Actor &a, Network &network,
+  void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     std::vector<Phase> phases;
@@ -313,7 +315,7 @@ public:
   }
 };
 
-/// Wherever its weights are.
+/// For weights in any kind of memory.
 class MatvecUnit : public FoldedUnit {
 public:
   explicit MatvecUnit(const char *kind = unit::Matvec::kKind)
@@ -340,7 +342,7 @@ public:
 class MatvecResidentUnit final : public MatvecUnit {
 public:
   MatvecResidentUnit() : MatvecUnit(unit::MatvecResident::kKind) {}
-  // It goes under the names of the one above.
+  // Characterized under the names of the above.
   bool sample(Sampler &, llvm::StringRef) const override { return false; }
 };
 

@@ -12,7 +12,7 @@ using namespace cost;
 int64_t multiplierStages(const unit::Instance &a);
 
 /// Products of w bits by x signed bits in DSP blocks that take `slice` bits of
-/// x each (rhz_mul), with all but their last registers.
+/// x each (rhz_mul), with all registers except the last.
 void slicedProducts(Builder &b, double count, int64_t w, int64_t x,
                     int64_t slice) {
   for (int64_t first = 0; first < x; first += slice) {
@@ -21,7 +21,8 @@ void slicedProducts(Builder &b, double count, int64_t w, int64_t x,
     b.ff(count * double(bits + w));
     if (bits > 2)
       b.dsp(count * double(dspTiles(w, bits + !last, b.context())));
-    else // a narrow LUT before a carry has no room for the choice of a row
+    else // a narrow LUT before a carry has no free input for a row's
+         // multiplexer
       b.adder(count, w + bits + (b.context().lutInputs < 6 ? w : 0));
     if (first > 0)
       b.adder(count, w + x - first);
@@ -44,11 +45,11 @@ void requant(Builder &b) {
   b.ff(double(6 + multiplier + (split > 0 ? 1 : 0))); // valid bits
   if (folds > 1)
     b.ff(double(clog2(folds)));
-  // Multipliers and offsets: one memory, the offsets a stage longer.
+  // Multipliers and offsets: one memory, the offsets delayed by a stage.
   if (folds > 1) {
     RomContents c =
         b.contents("ParamFile", folds, channels * (mul + offset), 1);
-    // Blocks put out equal columns as often as they hold them.
+    // Blocks output equal columns as often as they contain them.
     auto registers = [&](const RomContents &r) {
       return b.get("Block") ? r.varying : r.columns;
     };
@@ -74,9 +75,9 @@ void requant(Builder &b) {
   int64_t product = in + std::max<int64_t>(mul, 1);
   int64_t sum = std::max(mul == 0 ? x : product, offset) + 1;
   bool ties = b.get("TiesEven") && shift > 0;
-  // Whether a level is beyond a limit that is zero or a power of two lies in
-  // the bits from there on below the sign; others are compared with. Returns
-  // whether none can be.
+  // If a limit is zero or a power of two, a test of the bits between it and the
+  // sign replaces the comparison; other limits are compared. Returns whether no
+  // level can exceed the limit.
   int64_t level = std::max<int64_t>(sum - shift, out + 1);
   auto limit = [&](int64_t bound) { // of the values on the sign's side
     if (bound < 0 || (bound & (bound - 1))) {
@@ -87,13 +88,13 @@ void requant(Builder &b) {
     b.compare(lanes, std::max<int64_t>(above, 0));
     return bound > 0 && above <= 0;
   };
-  // Below the lowest bit of all offsets of a lane its product passes.
+  // Below the lowest bit of all offsets of a lane, its product passes through.
   const MemoryImage *image = b.image("ParamFile");
   auto offsetZeros = [&](int64_t lane) {
     int64_t at = lane * (mul + offset) + mul;
     return image ? image->zeroColumns(at, offset) : 0;
   };
-  // Nor do bits that are the same in all take a LUT before AMD's carry chains.
+  // Bits that are the same in all take no LUT before AMD's carry chains either.
   auto addOffset = [&](int64_t lane, int64_t bits) {
     int64_t at = lane * (mul + offset) + mul, own = std::min(offset, bits);
     if (b.isAmd() && folds == 1)
@@ -104,7 +105,7 @@ void requant(Builder &b) {
     else
       b.adder(1, bits - offsetZeros(lane));
   };
-  // Where all scales are zero only the beats' flow is left.
+  // If all scales are zero, only the flow of beats remains.
   bool isUsed = mul == 0 || !image;
   for (int64_t l = 0; l < channels && !isUsed; ++l)
     isUsed = image->usedColumns(l * (mul + offset), mul) > 0;
@@ -115,22 +116,22 @@ void requant(Builder &b) {
   int64_t lo = b.get("Lo");
   bool neverBelow = limit(ties && lo < 0 ? -lo / 2 * 2 : -lo);
   bool neverAbove = limit(b.get("Hi") + 1);
-  // Bits of the sum that a level or a tie reads, and of a level: those that
-  // copy its sign are one.
+  // Bits of the sum that a level or a tie reads, and bits of a level: copies of
+  // the sign count once.
   int64_t sumBits = ties ? sum : std::max<int64_t>(sum - shift, 1);
   int64_t said = std::min(out, std::max<int64_t>(sum - shift, 1));
-  // Where no limit bounds a level it passes, and the registers of sum, level
-  // and result are a row; `bounded` lanes have them apart.
+  // If no limit bounds a level, it passes through, and the registers of sum,
+  // level and result form a row; `bounded` lanes have them separately.
   const bool passes = neverBelow && neverAbove && !ties;
   double bounded = mul > 0 && passes ? 0 : lanes;
   if (mul == 0) {
     for (int64_t l = 0; l < channels; ++l) {
-      // Where an offset's low bits are zero those of the sum are the input's,
-      // one stage later, and of no use below the level unless ties read them.
+      // If an offset's low bits are zero, those of the sum are the input's,
+      // one stage later, and unused below the level unless ties read them.
       int64_t zeros = offsetZeros(l);
       int64_t passed = zeros == offset ? in : std::min(zeros, in);
       int64_t kept = passed - (ties ? 0 : std::min(shift, passed));
-      // Without a sign and a negative offset nothing lies below zero, either.
+      // Without a sign and a negative offset, nothing is below zero either.
       bool isPositive = lo == 0 && x > in && image &&
                         image->usedColumns((l + 1) * offset - 1, 1) == 0;
       bool isFree = neverAbove && !ties && (neverBelow || isPositive);
@@ -154,7 +155,7 @@ void requant(Builder &b) {
       for (int64_t l = 0; l < channels; ++l)
         b.constantProduct(*image, l * (mul + offset), mul, in);
     } else {
-      // Scales are positive: in LUTs their sign takes nothing.
+      // Scales are positive: in LUTs their sign is free.
       int64_t zeros = b.get("Style") ? 0 : 1;
       b.ff(lanes * double(product - zeros));
       if (slice > 0)
@@ -170,8 +171,8 @@ void requant(Builder &b) {
       addOffset(l, sum);
   } else {
     b.delay(lanes * double(in), 3);
-    // Lanes whose multipliers end in zeros need no low product: what the high
-    // one meets is the offset.
+    // Lanes whose multipliers end in zeros need no low product: the high
+    // one is added directly to the offset.
     double lows = lanes, plain = 0, wired = 0;
     const int64_t added = std::max(in + split, offset) + 1;
     if (!image)
@@ -179,7 +180,7 @@ void requant(Builder &b) {
     else
       for (int64_t l = 0; l < channels; ++l) {
         int64_t pair = mul + offset;
-        // In LUTs a scale that all channels share is wired in.
+        // In LUTs, a scale shared by all channels is wired in.
         RomContents low = image->contents(b.context().lutInputs, image->width,
                                           l * pair, split);
         if (!b.get("SplitStyle") && low.varying == 0) {
@@ -198,7 +199,7 @@ void requant(Builder &b) {
                      .columns;
       }
     b.ff(lows * double(in + split));
-    // The shorter one of two products waits.
+    // The shorter of two products waits.
     auto isSliced = [&](const char *style) {
       return slice > 0 && b.get(style);
     };
@@ -206,7 +207,7 @@ void requant(Builder &b) {
       return multiplier > 1 && !isSliced(style) &&
              (b.get(style) || std::min(w, x) <= 4);
     };
-    // The high one waits a stage more for the low one's sum.
+    // The high one waits one more stage for the low one's sum.
     b.delay(lanes * double(in + mul - split),
             waits("Style", mul - split) ? 3 : 2);
     if (waits("SplitStyle", split + 1))
@@ -230,16 +231,18 @@ void requant(Builder &b) {
     b.delay(lanes * double(said), 3);
   if (ties)
     b.compare(lanes, std::min(shift, sum));
-  // Sum, level, below, above, tie and result; below zero lies what has a sign.
+  // Sum, level, below, above, tie and result; only signed values can be below
+  // zero.
   bool isSign = lo == 0 && said < out;
   int64_t flags = !(isSign || neverBelow) + !neverAbove + ties;
   int64_t results = said + (said < out && lo < 0);
-  // Of levels that no limit bounds a tie clears the lowest bit; the others
-  // pass.
+  // For levels that no limit bounds, a tie clears the lowest bit; the others
+  // pass through.
   int64_t row = mul > 0 && ties && neverBelow && neverAbove ? said - 1 : 0;
   b.delay(lanes * double(row), 3);
   b.ff(bounded * double(sumBits + said + flags + results - 3 * row));
-  // Zero alone is a reset of the results.
+  // If zero is the only constant to select, it is a reset of the result
+  // registers.
   bool isReset = neverAbove && (neverBelow || lo == 0);
   b.term(Term::Select, bounded * double(isReset ? ties : results));
   b.outbuf(b.get("Depth"), channels * out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The `stream` generator's face: coverage, and which family builds what.
+// The interface of the `stream` generator: coverage, and which family builds
+// what.
 #include "Models.h"
 #include "Units.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -7,7 +8,7 @@
 using namespace mlir;
 
 namespace rhizome::gen {
-/// How a unit computes, of what its folding leaves open.
+/// How a unit computes, as far as its folding does not determine it.
 struct Manner {
   const char *style = ""; ///< in the offer's key, "" for nothing
   const char *words = ""; ///< for people

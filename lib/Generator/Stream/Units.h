@@ -8,14 +8,14 @@
 #include "rhizome/Generator/Stream/Stream.h"
 
 namespace rhizome::gen::stream {
-using Upstream = llvm::ArrayRef<std::optional<Format>>;
+using Upstream = llvm::ArrayRef<std::optional<BeatFormat>>;
 
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// conv2d, dense, max_pool, sum_pool: a window and a reduction behind it.
+/// conv2d, dense, max_pool, sum_pool: a window followed by a reduction.
 std::vector<Offer> computeOffers(mlir::Operation *op, Upstream upstream,
                                  const DeviceContext &device);
-/// What computeOffers() reads of it, as a text; empty: all there is.
+/// The input of computeOffers(), as a string; empty: everything.
 std::string computeDependence(mlir::Operation *op);
 void buildCompute(mlir::Operation *op, Offer &offer, MemoryImages &images);
 
@@ -29,7 +29,7 @@ std::vector<Offer> movementOffers(mlir::Operation *op, Upstream upstream,
                                   const DeviceContext &device);
 void buildMovement(mlir::Operation *op, Offer &offer, MemoryImages &images);
 
-/// Closes an offer: the last words of its key and its summary, depths of the
+/// Completes an offer: the last words of its key and its summary, depths of the
 /// output buffers, resources.
 void finish(Offer &offer, PriceList &prices);
 void finish(Offer &offer, const DeviceContext &device);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Programs to MLIR: a statement is one linalg.generic, a reduction inside an
-// expression one of its own before it. Offsets and numbers stand in indexing
+// expression another one before it. Offsets and numbers are in indexing
 // maps; a statement for a part of a tensor inserts a slice.
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -48,9 +48,9 @@ public:
 private:
   const Program &program;
   OpBuilder b;
-  std::vector<Value> values; ///< of the variables, as they stand
+  std::vector<Value> values; ///< of the variables, current
   arith::FastMathFlagsAttr fastmath;
-  /// Reductions of the statement that have a tensor of their own.
+  /// Reductions of the statement that have their own tensor.
   struct Temporary {
     Value tensor;
     std::vector<int> dims;
@@ -225,7 +225,7 @@ void ModuleBuilder::emit(const Statement &one) {
   values[one.target] = inserted;
 }
 
-/// Gives every outermost reduction below `expr` a tensor of its own.
+/// Computes every outermost reduction below `expr` in its own tensor.
 void ModuleBuilder::hoist(const Expr &expr, ArrayRef<int> dims) {
   if (expr.kind != Expr::Kind::Reduce) {
     for (const ExprPtr &operand : expr.operands)
@@ -245,8 +245,8 @@ void ModuleBuilder::hoist(const Expr &expr, ArrayRef<int> dims) {
 }
 
 /// The variable that `access` reads. A dimension with a halo that is
-/// subscripted by an index alone is longer than the index runs: there only its
-/// start.
+/// subscripted by an index alone is longer than the index's range: only its
+/// start is read.
 Value ModuleBuilder::windowOf(const Expr &access,
                               ArrayRef<AffineExpr> subscripts) {
   const Variable &variable = program.variables[access.variable];
@@ -283,7 +283,7 @@ Value ModuleBuilder::tensorOf(const Expr &expr, ArrayRef<int> dims,
   auto dimOf = [&](int index) {
     return getAffineDimExpr(llvm::find(loops, index) - loops.begin(), context);
   };
-  // The operands: each tensor once for each way of subscripting it.
+  // The operands: each tensor once for each kind of subscripts.
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
   std::map<const Expr *, unsigned> argumentOf;
@@ -326,7 +326,7 @@ Value ModuleBuilder::tensorOf(const Expr &expr, ArrayRef<int> dims,
       collect(*operand);
   };
   collect(inner);
-  // A reduced index that is subscripted with offsets only takes its range from
+  // A reduced index that is only subscripted with offsets takes its range from
   // an operand without values.
   SmallVector<int64_t> unbound;
   SmallVector<AffineExpr> unboundDims;

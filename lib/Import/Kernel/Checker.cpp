@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Declarations, roles and assignments: names are resolved, every variable is
-// assigned before it is read, and wholly.
+// assigned before it is read, and completely.
 #include "Checker.h"
 #include "rhizome/Numeric/Format.h"
 #include "llvm/ADT/StringExtras.h"
@@ -9,7 +9,7 @@
 
 using namespace rhizome::kernel;
 
-/// Elements of one tensor; more is a mistake.
+/// Maximum number of elements of one tensor; more is treated as a mistake.
 static constexpr int64_t kMostElements = int64_t(1) << 32;
 
 std::string rhizome::kernel::shown(llvm::ArrayRef<int64_t> shape) {
@@ -140,8 +140,8 @@ void Checker::annotate(Variable &variable,
     int64_t bits;
     if (annotation.arguments[i].getAsInteger(10, bits) || bits < 0 ||
         bits > 128)
-      return wrong("'" + annotation.arguments[i] + "' is no width in bits",
-                   "widths lie between 0 and 128");
+      return wrong("'" + annotation.arguments[i] + "' is not a width in bits",
+                   "widths are between 0 and 128");
   }
   variable.format = name.str();
   if (count)
@@ -237,7 +237,7 @@ static void collectReads(const syntax::Node &node,
 }
 
 /// Fortran without INTENT: never assigned, an input; assigned and never read,
-/// an output; read before it is assigned, both; else local.
+/// an output; read before it is assigned, both; otherwise local.
 void Checker::inferRoles() {
   std::vector<bool> assigned(states.size()), read(states.size()),
       early(states.size());
@@ -373,7 +373,7 @@ void Checker::assign(const syntax::Assignment &assignment) {
   bool good = checkTarget(target, assignment);
   size_t errors = diagnostics.size();
   if (!good || !states[target].known) {
-    // Its value may hold mistakes all the same.
+    // Its value may contain mistakes as well.
     if (!assignment.isIndexForm)
       tensorShape(*assignment.value);
   } else if (assignment.isIndexForm) {
@@ -385,8 +385,8 @@ void Checker::assign(const syntax::Assignment &assignment) {
     states[target].complete = states[target].isAssigned = true;
 }
 
-/// Whether `parts`, alike before dimension d, cover every element: an index
-/// covers its dimension, a number one place of it.
+/// Whether `parts`, equal before dimension d, cover every element: an index
+/// covers its dimension, a number one position of it.
 static bool covers(std::vector<const std::vector<Subscript> *> parts,
                    llvm::ArrayRef<int64_t> extents, size_t d) {
   if (parts.empty() || d == extents.size())
@@ -445,7 +445,7 @@ rhizome::kernel::parseProgram(const Source &source, const ParseOptions &options,
                               Diagnostics &diagnostics) {
   syntax::File file = syntax::parse(source, options.cfdlangCompat, diagnostics);
   bool readable = diagnostics.empty();
-  // What could not be read would only bring errors about itself.
+  // Checking a part that could not be read would only cause follow-up errors.
   Program program;
   if (readable || !file.assignments.empty())
     program = Checker(std::move(file), source, diagnostics).run();

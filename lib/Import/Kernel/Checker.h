@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The checker's state, shared by its parts: Checker.cpp looks at declarations
+// The checker's state, shared by its parts: Checker.cpp checks declarations
 // and assignments, TensorForm.cpp and IndexForm.cpp turn the two notations of
-// expressions into the one of Program.h.
+// expressions into that of Program.h.
 #pragma once
 
 #include "Syntax.h"
@@ -25,7 +25,7 @@ public:
 
 private:
   struct State {
-    bool known = true; ///< false: its declaration was wrong; say no more
+    bool known = true; ///< false: wrong declaration; report no more
     bool read = false;
     bool complete = false;                     ///< every element has a value
     std::vector<std::vector<Subscript>> parts; ///< assigned by numbers

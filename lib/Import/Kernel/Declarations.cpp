@@ -34,7 +34,7 @@ void Parser::typeDeclaration() {
   take();
   out.at = peek().at;
   out.name = name("the name of a type");
-  if (failed || !expect(":", "behind the type's name"))
+  if (failed || !expect(":", "after the type's name"))
     return;
   out.type = type();
   if (!failed)
@@ -44,12 +44,12 @@ void Parser::typeDeclaration() {
 void Parser::varDeclaration() {
   Declaration out;
   take();
-  // `input` and `output` may be variables' names too: before ':' they are.
+  // `input` and `output` may also be variables' names: before ':' they are.
   while ((atName("input") || atName("output")) && !peek(1).is(":"))
     (take().text == "input" ? out.isInput : out.isOutput) = true;
   out.at = peek().at;
   out.name = name("the name of a variable");
-  if (failed || !expect(":", "behind '" + out.name + "'"))
+  if (failed || !expect(":", "after '" + out.name + "'"))
     return;
   out.type = type();
   if (!failed && atName("halo") && peek(1).is("["))
@@ -96,7 +96,7 @@ void Parser::annotations(Declaration &declaration) {
         one.arguments.push_back(llvm::StringRef(
             from.data(), last.text.data() + last.text.size() - from.data()));
       } while (accept(","));
-      expect(")", "behind the arguments of '@" + one.name + "'");
+      expect(")", "after the arguments of '@" + one.name + "'");
     }
     declaration.annotations.push_back(std::move(one));
   }
@@ -133,12 +133,12 @@ std::optional<unsigned> Parser::fortranKind() {
          "REAL(4), REAL(8), real32, real64, c_float and c_double are known");
     return std::nullopt;
   }
-  if (!star && !expect(")", "behind the kind"))
+  if (!star && !expect(")", "after the kind"))
     return std::nullopt;
   return bits;
 }
 
-/// From behind '(' to behind ')'.
+/// From after '(' to after ')'.
 std::vector<int64_t> Parser::fortranShape() {
   std::vector<int64_t> out;
   do {
@@ -151,13 +151,13 @@ std::vector<int64_t> Parser::fortranShape() {
     if (!extent)
       return out;
     if (at(":")) {
-      fail(peek(), "expected ',' or ')' behind an extent",
+      fail(peek(), "expected ',' or ')' after an extent",
            "give extents, not bounds: S(11) instead of S(0:10)");
       return out;
     }
     out.push_back(*extent);
   } while (accept(","));
-  expect(")", "behind the extents");
+  expect(")", "after the extents");
   return out;
 }
 
@@ -190,7 +190,7 @@ void Parser::fortranDeclaration() {
         take();
         common.isOutput = true;
       }
-      expect(")", "behind the intent");
+      expect(")", "after the intent");
     } else {
       return fail(attribute, "expected DIMENSION(…) or INTENT(…)",
                   "a kernel's declarations know no other attribute");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Errors as text: the place, the user's line with a caret, note and remedy.
+// Errors as text: the location, the user's line with a caret, note and remedy.
 #include "rhizome/Import/Kernel/Diagnostic.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -22,7 +22,8 @@ Diagnostic &Diagnostics::error(Place at, const llvm::Twine &message,
   return list.emplace_back(Diagnostic{at, message.str(), remedy.str()});
 }
 
-/// The line and a caret below `at`; tabs stay tabs, so that the caret fits.
+/// The line and a caret below `at`; tabs stay tabs, so that the caret is
+/// aligned.
 static void show(llvm::raw_ostream &os, const Source &source, Place at) {
   llvm::StringRef line = source.line(at.line);
   if (line.empty() || at.column > line.size() + 1)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Finds kernels between markers in a host file and puts calls in their place.
-// In Fortran a call stands in a BLOCK that uses the kernel's module; in C++ the
-// headers are included in front and `#line` restores the numbers.
+// Finds kernels between markers in a host file and replaces them by calls.
+// In Fortran, a call is in a BLOCK that uses the kernel's module; in C++ the
+// headers are included at the top and `#line` restores the numbers.
 #include "rhizome/Import/Kernel/Embed.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -17,7 +17,7 @@ std::optional<Host> rhizome::kernel::hostOf(llvm::StringRef path) {
       .Default(std::nullopt);
 }
 
-/// The words behind a marker's sentinel; nullopt if the line is no marker.
+/// The words after a marker's sentinel; nullopt if the line is not a marker.
 static std::optional<llvm::SmallVector<llvm::StringRef>>
 marker(Host host, llvm::StringRef line) {
   line = line.trim();
@@ -103,9 +103,9 @@ rhizome::kernel::findEmbedded(Host host, const Source &file,
   if (open)
     diagnostics.error({out.back().begin, 1},
                       "the kernel '" + out.back().name + "' does not end",
-                      host == Host::Fortran ? "write '!$rhizome end' behind it"
+                      host == Host::Fortran ? "write '!$rhizome end' after it"
                                             : "write '#pragma rhizome end' "
-                                              "behind it");
+                                              "after it");
   return out;
 }
 
@@ -128,7 +128,7 @@ fortranCall(const Signature &signature, llvm::StringRef indent, unsigned room) {
   }
   lines.push_back(line);
   lines.push_back(indent.str() + "end block");
-  // A short block of markers: join what may stand on one line.
+  // A short block of markers: join lines where allowed.
   while (lines.size() > room && lines.size() > 1) {
     std::string last = llvm::StringRef(lines.back()).ltrim().str();
     lines.pop_back();

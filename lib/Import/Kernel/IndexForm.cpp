@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The index form: ranges follow from the extents of what an index subscripts;
+// The index form: ranges follow from the extents that an index subscripts;
 // two extents for one index are an error, offsets need a halo.
 #include "Checker.h"
 
@@ -71,7 +71,7 @@ Checker::subscripts(int v, const std::vector<Index> &indices, Place at,
                               "' is neither on the left side nor reduced",
                           "write sum(" + index.name +
                               ") before the product, or put it on the left");
-        // Said once.
+        // Report only once.
         scope.insert(
             {index.name.str(),
              {int(statement->extents.size()), std::nullopt, index.at, ""}});
@@ -85,7 +85,7 @@ Checker::subscripts(int v, const std::vector<Index> &indices, Place at,
       indexNames.push_back(index.name.str());
     } else if (isTarget) {
       diagnostics.error(index.at, "the index '" + index.name +
-                                      "' stands twice on the left side");
+                                      "' occurs twice on the left side");
       good = false;
       continue;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tokens of a kernel. Blanks and line ends only separate; `//`, `/* */` and
+// Tokens of a kernel. Blanks and line breaks only separate; `//`, `/* */` and
 // Fortran's `!` are comments, Fortran's `&` is a blank.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace rhizome::kernel {
 struct Token {
-  /// Bad: characters that mean nothing; they have been reported.
+  /// Bad: meaningless characters; they have been reported.
   enum class Kind { Name, Integer, Real, Symbol, Bad, End } kind = Kind::End;
   Place at;
   llvm::StringRef text;
@@ -19,6 +19,6 @@ struct Token {
   bool isName() const { return kind == Kind::Name; }
 };
 
-/// All tokens with an End behind them. Characters that begin none are errors.
+/// All tokens followed by an End. Characters that begin none are errors.
 std::vector<Token> tokenize(const Source &source, Diagnostics &diagnostics);
 } // namespace rhizome::kernel

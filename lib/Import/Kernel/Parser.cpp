@@ -108,13 +108,13 @@ void Parser::elements() {
   if (atName("last"))
     out.where = ElementDim::Last;
   else if (!atName("first"))
-    return fail(peek(), "expected 'first' or 'last' behind the number of "
+    return fail(peek(), "expected 'first' or 'last' after the number of "
                         "elements");
   take();
   if (file.elements) {
     Diagnostic &d = diagnostics.error(out.at, "a second 'elem'",
                                       "name all variables in one");
-    d.other = file.elements->at, d.note = "the first stands here";
+    d.other = file.elements->at, d.note = "the first is here";
     return;
   }
   file.elements = std::move(out);
@@ -141,7 +141,7 @@ std::optional<Index> Parser::index() {
   return out;
 }
 
-/// From behind '[' to behind ']'.
+/// From after '[' to after ']'.
 std::vector<Index> Parser::indexList(const llvm::Twine &what) {
   std::vector<Index> out;
   if (accept("]"))
@@ -164,7 +164,7 @@ void Parser::assignment() {
   indexForm = out.isIndexForm = accept("[");
   if (indexForm)
     out.indices = indexList("'" + out.target + "'");
-  if (failed || !expect("=", "behind '" + out.target + "'"))
+  if (failed || !expect("=", "after '" + out.target + "'"))
     return;
   out.value = expression();
   if (failed)
@@ -222,8 +222,8 @@ NodePtr Parser::expression() {
 
 NodePtr Parser::term() {
   if (compat && !indexForm) {
-    // The reference grammar: '*', '/' and '.' alike, to the right, save that
-    // the pairs behind a '.' end its operand.
+    // The reference grammar: '*', '/' and '.' have equal precedence and are
+    // right-associative, except that the pairs after a '.' end its operand.
     if (++depth > kDeepest) {
       if (!failed)
         diagnostics.error(peek().at, "this expression is nested too deeply",
@@ -289,7 +289,7 @@ NodePtr Parser::transposed() {
     NodePtr node = make(Node::Kind::Transpose, take().at);
     node->operands.push_back(std::move(left));
     if (!pairsFollow()) {
-      fail(peek(), "expected pairs of indices behind '^'",
+      fail(peek(), "expected pairs of indices after '^'",
            "for example ^[[0 1]]");
       return node;
     }
@@ -345,7 +345,7 @@ NodePtr Parser::call(Operator op) {
     node->operands.push_back(expression());
   while (!failed && accept(","));
   if (!failed)
-    expect(")", "behind the arguments of '" + function.text + "'");
+    expect(")", "after the arguments of '" + function.text + "'");
   bool two = op == Operator::Minimum || op == Operator::Maximum;
   if (!failed && node->operands.size() != (two ? 2 : 1)) {
     diagnostics.error(function.at,
@@ -399,7 +399,7 @@ NodePtr Parser::nameOrAccess() {
       one.name = name("the name of an index");
       node->indices.push_back(one);
     } while (!failed && accept(","));
-    if (!failed && expect(")", "behind the indices of '" + token.text + "'")) {
+    if (!failed && expect(")", "after the indices of '" + token.text + "'")) {
       // Over the whole product that follows.
       if (++depth > kDeepest)
         fail(peek(), "expected less nesting");

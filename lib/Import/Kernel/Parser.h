@@ -44,7 +44,7 @@ private:
     take();
     return true;
   }
-  /// Reports once per item: what was expected, what stands there.
+  /// Reports once per item: what was expected, and what was found.
   void fail(const Token &token, const llvm::Twine &expected,
             const llvm::Twine &remedy = "");
   bool expect(llvm::StringRef symbol, const llvm::Twine &where);

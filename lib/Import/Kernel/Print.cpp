@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace rhizome::kernel;
 
 namespace {
-/// How tightly an expression's text binds.
+/// The precedence of an expression's text.
 enum Binding { Sum, Term, Factor };
 struct Text {
   std::string text;
@@ -60,7 +60,7 @@ private:
 };
 } // namespace
 
-/// The shortest text that reads as `value` again.
+/// The shortest text that is read back as `value`.
 static std::string numberText(double value) {
   for (int digits : {6, 15, 16, 17}) {
     char text[64];
@@ -163,7 +163,7 @@ void Printer::declareBorder() {
   for (auto [i, argument] : llvm::enumerate(func.getArguments())) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!type || !type.hasStaticShape()) {
-      fail("an argument is no tensor of fixed extents");
+      fail("an argument is not a tensor of fixed extents");
       return;
     }
     DictionaryAttr attrs = func.getArgAttrDict(i);
@@ -180,7 +180,7 @@ void Printer::declareBorder() {
   for (unsigned i = 0; i < func.getNumResults(); ++i) {
     auto type = dyn_cast<RankedTensorType>(func.getResultTypes()[i]);
     if (!type || !type.hasStaticShape()) {
-      fail("a result is no tensor of fixed extents");
+      fail("a result is not a tensor of fixed extents");
       return;
     }
     StringRef name = resultNames(i);
@@ -217,7 +217,7 @@ std::string Printer::elemLine() {
   return out + "] " + std::to_string(count.getInt()) + " " + where + "\n";
 }
 
-/// The variable that an operation's result is; declared if it is a local one.
+/// The variable for an operation's result; declared if it is a local one.
 StringRef Printer::nameFor(Operation *op) {
   Value result = op->getResult(0);
   if (auto found = names.find(result); found != names.end())
@@ -299,7 +299,7 @@ Text Printer::scalar(Value value, linalg::LinalgOp op,
   Operation *def = value.getDefiningOp();
   auto of = [&](unsigned i) { return scalar(def->getOperand(i), op, indices); };
   auto two = [&](const char *sign, Binding level) {
-    // The operators associate to the left.
+    // The operators are left-associative.
     Binding right = level == Sum ? Term : Factor;
     return Text{of(0).within(level) + " " + sign + " " + of(1).within(right),
                 level};
@@ -415,7 +415,7 @@ void Printer::printInsert(tensor::InsertSliceOp op) {
   statements += left + "] = " + value + "\n";
 }
 
-/// Whether `op` only computes what one insert_slice, its only user, takes.
+/// Whether `op` only computes the operand of an insert_slice, its only user.
 static bool isPart(Operation *op) {
   if (!op->hasOneUse() || op->hasAttr(kNameAttr))
     return false;
@@ -428,7 +428,7 @@ void Printer::visit(Operation &op) {
   if (isa<tensor::EmptyOp, linalg::FillOp, arith::ConstantOp, func::ReturnOp>(
           op))
     return;
-  // A window that starts where its tensor starts is read as the tensor.
+  // A window that starts where its tensor starts is read like the tensor.
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
       slice && names.count(slice.getSource()) && slice.hasUnitStride() &&
       slice.getDroppedDims().none() &&
@@ -452,7 +452,7 @@ void Printer::visit(Operation &op) {
 llvm::Expected<std::string> Printer::run() {
   declareBorder();
   if (problem.empty()) {
-    // Results take their variables' names.
+    // Results have their variables' names.
     for (auto [i, value] :
          llvm::enumerate(func.getBody().front().getTerminator()->getOperands()))
       if (StringRef name = textAttr(func.getResultAttrDict(i), kNameAttr);

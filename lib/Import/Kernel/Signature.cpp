@@ -34,9 +34,10 @@ llvm::Expected<Signature> rhizome::kernel::signatureOf(func::FuncOp kernel) {
     if (!tensor || !tensor.hasStaticShape() ||
         !isa<Float32Type, Float64Type>(tensor.getElementType()) ||
         tensor.getRank() > 8)
-      return signatureError("the argument '" + one.name +
-                            "' is no array of f32 or f64 with fixed extents "
-                            "and at most eight dimensions");
+      return signatureError(
+          "the argument '" + one.name +
+          "' is not an array of f32 or f64 with fixed extents "
+          "and at most eight dimensions");
     one.shape = tensor.getShape().vec();
     one.bits = tensor.getElementTypeBitWidth();
     one.columnMajor = attrs && attrs.contains(kColumnMajorAttr);
@@ -57,7 +58,7 @@ llvm::Expected<Signature> rhizome::kernel::signatureOf(func::FuncOp kernel) {
     auto one = make(type, kernel.getArgAttrDict(i), "x" + std::to_string(i));
     if (!one)
       return one.takeError();
-    // A buffer may be written; nothing says whether it is.
+    // A buffer may be written; there is no information on whether it is.
     one->isInput = true;
     one->isOutput = isa<MemRefType>(type);
     out.arguments.push_back(std::move(*one));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the parser reads, before names and shapes are checked: declarations and
-// statements as written, CFDlang's tensor operators and the index form side by
-// side. Nothing outside the parser and the checker sees it.
+// The parser's result, before names and shapes are checked: declarations and
+// statements as written, CFDlang's tensor operators and the index form
+// together. Used only by the parser and the checker.
 #pragma once
 
 #include "Lexer.h"
@@ -39,7 +39,7 @@ struct Node {
   Operator op = Operator::Add; ///< Binary, Reduce, Call
   std::vector<NodePtr> operands;
   std::vector<Index> indices; ///< Access; Reduce: names
-  /// Contract, Transpose: the groups with their places.
+  /// Contract, Transpose: the groups with their locations.
   std::vector<std::vector<int64_t>> groups;
   std::vector<Place> groupPlaces;
 };
@@ -98,6 +98,6 @@ struct File {
   Place end;
 };
 
-/// Reads a whole text; what could not be read is left out and reported.
+/// Reads a whole text; parts that cannot be read are omitted and reported.
 File parse(const Source &source, bool cfdlangCompat, Diagnostics &diagnostics);
 } // namespace rhizome::kernel::syntax

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// CFDlang's operators: first the shape of every node, with all that can be
-// wrong; then, for indices of the result, the scalar expression that they mean.
+// CFDlang's operators: first the shape of every node, with all
+// errors; then, for indices of the result, the equivalent scalar expression.
 #include "Checker.h"
 
 using namespace rhizome::kernel;
@@ -217,7 +217,7 @@ void Checker::tensorAssignment(int target, const Assignment &assignment) {
                assignment.at);
 }
 
-/// Assigns `node` to the part of `target` that the numbers `prefix` name; a
+/// Assigns `node` to the part of `target` selected by the numbers `prefix`; a
 /// stack becomes one assignment for each of its parts.
 void Checker::assignTensor(int target, Indices prefix, const Node &node,
                            Place at) {
@@ -245,7 +245,7 @@ void Checker::assignTensor(int target, Indices prefix, const Node &node,
   program.statements.push_back(std::move(out));
 }
 
-/// A stack inside an expression gets a name of its own.
+/// A stack inside an expression gets its own name.
 ExprPtr Checker::stacked(const Node &node, const Indices &indices) {
   int target = program.variables.size();
   Variable variable;
@@ -334,7 +334,7 @@ ExprPtr Checker::tensorExpr(const Node &node, const Indices &indices) {
   }
   case Kind::Transpose: {
     Indices all = indices;
-    // The result's indices came from the operand's by the swaps in order.
+    // The result's indices are those of the operand after the swaps in order.
     for (const auto &group : llvm::reverse(node.groups))
       std::swap(all[group[0]], all[group[1]]);
     return tensorExpr(*node.operands[0], all);

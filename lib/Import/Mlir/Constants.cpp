@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What only constants enter is computed once, by the interpreter, all of it
-// together as a function without arguments.
+// Operations on constants only are computed once, by the interpreter, all of
+// them together as a function without arguments.
 #include "Raise.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/IR/IRMapping.h"
@@ -12,7 +12,7 @@ using namespace rhizome;
 using namespace rhizome::importer;
 
 namespace {
-/// Above so many steps of loops, constants stay as they are computed.
+/// Above this many loop iterations, constants are not folded.
 constexpr int64_t kFoldingWork = int64_t(1) << 27;
 
 class Folder {
@@ -27,12 +27,12 @@ private:
 
   func::FuncOp function;
   llvm::DenseSet<Operation *> constant;
-  SmallVector<Operation *> wanted; ///< read by what is not constant
+  SmallVector<Operation *> wanted; ///< read by non-constant operations
   int64_t work = 0;
 };
 } // namespace
 
-/// Loops over nothing but sizes; their values cost more than they tell.
+/// Loops that only depend on sizes; their values cost more than they tell.
 static bool isPattern(Operation *op) {
   return isa<tensor::EmptyOp, linalg::FillOp, linalg::BroadcastOp,
              arith::ConstantOp, osa::ConstantOp>(op);
@@ -102,7 +102,7 @@ bool Folder::evaluate(std::vector<Tensor> &values) {
     if (failed(linalg::generalizeNamedOp(rewriter, op)))
       return false;
   }
-  // What it cannot compute stays as it is.
+  // Operations that it cannot compute are kept.
   ScopedDiagnosticHandler silent(function.getContext(),
                                  [](Diagnostic &) { return success(); });
   auto computed = interpret(fold, {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products of a tensor with constant weights, in whatever order their axes
-// stand, become dense layers: the tensor as [.., K], the weights as [N, K].
+// Products of a tensor with constant weights, with axes in any
+// order, become dense layers: the tensor as [.., K], the weights as [N, K].
 #include "Raise.h"
 
 using namespace mlir;
@@ -8,7 +8,7 @@ using namespace rhizome;
 using namespace rhizome::importer;
 
 namespace {
-/// An operand and the loop that each of its axes runs with.
+/// An operand and the loop of each of its axes.
 struct Operand {
   Value v;
   SmallVector<unsigned> loops;
@@ -34,7 +34,7 @@ static std::optional<Operand> operandOf(Value v, AffineMap map) {
       return std::nullopt;
     operand.loops.push_back(loop.getPosition());
   }
-  // A matrix that is repeated for each of a batch is read as one.
+  // A matrix that is repeated for each batch element is read as one.
   if (auto broadcast = v.getDefiningOp<linalg::BroadcastOp>()) {
     SmallVector<unsigned> kept;
     for (auto [axis, loop] : llvm::enumerate(operand.loops))
@@ -45,7 +45,7 @@ static std::optional<Operand> operandOf(Value v, AffineMap map) {
   return operand;
 }
 
-/// An axis of size 1 adds nothing to weights.
+/// An axis of size 1 can be dropped from weights.
 static Operand withoutUnits(OpBuilder &b, Location loc, Operand operand,
                             ArrayRef<unsigned> units) {
   Shape shape;

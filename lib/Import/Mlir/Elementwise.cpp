@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Elementwise loops become one operation of `osa` for each step of their body,
-// and a few groups of these the one operation that says the same: activations,
-// a bias, a mean.
+// Elementwise loops become one operation of `osa` for each operation of their
+// body, and a few groups of these are replaced by a single operation:
+// activations, a bias, a mean.
 #include "Raise.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Traits.h"
@@ -15,7 +15,7 @@ using namespace rhizome::importer;
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// `v` with the loop's axes, as NumPy broadcasts them; null if the loop reads
+/// `v` broadcast to the loop's axes as in NumPy; null if the loop reads
 /// it in another way.
 static Value aligned(OpBuilder &b, Location loc, Value v, AffineMap map) {
   SmallVector<int64_t> loops, order;
@@ -40,7 +40,7 @@ static Value aligned(OpBuilder &b, Location loc, Value v, AffineMap map) {
                [&](int64_t x, int64_t y) { return loops[x] < loops[y]; });
     v = transposed(b, loc, v, permutation);
   }
-  // Leading axes of size 1 need not be written, if it has none of its own.
+  // Leading axes of size 1 may be omitted, if it has none of its own.
   size_t first = 0;
   while (first < sizes.size() && sizes[first] == 1)
     ++first;
@@ -51,7 +51,7 @@ static Value aligned(OpBuilder &b, Location loc, Value v, AffineMap map) {
 }
 
 namespace {
-/// Which operation of `osa` a scalar one becomes.
+/// The `osa` operation for a scalar one.
 using Make = Value (*)(OpBuilder &, Location, Type, ValueRange);
 
 template <typename Op>
@@ -119,13 +119,13 @@ LogicalResult RaiseLoop::matchAndRewrite(linalg::GenericOp op,
     rewriter.replaceOp(op, v);
     return success();
   }
-  // What was tried in vain.
+  // Removes what was made in vain.
   while (op->getPrevNode() != before)
     rewriter.eraseOp(op->getPrevNode());
   return failure();
 }
 
-/// The loop's result; null if a tensor is read in a way that no broadcast is.
+/// The loop's result; null if a tensor is not read as a broadcast.
 Value RaiseLoop::raise(linalg::GenericOp op, PatternRewriter &rewriter) {
   Location loc = op.getLoc();
   llvm::DenseMap<Value, Value> known;
@@ -143,7 +143,7 @@ Value RaiseLoop::raise(linalg::GenericOp op, PatternRewriter &rewriter) {
       return {};
     known[argument] = as;
   }
-  // What the body reads from outside, or says itself.
+  // Values that the body reads from outside, or constants in it.
   auto tensorFor = [&](Value scalar) -> Value {
     if (Value v = known.lookup(scalar))
       return v;
@@ -173,7 +173,7 @@ Value RaiseLoop::raise(linalg::GenericOp op, PatternRewriter &rewriter) {
   }
   auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
   Value v = tensorFor(yield.getOperand(0));
-  // A loop may be wider than all that it reads.
+  // A loop may be wider than all its operands.
   return v && v.getType() == result ? v : Value();
 }
 
@@ -181,7 +181,7 @@ Value RaiseLoop::raise(linalg::GenericOp op, PatternRewriter &rewriter) {
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// The operand of a commutative operation that is one number, and the other.
+/// The constant operand of a commutative operation, and the other one.
 static std::optional<std::pair<double, Value>> withNumber(Operation *op) {
   for (int i : {1, 0})
     if (std::optional<double> number = splatOf(op->getOperand(i)))

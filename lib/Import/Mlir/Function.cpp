@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The one function of a network: which of a module's it is, what stands at its
-// border, and what its operations are called.
+// The function of a network: selects it in a module, and determines its
+// border and the names of its operations.
 #include "Raise.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -12,7 +12,7 @@ using namespace rhizome;
 using namespace rhizome::importer;
 using llvm::formatv;
 
-/// @main, or the only function that others may call.
+/// @main, or the only public function.
 static func::FuncOp findMain(ModuleOp module, Refusals &refusals) {
   SmallVector<func::FuncOp> all;
   for (auto function : module.getOps<func::FuncOp>())
@@ -73,7 +73,7 @@ static std::string nameOf(StringAttr given, Location location,
   return named ? named.getName().str() : other;
 }
 
-/// Refuses arguments and results of types that no network has.
+/// Refuses arguments and results of unsupported types.
 static void checkType(Type type, const std::string &name, StringRef what,
                       Refusals &refusals) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -90,7 +90,7 @@ static void checkType(Type type, const std::string &name, StringRef what,
     refuse("export the network in float32; indices are i64");
 }
 
-/// The argument holds whole numbers: a quantizer of scale 1 says so.
+/// The argument contains whole numbers: adds a quantizer of scale 1.
 static void makeWhole(func::FuncOp function, BlockArgument argument,
                       std::pair<bool, unsigned> type) {
   MLIRContext *context = function.getContext();
@@ -114,7 +114,7 @@ static void makeWhole(func::FuncOp function, BlockArgument argument,
       b.getDenseI64ArrayAttr({integer.getLo(), integer.getHi()}));
 }
 
-/// Refuses options of inputs that there are not, and of other sizes.
+/// Refuses options for unknown inputs, and with other sizes.
 static void checkOptions(func::FuncOp function, const MlirOptions &options,
                          ArrayRef<std::string> names, Refusals &refusals) {
   auto refuse = [&](const std::string &name, const char *what) {
@@ -193,7 +193,7 @@ void importer::rememberOperations(func::FuncOp function) {
         op.getLoc()));
 }
 
-/// The name that the file gives this place, below the operation's.
+/// The name in the file at this location, below the operation's.
 static StringAttr nameInFile(Location location) {
   auto kind = dyn_cast<NameLoc>(location);
   StringAttr name;

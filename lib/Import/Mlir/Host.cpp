@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What no step has raised is the host's: it becomes a loop, with the reason.
-// What the host cannot compute either is refused, all of it at once.
+// Operations that no step has raised run on the host: they become loops, with
+// the reason. Operations that the host does not support either are refused, all
+// at once.
 #include "Raise.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -12,7 +13,7 @@ using namespace rhizome;
 using namespace rhizome::importer;
 using llvm::formatv;
 
-/// Why a loop is none of `osa`'s operations.
+/// Why a loop is not an operation of `osa`.
 static std::string whyLoop(linalg::LinalgOp op) {
   if (!isa<linalg::GenericOp>(op))
     return formatv("the FPGA has no unit for {0}",
@@ -120,7 +121,7 @@ void Checker::check(Operation *op) {
     return;
   if (!isa<osa::OsaDialect, tensor::TensorDialect>(op->getDialect()) &&
       isHostScalar(op) && llvm::all_of(op->getResultTypes(), isScalar))
-    return; // such as the place of a step in a sequence
+    return; // such as the index of a step in a sequence
   if (!isHostOperation(op))
     return refuse(op, "the importer does not know this operation in a network",
                   "lower it to linalg on tensors");

@@ -202,6 +202,12 @@ bool importer::completeIntegers(ModuleOp module, Refusals &refusals) {
     checkTasks(module, refusals);
     return refusals.empty();
   }
+  if (module->hasAttr(flow::kStates)) {
+    refusals.push_back({"", "", "a network of integers keeps nothing by itself",
+                        "write it as tasks, as a package's model/network.mlir "
+                        "has them, whose states are reals of the host"});
+    return false;
+  }
   func::FuncOp network = findIntegers(module, refusals);
   if (!network)
     return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Transposes from channels-last to channels-first sink behind what computes
-// alike in either order, until they meet their inverse.
+// Transposes from channels-last to channels-first sink below operations that
+// work in either order, until they meet their inverse.
 #include "Raise.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -21,7 +21,7 @@ static Value toFirst(OpBuilder &b, Location loc, Value v) {
   return transposed(b, loc, v, {0, 3, 1, 2});
 }
 
-/// A constant operand of something channels-first, for channels-last.
+/// A constant operand of a channels-first operation, for channels-last.
 static Value constantForLast(OpBuilder &b, Location loc, Value v) {
   Shape shape(4 - tensorOf(v).getRank(), 1);
   shape.append(shapeOf(v));
@@ -33,7 +33,7 @@ static Value constantForLast(OpBuilder &b, Location loc, Value v) {
 }
 
 namespace {
-/// Elementwise operations, all of whose operands are transposes or constants.
+/// Elementwise operations whose operands are all transposes or constants.
 struct SinkElementwise : RewritePattern {
   explicit SinkElementwise(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}

@@ -28,7 +28,8 @@ static OwningOpRef<ModuleOp> networkOf(OwningOpRef<ModuleOp> module,
                                        const MlirOptions &options,
                                        Refusals &refusals) {
   auto stop = [&](std::string reason, std::string remedy = "") {
-    refusals.push_back({"", "", std::move(reason), std::move(remedy)});
+    refusals.push_back({"", "", std::move(reason), std::move(remedy),
+                        module ? Refusal::Fault::Model : Refusal::Fault::File});
     return OwningOpRef<ModuleOp>();
   };
   if (!module)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Constants, and what only gives elements another place: transposes, reshapes,
-// slices, paddings, concatenations. And the questions that all steps ask.
+// Constants, and operations that only move elements: transposes, reshapes,
+// slices, paddings, concatenations. Also the queries used by all steps.
 #include "Raise.h"
 #include <cmath>
 
@@ -99,7 +99,7 @@ SmallVector<int64_t> importer::inverse(ArrayRef<int64_t> permutation) {
   return back;
 }
 
-/// The values of a constant along `axes`, in their order, if it is the same
+/// The values of a constant along `axes`, in their order, if it is constant
 /// along all others.
 static std::optional<std::vector<float>> valuesAlong(ElementsAttr attr,
                                                      ArrayRef<unsigned> axes) {
@@ -181,7 +181,7 @@ struct RaiseTranspose : OpRewritePattern<linalg::TransposeOp> {
   }
 };
 
-/// A loop that gives every element another place.
+/// A loop that only moves elements.
 struct RaiseMovingLoop : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(linalg::GenericOp op,

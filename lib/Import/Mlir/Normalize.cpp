@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which loops normalize by what the data themselves give (layer norm, softmax):
-// a sum or maximum that is spread again over the tensor it came from. The host
-// computes these from end to end, as it does where a file names them.
+// Finds loops that normalize by values computed from the data (layer norm,
+// softmax): a sum or maximum that is broadcast back to the tensor it came from.
+// The host computes these completely, as it does for normalizations named in a
+// file.
 #include "Raise.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -20,7 +21,7 @@ private:
   void spread();
 
   func::FuncOp function;
-  /// Loops that normalize, and what they and reductions give.
+  /// Loops that normalize, and the results of these and of reductions.
   llvm::DenseSet<Operation *> marked, reductions;
   llvm::DenseSet<Value> normalized;
 };
@@ -35,7 +36,7 @@ static bool isReduction(Operation *op) {
   return loop && loop.getNumReductionLoops() > 0 &&
          !linalg::isaContractionOpInterface(loop);
 }
-/// Hands on its elements, in another shape or order.
+/// Passes on its elements, in another shape or order.
 static bool isMove(Operation *op) {
   return isa<osa::ReshapeOp, osa::TransposeOp>(op);
 }
@@ -45,7 +46,7 @@ static bool isFixed(Value v) {
          v.getDefiningOp<linalg::BroadcastOp>();
 }
 
-/// Sums, products and what a standard deviation needs.
+/// Sums, products and the operations of a standard deviation.
 static bool isArithmetic(Operation *op) {
   return llvm::all_of(
       cast<linalg::GenericOp>(op).getBody()->without_terminator(),
@@ -55,7 +56,7 @@ static bool isArithmetic(Operation *op) {
       });
 }
 
-/// Follows a reduction's result through arithmetic of its own size to where it
+/// Follows a reduction's result through arithmetic of its own size until it
 /// meets a larger tensor.
 void Marker::follow(linalg::GenericOp reduction) {
   SmallVector<Operation *> path{reduction}, meetings;
@@ -96,7 +97,7 @@ void Marker::follow(linalg::GenericOp reduction) {
   }
 }
 
-/// Scales, offsets and what the next reduction reads belong to it.
+/// Scales, offsets and operands of the next reduction belong to it.
 void Marker::spread() {
   for (Operation &op : function.getBody().front()) {
     auto isKnown = [&](Value v) {

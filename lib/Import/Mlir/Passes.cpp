@@ -35,7 +35,7 @@ void importer::raise(func::FuncOp function) {
     addElementwise(patterns);
   });
   sinkTransposes(function);
-  // A reduction reads a tensor in the order that it has by now.
+  // A reduction reads a tensor in the order that it has at this point.
   apply(function, [](RewritePatternSet &patterns) {
     addMoves(patterns);
     addReductions(patterns);
@@ -49,7 +49,7 @@ void importer::raise(func::FuncOp function) {
   eliminateCommonSubExpressions(rewriter, dominance, function);
 }
 
-/// Whether the steps can read a function: one block, that returns.
+/// Whether the steps can read a function: one block, with a return.
 static bool isReadable(func::FuncOp function) {
   return !function.isExternal() && function.getBody().hasOneBlock() &&
          isa<func::ReturnOp>(function.getBody().front().getTerminator());

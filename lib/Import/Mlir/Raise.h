@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the steps from `linalg` to `osa` share: the order of the steps, and the
-// few questions that all of them ask of a value.
+// The common part of the steps from `linalg` to `osa`: their order, and the
+// queries on values that all of them use.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,26 +21,26 @@ using Shape = llvm::SmallVector<int64_t>;
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// Brings a function to few forms: few types, no assertions, one result a loop,
-/// structured operations as loops where a name tells nothing.
+/// Normalizes a function: few types, no assertions, one result per loop,
+/// structured operations as loops if their name carries no information.
 void tidy(mlir::func::FuncOp function);
 /// Inside the network f64 becomes f32, and i1 tensors i64.
 void settleTypes(mlir::func::FuncOp function);
-/// Computes by the interpreter what only constants enter. Broadcasts stay: who
-/// reads one looks through it.
+/// Computes operations on constants with the interpreter. Broadcasts stay:
+/// their readers look through them.
 void foldConstants(mlir::func::FuncOp function);
-/// Marks the loops that normalize by what the data themselves give.
+/// Marks the loops that normalize by values computed from the data.
 void markNormalizations(mlir::func::FuncOp function);
-/// All of the conversion but the names.
+/// The whole conversion except the names.
 void raise(mlir::func::FuncOp function);
 void sinkTransposes(mlir::func::FuncOp function);
-/// Makes loops of what is left, for the host, with the reasons.
+/// Turns the rest into loops for the host, with the reasons.
 void leaveToHost(mlir::func::FuncOp function);
-/// Refuses what the host cannot compute either.
+/// Refuses what the host does not support either.
 void checkHost(mlir::func::FuncOp function, Refusals &refusals);
 
 void addMoves(mlir::RewritePatternSet &patterns);
-/// Of two transposes, or two reshapes, one.
+/// Merges two transposes, or two reshapes.
 void addJoins(mlir::RewritePatternSet &patterns);
 void addWindows(mlir::RewritePatternSet &patterns);
 void addContractions(mlir::RewritePatternSet &patterns);
@@ -51,31 +51,31 @@ void addReductions(mlir::RewritePatternSet &patterns);
 // The file
 //===----------------------------------------------------------------------===//
 
-/// Parses and verifies, with the values of constants or without; null with what
-/// was wrong in `problem`. The buffer's name is the file's.
+/// Parses and verifies, with the values of constants or without; returns null
+/// with the error in `problem`. The buffer's name is the file's.
 mlir::OwningOpRef<mlir::ModuleOp>
 parseMlir(mlir::MLIRContext *context,
           std::unique_ptr<llvm::MemoryBuffer> buffer, bool withValues,
           std::string &problem);
-/// The same of a file.
+/// The same for a file.
 mlir::OwningOpRef<mlir::ModuleOp> parseMlir(mlir::MLIRContext *context,
                                             llvm::StringRef path,
                                             bool withValues,
                                             std::string &problem);
 MlirKind kindOf(mlir::ModuleOp module);
-/// Of several functions the network, renamed @main, with all that it calls in
-/// it; the others go. Null if it is refused.
+/// Selects the network among several functions, renames it to @main and inlines
+/// all its calls; the others are removed. Null if it is refused.
 mlir::func::FuncOp isolateMain(mlir::ModuleOp module, Refusals &refusals);
 /// Names and types of arguments and results.
 void settleBorder(mlir::func::FuncOp function, const MlirOptions &options,
                   Refusals &refusals);
 /// Keeps each operation's name in its location, as long as it has it.
 void rememberOperations(mlir::func::FuncOp function);
-/// Gives every operation a name of its own.
+/// Gives every operation a unique name.
 void nameOperations(mlir::func::FuncOp function);
 /// The graph of tasks of a module of integers.
 bool completeIntegers(mlir::ModuleOp module, Refusals &refusals);
-/// "model.mlir:12:5", "" if the file says nothing.
+/// "model.mlir:12:5", "" if the file has no location.
 std::string placeOf(mlir::Location location);
 
 //===----------------------------------------------------------------------===//
@@ -86,22 +86,22 @@ inline mlir::RankedTensorType tensorOf(mlir::Value v) {
   return llvm::dyn_cast<mlir::RankedTensorType>(v.getType());
 }
 inline Shape shapeOf(mlir::Value v) { return Shape(tensorOf(v).getShape()); }
-/// True for what `osa` computes on at the real level.
+/// True for types that `osa` computes on at the real level.
 bool isReal(mlir::Value v);
-/// True for what `osa` can move: reals and indices.
+/// True for types that `osa` can move: reals and indices.
 bool isMovable(mlir::Value v);
-/// The attribute of a tensor constant, null if `v` is none.
+/// The attribute of a tensor constant, null for other values.
 mlir::ElementsAttr constantOf(mlir::Value v);
-/// True for a constant of reals that holds an infinity or a NaN, which no real
-/// number is: of masks, say.
+/// True for a constant of reals that contains an infinity or a NaN,
+/// as in masks.
 bool isInfinite(mlir::Value v);
-/// The one value of a scalar, or of all elements of a constant or filled
+/// The value of a scalar, or of all elements of a constant or filled
 /// tensor.
 std::optional<double> splatOf(mlir::Value v);
-/// The loop, if it reads `osa`'s tensors of f32, has one result, and no step
-/// before has left it to the host.
+/// The loop, if it reads f32 tensors of `osa`, has one result, and no previous
+/// step has left it to the host.
 bool isOpen(mlir::linalg::LinalgOp op);
-/// Gives the loop to the host, for that reason; success.
+/// Leaves the loop to the host, for that reason; returns success.
 mlir::LogicalResult keepOnHost(mlir::PatternRewriter &rewriter,
                                mlir::Operation *op, llvm::StringRef reason,
                                llvm::StringRef remedy = "");
@@ -114,8 +114,8 @@ mlir::Value scalarConstant(mlir::OpBuilder &b, mlir::Location loc,
                            double value);
 llvm::SmallVector<int64_t> inverse(llvm::ArrayRef<int64_t> permutation);
 
-/// What a sum begins with, laid along one axis of its result: nothing, a
-/// constant vector of a bias, or something else, which is added afterwards.
+/// The initial value of a sum, along one axis of its result: nothing, a
+/// constant vector of a bias, or another value, which is added afterwards.
 struct Start {
   mlir::Value bias;   ///< [size of the axes], constant; null for zero
   bool other = false; ///< none of these

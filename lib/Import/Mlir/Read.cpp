@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a file is, and its module: any dialect that is not ours to read is kept
-// in generic form, so that all of it is refused by name and at once.
+// The kind of a file, and its module: operations of unknown dialects are kept
+// in generic form, so that all of them are refused by name and at once.
 #include "Raise.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -60,7 +60,7 @@ importer::parseMlir(MLIRContext *context,
                     std::unique_ptr<llvm::MemoryBuffer> buffer, bool withValues,
                     std::string &problem) {
   if (!isBytecode(*buffer))
-    if (llvm::Error error = checkNesting(buffer->getBuffer())) {
+    if (llvm::Error error = checkMlirText(buffer->getBuffer())) {
       problem = buffer->getBufferIdentifier().str() + ": " +
                 llvm::toString(std::move(error));
       return {};
@@ -117,7 +117,7 @@ std::string importer::placeOf(Location location) {
   return place;
 }
 
-/// True for what stands for a network's parameters: a constant tensor of more
+/// True for a network's parameters: a constant tensor with more
 /// than one value.
 static bool isParameter(Operation *op) {
   auto constant = dyn_cast<arith::ConstantOp>(op);
@@ -148,7 +148,7 @@ MlirKind importer::kindOf(ModuleOp module) {
     return MlirKind::Kernel;
   if (integers)
     return MlirKind::IntegerNetwork;
-  // Other programs than networks on f32 have no use for parameters inside.
+  // Programs other than networks on f32 rarely contain parameters.
   const bool doubles =
       module
           .walk([](func::FuncOp function) {
@@ -162,7 +162,7 @@ MlirKind importer::kindOf(ModuleOp module) {
                        : WalkResult::advance();
           })
           .wasInterrupted();
-  // Who imports a network names what nobody knows.
+  // The network importer names unknown operations.
   return reals || unknown || (parameters && !doubles) ? MlirKind::Network
                                                       : MlirKind::Kernel;
 }

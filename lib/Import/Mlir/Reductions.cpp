@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sums and maxima along axes are pools: the axes that go, laid next to each
+// Sums and maxima along axes are pools: the reduced axes, next to each
 // other, become the columns of an image. A sum is its mean times their number.
 #include "Raise.h"
 #include <cfloat>
@@ -9,7 +9,7 @@ using namespace rhizome;
 using namespace rhizome::importer;
 
 namespace {
-/// A loop that folds axes of its one input by one operation.
+/// A loop that reduces axes of its only input by one operation.
 struct Reduction {
   Value in;
   SmallVector<bool> gone; ///< of the input's axes
@@ -41,7 +41,7 @@ static std::optional<Reduction> reductionOf(linalg::GenericOp op) {
   if (!folds || !start || !(isMax || isa<arith::AddFOp>(step)) ||
       !(isMax ? *start <= -FLT_MAX : *start == 0))
     return std::nullopt;
-  // The axes that stay keep their order; those that go may leave a 1.
+  // The remaining axes keep their order; reduced ones may leave a 1.
   Reduction found{op.getDpsInputs()[0], {}, isMax};
   for (auto kind : op.getIteratorTypesArray())
     found.gone.push_back(kind == utils::IteratorType::reduction);
@@ -57,7 +57,7 @@ static std::optional<Reduction> reductionOf(linalg::GenericOp op) {
   return found;
 }
 
-/// Those that stay before the first that goes, those that go, the rest.
+/// The remaining axes before the first reduced one, the reduced ones, the rest.
 static SmallVector<int64_t> orderOf(ArrayRef<int64_t> shape,
                                     ArrayRef<bool> gone) {
   SmallVector<int64_t> before, middle, after;
@@ -80,8 +80,8 @@ LogicalResult RaiseReduction::matchAndRewrite(linalg::GenericOp op,
   Location loc = op.getLoc();
   Value x = found->in;
   SmallVector<bool> gone = found->gone;
-  // Under a transpose, in the order that the tensor has; the axes that stay
-  // keep theirs among themselves if there is but one.
+  // Under a transpose, in the tensor's order; the remaining axes
+  // keep their relative order if there is only one.
   auto turned = x.getDefiningOp<osa::TransposeOp>();
   if (turned && llvm::count(gone, false) == 2 &&
       tensorOf(x).getDimSize(0) == 1 && !gone[0] &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Brings a function to few forms. Assertions of loop bodies go, functions that
-// the host lacks become those that it has, results that nobody reads are
-// dropped, and named operations whose name tells nothing become loops.
+// Normalizes a function. Assertions of loop bodies are dropped, functions that
+// the host lacks are replaced by others, unused results are
+// dropped, and named operations whose name carries no information become loops.
 #include "Raise.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -40,7 +40,7 @@ std::optional<double> exponentOf(Value v) {
   return std::nullopt;
 }
 
-/// Small powers as products, as they are written elsewhere.
+/// Small powers as products, as other exporters write them.
 template <typename Op> struct SplitPower : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op,
@@ -56,7 +56,7 @@ template <typename Op> struct SplitPower : OpRewritePattern<Op> {
   }
 };
 
-/// They differ for NaN alone, which no real number is.
+/// They differ only for NaN, which is not a real number.
 template <typename From, typename To> struct Rename : OpRewritePattern<From> {
   using OpRewritePattern<From>::OpRewritePattern;
   LogicalResult matchAndRewrite(From op,
@@ -66,7 +66,7 @@ template <typename From, typename To> struct Rename : OpRewritePattern<From> {
   }
 };
 
-/// x > 0 ? x : 0 and the like.
+/// x > 0 ? x : 0 and similar forms.
 struct SelectToMax : OpRewritePattern<arith::SelectOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::SelectOp op,
@@ -93,7 +93,7 @@ struct SelectToMax : OpRewritePattern<arith::SelectOp> {
   }
 };
 
-/// Operations that say what they are by their name, or that are read through.
+/// Operations whose name determines their meaning, or that are looked through.
 bool staysNamed(linalg::LinalgOp op) {
   return isa<linalg::GenericOp, linalg::FillOp, linalg::TransposeOp,
              linalg::BroadcastOp>(op) ||
@@ -111,15 +111,15 @@ struct Generalize : OpInterfaceRewritePattern<linalg::LinalgOp> {
   }
 };
 
-/// A maximum together with the place where it stands, of whose two results the
-/// second is osa's; the first then stands alone.
+/// A maximum together with its index, of whose two results the
+/// second is osa's; the first is then computed separately.
 struct RaiseArgMax : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(linalg::GenericOp op,
                                 PatternRewriter &rewriter) const override;
 };
 
-/// A loop that hands on its one input as it is.
+/// A loop that passes on its only input unchanged.
 struct DropCopy : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(linalg::GenericOp op,
@@ -182,7 +182,7 @@ LogicalResult RaiseArgMax::matchAndRewrite(linalg::GenericOp op,
 }
 
 void importer::tidy(func::FuncOp function) {
-  // What an exporter asserts of its own steps.
+  // An exporter's assertions about its own steps.
   function.walk([](linalg::LinalgOp op) {
     op->walk([](cf::AssertOp check) { check.erase(); });
   });

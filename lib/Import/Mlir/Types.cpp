@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Element types inside a network: double precision becomes single, and truths
-// become 0 and 1 of i64, as the host keeps them.
+// Element types inside a network: double precision becomes single, and booleans
+// become 0 and 1 of i64, as on the host.
 #include "Raise.h"
 #include "mlir/IR/Matchers.h"
 
@@ -69,14 +69,14 @@ static bool isTruths(Value v) {
   return tensor && tensor.getElementType().isSignlessInteger(1);
 }
 
-/// Operations that only make or move a tensor of truths.
+/// Operations that only make or move a tensor of booleans.
 static bool carries(Operation *op) {
   return isa<tensor::EmptyOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
              tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::ConcatOp,
              linalg::TransposeOp, linalg::BroadcastOp>(op);
 }
 
-/// Whether every operation with truths is one of those or a loop.
+/// Whether every operation on booleans is one of those or a loop.
 static bool canWiden(func::FuncOp function) {
   auto isFixed = [](Operation &op) {
     bool any = llvm::any_of(op.getResults(), isTruths) ||
@@ -89,7 +89,7 @@ static bool canWiden(func::FuncOp function) {
   return llvm::none_of(function.getBody().front(), isFixed);
 }
 
-/// What a loop reads is compared with 0, what it gives extended.
+/// Values that a loop reads are compared with 0, results are extended.
 static void widenLoop(linalg::GenericOp op) {
   Block *body = op.getBody();
   OpBuilder b = OpBuilder::atBlockBegin(body);
@@ -114,12 +114,12 @@ static void widenLoop(linalg::GenericOp op) {
 
 static void widenTruths(func::FuncOp function) {
   if (!canWiden(function))
-    return; // what stands in the way is refused by its type
+    return; // the obstacle is refused by its type
   Type i64 = IntegerType::get(function.getContext(), 64);
   for (Operation &op : function.getBody().front()) {
     if (auto loop = dyn_cast<linalg::GenericOp>(op))
       widenLoop(loop);
-    else // of named operations, which only hand their elements on
+    else // for named operations, which only pass their elements on
       for (Region &region : op.getRegions())
         for (BlockArgument argument : region.getArguments())
           if (argument.getType().isSignlessInteger(1))

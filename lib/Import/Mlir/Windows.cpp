@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Convolutions and pools, from every order of axes that `linalg` names to
+// Convolutions and pools, from every order of axes in `linalg` to
 // channels-last. A signal of one dimension becomes an image of one row.
 #include "Raise.h"
 #include <cfloat>
@@ -9,8 +9,8 @@ using namespace rhizome;
 using namespace rhizome::importer;
 
 namespace {
-/// A convolution or pool on an image: what to do with each tensor so that the
-/// axes are `osa`'s, in order. Empty permutations leave a tensor as it is.
+/// A convolution or pool on an image: how to permute each tensor so that the
+/// axes are in `osa`'s order. Empty permutations keep a tensor unchanged.
 struct Form {
   SmallVector<int64_t> input;   ///< to [1, H, W, C]
   SmallVector<int64_t> weights; ///< to [O, KH, KW, C/groups]
@@ -35,8 +35,8 @@ Value withRows(PatternRewriter &rewriter, Location loc, Value v, size_t at) {
   return reshaped(rewriter, loc, v, shape);
 }
 
-/// The one convolution that all orders come to; `out` is the result's shape,
-/// channels-last.
+/// The convolution to which all orders are converted; `out` is the result's
+/// shape, channels-last.
 Value convolve(PatternRewriter &rewriter, Location loc, Value x, Value weights,
                const Start &start, std::array<int64_t, 2> strides,
                std::array<int64_t, 2> dilations, int64_t groups,
@@ -47,7 +47,8 @@ Value convolve(PatternRewriter &rewriter, Location loc, Value x, Value weights,
       groups, 0);
 }
 
-/// Replaces a convolution; what it adds to goes behind it, if that is no bias.
+/// Replaces a convolution; its initial value is added afterwards, unless it is
+/// a bias.
 LogicalResult finishConv(PatternRewriter &rewriter, linalg::LinalgOp op,
                          const Start &start, Value result) {
   Value init = op.getDpsInits()[0];
@@ -66,7 +67,7 @@ constexpr llvm::StringLiteral kWeights = "its weights are not constant";
 constexpr llvm::StringLiteral kWeightsRemedy =
     "export the network with its parameters inside";
 
-/// What becomes of a convolution that cannot be raised; nullopt if it can.
+/// Why a convolution cannot be raised; nullopt if it can.
 std::optional<LogicalResult> checkConv(PatternRewriter &rewriter,
                                        linalg::LinalgOp op) {
   if (!isOpen(op))
@@ -78,7 +79,7 @@ std::optional<LogicalResult> checkConv(PatternRewriter &rewriter,
   return std::nullopt;
 }
 
-/// The channels' axis of the result where `output` brings it from last.
+/// The channels' axis of the result before `output`, which moves it from last.
 unsigned channelAxis(ArrayRef<int64_t> output) {
   return output.empty() ? 3 : unsigned(llvm::find(output, 3) - output.begin());
 }
@@ -179,7 +180,7 @@ template <typename Op> struct RaiseDepthwise : OpRewritePattern<Op> {
   bool channelsLast;
 };
 
-/// Of signals: [N, C, W] or [N, W, C].
+/// Convolutions of signals: [N, C, W] or [N, W, C].
 template <typename Op> struct RaiseConv1d : OpRewritePattern<Op> {
   RaiseConv1d(MLIRContext *context, bool channelsLast)
       : OpRewritePattern<Op>(context), channelsLast(channelsLast) {}
@@ -227,7 +228,7 @@ template <typename Op> struct RaisePool : OpRewritePattern<Op> {
     Value x = op.getDpsInputs()[0];
     if (tensorOf(x).getDimSize(0) != 1)
       return keepOnHost(rewriter, op, kBatch, kBatchRemedy);
-    // What a pool pads with never wins, or adds nothing.
+    // A pool's padding never wins, or adds nothing.
     SmallVector<int64_t> pads(4, 0);
     auto pad = x.getDefiningOp<osa::PadOp>();
     double value = pad ? pad.getValue().convertToDouble() : 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Whether nodes have as many inputs and outputs as their operations take and
-// give. A reader that looks at the inputs it knows would pass over one too many
-// in silence, and compute something else than the file's author meant.
+// Checks that nodes have as many inputs and outputs as their operations take
+// and return. Otherwise a reader would silently ignore additional inputs and
+// compute something else than the file's author meant.
 #include "Operations.h"
 #include "Types.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -11,7 +11,7 @@ using namespace rhizome::importer;
 using llvm::formatv;
 using llvm::StringRef;
 
-/// Inputs that are given: an empty name at the end stands for nothing.
+/// Inputs that are given: an empty name at the end means none.
 static int inputsOf(const onnx::NodeProto &n) {
   int count = n.input_size();
   while (count && n.input(count - 1).empty())

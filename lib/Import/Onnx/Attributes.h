@@ -23,6 +23,7 @@ constexpr OnnxAttribute kBeta{"beta", AttributeKind::Float};
 constexpr OnnxAttribute kBias{"bias", AttributeKind::Float};
 constexpr OnnxAttribute kBlockSize{"block_size", AttributeKind::Int};
 constexpr OnnxAttribute kBlocksize{"blocksize", AttributeKind::Int};
+constexpr OnnxAttribute kBody{"body", AttributeKind::Graph};
 constexpr OnnxAttribute kCeilMode{"ceil_mode", AttributeKind::Int};
 constexpr OnnxAttribute kChannelsLast{"channels_last", AttributeKind::Int};
 constexpr OnnxAttribute kClip{"clip", AttributeKind::Float};
@@ -76,6 +77,7 @@ constexpr OnnxAttribute kNoopWithEmptyAxes{"noop_with_empty_axes",
                                            AttributeKind::Int};
 constexpr OnnxAttribute kNumGroups{"num_groups", AttributeKind::Int};
 constexpr OnnxAttribute kNumOutputs{"num_outputs", AttributeKind::Int};
+constexpr OnnxAttribute kNumScanInputs{"num_scan_inputs", AttributeKind::Int};
 constexpr OnnxAttribute kOutBias{"out_bias", AttributeKind::Float};
 constexpr OnnxAttribute kOutDtype{"out_dtype", AttributeKind::Text};
 constexpr OnnxAttribute kOutScale{"out_scale", AttributeKind::Float};
@@ -103,6 +105,13 @@ constexpr OnnxAttribute kSaturate{"saturate", AttributeKind::Int};
 constexpr OnnxAttribute kSaturation{"saturation", AttributeKind::Int};
 constexpr OnnxAttribute kScale{"scale", AttributeKind::Float};
 constexpr OnnxAttribute kScales{"scales", AttributeKind::Floats};
+constexpr OnnxAttribute kScanInputAxes{"scan_input_axes", AttributeKind::Ints};
+constexpr OnnxAttribute kScanInputDirections{"scan_input_directions",
+                                             AttributeKind::Ints};
+constexpr OnnxAttribute kScanOutputAxes{"scan_output_axes",
+                                        AttributeKind::Ints};
+constexpr OnnxAttribute kScanOutputDirections{"scan_output_directions",
+                                              AttributeKind::Ints};
 constexpr OnnxAttribute kSeed{"seed", AttributeKind::Int};
 constexpr OnnxAttribute kSelectLastIndex{"select_last_index",
                                          AttributeKind::Int};

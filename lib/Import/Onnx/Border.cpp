@@ -135,6 +135,25 @@ static std::optional<Argument> declareInput(Place &place,
   return argument;
 }
 
+/// An input with a default, which is to stay an input.
+static std::optional<Argument> declareKept(ImportState &state, Place &place,
+                                           const onnx::ValueInfoProto &input,
+                                           GraphTensor &tensor) {
+  TensorRef initial = state.lookup(input.name());
+  if (!initial || !initial->isPlainConstant())
+    return std::nullopt; // refused as an initializer
+  auto argument = declareInput(place, input, tensor);
+  if (!argument)
+    return std::nullopt;
+  argument->initial = initial->constant;
+  if (argument->initial->shape == tensor.shape)
+    return argument;
+  place.refuse(formatv("its default has the shape {0}, it has {1}",
+                       describe(argument->initial->shape),
+                       describe(tensor.shape)));
+  return std::nullopt;
+}
+
 std::vector<Argument> importer::declareInputs(ImportState &state) {
   checkOptions(state);
   std::vector<Argument> arguments;
@@ -145,6 +164,18 @@ std::vector<Argument> importer::declareInputs(ImportState &state) {
     state.tensors[input->name()] = tensor;
     if (auto argument = declareInput(place, *input, *tensor))
       arguments.push_back(*argument);
+    llvm::append_range(state.refusals, place.refusals);
+  }
+  for (const onnx::ValueInfoProto &input : state.graph.model.graph().input()) {
+    if (!state.options.keptInputs.count(input.name()) ||
+        !state.graph.initializers.count(input.name()))
+      continue;
+    Place place(state, input.name(), "input");
+    auto tensor = std::make_shared<GraphTensor>();
+    tensor->unknown = true;
+    if (auto argument = declareKept(state, place, input, *tensor))
+      arguments.push_back(*argument);
+    state.tensors[input.name()] = tensor;
     llvm::append_range(state.refusals, place.refusals);
   }
   return arguments;
@@ -201,6 +232,18 @@ void importer::returnOutputs(ImportState &state, ArrayRef<Argument> arguments) {
                         builder.getStringAttr(argument.name));
     if (argument.isWhole)
       function.setArgAttr(i, "rhizome.whole", builder.getUnitAttr());
+    if (argument.initial) {
+      auto type = cast<RankedTensorType>(block.getArgument(i).getType());
+      const HostTensor &given = *argument.initial;
+      std::vector<float> reals(given.reals.begin(), given.reals.end());
+      if (!given.isReal())
+        reals.assign(given.ints.begin(), given.ints.end());
+      function.setArgAttr(
+          i, "rhizome.initial",
+          type.getElementType().isF32()
+              ? DenseElementsAttr::get(type, ArrayRef(reals))
+              : DenseElementsAttr::get(type, ArrayRef(given.ints)));
+    }
     if (argument.range)
       function.setArgAttr(i, "rhizome.range",
                           builder.getDenseI64ArrayAttr(

@@ -12,6 +12,7 @@ struct Argument {
   std::string name;
   bool isWhole = false;
   std::optional<std::pair<int64_t, int64_t>> range = std::nullopt;
+  HostRef initial = nullptr; ///< the file's default; null if it has none
 };
 
 /// Adds the graph's inputs to the function, which has no arguments yet.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Decoding of ONNX tensors. Sizes are checked before anything is allocated, so
-// that a file can't make us reserve more than it holds.
+// that a file cannot make us allocate more than it contains.
 #include "Constant.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/Endian.h"
@@ -73,7 +73,7 @@ double importer::roundToType(int type, double value) {
 }
 
 std::string importer::typeName(int type) {
-  // Types that appeared after libonnx 1.12 have no name there.
+  // Types added after libonnx 1.12 have no name there.
   static const char *const later[] = {
       "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",
       "int4",         "float4e2m1",     "float8e8m0", "uint2",          "int2"};
@@ -85,7 +85,7 @@ std::string importer::typeName(int type) {
   return formatv("type {0}", type);
 }
 
-/// Bits of one element in raw data; 0 for types that we do not read.
+/// Bits of one element in raw data; 0 for unsupported types.
 static int64_t elementBits(int type) {
   switch (type) {
   case kUint4:
@@ -113,12 +113,13 @@ static int64_t elementBits(int type) {
   }
 }
 
-/// Bytes of `count` elements in raw data: 4-bit integers lie two in a byte.
+/// Bytes of `count` elements in raw data: there are two 4-bit integers per
+/// byte.
 static int64_t storedBytes(int type, int64_t count) {
   return (count * elementBits(type) + 7) / 8;
 }
 
-/// How many elements the typed field of `t` holds.
+/// Number of elements in the typed field of `t`.
 static int64_t typedSize(const TensorProto &t) {
   switch (t.data_type()) {
   case TensorProto::FLOAT:
@@ -254,7 +255,7 @@ static void decodeTyped(HostTensor &out, const TensorProto &t) {
   case TensorProto::UINT64:
     out.ints.assign(t.uint64_data().begin(), t.uint64_data().end());
     return;
-  // A file may store values outside the type; they wrap as raw data would.
+  // A file may store values outside the type; they wrap like raw data.
   case TensorProto::UINT8:
     for (auto [i, v] : llvm::enumerate(t.int32_data()))
       out.ints[i] = uint8_t(v);
@@ -280,7 +281,7 @@ static void decodeTyped(HostTensor &out, const TensorProto &t) {
   }
 }
 
-/// The bytes of a tensor that lies in another file; null with `error` set.
+/// The bytes of a tensor in another file; null with `error` set.
 static std::unique_ptr<llvm::MemoryBuffer> readExternal(const TensorProto &t,
                                                         StringRef directory,
                                                         uint64_t bytes,

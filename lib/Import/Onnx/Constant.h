@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Constant tensors on the host: decoding from ONNX, and the same elements under
-// other shapes.
+// Constant tensors on the host: decoding from ONNX, and reshaped or
+// transposed copies.
 #pragma once
 
 #include "Graph.h"
@@ -13,12 +13,12 @@
 namespace rhizome::importer {
 using Shape = std::vector<int64_t>;
 
-/// Element types that are younger than the protobuf classes we build with.
+/// Element types that are newer than the protobuf classes that we use.
 enum LaterType { kUint4 = 21, kInt4 = 22 };
 
-/// No tensor may have more elements than this.
+/// Maximum number of elements of a tensor.
 constexpr int64_t kMaxElements = int64_t(1) << 31;
-/// No constant that a node computes may have more elements than this.
+/// Maximum number of elements of a constant computed by a node.
 constexpr int64_t kMaxFoldedElements = int64_t(1) << 27;
 
 /// The number of elements; nullopt if a size is negative or the product is
@@ -28,11 +28,11 @@ std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
 /// "[1, 3, 32, 32]".
 std::string describe(llvm::ArrayRef<int64_t> shape);
 
-/// The shape that NumPy broadcasting gives; nullopt if the two do not match.
+/// The shape after NumPy broadcasting; nullopt if the two do not match.
 std::optional<Shape> broadcast(llvm::ArrayRef<int64_t> a,
                                llvm::ArrayRef<int64_t> b);
 
-/// A constant: `reals` holds floating types, `ints` integers and booleans.
+/// A constant: `reals` for floating types, `ints` for integers and booleans.
 struct HostTensor {
   int type = onnx::TensorProto::FLOAT;
   Shape shape;
@@ -45,15 +45,15 @@ struct HostTensor {
 };
 using HostRef = std::shared_ptr<const HostTensor>;
 
-/// A real as a tensor of the element type `type` holds it: rounded half to
+/// A real rounded to the element type `type`: half to
 /// even, infinite beyond its range.
 double roundToType(int type, double value);
 
 /// The name of an ONNX element type, e.g. "float16".
 std::string typeName(int type);
 
-/// Checks that a tensor's data has the size that its shape and type say,
-/// without decoding it. Returns the reason if not, else "".
+/// Checks that a tensor's data has the size required by its shape and type,
+/// without decoding it. Returns the reason if not, otherwise "".
 std::string checkTensor(const onnx::TensorProto &proto);
 
 /// Decodes a tensor that checkTensor accepts. External data is read from
@@ -64,6 +64,6 @@ HostRef decodeTensor(const onnx::TensorProto &proto, llvm::StringRef directory,
 /// Output axis i is input axis permutation[i].
 HostRef permute(const HostTensor &in, llvm::ArrayRef<int64_t> permutation);
 
-/// The same elements under another shape of equal size.
+/// The same elements in another shape of equal size.
 HostRef withShape(const HostTensor &in, Shape shape);
 } // namespace rhizome::importer

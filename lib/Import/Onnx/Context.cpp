@@ -60,10 +60,11 @@ TensorRef ImportState::lookup(StringRef name) {
   std::string error;
   if (HostRef host = decodeTensor(*it->second, directory, error))
     return tensors[name] = constant(host);
-  refusals.push_back({name.str(), "initializer", error,
-                      it->second->data_location() == TensorProto::EXTERNAL
-                          ? "give the model together with its data file"
-                          : ""});
+  const bool isElsewhere = it->second->data_location() == TensorProto::EXTERNAL;
+  refusals.push_back(
+      {name.str(), "initializer", error,
+       isElsewhere ? "give the model together with its data file" : "",
+       isElsewhere ? Refusal::Fault::File : Refusal::Fault::Model});
   auto t = std::make_shared<GraphTensor>();
   t->unknown = true;
   return tensors[name] = t;

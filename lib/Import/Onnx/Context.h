@@ -32,6 +32,8 @@ struct ImportState {
   mlir::func::FuncOp function;
   llvm::StringMap<TensorRef> tensors;
   int64_t foldedElements = 0; ///< of all constants computed so far
+  /// How often a body runs, those around it included; 0 outside of bodies.
+  int64_t trips = 0;
   /// Tensors that stand between two quantizers, once asked for.
   std::optional<llvm::StringSet<>> betweenQuantizers;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which nodes are written out as others: those whose operation has an
+// Which nodes are expanded into others: those whose operation has an
 // expansion, and QONNX's on tensors with their channels last.
 #include "Decompose.h"
 #include "Expand.h"
@@ -11,8 +11,8 @@ using llvm::StringRef;
 using onnx::AttributeProto;
 using onnx::NodeProto;
 
-/// The standard operation between two transposes, which then vanish. A Conv has
-/// its weights [O, kH, kW, C], too.
+/// The standard operation between two transposes, which later cancel. The
+/// weights of a Conv are [O, kH, kW, C], too.
 static void channelsLast(Expansion &e, StringRef op, size_t rank) {
   std::vector<int64_t> first = {0, int64_t(rank) - 1}, back = {0};
   for (size_t i = 1; i + 1 < rank; ++i) {
@@ -27,7 +27,7 @@ static void channelsLast(Expansion &e, StringRef op, size_t rank) {
   e.transpose(e.real(op, inputs), back, true);
 }
 
-/// The number of axes of a node's first input, as far as the file tells it.
+/// The number of axes of a node's first input, if the file contains it.
 static size_t rankOf(const NodeProto &n,
                      const llvm::StringMap<size_t> &declared) {
   for (const AttributeProto &a : n.attribute())
@@ -73,7 +73,7 @@ void importer::decompose(onnx::GraphProto &graph,
     StringRef domain = n.domain();
     bool known =
         domain.empty() || domain == "ai.onnx" || domain == "com.microsoft";
-    // A node with too few inputs stays, to be refused under its own name.
+    // A node with too few inputs is kept, to be refused under its own name.
     if (found && found->expand && known && n.output_size() == 1 &&
         n.input_size() >= found->arity.least &&
         n.input_size() <= found->arity.most) {

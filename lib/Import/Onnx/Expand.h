@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operations that are short for others: the nodes that take one node's place,
+// Operations that are composed of others: the nodes that replace a node,
 // and the functions that write them.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace rhizome::importer {
-/// The nodes that take one node's place.
+/// The nodes that replace one node.
 class Expansion {
 public:
   Expansion(const onnx::NodeProto &node, onnx::GraphProto &out)
@@ -94,7 +94,7 @@ public:
     a.set_type(onnx::AttributeProto::INT);
     a.set_i(value);
   }
-  /// Adds the real operation with the node's attributes, less `without`.
+  /// Adds the real operation with the node's attributes, except `without`.
   std::string real(llvm::StringRef op, std::vector<std::string> from,
                    std::vector<llvm::StringRef> without = {}) {
     onnx::NodeProto &made = add(op, std::move(from));
@@ -105,7 +105,7 @@ public:
   }
 
 private:
-  /// A tensor name that no file uses: it holds a control character.
+  /// A tensor name that no file uses: it contains a control character.
   std::string fresh() {
     return node.output(0) + "\x1f" + std::to_string(count++);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What ONNX Runtime's optimizer writes, and activations, as the operations that
-// they are made of.
+// Operations of ONNX Runtime's optimizer, and activations, expanded into
+// their parts.
 #include "Expand.h"
 #include <cfloat>
 
@@ -66,12 +66,12 @@ void expand::fusedGemm(Expansion &e) {
            parameters);
 }
 
-/// alpha · A · B, of matrices that may be transposed: Gemm has the same.
+/// alpha · A · B, of optionally transposed matrices: Gemm does the same.
 void expand::fusedMatMul(Expansion &e) {
   bool batches = e.getInt("transBatchA", 0) || e.getInt("transBatchB", 0);
   if (batches || e.getInt("transA", 0) || e.getInt("transB", 0)) {
     std::vector<StringRef> without;
-    if (!batches) // else Gemm refuses them by name
+    if (!batches) // otherwise Gemm refuses them by name
       without = {"transBatchA", "transBatchB"};
     return e.last("Identity",
                   {e.real("Gemm", {e.input(0), e.input(1)}, without)});
@@ -80,7 +80,7 @@ void expand::fusedMatMul(Expansion &e) {
   e.last("Mul", {e.put("MatMul", {e.input(0), e.input(1)}), alpha});
 }
 
-/// A pool of integers with their channels last.
+/// A channels-last pool of integers.
 void expand::nhwcMaxPool(Expansion &e) {
   std::string x = e.transpose(e.input(0), {0, 3, 1, 2});
   e.transpose(e.real("MaxPool", {x}), {0, 2, 3, 1}, true);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The operators that quantize by themselves, written out. ONNX defines
+// Expands the operators with built-in quantization. ONNX defines
 // QLinearConv and QLinearMatMul, and ONNX Runtime the contrib operators of
-// domain com.microsoft, by this very equivalence; a bias of QLinearConv has the
-// scale x_scale · w_scale, which is kept as a product of two exact numbers.
+// domain com.microsoft, by this equivalence; a bias of QLinearConv has the
+// scale x_scale · w_scale, which is stored as a product of two exact numbers.
 #include "Expand.h"
 
 using namespace rhizome;
@@ -21,7 +21,7 @@ static StringRef realOf(const Expansion &e) {
 //===----------------------------------------------------------------------===//
 
 /// (x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias); the contrib
-/// form may have images with their channels last.
+/// form may have channels-last images.
 void expand::qlinearConv(Expansion &e) {
   bool last = e.getInt("channels_last", 0) != 0;
   std::string x = e.dequantize(e.input(0), e.input(1), e.input(2));

@@ -100,7 +100,8 @@ size_t importer::importExpansion(ImportState &state, size_t first) {
   size_t next = first + parts.size();
   const Node written(state.graph.expanded.find(targetOf(parts.front()))->second,
                      first);
-  std::string why = isWideProduct(state, written)
+  std::string why = state.trips ? "the network has no loops over time"
+                    : isWideProduct(state, written)
                         ? "float32 does not hold its sums"
                         : tryParts(state, parts);
   if (why.empty())

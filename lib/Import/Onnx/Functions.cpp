@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How a call is replaced by a body: which tensor of the body is which of the
-// caller's, and what attributes that refer to the call's become. ONNX demands
-// that an operation means the same in the opsets of model and function; where
+// Replaces a call by a body: maps the body's tensors to the
+// caller's, and resolves attributes that refer to the call's. ONNX requires
+// that an operation means the same in the opsets of model and function; if
 // it does not, the function is refused.
 #include "Functions.h"
 #include "llvm/ADT/STLExtras.h"
@@ -16,11 +16,12 @@ using onnx::AttributeProto;
 using onnx::FunctionProto;
 using onnx::NodeProto;
 
-// Fields that are younger than the protobuf classes we build with.
+// Fields that are newer than the protobuf classes that we use.
 constexpr int kNodeOverload = 8, kFunctionOverload = 13, kAttributeProto = 11;
-/// Calls within calls; what people write stays far below.
+/// Maximum depth of calls; real models stay far below.
 constexpr size_t kMaxDepth = 64;
-/// Names of calls that are longer are cut, or they would grow with the depth.
+/// Longer names of calls are truncated, otherwise they would grow with the
+/// depth.
 constexpr size_t kMaxPrefix = 200;
 
 /// The values of a length-delimited field that our protobuf classes lack.
@@ -64,12 +65,37 @@ static int64_t defaultOpset(
   return version;
 }
 
-/// The opset in which the meaning of `op` changed, of those that we read
-/// otherwise than before; 0 if in none.
+/// The opset in which the meaning of `op` changed, among those that we read
+/// differently from before; 0 if in none.
 static int64_t changedIn(StringRef op) {
   if (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax")
     return 13;
   return op == "Resize" ? 11 : 0;
+}
+
+/// Renames what a body reads from around itself; `own` is what bodies around it
+/// name.
+static void
+renameCaptures(onnx::GraphProto &body, llvm::StringSet<> own,
+               llvm::function_ref<std::string(const std::string &)> renamed) {
+  for (const onnx::ValueInfoProto &v : body.input())
+    own.insert(v.name());
+  for (const onnx::TensorProto &t : body.initializer())
+    own.insert(t.name());
+  for (const NodeProto &n : body.node())
+    for (const std::string &name : n.output())
+      own.insert(name);
+  for (NodeProto &n : *body.mutable_node()) {
+    for (std::string &name : *n.mutable_input())
+      if (!own.contains(name))
+        name = renamed(name);
+    for (AttributeProto &a : *n.mutable_attribute())
+      if (a.has_g())
+        renameCaptures(*a.mutable_g(), own, renamed);
+  }
+  for (onnx::ValueInfoProto &v : *body.mutable_output())
+    if (!own.contains(v.name()))
+      v.set_name(renamed(v.name()));
 }
 
 namespace {
@@ -107,11 +133,11 @@ private:
   onnx::GraphProto &graph;
   int64_t limit; ///< nodes and calls that may still be written
   Refusals &refusals;
-  const size_t before; ///< refusals that were there
+  const size_t before; ///< previous refusals
   llvm::StringMap<Function> functions;
   llvm::StringSet<> taken; ///< tensor names
   std::vector<const Function *> stack;
-  std::string place, placeOp; ///< the call whom a refusal concerns
+  std::string place, placeOp; ///< the call to which a refusal refers
   int64_t modelOpset = 0;
 };
 } // namespace
@@ -234,12 +260,12 @@ void Inliner::call(const NodeProto &node, const Function &f) {
                             proto.input(i)));
   for (int i = 0; i < proto.output_size(); ++i) {
     std::string to = argument(node.output(), i);
-    if (to.empty()) // nobody asks for it
+    if (to.empty()) // it is not used
       continue;
     auto [entry, isNew] = names.try_emplace(proto.output(i), to);
     if (isNew)
       continue;
-    // An input that is given back, or one tensor given twice.
+    // An input that is returned, or one tensor returned twice.
     NodeProto same;
     same.set_name(prefix + "/" + proto.output(i));
     same.set_op_type("Identity");
@@ -271,6 +297,9 @@ void Inliner::call(const NodeProto &node, const Function &f) {
       name = renamed(name);
     for (std::string &name : *made.mutable_output())
       name = renamed(name);
+    for (AttributeProto &a : *made.mutable_attribute())
+      if (a.has_g())
+        renameCaptures(*a.mutable_g(), {}, renamed);
     emit(std::move(made));
     if (failed())
       return;

@@ -82,8 +82,7 @@ static void checkVersions(Graph &graph, Refusals &refusals) {
 }
 
 /// Names reach JSON files and RTL comments, which must be UTF-8.
-static bool checkNames(const onnx::GraphProto &g, Refusals &refusals) {
-  llvm::StringSet<> bad;
+static void findBadNames(const onnx::GraphProto &g, llvm::StringSet<> &bad) {
   auto check = [&](const std::string &name) {
     if (!llvm::json::isUTF8(name))
       bad.insert(llvm::json::fixUTF8(name));
@@ -96,12 +95,20 @@ static bool checkNames(const onnx::GraphProto &g, Refusals &refusals) {
     for (const auto *list : {&n.input(), &n.output()})
       for (const std::string &name : *list)
         check(name);
+    for (const onnx::AttributeProto &a : n.attribute())
+      if (a.has_g())
+        findBadNames(a.g(), bad);
   }
   for (const onnx::TensorProto &t : g.initializer())
     check(t.name());
   for (const auto *list : {&g.input(), &g.output()})
     for (const onnx::ValueInfoProto &v : *list)
       check(v.name());
+}
+
+static bool checkNames(const onnx::GraphProto &g, Refusals &refusals) {
+  llvm::StringSet<> bad;
+  findBadNames(g, bad);
   std::vector<std::string> names;
   for (const auto &entry : bad)
     names.push_back(entry.getKey().str());
@@ -110,6 +117,67 @@ static bool checkNames(const onnx::GraphProto &g, Refusals &refusals) {
     refusals.push_back({name, "", "this name is not UTF-8",
                         "rename it, or export the model anew"});
   return names.empty();
+}
+
+//===----------------------------------------------------------------------===//
+// Bodies
+//===----------------------------------------------------------------------===//
+
+const onnx::GraphProto *importer::bodyOf(const onnx::NodeProto &node) {
+  if ((node.op_type() != "Scan" && node.op_type() != "Loop") ||
+      !(node.domain().empty() || node.domain() == "ai.onnx"))
+    return nullptr;
+  for (const onnx::AttributeProto &a : node.attribute())
+    if (a.name() == "body" && a.has_g())
+      return &a.g();
+  return nullptr;
+}
+
+/// What a body reads from around itself, bodies within it included.
+static std::vector<std::string> capturesOf(const onnx::GraphProto &body) {
+  llvm::StringSet<> own;
+  for (const onnx::ValueInfoProto &v : body.input())
+    own.insert(v.name());
+  for (const onnx::TensorProto &t : body.initializer())
+    own.insert(t.name());
+  for (const onnx::NodeProto &n : body.node())
+    for (const std::string &name : n.output())
+      own.insert(name);
+  std::vector<std::string> captures;
+  auto read = [&](const std::string &name) {
+    if (!name.empty() && own.insert(name).second)
+      captures.push_back(name);
+  };
+  for (const onnx::NodeProto &n : body.node()) {
+    for (const std::string &name : n.input())
+      read(name);
+    if (const onnx::GraphProto *inner = bodyOf(n))
+      for (const std::string &name : capturesOf(*inner))
+        read(name);
+  }
+  for (const onnx::ValueInfoProto &v : body.output())
+    read(v.name());
+  return captures;
+}
+
+/// Makes what bodies read from around themselves inputs of their nodes, after
+/// those that the file gives: then the graph says what every node needs.
+static void addCaptures(onnx::GraphProto &graph, Refusals &refusals) {
+  for (onnx::NodeProto &n : *graph.mutable_node()) {
+    const onnx::GraphProto *body = bodyOf(n);
+    if (!body)
+      continue;
+    if (n.input_size() > body->input_size())
+      refusals.push_back(
+          {Node(n, 0).name, n.op_type(),
+           formatv("it has {0} inputs, its body takes {1}", n.input_size(),
+                   body->input_size()),
+           "give the body an input for each, or export the model anew"});
+    while (n.input_size() < body->input_size()) // those that are left out
+      n.add_input("");
+    for (const std::string &name : capturesOf(*body))
+      n.add_input(name);
+  }
 }
 
 /// Fills initializers, inputs and value infos; refuses tensors whose data does
@@ -301,11 +369,37 @@ static std::string otherKind(StringRef bytes) {
   return "give an ONNX model, e.g. export it again";
 }
 
+/// Checks the nodes, writes out those that stand for others, and sorts; false
+/// if the graph as a whole is refused.
+static bool prepare(Graph &graph, Refusals &refusals) {
+  onnx::GraphProto &proto = *graph.model.mutable_graph();
+  if (graph.isOfKnownVersion) {
+    auto note = [&](const Refusals &found) {
+      for (const Refusal &refusal : found)
+        if (graph.refusedNodes.insert(refusal.node).second)
+          refusals.push_back(refusal);
+    };
+    Refusals arity, types, bodies;
+    checkArity(proto, arity);
+    checkTypes(proto, types);
+    addCaptures(proto, bodies);
+    note(arity);
+    note(types);
+    note(bodies);
+  }
+  decompose(proto, graph.expanded);
+  collectTensors(graph, refusals);
+  const size_t before = refusals.size();
+  Sorter(graph, refusals).run();
+  return refusals.size() == before;
+}
+
 std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
                                            const ImportOptions::Limits &limits,
                                            Refusals &refusals) {
-  auto refuse = [&](std::string reason, std::string remedy) {
-    refusals.push_back({"", "", std::move(reason), std::move(remedy)});
+  auto refuse = [&](std::string reason, std::string remedy,
+                    Refusal::Fault fault = Refusal::Fault::File) {
+    refusals.push_back({"", "", std::move(reason), std::move(remedy), fault});
     return nullptr;
   };
   if (bytes.empty())
@@ -330,24 +424,29 @@ std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
   if (refusals.size() != before || !checkNames(graph->model.graph(), refusals))
     return nullptr;
   if (graph->model.graph().output_size() == 0)
-    return refuse("the graph has no output", "");
-  if (graph->isOfKnownVersion) {
-    auto note = [&](const Refusals &found) {
-      for (const Refusal &refusal : found)
-        if (graph->refusedNodes.insert(refusal.node).second)
-          refusals.push_back(refusal);
-    };
-    Refusals arity, types;
-    checkArity(graph->model.graph(), arity);
-    checkTypes(graph->model.graph(), types);
-    note(arity);
-    note(types);
-  }
-  decompose(*graph->model.mutable_graph(), graph->expanded);
-  collectTensors(*graph, refusals);
-  before = refusals.size();
-  Sorter(*graph, refusals).run();
-  if (refusals.size() != before)
-    return nullptr;
-  return graph;
+    return refuse("the graph has no output", "", Refusal::Fault::Model);
+  return prepare(*graph, refusals) ? std::move(graph) : nullptr;
+}
+
+std::unique_ptr<Graph> importer::readBody(const onnx::GraphProto &body,
+                                          const Graph &outer,
+                                          Refusals &refusals) {
+  auto graph = std::make_unique<Graph>();
+  graph->opset = outer.opset;
+  onnx::GraphProto &own = *graph->model.mutable_graph();
+  own = body;
+  for (const std::string &name : capturesOf(body))
+    own.add_input()->set_name(name);
+  const size_t before = refusals.size();
+  for (const onnx::NodeProto &n : body.node())
+    for (const onnx::AttributeProto &a : n.attribute())
+      if (!a.ref_attr_name().empty())
+        refusals.push_back(
+            {Node(n, 0).name, n.op_type(),
+             formatv("its attribute '{0}' is one of a function around the body",
+                     a.name()),
+             "export the model with its functions inlined"});
+  return prepare(*graph, refusals) && refusals.size() == before
+             ? std::move(graph)
+             : nullptr;
 }

@@ -56,6 +56,14 @@ struct Graph {
   llvm::StringMap<onnx::NodeProto> expanded;
 };
 
+/// The node's body, if its operation repeats one; else null.
+const onnx::GraphProto *bodyOf(const onnx::NodeProto &node);
+
+/// A node's body as a graph of its own: its inputs, and then what it reads from
+/// around itself, which are the node's further inputs. Null if it is refused.
+std::unique_ptr<Graph> readBody(const onnx::GraphProto &body,
+                                const Graph &outer, Refusals &refusals);
+
 /// Parses and checks; null if the file as a whole is refused. With refusals of
 /// nodes or tensors alone, or of the version, the graph is given all the same.
 std::unique_ptr<Graph> readGraph(llvm::StringRef bytes,

@@ -98,6 +98,8 @@ static bool isBetweenQuantizers(ImportState &state, StringRef tensor) {
 }
 
 void importer::settleTypes(NodeContext &node) {
+  if (bodyOf(node.proto))
+    return; // the nodes of its body have settled it
   const OnnxOperation *operation = findOperation(node.op());
   for (auto [i, t] : llvm::enumerate(node.results)) {
     if (!t || t->element != node.f32 || t->whole)

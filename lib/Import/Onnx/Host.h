@@ -69,6 +69,10 @@ llvm::LogicalResult gridSample(NodeContext &node);
 llvm::LogicalResult recurrent(NodeContext &node);
 llvm::LogicalResult attention(NodeContext &node);
 
+// HostRepeat.cpp: bodies with a trip count
+llvm::LogicalResult scan(NodeContext &node);
+llvm::LogicalResult loop(NodeContext &node);
+
 // HostQuantize.cpp
 llvm::LogicalResult quantize(NodeContext &node);
 llvm::LogicalResult dequantize(NodeContext &node);
@@ -92,6 +96,16 @@ inline mlir::Type elementOf(mlir::Value v) {
 }
 /// Input `i` for the host; null (refused) if it is missing.
 mlir::Value hostValue(NodeContext &node, size_t i);
+/// A tensor for the host; `what` it is, for refusals.
+mlir::Value hostValue(Place &place, const TensorRef &t,
+                      const llvm::Twine &what);
+/// What stands at `now` along the first axis of a sequence, a box of the other
+/// axes; and the sequence with a value there.
+mlir::Value sliceAt(Place &place, mlir::Value sequence, mlir::Value now,
+                    llvm::ArrayRef<int64_t> begin,
+                    llvm::ArrayRef<int64_t> size);
+mlir::Value insertAt(Place &place, mlir::Value sequence, mlir::Value now,
+                     mlir::Value v, llvm::ArrayRef<int64_t> begin);
 /// All inputs are reals, except `others`.
 llvm::LogicalResult requireReals(NodeContext &node,
                                  llvm::ArrayRef<size_t> others = {});
@@ -100,12 +114,12 @@ llvm::LogicalResult give(NodeContext &node, size_t i, mlir::Value v,
 mlir::Value scalarConstant(Place &place, double value, int onnxType);
 
 /// Integers wrapped to their width.
-mlir::Value wrapped(NodeContext &node, mlir::Value v, int onnxType);
+mlir::Value wrapped(Place &place, mlir::Value v, int onnxType);
 /// Elementwise with broadcasting; integers wrap to the type's width.
 mlir::Value
-eachOf(NodeContext &node, llvm::ArrayRef<mlir::Value> in, int onnxType,
+eachOf(Place &place, llvm::ArrayRef<mlir::Value> in, int onnxType,
        llvm::function_ref<mlir::Value(host::Scalars &, mlir::ValueRange)> body);
-mlir::Value convertTo(NodeContext &node, mlir::Value v, int from, int to);
+mlir::Value convertTo(Place &place, mlir::Value v, int from, int to);
 mlir::Value computeBinary(NodeContext &node, llvm::StringRef op, mlir::Value x,
                           mlir::Value y, int onnxType);
 mlir::Value times(NodeContext &node, mlir::Value x, mlir::Value y);

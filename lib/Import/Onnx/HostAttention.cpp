@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Attention: softmax(softcap(Q · Kᵀ · scale) + bias) · V for each head. The
-// bias holds every mask: the file's, the causal one, windows and padding. A
-// query that may attend no key has weights of zero, as ONNX says, not NaN.
+// bias contains every mask: the file's, the causal one, windows and padding. A
+// query whose keys are all masked has weights of zero, as in ONNX, not NaN.
 #include "Host.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -19,10 +19,10 @@ using R = ValueRange;
 
 namespace {
 /// Query, key and value of an Attention, [batch, heads, length, size] each, the
-/// past's keys and values before the present ones.
+/// past's keys and values before the current ones.
 struct Heads {
   mlir::Value query, key, value;
-  int64_t past = 0;    ///< keys before the present ones
+  int64_t past = 0;    ///< keys before the current ones
   bool isFlat = false; ///< the file's tensors have the heads in one axis
 };
 } // namespace
@@ -78,8 +78,8 @@ static std::optional<Heads> attentionHeads(NodeContext &node) {
   return h;
 }
 
-/// What is added to the scores, [batch, heads, queries, keys]; null if nothing
-/// is, nullopt if refused.
+/// The term added to the scores, [batch, heads, queries, keys]; null if there
+/// is none, nullopt if refused.
 static std::optional<Value> attentionBias(NodeContext &node,
                                           const Heads &heads) {
   Loops l = loops(node);
@@ -102,7 +102,7 @@ static std::optional<Value> attentionBias(NodeContext &node,
   Loops::Shape m;
   if (mask) {
     m.assign(Loops::shapeOf(mask).begin(), Loops::shapeOf(mask).end());
-    // Keys beyond a shorter mask are not attended.
+    // Keys beyond a shorter mask are masked.
     bool fits = !m.empty() && m.size() <= 4 && m.back() <= k[2];
     for (size_t i = 0; fits && i + 1 < m.size(); ++i)
       fits = m[i] == 1 || m[i] == shape[4 - m.size() + i];
@@ -169,7 +169,7 @@ static Value attentionWeights(Loops &l, Value scores, Value bias) {
   });
   if (!bias)
     return weights;
-  // Also where a score is no number.
+  // Also if a score is NaN.
   return l.map({weights, l.max(bias, keys)}, l.real(), [](S &s, R a) {
     Value isNone = s.equal(a[1], s.real(-INFINITY));
     return s.select(isNone, s.real(0), a[0]);
@@ -177,7 +177,7 @@ static Value attentionWeights(Loops &l, Value scores, Value bias) {
 }
 
 LogicalResult onhost::attention(NodeContext &node) {
-  if (failed(requireReals(node, {3, 6}))) // a mask of truths, the keys' lengths
+  if (failed(requireReals(node, {3, 6}))) // a boolean mask, the keys' lengths
     return failure();
   std::optional<Heads> heads = attentionHeads(node);
   if (!heads)
@@ -212,7 +212,7 @@ LogicalResult onhost::attention(NodeContext &node) {
   Value scores = hostProduct(node, heads->query, l.transpose(k, {0, 1, 3, 2}));
   scores =
       each({scores}, [&](S &s, R a) { return s.mul(a[0], s.real(scale)); });
-  // What the fourth result may be, in the order of its numbers.
+  // The kinds of the fourth result, in the order of its numbers.
   SmallVector<Value> stages = {scores};
   if (double cap = node.getFloat("softcap", 0); cap > 0)
     scores = each({scores}, [&](S &s, R a) {

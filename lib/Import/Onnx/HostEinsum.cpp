@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Einsum on the host: one loop over the result's indices and, inside, over
-// those that are summed, whatever the number of operands.
+// the summed ones, for any number of operands.
 #include "Host.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
@@ -13,8 +13,8 @@ using host::Scalars;
 using llvm::formatv;
 
 namespace {
-/// The indices of one term: letters, and negative names for the axes that "..."
-/// stands for.
+/// The indices of one term: letters, and negative numbers for the axes of
+/// "...". stands for.
 using Term = SmallVector<int>;
 
 /// An equation, with the size of every index.
@@ -23,7 +23,7 @@ struct Equation {
   SmallVector<Term> terms;
   Term result;
   std::map<int, int64_t> sizes;
-  std::map<int, int> uses; ///< in how many places an index stands
+  std::map<int, int> uses; ///< the number of occurrences of an index
   int dots = 0;            ///< axes of the longest "..."
 };
 } // namespace
@@ -49,7 +49,7 @@ static std::optional<Term> spell(Equation &e, StringRef text, int rank) {
   return out;
 }
 
-/// Spells the term of operand `i` and enters its sizes.
+/// Expands the term of operand `i` and enters its sizes.
 static LogicalResult readTerm(NodeContext &node, Equation &e, size_t i,
                               StringRef text) {
   const Shape &shape = node.input(i)->shape;
@@ -69,7 +69,7 @@ static LogicalResult readTerm(NodeContext &node, Equation &e, size_t i,
   return success();
 }
 
-/// The result's indices: as given, or those that stand in one place.
+/// The result's indices: as given, or those that occur once.
 static Term resultOf(Equation &e, StringRef given, bool isGiven) {
   if (isGiven)
     return *spell(e, given, -1);
@@ -82,8 +82,8 @@ static Term resultOf(Equation &e, StringRef given, bool isGiven) {
   return out;
 }
 
-/// The sum of the operands' products; null if an index of the result is none of
-/// theirs, or stands there twice.
+/// The sum of the operands' products; null if an index of the result is not one
+/// of theirs, or occurs twice.
 static Value sumOfProducts(NodeContext &node, Equation &e,
                            ArrayRef<Value> values) {
   Shape shape, reduced;

@@ -358,14 +358,14 @@ LogicalResult onhost::clip(NodeContext &node) {
   return give(node, 0, out, type);
 }
 
-Value importer::convertTo(NodeContext &node, Value v, int from, int to) {
+Value importer::convertTo(Place &place, Value v, int from, int to) {
   if (from == to)
     return v;
   bool real = HostTensor::isRealType(to);
-  if (real && Loops::isReal(v) && !halfType(node.context, to))
+  if (real && Loops::isReal(v) && !halfType(place.context, to))
     return v;
-  FloatType half = halfType(node.context, to);
-  return eachOf(node, {v}, to, [&](Scalars &s, ValueRange a) -> Value {
+  FloatType half = halfType(place.context, to);
+  return eachOf(place, {v}, to, [&](Scalars &s, ValueRange a) -> Value {
     Value x = a[0];
     if (to == TensorProto::BOOL) {
       Value zero = s.equal(x, zeroOf(s, x));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// QLinear operations that cannot become part of the network, on the host with
-// the values of their integer definition: exact sums of integers, scales as the
-// exact rationals that float32 numbers are, one rounding, half to even.
+// QLinear operations that cannot become part of the network, computed on the
+// host by their integer definition: exact sums of integers, scales as exact
+// rationals (the values of float32 numbers), one rounding, half to even.
 #include "Host.h"
 #include "Rational.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -33,7 +33,7 @@ static bool isByte(int type) {
 }
 
 /// Constant scales and zero points of a tensor of `type`; nullopt if they are
-/// not, or the types have not 8 bits.
+/// not constant, or the types do not have 8 bits.
 static std::optional<Quantizer> makeQuantizer(const TensorRef &scale,
                                               const TensorRef &zero, int type) {
   Quantizer q;
@@ -55,7 +55,7 @@ static std::optional<Quantizer> makeQuantizer(const TensorRef &scale,
   return q;
 }
 
-/// x less its zero points, which lie along `axis` if there are several.
+/// x minus its zero points, which vary along `axis` if there are several.
 static Value centered(NodeContext &node, Value x, ArrayRef<int64_t> zeros,
                       int64_t axis) {
   if (llvm::all_of(zeros, [](int64_t z) { return z == 0; }))
@@ -71,9 +71,9 @@ static Value centered(NodeContext &node, Value x, ArrayRef<int64_t> zeros,
                [](S &s, R a) { return s.sub(a[0], a[1]); });
 }
 
-/// Integers times ratios (one, or one for each place of `axis`), rounded, plus
-/// the zero point, within an 8-bit type: found among the least integers that
-/// give each level, eight comparisons for each element.
+/// Integers times ratios (one, or one for each index of `axis`), rounded, plus
+/// the zero point, within an 8-bit type: found by comparing with the smallest
+/// integers that give each level, eight comparisons for each element.
 static Value requantized(NodeContext &node, Value acc, ArrayRef<APInt> over,
                          ArrayRef<APInt> under, int64_t zero, int onnxType,
                          int64_t axis) {
@@ -105,10 +105,10 @@ static LogicalResult giveInteger(NodeContext &node, Value v, int onnxType) {
   return setPlain(node, quantStep(node, v, {true, {1.0}, {0}, -1, to}, -1));
 }
 
-/// A product of centered 8-bit integers, `each` of them for every place of x's
-/// axis `xAxis`, which is w's `wAxis`. As many as float32 holds the sums of are
-/// taken in it, which is quicker and as exact; these are added as integers.
-/// Null if refused.
+/// A product of centered 8-bit integers, `each` of them for every index of x's
+/// axis `xAxis`, which is w's `wAxis`. As many as float32 can sum exactly are
+/// summed in it, which is faster and still exact; these sums are added as
+/// integers. Null if refused.
 static Value exactProduct(NodeContext &node, Value x, Value w, int64_t xAxis,
                           int64_t wAxis, int64_t each,
                           function_ref<Value(Value, Value)> product) {
@@ -159,7 +159,7 @@ static Value exactMatrixProduct(NodeContext &node, Value x, Value w) {
   return exactProduct(node, x, w, int64_t(p.size()) - 1, inner, 1, plain);
 }
 
-/// What scale, zero point and sums of a product's result become.
+/// The scale, zero point and type of a product's result.
 static LogicalResult giveProduct(NodeContext &node, Value acc, size_t aScale,
                                  size_t bScale, size_t yScale, int64_t axis) {
   auto a = makeQuantizer(node.input(aScale), node.input(aScale + 1),
@@ -337,7 +337,7 @@ LogicalResult onhost::exactMean(NodeContext &node) {
                      to);
 }
 
-/// (x, w, x_zero, w_zero): sums as int32, which float32 would not hold.
+/// (x, w, x_zero, w_zero): sums as int32, for which float32 is not exact.
 LogicalResult onhost::exactIntegerProduct(NodeContext &node) {
   bool isConv = node.op() == "ConvInteger";
   Value x = hostValue(node, 0), w = x ? hostValue(node, 1) : Value();

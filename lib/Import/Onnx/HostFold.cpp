@@ -23,6 +23,15 @@ void importer::foldResults(NodeContext &node) {
   for (const TensorRef &t : node.results)
     if (t && t->plain && !t->constant)
       results.push_back(t);
+  // The blocks around the node, from the function's inwards: more than one in a
+  // body.
+  SmallVector<Block *> blocks;
+  for (Block *block = node.builder.getInsertionBlock();;
+       block = block->getParentOp()->getBlock()) {
+    blocks.insert(blocks.begin(), block);
+    if (block->getParentOp() == node.state.function)
+      break;
+  }
   // What the results need, as a function of nothing.
   llvm::SetVector<Operation *> needed;
   SmallVector<Value> work;
@@ -39,8 +48,7 @@ void importer::foldResults(NodeContext &node) {
     llvm::append_range(work, op->getOperands());
     op->walk([&](Operation *inner) {
       for (Value v : inner->getOperands())
-        if (v.getDefiningOp() &&
-            v.getDefiningOp()->getParentOp() == node.state.function)
+        if (llvm::is_contained(blocks, v.getParentBlock()))
           work.push_back(v);
     });
     op->walk([&](linalg::LinalgOp loop) {
@@ -62,9 +70,10 @@ void importer::foldResults(NodeContext &node) {
       func::FuncOp::create(b, node.loc, "fold", b.getFunctionType({}, types));
   b.setInsertionPointToEnd(func.addEntryBlock());
   IRMapping map;
-  for (Operation &op : node.state.function.getBody().front())
-    if (seen.contains(&op))
-      b.clone(op, map);
+  for (Block *block : blocks)
+    for (Operation &op : *block)
+      if (seen.contains(&op))
+        b.clone(op, map);
   SmallVector<Value> values;
   for (const TensorRef &t : results)
     values.push_back(map.lookup(t->plain));

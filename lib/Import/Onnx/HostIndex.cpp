@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operations of the host that choose elements by tensors of indices: each
-// computes, for every place of its result, where the element comes from.
+// Host operations that select elements by tensors of indices: each
+// computes, for every element of its result, the source index.
 #include "Host.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <numeric>
@@ -30,7 +30,7 @@ static Places indices(S &s, unsigned first, unsigned count) {
   return at;
 }
 
-/// Data and integer indices of a Gather; null (refused) if they are not.
+/// Data and integer indices of a Gather; null (refused) for others.
 static std::pair<Value, Value> gatherInputs(NodeContext &node) {
   Value x = hostValue(node, 0), which = x ? hostValue(node, 1) : Value();
   if (which && Loops::isReal(which)) {
@@ -109,9 +109,9 @@ LogicalResult onhost::gatherND(NodeContext &node) {
 }
 
 namespace {
-/// Data, indices and updates of a Scatter, and how an update changes what it
-/// hits. Every place of the result looks through the updates for those that hit
-/// it, in their order, so that the last one wins.
+/// Data, indices and updates of a Scatter, and how an update combines with the
+/// element. Every element of the result looks through the updates for those
+/// that hit it, in their order, so that the last one wins.
 struct Scatter {
   Value data, which, updates;
   std::string reduction;

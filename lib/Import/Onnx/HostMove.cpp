@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operations of the host that move elements to places known at import, and
+// Host operations that move elements to positions known at import, and
 // those that make tensors from shapes alone.
 #include "Host.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -252,7 +252,7 @@ LogicalResult onhost::blocks(NodeContext &node) {
     return failure();
   int64_t block = node.getInt("blocksize", 0);
   if (node.input(0)->rank() != 4 || block < 1 || block > 1 << 20)
-    return node.refuse("its input is no image, or its blocksize not valid");
+    return node.refuse("its input is not an image, or its blocksize not valid");
   const Shape f = node.input(0)->shape;
   Loops l = loops(node);
   int64_t n = f[0], c = f[1], h = f[2], w = f[3], area = block * block;
@@ -291,7 +291,7 @@ LogicalResult onhost::trilu(NodeContext &node) {
   }
   unsigned rank = unsigned(node.input(0)->rank());
   if (rank < 2)
-    return node.refuse("its input is no matrix");
+    return node.refuse("its input is not a matrix");
   bool upper = node.getInt("upper", 1) != 0;
   int type = typeOf(node.input(0));
   return give(node, 0,
@@ -306,7 +306,7 @@ LogicalResult onhost::trilu(NodeContext &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Constants that follow from shapes and bounds alone
+// Constants that follow only from shapes and bounds
 //===----------------------------------------------------------------------===//
 
 LogicalResult onhost::size(NodeContext &node) {
@@ -317,7 +317,7 @@ LogicalResult onhost::size(NodeContext &node) {
 
 LogicalResult onhost::eyeLike(NodeContext &node) {
   if (node.input(0)->rank() != 2)
-    return node.refuse("its input is no matrix");
+    return node.refuse("its input is not a matrix");
   int type = int(node.getInt("dtype", typeOf(node.input(0))));
   int64_t k = node.getInt("k", 0);
   bool real = HostTensor::isRealType(type);

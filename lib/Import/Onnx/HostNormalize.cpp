@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Normalizations of the host.
+// Normalizations on the host.
 #include "Host.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -37,7 +37,7 @@ static Value standardize(NodeContext &node, Value x, ArrayRef<bool> axes,
                 [](S &s, R a) { return s.mul(a[0], a[1]); });
 }
 
-/// A parameter per channel (axis 1) beside a tensor of `rank`.
+/// A parameter per channel (axis 1), broadcast to a tensor of `rank`.
 static Value perChannel(Loops &l, Value v, size_t rank) {
   Loops::Shape shape(rank, 1);
   shape[1] = ShapedType::getNumElements(Loops::shapeOf(v));
@@ -68,8 +68,9 @@ static Value channelsInput(NodeContext &node) {
   return x;
 }
 
-/// Over the last axes: LayerNormalization, RMSNormalization (no mean is taken
-/// off), and the contrib forms that add another tensor before ("Skip").
+/// Over the last axes: LayerNormalization, RMSNormalization (without
+/// subtracting the mean), and the contrib forms that first add another tensor
+/// ("Skip").
 LogicalResult onhost::layerNormalization(NodeContext &node) {
   if (failed(requireReals(node)))
     return failure();
@@ -158,7 +159,7 @@ LogicalResult onhost::lpNormalization(NodeContext &node) {
   return give(node, 0, y, TensorProto::FLOAT);
 }
 
-/// LRN: by the squares of the neighboring channels.
+/// LRN: normalizes by the squares of the neighboring channels.
 LogicalResult onhost::localResponse(NodeContext &node) {
   Value x = channelsInput(node);
   if (!x)
@@ -217,7 +218,7 @@ LogicalResult onhost::batchNormalization(NodeContext &node) {
   return give(node, 0, y, TensorProto::FLOAT);
 }
 
-/// Instance and group normalization: groups of channels, each by itself.
+/// Instance and group normalization: each group of channels separately.
 LogicalResult onhost::groupNormalization(NodeContext &node) {
   Value x = channelsInput(node);
   if (!x)

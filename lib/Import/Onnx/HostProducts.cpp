@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Matrix products of the host, of any rank.
+// Matrix products on the host, of any rank.
 #include "Host.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Quantizers whose scales are computed while the network runs: on the host.
+// Quantizers whose scales are computed at run time: on the host.
 #include "Host.h"
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -17,14 +17,14 @@ using S = Scalars;
 using R = ValueRange;
 
 namespace {
-/// A tensor with scale and zero point (or null), each brought beside it.
+/// A tensor with scale and zero point (or null), both broadcast to it.
 struct Levels {
   Value x, scale, zero;
 };
 } // namespace
 
-/// A scale or zero point beside its tensor: one value, one along the axis, or
-/// one per block of it; null if it does not fit.
+/// A scale or zero point broadcast to its tensor: one value, one along the
+/// axis, or one per block of it; null if it does not fit.
 static Value besideAxis(NodeContext &node, Value v, ArrayRef<int64_t> shape,
                         int64_t axis) {
   Loops l = loops(node);
@@ -56,7 +56,7 @@ static Value besideAxis(NodeContext &node, Value v, ArrayRef<int64_t> shape,
   });
 }
 
-/// A constant scale is positive and finite.
+/// A constant scale must be positive and finite.
 static LogicalResult checkScale(NodeContext &node) {
   TensorRef t = node.input(1);
   if (t && t->isPlainConstant() && t->constant->isReal())
@@ -177,11 +177,11 @@ LogicalResult onhost::dynamicQuantize(NodeContext &node) {
   return give(node, 2, zero, TensorProto::UINT8);
 }
 
-/// A real rounded to a whole number, as `osa.quantize` names the ways.
+/// A real rounded to a whole number, with the roundings of `osa.quantize`.
 static Value roundedTo(S &s, Value x, osa::Rounding rounding) {
   auto floor = [&](Value v) { return s.apply<math::FloorOp>(v); };
   auto ceil = [&](Value v) { return s.apply<math::CeilOp>(v); };
-  // The others look at the size alone.
+  // The others only look at the magnitude.
   auto bySize = [&](auto round) {
     Value isNegative = s.less(x, s.real(0));
     Value whole = round(s.apply<math::AbsFOp>(x));
@@ -211,7 +211,7 @@ static Value roundedTo(S &s, Value x, osa::Rounding rounding) {
 }
 
 /// (x, scale, exponent bits, mantissa bits, exponent bias, largest value):
-/// QONNX's rounding to a small floating-point format, subnormals included.
+/// QONNX's rounding to a small floating-point format, including subnormals.
 LogicalResult onhost::floatQuant(NodeContext &node) {
   if (failed(requireReals(node)))
     return failure();
@@ -269,8 +269,8 @@ LogicalResult onhost::floatQuant(NodeContext &node) {
       eachOf(node, {x, scale}, TensorProto::FLOAT,
              [&](S &s, R a) {
                Value v = s.div(a[0], a[1]), size = s.apply<math::AbsFOp>(v);
-               // The power of two at or below |v|, from the smallest normal
-               // number on, found bit by bit of its exponent: exact.
+               // The power of two at or below |v|, starting at the smallest
+               // normal number, found bit by bit of its exponent: exact.
                Value power = s.real(std::ldexp(1.0, int(1 - bias)));
                for (int step : {64, 64, 64, 32, 16, 8, 4, 2, 1}) {
                  Value next = s.mul(power, s.real(std::ldexp(1.0, step)));

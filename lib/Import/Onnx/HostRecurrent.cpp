@@ -276,22 +276,6 @@ Value Direction::product(Value init, Value x, Value weights) {
       .getResult(0);
 }
 
-/// Part of a sequence: what stands at `now` along its first axis.
-static Value sliceAt(NodeContext &node, Value sequence, Value now,
-                     ArrayRef<int64_t> begin, ArrayRef<int64_t> size) {
-  OpBuilder &b = node.builder;
-  SmallVector<OpFoldResult> offsets{now}, sizes{b.getIndexAttr(1)},
-      strides(begin.size() + 1, b.getIndexAttr(1));
-  for (auto [first, count] : llvm::zip_equal(begin, size)) {
-    offsets.push_back(b.getIndexAttr(first));
-    sizes.push_back(b.getIndexAttr(count));
-  }
-  auto type = cast<RankedTensorType>(sequence.getType());
-  return tensor::ExtractSliceOp::create(
-      b, node.loc, RankedTensorType::get(size, type.getElementType()), sequence,
-      offsets, sizes, strides);
-}
-
 Value Direction::given(Value now, int64_t first, int64_t count) {
   return sliceAt(node, fromX, now, {0, first * layer.size},
                  {layer.batch, count * layer.size});
@@ -432,13 +416,7 @@ void Direction::run(Value &all) {
                      [](S &s, R e) {
                        return chosen(s, e.drop_front(1), e[0], s.real(0));
                      });
-      SmallVector<OpFoldResult> offsets{
-          now, b.getIndexAttr(number * layer.batch), b.getIndexAttr(0)},
-          sizes{b.getIndexAttr(1), b.getIndexAttr(layer.batch),
-                b.getIndexAttr(layer.size)},
-          strides(3, b.getIndexAttr(1));
-      all = tensor::InsertSliceOp::create(b, node.loc, shown, all, offsets,
-                                          sizes, strides);
+      all = insertAt(node, all, now, shown, {number * layer.batch, 0});
     }
     SmallVector<Value> yielded;
     for (Value *name : names)

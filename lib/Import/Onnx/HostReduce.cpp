@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operations of the host that fold axes: reductions, arg max, running sums, the
+// Host operations that reduce axes: reductions, arg max, running sums, the
 // largest k, and softmax.
 #include "Host.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -129,7 +129,7 @@ LogicalResult onhost::arg(NodeContext &node) {
   return give(node, 0, out, TensorProto::INT64);
 }
 
-/// Running sums or products: of all elements up to (or behind) each.
+/// Running sums or products: of all elements up to (or after) each.
 LogicalResult onhost::cumulate(NodeContext &node) {
   Value x = hostValue(node, 0);
   auto given = x ? node.constantInts(1, "axis") : std::nullopt;
@@ -162,9 +162,9 @@ LogicalResult onhost::cumulate(NodeContext &node) {
   return give(node, 0, out, typeOf(node.input(0)));
 }
 
-/// Where each element stands in the order of its row: the number of elements
-/// before it, equal ones in the order of their places. Then each of the k
-/// places picks its element.
+/// The rank of each element in its row: the number of elements
+/// before it, where equal ones are ordered by index. Then each of the k
+/// results picks its element.
 LogicalResult onhost::topK(NodeContext &node) {
   Value x = hostValue(node, 0);
   if (!x)
@@ -218,7 +218,7 @@ LogicalResult onhost::topK(NodeContext &node) {
   return give(node, 1, pick(x, true), TensorProto::INT64);
 }
 
-/// Softmax along axes that are one before opset 13, and Hardmax.
+/// Softmax along axes that are merged before opset 13, and Hardmax.
 LogicalResult onhost::softmax(NodeContext &node) {
   if (failed(requireReals(node)))
     return failure();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Resize and Upsample of the host, one axis after the other: which elements a
-// place of the result reads, and with which weights, is known at import.
+// Resize and Upsample on the host, one axis after the other: the elements that
+// a position of the result reads, and their weights, are known at import.
 #include "Host.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -15,14 +15,14 @@ using llvm::formatv;
 using onnx::TensorProto;
 
 namespace {
-/// How a size becomes another along one axis.
+/// How a size is converted to another along one axis.
 struct Resampling {
   std::string mode, coordinates, nearest;
   double cubic = -0.75;
   bool excludeOutside = false, antialias = false;
   double roiBegin = 0, roiEnd = 1;
 };
-/// `count` taps for every place of the result.
+/// `count` taps for every position of the result.
 struct Taps {
   size_t count = 1;
   std::vector<int64_t> from;
@@ -119,7 +119,7 @@ static Resampling readResampling(const NodeContext &node, bool isOld) {
 
 namespace {
 /// Which axes are resized, and how: scales or sizes, one of them empty, or both
-/// where an aspect ratio is kept.
+/// if an aspect ratio is kept.
 struct Extents {
   std::vector<int64_t> axes;
   std::vector<double> scales, sizes, roi;
@@ -127,7 +127,7 @@ struct Extents {
 } // namespace
 
 /// One scale for all axes, with which no size is larger (or none smaller) than
-/// is asked for.
+/// requested.
 static void keepAspect(Extents &e, const Shape &from, bool isNotLarger) {
   double best = 0;
   for (auto [i, axis] : llvm::enumerate(e.axes)) {
@@ -278,7 +278,7 @@ LogicalResult onhost::resize(NodeContext &node) {
   return give(node, 0, x, type);
 }
 
-/// Samples at computed places, in −1..1, of the last two axes.
+/// Samples at computed positions, in −1..1, of the last two axes.
 LogicalResult onhost::gridSample(NodeContext &node) {
   if (failed(requireReals(node)))
     return failure();

@@ -35,41 +35,75 @@ Value importer::scalarConstant(Place &place, double value, int onnxType) {
   return wholeConstant(place, {}, {int64_t(value)});
 }
 
-Value importer::hostValue(NodeContext &node, size_t i) {
-  TensorRef t = node.input(i);
-  if (!t) {
-    node.refuse(formatv("its input {0} is missing", i));
-    return {};
-  }
+Value importer::hostValue(Place &place, const TensorRef &t, const Twine &what) {
   if (t->host)
     return t->host;
   if (t->isPlainConstant()) {
     const HostTensor &c = *t->constant;
     if (elementCount(c.shape) == 0) {
-      node.refuse(formatv("its input {0} has no elements", i));
+      place.refuse(formatv("its {0} has no elements", what.str()));
       return {};
     }
     if (!c.isReal() && !isWholeType(c.type)) {
-      node.refuse(formatv("its input {0} has the element type {1}", i,
-                          typeName(c.type)));
+      place.refuse(formatv("its {0} has the element type {1}", what.str(),
+                           typeName(c.type)));
       return {};
     }
     if (c.isReal())
       return t->host = realConstant(
-                 node, c.shape,
+                 place, c.shape,
                  std::vector<float>(c.reals.begin(), c.reals.end()));
-    return t->host = wholeConstant(node, c.shape, c.ints);
+    return t->host = wholeConstant(place, c.shape, c.ints);
   }
-  Value v = plain(node, t);
+  Value v = plain(place, t);
   if (!v)
     return {};
   if (num::IntType integer = num::elementInt(v.getType())) {
-    v = quantStep(node, v, {false, {1.0}, {0}, -1, integer}, -1);
-    return t->host = convertTo(node, v, TensorProto::FLOAT, TensorProto::INT64);
+    v = quantStep(place, v, {false, {1.0}, {0}, -1, integer}, -1);
+    return t->host =
+               convertTo(place, v, TensorProto::FLOAT, TensorProto::INT64);
   }
   if (t->whole)
-    v = convertTo(node, v, TensorProto::FLOAT, TensorProto::INT64);
+    v = convertTo(place, v, TensorProto::FLOAT, TensorProto::INT64);
   return t->host = v;
+}
+
+Value importer::hostValue(NodeContext &node, size_t i) {
+  if (TensorRef t = node.input(i))
+    return hostValue(node, t, "input " + Twine(i));
+  node.refuse(formatv("its input {0} is missing", i));
+  return {};
+}
+
+/// The box of a sequence at `now`: offsets and sizes of all axes.
+static std::pair<SmallVector<OpFoldResult>, SmallVector<OpFoldResult>>
+boxAt(OpBuilder &b, Value now, ArrayRef<int64_t> begin,
+      ArrayRef<int64_t> size) {
+  SmallVector<OpFoldResult> offsets{now}, sizes{b.getIndexAttr(1)};
+  for (auto [first, count] : llvm::zip_equal(begin, size)) {
+    offsets.push_back(b.getIndexAttr(first));
+    sizes.push_back(b.getIndexAttr(count));
+  }
+  return {offsets, sizes};
+}
+
+Value importer::sliceAt(Place &place, Value sequence, Value now,
+                        ArrayRef<int64_t> begin, ArrayRef<int64_t> size) {
+  OpBuilder &b = place.builder;
+  auto [offsets, sizes] = boxAt(b, now, begin, size);
+  SmallVector<OpFoldResult> strides(offsets.size(), b.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(b, place.loc,
+                                        tensorType(size, elementOf(sequence)),
+                                        sequence, offsets, sizes, strides);
+}
+
+Value importer::insertAt(Place &place, Value sequence, Value now, Value v,
+                         ArrayRef<int64_t> begin) {
+  OpBuilder &b = place.builder;
+  auto [offsets, sizes] = boxAt(b, now, begin, Loops::shapeOf(v));
+  SmallVector<OpFoldResult> strides(offsets.size(), b.getIndexAttr(1));
+  return tensor::InsertSliceOp::create(b, place.loc, v, sequence, offsets,
+                                       sizes, strides);
 }
 
 LogicalResult importer::requireReals(NodeContext &node,
@@ -84,28 +118,28 @@ LogicalResult importer::requireReals(NodeContext &node,
   return success();
 }
 
-Value importer::wrapped(NodeContext &node, Value v, int onnxType) {
+Value importer::wrapped(Place &place, Value v, int onnxType) {
   if (Loops::isReal(v) || HostTensor::isRealType(onnxType) ||
       onnxType == TensorProto::BOOL)
     return v;
   auto range = wholeRange(onnxType);
   if (!range || onnxType == TensorProto::INT64)
     return v;
-  return loops(node).map(
-      {v}, node.builder.getI64Type(), [&](Scalars &s, ValueRange a) {
+  return loops(place).map(
+      {v}, place.builder.getI64Type(), [&](Scalars &s, ValueRange a) {
         return s.wrap(a[0], num::bitsForRange(range->first, range->second),
                       range->first < 0);
       });
 }
 
-Value importer::eachOf(NodeContext &node, ArrayRef<Value> in, int onnxType,
+Value importer::eachOf(Place &place, ArrayRef<Value> in, int onnxType,
                        function_ref<Value(host::Scalars &, ValueRange)> body) {
   bool real = HostTensor::isRealType(onnxType);
   auto range = real ? std::nullopt : wholeRange(onnxType);
   bool wraps =
       range && onnxType != TensorProto::BOOL && onnxType != TensorProto::INT64;
-  return loops(node).map(
-      in, real ? node.f32 : Type(node.builder.getI64Type()),
+  return loops(place).map(
+      in, real ? place.f32 : Type(place.builder.getI64Type()),
       [&](Scalars &s, ValueRange a) {
         Value v = body(s, a);
         if (!wraps)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Windows of the host: convolutions and pools over any number of spatial axes,
-// batches and computed weights included.
+// Windows on the host: convolutions and pools over any number of spatial axes,
+// including batches and computed weights.
 #include "Host.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -79,8 +79,8 @@ static std::optional<HostWindow> hostWindow(NodeContext &node,
   return w;
 }
 
-/// The input's coordinates for the loops' position and tap, each at least 0 and
-/// below the size, and whether they lay inside.
+/// The input's coordinates for the loops' position and tap, each clamped to the
+/// size, and whether they were inside.
 static Value coordinates(S &s, const HostWindow &w, ArrayRef<int64_t> spatial,
                          unsigned outFirst, unsigned tapFirst,
                          SmallVector<Value> &at) {
@@ -97,7 +97,7 @@ static Value coordinates(S &s, const HostWindow &w, ArrayRef<int64_t> spatial,
   return inside;
 }
 
-/// The input with as many elements of `value` around it as windows read.
+/// The input with padding of `value` as far as windows read.
 static Value padded(Loops &l, Value x, const HostWindow &w, TypedAttr value) {
   Shape low = {0, 0}, high = {0, 0};
   ArrayRef<int64_t> spatial = Loops::shapeOf(x).drop_front(2);
@@ -110,7 +110,7 @@ static Value padded(Loops &l, Value x, const HostWindow &w, TypedAttr value) {
   return l.pad(x, low, high, value);
 }
 
-/// Where a window reads along a spatial axis of the padded input.
+/// The position that a window reads along a spatial axis of the padded input.
 static AffineExpr placeOf(Loops &l, const HostWindow &w, unsigned axis,
                           unsigned outFirst, unsigned tapFirst) {
   return l.dim(outFirst + axis) * w.strides[axis] +
@@ -268,8 +268,8 @@ struct Pool {
   Shape spatial;
   HostWindow window;
 
-  /// Visits the taps of every window: whether the tap lies inside, what stands
-  /// there, the value so far, and where it is read.
+  /// Visits the taps of every window: whether the tap is inside, the element
+  /// there, the value so far, and the indices.
   using Visit = function_ref<Value(S &, Value, Value, Value, ArrayRef<Value>)>;
   Value visit(Type result, TypedAttr init, Visit fn) const {
     ArrayRef<int64_t> from = Loops::shapeOf(x);
@@ -282,7 +282,7 @@ struct Pool {
     };
     return loops(node).loop(shape, window.kernel, result, init, {}, tap);
   }
-  /// Folds what stands in every window, `outside` around the input.
+  /// Folds the elements of every window, with `outside` around the input.
   using Fold = function_ref<Value(S &, Value, Value)>;
   Value fold(TypedAttr outside, TypedAttr init, Fold fn) const {
     Loops l = loops(node);
@@ -322,7 +322,7 @@ static std::optional<Pool> poolOf(NodeContext &node) {
   return Pool{node, x, spatial, *window};
 }
 
-/// The first place, in row-major (or column-major) order, of each maximum.
+/// The first index, in row-major (or column-major) order, of each maximum.
 static Value placesOf(const Pool &pool, Value top) {
   const Shape &spatial = pool.spatial;
   unsigned n = unsigned(spatial.size());
@@ -367,7 +367,7 @@ LogicalResult onhost::maxPool(NodeContext &node) {
   return give(node, 1, placesOf(*pool, top), TensorProto::INT64);
 }
 
-/// Pools that add up; these are of reals.
+/// Pools that add up; for reals.
 static std::optional<Pool> realPoolOf(NodeContext &node) {
   auto pool = poolOf(node);
   if (pool && !Loops::isReal(pool->x)) {
@@ -402,7 +402,7 @@ LogicalResult onhost::lpPool(NodeContext &node) {
   return give(node, 0, y, type);
 }
 
-/// For every window the number of its taps that count: inside, or inside with
+/// For every window, the number of its taps that count: inside, or inside with
 /// the explicit padding.
 static Value countsOf(const Pool &pool) {
   const HostWindow &w = pool.window;

@@ -12,9 +12,9 @@ using llvm::formatv;
 
 /// What would work instead of an operation that we don't have.
 static std::string remedyFor(StringRef op, StringRef domain) {
-  if (op == "If" || op == "Loop" || op == "Scan")
-    return "export the model without control flow (unrolled, with constants "
-           "folded)";
+  if (op == "If")
+    return "export the model with the branch that is taken alone (constants "
+           "folded), or compute both and choose with Where";
   if (domain.contains("training"))
     return "export the model in inference mode";
   if (op.starts_with("QLinear"))
@@ -47,7 +47,7 @@ bool importer::isSupported(Place &place, const Node &file,
 /// True if an attribute holds what its name promises; a reader would otherwise
 /// take the default in silence.
 static bool holds(const onnx::AttributeProto &a, AttributeKind kind) {
-  bool isSingle = a.has_i() || a.has_f() || a.has_s() || a.has_t();
+  bool isSingle = a.has_i() || a.has_f() || a.has_s() || a.has_t() || a.has_g();
   switch (kind) {
   case AttributeKind::Int:
     return a.has_i();
@@ -63,6 +63,8 @@ static bool holds(const onnx::AttributeProto &a, AttributeKind kind) {
     return !isSingle && a.ints_size() == 0;
   case AttributeKind::List:
     return !isSingle;
+  case AttributeKind::Graph:
+    return a.has_g();
   }
   llvm_unreachable("all kinds return");
 }

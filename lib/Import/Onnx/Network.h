@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operations that become part of the network, as real-level `osa`, and what
-// several of them share. A builder gives the node its results, or refuses what
-// the network cannot hold; the node is then the host's.
+// Operations that become part of the network, as real-level `osa`, and their
+// common parts. A builder sets the node's results, or refuses what
+// the network does not support; then the host computes the node.
 #pragma once
 
 #include "Values.h"
@@ -69,19 +69,19 @@ llvm::LogicalResult multiThreshold(NodeContext &node);
 } // namespace network
 
 //===----------------------------------------------------------------------===//
-// What they share
+// Common parts
 //===----------------------------------------------------------------------===//
 
-/// Refuses what is no signal or image of one frame.
+/// Refuses anything other than a signal or image of one frame.
 llvm::LogicalResult checkImage(NodeContext &node, const TensorRef &x);
-/// The `axes` attribute or input 1; `given` says whether there is one.
+/// The `axes` attribute or input 1; `given` tells whether there is one.
 std::optional<std::vector<int64_t>> axesArgument(NodeContext &node,
                                                  bool &given);
 
 mlir::Value scalar(NodeContext &node, double value);
 mlir::Value emitBinary(NodeContext &node, llvm::StringRef op, mlir::Value a,
                        mlir::Value b, mlir::Type result);
-/// With broadcasting, in the layout that the tensors have; null if refused.
+/// With broadcasting, in the tensors' layout; null if refused.
 TensorRef emitBinaryTensors(NodeContext &node, llvm::StringRef op,
                             const TensorRef &a, const TensorRef &b);
 mlir::Value emitDense(NodeContext &node, mlir::Value x,
@@ -89,12 +89,12 @@ mlir::Value emitDense(NodeContext &node, mlir::Value x,
 mlir::Value conv2d(NodeContext &node, mlir::Value x, mlir::Value weights,
                    mlir::Value bias, Shape pads, int64_t groups);
 
-/// Elements `indices` of `x` along `axis`, in the layout that `x` has.
+/// Elements `indices` of `x` along `axis`, in `x`'s layout.
 TensorRef taken(NodeContext &node, const TensorRef &x, int64_t axis,
                 llvm::ArrayRef<int64_t> indices);
 mlir::Value take(NodeContext &node, mlir::Value v, int64_t axis,
                  llvm::ArrayRef<int64_t> indices);
-/// Refuses (and says true) more positions than a list of them should hold.
+/// Refuses (and returns true) more positions than a list may have.
 bool isTooLong(NodeContext &node, int64_t positions);
 /// [1,H,W,C·h·w] to [1,H·h,W·w,C], the channel outermost (as DepthToSpace's
 /// CRD) or innermost.
@@ -102,7 +102,7 @@ mlir::Value spread(NodeContext &node, mlir::Value v, int64_t h, int64_t w,
                    bool channelOutermost);
 
 std::optional<std::vector<double>> scaleValues(NodeContext &node, size_t i);
-/// Quantizers behind `x`, as the node's result.
+/// Quantizers after `x`, as the node's result.
 llvm::LogicalResult applySteps(NodeContext &node, const TensorRef &x,
                                llvm::ArrayRef<QuantStep> steps);
 llvm::LogicalResult clipIntegers(NodeContext &node, int64_t lo, int64_t hi);
@@ -110,8 +110,8 @@ llvm::LogicalResult clipIntegers(NodeContext &node, int64_t lo, int64_t hi);
 TensorRef rounded(NodeContext &node, const TensorRef &x, osa::Rounding rounding,
                   std::pair<int64_t, int64_t> bounds);
 
-/// The parameters of QONNX's quantizers, which some exporters write as
-/// integers, as the floats that they stand for.
+/// The parameters of QONNX's quantizers as floats; some exporters write them as
+/// integers.
 void liftParameters(NodeContext &node);
 /// QONNX's rounding modes; nullopt for unknown ones.
 std::optional<osa::Rounding> qonnxRounding(llvm::StringRef mode);

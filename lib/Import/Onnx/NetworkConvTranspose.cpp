@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ConvTranspose as an ordinary convolution: the s·s positions between two
-// inputs are output channels, which then move to their places. No product with
-// an inserted zero is computed.
+// inputs are output channels, which are then moved to their positions. No
+// product with an inserted zero is computed.
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <numeric>
@@ -19,7 +19,7 @@ struct Window {
 };
 
 /// Along one axis (H is 1 in one dimension): the phases' taps, the padding of
-/// the convolution, and what is cut out of its result.
+/// the convolution, and the part cut out of its result.
 struct Along {
   int64_t stride = 1, taps = 1, high = 0, from = 0, size = 1;
   std::vector<int64_t> places{0}; ///< [phase][tap], kernel size: a zero
@@ -115,7 +115,8 @@ static std::optional<Along> alongAxis(NodeContext &node, const Window &w,
   return a;
 }
 
-/// Weights [C, M/g, kH, kW] with a zero behind, then as the phases need them.
+/// Weights [C, M/g, kH, kW] with an appended zero, then rearranged for the
+/// phases.
 static Value phaseWeights(NodeContext &node, int64_t groups, const Along &h,
                           const Along &v) {
   TensorRef weights = node.input(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Elementwise arithmetic and activations of the network. Nothing is folded into
-// anything here.
+// Elementwise arithmetic and activations of the network. No folding is done
+// here.
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cfloat>
@@ -26,7 +26,7 @@ Value importer::emitBinary(NodeContext &node, StringRef op, Value a, Value b,
   return osa::AddOp::create(node.builder, node.loc, result, a, b);
 }
 
-/// True for a constant that varies along axis 1 of a tensor of `rank` alone.
+/// True for a constant that varies only along axis 1 of a tensor of `rank`.
 static bool isPerChannel(const GraphTensor &t, size_t rank) {
   if (!t.isConstant() || t.rank() > rank || t.rank() + 1 < rank)
     return false;
@@ -80,7 +80,7 @@ LogicalResult network::binary(NodeContext &node) {
   TensorRef out = emitBinaryTensors(node, node.op(), a, b);
   if (!out)
     return failure();
-  // Integer division cuts off towards zero.
+  // Integer division truncates towards zero.
   if (a->whole && b->whole && node.op() == "Div")
     out = rounded(node, out, osa::Rounding::TowardZero, kWideIntegers);
   return out ? node.setResult(0, out) : failure();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Elements of the network chosen by constants: Gather, Slice, Split, and the
-// two that move between channels and positions.
+// Selection of the network's elements by constants: Gather, Slice, Split, and
+// the two that move between channels and positions.
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -142,7 +142,7 @@ LogicalResult network::slice(NodeContext &node) {
       return std::clamp<int64_t>(v < 0 ? v + size : v, lo, hi);
     };
     std::vector<int64_t> indices;
-    // Far ends are written as the largest numbers there are.
+    // Open ends are written as very large numbers.
     int64_t end = std::clamp<int64_t>((*ends)[i], -size - 1, size);
     int64_t start = std::clamp<int64_t>((*starts)[i], -size - 1, size);
     step = std::clamp<int64_t>(step, -size - 1, size + 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Matrix products of the network. A constant matrix makes a dense layer. Two
+// Matrix products of the network. A constant matrix becomes a dense layer. Two
 // tensors are laid out as [batch, M, N, K] (repeated where they lack an axis),
-// multiplied element by element and summed along K, where both are integers;
-// others are the host's.
+// multiplied element by element and summed along K, if both are integers;
+// others run on the host.
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -250,7 +250,8 @@ LogicalResult network::einsum(NodeContext &node) {
           !fresh && it->second != n)
         return node.refuse(formatv("its index '{0}' has the sizes {1} and {2}",
                                    std::string(1, letter), it->second, n));
-  // Of both and the result: batch; of one: M or N; of both alone: K.
+  // In both and the result: batch; in one and the result: M or N; only in both:
+  // K.
   std::string batch, m, n, k;
   for (char c : out)
     (ta.contains(c) ? tb.contains(c) ? batch : m : n).push_back(c);

@@ -18,7 +18,7 @@ void importer::liftParameters(NodeContext &node) {
     auto real = std::make_shared<HostTensor>(*t->constant);
     real->type = TensorProto::FLOAT;
     real->reals.assign(real->ints.begin(), real->ints.end());
-    // What float32 does not hold stays an integer, and is refused.
+    // Integers that float32 cannot represent stay integers, and are refused.
     if (llvm::any_of(real->ints,
                      [](int64_t v) { return std::abs(v) > (1 << 24); }))
       continue;
@@ -63,7 +63,7 @@ num::IntType importer::qonnxType(MLIRContext *context, bool isSigned,
   return num::IntType::get(context, isSigned, width, lo, hi);
 }
 
-/// A Quant that rounds x / scale + zero, written out: real arithmetic around a
+/// A Quant that rounds x / scale + zero, expanded: real arithmetic around a
 /// quantizer without scale and zero point.
 static LogicalResult shiftedQuant(NodeContext &node, QuantStep step) {
   TensorRef x = node.input(0), scale = node.input(1), zero = node.input(2);
@@ -96,7 +96,7 @@ LogicalResult network::quant(NodeContext &node) {
     return failure();
   QuantStep step;
   step.quantize = true;
-  // All of them are judged before one stops us.
+  // All of them are checked before refusing.
   auto scale = scaleValues(node, 1);
   auto zero = node.constantReals(2, "zero point"),
        bits = node.constantReals(3, "bit width");
@@ -149,7 +149,7 @@ LogicalResult network::quant(NodeContext &node) {
   bool zeroFree =
       llvm::all_of(step.zeroPoint, [](int64_t z) { return z == 0; });
   if (isSigned && width == 1) {
-    // QONNX reads one signed bit as −1 and 1.
+    // QONNX interprets one signed bit as −1 and 1.
     if (!zeroFree)
       return node.refuse("one signed bit has a zero point other than 0");
     step.rounding = osa::Rounding::Sign;
@@ -206,7 +206,7 @@ LogicalResult network::multiThreshold(NodeContext &node) {
   Shape shape = node.input(1)->shape;
   double scale = node.getFloat("out_scale", 1),
          bias = node.getFloat("out_bias", 0);
-  // Channels are axis 1 of images, or as the layout says; else the last.
+  // Channels are axis 1 of images, or as the layout says; otherwise the last.
   bool image =
       x->rank() == 4 && node.getString("data_layout", "NCHW") != "NHWC";
   if (x->rank() < 2)
@@ -224,7 +224,7 @@ LogicalResult network::multiThreshold(NodeContext &node) {
   for (int64_t c = 0; c < shape[0]; ++c)
     std::sort(sorted.begin() + c * shape[1],
               sorted.begin() + (c + 1) * shape[1]);
-  // Infinite ones always or never count.
+  // Infinite thresholds always or never count.
   for (float &v : sorted) {
     if (std::isnan(v))
       return node.refuse("one of its thresholds is NaN");
@@ -249,8 +249,8 @@ LogicalResult network::multiThreshold(NodeContext &node) {
 }
 
 /// (x, scale, zero point, input bits, output bits), or with the output's scale
-/// (and its zero point) before the output's bits: drops low bits of what a
-/// Quant gave.
+/// (and its zero point) before the output's bits: drops low bits of the result
+/// of a Quant.
 LogicalResult network::trunc(NodeContext &node) {
   TensorRef x = node.input(0);
   if (failed(node.requireReal(0)))

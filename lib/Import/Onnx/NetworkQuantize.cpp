@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ONNX's QuantizeLinear and DequantizeLinear in the network, and the rounding
-// to whole numbers that other operations mean. On a constant a quantizer stays
-// behind it as a step, so that a later permutation of the weights reaches the
+// to whole numbers used by other operations. On a constant, a quantizer is
+// recorded as a step, so that a later permutation of the weights reaches the
 // stored values.
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -73,7 +73,7 @@ static LogicalResult linearStep(NodeContext &node, QuantStep &step,
     return node.refuse(formatv("its scale has the shape {0} and no block_size",
                                describe(node.input(1)->shape)),
                        "give one scale, one per channel, or a block_size");
-  // Both are judged before one of them stops us.
+  // Both are checked before refusing.
   auto scale = scaleValues(node, 1);
   std::optional<std::vector<int64_t>> values;
   if (node.input(2) && !(values = node.constantInts(2, "zero point")))
@@ -110,8 +110,8 @@ static bool isBlocked(NodeContext &node) {
   return node.getInt("block_size", 0) != 0;
 }
 
-/// Input `i` of a blocked quantizer, one value a block, as one value an element
-/// of input 0; null (refused) if it does not fit.
+/// Input `i` of a blocked quantizer, one value per block, expanded to one value
+/// per element of input 0; null (refused) if it does not fit.
 static TensorRef blockwise(NodeContext &node, size_t i, StringRef what) {
   const Shape &shape = node.input(0)->shape;
   TensorRef blocks = node.input(i);
@@ -161,8 +161,8 @@ static TensorRef blockwise(NodeContext &node, size_t i, StringRef what) {
   return constantTensor(node.context, host);
 }
 
-/// A blocked quantizer as real arithmetic around a plain one: its scales and
-/// zero points are tensors.
+/// A blocked quantizer as real arithmetic around a plain one, since its scales
+/// and zero points are tensors.
 static LogicalResult blockedQuantize(NodeContext &node, num::IntType type) {
   TensorRef scale = blockwise(node, 1, "scale"),
             zero = node.input(2) && scale ? blockwise(node, 2, "zero point")
@@ -266,7 +266,7 @@ LogicalResult network::dequantizeLinear(NodeContext &node) {
   return applySteps(node, x, {step});
 }
 
-/// Integers kept within bounds, as between the quantizer and the dequantizer of
+/// Integers clamped between the quantizer and the dequantizer to
 /// widths that ONNX does not have: the quantizer saturates there.
 LogicalResult importer::clipIntegers(NodeContext &node, int64_t lo,
                                      int64_t hi) {
@@ -350,6 +350,6 @@ LogicalResult network::roundToWhole(NodeContext &node) {
   TensorRef out = rounded(node, x, rounding, kWideIntegers);
   if (!out)
     return failure();
-  out->whole.reset(); // its type is a float still
+  out->whole.reset(); // its type is still float
   return node.setResult(0, out);
 }

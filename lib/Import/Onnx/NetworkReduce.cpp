@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operations of the network that fold axes. Reductions are pools: the axes that
-// go are laid beside each other and become the width of an image. And what ends
-// a classifier: softmax and arg max.
+// Operations of the network that reduce axes. Reductions are pools: the reduced
+// axes are placed next to each other and become the width of an image. Also the
+// last operations of a classifier: softmax and arg max.
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -49,18 +49,18 @@ LogicalResult network::reduce(NodeContext &node) {
   for (int64_t d = 0; d < rank; ++d)
     if (gone[d])
       result[d] = 1;
-  // Before the first axis that goes, those that go, behind: in place if the
-  // ones that go are neighbors.
-  int64_t first = -1, behind = -1;
+  // The axes before the first reduced one, the reduced ones, the rest: in place
+  // if the reduced ones are neighbors.
+  int64_t first = -1, rest = -1;
   bool neighbors = true;
   for (size_t d = 0; d < own.size(); ++d) {
     if (own[d] == 1)
       continue;
     if (ownGone[d]) {
-      neighbors &= behind < 0;
+      neighbors &= rest < 0;
       first = first < 0 ? int64_t(d) : first;
-    } else if (first >= 0 && behind < 0) {
-      behind = int64_t(d);
+    } else if (first >= 0 && rest < 0) {
+      rest = int64_t(d);
     }
   }
   for (int pass = 0; pass < (neighbors ? 1 : 2); ++pass)
@@ -100,7 +100,7 @@ LogicalResult network::reduce(NodeContext &node) {
       v = emitBinary(node, "Mul", v, scalar(node, double(view[2])),
                      v.getType());
   }
-  // What is kept has its order: the transpose only moved what went.
+  // The kept axes have their order: the transpose only moved the reduced ones.
   v = reshape(node, v, kept);
   auto t = std::make_shared<GraphTensor>();
   t->shape = result;
@@ -125,7 +125,7 @@ LogicalResult network::softmax(NodeContext &node) {
   Value v = axis ? plain(node, x) : Value();
   if (!v)
     return failure();
-  // Before opset 13 the axes from `axis` on are one.
+  // Before opset 13, the axes from `axis` on are merged.
   bool flat = coerced && *axis != int64_t(x->rank()) - 1;
   Shape shape = x->shape;
   if (flat) {

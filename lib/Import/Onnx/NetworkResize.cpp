@@ -13,7 +13,7 @@ using namespace rhizome::importer;
 using llvm::formatv;
 
 namespace {
-/// How a position of the output is one of the input, as ONNX defines it.
+/// How a position of the output maps to one of the input, as ONNX defines it.
 struct Coordinates {
   std::string mode;
   int64_t in, out;
@@ -126,7 +126,7 @@ static TensorRef interpolated(NodeContext &node, const TensorRef &x,
 }
 
 namespace {
-/// What a Resize or Upsample does, along every axis.
+/// The effect of a Resize or Upsample along every axis.
 struct Resizing {
   std::string mode, nearest, coordinates;
   std::vector<double> scales;
@@ -134,7 +134,7 @@ struct Resizing {
 };
 } // namespace
 
-/// Mode and coordinates; refuses those that the network does not have.
+/// Mode and coordinates; refuses those that the network does not support.
 static LogicalResult readMode(NodeContext &node, bool isUpsample, Resizing &r) {
   r.mode = node.getString("mode", "nearest");
   r.nearest = node.getString("nearest_mode", "round_prefer_floor");
@@ -179,7 +179,7 @@ static bool setAxes(NodeContext &node, std::vector<T> &to,
   return true;
 }
 
-/// Scales and sizes along all axes, from whichever of them the node gives.
+/// Scales and sizes along all axes, from whichever the node has.
 static LogicalResult readSizes(NodeContext &node, bool isUpsample,
                                Resizing &r) {
   const Shape &from = node.input(0)->shape;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operations of the network that move elements without computing: on constants
-// they are done here (behind a quantizer, too, whose channel axis then moves
+// they are done here (also after a quantizer, whose channel axis then moves
 // along).
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -13,7 +13,7 @@ using namespace rhizome::importer;
 using llvm::formatv;
 using onnx::TensorProto;
 
-/// The current node's input 0 under another shape of equal size.
+/// The current node's input 0 in another shape of equal size.
 static LogicalResult setShape(NodeContext &node, Shape shape) {
   TensorRef x = node.input(0);
   if (elementCount(shape) != elementCount(x->shape))
@@ -86,7 +86,7 @@ LogicalResult network::flatten(NodeContext &node) {
   return setShape(node, two);
 }
 
-/// The `axes` attribute or input; `given` says whether there is one.
+/// The `axes` attribute or input; `given` tells whether there is one.
 std::optional<std::vector<int64_t>> importer::axesArgument(NodeContext &node,
                                                            bool &given) {
   given = true;
@@ -98,7 +98,7 @@ std::optional<std::vector<int64_t>> importer::axesArgument(NodeContext &node,
   return std::vector<int64_t>();
 }
 
-/// Normalized axes as flags; empty if one is out of range or named twice.
+/// Normalized axes as flags; empty if one is out of range or repeated.
 static std::vector<bool> axisFlags(ArrayRef<int64_t> axes, int64_t rank) {
   std::vector<bool> flags(rank);
   for (int64_t axis : axes) {
@@ -165,13 +165,14 @@ LogicalResult network::transposeOp(NodeContext &node) {
   llvm::sort(sorted);
   std::iota(identity.begin(), identity.end(), 0);
   if (sorted != identity)
-    return node.refuse(formatv("its perm {0} is no permutation of the {1} axes",
-                               describe(permutation), rank));
+    return node.refuse(
+        formatv("its perm {0} is not a permutation of the {1} axes",
+                describe(permutation), rank));
   if (permutation == identity)
     return passThrough(node, x);
   if (x->isConstant())
     return node.setResult(0, transposed(x, permutation));
-  // Between ONNX's layout and channels-last the tensor itself stays.
+  // Between ONNX's layout and channels-last, the tensor itself is unchanged.
   if (permutation == std::vector<int64_t>{0, 3, 1, 2}) {
     Shape shape = {x->shape[0], x->shape[3], x->shape[1], x->shape[2]};
     return setLast(node, plain(node, x), shape);
@@ -234,8 +235,8 @@ LogicalResult network::concat(NodeContext &node) {
   return last ? setLast(node, v, shape) : setPlain(node, v);
 }
 
-/// True if all that reads the current node's output transposes it from
-/// channels-last: it is laid out so already.
+/// True if all readers of the current node's output transpose it from
+/// channels-last: it already has this layout.
 static bool endsLast(NodeContext &node) {
   bool any = false;
   for (const Node &n : node.state.graph.nodes)
@@ -289,7 +290,7 @@ LogicalResult network::pad(NodeContext &node) {
                 "{2}",
                 describe(*pads), value, describe(x->shape)),
         "one value ≥ 0 per side and axis is supported");
-  // Beside the convolution that is to pad by itself.
+  // Next to the convolution that is to do the padding itself.
   bool last =
       x->hasChannelsLast() && !x->isConstant() && (x->last || !endsLast(node));
   Shape shape = x->shape, low(last ? 4 : rank), high(last ? 4 : rank);
@@ -333,8 +334,8 @@ LogicalResult network::dropout(NodeContext &node) {
   return passThrough(node, node.input(0));
 }
 
-/// A cast of reals, which may be whole numbers. ONNX cuts reals off towards
-/// zero; what lies outside an integer type is undefined there, and saturates
+/// A cast of reals, which may be whole numbers. ONNX truncates reals towards
+/// zero; values outside an integer type are undefined there, and saturate
 /// here. Integers that would wrap around are refused.
 static LogicalResult castReal(NodeContext &node, const TensorRef &x, int to) {
   auto same = std::make_shared<GraphTensor>(*x);

@@ -97,7 +97,7 @@ window(NodeContext &node, ArrayRef<int64_t> spatial, ArrayRef<int64_t> kernel) {
     if (ceil && !mode.starts_with("SAME")) {
       int64_t room = size + low + high - span;
       int64_t up = (room + s - 1) / s + 1;
-      // A window that would start behind the input is left out.
+      // A window that would start after the input is omitted.
       if ((up - 1) * s >= size + low)
         --up;
       int64_t needed = std::max<int64_t>((up - 1) * s + span - size - low, 0);
@@ -117,12 +117,12 @@ window(NodeContext &node, ArrayRef<int64_t> spatial, ArrayRef<int64_t> kernel) {
   return w;
 }
 
-/// True if every window along one axis holds a position of the input.
+/// True if every window along one axis contains a position of the input.
 static bool everyWindowHit(int64_t size, int64_t low, int64_t kernel,
                            int64_t stride, int64_t dilation, int64_t out) {
   for (int64_t y = 0; y < out; ++y) {
     int64_t start = y * stride - low;
-    // The first tap at or behind position 0.
+    // The first tap at or after position 0.
     int64_t tap = start >= 0 ? 0 : (-start + dilation - 1) / dilation;
     if (tap >= kernel || start + tap * dilation >= size)
       return false;
@@ -243,7 +243,7 @@ static LogicalResult emitAveragePool(NodeContext &node, const TensorRef &x,
     return failure();
   Shape shape = windowShape(x->rank(), x->shape[1], w);
   // The explicit padding counts, what ceil mode adds does not: the former is
-  // written as zeros then, and positions outside are left out.
+  // then written as zeros, and positions outside are ignored.
   if (countPad && (w.extra[0] || w.extra[1])) {
     auto t = cast<RankedTensorType>(in.getType());
     Shape low = {0, w.low[0], w.low[1], 0}, high = {0, w.high[0], w.high[1], 0};

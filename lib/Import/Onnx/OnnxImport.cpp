@@ -29,22 +29,21 @@ OwningOpRef<ModuleOp> importer::importOnnxBuffer(MLIRContext *context,
 OwningOpRef<ModuleOp> importer::importOnnx(MLIRContext *context, StringRef path,
                                            const ImportOptions &options,
                                            Refusals &refusals) {
+  auto refuse = [&](std::string reason) {
+    refusals.push_back(
+        {"", "", std::move(reason), "check the path", Refusal::Fault::File});
+    return OwningOpRef<ModuleOp>();
+  };
   // A directory or device must not be opened as a file.
   llvm::sys::fs::file_status status;
-  if (std::error_code error = llvm::sys::fs::status(path, status)) {
-    refusals.push_back({"", "", error.message(), "check the path"});
-    return {};
-  }
-  if (status.type() != llvm::sys::fs::file_type::regular_file) {
-    refusals.push_back({"", "", "it is not a file", "check the path"});
-    return {};
-  }
+  if (std::error_code error = llvm::sys::fs::status(path, status))
+    return refuse(error.message());
+  if (status.type() != llvm::sys::fs::file_type::regular_file)
+    return refuse("it is not a file");
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
-  if (!buffer) {
-    refusals.push_back({"", "", buffer.getError().message(), "check the path"});
-    return {};
-  }
+  if (!buffer)
+    return refuse(buffer.getError().message());
   return importOnnxBuffer(context, (*buffer)->getBuffer(),
                           llvm::sys::path::parent_path(path), options,
                           refusals);

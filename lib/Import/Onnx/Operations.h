@@ -27,7 +27,8 @@ enum class AttributeKind : uint8_t {
   Tensor,
   Ints,
   Floats,
-  List
+  List,
+  Graph
 };
 
 struct OnnxAttribute {

@@ -58,13 +58,16 @@ static std::optional<Outcome> foldConstant(NodeContext &node,
   llvm_unreachable("all cases return");
 }
 
-/// As part of the network, or as a constant.
+/// As part of the network, or as a constant. In a body the host comes first:
+/// the network has no bodies.
 static Outcome tryNetwork(NodeContext &node, const OnnxOperation &operation) {
   if ((!operation.network && !operation.fold) ||
       !checkAttributes(node, operation, /*onHost=*/false))
     return Outcome::Declined;
   if (auto folded = foldConstant(node, operation.fold))
     return *folded;
+  if (node.state.trips && operation.host)
+    return Outcome::Declined;
   if (!operation.network) {
     node.refuse(llvm::formatv("the operation {0} is supported on constants "
                               "only",

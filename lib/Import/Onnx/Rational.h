@@ -5,7 +5,7 @@
 #include "llvm/ADT/APInt.h"
 
 namespace rhizome::importer {
-/// A positive float32 number as a multiple of 2^-kScale, exactly, in a number
+/// A positive float32 number as a multiple of 2^-kScale, exactly, in a type
 /// that is wide enough for sums of products of four of them.
 constexpr int kScale = 160;
 llvm::APInt fixedPoint(double value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is known of a tensor of the file, and constants under other shapes.
+// The properties of a tensor of the file, and reshaped constants.
 #include "Tensor.h"
 
 using namespace mlir;
@@ -22,7 +22,8 @@ TensorRef importer::constantTensor(MLIRContext *context, HostRef host) {
   auto t = std::make_shared<GraphTensor>();
   if (halfType(context, host->type))
     t->onnx = host->type;
-  // Other floats whose values float32 holds are as good as float32.
+  // Other float types whose values float32 can represent are equivalent to
+  // float32.
   if (host->isReal() && host->type != TensorProto::FLOAT &&
       llvm::all_of(host->reals,
                    [](double v) { return double(float(v)) == v; })) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is known of one tensor of the file, and its element types. A tensor
-// lives in two layouts, ONNX's and channels-last; each is made when somebody
-// first asks for it, so that chains of channels-last operations need no
+// The properties of one tensor of the file, and its element types. A tensor
+// exists in two layouts, ONNX's and channels-last; each is made when it is
+// first requested, so that chains of channels-last operations need no
 // transposes between them.
 #pragma once
 
@@ -9,10 +9,10 @@
 #include "rhizome/Dialect/Osa/Osa.h"
 
 namespace rhizome::importer {
-/// One quantizer or dequantizer behind a constant. `axis` is −1 if scale and
+/// One quantizer or dequantizer after a constant. `axis` is −1 if scale and
 /// zero point hold one value.
 struct QuantStep {
-  bool quantize = false; ///< else dequantize
+  bool quantize = false; ///< otherwise dequantize
   std::vector<double> scale;
   std::vector<int64_t> zeroPoint;
   int64_t axis = -1;
@@ -20,19 +20,19 @@ struct QuantStep {
   osa::Rounding rounding = osa::Rounding::HalfEven;
 };
 
-/// What is known of one ONNX tensor.
+/// The properties of one ONNX tensor.
 struct GraphTensor {
-  Shape shape;        ///< as ONNX sees it
+  Shape shape;        ///< in ONNX's layout
   mlir::Type element; ///< f32, !num.int or i64; null for other constants
   HostRef constant;   ///< a constant, before `steps`
   std::vector<QuantStep> steps;
-  mlir::Value plain;    ///< in ONNX's layout, once asked for
-  mlir::Value last;     ///< channels-last, once asked for
-  bool unknown = false; ///< behind a refused node, shape not known
-  mlir::Value host;     ///< as f32 or i64 for the host, once asked for
-  int onnx = 0; ///< the file's element type, where `element` does not tell it
-  /// The file gives the tensor an integer type; its whole numbers are carried
-  /// as reals (element f32), between these bounds.
+  mlir::Value plain;    ///< in ONNX's layout, once requested
+  mlir::Value last;     ///< channels-last, once requested
+  bool unknown = false; ///< after a refused node, shape not known
+  mlir::Value host;     ///< as f32 or i64 for the host, once requested
+  int onnx = 0; ///< the file's element type, if `element` does not determine it
+  /// The tensor has an integer type in the file; its whole numbers are
+  /// represented as reals (element f32), between these bounds.
   std::optional<std::pair<int64_t, int64_t>> whole;
 
   bool isConstant() const { return constant != nullptr; }
@@ -42,7 +42,7 @@ struct GraphTensor {
 };
 using TensorRef = std::shared_ptr<GraphTensor>;
 
-/// The bounds of integers of 64 bits, as far as they matter: wider than any
+/// The relevant bounds of 64-bit integers: wider than any
 /// accumulator, narrow enough to compute with.
 constexpr std::pair<int64_t, int64_t> kWideIntegers{-(int64_t(1) << 47),
                                                     (int64_t(1) << 47) - 1};
@@ -58,7 +58,7 @@ std::optional<std::pair<int64_t, int64_t>> wholeRange(int onnxType);
 /// True for bool and the integers that the host computes with.
 bool isWholeType(int onnxType);
 bool isUnsigned(int onnxType);
-/// The type of integers in the network; null for types it does not have.
+/// The type of integers in the network; null for unsupported types.
 num::IntType integerType(mlir::MLIRContext *context, int onnxType);
 /// f16 or bf16; null for other types.
 mlir::FloatType halfType(mlir::MLIRContext *context, int onnxType);
@@ -78,6 +78,6 @@ int64_t lastAxis(int64_t axis, size_t rank);
 TensorRef constantTensor(mlir::MLIRContext *context, HostRef host);
 TensorRef transposed(const TensorRef &constant,
                      llvm::ArrayRef<int64_t> permutation);
-/// Null if a quantizer's channel axis does not survive.
+/// Null if a quantizer's channel axis cannot be mapped.
 TensorRef reshaped(const TensorRef &constant, Shape shape);
 } // namespace rhizome::importer

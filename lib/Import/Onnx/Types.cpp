@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which inputs of an operation must have one element type, for which types it
-// is defined, and which type it gives. Within the network real numbers have no
-// precision and integers carry their range, so that a file which breaks these
-// rules would not be noticed there: it is judged by what the file itself says
-// of inputs, initializers and constants, and by what follows from that.
+// Which inputs of an operation must have the same element type, for which types
+// it is defined, and the type of its result. Within the network, real numbers
+// have no precision and integers have a range, so a file that violates these
+// rules would not be detected there: it is checked by what the file itself
+// states of inputs, initializers and constants, and by what follows from that.
 #include "Types.h"
 #include "Constant.h"
 #include "Graph.h"
@@ -23,7 +23,7 @@ using Kinds = std::vector<int>;
 namespace {
 struct Rule {
   Groups alike; ///< inputs of one type
-  /// For which types of these inputs the operation is defined, and what to use
+  /// The types of these inputs for which the operation is defined, and a remedy
   /// for others.
   struct Defined {
     std::vector<int> inputs;
@@ -31,7 +31,7 @@ struct Rule {
     std::string remedy;
   };
   std::vector<Defined> defined;
-  /// What its first output has: an input's type (−1 if that is missing), or
+  /// The type of its first output: an input's type (−1 if that is missing), or
   /// `type`.
   int typeOf = -1, type = 0;
 };
@@ -246,8 +246,8 @@ private:
 };
 } // namespace
 
-/// What the file states of initializers, inputs, constants and casts; what it
-/// declares of others is held against what they are.
+/// The types that the file states for initializers, inputs, constants and
+/// casts; its declarations of others are compared with the actual types.
 TypeChecker::TypeChecker(const onnx::GraphProto &graph, Refusals &refusals)
     : graph(graph), refusals(refusals) {
   for (const onnx::TensorProto &t : graph.initializer())
@@ -325,7 +325,7 @@ void TypeChecker::takeResult(const onnx::NodeProto &n, const Rule &rule) {
     return;
   types[n.output(0)] = type;
   auto said = declared.find(n.output(0));
-  // Files that were converted between float types declare the old one.
+  // Files converted between float types declare the old one.
   bool isReal = HostTensor::isRealType(type);
   if (said == declared.end() || said->second == type ||
       (isReal && HostTensor::isRealType(said->second)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tensors as values: the two layouts, constants with the quantizers behind
+// Tensors as values: the two layouts, constants with the quantizers after
 // them, and the results of the current node.
 #include "Values.h"
 #include "llvm/Support/FormatVariadic.h"

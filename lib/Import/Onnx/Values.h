@@ -10,8 +10,8 @@ namespace rhizome::importer {
 /// The tensor's value in one of the layouts; null if refused.
 mlir::Value plain(Place &place, const TensorRef &t);
 mlir::Value channelsLast(Place &place, const TensorRef &t);
-/// A constant operand beside a channels-last tensor of `rank`: permuted, with
-/// its leading unit axes dropped.
+/// A constant operand used with a channels-last tensor of `rank`: permuted,
+/// with its leading unit axes dropped.
 mlir::Value constantBesideLast(Place &place, const TensorRef &t, size_t rank);
 mlir::Value materialize(Place &place, const GraphTensor &t);
 
@@ -28,7 +28,7 @@ mlir::Value realConstant(Place &place, llvm::ArrayRef<int64_t> shape,
                          llvm::ArrayRef<float> values);
 
 /// The first result of the node: a value in ONNX's layout, a channels-last one
-/// whose ONNX shape is `shape`, or a tensor as it is.
+/// whose ONNX shape is `shape`, or an unchanged tensor.
 llvm::LogicalResult setPlain(NodeContext &node, mlir::Value v);
 llvm::LogicalResult setLast(NodeContext &node, mlir::Value v, Shape shape);
 llvm::LogicalResult passThrough(NodeContext &node, const TensorRef &x);
@@ -38,12 +38,12 @@ elementwise(NodeContext &node, const TensorRef &x, mlir::Type element,
             llvm::function_ref<mlir::Value(mlir::Value, mlir::RankedTensorType,
                                            bool last)>
                 make);
-/// Says that the node's first result holds integers carried as reals.
+/// Marks the node's first result as integers represented as reals.
 void setWhole(NodeContext &node, std::pair<int64_t, int64_t> bounds);
 
 /// Rounds the reals of `t` to a shorter type of float.
 void roundTo(Place &place, GraphTensor &t, mlir::FloatType half);
-/// Gives the node's real results the file's element type; what is float16 or
-/// bfloat16 is rounded.
+/// Gives the node's real results the file's element type; float16 and
+/// bfloat16 results are rounded.
 void settleTypes(NodeContext &node);
 } // namespace rhizome::importer

@@ -23,8 +23,8 @@ static void verifyModule(ModuleOp module, Refusals &refusals) {
   (void)mlir::verify(module);
 }
 
-/// For each node the tensors that nothing behind it reads. What operations that
-/// were written out read stays: they may be tried as they are.
+/// For each node, the tensors that no later node reads. Operands of expanded
+/// operations are kept: the originals may be tried.
 static std::vector<std::vector<StringRef>> lastReads(const Graph &graph) {
   llvm::StringMap<size_t> last;
   for (auto [i, node] : llvm::enumerate(graph.nodes))
@@ -63,7 +63,7 @@ OwningOpRef<ModuleOp> importer::importGraph(MLIRContext *context,
                                         builder.getFunctionType({}, {}));
   builder.setInsertionPointToEnd(state.function.addEntryBlock());
   std::vector<Argument> arguments = declareInputs(state);
-  // Decoded weights are many times as large as they are in the file.
+  // Decoded weights are many times larger than in the file.
   std::vector<std::vector<StringRef>> dead = lastReads(graph);
   for (size_t i = 0; i < graph.nodes.size();)
     for (size_t next = importExpansion(state, i); i < next; ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A checked graph as a module.
+// Converts a checked graph to a module.
 #pragma once
 
 #include "Graph.h"
@@ -7,15 +7,15 @@
 #include "mlir/IR/OwningOpRef.h"
 
 namespace rhizome::importer {
-/// Builds the graph's inputs, nodes and outputs. Refusals may have been
-/// entered, also before; then the module is of no use.
+/// Builds the graph's inputs, nodes and outputs. If there are refusals,
+/// including earlier ones, the module must not be used.
 mlir::OwningOpRef<mlir::ModuleOp> importGraph(mlir::MLIRContext *context,
                                               const Graph &graph,
                                               llvm::StringRef directory,
                                               const ImportOptions &options,
                                               Refusals &refusals);
 
-/// Of a file whose opset we don't read: the operations that we lack anyway.
+/// For a file with an unsupported opset: the unsupported operations.
 void judgeOperations(mlir::MLIRContext *context, const Graph &graph,
                      const ImportOptions &options, Refusals &refusals);
 } // namespace rhizome::importer

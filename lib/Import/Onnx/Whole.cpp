@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Integers that the network carries as reals: which operations take them, and
-// within which bounds their results lie.
+// Integers that the network represents as reals: which operations accept them,
+// and the bounds of their results.
 #include "Placement.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -15,7 +15,7 @@ static bool hasWhole(const NodeContext &node) {
                       [](const TensorRef &t) { return t && t->whole; });
 }
 
-/// Integer constants beside a tensor of whole numbers, as reals, exactly.
+/// Integer constants used with a tensor of whole numbers, as reals, exactly.
 static LogicalResult liftIntegers(NodeContext &node) {
   static const StringRef arithmetic[] = {"Add", "Sub", "Mul", "Div", "MatMul"};
   if (!llvm::is_contained(arithmetic, node.op()))

@@ -62,13 +62,12 @@ llvm::Expected<int64_t> data::checkedCount(const Input &input,
     if (size == 0)
       return input.fail("an axis has size 0", "give at least one element");
   }
-  for (int64_t size : shape) {
-    if (uint64_t(size) > room / count)
-      return input.fail("the file ends before the elements that its header "
-                        "promises (it holds " +
-                        llvm::Twine(room) + ")");
-    count *= size;
-  }
+  for (int64_t size : shape)
+    count = uint64_t(size) > room / count ? room + 1 : count * uint64_t(size);
+  if (count > room)
+    return input.fail("the file ends before the elements that its header "
+                      "promises (it holds " +
+                      llvm::Twine(room) + ")");
   return int64_t(count);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the readers share: errors, element kinds and their decoding. Every
-// reader gets the file's bytes and believes no size that they state.
+// Shared by the readers: errors, element kinds and their decoding. Every
+// reader gets the file's bytes and checks all sizes that they state.
 #pragma once
 
 #include "rhizome/Support/Data.h"
 
 namespace rhizome::data {
-/// The file that is being read, for messages, and its bytes.
+/// The file being read, for messages, and its bytes.
 struct Input {
   llvm::StringRef file;
   llvm::StringRef bytes;
@@ -35,18 +35,18 @@ unsigned elementBytes(Element element);
 /// Uncompressed data larger than this is refused.
 constexpr uint64_t kMostBytes = uint64_t(1) << 31;
 
-/// Decodes a tensor of `shape` from `payload`, which must hold it all.
+/// Decodes a tensor of `shape` from `payload`, which must contain all of it.
 llvm::Expected<NamedTensor> decode(const Input &input, llvm::StringRef payload,
                                    Element element, std::vector<int64_t> shape,
                                    bool bigEndian);
 
 /// The number of elements of `shape`; fails if one size is negative or their
-/// product exceeds what `bytes` bytes of `element` hold.
+/// product exceeds the capacity of `bytes` bytes of `element`.
 llvm::Expected<int64_t> checkedCount(const Input &input,
                                      llvm::ArrayRef<int64_t> shape,
                                      uint64_t bytes, unsigned elementSize);
 
-/// The index of the only array, or of the one that is called `name`.
+/// The index of the only array, or of the one called `name`.
 llvm::Expected<size_t> selectArray(const Input &input,
                                    llvm::ArrayRef<NamedTensor> arrays,
                                    llvm::StringRef name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Frames for a model's input: how arrays and images are cut into the input's
-// shape and brought to its numbers. Nothing is resized, cropped or guessed.
+// shape and converted to its numbers. Nothing is resized, cropped or guessed.
 #include "Bytes.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -79,7 +79,7 @@ llvm::Expected<Normalize> Normalize::parse(llvm::StringRef text,
   for (llvm::StringRef part : parts) {
     double v;
     if (part.trim().getAsDouble(v) || !std::isfinite(v))
-      return fail("'" + part + "' is no number");
+      return fail("'" + part + "' is not a number");
     values.push_back(float(v));
   }
   if (values.size() % 2)
@@ -117,7 +117,7 @@ channelsOf(const Input &input, llvm::ArrayRef<int64_t> shape,
   return out;
 }
 
-/// Reals of a file as the integers that they are.
+/// Reals of a file as the integers that they equal.
 static llvm::Error toIntegers(const Input &input, llvm::StringRef name,
                               llvm::ArrayRef<double> doubles, Tensor &values) {
   for (size_t i = 0; i < values.floats.size(); ++i) {
@@ -165,7 +165,7 @@ FrameSource::finish(Tensor values, bool isPixels, const std::string &file,
                           " is for 8-bit pixels, but the file holds other "
                           "numbers",
                       "leave " + normalize.option + " out");
-  if (spec.isWhole) { // integers, which the model carries as reals
+  if (spec.isWhole) { // integers, which the model represents as reals
     for (float v : values.floats)
       if (v != std::floor(v))
         return input.fail("it holds " + std::to_string(v) +
@@ -294,7 +294,7 @@ llvm::Expected<Tensor> FrameSource::frame(size_t i) const {
     if (!arrays)
       return arrays.takeError();
     if (!arrays->front().isImage)
-      return Input{images[i], ""}.fail("it is no PNG or JPEG image");
+      return Input{images[i], ""}.fail("it is not a PNG or JPEG image");
     return fromImage(arrays->front(), images[i]);
   }
   if (data.isImage)
@@ -328,8 +328,8 @@ FrameSource FrameSource::random(InputSpec spec, uint64_t seed, size_t count,
 }
 
 Tensor FrameSource::randomFrame(size_t i) const {
-  // The engine is fixed by the standard, the distributions are not: the
-  // same seed gives the same frames everywhere.
+  // The standard defines the engine, but not the distributions: the
+  // same seed must give the same frames everywhere.
   std::seed_seq words{uint32_t(seed), uint32_t(seed >> 32), uint32_t(i),
                       uint32_t(uint64_t(i) >> 32)};
   std::mt19937_64 engine(words);

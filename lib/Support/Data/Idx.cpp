@@ -103,8 +103,9 @@ llvm::Expected<NamedTensor> data::readTensorProto(const Input &input) {
   onnx::TensorProto proto;
   if (input.bytes.size() > size_t(INT_MAX) ||
       !proto.ParseFromArray(input.bytes.data(), int(input.bytes.size())))
-    return input.fail("its kind is unknown, and it is no ONNX tensor either",
-                      "give .npy, .npz, .pb, idx(.gz), PNG or JPEG");
+    return input.fail(
+        "its kind is unknown, and it is not an ONNX tensor either",
+        "give .npy, .npz, .pb, idx(.gz), PNG or JPEG");
   std::optional<Element> element = elementOf(proto.data_type());
   if (!element)
     return input.fail("the ONNX element type " +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // PNG and JPEG through libpng and libjpeg: 8-bit gray or RGB, values as stored
-// (no gamma). Both libraries leave by longjmp on damage; hence the decoders
+// (no gamma). Both libraries use longjmp on errors; therefore the decoders
 // keep everything that must be freed outside the function that is left.
 #include "Bytes.h"
 #include <csetjmp>
@@ -13,15 +13,15 @@ using namespace rhizome;
 using namespace rhizome::data;
 
 namespace {
-/// What a decoder fills; it survives a longjmp.
+/// The output of a decoder; it survives a longjmp.
 struct Pixels {
   int64_t height = 0, width = 0, channels = 0;
   std::vector<uint8_t> bytes;
   std::vector<uint8_t *> rows;
   std::string message;
 
-  /// Makes room for the image, unless `fileBytes` cannot possibly hold it:
-  /// neither format packs more than about 1,000 to 1.
+  /// Allocates the image, unless `fileBytes` is too small for it:
+  /// neither format compresses by more than about 1,000 to 1.
   bool allocate(size_t fileBytes) {
     if (height < 1 || width < 1 || height > 65535 || width > 65535 ||
         uint64_t(height * width * channels) > 4096 * uint64_t(fileBytes)) {
@@ -100,7 +100,7 @@ void jpegExit(j_common_ptr info) {
 }
 
 void jpegEmit(j_common_ptr info, int level) {
-  // A warning means damaged data: pixels would be guessed.
+  // A warning means damaged data: the pixels would be unreliable.
   if (level < 0)
     jpegExit(info);
 }

@@ -13,7 +13,8 @@
 using namespace rhizome;
 using namespace rhizome::data;
 
-/// The value behind `'key':` in the header's dictionary, untrimmed to its end.
+/// The text after `'key':` in the header's dictionary, with its end not
+/// trimmed.
 static std::optional<llvm::StringRef> valueOf(llvm::StringRef header,
                                               llvm::StringRef key) {
   for (char quote : {'\'', '"'}) {
@@ -142,7 +143,7 @@ llvm::Expected<std::vector<NamedTensor>> data::readNpz(const Input &input) {
   if (!archive) {
     if (source)
       zip_source_free(source);
-    return input.fail("it is no readable zip archive (" +
+    return input.fail("it is not a readable zip archive (" +
                       llvm::Twine(zip_error_strerror(&error)) + ")");
   }
   llvm::scope_exit close([&] { zip_discard(archive); });
@@ -169,7 +170,7 @@ llvm::Expected<std::vector<NamedTensor>> data::readNpz(const Input &input) {
     std::string where = (input.file + ":" + stem).str();
     Input entry{where, bytes};
     if (!entry.bytes.starts_with("\x93NUMPY"))
-      return entry.fail("it is no .npy array");
+      return entry.fail("it is not an .npy array");
     auto tensor = readNpy(entry);
     if (!tensor)
       return tensor.takeError();
@@ -181,13 +182,13 @@ llvm::Expected<std::vector<NamedTensor>> data::readNpz(const Input &input) {
   return out;
 }
 
-/// Writes a .npy of `code` elements, whose bits `each` gives one by one.
-static llvm::Error
-writeElements(llvm::StringRef path, llvm::StringRef code,
-              llvm::ArrayRef<int64_t> shape, size_t count, unsigned bytes,
-              llvm::function_ref<uint64_t(size_t)> each) {
-  std::string header = "{'descr': '" + code.str() +
-                       "', 'fortran_order': False, 'shape': (";
+/// Writes a .npy of `code` elements, whose bits `each` returns one by one.
+static llvm::Error writeElements(llvm::StringRef path, llvm::StringRef code,
+                                 llvm::ArrayRef<int64_t> shape, size_t count,
+                                 unsigned bytes,
+                                 llvm::function_ref<uint64_t(size_t)> each) {
+  std::string header =
+      "{'descr': '" + code.str() + "', 'fortran_order': False, 'shape': (";
   for (int64_t size : shape)
     header += std::to_string(size) + ",";
   header += "), }";
@@ -216,10 +217,9 @@ writeElements(llvm::StringRef path, llvm::StringRef code,
 
 llvm::Error rhizome::writeNpy(llvm::StringRef path, const Tensor &tensor) {
   if (tensor.isFloat)
-    return writeElements(path, "<f4", tensor.shape, tensor.floats.size(), 4,
-                         [&](size_t i) {
-                           return llvm::bit_cast<uint32_t>(tensor.floats[i]);
-                         });
+    return writeElements(
+        path, "<f4", tensor.shape, tensor.floats.size(), 4,
+        [&](size_t i) { return llvm::bit_cast<uint32_t>(tensor.floats[i]); });
   return writeElements(path, "<i8", tensor.shape, tensor.ints.size(), 8,
                        [&](size_t i) { return uint64_t(tensor.ints[i]); });
 }
@@ -227,7 +227,7 @@ llvm::Error rhizome::writeNpy(llvm::StringRef path, const Tensor &tensor) {
 llvm::Error rhizome::writeNpy(llvm::StringRef path,
                               llvm::ArrayRef<int64_t> shape,
                               llvm::ArrayRef<double> values) {
-  return writeElements(
-      path, "<f8", shape, values.size(), 8,
-      [&](size_t i) { return llvm::bit_cast<uint64_t>(values[i]); });
+  return writeElements(path, "<f8", shape, values.size(), 8, [&](size_t i) {
+    return llvm::bit_cast<uint64_t>(values[i]);
+  });
 }

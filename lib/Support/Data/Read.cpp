@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which reader a file goes to, and the whole-file readers of the interface.
 #include "Bytes.h"
+#include "rhizome/Support/Resources.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
@@ -47,6 +48,8 @@ rhizome::readArrays(llvm::StringRef file, llvm::StringRef bytes) {
 
 llvm::Expected<std::vector<NamedTensor>>
 rhizome::readArrays(llvm::StringRef path) {
+  if (llvm::Error error = checkIsFile(path))
+    return std::move(error);
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer)

@@ -171,7 +171,7 @@ flow.design @actor_c3_type attributes {clock_mhz = 100.0, device = "xc7z020"} {
 
 !byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 flow.design @actor_c3_missing attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  // expected-error@+1 {{'flow.actor' op C3: parameter 'Row' (elements after which a beat inside begins anew) is missing}}
+  // expected-error@+1 {{'flow.actor' op C3: parameter 'Row' (elements after which a new beat inside begins) is missing}}
   %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4}, depths = array<i64: 2>} : () -> !byte
 }
 
@@ -524,5 +524,63 @@ module @image_c1 {
       // expected-error@+1 {{'flow.image' op C1: needs 2 lines of 2 digits}}
       flow.image "w.hex" of 2 words of 8 bits "0a\0A"
     }
+  }
+}
+
+// -----
+
+// expected-error@+1 {{C1: flow.states is no list of #flow.state}}
+module @state_c1_list attributes {flow.states = ["h"]} {
+}
+
+// -----
+
+// expected-error@+1 {{C1: flow.states stands at a module}}
+func.func @state_c1_function() attributes {flow.states = []} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{C1: there is another state 'h', or it has no name}}
+module @state_c1_twice attributes {flow.states = [#flow.state<"h", next = "g", initial = dense<0.0> : tensor<2xf32>>, #flow.state<"h", next = "g", initial = dense<1.0> : tensor<2xf32>>]} {
+  func.func @main(%h: tensor<2xf32> {rhizome.name = "h"}) -> (tensor<2xf32> {rhizome.name = "g"}) {
+    return %h : tensor<2xf32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{C2: @main takes no 'k', which is to be a state}}
+module @state_c2_argument attributes {flow.states = [#flow.state<"k", next = "g", initial = dense<0.0> : tensor<2xf32>>]} {
+  func.func @main(%h: tensor<2xf32> {rhizome.name = "h"}) -> (tensor<2xf32> {rhizome.name = "g"}) {
+    return %h : tensor<2xf32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{C2: nothing gives 'h', the state 'h' of the next frame}}
+module @state_c2_next attributes {flow.states = [#flow.state<"h", next = "h", initial = dense<0.0> : tensor<2xf32>>]} {
+  func.func @main(%h: tensor<2xf32> {rhizome.name = "h"}) -> (tensor<2xf32> {rhizome.name = "g"}) {
+    return %h : tensor<2xf32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{C2: the state 'x' is an input of the model, or a task gives it}}
+module @state_c2_input attributes {flow.inputs = ["x"], flow.outputs = ["y"], flow.states = [#flow.state<"x", next = "y", initial = dense<0.0> : tensor<2xf32>>], flow.tasks = [@host0]} {
+  func.func @host0(%x: tensor<2xf32> {flow.tensor = "x"}) -> (tensor<2xf32> {flow.tensor = "y"}) attributes {flow.place = #flow.place<host>} {
+    return %x : tensor<2xf32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{C3: the state 'h' begins as 'tensor<3xf32>', but 'h' is 'tensor<2xf32>'}}
+module @state_c3 attributes {flow.states = [#flow.state<"h", next = "g", initial = dense<0.0> : tensor<3xf32>>]} {
+  func.func @main(%h: tensor<2xf32> {rhizome.name = "h"}) -> (tensor<2xf32> {rhizome.name = "g"}) {
+    return %h : tensor<2xf32>
   }
 }

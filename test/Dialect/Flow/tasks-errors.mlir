@@ -53,7 +53,7 @@ func.func @place_c1_value() attributes {flow.place = "host"} {
 // -----
 
 module attributes {flow.inputs = ["x"], flow.outputs = [], flow.tasks = [@place_c2, @later]} {
-  // expected-error@+1 {{C2: it takes 'a', which is no input of the model and is given by no earlier task}}
+  // expected-error@+1 {{C2: it takes 'a', which is no input or state of the model and is given by no earlier task}}
   func.func @place_c2(%x: tensor<2xf32> {flow.tensor = "a"}) attributes {flow.place = #flow.place<host>} {
     return
   }

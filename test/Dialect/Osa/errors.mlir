@@ -28,7 +28,7 @@ func.func @constant_c2_reals() {
 // -----
 
 func.func @constant_c3() {
-  // expected-error@+1 {{'osa.constant' op C3: -2 is no value of '!num.int<s8, -1:1>'}}
+  // expected-error@+1 {{'osa.constant' op C3: -2 is not a value of '!num.int<s8, -1:1>'}}
   %c = osa.constant {value = dense<[1, -2]> : tensor<2xi8>} : () -> tensor<2x!num.int<s8, -1:1>>
   return
 }
@@ -36,7 +36,7 @@ func.func @constant_c3() {
 // -----
 
 func.func @constant_c3_unsigned() {
-  // expected-error@+1 {{'osa.constant' op C3: 255 is no value of '!num.int<u7>'}}
+  // expected-error@+1 {{'osa.constant' op C3: 255 is not a value of '!num.int<u7>'}}
   %c = osa.constant {value = dense<[1, -1]> : tensor<2xi8>} : () -> tensor<2x!num.int<u7>>
   return
 }
@@ -995,7 +995,7 @@ func.func @table_c1(%x: tensor<1x3x!num.int<u2>>) {
 // -----
 
 func.func @table_c2(%x: tensor<1x3x!num.int<u2>>) {
-  // expected-error@+1 {{'osa.table' op C2: the entry 4 is no value of '!num.int<u2>'}}
+  // expected-error@+1 {{'osa.table' op C2: the entry 4 is not a value of '!num.int<u2>'}}
   %y = osa.table %x {values = dense<[[0, 1, 4, 2]]> : tensor<1x4xi64>} : (tensor<1x3x!num.int<u2>>) -> tensor<1x3x!num.int<u2>>
   return
 }

@@ -160,7 +160,7 @@ rtl.module @concat_c1_empty attributes {input_names = [], output_names = []} {
 
 rtl.module @extract_c1 attributes {input_names = ["a_i"], output_names = []} {
 ^bb0(%a: i8):
-  // expected-error@+1 {{'rtl.extract' op C1: 4 bits from 20 on do not lie in 8}}
+  // expected-error@+1 {{'rtl.extract' op C1: 4 bits from 20 on are not within 8}}
   %0 = rtl.extract %a from 20 : (i8) -> i4
   rtl.output
 }
@@ -169,7 +169,7 @@ rtl.module @extract_c1 attributes {input_names = ["a_i"], output_names = []} {
 
 rtl.module @extract_c1_end attributes {input_names = ["a_i"], output_names = []} {
 ^bb0(%a: i8):
-  // expected-error@+1 {{'rtl.extract' op C1: 4 bits from 5 on do not lie in 8}}
+  // expected-error@+1 {{'rtl.extract' op C1: 4 bits from 5 on are not within 8}}
   %0 = rtl.extract %a from 5 : (i8) -> i4
   rtl.output
 }
@@ -178,7 +178,7 @@ rtl.module @extract_c1_end attributes {input_names = ["a_i"], output_names = []}
 
 rtl.module @extract_c1_negative attributes {input_names = ["a_i"], output_names = []} {
 ^bb0(%a: i8):
-  // expected-error@+1 {{'rtl.extract' op C1: 4 bits from -1 on do not lie in 8}}
+  // expected-error@+1 {{'rtl.extract' op C1: 4 bits from -1 on are not within 8}}
   %0 = rtl.extract %a from -1 : (i8) -> i4
   rtl.output
 }

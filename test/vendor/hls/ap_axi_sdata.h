@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// As much of an HLS tool's AXI4-Stream words as the emitted data movers use.
+// The part of an HLS tool's AXI4-Stream words that the emitted data movers use.
 #pragma once
 
 #include "ap_int.h"

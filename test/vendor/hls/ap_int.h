@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// As much of an HLS tool's integers as the emitted data movers use.
+// The part of an HLS tool's integers that the emitted data movers use.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 template <int W> class ap_uint {
 public:
   ap_uint() = default;
-  /// Sign-extends, then cuts to W bits.
+  /// Sign-extends, then truncates to W bits.
   ap_uint(long long value) {
     for (auto &part : parts) {
       part = static_cast<uint64_t>(value);

@@ -36,7 +36,8 @@ def Flow_PlaceAttr : EnumAttr<Flow_Dialect, Flow_Place, "place"> {
 
     - (C1) `flow.tasks` lists functions that have a body, a place and a
       `flow.tensor` at every argument and result.
-    - (C2) what a task takes is an input of the model or given by an earlier task.
+    - (C2) what a task takes is an input of the model, a state, or given by an
+      earlier task.
     - (C3) a tensor has one type, wherever it is given and taken.
     - (C4) tensors have different names: none is given twice or is an input as
       well, and each output of the model is given.
@@ -52,6 +53,36 @@ def Flow_PlaceAttr : EnumAttr<Flow_Dialect, Flow_Place, "place"> {
     ```
   }];
   let assemblyFormat = "`<` $value `>`";
+}
+
+def Flow_State : AttrDef<Flow_Dialect, "State"> {
+  let mnemonic = "state";
+  let summary = "a tensor that a model keeps from frame to frame";
+  let description = [{
+    A module lists what its model keeps as `flow.states`. In the first frame
+    after a reset the tensor holds `initial`, in each later one what the frame
+    before gave as `next`: it is read before it is written. In a graph of tasks
+    the names are those of `flow.tensor`; before, they are `rhizome.name` of an
+    argument and of a result of @main.
+
+    - (C1) `flow.states` is a list of states at a module; each has a name that no
+      other one has.
+    - (C2) of a graph of tasks, a state is no input of the model and is given by no
+      task, and a task gives its `next`; of @main, it is an argument and its `next`
+      a result.
+    - (C3) a state, its `next` and its `initial` have one type.
+
+    ```mlir
+    module attributes {flow.states = [#flow.state<"h", next = "g", initial = dense<0.0> : tensor<2xf32>>]} {
+      func.func @main(%h: tensor<2xf32> {rhizome.name = "h"}) -> (tensor<2xf32> {rhizome.name = "g"}) {
+        func.return %h : tensor<2xf32>
+      }
+    }
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$name, StringRefParameter<>:$next,
+                        "::mlir::ElementsAttr":$initial);
+  let assemblyFormat = "`<` $name `,` `next` `=` $next `,` `initial` `=` $initial `>`";
 }
 
 def Flow_Stream : TypeDef<Flow_Dialect, "Stream"> {

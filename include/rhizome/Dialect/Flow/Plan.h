@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The operations of `flow` that hold a plan; see Plan.td.
+// The operations of `flow` that describe a plan; see Plan.td.
 #pragma once
 
 #include "rhizome/Dialect/Flow/Flow.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What exploration has decided, as operations of the `flow` dialect: which
+// The result of exploration, as operations of the `flow` dialect: which
 // offer builds each operation, and which devices hold it. The phase `build`
 // needs nothing else.
 #ifndef RHIZOME_DIALECT_FLOW_PLAN_TD
@@ -8,7 +8,7 @@
 include "mlir/IR/EnumAttr.td"
 include "rhizome/Dialect/Flow/FlowBase.td"
 
-def Flow_BottleneckKind : I32EnumAttr<"BottleneckKind", "what bounds a rate", [
+def Flow_BottleneckKind : I32EnumAttr<"BottleneckKind", "what limits a rate", [
     I32EnumAttrCase<"Operation", 0, "operation">,
     I32EnumAttrCase<"Border", 1, "border">,
     I32EnumAttrCase<"Link", 2, "link">,
@@ -24,8 +24,8 @@ def Flow_PlanOp : Flow_Op<"plan", [SingleBlock, NoTerminator,
     `goal` is the goal that the plan was made for. `seconds` is the time a
     frame takes, `solved_seconds` what the solver aimed at, `latency` the
     time of one request, `bound` the least time that any plan takes.
-    `bottleneck` and `bottleneck_name` say what bounds the rate, `no_faster` is
-    the sentence for people on what keeps it from being better.
+    `bottleneck` and `bottleneck_name` give what limits the rate, `no_faster` is
+    the sentence for people on what prevents a better one.
     `luts_of_a_block` is the price at which ROMs were placed. The body holds the
     splits, one node for each run of operations in the order along the devices,
     and the alternatives that were not taken.
@@ -59,7 +59,7 @@ def Flow_PlanOp : Flow_Op<"plan", [SingleBlock, NoTerminator,
 }
 
 def Flow_SplitOp : Flow_Op<"split", [HasParent<"PlanOp">]> {
-  let summary = "an operation whose output channels are shared out";
+  let summary = "an operation whose output channels are split";
   let description = [{
     The `nth` operation `op` of the model's node `node`.
 
@@ -85,11 +85,11 @@ def Flow_NodeOp : Flow_Op<"node", [SingleBlock, NoTerminator,
                                    HasParent<"PlanOp">]> {
   let summary = "one device's part of a plan, or that of several equal ones";
   let description = [{
-    `places` are the devices of the cluster that hold a copy each, the first one
-    first; `stream_bits` is the width of the border, `traffic` what one copy
-    moves and takes by the solver's account, in the order of the resource
-    vector. After `build` the node names its function and its design and says
-    what the design promises; after `lower` also the modules of its RTL.
+    `places` are the devices of the cluster that hold a copy each, in
+    order; `stream_bits` is the width of the border, `traffic` what one copy
+    transfers and takes by the solver's estimate, in the order of the resource
+    vector. After `build` the node names its function and its design and has
+    the design's predictions; after `lower` also the modules of its RTL.
 
     - (C1) there is a place, none is negative, and streams have bits.
     - (C2) the body holds choices and images, one choice at least.
@@ -131,7 +131,7 @@ def Flow_ChoiceOp : Flow_Op<"choice", [HasParent<"NodeOp">]> {
   let description = [{
     The `nth` operation `op` of the model's node `node` takes the offer `key` of
     `generator`, alone or with the operations around it that have the same one.
-    `position` is where it stands along the devices, `unit` which of several
+    `position` is its place along the devices, `unit` which of several
     equal shared units it takes. `summary` is for people.
 
     - (C1) numbers are not negative.
@@ -159,9 +159,9 @@ def Flow_ChoiceOp : Flow_Op<"choice", [HasParent<"NodeOp">]> {
 def Flow_ImageOp : Flow_Op<"image", [HasParent<"NodeOp">]> {
   let summary = "the contents of one of a design's memories";
   let description = [{
-    `depth` words of `width` bits, in hexadecimal digits, a line each.
+    `depth` words of `width` bits, in hexadecimal digits, one per line.
 
-    - (C1) width and depth are positive, and the digits are those of so many
+    - (C1) width and depth are positive, and the digits are those of `depth`
       words.
 
     ```mlir
@@ -182,9 +182,9 @@ def Flow_ImageOp : Flow_Op<"image", [HasParent<"NodeOp">]> {
 }
 
 def Flow_AlternativeOp : Flow_Op<"alternative", [HasParent<"PlanOp">]> {
-  let summary = "what was looked at and not taken";
+  let summary = "a rejected alternative";
   let description = [{
-    For people: `what` and `why`, on so many devices, at this rate.
+    For people: `what` and `why`, on `nodes` devices, at this rate.
 
     ```mlir
     module {

@@ -13,6 +13,7 @@ constexpr const char *kTensor = "flow.tensor";   ///< of arguments and results
 constexpr const char *kTasks = "flow.tasks";     ///< of a module, in order
 constexpr const char *kInputs = "flow.inputs";   ///< names of tensors
 constexpr const char *kOutputs = "flow.outputs"; ///< names of tensors
+constexpr const char *kStates = "flow.states";   ///< of a module
 
 /// True if the module is a graph of tasks.
 bool hasTasks(mlir::ModuleOp module);
@@ -27,6 +28,8 @@ Place placeOf(mlir::FunctionOpInterface task);
 /// The tensors that a task takes and gives, by name.
 std::vector<std::string> takenBy(mlir::FunctionOpInterface task);
 std::vector<std::string> givenBy(mlir::FunctionOpInterface task);
+/// What the model keeps from frame to frame; also of a module without tasks.
+llvm::SmallVector<StateAttr> statesOf(mlir::ModuleOp module);
 /// What the model takes and gives.
 std::vector<std::string> inputsOf(mlir::ModuleOp module);
 std::vector<std::string> outputsOf(mlir::ModuleOp module);

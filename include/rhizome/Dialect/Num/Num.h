@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The `num` dialect's C++ face: the integer element type, number formats as
-// types, and helpers that ask a type for them.
+// The C++ interface of the `num` dialect: the integer element type, number
+// formats as types, and helpers that query them.
 #pragma once
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -21,7 +21,7 @@ IntType elementInt(mlir::Type tensor);
 /// hold lo..hi; at least 1.
 unsigned bitsForRange(int64_t lo, int64_t hi);
 
-/// The format of a scalar or of a tensor's elements: of `!num.fixed`,
+/// The format of a scalar or of a tensor's elements: for `!num.fixed`,
 /// `!num.float`, f64 and f32; nothing for other types.
 std::optional<numeric::Format> formatOf(mlir::Type type);
 

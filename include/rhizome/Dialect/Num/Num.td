@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The `num` dialect: in which numbers? Element types that carry signedness,
+// The `num` dialect: in which numbers? Element types that contain signedness,
 // width and the range of values that can occur; formats of kernels and the
 // arithmetic in them. Rounding and overflow belong to operations, never to a
 // type.
@@ -21,19 +21,19 @@ def Num_Dialect : Dialect {
     signless integers before `linalg`.
 
     In kernels `!num.fixed` and `!num.float` are element types of `linalg` on
-    tensors, and the scalar operations below stand in its bodies.
-    `convert-num-to-arith` makes them integers and integer arithmetic.
+    tensors, and the scalar operations below are in its bodies.
+    `convert-num-to-arith` turns them into integers and integer arithmetic.
   }];
   let useDefaultTypePrinterParser = 1;
 }
 
 def Num_Int : TypeDef<Num_Dialect, "Int"> {
   let mnemonic = "int";
-  let summary = "an integer with signedness, width and the range that occurs";
+  let summary = "an integer with signedness, width and range of values";
   let description = [{
     `!num.int<s8>` is an 8-bit two's-complement integer with any value,
-    `!num.int<u4>` an unsigned one, `!num.int<s8, -127:127>` one whose values lie
-    in the closed range given.
+    `!num.int<u4>` an unsigned one, `!num.int<s8, -127:127>` one whose values are
+    in the given closed range.
 
     Constraints:
     - (C1) 1 ≤ width ≤ 64; unsigned at most 63.
@@ -66,7 +66,7 @@ def Num_Fixed : TypeDef<Num_Dialect, "Fixed"> {
   let mnemonic = "fixed";
   let summary = "a fixed-point number";
   let description = [{
-    `!num.fixed<24, 40>` has 24 integer bits, the sign among them, and 40
+    `!num.fixed<24, 40>` has 24 integer bits, including the sign, and 40
     fraction bits; `!num.fixed<8, 8, unsigned>` has no sign. Either count may be
     negative.
 
@@ -90,7 +90,7 @@ def Num_CustomFloat : TypeDef<Num_Dialect, "CustomFloat"> {
     `!num.float<5, 10>` has 5 exponent and 10 mantissa bits and is IEEE 754's
     half. `bias = 9` gives another exponent bias, `flush` a format without
     subnormal numbers, `finite` one without infinities and NaN, whose highest
-    exponent is one more binade of numbers.
+    exponent is another binade of numbers.
 
     Constraints:
     - (C1) exponent bits are in 2..15, mantissa bits at least 1, the width with
@@ -115,10 +115,10 @@ def Num_Rounding : I32EnumAttr<"Rounding", "direction of rounding", [
   let cppNamespace = "::rhizome::num";
 }
 
-def Num_Overflow : I32EnumAttr<"Overflow", "what becomes of too large a result", [
+def Num_Overflow : I32EnumAttr<"Overflow", "treatment of too large results", [
     I32EnumAttrCase<"Wrap", 0, "wrap">,         // modulo 2^width
     I32EnumAttrCase<"Saturate", 1, "saturate">, // the nearest number
-    I32EnumAttrCase<"Infinity", 2, "infinity"> // as IEEE 754 says
+    I32EnumAttrCase<"Infinity", 2, "infinity"> // as IEEE 754 defines
   ]> {
   let cppNamespace = "::rhizome::num";
 }
@@ -185,7 +185,7 @@ def Num_CastOp : Num_Op<"cast"> {
   let summary = "a number in another format";
   let description = [{
     Converts between formats, f64 and f32, rounding once. A NaN becomes zero
-    where the format has none; an infinity saturates or, wrapped, is zero.
+    if the format has none; an infinity saturates or, wrapped, is zero.
 
     ```mlir
     %a = arith.constant 0.5 : f64

@@ -16,6 +16,6 @@
 #include "rhizome/Dialect/Num/NumOps.h.inc"
 
 namespace rhizome::num {
-/// What the operation computes with. The operation is one of this dialect's.
+/// The arithmetic of the operation, which must be one of this dialect.
 numeric::Arithmetic arithmeticOf(mlir::Operation *op);
 } // namespace rhizome::num

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The `osa` dialect's enumerations alone, for those who compute with them and
-// need no operations.
+// Only the enumerations of the `osa` dialect, for code that
+// needs no operations.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"

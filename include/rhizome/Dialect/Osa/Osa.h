@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The `osa` dialect's C++ face: operations, the work interface, and access to
-// constants and window geometry that every consumer shares.
+// The C++ interface of the `osa` dialect: operations, the work interface, and
+// access to constants and window geometry shared by all users.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -17,17 +17,17 @@ namespace rhizome::osa {
 struct Work {
   int64_t macs = 0; ///< products accumulated
   int64_t ops = 0;  ///< other elementary operations (compare, add, table)
-  /// Products and sums one by one: K products take K - 1 sums, and a bias one
-  /// for each of its elements, as EVEREST D4.2 and DOSA count.
+  /// Products and sums, counted individually: K products take K - 1 sums, and a
+  /// bias one for each of its elements, as in EVEREST D4.2 and DOSA.
   int64_t flops = 0;
   int64_t paramBits = 0;  ///< constants read, each once
   int64_t inputBits = 0;  ///< activations in
   int64_t outputBits = 0; ///< activations out
 
-  /// Operational intensity in flops per byte where weights come from DRAM
+  /// Operational intensity in flops per byte if weights are in DRAM
   /// (an engine): over inputs and parameters.
   double engineIntensity() const;
-  /// The same where weights stay on chip (streaming): over inputs.
+  /// The same if weights stay on chip (streaming): over inputs.
   double streamIntensity() const;
 };
 
@@ -57,35 +57,37 @@ inline int64_t windowOutput(int64_t size, int64_t padLow, int64_t padHigh,
 /// Implements OsaOpInterface::getWork for every op.
 Work computeWork(mlir::Operation *op);
 
-/// True for a ranked tensor of static shape whose elements pass.
+/// True for a ranked tensor of static shape whose elements satisfy the
+/// predicate.
 bool isTensorOf(mlir::Type type,
                 llvm::function_ref<bool(mlir::Type)> isElement);
 
-/// Refuses what the functions below can't read: elements other than floats and
+/// Refuses what the functions below cannot read: elements other than floats and
 /// integers of whole bytes, and a resource that is missing, shorter or longer
-/// than its type says, by its name, with both sizes. `what` begins the message.
+/// than its type requires, by name and with both sizes. `what` begins the
+/// message.
 mlir::LogicalResult
 verifyValues(mlir::ElementsAttr attr, llvm::StringRef what,
              llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 /// The same for every attribute of the operations in `root`, whichever dialect
-/// they belong to: for whoever has parsed a file.
+/// they belong to; to be called after parsing a file.
 mlir::LogicalResult verifyResources(mlir::Operation *root);
 
-/// The bytes of an attribute that passes verifyValues: its elements, or the one
-/// that stands for all.
+/// The bytes of an attribute that passes verifyValues: its elements, or a
+/// single one for a splat.
 llvm::ArrayRef<char> rawValues(mlir::ElementsAttr attr);
 
 /// Values of an integer ElementsAttr (dense or resource) as int64;
-/// `isSigned` says how storage bits extend.
+/// `isSigned` determines how storage bits extend.
 std::vector<int64_t> intValues(mlir::ElementsAttr attr, bool isSigned = true);
 /// Values of an f32 ElementsAttr (dense or resource).
 std::vector<float> floatValues(mlir::ElementsAttr attr);
 /// Values of the integer constant that produces `value`; nullopt if it is not
 /// an osa.constant of integers.
 std::optional<std::vector<int64_t>> constantInts(mlir::Value value);
-/// Is it the result of an osa.constant of integers?
+/// Whether the value is the result of an osa.constant of integers.
 bool isConstantInts(mlir::Value value);
-/// Every value of such a constant, one after another.
+/// All values of such a constant, one after another.
 void forConstantInts(mlir::Value value, llvm::function_ref<void(int64_t)> use);
 
 /// A resource-blob attribute of f32 / of the narrowest storage for `type`.
@@ -97,7 +99,7 @@ mlir::ElementsAttr makeIntAttr(mlir::MLIRContext *context, llvm::StringRef name,
                                llvm::ArrayRef<int64_t> shape, num::IntType type,
                                llvm::ArrayRef<int64_t> values);
 
-/// The model node's name that an op's location carries ("" if none); names
+/// The model node's name in an op's location ("" if none); names
 /// in fused locations come from the first child that has one.
 std::string nodeName(mlir::Location loc);
 inline std::string nodeName(mlir::Operation *op) {

@@ -18,12 +18,12 @@ def Osa_Dialect : Dialect {
   let description = [{
     Activations are channels-last: `[N, H, W, C]` for images (a 1-D signal has
     H = 1), `[…, C]` elsewhere; N is 1. Real-level tensors have element type f32
-    and stand for real numbers (the host evaluates them in float32);
+    and represent real numbers (the host evaluates them in float32);
     integer-level tensors have element type `!num.int`. Weights are operands,
     produced by `osa.constant` from a resource blob.
 
-    What holds for every operation, besides its own constraints:
-    - (D1) an attribute's resource is there and holds exactly the bytes that its
+    Constraint on every operation, besides its own:
+    - (D1) an attribute's resource exists and holds exactly the bytes that its
       type needs; its elements are f32 or integers of 8, 16, 32 or 64 bits.
   }];
   let dependentDialects = ["::rhizome::num::NumDialect"];
@@ -83,9 +83,9 @@ class Osa_TensorOf<code elementCheck, string what>
 def Osa_Real : Osa_TensorOf<[{ element.isF32() }], "f32">;
 def Osa_Integer : Osa_TensorOf<
     [{ ::llvm::isa<::rhizome::num::IntType>(element) }], "!num.int">;
-/// i64 is what an index of the host has.
+/// The type of host indices is i64.
 def Osa_Index : Osa_TensorOf<[{ element.isSignlessInteger(64) }], "i64">;
-/// Of one level or the other.
+/// Of either level.
 def Osa_Number : Osa_TensorOf<
     [{ element.isF32() || ::llvm::isa<::rhizome::num::IntType>(element) }],
     "f32 or !num.int">;
@@ -115,8 +115,8 @@ def Osa_ConstantOp : Osa_Op<"constant", [ConstantLike]> {
 
     - (C1) `value` and the result have the same shape.
     - (C2) the elements of `value` are f32 for f32, i64 for i64, and integers for `!num.int`.
-    - (C3) every value lies in the range of the result's `!num.int`.
-
+    - (C3) every value is in the range of the result's `!num.int`.
+    - (C3) every value is in the range of the result's `!num.int`.
     ```mlir
     %w = osa.constant {value = dense<[1, -2]> : tensor<2xi8>}
         : () -> tensor<2x!num.int<s8, -2:1>>
@@ -132,7 +132,7 @@ def Osa_Conv2dOp : Osa_Op<"conv2d"> {
   let summary = "2-D convolution (cross-correlation)";
   let description = [{
     out[n,y,x,o] = Σ in[n, y·s−p+kh·d, x·s−p+kw·d, c] · w[o,kh,kw,c] (+ bias[o]).
-    Outside the input stands `pad_value` (0 at the real level).
+    Outside the input, elements are `pad_value` (0 at the real level).
 
     - (C1) input `[1,H,W,C]`, weights `[O,KH,KW,C/groups]`, bias `[O]`.
     - (C2) strides, dilations: two positive values; pads: top, left, bottom, right ≥ 0; all below 2^31, as the kernel's size.
@@ -180,10 +180,10 @@ def Osa_DenseOp : Osa_Op<"dense"> {
 def Osa_MaxPoolOp : Osa_Op<"max_pool"> {
   let summary = "maximum over a sliding window";
   let description = [{
-    Positions outside the input do not take part.
+    Positions outside the input are ignored.
 
-    - (C1) input `[1,H,W,C]`, kernel two positive values below 2^31; strides, dilations, pads as `osa.conv2d`'s C2 (bottom and right may exceed what the last window needs, or ceil mode be expressed by larger ones).
-    - (C2) every window holds at least one position of the input.
+    - (C1) input `[1,H,W,C]`, kernel two positive values below 2^31; strides, dilations, pads as `osa.conv2d`'s C2 (bottom and right may exceed what the last window needs; larger ones express ceil mode).
+    - (C2) every window contains at least one position of the input.
     - (C3) the output's size follows from the window as `osa.conv2d`'s C4.
     - (C4) input and output have the same element type, or the output's range holds the input's.
 
@@ -255,7 +255,7 @@ def Osa_TransposeOp : Osa_Op<"transpose"> {
 }
 
 def Osa_GatherOp : Osa_Op<"gather"> {
-  let summary = "elements at constant places along an axis, in any order and number";
+  let summary = "elements at constant indices along an axis, in any order and number";
   let description = [{
     out[…, j, …] = in[…, indices[j], …]. Slices, splits, nearest-neighbor
     resizing and broadcasting are gathers.
@@ -284,7 +284,7 @@ def Osa_PadOp : Osa_Op<"pad"> {
     - (C1) low and high have one value per axis, each in 0 … 2^31−1.
     - (C2) the output has the padded shape.
     - (C3) input and output have the same element type, or the output's range holds the input's.
-    - (C4) where elements are no f32, value is a whole number in the output's range.
+    - (C4) if elements are not f32, value is a whole number in the output's range.
 
     ```mlir
     func.func @pad(%x: tensor<1x3x!num.int<u2>>) {
@@ -305,7 +305,7 @@ def Osa_PadOp : Osa_Op<"pad"> {
 def Osa_QuantizeOp : Osa_Op<"quantize"> {
   let summary = "the one rounding: real to integer";
   let description = [{
-    q = clamp(round(x / scale[c]) + zero_point[c], lo, hi), lo and hi being the
+    q = clamp(round(x / scale[c]) + zero_point[c], lo, hi), where lo and hi are the
     result type's range; c runs along `axis`, or scale and zero_point hold one
     value and axis is −1. `rounding`: `half_even` (ONNX, QONNX ROUND),
     `toward_zero`, `up`, `down` (QONNX CEIL, FLOOR), `half_up`, `half_down`,
@@ -376,7 +376,7 @@ def Osa_MultiThresholdOp : Osa_Op<"multi_threshold"> {
 class Osa_Binary<string mnemonic, string sum> : Osa_Op<mnemonic> {
   let summary = sum # ", with NumPy broadcasting";
   let description = [{
-    `osa.add`, and in its place `sub`, `mul`, `div`, `max` or `min`:
+    `osa.add`; likewise `sub`, `mul`, `div`, `max` and `min`:
 
     - (C1) the operands' shapes broadcast to the output's.
 
@@ -532,8 +532,8 @@ def Osa_UnaryOp : Osa_Op<"unary"> {
 def Osa_ArgMaxOp : Osa_Op<"arg_max"> {
   let summary = "index of the largest element along an axis (host only)";
   let description = [{
-    The first of equals, or the last with `select_last`. The axis stays with
-    size 1 if `keepdims`.
+    The first of equal elements, or the last with `select_last`. With `keepdims`
+    the axis is kept with size 1.
 
     - (C1) the axis is one of the input's, a negative one counting from the last, and not empty.
     - (C2) the output has the input's shape without the axis, or with 1 for it.
@@ -586,8 +586,8 @@ def Osa_RequantizeOp : Osa_Op<"requantize"> {
 def Osa_ThresholdOp : Osa_Op<"threshold"> {
   let summary = "out = base + step · #{k : x ≥ thresholds[c][k]}";
   let description = [{
-    - (C1) thresholds: i64 `[C or 1, K]`, ascending in k; a threshold above the input's range never counts.
-    - (C2) every result that an input in its range can have lies in the output's range.
+    - (C1) thresholds: i64 `[C or 1, K]`, ascending in k; a threshold above the input's range has no effect.
+    - (C2) every result for an input in its range is in the output's range.
     - (C3) input and output have the same shape.
 
     ```mlir
@@ -604,10 +604,10 @@ def Osa_ThresholdOp : Osa_Op<"threshold"> {
 }
 
 def Osa_TableOp : Osa_Op<"table"> {
-  let summary = "out = values[c][x − lo], lo being the lower bound of the input's range";
+  let summary = "out = values[c][x − lo], where lo is the lower bound of the input's range";
   let description = [{
     - (C1) values: i64 `[C or 1, hi − lo + 1]`.
-    - (C2) every entry lies in the output's range.
+    - (C2) every entry is in the output's range.
     - (C3) input and output have the same shape.
 
     ```mlir
@@ -685,8 +685,8 @@ def Osa_ProductOp : Osa_Op<"product"> {
 def Osa_SumPoolOp : Osa_Op<"sum_pool"> {
   let summary = "sum over a sliding window, optionally scaled by position";
   let description = [{
-    s[y,x,c] = Σ over the window of (x − zero), positions outside the input
-    contributing 0; out = s · position_scale[y·OW + x], or s if that is empty.
+    s[y,x,c] = Σ over the window of (x − zero), where positions outside the input
+    contribute 0; out = s · position_scale[y·OW + x], or s if that is empty.
 
     - (C1), (C3) as for `osa.max_pool`.
     - (C2) position_scale holds 0 or OH·OW positive values.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What every `osa` operation can tell about itself: its work and its traffic,
+// What every `osa` operation reports about itself: its work and its traffic,
 // and so both operational intensities.
 #ifndef RHIZOME_DIALECT_OSA_INTERFACES_TD
 #define RHIZOME_DIALECT_OSA_INTERFACES_TD

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What osa.unary computes, in any arithmetic of Numeric/Functions.h.
+// The functions of osa.unary, in any arithmetic of Numeric/Functions.h.
 #pragma once
 
 #include "rhizome/Dialect/Osa/Osa.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The `rtl` dialect's C++ face.
+// The C++ interface of the `rtl` dialect.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"

@@ -16,7 +16,7 @@ def Rtl_Dialect : Dialect {
   let name = "rtl";
   let cppNamespace = "::rhizome::rtl";
   let summary = "hardware modules, printed as SystemVerilog by one emitter";
-  let description = [{ Every signal is a signless integer iN. Module bodies are graph regions, so that feedback needs no extra construct. What logic means is its folder: of constants it gives the constant. }];
+  let description = [{ Every signal is a signless integer iN. Module bodies are graph regions, so feedback needs no extra construct. The folders define the meaning of logic: with constant operands they give the constant result. }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
@@ -28,9 +28,9 @@ def Rtl_Bits : Type<And<[AnySignlessInteger.predicate,
 
 def Rtl_MemoryType : TypeDef<Rtl_Dialect, "Memory"> {
   let mnemonic = "memory";
-  let summary = "a memory of so many words of so many bits";
+  let summary = "a memory of `depth` words";
   let description = [{
-    - (C1) there is a word, of a bit or more.
+    - (C1) there is at least one word, of at least one bit.
 
     ```mlir
     rtl.module @storage attributes {input_names = ["clk_i", "a_i"], output_names = ["x_o"]} {
@@ -45,12 +45,12 @@ def Rtl_MemoryType : TypeDef<Rtl_Dialect, "Memory"> {
   let assemblyFormat = "`<` $depth `x` $word `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Bits that number the words, at least one.
+    /// Bits of an address, at least one.
     unsigned addressBits();
   }];
 }
 
-def Rtl_Predicate : I32EnumAttr<"Predicate", "how two numbers compare", [
+def Rtl_Predicate : I32EnumAttr<"Predicate", "a comparison of two numbers", [
     I32EnumAttrCase<"Equal", 0, "equal">,
     I32EnumAttrCase<"NotEqual", 1, "not_equal">,
     I32EnumAttrCase<"SignedLess", 2, "signed_less">,
@@ -118,7 +118,7 @@ def Rtl_InstanceOp : Rtl_Op<"instance", [
   let description = [{
     `parameters` maps names to i64 or string values; `input_names` and
     `output_names` are the callee's port names in the order of operands and
-    results. A callee that is no module of this file is a cell of the library.
+    results. A callee that is not a module of this file is a library cell.
 
     - (C1) one port name per operand and per result.
     - (C2) no port is connected twice.
@@ -147,7 +147,7 @@ def Rtl_ConstantOp : Rtl_Op<"constant", [Pure, ConstantLike,
                                          AllTypesMatch<["value", "result"]>]> {
   let summary = "a constant";
   let description = [{
-    Written as a signed or an unsigned number of its bits.
+    The value is written as a signed or an unsigned number of its bits.
 
     ```mlir
     rtl.module @five attributes {input_names = [], output_names = ["x_o", "y_o"]} {
@@ -166,12 +166,12 @@ def Rtl_ConstantOp : Rtl_Op<"constant", [Pure, ConstantLike,
   }];
   let builders = [
     OpBuilder<(ins "::mlir::Type":$type, "const ::llvm::APInt &":$value)>,
-    // The low bits of the value; in more than 64 extended by its sign.
+    // The low bits of the value, sign-extended beyond 64 bits.
     OpBuilder<(ins "::mlir::Type":$type, "int64_t":$value)>];
 }
 
 def Rtl_ConcatOp : Rtl_Op<"concat", [Pure]> {
-  let summary = "bits side by side; the first operand lies in the low bits";
+  let summary = "concatenation of bits; the first operand is in the low bits";
   let description = [{
     - (C1) there is an operand, and the result has the sum of the operands' bits.
 
@@ -191,9 +191,9 @@ def Rtl_ConcatOp : Rtl_Op<"concat", [Pure]> {
 }
 
 def Rtl_ExtractOp : Rtl_Op<"extract", [Pure]> {
-  let summary = "the result's width of bits from `low` on";
+  let summary = "the result's width of bits, starting at `low`";
   let description = [{
-    - (C1) the bits lie in the input.
+    - (C1) the bits are in the input.
 
     ```mlir
     rtl.module @slice attributes {input_names = ["a_i"], output_names = ["x_o"]} {
@@ -263,7 +263,7 @@ class Rtl_ShiftOp<string mnemonic>
     : Rtl_Op<mnemonic, [Pure, AllTypesMatch<["input", "result"]>]> {
   let description = [{
     The amount is an unsigned number of any width; from the input's width on
-    nothing of the input is left. Shifts by constants are `rtl.extract`
+    all of the input is shifted out. Shifts by constants are `rtl.extract`
     and `rtl.concat`.
 
     ```mlir
@@ -282,17 +282,17 @@ class Rtl_ShiftOp<string mnemonic>
   let hasFolder = 1;
 }
 def Rtl_ShiftLeftOp : Rtl_ShiftOp<"shift_left"> {
-  let summary = "towards the high bits; zeros follow";
+  let summary = "shift towards the high bits, with zeros shifted in";
 }
 def Rtl_ShiftRightOp : Rtl_ShiftOp<"shift_right"> {
-  let summary = "towards the low bits; zeros follow";
+  let summary = "shift towards the low bits, with zeros shifted in";
 }
 def Rtl_ShiftRightSignedOp : Rtl_ShiftOp<"shift_right_signed"> {
-  let summary = "towards the low bits; copies of the top bit follow";
+  let summary = "shift towards the low bits, with copies of the top bit shifted in";
 }
 
 def Rtl_CompareOp : Rtl_Op<"compare", [Pure, SameTypeOperands]> {
-  let summary = "1 if two numbers of one width compare so";
+  let summary = "1 if the predicate holds for two numbers of one width";
   let description = [{
     ```mlir
     rtl.module @less attributes {input_names = ["a_i", "b_i"], output_names = ["x_o"]} {
@@ -344,7 +344,7 @@ def Rtl_AtLeastOp : Rtl_Op<"at_least", [Pure]> {
   let arguments = (ins Rtl_Bits:$input, I64Attr:$bound, BoolAttr:$is_signed);
   let results = (outs I1:$result);
   let extraClassDeclaration = [{
-    /// Whether no input is less than the bound.
+    /// Whether every input is at least the bound.
     bool isAlways();
   }];
   let assemblyFormat = "$input `,` $bound attr-dict `:` type($input)";
@@ -370,7 +370,7 @@ def Rtl_MuxOp : Rtl_Op<"mux", [Pure, AllTypesMatch<["on_true", "on_false", "resu
 }
 
 def Rtl_LookupOp : Rtl_Op<"lookup", [Pure]> {
-  let summary = "one of constant values, by number";
+  let summary = "one of several constant values, by index";
   let description = [{
     - (C1) `values` holds 2^N entries for an index of N bits, N ≤ 12.
     - (C2) the result has at most 64 bits, and every entry fits, as a signed or
@@ -395,11 +395,11 @@ def Rtl_RegisterOp : Rtl_Op<"register", [AllTypesMatch<["input", "result"]>,
                                          AttrSizedOperandSegments]> {
   let summary = "the input at the clock's last rising edge";
   let description = [{
-    With `enable` the value stays at edges at which that is 0. With `reset` it
-    becomes the given constant at edges at which that is 0 (as `rst_ni` is),
-    enabled or not. Without, it begins with anything.
+    With `enable`, the value is kept at edges at which that is 0. With `reset`, it
+    becomes the given constant at edges at which that is 0 (like `rst_ni`),
+    enabled or not. Without, the initial value is arbitrary.
 
-    - (C1) a reset has a value, of the register's bits, and a value a reset.
+    - (C1) a reset and a reset value, of the register's width, occur together.
 
     ```mlir
     rtl.module @delay attributes {input_names = ["clk_i", "rst_ni", "en_i", "a_i"], output_names = ["x_o"]} {
@@ -425,10 +425,10 @@ def Rtl_RegisterOp : Rtl_Op<"register", [AllTypesMatch<["input", "result"]>,
 def Rtl_MemoryOp : Rtl_Op<"memory"> {
   let summary = "a memory, read and written by rtl.read and rtl.write";
   let description = [{
-    Its words begin with `initial`, or with anything. All its ports have one
-    clock. A read gives what stood there before the edge; of two writes to one
-    word at one edge the later operation's counts. What an address from the
-    depth on reads is anything; what it writes goes nowhere.
+    Its words are initially `initial`, or arbitrary. All its ports have one
+    clock. A read gives the contents before the edge; of two writes to one
+    word at one edge the later operation wins. A read at an address from the
+    depth on is arbitrary; a write there has no effect.
 
     - (C1) `initial` has a value for each word, of its bits.
     - (C2) all ports have the same clock.
@@ -459,8 +459,8 @@ def Rtl_ReadOp : Rtl_PortOp<"read", [
                    "::llvm::cast<::rhizome::rtl::MemoryType>($_self).getWord()">]> {
   let summary = "a word of a memory, at the clock's last rising edge";
   let description = [{
-    The address has the fewest bits that number all words, at least one. With
-    `enable` the result stays at edges at which that is 0.
+    The address has the fewest bits that can number all words, at least one. With
+    `enable`, the result is kept at edges at which that is 0.
 
     ```mlir
     rtl.module @rom attributes {input_names = ["clk_i", "en_i", "a_i"], output_names = ["x_o"]} {
@@ -505,9 +505,9 @@ def Rtl_WriteOp : Rtl_PortOp<"write", [
 def Rtl_FileOp : Rtl_Op<"file"> {
   let summary = "a file of SystemVerilog";
   let description = [{
-    What emission made of the modules beside it.
+    The text that emission has printed for the modules next to it.
 
-    - (C1) the name is that of a file, without folders, and the text is not
+    - (C1) the name is a file name without folders, and the text is not
       empty.
 
     ```mlir

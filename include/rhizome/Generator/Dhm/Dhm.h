@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The `dhm` generator: direct hardware mapping. Every weight is a circuit of
-// its own, and all results of a pixel come at once.
+// The `dhm` generator: direct hardware mapping. Every weight is part of a
+// circuit, and all results of a pixel are computed at once.
 #pragma once
 
 #include "rhizome/Generator/Generator.h"

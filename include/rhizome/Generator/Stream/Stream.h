@@ -9,6 +9,6 @@
 
 namespace rhizome::gen {
 std::unique_ptr<Generator> makeStreamGenerator();
-/// The models of the units that only this generator builds with.
+/// The models of the units that only this generator uses.
 std::vector<std::unique_ptr<UnitModel>> makeStreamUnits();
 } // namespace rhizome::gen

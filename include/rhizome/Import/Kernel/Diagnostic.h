@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is wrong with a kernel's text and where: places are lines and columns of
-// the user's file, also when the kernel stands inside a Fortran or C++ file.
+// Errors in a kernel's text and their locations: lines and columns of
+// the user's file, also if the kernel is inside a Fortran or C++ file.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -9,17 +9,17 @@
 #include <vector>
 
 namespace rhizome::kernel {
-/// A place in the user's file; both count from 1.
+/// A location in the user's file; both count from 1.
 struct Place {
   unsigned line = 0, column = 0;
 };
 
-/// One error: what is wrong, where, what would work.
+/// One error: the problem, its location, the remedy.
 struct Diagnostic {
   Place at;
   std::string message;
   std::string remedy;    ///< "" if nothing is known
-  Place other = {};      ///< the place that `note` speaks of
+  Place other = {};      ///< the location that `note` refers to
   std::string note = {}; ///< "" if there is none
 };
 
@@ -33,7 +33,7 @@ struct Source {
   llvm::StringRef line(unsigned line) const;
 };
 
-/// All errors of one text, in the order of their places.
+/// All errors of one text, in the order of their locations.
 class Diagnostics {
 public:
   explicit Diagnostics(const Source &source) : source(source) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels as MLIR: one function on tensors whose body is linalg operations, one
-// for each statement and each reduction inside one. What linalg does not say
-// stands in attributes of the dialect `rhizome`:
+// for each statement and each reduction inside one. What linalg cannot express
+// is in attributes of the dialect `rhizome`:
 //   rhizome.kernel                 on the function: it is a kernel
 //   rhizome.elements = N           on the function: elements of its elem loop
 //   rhizome.name = "t"             the variable's name; on arguments, results
@@ -39,10 +39,10 @@ public:
   static llvm::StringRef getDialectNamespace() { return "rhizome"; }
 };
 
-/// Loads what kernels consist of.
+/// Loads the dialects that kernels use.
 void loadDialects(mlir::MLIRContext &context);
 
-/// Loads also what modules of others may hold: affine, memref, scf, vector.
+/// Also loads the dialects of external modules: affine, memref, scf, vector.
 void loadForeignDialects(mlir::MLIRContext &context);
 
 /// The program as a module of one function. With `reassociate` its arithmetic
@@ -51,12 +51,12 @@ mlir::OwningOpRef<mlir::ModuleOp> buildModule(mlir::MLIRContext &context,
                                               const Program &program,
                                               bool reassociate);
 
-/// The function of a module that is the kernel: the one so marked, or the only
+/// The kernel function of a module: the marked one, or the only
 /// one with a body.
 llvm::Expected<mlir::func::FuncOp> findKernel(mlir::ModuleOp module);
 
-/// A kernel as text of the language, in the index form: what parses to it
-/// again. Fails on what the language cannot say.
+/// A kernel as text of the language, in the index form, which parses to the
+/// same kernel. Fails on what the language cannot express.
 llvm::Expected<std::string> printProgram(mlir::func::FuncOp kernel);
 } // namespace rhizome::kernel
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A checked kernel in the one form that every notation becomes: each statement
-// gives a tensor's elements as a scalar expression over index variables. Names
-// are resolved, ranges are known, CFDlang's tensor operators are gone.
+// A checked kernel in the common form of all notations: each statement
+// defines a tensor's elements as a scalar expression over index variables.
+// Names are resolved, ranges are known, CFDlang's tensor operators are gone.
 #pragma once
 
 #include "rhizome/Import/Kernel/Diagnostic.h"
@@ -12,9 +12,9 @@
 #include <vector>
 
 namespace rhizome::kernel {
-/// What a variable is to the kernel's caller.
+/// The role of a variable for the kernel's caller.
 enum class Role { Local, Input, Output, InOut };
-/// Where the element dimension of an `elem` variable stands.
+/// The position of the element dimension of an `elem` variable.
 enum class ElementDim { None, First, Last };
 
 struct Variable {
@@ -27,7 +27,7 @@ struct Variable {
   bool columnMajor = false;
   unsigned bits = 64;  ///< of the IEEE number that holds an element
   std::string format;  ///< a number format, e.g. "fixed<8,24>", "" for none
-  double accuracy = 0; ///< largest relative error wanted, 0 for none
+  double accuracy = 0; ///< largest relative error allowed, 0 for none
   ElementDim element = ElementDim::None;
 
   bool isInput() const { return role == Role::Input || role == Role::InOut; }
@@ -52,7 +52,7 @@ enum class Operator {
   Tanh
 };
 
-/// One subscript: an index variable of the statement plus an offset, or only a
+/// One subscript: an index variable of the statement plus an offset, or just a
 /// number.
 struct Subscript {
   int index = -1; ///< -1: none
@@ -76,7 +76,7 @@ struct Expr {
 struct Statement {
   Place at;
   int target = -1;
-  std::vector<Subscript> subscripts; ///< of the target; offsets only alone
+  std::vector<Subscript> subscripts; ///< of the target; without offsets
   std::vector<int64_t> extents;      ///< of each index variable
   ExprPtr value;
 };
@@ -88,19 +88,20 @@ struct Program {
   std::vector<Statement> statements;
   int64_t elements = 0; ///< of an `elem` loop, 0 without one
 
-  /// Variables that the caller passes: inputs, then outputs that are no inputs.
+  /// Variables that the caller passes: inputs, then outputs that are not
+  /// inputs.
   std::vector<int> arguments() const;
 };
 
 struct ParseOptions {
   std::string name = "kernel"; ///< the kernel's name
-  /// Binary operators associate to the right and `.` binds like `*`, as in the
-  /// reference implementation of CFDlang.
+  /// Right-associative binary operators, and `.` with the precedence of `*`, as
+  /// in the reference implementation of CFDlang.
   bool cfdlangCompat = false;
 };
 
 /// Parses and checks a kernel in any of the notations. nullopt with at least
-/// one error in `diagnostics`; never crashes, whatever the text.
+/// one error in `diagnostics`; never crashes on any text.
 std::optional<Program> parseProgram(const Source &source,
                                     const ParseOptions &options,
                                     Diagnostics &diagnostics);

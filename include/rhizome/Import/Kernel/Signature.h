@@ -11,7 +11,7 @@ namespace rhizome::kernel {
 /// One array that the caller passes.
 struct Argument {
   std::string name;
-  std::vector<int64_t> shape;   ///< halo included, element dimension not
+  std::vector<int64_t> shape;   ///< with halo, without element dimension
   std::vector<int64_t> strides; ///< of the declared layout, in elements
   unsigned bits = 64;
   bool isInput = false, isOutput = false, columnMajor = false;
@@ -23,11 +23,11 @@ struct Argument {
 /// How a kernel is called.
 struct Signature {
   std::string name;
-  std::vector<Argument> arguments; ///< inputs, then outputs that are no inputs
+  std::vector<Argument> arguments; ///< inputs, then outputs that are not inputs
   int64_t elements = 0;            ///< of its elem loop, 0 without one
 };
 
-/// The signature of a kernel; fails if its border holds anything but tensors of
-/// f32 or f64 with fixed extents, at most eight dimensions each.
+/// The signature of a kernel; fails if it has arguments or results other than
+/// tensors of f32 or f64 with fixed extents, at most eight dimensions each.
 llvm::Expected<Signature> signatureOf(mlir::func::FuncOp kernel);
 } // namespace rhizome::kernel

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The passes of the importer of MLIR and their registration.
+// The passes of the MLIR importer and their registration.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

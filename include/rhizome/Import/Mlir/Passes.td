@@ -9,12 +9,12 @@ def ConvertLinalgToOsa : Pass<"convert-linalg-to-osa", "::mlir::func::FuncOp"> {
   let summary = "linalg on tensors of f32 to real-level osa";
   let description = [{
     Convolutions and products with constant weights, pools, reductions,
-    elementwise loops and what only moves elements become `osa` operations,
-    images channels-last with a transpose on each side. What only constants
-    enter is computed. A normalization by what the data themselves give (layer
+    elementwise loops and data movement become `osa` operations,
+    images channels-last with a transpose on each side. Operations on constants
+    only are computed. A normalization by values computed from the data (layer
     norm, softmax) stays a loop, as does everything else that `osa` has no
-    operation for; `rhizome.why_host` tells why. Double precision inside a
-    network becomes single precision, and assertions of loop bodies go.
+    operation for; `rhizome.why_host` gives the reason. Double precision inside a
+    network becomes single precision, and assertions in loop bodies are dropped.
   }];
   let dependentDialects = ["::rhizome::osa::OsaDialect",
                            "::mlir::arith::ArithDialect",
@@ -24,11 +24,11 @@ def ConvertLinalgToOsa : Pass<"convert-linalg-to-osa", "::mlir::func::FuncOp"> {
 }
 
 def OsaSinkTransposes : Pass<"osa-sink-transposes", "::mlir::func::FuncOp"> {
-  let summary = "Move transposes from channels-last behind what computes alike";
+  let summary = "Move transposes from channels-last after operations that commute";
   let description = [{
     A transpose of rows, columns and channels to channels, rows and columns
-    moves behind elementwise operations, paddings and concatenations, until it
-    meets its inverse and both go.
+    moves after elementwise operations, paddings and concatenations, until it
+    meets its inverse and both are removed.
   }];
   let dependentDialects = ["::rhizome::osa::OsaDialect"];
 }

@@ -66,6 +66,13 @@ typedef struct {
   const float *offset; /* NULL: none */
 } rhz_border;
 
+/* A tensor that the host keeps from frame to frame: in the first frame after a
+ * reset the input holds `initial`, later what the output was before. */
+typedef struct {
+  int input, output;   /* indices of tensors of one type and shape */
+  const void *initial; /* elements of that type; NULL: zeros */
+} rhz_state;
+
 /* A file of the package that the device needs. */
 typedef struct {
   const char *path; /* below the package */
@@ -80,6 +87,12 @@ typedef struct {
   int64_t bank, address;
 } rhz_segment;
 
+/* What the device computes between two tasks of the host: so many frames to it
+ * and from it, in order. */
+typedef struct {
+  size_t to_device_count, from_device_count;
+} rhz_region;
+
 /* A compiled model as the host sees it. */
 typedef struct {
   const char *name;
@@ -92,6 +105,10 @@ typedef struct {
   size_t image_count, segment_count;
   const rhz_file *images; /* that the design's memories hold */
   const rhz_segment *segments;
+  size_t region_count; /* 0: one of all frames */
+  const rhz_region *regions;
+  size_t state_count;
+  const rhz_state *states;
 } rhz_model;
 
 typedef enum {

@@ -39,7 +39,7 @@ struct ClientStatistics {
 
 class Client {
 public:
-  /// A frame: bit-packed tensors, one per input or output.
+  /// A region's frame: bit-packed tensors, one per input or output.
   using Frame = std::vector<std::vector<uint8_t>>;
 
   Client(Service service, ClientOptions options);
@@ -47,9 +47,9 @@ public:
   /// Binds the socket and brings all nodes into one epoch. False with a
   /// sentence in `error`, which names the nodes that do not answer.
   bool open(std::string &error);
-  /// A frame to be answered; it leaves as soon as the links take it. False
-  /// with a sentence in `error` if the socket fails.
-  bool post(Frame frame, std::string &error);
+  /// A region's frame to be answered; it leaves as soon as the links take it.
+  /// False with a sentence in `error` if the socket fails.
+  bool post(size_t region, Frame frame, std::string &error);
   enum class Outcome {
     Answer,
     TimeOut, ///< all nodes are there, or it was too short to tell
@@ -74,14 +74,21 @@ private:
     Frame inputs, answers;
     Time started = 0;
   };
+  /// A region: its frames wait for no other region's.
+  struct Lane {
+    runtime::Region ports;
+    std::deque<Pending> pending;
+    size_t complete = 0; ///< of `pending`, from its front, with all answers
+  };
 
   bool step(Time until, const std::function<void(Time)> &work,
             std::string &error);
   void watch(Time now);
   void work(Time now);
   void startAnew(Time now);
-  void receive();
-  void send(Time now);
+  void receive(Lane &lane);
+  void send(Lane &lane, Time now);
+  void finish(Lane &lane, Time now);
   std::string silentNodes() const;
   std::string takenNodes() const;
   std::string ownPlace() const;
@@ -93,10 +100,10 @@ private:
   UdpSocket driver;
   Router inputs, outputs;
   std::vector<bool> wasAlive, wasHeard;
-  std::deque<Pending> pending;
-  size_t complete = 0; ///< of `pending`, from its front, with all answers
-  /// By port: how many of `pending`, from its front, were sent or received.
-  /// Ports run ahead of each other.
+  std::vector<Lane> lanes;
+  std::deque<size_t> order; ///< regions of the frames not taken, as posted
+  /// By port: how many of its lane's `pending`, from the front, were sent or
+  /// received. Ports run ahead of each other.
   std::vector<size_t> sent, got;
   ClientStatistics counts;
 };

@@ -44,8 +44,8 @@ typedef struct rhz_cpu_model {
 #include "rhizome/runtime/drivers.h"
 
 namespace rhizome::runtime {
-/// What the device computes, for makeCpuDriver: tasks of the device in order,
-/// each from and to its own ports of a frame. `model` outlives it.
+/// What the device computes, for makeCpuDriver: its tasks, a region each.
+/// `model` outlives it.
 Compute computeOf(const rhz_cpu_model &model);
 
 /// The whole model: inputs[k] holds one frame of the model's input k,
@@ -53,6 +53,13 @@ Compute computeOf(const rhz_cpu_model &model);
 /// sentence.
 bool run(const rhz_cpu_model &model, std::span<const void *const> inputs,
          std::span<void *const> outputs, std::string &error);
+
+/// The same for `frames` frames, one after the other in inputs[k] and
+/// outputs[k], with the device's tasks by a driver that is open; as many frames
+/// are on their way as it has room for. `patience`: with each of its jobs.
+Status runOn(const rhz_cpu_model &model, Driver &driver, Duration patience,
+             std::span<const void *const> inputs,
+             std::span<void *const> outputs, size_t frames);
 } // namespace rhizome::runtime
 #endif
 #endif

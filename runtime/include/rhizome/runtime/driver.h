@@ -6,6 +6,7 @@
 // drivers, so that each of them behaves alike when it is misused.
 #pragma once
 
+#include "rhizome/runtime/region.h"
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -70,6 +71,21 @@ struct Design {
   std::vector<Port> inputs, outputs;
   std::vector<File> images; ///< of memories on the chip
   std::vector<Segment> segments;
+  std::vector<Region> regions; ///< none: one of all ports
+  size_t regionCount() const { return regions.empty() ? 1 : regions.size(); }
+  /// Of that number, below regionCount().
+  Region region(size_t number) const {
+    return regions.empty() ? Region{0, inputs.size(), 0, outputs.size()}
+                           : regions[number];
+  }
+  std::span<const Port> inputsOf(size_t number) const {
+    const Region r = region(number);
+    return std::span(inputs).subspan(r.firstInput, r.inputs);
+  }
+  std::span<const Port> outputsOf(size_t number) const {
+    const Region r = region(number);
+    return std::span(outputs).subspan(r.firstOutput, r.outputs);
+  }
 };
 
 /// The bytes of a file of the design, or Fault::File with its name.
@@ -78,7 +94,7 @@ Status readFile(const Design &design, const File &file, Bytes &bytes);
 Status checkImages(const Design &design);
 
 struct Statistics {
-  uint64_t launched = 0, done = 0; ///< frames
+  uint64_t launched = 0, done = 0; ///< jobs
   uint64_t timeOuts = 0;
   /// Of nodes on a network: frames that were sent again after a node had
   /// started anew, datagrams that were sent again.
@@ -88,9 +104,11 @@ struct Statistics {
   Duration shortest{0}, longest{0}, sum{0};
 };
 
-/// The calls in order: open, allocate, load, then of each frame write (every
+/// The calls in order: open, allocate, load, then of each job write (every
 /// input), launch, wait, read (every output), at last close. One thread at a
-/// time. Frames are answered in the order in which they were launched.
+/// time. A job is a frame of one region; most designs have one region, and then
+/// a job is a frame. Jobs are answered in the order in which they were
+/// launched, whatever their regions.
 class Driver {
 public:
   virtual ~Driver() = default;
@@ -98,20 +116,22 @@ public:
 
   /// Takes the device. Fault::Order if it is open, File, Unsupported, Gone.
   Status open(Design design);
-  /// Room for so many frames on their way; one unless it is called. Not while
-  /// frames are on their way.
+  /// Room for so many jobs on their way; one unless it is called. Not while
+  /// jobs are on their way.
   Status allocate(size_t frames);
   /// Gives the device a segment's content. Fault::Segment, Size, File.
   Status load(size_t segment, std::span<const uint8_t> bytes);
   /// Reads all segments from the package and loads them.
   Status loadAll();
-  /// One input of the next frame: exactly its port's frameBytes().
+  /// One input of its region's next job: exactly its port's frameBytes().
   Status write(size_t input, std::span<const uint8_t> frame);
-  /// Starts the frame whose inputs were written. Fault::Segment, Order.
-  Status launch();
-  /// Waits until the oldest frame is done, `patience` at most.
+  /// Starts the job of a region whose inputs were written. Fault::Segment,
+  /// Order, Size.
+  Status launch(size_t region = 0);
+  /// Waits until the oldest job is done, `patience` at most.
   Status wait(Duration patience);
-  /// One output of the frame that the last `wait` was for.
+  /// One output, of the design's numbers, of the job that the last `wait` was
+  /// for.
   Status read(size_t output, std::span<uint8_t> frame);
   /// Counted since `open`.
   Statistics statistics() const {
@@ -132,10 +152,12 @@ protected:
   /// A design without segments never calls it.
   virtual Status doLoad(const Segment &segment,
                         std::span<const uint8_t> bytes) = 0;
-  /// Takes one frame, an entry per input.
-  virtual Status doLaunch(std::vector<Bytes> inputs) = 0;
-  /// The oldest frame's answer, an entry per output, each of frameBytes().
-  virtual Status doWait(Duration patience, std::vector<Bytes> &outputs) = 0;
+  /// Takes one job, an entry per input of its region.
+  virtual Status doLaunch(size_t region, std::vector<Bytes> inputs) = 0;
+  /// The answer of the oldest job, which is one of `region`: an entry per
+  /// output of that, each of frameBytes().
+  virtual Status doWait(size_t region, Duration patience,
+                        std::vector<Bytes> &outputs) = 0;
   virtual void doClose() = 0;
   /// Enters what the driver knows better, such as when a frame really left.
   virtual void refine(Statistics &) const {}
@@ -147,9 +169,13 @@ private:
   std::vector<bool> loaded;    ///< by segment
   std::vector<Bytes> written;  ///< by input
   std::vector<bool> isWritten; ///< by input
-  /// When each frame on its way was launched.
-  std::deque<std::chrono::steady_clock::time_point> started;
-  std::vector<Bytes> answer; ///< by output; empty: none
+  struct Job {
+    size_t region;
+    std::chrono::steady_clock::time_point launched;
+  };
+  std::deque<Job> started;   ///< on their way
+  std::vector<Bytes> answer; ///< of the last job's region; empty: none
+  Region answered;           ///< the region
   Statistics counts;
 
   Status usable() const;

@@ -14,9 +14,9 @@ namespace rhizome::runtime {
 /// and the text from which a new driver is made.
 std::unique_ptr<Driver> makeNullDriver();
 
-/// One frame, an entry per input and output; false with a sentence.
+/// One job, an entry per input and output of its region; false with a sentence.
 using Compute =
-    std::function<bool(const std::vector<Bytes> &inputs,
+    std::function<bool(size_t region, const std::vector<Bytes> &inputs,
                        std::vector<Bytes> &outputs, std::string &error)>;
 /// A function, on a thread of its own. The weights are the function's: segments
 /// are checked and left alone. `close` waits for a frame that is being
@@ -24,8 +24,8 @@ using Compute =
 std::unique_ptr<Driver> makeCpuDriver(Compute compute);
 
 /// A program that simulates the design: frames in files, arguments as
-/// data/sim/harness.cpp has them. It runs as a child process for all frames
-/// that were launched before a wait.
+/// data/sim/harness.cpp has them. It runs as a child process for all jobs of
+/// one region that were launched, one after the other, before a wait.
 struct SimulationOptions {
   std::string program;
   std::string folder = "."; ///< in which it runs: the design's RTL
@@ -40,7 +40,9 @@ std::unique_ptr<Driver> makeSimulationDriver(SimulationOptions options);
 
 /// A board behind rtl/shell/rhz_uart_shell.sv: 8 data bits, no parity. One
 /// frame is on the line at a time, others wait here. A break resets the design
-/// when the driver is opened.
+/// when the driver is opened. Of a design with several regions a byte with the
+/// region's number goes before each frame, as rtl/shell/rhz_uart_regions.sv has
+/// it.
 struct UartOptions {
   std::string port; ///< "/dev/ttyUSB1", or a pseudo terminal
   unsigned baud = 1000000;
@@ -64,17 +66,20 @@ std::unique_ptr<Driver> makeUdpDriver(UdpOptions options);
 
 /// Nodes that run as ranks of an MPI job, which this driver starts. Rank 0
 /// writes kMpiReady to its standard output when all ranks are there, then reads
-/// frames from its standard input (of each all inputs in order, frameBytes()
-/// each) until that ends, and writes the answers in the same way. A rank that
-/// gives up says why on standard error, in a line that begins with kMpiSays.
+/// jobs from its standard input (of each the region's inputs in order,
+/// frameBytes() each; of a design with several regions the region's number goes
+/// before them, kMpiRegion bytes little-endian) until that ends, and writes the
+/// answers in that order, without a number. A rank that gives up says why on
+/// standard error, in a line that begins with kMpiSays.
 inline constexpr uint8_t kMpiReady = 'R';
+inline constexpr size_t kMpiRegion = 2;
 inline constexpr char kMpiSays[] = "rhizome-rank: ";
 struct MpiOptions {
   /// The launcher, looked for in PATH, its arguments and the ranks' program:
   /// mpirun -n 3 rhizome-rank …
   std::vector<std::string> command;
-  std::string folder;         ///< for the log, log.txt
-  bool ownsFolder = false;    ///< it is removed with the driver
+  std::string folder;               ///< for the log, log.txt
+  bool ownsFolder = false;          ///< it is removed with the driver
   std::shared_ptr<const void> held; ///< kept as long as the driver
   Duration patience = std::chrono::seconds(60); ///< of `open`
 };
@@ -87,6 +92,8 @@ std::unique_ptr<Driver> makeMpiDriver(MpiOptions options);
 /// What computes is a program, a file of OpenCL C (.cl) or a device's binary
 /// (.xclbin …), with either one kernel
 ///   rhz_frame(inputs…, outputs…, segments…), each a __global buffer,
+/// (of a design with several regions rhz_frame_0, rhz_frame_1 …, each with its
+/// region's inputs and outputs)
 /// or the movers of a package's Vitis project: mm2s and s2mm, a compute unit
 /// for each port, with the arguments memory, (stream), beats, frames. Without
 /// a program it is `native`, a function in the place of a device: for platforms

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One end of the link protocol in C++: the peer of the RTL endpoint. It is
-// deterministic: no sockets, no clocks, no threads. Who drives it hands in
+// deterministic: no sockets, clocks or threads. Its caller passes in
 // datagrams and the time, and takes datagrams out; udp.h does so with a socket.
 // The protocol is docs/spec/link.md.
 #pragma once
@@ -19,29 +19,29 @@ namespace rhizome::link {
 using Time = uint64_t;
 constexpr Time kNever = ~Time(0);
 
-/// The controller's address, and the epoch in which everyone wakes up.
+/// The controller's address, and the initial epoch of all parties.
 constexpr uint16_t kHostAddress = 0;
 constexpr uint16_t kFirstEpoch = 1;
 
-/// One channel as one of its two ends sees it.
+/// One channel as seen by one of its two ends.
 struct ChannelConfig {
   uint16_t id = 0;
   bool transmit = false;
   uint16_t peer = 0;      ///< address of the other end
   uint64_t frameBits = 0; ///< of one tensor, bit-packed
-  /// Payload words of a full datagram: `slotWordsFor` the medium.
+  /// Payload words of a full datagram: see `slotWordsFor`.
   unsigned slotWords = 128;
-  /// Receiver: datagrams that it can hold, a power of two from 4 to 64.
-  /// Transmitter: those that it keeps at most.
+  /// Receiver: number of datagrams that it can hold, a power of two from 4
+  /// to 64. Transmitter: maximum number that it keeps.
   unsigned window = 64;
-  /// A medium that loses and reorders nothing: nothing is kept or sent again.
+  /// A medium without loss and reordering: nothing is kept or sent again.
   bool reliable = false;
-  /// Frames that wait before (transmitter) or behind (receiver) the window; of
+  /// Frames that wait before (transmitter) or after (receiver) the window; for
   /// small ones as many as fill two datagrams.
   unsigned queueFrames = 4;
-  /// Guess of the round trip until it has been measured.
+  /// Estimate of the round trip until it has been measured.
   Time roundTrip = 100'000;
-  /// What retransmission waits at least, and the quiet time of a receiver
+  /// Minimum wait before retransmission, and the quiet time of a receiver
   /// before it acknowledges less than `ackEvery` datagrams.
   Time minimumWait = 20'000, ackDelay = 5'000;
   unsigned ackEvery = 4;
@@ -57,16 +57,17 @@ struct ChannelConfig {
 /// `mtuBytes`: a power of two, at most 128.
 unsigned slotWordsFor(size_t mtuBytes);
 
-/// What was dropped and why, and what was done; all counts since the beginning.
+/// Counts of dropped and processed datagrams since the start.
 struct Counters {
-  uint64_t received = 0;  ///< datagrams that were taken
+  uint64_t received = 0;  ///< datagrams that were accepted
   uint64_t malformed = 0; ///< no datagram of ours: length, check, version, kind
-  uint64_t foreign = 0;   ///< well formed, but no channel or node of ours
-  uint64_t stale = 0;     ///< of another epoch
-  uint64_t duplicate = 0; ///< data that was there already, or beyond the window
-  uint64_t framing = 0;   ///< frames given up as their borders did not fit
-  uint64_t sent = 0;      ///< data datagrams, the first time
-  uint64_t resent = 0;    ///< data datagrams, again
+  uint64_t foreign = 0;   ///< well-formed, but with an unknown channel or node
+  uint64_t stale = 0;     ///< with another epoch
+  uint64_t duplicate =
+      0;                ///< data that had already arrived, or beyond the window
+  uint64_t framing = 0; ///< frames dropped because their borders did not fit
+  uint64_t sent = 0;    ///< data datagrams sent for the first time
+  uint64_t resent = 0;  ///< data datagrams sent again
   uint64_t polls = 0, acks = 0;
 };
 
@@ -76,10 +77,10 @@ struct Outgoing {
   std::vector<uint8_t> bytes;
 };
 
-/// A node's answer to Open or Probe, as the controller sees it.
+/// A node's answer to Open or Probe, for the controller.
 struct NodeStatus {
   uint16_t node = 0, epoch = 0;
-  bool taken = false; ///< it has another controller, and says no more
+  bool taken = false; ///< it has another controller, and the rest is unset
   uint32_t cookie = 0;
   uint16_t malformed = 0, foreign = 0, stale = 0, duplicate = 0;
 };
@@ -87,7 +88,7 @@ struct NodeStatus {
 class Sender;
 class Receiver;
 
-/// A node's channels. Calls with a time want times that do not fall.
+/// A node's channels. The times passed to the calls must not decrease.
 class Endpoint {
 public:
   /// Channel ids are unique. An endpoint at kHostAddress answers no Open.
@@ -100,30 +101,30 @@ public:
   uint16_t address() const { return self; }
   uint16_t epoch() const { return current; }
 
-  /// Whether `send` takes a frame now.
+  /// Whether `send` accepts a frame now.
   bool canSend(uint16_t channel) const;
-  /// Hands over a frame of the channel's frameBytes(); false if its queue is
+  /// Takes a frame of the channel's frameBytes(); false if its queue is
   /// full.
   bool send(uint16_t channel, std::vector<uint8_t> frame);
-  /// The channel's next frame in the order sent, if it is there.
+  /// The channel's next frame in the order sent, if available.
   std::optional<std::vector<uint8_t>> receive(uint16_t channel);
-  /// Frames that `receive` can give at once.
+  /// Number of frames that `receive` can return at once.
   size_t available(uint16_t channel) const;
   /// Whether every frame sent was delivered to the peer's user.
   bool idle(uint16_t channel) const;
 
-  /// A datagram arrived. Whatever is not ours is counted and dropped.
+  /// Takes an arrived datagram. Foreign ones are counted and dropped.
   void push(Time now, std::span<const uint8_t> datagram);
   /// The next datagram to send at this time, if there is one.
   std::optional<Outgoing> pull(Time now);
-  /// When `pull` will have something although nothing arrives: `now` if it has
-  /// already, kNever if never.
+  /// When `pull` will return a datagram even if nothing arrives: `now` if it
+  /// has already, kNever if never.
   Time deadline(Time now) const;
 
-  /// Begins an epoch: all channels start anew, frames in them are gone. Nodes
-  /// do so by themselves when an Open arrives.
+  /// Begins an epoch: all channels restart, frames in them are lost. Nodes
+  /// do so on their own when an Open arrives.
   void open(uint16_t epoch);
-  /// The controller's datagrams: sends an Open or a Probe to a node.
+  /// For the controller: sends an Open or a Probe to a node.
   void control(Kind kind, uint16_t node, uint32_t cookie);
   /// Statuses that arrived, the oldest first.
   std::optional<NodeStatus> status();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tensors as the bytes of a frame: elements of any width from 1 to 64 bits,
-// little-endian, one behind the other without gaps.
+// little-endian, without gaps.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ std::vector<uint8_t> packElements(std::span<const int64_t> values,
                                   unsigned width);
 
 /// `count` elements of `width` bits from a frame of at least as many bits;
-/// extended by their sign if `isSigned`.
+/// sign-extended if `isSigned`.
 std::vector<int64_t> unpackElements(std::span<const uint8_t> frame,
                                     unsigned width, bool isSigned,
                                     size_t count);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a party of a compiled service knows of it: its channels, the tensors
-// behind them, the nodes. The compiler fills it, for itself and for generated
+// A compiled service as seen by a party: its channels, their
+// tensors, the nodes. The compiler fills it in, for itself and for generated
 // clients.
 #pragma once
 
 #include "rhizome/runtime/link.h"
+#include "rhizome/runtime/region.h"
 
 namespace rhizome::link {
 /// The frames f of a service with f mod every == first take this channel at
@@ -15,7 +16,7 @@ struct Route {
   uint64_t first = 0, every = 1;
 };
 
-/// Which channels the next frame of each port takes. Frames are numbered over
+/// Which channels the next frame of each port uses. Frames are numbered over
 /// the whole service from the beginning of an epoch; a replica handles every
 /// `count`-th of them, beginning with `index`.
 class Router {
@@ -25,9 +26,9 @@ public:
   size_t size() const { return ports.size(); }
   /// One channel where a party receives, all of a broadcast where it sends.
   const std::vector<uint16_t> &next(size_t port) const;
-  /// The port's next frame is through.
+  /// Advances to the port's next frame.
   void advance(size_t port) { ++ports[port].frame; }
-  /// Begins with the first frame again.
+  /// Restarts with the first frame.
   void reset();
 
 private:
@@ -58,5 +59,7 @@ struct Service {
   std::vector<Route> inputs, outputs;  ///< of frames that enter and leave
   std::vector<TensorInfo> inputTensors, outputTensors;
   std::vector<NodeInfo> nodes;
+  /// Of the inputs and outputs; none: one of all.
+  std::vector<runtime::Region> regions;
 };
 } // namespace rhizome::link

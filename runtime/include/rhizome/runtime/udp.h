@@ -10,7 +10,7 @@
 
 namespace rhizome::link {
 /// A keyed hash with a key of its own: 64 bits that nobody without the key can
-/// tell from chance. The runtime has none; the compiler's side brings SipHash.
+/// tell from chance; key.h makes them.
 using Mac = std::function<uint64_t(std::span<const uint8_t>)>;
 
 class UdpSocket {

@@ -7,7 +7,7 @@ derive_clock_uncertainty
 # be a register in the domain of clk_i.
 #
 # What is outside the design may take a quarter of the period before inputs and
-# behind outputs.
+# after outputs.
 set_input_delay -clock clk_i 1.25 [get_ports rst_ni]
 set_input_delay -clock clk_i 1.25 [get_ports { s_axis_0_tdata[*] s_axis_0_tvalid s_axis_0_tlast }]
 set_output_delay -clock clk_i 1.25 [get_ports s_axis_0_tready]

@@ -4,10 +4,10 @@ create_clock -name clk_i -period 3.333 [get_ports clk_i]
 # rst_ni is a synchronous reset: registers sample it like any other signal.
 # So it is neither a false path nor an asynchronous clear. What drives it must
 # be a register in the domain of clk_i; a pin or another domain needs a
-# synchronizer in front.
+# synchronizer before it.
 #
 # What is outside the design may take a quarter of the period before inputs and
-# behind outputs.
+# after outputs.
 set_input_delay -clock clk_i 0.833 [get_ports rst_ni]
 set_input_delay -clock clk_i 0.833 [get_ports { s_axis_0_tdata[*] s_axis_0_tvalid s_axis_0_tlast }]
 set_output_delay -clock clk_i 0.833 [get_ports s_axis_0_tready]

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the commands take on large networks: seconds, CPU seconds and peak
+memory of `rhizome coverage` and `rhizome explore`, each in a process of its
+own.
+
+    bench/large.py FOLDER [NETWORK …] [--device NAME]
+
+FOLDER holds ONNX files; without names all of them are taken. A network is
+explored for --device, or for the device of the case that names it below.
+Nothing is asserted: times are this machine's.
+"""
+import argparse
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RHIZOME = ROOT / "build" / "bin" / "rhizome"
+# The devices of the published designs; the others are explored for a whole
+# U55C.
+DEVICES = {"hida": "xcvu9p-slr", "ic": "xc7z020", "kws": "xc7z020",
+           "vww": "xc7z020", "ad": "xc7z020"}
+OTHERWISE = "xcu55c"
+
+
+def measure(command):
+    """Seconds, CPU seconds, MB and the exit status of a command."""
+    start = time.monotonic()
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    seconds = time.monotonic() - start
+    return (seconds, usage.ru_utime + usage.ru_stime,
+            usage.ru_maxrss / 1024, os.waitstatus_to_exitcode(status))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("networks", nargs="*")
+    parser.add_argument("--device")
+    parser.add_argument("--timeout", type=int, default=600,
+                        help="CPU seconds after which a command is ended")
+    args = parser.parse_args()
+    files = sorted(args.folder.glob("*.onnx"))
+    if args.networks:
+        files = [args.folder / f"{name}.onnx" for name in args.networks]
+    missing = [str(file) for file in files if not file.is_file()]
+    if missing or not files:
+        sys.exit("no such network: " + (", ".join(missing)
+                                        or f"no *.onnx in {args.folder}"))
+    resource.setrlimit(resource.RLIMIT_CPU, (args.timeout, args.timeout))
+    print(f"{'network':18} {'command':30} {'s':>7} {'CPU s':>7} {'MB':>6}")
+    for file in files:
+        device = args.device or DEVICES.get(file.stem.split("_")[0], OTHERWISE)
+        for command in (["coverage", file],
+                        ["explore", file, "--device", device]):
+            seconds, cpu, peak, status = measure([RHIZOME, *command])
+            text = " ".join(map(str, [command[0], *command[2:]]))
+            note = f"  ended with {status}" if status else ""
+            print(f"{file.stem:18} {text:30} {seconds:7.2f} {cpu:7.2f} "
+                  f"{peak:6.0f}{note}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rhizome from Python: neural networks and tensor kernels onto FPGAs.
+
+    import rhizome
+    package = rhizome.compile("net.onnx", device="xcku060-role",
+                              goal="throughput=100000/s", output="net.rhz")
+    package.plan                        # rate, latency, resources, operations
+    package.simulate(images[:8])        # RTL against the interpreter, bit for bit
+    package.infer(images)               # the model's outputs as arrays
+
+Each call runs the program `rhizome`, which the wheel contains. Nothing of the
+compiler is loaded into Python's process, so its LLVM meets no other one there,
+calls from several threads run side by side, and Ctrl-C ends the program.
+"""
+from .errors import GoalError, Refusal, Refused, RhizomeError, UsageError
+from .kernel import Kernel
+from .model import analyze, compile, coverage, explore
+from .package import Evaluation, Package, Simulation
+from .plan import Plan, Summary
+from .program import program, version
+
+__all__ = [
+    "Evaluation", "GoalError", "Kernel", "Package", "Plan", "Refusal",
+    "Refused", "RhizomeError", "Simulation", "Summary", "UsageError",
+    "analyze", "compile", "coverage", "explore", "program", "version",
+]

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What can go wrong, by cause. Messages are the program's own."""
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Mapping, Optional, Sequence
+
+
+class RhizomeError(Exception):
+    """A command failed. `reason` and, where there is one, `remedy`."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(f"{reason}\n  remedy: {remedy}" if remedy else reason)
+        self.reason = reason
+        self.remedy = remedy
+
+
+class UsageError(RhizomeError):
+    """An option that does not exist, or a value that it does not take."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """A node of a model that cannot be built, and what would work."""
+
+    node: str
+    op: str
+    reason: str
+    remedy: str
+
+    def __str__(self) -> str:
+        name = f"{self.node} ({self.op})" if self.op else self.node
+        return f"{name}: {self.reason}" + (
+            f"; {self.remedy}" if self.remedy else "")
+
+
+class Refused(RhizomeError):
+    """The model is refused. `refusals` lists every reason, not only the first."""
+
+    def __init__(self, refusals: Sequence[Refusal]) -> None:
+        first = refusals[0]
+        RhizomeError.__init__(self, first.reason, first.remedy)
+        self.refusals = list(refusals)
+
+    def __str__(self) -> str:
+        return "\n".join(str(each) for each in self.refusals)
+
+
+class GoalError(RhizomeError):
+    """The goal cannot be met. `limit` says what binds; `nearest`, if there is a
+    plan at all, what the nearest one reaches."""
+
+    def __init__(self, limit: str,
+                 nearest: Optional[Mapping[str, Any]]) -> None:
+        super().__init__(f"the goal cannot be met: {limit}",
+                         "accept_nearest=True takes the nearest plan"
+                         if nearest else "")
+        self.limit = limit
+        self.nearest = nearest

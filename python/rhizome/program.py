@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Finds the program, runs its commands, and turns answers that tell of a
+failure into exceptions."""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import GoalError, Refusal, Refused, RhizomeError, UsageError
+
+Path = Union[str, "os.PathLike[str]"]
+Array = npt.NDArray[Any]
+#: Values for a model: an array, or a file or folder that the program reads.
+Data = Union[Array, Path]
+Answer = Dict[str, Any]
+
+_BAD_USAGE = 2
+
+
+def program() -> pathlib.Path:
+    """The program that calls run: $RHIZOME_PROGRAM, the wheel's, or PATH's."""
+    named = os.environ.get("RHIZOME_PROGRAM")
+    wheel = pathlib.Path(__file__).parent / "install" / "bin" / "rhizome"
+    found = named or (str(wheel) if wheel.exists() else shutil.which("rhizome"))
+    if not found:
+        raise RhizomeError("the program 'rhizome' is not in PATH",
+                           "install it, or name it in RHIZOME_PROGRAM")
+    return pathlib.Path(found)
+
+
+def version() -> str:
+    """The program's version."""
+    return _communicate([str(program()), "--version"])[1].strip()
+
+
+def main() -> int:
+    """The command line `rhizome` of the wheel."""
+    import sys
+    path = str(program())
+    os.execv(path, [path, *sys.argv[1:]])
+
+
+def run(command: str, *arguments: Path,
+        options: Mapping[str, Any] = {}) -> Answer:
+    """Runs a command and returns its answer; raises what it failed with.
+
+    `options` are those of the command line with underscores: `clock_mhz=200`
+    is --clock-mhz 200. True is a flag, False and None leave an option out, a
+    list repeats it, a mapping gives NAME=VALUE for each.
+    """
+    with files() as keep:
+        words = [str(program()), command, *(os.fspath(a) for a in arguments)]
+        for name, value in options.items():
+            words += _option(name, value, keep)
+        words.append("--json")
+        status, out, err = _communicate(words)
+    answer = _answer(out)
+    if status == 0 and answer is not None:
+        return answer
+    raise _failure(status, answer, err)
+
+
+@contextlib.contextmanager
+def files() -> Iterator["Files"]:
+    """A folder for arrays that the program reads or writes, for one call."""
+    with tempfile.TemporaryDirectory(prefix="rhizome-") as folder:
+        yield Files(pathlib.Path(folder))
+
+
+class Files:
+    """The .npy files of one call."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder = folder
+        self._count = 0
+
+    def new(self, suffix: str = ".npy") -> pathlib.Path:
+        self._count += 1
+        return self.folder / f"{self._count}{suffix}"
+
+    def path(self, data: Data) -> str:
+        """The file of `data`, written if it is an array."""
+        if isinstance(data, (str, os.PathLike)):
+            return os.fspath(data)
+        path = self.new()
+        np.save(path, np.ascontiguousarray(data))
+        return str(path)
+
+
+def _option(name: str, value: Any, keep: Files) -> List[str]:
+    flag = "--" + name.replace("_", "-")
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [flag]
+    if isinstance(value, Mapping):
+        return [word for key, each in value.items()
+                for word in (flag, f"{key}={_text(each)}")]
+    if isinstance(value, (list, tuple)):
+        return [word for each in value for word in _option(name, each, keep)]
+    if isinstance(value, np.ndarray):
+        return [flag, keep.path(value)]
+    # One word, so that a value may begin with a dash.
+    return [f"{flag}={_text(value)}"]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value))
+    return str(os.fspath(value) if isinstance(value, os.PathLike) else value)
+
+
+def _communicate(words: Sequence[str]) -> "tuple[int, str, str]":
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, errors="replace") as process:
+        try:
+            out, err = process.communicate()
+        except BaseException:
+            # It removes what it began; a notebook's interrupt reaches only us.
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.communicate(timeout=10)
+            process.kill()
+            raise
+    return process.returncode, out, err
+
+
+def _answer(out: str) -> Union[Answer, None]:
+    try:
+        answer = json.loads(out.strip().splitlines()[-1])
+    except (ValueError, IndexError):
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def _failure(status: int, answer: Union[Answer, None],
+             err: str) -> RhizomeError:
+    if answer and answer.get("refused"):
+        return Refused([Refusal(**{key: each.get(key, "") for key in
+                                   ("node", "op", "reason", "remedy")})
+                        for each in answer["refused"]])
+    if answer and "limit" in answer:
+        return GoalError(answer["limit"], answer.get("nearest"))
+    if answer and answer.get("error"):
+        return RhizomeError(answer["error"], answer.get("remedy", ""))
+    text = err.strip().replace("\nRun with --help for more information.", "")
+    if not text:
+        text = (f"rhizome ended with status {status}" if status >= 0 else
+                f"rhizome was ended by {signal.Signals(-status).name}")
+    reason, _, remedy = text.partition("\n  remedy: ")
+    kind = UsageError if status == _BAD_USAGE else RhizomeError
+    return kind(reason.replace("error: ", "", 1), remedy)
