@@ -43,7 +43,7 @@ add_custom_command(OUTPUT ${man}/rhizome.1
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/man_pages.py
     $<TARGET_FILE:rhizome> ${man}
   DEPENDS rhizome ${PROJECT_SOURCE_DIR}/scripts/man_pages.py VERBATIM)
-add_custom_target(rhizome-man DEPENDS ${man}/rhizome.1)
+add_custom_target(rhizome-man ALL DEPENDS ${man}/rhizome.1)
 add_dependencies(rhizome-tools rhizome-man)
 install(DIRECTORY ${man}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -7,6 +7,7 @@ import pathlib
 import shlex
 import shutil
 import subprocess
+import tempfile
 
 from framework import Skip, run_program
 
@@ -36,7 +37,13 @@ class Hidden:
 
 
 def install(suite):
-    prefix, tour = suite.work / "prefix", suite.work / "tour"
+    # The suite's own folder is in the source tree.
+    with tempfile.TemporaryDirectory(prefix="rhizome-install-") as folder:
+        install_into(suite, pathlib.Path(folder))
+
+
+def install_into(suite, folder):
+    prefix, tour = folder / "prefix", folder / "tour"
     build = suite.rhizome.parents[1]
     done = run_program(["cmake", "--install", build, "--prefix", prefix])
     if not suite.check(done.status == 0, "cmake --install", done.command):
