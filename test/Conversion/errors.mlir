@@ -58,8 +58,8 @@ func.func @wider_among_reals(%x: tensor<1xf32>, %q: tensor<1x2x!num.int<u4>>) ->
 
 // -----
 
-func.func @call(%x: tensor<1x!num.int<u4>>) -> tensor<1x!num.int<u4>> {
+func.func @of_another_dialect(%x: tensor<1x!num.int<u4>>) -> tensor<1x!num.int<u4>> {
   // expected-error@+1 {{has no CPU form at the integer level}}
-  %r = call @call(%x) : (tensor<1x!num.int<u4>>) -> tensor<1x!num.int<u4>>
+  %r = builtin.unrealized_conversion_cast %x : tensor<1x!num.int<u4>> to tensor<1x!num.int<u4>>
   return %r : tensor<1x!num.int<u4>>
 }

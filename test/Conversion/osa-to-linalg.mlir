@@ -32,3 +32,16 @@ func.func @epilogue(%x: tensor<1x2x!num.int<s4>>) -> tensor<1x2xf32> {
   %d = osa.dequantize %x {scale = dense<0.5> : tensor<f32>, zero_point = dense<0> : tensor<i64>} : (tensor<1x2x!num.int<s4>>) -> tensor<1x2xf32>
   return %d : tensor<1x2xf32>
 }
+
+// A function that calls others calls what they have become.
+// CHECK-LABEL: func.func @calls(%{{.*}}: tensor<1x2xf32>) -> tensor<1x2xi8>
+// CHECK: call @called(%{{.*}}) : (tensor<1x2xf32>) -> tensor<1x2xi8>
+func.func @calls(%x: tensor<1x2xf32>) -> tensor<1x2x!num.int<s8>> {
+  %q = call @called(%x) : (tensor<1x2xf32>) -> tensor<1x2x!num.int<s8>>
+  return %q : tensor<1x2x!num.int<s8>>
+}
+// CHECK-LABEL: func.func @called(%{{.*}}: tensor<1x2xf32>) -> tensor<1x2xi8>
+func.func @called(%x: tensor<1x2xf32>) -> tensor<1x2x!num.int<s8>> {
+  %q = osa.quantize %x {scale = dense<0.5> : tensor<1xf32>, zero_point = dense<0> : tensor<1xi64>} : (tensor<1x2xf32>) -> tensor<1x2x!num.int<s8>>
+  return %q : tensor<1x2x!num.int<s8>>
+}
