@@ -32,9 +32,10 @@ class Array(ctypes.Structure):
 
 
 def compile_kernel(rhizome, source, options, folder):
-    subprocess.run([rhizome, "compile", source, "--target", "cpu", "-o",
-                    folder, *options], check=True, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL)
+    done = subprocess.run([rhizome, "compile", source, "--target", "cpu", "-o",
+                           folder, *options], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{rhizome} cannot compile {source}: {done.stderr.strip()}")
 
 
 class Kernel:
