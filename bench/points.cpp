@@ -124,6 +124,8 @@ func::FuncOp drawLayer(NetworkBuilder &n) {
 bool isSmall(const gen::Offer &offer) {
   for (const gen::Body::Unit &unit : offer.body.units) {
     const gen::Actor &actor = unit.actor;
+    if (!actor.memories.empty())
+      continue; // as wide as the device's memory
     const gen::BeatFormat &format = unit.outputs[0];
     gen::Products products = gen::productsOf(actor);
     if (products.count > kMostProducts ||
@@ -154,13 +156,11 @@ bool isSmall(const PlannedNode &node) {
   });
 }
 
-bool isLoaded(const gen::Offer &offer) {
-  return offer.weights == gen::WeightHome::Resident;
-}
-
 /// A random option for every operation; empty if one has no small option.
 std::vector<gen::Selection> drawOffers(NetworkBuilder &n, func::FuncOp network,
+                                       gen::WeightHome home,
                                        const gen::DeviceContext &device) {
+  auto isThere = [&](const gen::Offer &o) { return o.weights == home; };
   std::vector<gen::Selection> selections;
   for (Operation &op : network.getBody().front()) {
     if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
@@ -171,9 +171,9 @@ std::vector<gen::Selection> drawOffers(NetworkBuilder &n, func::FuncOp network,
         for (gen::Offer &offer : generator->offers(&op, {}, device))
           if (isSmall(offer))
             offers.push_back(std::move(offer));
-    // If loaded weights are requested, they come before others.
-    if (llvm::any_of(offers, isLoaded))
-      llvm::erase_if(offers, [](const gen::Offer &o) { return !isLoaded(o); });
+    // The requested home of weights comes before others.
+    if (home != gen::WeightHome::Rom && llvm::any_of(offers, isThere))
+      llvm::erase_if(offers, [&](const gen::Offer &o) { return !isThere(o); });
     if (offers.empty())
       return {};
     selections.push_back({&op, offers[n.rng() % offers.size()]});
@@ -183,8 +183,8 @@ std::vector<gen::Selection> drawOffers(NetworkBuilder &n, func::FuncOp network,
 
 /// Adds the layer of `seed` to the package; nothing if it has no small option.
 llvm::Error addLayer(uint64_t seed, const std::string &name,
-                     const Device &device, bool resident, PackageWriter &writer,
-                     Plan &plan) {
+                     const Device &device, gen::WeightHome home,
+                     PackageWriter &writer, Plan &plan) {
   MLIRContext context;
   NetworkBuilder n(context, seed);
   func::FuncOp network = drawLayer(n);
@@ -192,11 +192,13 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
   if (!known)
     return known.takeError();
   gen::DeviceContext &d = *known;
-  if (resident)
+  if (home == gen::WeightHome::Resident)
     d.residents = gen::Residents::All;
+  if (home == gen::WeightHome::Streamed)
+    d.streaming = gen::Streaming::All;
   explore::NodeResult result;
   result.function = network;
-  result.selections = drawOffers(n, network, d);
+  result.selections = drawOffers(n, network, home, d);
   if (result.selections.empty())
     return llvm::Error::success();
   gen::Border border{device.name, device.clockMhz, device.streamBits};
@@ -218,7 +220,7 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
 }
 
 llvm::Error write(const std::string &deviceName, int64_t count, uint64_t seed,
-                  bool resident, const std::string &target) {
+                  gen::WeightHome home, const std::string &target) {
   auto device = loadDevice(deviceName);
   if (!device)
     return device.takeError();
@@ -233,7 +235,7 @@ llvm::Error write(const std::string &deviceName, int64_t count, uint64_t seed,
   plan.goal = "random";
   while (int64_t(plan.nodes.size()) < count)
     if (auto error = addLayer(seed++, "p" + std::to_string(plan.nodes.size()),
-                              *device, resident, **writer, plan))
+                              *device, home, **writer, plan))
       return error;
   if (auto error = (*writer)->writePlan(plan))
     return error;
@@ -246,15 +248,21 @@ int main(int argc, char **argv) {
   std::string device = "xczu3eg", target;
   int64_t count = 100;
   uint64_t seed = 1;
-  bool resident = false;
+  bool resident = false, streamed = false;
   app.add_option("--device", device, "a name or a .yaml file");
   app.add_option("--count", count, "layers")->check(CLI::PositiveNumber);
   app.add_option("--seed", seed, "of the first layer");
   app.add_flag("--resident", resident,
                "weights in memories that are filled when the design starts");
+  app.add_flag("--streamed", streamed,
+               "weights that are read from a memory for every frame")
+      ->excludes("--resident");
   app.add_option("-o", target, "the package")->required();
   CLI11_PARSE(app, argc, argv);
-  if (llvm::Error error = write(device, count, seed, resident, target)) {
+  gen::WeightHome home = streamed   ? gen::WeightHome::Streamed
+                         : resident ? gen::WeightHome::Resident
+                                    : gen::WeightHome::Rom;
+  if (llvm::Error error = write(device, count, seed, home, target)) {
     llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
     return 1;
   }

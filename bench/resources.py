@@ -135,12 +135,14 @@ def compile_network(options, network, goal, device, folder):
 
 
 def random_points(options, device, folder):
-    kind = "loaded" if options.resident else "points"
+    kind = ("loaded" if options.resident else
+            "streamed" if options.streamed else "points")
     package = folder / f"{kind}-{device}-{options.seed}-{options.random}.rhz"
     done = subprocess.run(
         [options.points, "--device", device, "--count", str(options.random),
          "--seed", str(options.seed), "-o", package,
-         *(["--resident"] if options.resident else [])],
+         *(["--resident"] if options.resident else []),
+         *(["--streamed"] if options.streamed else [])],
         capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failure(done.stderr.strip())
@@ -481,6 +483,9 @@ def arguments():
     parser.add_argument("--resident", action="store_true",
                         help="random points whose weights are loaded when the "
                              "design starts (--devices with a memory)")
+    parser.add_argument("--streamed", action="store_true",
+                        help="random points whose weights are read from a "
+                             "memory for every frame")
     parser.add_argument("--seed", type=int, default=1,
                         help="of the first random layer")
     parser.add_argument("--rows", type=pathlib.Path, metavar="FILE",

@@ -157,8 +157,11 @@ def tables_of(u):
         if p["Page"] not in u.index:
             sys.exit(f"generate_units: '{u.name}' has no parameter "
                      f"'{p['Page']}', which a memory port names")
+        if p["Turn"] and p["Turn"] not in u.index:
+            sys.exit(f"generate_units: '{u.name}' has no parameter "
+                     f"'{p['Turn']}', which a memory port names")
         return "{" + ", ".join([u.expression(p[k]) for k in (
-            "Bytes", "Burst", "InFlight")] + [quoted(p["Page"])]) + "}"
+            "Bytes", "Burst", "InFlight")] + [quoted(p["Page"]), quoted(p["Turn"])]) + "}"
 
     text += table("Port", "Ports", [
         (quoted(p["Name"]), "Protocol::" + p["Protocol"], boolean[p["IsInput"]],

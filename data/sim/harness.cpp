@@ -227,8 +227,10 @@ bool writeAll(const std::string &path, const std::vector<uint8_t> &bytes) {
 
 /// The mean of the last half of the distances between first beats, at least
 /// eight of them; the first frames fill the pipeline.
-double meanInterval(const std::vector<int64_t> &first) {
-  int64_t distances = int64_t(first.size()) - 1;
+/// Those before the `last` ones are counted: when nothing comes after a frame,
+/// it no longer shares memories with others.
+double meanInterval(const std::vector<int64_t> &first, int64_t last) {
+  int64_t distances = int64_t(first.size()) - last - 1;
   int64_t used = std::max(kDistances, distances / 2);
   if (distances < used)
     return 0;
@@ -238,7 +240,7 @@ double meanInterval(const std::vector<int64_t> &first) {
 
 int main(int argc, char **argv) {
   Bench bench;
-  int64_t frames = 1, total = 1;
+  int64_t frames = 1, total = 1, last = 0;
   unsigned stallsIn = 0, stallsOut = 0;
   uint64_t seed = 1;
   bool latency = false;
@@ -253,6 +255,8 @@ int main(int argc, char **argv) {
       frames = number();
     else if (arg == "--total")
       total = number();
+    else if (arg == "--last")
+      last = number();
     else if (arg == "--stalls-in")
       stallsIn = number();
     else if (arg == "--stalls-out")
@@ -316,7 +320,7 @@ int main(int argc, char **argv) {
     good = !bench.sinks[k].kept || writeAll(outFiles[k], bench.sinks[k].bytes);
   double interval = 0;
   for (const Sink &s : bench.sinks)
-    interval = std::max(interval, meanInterval(s.firstBeats));
+    interval = std::max(interval, meanInterval(s.firstBeats, last));
   // What still moves afterwards is an error: no sink expects a beat.
   for (int64_t i = 0; good && !failed && i < kIdleCycles + busy; ++i)
     bench.cycle();

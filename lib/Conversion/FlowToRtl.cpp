@@ -275,6 +275,7 @@ private:
         MemoryReader reader;
         reader.bits = unit.bitsOf(port);
         reader.inFlight = port.traffic.inFlight(unit.params.data());
+        reader.turn = unit.turnOf(port);
         reader.firstOperand = unsigned(operands.size());
         reader.firstResult = unsigned(types.size());
         readers.push_back({actor.getBanks()[nextMemory++], reader});

@@ -65,8 +65,11 @@ MemoryReader MemoryPorts::arbiter(Bank bank, Block *body) {
   Location loc = design.getLoc();
   MutableArrayRef<MemoryReader> ports = readers[bank];
   int64_t count = int64_t(ports.size()), bits = ports[0].bits, inFlight = 0;
-  for (const MemoryReader &port : ports)
+  std::string turns; // a character for each, from '1' on
+  for (const MemoryReader &port : ports) {
     inFlight += port.inFlight;
+    turns += char('0' + port.turn);
+  }
   SmallVector<Value> operands = {body->getArgument(0), body->getArgument(1)};
   std::vector<std::string> inputs = {"clk_i", "rst_ni"}, outputs;
   SmallVector<Type> types;
@@ -74,7 +77,7 @@ MemoryReader MemoryPorts::arbiter(Bank bank, Block *body) {
     outputs.push_back(name);
     types.push_back(builder.getIntegerType(unsigned(width)));
   };
-  MemoryReader result{bits, inFlight, {}, unsigned(operands.size()), 0};
+  MemoryReader result{bits, inFlight, 1, {}, unsigned(operands.size()), 0};
   // Towards the memory like a reader's port; towards the readers its mirror.
   for (const unit::Signal &signal : signals()) {
     int64_t width = signal.width ? signal.width : bits;
@@ -109,15 +112,18 @@ MemoryReader MemoryPorts::arbiter(Bank bank, Block *body) {
   auto parameter = [&](StringRef name, int64_t value) {
     return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
   };
+  SmallVector<NamedAttribute> parameters = {parameter("DataWidth", bits),
+                                            parameter("Readers", count),
+                                            parameter("Bursts", inFlight)};
+  if (turns != std::string(turns.size(), '1'))
+    parameters.push_back(
+        builder.getNamedAttr("Turns", builder.getStringAttr(turns)));
   result.instance = rtl::InstanceOp::create(
       builder, loc, types, operands,
       builder.getStringAttr(unit::memoryPortName(bank.first, bank.second) +
                             "_arbiter"),
       builder.getStringAttr("rhz_mem_arbiter"),
-      builder.getDictionaryAttr({parameter("DataWidth", bits),
-                                 parameter("Readers", count),
-                                 parameter("Bursts", inFlight)}),
-      texts(inputs), texts(outputs));
+      builder.getDictionaryAttr(parameters), texts(inputs), texts(outputs));
   unsigned answer = 0;
   for (const unit::Signal &signal : signals()) {
     if (!signal.isInput)

@@ -14,6 +14,7 @@ namespace rhizome {
 struct MemoryReader {
   int64_t bits = 0;     ///< of a beat
   int64_t inFlight = 0; ///< maximum number of bursts in flight
+  int64_t turn = 1;     ///< bursts that it may be granted in a row
   rtl::InstanceOp instance;
   unsigned firstOperand = 0, firstResult = 0;
 };

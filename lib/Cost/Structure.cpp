@@ -185,6 +185,14 @@ void Builder::factors(int64_t words, int64_t weights, double lanes,
   delay(rows, 3);
 }
 
+void Builder::arriving(int64_t weights, double lanes, Product &of) {
+  const LateBits late = lateBits(of);
+  delay(lanes * double(of.x - late.x), 1);
+  delay(lanes * double(late.x), 2);
+  of.ownsLate = late.x == 0;
+  delay(double(weights * of.w), 1);
+}
+
 void Builder::products(double count, const Product &of) {
   const int64_t w = of.w, signedX = of.x + !of.xSigned;
   // Synthesis keeps products of few bits in logic, except for ECP5.

@@ -344,19 +344,39 @@ Cluster priced(Cluster cluster, const MemoryPrices &prices) {
   for (ClusterPlace &place : cluster.places) {
     place.context.cost.lutsOfABlock = prices.lutsOfABlock;
     place.context.residents = prices.residents;
+    place.context.streaming = prices.streaming;
     place.context.isAlone = cluster.places.size() == 1 && !place.wire;
   }
   return cluster;
 }
 
-bool Steering::wantsResident() const {
-  return llvm::any_of(homes,
-                      [](const Home &home) {
-                        return home.home == WeightHome::Resident;
-                      }) ||
-         llvm::any_of(pins, [](const Pin &pin) {
-           return llvm::StringRef(pin.option).contains("weights=");
+/// Whether a home or an option that a user names is this one.
+static bool wants(const Steering &steering, WeightHome home) {
+  constexpr llvm::StringRef kStreamed = "weights=streamed";
+  return llvm::any_of(
+             steering.homes,
+             [&](const Steering::Home &named) { return named.home == home; }) ||
+         llvm::any_of(steering.pins, [&](const Steering::Pin &pin) {
+           llvm::StringRef option = pin.option;
+           return home == WeightHome::Streamed
+                      ? option.contains(kStreamed)
+                      : option.contains("weights=") &&
+                            !option.contains(kStreamed);
          });
+}
+
+bool Steering::wantsResident() const {
+  return wants(*this, WeightHome::Resident);
+}
+
+bool Steering::wantsStreamed() const {
+  return wants(*this, WeightHome::Streamed);
+}
+
+/// Whether weights can be read from an off-chip memory.
+static bool mayStream(const Cluster &cluster) {
+  return cluster.places.size() == 1 && !cluster.places[0].wire &&
+         cluster.places[0].context.mayLoad();
 }
 
 /// Whether there is UltraRAM, and a way to fill it.
@@ -408,7 +428,7 @@ static Lacking lackingIn(Result &result, const Goal &goal,
       result.limit.kind != Limit::Kind::Resource)
     return {};
   const std::string &kind = result.limit.resource;
-  return {kind == "bram", kind == "lut" || kind == "lutram"};
+  return {kind == "bram" || kind == "uram", kind == "lut" || kind == "lutram"};
 }
 
 namespace {
@@ -425,6 +445,8 @@ public:
     MemoryPrices usual;
     if (steering.wantsResident())
       usual.residents = Residents::All;
+    if (steering.wantsStreamed())
+      usual.streaming = Streaming::All;
     if (pinned > 0)
       usual.lutsOfABlock = pinned;
     auto best = at(usual);
@@ -442,10 +464,22 @@ public:
       else if (best->fits)
         usual.residents = Residents::None;
     }
+    // What the chip cannot hold, and what is used once a frame anyway.
+    if ((!best->fits || lacking.blocks || lacking.luts) &&
+        best->refused.empty() && mayStream(cluster) &&
+        usual.streaming == Streaming::None) {
+      usual.streaming = Streaming::Once;
+      if (failed(consider(usual, *best)))
+        return failure();
+      if (best->streaming == Streaming::Once)
+        lacking = lackingIn(*best, goal, cluster);
+      else if (best->fits)
+        usual.streaming = Streaming::None;
+    }
     for (double price : {300, 900, 30})
       if (price < CostContext::kUsualLutsOfABlock ? lacking.luts
                                                   : lacking.blocks)
-        if (failed(consider({price, usual.residents}, *best)))
+        if (failed(consider({price, usual.residents, usual.streaming}, *best)))
           return failure();
     return best;
   }
@@ -482,6 +516,7 @@ private:
     if (succeeded(result)) {
       result->lutsOfABlock = prices.lutsOfABlock;
       result->residents = prices.residents;
+      result->streaming = prices.streaming;
     }
     return result;
   }

@@ -71,10 +71,11 @@ static Overrun leastOverrun(Problem open, double seconds,
   for (Kind &kind : open.kinds)
     kind.capacity = {};
   for (Place &place : open.places) {
-    best.budget += place.budgetFor(seconds);
+    const Resources budget = place.budgetFor(seconds);
+    best.budget += budget;
     Resources &most = open.kinds[place.kind].capacity;
     for (size_t k = 0; k < most.amount.size(); ++k)
-      most.amount[k] = std::max(most.amount[k], place.budget.amount[k]);
+      most.amount[k] = std::max(most.amount[k], budget.amount[k]);
     place.unlimit();
   }
   double least = INFINITY;

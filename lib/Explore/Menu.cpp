@@ -243,19 +243,43 @@ void Menu::checkPins(const Steering &steering) {
       });
     };
     auto stages = llvm::seq(0, int(order.size()));
+    bool isMetSomewhere =
+        llvm::any_of(stages, [&](int s) { return isMeant(s) && isMet(s); });
     if (llvm::none_of(stages, isMeant))
       unmet.push_back({home.node, "", "the network has no such node",
                        "'rhizome explore' lists the nodes"});
-    else if (llvm::none_of(stages,
-                           [&](int s) { return isMeant(s) && isMet(s); }))
-      unmet.push_back(
-          {home.node, "",
-           "no generator offers weights that are loaded when the design starts",
-           devices[0]->mayLoad()
-               ? "convolutions and dense layers may have such weights"
-               : "a design loads them from a memory outside the chip, which a "
-                 "single device must have: 'rhizome targets' lists them"});
+    else if (!isMetSomewhere)
+      unmet.push_back({home.node, "", whyNot(home.home), remedyFor(home.home)});
+    else if (home.node.empty() && home.home == WeightHome::Streamed)
+      // Whoever wants no weights on the chip must know of each layer that
+      // keeps them there.
+      for (int s : stages)
+        if (isa<osa::Conv2dOp, osa::DenseOp>(order[s]) && !isMet(s) &&
+            homeOf(steering, ids[s]) == &home)
+          unmet.push_back({ids[s].node, ids[s].op, whyNot(home.home),
+                           "'--weights " + ids[s].node +
+                               "=resident' loads them once, '--weights " +
+                               ids[s].node +
+                               "=rom' has them in the bitstream"});
   }
+}
+
+std::string Menu::whyNot(WeightHome home) {
+  return home == WeightHome::Streamed
+             ? "no generator offers weights that are read from a memory for "
+               "every frame"
+             : "no generator offers weights that are loaded when the design "
+               "starts";
+}
+
+std::string Menu::remedyFor(WeightHome home) const {
+  if (!devices[0]->mayLoad())
+    return "a design reads them from a memory outside the chip, which a single "
+           "device must have: 'rhizome targets' lists them";
+  return home == WeightHome::Streamed
+             ? "dense layers and convolutions may have such weights, depthwise "
+               "ones may not"
+             : "convolutions and dense layers may have such weights";
 }
 
 void Menu::addTensors(func::FuncOp network) {
@@ -315,7 +339,7 @@ void Menu::addPlaces() {
     here.kind = int(kind);
     here.budget = vectorOf(place.context.budget);
     for (auto [m, memory] : llvm::enumerate(place.context.memories))
-      here.bandwidth[m] = memory.bytesPerS;
+      here.bandwidth[m] = memory.sustainedBytesPerS(place.context.clockMhz);
     here.clockHz = place.context.clockMhz * 1e6;
     here.streamBits = place.streamBits;
     here.leastBits = place.leastBits;
@@ -336,16 +360,18 @@ std::vector<int> Menu::frontOf(int kind, const std::vector<Offer> &all,
     Resources capacity = posed.kinds[kind].capacity;
     double seconds = double(all[i].busyCycles) / (device.clockMhz * 1e6);
     for (auto [m, memory] : llvm::enumerate(device.memories))
-      capacity.amount[memoryKind(m)] = memory.bytesPerS * seconds;
+      capacity.amount[memoryKind(m)] =
+          memory.sustainedBytesPerS(device.clockMhz) * seconds;
     prices.push_back(pricesOf(withTraffic(kind, all[i]), capacity));
     order.push_back(int(i));
   }
   // Which of the memories for weights is scarce depends on the
   // whole plan.
   auto unitOf = [&](int i) {
-    int home = all[i].weights == WeightHome::Rom ? 0
-               : all[i].resources.uram() > 0     ? 1
-                                                 : 2;
+    int home = all[i].weights == WeightHome::Rom        ? 0
+               : all[i].weights == WeightHome::Streamed ? 3
+               : all[i].resources.uram() > 0            ? 1
+                                                        : 2;
     return std::pair(
         all[i].shared ? StringRef(all[i].shared->key) : StringRef(), home);
   };

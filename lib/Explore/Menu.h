@@ -78,6 +78,9 @@ private:
   bool pins(const Steering::Pin &pin, int stage) const;
   const Steering::Pin *pinOf(const Steering &steering, int stage) const;
   void checkPins(const Steering &steering);
+  /// Why a stage has no weights in this home, and what would work.
+  static std::string whyNot(gen::WeightHome home);
+  std::string remedyFor(gen::WeightHome home) const;
   int numberOf(const gen::BeatFormat &format);
   template <typename Make>
   Cost kept(int what, int kind, int64_t first, int64_t second, Make make);

@@ -230,10 +230,10 @@ double Realizer::secondsOf(const NodeResult &node, const Ends &ends) const {
 }
 
 /// The memory that transfers a node's bytes in no less than this time, if any,
-/// without its refresh and its latency.
+/// without its latency and what it loses between bursts.
 std::optional<std::string> Realizer::memoryThatBinds(size_t n,
                                                      double seconds) const {
-  constexpr double kNear = 0.95;
+  constexpr double kNear = 0.9;
   const Run &run = solution.runs[n];
   const Place &place = problem.places[run.places[0]];
   for (size_t m = 0; m < kMemories; ++m) {

@@ -310,7 +310,8 @@ FailureOr<Result> rebuild(func::FuncOp network, flow::PlanOp plan,
     Cluster allowed = priced(
         withinParts(cluster, result->avoidsDsp ? goal.withoutDsp() : goal),
         {result->lutsOfABlock,
-         steering.wantsResident() ? Residents::All : Residents::None});
+         steering.wantsResident() ? Residents::All : Residents::None,
+         steering.wantsStreamed() ? Streaming::All : Streaming::None});
     OfferCache cache;
     Posed posed(base, allowed, steering, cache);
     result->refused = posed.menu.refused();

@@ -100,12 +100,11 @@ Ends crossingOf(const Problem &problem, int begin, int end) {
   return crossing;
 }
 
-RunFront::RunFront(const Problem &problem, const Limits &limits,
-                   Candidates &candidates, int kind, int64_t streamBits,
-                   int begin, int64_t interval)
-    : problem(problem), limits(limits), candidates(candidates), kind(kind),
-      begin(begin), streamBits(streamBits), interval(interval) {
-  capacity = problem.kinds[kind].capacity;
+/// Of each resource the most that a place of this kind has, and of each memory
+/// the bytes that it moves within the interval.
+static Resources largestBudget(const Problem &problem, int kind,
+                               int64_t interval) {
+  Resources most;
   for (const Place &place : problem.places) {
     if (place.kind != kind)
       continue;
@@ -113,8 +112,23 @@ RunFront::RunFront(const Problem &problem, const Limits &limits,
     for (size_t k = 0; k < kKinds; ++k)
       most.amount[k] = std::max(most.amount[k], budget.amount[k]);
   }
+  return most;
+}
+
+/// A capacity with the memories of a budget.
+static Resources withTraffic(Resources capacity, const Resources &budget) {
   for (size_t m = 0; m < gen::kMemories; ++m)
-    capacity.amount[gen::memoryKind(m)] = most.amount[gen::memoryKind(m)];
+    capacity.amount[gen::memoryKind(m)] = budget.amount[gen::memoryKind(m)];
+  return capacity;
+}
+
+RunFront::RunFront(const Problem &problem, const Limits &limits,
+                   Candidates &candidates, int kind, int64_t streamBits,
+                   int begin, int64_t interval)
+    : problem(problem), limits(limits), candidates(candidates), kind(kind),
+      begin(begin), streamBits(streamBits), interval(interval) {
+  most = largestBudget(problem, kind, interval);
+  capacity = withTraffic(problem.kinds[kind].capacity, most);
 }
 
 const Choice &RunFront::choiceAt(int level, int label, int stage) const {
@@ -155,6 +169,8 @@ const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
   const Kind &device = problem.kinds[kind];
   const std::vector<Choice> &all = device.choices[stage];
   std::vector<int> quick;
+  const Resources capacity =
+      withTraffic(device.capacity, largestBudget(problem, kind, interval));
   std::vector<std::array<double, kPrices>> prices;
   for (int c = 0; c < int(all.size()); ++c)
     if (all[c].part > 0) {
@@ -162,7 +178,7 @@ const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
       kept.push_back(c);
     } else if (all[c].interval <= interval) {
       quick.push_back(c);
-      prices.push_back(pricesOf(all[c].cost.resources, device.capacity));
+      prices.push_back(pricesOf(all[c].cost.resources, capacity));
     }
   size_t parts = kept.size();
   std::vector<int> order(quick.size());

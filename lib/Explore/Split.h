@@ -24,10 +24,11 @@ mlir::func::FuncOp splitAs(mlir::func::FuncOp network,
                            const std::vector<Split> &splits, Refusals &refused);
 /// Settings for the kinds of memories: ROMs are placed as if a block
 /// were worth this many LUTs, and weights may be in memories that are filled
-/// when the design starts.
+/// when the design starts, or off chip.
 struct MemoryPrices {
   double lutsOfABlock = gen::CostContext::kUsualLutsOfABlock;
   gen::Residents residents = gen::Residents::None;
+  gen::Streaming streaming = gen::Streaming::None;
 };
 Cluster priced(Cluster cluster, const MemoryPrices &prices);
 } // namespace rhizome::explore

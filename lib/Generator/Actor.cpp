@@ -130,6 +130,23 @@ Resources costOf(const Actor &actor, const CostContext &context,
   return r;
 }
 
+int64_t Memory::portBitsAt(double clockMhz) const {
+  constexpr int64_t kWidest = 1024; // of AXI4
+  int64_t bits = std::max(portBits, kLoadBits);
+  while (bits < kWidest &&
+         double(bits) * clockMhz < double(portBits) * portMhz * (1 - 1e-9))
+    bits *= 2;
+  return bits;
+}
+
+double Memory::bankBytesPerS(double clockMhz) const {
+  double port = double(portBitsAt(clockMhz)) / 8 * clockMhz * 1e6;
+  double rate = double(bytesPerS) / double(banks);
+  if (refreshEveryNs > 0)
+    rate *= 1 - double(refreshNs) / double(refreshEveryNs);
+  return std::min(rate, port);
+}
+
 void addReader(const Actor &actor, ProcessNetwork &network, size_t port,
                int64_t words, int64_t burst, int64_t periods, int channel) {
   // The bank determines the timing; until it is chosen, assume a fast one.
@@ -141,6 +158,7 @@ void addReader(const Actor &actor, ProcessNetwork &network, size_t port,
     reader.phases.push_back({words / burst, {}, {}, {burst}});
   if (words % burst)
     reader.phases.push_back({1, {}, {}, {words % burst}});
+  reader.turn = actor.turnOf(*actor.kind().memoryPorts()[port]);
   reader.memory = network.memory(place.memory, place.bank);
   network.processes.push_back(std::move(reader));
 }

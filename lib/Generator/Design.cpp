@@ -34,6 +34,7 @@ public:
         ++readers[rootOf(v)];
     for (Value v : ret.getOperands())
       ++readers[rootOf(v)];
+    chooseBanks(selections);
     for (Selection &selection : selections)
       buildSelection(selection);
     for (const Awaited &stream : awaited)
@@ -269,6 +270,71 @@ private:
               region.outs()[i].getLoc());
   }
 
+  /// The most bursts in a row that an arbiter grants a reader.
+  static constexpr int64_t kMostTurn = 15;
+
+  /// The banks of the readers that may use any: those that read most first,
+  /// each takes the bank that has to give least so far.
+  void chooseBanks(std::vector<Selection> &selections) {
+    struct Reading {
+      Actor *actor;
+      const unit::Port *port;
+      MemoryPlace *place;
+      int64_t bytes;
+    };
+    std::vector<Reading> open;
+    for (Selection &selection : selections)
+      for (Body::Unit &unit : selection.offer.body.units)
+        for (auto [port, place] :
+             llvm::zip(unit.actor.kind().memoryPorts(), unit.actor.memories))
+          if (place.bank == MemoryPlace::kAnyBank)
+            open.push_back({&unit.actor, port, &place,
+                            port->traffic.bytes(unit.actor.params.data())});
+    llvm::stable_sort(open, [](const Reading &a, const Reading &b) {
+      return a.bytes > b.bytes;
+    });
+    std::map<StringRef, std::vector<int64_t>> given; // by bank
+    for (const Memory &memory : border.memories)
+      given[memory.name].resize(size_t(memory.banks));
+    for (const Reading &reading : open) {
+      std::vector<int64_t> &banks = given[reading.place->memory];
+      auto least = std::min_element(banks.begin(), banks.end());
+      *least += reading.bytes;
+      reading.place->bank = least - banks.begin();
+    }
+    // Of a bank, readers get in a row what corresponds to their bytes: the one
+    // that reads most, as much as its buffer takes.
+    std::map<std::pair<StringRef, int64_t>, int64_t> most;
+    for (const Reading &reading : open)
+      most.try_emplace({reading.place->memory, reading.place->bank},
+                       std::max<int64_t>(1, reading.bytes));
+    for (const Reading &reading : open) {
+      const unit::Traffic &traffic = reading.port->traffic;
+      if (!*traffic.turn)
+        continue;
+      int64_t room = reading.actor->get("Depth") /
+                     traffic.burst(reading.actor->params.data());
+      double share = double(reading.bytes) /
+                     double(most[{reading.place->memory, reading.place->bank}]);
+      int64_t turn = std::clamp<int64_t>(
+          std::min(room, int64_t(std::llround(kMostTurn * share))), 1,
+          kMostTurn);
+      if (turn > 1)
+        reading.actor->set(traffic.turn, turn);
+    }
+  }
+
+  /// Bits of a beat of the bank from which the load chain is filled: as
+  /// other readers of that bank have it, otherwise a word of the chain.
+  int64_t loadBeat() {
+    for (auto op : design.getBody().getOps<flow::ActorOp>())
+      for (auto [port, bank] :
+           llvm::zip_equal(op.getUnit().kind().memoryPorts(), op.getBanks()))
+        if (bank.getMemory() == border.memories[0].name && bank.getBank() == 0)
+          return op.getUnit().bitsOf(*port);
+    return kLoadBits;
+  }
+
   /// The head of the load chain, if a unit waits for it: one segment with the
   /// words of each unit, in the order of the actors.
   void addLoad() {
@@ -284,7 +350,9 @@ private:
     if (filled.empty())
       return;
     assert(!border.memories.empty() && "offered where there is a memory");
-    MemoryImage all(kLoadBits, words);
+    const int64_t beat = loadBeat(), parts = beat / kLoadBits;
+    const int64_t beats = (words + parts - 1) / parts;
+    MemoryImage all(beat, beats);
     int64_t at = 0;
     for (auto &[op, taken] : filled) {
       auto own = images.find(loadImage(op.getName()));
@@ -293,13 +361,14 @@ private:
       int64_t end = at + taken;
       for (int64_t word = 0; word < image.depth; ++word)
         for (int64_t low = 0; low < image.width; low += kLoadBits, ++at)
-          all.set(at, 0, kLoadBits, int64_t(image.get(word, low, kLoadBits)));
+          all.set(at / parts, at % parts * kLoadBits, kLoadBits,
+                  int64_t(image.get(word, low, kLoadBits)));
       assert(at == end && "the unit takes what there is");
       (void)end;
       images.erase(own);
     }
     Actor reader =
-        makeLoadReader(words, {border.memories[0].name, 0, kLoadSegment});
+        makeLoadReader(beats, beat, {border.memories[0].name, 0, kLoadSegment});
     reader.name = names.unique(reader.name);
     images[kLoadSegment] = std::move(all);
     emit(network.getLoc(), std::move(reader), {}, {});
@@ -374,15 +443,36 @@ static llvm::StringMap<rhz::MemoryFigures> figuresOf(flow::DesignOp design) {
   return figures;
 }
 
+/// What a reader of the load chain's bank reads ahead while the chain is
+/// filled: bursts of this many beats, and how many.
+struct ReadAhead {
+  int64_t burst, count;
+};
+static std::vector<ReadAhead> readAheadNextTo(flow::ActorOp head,
+                                              flow::DesignOp design) {
+  std::vector<ReadAhead> others;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    for (auto [port, bank] :
+         llvm::zip_equal(op.getUnit().kind().memoryPorts(), op.getBanks())) {
+      if (op == head || bank.getMemory() != head.getBanks()[0].getMemory() ||
+          bank.getBank() != head.getBanks()[0].getBank())
+        continue;
+      unit::Instance unit = op.getUnit();
+      int64_t burst = port->traffic.burst(unit.params.data());
+      int64_t room = op.getDepths().empty() ? burst : op.getDepths()[0];
+      others.push_back({burst, room / burst});
+    }
+  return others;
+}
+
 int64_t loadCycles(flow::DesignOp design) {
-  int64_t places = 0, words = 0;
+  int64_t places = 0;
   flow::ActorOp head;
   for (auto op : design.getBody().getOps<flow::ActorOp>()) {
     unit::Instance unit = op.getUnit();
     for (const unit::Port &port : unit.kind().ports)
       if (port.isLoaded()) {
         ++places;
-        words += port.beats(unit.params.data());
       } else if (port.protocol == unit::Protocol::Load) {
         head = op;
       }
@@ -396,23 +486,40 @@ int64_t loadCycles(flow::DesignOp design) {
   rhz::MemoryServer server(rhz::MemoryTiming::of(
       figuresOf(design).lookup(head.getBanks()[0].getMemory()),
       unit.bitsOf(port) / 8, design.getClockMhz().convertToDouble()));
+  // A beat of several words waits until those of the one before are passed on.
+  const int64_t parts = unit.bitsOf(port) / kLoadBits;
   // A request is made if few enough are in flight, and accepted in the
   // next cycle.
-  int64_t cycle = -1;
+  int64_t cycle = -1, free = 0;
+  std::vector<ReadAhead> others = readAheadNextTo(head, design);
   std::vector<int64_t> ends; // cycles of the bursts' last beats
-  for (int64_t left = words; left > 0; left -= burst) {
+  for (int64_t left = unit.get("Words"); left > 0; left -= burst) {
     ++cycle;
     int64_t before = int64_t(ends.size()) - atOnce;
     if (before >= 0)
       cycle = std::max(cycle, ends[size_t(before)] + 1);
-    server.begin(cycle + 1, /*turns=*/ends.empty());
+    bool turns = ends.empty();
+    for (ReadAhead &other : others)
+      if (other.count-- > 0) {
+        server.begin(cycle + 1, /*turns=*/true);
+        for (int64_t i = 0; i < other.burst; ++i)
+          server.next();
+        turns = true;
+      }
+    server.begin(cycle + 1 + !others.empty(), turns);
     int64_t last = 0;
-    for (int64_t i = 0; i < std::min(left, burst); ++i)
-      last = server.next();
+    for (int64_t i = 0; i < std::min(left, burst); ++i) {
+      last = std::max(server.next(), free);
+      free = last + parts;
+    }
     ends.push_back(last);
   }
   // Each place passes a word on in the next cycle; the last one's flag follows.
-  return ends.back() + places + 1;
+  int64_t words = 0;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    if (const unit::Port *loaded = op.getUnit().kind().loadedPort())
+      words += loaded->beats(op.getUnit().params.data());
+  return ends.back() + (words - 1) % parts + places + 1;
 }
 
 /// The banks that actors of a design use, in its cycles.
@@ -482,8 +589,10 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
       numbers[v] = channel++;
   DenseSet<Value> reached = streamsOfInputs(design);
   for (auto op : design.getBody().getOps<flow::ActorOp>())
-    if (Actor actor = actorOf(op);
-        op.getInputs().size() > 1 && !actor.model().takesTurns(actor))
+    if (Actor actor = actorOf(op); !actor.model().takesTurns(actor) &&
+                                   llvm::count_if(op.getInputs(), [&](Value v) {
+                                     return reached.contains(v);
+                                   }) > 1)
       for (Value v : op.getInputs())
         if (reached.contains(v))
           joins.push_back({v.getDefiningOp<flow::ActorOp>(), numbers[v]});
@@ -544,17 +653,22 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
   // waits for a later one, so that its latency is that of a single frame.
   // Long frames with constant intervals are steady a frame earlier.
   constexpr int kWarmUp = 3, kShort = 5;
-  constexpr double kLong = 20000;
+  constexpr double kLong = 20000, kMostInFlight = 32;
   Simulation simulation(network);
   const SimResult &run = simulation.upTo(kShort - 1);
   if (run.deadlock)
     return design.emitError("internal: the design deadlocks: ") << run.blocked;
   if (readsMemory(network)) {
-    // Refreshes are not aligned to frames: no frame is like another.
-    bool shortFrames = run.interval(kWarmUp - 1) < kLong;
-    simulation.upTo(shortFrames ? 20 : 12);
-    return Timing{run.interval(shortFrames ? 10 : kWarmUp),
-                  latencyAfterReading(network)};
+    // Refreshes are not aligned to frames: no frame is like another. Those in
+    // flight at once share the memory: as many go before and after.
+    double interval = run.interval(kWarmUp - 1);
+    int64_t latency = latencyAfterReading(network);
+    int inFlight =
+        int(std::min(kMostInFlight, std::ceil(double(latency) / interval)));
+    int frames = inFlight + (interval < kLong ? 20 : 12);
+    simulation.upTo(frames, std::max(inFlight, Simulation::kAhead));
+    int warmUp = frames - 1 - std::max(8, (frames - 1) / 2);
+    return Timing{run.interval(warmUp), latency};
   }
   if (run.interval(kWarmUp - 1) > kLong && run.isSteady(kWarmUp - 2))
     return Timing{run.interval(kWarmUp - 1), run.latency()};

@@ -239,17 +239,14 @@ struct ProcessState {
   std::vector<ChannelState *> inputs, outputs;
 };
 
-/// Frames that processes may be ahead of the outputs of a design with memories:
-/// as they read ahead, what others read comes later.
-constexpr int kAhead = 4;
-
 struct MemoryState {
   rhz::MemoryServer server;
   std::vector<int> readers; ///< processes, in the order of their ports
   int64_t granted = -1;     ///< the cycle of the last grant
   size_t last = 0;          ///< the reader that was granted last
   size_t first = 0;         ///< the next one's turn
-  bool isFresh = true;      ///< nothing was granted yet
+  int64_t left = 0;    ///< bursts that the last one may still have in a row
+  bool isFresh = true; ///< nothing was granted yet
 };
 } // namespace
 
@@ -605,6 +602,10 @@ bool Simulation::State::grant() {
     const ProcessState &s = processes[best->readers[r]];
     return s.asked && s.presented <= cycle;
   };
+  if (best->left > 0 && waits(best->last))
+    reader = best->last;
+  else
+    best->left = 0;
   while (!waits(reader))
     reader = (reader + 1) % count;
   serve(*best, reader, cycle);
@@ -621,6 +622,8 @@ void Simulation::State::serve(MemoryState &memory, size_t reader,
   memory.server.begin(cycle + (memory.readers.size() > 1),
                       memory.isFresh || reader != memory.last || begins);
   memory.isFresh = false;
+  memory.left =
+      memory.left > 0 ? memory.left - 1 : network.processes[p].turn - 1;
   memory.granted = cycle;
   memory.last = reader;
   memory.first = (reader + 1) % memory.readers.size();
@@ -643,12 +646,12 @@ bool Simulation::State::isDone(int frames) const {
   });
 }
 
-const SimResult &Simulation::upTo(int frames) {
+const SimResult &Simulation::upTo(int frames, int ahead) {
   State &s = *state;
   // What is read ahead for later frames contends with what is read for these.
   bool reads = llvm::any_of(
       s.memories, [](const MemoryState &m) { return !m.readers.empty(); });
-  int most = frames + (reads ? kAhead : 0);
+  int most = frames + (reads ? ahead : 0);
   s.result.frames = frames;
   s.result.firstIn.resize(most, INT64_MAX);
   for (size_t p = 0; p < s.processes.size(); ++p)

@@ -66,6 +66,8 @@ std::vector<gen::Memory> planbuild::memoriesOf(const Device &device) {
   gen::Memory memory;
   memory.name = m.name;
   memory.banks = m.banks;
+  memory.portBits = m.portBits;
+  memory.portMhz = m.portMhz;
   memory.bytesPerS = int64_t(m.bytesPerS);
   memory.latencyNs = m.latencyNs;
   memory.turnaroundNs = m.turnaroundNs;

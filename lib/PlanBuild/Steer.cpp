@@ -4,6 +4,7 @@
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/SourceMgr.h"
@@ -148,19 +149,16 @@ Error planbuild::addHomes(const std::vector<std::string> &asked,
     auto [node, home] = text.rsplit('=');
     if (!text.contains('='))
       std::swap(node, home);
-    if (home == "streamed")
-      return createStringError(
-          "'--weights %s': no unit reads its weights anew for every frame; "
-          "'resident' loads them from the same memory once, when the design "
-          "starts",
-          text.str().c_str());
-    if (home != "rom" && home != "resident")
+    auto known = StringSwitch<std::optional<gen::WeightHome>>(home)
+                     .Case("rom", gen::WeightHome::Rom)
+                     .Case("resident", gen::WeightHome::Resident)
+                     .Case("streamed", gen::WeightHome::Streamed)
+                     .Default(std::nullopt);
+    if (!known)
       return createStringError("'--weights %s': '%s' is not a home of weights; "
-                               "known are rom and resident",
+                               "known are rom, resident and streamed",
                                text.str().c_str(), home.str().c_str());
-    steering.homes.push_back({node.str(), home == "rom"
-                                              ? gen::WeightHome::Rom
-                                              : gen::WeightHome::Resident});
+    steering.homes.push_back({node.str(), *known});
   }
   return Error::success();
 }

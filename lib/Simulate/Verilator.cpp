@@ -292,6 +292,18 @@ Expected<SimulatorProgram> rhizome::buildSimulator(const Package &package) {
                           sim::hangLimit(plan, {}), std::move(built->held)};
 }
 
+/// Frames that a design that reads a memory has begun when the first of them
+/// ends; 0 if it reads none.
+static int64_t framesInFlight(const Plan &plan, const PlannedNode &node) {
+  constexpr int64_t kMost = 32;
+  if (llvm::none_of(node.memoryPorts,
+                    [](const MemoryPort &p) { return p.bytesPerFrame > 0; }))
+    return 0;
+  const int64_t interval = std::max<int64_t>(1, plan.predicted.intervalCycles);
+  return std::min(kMost,
+                  (plan.predicted.latencyCycles + interval - 1) / interval);
+}
+
 Expected<SimResult> sim::runVerilator(const Package &package,
                                       const Prepared &prepared,
                                       const SimOptions &options) {
@@ -308,14 +320,20 @@ Expected<SimResult> sim::runVerilator(const Package &package,
     return folder.takeError();
   std::string run = *folder;
   bool measure = options.measure && !options.stallsIn && !options.stallsOut;
-  int64_t total = prepared.frames;
-  if (measure)
-    total = std::max(total, plan.predicted.intervalCycles < kShortFrame
-                                ? kManyFrames
-                                : kFewFrames);
+  int64_t total = prepared.frames, last = 0;
+  if (measure) {
+    // Frames in flight at once share memories: as many come before those that
+    // are counted and after them.
+    last = framesInFlight(plan, node);
+    total = std::max(total, last + (plan.predicted.intervalCycles < kShortFrame
+                                        ? kManyFrames
+                                        : kFewFrames)) +
+            last;
+  }
   std::vector<std::string> args = {
       "--frames",     std::to_string(prepared.frames),
       "--total",      std::to_string(total),
+      "--last",       std::to_string(last),
       "--stalls-in",  std::to_string(options.stallsIn),
       "--stalls-out", std::to_string(options.stallsOut),
       "--seed",       std::to_string(options.seed),

@@ -58,6 +58,11 @@ DeviceMemory readMemory(const YAML::Node &node) {
                                       std::to_string(memory.portBits) +
                                       ", not a power of two from 8 to 1024"};
   }
+  if (YAML::Node clock = map.find("port_mhz")) {
+    memory.portMhz = Mapping::convert<double>(clock, "port_mhz");
+    if (!(memory.portMhz > 0))
+      throw Mistake{lineOf(clock), "'port_mhz' is not above 0"};
+  }
   for (auto [key, ns] : {std::pair("latency_ns", &memory.latencyNs),
                          {"turnaround_ns", &memory.turnaroundNs},
                          {"refresh_every_ns", &memory.refreshEveryNs},

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Matrix times vector in folds like rhz_matvec, with weights that come from
-// outside: addr_o is the word that the firing of the cycle before needs, and
-// w_i has it WeightStages cycles later. Its latency is rhz_matvec's.
+// outside: w_i has those of a firing Arrival cycles after it. addr_o is, a cycle
+// after a firing, the word that it needs; last_o is high while a firing would
+// complete a result. A push comes Arrival - 3 cycles (Style 2: Arrival - 2)
+// later than in rhz_matvec.
 module rhz_matvec_fed #(
   parameter int Pixels   = 1,
   parameter int Pe       = 1,
@@ -18,7 +20,7 @@ module rhz_matvec_fed #(
   parameter int BiasBlock = 0,
   parameter int Depth    = 2,
   parameter int Latency  = 0,
-  parameter int WeightStages = (Style == 2) ? 1 : 2,
+  parameter int Arrival  = (Style == 2) ? 2 : 3,
   parameter int AddrWidth = (OutFolds * Folds > 1) ? $clog2(OutFolds * Folds) : 1
 ) (
   input  logic                          clk_i,
@@ -29,6 +31,7 @@ module rhz_matvec_fed #(
   output logic                          out_valid_o,
   input  logic                          out_ready_i,
   output logic [Pixels*Pe*AccWidth-1:0] out_data_o,
+  output logic                          last_o,
   output logic [AddrWidth-1:0]          addr_o,
   input  logic [Pe*Simd*WWidth-1:0]     w_i
 );
@@ -39,7 +42,7 @@ module rhz_matvec_fed #(
   localparam int MulStages =
       (Style == 0 && WWidth > 4 && XWidth + 1 - XSigned > 4) ? 2 : 1;
   localparam int DotStage  =
-      1 + WeightStages +
+      Arrival +
       ((Style == 2) ? 4 + Length + $clog2(Cascades) : MulStages + $clog2(Simd));
   localparam int Push = DotStage + 2;
   localparam int Lat  = Push + ((Depth > 64) ? 2 : 1);
@@ -55,6 +58,7 @@ module rhz_matvec_fed #(
   logic [FoldW-1:0] unused_fold;
   assign in_ready_o = credit || !last_fold;
   assign fire = in_valid_i && in_ready_o;
+  assign last_o = last_fold;
   rhz_counter #(.Count(Words)) u_addr (
     .clk_i, .rst_ni, .en_i(fire), .value_o(addr), .last_o(unused_last)
   );
@@ -74,7 +78,7 @@ module rhz_matvec_fed #(
 
   logic [Pixels*Simd*XWidth-1:0] x;
   always_ff @(posedge clk_i) addr_o <= addr;
-  rhz_delay #(.Width(Pixels * Simd * XWidth), .Stages(1 + WeightStages)) u_x (
+  rhz_delay #(.Width(Pixels * Simd * XWidth), .Stages(Arrival)) u_x (
     .clk_i, .data_i(in_data_i), .data_o(x)
   );
 

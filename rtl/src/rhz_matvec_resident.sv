@@ -39,6 +39,7 @@ module rhz_matvec_resident #(
   localparam int AddrW = (Words > 1) ? $clog2(Words) : 1;
   localparam int WeightStages = (Style == 2) ? 1 : 2;
 
+  logic unused_last;
   logic [AddrW-1:0] addr;
   logic [Pe*Simd*WWidth-1:0] w;
   rhz_weight_ram #(
@@ -53,6 +54,6 @@ module rhz_matvec_resident #(
     .Style(Style), .BiasBlock(BiasBlock), .Depth(Depth), .Latency(Latency)
   ) u_products (
     .clk_i, .rst_ni, .in_valid_i, .in_ready_o, .in_data_i, .out_valid_o, .out_ready_i,
-    .out_data_o, .addr_o(addr), .w_i(w)
+    .out_data_o, .last_o(unused_last), .addr_o(addr), .w_i(w)
   );
 endmodule

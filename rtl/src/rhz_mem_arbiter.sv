@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Several readers at one memory port: bursts are granted round robin, one a
-// cycle, and beats go back in the order of the grants. A request reaches the
+// cycle, and beats go back in the order of the grants. A reader that still asks
+// is granted several in a row before others, as many as its character of Turns
+// says ('1' to '?', 15; empty: one each), so that their shares follow their needs
+// and the memory seldom goes on elsewhere. A request reaches the
 // memory a cycle after its grant; beats pass without delay. Bursts is what the
 // readers may have on their way in all.
 module rhz_mem_arbiter #(
   parameter int DataWidth = 64,
   parameter int Readers   = 2,
-  parameter int Bursts    = 8
+  parameter int Bursts    = 8,
+  parameter     Turns     = ""
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -33,7 +37,9 @@ module rhz_mem_arbiter #(
   logic can, grant, full_q, some_q;
   logic [Readers-1:0] after_q, later, chosen;
   assign later  = s_axi_arvalid & after_q;
-  assign chosen = (later != '0) ? later & (~later + Readers'(1))
+  logic [Readers-1:0] stays;  // the one granted last, if its turn is not over
+  assign chosen = (stays != '0) ? stays
+                : (later != '0) ? later & (~later + Readers'(1))
                                 : s_axi_arvalid & (~s_axi_arvalid + Readers'(1));
   assign can    = !full_q && (!m_axi_arvalid || m_axi_arready);
   assign grant  = can && s_axi_arvalid != '0;
@@ -41,6 +47,25 @@ module rhz_mem_arbiter #(
   always_ff @(posedge clk_i) begin
     if (!rst_ni)    after_q <= '0;
     else if (grant) after_q <= ~(chosen | (chosen - Readers'(1)));
+  end
+
+  if (Turns == "") begin : gen_single
+    assign stays = '0;
+  end else begin : gen_turns
+    localparam logic [8*Readers-1:0] Text = Turns;
+    logic [Readers-1:0] owner_q;
+    logic [3:0] left_q, turn;
+    assign stays = (left_q != '0) ? s_axi_arvalid & owner_q : '0;
+    always_comb begin
+      turn = '0;
+      for (int i = 0; i < Readers; i++)
+        if (chosen[i]) turn = turn | (Text[8*(Readers-1-i) +: 4] - 4'd1);
+    end
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni)    left_q <= '0;
+      else if (grant) left_q <= (stays != '0) ? left_q - 4'd1 : turn;
+    end
+    always_ff @(posedge clk_i) if (grant) owner_q <= chosen;
   end
 
   logic [63:0] address;

@@ -29,15 +29,10 @@ module rhz_mem_reader #(
   output logic [DataWidth-1:0] out_data_o
 );
   localparam int Lat       = 1 + ((Depth > 64) ? 2 : 1);
-  localparam int Bytes     = DataWidth / 8;
   localparam int Bursts    = (Words + Burst - 1) / Burst;
   localparam int LastLen   = Words - (Bursts - 1) * Burst;
   localparam int FullLen   = (Words < Burst) ? Words : Burst;
-  localparam int Pages     = (Words - 1) / (4096 / Bytes) + 1;
-  localparam int AddrWidth = 12 + $clog2(Page + Pages);
   localparam int RoomWidth = $clog2(Depth + 1);
-  localparam int CountW    = (Bursts > 1) ? $clog2(Bursts) : 1;
-  localparam logic [AddrWidth-1:0] Base = AddrWidth'(Page) << 12;
   if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
     initial $fatal(1, "rhz_mem_reader: Latency %0d given, %0d built", Latency, Lat);
   end
@@ -49,9 +44,11 @@ module rhz_mem_reader #(
   logic fire, fits, last, pop;
   logic full_fits_q, last_fits_q;
   logic [RoomWidth-1:0] room_q, room_d, length;
-  logic [CountW-1:0] unused_count;
-  rhz_counter #(.Count(Bursts)) u_burst (
-    .clk_i, .rst_ni, .en_i(fire), .value_o(unused_count), .last_o(last)
+  rhz_mem_requests #(
+    .DataWidth(DataWidth), .Words(Words), .Burst(Burst), .Page(Page)
+  ) u_requests (
+    .clk_i, .rst_ni, .may_i(fits), .fire_o(fire), .last_o(last), .m_axi_arvalid, .m_axi_arready,
+    .m_axi_araddr, .m_axi_arlen
   );
   assign length = last ? RoomWidth'(LastLen) : RoomWidth'(FullLen);
   assign fits   = last ? last_fits_q : full_fits_q;
@@ -69,28 +66,6 @@ module rhz_mem_reader #(
     end
   end
 
-  logic arvalid_q;
-  logic [AddrWidth-1:0] next_q, araddr_q;
-  logic [7:0] arlen_q;
-  assign fire = fits && (!arvalid_q || m_axi_arready);
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) arvalid_q <= 1'b0;
-    else         arvalid_q <= fire || (arvalid_q && !m_axi_arready);
-  end
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni)   next_q <= Base;
-    else if (fire) next_q <= last ? Base : next_q + AddrWidth'(Burst * Bytes);
-  end
-  always_ff @(posedge clk_i) begin
-    if (fire) begin
-      araddr_q <= next_q;
-      arlen_q  <= last ? 8'(LastLen - 1) : 8'(FullLen - 1);
-    end
-  end
-  assign m_axi_arvalid = arvalid_q;
-  assign m_axi_araddr  = 64'(araddr_q);
-  assign m_axi_arlen   = arlen_q;
-
   logic push_q;
   logic [DataWidth-1:0] data_q;
   assign m_axi_rready = 1'b1;
@@ -101,7 +76,7 @@ module rhz_mem_reader #(
   always_ff @(posedge clk_i) data_q <= m_axi_rdata;
 
   logic credit, unused;
-  assign unused = &{1'b0, m_axi_rlast, credit, unused_count};
+  assign unused = &{1'b0, m_axi_rlast, credit};
   rhz_outbuf #(.Width(DataWidth), .Depth(Depth)) u_outbuf (
     .clk_i, .rst_ni, .credit_o(credit), .take_i(push_q), .push_i(push_q),
     .push_data_i(data_q), .out_valid_o, .out_ready_i, .out_data_o

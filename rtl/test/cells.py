@@ -5,7 +5,7 @@ seeded random ones), stimulus, and what the cells must answer."""
 import random
 
 import timing
-from loads import LOAD_CHECK, MEMORY, resident
+from loads import LOAD_CHECK, MEMORY, resident, streamed
 
 
 class Port:
@@ -402,8 +402,9 @@ def matvec(rng, fixed, cell="rhz_matvec"):
     p = pick(rng, fixed, Pixels=[1, 1, 2, 3], Pe=(1, 5), Simd=[1, 2, 3, 4, 5, 7, 8, 9, 16],
              XWidth=(1, 8) if style else (1, 5), XSigned=[0, 1], WWidth=(2, 8), Folds=[1, 1, 2, 3, 7],
              OutFolds=(1, 4), Bias=[0, 1], BiasBlock=[0, 1], Depth=[2, 3, 8, 64, 65],
-             **({"Block": [0, 1]} if cell == "rhz_matvec" else
-                {"Ultra": [0, 1], "Load": [8, 32, 64, 72]}))
+             **{"rhz_matvec": {"Block": [0, 1]},
+                "rhz_matvec_resident": {"Ultra": [0, 1], "Load": [8, 32, 64, 72]},
+                "rhz_matvec_streamed": {"Beat": [8, 32, 64, 128, 256]}}[cell])
     p["Style"] = style
     exact = p["XWidth"] + p["WWidth"] + clog2(p["Simd"] * p["Folds"]) + 1
     p["AccWidth"] = exact + rng.choice([0, 3, 9])
@@ -445,6 +446,10 @@ def matvec(rng, fixed, cell="rhz_matvec"):
     if p["Style"] == 2:
         cascades = -(-p["Simd"] // (7 if p["XSigned"] else 4))
         stages = 8 + -(-p["Simd"] // cascades) + clog2(cascades)
+    if cell == "rhz_matvec_streamed":
+        return streamed(Case, rng, fixed, p, rows, files,
+                        Port("in", p["XWidth"], p["Pixels"] * p["Simd"], beats_in),
+                        Port("out", p["AccWidth"], p["Pixels"] * p["Pe"], beats_out), stages)
     if cell == "rhz_matvec":
         return Case(cell, p,
                     [Port("in", p["XWidth"], p["Pixels"] * p["Simd"], beats_in)],
@@ -462,6 +467,17 @@ def matvec(rng, fixed, cell="rhz_matvec"):
        {"Pe": 5, "Simd": 16, "Style": 0, "Load": 8}, {"Style": 1, "Load": 1024})
 def matvec_resident(rng, fixed):
     return matvec(rng, fixed, "rhz_matvec_resident")
+
+
+@maker({"Pe": 3, "Simd": 8, "XSigned": 1, "XWidth": 8, "WWidth": 8, "Style": 2, "Beat": 64},
+       {"Pe": 1, "Simd": 1, "XWidth": 1, "WWidth": 2, "Style": 0, "Folds": 1, "OutFolds": 1},
+       {"Pe": 2, "Simd": 4, "Style": 2, "WWidth": 8, "Folds": 7, "OutFolds": 3, "Beat": 256,
+        "Words": 4},
+       {"Pe": 1, "Simd": 1, "Style": 1, "WWidth": 3, "Folds": 50, "Beat": 64, "Words": 21},
+       {"Pe": 5, "Simd": 16, "Style": 0, "Beat": 8, "WWidth": 5},
+       {"Pe": 4, "Simd": 8, "WWidth": 8, "Beat": 128})
+def matvec_streamed(rng, fixed):
+    return matvec(rng, fixed, "rhz_matvec_streamed")
 
 
 @maker({"Pixels": 1, "Lanes": 1, "Taps": 1, "Folds": 1, "OutFolds": 1, "Op": 0},
@@ -760,10 +776,13 @@ def mem_reader(rng, fixed):
 
 
 @maker({"Words": 1, "Burst": 1}, {"Words": 300, "Burst": 64, "InFlight": 4, "DataWidth": 64},
+       {"Words": 70, "Burst": 16, "DataWidth": 128, "Load": 32, "latency": 1},
        {"Words": 33, "Burst": 32, "InFlight": 1, "latency": 1})
 def load_reader(rng, fixed):
     p = pick(rng, fixed, DataWidth=[8, 32, 64, 128], Words=(1, 200), Burst=[1, 2, 4, 8, 16],
              InFlight=[1, 2, 4, 7], Page=[0, 1, 5, 100000])
+    p["Load"] = fixed.get("Load", max(8, p["DataWidth"] // rng.choice([1, 1, 2, 4])))
+    pieces = p["DataWidth"] // p["Load"]
     latency, gap = fixed.get("latency", rng.randint(1, 30)), rng.choice([1, 1, 2, 3])
     segment = [rng.getrandbits(p["DataWidth"]) for _ in range(p["Words"])]
     p["Depth"] = 2
@@ -771,12 +790,14 @@ def load_reader(rng, fixed):
     del case.params["Depth"]
     size = p["DataWidth"] // 8
     bursts = -(-p["Words"] // p["Burst"])
-    case.cycles = p["Words"] * gap + bursts * (latency + 80) + 40
+    case.cycles = p["Words"] * max(gap, pieces) + bursts * (latency + 80) + 40
     case.extra = [MEMORY % {"pattern": rng.getrandbits(64) | 1, "width": p["DataWidth"],
                             "words": p["Words"], "bytes": size, "base": p["Page"] * 4096,
-                            "gap": gap, "latency": latency, "most": 2 * p["Words"] + 1000}, LOAD_CHECK % {"width": p["DataWidth"], "most": 2 * p["Words"] + 1000, "most_bursts": p["InFlight"]}]
+                            "gap": gap, "latency": latency, "most": 2 * p["Words"] + 1000},
+                  LOAD_CHECK % {"width": p["DataWidth"], "load": p["Load"], "pieces": pieces,
+                                "most": 2 * p["Words"] + 1000, "most_bursts": p["InFlight"]}]
     case.record = ['if (cycle == %d && words != %d) $fwrite(log, "F %%0d words\\n", words);'
-                   % (case.cycles, p["Words"])]
+                   % (case.cycles, p["Words"] * pieces)]
     case.connections += [".m_axi_%s(%s)" % (name, name) for name in (
         "arvalid", "arready", "araddr", "arlen", "rvalid", "rready", "rdata", "rlast")] + [
             ".load_valid_o(load_valid)", ".load_data_o(load_data)"]

@@ -66,6 +66,36 @@ def resident(case_of, rng, cell, p, rows, width, files, source, sink, stages):
     return case
 
 
+def streamed(case_of, rng, fixed, p, rows, files, source, sink, stages):
+    """The case of a cell to which `rows` of weights come as a second stream: the
+    beats of each result, and which firing takes which beat."""
+    word, beat, folds = p["Pe"] * p["Simd"] * p["WWidth"], p["Beat"], p["Folds"]
+    pieces = -(-word // beat)
+    p["Words"] = 1 if pieces > 1 else fixed.get("Words", rng.randint(1, min(beat // word, folds)))
+    beats, firings = [], []     # a firing: the inputs it pops, those it sees, is it the last
+    for result in range(len(sink.beats)):
+        first = result % p["OutFolds"] * folds
+        for fold in range(folds):
+            last, place = fold == folds - 1, fold % p["Words"]
+            if place == 0:
+                filled, used = rng.getrandbits(pieces * beat), 0
+                beats += [None] * pieces
+            mask = (1 << word) - 1 << used
+            filled = filled & ~mask | rows[first + fold] << used
+            used += word
+            for piece in range(pieces):
+                beats[piece - pieces] = [filled >> piece * beat & ((1 << beat) - 1)]
+            spent = last or place == p["Words"] - 1
+            firings += [([1], [], False)] * (pieces - 1)
+            firings.append(([0, 1] if spent else [0], [] if spent else [1], last))
+    firings.append(([0], [], False))
+    return case_of("rhz_matvec_streamed", p, [source, type(source)("w", beat, 1, beats)], [sink],
+                   stages - (1 if p["Style"] == 2 else 2),
+                   lambda i, o: timing.actor(i, o, popped=lambda n: firings[n][0],
+                                             produces=lambda n: firings[n][2],
+                                             seen=lambda n: firings[n][1]), files)
+
+
 # A memory behind a port: when it takes requests (64 cycles), after how many
 # cycles it answers and how many a beat takes.
 MEMORY = """
@@ -100,19 +130,24 @@ MEMORY = """
 """
 
 
-# Beside the memory: what the head of a load chain passes on, in the next cycle,
-# and how many bursts it has on their way.
+# Beside the memory: what the head of a load chain passes on, from the next cycle
+# on and without a gap between the words of a beat, and how many bursts it has on
+# their way.
 LOAD_CHECK = """
-  wire load_valid; wire [%(width)d-1:0] load_data; integer words, flying;
-  reg was; reg [%(width)d-1:0] beat; wire rlast = rvalid && lasts[head];
+  wire load_valid; wire [%(load)d-1:0] load_data; integer words, flying, left;
+  reg [%(width)d-1:0] beat; wire rlast = rvalid && rready && lasts[head];
   reg lasts [0:%(most)d];
-  always @(posedge clk) if (!rst_n) begin words <= 0; flying <= 0; was <= 0; end else begin
-    was <= rvalid; beat <= rdata;
+  always @(posedge clk) if (!rst_n) begin words <= 0; flying <= 0; left <= 0; end else begin
+    if (rvalid && rready) begin beat <= rdata; left <= %(pieces)d; end
+    else begin beat <= beat >> %(load)d; left <= left > 0 ? left - 1 : 0; end
+    if (rready !== (left < 2)) $fwrite(log, "F ready with %%0d words left\\n", left);
     flying <= flying + (arvalid && arready) - rlast;
     if (flying > %(most_bursts)d) $fwrite(log, "F %%0d bursts on their way\\n", flying);
-    if (load_valid !== was || (was && load_data !== beat)) $fwrite(log, "F a beat is not passed\\n");
+    if (load_valid !== (left > 0) || (left > 0 && load_data !== beat[%(load)d-1:0]))
+      $fwrite(log, "F a word is not passed\\n");
     if (load_valid) begin
-      if (load_data !== segment[words]) $fwrite(log, "F word %%0d\\n", words);
+      if (load_data !== segment[words / %(pieces)d][words %% %(pieces)d * %(load)d +: %(load)d])
+        $fwrite(log, "F word %%0d\\n", words);
       words <= words + 1;
     end
     if (arvalid && arready) for (i = 0; i <= arlen; i = i + 1) lasts[tail + i] <= i == arlen;

@@ -59,16 +59,18 @@ class Output:
         self.pops.append(self.pattern.next(max(cycle + self.latency, after)))
 
 
-def actor(inputs, outputs, popped=lambda i: None, produces=lambda i: True):
+def actor(inputs, outputs, popped=lambda i: None, produces=lambda i: True,
+          seen=lambda i: []):
     """Firing i pops the inputs popped(i) (None: all) and, if produces(i), pushes
-    every output."""
+    every output; those of seen(i) must be there as well."""
     cycle, firing = -1, 0
     while True:
         taken = popped(firing)
         taken = inputs if taken is None else [inputs[k] for k in taken]
-        if not all(source.more() for source in taken):
+        there = taken + [inputs[k] for k in seen(firing)]
+        if not all(source.more() for source in there):
             return
-        cycle = max([cycle + 1] + [source.visible() for source in taken])
+        cycle = max([cycle + 1] + [source.visible() for source in there])
         if produces(firing):
             cycle = max([cycle] + [sink.credit() for sink in outputs])
             for sink in outputs:

@@ -2,6 +2,12 @@
 // Units that read memories outside the chip.
 include "Sources.td"
 
+// How the arbiter serves a reader; the reader itself does not know it.
+def Turn : Optional<"turn", 1, 1, 15,
+                    "bursts that it may be granted in a row"> {
+  let InHardware = 0;
+}
+
 def MemReader : Unit<"mem_reader"> {
   let Summary = "a segment of a memory as a stream, round after round, fetched "
                 "ahead";
@@ -13,12 +19,12 @@ def MemReader : Unit<"mem_reader"> {
     Parameter<"Burst", 1, 256, "beats of a burst">,
     Optional<"Page", 0, 0, 2147483647,
              "the page of 4 KiB on which the segment begins">,
-    Depth, FrameBeats
+    Turn, Depth, FrameBeats
   ];
   let Ports = [
     Axi4Read<"m_axi", "DataWidth", "frameBeats * (DataWidth / 8)", "Burst",
              "ceilDiv(Depth, std::min(Words, Burst)) + ceilDiv(Depth, Words)",
-             "Page">,
+             "Page", "turn">,
     StreamOut<"out", "DataWidth", "frameBeats">
   ];
   let Constraints = [
@@ -36,15 +42,17 @@ def LoadReader : Unit<"load_reader"> {
   let Latency = "1 from a beat's arrival";
   let Module = [rhz_load_reader];
   let Parameters = [
-    BeatWidth<"DataWidth", "bits of a beat, a word of the chain">,
+    BeatWidth<"DataWidth", "bits of a beat">,
+    Parameter<"Load", 8, 1024, "bits of a word of the load chain">,
     Count<"Words", "beats of the segment">,
     Parameter<"Burst", 1, 256, "beats of a burst">,
     Parameter<"InFlight", 1, 256, "bursts in flight">,
     Optional<"Page", 0, 0, 2147483647, "the page of 4 KiB on which the segment begins">
   ];
   let Ports = [Axi4Read<"m_axi", "DataWidth", "0", "Burst", "InFlight", "Page">,
-               LoadOut<"load", "DataWidth">];
+               LoadOut<"load", "Load">];
   let Constraints = [
+    Constraint<"DataWidth % Load == 0", "a beat has whole words of the chain">,
     Constraint<"DataWidth % 8 == 0 && 4096 % (Burst * (DataWidth / 8)) == 0",
                "a burst has 1, 2, 4 … bytes, at most 4 KiB">
   ];

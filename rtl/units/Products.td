@@ -83,6 +83,48 @@ def MatvecResident : Unit<"matvec_resident"> {
   let Characterized = ["matvec_lut", "matvec_dsp", "matvec_pair"];
 }
 
+def MatvecStreamed : Unit<"matvec_streamed"> {
+  let Summary = "matrix times vector in folds of Pe x Simd, weights as a second "
+                "stream in the order of use";
+  let Latency = "3 + M + clog2(Simd) + V for Style 0 and 1, M = 2 if Style = 0 "
+                "and min(XWidth, WWidth) > 4, else 1; for Style 2 "
+                "7 + C + clog2(N) + V, M = 7 if XSigned, else 4, "
+                "N = ceil(Simd / M), C = ceil(Simd / N)";
+  let Module = [rhz_matvec_streamed];
+  let Parameters = [
+    Count<"Pixels", "vectors of a beat that share the weights">,
+    Count<"Pe", "results of a beat and vector">,
+    Count<"Simd", "elements of a beat and vector">,
+    Width<"XWidth", "bits of an element">,
+    Flag<"XSigned", "elements are signed">,
+    Width<"WWidth", "bits of a weight, signed">,
+    Width<"AccWidth", "bits of a result">,
+    Count<"Folds", "beats that make one result">,
+    Count<"OutFolds", "results of a vector, one after another">,
+    Flag<"Bias", "a bias is added">,
+    Parameter<"Style", 0, 2, StyleText>,
+    Placed<"BiasBlock", "the biases are in block RAM">,
+    BeatWidth<"Beat", "bits of a beat of weights">,
+    Count<"Words", "firings for which a beat has weights">,
+    Depth, FrameBeats
+  ];
+  let Files = [File<"BiasFile", "biases, [pe] of every output fold">];
+  let Ports = [StreamIn<"in", "Pixels * Simd * XWidth", "frameBeats * Folds">,
+               StreamIn<"w", "Beat", "frameBeats * ceilDiv(Folds * ceilDiv(Pe * Simd * WWidth, Beat), Words)">,
+               StreamOut<"out", "Pixels * Pe * AccWidth", "frameBeats">];
+  let Roms = [
+    Rom<"BiasFile", "BiasBlock", "OutFolds", "Pe * AccWidth", "1", "Bias">
+  ];
+  let Constraints = [
+    Constraint<"Style < 2 || (XWidth <= 8 && WWidth <= 8)",
+               "two products in a DSP are of at most 8 bits by 8">,
+    Constraint<"Words == 1 || Words * Pe * Simd * WWidth <= Beat",
+               "a beat has room for its weights">
+  ];
+  // As alike as the characterized units are.
+  let Characterized = ["matvec_lut", "matvec_dsp", "matvec_pair"];
+}
+
 def LaneReduce : Unit<"lane_reduce"> {
   let Summary = "weighted sum, maximum or (scaled) sum of each lane over taps "
                 "and folds";

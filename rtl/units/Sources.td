@@ -35,6 +35,7 @@ def rhz_fifo : Source<[rhz_fork]>;
 def rhz_valid : Source;
 def rhz_rom : Source<[rhz_delay]>;
 def rhz_max : Source;
+def rhz_mux : Source;
 def rhz_lane_reduce : Source<[
     rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_max, rhz_sum,
     rhz_outbuf]>;
@@ -56,14 +57,15 @@ def rhz_matvec_fed : Source<[
     rhz_dot_pair, rhz_outbuf]>;
 def rhz_weight_ram : Source<[rhz_counter, rhz_delay]>;
 def rhz_matvec_resident : Source<[rhz_matvec_fed, rhz_weight_ram]>;
+def rhz_matvec_streamed : Source<[rhz_counter, rhz_mux, rhz_matvec_fed]>;
 def rhz_depthwise_resident : Source<[
     rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_sum,
     rhz_weight_ram, rhz_outbuf]>;
 def rhz_load_gate : Source;
-def rhz_load_reader : Source<[rhz_counter]>;
+def rhz_mem_requests : Source<[rhz_counter]>;
+def rhz_load_reader : Source<[rhz_counter, rhz_mem_requests]>;
 def rhz_mem_arbiter : Source<[rhz_counter]>;
-def rhz_mem_reader : Source<[rhz_counter, rhz_outbuf]>;
-def rhz_mux : Source;
+def rhz_mem_reader : Source<[rhz_mem_requests, rhz_outbuf]>;
 def rhz_pipeline : Source<[rhz_valid, rhz_outbuf]>;
 def rhz_product : Source<[rhz_mul, rhz_valid, rhz_outbuf]>;
 def rhz_reorder : Source<[

@@ -9,6 +9,7 @@ include "Memory.td"
 include "Circuit.td"
 
 def Units : UnitList<[
-    Window, Matvec, MatvecResident, LaneReduce, DepthwiseResident,
+    Window, Matvec, MatvecResident, MatvecStreamed, LaneReduce,
+    DepthwiseResident,
     Requant, Threshold, Table, ScaledAdd, Product, Gearbox, AxisInUnit, AxisOutUnit, Concat, Select, Reorder, Fork, Fifo,
     MemReader, LoadReader, Circuit]>;

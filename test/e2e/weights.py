@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weights that are loaded when the design starts: forced on every kind of layer,
-simulated under stalls, rebuilt from the plan, refused where they are not supported."""
+"""Weights that are loaded when the design starts, and weights that are read for
+every frame: forced on every kind of layer, simulated under stalls, rebuilt from
+the plan, refused where they are not supported."""
 import json
 
 import framework
@@ -114,7 +115,7 @@ def refusals(suite, package):
                     f"{' '.join(map(str, options))}: {result.message}",
                     result.command)
 
-    refused("no unit reads its weights anew", "--device", ULTRA, "--weights",
+    refused("a memory outside the chip", "--device", "lfe5u-85f", "--weights",
             "streamed")
     refused("is not a home of weights", "--device", ULTRA, "--weights", "disk")
     refused("a memory outside the chip", "--device", "lfe5u-85f", "--weights",
@@ -139,6 +140,92 @@ def refusals(suite, package):
     segment.write_bytes(whole)
 
 
+def streamed(suite, kinds_model):
+    """All weights are read for every frame: an autoencoder of ten dense layers, a
+    convolutional network, and a layer next to one that is loaded."""
+    def compiled(model, label, *options):
+        package = suite.work / f"{model.stem}-streamed.rhz"
+        built = suite.run("compile", model, "--device", BLOCK, *options,
+                          "-o", package, "--json")
+        suite.check(built.status == 0, f"{label}: compiles {built.message}",
+                    built.command)
+        return package if built.status == 0 else None
+
+    def near(answer, label):
+        for key, cycles in (answer.get("measured") or {}).items():
+            predicted = (answer.get("predicted") or {}).get(key)
+            if key in ("interval_cycles", "latency_cycles") and predicted:
+                suite.check(abs(cycles - predicted) <= 0.03 * predicted,
+                            f"{label}: {key} {cycles}, {predicted} predicted")
+
+    for model, goal in ((mlp(suite), "max-throughput"),
+                        (DIGITS, "throughput=4000/s")):
+        label = f"{model.stem}, streamed"
+        package = compiled(model, label, "--goal", goal, "--weights",
+                           "streamed")
+        if not package:
+            continue
+        options, plan = options_of(package)
+        suite.check(all("weights=streamed" in o for o in options.values()
+                        if "/matvec" in o or "depthwise" in o),
+                    f"{label}: all weights come from the memory: {options}")
+        suite.check("load_cycles" not in plan["predicted"]
+                    or not plan["predicted"]["load_cycles"],
+                    f"{label}: nothing is loaded")
+        near(simulated(suite, package, label), label)
+        simulated(suite, package, label, "--stalls-in", "40", "--stalls-out",
+                  "30")
+        again = suite.work / "again.rhz"
+        result = suite.run("compile", model, "--device", BLOCK, "--plan",
+                           package, "-o", again, "--json")
+        suite.check(result.status == 0
+                    and plans.hardware(package) == plans.hardware(again),
+                    f"{label}: --plan gives the same hardware", result.command)
+        result = suite.run("run", package, "--driver", "simulation", "-n", "2")
+        suite.check(result.status == 0, f"{label}: the driver runs it "
+                    f"{result.message if result.status else ''}",
+                    result.command)
+        segment = sorted((package / "segments/node0").iterdir())[0]
+        whole = segment.read_bytes()
+        segment.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
+        result = suite.run("simulate", package, "--level", "rtl", "-n", "1")
+        suite.check(result.status != 0 and segment.name in result.err,
+                    f"{label}: an altered segment: {result.message}",
+                    result.command)
+        segment.write_bytes(whole)
+    # The last layer streamed, the others loaded, over one port.
+    package = compiled(DIGITS, "two homes", *GOAL, "--weights", "resident",
+                       "--weights", "fc=streamed")
+    if package:
+        options, _ = options_of(package)
+        suite.check("weights=streamed" in options["fc"]
+                    and "weights=block" in options["conv2"],
+                    f"two homes: {options}")
+        simulated(suite, package, "two homes")
+    # A depthwise layer cannot: it is named, the others are not.
+    result = suite.run("compile", kinds_model, "--device", BLOCK, "--weights",
+                       "streamed", "-o", suite.work / "never.rhz")
+    suite.check(result.status != 0
+                and result.err.count("read from a memory for every frame") == 1
+                and "=resident'" in result.err,
+                f"a depthwise layer: {result.message}", result.command)
+
+
+def mlp(suite):
+    """Five dense layers, as of an autoencoder."""
+    onnxkit = framework.needed("onnxkit")
+    b = onnxkit.Builder()
+    x = b.quantized(b.input([1, 640]), 0.25)
+    before = 640
+    for size in (64, 64, 8, 64, 640):
+        y = b.node("Gemm", x, b.weights(size, before), transB=1)
+        x, before = b.quantized(b.node("Relu", y), 2.0), size
+    b.output(x)
+    path = suite.work / "mlp.onnx"
+    path.write_bytes(b.model().SerializeToString())
+    return path
+
+
 def weights(suite):
     package = forced(suite, DIGITS, ULTRA, "ultra")
     forced(suite, DIGITS, BLOCK, "block")
@@ -161,3 +248,4 @@ def weights(suite):
                 "nothing is loaded that needs not be", result.command)
     if package:
         refusals(suite, package)
+    streamed(suite, model)

@@ -69,9 +69,10 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->excludes(steer);
   command
       .add_option("--weights", request.weights,
-                  "where weights are stored: rom (in the bitstream) or "
+                  "where weights are stored: rom (in the bitstream), "
                   "resident (in block RAM or UltraRAM that is filled from the "
-                  "device's memory when the design starts), for all layers "
+                  "device's memory when the design starts) or streamed (in that "
+                  "memory, read for every frame), for all layers "
                   "that support it or with NAME=HOME for one; may be repeated")
       ->option_text("HOME")
       ->allow_extra_args(false)

@@ -70,6 +70,7 @@ llvm::json::Object toJson(const Device &d, const Flows &flows) {
                            {"banks", d.memory->banks},
                            {"bytes_per_s", d.memory->bytesPerS},
                            {"port_bits", d.memory->portBits},
+                           {"port_mhz", d.memory->portMhz},
                            {"latency_ns", d.memory->latencyNs},
                            {"turnaround_ns", d.memory->turnaroundNs},
                            {"refresh_every_ns", d.memory->refreshEveryNs},

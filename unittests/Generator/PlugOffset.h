@@ -41,6 +41,7 @@ constexpr unit::Port kOffsetPorts[] = {
 constexpr unit::SourceFile kOffsetSources[] = {
     {"rhz_counter.sv"},
     {"rhz_outbuf.sv"},
+    {"rhz_mem_requests.sv"},
     {"rhz_mem_reader.sv"},
     {"plug_offset.sv", false, RHIZOME_SOURCE_DIR "/unittests/Generator"}};
 constexpr const char *kOffsetCharacterized[] = {"plug_offset"};

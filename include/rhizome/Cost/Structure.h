@@ -124,6 +124,8 @@ public:
   /// the WeightFile or a loaded memory, two for each bit, and `lanes`
   /// others, three of each.
   void factors(int64_t words, int64_t weights, double lanes, Product &of);
+  /// The same if both come as streams: a register for each bit.
+  void arriving(int64_t weights, double lanes, Product &of);
   const MemoryImage *image(const char *file) const;
   RomContents contents(const char *file, int64_t words, int64_t width,
                        double share) const;

@@ -117,6 +117,8 @@ struct Steering {
   }
   /// Whether it names options whose weights are loaded when the design starts.
   bool wantsResident() const;
+  /// Whether it names options that read them for every frame.
+  bool wantsStreamed() const;
 };
 
 /// The offer taken for an operation, or for a region that it is part of.
@@ -167,6 +169,8 @@ struct Result {
   double lutsOfABlock = 0; ///< the price by which its ROMs were placed
   /// Which loaded memories its weights could use.
   gen::Residents residents = gen::Residents::None;
+  /// Which weights it could read from an off-chip memory for every frame.
+  gen::Streaming streaming = gen::Streaming::None;
   Limit limit;               ///< what prevents a better plan, or any
   std::vector<Split> splits; ///< in the network as the model has it
   Bottleneck bottleneck;

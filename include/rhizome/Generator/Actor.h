@@ -52,13 +52,30 @@ struct Datapath {
 
 /// An off-chip memory.
 struct Memory : rhz::MemoryFigures {
-  std::string name; ///< "ddr4", "hbm2"
+  std::string name;      ///< "ddr4", "hbm2"
+  int64_t portBits = 64; ///< of a beat at a bank's port
+  /// The port's own clock, 0 if it has that of the design. A design with a
+  /// slower clock has a port as many times wider.
+  double portMhz = 0;
+
+  /// Bits of a beat at a port of a design with this clock, at least a word of
+  /// the load chain.
+  int64_t portBitsAt(double clockMhz) const;
+  /// The rate of a bank's port, and of all banks, for long bursts: what is left
+  /// after refreshes.
+  double bankBytesPerS(double clockMhz) const;
+  double sustainedBytesPerS(double clockMhz) const {
+    return double(banks) * bankBytesPerS(clockMhz);
+  }
 };
 
 /// The bank of a memory port of an actor, and what it reads there: the image
 /// with that name in `MemoryImages`, one word per beat, is in the bank before
 /// the first frame. Its address is set by layOut() (Generator/Segments.h).
 struct MemoryPlace {
+  /// A bank that buildDesign() chooses.
+  static constexpr int64_t kAnyBank = -1;
+
   std::string memory;
   int64_t bank = 0;
   std::string segment;

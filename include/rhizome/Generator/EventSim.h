@@ -65,6 +65,8 @@ struct Process {
   /// before the request stands at the port; the next one can be in the cycle in
   /// which it is granted. A period begins elsewhere than the last one ended.
   int memory = -1;
+  /// How many bursts it may be granted in a row before others.
+  int64_t turn = 1;
 
   /// Does it stand for an input port of the design?
   bool isSource() const { return inputs.empty() && memory < 0; }
@@ -127,8 +129,12 @@ public:
   explicit Simulation(const ProcessNetwork &network,
                       llvm::ArrayRef<int> watched = {});
   ~Simulation();
+  /// Frames by which processes may be ahead of the outputs of a design with
+  /// memories: as they read ahead, what others read comes later.
+  static constexpr int kAhead = 4;
+
   /// Runs until so many frames have gone through, the earlier ones included.
-  const SimResult &upTo(int frames);
+  const SimResult &upTo(int frames, int ahead = kAhead);
   /// Most tokens that a watched channel held at once, after the last run.
   int64_t occupancy(int channel);
 

@@ -19,6 +19,13 @@ enum class Residents : uint8_t {
   All,   ///< also block RAM
 };
 
+/// Which layers may read their weights from an off-chip memory for every frame.
+enum class Streaming : uint8_t {
+  None,
+  Once, ///< those that use each weight once per frame
+  All,  ///< also those that read them anew for every pixel
+};
+
 /// The properties of the device that a generator may use.
 struct DeviceContext {
   CostContext cost;
@@ -30,6 +37,7 @@ struct DeviceContext {
   int64_t pairBits = 0;
   std::vector<Memory> memories; ///< off-chip, at most kMemories
   Residents residents = Residents::None;
+  Streaming streaming = Streaming::None;
   /// Whether it stands alone, with a memory from which it can be loaded.
   bool isAlone = true;
 

@@ -46,8 +46,8 @@ struct MemoryReading {
 /// A reader of the segment at this address.
 Actor makeMemReader(const MemoryReading &reading, const MemoryPlace &place);
 
-/// The head of the load chain: reads this many words of it once.
-Actor makeLoadReader(int64_t words, const MemoryPlace &place);
+/// The head of the load chain: reads this many beats of `bits` bits once.
+Actor makeLoadReader(int64_t beats, int64_t bits, const MemoryPlace &place);
 
 /// The ports that read one bank.
 struct BankReaders {

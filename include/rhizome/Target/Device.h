@@ -36,6 +36,9 @@ struct DeviceMemory {
   unsigned banks = 0;     ///< pseudo channels or channels, numbered from 0
   double bytesPerS = 0;   ///< of all banks together, at most
   unsigned portBits = 64; ///< of a beat at a bank's port
+  /// The port's own clock: a design with a slower one has a port as many times
+  /// wider. 0: the design's.
+  double portMhz = 0;
   // // Omitted times are zero.
   int64_t latencyNs = 0;      ///< from a request to its first data
   int64_t turnaroundNs = 0;   ///< lost if a burst does not continue the last

@@ -70,6 +70,8 @@ struct Traffic {
   Expression inFlight = nullptr; ///< maximum number of bursts in flight
   /// The parameter with the page of 4 KiB on which the unit's segment begins.
   const char *page = "";
+  /// The one with the bursts that an arbiter may grant it in a row; "": one.
+  const char *turn = "";
 };
 
 struct Port {
@@ -225,6 +227,10 @@ public:
   /// A port's data width, for all its streams together.
   int64_t bitsOf(const Port &port) const {
     return port.width(params.data()) * port.count(params.data());
+  }
+  /// The bursts that a memory port may be granted in a row.
+  int64_t turnOf(const Port &port) const {
+    return *port.traffic.turn ? get(port.traffic.turn) : 1;
   }
 
 private:

@@ -69,12 +69,14 @@ class Port<string name, string protocol, bit isInput, string width,
   string Beats = beats;
   string Count = count;
   // For a memory port: bytes per frame, beats of the longest burst, maximum
-  // number of bursts in flight, and the parameter with the page of 4 KiB
-  // on which the unit's segment begins.
+  // number of bursts in flight, the parameter with the page of 4 KiB on which
+  // the unit's segment begins, and the one with the bursts that it may be
+  // granted in a row, if it has one.
   string Bytes = "0";
   string Burst = "0";
   string InFlight = "0";
   string Page = "";
+  string Turn = "";
 }
 class StreamIn<string name, string width, string beats>
     : Port<name, "Stream", 1, width, beats>;
@@ -88,12 +90,13 @@ class AxisOut<string name, string width> : Port<name, "Axis", 0, width>;
 // increasing addresses (ARSIZE and ARBURST are constant), do not cross 4 KiB
 // and return in order (ARID is 0).
 class Axi4Read<string name, string width, string bytes, string burst,
-               string inFlight, string page>
+               string inFlight, string page, string turn = "">
     : Port<name, "Axi4Read", 0, width> {
   let Bytes = bytes;
   let Burst = burst;
   let InFlight = inFlight;
   let Page = page;
+  let Turn = turn;
 }
 // A place in the chain that fills on-chip memories when a design starts: words
 // come in, the unit keeps its own (`beats` of them) and passes on all others, and

@@ -82,8 +82,11 @@ public:
       b.adder(1, address);
     }
     b.ff(double(bursts > 1 && last ? 1 : 0));
-    // A beat that has arrived.
+    // A beat that has arrived, and the words of it that are left.
     b.ff(double(1 + p.DataWidth));
+    b.counter(p.DataWidth / p.Load);
+    if (p.DataWidth > p.Load)
+      b.mux(double(p.DataWidth - p.Load), 2);
   }
 };
 } // namespace
@@ -92,12 +95,13 @@ std::unique_ptr<UnitModel> makeLoadReaderUnit() {
   return std::make_unique<LoadReaderUnit>();
 }
 
-Actor makeLoadReader(int64_t words, const MemoryPlace &place) {
+Actor makeLoadReader(int64_t beats, int64_t bits, const MemoryPlace &place) {
   constexpr int64_t kBurst = 64, kInFlight = 4;
   Actor actor(unit::LoadReader::kKind, "load",
-              {{"DataWidth", kLoadBits},
-               {"Words", words},
-               {"Burst", kBurst},
+              {{"DataWidth", bits},
+               {"Load", kLoadBits},
+               {"Words", beats},
+               {"Burst", std::min(kBurst, unit::kPageBytes / (bits / 8))},
                {"InFlight", kInFlight}});
   actor.memories = {place};
   return actor;

@@ -81,7 +81,50 @@ struct Folding {
   int64_t pixelsIn = 1, pixelsOut = 1;
   int64_t style = 0;
   Residents home = Residents::None; ///< of the weights; none: in a ROM
+  bool streamed = false;            ///< or they are read for every frame
 };
+
+/// Where the weights of a unit are in the beats that it reads of a memory.
+struct WeightBeats {
+  int64_t folds, pieces; ///< firings of a result; beats of a firing, or
+  int64_t words;         ///< firings of a beat
+  int64_t bits;          ///< of a firing
+
+  WeightBeats(int64_t beat, int64_t bits, int64_t folds)
+      : folds(folds), pieces(ceilDiv(bits, beat)),
+        words(std::clamp<int64_t>(beat / bits, 1, folds)), bits(bits) {}
+  /// A result begins with a new beat.
+  int64_t perResult() const { return ceilDiv(folds * pieces, words); }
+  /// The beat of a firing's first bit, and its place there.
+  std::pair<int64_t, int64_t> of(int64_t result, int64_t fold) const {
+    return {result * perResult() + fold * pieces / words, fold % words * bits};
+  }
+};
+
+/// The reader of a segment of so many beats, `rounds` times per frame: bursts
+/// of up to 64 beats and 4 KiB, fetched as far ahead as the memory's answer
+/// takes.
+Actor weightReader(const Memory &memory, double clockMhz, int64_t beats,
+                   int64_t rounds) {
+  MemoryReading reading;
+  reading.bits = memory.portBitsAt(clockMhz);
+  reading.words = beats;
+  reading.rounds = rounds;
+  reading.burst = std::min<int64_t>(64, unit::kPageBytes / (reading.bits / 8));
+  while (reading.burst / 2 >= beats)
+    reading.burst /= 2;
+  auto timing = rhz::MemoryTiming::of(memory, reading.bits / 8, clockMhz);
+  int64_t ahead = timing.latency * rhz::kTicks / timing.beatTicks;
+  reading.depth = int64_t(llvm::PowerOf2Ceil(
+      uint64_t(2 * reading.burst + std::min<int64_t>(ahead, 256) + 4)));
+  // A block of memory has as many words at any depth.
+  if (reading.depth > 64)
+    reading.depth = std::max<int64_t>(reading.depth, 512);
+  Actor reader = makeMemReader(
+      reading, {memory.name, MemoryPlace::kAnyBank, /*segment=*/""});
+  reader.name = "weights";
+  return reader;
+}
 
 Actor windowOf(const Reduction &p, const Folding &f) {
   bool lanewise = p.kind != Kind::MatVec;
@@ -95,7 +138,8 @@ Actor windowOf(const Reduction &p, const Folding &f) {
   return makeWindow(p.w, p.x.width, p.padValue, r);
 }
 
-Offer makeOffer(const Reduction &p, const Folding &f) {
+Offer makeOffer(const Reduction &p, const Folding &f,
+                const DeviceContext &device) {
   const osa::Window &w = p.w;
   Offer offer;
   int64_t words = ceilDiv(w.channels, f.lanes);
@@ -135,10 +179,11 @@ Offer makeOffer(const Reduction &p, const Folding &f) {
   BeatFormat out = formatOf(p.outputType, 1, 1);
   int64_t results = w.outHeight * columns * outFolds;
   const bool isLoaded = f.home != Residents::None;
-  Actor unit(lanewise   ? isLoaded ? unit::DepthwiseResident::kKind
-                                   : unit::LaneReduce::kKind
-             : isLoaded ? unit::MatvecResident::kKind
-                        : unit::Matvec::kKind);
+  Actor unit(lanewise     ? isLoaded ? unit::DepthwiseResident::kKind
+                                     : unit::LaneReduce::kKind
+             : isLoaded   ? unit::MatvecResident::kKind
+             : f.streamed ? unit::MatvecStreamed::kKind
+                          : unit::Matvec::kKind);
   if (!lanewise) {
     unit.name = "matvec";
     unit.params = {{"Pixels", f.pixelsOut},
@@ -177,11 +222,42 @@ Offer makeOffer(const Reduction &p, const Folding &f) {
   if (isLoaded)
     unit.params = {{"Ultra", f.home == Residents::Ultra}, {"Load", kLoadBits}};
   unit.set("frameBeats", results);
-  offer.body.chain(unit, out.canonical());
+  int64_t memoryCycles = 0;
+  if (!f.streamed) {
+    offer.body.chain(unit, out.canonical());
+  } else {
+    const Memory &memory = device.memories[0];
+    const int64_t port = memory.portBitsAt(device.clockMhz);
+    WeightBeats weights(port, f.pe * simd * p.weightBits, folds);
+    const int64_t segment = outFolds * weights.perResult(),
+                  beats = segment * (results / outFolds);
+    unit.set("Beat", port);
+    unit.set("Words", weights.words);
+    BeatFormat bytes;
+    bytes.width = 8;
+    bytes.lanes = port / 8;
+    bytes.row = bytes.count = beats * bytes.lanes;
+    const int last = int(offer.body.units.size()) - 1;
+    offer.body.units.push_back(
+        {weightReader(memory, device.clockMhz, segment, results / outFolds),
+         {},
+         {bytes},
+         {RankedTensorType::get(
+             {bytes.count},
+             num::IntType::getFull(p.inputType.getContext(), false, 8))}});
+    offer.body.units.push_back(
+        {unit, {{last, 0}, {last + 1, 0}}, {out.canonical()}});
+    offer.body.outputs = {{last + 2, 0}};
+    offer.traffic = {{memory.name, double(beats * port / 8), 0}};
+    firings *= weights.pieces;
+    memoryCycles =
+        int64_t(double(beats * port / 8) /
+                memory.bankBytesPerS(device.clockMhz) * device.clockMhz * 1e6);
+  }
   offer.outputs = {out.canonical()};
   int64_t writeCycles = f.pixelsIn > 1 ? w.height * ceilDiv(w.width, f.pixelsIn)
                                        : w.height * w.width * words;
-  offer.busyCycles = std::max({firings, readCycles, writeCycles});
+  offer.busyCycles = std::max({firings, readCycles, writeCycles, memoryCycles});
   offer.summary.reserve(64);
   offer.summary += lanewise ? counted(f.lanes, "lane") + " × " +
                                   counted(f.parallel ? p.taps() : 1, "tap")
@@ -226,6 +302,21 @@ std::vector<int64_t> stylesFor(const Reduction &p, const DeviceContext &device,
 }
 } // namespace
 
+/// Sets the bits of a firing's weights from `at` on, which begin at a place in
+/// an image and may go on in its next words.
+static void setBits(MemoryImage &image, std::pair<int64_t, int64_t> begin,
+                    int64_t at, int64_t bits, int64_t value) {
+  int64_t low = begin.second + at;
+  for (int64_t word = begin.first + low / image.width; bits > 0; ++word) {
+    low %= image.width;
+    int64_t here = std::min(bits, image.width - low);
+    image.set(word, low, here, value);
+    value >>= here;
+    bits -= here;
+    low += here;
+  }
+}
+
 std::vector<Offer> computeOffers(Operation *op, Upstream,
                                  const DeviceContext &device) {
   Reduction p = reductionOf(op);
@@ -238,7 +329,8 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
     for (int64_t style : stylesFor(p, device, f.pe * f.pixelsOut)) {
       f.style = style;
       f.home = Residents::None;
-      Offer offer = makeOffer(p, f);
+      f.streamed = false;
+      Offer offer = makeOffer(p, f, device);
       if (scaled) {
         int64_t most = 1;
         for (int64_t s : sum.getPositionScale())
@@ -264,9 +356,16 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
             (device.residents != Residents::All && !isInBlocks))
           continue;
         f.home = home;
-        offers.push_back(makeOffer(p, f));
+        offers.push_back(makeOffer(p, f, device));
         finish(offers.back(), prices);
       }
+      if (p.kind != Kind::MatVec || device.streaming == Streaming::None ||
+          (device.streaming == Streaming::Once && p.positions() > f.pixelsOut))
+        continue;
+      f.home = Residents::None;
+      f.streamed = true;
+      offers.push_back(makeOffer(p, f, device));
+      finish(offers.back(), prices);
     }
   };
   int64_t taps = p.taps(), channels = w.channels;
@@ -440,7 +539,7 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
   int64_t pe = unit.get("Pe"), simd = unit.get("Simd");
   int64_t groupIn = p.groupIn(), groupOut = p.groupOut();
   int64_t groupWords = words / p.groups;
-  bool converted = offer.body.units.size() == 3;
+  bool converted = offer.body.units[1].actor.is<unit::Gearbox>();
   auto place = [&](int64_t tap, int64_t channel, int64_t &fold, int64_t &slot) {
     if (converted) {
       int64_t at = tap * groupIn + channel;
@@ -455,7 +554,12 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
     }
   };
   int64_t peFolds = outFolds / p.groups;
-  MemoryImage image(pe * simd * bits, outFolds * folds);
+  const bool isStreamed = unit.is<unit::MatvecStreamed>();
+  // A firing's weights are a word, or of a streamed unit a place in a beat.
+  const int64_t word = pe * simd * bits,
+                beat = isStreamed ? unit.get("Beat") : word;
+  const WeightBeats beats(beat, word, folds);
+  MemoryImage image(beat, outFolds * beats.perResult());
   MemoryImage biases(pe * acc, outFolds);
   for (int64_t o = 0; o < p.outChannels; ++o) {
     int64_t group = o / groupOut, inGroup = o % groupOut;
@@ -464,13 +568,19 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
       for (int64_t c = 0; c < groupIn; ++c) {
         int64_t fold, slot;
         place(tap, c, fold, slot);
-        image.set(outFold * folds + fold, (lane * simd + slot) * bits, bits,
-                  weights[(o * taps + tap) * groupIn + c]);
+        setBits(image, beats.of(outFold, fold), (lane * simd + slot) * bits,
+                bits, weights[(o * taps + tap) * groupIn + c]);
       }
     if (p.bias)
       biases.set(outFold, lane * acc, acc, bias[o]);
   }
-  file("WeightFile", "_weights.hex", std::move(image));
+  if (isStreamed) {
+    Actor &reader = offer.body.units[offer.body.units.size() - 2].actor;
+    reader.memories[0].segment = reader.name;
+    images[reader.name] = std::move(image);
+  } else {
+    file("WeightFile", "_weights.hex", std::move(image));
+  }
   if (p.bias)
     file("BiasFile", "_bias.hex", std::move(biases));
 }

@@ -16,6 +16,19 @@ bool isLoaded(const unit::Instance &a) {
   return a.kind().loadedPort() != nullptr;
 }
 
+/// Whether its weights come as a stream.
+bool isStreamed(const unit::Instance &a) {
+  return a.is<unit::MatvecStreamed>();
+}
+
+/// Whether it has no ROM of weights.
+bool hasNoRom(const unit::Instance &a) { return isLoaded(a) || isStreamed(a); }
+
+/// Beats of weights for one firing of a unit to which they come as a stream.
+int64_t piecesOf(const unit::Instance &a) {
+  return ceilDiv(a.get("Pe") * a.get("Simd") * a.get("WWidth"), a.get("Beat"));
+}
+
 /// Cascades of packed DSPs: at most `most` products long.
 struct Cascades {
   int64_t count, length;
@@ -84,20 +97,24 @@ void pairedProducts(Builder &b, int64_t kept) {
   Cascades cascades(simd, b.get("XSigned"));
   int64_t pairs = pixels * (pe / 2) + (pe % 2 ? ceilDiv(pixels, 2) : 0);
   b.dsp(double(pairs * simd));
-  // The activations: two stages, then the delays for the cascade.
+  // The activations: two stages (one if the weights come with them), then the
+  // delays for the cascade.
+  const int64_t before = isStreamed(b.instance()) ? 1 : 2;
   for (int64_t s = 0; s < simd; ++s) {
     int64_t first = s / cascades.length * cascades.length;
     int64_t length = std::min(cascades.length, simd - first);
     int64_t skew = cascades.length - length + s - first;
-    b.delay(double(pixels * x), 2 + skew);
+    b.delay(double(pixels * x), before + skew);
   }
-  auto delayWeights = [&](double columns) {
+  auto delayWeights = [&](double columns, int64_t first = 0) {
     for (int64_t s = 0; s < simd; ++s)
-      b.delay(columns / double(simd), s % cascades.length);
+      b.delay(columns / double(simd), first + s % cascades.length);
   };
   if (isLoaded(b.instance())) {
     b.weightRam(words, pe * simd * w, 1, b.get("Load"), b.get("Ultra"));
     delayWeights(double(pe * simd * w));
+  } else if (isStreamed(b.instance())) {
+    delayWeights(double(pe * simd * w), /*first=*/1);
   } else if (words > 1) {
     RomContents c = b.contents("WeightFile", words, pe * simd * w, 1);
     if (b.get("Block")) {
@@ -134,6 +151,15 @@ void pairedProducts(Builder &b, int64_t kept) {
   b.ff(2.0 * double(pairs * cascades.count * std::min(part, kept)));
   b.tree(2.0 * double(pairs), cascades.count, part, kept);
 }
+/// The word of weights of a firing, from beats of a stream.
+void weightsOfBeats(Builder &b) {
+  int64_t pieces = piecesOf(b.instance()), words = b.get("Words");
+  b.counter(pieces);
+  b.ff(double((pieces - 1) * b.get("Beat")));
+  b.counter(words, /*last=*/false);
+  b.mux(double(b.get("Pe") * b.get("Simd") * b.get("WWidth")), words);
+}
+
 void matvec(Builder &b) {
   int64_t pixels = b.get("Pixels"), pe = b.get("Pe"), simd = b.get("Simd");
   int64_t w = b.get("WWidth"), x = b.get("XWidth"), acc = b.get("AccWidth");
@@ -146,7 +172,7 @@ void matvec(Builder &b) {
       .xSigned = b.get("XSigned") != 0,
       .style = style,
       .kept = acc,
-      .share = isLoaded(b.instance()) ? 1 : b.usedShare("WeightFile", words),
+      .share = hasNoRom(b.instance()) ? 1 : b.usedShare("WeightFile", words),
       .perX = double(pe),
       .perW = double(pixels)};
   const int64_t product = productBits(of);
@@ -157,21 +183,29 @@ void matvec(Builder &b) {
     stages = 6 + cascades.length + clog2(cascades.count);
   }
   b.term(Term::Fixed, 1);
-  resultControl(b, stages, 2);
-  b.counter(words, false);
-  if (words > 1)
-    b.ff(double(clog2(words))); // the address's register
+  if (isStreamed(b.instance())) {
+    resultControl(b, stages - (style == 2 ? 1 : 2), 2);
+    weightsOfBeats(b);
+  } else {
+    resultControl(b, stages, 2);
+    b.counter(words, false);
+    if (words > 1)
+      b.ff(double(clog2(words))); // the address's register
+  }
   if (style == 2) {
     pairedProducts(b, acc);
   } else {
     UsedProducts used(b, pe, simd, w);
     const double count = double(pixels * used.count);
-    b.factors(words, pe * simd, double(pixels * used.lanes), of);
+    if (isStreamed(b.instance()))
+      b.arriving(pe * simd, double(pixels * used.lanes), of);
+    else
+      b.factors(words, pe * simd, double(pixels * used.lanes), of);
     // Outputs with only zero weights are constant.
     if (folds == 1 && (outFolds == 1 || !b.get("Bias")))
       live = double(pixels * used.dots);
     const MemoryImage *weights = b.image("WeightFile");
-    const bool isConstant = words == 1 && style == 0 && !isLoaded(b.instance());
+    const bool isConstant = words == 1 && style == 0 && !hasNoRom(b.instance());
     if (isConstant && weights) {
       for (int64_t p = 0; p < pixels; ++p)
         for (int64_t i = 0; i < pe * simd; ++i)
@@ -288,7 +322,7 @@ void laneReduce(Builder &b) {
 /// Stages of the multipliers: those in LUTs take a second one if both
 /// operands have more than four bits (rhz_mul).
 int64_t productStages(const unit::Instance &a) {
-  bool multiplies = a.is<unit::Matvec>() || isLoaded(a) || a.get("Op") == 0;
+  bool multiplies = a.is<unit::Matvec>() || hasNoRom(a) || a.get("Op") == 0;
   return multiplies && multiplierIsDeep(a.get("Style"),
                                         a.get("XWidth") + !a.get("XSigned"),
                                         a.get("WWidth"))
@@ -343,6 +377,52 @@ class MatvecResidentUnit final : public MatvecUnit {
 public:
   MatvecResidentUnit() : MatvecUnit(unit::MatvecResident::kKind) {}
   // Characterized under the names of the above.
+  bool sample(Sampler &, llvm::StringRef) const override { return false; }
+};
+
+/// Its second input are beats of weights.
+class MatvecStreamedUnit final : public MatvecUnit {
+public:
+  MatvecStreamedUnit() : MatvecUnit(unit::MatvecStreamed::kKind) {}
+
+  int64_t latency(const unit::Instance &a) const override {
+    return MatvecUnit::latency(a) - (a.get("Style") == 2 ? 1 : 2);
+  }
+  int64_t firingsPerBeat(const unit::Instance &a) const override {
+    return a.get("Folds") * piecesOf(a);
+  }
+  void processes(const Actor &a, ProcessNetwork &network,
+                 const std::vector<int> &inputs,
+                 const std::vector<int> &outputs) const override {
+    const int64_t folds = a.get("Folds"), pieces = piecesOf(a),
+                  words = a.get("Words");
+    std::vector<Phase> phases;
+    auto add = [&](int64_t repeat, bool takesBeat, bool produces) {
+      if (repeat > 0)
+        phases.push_back({repeat, {1, 1}, {1, takesBeat}, {produces}});
+    };
+    if (pieces > 1) {
+      // All pieces but the last one of a word are taken before.
+      for (int64_t fold = 0; fold < folds; ++fold) {
+        phases.push_back(Phase::of(pieces - 1, {0, 1}, {0}));
+        add(1, true, fold == folds - 1);
+      }
+    } else if (words == 1) {
+      add(folds - 1, true, false);
+      add(1, true, true);
+    } else {
+      int64_t left = folds;
+      for (; left > words; left -= words) {
+        add(words - 1, false, false);
+        add(1, true, false);
+      }
+      add(left - 1, false, false);
+      add(1, true, true);
+    }
+    addProcess(a, network, std::move(phases), a.get("frameBeats"), inputs,
+               outputs);
+  }
+  // Characterized under the names of the others.
   bool sample(Sampler &, llvm::StringRef) const override { return false; }
 };
 
@@ -462,6 +542,9 @@ std::unique_ptr<UnitModel> makeMatvecUnit() {
 }
 std::unique_ptr<UnitModel> makeMatvecResidentUnit() {
   return std::make_unique<MatvecResidentUnit>();
+}
+std::unique_ptr<UnitModel> makeMatvecStreamedUnit() {
+  return std::make_unique<MatvecStreamedUnit>();
 }
 std::unique_ptr<UnitModel> makeDepthwiseResidentUnit() {
   return std::make_unique<DepthwiseResidentUnit>();

@@ -18,8 +18,9 @@ static Manner mannerOf(const Actor &unit) {
   if (unit.is<unit::Threshold>())
     return {"", ", by comparison"};
   bool isRequant = unit.is<unit::Requant>();
-  bool hasProducts = unit.is<unit::Matvec>() || unit.kind().loadedPort() ||
-                     unit.is<unit::Product>() ||
+  bool hasProducts = unit.is<unit::Matvec>() ||
+                     unit.is<unit::MatvecStreamed>() ||
+                     unit.kind().loadedPort() || unit.is<unit::Product>() ||
                      (unit.is<unit::LaneReduce>() && unit.get("Op") == 0) ||
                      (isRequant && unit.get("MulWidth") > 0);
   if (!hasProducts)
@@ -39,6 +40,11 @@ static void nameOffer(Offer &offer) {
   offer.summary += manner.words;
   if (*manner.style)
     offer.key.add("style", manner.style);
+  if (offer.body.back().is<unit::MatvecStreamed>()) {
+    offer.weights = WeightHome::Streamed;
+    offer.key.add("weights", "streamed");
+    offer.summary += ", weights from '" + offer.traffic[0].memory + "'";
+  }
   if (offer.body.back().kind().loadedPort()) {
     bool isUltra = offer.body.back().get("Ultra");
     offer.weights = WeightHome::Resident;
@@ -141,10 +147,10 @@ public:
 std::vector<std::unique_ptr<UnitModel>> makeStreamUnits() {
   std::vector<std::unique_ptr<UnitModel>> units;
   for (auto make :
-       {makeMatvecUnit, makeMatvecResidentUnit, makeLaneReduceUnit,
-        makeDepthwiseResidentUnit, makeRequantUnit, makeThresholdUnit,
-        makeTableUnit, makeScaledAddUnit, makeProductUnit, makeConcatUnit,
-        makeSelectUnit, makeReorderUnit})
+       {makeMatvecUnit, makeMatvecResidentUnit, makeMatvecStreamedUnit,
+        makeLaneReduceUnit, makeDepthwiseResidentUnit, makeRequantUnit,
+        makeThresholdUnit, makeTableUnit, makeScaledAddUnit, makeProductUnit,
+        makeConcatUnit, makeSelectUnit, makeReorderUnit})
     units.push_back(make());
   return units;
 }

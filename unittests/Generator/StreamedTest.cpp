@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Weights that are read from an off-chip memory for every frame: dense layers
+// and convolutions with random shapes, widths and options, also next to weights
+// that are loaded when the design starts, over one bank or several. Values are
+// correct under any stalls; interval and latency are as predicted.
+#include "Layers.h"
+#include "rhizome/Generator/Segments.h"
+#include <set>
+
+using namespace mlir;
+using namespace rhizome;
+using rhizome::test::NetworkBuilder;
+
+namespace {
+enum class Layer { Dense, Vectors, Pointwise, Conv, Grouped };
+
+/// The layer, and a dense one after it.
+func::FuncOp networkOf(NetworkBuilder &n, Layer layer) {
+  int64_t c = 2 * n.draw(1, layer == Layer::Dense ? 24 : 6);
+  int64_t edge = layer == Layer::Dense ? 1 : n.draw(2, 4);
+  n.begin({1, edge, edge, c}, n.drawType(8));
+  NetworkBuilder::Conv conv;
+  conv.kh = conv.kw = layer == Layer::Conv ? 2 : 1;
+  conv.out = n.draw(1, 24);
+  conv.weightBits = n.draw(2, 8);
+  conv.bias = n.coin();
+  if (layer == Layer::Grouped) {
+    conv.groups = 2;
+    conv.out = 2 * n.draw(1, 6);
+  }
+  if (layer == Layer::Dense || layer == Layer::Vectors) {
+    if (layer == Layer::Dense)
+      n.flatten();
+    n.dense("first", conv.out, conv.weightBits, conv.bias);
+  } else {
+    n.conv("first", conv);
+  }
+  n.requantize("first", n.drawType(8), n.coin(), n.coin());
+  n.flatten();
+  n.dense("last", n.draw(1, 9), n.draw(2, 8), n.coin());
+  return n.end();
+}
+
+gen::DeviceContext deviceOf(NetworkBuilder &n) {
+  gen::DeviceContext device = test::testDevice();
+  device.budget["uram"] = 64;
+  device.residents = gen::Residents::All;
+  device.streaming = gen::Streaming::All;
+  gen::Memory memory;
+  memory.name = "ddr4";
+  memory.banks = n.draw(1, 2);
+  memory.portBits = 32 << n.draw(0, 3);
+  memory.bytesPerS = 100'000'000 * n.draw(3, 40);
+  memory.latencyNs = n.draw(10, 400);
+  memory.turnaroundNs = n.draw(0, 30);
+  memory.refreshEveryNs = 3900;
+  memory.refreshNs = 350;
+  device.memories = {memory};
+  return device;
+}
+
+/// A random option for every operation: for the first one with weights one that
+/// streams them, for the last one with weights one in this home.
+std::vector<gen::Selection> selectionsOf(NetworkBuilder &n,
+                                         func::FuncOp network,
+                                         gen::WeightHome last,
+                                         const gen::DeviceContext &device) {
+  std::vector<gen::Selection> selections;
+  auto home = gen::WeightHome::Streamed;
+  for (Operation &op : network.getBody().front()) {
+    if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
+      continue;
+    bool hasWeights = isa<osa::Conv2dOp, osa::DenseOp>(op);
+    std::vector<gen::Offer> options;
+    for (gen::Offer &o : gen::findGenerator("stream")->offers(&op, {}, device))
+      if (o.resources.lut() < 20000 && (!hasWeights || o.weights == home))
+        options.push_back(std::move(o));
+    EXPECT_FALSE(options.empty()) << "no option";
+    selections.push_back({&op, options[n.rng() % options.size()]});
+    if (hasWeights)
+      home = last;
+  }
+  return selections;
+}
+
+void run(uint64_t seed, bool measure) {
+  int64_t rounds = test::setting("RHIZOME_STREAMED_DESIGNS", 1);
+  for (int64_t round = 0; round < rounds; ++round)
+    for (Layer layer : {Layer::Dense, Layer::Vectors, Layer::Pointwise,
+                        Layer::Conv, Layer::Grouped})
+      for (gen::WeightHome last :
+           {gen::WeightHome::Streamed, gen::WeightHome::Resident}) {
+        // Measured designs are built by Verilator, which takes longer.
+        if (measure && rounds == 1 &&
+            (layer == Layer::Dense) == (last == gen::WeightHome::Resident))
+          continue;
+        SCOPED_TRACE("layer " + std::to_string(int(layer)) + ", last home " +
+                     std::to_string(int(last)) + ", seed " +
+                     std::to_string(seed));
+        MLIRContext context;
+        NetworkBuilder n(context, seed++);
+        func::FuncOp network = networkOf(n, layer);
+        gen::DeviceContext device = deviceOf(n);
+        test::LayerRun left;
+        test::runLayer(n, network, selectionsOf(n, network, last, device),
+                       device, measure, &left, /*tolerance=*/0.03);
+        EXPECT_EQ(llvm::count(left.kinds, "matvec_streamed"),
+                  last == gen::WeightHome::Streamed ? 2 : 1);
+        if (::testing::Test::HasFailure())
+          return;
+      }
+}
+
+TEST(Streamed, FourStateRtlEqualsInterpreter) { run(1, false); }
+TEST(Streamed, MeasuredCyclesEqualPrediction) { run(101, true); }
+
+TEST(Streamed, IsOfferedWhereItIsAllowed) {
+  MLIRContext context;
+  NetworkBuilder n(context, 1);
+  n.begin({1, 4, 4, 8}, n.drawType(8));
+  n.conv("conv", {});
+  n.requantize("conv", n.drawType(8), false, false);
+  n.flatten();
+  n.dense("dense", 16, 8, false);
+  func::FuncOp network = n.end();
+  auto streamed = [&](const gen::DeviceContext &device) {
+    std::set<std::string> nodes;
+    network.walk([&](Operation *op) {
+      if (isa<osa::Conv2dOp, osa::DenseOp>(op))
+        for (const gen::Offer &o :
+             gen::findGenerator("stream")->offers(op, {}, device))
+          if (o.weights == gen::WeightHome::Streamed)
+            nodes.insert(osa::nodeName(op));
+    });
+    return nodes;
+  };
+  using Nodes = std::set<std::string>;
+  gen::DeviceContext device = test::testDevice();
+  device.streaming = gen::Streaming::All;
+  EXPECT_EQ(streamed(device), Nodes()) << "without a memory";
+  gen::Memory memory;
+  memory.name = "ddr4";
+  memory.bytesPerS = 1'000'000'000;
+  device.memories = {memory};
+  EXPECT_EQ(streamed(device), Nodes({"conv", "dense"}));
+  device.streaming = gen::Streaming::Once;
+  EXPECT_EQ(streamed(device), Nodes({"dense"})) << "one use per frame";
+  device.isAlone = false;
+  EXPECT_EQ(streamed(device), Nodes()) << "on a node of several";
+  device.isAlone = true;
+  device.streaming = gen::Streaming::None;
+  EXPECT_EQ(streamed(device), Nodes()) << "not asked for";
+}
+
+TEST(Streamed, TakesTheBytesThatItSays) {
+  MLIRContext context;
+  NetworkBuilder n(context, 1);
+  n.begin({1, 96}, n.drawType(8));
+  n.dense("dense", 64, 8, false);
+  func::FuncOp network = n.end();
+  gen::DeviceContext device = deviceOf(n);
+  device.memories[0].portBits = 128;
+  device.memories[0].banks = 1;
+  Operation *dense = nullptr;
+  network.walk([&](osa::DenseOp op) { dense = op; });
+  for (const gen::Offer &o :
+       gen::findGenerator("stream")->offers(dense, {}, device)) {
+    if (o.weights != gen::WeightHome::Streamed)
+      continue;
+    ASSERT_EQ(o.traffic.size(), 1u);
+    EXPECT_GE(o.traffic[0].readBytes, 96 * 64) << o.summary;
+    explore::NodeResult result;
+    std::vector<gen::Selection> selections = {{dense, o}};
+    flow::DesignOp design = gen::buildDesign(
+        network, selections, {"test", 100, 128, "node0", device.memories},
+        result.images);
+    auto segments = gen::layOut(design, result.images);
+    ASSERT_TRUE(succeeded(segments));
+    ASSERT_EQ(segments->size(), 1u);
+    EXPECT_EQ(double((*segments)[0].bytes), o.traffic[0].readBytes);
+    design.erase();
+  }
+}
+
+TEST(Streamed, ReadersTakeTheBanksThatGiveLeast) {
+  MLIRContext context;
+  NetworkBuilder n(context, 1);
+  n.begin({1, 16}, n.drawType(8));
+  for (int i = 0; i < 4; ++i) {
+    std::string name = "dense" + std::to_string(i);
+    n.dense(name, i == 1 ? 64 : 16, 8, false);
+    n.requantize(name, n.drawType(8), false, false);
+  }
+  func::FuncOp network = n.end();
+  gen::DeviceContext device = deviceOf(n);
+  device.memories[0].banks = 2;
+  explore::NodeResult result;
+  auto selections = selectionsOf(n, network, gen::WeightHome::Streamed, device);
+  flow::DesignOp design = gen::buildDesign(
+      network, selections, {"test", 100, 128, "node0", device.memories},
+      result.images);
+  std::map<int64_t, std::vector<std::string>> banks;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    for (flow::BankAttr bank : op.getBanks())
+      banks[bank.getBank()].push_back(bank.getSegment().str());
+  ASSERT_EQ(banks.size(), 2u);
+  EXPECT_EQ(banks[0].size() + banks[1].size(), 4u);
+}
+} // namespace
