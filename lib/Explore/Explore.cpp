@@ -469,6 +469,10 @@ public:
         best->refused.empty() && mayStream(cluster) &&
         usual.streaming == Streaming::None) {
       usual.streaming = Streaming::Once;
+      // What is not streamed may also be too much for block RAM.
+      if (!best->fits && mayUseUltra(cluster) &&
+          usual.residents == Residents::None)
+        usual.residents = Residents::Ultra;
       if (failed(consider(usual, *best)))
         return failure();
       if (best->streaming == Streaming::Once)

@@ -639,9 +639,16 @@ static int64_t latencyAfterReading(ProcessNetwork network) {
       ready += 2 * network.channels[process.outputs[0]].capacity *
                (ticks / rhz::kTicks + 1);
     }
+  // No other frame follows it; readers go on.
+  constexpr int64_t kNever = INT64_MAX / 8;
   for (Process &process : network.processes)
-    if (process.isSource())
-      process.offers = {ready};
+    if (process.isSource()) {
+      int64_t firings = 0;
+      for (const Phase &phase : process.phases)
+        firings += phase.repeat * process.periods;
+      process.offers.assign(size_t(firings), ready);
+      process.offers.push_back(kNever);
+    }
   return Simulation(network).upTo(1).latency();
 }
 

@@ -195,10 +195,10 @@ def streamed(suite, kinds_model):
         segment.write_bytes(whole)
     # The last layer streamed, the others loaded, over one port.
     package = compiled(DIGITS, "two homes", *GOAL, "--weights", "resident",
-                       "--weights", "fc=streamed")
+                       "--weights", "dense1=streamed")
     if package:
         options, _ = options_of(package)
-        suite.check("weights=streamed" in options["fc"]
+        suite.check("weights=streamed" in options["dense1"]
                     and "weights=block" in options["conv2"],
                     f"two homes: {options}")
         simulated(suite, package, "two homes")
