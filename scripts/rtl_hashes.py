@@ -45,6 +45,12 @@ def designs():
                    "xcvc1902"):
         add(f"digits_qdq_int8 {device}", digits, "--device", device,
             "--goal", "throughput=20000/s", "--accept-nearest")
+    # Weights that are read for every frame, alone and next to loaded ones.
+    for name, *homes in (("streamed", "streamed"),
+                         ("two homes", "resident", "dense1=streamed")):
+        add(f"digits_qdq_int8 xczu3eg {name}", digits, "--device", "xczu3eg",
+            "--goal", "throughput=4000/s",
+            *(option for home in homes for option in ("--weights", home)))
     for board in ("ice40-hx8k-breakout", "icebreaker"):
         add(f"tiny_digits {board}", TINY, "--board", board,
             "--goal", "throughput=1000/s", "--accept-nearest")

@@ -475,7 +475,13 @@ public:
         usual.residents = Residents::Ultra;
       if (failed(consider(usual, *best)))
         return failure();
-      if (best->streaming == Streaming::Once)
+      // Then convolutions, too, which read theirs for every pixel.
+      if (!best->fits) {
+        usual.streaming = Streaming::All;
+        if (failed(consider(usual, *best)))
+          return failure();
+      }
+      if (best->streaming != Streaming::None)
         lacking = lackingIn(*best, goal, cluster);
       else if (best->fits)
         usual.streaming = Streaming::None;

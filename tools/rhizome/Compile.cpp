@@ -144,6 +144,7 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
     llvm::outs() << "\n  memories   " << percent(double(heldBits) / blockBits)
                  << " of the bits of block RAM hold data";
   llvm::outs() << "\n  bottleneck " << plan.bottleneck << "\n";
+  printMemories(plan);
   if (!result.limit.empty())
     llvm::outs() << "  no faster  " << result.limit << "\n";
   printTasks(plan.tasks, plan.predicted.latencyUs);

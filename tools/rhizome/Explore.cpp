@@ -71,6 +71,7 @@ static int runExplore(CompileRequest request, bool json) {
   printPrediction(plan.predicted);
   printTasks(plan.tasks, plan.predicted.latencyUs);
   llvm::outs() << "  bottleneck " << plan.bottleneck << "\n";
+  printMemories(plan);
   if (!result.limit.empty())
     llvm::outs() << "  no faster  " << result.limit << "\n";
   llvm::outs() << "  bound      " << decimal(plan.boundPerS, 0)

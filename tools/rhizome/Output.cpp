@@ -186,6 +186,31 @@ void cli::printPrediction(const Prediction &p) {
            << ", once after reset\n";
 }
 
+void cli::printMemories(const Plan &plan) {
+  for (const PlannedNode &node : plan.nodes)
+    for (const PlannedMemory &memory : node.memories) {
+      double bytes = 0, slowest = 1;
+      for (const MemoryPort &port : node.memoryPorts)
+        if (port.memory == memory.name)
+          bytes += double(port.bytesPerFrame);
+      if (bytes == 0 || !node.rtlOf.empty())
+        continue;
+      for (const PlannedOperation &op : node.operations)
+        slowest = std::max(slowest, double(op.intervalCycles));
+      double rate = bytes * node.predicted.throughputPerS;
+      outs() << "  memory     '" << memory.name << "' of " << node.name << ": "
+             << decimal(bytes / 1e6, 2) << " MB a frame, "
+             << decimal(rate / 1e9, 2) << " GB/s of "
+             << decimal(double(memory.bytesPerS) / 1e9, 1) << " ("
+             << percent(rate / double(memory.bytesPerS)) << ")";
+      double alone = node.clockMhz * 1e6 / slowest;
+      if (plan.bottleneckKind == "memory")
+        outs() << "; the units alone would reach " << decimal(alone, 0)
+               << " per second";
+      outs() << "\n";
+    }
+}
+
 cli::ProgressLine::ProgressLine(bool wanted)
     : isActive(wanted && isatty(STDOUT_FILENO)) {}
 

@@ -50,6 +50,9 @@ std::string shortened(const std::string &name);
 
 /// Interval, latency, rate and resources of a prediction as lines of text.
 void printPrediction(const Prediction &p);
+/// A line for each off-chip memory that a plan's nodes read during frames: how
+/// much, at which part of its rate, and if it limits a node, by how much.
+void printMemories(const Plan &plan);
 
 /// A line on stderr that is overwritten, if stdout is a terminal.
 class ProgressLine {
