@@ -7,15 +7,18 @@ own.
     bench/large.py FOLDER [NETWORK …] [--device NAME]
 
 FOLDER holds ONNX files; without names all of them are taken. A network is
-explored for --device, or for the device of the case that names it below.
+explored for --device, or for the device of the case that names it below; its
+plan follows: the rate, the resources, what limits it.
 Nothing is asserted: times are this machine's.
 """
 import argparse
+import json
 import os
 import pathlib
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -28,14 +31,26 @@ OTHERWISE = "xcu55c"
 
 
 def measure(command):
-    """Seconds, CPU seconds, MB and the exit status of a command."""
+    """Seconds, CPU seconds, MB, the exit status and the output of a command."""
     start = time.monotonic()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    seconds = time.monotonic() - start
-    return (seconds, usage.ru_utime + usage.ru_stime,
-            usage.ru_maxrss / 1024, os.waitstatus_to_exitcode(status))
+    with tempfile.TemporaryFile("w+") as out:
+        child = subprocess.Popen(command, stdout=out,
+                                 stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        seconds = time.monotonic() - start
+        out.seek(0)
+        return (seconds, usage.ru_utime + usage.ru_stime,
+                usage.ru_maxrss / 1024, os.waitstatus_to_exitcode(status),
+                out.read())
+
+
+def plan_text(output):
+    """The plan that `explore --json` printed."""
+    plan = json.loads(output)
+    p = plan["predicted"]
+    return (f"{p['throughput_per_s']:,.1f} per second, {p['lut']:,} LUT, "
+            f"{p['dsp']:,} DSP, {p['bram']:,} BRAM, {p.get('uram', 0):,} URAM; "
+            f"bottleneck {plan['bottleneck']}")
 
 
 def main():
@@ -58,12 +73,14 @@ def main():
     for file in files:
         device = args.device or DEVICES.get(file.stem.split("_")[0], OTHERWISE)
         for command in (["coverage", file],
-                        ["explore", file, "--device", device]):
-            seconds, cpu, peak, status = measure([RHIZOME, *command])
+                        ["explore", file, "--device", device, "--json"]):
+            seconds, cpu, peak, status, output = measure([RHIZOME, *command])
             text = " ".join(map(str, [command[0], *command[2:]]))
             note = f"  ended with {status}" if status else ""
             print(f"{file.stem:18} {text:30} {seconds:7.2f} {cpu:7.2f} "
                   f"{peak:6.0f}{note}", flush=True)
+            if command[0] == "explore" and not status:
+                print(f"{'':18} {plan_text(output)}", flush=True)
 
 
 if __name__ == "__main__":
