@@ -262,9 +262,14 @@ void Realizer::addEndpoints(double seconds) {
 
 FailureOr<Result> Realizer::addTiming() {
   auto time = [&](size_t n) -> LogicalResult {
-    auto timing = predictTiming(result.nodes[n].design);
+    NodeResult &node = result.nodes[n];
+    if (node.sized) {
+      node.timing = *node.sized;
+      return success();
+    }
+    auto timing = predictTiming(node.design);
     if (succeeded(timing))
-      result.nodes[n].timing = *timing;
+      node.timing = *timing;
     return timing;
   };
   if (failed(forNodes(time)))
@@ -330,9 +335,12 @@ void Realizer::price(NodeResult &node) {
 FailureOr<Result> Realizer::run() {
   buildAll();
   auto size = [&](size_t n) -> LogicalResult {
-    if (failed(sizeBuffers(result.nodes[n].design)))
+    NodeResult &node = result.nodes[n];
+    auto timing = sizeBuffers(node.design);
+    if (failed(timing))
       return failure();
-    price(result.nodes[n]);
+    node.sized = *timing;
+    price(node);
     return success();
   };
   if (failed(forNodes(size))) {

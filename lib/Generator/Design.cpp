@@ -578,7 +578,63 @@ static bool readsMemory(const ProcessNetwork &network) {
                       [](const Process &p) { return p.memory >= 0; });
 }
 
-LogicalResult sizeBuffers(flow::DesignOp design) {
+static constexpr int kWarmUp = 3, kShort = 5;
+static constexpr double kLong = 20000;
+
+/// The timing of a network that reads no memory while frames pass; nothing if
+/// that needs frames that have not been simulated and may not be.
+static std::optional<Timing> timingOf(Simulation &simulation, bool simulates) {
+  // Most designs settle at once. Those whose frames still differ, and those
+  // whose frames are so short that the first ones meet an empty pipeline, are
+  // followed for as long as data/sim/harness.cpp measures them. Frame 0 never
+  // waits for a later one, so that its latency is that of a single frame.
+  // Long frames with constant intervals are steady a frame earlier.
+  auto isThere = [&](int frames) {
+    return simulates || simulation.knows(frames);
+  };
+  if (!isThere(kShort - 1))
+    return std::nullopt;
+  const SimResult &run = simulation.upTo(kShort - 1);
+  if (run.interval(kWarmUp - 1) > kLong && run.isSteady(kWarmUp - 2))
+    return Timing{run.interval(kWarmUp - 1), run.latency()};
+  if (!isThere(kShort))
+    return std::nullopt;
+  simulation.upTo(kShort);
+  double interval = run.interval(kWarmUp);
+  bool filling = interval < 1000 && double(run.latency()) > 3 * interval;
+  if (run.isSteady(kWarmUp - 1) && !filling)
+    return Timing{interval, run.latency()};
+  bool shortFrames = interval < kLong;
+  if (!isThere(shortFrames ? 20 : 12))
+    return std::nullopt;
+  simulation.upTo(shortFrames ? 20 : 12);
+  return Timing{run.interval(shortFrames ? 10 : kWarmUp), run.latency()};
+}
+
+/// The timing of a design whose buffers have their depths now, if a run without
+/// bounds tells it. The depths change nothing if the buffers held no more, and
+/// tokens that come later do not if they waited for as long.
+static std::optional<Timing> timingFrom(Simulation &simulation,
+                                        ArrayRef<int> watched,
+                                        const ProcessNetwork &before,
+                                        flow::DesignOp design) {
+  if (readsMemory(before))
+    return std::nullopt;
+  ProcessNetwork now = networkOf(design);
+  for (int c : watched) {
+    TokenQueue &queue = now.channels[c];
+    int64_t later = queue.latency - before.channels[c].latency;
+    if (queue.capacity < simulation.occupancy(c) || later < 0 ||
+        later > simulation.slack(c))
+      return std::nullopt;
+    queue = before.channels[c];
+  }
+  if (now.processes != before.processes || now.channels != before.channels)
+    return std::nullopt;
+  return timingOf(simulation, /*simulates=*/false);
+}
+
+FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design) {
   // networkOf numbers channels in the order of actors and results.
   ProcessNetwork network = networkOf(design);
   SmallVector<std::pair<flow::ActorOp, int>> joins;
@@ -597,7 +653,7 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
         if (reached.contains(v))
           joins.push_back({v.getDefiningOp<flow::ActorOp>(), numbers[v]});
   if (joins.empty())
-    return success();
+    return std::optional<Timing>();
   SmallVector<int> watched;
   for (auto &[op, index] : joins) {
     network.channels[index].capacity = INT64_MAX / 4;
@@ -623,7 +679,7 @@ LogicalResult sizeBuffers(flow::DesignOp design) {
       depth += 2;
     op.setDepths(SmallVector<int64_t>(op.getNumResults(), depth));
   }
-  return success();
+  return timingFrom(simulation, watched, network, design);
 }
 
 /// The latency of a design whose readers have filled all their buffers before
@@ -654,39 +710,23 @@ static int64_t latencyAfterReading(ProcessNetwork network) {
 
 FailureOr<Timing> predictTiming(flow::DesignOp design) {
   ProcessNetwork network = networkOf(design);
-  // Most designs settle at once. Those whose frames still differ, and those
-  // whose frames are so short that the first ones meet an empty pipeline, are
-  // followed for as long as data/sim/harness.cpp measures them. Frame 0 never
-  // waits for a later one, so that its latency is that of a single frame.
-  // Long frames with constant intervals are steady a frame earlier.
-  constexpr int kWarmUp = 3, kShort = 5;
-  constexpr double kLong = 20000, kMostInFlight = 32;
   Simulation simulation(network);
   const SimResult &run = simulation.upTo(kShort - 1);
   if (run.deadlock)
     return design.emitError("internal: the design deadlocks: ") << run.blocked;
-  if (readsMemory(network)) {
-    // Refreshes are not aligned to frames: no frame is like another. Those in
-    // flight at once share the memory: as many go before and after.
-    double interval = run.interval(kWarmUp - 1);
-    int64_t latency = latencyAfterReading(network);
-    int inFlight =
-        int(std::min(kMostInFlight, std::ceil(double(latency) / interval)));
-    int frames = inFlight + (interval < kLong ? 20 : 12);
-    simulation.upTo(frames, std::max(inFlight, Simulation::kAhead));
-    int warmUp = frames - 1 - std::max(8, (frames - 1) / 2);
-    return Timing{run.interval(warmUp), latency};
-  }
-  if (run.interval(kWarmUp - 1) > kLong && run.isSteady(kWarmUp - 2))
-    return Timing{run.interval(kWarmUp - 1), run.latency()};
-  simulation.upTo(kShort);
-  double interval = run.interval(kWarmUp);
-  bool filling = interval < 1000 && double(run.latency()) > 3 * interval;
-  if (run.isSteady(kWarmUp - 1) && !filling)
-    return Timing{interval, run.latency()};
-  bool shortFrames = interval < kLong;
-  simulation.upTo(shortFrames ? 20 : 12);
-  return Timing{run.interval(shortFrames ? 10 : kWarmUp), run.latency()};
+  if (!readsMemory(network))
+    return *timingOf(simulation, /*simulates=*/true);
+  // Refreshes are not aligned to frames: no frame is like another. Those in
+  // flight at once share the memory: as many go before and after.
+  constexpr double kMostInFlight = 32;
+  double interval = run.interval(kWarmUp - 1);
+  int64_t latency = latencyAfterReading(network);
+  int inFlight =
+      int(std::min(kMostInFlight, std::ceil(double(latency) / interval)));
+  int frames = inFlight + (interval < kLong ? 20 : 12);
+  simulation.upTo(frames, std::max(inFlight, Simulation::kAhead));
+  int warmUp = frames - 1 - std::max(8, (frames - 1) / 2);
+  return Timing{run.interval(warmUp), latency};
 }
 
 FailureOr<std::vector<std::vector<int64_t>>>

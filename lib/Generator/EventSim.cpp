@@ -7,221 +7,20 @@
 // depends on who comes first. So a request is granted only when nothing else
 // can move; whatever is asked later then depends on beats that are still to
 // come, and stands at the port after the cycle of the earliest grant.
+// Frames are run one by one, until one ends as the frame before has: all later
+// ones are like it.
 #include "rhizome/Generator/EventSim.h"
+#include "EventSeries.h"
 #include "llvm/ADT/STLExtras.h"
-#include <algorithm>
 #include <cassert>
-#include <deque>
 
 namespace rhizome::gen {
+using events::ChannelState;
+using events::kNever;
+using events::kUnbounded;
+using events::Series;
+
 namespace {
-/// Channels that hold this much never wait for their reader.
-constexpr int64_t kUnbounded = INT64_MAX / 8;
-/// A count that nobody waits for.
-constexpr int64_t kNever = INT64_MAX;
-
-/// So many tokens had come by then.
-struct Event {
-  int64_t count, time;
-};
-
-/// A growing count of tokens with the time at which each batch took place, and
-/// its one reader, which asks for ascending counts. What it has passed is
-/// forgotten.
-class Series {
-public:
-  int64_t total = 0;
-
-  size_t size() const { return end - begin; }
-  const Event &operator[](size_t i) const { return ring[(begin + i) & mask]; }
-
-  /// Adds equal batches, for which there is room, one after the other; in
-  /// registers until it is finished.
-  class Writer {
-  public:
-    Writer(const Series &series, int64_t tokens)
-        : ring(series.ring.get()), mask(series.mask), at(series.end),
-          total(series.total), tokens(tokens) {}
-    void add(int64_t time) {
-      total += tokens;
-      ring[at++ & mask] = {total, time};
-    }
-    void finish(Series &series) const {
-      series.end = at;
-      series.total = total;
-    }
-
-  private:
-    Event *ring;
-    size_t mask, at;
-    int64_t total, tokens;
-  };
-  void reserve(int64_t batches) {
-    while (int64_t(size()) + batches > int64_t(mask) + 1)
-      grow();
-  }
-  void add(int64_t tokens, int64_t time) {
-    reserve(1);
-    Writer writer(*this, tokens);
-    writer.add(time);
-    writer.finish(*this);
-  }
-
-  /// Tells when the count reached n, n + step, …, which it has; in registers
-  /// until it is finished.
-  class Reader {
-  public:
-    Reader(const Series &series, int64_t n, int64_t step)
-        : ring(series.ring.get()), mask(series.mask), at(series.begin), n(n),
-          step(step) {}
-    int64_t next() {
-      int64_t time = -1; // nothing to wait for
-      if (n > 0) {
-        while (ring[at & mask].count < n)
-          ++at;
-        time = ring[at & mask].time;
-      }
-      n += step;
-      return time;
-    }
-    void finish(Series &series) const { series.begin = at; }
-
-  private:
-    const Event *ring;
-    size_t mask, at;
-    int64_t n, step;
-  };
-  int64_t reached(int64_t n) {
-    Reader reader(*this, n, 0);
-    int64_t time = reader.next();
-    reader.finish(*this);
-    return time;
-  }
-
-  /// What is kept comes so many tokens and cycles later.
-  void shift(int64_t by) {
-    total += by;
-    for (size_t i = begin; i != end; ++i) {
-      ring[i & mask].count += by;
-      ring[i & mask].time += by;
-    }
-  }
-
-private:
-  size_t begin = 0, end = 0, mask = 15; ///< a power of two, less one
-  std::unique_ptr<Event[]> ring = std::make_unique<Event[]>(mask + 1);
-
-  void grow() {
-    size_t wider = 2 * mask + 1;
-    auto larger = std::make_unique<Event[]>(wider + 1);
-    for (size_t i = begin; i != end; ++i)
-      larger[i & wider] = ring[i & mask];
-    ring = std::move(larger);
-    mask = wider;
-  }
-};
-
-/// As Series, for channels whose writer may be far ahead: batches of one size
-/// at equal distances are one entry.
-class Runs {
-public:
-  bool empty() const { return runs.empty(); }
-  /// The first batch.
-  Event front() const { return {runs.front().count, runs.front().time}; }
-  void popFront() {
-    Run &run = runs.front();
-    run.count += run.tokens;
-    run.time += run.step;
-    if (--run.batches == 0)
-      runs.pop_front();
-  }
-  void add(int64_t tokens, int64_t time) {
-    total += tokens;
-    if (!runs.empty()) {
-      Run &last = runs.back();
-      int64_t step = time - last.time - (last.batches - 1) * last.step;
-      if (last.batches == 1 || (last.tokens == tokens && last.step == step)) {
-        last.tokens = tokens;
-        last.step = step;
-        ++last.batches;
-        return;
-      }
-    }
-    runs.push_back({total, time});
-  }
-  int64_t reached(int64_t n) {
-    if (n <= 0)
-      return -1; // nothing to wait for
-    while (front().count < n)
-      popFront();
-    return front().time;
-  }
-
-private:
-  struct Run {
-    int64_t count, time; ///< of its first batch
-    int64_t batches = 1, tokens = 0, step = 0;
-  };
-  int64_t total = 0;
-  std::deque<Run> runs;
-};
-
-struct ChannelState {
-  int64_t capacity = 0, latency = 1;
-  Series pushed, popped; ///< visible times; pop times
-  int consumer = -1, producer = -1;
-  /// The counts of pushed and popped tokens that these wait for.
-  int64_t consumerWaits = kNever, producerWaits = kNever;
-  /// Is it its producer's only output and its consumer's only input, passed
-  /// token by token?
-  bool isLine = false;
-  /// Of a watched channel: its tokens, instead of `pushed`, and what of firing
-  /// times of the producer and pop times has not been counted, which is few as
-  /// long as both keep pace; and the most tokens so far.
-  bool watched = false;
-  Runs visible, reserved, freed;
-  int64_t gone = 0, most = 0;
-
-  bool isNarrow() const { return !watched && capacity < kUnbounded; }
-  void push(int64_t tokens, int64_t time) {
-    if (!watched) {
-      pushed.add(tokens, time + latency);
-      return;
-    }
-    pushed.total += tokens;
-    visible.add(tokens, time + latency);
-    reserved.add(tokens, time);
-  }
-  void pop(int64_t tokens, int64_t time) {
-    if (capacity < kUnbounded)
-      popped.add(tokens, time);
-    else
-      popped.total += tokens;
-    if (watched) {
-      freed.add(tokens, time);
-      count(/*isEnd=*/false);
-    }
-  }
-  int64_t seen(int64_t n) {
-    return watched ? visible.reached(n) : pushed.reached(n);
-  }
-  /// Counts the occupancy as far as all pops that went before are known. A
-  /// place is taken from the producer's firing to the consumer's.
-  void count(bool isEnd) {
-    while (!reserved.empty()) {
-      Event taken = reserved.front();
-      while (!freed.empty() && freed.front().time < taken.time) {
-        gone = freed.front().count;
-        freed.popFront();
-      }
-      if (freed.empty() && !isEnd)
-        return;
-      most = std::max(most, taken.count - gone);
-      reserved.popFront();
-    }
-  }
-};
-
 struct ProcessState {
   size_t phase = 0;
   int64_t done = 0;   ///< firings of the current phase
@@ -248,6 +47,23 @@ struct MemoryState {
   int64_t left = 0;    ///< bursts that the last one may still have in a row
   bool isFresh = true; ///< nothing was granted yet
 };
+
+/// All that the next frame depends on when every process has completed the same
+/// frames and no channel holds tokens.
+struct Ending {
+  std::vector<int64_t> lasts;      ///< of each process
+  std::vector<events::Event> pops; ///< which places become free, and when
+
+  /// Is it the same, but so many cycles later?
+  bool isShifted(const Ending &from, int64_t by) const {
+    return llvm::equal(lasts, from.lasts,
+                       [&](int64_t a, int64_t b) { return a == b + by; }) &&
+           llvm::equal(pops, from.pops,
+                       [&](const events::Event &a, const events::Event &b) {
+                         return a.count == b.count && a.time == b.time + by;
+                       });
+  }
+};
 } // namespace
 
 struct Simulation::State {
@@ -257,6 +73,9 @@ struct Simulation::State {
   std::vector<MemoryState> memories;
   std::deque<int> work;
   SimResult result;
+  int completed = 0;   ///< frames, without a deadlock
+  Ending ending;       ///< of the last of them
+  int64_t repeats = 0; ///< cycles between all later frames, if they are equal
 
   explicit State(const ProcessNetwork &network) : network(network) {}
   void enqueue(int p) {
@@ -280,6 +99,10 @@ struct Simulation::State {
   bool grant();
   void serve(MemoryState &memory, size_t reader, int64_t cycle);
   bool isDone(int frames) const;
+  void runAll(int frames);
+  bool isLike(const Ending &now, int64_t by);
+  void endFrame();
+  void repeat(int frames);
 };
 
 /// A count that may have been left out.
@@ -298,6 +121,24 @@ static bool isLine(const ProcessNetwork &network, const ChannelState &channel) {
              [](const Phase &p) { return at(p.produce, 0) <= 1; }) &&
          llvm::all_of(
              to.phases, [](const Phase &p) { return at(p.consume, 0) <= 1; });
+}
+
+/// How many tokens come through a channel in a frame, 0 if not all that come
+/// go.
+static int64_t tokensOfFrame(const ProcessNetwork &network, int c,
+                             const ChannelState &channel) {
+  if (channel.producer < 0 || channel.consumer < 0)
+    return 0;
+  const Process &from = network.processes[channel.producer],
+                &to = network.processes[channel.consumer];
+  size_t out = size_t(llvm::find(from.outputs, c) - from.outputs.begin()),
+         in = size_t(llvm::find(to.inputs, c) - to.inputs.begin());
+  int64_t come = 0, go = 0;
+  for (const Phase &phase : from.phases)
+    come += phase.repeat * at(phase.produce, out) * from.periods;
+  for (const Phase &phase : to.phases)
+    go += phase.repeat * at(phase.consume, in) * to.periods;
+  return come == go ? come : 0;
 }
 
 Simulation::Simulation(const ProcessNetwork &network,
@@ -336,8 +177,13 @@ Simulation::Simulation(const ProcessNetwork &network,
   for (size_t p = 0; p < network.processes.size(); ++p)
     if (int m = network.processes[p].memory; m >= 0)
       state->memories[m].readers.push_back(int(p));
-  for (ChannelState &channel : state->channels)
+  for (size_t c = 0; c < network.channels.size(); ++c) {
+    ChannelState &channel = state->channels[c];
     channel.isLine = isLine(network, channel);
+    channel.perFrame = tokensOfFrame(network, int(c), channel);
+    if (channel.isNarrow())
+      channel.popped.reserve(std::min(channel.capacity, channel.perFrame));
+  }
   for (ProcessState &p : state->processes)
     p.isSimple = p.inputs.size() == 1 && p.outputs.size() == 1 &&
                  p.inputs[0]->isNarrow() && p.outputs[0]->isNarrow();
@@ -418,6 +264,9 @@ static void fireAny(const Phase &phase, ProcessState &state, int64_t firings,
         int64_t freed = c.pushed.total + phase.produce[k] - c.capacity;
         time = std::max(time, c.popped.reached(freed) + 1);
       }
+    for (size_t i = 0; i < phase.need.size(); ++i)
+      if (ChannelState &c = *state.inputs[i]; c.watched && phase.need[i] > 0)
+        c.noteWait(c.seen(c.popped.total + phase.need[i]), time);
     for (size_t i = 0; i < phase.consume.size(); ++i)
       if (phase.consume[i] > 0)
         state.inputs[i]->pop(phase.consume[i], time);
@@ -646,28 +495,112 @@ bool Simulation::State::isDone(int frames) const {
   });
 }
 
+/// Advances all processes as far as they can.
+void Simulation::State::runAll(int frames) {
+  for (size_t p = 0; p < processes.size(); ++p)
+    enqueue(int(p));
+  while (!work.empty()) {
+    int p = work.front();
+    work.pop_front();
+    processes[p].queued = false;
+    advance(p, frames);
+  }
+}
+
+/// Will all frames after this one be like it, so many cycles after each other,
+/// since it has ended like the one before?
+/// A firing waits for firings of the same frame; for the process's own last one
+/// of the frame before; and for a place. Each of these comes later by as much,
+/// if the place was freed within the frame before. Of those freed earlier none
+/// is waited for if all of them are free before that frame's last push.
+bool Simulation::State::isLike(const Ending &now, int64_t by) {
+  if (ending.lasts.empty() || !now.isShifted(ending, by))
+    return false;
+  for (ChannelState &c : channels) {
+    if (c.producer < 0 || c.consumer < 0)
+      continue;
+    if (c.perFrame == 0)
+      return false;
+    bool reachesBack = c.watched || (c.isNarrow() && c.capacity > c.perFrame);
+    if (reachesBack && ending.lasts[c.consumer] > now.lasts[c.producer])
+      return false;
+    // Its occupancy depends on all pops.
+    if (c.watched &&
+        (c.most > c.perFrame || !c.pops.isShifted(c.popsBefore, by)))
+      return false;
+  }
+  return true;
+}
+
+/// Compares the frame that was completed with the one before.
+void Simulation::State::endFrame() {
+  Ending now;
+  for (size_t p = 0; p < processes.size(); ++p) {
+    if (processes[p].frame < completed ||
+        processes[p].offer < network.processes[p].offers.size()) {
+      ending = {};
+      return;
+    }
+    now.lasts.push_back(processes[p].last);
+  }
+  for (ChannelState &c : channels) {
+    if (c.isNarrow())
+      c.popped.addLast(std::min(c.capacity, c.perFrame), now.pops);
+    if (c.watched)
+      c.count(/*isEnd=*/true);
+  }
+  int64_t by = ending.lasts.empty() ? 0 : now.lasts[0] - ending.lasts[0];
+  if (isLike(now, by))
+    repeats = by;
+  ending = std::move(now);
+  for (ChannelState &c : channels)
+    if (c.watched)
+      c.popsBefore = std::exchange(c.pops, {});
+}
+
+/// Enters frames that are like the last one.
+void Simulation::State::repeat(int frames) {
+  auto extend = [&](std::vector<int64_t> &times) {
+    while (int(times.size()) < frames)
+      times.push_back(times.back() + repeats);
+  };
+  for (auto *perSink : {&result.firstOut, &result.lastOut})
+    for (std::vector<int64_t> &times : *perSink)
+      extend(times);
+  if (result.firstIn.back() != INT64_MAX)
+    extend(result.firstIn);
+  result.firstIn.resize(frames, INT64_MAX);
+  for (auto &spans : result.spans)
+    while (int(spans.size()) < frames)
+      spans.push_back(
+          {spans.back().first + repeats, spans.back().second + repeats});
+}
+
 const SimResult &Simulation::upTo(int frames, int ahead) {
   State &s = *state;
+  s.result.frames = frames;
+  s.result.deadlock = false;
+  s.result.blocked.clear();
   // What is read ahead for later frames contends with what is read for these.
   bool reads = llvm::any_of(
       s.memories, [](const MemoryState &m) { return !m.readers.empty(); });
-  int most = frames + (reads ? ahead : 0);
-  s.result.frames = frames;
-  s.result.firstIn.resize(most, INT64_MAX);
-  for (size_t p = 0; p < s.processes.size(); ++p)
-    s.enqueue(int(p));
-  do {
-    while (!s.work.empty()) {
-      int p = s.work.front();
-      s.work.pop_front();
-      s.processes[p].queued = false;
-      s.advance(p, most);
-    }
-  } while (reads && !s.isDone(frames) && s.grant());
-  s.result.deadlock = false;
-  s.result.blocked.clear();
-  if (reads && s.isDone(frames))
+  if (reads) {
+    s.result.firstIn.resize(frames + ahead, INT64_MAX);
+    do
+      s.runAll(frames + ahead);
+    while (!s.isDone(frames) && s.grant());
+    if (s.isDone(frames))
+      return s.result;
+  }
+  while (!reads && !s.repeats && s.completed < frames) {
+    s.result.firstIn.resize(++s.completed, INT64_MAX);
+    s.runAll(s.completed);
+    s.endFrame();
+  }
+  if (s.repeats) {
+    s.repeat(frames);
     return s.result;
+  }
   for (size_t p = 0; p < s.processes.size(); ++p)
     if (s.processes[p].frame < frames) {
       s.result.deadlock = true;
@@ -675,6 +608,16 @@ const SimResult &Simulation::upTo(int frames, int ahead) {
           (s.result.blocked.empty() ? "" : ", ") + s.network.processes[p].name;
     }
   return s.result;
+}
+
+int64_t Simulation::slack(int channel) const {
+  return state->channels[channel].waited;
+}
+
+int Simulation::simulated() const { return state->completed; }
+
+bool Simulation::knows(int frames) const {
+  return state->repeats || frames <= state->completed;
 }
 
 int64_t Simulation::occupancy(int channel) {

@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
+#include <array>
 
 namespace rhizome::unit {
 namespace {
@@ -86,17 +87,22 @@ llvm::ArrayRef<Signal> signalsOf(Protocol protocol, bool isInput) {
 }
 
 std::optional<unsigned> Kind::indexOf(llvm::StringRef parameter) const {
-  // Called very often, mostly with a literal that the linker has merged with
-  // the description's own; otherwise with names whose ends differ.
+  // Called very often, mostly with the same few literals: where each was found
+  // the last time is tried first.
+  static thread_local std::array<uint8_t, 1024> hints;
+  auto is = [&](size_t i) {
+    const llvm::StringLiteral &name = parameters[i].name;
+    return name.size() == parameter.size() &&
+           (name.data() == parameter.data() || name == parameter);
+  };
+  auto mixed = reinterpret_cast<uintptr_t>(parameter.data()) ^
+               reinterpret_cast<uintptr_t>(this) / sizeof(Kind);
+  uint8_t &hint = hints[mixed % hints.size()];
+  if (hint < parameters.size() && is(hint))
+    return hint;
   for (size_t i = 0; i < parameters.size(); ++i)
-    if (parameters[i].name.data() == parameter.data() &&
-        parameters[i].name.size() == parameter.size())
-      return unsigned(i);
-  for (size_t i = 0; i < parameters.size(); ++i)
-    if (const llvm::StringLiteral &name = parameters[i].name;
-        parameter.size() == name.size() && parameter.back() == name.back() &&
-        parameter == name)
-      return unsigned(i);
+    if (is(i))
+      return hint = uint8_t(i);
   return std::nullopt;
 }
 

@@ -189,12 +189,15 @@ ProcessNetwork starOf(std::mt19937 &random) {
 
 /// Simulates a network and compares every frame's first and last firing with
 /// the literal rules. Returns whether it completed.
-bool agrees(const ProcessNetwork &network, int number) {
-  constexpr int kFrames = 3;
+/// `repeats` counts the networks of which not every frame was simulated.
+bool agrees(const ProcessNetwork &network, int number, int &repeats) {
+  constexpr int kFrames = 9;
   auto fired = firingsOf(network, kFrames);
   Simulation simulation(network);
   simulation.upTo(1); // and continued
+  simulation.upTo(4);
   const SimResult &run = simulation.upTo(kFrames);
+  repeats += simulation.simulated() < kFrames;
   bool ends = true;
   for (size_t p = 0; p < fired.size(); ++p) {
     const Process &process = network.processes[p];
@@ -220,23 +223,41 @@ bool agrees(const ProcessNetwork &network, int number) {
 
 TEST(EventSim, FiresWhenItsRulesSay) {
   std::mt19937 random(7);
-  int finished = 0;
+  int finished = 0, repeats = 0;
   for (int n = 0; n < 400; ++n)
-    finished += agrees(pipelineOf(random), n);
+    finished += agrees(pipelineOf(random), n, repeats);
   EXPECT_GT(finished, 300);
+  EXPECT_GT(repeats, 200);
+}
+
+// What a long run costs does not grow with its frames.
+TEST(EventSim, SimulatesEqualFramesOnce) {
+  std::mt19937 random(7);
+  for (int n = 0; n < 100; ++n) {
+    ProcessNetwork network = pipelineOf(random);
+    Simulation some(network), many(network);
+    some.upTo(20);
+    const SimResult &run = many.upTo(2000);
+    if (run.deadlock || some.simulated() == 20)
+      continue;
+    EXPECT_EQ(many.simulated(), some.simulated()) << n;
+    EXPECT_TRUE(many.knows(1 << 20)) << n;
+    EXPECT_EQ(run.firstOut[0].size(), 2000U) << n;
+  }
 }
 
 TEST(EventSim, AnyNumberOfPorts) {
   std::mt19937 random(11);
-  int finished = 0;
+  int finished = 0, repeats = 0;
   for (int n = 0; n < 400; ++n)
-    finished += agrees(starOf(random), n);
+    finished += agrees(starOf(random), n, repeats);
   EXPECT_GT(finished, 200);
+  EXPECT_GT(repeats, 100);
 }
 
 TEST(EventSim, CountsWhatChannelsHold) {
   std::mt19937 random(13);
-  size_t deep = 0;
+  size_t deep = 0, slackened = 0;
   for (int n = 0; n < 200; ++n) {
     ProcessNetwork network = n % 2 ? starOf(random) : pipelineOf(random);
     // Some never fill, and their producers run far ahead.
@@ -247,9 +268,9 @@ TEST(EventSim, CountsWhatChannelsHold) {
         if (random() % 4)
           network.channels[c].capacity = INT64_MAX / 4;
       }
-    constexpr int kFrames = 3;
+    constexpr int kFrames = 7;
     std::vector<Tokens> passed;
-    firingsOf(network, kFrames, &passed);
+    auto fired = firingsOf(network, kFrames, &passed);
     Simulation simulation(network, watched);
     simulation.upTo(kFrames);
     for (int c : watched) {
@@ -257,9 +278,19 @@ TEST(EventSim, CountsWhatChannelsHold) {
           mostIn(passed[size_t(c)], network.channels[size_t(c)].latency);
       EXPECT_EQ(simulation.occupancy(c), most) << n << " channel " << c;
       deep += most > 20;
+      // Tokens that come later by the slack change nothing.
+      int64_t slack = simulation.slack(c);
+      if (fired[0].empty() || slack == INT64_MAX)
+        continue;
+      EXPECT_GE(slack, 0);
+      ProcessNetwork later = network;
+      later.channels[size_t(c)].latency += slack;
+      EXPECT_EQ(firingsOf(later, kFrames), fired) << n << " channel " << c;
+      slackened += slack > 0;
     }
   }
   EXPECT_GT(deep, 30U);
+  EXPECT_GT(slackened, 30U);
 }
 
 TEST(MemoryBank, AnswersByItsRules) {

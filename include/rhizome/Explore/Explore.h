@@ -146,11 +146,12 @@ struct NodeResult {
   flow::DesignOp design;
   gen::MemoryImages images;
   gen::Timing timing;
-  gen::Resources account;   ///< of one copy, by the solver's estimate
-  gen::Resources resources; ///< including the endpoint's
-  gen::Resources endpoint;  ///< the endpoint's part of them
-  gen::Resources errors;    ///< errors of LUTs and FFs
-  std::string bottleneck;   ///< the slowest operation
+  std::optional<gen::Timing> sized; ///< the timing, if sizing told it
+  gen::Resources account;           ///< of one copy, by the solver's estimate
+  gen::Resources resources;         ///< including the endpoint's
+  gen::Resources endpoint;          ///< the endpoint's part of them
+  gen::Resources errors;            ///< errors of LUTs and FFs
+  std::string bottleneck;           ///< the slowest operation
 };
 
 struct Result {

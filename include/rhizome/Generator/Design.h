@@ -48,17 +48,18 @@ int64_t loadCycles(flow::DesignOp design);
 /// The processes and channels of a design, one channel per stream.
 ProcessNetwork networkOf(flow::DesignOp design);
 
-/// Sets the depths of the buffers before joins to those needed for full rate.
-/// Liveness: the run that finds them completes, so with these capacities one
-/// iteration returns to its start state, whatever stalls occur (Kahn
-/// determinacy).
-mlir::LogicalResult sizeBuffers(flow::DesignOp design);
-
 /// Interval and latency of a design, in cycles.
 struct Timing {
   double intervalCycles = 0;
   int64_t latencyCycles = 0;
 };
+
+/// Sets the depths of the buffers before joins to those needed for full rate.
+/// Liveness: the run that finds them completes, so with these capacities one
+/// iteration returns to its start state, whatever stalls occur (Kahn
+/// determinacy). Returns what predictTiming would, if that run tells it.
+mlir::FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design);
+
 mlir::FailureOr<Timing> predictTiming(flow::DesignOp design);
 
 /// One frame through an empty design: the times at which every beat of each

@@ -32,6 +32,7 @@ struct Phase {
   static Phase of(int64_t repeat, Counts taken, Counts made) {
     return {repeat, taken, taken, std::move(made)};
   }
+  bool operator==(const Phase &) const = default;
 };
 
 /// A token queue between two processes; it holds at most `capacity` tokens,
@@ -40,6 +41,7 @@ struct TokenQueue {
   int64_t capacity = 0;
   int64_t latency = 1; ///< firing to visible
   std::string name;
+  bool operator==(const TokenQueue &) const = default;
 };
 
 /// A bank of a memory outside the chip, which processes read burst after burst.
@@ -70,6 +72,7 @@ struct Process {
 
   /// Does it stand for an input port of the design?
   bool isSource() const { return inputs.empty() && memory < 0; }
+  bool operator==(const Process &) const = default;
 };
 
 /// A graph of processes. Processes without inputs that ask no memory are
@@ -137,6 +140,15 @@ public:
   const SimResult &upTo(int frames, int ahead = kAhead);
   /// Most tokens that a watched channel held at once, after the last run.
   int64_t occupancy(int channel);
+  /// The fewest cycles for which tokens of a watched channel had been visible
+  /// when a firing needed them: if they came later by as much, no firing would.
+  int64_t slack(int channel) const;
+  /// The frames that were simulated. Once a frame ends like the one before,
+  /// those after it are known.
+  int simulated() const;
+  /// Can upTo tell that many frames without simulating more? Of a network that
+  /// reads no memory.
+  bool knows(int frames) const;
 
 private:
   struct State;
