@@ -192,6 +192,11 @@ struct ChannelState {
     visible.add(tokens, time + latency);
     reserved.add(tokens, time);
   }
+  /// Holds so many tokens before anything happens.
+  void begin(int64_t tokens) {
+    if (tokens > 0)
+      push(tokens, -1 - latency);
+  }
   void pop(int64_t tokens, int64_t time) {
     if (capacity < kUnbounded)
       popped.add(tokens, time);
@@ -291,7 +296,8 @@ static int64_t at(const Counts &counts, size_t i) {
 }
 
 static bool isLine(const ProcessNetwork &network, const ChannelState &channel) {
-  if (!channel.isNarrow() || channel.producer < 0 || channel.consumer < 0)
+  if (!channel.isNarrow() || channel.producer < 0 || channel.consumer < 0 ||
+      channel.pushed.total > 0)
     return false;
   const Process &from = network.processes[channel.producer],
                 &to = network.processes[channel.consumer];
@@ -313,6 +319,8 @@ Simulation::Simulation(const ProcessNetwork &network,
   }
   for (int c : watched)
     state->channels[c].watched = true;
+  for (size_t c = 0; c < network.channels.size(); ++c)
+    state->channels[c].begin(network.channels[c].initial);
   for (const Process &process : network.processes)
     for (const Phase &phase : process.phases)
       assert(phase.need.size() <= process.inputs.size() &&

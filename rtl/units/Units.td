@@ -10,5 +10,5 @@ include "Circuit.td"
 
 def Units : UnitList<[
     Window, Matvec, MatvecResident, LaneReduce, DepthwiseResident,
-    Requant, Threshold, Table, ScaledAdd, Product, Gearbox, AxisInUnit, AxisOutUnit, Concat, Select, Reorder, Fork, Fifo,
+    Requant, Threshold, Table, ScaledAdd, Product, Gearbox, AxisInUnit, AxisOutUnit, Concat, Select, Reorder, Fork, Fifo, StateUnit,
     MemReader, LoadReader, Circuit]>;

@@ -40,6 +40,8 @@ struct TokenQueue {
   int64_t capacity = 0;
   int64_t latency = 1; ///< firing to visible
   std::string name;
+  /// Tokens that are visible from the start, in front of all others.
+  int64_t initial = 0;
 };
 
 /// A bank of a memory outside the chip, which processes read burst after burst.
@@ -118,7 +120,8 @@ struct SimResult {
   int64_t latency() const;
 };
 
-/// A run of a network from the empty state, which can be carried on. The
+/// A run of a network from the state in which nothing but initial tokens is
+/// there, which can be carried on. The
 /// network must outlive it.
 class Simulation {
 public:
