@@ -54,6 +54,9 @@ def designs():
     for board in ("ice40-hx8k-breakout", "icebreaker"):
         add(f"tiny_digits {board}", TINY, "--board", board,
             "--goal", "throughput=1000/s", "--accept-nearest")
+    # What is kept from frame to frame.
+    add("gru_qdq_int8 max-throughput", ROOT / "examples/gru/gru_qdq_int8.onnx",
+        "--state", "h=h_next", "--device", "xc7a100t")
     # Cuts, replicas and channel splits; wires and networks; different nodes.
     for network, cluster, goal in (
             ("digits_qdq_int8", "ecp5-12fx4", "throughput=8000/s"),

@@ -161,8 +161,9 @@ int rhz_run(rhz_client *client, size_t frames, const void *const *inputs,
   const rhz_cpu_model *cpu = compiledCpuModel();
   Status status = {Fault::Unsupported, kNoObject};
   if (cpu)
-    status = client->inference->run(*cpu, {inputs, cpu->input_count},
-                                    {outputs, cpu->output_count}, frames);
+    status = client->inference->run(
+        *cpu, {inputs, cpu->input_count - cpu->kept_count},
+        {outputs, cpu->output_count - cpu->kept_count}, frames);
   client->error = status.text;
   return status ? 0 : 1;
 }

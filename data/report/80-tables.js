@@ -14,8 +14,8 @@
           t.place === "host" ? member(`plan/tasks/list/${i}/host_us`) : "–"],
         ...copiesOf(t.name, "host")]));
     if ((plan.tasks.states || []).length)
-      table(part, ["kept from frame to frame", "its next value", "bytes"], plan.tasks.states.map((state, i) =>
-        [state.name, state.next, member(`plan/tasks/states/${i}/bytes`)]));
+      table(part, ["kept from frame to frame", "its next value", "bytes", "where", "why"], plan.tasks.states.map((state, i) =>
+        [state.name, state.next, member(`plan/tasks/states/${i}/bytes`), state.home, state.why]));
   }
 
   const nodes = section("Nodes");

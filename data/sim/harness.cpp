@@ -243,7 +243,7 @@ int main(int argc, char **argv) {
   int64_t frames = 1, total = 1, last = 0;
   unsigned stallsIn = 0, stallsOut = 0;
   uint64_t seed = 1;
-  bool latency = false;
+  bool latency = false, keeps = false;
   // For so long actors may go on with rows that no output needs.
   int64_t busy = 0;
   std::vector<std::string> outFiles;
@@ -267,6 +267,8 @@ int main(int argc, char **argv) {
       bench.hang = number();
     else if (arg == "--latency")
       latency = number();
+    else if (arg == "--keeps") // something from frame to frame
+      keeps = number();
     else if (arg == "--busy")
       busy = number();
     else if (arg == "--progress")
@@ -325,6 +327,11 @@ int main(int argc, char **argv) {
   for (int64_t i = 0; good && !failed && i < kIdleCycles + busy; ++i)
     bench.cycle();
   if (good && !failed && latency) {
+    // It begins as before, and has filled what it keeps when the frame comes.
+    if (keeps)
+      bench.reset();
+    for (int64_t i = 0; keeps && i < kIdleCycles + busy; ++i)
+      bench.cycle();
     std::vector<std::vector<uint8_t>> before;
     for (Sink &s : bench.sinks) {
       before.emplace_back(s.bytes.begin(),

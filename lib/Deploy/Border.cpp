@@ -101,7 +101,8 @@ std::optional<int64_t> innerOf(const Places &channels, int64_t count) {
 std::vector<std::string> inputsOf(ModuleOp module) {
   std::vector<std::string> names = flow::inputsOf(module);
   for (flow::StateAttr state : flow::statesOf(module))
-    names.push_back(state.getName().str());
+    if (!state.isOnFpga())
+      names.push_back(state.getName().str());
   return names;
 }
 
@@ -397,6 +398,8 @@ HostSection deploy::hostSectionOf(ModuleOp module,
   enter(std::move(after), outs, outputs, host.outputs, host.fromDevice);
   host.complete &= host.outputs.size() == outs.size();
   for (flow::StateAttr state : flow::statesOf(module)) {
+    if (state.isOnFpga())
+      continue;
     auto indexOf = [](const std::vector<HostTensor> &tensors, StringRef name) {
       auto found = llvm::find_if(tensors, [&](const HostTensor &tensor) {
         return tensor.ofModel && tensor.name == name;

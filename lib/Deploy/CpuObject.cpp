@@ -136,19 +136,38 @@ std::string tablesText(const HostModel &model,
   for (auto [k, task] : enumerate(model.tasks()))
     os << "    {" << functionOf(k) << ", " << int(task.onFpga) << ", "
        << task.takes.size() << ", " << task.gives.size() << ", takes" << k
-       << ", gives" << k << "},\n";
+       << ", gives" << k << ", "
+       << (task.onFpga ? task.gives.size() - task.outputPorts : 0) << "},\n";
   os << "};\n";
   std::vector<unsigned> inputs = model.inputTensors(),
                         outputs = model.outputTensors();
-  for (const HostModel::State &state : model.states()) {
-    inputs.push_back(state.tensor);
-    outputs.push_back(state.next);
-  }
+  // Those of the device at the end.
+  size_t kept = 0;
+  std::string list;
+  for (bool onFpga : {false, true})
+    for (const HostModel::State &state : model.states()) {
+      if (state.onFpga != onFpga)
+        continue;
+      inputs.push_back(state.tensor);
+      outputs.push_back(state.next);
+      if (!onFpga)
+        continue;
+      std::string name = "initial" + std::to_string(kept++);
+      os << "const int64_t " << name << "[] = {";
+      interleaveComma(state.initial.ints, os);
+      os << "};\n";
+      list += "    {" + std::to_string(state.tensor) + ", " +
+              std::to_string(state.next) + ", " + name + "},\n";
+    }
+  if (kept)
+    os << "const rhz_cpu_kept kept[] = {\n" << list << "};\n";
   printNumbers(os, "inputs", inputs);
   printNumbers(os, "outputs", outputs);
   os << "const rhz_cpu_model model = {" << tensors.size() << ", "
      << model.tasks().size() << ", " << inputs.size() << ", " << outputs.size()
-     << ", tensors, tasks, inputs, outputs};\n"
+     << ", tensors, tasks, inputs, outputs, " << kept << ", "
+     << (kept ? "kept" : "nullptr")
+     << "};\n"
         "} // namespace\n\n"
         "namespace rhizome {\n"
         "const rhz_cpu_model *compiledCpuModel() { return &model; }\n"

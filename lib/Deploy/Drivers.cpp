@@ -28,8 +28,16 @@ static Expected<runtime::Compute> computeOf(const Package &package) {
   for (const HostModel::Task &task : model->tasks())
     if (task.onFpga)
       regions.push_back(&task);
-  auto run = [model, regions](size_t region,
-                              const std::vector<runtime::Bytes> &inputs)
+  // What the FPGA would keep, by the task's number for it.
+  auto kept = std::make_shared<std::map<unsigned, Tensor>>();
+  auto begin = [model, kept] {
+    for (const HostModel::State &state : model->states())
+      if (state.onFpga)
+        (*kept)[state.tensor] = state.initial;
+  };
+  begin();
+  auto run = [model, regions, kept](size_t region,
+                                    const std::vector<runtime::Bytes> &inputs)
       -> Expected<std::vector<runtime::Bytes>> {
     if (region >= regions.size())
       return createStringError("the model has no region %zu", region);
@@ -38,29 +46,40 @@ static Expected<runtime::Compute> computeOf(const Package &package) {
     for (auto [k, bytes] : enumerate(inputs))
       arguments.push_back(unpackFrame(
           bytes.data(), model->networkInputs()[task.firstInput + k]));
+    for (size_t k = task.inputPorts; k < task.takes.size(); ++k)
+      arguments.push_back(kept->at(task.takes[k]));
     Expected<std::vector<Tensor>> results = model->runCompiled(task, arguments);
     if (!results)
       return results.takeError();
+    for (const HostModel::State &state : model->states())
+      if (auto at = find(task.gives, state.next);
+          state.onFpga && at != task.gives.end())
+        (*kept)[state.tensor] = (*results)[size_t(at - task.gives.begin())];
     std::vector<runtime::Bytes> outputs;
-    for (auto [k, tensor] : enumerate(*results)) {
+    for (size_t k = 0; k < task.outputPorts; ++k) {
       const BorderPort &port = model->networkOutputs()[task.firstOutput + k];
-      Expected<std::vector<uint8_t>> bytes = packFrame(tensor, port);
+      Expected<std::vector<uint8_t>> bytes = packFrame((*results)[k], port);
       if (!bytes)
         return bytes.takeError();
       outputs.push_back(std::move(*bytes));
     }
     return outputs;
   };
-  return [run](size_t region, const std::vector<runtime::Bytes> &inputs,
-               std::vector<runtime::Bytes> &outputs, std::string &error) {
-    Expected<std::vector<runtime::Bytes>> results = run(region, inputs);
-    if (!results) {
-      error = toString(results.takeError());
-      return false;
-    }
-    outputs = std::move(*results);
-    return true;
-  };
+  return
+      [run, begin](size_t region, const std::vector<runtime::Bytes> &inputs,
+                   std::vector<runtime::Bytes> &outputs, std::string &error) {
+        if (region == runtime::kBegin) {
+          begin();
+          return true;
+        }
+        Expected<std::vector<runtime::Bytes>> results = run(region, inputs);
+        if (!results) {
+          error = toString(results.takeError());
+          return false;
+        }
+        outputs = std::move(*results);
+        return true;
+      };
 }
 
 static Expected<std::unique_ptr<runtime::Driver>>

@@ -28,6 +28,13 @@ static Expected<runtime::File> fileOf(StringRef folder,
   return runtime::File{path, bytes->size(), rhz_checksum(data, bytes->size())};
 }
 
+/// How many tensors the device itself keeps from frame to frame.
+static size_t keptCount(const Plan &plan) {
+  return size_t(count_if(plan.tasks.states, [](const PlannedState &state) {
+    return state.onFpga;
+  }));
+}
+
 Expected<runtime::Design> deploy::designOf(const Plan &plan, StringRef folder) {
   runtime::Design design;
   design.name = plan.model;
@@ -42,6 +49,7 @@ Expected<runtime::Design> deploy::designOf(const Plan &plan, StringRef folder) {
   for (const HostBorder &border : plan.host.fromDevice)
     design.outputs.push_back(portOf(border));
   design.regions = clustersim::regionsOf(plan);
+  design.keepsState = keptCount(plan) > 0;
   // The nodes of a cluster have theirs.
   if (!plan.channels.empty() || plan.nodes.size() != 1)
     return design;
@@ -143,7 +151,8 @@ public:
        << design.regions.size() << ", "
        << (design.regions.empty() ? "NULL" : "rhizome_regions") << ", "
        << host.states.size() << ", "
-       << (host.states.empty() ? "NULL" : "rhizome_states") << "};\n#endif\n";
+       << (host.states.empty() ? "NULL" : "rhizome_states") << ", "
+       << keptCount(plan) << "};\n#endif\n";
     return std::move(text);
   }
 
@@ -308,6 +317,12 @@ std::string deploy::hostPage(const Plan &plan) {
        << "holds what output " << state.output
        << "\nwas in the frame before. Pass NULL for it. `rhz_reset` brings it "
           "back to how it begins.\n";
+  for (const PlannedState &state : plan.tasks.states)
+    if (state.onFpga)
+      os << "\nThe device keeps `" << state.name
+         << "` from frame to frame. `rhz_reset` brings it back to how it\n"
+            "begins: the device is reset before the next frame, as `rhz_open` "
+            "does.\n";
   os << "\nScales, zero points, orders and packing stand in "
         "`rhizome_model.h`;\n`runtime/lib/border.c` applies them, bit for bit "
         "as the compiler does.\n";

@@ -122,10 +122,11 @@ public:
       return Error::success();
     }
     const HostModel::Task &task = model.tasks()[*at];
-    for (auto [k, tensor] : enumerate(passage.taken(task, f))) {
+    std::vector<Tensor> taken = passage.taken(task, f);
+    for (size_t k = 0; k < task.inputPorts; ++k) {
       const size_t port = task.firstInput + k;
       Expected<std::vector<uint8_t>> bytes =
-          packFrame(tensor, model.networkInputs()[port]);
+          packFrame(taken[k], model.networkInputs()[port]);
       if (!bytes)
         return bytes.takeError();
       if (runtime::Status status = driver.write(port, *bytes); !status)
@@ -144,7 +145,7 @@ public:
     jobs.pop_front();
     const HostModel::Task &task = model.tasks()[frames[f].task++];
     std::vector<Tensor> results;
-    for (size_t k = 0; k < task.gives.size(); ++k) {
+    for (size_t k = 0; k < task.outputPorts; ++k) {
       const size_t port = task.firstOutput + k;
       runtime::Bytes bytes(driver.design().outputs[port].frameBytes());
       if (runtime::Status status = driver.read(port, bytes); !status)
@@ -225,7 +226,7 @@ Error runDriver(const RunRequest &request, DriverKind kind,
   const size_t count = passage.size();
   size_t room = request.outstanding ? size_t(request.outstanding)
                                     : std::max<size_t>(count, 1);
-  if (!model.states().empty())
+  if (model.isKeptByHost())
     room = 1; // what is kept is in the next frame, which waits for this one
   else if (Error error = passage.codes().takeError())
     return error; // the host's tasks before the first region, on all cores

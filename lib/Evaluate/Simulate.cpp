@@ -186,12 +186,14 @@ Error simulateOpened(const SimulateRequest &request, const Package *package,
     result.saturation = std::move(*before);
     llvm::append_range(result.saturation, counter.counts());
   }
-  if (!(*model)->states().empty() && request.level != Level::Functional)
-    result.notes.push_back(
-        formatv("the model keeps '{0}' from frame to frame: the rate measured "
-                "is the device's own, with frames that need not wait for each "
-                "other",
-                (*model)->states().front().name));
+  for (const HostModel::State &state : (*model)->states())
+    if (!state.onFpga && request.level != Level::Functional) {
+      result.notes.push_back(formatv(
+          "the host keeps '{0}' from frame to frame: the rate measured is the "
+          "device's own, with frames that need not wait for each other",
+          state.name));
+      break;
+    }
   Passage got = std::move(drawn->passage);
   auto design = [&](const Frames &codes) -> Expected<Frames> {
     if (request.level == Level::Cluster)

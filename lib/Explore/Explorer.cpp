@@ -449,6 +449,13 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
   }
   if (failed(result))
     return failure();
+  // More of anything would not help.
+  if (result->bottleneck.kind == flow::BottleneckKind::State &&
+      (result->limit.isNone() || !goal.isBounded() || !result->meetsGoal)) {
+    result->limit = Limit::Kind::State;
+    result->limit.stage = result->bottleneck.node;
+    result->limit.seconds = result->seconds;
+  }
   result->fits = holds(*result);
   result->bound = INFINITY;
   for (const Problem &problem : posed.problems)

@@ -38,6 +38,10 @@ std::string describe(const Limit &limit) {
                          limit.beats, limit.bits);
   case Limit::Kind::Latency:
     return "the least latency found is " + durationText(limit.seconds);
+  case Limit::Kind::State:
+    return llvm::formatv("a frame takes '{0}' from the one before: the way "
+                         "around that loop takes {1}",
+                         limit.stage, durationText(limit.seconds));
   case Limit::Kind::Cuts:
     return "where the network can be cut: all devices together would have "
            "enough";
@@ -66,6 +70,8 @@ std::string describe(const Bottleneck &bottleneck) {
     return "the host's link";
   case flow::BottleneckKind::Memory:
     return "the memory '" + bottleneck.node + "'";
+  case flow::BottleneckKind::State:
+    return "the way of '" + bottleneck.node + "' to the next frame";
   }
   llvm_unreachable("every kind has its words");
 }

@@ -4,6 +4,7 @@
 // units are requested in the formats of their inputs.
 #include "Menu.h"
 #include "Runs.h"
+#include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Generator/Shared.h"
 #include "llvm/ADT/StringExtras.h"
@@ -316,8 +317,17 @@ void Menu::addTensors(func::FuncOp network) {
         isa<osa::RequantizeOp, osa::ThresholdOp, osa::TableOp>(op);
     posed.stages.push_back(std::move(stage));
   }
-  for (Value v : network.getBody().front().getTerminator()->getOperands())
-    posed.tensors[tensorOf(rootOf(v), -1)].toHost = true;
+  auto results = network.getBody().front().getTerminator()->getOperands();
+  const unsigned ports = flow::portsOf(network, /*results=*/true);
+  for (auto [i, v] : llvm::enumerate(results)) {
+    Tensor &tensor = posed.tensors[tensorOf(rootOf(v), -1)];
+    // What goes into a state has a unit there, and no beats on the border.
+    if (i >= ports && !tensor.toHost)
+      tensor.bits = 0;
+    tensor.toHost = true;
+  }
+  for (const flow::Kept &one : flow::keptBy(network))
+    posed.tensors[tensorOf(network.getArgument(one.argument), -1)].bits = 0;
 }
 
 void Menu::addPlaces() {

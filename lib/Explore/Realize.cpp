@@ -141,7 +141,7 @@ void Realizer::build(const Run &run, size_t first) {
   node.design =
       buildDesign(node.function, node.selections,
                   {device.device, device.context.clockMhz, node.streamBits,
-                   designName, device.context.memories},
+                   designName, device.context.memories, &device.context.cost},
                   node.images);
   result.nodes.push_back(std::move(node));
 }
@@ -291,6 +291,12 @@ FailureOr<Result> Realizer::addTiming() {
     int64_t slowest = 0;
     for (const Selection &s : node.selections)
       slowest = std::max(slowest, s.offer.busyCycles);
+    if (std::string state =
+            stateThatBinds(node.design, node.timing.intervalCycles);
+        !state.empty()) {
+      result.bottleneck = {flow::BottleneckKind::State, state};
+      continue;
+    }
     if (auto memory = memoryThatBinds(n, seconds)) {
       result.bottleneck = {flow::BottleneckKind::Memory, *memory};
       continue;

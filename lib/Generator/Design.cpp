@@ -4,6 +4,7 @@
 // readers, a FIFO between a fork and a join. Consecutive circuits
 // with nothing between are merged, which saves a buffer and its cycle.
 #include "rhizome/Generator/Design.h"
+#include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Generator/Shared.h"
 #include "rhizome/Generator/UnitModel.h"
@@ -29,18 +30,22 @@ public:
                                border.device, llvm::APFloat(border.clockMhz));
     builder.createBlock(&design.getBody());
     auto ret = cast<func::ReturnOp>(network.getBody().front().getTerminator());
+    kept = flow::keptBy(network);
+    const unsigned outputs = flow::portsOf(network, /*results=*/true);
     for (const Selection &selection : selections)
       for (Value v : selection.region.ins())
         ++readers[rootOf(v)];
-    for (Value v : ret.getOperands())
+    for (Value v : ret.getOperands().take_front(outputs))
       ++readers[rootOf(v)];
+    for (const flow::Kept &one : kept)
+      ++readers[rootOf(ret.getOperand(one.result))];
     chooseBanks(selections);
     for (Selection &selection : selections)
       buildSelection(selection);
-    for (const Awaited &stream : awaited)
-      connect(stream);
-    for (auto [i, v] : llvm::enumerate(ret.getOperands()))
+    connectAwaited();
+    for (auto [i, v] : llvm::enumerate(ret.getOperands().take_front(outputs)))
       buildOutput(unsigned(i), v);
+    connectAwaited();
     addLoad();
     addMemories();
     for (auto &[op, actor] : generated)
@@ -55,8 +60,8 @@ private:
     SmallVector<Value> streams; ///< one for each remaining reader
     bool forked = false;
   };
-  /// A stream into hardware that several regions share, from a later
-  /// region.
+  /// A stream into hardware that several regions share or into a state, from a
+  /// later region.
   struct Awaited {
     UnrealizedConversionCastOp placeholder;
     Value value;
@@ -73,6 +78,8 @@ private:
   DenseMap<Value, unsigned> readers; ///< of streams, by the value's root
   DenseMap<Value, Branches> ready;
   std::vector<Awaited> awaited;
+  size_t connected = 0; ///< of them
+  SmallVector<flow::Kept> kept;
   /// Actors of generated kinds so far, without their datapaths.
   llvm::MapVector<Operation *, Actor> generated;
 
@@ -165,9 +172,40 @@ private:
     ready[value] = std::move(branches);
   }
 
+  UnrealizedConversionCastOp placeholderFor(Value value, const BeatFormat &want,
+                                            Location loc) {
+    return UnrealizedConversionCastOp::create(
+        builder, loc, TypeRange{typeOf(value, want, flow::Order::Pixels)},
+        ValueRange{});
+  }
+
+  /// The unit that keeps an argument from frame to frame. What it takes is made
+  /// later.
+  void buildState(const flow::Kept &one, const BeatFormat &want) {
+    BlockArgument arg = network.getArgument(one.argument);
+    Location loc = arg.getLoc();
+    Actor a = makeState(want);
+    if (border.cost)
+      placeRoms(a, *border.cost);
+    a.name = names.unique(legalName(one.state.getOf()) + "_state");
+    std::string file = a.name + "_initial.hex";
+    images[file] = beatsOf(want, osa::intValues(one.state.getInitial()));
+    a.files.push_back({"InitFile", file});
+    auto next = placeholderFor(arg, want, loc);
+    auto op =
+        emit(loc, a, next.getResults(), typeOf(arg, want, flow::Order::Pixels));
+    op->setAttr("rhizome.node", builder.getStringAttr(one.state.getOf()));
+    auto ret = cast<func::ReturnOp>(network.getBody().front().getTerminator());
+    awaited.push_back({next, ret.getOperand(one.result), want, loc});
+    produce(arg, op.getOutputs()[0], want, loc);
+  }
+
   /// The stream of a function argument has the format of its first
   /// reader.
   void buildInput(BlockArgument arg, const BeatFormat &want) {
+    for (const flow::Kept &one : kept)
+      if (one.argument == arg.getArgNumber())
+        return buildState(one, want);
     Location loc = network.getLoc();
     Actor a = makeBorder(want, border.dataWidth, /*enters=*/true);
     a.name = names.unique("s_axis_" + std::to_string(arg.getArgNumber()));
@@ -200,11 +238,15 @@ private:
     Value root = rootOf(value);
     if (ready.count(root) || isa<BlockArgument>(root))
       return consume(value, want, loc, join);
-    auto placeholder = UnrealizedConversionCastOp::create(
-        builder, loc, TypeRange{typeOf(root, want, flow::Order::Pixels)},
-        ValueRange{});
+    auto placeholder = placeholderFor(root, want, loc);
     awaited.push_back({placeholder, value, want, loc});
     return placeholder.getResult(0);
+  }
+
+  /// Those so far, and what is awaited because of them.
+  void connectAwaited() {
+    for (; connected < awaited.size(); ++connected)
+      connect(Awaited(awaited[connected]));
   }
 
   void connect(const Awaited &stream) {
@@ -668,10 +710,12 @@ FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design) {
     return design.emitError("internal: deadlock with unbounded buffers: ")
            << run.blocked;
   for (auto &[op, index] : joins) {
-    int64_t depth = std::max<int64_t>(2, simulation.occupancy(index));
+    Actor actor = actorOf(op);
+    int64_t depth =
+        std::max(actor.model().leastDepth(actor), simulation.occupancy(index));
     // Two frames of fewer beats do not show what full rate needs.
     auto stream = cast<flow::StreamType>(op.getOutputs()[0].getType());
-    int64_t atFullRate = fullRateDepth(actorOf(op));
+    int64_t atFullRate = fullRateDepth(actor);
     if (2 * stream.beatsPerFrame() < atFullRate)
       depth = std::max(depth, atFullRate);
     // The deep form of the buffer becomes visible one cycle later.
@@ -727,6 +771,43 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
   simulation.upTo(frames, std::max(inFlight, Simulation::kAhead));
   int warmUp = frames - 1 - std::max(8, (frames - 1) / 2);
   return Timing{run.interval(warmUp), latency};
+}
+
+std::string stateThatBinds(flow::DesignOp design, double intervalCycles) {
+  // A loop does not bind if more frames are on their way around it.
+  constexpr int kFrames = 20;
+  auto intervalWith = [&](StringRef only) {
+    ProcessNetwork network = networkOf(design);
+    int channel = 0;
+    for (auto op : design.getBody().getOps<flow::ActorOp>())
+      for (unsigned i = 0; i < op.getNumResults(); ++i, ++channel) {
+        TokenQueue &queue = network.channels[channel];
+        if (queue.initial == 0 || op.getName() == only)
+          continue;
+        queue.capacity += kFrames * queue.initial;
+        queue.initial *= 1 + kFrames;
+      }
+    return Simulation(network).upTo(kFrames).interval(kFrames / 2);
+  };
+  SmallVector<StringRef> states; // with tokens from the start
+  ProcessNetwork network = networkOf(design);
+  int channel = 0;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    for (unsigned i = 0; i < op.getNumResults(); ++i)
+      if (network.channels[channel++].initial > 0)
+        states.push_back(op.getName());
+  const double almost = intervalCycles * (1 - 1e-6);
+  if (states.empty() || intervalWith("") >= almost)
+    return "";
+  // By itself, or with others.
+  StringRef binds = states.front();
+  for (StringRef state : llvm::reverse(states))
+    if (intervalWith(state) >= almost)
+      binds = state;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    if (op.getName() == binds)
+      return op->getAttrOfType<StringAttr>("rhizome.node").str();
+  llvm_unreachable("it is one of the design's");
 }
 
 FailureOr<std::vector<std::vector<int64_t>>>

@@ -208,6 +208,11 @@ struct ChannelState {
     visible.add(tokens, time + latency);
     reserved.add(tokens, time);
   }
+  /// Holds so many tokens before anything happens.
+  void begin(int64_t tokens) {
+    if (tokens > 0)
+      push(tokens, -1 - latency);
+  }
   void pop(int64_t tokens, int64_t time) {
     if (capacity < kUnbounded)
       popped.add(tokens, time);

@@ -8,7 +8,8 @@
 // can move; whatever is asked later then depends on beats that are still to
 // come, and stands at the port after the cycle of the earliest grant.
 // Frames are run one by one, until one ends as the frame before has: all later
-// ones are like it.
+// ones are like it. Where tokens stay in channels from frame to frame, or
+// memories are read, all frames are simulated.
 #include "rhizome/Generator/EventSim.h"
 #include "EventSeries.h"
 #include "llvm/ADT/STLExtras.h"
@@ -76,6 +77,7 @@ struct Simulation::State {
   int completed = 0;   ///< frames, without a deadlock
   Ending ending;       ///< of the last of them
   int64_t repeats = 0; ///< cycles between all later frames, if they are equal
+  bool recurs = false; ///< tokens stay in channels from frame to frame
 
   explicit State(const ProcessNetwork &network) : network(network) {}
   void enqueue(int p) {
@@ -111,7 +113,8 @@ static int64_t at(const Counts &counts, size_t i) {
 }
 
 static bool isLine(const ProcessNetwork &network, const ChannelState &channel) {
-  if (!channel.isNarrow() || channel.producer < 0 || channel.consumer < 0)
+  if (!channel.isNarrow() || channel.producer < 0 || channel.consumer < 0 ||
+      channel.pushed.total > 0)
     return false;
   const Process &from = network.processes[channel.producer],
                 &to = network.processes[channel.consumer];
@@ -151,6 +154,10 @@ Simulation::Simulation(const ProcessNetwork &network,
   }
   for (int c : watched)
     state->channels[c].watched = true;
+  for (size_t c = 0; c < network.channels.size(); ++c)
+    state->channels[c].begin(network.channels[c].initial);
+  state->recurs = llvm::any_of(
+      network.channels, [](const TokenQueue &c) { return c.initial > 0; });
   for (const Process &process : network.processes)
     for (const Phase &phase : process.phases)
       assert(phase.need.size() <= process.inputs.size() &&
@@ -584,15 +591,16 @@ const SimResult &Simulation::upTo(int frames, int ahead) {
   // What is read ahead for later frames contends with what is read for these.
   bool reads = llvm::any_of(
       s.memories, [](const MemoryState &m) { return !m.readers.empty(); });
-  if (reads) {
-    s.result.firstIn.resize(frames + ahead, INT64_MAX);
+  if (reads || s.recurs) {
+    int most = frames + (reads ? ahead : 0);
+    s.result.firstIn.resize(most, INT64_MAX);
     do
-      s.runAll(frames + ahead);
-    while (!s.isDone(frames) && s.grant());
-    if (s.isDone(frames))
+      s.runAll(most);
+    while (reads && !s.isDone(frames) && s.grant());
+    if (reads && s.isDone(frames))
       return s.result;
   }
-  while (!reads && !s.repeats && s.completed < frames) {
+  while (!reads && !s.recurs && !s.repeats && s.completed < frames) {
     s.result.firstIn.resize(++s.completed, INT64_MAX);
     s.runAll(s.completed);
     s.endFrame();

@@ -138,6 +138,7 @@ std::vector<HostModel::Value> model::valuesOf(func::FuncOp func, bool results) {
 std::vector<BorderPort> model::hostPorts(func::FuncOp func, bool results) {
   std::vector<BorderPort> ports;
   TypeRange types = results ? func.getResultTypes() : func.getArgumentTypes();
+  types = types.take_front(flow::portsOf(func, results));
   for (auto [i, type] : llvm::enumerate(types)) {
     auto name = results
                     ? func.getResultAttrOfType<StringAttr>(i, "rhizome.name")
@@ -189,6 +190,8 @@ void HostModel::addTask(func::FuncOp function,
     task.firstOutput = outputPorts.size();
     llvm::append_range(inputPorts, hostPorts(function, false));
     llvm::append_range(outputPorts, hostPorts(function, true));
+    task.inputPorts = inputPorts.size() - task.firstInput;
+    task.outputPorts = outputPorts.size() - task.firstOutput;
     ++regions;
   }
   allTasks.push_back(std::move(task));
@@ -285,8 +288,9 @@ HostModel::create(std::unique_ptr<MLIRContext> context,
   for (flow::StateAttr state : flow::statesOf(*module))
     if (numbers.contains(state.getName())) // or no task takes it
       model->kept.push_back(
-          {state.getName().str(), numbers.lookup(state.getName()),
-           numbers.lookup(state.getNext()), initialOf(state)});
+          {(state.isOnFpga() ? state.getOf() : state.getName()).str(),
+           numbers.lookup(state.getName()), numbers.lookup(state.getNext()),
+           initialOf(state), state.isOnFpga()});
   model->tensors = numbers.size();
   model->theNetwork = fpgaNetwork(*module);
   // The ports of several regions have numbers of the network.

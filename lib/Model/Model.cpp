@@ -101,6 +101,7 @@ static bool calibrated(ModuleOp module, const Calibration &calibration,
     return false;
   }
   *calibration.report = std::move(*report);
+  tieStates(module);
   return true;
 }
 

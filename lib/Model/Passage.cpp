@@ -39,7 +39,8 @@ std::vector<Tensor> Passage::taken(const HostModel::Task &task,
 
 void Passage::give(const HostModel::Task &task, size_t frame,
                    std::vector<Tensor> results) {
-  for (auto [tensor, value] : zip_equal(task.gives, results))
+  // What only the FPGA keeps does not come back from a device.
+  for (auto [tensor, value] : zip(task.gives, results))
     values[frame][tensor] = std::move(value);
 }
 
@@ -127,7 +128,7 @@ Expected<Frames> Passage::codes() {
   size_t first = next;
   while (first < model->tasks().size() && !model->tasks()[first].onFpga)
     ++first;
-  assert((model->states().empty() || values.size() <= 1) &&
+  assert((!model->isKeptByHost() || values.size() <= 1) &&
          "what the FPGA takes of a later frame depends on its answers");
   if (Error error = runTasks(next, first, nullptr))
     return error;
@@ -136,6 +137,9 @@ Expected<Frames> Passage::codes() {
   if (first < model->tasks().size())
     for (auto [f, frame] : enumerate(frames))
       frame = taken(model->tasks()[first], f);
+  if (first < model->tasks().size())
+    for (std::vector<Tensor> &frame : frames)
+      frame.resize(model->tasks()[first].inputPorts);
   return frames;
 }
 
@@ -154,7 +158,7 @@ Error Passage::answer(const Frames &answers, size_t begin, size_t end,
   auto given = [&](size_t f, const HostModel::Task &task,
                    ArrayRef<Tensor>) -> Expected<std::vector<Tensor>> {
     auto first = answers[f].begin() + int64_t(task.firstOutput);
-    return std::vector<Tensor>(first, first + int64_t(task.gives.size()));
+    return std::vector<Tensor>(first, first + int64_t(task.outputPorts));
   };
   if (!model->states().empty())
     return runTasks(begin, end, given);
@@ -214,7 +218,9 @@ Frames Passage::collect(bool inputs) const {
   for (auto [frame, all] : zip_equal(frames, values))
     for (const HostModel::Task &task : model->tasks())
       if (task.onFpga)
-        for (unsigned tensor : inputs ? task.takes : task.gives)
+        for (unsigned tensor :
+             inputs ? ArrayRef(task.takes).take_front(task.inputPorts)
+                    : ArrayRef(task.gives).take_front(task.outputPorts))
           frame.push_back(all[tensor]);
   return frames;
 }

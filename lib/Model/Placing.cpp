@@ -150,10 +150,27 @@ static PlannedCopy copyOf(const Host &host, StringRef task, bool toFpga,
   return copy;
 }
 
+/// A state as the plan has it.
+static PlannedState planned(ModuleOp module, flow::StateAttr state) {
+  PlannedState entry{state.getName().str(), state.getNext().str(),
+                     bytesOf(state.getInitial().getType()), state.isOnFpga(),
+                     state.getWhy().str()};
+  for (FunctionOpInterface task : flow::tasksOf(module))
+    for (const flow::Kept &one : flow::keptBy(task))
+      if (one.state == state) {
+        entry.name = state.getOf().str();
+        if (auto name = task.getResultAttrOfType<StringAttr>(one.result,
+                                                             "rhizome.name"))
+          entry.next = name.str();
+        entry.bytes = bytesOf(task.getArgumentTypes()[one.argument]);
+      }
+  return entry;
+}
+
 PlannedTasks model::tasksOf(ModuleOp module, const Host &host) {
-  PlannedTasks planned;
-  planned.host = host.name;
-  planned.link = host.link.name;
+  PlannedTasks result;
+  result.host = host.name;
+  result.link = host.link.name;
   for (FunctionOpInterface task : flow::tasksOf(module)) {
     PlannedTask entry;
     entry.name = task.getName().str();
@@ -164,16 +181,20 @@ PlannedTasks model::tasksOf(ModuleOp module, const Host &host) {
       entry.operations += !isFree(&op);
       entry.hostUs += entry.onFpga ? 0 : hostUs(host, &op);
     }
+    // What the FPGA keeps does not move.
+    entry.takes.resize(flow::portsOf(task, false));
+    entry.gives.resize(flow::portsOf(task, true));
     if (entry.onFpga) {
-      planned.copies.push_back(
-          copyOf(host, entry.name, true, entry.takes, task.getArgumentTypes()));
-      planned.copies.push_back(
-          copyOf(host, entry.name, false, entry.gives, task.getResultTypes()));
+      result.copies.push_back(
+          copyOf(host, entry.name, true, entry.takes,
+                 task.getArgumentTypes().take_front(entry.takes.size())));
+      result.copies.push_back(
+          copyOf(host, entry.name, false, entry.gives,
+                 task.getResultTypes().take_front(entry.gives.size())));
     }
-    planned.tasks.push_back(std::move(entry));
+    result.tasks.push_back(std::move(entry));
   }
   for (flow::StateAttr state : flow::statesOf(module))
-    planned.states.push_back({state.getName().str(), state.getNext().str(),
-                              bytesOf(state.getInitial().getType())});
-  return planned;
+    result.states.push_back(planned(module, state));
+  return result;
 }

@@ -199,6 +199,14 @@ Error checkBounds(const Plan &plan) {
   checkPrediction(bounds, "predicted", plan.predicted);
   for (size_t i = 0; i < plan.nodes.size(); ++i)
     checkNode(bounds, item("nodes", i), plan.nodes[i]);
+  for (size_t i = 0; i < plan.tasks.states.size(); ++i) {
+    const PlannedState &state = plan.tasks.states[i];
+    std::string at = item("tasks.states", i);
+    bounds.number(at + ".bytes", state.bytes, 0, kMostElements);
+    // A node on a link may start anew, without what it kept.
+    if (state.onFpga && (plan.nodes.size() != 1 || !plan.channels.empty()))
+      bounds.refuse(at + ".home", "a node on a link keeps no state");
+  }
   for (size_t i = 0; i < plan.links.size(); ++i) {
     const PlannedLink &link = plan.links[i];
     std::string at = item("links", i);

@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tasks of plan.json, written and read.
 #include "rhizome/Package/PlannedTasks.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 using namespace rhizome;
 
 static json::Array namesOf(const std::vector<std::string> &names) {
   return json::Array(names);
+}
+
+const PlannedState *PlannedTasks::keptByHost() const {
+  for (const PlannedState &state : states)
+    if (!state.onFpga)
+      return &state;
+  return nullptr;
+}
+
+bool PlannedTasks::isKeptByFpga() const {
+  return any_of(states, [](const PlannedState &s) { return s.onFpga; });
 }
 
 double PlannedTasks::outsideUs() const {
@@ -39,8 +51,11 @@ json::Value rhizome::toJSON(const PlannedTasks &planned) {
                       {"copies", std::move(copies)}};
   json::Array states;
   for (const PlannedState &state : planned.states)
-    states.push_back(json::Object{
-        {"name", state.name}, {"next", state.next}, {"bytes", state.bytes}});
+    states.push_back(json::Object{{"name", state.name},
+                                  {"next", state.next},
+                                  {"bytes", state.bytes},
+                                  {"home", state.onFpga ? "fpga" : "host"},
+                                  {"why", state.why}});
   if (!states.empty())
     object["states"] = std::move(states);
   return object;
@@ -82,8 +97,12 @@ static bool fromJSON(const json::Value &value, PlannedCopy &copy,
 static bool fromJSON(const json::Value &value, PlannedState &state,
                      json::Path path) {
   json::ObjectMapper map(value, path);
+  // Packages of earlier versions keep everything on the host.
+  const json::Object *fields = value.getAsObject();
   return map && map.map("name", state.name) && map.map("next", state.next) &&
-         map.map("bytes", state.bytes);
+         map.map("bytes", state.bytes) &&
+         (!fields->get("home") || readPlace(map, "home", path, state.onFpga)) &&
+         map.mapOptional("why", state.why);
 }
 } // namespace rhizome
 

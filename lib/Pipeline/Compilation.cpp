@@ -12,6 +12,7 @@
 #include "rhizome/Explore/Record.h"
 #include "rhizome/Model/Model.h"
 #include "rhizome/Model/Placing.h"
+#include "rhizome/Model/States.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Node.h"
 #include "rhizome/PlanBuild/Plan.h"
@@ -280,7 +281,7 @@ void Compilation::notePlan() {
             node.name, 100 * share, llvm::StringRef(kind).upper(),
             node.device));
   const double frameUs = plan->predicted.latencyUs + plan->tasks.outsideUs();
-  if (!plan->tasks.states.empty() && goal.throughput * frameUs > 1e6)
+  if (plan->tasks.keptByHost() && goal.throughput * frameUs > 1e6)
     result.notes.push_back(llvm::formatv(
         "with the copies over this link a frame takes {0:f1} us: fewer than "
         "the goal's {1:f0} frames per second",
@@ -294,12 +295,23 @@ void Compilation::notePlan() {
                          llvm::join(shared, ", "));
 }
 
-/// A frame of a model that keeps something begins when the one before has
-/// ended. A rate is then a bound of what a frame takes, host and copies
-/// included, and the greatest rate the least latency.
+/// Keeps on the FPGA what can be kept there.
+void Compilation::settleHomes() {
+  std::string reason;
+  if (request.stateHome == "host")
+    reason = "--state-home host";
+  else if (!targets.cluster.empty())
+    reason = "a node on a link may start anew, and would lose it";
+  settleStates(module, reason, request.hideStates);
+}
+
+/// A frame of a model of which the host keeps something begins when the one
+/// before has ended. A rate is then a bound of what a frame takes, host and
+/// copies included, and the greatest rate the least latency.
 Status Compilation::waitForStates(explore::Goal &wanted) {
   const PlannedTasks tasks = tasksOf(module, host);
-  if (tasks.states.empty())
+  const PlannedState *kept = tasks.keptByHost();
+  if (!kept)
     return Done();
   if (wanted.kind == explore::Goal::Kind::MaxThroughput)
     wanted.kind = explore::Goal::Kind::MinLatency;
@@ -309,21 +321,20 @@ Status Compilation::waitForStates(explore::Goal &wanted) {
   if (left <= 0)
     return Failure(
         Failure::Kind::Infeasible,
-        llvm::formatv("the model keeps '{0}' from frame to frame, so that a "
+        llvm::formatv("the host keeps '{0}' from frame to frame, so that a "
                       "frame begins when the one before has ended; the host "
                       "and copies alone take {1:f1} us of it, which leaves "
                       "less than {2:f0} frames per second",
-                      tasks.states.front().name, tasks.outsideUs(),
-                      wanted.throughput),
+                      kept->name, tasks.outsideUs(), wanted.throughput),
         llvm::formatv("ask for less than {0:f0} frames per second",
                       1e6 / tasks.outsideUs()));
   if (wanted.latency <= 0 || left < wanted.latency)
     wanted.latency = left;
-  result.notes.push_back(llvm::formatv(
-      "the model keeps '{0}' from frame to frame, so that a frame "
-      "begins when the one before has ended: {1:f0} frames per "
-      "second leave {2:f1} us for the device",
-      tasks.states.front().name, wanted.throughput, left * 1e6));
+  result.notes.push_back(
+      llvm::formatv("the host keeps '{0}' from frame to frame, so that a frame "
+                    "begins when the one before has ended: {1:f0} frames per "
+                    "second leave {2:f1} us for the device",
+                    kept->name, wanted.throughput, left * 1e6));
   return Done();
 }
 
@@ -333,6 +344,7 @@ Status Compilation::explore() {
     return nothingToBuild();
   if (Refusals refused = explore::coverage(network()); !refused.empty())
     return Failure::refused(std::move(refused));
+  settleHomes();
   explore::Goal wanted = goal;
   wanted.buildsNearest = request.acceptNearest;
   wanted.maxNodes =

@@ -66,6 +66,7 @@ private:
   Status normalize();
   Status quantize();
   Status integerize();
+  void settleHomes();
   Status waitForStates(explore::Goal &wanted);
   Status explore();
   Status build();

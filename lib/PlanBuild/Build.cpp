@@ -2,6 +2,7 @@
 #include "rhizome/PlanBuild/Build.h"
 #include "mlir/IR/Verifier.h"
 #include "rhizome/Conversion/FlowToRtl.h"
+#include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Emit/Emit.h"
 #include "rhizome/Generator/Segments.h"
@@ -340,14 +341,17 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
     auto found = widths.find(port);
     return found == widths.end() ? 64u : found->second;
   };
-  for (auto [i, t] : llvm::enumerate(type.getInputs())) {
+  auto ports = [&](ArrayRef<Type> types, bool results) {
+    return types.take_front(flow::portsOf(network, results));
+  };
+  for (auto [i, t] : llvm::enumerate(ports(type.getInputs(), false))) {
     auto name =
         network.getArgAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
     std::string port = "s_axis_" + std::to_string(i);
     node.inputs.push_back(
         portOf(port, name ? name.str() : "input", t, width(port)));
   }
-  for (auto [i, t] : llvm::enumerate(type.getResults())) {
+  for (auto [i, t] : llvm::enumerate(ports(type.getResults(), true))) {
     auto name =
         network.getResultAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
     std::string port = "m_axis_" + std::to_string(i);

@@ -342,6 +342,8 @@ Expected<SimResult> sim::runVerilator(const Package &package,
       "--busy",       std::to_string(plan.predicted.intervalCycles),
       "--progress",   options.progress ? "1" : "0",
       "--report",     run + "/report.txt"};
+  if (plan.tasks.isKeptByFpga())
+    args.insert(args.end(), {"--keeps", "1"});
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     std::string file = run + "/in" + std::to_string(k) + ".bin";
     const std::vector<uint8_t> &bytes = prepared.inputs[k];

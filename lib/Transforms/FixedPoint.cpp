@@ -148,6 +148,7 @@ LogicalResult rhizome::applyFixedPoint(ModuleOp module,
     return failure();
   }
   fixedPoint.run();
+  tieStates(module);
   return success();
 }
 

@@ -81,8 +81,13 @@ private:
   bool feedsLayer(Value v);
   void addConstant(OpOperand &operand, bool isBias);
   void addConstants();
-  /// True if the host computes `op` and a layer reads its result directly.
-  bool leavesHost(Operation *op);
+  static bool isOfHost(Operation *op) {
+    return !isa<osa::OsaDialect>(op->getDialect()) || isa<osa::SoftmaxOp>(op);
+  }
+  /// True if the host computes `op` and a layer reads this result directly.
+  bool leavesHost(Operation *op, Value v);
+  /// True if only the host's operations read it.
+  bool staysOnHost(Value v);
   void addEnds();
   void addInput(BlockArgument arg);
 
@@ -208,13 +213,13 @@ bool Placer::feedsLayer(Value v) {
   return false;
 }
 
-bool Placer::leavesHost(Operation *op) {
-  if (isa<osa::OsaDialect>(op->getDialect()) && !isa<osa::SoftmaxOp>(op))
+bool Placer::leavesHost(Operation *op, Value result) {
+  if (!isOfHost(op))
     return false;
-  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  auto type = dyn_cast<RankedTensorType>(result.getType());
   if (!type || !type.getElementType().isF32())
     return false;
-  SmallVector<Value> work{op->getResult(0)};
+  SmallVector<Value> work{result};
   while (!work.empty()) {
     Value v = work.pop_back_val();
     for (OpOperand &use : v.getUses()) {
@@ -228,17 +233,27 @@ bool Placer::leavesHost(Operation *op) {
   return false;
 }
 
+bool Placer::staysOnHost(Value v) {
+  return llvm::all_of(v.getUsers(), [&](Operation *user) {
+    return moves(user) ? staysOnHost(user->getResult(0)) : isOfHost(user);
+  });
+}
+
 void Placer::addEnds() {
   DenseSet<Value> open; // inside a layer, not yet rounded
   for (Operation &it : function.getBody().front()) {
     Operation *op = &it;
-    if (op->getNumResults() != 1 || isa<osa::ConstantOp>(op) ||
-        isConstant(op->getResult(0)))
+    if (isa<osa::ConstantOp>(op) ||
+        (op->getNumResults() == 1 && isConstant(op->getResult(0))))
       continue;
-    if (leavesHost(op)) {
-      placement.activations.push_back({op->getResult(0), op->getLoc()});
+    bool leaves = false;
+    for (Value v : op->getResults()) // a loop may have several
+      if (leavesHost(op, v)) {
+        placement.activations.push_back({v, op->getLoc()});
+        leaves = true;
+      }
+    if (leaves || op->getNumResults() != 1)
       continue;
-    }
     bool arithmetic =
         isa<osa::BatchNormOp>(op) || isActivation(op) || binaryWithConstant(op);
     bool inside = llvm::any_of(op->getOperands(),
@@ -288,8 +303,8 @@ void Placer::addInput(BlockArgument arg) {
       break;
     v = user->getResult(0);
   }
-  // There is a quantizer already.
-  if (isPoint(v) ||
+  // There is a quantizer already, or nothing for one.
+  if (isPoint(v) || staysOnHost(v) ||
       (v.hasOneUse() && isa<osa::QuantizeOp>(*v.getUsers().begin())))
     return;
   auto name =

@@ -118,6 +118,20 @@ def fifo(rng, fixed):
                 [Port("out", p["Width"], 1, beats)], 1, timing.actor)
 
 
+@maker({"Beats": 1, "Depth": 2, "Width": 1}, {"Beats": 2, "Depth": 2},
+       {"Beats": 65, "Depth": 65}, {"Beats": 64, "Depth": 64, "Block": 1})
+def state(rng, fixed):
+    p = pick(rng, fixed, Width=(1, 40), Beats=(1, 70), Block=[0, 1])
+    p["Depth"] = fixed.get("Depth", max(2, p["Beats"] + rng.choice([0, 0, 1, 7])))
+    value = lambda: number(rng, p["Width"], False)
+    initial = [value() for _ in range(p["Beats"])]
+    beats = [[value()] for _ in range(4 * p["Beats"] + 60)]
+    p["InitFile"] = "i.txt"
+    return Case("rhz_state", p, [Port("in", p["Width"], 1, beats)],
+                [Port("out", p["Width"], 1, [[v] for v in initial] + beats)], 1,
+                lambda i, o: timing.state(i[0], o[0], p["Beats"]), {"i.txt": initial})
+
+
 @maker({"Outputs": 2, "Depth": 2}, {"Outputs": 8, "Depth": 66})
 def fork(rng, fixed):
     p = pick(rng, fixed, Width=(1, 40), Outputs=(2, 8), Depth=[2, 3, 5, 64, 65])

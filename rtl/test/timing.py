@@ -80,6 +80,18 @@ def actor(inputs, outputs, popped=lambda i: None, produces=lambda i: True,
         firing += 1
 
 
+def state(source, sink, beats):
+    """The initial value, a beat a cycle, and then what comes in."""
+    cycle = -1
+    for _ in range(beats):
+        cycle = max(cycle + 1, sink.credit())
+        sink.fire(cycle)
+    while source.more():
+        cycle = max(cycle + 1, source.visible(), sink.credit())
+        sink.fire(cycle)
+        source.pop(cycle)
+
+
 def row_beats(count, row, lanes):
     """Sizes of the beats of a stream of `count` elements with row length `row`."""
     sizes = []

@@ -77,3 +77,24 @@ def Fifo : Unit<"fifo"> {
                StreamOut<"out", "Width", "frameBeats">];
   let Characterized = ["fork"];
 }
+
+def StateUnit : Unit<"state"> {
+  let Summary = "a tensor that is kept from frame to frame: after reset its "
+                "initial value, then what comes in";
+  let Latency = "1 + V";
+  let Module = [rhz_state];
+  let Parameters = [
+    BeatWidth<"Width", "bits of a beat">,
+    Count<"Beats", "beats of a frame">,
+    Placed<"Block", "the initial value is in block RAM">,
+    Depth
+  ];
+  let Files = [File<"InitFile", "the beats of the initial value">];
+  let Ports = [StreamIn<"in", "Width", "Beats">,
+               StreamOut<"out", "Width", "Beats">];
+  let Roms = [Rom<"InitFile", "Block", "Beats", "Width">];
+  let Constraints = [
+    Constraint<"Depth >= Beats", "the buffer takes a frame">
+  ];
+  let Characterized = ["fork"];
+}

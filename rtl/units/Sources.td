@@ -72,6 +72,7 @@ def rhz_reorder : Source<[
     rhz_counter, rhz_valid, rhz_rom, rhz_sdpram, rhz_outbuf]>;
 def rhz_requant : Source<[
     rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_outbuf]>;
+def rhz_state : Source<[rhz_counter, rhz_rom, rhz_outbuf]>;
 def rhz_scaled_add : Source<[rhz_valid, rhz_outbuf]>;
 def rhz_select : Source<[rhz_counter, rhz_outbuf]>;
 def rhz_table : Source<[rhz_counter, rhz_valid, rhz_rom, rhz_outbuf]>;

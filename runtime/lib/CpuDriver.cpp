@@ -26,6 +26,10 @@ private:
   Status doOpen() override {
     if (Status status = checkImages(design()); !status)
       return status;
+    std::vector<Bytes> nothing;
+    std::string error;
+    if (design().keepsState && !compute(kBegin, {}, nothing, error))
+      return {Fault::Unsupported, error};
     stopped = false;
     worker = std::thread([this] { run(); });
     return {};

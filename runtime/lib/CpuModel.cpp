@@ -105,21 +105,50 @@ const rhz_cpu_task *regionOf(const rhz_cpu_model &model, size_t region) {
   return nullptr;
 }
 
+/// What the device keeps, of each tensor in the model's list.
+using Kept = std::vector<std::vector<int64_t>>;
+
+Kept initialOf(const rhz_cpu_model &model) {
+  Kept kept;
+  for (size_t k = 0; k < model.kept_count; ++k) {
+    const rhz_cpu_kept &one = model.kept[k];
+    const size_t elements = size_t(model.tensors[one.tensor].elements);
+    kept.emplace_back(elements);
+    if (one.initial)
+      kept.back().assign(one.initial, one.initial + elements);
+  }
+  return kept;
+}
+
+/// How many of the tensors that a task takes the device keeps.
+size_t keptBy(const rhz_cpu_model &model, const rhz_cpu_task &task) {
+  size_t count = 0;
+  for (size_t k = 0; k < task.take_count; ++k)
+    for (size_t i = 0; i < model.kept_count; ++i)
+      count += task.takes[k] == model.kept[i].tensor;
+  return count;
+}
+
 /// One job of the device.
-bool runDevice(const rhz_cpu_model &model, size_t region,
+bool runDevice(const rhz_cpu_model &model, size_t region, Kept &kept,
                const std::vector<Bytes> &inputs, std::vector<Bytes> &outputs,
                std::string &error) {
   const rhz_cpu_task *task = regionOf(model, region);
-  if (!task || inputs.size() != task->take_count) {
+  if (!task || inputs.size() + keptBy(model, *task) != task->take_count) {
     error = "the model takes other frames than these";
     return false;
   }
   Values values(model);
+  size_t wrong = 0; // what a task has given is right
+  for (size_t k = 0; k < model.kept_count; ++k)
+    values.put(model.kept[k].tensor, kept[k].data(), wrong);
   for (size_t k = 0; k < inputs.size(); ++k)
     if (!unpack(values, model, task->takes[k], inputs[k], error))
       return false;
   values.run(*task);
-  for (size_t k = 0; k < task->give_count; ++k)
+  for (size_t k = 0; k < model.kept_count; ++k)
+    kept[k] = values.get(model.kept[k].next);
+  for (size_t k = 0; k < task->give_count - task->inside_count; ++k)
     outputs.push_back(packed(values, model, task->gives[k]));
   return true;
 }
@@ -173,9 +202,13 @@ bool fits(const rhz_cpu_model &model, size_t inputs, size_t outputs,
 } // namespace
 
 Compute computeOf(const rhz_cpu_model &model) {
-  return [&model](size_t region, const std::vector<Bytes> &inputs,
-                  std::vector<Bytes> &outputs, std::string &error) {
-    return runDevice(model, region, inputs, outputs, error);
+  auto kept = std::make_shared<Kept>(initialOf(model));
+  return [&model, kept](size_t region, const std::vector<Bytes> &inputs,
+                        std::vector<Bytes> &outputs, std::string &error) {
+    if (region != kBegin)
+      return runDevice(model, region, *kept, inputs, outputs, error);
+    *kept = initialOf(model);
+    return true;
   };
 }
 
@@ -252,7 +285,8 @@ private:
         continue;
       }
       const Region region = driver.design().region(frame.region);
-      if (region.inputs != task.take_count || region.outputs != task.give_count)
+      if (region.inputs + keptBy(model, task) != task.take_count ||
+          region.outputs + task.inside_count != task.give_count)
         return {Fault::Size, "the machine code is another model's"};
       for (size_t k = 0; k < region.inputs; ++k)
         if (Status status =
@@ -277,7 +311,8 @@ Status runOn(const rhz_cpu_model &model, Driver &driver, Duration patience,
              std::span<const void *const> inputs,
              std::span<void *const> outputs, size_t frames) {
   std::string error;
-  if (!fits(model, inputs.size(), outputs.size(), error))
+  if (!fits(model, inputs.size() + model.kept_count,
+            outputs.size() + model.kept_count, error))
     return {Fault::Size, error};
   Passage passage(model, driver);
   size_t begun = 0;

@@ -38,6 +38,7 @@ Design designOf(const rhz_model &model, std::string folder) {
     design.segments.push_back(
         {fileOf(segment.file), segment.memory, segment.bank, segment.address});
   }
+  design.keepsState = model.kept_count > 0;
   Region next;
   for (size_t r = 0; r < model.region_count; ++r) {
     next.inputs = model.regions[r].to_device_count;
@@ -63,6 +64,8 @@ void Inference::reset() {
     if (state.initial)
       std::memcpy(value.data(), state.initial, value.size());
   }
+  // Opening it resets the device.
+  failed |= tables.kept_count > 0 && outstanding > 0;
 }
 
 /// Where the elements of an input stand.

@@ -339,6 +339,11 @@ private:
   Status makeKernels() {
     if (options.program.empty())
       return checkNative();
+    if (design().keepsState)
+      return {Fault::Unsupported,
+              "the design keeps state from frame to frame, and OpenCL has no "
+              "call that resets '" +
+                  options.program + "'; compile with --state-home host"};
     if (Status status = buildProgram(); !status)
       return status;
     const size_t regions = design().regionCount();
@@ -373,6 +378,10 @@ private:
     if (!options.native)
       return {Fault::Unsupported, "it is not said what the OpenCL device runs: "
                                   "a program (.xclbin, .cl) or a function"};
+    std::vector<Bytes> nothing;
+    std::string error;
+    if (design().keepsState && !options.native(kBegin, {}, nothing, error))
+      return {Fault::Unsupported, error};
     kernels.emplace_back(); // a queue for it
     cl_device_exec_capabilities able = 0;
     cl.clGetDeviceInfo(device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof able,

@@ -123,6 +123,7 @@ private:
     files.clear();
     waiting.clear();
     done.clear();
+    past.clear();
   }
 
   /// A file of the work folder, which goes with it.
@@ -134,7 +135,7 @@ private:
   }
 
   std::vector<std::string> arguments() {
-    std::string frames = std::to_string(running);
+    std::string frames = std::to_string(past.size() + running);
     std::vector<std::string> args = {options.program,
                                      "--frames",
                                      frames,
@@ -186,6 +187,8 @@ private:
     const Region region = runningRegion();
     for (size_t k = 0; k < region.inputs; ++k) {
       Bytes all;
+      for (const Job &job : past)
+        all.insert(all.end(), job.inputs[k].begin(), job.inputs[k].end());
       for (size_t f = 0; f < running; ++f)
         all.insert(all.end(), waiting[f].inputs[k].begin(),
                    waiting[f].inputs[k].end());
@@ -277,13 +280,14 @@ private:
       const Port &port = design().outputs[k];
       Bytes all;
       const size_t size = port.paddedBytes();
-      if (!readWhole(outFile(k), all) || all.size() != running * size) {
+      const size_t wanted = (past.size() + running) * size;
+      if (!readWhole(outFile(k), all) || all.size() != wanted) {
         problem = "it wrote " + std::to_string(all.size()) + " bytes of " +
-                  port.name + " instead of " + std::to_string(running * size);
+                  port.name + " instead of " + std::to_string(wanted);
         break;
       }
       for (size_t f = 0; f < running; ++f) {
-        auto begin = all.begin() + ptrdiff_t(f * size);
+        auto begin = all.begin() + ptrdiff_t((past.size() + f) * size);
         answers[f].emplace_back(begin, begin + ptrdiff_t(port.frameBytes()));
       }
     }
@@ -292,6 +296,9 @@ private:
       waiting.pop_front();
       return {Fault::Device, "the simulated design misbehaves: " + problem};
     }
+    if (design().keepsState)
+      past.insert(past.end(), waiting.begin(),
+                  waiting.begin() + ptrdiff_t(running));
     waiting.erase(waiting.begin(), waiting.begin() + ptrdiff_t(running));
     std::move(answers.begin(), answers.end(), std::back_inserter(done));
     return {};
@@ -308,6 +315,7 @@ private:
     std::vector<Bytes> inputs;
   };
   std::deque<Job> waiting;
+  std::vector<Job> past; ///< since `open`, of a design that keeps state
   std::deque<std::vector<Bytes>> done;
 };
 } // namespace

@@ -87,6 +87,12 @@ private:
       std::this_thread::sleep_for(kBreak);
       ioctl(line, TIOCCBRK);
       std::this_thread::sleep_for(kBreak);
+    } else if (design().keepsState) {
+      return {Fault::Unsupported,
+              "the design keeps state from frame to frame, and '" +
+                  options.port +
+                  "' has no break that resets it; compile with --state-home "
+                  "host"};
     }
     tcflush(line, TCIOFLUSH);
     return {};

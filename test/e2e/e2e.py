@@ -17,6 +17,7 @@ import faults
 import framework
 import golden
 import hardware
+import homes
 import imports
 import install
 import kernels
@@ -93,6 +94,7 @@ SUITES = {
     "recurrent": recurrent.recurrent,
     "bodies": bodies.bodies,
     "states": recurrent.states,
+    "state-homes": homes.homes,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "strangers": strangers.strangers,

@@ -312,7 +312,8 @@ def check_lstm(suite, np, kit):
 
 def check_goals(suite, kit, path, pair, data):
     """A frame waits for the one before: a rate is a bound of what it takes."""
-    options = ("--state", pair, "--calibration", data, "--device", DEVICE)
+    options = ("--state", pair, "--calibration", data, "--device", DEVICE,
+               "--state-home", "host")
     result = suite.run("explore", path, *options, "--goal",
                        "throughput=10000000/s", "--json")
     suite.check(result.status == 1 and "the host and copies alone take"
@@ -342,7 +343,8 @@ def check_package(suite, np, kit, path, pair, data, frames):
     package = suite.work / "cell.rhz"
     result = suite.run("compile", path, "--state", pair, "--calibration", data,
                        "--device", DEVICE, "--goal", "throughput=1000/s",
-                       "--cpu-object", "-o", package, "--json")
+                       "--state-home", "host", "--cpu-object", "-o", package,
+                       "--json")
     if not suite.check(result.status == 0, f"compiles: {kit.refusals(result)}",
                        result.command):
         return
@@ -395,7 +397,7 @@ def check_package(suite, np, kit, path, pair, data, frames):
                 < 0.05 * np.abs(want[1]).max(),
                 "the integers follow the reals", result.command)
     result = suite.run("explore", path, "--state", pair, "--calibration", data,
-                       "--device", DEVICE)
+                       "--device", DEVICE, "--state-home", "host")
     suite.check("kept from frame to frame" in result.out
                 and "a frame begins when the one before has ended" in result.out,
                 "explore tells what the host keeps and the rate that this "

@@ -78,6 +78,15 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->allow_extra_args(false)
       ->take_all();
   command
+      .add_option("--state-home", request.stateHome,
+                  "who keeps what --state names: auto, the FPGA where the host "
+                  "would only hand it back, or host")
+      ->option_text("HOME")
+      ->check(CLI::IsMember({"auto", "host"}));
+  command.add_flag("--hide-states", request.hideStates,
+                   "leave out the outputs that only give the next values of "
+                   "states on the FPGA: they do not leave it");
+  command
       .add_option("--constraints", request.constraints,
                   "a DOSA constraint file: its goal, shapes, device type and "
                   "number format")

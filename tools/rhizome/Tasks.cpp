@@ -10,10 +10,13 @@ static void printStates(const PlannedTasks &planned, double latencyUs) {
   if (planned.states.empty())
     return;
   llvm::outs() << "\nkept from frame to frame\n";
-  Table table({"state", "next", "bytes", "where"});
+  Table table({"state", "next", "bytes", "where", "why"});
   for (const PlannedState &state : planned.states)
-    table.add({state.name, state.next, grouped(state.bytes), "host"});
+    table.add({state.name, state.next, grouped(state.bytes),
+               state.onFpga ? "fpga" : "host", state.why});
   table.print();
+  if (!planned.keptByHost())
+    return;
   const double us = latencyUs + planned.outsideUs();
   llvm::outs() << "  a frame begins when the one before has ended";
   if (latencyUs > 0)

@@ -6,6 +6,7 @@
 
 #include "../NetworkBuilder.h"
 #include "mlir/IR/Verifier.h"
+#include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Interp/Interpreter.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/Simulate/Simulate.h"
@@ -104,6 +105,9 @@ inline void runLayer(NetworkBuilder &n, mlir::func::FuncOp network,
     plan.predicted = node.predicted;
     plan.clockMhz = d.clockMhz;
     plan.nodes.push_back(std::move(node));
+    for (const flow::Kept &one : flow::keptBy(network))
+      plan.tasks.states.push_back(
+          {one.state.getOf().str(), one.state.getNext().str(), 1, true, ""});
     check((*writer)->writePlan(plan));
     check((*writer)->commit());
   }
@@ -111,15 +115,29 @@ inline void runLayer(NetworkBuilder &n, mlir::func::FuncOp network,
   ASSERT_TRUE(bool(package)) << llvm::toString(package.takeError());
 
   std::vector<std::vector<Tensor>> frames, expected;
-  auto inputType =
-      llvm::cast<mlir::RankedTensorType>(network.getFunctionType().getInput(0));
+  // What the design keeps, the interpreter is handed.
+  llvm::SmallVector<flow::Kept> kept = flow::keptBy(network);
+  std::vector<std::vector<int64_t>> states;
+  for (const flow::Kept &one : kept)
+    states.push_back(osa::intValues(one.state.getInitial()));
   for (int frame = 0; frame < 3; ++frame) {
-    Tensor x = Tensor::ofInts(
-        inputType.getShape().vec(),
-        n.drawValues(inputType.getNumElements(), num::elementInt(inputType)));
-    auto out = interpret(network, {x});
+    std::vector<Tensor> taken;
+    for (mlir::Type type : network.getArgumentTypes()) {
+      auto shaped = llvm::cast<mlir::RankedTensorType>(type);
+      const bool isPort = taken.size() < flow::portsOf(network, false);
+      taken.push_back(Tensor::ofInts(
+          shaped.getShape().vec(),
+          isPort
+              ? n.drawValues(shaped.getNumElements(), num::elementInt(shaped))
+              : states[taken.size() - kept.front().argument]));
+    }
+    auto out = interpret(network, taken);
     ASSERT_TRUE(mlir::succeeded(out));
-    frames.push_back({x});
+    for (auto [k, one] : llvm::enumerate(kept))
+      states[k] = (*out)[one.result].ints;
+    taken.resize(flow::portsOf(network, false));
+    out->resize(flow::portsOf(network, true));
+    frames.push_back(std::move(taken));
     expected.push_back(*out);
   }
   SimOptions options;
@@ -131,8 +149,9 @@ inline void runLayer(NetworkBuilder &n, mlir::func::FuncOp network,
   auto sim = simulateRtl(*package, frames, options);
   ASSERT_TRUE(bool(sim)) << llvm::toString(sim.takeError()) << dir;
   for (size_t f = 0; f < frames.size(); ++f)
-    EXPECT_EQ(sim->outputs[f][0].ints, expected[f][0].ints)
-        << "frame " << f << " in " << dir;
+    for (size_t k = 0; k < expected[f].size(); ++k)
+      EXPECT_EQ(sim->outputs[f][k].ints, expected[f][k].ints)
+          << "frame " << f << " in " << dir;
   if (measure) {
     double refresh = 0;
     for (const gen::Memory &memory : d.memories)

@@ -74,4 +74,44 @@ TEST(State, AFailedFrameLeavesItAsItWas) {
   EXPECT_EQ(sums.run({1}), (std::vector<int64_t>{6}));
   EXPECT_TRUE(sums.status) << sums.status.text;
 }
+/// y = x + h on a device that keeps h itself, from 10.
+TEST(State, OfTheDeviceBeginsAnewWithAReset) {
+  rhz_border to[] = {border("s_axis_0", 0)}, from[] = {border("m_axis_0", 0)};
+  rhz_model model = {"kept", 1,       1,    1,       kInputs, kOutputs, 1,
+                     1,      to,      from, 0,       0,       nullptr,  nullptr,
+                     0,      nullptr, 0,    nullptr, 1};
+  uint8_t kept = 0;
+  int begun = 0;
+  auto device = [&](size_t region, const std::vector<Bytes> &in,
+                    std::vector<Bytes> &out, std::string &error) {
+    if (region == kBegin) {
+      kept = 10;
+      ++begun;
+      return true;
+    }
+    if (in[0][0] == 255) {
+      error = "the device is broken";
+      return false;
+    }
+    kept = uint8_t(kept + in[0][0]);
+    out = {Bytes{kept}};
+    return true;
+  };
+  Inference inference(model, "", makeCpuDriver(device));
+  ASSERT_TRUE(inference.open(2));
+  auto run = [&](std::vector<int64_t> x) {
+    std::vector<int64_t> y(x.size());
+    const void *inputs[] = {x.data()};
+    void *outputs[] = {y.data()};
+    Status status = inference.infer(inputs, outputs, x.size());
+    return status ? y : std::vector<int64_t>{-1};
+  };
+  EXPECT_EQ(run({1, 2, 3}), (std::vector<int64_t>{11, 13, 16}));
+  EXPECT_EQ(run({4}), (std::vector<int64_t>{20}));
+  inference.reset();
+  EXPECT_EQ(run({1}), (std::vector<int64_t>{11}));
+  EXPECT_EQ(run({255}), (std::vector<int64_t>{-1}));
+  EXPECT_EQ(run({5}), (std::vector<int64_t>{15})) << "after a failure";
+  EXPECT_EQ(begun, 3);
+}
 } // namespace

@@ -22,6 +22,7 @@ struct Limit {
     Links,        ///< what devices send and receive
     Border,       ///< the streams at the border of a device
     Latency,      ///< the latency of the fastest plan
+    State,        ///< the way of `stage`, a state, from frame to frame
     Cuts,         ///< all devices have enough, but no cut fits them
     Search,       ///< the solver follows too few combinations
     Pins,         ///< what the user decided
@@ -35,7 +36,7 @@ struct Limit {
   std::string resource; ///< "lut"; the memory's name
   double needed = 0, available = 0;
   int64_t beats = 0, bits = 0; ///< of a frame at the border
-  double seconds = 0;          ///< the least latency found
+  double seconds = 0;          ///< the least latency found; of a loop
   bool isNone() const { return kind == Kind::None; }
 };
 /// "lut: 106809 needed, 96801 available"; "" for none.
@@ -44,7 +45,7 @@ std::string describe(const Limit &limit);
 /// What limits the rate of a plan.
 struct Bottleneck {
   flow::BottleneckKind kind = flow::BottleneckKind::Operation;
-  /// The model's node, for an operation; the memory's name.
+  /// The model's node, for an operation; the name of a memory or a state.
   std::string node;
 };
 /// An operation's node, or "the border" and so on.

@@ -22,6 +22,7 @@ struct Border {
   int64_t dataWidth = 64;            ///< bits of the AXI4-Stream ports
   std::string name = "node0";        ///< the design's
   std::vector<Memory> memories = {}; ///< the device's off-chip memories
+  const CostContext *cost = nullptr; ///< where states' initial values lie
 };
 
 /// The words that the load chain transfers into a design, one per word of the
@@ -35,6 +36,8 @@ constexpr const char *kLoadSegment = "load";
 /// If units have memories that are filled when the design starts, it has the
 /// head of a load chain, which reads the segment `kLoadSegment` of the first of
 /// `border.memories`.
+/// What the function keeps (flow::keptBy) goes from the stream of its next
+/// value through a unit to its readers, without a port.
 flow::DesignOp buildDesign(mlir::func::FuncOp network,
                            std::vector<Selection> &selections,
                            const Border &border, MemoryImages &images);
@@ -61,6 +64,9 @@ struct Timing {
 mlir::FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design);
 
 mlir::FailureOr<Timing> predictTiming(flow::DesignOp design);
+/// The state (by the model's name) whose way from one frame to the next one
+/// takes the interval of the design; empty if there is none.
+std::string stateThatBinds(flow::DesignOp design, double intervalCycles);
 
 /// One frame through an empty design: the times at which every beat of each
 /// output port is taken if the beats of each input port are offered at the

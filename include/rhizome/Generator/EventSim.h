@@ -41,6 +41,8 @@ struct TokenQueue {
   int64_t capacity = 0;
   int64_t latency = 1; ///< firing to visible
   std::string name;
+  /// Tokens that are visible from the start, in front of all others.
+  int64_t initial = 0;
   bool operator==(const TokenQueue &) const = default;
 };
 
@@ -123,8 +125,8 @@ struct SimResult {
   int64_t latency() const;
 };
 
-/// A run of a network from the empty state, which can be carried on. The
-/// network must outlive it.
+/// A run of a network, at first with nothing but the initial tokens, that can
+/// be carried on. The network must outlive it.
 class Simulation {
 public:
   /// `watched` are channels whose occupancy will be asked for; it is counted

@@ -3,6 +3,7 @@
 // units of operations: lib/Generator/Shared.
 #pragma once
 
+#include "rhizome/Cost/MemoryImages.h"
 #include "rhizome/Generator/UnitModel.h"
 
 namespace rhizome::osa {
@@ -63,4 +64,10 @@ Actor makeFork(const BeatFormat &format, int64_t readers);
 
 /// A buffer on a stream in this format.
 Actor makeFifo(const BeatFormat &format);
+
+/// What is kept from frame to frame, as a stream in this format.
+Actor makeState(const BeatFormat &format);
+/// The beats of a frame in this format.
+MemoryImage beatsOf(const BeatFormat &format,
+                    llvm::ArrayRef<int64_t> elements);
 } // namespace rhizome::gen

@@ -70,6 +70,9 @@ public:
     std::vector<unsigned> takes, gives;
     /// Of the FPGA's: where its ports begin among the network's.
     size_t firstInput = 0, firstOutput = 0;
+    /// How many it has there: of what it takes and gives, the first ones. The
+    /// others it keeps from frame to frame.
+    size_t inputPorts = 0, outputPorts = 0;
     size_t part = 0;
     /// False if it computes more than the border's conversions.
     bool isLight = true;
@@ -85,8 +88,17 @@ public:
     std::string name;
     unsigned tensor = 0, next = 0; ///< numbers of tensors
     Tensor initial;
+    bool onFpga = false; ///< that keeps it, after a reset from `initial`
   };
   const std::vector<State> &states() const { return kept; }
+  /// Whether the host keeps any of them, so that a frame begins when the one
+  /// before has ended.
+  bool isKeptByHost() const {
+    for (const State &state : kept)
+      if (!state.onFpga)
+        return true;
+    return false;
+  }
   /// The states' values after a reset, in order.
   std::vector<Tensor> initialStates() const;
   /// True if the FPGA runs once, and what follows reads nothing but its

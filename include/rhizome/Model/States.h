@@ -16,6 +16,15 @@ namespace rhizome::model {
 void nameStates(mlir::ModuleOp module, const ModelRequest &request,
                 Refusals &refusals);
 
+/// Keeps the states of a graph of tasks on the FPGA where that changes nothing:
+/// where one task of the FPGA takes a state and gives its next value, as equal
+/// codes in equal order, and the host only hands them back. Of the others it
+/// writes down why the host keeps them; `hostOnly` is a reason to keep all of
+/// them there. With `hides`, the next values of states on the FPGA are no outputs of
+/// the model any more, unless nothing else would be.
+void settleStates(mlir::ModuleOp module, llvm::StringRef hostOnly = "",
+                  bool hides = false);
+
 /// True if a function is the @main of a network on reals that keeps the
 /// argument of this name.
 bool isStateOfMain(mlir::func::FuncOp func, llvm::StringRef name);

@@ -29,11 +29,13 @@ struct PlannedCopy {
   bool operator==(const PlannedCopy &) const = default;
 };
 
-/// What the model keeps from frame to frame. The host keeps it and hands it on,
-/// so that a frame of the FPGA begins when the one before has ended.
+/// What the model keeps from frame to frame. If the host keeps it and hands it
+/// on, a frame of the FPGA begins when the one before has ended.
 struct PlannedState {
   std::string name, next; ///< tensors: of this frame, and of the next one
   int64_t bytes = 0;
+  bool onFpga = false; ///< where it is kept
+  std::string why;     ///< why the host keeps it
   bool operator==(const PlannedState &) const = default;
 };
 
@@ -42,6 +44,10 @@ struct PlannedTasks {
   std::vector<PlannedTask> tasks;
   std::vector<PlannedCopy> copies;
   std::vector<PlannedState> states;
+  /// The first state that the host keeps; null if there is none.
+  const PlannedState *keptByHost() const;
+  /// Whether the FPGA keeps any.
+  bool isKeptByFpga() const;
   /// What the host and copies take of a frame.
   double outsideUs() const;
   bool operator==(const PlannedTasks &) const = default;

@@ -31,6 +31,11 @@ struct CompileRequest : planbuild::TargetChoice {
   /// Where weights live: "rom" or "resident", of all nodes or, as NAME=HOME, of
   /// one.
   std::vector<std::string> weights;
+  /// Who keeps what the model keeps from frame to frame: "auto", the FPGA where
+  /// it can, or "host".
+  std::string stateHome = "auto";
+  /// Next values of states that the FPGA keeps are no outputs of the package.
+  bool hideStates = false;
   /// The package, "" for "<model>.rhz" in the current folder; of a compile that
   /// stops before, the module's file, "" or "-" for the result's `text`.
   std::string output;

@@ -66,6 +66,10 @@ mlir::LogicalResult integerize(mlir::ModuleOp module,
 /// Why the importer assigned operations of a real-level module to the host.
 Refusals hostReasons(mlir::ModuleOp module);
 
+/// Rounds the next value of each state of @main as its quantizer rounds the
+/// state. Nothing changes in what a frame hands to the next one.
+void tieStates(mlir::ModuleOp module);
+
 /// The steps of the above, in order; each is also a pass of rhizome-opt.
 mlir::LogicalResult applyFixedPoint(mlir::ModuleOp module,
                                     const IntegerizeOptions &options,

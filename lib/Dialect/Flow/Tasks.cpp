@@ -78,6 +78,51 @@ SmallVector<StateAttr> flow::statesOf(ModuleOp module) {
   return states;
 }
 
+SmallVector<Kept> flow::keptBy(FunctionOpInterface task) {
+  SmallVector<Kept> kept;
+  auto module = dyn_cast_or_null<ModuleOp>(task->getParentOp());
+  if (!module)
+    return kept;
+  SmallVector<StateAttr> states = statesOf(module);
+  if (llvm::none_of(states, [](StateAttr s) { return s.isOnFpga(); }))
+    return kept;
+  for (unsigned i = 0; i < task.getNumArguments(); ++i)
+    for (StateAttr state : states) {
+      StringAttr name = nameAt(task, i, false);
+      if (!state.isOnFpga() || !name || name.getValue() != state.getName())
+        continue;
+      for (unsigned k = 0; k < task.getNumResults(); ++k)
+        if (StringAttr next = nameAt(task, k, true);
+            next && next.getValue() == state.getNext())
+          kept.push_back({i, k, state});
+    }
+  return kept;
+}
+
+unsigned flow::portsOf(FunctionOpInterface task, bool results) {
+  SmallVector<Kept> kept = keptBy(task);
+  unsigned ports = results ? task.getNumResults() : task.getNumArguments();
+  if (kept.empty())
+    return ports;
+  if (!results)
+    return ports - unsigned(kept.size());
+  // What somebody else reads has a port.
+  auto module = cast<ModuleOp>(task->getParentOp());
+  llvm::StringSet<> read;
+  for (FunctionOpInterface other : tasksOf(module))
+    for (unsigned i = 0; other != task && i < other.getNumArguments(); ++i)
+      read.insert(nameAt(other, i, false).getValue());
+  for (const std::string &output : outputsOf(module))
+    read.insert(output);
+  auto isInside = [&](unsigned k) {
+    return !read.contains(nameAt(task, k, true).getValue()) &&
+           llvm::any_of(kept, [&](const Kept &one) { return one.result == k; });
+  };
+  while (ports > 0 && isInside(ports - 1))
+    --ports;
+  return ports;
+}
+
 namespace {
 /// One check of a module that has `flow.tasks`.
 class TaskVerifier {
@@ -247,7 +292,42 @@ static void typesOf(ModuleOp module, llvm::StringMap<Type> &taken,
   }
 }
 
-/// C1 to C3 of Flow_State.
+/// C4 of Flow_State: of a state that the FPGA keeps.
+static LogicalResult verifyKept(ModuleOp module, StateAttr state) {
+  auto fail = [&] {
+    return module.emitError()
+           << "C4: the state '" << state.getName() << "' of the FPGA ";
+  };
+  auto regions = tasksOf(module, Place::Fpga);
+  if (regions.size() != 1)
+    return fail() << "needs one task of the FPGA, not " << regions.size();
+  FunctionOpInterface region = regions.front();
+  SmallVector<Kept> kept = keptBy(region);
+  auto own =
+      llvm::find_if(kept, [&](const Kept &one) { return one.state == state; });
+  if (own == kept.end())
+    return fail() << "is not taken by the task that gives '" << state.getNext()
+                  << "'";
+  for (FunctionOpInterface other : tasksOf(module))
+    if (other != region && llvm::is_contained(takenBy(other), state.getName()))
+      return fail() << "is also taken by '" << other.getName() << "'";
+  if (own->argument < portsOf(region, false))
+    return fail() << "is none of the last arguments of its task";
+  auto from =
+           dyn_cast<RankedTensorType>(region.getArgumentTypes()[own->argument]),
+       to = dyn_cast<RankedTensorType>(region.getResultTypes()[own->result]),
+       begin = dyn_cast<RankedTensorType>(state.getInitial().getType());
+  num::IntType a = num::elementInt(from), b = num::elementInt(to);
+  if (!a || !b || !begin || from.getShape() != to.getShape() ||
+      from.getShape() != begin.getShape() ||
+      !begin.getElementType().isSignlessInteger(64) ||
+      a.getWidth() != b.getWidth() || a.getIsSigned() != b.getIsSigned())
+    return fail() << "is " << from << ", its next value " << to
+                  << " and its first one " << begin;
+  return success();
+}
+
+/// C1 to C4 of Flow_State.
 static LogicalResult verifyStates(ModuleOp module, Attribute value) {
   auto list = dyn_cast<ArrayAttr>(value);
   if (!list || !llvm::all_of(list, llvm::IsaPred<StateAttr>))
@@ -273,6 +353,11 @@ static LogicalResult verifyStates(ModuleOp module, Attribute value) {
       return module.emitError() << "C2: nothing gives '" << next
                                 << "', the state '" << name << "' of the next "
                                 << "frame";
+    if (state.isOnFpga()) {
+      if (failed(verifyKept(module, state)))
+        return failure();
+      continue;
+    }
     Type type = state.getInitial().getType();
     for (auto &[types, what] :
          {std::pair(&taken, name), std::pair(&given, next)})

@@ -11,6 +11,7 @@ std::unique_ptr<UnitModel> makeGearboxUnit();
 std::unique_ptr<UnitModel> makeBorderUnit(bool enters);
 std::unique_ptr<UnitModel> makeForkUnit();
 std::unique_ptr<UnitModel> makeFifoUnit();
+std::unique_ptr<UnitModel> makeStateUnit();
 std::unique_ptr<UnitModel> makeMemReaderUnit();
 std::unique_ptr<UnitModel> makeLoadReaderUnit();
 } // namespace rhizome::gen

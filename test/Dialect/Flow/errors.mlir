@@ -578,6 +578,48 @@ module @state_c2_input attributes {flow.inputs = ["x"], flow.outputs = ["y"], fl
 
 // -----
 
+// expected-error@+1 {{C4: the state 'h' of the FPGA is none of the last arguments of its task}}
+module @state_c4_last attributes {flow.inputs = ["x"], flow.outputs = ["g"], flow.states = [#flow.state<"h", next = "g", initial = dense<0> : tensor<2xi64> of "state">], flow.tasks = [@network]} {
+  func.func @network(%h: tensor<2x!num.int<s8>> {flow.tensor = "h"}, %x: tensor<2x!num.int<s8>> {flow.tensor = "x"}) -> (tensor<2x!num.int<s8>> {flow.tensor = "g"}) attributes {flow.place = #flow.place<fpga>} {
+    return %h : tensor<2x!num.int<s8>>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{C4: the state 'h' of the FPGA is 'tensor<2x!num.int<s8>>', its next value 'tensor<2x!num.int<s9>>' and its first one 'tensor<2xi64>'}}
+module @state_c4_type attributes {flow.inputs = ["x"], flow.outputs = ["g"], flow.states = [#flow.state<"h", next = "g", initial = dense<0> : tensor<2xi64> of "state">], flow.tasks = [@network]} {
+  func.func @network(%x: tensor<2x!num.int<s9>> {flow.tensor = "x"}, %h: tensor<2x!num.int<s8>> {flow.tensor = "h"}) -> (tensor<2x!num.int<s9>> {flow.tensor = "g"}) attributes {flow.place = #flow.place<fpga>} {
+    return %x : tensor<2x!num.int<s9>>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{C4: the state 'h' of the FPGA is also taken by 'host0'}}
+module @state_c4_taken attributes {flow.inputs = ["x"], flow.outputs = ["g"], flow.states = [#flow.state<"h", next = "g", initial = dense<0> : tensor<2xi64> of "state">], flow.tasks = [@network, @host0]} {
+  func.func @network(%x: tensor<2x!num.int<s8>> {flow.tensor = "x"}, %h: tensor<2x!num.int<s8>> {flow.tensor = "h"}) -> (tensor<2x!num.int<s8>> {flow.tensor = "g"}) attributes {flow.place = #flow.place<fpga>} {
+    return %h : tensor<2x!num.int<s8>>
+  }
+  func.func @host0(%h: tensor<2x!num.int<s8>> {flow.tensor = "h"}) -> (tensor<2x!num.int<s8>> {flow.tensor = "k"}) attributes {flow.place = #flow.place<host>} {
+    return %h : tensor<2x!num.int<s8>>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{C4: the state 'h' of the FPGA needs one task of the FPGA, not 2}}
+module @state_c4_regions attributes {flow.inputs = ["x"], flow.outputs = ["g"], flow.states = [#flow.state<"h", next = "g", initial = dense<0> : tensor<2xi64> of "state">], flow.tasks = [@network, @region1]} {
+  func.func @network(%x: tensor<2x!num.int<s8>> {flow.tensor = "x"}, %h: tensor<2x!num.int<s8>> {flow.tensor = "h"}) -> (tensor<2x!num.int<s8>> {flow.tensor = "g"}) attributes {flow.place = #flow.place<fpga>} {
+    return %h : tensor<2x!num.int<s8>>
+  }
+  func.func @region1(%g: tensor<2x!num.int<s8>> {flow.tensor = "g"}) -> (tensor<2x!num.int<s8>> {flow.tensor = "k"}) attributes {flow.place = #flow.place<fpga>} {
+    return %g : tensor<2x!num.int<s8>>
+  }
+}
+
+// -----
+
 // expected-error@+1 {{C3: the state 'h' begins as 'tensor<3xf32>', but 'h' is 'tensor<2xf32>'}}
 module @state_c3 attributes {flow.states = [#flow.state<"h", next = "g", initial = dense<0.0> : tensor<3xf32>>]} {
   func.func @main(%h: tensor<2xf32> {rhizome.name = "h"}) -> (tensor<2xf32> {rhizome.name = "g"}) {

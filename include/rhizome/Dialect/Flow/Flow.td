@@ -70,7 +70,14 @@ def Flow_State : AttrDef<Flow_Dialect, "State"> {
     - (C2) of a graph of tasks, a state is no input of the model and is given by no
       task, and a task gives its `next`; of @main, it is an argument and its `next`
       a result.
-    - (C3) a state, its `next` and its `initial` have one type.
+    - (C3) a state, its `next` and its `initial` have one type; integers of
+      `num` are signless in `initial`.
+    - (C4) a state with `of` is kept by a task of the FPGA, the only one, which
+      takes it and gives its `next`; no other task takes it. Such states are
+      the last arguments of that task, and results that nothing else reads its
+      last results: neither is a port. Their elements have one width and
+      signedness, and `of` is the name that the model has for the state. `because` says why
+      the host keeps one.
 
     ```mlir
     module attributes {flow.states = [#flow.state<"h", next = "g", initial = dense<0.0> : tensor<2xf32>>]} {
@@ -81,8 +88,18 @@ def Flow_State : AttrDef<Flow_Dialect, "State"> {
     ```
   }];
   let parameters = (ins StringRefParameter<>:$name, StringRefParameter<>:$next,
-                        "::mlir::ElementsAttr":$initial);
-  let assemblyFormat = "`<` $name `,` `next` `=` $next `,` `initial` `=` $initial `>`";
+                        "::mlir::ElementsAttr":$initial,
+                        StringRefParameter<"", [{""}]>:$of,
+                        StringRefParameter<"", [{""}]>:$why);
+  let builders = [AttrBuilder<(ins "::llvm::StringRef":$name, "::llvm::StringRef":$next,
+                                   "::mlir::ElementsAttr":$initial), [{
+    return $_get($_ctxt, name, next, initial, "", "");
+  }]>];
+  let extraClassDeclaration = [{
+    /// Whether the FPGA keeps it, not the host.
+    bool isOnFpga() const { return !getOf().empty(); }
+  }];
+  let assemblyFormat = "`<` $name `,` `next` `=` $next `,` `initial` `=` $initial (`of` $of^)? (`because` $why^)? `>`";
 }
 
 def Flow_Stream : TypeDef<Flow_Dialect, "Stream"> {

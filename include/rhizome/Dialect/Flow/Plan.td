@@ -13,7 +13,8 @@ def Flow_BottleneckKind : I32EnumAttr<"BottleneckKind", "what limits a rate", [
     I32EnumAttrCase<"Border", 1, "border">,
     I32EnumAttrCase<"Link", 2, "link">,
     I32EnumAttrCase<"HostLink", 3, "host_link">,
-    I32EnumAttrCase<"Memory", 4, "memory">]> {
+    I32EnumAttrCase<"Memory", 4, "memory">,
+    I32EnumAttrCase<"State", 5, "state">]> {
   let cppNamespace = "::rhizome::flow";
 }
 

@@ -30,6 +30,17 @@ std::vector<std::string> takenBy(mlir::FunctionOpInterface task);
 std::vector<std::string> givenBy(mlir::FunctionOpInterface task);
 /// What the model keeps from frame to frame; also of a module without tasks.
 llvm::SmallVector<StateAttr> statesOf(mlir::ModuleOp module);
+/// A state that a task of the FPGA keeps.
+struct Kept {
+  unsigned argument = 0, result = 0;
+  StateAttr state;
+};
+/// What a task keeps, in the order of its arguments; nothing of a function that
+/// is no task.
+llvm::SmallVector<Kept> keptBy(mlir::FunctionOpInterface task);
+/// How many of its arguments, or results, are ports of the hardware: the first
+/// ones.
+unsigned portsOf(mlir::FunctionOpInterface task, bool results);
 /// What the model takes and gives.
 std::vector<std::string> inputsOf(mlir::ModuleOp module);
 std::vector<std::string> outputsOf(mlir::ModuleOp module);

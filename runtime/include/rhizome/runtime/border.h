@@ -109,6 +109,7 @@ typedef struct {
   const rhz_region *regions;
   size_t state_count;
   const rhz_state *states;
+  size_t kept_count; /* tensors that the device itself keeps */
 } rhz_model;
 
 typedef enum {

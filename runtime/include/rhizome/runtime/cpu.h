@@ -29,13 +29,24 @@ typedef struct rhz_cpu_task {
   int on_device; /* what the device computes */
   size_t take_count, give_count;
   const unsigned *takes, *gives;
+  size_t inside_count; /* the last ones that it gives, which do not leave the
+                          device */
 } rhz_cpu_task;
+
+/* A tensor of integers that the device keeps from frame to frame: the last ones
+ * that its task takes. */
+typedef struct rhz_cpu_kept {
+  unsigned tensor, next;  /* of this frame, and of the next one */
+  const int64_t *initial; /* NULL: zeros */
+} rhz_cpu_kept;
 
 typedef struct rhz_cpu_model {
   size_t tensor_count, task_count, input_count, output_count;
   const rhz_cpu_tensor *tensors;
-  const rhz_cpu_task *tasks; /* in order */
-  const unsigned *inputs, *outputs;
+  const rhz_cpu_task *tasks;        /* in order */
+  const unsigned *inputs, *outputs; /* what is kept is among them, at the end */
+  size_t kept_count;
+  const rhz_cpu_kept *kept;
 } rhz_cpu_model;
 
 #ifdef __cplusplus
@@ -45,7 +56,7 @@ typedef struct rhz_cpu_model {
 
 namespace rhizome::runtime {
 /// What the device computes, for makeCpuDriver: its tasks, a region each.
-/// `model` outlives it.
+/// `model` outlives it. What the device keeps it keeps, for one driver.
 Compute computeOf(const rhz_cpu_model &model);
 
 /// The whole model: inputs[k] holds one frame of the model's input k,
@@ -56,7 +67,8 @@ bool run(const rhz_cpu_model &model, std::span<const void *const> inputs,
 
 /// The same for `frames` frames, one after the other in inputs[k] and
 /// outputs[k], with the device's tasks by a driver that is open; as many frames
-/// are on their way as it has room for. `patience`: with each of its jobs.
+/// are on their way as it has room for. `patience`: with each of its jobs. What
+/// the device keeps is no input or output here.
 Status runOn(const rhz_cpu_model &model, Driver &driver, Duration patience,
              std::span<const void *const> inputs,
              std::span<void *const> outputs, size_t frames);

@@ -72,6 +72,9 @@ struct Design {
   std::vector<File> images; ///< of memories on the chip
   std::vector<Segment> segments;
   std::vector<Region> regions; ///< none: one of all ports
+  /// Whether it keeps something from frame to frame: each frame depends on
+  /// those before it, back to `open`, with which it begins anew.
+  bool keepsState = false;
   size_t regionCount() const { return regions.empty() ? 1 : regions.size(); }
   /// Of that number, below regionCount().
   Region region(size_t number) const {

@@ -18,6 +18,9 @@ std::unique_ptr<Driver> makeNullDriver();
 using Compute =
     std::function<bool(size_t region, const std::vector<Bytes> &inputs,
                        std::vector<Bytes> &outputs, std::string &error)>;
+/// With this region, and no inputs, a function for a design that keeps state is
+/// called when the driver is opened: it begins anew.
+constexpr size_t kBegin = SIZE_MAX;
 /// A function, on a thread of its own. The weights are the function's: segments
 /// are checked and left alone. `close` waits for a frame that is being
 /// computed.
@@ -25,7 +28,8 @@ std::unique_ptr<Driver> makeCpuDriver(Compute compute);
 
 /// A program that simulates the design: frames in files, arguments as
 /// data/sim/harness.cpp has them. It runs as a child process for all jobs of
-/// one region that were launched, one after the other, before a wait.
+/// one region that were launched, one after the other, before a wait. Of a
+/// design that keeps state it simulates all frames since `open` again.
 struct SimulationOptions {
   std::string program;
   std::string folder = "."; ///< in which it runs: the design's RTL
@@ -40,9 +44,10 @@ std::unique_ptr<Driver> makeSimulationDriver(SimulationOptions options);
 
 /// A board behind rtl/shell/rhz_uart_shell.sv: 8 data bits, no parity. One
 /// frame is on the line at a time, others wait here. A break resets the design
-/// when the driver is opened. Of a design with several regions a byte with the
-/// region's number goes before each frame, as rtl/shell/rhz_uart_regions.sv has
-/// it.
+/// when the driver is opened; where the line has none, as a pseudo terminal, a
+/// design that keeps state is refused. Of a design with several regions a byte
+/// with the region's number goes before each frame, as
+/// rtl/shell/rhz_uart_regions.sv has it.
 struct UartOptions {
   std::string port; ///< "/dev/ttyUSB1", or a pseudo terminal
   unsigned baud = 1000000;

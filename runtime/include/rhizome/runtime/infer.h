@@ -25,7 +25,8 @@ public:
   /// outputs[k] gets those of output k. An input that is a state is kept here
   /// and may be null; a frame is then sent when the one before is back. After a
   /// failure, also one of `open`, the device is opened anew; the states are
-  /// those of the last frame that came back.
+  /// those of the last frame that came back, and what the device keeps begins
+  /// anew.
   Status infer(std::span<const void *const> inputs,
                std::span<void *const> outputs, size_t frames = 1);
   /// The whole model on its own tensors, as runOn has them: the device's tasks
@@ -33,7 +34,8 @@ public:
   Status run(const rhz_cpu_model &code, std::span<const void *const> inputs,
              std::span<void *const> outputs, size_t frames = 1);
 
-  /// Brings the states back to how they begin.
+  /// Brings the states back to how they begin. If the device keeps some, it is
+  /// opened anew for the next frame, and by that reset.
   void reset();
 
   const rhz_model &model() const { return tables; }
@@ -51,7 +53,7 @@ private:
   const rhz_model &tables;
   std::string folder;
   std::unique_ptr<Driver> device;
-  size_t outstanding = 1;
+  size_t outstanding = 0; ///< before `open`
   bool failed = false;
   std::vector<Bytes> states; ///< elements of each in its type
 };

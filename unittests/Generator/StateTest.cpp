@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Designs that keep a tensor from frame to frame, of random shapes and options:
+// RTL with random stalls against the interpreter, which is handed the state,
+// and cycles against the prediction.
+// RHIZOME_RANDOM_LAYERS and RHIZOME_RANDOM_SEED as for random layers.
+#include "Layers.h"
+#include "rhizome/Dialect/Flow/Tasks.h"
+
+using namespace mlir;
+using namespace rhizome;
+using rhizome::test::NetworkBuilder;
+using rhizome::test::setting;
+using rhizome::test::testDevice;
+
+namespace {
+/// h' = requantize(a * layer(x) + b * h), which leaves the network or goes
+/// through another layer first.
+func::FuncOp recurrentNetwork(NetworkBuilder &n) {
+  const int64_t h = n.coin() ? 1 : n.draw(1, 5), w = n.draw(1, 6),
+                c = n.draw(1, 5);
+  n.begin({1, h, w, c}, n.drawType(8));
+  num::IntType type = n.drawType(8);
+  func::FuncOp f = n.func;
+  (void)f.insertArgument(1, n.tensor({1, h, w, c}, type), {}, n.loc("h"));
+  if (n.coin()) {
+    NetworkBuilder::Conv conv;
+    conv.kh = conv.kw = 3;
+    conv.pads[0] = conv.pads[1] = conv.pads[2] = conv.pads[3] = 1;
+    conv.out = c;
+    conv.weightBits = n.draw(1, 6);
+    n.conv("conv", conv);
+  }
+  n.add("add", f.getArgument(1), n.draw(1, 9), n.draw(-7, 7) | 1);
+  n.requantize("next", type, n.coin(), n.coin());
+  Value next = n.value;
+  const bool isRead = n.coin();
+  if (!isRead)
+    n.requantize("out", n.drawType(6), n.coin(), false);
+  n.end();
+  auto ret = cast<func::ReturnOp>(f.front().getTerminator());
+  if (!isRead)
+    ret->insertOperands(1, next);
+  f.setFunctionType(
+      n.b.getFunctionType(f.front().getArgumentTypes(), ret.getOperandTypes()));
+  auto name = [&](const char *text) { return n.b.getStringAttr(text); };
+  f.setArgAttr(0, flow::kTensor, name("x"));
+  f.setArgAttr(1, flow::kTensor, name("h"));
+  f.setResultAttr(0, flow::kTensor, name("y"));
+  if (!isRead)
+    f.setResultAttr(1, flow::kTensor, name("g"));
+  auto shaped = RankedTensorType::get({1, h, w, c}, n.b.getI64Type());
+  auto initial = DenseElementsAttr::get(
+      shaped, ArrayRef<int64_t>(n.drawValues(shaped.getNumElements(), type)));
+  auto state = flow::StateAttr::get(n.b.getContext(), "h", isRead ? "y" : "g",
+                                    initial, "state", "");
+  f->setAttr(flow::kPlace,
+             flow::PlaceAttr::get(n.b.getContext(), flow::Place::Fpga));
+  ModuleOp module = *n.module;
+  module->setAttr(flow::kInputs, n.b.getStrArrayAttr({"x"}));
+  module->setAttr(flow::kOutputs, n.b.getStrArrayAttr({"y"}));
+  module->setAttr(flow::kStates, n.b.getArrayAttr({state}));
+  module->setAttr(
+      flow::kTasks,
+      n.b.getArrayAttr({FlatSymbolRefAttr::get(f.getSymNameAttr())}));
+  return f;
+}
+
+void runState(uint64_t seed, bool measure) {
+  MLIRContext context;
+  NetworkBuilder n(context, seed);
+  func::FuncOp network = recurrentNetwork(n);
+  gen::DeviceContext d = testDevice();
+  SCOPED_TRACE("RHIZOME_RANDOM_SEED=" + std::to_string(seed));
+  std::vector<gen::Selection> selections;
+  for (Operation &op : network.getBody().front()) {
+    if (isa<osa::ConstantOp, func::ReturnOp>(op))
+      continue;
+    std::vector<gen::Offer> options;
+    for (const auto &generator : gen::allGenerators())
+      if (!generator->coverage(&op))
+        for (auto &o : generator->offers(&op, {}, d))
+          if (o.resources.lut() < 20000)
+            options.push_back(std::move(o));
+    ASSERT_FALSE(options.empty());
+    selections.push_back({&op, options[n.rng() % options.size()]});
+  }
+  test::LayerRun run;
+  test::runLayer(n, network, std::move(selections), d, measure, &run);
+  EXPECT_EQ(llvm::count(run.kinds, "state"), 1);
+  EXPECT_EQ(llvm::count(run.kinds, "axis_in"), 1);
+  EXPECT_EQ(llvm::count(run.kinds, "axis_out"), 1);
+}
+
+TEST(States, FourStateRtlEqualsInterpreter) {
+  int64_t first = setting("RHIZOME_RANDOM_SEED", 1);
+  int64_t count = setting("RHIZOME_RANDOM_LAYERS", 5);
+  for (int64_t i = 0; i < count && !HasFatalFailure(); ++i)
+    runState(uint64_t(first + i), false);
+}
+
+TEST(States, MeasuredCyclesEqualPrediction) {
+  int64_t first = setting("RHIZOME_RANDOM_SEED", 500);
+  int64_t count = (setting("RHIZOME_RANDOM_LAYERS", 5) + 2) / 3;
+  for (int64_t i = 0; i < count && !HasFatalFailure(); ++i)
+    runState(uint64_t(first + i), true);
+}
+} // namespace
