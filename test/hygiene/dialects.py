@@ -21,6 +21,8 @@ TEXTS = {
     "flow.bank segment": "the name of an image",
     "flow.state name": "the name of a tensor",
     "flow.state next": "the name of a tensor",
+    "flow.state of": "the name that the model has for a tensor",
+    "flow.state why": "a reason for people",
     "flow.plan goal": "what a user asks for, in the words of --goal",
     "flow.plan bottleneck_name": "the name of a node or of a memory",
     "flow.plan no_faster": "for people",

@@ -53,7 +53,7 @@ ALLOWED = {
              "Interp Place Package Target Dialect/Num Dialect/Osa "
              "Dialect/Flow Numeric Support",
     "PlanBuild": "Explore Generator Conversion Emit Package Target "
-                 "Dialect/Osa Support",
+                 "Dialect/Flow Dialect/Osa Support",
     "Evaluate": "Model Simulate Synth Calibrate Package Dialect/Num "
                 "Dialect/Osa Support",
     "Deploy": "Model ClusterSim Simulate Conversion Cpu Transforms Package "

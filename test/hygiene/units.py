@@ -20,6 +20,8 @@ GENERATORS = ("lib/Generator/Stream/", "lib/Generator/Dhm/",
               "include/rhizome/Generator/Dhm/")
 # Files in which such a word has another meaning.
 OTHERWISE = {
+    "tools/rhizome/Doctor.cpp": {"state"},  # of a program
+    "tools/rhizome/Tasks.cpp": {"state"},   # of a model
     "include/rhizome/Cost/CostModel.h": {"product", "select"},  # terms
     "lib/Transforms/Requantize.cpp": {"threshold", "table", "scaled_add"},
     "lib/Explore/Split.cpp": {"table"},  # what a message calls a table's rows
