@@ -20,7 +20,8 @@ import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-import cells  # noqa: E402
+import cases  # noqa: E402
+import cells  # noqa: E402, F401  (its makers register themselves)
 import timing  # noqa: E402
 
 SRC = os.path.join(HERE, "..", "src")
@@ -309,7 +310,7 @@ def check_units():
     kinds, modules = UNITS["kinds"], UNITS["modules"]
     # A generated datapath is tested with the layers that it computes.
     units = {module for module, unit in kinds.items() if not unit["generated"]}
-    for module in sorted(set(cells.names()) ^ units):
+    for module in sorted(set(cases.names()) ^ units):
         fail(module, "and rtl/test/cells.py do not both have it")
     for module, unit in kinds.items():
         head = source_of(module).split("\n);")[0]
@@ -339,7 +340,7 @@ def check_units():
 def work(job):
     cell, index, seed, arguments = job
     try:
-        case = cells.make(cell, max(index, 0), seed)
+        case = cases.make(cell, max(index, 0), seed)
         if index < 0:
             message = refuses(case, seed, arguments.keep)
         elif arguments.lint:
@@ -374,9 +375,9 @@ def main():
     if arguments.lint:
         failed += check_units()
     jobs = []
-    for cell in arguments.cells or cells.names():
+    for cell in arguments.cells or cases.names():
         first = 0 if arguments.lint or arguments.netlist else -1
-        for index in range(first, cells.corners(cell) + arguments.seeds):
+        for index in range(first, cases.corners(cell) + arguments.seeds):
             if arguments.only is None or index == arguments.only:
                 jobs.append((cell, index, arguments.seed * 1000003 + index, arguments))
     with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:

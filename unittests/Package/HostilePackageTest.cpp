@@ -106,6 +106,19 @@ TEST(HostilePlan, NamesThatLeaveTheirPlaceAreRefusedByPath) {
   refused("plan.cluster", [](Plan &p) { p.cluster = "`id`"; });
 }
 
+TEST(HostilePlan, StatesThatNothingKeepsAreRefused) {
+  auto withState = [](PlannedState state) {
+    return messageOf([&](Plan &plan) { plan.tasks.states = {state}; });
+  };
+  EXPECT_EQ(withState({"h", "g", 8, false, "because"}), "accepted");
+  EXPECT_NE(withState({"h", "g", -1, false, ""})
+                .find("plan.tasks.states[0].bytes: -1 is not in"),
+            std::string::npos);
+  EXPECT_NE(withState({"h", "g", 8, true, ""})
+                .find("plan.tasks.states[0].home: a node on a link"),
+            std::string::npos);
+}
+
 TEST(HostilePlan, NumbersThatNothingHoldsAreRefused) {
   auto refused = [](const char *path,
                     const std::function<void(Plan &)> &change) {

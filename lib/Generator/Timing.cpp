@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// When things happen in a design: its network for the event simulator, the
+// depths of its buffers, its interval and latency, and how long it loads.
+#include "rhizome/Generator/Design.h"
+#include "rhizome/Generator/UnitModel.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace rhizome::gen {
+/// The timing parameters of a memory.
+static llvm::StringMap<rhz::MemoryFigures> figuresOf(flow::DesignOp design) {
+  llvm::StringMap<rhz::MemoryFigures> figures;
+  if (auto memories = design.getMemories())
+    for (auto m : memories->getAsRange<flow::MemoryAttr>())
+      figures[m.getName()] = {m.getBanks(),          m.getBytesPerS(),
+                              m.getLatencyNs(),      m.getTurnaroundNs(),
+                              m.getRefreshEveryNs(), m.getRefreshNs()};
+  return figures;
+}
+
+/// What a reader of the load chain's bank reads ahead while the chain is
+/// filled: bursts of this many beats, and how many.
+struct ReadAhead {
+  int64_t burst, count;
+};
+static std::vector<ReadAhead> readAheadNextTo(flow::ActorOp head,
+                                              flow::DesignOp design) {
+  std::vector<ReadAhead> others;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    for (auto [port, bank] :
+         llvm::zip_equal(op.getUnit().kind().memoryPorts(), op.getBanks())) {
+      if (op == head || bank.getMemory() != head.getBanks()[0].getMemory() ||
+          bank.getBank() != head.getBanks()[0].getBank())
+        continue;
+      unit::Instance unit = op.getUnit();
+      int64_t burst = port->traffic.burst(unit.params.data());
+      int64_t room = op.getDepths().empty() ? burst : op.getDepths()[0];
+      others.push_back({burst, room / burst});
+    }
+  return others;
+}
+
+int64_t loadCycles(flow::DesignOp design) {
+  int64_t places = 0;
+  flow::ActorOp head;
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    unit::Instance unit = op.getUnit();
+    for (const unit::Port &port : unit.kind().ports)
+      if (port.isLoaded()) {
+        ++places;
+      } else if (port.protocol == unit::Protocol::Load) {
+        head = op;
+      }
+  }
+  if (!head)
+    return 0;
+  unit::Instance unit = head.getUnit();
+  const unit::Port &port = *unit.kind().memoryPorts().front();
+  const int64_t burst = port.traffic.burst(unit.params.data()),
+                atOnce = port.traffic.inFlight(unit.params.data());
+  rhz::MemoryServer server(rhz::MemoryTiming::of(
+      figuresOf(design).lookup(head.getBanks()[0].getMemory()),
+      unit.bitsOf(port) / 8, design.getClockMhz().convertToDouble()));
+  // A beat of several words waits until those of the one before are passed on.
+  const int64_t parts = unit.bitsOf(port) / kLoadBits;
+  // A request is made if few enough are in flight, and accepted in the
+  // next cycle.
+  int64_t cycle = -1, free = 0;
+  std::vector<ReadAhead> others = readAheadNextTo(head, design);
+  std::vector<int64_t> ends; // cycles of the bursts' last beats
+  for (int64_t left = unit.get("Words"); left > 0; left -= burst) {
+    ++cycle;
+    int64_t before = int64_t(ends.size()) - atOnce;
+    if (before >= 0)
+      cycle = std::max(cycle, ends[size_t(before)] + 1);
+    bool turns = ends.empty();
+    for (ReadAhead &other : others)
+      if (other.count-- > 0) {
+        server.begin(cycle + 1, /*turns=*/true);
+        for (int64_t i = 0; i < other.burst; ++i)
+          server.next();
+        turns = true;
+      }
+    server.begin(cycle + 1 + !others.empty(), turns);
+    int64_t last = 0;
+    for (int64_t i = 0; i < std::min(left, burst); ++i) {
+      last = std::max(server.next(), free);
+      free = last + parts;
+    }
+    ends.push_back(last);
+  }
+  // Each place passes a word on in the next cycle; the last one's flag follows.
+  int64_t words = 0;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    if (const unit::Port *loaded = op.getUnit().kind().loadedPort())
+      words += loaded->beats(op.getUnit().params.data());
+  return ends.back() + (words - 1) % parts + places + 1;
+}
+
+/// The banks that actors of a design use, in its cycles.
+static void addBanks(flow::DesignOp design, ProcessNetwork &network) {
+  llvm::StringMap<rhz::MemoryFigures> figures = figuresOf(design);
+  double clockMhz = design.getClockMhz().convertToDouble();
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    for (auto [bank, port] :
+         llvm::zip(op.getBanks(), op.getUnit().kind().memoryPorts()))
+      network.memories[network.memory(bank.getMemory(), bank.getBank())]
+          .timing =
+          rhz::MemoryTiming::of(figures.lookup(bank.getMemory()),
+                                op.getUnit().bitsOf(*port) / 8, clockMhz);
+}
+
+ProcessNetwork networkOf(flow::DesignOp design) {
+  ProcessNetwork network;
+  addBanks(design, network);
+  DenseMap<Value, int> channel;
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    Actor actor = actorOf(op);
+    for (auto [i, result] : llvm::enumerate(op.getOutputs()))
+      channel[result] = network.addChannel(op.getName().str(),
+                                           op.getDepths()[i], latencyOf(actor));
+  }
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    std::vector<int> inputs, outputs;
+    for (Value v : op.getInputs())
+      inputs.push_back(channel[v]);
+    for (Value v : op.getOutputs())
+      outputs.push_back(channel[v]);
+    addProcesses(actorOf(op), network, inputs, outputs);
+  }
+  return network;
+}
+
+/// The streams that the design's inputs reach. The others come from memories,
+/// which fill any buffer.
+static DenseSet<Value> streamsOfInputs(flow::DesignOp design) {
+  DenseSet<Value> reached;
+  for (bool grows = true; grows;) {
+    size_t before = reached.size();
+    for (auto op : design.getBody().getOps<flow::ActorOp>())
+      if ((op.getBanks().empty() && op.getInputs().empty()) ||
+          llvm::any_of(op.getInputs(),
+                       [&](Value v) { return reached.contains(v); }))
+        reached.insert(op.getOutputs().begin(), op.getOutputs().end());
+    grows = reached.size() > before;
+  }
+  return reached;
+}
+
+/// Does a process read a memory while frames pass? Weights are loaded before.
+static bool readsMemory(const ProcessNetwork &network) {
+  return llvm::any_of(network.processes,
+                      [](const Process &p) { return p.memory >= 0; });
+}
+
+static constexpr int kWarmUp = 3, kShort = 5;
+static constexpr double kLong = 20000;
+
+/// The timing of a network that reads no memory while frames pass; nothing if
+/// that needs frames that have not been simulated and may not be.
+static std::optional<Timing> timingOf(Simulation &simulation, bool simulates) {
+  // Most designs settle at once. Those whose frames still differ, and those
+  // whose frames are so short that the first ones meet an empty pipeline, are
+  // followed for as long as data/sim/harness.cpp measures them. Frame 0 never
+  // waits for a later one, so that its latency is that of a single frame.
+  // Long frames with constant intervals are steady a frame earlier.
+  auto isThere = [&](int frames) {
+    return simulates || simulation.knows(frames);
+  };
+  if (!isThere(kShort - 1))
+    return std::nullopt;
+  const SimResult &run = simulation.upTo(kShort - 1);
+  if (run.interval(kWarmUp - 1) > kLong && run.isSteady(kWarmUp - 2))
+    return Timing{run.interval(kWarmUp - 1), run.latency()};
+  if (!isThere(kShort))
+    return std::nullopt;
+  simulation.upTo(kShort);
+  double interval = run.interval(kWarmUp);
+  bool filling = interval < 1000 && double(run.latency()) > 3 * interval;
+  if (run.isSteady(kWarmUp - 1) && !filling)
+    return Timing{interval, run.latency()};
+  bool shortFrames = interval < kLong;
+  if (!isThere(shortFrames ? 20 : 12))
+    return std::nullopt;
+  simulation.upTo(shortFrames ? 20 : 12);
+  return Timing{run.interval(shortFrames ? 10 : kWarmUp), run.latency()};
+}
+
+/// The timing of a design whose buffers have their depths now, if a run without
+/// bounds tells it. The depths change nothing if the buffers held no more, and
+/// tokens that come later do not if they waited for as long.
+static std::optional<Timing> timingFrom(Simulation &simulation,
+                                        ArrayRef<int> watched,
+                                        const ProcessNetwork &before,
+                                        flow::DesignOp design) {
+  if (readsMemory(before))
+    return std::nullopt;
+  ProcessNetwork now = networkOf(design);
+  for (int c : watched) {
+    TokenQueue &queue = now.channels[c];
+    int64_t later = queue.latency - before.channels[c].latency;
+    if (queue.capacity < simulation.occupancy(c) || later < 0 ||
+        later > simulation.slack(c))
+      return std::nullopt;
+    queue = before.channels[c];
+  }
+  if (now.processes != before.processes || now.channels != before.channels)
+    return std::nullopt;
+  return timingOf(simulation, /*simulates=*/false);
+}
+
+FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design) {
+  // networkOf numbers channels in the order of actors and results.
+  ProcessNetwork network = networkOf(design);
+  SmallVector<std::pair<flow::ActorOp, int>> joins;
+  int channel = 0;
+  DenseMap<Value, int> numbers;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    for (Value v : op.getOutputs())
+      numbers[v] = channel++;
+  DenseSet<Value> reached = streamsOfInputs(design);
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    if (Actor actor = actorOf(op); !actor.model().takesTurns(actor) &&
+                                   llvm::count_if(op.getInputs(), [&](Value v) {
+                                     return reached.contains(v);
+                                   }) > 1)
+      for (Value v : op.getInputs())
+        if (reached.contains(v))
+          joins.push_back({v.getDefiningOp<flow::ActorOp>(), numbers[v]});
+  if (joins.empty())
+    return std::optional<Timing>();
+  SmallVector<int> watched;
+  for (auto &[op, index] : joins) {
+    network.channels[index].capacity = INT64_MAX / 4;
+    watched.push_back(index);
+  }
+  // Designs that load weights are large, and what lies in their buffers grows
+  // for some frames more.
+  bool isLoaded = !network.memories.empty() && !readsMemory(network);
+  Simulation simulation(network, watched);
+  const SimResult &run = simulation.upTo(isLoaded ? 6 : 2);
+  if (run.deadlock)
+    return design.emitError("internal: deadlock with unbounded buffers: ")
+           << run.blocked;
+  for (auto &[op, index] : joins) {
+    Actor actor = actorOf(op);
+    int64_t depth =
+        std::max(actor.model().leastDepth(actor), simulation.occupancy(index));
+    // Two frames of fewer beats do not show what full rate needs.
+    auto stream = cast<flow::StreamType>(op.getOutputs()[0].getType());
+    int64_t atFullRate = fullRateDepth(actor);
+    if (2 * stream.beatsPerFrame() < atFullRate)
+      depth = std::max(depth, atFullRate);
+    // The deep form of the buffer becomes visible one cycle later.
+    if (depth > 62)
+      depth += 2;
+    op.setDepths(SmallVector<int64_t>(op.getNumResults(), depth));
+  }
+  return timingFrom(simulation, watched, network, design);
+}
+
+/// The latency of a design whose readers have filled all their buffers before
+/// the frame comes.
+static int64_t latencyAfterReading(ProcessNetwork network) {
+  int64_t ready = 0;
+  for (const MemoryBank &bank : network.memories)
+    ready += bank.timing.latency + 2 * bank.timing.refresh;
+  for (const Process &process : network.processes)
+    if (process.memory >= 0) {
+      const rhz::MemoryTiming &t = network.memories[process.memory].timing;
+      int64_t ticks = t.beatTicks + t.turnTicks;
+      ready += 2 * network.channels[process.outputs[0]].capacity *
+               (ticks / rhz::kTicks + 1);
+    }
+  // No other frame follows it; readers go on.
+  constexpr int64_t kNever = INT64_MAX / 8;
+  for (Process &process : network.processes)
+    if (process.isSource()) {
+      int64_t firings = 0;
+      for (const Phase &phase : process.phases)
+        firings += phase.repeat * process.periods;
+      process.offers.assign(size_t(firings), ready);
+      process.offers.push_back(kNever);
+    }
+  return Simulation(network).upTo(1).latency();
+}
+
+FailureOr<Timing> predictTiming(flow::DesignOp design) {
+  ProcessNetwork network = networkOf(design);
+  Simulation simulation(network);
+  const SimResult &run = simulation.upTo(kShort - 1);
+  if (run.deadlock)
+    return design.emitError("internal: the design deadlocks: ") << run.blocked;
+  if (!readsMemory(network))
+    return *timingOf(simulation, /*simulates=*/true);
+  // Refreshes are not aligned to frames: no frame is like another. Those in
+  // flight at once share the memory: as many go before and after.
+  constexpr double kMostInFlight = 32;
+  double interval = run.interval(kWarmUp - 1);
+  int64_t latency = latencyAfterReading(network);
+  int inFlight =
+      int(std::min(kMostInFlight, std::ceil(double(latency) / interval)));
+  int frames = inFlight + (interval < kLong ? 20 : 12);
+  simulation.upTo(frames, std::max(inFlight, Simulation::kAhead));
+  int warmUp = frames - 1 - std::max(8, (frames - 1) / 2);
+  return Timing{run.interval(warmUp), latency};
+}
+
+std::string stateThatBinds(flow::DesignOp design, double intervalCycles) {
+  // A loop does not bind if more frames are on their way around it.
+  constexpr int kFrames = 20;
+  auto intervalWith = [&](StringRef only) {
+    ProcessNetwork network = networkOf(design);
+    int channel = 0;
+    for (auto op : design.getBody().getOps<flow::ActorOp>())
+      for (unsigned i = 0; i < op.getNumResults(); ++i, ++channel) {
+        TokenQueue &queue = network.channels[channel];
+        if (queue.initial == 0 || op.getName() == only)
+          continue;
+        queue.capacity += kFrames * queue.initial;
+        queue.initial *= 1 + kFrames;
+      }
+    return Simulation(network).upTo(kFrames).interval(kFrames / 2);
+  };
+  SmallVector<StringRef> states; // with tokens from the start
+  ProcessNetwork network = networkOf(design);
+  int channel = 0;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    for (unsigned i = 0; i < op.getNumResults(); ++i)
+      if (network.channels[channel++].initial > 0)
+        states.push_back(op.getName());
+  const double almost = intervalCycles * (1 - 1e-6);
+  if (states.empty() || intervalWith("") >= almost)
+    return "";
+  // By itself, or with others.
+  StringRef binds = states.front();
+  for (StringRef state : llvm::reverse(states))
+    if (intervalWith(state) >= almost)
+      binds = state;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    if (op.getName() == binds)
+      return op->getAttrOfType<StringAttr>("rhizome.node").str();
+  llvm_unreachable("it is one of the design's");
+}
+
+FailureOr<std::vector<std::vector<int64_t>>>
+followFrame(flow::DesignOp design, ArrayRef<std::vector<int64_t>> offers) {
+  ProcessNetwork network = networkOf(design);
+  // An actor at the border consists of two processes, or with the sink three.
+  llvm::StringMap<int64_t> ports;
+  int64_t outputs = 0;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    if (auto port = op->getAttrOfType<IntegerAttr>("rhizome.port")) {
+      ports[op.getName()] = port.getInt();
+      outputs += op.getNumResults() == 0;
+    }
+  std::vector<int64_t> sinks;
+  for (Process &process : network.processes) {
+    auto port = ports.find(StringRef(process.name).rsplit('.').first);
+    if (process.isSource())
+      process.offers = offers[port->second];
+    if (process.outputs.empty())
+      sinks.push_back(port->second);
+  }
+  Simulation simulation(network);
+  const SimResult &run = simulation.upTo(1);
+  if (run.deadlock)
+    return design.emitError("internal: the design deadlocks: ") << run.blocked;
+  std::vector<std::vector<int64_t>> taken(outputs);
+  for (auto [port, times] : llvm::zip_equal(sinks, run.taken))
+    taken[port] = times;
+  return taken;
+}
+
+std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames) {
+  std::vector<ActorSpans> actors;
+  llvm::StringMap<size_t> index;
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    auto node = op->getAttrOfType<StringAttr>("rhizome.node");
+    index[op.getName()] = actors.size();
+    actors.push_back({op.getName().str(), node ? node.str() : "", {}});
+  }
+  ProcessNetwork network = networkOf(design);
+  Simulation simulation(network);
+  const SimResult &run = simulation.upTo(frames);
+  // An actor with several processes works while one of them does.
+  for (auto [process, spans] : llvm::zip_equal(network.processes, run.spans)) {
+    auto it = index.find(llvm::StringRef(process.name).split('.').first);
+    if (it == index.end())
+      continue;
+    auto &all = actors[it->second].frames;
+    for (auto [f, span] : llvm::enumerate(spans)) {
+      if (f == all.size())
+        all.push_back(span);
+      all[f] = {std::min(all[f].first, span.first),
+                std::max(all[f].second, span.second)};
+    }
+  }
+  return actors;
+}
+} // namespace rhizome::gen
