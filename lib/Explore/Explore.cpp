@@ -465,9 +465,8 @@ public:
         usual.residents = Residents::None;
     }
     // What the chip cannot hold, and what is used once a frame anyway.
-    if ((!best->fits || lacking.blocks || lacking.luts) &&
-        best->refused.empty() && mayStream(cluster) &&
-        usual.streaming == Streaming::None) {
+    if ((!best->fits || lacking.blocks) && best->refused.empty() &&
+        mayStream(cluster) && usual.streaming == Streaming::None) {
       usual.streaming = Streaming::Once;
       // What is not streamed may also be too much for block RAM.
       if (!best->fits && mayUseUltra(cluster) &&
@@ -486,11 +485,26 @@ public:
       else if (best->fits)
         usual.streaming = Streaming::None;
     }
-    for (double price : {300, 900, 30})
-      if (price < CostContext::kUsualLutsOfABlock ? lacking.luts
-                                                  : lacking.blocks)
-        if (failed(consider({price, usual.residents, usual.streaming}, *best)))
-          return failure();
+    std::optional<MemoryPrices> most; // of those that read a memory
+    double least = best->seconds;
+    for (double price : {300, 900, 30}) {
+      if (price < CostContext::kUsualLutsOfABlock ? !lacking.luts
+                                                  : !lacking.blocks)
+        continue;
+      MemoryPrices prices{price, usual.residents, usual.streaming};
+      if (best->fits && best->streaming != Streaming::None) {
+        // Following what reads a memory takes long: one of these is built.
+        double seconds = prospectAt(prices, goal).seconds;
+        if (seconds < least * (1 - 1e-6)) {
+          least = seconds;
+          most = prices;
+        }
+      } else if (failed(consider(prices, *best))) {
+        return failure();
+      }
+    }
+    if (most && failed(consider(*most, *best)))
+      return failure();
     return best;
   }
 
@@ -500,16 +514,27 @@ private:
   const Cluster &cluster;
   const Steering &steering;
 
-  /// Whether the solver finds a plan; building one takes longer.
-  bool mayFit(const MemoryPrices &prices) {
+  /// What the solver finds for a goal at these prices.
+  Prospect prospectAt(const MemoryPrices &prices, const Goal &aim) {
     OfferCache cache;
     Cluster places = priced(cluster, prices);
-    return Explorer(network, places, steering, cache).prospect({}).nodes > 0;
+    return Explorer(network, places, steering, cache).prospect(aim);
+  }
+
+  /// Whether the solver finds a plan at these prices that may be better.
+  /// Building one takes longer, and no built plan is faster than the solver's.
+  bool mayBeBetter(const MemoryPrices &prices, const Result &best) {
+    bool isRate = goal.kind == Goal::Kind::MaxThroughput;
+    if (best.fits && (!isRate || cluster.places.size() > 1))
+      return true;
+    if (!best.fits)
+      return prospectAt(prices, {}).nodes > 0;
+    return prospectAt(prices, goal).seconds < best.seconds * (1 - 1e-6);
   }
 
   /// Takes the plan at these prices if it is better.
   LogicalResult consider(const MemoryPrices &prices, Result &best) {
-    if (!best.fits && !mayFit(prices))
+    if (!mayBeBetter(prices, best))
       return success();
     auto other = at(prices);
     if (failed(other))

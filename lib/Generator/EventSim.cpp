@@ -101,7 +101,8 @@ struct Simulation::State {
   bool grant();
   void serve(MemoryState &memory, size_t reader, int64_t cycle);
   bool isDone(int frames) const;
-  void runAll(int frames);
+  void enqueueAll();
+  void drain(int frames);
   bool isLike(const Ending &now, int64_t by);
   void endFrame();
   void repeat(int frames);
@@ -502,10 +503,13 @@ bool Simulation::State::isDone(int frames) const {
   });
 }
 
-/// Advances all processes as far as they can.
-void Simulation::State::runAll(int frames) {
+void Simulation::State::enqueueAll() {
   for (size_t p = 0; p < processes.size(); ++p)
     enqueue(int(p));
+}
+
+/// Advances the processes in the queue, and those that they wake.
+void Simulation::State::drain(int frames) {
   while (!work.empty()) {
     int p = work.front();
     work.pop_front();
@@ -594,15 +598,17 @@ const SimResult &Simulation::upTo(int frames, int ahead) {
   if (reads || s.recurs) {
     int most = frames + (reads ? ahead : 0);
     s.result.firstIn.resize(most, INT64_MAX);
+    s.enqueueAll();
     do
-      s.runAll(most);
+      s.drain(most);
     while (reads && !s.isDone(frames) && s.grant());
     if (reads && s.isDone(frames))
       return s.result;
   }
   while (!reads && !s.recurs && !s.repeats && s.completed < frames) {
     s.result.firstIn.resize(++s.completed, INT64_MAX);
-    s.runAll(s.completed);
+    s.enqueueAll();
+    s.drain(s.completed);
     s.endFrame();
   }
   if (s.repeats) {

@@ -154,6 +154,17 @@ static bool readsMemory(const ProcessNetwork &network) {
                       [](const Process &p) { return p.memory >= 0; });
 }
 
+/// Do readers take turns at a bank? Only there what is read for later frames
+/// delays what is read for these.
+static bool sharesBanks(const ProcessNetwork &network) {
+  SmallVector<int> banks;
+  for (const Process &p : network.processes)
+    if (p.memory >= 0)
+      banks.push_back(p.memory);
+  llvm::sort(banks);
+  return llvm::adjacent_find(banks) != banks.end();
+}
+
 static constexpr int kWarmUp = 3, kShort = 5;
 static constexpr double kLong = 20000;
 
@@ -239,7 +250,8 @@ FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design) {
   // for some frames more.
   bool isLoaded = !network.memories.empty() && !readsMemory(network);
   Simulation simulation(network, watched);
-  const SimResult &run = simulation.upTo(isLoaded ? 6 : 2);
+  const SimResult &run = simulation.upTo(
+      isLoaded ? 6 : 2, sharesBanks(network) ? Simulation::kAhead : 0);
   if (run.deadlock)
     return design.emitError("internal: deadlock with unbounded buffers: ")
            << run.blocked;
@@ -283,26 +295,33 @@ static int64_t latencyAfterReading(ProcessNetwork network) {
       process.offers.assign(size_t(firings), ready);
       process.offers.push_back(kNever);
     }
-  return Simulation(network).upTo(1).latency();
+  const int ahead = sharesBanks(network) ? Simulation::kAhead : 0;
+  return Simulation(network).upTo(1, ahead).latency();
 }
 
 FailureOr<Timing> predictTiming(flow::DesignOp design) {
   ProcessNetwork network = networkOf(design);
   Simulation simulation(network);
-  const SimResult &run = simulation.upTo(kShort - 1);
+  const bool contends = sharesBanks(network);
+  const int ahead = contends ? Simulation::kAhead : 0;
+  const SimResult &run = simulation.upTo(kShort - 1, ahead);
   if (run.deadlock)
     return design.emitError("internal: the design deadlocks: ") << run.blocked;
   if (!readsMemory(network))
     return *timingOf(simulation, /*simulates=*/true);
+  double interval = run.interval(kWarmUp - 1);
+  int64_t latency = latencyAfterReading(network);
+  if (!contends && interval > kLong && run.isSteady(kWarmUp - 2))
+    return Timing{interval, latency};
   // Refreshes are not aligned to frames: no frame is like another. Those in
   // flight at once share the memory: as many go before and after.
   constexpr double kMostInFlight = 32;
-  double interval = run.interval(kWarmUp - 1);
-  int64_t latency = latencyAfterReading(network);
   int inFlight =
-      int(std::min(kMostInFlight, std::ceil(double(latency) / interval)));
+      !contends
+          ? 0
+          : int(std::min(kMostInFlight, std::ceil(double(latency) / interval)));
   int frames = inFlight + (interval < kLong ? 20 : 12);
-  simulation.upTo(frames, std::max(inFlight, Simulation::kAhead));
+  simulation.upTo(frames, std::max(inFlight, ahead));
   int warmUp = frames - 1 - std::max(8, (frames - 1) / 2);
   return Timing{run.interval(warmUp), latency};
 }
