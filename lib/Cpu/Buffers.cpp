@@ -72,6 +72,7 @@ private:
     size_t buffer = 0;
   };
 
+  void unshareFills();
   LogicalResult convert(Operation *op);
   LogicalResult convertAll(Block &block);
   LogicalResult loop(scf::ForOp op);
@@ -124,6 +125,29 @@ private:
   Operation *within = nullptr; ///< the loop whose body is converted
 };
 } // namespace
+
+/// Gives every operation that begins with one number a fill of its own: to
+/// write it again costs less than to copy it, and sums that begin with it then
+/// begin in registers.
+void Bufferizer::unshareFills() {
+  SmallVector<OpOperand *> inits;
+  func.walk([&](linalg::LinalgOp op) {
+    for (OpOperand &init : op.getDpsInitsMutable())
+      if (init.get().getDefiningOp<linalg::FillOp>())
+        inits.push_back(&init);
+  });
+  for (OpOperand *init : inits) {
+    auto fill = init->get().getDefiningOp<linalg::FillOp>();
+    if (fill->hasOneUse())
+      continue;
+    b.setInsertionPoint(init->getOwner());
+    auto empty = tensor::EmptyOp::create(b, fill.getLoc(),
+                                         init->get().getType(), ValueRange());
+    init->set(linalg::FillOp::create(b, fill.getLoc(), fill.getInputs(),
+                                     empty.getResult())
+                  .getResult(0));
+  }
+}
 
 /// First and last operation of the block that uses a buffer under any name.
 static std::pair<Operation *, Operation *> usesOf(Value buffer, Block &block) {
@@ -444,6 +468,7 @@ bool Bufferizer::giveDirectly(Value from, Value to) {
 }
 
 LogicalResult Bufferizer::run() {
+  unshareFills();
   SmallVector<Operation *> work;
   for (Operation &op : body)
     work.push_back(&op);

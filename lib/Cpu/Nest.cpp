@@ -167,8 +167,8 @@ static void simplify(Nest &nest) {
   }
 }
 
-/// The loops over a dense buffer of `size` elements by rising step; empty if
-/// the access is no walk over all of it.
+/// The loops over `size` elements that lie side by side by rising step; empty
+/// if the access is no walk over just these.
 static SmallVector<size_t> denseOrder(const Nest &nest, const Access &access,
                                       int64_t size) {
   SmallVector<size_t> order;
@@ -183,17 +183,17 @@ static SmallVector<size_t> denseOrder(const Nest &nest, const Access &access,
       return {};
     next *= nest.loops[i].extent;
   }
-  if (access.offset != 0 || access.isMoved || next != size)
+  if (access.isMoved || next != size)
     return {};
   return order;
 }
 
-/// `nest` as an elementwise operation on a dense buffer of `size` elements,
-/// which `access` walks, seen from the loops of the sums.
+/// `nest` as an elementwise operation on the `size` elements that the sums
+/// walk, as `access` does, seen from the loops of the sums.
 static std::optional<Following> followingOf(Nest nest, const Access &access,
                                             int64_t size, const Nest &sums) {
   SmallVector<size_t> order = denseOrder(nest, access, size);
-  if (order.empty() && size != 1)
+  if (order.empty() || access.offset != sums.out.offset)
     return std::nullopt;
   // Whether a loop of the sums runs over the end of a loop of the operation.
   auto isCrossed = [&](int64_t end) {
@@ -205,7 +205,7 @@ static std::optional<Following> followingOf(Nest nest, const Access &access,
   auto seenFromSums =
       [&](const Access &a) -> std::optional<SmallVector<int64_t>> {
     SmallVector<int64_t> steps(sums.loops.size(), 0);
-    if (a.isScalar() || order.empty())
+    if (a.isScalar())
       return steps;
     // Loops that the operand walks like one may be crossed.
     auto isOne = [&](size_t k) {
@@ -299,29 +299,31 @@ static SmallVector<Operation *> usersOf(Value buffer) {
   return users;
 }
 
-/// The number of elements if the sums walk all of their array.
-static int64_t wholeArray(const Nest &nest) {
-  if (nest.out.offset != 0 || nest.out.isMoved)
-    return 0;
-  auto type = cast<MemRefType>(nest.out.memory.getType());
+/// The number of elements of the sums, if they lie side by side; else 0.
+static int64_t denseSize(const Nest &nest) {
   Nest walked = nest;
-  for (size_t i = walked.loops.size(); i-- > 0;)
-    if (walked.loops[i].isSummed) {
-      walked.loops.erase(walked.loops.begin() + i);
-      walked.out.steps.erase(walked.out.steps.begin() + i);
+  int64_t size = 1;
+  for (size_t i = walked.loops.size(); i-- > 0;) {
+    if (!walked.loops[i].isSummed) {
+      size *= walked.loops[i].extent;
+      continue;
     }
-  int64_t n = type.getNumElements();
-  return denseOrder(walked, walked.out, n).empty() ? 0 : n;
+    walked.loops.erase(walked.loops.begin() + i);
+    walked.out.steps.erase(walked.out.steps.begin() + i);
+  }
+  return denseOrder(walked, walked.out, size).empty() ? 0 : size;
 }
 
 std::optional<Following> cpu::beginningOf(const Nest &nest) {
-  int64_t size = wholeArray(nest);
+  int64_t size = denseSize(nest);
   if (!nest.readsOut || !size)
     return std::nullopt;
-  // The last of the buffer's users before the sums must write all of it.
+  // The last of the buffer's users before the sums must write their elements,
+  // which lie side by side as theirs do, and no others.
   Operation *last = nullptr;
   for (Operation *user : usersOf(rootOf(nest.out.memory))) {
-    if (user->getBlock() != nest.op->getBlock())
+    user = nest.op->getBlock()->findAncestorOpInBlock(*user);
+    if (!user)
       return std::nullopt;
     if (user != nest.op && user->isBeforeInBlock(nest.op) &&
         (!last || last->isBeforeInBlock(user)))
@@ -340,7 +342,7 @@ std::optional<Following> cpu::beginningOf(const Nest &nest) {
 
 std::optional<Following> cpu::endOf(const Nest &nest,
                                     const std::optional<Following> &beginning) {
-  int64_t size = wholeArray(nest);
+  int64_t size = denseSize(nest);
   Value root = rootOf(nest.out.memory);
   // What the caller sees must be written.
   if (!size || (nest.readsOut && !beginning) ||

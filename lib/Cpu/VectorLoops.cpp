@@ -197,9 +197,20 @@ Vectorizer::Rest Vectorizer::chooseRest() const {
       for (auto [a, steps] : llvm::zip((*other)->nest.in, (*other)->steps))
         within &= a.isScalar() || !steps[lanes] || hasMargin(a.memory);
   int64_t extent = nest.loops[lanes].extent;
-  if (within || extent % width == 0)
+  if (extent % width == 0)
     return Rest::Beyond;
-  return repeats && extent > width ? Rest::MoveBack : Rest::Masked;
+  bool canMove = repeats && extent > width;
+  // A part of a vector takes several stores, which later loads wait for; a
+  // vector that is moved back takes one. Constants then lie in no strips.
+  bool hasStrips = llvm::any_of(llvm::seq(nest.in.size()), [&](size_t k) {
+    return !nest.in[k].isScalar() && nest.in[k].steps[lanes] &&
+           isOwnConstant(k);
+  });
+  if (canMove && nest.hasSums() && !hasStrips)
+    return Rest::MoveBack;
+  if (within)
+    return Rest::Beyond;
+  return canMove ? Rest::MoveBack : Rest::Masked;
 }
 
 //===----------------------------------------------------------------------===//

@@ -100,6 +100,18 @@ TEST(Cpu, HelmholtzInterpolationGradient) {
   EXPECT_LT(Compiled(gradient(5, 6, 7)).error(4), 1e-12);
 }
 
+TEST(Cpu, EverySumBeginsWithANumber) {
+  // None of the six begins with a copy of an array of zeros.
+  mlir::MLIRContext context;
+  Program program = *parsed(helmholtz(5));
+  auto module = buildModule(context, program, true);
+  mlir::func::FuncOp func = llvm::cantFail(findKernel(*module));
+  ASSERT_TRUE(mlir::succeeded(factorizeProducts(func, IndexOrder::InPlace)));
+  std::string text =
+      llvm::cantFail(printC99(func, llvm::cantFail(signatureOf(func))));
+  EXPECT_EQ(llvm::StringRef(text).count("= 0.0;"), 6u) << text;
+}
+
 TEST(Cpu, MatrixProducts) {
   EXPECT_LT(Compiled(helmholtz(11), "native", true).error(1), 1e-12);
 }
