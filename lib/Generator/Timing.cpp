@@ -3,7 +3,6 @@
 // depths of its buffers, its interval and latency, and how long it loads.
 #include "rhizome/Generator/Design.h"
 #include "rhizome/Generator/UnitModel.h"
-#include <cmath>
 
 using namespace mlir;
 
@@ -314,16 +313,18 @@ FailureOr<Timing> predictTiming(flow::DesignOp design) {
   if (!contends && interval > kLong && run.isSteady(kWarmUp - 2))
     return Timing{interval, latency};
   // Refreshes are not aligned to frames: no frame is like another. Those in
-  // flight at once share the memory: as many go before and after.
-  constexpr double kMostInFlight = 32;
-  int inFlight =
-      !contends
-          ? 0
-          : int(std::min(kMostInFlight, std::ceil(double(latency) / interval)));
-  int frames = inFlight + (interval < kLong ? 20 : 12);
-  simulation.upTo(frames, std::max(inFlight, ahead));
-  int warmUp = frames - 1 - std::max(8, (frames - 1) / 2);
-  return Timing{run.interval(warmUp), latency};
+  // flight at once share the memory: as many go before and after. How many they
+  // are follows from the interval, as in framesInFlight of lib/Simulate.
+  constexpr int64_t kMostInFlight = 32;
+  for (int round = 0; round < 2; ++round) {
+    int64_t cycles = std::max<int64_t>(1, int64_t(interval));
+    int inFlight =
+        int(std::min(kMostInFlight, (latency + cycles - 1) / cycles));
+    int frames = inFlight + (interval < kLong ? 20 : 12);
+    simulation.upTo(frames, std::max(inFlight, ahead));
+    interval = run.interval(frames - 1 - std::max(8, (frames - 1) / 2));
+  }
+  return Timing{interval, latency};
 }
 
 std::string stateThatBinds(flow::DesignOp design, double intervalCycles) {
