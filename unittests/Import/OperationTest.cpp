@@ -494,6 +494,11 @@ TEST(ImportShape, ShapesGivenByTheUser) {
   options.shapes["z"] = {1};
   Imported j(m, options);
   EXPECT_TRUE(j.contains("the model has no such input"));
+  options.shapes.erase("z");
+  options.keptInputs = {"h"};
+  Imported k(m, options);
+  EXPECT_TRUE(k.contains("a state is given for this name, but the model has "
+                         "no such input"));
 }
 
 TEST(ImportShape, Movements) {

@@ -20,8 +20,8 @@ void nameStates(mlir::ModuleOp module, const ModelRequest &request,
 /// where one task of the FPGA takes a state and gives its next value, as equal
 /// codes in equal order, and the host only hands them back. Of the others it
 /// writes down why the host keeps them; `hostOnly` is a reason to keep all of
-/// them there. With `hides`, the next values of states on the FPGA are no outputs of
-/// the model any more, unless nothing else would be.
+/// them there. With `hides`, the next values of states on the FPGA are no
+/// outputs of the model any more, unless nothing else would be.
 void settleStates(mlir::ModuleOp module, llvm::StringRef hostOnly = "",
                   bool hides = false);
 

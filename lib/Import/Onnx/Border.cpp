@@ -22,26 +22,30 @@ std::optional<Shape> importer::staticShape(const onnx::ValueInfoProto &info) {
   return shape;
 }
 
-/// Refuses shapes and types that are given for inputs which the model has not.
+/// Refuses shapes, types and states that are given for inputs which the model
+/// has not.
 static void checkOptions(ImportState &state) {
-  const Graph &graph = state.graph;
-  std::string names;
-  for (const onnx::ValueInfoProto *input : graph.inputs)
-    names += (names.empty() ? "'" : ", '") + input->name() + "'";
-  auto checkName = [&](const std::string &name, StringRef what) {
-    if (llvm::none_of(graph.inputs,
-                      [&](const auto *input) { return input->name() == name; }))
+  auto check = [&](const std::vector<StringRef> &inputs, StringRef name,
+                   StringRef what) {
+    if (!llvm::is_contained(inputs, name))
       state.refusals.push_back(
-          {name, "input",
+          {name.str(), "input",
            formatv("a {0} is given for this name, but the model has no such "
                    "input",
                    what),
-           "its inputs are " + names});
+           "its inputs are '" + llvm::join(inputs, "', '") + "'"});
   };
+  std::vector<StringRef> inputs, withDefaults;
+  for (const onnx::ValueInfoProto *input : state.graph.inputs)
+    inputs.push_back(input->name());
+  for (const onnx::ValueInfoProto &input : state.graph.model.graph().input())
+    withDefaults.push_back(input.name());
   for (const auto &entry : state.options.shapes)
-    checkName(entry.first, "shape");
+    check(inputs, entry.first, "shape");
   for (const auto &entry : state.options.inputTypes)
-    checkName(entry.first, "type");
+    check(inputs, entry.first, "type");
+  for (const std::string &name : state.options.keptInputs)
+    check(withDefaults, name, "state");
 }
 
 /// The shape that the file or the user gives an input; nullopt if refused.
