@@ -328,7 +328,7 @@ def check_goals(suite, kit, path, pair, data):
 
 def check_refused(suite, path, pair):
     output = pair.split("=")[1]
-    for state, words in ((f"g={output}", "the model does not have"),
+    for state, words in ((f"g={output}", "the model has no such input"),
                          ("h=g", "the model does not have"),
                          ("h=Gemm5_0", "its next value 'Gemm5_0' is"),
                          ("h", "is not INPUT=OUTPUT")):
